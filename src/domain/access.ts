@@ -1,0 +1,86 @@
+// Who may do what.
+
+import type { UserId } from './sensor.ts'
+import type { EpochMs } from './time.ts'
+
+export type TokenKind = 'daemon' | 'mobile'
+
+export type Right = 'measurements:write' | 'sensors:read' | 'sensors:write'
+
+export const ALL_RIGHTS: readonly Right[] = ['measurements:write', 'sensors:read', 'sensors:write']
+
+export const TOKEN_PREFIX: Readonly<Record<TokenKind, string>> = {
+  daemon: 'thd_live_',
+  mobile: 'thm_live_',
+}
+
+export interface User {
+  readonly id: UserId
+  readonly email: string
+  /** Falls back to the e-mail address. */
+  readonly name: string
+}
+
+/** An access token as it is kept: never its text, only what it allows and how long. */
+export interface AccessToken {
+  readonly id: number
+  readonly userId: UserId
+  readonly kind: TokenKind
+  readonly name: string
+  readonly rights: readonly Right[]
+  readonly createdAtMs: EpochMs
+  readonly expiresAtMs: EpochMs | null
+  readonly lastUsedAtMs: EpochMs | null
+  readonly revokedAtMs: EpochMs | null
+}
+
+/** The authenticated caller of a request. */
+export interface Principal {
+  readonly token: AccessToken
+  readonly user: User
+}
+
+/** A person at an identity provider; never an e-mail address alone. */
+export interface Identity {
+  readonly issuer: string
+  /** The provider's own name for the person. */
+  readonly subject: string
+}
+
+/** An identity as the provider has vouched for it, and what it says of the person. */
+export interface VerifiedIdentity extends Identity {
+  readonly email: string | undefined
+  readonly isEmailVerified: boolean
+  readonly name: string | undefined
+}
+
+/** An identity that belongs to a user. */
+export interface UserIdentity extends Identity {
+  readonly userId: UserId
+  readonly createdAtMs: EpochMs
+}
+
+/** What a phone brings back from the identity provider. */
+export interface AuthorizationGrant {
+  readonly code: string
+  readonly codeVerifier: string
+  readonly redirectUri: string
+}
+
+/** Whether a principal's token carries a right. */
+export function mayUse(principal: Principal, right: Right): boolean {
+  return principal.token.rights.includes(right)
+}
+
+const EMAIL_CHARACTERS_MAX = 254
+const EMAIL = /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u
+
+/** Whether a user could have this e-mail address. */
+export function isEmail(text: string): boolean {
+  return text.length <= EMAIL_CHARACTERS_MAX && EMAIL.test(text) && text.isWellFormed()
+}
+
+/** An address in the form in which two spellings of it are equal: ASCII letters folded only. */
+export function foldEmail(email: string): string {
+  return email.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+}

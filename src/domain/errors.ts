@@ -1,0 +1,115 @@
+// Failures that a client, or an operator, is told of. A code is stable and documented; which
+// status and words it gets is decided in http/errors.ts alone.
+
+export type ErrorCode =
+  | 'malformed_json'
+  | 'invalid_request'
+  | 'invalid_grant'
+  | 'missing_token'
+  | 'invalid_token'
+  | 'wrong_token_kind'
+  | 'insufficient_scope'
+  | 'sign_in_not_allowed'
+  | 'unknown_sensor'
+  | 'sensor_quota'
+  | 'not_found'
+  | 'sensor_not_found'
+  | 'unknown_provider'
+  | 'method_not_allowed'
+  | 'request_timeout'
+  | 'event_id_conflict'
+  | 'body_too_large'
+  | 'batch_too_large'
+  | 'unsupported_media_type'
+  | 'unsupported_encoding'
+  | 'validation_failed'
+  | 'range_too_large'
+  | 'rate_limited'
+  | 'internal_error'
+  | 'provider_failed'
+  | 'provider_timeout'
+  | 'overloaded'
+  | 'storage_full'
+  | 'history_unavailable'
+  | 'clock_unset'
+  | 'shutting_down'
+
+/** One fault of a request. `pointer` is a JSON pointer into the body, or `/name` of a parameter. */
+export interface RequestFault {
+  readonly pointer: string
+  /** A JSON Schema keyword (`maximum`, `required`, …) or a code of our own. */
+  readonly code: string
+  readonly detail: string
+  /** Element of a batch, and its event id where it has a readable one. */
+  readonly index?: number
+  readonly event_id?: string
+}
+
+export interface ServiceErrorOptions {
+  /** Said to the client; one sentence about this very request. */
+  readonly detail?: string
+  /** Every fault found, for codes that list them. */
+  readonly faults?: readonly RequestFault[]
+  /** Further public members of the problem document, named as on the wire. */
+  readonly members?: Readonly<Record<string, unknown>>
+  /** When it is worth trying again. */
+  readonly retryAfterSeconds?: number
+  /** For the operator's log only. */
+  readonly hint?: string
+  readonly cause?: unknown
+}
+
+/** A failure with a stable code. `detail`, `faults` and `members` are public, the rest is not. */
+export class ServiceError extends Error {
+  readonly code: ErrorCode
+  readonly detail: string | undefined
+  readonly faults: readonly RequestFault[] | undefined
+  readonly members: Readonly<Record<string, unknown>>
+  readonly retryAfterSeconds: number | undefined
+  readonly hint: string | undefined
+
+  constructor(code: ErrorCode, options: ServiceErrorOptions = {}) {
+    super(
+      options.detail ?? code,
+      options.cause === undefined ? undefined : { cause: options.cause },
+    )
+    this.name = 'ServiceError'
+    this.code = code
+    this.detail = options.detail
+    this.faults = options.faults
+    this.members = options.members ?? {}
+    this.retryAfterSeconds = options.retryAfterSeconds
+    this.hint = options.hint
+  }
+}
+
+/** The measurement store took nothing, or it is not known what it took: write the same again. */
+export class StoreUnavailable extends Error {
+  /** When the store said it is worth trying again. */
+  readonly retryAfterMs: number | undefined
+  /** Whether a setting or a right is wrong, so that trying again helps only after a change. */
+  readonly isPaused: boolean
+  /** Whether what was written may still arrive later. */
+  readonly isOutcomeUnknown: boolean
+
+  constructor(
+    message: string,
+    options: {
+      readonly retryAfterMs?: number | undefined
+      readonly isPaused?: boolean
+      readonly isOutcomeUnknown?: boolean
+      readonly cause?: unknown
+    } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'StoreUnavailable'
+    this.retryAfterMs = options.retryAfterMs
+    this.isPaused = options.isPaused ?? false
+    this.isOutcomeUnknown = options.isOutcomeUnknown ?? false
+  }
+}
+
+/** Stops on a broken invariant: a fault of ours, never of a request. */
+export function assert(isTrue: boolean, invariant: string): asserts isTrue {
+  if (!isTrue) throw new Error(`BUG: ${invariant}`)
+}

@@ -1,0 +1,117 @@
+// History: the resolutions it comes in and the shapes of its points.
+
+import type { SensorId } from './sensor.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from './time.ts'
+import type { DurationMs, EpochMs, TimeRange } from './time.ts'
+
+/** The resolution of a history: every measurement, or one point a window. */
+export type Bucket = 'raw' | 'minute' | '5min' | '15min' | 'hour' | 'day'
+
+/** The windows of each bucket; `day` with a time zone has local days instead. */
+export const WINDOW_MS: Readonly<Record<Exclude<Bucket, 'raw'>, DurationMs>> = {
+  minute: MINUTE_MS,
+  '5min': 5 * MINUTE_MS,
+  '15min': 15 * MINUTE_MS,
+  hour: HOUR_MS,
+  day: DAY_MS,
+}
+
+/** A question as asked: what is left out takes its default when the question is resolved. */
+export interface HistoryQuestion {
+  readonly fromMs?: EpochMs
+  readonly toMs?: EpochMs
+  readonly bucket?: Bucket | 'auto'
+  /** An IANA time zone; only with `day` and `auto`. */
+  readonly timeZone?: string
+  readonly isFilled: boolean
+}
+
+/**
+ * A question made definite: every default is taken, the ends lie on bucket edges. It depends on the
+ * question and the time of asking alone, never on data.
+ */
+export interface ResolvedQuestion {
+  readonly fromMs: EpochMs
+  readonly toMs: EpochMs
+  readonly bucket: Bucket
+  /** As it was asked for, else `UTC`. Days are of this zone; finer buckets are the same in all. */
+  readonly timeZone: string
+  /** Whether buckets without measurements are listed; never with `raw`. */
+  readonly isFilled: boolean
+}
+
+/** One measurement of a history; `temp` is compensated. */
+export interface MeasurementPoint {
+  readonly measuredAtMs: EpochMs
+  readonly temp: number
+}
+
+/** One bucket of a history, all of it compensated; `temp` is the mean. */
+export interface BucketPoint {
+  readonly startMs: EpochMs
+  /** `null`, as `min` and `max`, when `count` is 0. */
+  readonly temp: number | null
+  readonly min: number | null
+  readonly max: number | null
+  readonly count: number
+}
+
+export type HistoryPoint = MeasurementPoint | BucketPoint
+
+/** A stored measurement as a history reads it. */
+export interface RawPoint {
+  readonly measuredAtMs: EpochMs
+  readonly rawCelsius: number
+}
+
+/** What is known of the measurements of one window [startMs, startMs + length); count ≥ 1. */
+export interface WindowSummary {
+  readonly startMs: EpochMs
+  readonly count: number
+  readonly sum: number
+  readonly min: number
+  readonly max: number
+}
+
+/** A stretch of one sensor's stored measurements. */
+export interface SeriesRange extends TimeRange {
+  readonly sensorId: SensorId
+}
+
+/** What two summaries are together; it begins where the first does. */
+function mergeSummaries(first: WindowSummary, second: WindowSummary): WindowSummary {
+  return {
+    startMs: first.startMs,
+    count: first.count + second.count,
+    sum: first.sum + second.sum,
+    min: Math.min(first.min, second.min),
+    max: Math.max(first.max, second.max),
+  }
+}
+
+/**
+ * Folds windows into coarser ones.
+ *
+ * @param chunks in ascending order
+ * @param startOf start of the coarse window that a fine one belongs to; never goes back
+ */
+export async function* foldWindows(
+  chunks: AsyncIterable<readonly WindowSummary[]>,
+  startOf: (startMs: EpochMs) => EpochMs,
+): AsyncIterable<readonly WindowSummary[]> {
+  let last: WindowSummary | undefined
+  for await (const chunk of chunks) {
+    const folded: WindowSummary[] = []
+    for (const fine of chunk) {
+      const startMs = startOf(fine.startMs)
+      if (last?.startMs === startMs) {
+        last = mergeSummaries(last, fine)
+        continue
+      }
+      if (last !== undefined) folded.push(last)
+      last = { ...fine, startMs }
+    }
+    if (folded.length > 0) yield folded
+  }
+  if (last !== undefined) yield [last]
+}

@@ -1,0 +1,57 @@
+// Every fixed limit of the service, with its unit in the name. What an operator can change is in
+// config.ts; what a client can meet in a message is in schemas/.
+
+/** Elements of one batch (given by the contract). */
+export const submissionMeasurementsMax = 500
+
+/** Request body after decompression. */
+export const requestBodyBytesMax = 4 * 1024 * 1024
+
+/** Request body of a sign-in, after decompression. */
+export const signInBodyBytesMax = 16 * 1024
+
+/** Request bodies being read or waiting to be validated, all requests together. */
+export const requestBodiesInFlightBytesMax = 64 * 1024 * 1024
+
+/** Submissions accepted for commit and not yet answered; beyond it a request gets 503. */
+export const submissionsInFlightMax = 2_048
+
+/** Measurements in those submissions. */
+export const measurementsInFlightMax = 200_000
+
+/** Measurements that one commit takes; larger groups are no faster, and wait longer. */
+export const groupMeasurementsMax = 16_000
+
+/** Measurements of one sensor at one millisecond: the digits below it tell them apart. */
+export const measurementsAtOneTimeMax = 1_000_000
+
+/** Entries of one `errors` list; a body of 4 MiB could have more than anyone reads. */
+export const problemErrorsMax = 4_000
+
+/** A raw history may span this much (given by the contract). */
+export const rawPeriodMsMax = 7 * 86_400_000
+
+/** Points of a history with `fill=null`. */
+export const filledPointsMax = 10_000
+
+/** `bucket=auto` picks the finest bucket of which at most this many cover the period. */
+export const autoPointsMax = 1_500
+
+/** A history waits this long for measurements that are acknowledged but not yet in the store. */
+export const historyWaitMsMax = 2_000
+
+/** Bytes of a measurement in the journal. */
+export const journalEntryBytes = 44
+
+/** Heap of each worker thread: what a batch leaves behind is collected before it piles up. */
+export const threadHeap = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 256 }
+
+/** No clock of a working server is before this: the day this version was made. */
+export const buildDateMs = Date.UTC(2026, 10, 20)
+
+if (groupMeasurementsMax < submissionMeasurementsMax) {
+  throw new Error('BUG: a submission does not fit into a group')
+}
+if (measurementsInFlightMax < groupMeasurementsMax + submissionMeasurementsMax) {
+  throw new Error('BUG: a full group does not fit into the queue it is taken from')
+}

@@ -1,0 +1,47 @@
+// A measurement on its way in: what was submitted, and what was decided about it.
+
+import type { SensorId, UserId } from './sensor.ts'
+import type { EpochMs } from './time.ts'
+
+/** One element of a submission; its form is already validated. */
+export interface SubmittedMeasurement {
+  /** The sender's name for it, or `null`: then it is a measurement of its own each time. */
+  readonly eventId: string | null
+  readonly serialNumber: string
+  readonly tempCelsius: number
+  /** `null`: the time at which the server received the request counts. */
+  readonly measuredAtMs: EpochMs | null
+}
+
+/** What one request submits: 1 to `submissionMeasurementsMax` elements, all or nothing. */
+export interface Submission {
+  readonly userId: UserId
+  readonly receivedAtMs: EpochMs
+  readonly measurements: readonly SubmittedMeasurement[]
+}
+
+export type ReceiptStatus = 'created' | 'duplicate' | 'conflict'
+
+/** What is stored under an event id that was submitted again with other content. */
+export interface StoredMeasurement {
+  readonly serialNumber: string
+  readonly sensorId: SensorId
+  readonly tempCelsius: number
+  readonly measuredAtMs: EpochMs
+}
+
+/** What was decided about one element. */
+export interface ReceiptItem {
+  readonly status: ReceiptStatus
+  readonly sensorId: SensorId
+  /** The sensor's kept spelling. */
+  readonly serialNumber: string
+  readonly measuredAtMs: EpochMs
+  /** Only of a conflict. */
+  readonly existing?: StoredMeasurement
+}
+
+/** The promise that a submission is on disk. */
+export interface Receipt {
+  readonly items: readonly ReceiptItem[]
+}

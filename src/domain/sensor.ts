@@ -1,0 +1,68 @@
+// A sensor as its user sees it: identity, alias, compensation, latest value, online or not.
+
+import type { DurationMs, EpochMs } from './time.ts'
+
+/** A positive integer, never given twice. */
+export type SensorId = number
+
+/** A positive integer, never given twice. */
+export type UserId = number
+
+/** The newest reading of a sensor: the greatest time; of several at that time the last accepted. */
+export interface LatestReading {
+  readonly measuredAtMs: EpochMs
+  readonly rawCelsius: number
+}
+
+export interface Sensor {
+  readonly id: SensorId
+  readonly userId: UserId
+  /** The serial number as it was first spelled. */
+  readonly serialNumber: string
+  readonly alias: string
+  readonly compensationCelsius: number
+  readonly createdAtMs: EpochMs
+  /** When a new measurement of it was last received; `null` before the first. */
+  readonly lastSeenAtMs: EpochMs | null
+  readonly latest: LatestReading | null
+  /** Journal row of its last accepted measurement, 0 before the first: the version of its data. */
+  readonly dataSeq: number
+}
+
+/** What an owner may change. */
+export interface SensorChange {
+  readonly alias?: string
+  readonly compensationCelsius?: number
+}
+
+/** Sums are rounded to this many decimals, so that 11.75 − 0.4 is 11.35. */
+const DECIMALS = 1_000_000
+
+/** Rounds to 6 decimals; −0 becomes 0. */
+export function roundCelsius(celsius: number): number {
+  const scaled = celsius * DECIMALS
+  // Beyond 2^53 a double has no sixth decimal to round.
+  return Math.abs(scaled) < Number.MAX_SAFE_INTEGER ? Math.round(scaled) / DECIMALS + 0 : celsius
+}
+
+/** The value shown for a raw one: exactly itself without compensation, else the rounded sum. */
+export function compensate(rawCelsius: number, compensationCelsius: number): number {
+  return compensationCelsius === 0 ? rawCelsius : roundCelsius(rawCelsius + compensationCelsius)
+}
+
+/** Online means heard from lately and having lately measured: a backfill of old data is neither. */
+export function isOnline(sensor: Sensor, nowMs: EpochMs, offlineAfterMs: DurationMs): boolean {
+  if (sensor.lastSeenAtMs === null || sensor.latest === null) return false
+  const oldestMs = nowMs - offlineAfterMs
+  return sensor.lastSeenAtMs >= oldestMs && sensor.latest.measuredAtMs >= oldestMs
+}
+
+/**
+ * What makes two spellings of a serial number the same sensor: case never counts; `:`, `-`, `.`
+ * and `_` do not count where the rest is 8 or more hexadecimal digits.
+ */
+export function serialNumberKey(serialNumber: string): string {
+  const lower = serialNumber.toLowerCase()
+  const bare = lower.replace(/[:._-]/g, '')
+  return /^[0-9a-f]{8,}$/.test(bare) ? bare : lower
+}

@@ -1,0 +1,117 @@
+// Instants, durations and ranges. Wire times are RFC 3339 text and are read and written only here.
+// Inside, an instant is an integer of milliseconds since the UTC epoch; ranges are half-open.
+
+declare const epochMs: unique symbol
+
+/** Milliseconds since 1970-01-01T00:00:00Z, an integer. */
+export type EpochMs = number & { readonly [epochMs]?: true }
+
+/** A length of time in milliseconds. */
+export type DurationMs = number
+
+/** The period [startMs, stopMs): the start belongs to it, the stop does not. */
+export interface TimeRange {
+  readonly startMs: EpochMs
+  readonly stopMs: EpochMs
+}
+
+export const SECOND_MS = 1_000
+export const MINUTE_MS = 60_000
+export const HOUR_MS = 3_600_000
+export const DAY_MS = 86_400_000
+
+const DAYS_BEFORE_MONTH = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334]
+const DIGIT_ZERO = 48
+
+/** Start of the window of `windowMs` on the epoch grid that holds `atMs`. */
+export function floorToWindow(atMs: EpochMs, windowMs: DurationMs): EpochMs {
+  return Math.floor(atMs / windowMs) * windowMs
+}
+
+/** First window edge at or after `atMs`. */
+export function ceilToWindow(atMs: EpochMs, windowMs: DurationMs): EpochMs {
+  return Math.ceil(atMs / windowMs) * windowMs
+}
+
+/** `2026-11-20T10:15:00.000Z`: always UTC, always three fraction digits. */
+export function formatInstant(atMs: EpochMs): string {
+  return new Date(atMs).toISOString()
+}
+
+/**
+ * Reads the RFC 3339 profile of ISO 8601: `T` or `t`, `Z`, `z` or an offset, up to nine fraction
+ * digits, which are cut to the millisecond. A leap second (`:60`) is refused.
+ *
+ * @returns the instant, or `undefined` when `text` is not of that form or names no real moment
+ */
+export function parseInstant(text: string): EpochMs | undefined {
+  if (text.length < 20 || text.length > 35) return undefined
+  const year = twoDigits(text, 0) * 100 + twoDigits(text, 2)
+  const month = twoDigits(text, 5)
+  const day = twoDigits(text, 8)
+  const hour = twoDigits(text, 11)
+  const minute = twoDigits(text, 14)
+  const second = twoDigits(text, 17)
+  const isDate = text[4] === '-' && text[7] === '-' && (text[10] === 'T' || text[10] === 't')
+  if (!isDate || text[13] !== ':' || text[16] !== ':') return undefined
+  // A comparison with NaN is false, so a missing digit fails here as well.
+  if (!(year >= 0 && month >= 1 && month <= 12 && day >= 1 && day <= daysInMonth(year, month)))
+    return undefined
+  if (!(hour <= 23 && minute <= 59 && second <= 59)) return undefined
+  const fraction = readFraction(text)
+  if (fraction === undefined) return undefined
+  const offsetMs = readOffset(text, fraction.end)
+  if (offsetMs === undefined) return undefined
+  const days = daysSinceEpoch(year, month, day)
+  const ofDayMs = hour * HOUR_MS + minute * MINUTE_MS + second * SECOND_MS + fraction.ms
+  return days * DAY_MS + ofDayMs - offsetMs
+}
+
+function twoDigits(text: string, at: number): number {
+  const tens = text.charCodeAt(at) - DIGIT_ZERO
+  const ones = text.charCodeAt(at + 1) - DIGIT_ZERO
+  return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : NaN
+}
+
+function readFraction(text: string): { ms: number; end: number } | undefined {
+  if (text[19] !== '.') return { ms: 0, end: 19 }
+  let ms = 0
+  let end = 20
+  for (let weight = 100; end < text.length; end++, weight /= 10) {
+    const digit = text.charCodeAt(end) - DIGIT_ZERO
+    if (digit < 0 || digit > 9) break
+    if (weight >= 1) ms += digit * weight
+  }
+  const digits = end - 20
+  return digits >= 1 && digits <= 9 ? { ms, end } : undefined
+}
+
+function readOffset(text: string, at: number): DurationMs | undefined {
+  const sign = text[at]
+  if (sign === 'Z' || sign === 'z') return text.length === at + 1 ? 0 : undefined
+  if ((sign !== '+' && sign !== '-') || text.length !== at + 6 || text[at + 3] !== ':') {
+    return undefined
+  }
+  const hours = twoDigits(text, at + 1)
+  const minutes = twoDigits(text, at + 4)
+  if (!(hours <= 23 && minutes <= 59)) return undefined
+  const offsetMs = hours * HOUR_MS + minutes * MINUTE_MS
+  return sign === '-' ? -offsetMs : offsetMs
+}
+
+function isLeapYear(year: number): boolean {
+  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+}
+
+function daysInMonth(year: number, month: number): number {
+  if (month === 2) return isLeapYear(year) ? 29 : 28
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31
+}
+
+function daysSinceEpoch(year: number, month: number, day: number): number {
+  const before = year - 1
+  const leapDays = Math.floor(before / 4) - Math.floor(before / 100) + Math.floor(before / 400)
+  const leapDayThisYear = month > 2 && isLeapYear(year) ? 1 : 0
+  const dayOfYear = (DAYS_BEFORE_MONTH[month - 1] ?? 0) + leapDayThisYear + day - 1
+  return before * 365 + leapDays + dayOfYear - 719_162
+}
