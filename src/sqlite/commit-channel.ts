@@ -1,0 +1,121 @@
+// The main thread's line to the commit thread: requests go out with a number, answers come back
+// with it.
+
+import { Worker } from 'node:worker_threads'
+import { threadHeap } from '../domain/limits.ts'
+import type { ControlWriter } from '../ports.ts'
+import type { GroupFrame, GroupResult } from './journal/group-frame.ts'
+import type { ReplayRetention } from './journal/committer.ts'
+import type { DeciderSettings } from './journal/group-decider.ts'
+
+/** What the commit thread is started with. */
+export interface CommitThreadData extends DeciderSettings {
+  readonly dataDir: string
+  readonly epochEvents: number
+  /** `undefined`: the store loses nothing, so that rows go when they are forwarded and sealed. */
+  readonly replayRetention: ReplayRetention | undefined
+}
+
+export type CommitRequest =
+  | { readonly id: number; readonly group: GroupFrame }
+  | { readonly id: number; readonly command: keyof ControlWriter; readonly args: unknown[] }
+  | { readonly forwardedSeq: number }
+  | { readonly id: number; readonly close: true }
+
+export type CommitAnswer =
+  | { readonly started: true }
+  | { readonly id: number; readonly group: GroupResult }
+  | { readonly id: number; readonly result: unknown }
+  /** The disk is full: nothing of the request is stored. */
+  | { readonly id: number; readonly storageFull: true }
+  | { readonly id: number; readonly failure: string }
+
+interface Waiting {
+  readonly resolve: (value: unknown) => void
+  readonly reject: (reason: Error) => void
+}
+
+/** The disk was full; the request changed nothing. */
+export class StorageFull extends Error {
+  constructor() {
+    super('the disk is full')
+    this.name = 'StorageFull'
+  }
+}
+
+export class CommitChannel {
+  readonly #worker: Worker
+  readonly #waiting = new Map<number, Waiting>()
+  #lastId = 0
+
+  private constructor(worker: Worker) {
+    this.#worker = worker
+  }
+
+  /**
+   * Starts the commit thread and resolves once the ledger is in memory.
+   *
+   * @param onFailure called once when the thread dies: what was in flight may or may not be stored
+   */
+  static async open(
+    entry: URL,
+    data: CommitThreadData,
+    onFailure: (error: Error) => void,
+  ): Promise<CommitChannel> {
+    const worker = new Worker(entry, { workerData: data, resourceLimits: threadHeap })
+    const channel = new CommitChannel(worker)
+    await new Promise<void>((resolve, reject) => {
+      worker.once('message', () => resolve())
+      worker.once('error', reject)
+    })
+    worker.removeAllListeners('error')
+    worker.on('message', (answer: CommitAnswer) => channel.#settle(answer))
+    worker.on('error', onFailure)
+    return channel
+  }
+
+  /** @throws StorageFull */
+  commitGroup(frame: GroupFrame): Promise<GroupResult> {
+    return this.#request((id) => ({ id, group: frame }), [frame.buffer]) as Promise<GroupResult>
+  }
+
+  /** @throws StorageFull */
+  call<Command extends keyof ControlWriter>(
+    command: Command,
+    ...args: Parameters<ControlWriter[Command]>
+  ): ReturnType<ControlWriter[Command]> {
+    return this.#request((id) => ({ id, command, args })) as ReturnType<ControlWriter[Command]>
+  }
+
+  noteForwarded(seq: number): void {
+    this.#worker.postMessage({ forwardedSeq: seq } satisfies CommitRequest)
+  }
+
+  /** Resolves when all requests before it are answered and the files are closed. */
+  async close(): Promise<void> {
+    await this.#request((id) => ({ id, close: true }))
+    await this.#worker.terminate()
+  }
+
+  #request(
+    toMessage: (id: number) => CommitRequest,
+    transfer: ArrayBuffer[] = [],
+  ): Promise<unknown> {
+    const id = ++this.#lastId
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject })
+      this.#worker.postMessage(toMessage(id), transfer)
+    })
+  }
+
+  #settle(answer: CommitAnswer): void {
+    if ('started' in answer) return
+    const waiting = this.#waiting.get(answer.id)
+    this.#waiting.delete(answer.id)
+    if (waiting === undefined) return
+    if ('group' in answer) waiting.resolve(answer.group)
+    else if ('result' in answer) waiting.resolve(answer.result)
+    else if ('storageFull' in answer) waiting.reject(new StorageFull())
+    else waiting.reject(new Error(answer.failure))
+  }
+}

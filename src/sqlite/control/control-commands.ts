@@ -1,0 +1,268 @@
+// The changes of users, access tokens and sensors, as they run in the commit thread: each one
+// transaction of its own, between groups of submissions.
+
+import { foldEmail } from '../../domain/access.ts'
+import type { AccessToken, User, VerifiedIdentity } from '../../domain/access.ts'
+import { serialNumberKey } from '../../domain/sensor.ts'
+import type { Sensor, SensorChange, SensorId, UserId } from '../../domain/sensor.ts'
+import { DAY_MS } from '../../domain/time.ts'
+import type { EpochMs } from '../../domain/time.ts'
+import type {
+  Clock,
+  ControlWriter,
+  NewAccessToken,
+  SignedInUser,
+  SignInOrder,
+} from '../../ports.ts'
+import type { Connection } from '../database.ts'
+import { SetAside } from '../journal/set-aside.ts'
+import type { Refused } from '../journal/set-aside.ts'
+import { IdentityRows } from './identity-rows.ts'
+import { SensorRows } from './sensor-rows.ts'
+import type { SensorDirectory } from './sensor-directory.ts'
+
+/** The calls of a port, answered at once instead of by a promise. */
+type Synchronous<Port> = {
+  [Call in keyof Port]: Port[Call] extends (...args: infer Args) => Promise<infer Result>
+    ? (...args: Args) => Result
+    : never
+}
+
+const INSERT_USER = `
+  INSERT INTO users (email, email_key, name, created_at_ms) VALUES (?, ?, ?, ?)
+  ON CONFLICT (email_key) DO NOTHING`
+const USER_BY_ID = 'SELECT id, email, name FROM users WHERE id = ?'
+const USER_ID_BY_EMAIL = 'SELECT id FROM users WHERE email_key = ?'
+// Tokens and identities go with it.
+const DELETE_USER = 'DELETE FROM users WHERE id = ?'
+const LIVE_SENSOR_IDS = 'SELECT id FROM sensors WHERE user_id = ? AND deleted_at_ms IS NULL'
+const WIPE_SERIAL_NUMBERS = `
+  UPDATE sensors SET serial_number = '', serial_number_key = '' WHERE user_id = ?`
+const INSERT_TOKEN = `
+  INSERT INTO access_tokens (user_id, kind, name, rights, hash, created_at_ms, expires_at_ms)
+  VALUES (?, ?, ?, ?, ?, ?, ?)`
+const REVOKE_TOKEN = `
+  UPDATE access_tokens SET revoked_at_ms = ? WHERE id = ? AND revoked_at_ms IS NULL`
+const REVOKE_MOBILE_TOKENS = `
+  UPDATE access_tokens SET revoked_at_ms = ?
+  WHERE user_id = ? AND kind = 'mobile' AND revoked_at_ms IS NULL`
+const RECORD_TOKEN_USE = `
+  UPDATE access_tokens SET last_used_at_ms = max(ifnull(last_used_at_ms, 0), ?) WHERE id = ?`
+const INSERT_SENSOR = `
+  INSERT INTO sensors
+    (id, user_id, serial_number, serial_number_key, alias, created_at_ms, info_at_ms)
+  VALUES (?, ?, ?, ?, ?, ?, ?)`
+const CHANGE_SENSOR = `
+  UPDATE sensors SET alias = ifnull(?, alias),
+    compensation_celsius = ifnull(?, compensation_celsius), info_at_ms = max(info_at_ms + 1, ?)
+  WHERE id = ? AND user_id = ? AND deleted_at_ms IS NULL`
+const DELETE_SENSOR = `
+  UPDATE sensors SET deleted_at_ms = ?, alias = '', compensation_celsius = 0
+  WHERE id = ? AND user_id = ? AND deleted_at_ms IS NULL`
+const FORGET_LATEST = 'DELETE FROM sensor_latest WHERE sensor_id = ?'
+const FORGET_DAYS = 'DELETE FROM accepted_per_day WHERE sensor_id = ?'
+const FORGET_SET_ASIDE = 'DELETE FROM set_aside WHERE sensor_id = ?'
+const DAYS_OF_SENSOR = `
+  SELECT min(day) AS first, max(day) AS last FROM accepted_per_day WHERE sensor_id = ?`
+const LAST_SEQ = "SELECT seq FROM sqlite_sequence WHERE name = 'journal'"
+const INSERT_DELETION = `
+  INSERT INTO sensor_deletions (sensor_id, user_id, start_ms, stop_ms, after_seq, due_at_ms)
+  VALUES (?, ?, ?, ?, ?, ?)`
+const NOTE_PASS =
+  'UPDATE sensor_deletions SET passes = passes + 1, due_at_ms = ? WHERE sensor_id = ?'
+const END_DELETION = 'DELETE FROM sensor_deletions WHERE sensor_id = ?'
+const STORE = 'SELECT name FROM measurement_store WHERE id = 1'
+const ADOPT_STORE = `
+  INSERT INTO measurement_store (id, name) VALUES (1, ?)
+  ON CONFLICT (id) DO UPDATE SET name = excluded.name
+  WHERE NOT EXISTS (SELECT 1 FROM accepted_per_day)
+    AND NOT EXISTS (SELECT 1 FROM sensor_deletions)`
+const INSERT_INFO = `
+  INSERT INTO journal (committed_at_ms, measurements, sensor_infos)
+  SELECT ?, 0, json_array(json_object('userId', user_id, 'sensorId', id, 'atMs', info_at_ms,
+    'serialNumber', serial_number, 'alias', alias, 'compensationCelsius', compensation_celsius))
+  FROM sensors WHERE id = ?`
+
+export class ControlCommands implements Synchronous<ControlWriter> {
+  readonly #db: Connection
+  readonly #directory: SensorDirectory
+  readonly #clock: Clock
+  readonly #sensorsPerUserMax: number
+  readonly #identityRows: IdentityRows
+  readonly #sensorRows: SensorRows
+  readonly #setAside: SetAside
+
+  constructor(
+    db: Connection,
+    directory: SensorDirectory,
+    clock: Clock,
+    settings: { sensorsPerUserMax: number },
+  ) {
+    this.#db = db
+    this.#directory = directory
+    this.#clock = clock
+    this.#sensorsPerUserMax = settings.sensorsPerUserMax
+    this.#identityRows = new IdentityRows(db)
+    this.#sensorRows = new SensorRows(db)
+    this.#setAside = new SetAside(db)
+  }
+
+  createUser(email: string, name: string): User | undefined {
+    const { changes, lastInsertRowid } = this.#db
+      .prepare(INSERT_USER)
+      .run(email, foldEmail(email), name, this.#clock.nowMs())
+    return changes === 0 ? undefined : { id: Number(lastInsertRowid), email, name: name || email }
+  }
+
+  deleteUser(userId: UserId): number | undefined {
+    const nowMs = this.#clock.nowMs()
+    const deleted = this.#inTransaction(() => {
+      const sensorIds = this.#db.prepare<[number], number>(LIVE_SENSOR_IDS).pluck().all(userId)
+      for (const sensorId of sensorIds) this.#deleteSensorRows(userId, sensorId, nowMs)
+      this.#db.prepare(WIPE_SERIAL_NUMBERS).run(userId)
+      return this.#db.prepare(DELETE_USER).run(userId).changes > 0 ? sensorIds.length : undefined
+    })
+    this.#directory.closeUser(userId)
+    return deleted
+  }
+
+  signIn({ identity, maySignUp, token }: SignInOrder): SignedInUser | undefined {
+    return this.#inTransaction(() => {
+      const userId = this.#userFor(identity, maySignUp)
+      const row = userId && this.#db.prepare<[number], User>(USER_BY_ID).get(userId)
+      if (!row) return undefined
+      const user = { ...row, name: row.name || row.email }
+      return { user, token: this.createToken({ ...token, userId: user.id, kind: 'mobile' }) }
+    })
+  }
+
+  unlinkIdentity(userId: UserId, issuer: string): boolean {
+    return this.#inTransaction(() => {
+      const wasThere = this.#identityRows.remove(userId, issuer)
+      if (wasThere) this.#db.prepare(REVOKE_MOBILE_TOKENS).run(this.#clock.nowMs(), userId)
+      return wasThere
+    })
+  }
+
+  createToken(token: NewAccessToken): AccessToken {
+    const { userId, kind, name, rights, expiresAtMs } = token
+    const createdAtMs = this.#clock.nowMs()
+    const hash = Buffer.from(token.hash)
+    const { lastInsertRowid } = this.#db
+      .prepare(INSERT_TOKEN)
+      .run(userId, kind, name, rights.join(' '), hash, createdAtMs, expiresAtMs)
+    const id = Number(lastInsertRowid)
+    const unused = { lastUsedAtMs: null, revokedAtMs: null }
+    return { id, userId, kind, name, rights, createdAtMs, expiresAtMs, ...unused }
+  }
+
+  revokeToken(tokenId: number): boolean {
+    return this.#db.prepare(REVOKE_TOKEN).run(this.#clock.nowMs(), tokenId).changes > 0
+  }
+
+  recordTokenUses(lastUsedAtMs: ReadonlyMap<number, EpochMs>): void {
+    const record = this.#db.prepare(RECORD_TOKEN_USE)
+    this.#inTransaction(() => {
+      for (const [tokenId, usedAtMs] of lastUsedAtMs) record.run(usedAtMs, tokenId)
+    })
+  }
+
+  createSensor(
+    userId: UserId,
+    serialNumber: string,
+    alias: string | undefined,
+  ): Sensor | 'taken' | 'quota' {
+    if (this.#directory.find(userId, serialNumber) !== undefined) return 'taken'
+    if (this.#directory.count(userId) >= this.#sensorsPerUserMax) return 'quota'
+    const id = this.#directory.takeId()
+    const key = serialNumberKey(serialNumber)
+    const nowMs = this.#clock.nowMs()
+    this.#inTransaction(() => {
+      const row = [id, userId, serialNumber, key, alias ?? serialNumber, nowMs, nowMs]
+      this.#db.prepare(INSERT_SENSOR).run(...row)
+      this.#db.prepare(INSERT_INFO).run(nowMs, id)
+    })
+    this.#directory.forgetAll()
+    const sensor = this.#sensorRows.find(userId, id)
+    if (sensor === undefined) throw new Error(`BUG: sensor ${id} is not there after its creation`)
+    return sensor
+  }
+
+  changeSensor(userId: UserId, sensorId: SensorId, change: SensorChange): Sensor | undefined {
+    const { alias = null, compensationCelsius = null } = change
+    const nowMs = this.#clock.nowMs()
+    this.#inTransaction(() => {
+      const values = [alias, compensationCelsius, nowMs, sensorId, userId]
+      const { changes } = this.#db.prepare(CHANGE_SENSOR).run(...values)
+      if (changes > 0) this.#db.prepare(INSERT_INFO).run(nowMs, sensorId)
+    })
+    return this.#sensorRows.find(userId, sensorId)
+  }
+
+  deleteSensor(userId: UserId, sensorId: SensorId): boolean {
+    const nowMs = this.#clock.nowMs()
+    const wasThere = this.#inTransaction(() => this.#deleteSensorRows(userId, sensorId, nowMs))
+    if (wasThere) this.#directory.forgetAll()
+    return wasThere
+  }
+
+  noteDeletionPass(sensorId: SensorId, dueAtMs: EpochMs | undefined): void {
+    if (dueAtMs === undefined) this.#db.prepare(END_DELETION).run(sensorId)
+    else this.#db.prepare(NOTE_PASS).run(dueAtMs, sensorId)
+  }
+
+  adoptStore(name: string): string {
+    this.#db.prepare(ADOPT_STORE).run(name)
+    return this.#db.prepare<[], string>(STORE).pluck().get() ?? name
+  }
+
+  setAside(measurements: readonly Refused[]): void {
+    this.#setAside.add(measurements, this.#clock.nowMs())
+  }
+
+  retrySetAside(ids: readonly number[] | undefined): number {
+    return this.#setAside.retry(ids, this.#clock.nowMs())
+  }
+
+  dropSetAside(ids: readonly number[] | undefined): number {
+    return this.#setAside.drop(ids)
+  }
+
+  #deleteSensorRows(userId: UserId, sensorId: SensorId, nowMs: EpochMs): boolean {
+    if (this.#db.prepare(DELETE_SENSOR).run(nowMs, sensorId, userId).changes === 0) return false
+    this.#orderDeletion(userId, sensorId, nowMs)
+    for (const sql of [FORGET_LATEST, FORGET_DAYS, FORGET_SET_ASIDE]) {
+      this.#db.prepare(sql).run(sensorId)
+    }
+    return true
+  }
+
+  /** The user of an identity, who is found by it, joined with it or made for it. */
+  #userFor(identity: VerifiedIdentity, maySignUp: boolean): UserId | undefined {
+    const known = this.#identityRows.userOf(identity)
+    if (known !== undefined) return known
+    const { email, isEmailVerified, name = '' } = identity
+    if (email === undefined || !isEmailVerified) return undefined
+    const byEmail = this.#db.prepare<[string], UserId>(USER_ID_BY_EMAIL).pluck()
+    const userId =
+      byEmail.get(foldEmail(email)) ?? (maySignUp ? this.createUser(email, name)?.id : undefined)
+    if (userId === undefined) return undefined
+    const isAdded = this.#identityRows.add(identity, userId, this.#clock.nowMs())
+    return isAdded ? userId : undefined
+  }
+
+  // What was accepted per day says between which times the sensor's measurements lie.
+  #orderDeletion(userId: UserId, sensorId: SensorId, nowMs: EpochMs): void {
+    const days = this.#db.prepare<[number], { first: number | null; last: number | null }>(
+      DAYS_OF_SENSOR,
+    )
+    const { first, last } = days.get(sensorId) ?? { first: null, last: null }
+    const range = [(first ?? 0) * DAY_MS, ((last ?? -1) + 1) * DAY_MS]
+    const lastSeq = this.#db.prepare<[], number>(LAST_SEQ).pluck().get() ?? 0
+    this.#db.prepare(INSERT_DELETION).run(sensorId, userId, ...range, lastSeq, nowMs)
+  }
+
+  #inTransaction<Result>(work: () => Result): Result {
+    return this.#db.transaction(work).immediate()
+  }
+}

@@ -1,0 +1,137 @@
+// ControlReader on SQLite: users, access tokens and sensors read beside the thread that writes.
+
+import { foldEmail } from '../../domain/access.ts'
+import type {
+  AccessToken,
+  Principal,
+  Right,
+  TokenKind,
+  User,
+  UserIdentity,
+} from '../../domain/access.ts'
+import type { Sensor, SensorId, UserId } from '../../domain/sensor.ts'
+import type { EpochMs } from '../../domain/time.ts'
+import type { ControlReader, SetAsideMeasurement, VersionedSensors } from '../../ports.ts'
+import type { Connection } from '../database.ts'
+import { SetAside } from '../journal/set-aside.ts'
+import { IdentityRows } from './identity-rows.ts'
+import { SensorDeletionRows } from './sensor-deletion-rows.ts'
+import { SensorRows } from './sensor-rows.ts'
+
+interface TokenRow {
+  id: number
+  userId: number
+  kind: TokenKind
+  name: string
+  rights: string
+  createdAtMs: number
+  expiresAtMs: number | null
+  lastUsedAtMs: number | null
+  revokedAtMs: number | null
+}
+
+interface UserRow {
+  id: number
+  email: string
+  name: string
+}
+
+const TOKEN_COLUMNS = `
+  t.id, t.user_id AS userId, t.kind, t.name, t.rights, t.created_at_ms AS createdAtMs,
+  t.expires_at_ms AS expiresAtMs, t.last_used_at_ms AS lastUsedAtMs,
+  t.revoked_at_ms AS revokedAtMs`
+const TOKEN_BY_HASH = `SELECT ${TOKEN_COLUMNS} FROM access_tokens t WHERE t.hash = ?`
+const TOKENS_OF_USER = `
+  SELECT ${TOKEN_COLUMNS} FROM access_tokens t WHERE t.user_id = ? ORDER BY t.id`
+const USER_BY_ID = 'SELECT id, email, name FROM users WHERE id = ?'
+const USER_BY_EMAIL = 'SELECT id, email, name FROM users WHERE email_key = ?'
+const USERS = 'SELECT id, email, name FROM users ORDER BY id'
+
+export class SqliteControlReader implements ControlReader {
+  readonly #db: Connection
+  readonly #tokenByHash
+  readonly #tokensOfUser
+  readonly #userById
+  readonly #userByEmail
+  readonly #users
+  readonly #identities: IdentityRows
+  readonly #sensors: SensorRows
+  readonly #deletions: SensorDeletionRows
+  readonly #setAside: SetAside
+
+  constructor(db: Connection) {
+    this.#db = db
+    this.#tokenByHash = db.prepare<[Buffer], TokenRow>(TOKEN_BY_HASH)
+    this.#tokensOfUser = db.prepare<[UserId], TokenRow>(TOKENS_OF_USER)
+    this.#userById = db.prepare<[UserId], UserRow>(USER_BY_ID)
+    this.#userByEmail = db.prepare<[string], UserRow>(USER_BY_EMAIL)
+    this.#users = db.prepare<[], UserRow>(USERS)
+    this.#identities = new IdentityRows(db)
+    this.#sensors = new SensorRows(db)
+    this.#deletions = new SensorDeletionRows(db)
+    this.#setAside = new SetAside(db)
+  }
+
+  async findPrincipal(tokenHash: Buffer): Promise<Principal | undefined> {
+    const token = this.#tokenByHash.get(tokenHash)
+    const user = token && this.#userById.get(token.userId)
+    return user && { token: toToken(token), user: toUser(user) }
+  }
+
+  async findUser(email: string): Promise<User | undefined> {
+    const row = this.#userByEmail.get(foldEmail(email))
+    return row && toUser(row)
+  }
+
+  async listUsers(): Promise<readonly User[]> {
+    return this.#users.all().map(toUser)
+  }
+
+  async listTokens(userId: UserId): Promise<readonly AccessToken[]> {
+    return this.#tokensOfUser.all(userId).map(toToken)
+  }
+
+  async listIdentities(): Promise<readonly UserIdentity[]> {
+    return this.#identities.list()
+  }
+
+  async listSensors(userId: UserId): Promise<readonly Sensor[]> {
+    return this.#sensors.list(userId)
+  }
+
+  async findSensor(userId: UserId, sensorId: SensorId): Promise<Sensor | undefined> {
+    return this.#sensors.find(userId, sensorId)
+  }
+
+  async readSensors(
+    userId: UserId,
+    onlineSinceMs: EpochMs,
+    isKnown: (version: string) => boolean,
+  ): Promise<VersionedSensors> {
+    // One transaction: the version is of the very sensors that are read.
+    return this.#db.transaction(() => {
+      const version = this.#sensors.version(userId, onlineSinceMs)
+      return { version, sensors: isKnown(version) ? undefined : this.#sensors.list(userId) }
+    })()
+  }
+
+  async countSensorDeletions(): Promise<number> {
+    return this.#deletions.count()
+  }
+
+  async countSetAside(): Promise<number> {
+    return this.#setAside.count()
+  }
+
+  async listSetAside(afterId: number, limit: number): Promise<readonly SetAsideMeasurement[]> {
+    return this.#setAside.list(afterId, limit)
+  }
+}
+
+function toToken({ rights, ...row }: TokenRow): AccessToken {
+  return { ...row, rights: rights === '' ? [] : (rights.split(' ') as Right[]) }
+}
+
+function toUser({ id, email, name }: UserRow): User {
+  return { id, email, name: name || email }
+}

@@ -1,0 +1,134 @@
+// control.db: users, identities, access tokens, sensors, and the journal that every measurement
+// goes through. One thread writes it (threads/commit-thread.ts); others read it.
+//
+// Deleted sensors keep their row, without what their owner wrote, because the ledger still names
+// them: a late repeat of an old event is answered with the old sensor. Ids are never given twice
+// (AUTOINCREMENT).
+
+import type { Migration } from '../database.ts'
+
+export const CONTROL_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    sql: `
+      CREATE TABLE users (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        email TEXT NOT NULL,
+        email_key TEXT NOT NULL UNIQUE,
+        name TEXT NOT NULL,
+        created_at_ms INTEGER NOT NULL
+      ) STRICT;
+
+      CREATE TABLE access_tokens (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+        kind TEXT NOT NULL CHECK (kind IN ('daemon', 'mobile')),
+        name TEXT NOT NULL,
+        rights TEXT NOT NULL,
+        hash BLOB NOT NULL UNIQUE,
+        created_at_ms INTEGER NOT NULL,
+        expires_at_ms INTEGER,
+        last_used_at_ms INTEGER,
+        revoked_at_ms INTEGER
+      ) STRICT;
+      CREATE INDEX access_tokens_by_user ON access_tokens (user_id);
+
+      CREATE TABLE sensors (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        user_id INTEGER NOT NULL,
+        serial_number TEXT NOT NULL,
+        serial_number_key TEXT NOT NULL,
+        alias TEXT NOT NULL,
+        compensation_celsius REAL NOT NULL DEFAULT 0,
+        created_at_ms INTEGER NOT NULL,
+        -- Time of the last info that the measurement store was given; the next one is later.
+        info_at_ms INTEGER NOT NULL,
+        deleted_at_ms INTEGER
+      ) STRICT;
+      CREATE UNIQUE INDEX sensors_live
+        ON sensors (user_id, serial_number_key) WHERE deleted_at_ms IS NULL;
+
+      -- Written with every commit that has news of a sensor, so narrow and apart from its row.
+      CREATE TABLE sensor_latest (
+        sensor_id INTEGER PRIMARY KEY,
+        measured_at_ms INTEGER NOT NULL,
+        temp_celsius REAL NOT NULL,
+        last_seen_at_ms INTEGER NOT NULL,
+        data_seq INTEGER NOT NULL
+      ) STRICT;
+
+      -- Counted when accepted, apart from the measurement store: what the store is held against.
+      CREATE TABLE accepted_per_day (
+        sensor_id INTEGER NOT NULL,
+        day INTEGER NOT NULL,
+        measurements INTEGER NOT NULL,
+        PRIMARY KEY (sensor_id, day)
+      ) STRICT, WITHOUT ROWID;
+
+      -- A row has what one commit accepted (entries: columns, see journal-row.ts) and what it
+      -- changed of sensors (sensor_infos: JSON). Repeated rows hold what was accepted before and is
+      -- to be forwarded again; they are not news for the ledger.
+      CREATE TABLE journal (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        committed_at_ms INTEGER NOT NULL,
+        measurements INTEGER NOT NULL,
+        is_repeated INTEGER NOT NULL DEFAULT 0,
+        sensor_infos TEXT,
+        entries BLOB
+      ) STRICT;
+
+      -- Measurements that the store refuses for good, until an operator settles them.
+      CREATE TABLE set_aside (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        user_id INTEGER NOT NULL,
+        sensor_id INTEGER NOT NULL,
+        measured_at_ms INTEGER NOT NULL,
+        tie_break_ns INTEGER NOT NULL,
+        temp_celsius REAL NOT NULL,
+        reason TEXT NOT NULL,
+        set_aside_at_ms INTEGER NOT NULL,
+        UNIQUE (sensor_id, measured_at_ms, tie_break_ns)
+      ) STRICT;
+
+      -- Deleted sensors whose measurements are still to be deleted from the store: after the rows
+      -- up to after_seq are forwarded, not before due_at_ms, and more than once where the store
+      -- needs it.
+      CREATE TABLE sensor_deletions (
+        sensor_id INTEGER PRIMARY KEY,
+        user_id INTEGER NOT NULL,
+        start_ms INTEGER NOT NULL,
+        stop_ms INTEGER NOT NULL,
+        after_seq INTEGER NOT NULL,
+        passes INTEGER NOT NULL DEFAULT 0,
+        due_at_ms INTEGER NOT NULL
+      ) STRICT;
+
+      -- Which measurement store has the measurements.
+      CREATE TABLE measurement_store (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        name TEXT NOT NULL
+      ) STRICT;
+
+      -- Every journal row up to this one is in the measurement store.
+      CREATE TABLE journal_watermark (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        forwarded_seq INTEGER NOT NULL
+      ) STRICT;
+      INSERT INTO journal_watermark (id, forwarded_seq) VALUES (1, 0);
+    `,
+  },
+  {
+    version: 2,
+    sql: `
+      -- People at identity providers. A user has at most one of each issuer.
+      CREATE TABLE identities (
+        issuer TEXT NOT NULL,
+        subject TEXT NOT NULL,
+        user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+        created_at_ms INTEGER NOT NULL,
+        PRIMARY KEY (issuer, subject),
+        UNIQUE (user_id, issuer)
+      ) STRICT, WITHOUT ROWID;
+    `,
+  },
+]

@@ -1,0 +1,49 @@
+// Reading which deleted sensors still have measurements in the store.
+
+import type { SensorId } from '../../domain/sensor.ts'
+import type { EpochMs } from '../../domain/time.ts'
+import type { SensorDeletion } from '../../ports.ts'
+import type { Connection } from '../database.ts'
+
+interface Row {
+  userId: number
+  sensorId: number
+  startMs: number
+  stopMs: number
+  passes: number
+}
+
+const DUE = `
+  SELECT user_id AS userId, sensor_id AS sensorId, start_ms AS startMs, stop_ms AS stopMs, passes
+  FROM sensor_deletions WHERE after_seq <= ? AND due_at_ms <= ? ORDER BY sensor_id LIMIT 100`
+const COUNT = 'SELECT count(*) FROM sensor_deletions'
+const IS_DELETED = 'SELECT deleted_at_ms IS NOT NULL FROM sensors WHERE id = ?'
+
+export class SensorDeletionRows {
+  readonly #due
+  readonly #count
+  readonly #isDeleted
+
+  constructor(db: Connection) {
+    this.#due = db.prepare<[number, number], Row>(DUE)
+    this.#count = db.prepare<[], number>(COUNT).pluck()
+    this.#isDeleted = db.prepare<[number], number>(IS_DELETED).pluck()
+  }
+
+  /** Deletions that are due, of sensors whose rows up to `forwardedSeq` are all there were. */
+  due(forwardedSeq: number, nowMs: EpochMs): SensorDeletion[] {
+    return this.#due.all(forwardedSeq, nowMs).map(({ startMs, stopMs, ...deletion }) => ({
+      ...deletion,
+      range: { startMs, stopMs },
+    }))
+  }
+
+  /** Deletions that are not through. */
+  count(): number {
+    return this.#count.get() ?? 0
+  }
+
+  isDeleted(sensorId: SensorId): boolean {
+    return this.#isDeleted.get(sensorId) === 1
+  }
+}

@@ -1,0 +1,74 @@
+// Sensors as their users see them: the row, and the latest value beside it.
+
+import type { Sensor, SensorId, UserId } from '../../domain/sensor.ts'
+import type { EpochMs } from '../../domain/time.ts'
+import type { Connection } from '../database.ts'
+
+interface SensorRow {
+  id: number
+  userId: number
+  serialNumber: string
+  alias: string
+  compensationCelsius: number
+  createdAtMs: number
+  lastSeenAtMs: number | null
+  measuredAtMs: number | null
+  rawCelsius: number | null
+  dataSeq: number | null
+}
+
+const SENSORS = `
+  SELECT id, user_id AS userId, serial_number AS serialNumber, alias,
+    compensation_celsius AS compensationCelsius, created_at_ms AS createdAtMs,
+    last_seen_at_ms AS lastSeenAtMs, measured_at_ms AS measuredAtMs, temp_celsius AS rawCelsius,
+    data_seq AS dataSeq
+  FROM sensors LEFT JOIN sensor_latest ON sensor_id = id
+  WHERE user_id = ? AND deleted_at_ms IS NULL`
+const LIST = `${SENSORS} ORDER BY id`
+const FIND = `${SENSORS} AND id = ?`
+
+// Journal rows and the times of infos only grow, so their sums tell of every change of the sensors
+// that there are; the greatest id and the count tell which these are; and of sensors without news
+// ever fewer are online.
+const VERSION = `
+  SELECT count(*) || ' ' || ifnull(max(id), 0) || ' ' || ifnull(sum(info_at_ms), 0) || ' ' ||
+    ifnull(sum(data_seq), 0) || ' ' ||
+    count(*) FILTER (WHERE last_seen_at_ms >= ? AND measured_at_ms >= ?)
+  FROM sensors LEFT JOIN sensor_latest ON sensor_id = id
+  WHERE user_id = ? AND deleted_at_ms IS NULL`
+
+export class SensorRows {
+  readonly #version
+  readonly #list
+  readonly #find
+
+  constructor(db: Connection) {
+    this.#version = db.prepare<[EpochMs, EpochMs, UserId], string>(VERSION).pluck()
+    this.#list = db.prepare<[UserId], SensorRow>(LIST)
+    this.#find = db.prepare<[UserId, SensorId], SensorRow>(FIND)
+  }
+
+  /** Another one whenever something that is shown of a user's sensors has changed. */
+  version(userId: UserId, onlineSinceMs: EpochMs): string {
+    return this.#version.get(onlineSinceMs, onlineSinceMs, userId) ?? ''
+  }
+
+  list(userId: UserId): Sensor[] {
+    return this.#list.all(userId).map(toSensor)
+  }
+
+  find(userId: UserId, sensorId: SensorId): Sensor | undefined {
+    const row = this.#find.get(userId, sensorId)
+    return row && toSensor(row)
+  }
+}
+
+function toSensor(row: SensorRow): Sensor {
+  const { measuredAtMs, rawCelsius, dataSeq, ...sensor } = row
+  const hasLatest = measuredAtMs !== null && rawCelsius !== null
+  return {
+    ...sensor,
+    latest: hasLatest ? { measuredAtMs, rawCelsius } : null,
+    dataSeq: dataSeq ?? 0,
+  }
+}

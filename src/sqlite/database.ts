@@ -1,0 +1,79 @@
+// Opening SQLite files: one place that knows the pragmas and checks that they hold.
+//
+// Every file is in WAL mode. A writing connection runs at synchronous=FULL: a commit that returned
+// survives a power cut. The pragma is per connection, and reads back FULL right after the switch to
+// WAL while NORMAL is in force, so it is set explicitly and checked after the first access.
+
+import Database from 'better-sqlite3'
+import type { Database as Connection } from 'better-sqlite3'
+
+export type { Connection }
+
+/** One step of a schema: applied once, in order, never edited after it has been released. */
+export interface Migration {
+  readonly version: number
+  readonly sql: string
+}
+
+/** Users, access tokens, sensors and the journal. */
+export const CONTROL_FILE = 'control.db'
+/** The sealed part of the event ledger. */
+export const LEDGER_FILE = 'ledger.db'
+/** The embedded measurement store. */
+export const MEASUREMENTS_FILE = 'measurements.db'
+
+const SYNCHRONOUS_FULL = 2
+
+/**
+ * Opens a file for writing, creates it when missing, and brings its schema up to date.
+ *
+ * @throws Error when the file was written by a newer version of the service
+ */
+export function openForWriting(
+  file: string,
+  migrations: readonly Migration[],
+  pageBytes = 4_096,
+): Connection {
+  const db = new Database(file)
+  // Takes effect only before the first table is there.
+  db.pragma(`page_size = ${pageBytes}`)
+  db.pragma('journal_mode = WAL')
+  db.pragma('synchronous = FULL')
+  db.pragma('foreign_keys = ON')
+  db.pragma('busy_timeout = 5000')
+  migrate(db, file, migrations)
+  if (db.pragma('synchronous', { simple: true }) !== SYNCHRONOUS_FULL) {
+    throw new Error(`BUG: ${file} is not opened at synchronous=FULL`)
+  }
+  return db
+}
+
+/** Opens an existing file for reading beside its writer. */
+export function openForReading(file: string): Connection {
+  const db = new Database(file, { readonly: true, fileMustExist: true })
+  db.pragma('busy_timeout = 5000')
+  return db
+}
+
+/** Whether SQLite found the disk full: the transaction is rolled back whole. */
+export function isStorageFull(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code === 'SQLITE_FULL'
+}
+
+function migrate(db: Connection, file: string, migrations: readonly Migration[]): void {
+  const known = migrations.at(-1)?.version ?? 0
+  db.transaction(() => {
+    const found = Number(db.pragma('user_version', { simple: true }))
+    if (found > known) {
+      throw new Error(
+        `${file} has schema version ${found}, this version of Thermolog knows ${known}: ` +
+          'run the newer version that wrote it, or restore a backup made by this one',
+      )
+    }
+    for (const migration of migrations) {
+      if (migration.version <= found) continue
+      db.exec(migration.sql)
+      db.pragma(`user_version = ${migration.version}`)
+    }
+  }).immediate()
+}

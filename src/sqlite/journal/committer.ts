@@ -1,0 +1,185 @@
+// The write-ahead batch step, as it runs in the commit thread: decide a group, write it in one
+// transaction at synchronous=FULL, answer. It owns the only writing connection to control.db.
+//
+// After a crash: what was answered is in the journal; what was not answered is there whole or not
+// at all, and its sender sends it again. A journal row is deleted once it is forwarded to the
+// measurement store and sealed in the ledger, and, where the store may lose what it took, no longer
+// needed for a replay.
+
+import type { DurationMs } from '../../domain/time.ts'
+import type { Clock } from '../../ports.ts'
+import type { SensorDirectory } from '../control/sensor-directory.ts'
+import type { Connection } from '../database.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { GroupDecider } from './group-decider.ts'
+import type { DeciderSettings, GroupDecision } from './group-decider.ts'
+import { groupColumnsOver, STATUS_CONFLICT } from './group-frame.ts'
+import type { GroupFrame, GroupResult } from './group-frame.ts'
+import { GroupTransaction } from './group-transaction.ts'
+
+/** Rows deleted with one commit: more than one group adds, so that deleting keeps pace. */
+const ROWS_DELETED_PER_COMMIT = 16
+
+const SET_WATERMARK = `
+  UPDATE journal_watermark SET forwarded_seq = ? WHERE id = 1 AND forwarded_seq < ?`
+const OLDEST_ROWS = `
+  SELECT seq, committed_at_ms AS committedAtMs, measurements FROM journal ORDER BY seq LIMIT ?`
+const DELETE_ROW = 'DELETE FROM journal WHERE seq = ?'
+const COUNT_ENTRIES = 'SELECT total(measurements) FROM journal'
+
+/** How long forwarded rows are kept for writing them to the store again. */
+export interface ReplayRetention {
+  readonly keptMs: DurationMs
+  /** At least so many measurements, however old. */
+  readonly measurementsMin: number
+  /** Of more than these the oldest go, however young. */
+  readonly measurementsMax: number
+}
+
+interface OldestRow {
+  seq: number
+  committedAtMs: number
+  measurements: number
+}
+
+export class Committer {
+  readonly #db: Connection
+  readonly #ledger: Ledger
+  readonly #sensors: SensorDirectory
+  readonly #clock: Clock
+  readonly #decider: GroupDecider
+  readonly #transaction: GroupTransaction
+  readonly #setWatermark
+  readonly #oldestRows
+  readonly #deleteRow
+  readonly #retention: ReplayRetention | undefined
+  #entries: number
+  #forwardedSeq: number
+  #storedWatermark: number
+
+  constructor(
+    db: Connection,
+    ledger: Ledger,
+    collaborators: { sensors: SensorDirectory; clock: Clock },
+    settings: DeciderSettings & { readonly replayRetention: ReplayRetention | undefined },
+  ) {
+    this.#db = db
+    this.#ledger = ledger
+    this.#sensors = collaborators.sensors
+    this.#clock = collaborators.clock
+    this.#decider = new GroupDecider(ledger, this.#sensors, settings)
+    this.#transaction = new GroupTransaction(db)
+    this.#setWatermark = db.prepare<[number, number]>(SET_WATERMARK)
+    this.#oldestRows = db.prepare<[number], OldestRow>(OLDEST_ROWS)
+    this.#deleteRow = db.prepare<[number]>(DELETE_ROW)
+    this.#retention = settings.replayRetention
+    this.#entries = db.prepare<[], number>(COUNT_ENTRIES).pluck().get() ?? 0
+    this.#forwardedSeq = readWatermark(db)
+    this.#storedWatermark = this.#forwardedSeq
+  }
+
+  /**
+   * Decides and commits a group. Returns after fsync.
+   *
+   * @throws SqliteError `SQLITE_FULL`: nothing of the group is stored and the ledger is as before;
+   *   any other error: it is not known whether the group is stored, the process must stop
+   */
+  commit(frame: GroupFrame): GroupResult {
+    this.#ledger.makeRoom(frame.elementCount)
+    const { current } = this.#ledger.hot
+    const firstRecord = current.count
+    const decision = this.#decider.decide(frame)
+    const seq = current.count === firstRecord ? 0 : this.#write(decision, firstRecord)
+    return {
+      seq,
+      buffer: frame.buffer,
+      keptSerialNumbers: this.#keptSpellings(frame),
+      refusals: decision.refusals,
+      conflicts: decision.conflicts,
+    }
+  }
+
+  /** Every row up to `seq` is in the measurement store. Written down with the next commit. */
+  noteForwarded(seq: number): void {
+    this.#forwardedSeq = Math.max(this.#forwardedSeq, seq)
+  }
+
+  /** Writes the watermark down and deletes rows that are done with, when no commit does it. */
+  tidy(): void {
+    if (this.#forwardedSeq === this.#storedWatermark) return
+    this.#entries -= this.#db.transaction(() => this.#settle()).immediate()
+    this.#storedWatermark = this.#forwardedSeq
+  }
+
+  #write(decision: GroupDecision, firstRecord: number): number {
+    const { current } = this.#ledger.hot
+    const changes = {
+      epoch: current,
+      firstRecord,
+      newSensors: this.#sensors.pending,
+      lastSeenAtMs: decision.lastSeenAtMs,
+      committedAtMs: this.#clock.nowMs(),
+    }
+    let seq: number
+    let deleted = 0
+    try {
+      seq = this.#db
+        .transaction(() => {
+          if (this.#forwardedSeq !== this.#storedWatermark) deleted = this.#settle()
+          return this.#transaction.write(changes)
+        })
+        .immediate()
+    } catch (cause) {
+      current.truncate(firstRecord)
+      this.#sensors.truncatePending(0)
+      throw cause
+    }
+    this.#storedWatermark = this.#forwardedSeq
+    this.#entries += current.count - firstRecord - deleted
+    this.#sensors.settlePending()
+    this.#ledger.noteCommitted(seq)
+    return seq
+  }
+
+  /** @returns how many measurements were in the rows that it deleted */
+  #settle(): number {
+    this.#setWatermark.run(this.#forwardedSeq, this.#forwardedSeq)
+    const doneSeq = Math.min(this.#forwardedSeq, this.#ledger.sealed.sealedSeq)
+    let deleted = 0
+    for (const row of this.#oldestRows.all(ROWS_DELETED_PER_COMMIT)) {
+      if (row.seq > doneSeq || this.#isKeptForReplay(row, deleted)) break
+      this.#deleteRow.run(row.seq)
+      deleted += row.measurements
+    }
+    return deleted
+  }
+
+  #isKeptForReplay({ committedAtMs, measurements }: OldestRow, deleted: number): boolean {
+    if (this.#retention === undefined) return false
+    const { keptMs, measurementsMin, measurementsMax } = this.#retention
+    const kept = this.#entries - deleted
+    if (kept - measurements < measurementsMin) return true
+    return kept <= measurementsMax && committedAtMs > this.#clock.nowMs() - keptMs
+  }
+
+  #keptSpellings(frame: GroupFrame): string[] {
+    const { serialNumberAt, status, sensorId } = groupColumnsOver(frame.buffer)
+    const kept = [...frame.serialNumbers]
+    const isKnown = new Uint8Array(kept.length)
+    for (let element = 0; element < frame.elementCount; element++) {
+      const place = serialNumberAt[element] ?? 0
+      // The sensor of a conflict is the one that was named the first time.
+      if (isKnown[place] === 1 || status[element] === STATUS_CONFLICT) continue
+      const sensor = this.#sensors.byId(sensorId[element] ?? 0)
+      if (sensor === undefined) continue
+      kept[place] = sensor.serialNumber
+      isKnown[place] = 1
+    }
+    return kept
+  }
+}
+
+function readWatermark(db: Connection): number {
+  const select = 'SELECT forwarded_seq FROM journal_watermark WHERE id = 1'
+  return db.prepare<[], number>(select).pluck().get() ?? 0
+}

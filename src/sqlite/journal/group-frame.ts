@@ -1,0 +1,163 @@
+// What passes between the main thread and the commit thread: a group of submissions one way, what
+// was decided about them the other way. Numbers travel as columns in one buffer that is handed over
+// and comes back, text as arrays of strings; nothing is allocated or copied for a group.
+
+import type { ErrorCode, RequestFault } from '../../domain/errors.ts'
+import { groupMeasurementsMax, submissionsInFlightMax } from '../../domain/limits.ts'
+import type { Submission, SubmittedMeasurement } from '../../domain/measurement.ts'
+import type { UserId } from '../../domain/sensor.ts'
+import { KEY_WORDS, writeEventKey } from '../ledger/event-key.ts'
+
+export const STATUS_CREATED = 0
+export const STATUS_DUPLICATE = 1
+export const STATUS_CONFLICT = 2
+
+/** Columns of a group; those of elements run through all of its submissions. */
+export interface GroupColumns {
+  /** Per submission. */
+  readonly userId: Uint32Array
+  /** Per submission: one past its last element. */
+  readonly elementsEnd: Uint32Array
+  /** Per submission. */
+  readonly receivedAtMs: Float64Array
+  /** Per element: four zero words where it has no event id. */
+  readonly keys: Uint32Array
+  readonly tempCelsius: Float64Array
+  /** NaN where the element has no timestamp; when it is decided, the stored time. */
+  readonly measuredAtMs: Float64Array
+  /** Position in the group's serial numbers. */
+  readonly serialNumberAt: Uint32Array
+  /** When it is decided. */
+  readonly status: Uint8Array
+  /** When it is decided. */
+  readonly sensorId: Uint32Array
+}
+
+/** A group on its way to the commit thread. */
+export interface GroupFrame {
+  readonly submissionCount: number
+  readonly elementCount: number
+  /** See `groupColumnsOver`. */
+  readonly buffer: ArrayBuffer
+  /** Of each submission its distinct spellings, one submission after the other. */
+  readonly serialNumbers: readonly string[]
+}
+
+/** What was decided. */
+export interface GroupResult {
+  /** The last row of the journal that holds what was created; 0 when nothing was. */
+  readonly seq: number
+  /** The frame's own, with status, sensor and time of each element. */
+  readonly buffer: ArrayBuffer
+  /** The kept spelling for each of the frame's `serialNumbers` that names a sensor. */
+  readonly keptSerialNumbers: readonly string[]
+  readonly refusals: readonly GroupRefusal[]
+  readonly conflicts: readonly GroupConflict[]
+}
+
+/** A submission of which nothing is stored. */
+export interface GroupRefusal {
+  /** Its place in the group. */
+  readonly submission: number
+  readonly code: ErrorCode
+  readonly detail: string
+  /** `index` counts within the submission. */
+  readonly faults: readonly RequestFault[]
+}
+
+export interface GroupConflict {
+  /** Place of the element in the frame. */
+  readonly element: number
+  readonly serialNumber: string
+  readonly sensorId: number
+  readonly tempCelsius: number
+  readonly measuredAtMs: number
+}
+
+const SUBMISSIONS = submissionsInFlightMax
+const ELEMENTS = groupMeasurementsMax
+const WORDS = SUBMISSIONS * 2 + ELEMENTS * (KEY_WORDS + 2)
+const GROUP_BYTES = (SUBMISSIONS + ELEMENTS * 2) * 8 + WORDS * 4 + ELEMENTS
+
+export function allocateGroup(): ArrayBuffer {
+  return new ArrayBuffer(GROUP_BYTES)
+}
+
+/** The columns in a group's buffer: eight bytes wide first, single bytes last. */
+export function groupColumnsOver(buffer: ArrayBuffer): GroupColumns {
+  let at = 0
+  const take = (bytes: number) => (at += bytes) - bytes
+  return {
+    receivedAtMs: new Float64Array(buffer, take(SUBMISSIONS * 8), SUBMISSIONS),
+    tempCelsius: new Float64Array(buffer, take(ELEMENTS * 8), ELEMENTS),
+    measuredAtMs: new Float64Array(buffer, take(ELEMENTS * 8), ELEMENTS),
+    userId: new Uint32Array(buffer, take(SUBMISSIONS * 4), SUBMISSIONS),
+    elementsEnd: new Uint32Array(buffer, take(SUBMISSIONS * 4), SUBMISSIONS),
+    keys: new Uint32Array(buffer, take(ELEMENTS * KEY_WORDS * 4), ELEMENTS * KEY_WORDS),
+    serialNumberAt: new Uint32Array(buffer, take(ELEMENTS * 4), ELEMENTS),
+    sensorId: new Uint32Array(buffer, take(ELEMENTS * 4), ELEMENTS),
+    status: new Uint8Array(buffer, take(ELEMENTS), ELEMENTS),
+  }
+}
+
+/** A group that is being put together: submissions are encoded as they come, and let go. */
+export class GroupBuilder {
+  readonly #buffer: ArrayBuffer
+  readonly #columns: GroupColumns
+  readonly #serialNumbers: string[] = []
+  #submissions = 0
+  #elements = 0
+
+  /** @param buffer from `allocateGroup`, or one that came back; its content does not matter */
+  constructor(buffer: ArrayBuffer) {
+    this.#buffer = buffer
+    this.#columns = groupColumnsOver(buffer)
+  }
+
+  get elements(): number {
+    return this.#elements
+  }
+
+  hasRoomFor(measurements: number): boolean {
+    return this.#elements + measurements <= ELEMENTS && this.#submissions < SUBMISSIONS
+  }
+
+  /** Adds a submission; event ids become keys here. */
+  add({ userId, receivedAtMs, measurements }: Submission): void {
+    const placeOf = new Map<string, number>()
+    for (const measurement of measurements) {
+      let place = placeOf.get(measurement.serialNumber)
+      if (place === undefined) {
+        place = this.#serialNumbers.push(measurement.serialNumber) - 1
+        placeOf.set(measurement.serialNumber, place)
+      }
+      this.#addElement(userId, measurement, place)
+    }
+    const submission = this.#submissions++
+    this.#columns.userId[submission] = userId
+    this.#columns.elementsEnd[submission] = this.#elements
+    this.#columns.receivedAtMs[submission] = receivedAtMs
+  }
+
+  /** The finished group; its buffer is handed over, so the builder takes no more. */
+  finish(): GroupFrame {
+    return {
+      submissionCount: this.#submissions,
+      elementCount: this.#elements,
+      buffer: this.#buffer,
+      serialNumbers: this.#serialNumbers,
+    }
+  }
+
+  #addElement(userId: UserId, measurement: SubmittedMeasurement, serialNumberAt: number): void {
+    const element = this.#elements++
+    const { eventId, tempCelsius, measuredAtMs } = measurement
+    const { keys } = this.#columns
+    const keyAt = element * KEY_WORDS
+    if (eventId === null) keys.fill(0, keyAt, keyAt + KEY_WORDS)
+    else writeEventKey(userId, eventId, keys, keyAt)
+    this.#columns.serialNumberAt[element] = serialNumberAt
+    this.#columns.tempCelsius[element] = tempCelsius
+    this.#columns.measuredAtMs[element] = measuredAtMs ?? NaN
+  }
+}

@@ -1,0 +1,124 @@
+// Reading the journal beside the thread that writes it: the next batch for the measurement store,
+// the backlog, and whether something of a sensor is still on its way.
+
+import { setImmediate } from 'node:timers/promises'
+import type { SensorId } from '../../domain/sensor.ts'
+import type { EpochMs, TimeRange } from '../../domain/time.ts'
+import type { JournalBatch, SensorInfo } from '../../ports.ts'
+import type { Connection } from '../database.ts'
+import { ColumnsGatherer, copyColumns, decodeEntries } from './journal-row.ts'
+import type { JournalColumns } from './journal-row.ts'
+
+interface Row {
+  seq: number
+  sensorInfos: string | null
+  entries: Buffer | null
+}
+
+/** Rows of a batch at most, however few measurements they have. */
+const ROWS_PER_READ = 10_000
+
+/** A search lets others go on after so much. */
+const BYTES_PER_SEARCH = 2 ** 20
+
+const ROWS_AFTER = `
+  SELECT seq, sensor_infos AS sensorInfos, entries FROM journal
+  WHERE seq > ? ORDER BY seq LIMIT ${ROWS_PER_READ}`
+const WATERMARK = 'SELECT forwarded_seq FROM journal_watermark WHERE id = 1'
+const TOTALS_AFTER = `
+  SELECT total(measurements) AS entries, total(length(entries)) AS bytes FROM journal
+  WHERE seq > ?`
+const OLDEST_AFTER = 'SELECT committed_at_ms FROM journal WHERE seq > ? ORDER BY seq LIMIT 1'
+
+export class JournalReader {
+  readonly #gatherer = new ColumnsGatherer()
+  readonly #rowsAfter
+  readonly #watermark
+  readonly #totalsAfter
+  readonly #oldestAfter
+
+  constructor(db: Connection) {
+    this.#rowsAfter = db.prepare<[number], Row>(ROWS_AFTER)
+    this.#watermark = db.prepare<[], number>(WATERMARK).pluck()
+    this.#totalsAfter = db.prepare<[number], { entries: number; bytes: number }>(TOTALS_AFTER)
+    this.#oldestAfter = db.prepare<[number], number>(OLDEST_AFTER).pluck()
+  }
+
+  /** Rows up to this one were in the measurement store when it was last written down. */
+  forwardedSeq(): number {
+    return this.#watermark.get() ?? 0
+  }
+
+  /** Measurements and bytes in the rows after `seq`. */
+  totalsAfter(seq: number): { entries: number; bytes: number } {
+    return this.#totalsAfter.get(seq) ?? { entries: 0, bytes: 0 }
+  }
+
+  /** When the first row after `seq` was committed. */
+  oldestAfter(seq: number): EpochMs | undefined {
+    return this.#oldestAfter.get(seq)
+  }
+
+  /**
+   * The rows after `seq` as one batch of at least one row and, unless the first row alone has
+   * more, at most `measurementsMax` measurements. Good until the next call.
+   */
+  readBatch(seq: number, measurementsMax: number): JournalBatch | undefined {
+    const parts: JournalColumns[] = []
+    const sensorInfos: SensorInfo[] = []
+    let count = 0
+    let throughSeq = seq
+    for (const row of this.#rowsAfter.iterate(seq)) {
+      if (row.entries !== null) {
+        const columns = decodeEntries(row.entries)
+        if (count > 0 && count + columns.count > measurementsMax) break
+        parts.push(columns)
+        count += columns.count
+      }
+      if (row.sensorInfos !== null) sensorInfos.push(...parseInfos(row.sensorInfos))
+      throughSeq = row.seq
+    }
+    if (throughSeq === seq) return undefined
+    return { throughSeq, measurements: this.#gather(parts, count), sensorInfos }
+  }
+
+  #gather(parts: readonly JournalColumns[], count: number): JournalColumns {
+    const columns = this.#gatherer.columns(count)
+    let at = 0
+    for (const part of parts) at += copyColumns(part, columns, at)
+    return columns
+  }
+
+  /** Whether rows (afterSeq, throughSeq] have measurements of the sensor in the range. */
+  async hasMeasurements(
+    rows: { readonly afterSeq: number; readonly throughSeq: number },
+    sensorId: SensorId,
+    range: TimeRange,
+  ): Promise<boolean> {
+    for (let afterSeq = rows.afterSeq; afterSeq < rows.throughSeq;) {
+      let bytes = 0
+      for (const { seq, entries } of this.#rowsAfter.iterate(afterSeq)) {
+        afterSeq = seq
+        if (entries === null) continue
+        if (holds(decodeEntries(entries), sensorId, range)) return true
+        bytes += entries.length
+        if (bytes > BYTES_PER_SEARCH) break
+      }
+      await setImmediate()
+    }
+    return false
+  }
+}
+
+function holds(columns: JournalColumns, sensorId: SensorId, range: TimeRange): boolean {
+  for (let at = 0; at < columns.count; at++) {
+    const measuredAtMs = columns.measuredAtMs[at] ?? 0
+    const isInRange = measuredAtMs >= range.startMs && measuredAtMs < range.stopMs
+    if (isInRange && columns.sensorId[at] === sensorId) return true
+  }
+  return false
+}
+
+function parseInfos(text: string): SensorInfo[] {
+  return JSON.parse(text) as SensorInfo[]
+}

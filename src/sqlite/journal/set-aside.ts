@@ -1,0 +1,130 @@
+// Measurements that the store refuses for good: kept until an operator has them tried again or
+// drops them. They count as unreadable until then.
+
+import { journalEntryBytes } from '../../domain/limits.ts'
+import type { SensorId } from '../../domain/sensor.ts'
+import { DAY_MS } from '../../domain/time.ts'
+import type { EpochMs, TimeRange } from '../../domain/time.ts'
+import type { SetAsideMeasurement } from '../../ports.ts'
+import type { Connection } from '../database.ts'
+import { columnsOver } from './journal-row.ts'
+
+const INSERT = `
+  INSERT INTO set_aside
+    (user_id, sensor_id, measured_at_ms, tie_break_ns, temp_celsius, reason, set_aside_at_ms)
+  VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+const COLUMNS = `
+  id, user_id AS userId, sensor_id AS sensorId, measured_at_ms AS measuredAtMs,
+  tie_break_ns AS tieBreakNs, temp_celsius AS tempCelsius, reason,
+  set_aside_at_ms AS setAsideAtMs`
+const LIST = `SELECT ${COLUMNS} FROM set_aside WHERE id > ? ORDER BY id LIMIT ?`
+const COUNT = 'SELECT count(*) FROM set_aside'
+const HAS = `
+  SELECT 1 FROM set_aside
+  WHERE sensor_id = ? AND measured_at_ms >= ? AND measured_at_ms < ? LIMIT 1`
+const DELETE = 'DELETE FROM set_aside WHERE id = ?'
+const INSERT_ROW = `
+  INSERT INTO journal (committed_at_ms, measurements, is_repeated, entries) VALUES (?, ?, 1, ?)`
+const TOUCH_SENSOR = 'UPDATE sensor_latest SET data_seq = ? WHERE sensor_id = ?'
+const UNCOUNT = `
+  UPDATE accepted_per_day SET measurements = measurements - 1 WHERE sensor_id = ? AND day = ?`
+
+/** Measurements settled in one transaction. */
+const SETTLED_AT_ONCE = 5_000
+
+export type Refused = Omit<SetAsideMeasurement, 'id' | 'setAsideAtMs'>
+
+export class SetAside {
+  readonly #db: Connection
+
+  constructor(db: Connection) {
+    this.#db = db
+  }
+
+  /** In the order in which they were set aside, those after `afterId`. */
+  list(afterId: number, limit: number): SetAsideMeasurement[] {
+    return this.#db.prepare<[number, number], SetAsideMeasurement>(LIST).all(afterId, limit)
+  }
+
+  count(): number {
+    return this.#db.prepare<[], number>(COUNT).pluck().get() ?? 0
+  }
+
+  has(sensorId: SensorId, { startMs, stopMs }: TimeRange): boolean {
+    return this.#db.prepare(HAS).get(sensorId, startMs, stopMs) !== undefined
+  }
+
+  /** Setting the same measurement aside again changes nothing. */
+  add(refused: readonly Refused[], nowMs: EpochMs): void {
+    const insert = this.#db.prepare(INSERT)
+    this.#db
+      .transaction(() => {
+        for (const { userId, sensorId, measuredAtMs, tieBreakNs, tempCelsius, reason } of refused) {
+          const place = [userId, sensorId, measuredAtMs, tieBreakNs]
+          insert.run(...place, tempCelsius, reason, nowMs)
+        }
+      })
+      .immediate()
+  }
+
+  /**
+   * Puts them back into the journal, as they were.
+   *
+   * @param ids `undefined`: all
+   * @returns how many
+   */
+  retry(ids: readonly number[] | undefined, nowMs: EpochMs): number {
+    return this.#settle(ids, (part) => {
+      const row = [nowMs, part.length, encode(part)] as const
+      const { lastInsertRowid } = this.#db.prepare(INSERT_ROW).run(...row)
+      const touch = this.#db.prepare(TOUCH_SENSOR)
+      const sensorIds = new Set(part.map(({ sensorId }) => sensorId))
+      for (const sensorId of sensorIds) touch.run(Number(lastInsertRowid), sensorId)
+    })
+  }
+
+  /** Gives them up for good. @returns how many */
+  drop(ids: readonly number[] | undefined): number {
+    return this.#settle(ids, (part) => {
+      const uncount = this.#db.prepare(UNCOUNT)
+      for (const { sensorId, measuredAtMs } of part) {
+        uncount.run(sensorId, Math.floor(measuredAtMs / DAY_MS))
+      }
+    })
+  }
+
+  #settle(
+    ids: readonly number[] | undefined,
+    work: (part: readonly SetAsideMeasurement[]) => void,
+  ): number {
+    const remove = this.#db.prepare(DELETE)
+    const wanted = ids && new Set(ids)
+    let settled = 0
+    for (let part = this.list(0, SETTLED_AT_ONCE); part.length > 0;) {
+      const chosen = part.filter(({ id }) => wanted === undefined || wanted.has(id))
+      const lastId = part.at(-1)?.id ?? 0
+      this.#db
+        .transaction(() => {
+          if (chosen.length > 0) work(chosen)
+          for (const { id } of chosen) remove.run(id)
+        })
+        .immediate()
+      settled += chosen.length
+      part = this.list(lastId, SETTLED_AT_ONCE)
+    }
+    return settled
+  }
+}
+
+function encode(measurements: readonly SetAsideMeasurement[]): Buffer {
+  const buffer = new ArrayBuffer(measurements.length * journalEntryBytes)
+  const columns = columnsOver(buffer, 0, measurements.length)
+  measurements.forEach((measurement, at) => {
+    columns.measuredAtMs[at] = measurement.measuredAtMs
+    columns.tempCelsius[at] = measurement.tempCelsius
+    columns.sensorId[at] = measurement.sensorId
+    columns.userId[at] = measurement.userId
+    columns.tieBreakNs[at] = measurement.tieBreakNs
+  })
+  return Buffer.from(buffer)
+}

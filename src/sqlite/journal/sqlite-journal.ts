@@ -1,0 +1,267 @@
+// Journal on SQLite, as the main thread sees it. Submissions that arrive while a commit is under
+// way become the next group; one that finds nothing under way is committed at once, alone. The
+// queue is bounded in submissions and in measurements.
+
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  journalEntryBytes,
+  measurementsInFlightMax,
+  submissionsInFlightMax,
+} from '../../domain/limits.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import type { Receipt, ReceiptItem, ReceiptStatus, Submission } from '../../domain/measurement.ts'
+import type { SensorId } from '../../domain/sensor.ts'
+import type { DurationMs, TimeRange } from '../../domain/time.ts'
+import type { Backlog, Clock, Journal, Log } from '../../ports.ts'
+import { StorageFull } from '../commit-channel.ts'
+import type { CommitChannel } from '../commit-channel.ts'
+import { allocateGroup, GroupBuilder, groupColumnsOver } from './group-frame.ts'
+import type { GroupColumns, GroupConflict, GroupResult } from './group-frame.ts'
+import type { JournalReader } from './journal-reader.ts'
+import type { Refused, SetAside } from './set-aside.ts'
+
+/** A submission that is encoded and waits for its receipt. */
+interface Waiting {
+  readonly measurements: number
+  readonly resolve: (receipt: Receipt) => void
+  readonly reject: (reason: unknown) => void
+}
+
+interface WaitingGroup {
+  readonly builder: GroupBuilder
+  readonly waiting: Waiting[]
+}
+
+interface ForwardWaiter {
+  readonly seq: number
+  readonly resolve: () => void
+}
+
+/** What of the journal has reached the measurement store. */
+export interface Forwarded {
+  readonly throughSeq: number
+  readonly measurements: number
+  /** What the store will never take. */
+  readonly refused: readonly Refused[]
+}
+
+export interface JournalCollaborators {
+  readonly channel: CommitChannel
+  readonly reader: JournalReader
+  readonly setAsideRows: SetAside
+  /** Keeps what the store refuses. Resolves when that is durable. */
+  readonly setAside: (refused: readonly Refused[]) => Promise<void>
+  readonly clock: Clock
+  readonly log: Log
+  /** Whether the volume has so little room left that nothing may be accepted. */
+  readonly isDiskLow: () => boolean
+  /** Tells the forwarder that there are new rows. */
+  readonly onCommitted: () => void
+}
+
+const STATUSES: readonly ReceiptStatus[] = ['created', 'duplicate', 'conflict']
+
+const SET_ASIDE_RETRY_MS = 1_000
+
+/** Groups at the commit thread: one under way, one ready, so that it never waits for the next. */
+const GROUPS_IN_FLIGHT_MAX = 2
+
+/** A second group is sent ahead of time only when it is worth a commit of its own. */
+const GROUP_AHEAD_MEASUREMENTS_MIN = 2_000
+
+export class SqliteJournal implements Journal {
+  readonly #with: JournalCollaborators
+  readonly #bytesMax: number
+  readonly #spareBuffers: ArrayBuffer[] = []
+  readonly #forwardWaiters = new Set<ForwardWaiter>()
+  /** The groups that wait, oldest first; only the last one takes more. */
+  readonly #groups: WaitingGroup[] = []
+  #submissionsInFlight = 0
+  #measurementsInFlight = 0
+  #groupsInFlight = 0
+  #backlogEntries: number
+  #forwardedSeq: number
+  #settling: Promise<void> = Promise.resolve()
+  #isClosed = false
+
+  /** @param settings.bytesMax beyond it submissions are refused until the store has caught up */
+  constructor(collaborators: JournalCollaborators, settings: { bytesMax: number }) {
+    this.#with = collaborators
+    this.#bytesMax = settings.bytesMax
+    this.#forwardedSeq = collaborators.reader.forwardedSeq()
+    this.#backlogEntries = collaborators.reader.totalsAfter(this.#forwardedSeq).entries
+  }
+
+  refusal(): 'overloaded' | 'storage_full' | 'shutting_down' | undefined {
+    if (this.#isClosed) return 'shutting_down'
+    if (this.#with.isDiskLow()) return 'storage_full'
+    const isQueueFull =
+      this.#submissionsInFlight >= submissionsInFlightMax ||
+      this.#measurementsInFlight >= measurementsInFlightMax
+    const isJournalFull = this.#backlogEntries * journalEntryBytes >= this.#bytesMax
+    return isQueueFull || isJournalFull ? 'overloaded' : undefined
+  }
+
+  commit(submission: Submission): Promise<Receipt> {
+    const refusal = this.refusal()
+    if (refusal !== undefined) return Promise.reject(refusalError(refusal))
+    return new Promise((resolve, reject) => {
+      const measurements = submission.measurements.length
+      const group = this.#groupFor(measurements)
+      group.builder.add(submission)
+      group.waiting.push({ measurements, resolve, reject })
+      this.#submissionsInFlight++
+      this.#measurementsInFlight += measurements
+      this.#sendGroups()
+    })
+  }
+
+  backlog(): Backlog {
+    const { reader, clock } = this.#with
+    const committedAtMs = reader.oldestAfter(this.#forwardedSeq)
+    // Rows can be in the store before the answer of their commit is taken apart here.
+    const entries = Math.max(0, this.#backlogEntries)
+    return {
+      entries,
+      bytes: entries * journalEntryBytes,
+      oldestAgeMs: committedAtMs === undefined ? 0 : Math.max(0, clock.nowMs() - committedAtMs),
+    }
+  }
+
+  async waitUntilForwarded(seq: number, waitMsMax: DurationMs): Promise<boolean> {
+    if (seq <= this.#forwardedSeq) return true
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const waiter = { seq, resolve }
+    this.#forwardWaiters.add(waiter)
+    const timer = setTimeout(resolve, waitMsMax)
+    await promise
+    clearTimeout(timer)
+    this.#forwardWaiters.delete(waiter)
+    return seq <= this.#forwardedSeq
+  }
+
+  async hasUnreadable(
+    sensor: { id: SensorId; dataSeq: number },
+    range: TimeRange,
+  ): Promise<boolean> {
+    if (this.#with.setAsideRows.has(sensor.id, range)) return true
+    const rows = { afterSeq: this.#forwardedSeq, throughSeq: sensor.dataSeq }
+    if (rows.throughSeq <= rows.afterSeq) return false
+    return this.#with.reader.hasMeasurements(rows, sensor.id, range)
+  }
+
+  /** Rows were written that do not come from a submission. */
+  noteJournalled(measurements: number): void {
+    this.#backlogEntries += measurements
+    this.#with.onCommitted()
+  }
+
+  /** The forwarder has settled rows. */
+  noteForwarded(forwarded: Forwarded): Promise<void> {
+    this.#settling = this.#settling.then(() => this.#settle(forwarded))
+    return this.#settling
+  }
+
+  async #settle({ throughSeq, measurements, refused }: Forwarded): Promise<void> {
+    // The watermark may pass what was refused only when that is kept elsewhere.
+    while (refused.length > 0 && !this.#isClosed) {
+      try {
+        await this.#with.setAside(refused)
+        break
+      } catch (error) {
+        this.#with.log.error('cannot set aside what the store refuses', { error: String(error) })
+        await pause(SET_ASIDE_RETRY_MS)
+      }
+    }
+    if (this.#isClosed && refused.length > 0) return
+    this.#forwardedSeq = throughSeq
+    this.#backlogEntries -= measurements
+    this.#with.channel.noteForwarded(throughSeq)
+    for (const waiter of this.#forwardWaiters) {
+      if (waiter.seq <= throughSeq) waiter.resolve()
+    }
+  }
+
+  /** Takes no more submissions; those that were taken are still answered. */
+  close(): void {
+    this.#isClosed = true
+  }
+
+  #groupFor(measurements: number): WaitingGroup {
+    const last = this.#groups.at(-1)
+    if (last?.builder.hasRoomFor(measurements) === true) return last
+    const buffer = this.#spareBuffers.pop() ?? allocateGroup()
+    const group = { builder: new GroupBuilder(buffer), waiting: [] }
+    this.#groups.push(group)
+    return group
+  }
+
+  #sendGroups(): void {
+    for (let group = this.#groups[0]; group !== undefined; group = this.#groups[0]) {
+      const isWorthwhile = group.builder.elements >= GROUP_AHEAD_MEASUREMENTS_MIN
+      const mayBeSent = this.#groupsInFlight < (isWorthwhile ? GROUPS_IN_FLIGHT_MAX : 1)
+      if (!mayBeSent) return
+      this.#groups.shift()
+      void this.#commitGroup(group)
+    }
+  }
+
+  async #commitGroup({ builder, waiting }: WaitingGroup): Promise<void> {
+    this.#groupsInFlight++
+    try {
+      const result = await this.#with.channel.commitGroup(builder.finish())
+      this.#answer(waiting, result)
+      this.#spareBuffers.push(result.buffer)
+    } catch (error) {
+      const reason = error instanceof StorageFull ? refusalError('storage_full') : error
+      for (const { reject } of waiting) reject(reason)
+    }
+    this.#groupsInFlight--
+    this.#submissionsInFlight -= waiting.length
+    for (const { measurements } of waiting) this.#measurementsInFlight -= measurements
+    this.#sendGroups()
+  }
+
+  #answer(waiting: readonly Waiting[], result: GroupResult): void {
+    if (result.seq > 0) this.#with.onCommitted()
+    const refusals = new Map(result.refusals.map((refusal) => [refusal.submission, refusal]))
+    const conflicts = new Map(result.conflicts.map((conflict) => [conflict.element, conflict]))
+    const columns = groupColumnsOver(result.buffer)
+    const group = { ...columns, serialNumbers: result.keptSerialNumbers }
+    let start = 0
+    waiting.forEach(({ measurements, resolve, reject }, at) => {
+      const refusal = refusals.get(at)
+      if (refusal === undefined) {
+        const items = receiptItems(group, conflicts, { start, stop: start + measurements })
+        for (const { status } of items) if (status === 'created') this.#backlogEntries++
+        resolve({ items })
+      } else {
+        reject(new ServiceError(refusal.code, refusal))
+      }
+      start += measurements
+    })
+  }
+}
+
+function receiptItems(
+  group: GroupColumns & { readonly serialNumbers: readonly string[] },
+  conflicts: ReadonlyMap<number, GroupConflict>,
+  elements: { readonly start: number; readonly stop: number },
+): ReceiptItem[] {
+  const items: ReceiptItem[] = []
+  for (let element = elements.start; element < elements.stop; element++) {
+    const existing = conflicts.get(element)
+    items.push({
+      status: STATUSES[group.status[element] ?? 0] ?? 'created',
+      sensorId: group.sensorId[element] ?? 0,
+      serialNumber: group.serialNumbers[group.serialNumberAt[element] ?? 0] ?? '',
+      measuredAtMs: group.measuredAtMs[element] ?? 0,
+      ...(existing !== undefined && { existing }),
+    })
+  }
+  return items
+}
+
+function refusalError(code: 'overloaded' | 'storage_full' | 'shutting_down'): ServiceError {
+  return new ServiceError(code, { retryAfterSeconds: code === 'storage_full' ? 60 : 1 })
+}

@@ -1,0 +1,96 @@
+// The event ledger as the commit thread sees it: the hot part in memory, the sealed part on disk,
+// and the passage from one to the other.
+//
+// Who writes what: the commit thread only writes the journal (control.db). When an epoch is full,
+// the seal thread reads that stretch of the journal and writes it to ledger.db in key order, in
+// one transaction with the mark up to which the journal is sealed. After a crash anywhere the hot
+// part is rebuilt from the journal rows behind that mark; rows before it are not needed any more.
+
+import { assert } from '../../domain/errors.ts'
+import type { Connection } from '../database.ts'
+import { decodeEntries } from '../journal/journal-row.ts'
+import { KEY_WORDS } from './event-key.ts'
+import { HotLedger } from './hot-ledger.ts'
+import { SealedLedger } from './sealed-ledger.ts'
+import type { LedgerRun } from './sealed-ledger.ts'
+
+/** Journal rows (afterSeq, throughSeq] are to be sealed as one run. */
+export interface SealRequest {
+  readonly afterSeq: number
+  readonly throughSeq: number
+}
+
+/** Epochs in memory at most; beyond it commits wait for the seal thread. */
+const EPOCHS_MAX = 5
+
+const UNSEALED_ROWS = `
+  SELECT seq, entries FROM journal WHERE seq > ? AND measurements > 0 AND is_repeated = 0
+  ORDER BY seq`
+
+export class Ledger {
+  readonly hot: HotLedger
+  readonly sealed: SealedLedger
+  readonly #requestSeal: (request: SealRequest) => void
+  #lastSeq: number
+  #requestedSeq: number
+
+  /** @param epochCapacity events sealed together; must hold the largest group */
+  constructor(
+    connections: { control: Connection; ledger: Connection },
+    epochCapacity: number,
+    requestSeal: (request: SealRequest) => void,
+  ) {
+    this.hot = new HotLedger(epochCapacity)
+    this.sealed = new SealedLedger(connections.ledger)
+    this.#requestSeal = requestSeal
+    this.#lastSeq = this.sealed.sealedSeq
+    this.#requestedSeq = this.sealed.sealedSeq
+    this.#rebuild(connections.control)
+  }
+
+  /** Whether commits have to wait because sealing has fallen behind. */
+  get isBehind(): boolean {
+    return this.hot.epochs >= EPOCHS_MAX
+  }
+
+  /** Makes room for a group of that many events. */
+  makeRoom(events: number): void {
+    const { current } = this.hot
+    assert(events <= current.capacity, `a group of ${events} events does not fit into an epoch`)
+    if (current.count + events <= current.capacity) return
+    this.hot.startEpoch()
+    this.#requestSeal({ afterSeq: this.#requestedSeq, throughSeq: this.#lastSeq })
+    this.#requestedSeq = this.#lastSeq
+  }
+
+  /** The newest events of the current epoch are in the journal row `seq`. */
+  noteCommitted(seq: number): void {
+    this.#lastSeq = seq
+  }
+
+  /** A stretch of the journal is sealed. */
+  noteSealed(throughSeq: number, run: LedgerRun): void {
+    this.sealed.replaceRuns(run, [])
+    this.sealed.sealedSeq = throughSeq
+    this.hot.dropOldestEpoch()
+  }
+
+  #rebuild(control: Connection): void {
+    const rows = control.prepare<[number], { seq: number; entries: Buffer }>(UNSEALED_ROWS)
+    for (const { seq, entries } of rows.iterate(this.sealed.sealedSeq)) {
+      const columns = decodeEntries(entries)
+      this.makeRoom(columns.count)
+      for (let at = 0; at < columns.count; at++) {
+        const event = {
+          userId: columns.userId[at] ?? 0,
+          sensorId: columns.sensorId[at] ?? 0,
+          measuredAtMs: columns.measuredAtMs[at] ?? 0,
+          tieBreakNs: columns.tieBreakNs[at] ?? 0,
+          tempCelsius: columns.tempCelsius[at] ?? 0,
+        }
+        this.hot.current.add(event, columns.keys, at * KEY_WORDS)
+      }
+      this.#lastSeq = seq
+    }
+  }
+}

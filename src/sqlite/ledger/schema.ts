@@ -1,0 +1,54 @@
+// ledger.db: the sealed part of the event ledger. One thread writes it (threads/seal-thread.ts),
+// the commit thread reads it beside that.
+//
+// A run is up to a few hundred million events in key order, cut into blocks of about
+// `blockEventsMean`; the block of a key is computed from its first 32 bits, so that a look-up
+// reads one row. Pages of 16 KiB keep the blocks packed.
+
+import type { Migration } from '../database.ts'
+
+export const LEDGER_PAGE_BYTES = 16_384
+
+export const LEDGER_MIGRATIONS: readonly Migration[] = [
+  {
+    version: 1,
+    sql: `
+      -- state: 0 being written, 1 in use, 2 replaced by a merge
+      CREATE TABLE runs (
+        run_no INTEGER PRIMARY KEY AUTOINCREMENT,
+        state INTEGER NOT NULL,
+        level INTEGER NOT NULL,
+        events INTEGER NOT NULL,
+        blocks INTEGER NOT NULL,
+        filter BLOB
+      ) STRICT;
+
+      -- id = run_no * 2^24 + block number
+      CREATE TABLE blocks (
+        id INTEGER PRIMARY KEY,
+        entries BLOB NOT NULL
+      ) STRICT;
+
+      -- Where a sensor's sealed measurements lie in time: a few stretches, never too little.
+      CREATE TABLE time_spans (
+        sensor_id INTEGER PRIMARY KEY,
+        spans BLOB NOT NULL
+      ) STRICT;
+
+      -- The next free tie-break where a millisecond of a sensor has had more than one measurement.
+      CREATE TABLE tie_breaks (
+        sensor_id INTEGER NOT NULL,
+        measured_at_ms INTEGER NOT NULL,
+        next_ns INTEGER NOT NULL,
+        PRIMARY KEY (sensor_id, measured_at_ms)
+      ) STRICT, WITHOUT ROWID;
+
+      -- Every journal row up to this one is sealed.
+      CREATE TABLE sealed (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        seq INTEGER NOT NULL
+      ) STRICT;
+      INSERT INTO sealed (id, seq) VALUES (1, 0);
+    `,
+  },
+]

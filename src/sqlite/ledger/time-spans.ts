@@ -1,0 +1,40 @@
+// Where in time a sensor's sealed measurements lie, as a few closed stretches [from, to]. They may
+// cover more than there is, never less: a time outside all of them is certainly free, so that a
+// measurement there needs no look-up for its tie-break.
+
+import type { EpochMs } from '../../domain/time.ts'
+
+/** Stretches a sensor has at most; the two with the smallest gap between them become one. */
+const SPANS_MAX = 8
+
+/** Pairs from, to in ascending order, without overlap. */
+export type TimeSpans = number[]
+
+export function isCovered(spans: ArrayLike<number>, atMs: EpochMs): boolean {
+  for (let at = spans.length - 2; at >= 0; at -= 2) {
+    if (atMs > (spans[at + 1] ?? 0)) return false
+    if (atMs >= (spans[at] ?? 0)) return true
+  }
+  return false
+}
+
+/** Makes `spans` cover `atMs`. */
+export function cover(spans: TimeSpans, atMs: EpochMs): void {
+  let at = spans.length
+  while (at > 0 && (spans[at - 2] ?? 0) > atMs) at -= 2
+  if (at > 0 && (spans[at - 1] ?? 0) >= atMs) return
+  spans.splice(at, 0, atMs, atMs)
+  if (spans.length > SPANS_MAX * 2) closeSmallestGap(spans)
+}
+
+function closeSmallestGap(spans: TimeSpans): void {
+  let smallest = 2
+  for (let at = 4; at < spans.length; at += 2) {
+    if (gapBefore(spans, at) < gapBefore(spans, smallest)) smallest = at
+  }
+  spans.splice(smallest - 1, 2)
+}
+
+function gapBefore(spans: TimeSpans, at: number): number {
+  return (spans[at] ?? 0) - (spans[at - 1] ?? 0)
+}

@@ -1,0 +1,120 @@
+// The reading side of the embedded measurement store, beside the writer and on a busy thread.
+//
+// A series is read chunk by chunk, each from the key after the last one. Between two chunks the
+// event loop turns and no read transaction is open: requests are answered meanwhile, and the
+// writer's log can be brought back into the file. Windows are stored as they are asked for, but for
+// those of 5 minutes, which are folded from minutes.
+
+import { setImmediate } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import type { Statement } from 'better-sqlite3'
+import { ServiceError } from '../../domain/errors.ts'
+import { foldWindows } from '../../domain/history.ts'
+import type { RawPoint, SeriesRange, WindowSummary } from '../../domain/history.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, floorToWindow } from '../../domain/time.ts'
+import type { DurationMs } from '../../domain/time.ts'
+import type { MeasurementReader } from '../../ports.ts'
+import { openForReading } from '../database.ts'
+import type { Connection } from '../database.ts'
+import type { SummaryTable } from './schema.ts'
+
+/** A chunk takes one to three milliseconds: the longest that a request beside it waits. */
+const CHUNK_ROWS = 2_000
+
+const READ_RAW = `
+  SELECT measured_at_ms, tie_break_ns, temp_celsius FROM measurements
+  WHERE sensor_id = ? AND (measured_at_ms, tie_break_ns) > (?, ?) AND measured_at_ms < ?
+  ORDER BY measured_at_ms, tie_break_ns LIMIT ${CHUNK_ROWS}`
+
+/** A lock or an I/O error may be gone by then. */
+const RETRY_AFTER_SECONDS = 5
+
+const QUARTER_MS = 15 * MINUTE_MS
+
+/** Before every tie-break of a millisecond. */
+const NO_TIE_BREAK = -1
+
+type RawRow = [measuredAtMs: number, tieBreakNs: number, celsius: number]
+type SummaryRow = [startMs: number, count: number, sum: number, min: number, max: number]
+
+export class SqliteMeasurementReader implements MeasurementReader {
+  readonly #db: Connection
+  readonly #raw: Statement<number[], RawRow>
+  /** By the length of the window. */
+  readonly #stored: ReadonlyMap<DurationMs, Statement<number[], SummaryRow>>
+
+  /** Opens `file`, which its writer has made before. */
+  constructor(file: string) {
+    this.#db = openForReading(file)
+    this.#raw = this.#db.prepare<number[], RawRow>(READ_RAW).raw()
+    this.#stored = new Map([
+      [DAY_MS, prepareSummaries(this.#db, 'day_summaries')],
+      [HOUR_MS, prepareSummaries(this.#db, 'hour_summaries')],
+      [QUARTER_MS, prepareSummaries(this.#db, 'quarter_summaries')],
+      [MINUTE_MS, prepareSummaries(this.#db, 'minute_summaries')],
+    ])
+  }
+
+  async *readRaw(range: SeriesRange): AsyncIterable<readonly RawPoint[]> {
+    let afterMs = range.startMs
+    let afterTieBreakNs = NO_TIE_BREAK
+    for (;;) {
+      const rows = readRows(this.#raw, [range.sensorId, afterMs, afterTieBreakNs, range.stopMs])
+      const last = rows.at(-1)
+      if (last === undefined) return
+      yield rows.map(([measuredAtMs, , rawCelsius]) => ({ measuredAtMs, rawCelsius }))
+      if (rows.length < CHUNK_ROWS) return
+      afterMs = last[0]
+      afterTieBreakNs = last[1]
+      await setImmediate()
+    }
+  }
+
+  readWindows(range: SeriesRange, windowMs: DurationMs): AsyncIterable<readonly WindowSummary[]> {
+    const stored = this.#stored.get(windowMs)
+    if (stored !== undefined) return readStored(stored, range)
+    return foldWindows(this.readWindows(range, MINUTE_MS), (atMs) => floorToWindow(atMs, windowMs))
+  }
+
+  async close(): Promise<void> {
+    this.#db.close()
+  }
+}
+
+function prepareSummaries(db: Connection, table: SummaryTable): Statement<number[], SummaryRow> {
+  const sql = `
+    SELECT start_ms, measurement_count, sum_celsius, min_celsius, max_celsius FROM ${table}
+    WHERE sensor_id = ? AND start_ms >= ? AND start_ms < ?
+    ORDER BY start_ms LIMIT ${CHUNK_ROWS}`
+  return db.prepare<number[], SummaryRow>(sql).raw()
+}
+
+async function* readStored(
+  statement: Statement<number[], SummaryRow>,
+  range: SeriesRange,
+): AsyncIterable<readonly WindowSummary[]> {
+  let { startMs } = range
+  for (;;) {
+    const rows = readRows(statement, [range.sensorId, startMs, range.stopMs])
+    const last = rows.at(-1)
+    if (last === undefined) return
+    yield rows.map(([at, count, sum, min, max]) => ({ startMs: at, count, sum, min, max }))
+    if (rows.length < CHUNK_ROWS) return
+    startMs = last[0] + 1
+    await setImmediate()
+  }
+}
+
+function readRows<Row>(statement: Statement<number[], Row>, parameters: number[]): Row[] {
+  try {
+    return statement.all(...parameters)
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError)) throw error
+    throw new ServiceError('history_unavailable', {
+      detail: 'The measurement store cannot be read at the moment.',
+      retryAfterSeconds: RETRY_AFTER_SECONDS,
+      hint: `cannot read measurements: ${error.code}`,
+      cause: error,
+    })
+  }
+}

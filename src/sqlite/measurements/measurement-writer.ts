@@ -1,0 +1,129 @@
+// The writing side of the embedded measurement store: measurements.db, one writing connection.
+//
+// A batch is one transaction at synchronous=FULL. A row that is there already stays as it is and is
+// not counted again, so the summaries are right for late, out-of-order and repeated measurements.
+// Deleting a sensor takes as many bounded transactions as its rows need; a crash in between leaves
+// the rest to the same deletion, which the caller asks for again.
+
+import { setImmediate } from 'node:timers/promises'
+import type { Statement, Transaction } from 'better-sqlite3'
+import type { SensorId } from '../../domain/sensor.ts'
+import type {
+  MeasurementColumns,
+  MeasurementWriter,
+  RejectedMeasurement,
+  StoreBatch,
+} from '../../ports.ts'
+import { openForWriting } from '../database.ts'
+import type { Connection } from '../database.ts'
+import { BulkStatement } from './bulk-statement.ts'
+import { Rollups } from './rollups.ts'
+import { MEASUREMENT_MIGRATIONS } from './schema.ts'
+import { createSensorDeletions } from './sensor-deletion.ts'
+import type { DeleteSomeRows } from './sensor-deletion.ts'
+import { sensorRuns } from './write-order.ts'
+import type { SensorRun } from './write-order.ts'
+
+/** The newest pages of a thousand sensors stay in memory. */
+const CACHE_KIB = 16_384
+
+/** 64 MiB of log: a page that several batches change is copied into the file once for all. */
+const CHECKPOINT_PAGES = 16_384
+
+const MEASUREMENT_COLUMNS = 4
+const INSERT = `
+  INSERT INTO measurements (sensor_id, measured_at_ms, tie_break_ns, temp_celsius) VALUES`
+const HAS_ANY = `
+  SELECT 1 FROM measurements
+  WHERE sensor_id = ? AND measured_at_ms >= ? AND measured_at_ms <= ? LIMIT 1`
+
+export class SqliteMeasurementWriter implements MeasurementWriter {
+  readonly #db: Connection
+  readonly #hasAny: Statement
+  readonly #insertMissing: Statement
+  readonly #insertNew: BulkStatement
+  readonly #rollups: Rollups
+  readonly #insertAll: Transaction<(columns: MeasurementColumns) => void>
+  readonly #deletions: readonly DeleteSomeRows[]
+
+  /** Opens `file`, creates it when missing. */
+  constructor(file: string) {
+    const db = openForWriting(file, MEASUREMENT_MIGRATIONS)
+    db.pragma(`cache_size = -${CACHE_KIB}`)
+    db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+    this.#db = db
+    this.#hasAny = db.prepare(HAS_ANY)
+    this.#insertMissing = db.prepare(`${INSERT} (?, ?, ?, ?) ON CONFLICT DO NOTHING`)
+    this.#insertNew = new BulkStatement(db, INSERT, MEASUREMENT_COLUMNS, '')
+    this.#rollups = new Rollups(db)
+    this.#insertAll = db.transaction((columns) => this.#insertRuns(columns))
+    this.#deletions = createSensorDeletions(db)
+  }
+
+  /** Refuses nothing. Infos are not kept: what sensors are called is read from the control data. */
+  async write({ measurements }: StoreBatch): Promise<readonly RejectedMeasurement[]> {
+    if (measurements.count > 0) this.#insertAll.immediate(measurements)
+    return []
+  }
+
+  async deleteSensor({ sensorId }: { sensorId: SensorId }): Promise<void> {
+    for (const deleteSomeRows of this.#deletions) {
+      while (deleteSomeRows(sensorId)) await setImmediate()
+    }
+  }
+
+  /** It lives and dies with this process, and loses nothing. */
+  async life(): Promise<string> {
+    return 'embedded'
+  }
+
+  async close(): Promise<void> {
+    this.#db.close()
+  }
+
+  #insertRuns(columns: MeasurementColumns): void {
+    this.#insertNew.clear()
+    this.#rollups.begin()
+    for (const run of sensorRuns(columns)) {
+      if (this.#isNew(run, columns)) this.#addNew(run, columns)
+      else this.#addMissing(run, columns)
+    }
+    this.#insertNew.finish()
+    this.#rollups.finish()
+  }
+
+  /** Whether nothing is stored between the run's first and last time: data come in order. */
+  #isNew({ sensorId, indices }: SensorRun, { measuredAtMs }: MeasurementColumns): boolean {
+    const firstMs = measuredAtMs[indices[0] as number]
+    const lastMs = measuredAtMs[indices[indices.length - 1] as number]
+    return this.#hasAny.get(sensorId, firstMs, lastMs) === undefined
+  }
+
+  #addNew({ sensorId, indices }: SensorRun, columns: MeasurementColumns): void {
+    let lastMs = NaN
+    let lastTieBreakNs = NaN
+    for (const index of indices) {
+      const atMs = columns.measuredAtMs[index] as number
+      const tieBreakNs = columns.tieBreakNs[index] as number
+      const celsius = columns.tempCelsius[index] as number
+      if (atMs === lastMs && tieBreakNs === lastTieBreakNs) continue
+      this.#insertNew.put(sensorId)
+      this.#insertNew.put(atMs)
+      this.#insertNew.put(tieBreakNs)
+      this.#insertNew.put(celsius)
+      this.#rollups.add(sensorId, atMs, celsius)
+      lastMs = atMs
+      lastTieBreakNs = tieBreakNs
+    }
+  }
+
+  #addMissing({ sensorId, indices }: SensorRun, columns: MeasurementColumns): void {
+    for (const index of indices) {
+      const atMs = columns.measuredAtMs[index] as number
+      const celsius = columns.tempCelsius[index] as number
+      const tieBreakNs = columns.tieBreakNs[index]
+      const { changes } = this.#insertMissing.run(sensorId, atMs, tieBreakNs, celsius)
+      if (changes === 1) this.#rollups.add(sensorId, atMs, celsius)
+    }
+  }
+}

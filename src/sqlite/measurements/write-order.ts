@@ -1,0 +1,50 @@
+// The order in which a batch is written: by sensor, then time, then tie-break, so that rows that
+// are neighbours in the tree are written one after the other. Measurements of a sensor mostly
+// arrive in the order of their time, so they are gathered by sensor in linear time and only a
+// sensor whose times are out of order is sorted.
+
+import type { SensorId } from '../../domain/sensor.ts'
+import type { MeasurementColumns } from '../../ports.ts'
+
+/** The measurements of one sensor in a batch. */
+export interface SensorRun {
+  readonly sensorId: SensorId
+  /** Indices into the columns, in ascending (time, tie-break); equal ones as they came. */
+  readonly indices: Uint32Array
+}
+
+/** The runs of a batch, by sensor. */
+export function sensorRuns(columns: MeasurementColumns): SensorRun[] {
+  const runs = emptyRuns(columns)
+  const nextSlots = new Map(runs.map((run) => [run.sensorId, { indices: run.indices, slot: 0 }]))
+  for (let index = 0; index < columns.count; index++) {
+    const next = nextSlots.get(columns.sensorId[index] as number)
+    if (next !== undefined) next.indices[next.slot++] = index
+  }
+  for (const run of runs) sortByTime(run.indices, columns)
+  return runs
+}
+
+function emptyRuns(columns: MeasurementColumns): SensorRun[] {
+  const counts = new Map<SensorId, number>()
+  for (let index = 0; index < columns.count; index++) {
+    const sensorId = columns.sensorId[index] as number
+    counts.set(sensorId, (counts.get(sensorId) ?? 0) + 1)
+  }
+  return [...counts]
+    .toSorted(([a], [b]) => a - b)
+    .map(([sensorId, count]) => ({ sensorId, indices: new Uint32Array(count) }))
+}
+
+function sortByTime(indices: Uint32Array, columns: MeasurementColumns): void {
+  const compare = (a: number, b: number): number =>
+    (columns.measuredAtMs[a] as number) - (columns.measuredAtMs[b] as number) ||
+    (columns.tieBreakNs[a] as number) - (columns.tieBreakNs[b] as number) ||
+    a - b
+  for (let at = 1; at < indices.length; at++) {
+    if (compare(indices[at - 1] as number, indices[at] as number) > 0) {
+      indices.sort(compare)
+      return
+    }
+  }
+}

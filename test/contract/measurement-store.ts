@@ -1,0 +1,289 @@
+// What every measurement store promises.
+// Goal: histories never depend on which store they come from. Method: one suite against the ports,
+// called by the tests of each store. Every test takes sensors of its own, because a store may not
+// be able to forget one at once.
+
+import { setTimeout } from 'node:timers/promises'
+import { expect } from 'chai'
+import * as fc from 'fast-check'
+import type { RawPoint, WindowSummary } from '../../src/domain/history.ts'
+import type { MeasurementReader, MeasurementWriter } from '../../src/ports.ts'
+import { batchOf, buoyMeasurements, collect } from '../support/measurements.ts'
+import type { TestMeasurement } from '../support/measurements.ts'
+
+export interface OpenStore {
+  readonly writer: MeasurementWriter
+  readonly reader: MeasurementReader
+  close(): Promise<void>
+}
+
+export interface StoreCapabilities {
+  /** How long it may take until a write or a deletion is seen; 0: at once. */
+  readonly visibleAfterMsMax: number
+  /** Runs of each property; fewer for a store where a write takes long. */
+  readonly propertyRuns: number
+}
+
+const MINUTE_MS = 60_000
+const DAY_MS = 86_400_000
+const WINDOWS_MS = [1, 5, 15, 60, 1_440].map((minutes) => minutes * MINUTE_MS)
+const START_MS = Date.UTC(2026, 2, 10)
+const POLL_MS = 50
+
+let lastSensorId = 0
+const newSensorId = (): number => ++lastSensorId
+
+/** Declares the suite for one store. `open` is called once for each test. */
+export function describeMeasurementStore(
+  name: string,
+  open: () => Promise<OpenStore>,
+  { visibleAfterMsMax, propertyRuns }: StoreCapabilities,
+): void {
+  describe(`${name} as a measurement store`, () => {
+    let store: OpenStore
+    beforeEach(async () => {
+      store = await open()
+    })
+    afterEach(() => store.close())
+
+    const write = (measurements: readonly TestMeasurement[]) =>
+      store.writer.write(batchOf(measurements))
+
+    const readRaw = (sensorId: number, startMs: number, stopMs: number): Promise<RawPoint[]> =>
+      collect(store.reader.readRaw({ sensorId, startMs, stopMs }))
+
+    const readWindows = (sensorId: number, windowMs: number): Promise<WindowSummary[]> => {
+      const range = { sensorId, startMs: START_MS - DAY_MS, stopMs: START_MS + 2 * DAY_MS }
+      return collect(store.reader.readWindows(range, windowMs))
+    }
+
+    /** Repeats an assertion until it holds or the store has had its time. */
+    const eventually = async (assertion: () => Promise<void>): Promise<void> => {
+      const deadlineMs = performance.now() + visibleAfterMsMax
+      for (;;) {
+        try {
+          return await assertion()
+        } catch (error) {
+          if (performance.now() >= deadlineMs) throw error
+          await setTimeout(POLL_MS)
+        }
+      }
+    }
+
+    const expectStored = (expected: readonly TestMeasurement[]): Promise<void> =>
+      eventually(async () => {
+        for (const [sensorId, points] of bySensor(expected)) {
+          const stored = await readRaw(sensorId, START_MS - DAY_MS, START_MS + 2 * DAY_MS)
+          expect(stored).to.deep.equal(points.map(rawPoint))
+          for (const windowMs of WINDOWS_MS) {
+            expectSummaries(await readWindows(sensorId, windowMs), foldAll(points, windowMs))
+          }
+        }
+      })
+
+    it('reads every measurement as it was written, by time and then by tie-break', async () => {
+      const sensorId = newSensorId()
+      const values = [-273.15, 10_000, 0.1 + 0.2, 21, -0.000_001, 1e-12]
+      const measurements = values.map((tempCelsius, at) => ({
+        sensorId,
+        measuredAtMs: START_MS + (at % 2) * 1_001,
+        tieBreakNs: 999_999 - at,
+        tempCelsius,
+      }))
+      await write(measurements)
+      await expectStored(measurements)
+    })
+
+    it('takes the start of a range and leaves its stop', async () => {
+      const sensorId = newSensorId()
+      const at = (ms: number) => ({ sensorId, measuredAtMs: START_MS + ms, tempCelsius: ms })
+      await write([at(0), at(59_999), at(60_000), at(119_999), at(120_000)])
+      await eventually(async () => {
+        const range = [START_MS + 60_000, START_MS + 120_000] as const
+        const raw = await readRaw(sensorId, ...range)
+        expect(raw.map(({ rawCelsius }) => rawCelsius)).to.deep.equal([60_000, 119_999])
+        const [startMs, stopMs] = range
+        const windows = await collect(
+          store.reader.readWindows({ sensorId, startMs, stopMs }, MINUTE_MS),
+        )
+        expect(windows.map((window) => [window.startMs, window.count])).to.deep.equal([
+          [startMs, 2],
+        ])
+      })
+    })
+
+    it('has nothing for a sensor that it does not know', async () => {
+      const sensorId = newSensorId()
+      expect(await readRaw(sensorId, START_MS, START_MS + DAY_MS)).to.deep.equal([])
+      expect(await readWindows(sensorId, MINUTE_MS)).to.deep.equal([])
+    })
+
+    it('keeps many measurements of one millisecond apart and in order', async () => {
+      const sensorId = newSensorId()
+      const measurements = Array.from({ length: 4_500 }, (_, at) => ({
+        sensorId,
+        measuredAtMs: START_MS + (at < 4_400 ? 0 : at),
+        tieBreakNs: at,
+        tempCelsius: at / 10,
+      }))
+      await write(measurements.toReversed())
+      await expectStored(measurements)
+    })
+
+    it('reads real data back, whatever the order in which it came', async () => {
+      const sensorId = newSensorId()
+      const measurements = buoyMeasurements(sensorId)
+      const middle = measurements.length / 2
+      await write(measurements.slice(middle))
+      await write(measurements.slice(0, middle))
+      await eventually(async () => {
+        const stored = await readRaw(sensorId, Date.UTC(2016), Date.UTC(2018))
+        expect(stored).to.deep.equal(measurements.map(rawPoint))
+      })
+    })
+
+    it('keeps summaries right for late, repeated and tied measurements', async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.array(arbitraryReading(), { maxLength: 40 })),
+          async (runs) => {
+            const sensorIds = [newSensorId(), newSensorId()]
+            const known = new Map<string, TestMeasurement>()
+            for (const run of runs) {
+              const measurements = run.map((reading) => measurementOf(reading, sensorIds))
+              for (const measurement of measurements)
+                known.set(identityOf(measurement), measurement)
+              await write(measurements)
+            }
+            await expectStored([...known.values()])
+          },
+        ),
+        { numRuns: propertyRuns },
+      )
+    })
+
+    it('changes nothing when batches are written again', async () => {
+      const sensorId = newSensorId()
+      const first = series(sensorId, 300, 7_000)
+      const second = series(sensorId, 300, 11_000)
+      await write(first)
+      await write(second)
+      await write(first)
+      await write([...second, ...first])
+      const all = new Map([...first, ...second].map((each) => [identityOf(each), each]))
+      await expectStored([...all.values()])
+    })
+
+    it('forgets a deleted sensor whole and keeps the others', async () => {
+      const [gone, kept] = [newSensorId(), newSensorId()]
+      const others = series(kept, 200, 60_000)
+      await write([...series(gone, 200, 60_000), ...others])
+      await write(series(gone, 10, 1_000))
+      const deleteGone = () =>
+        store.writer.deleteSensor(
+          { userId: 1, sensorId: gone },
+          { startMs: START_MS - DAY_MS, stopMs: START_MS + 2 * DAY_MS },
+        )
+      await deleteGone()
+      const expectGone = () =>
+        eventually(async () => {
+          expect(await readRaw(gone, START_MS - DAY_MS, START_MS + 2 * DAY_MS)).to.deep.equal([])
+          for (const windowMs of WINDOWS_MS) {
+            expect(await readWindows(gone, windowMs)).to.deep.equal([])
+          }
+        })
+      await expectGone()
+      await deleteGone()
+      await expectGone()
+      await expectStored(others)
+    })
+
+    it('takes a batch of nothing', async () => {
+      await write([])
+    })
+  })
+}
+
+/** Few times, so that many measurements meet; the value is a function of the identity. */
+interface Reading {
+  readonly sensor: number
+  readonly atMs: number
+  readonly tieBreakNs: number
+}
+
+function arbitraryReading(): fc.Arbitrary<Reading> {
+  const near = fc.integer({ min: 0, max: 5 })
+  const far = fc.integer({ min: -DAY_MS, max: 2 * DAY_MS - 1 })
+  return fc.record({
+    sensor: fc.integer({ min: 0, max: 1 }),
+    atMs: fc.oneof(
+      near,
+      far,
+      far.map((ms) => Math.floor(ms / MINUTE_MS) * MINUTE_MS),
+    ),
+    tieBreakNs: fc.oneof(fc.integer({ min: 0, max: 2 }), fc.integer({ min: 0, max: 999_999 })),
+  })
+}
+
+function measurementOf(reading: Reading, sensorIds: readonly number[]): TestMeasurement {
+  const { sensor, atMs, tieBreakNs } = reading
+  return {
+    sensorId: sensorIds[sensor] as number,
+    measuredAtMs: START_MS + atMs,
+    tieBreakNs,
+    // Zero is added because a store need not keep the sign of zero.
+    tempCelsius: ((atMs * 31 + tieBreakNs * 17 + sensor) % 100_003) / 100 + 0,
+  }
+}
+
+function series(sensorId: number, count: number, stepMs: number): TestMeasurement[] {
+  return Array.from({ length: count }, (_, at) => ({
+    sensorId,
+    measuredAtMs: START_MS + at * stepMs,
+    tempCelsius: 20 + ((at * stepMs) % 977) / 100,
+  }))
+}
+
+function identityOf({ sensorId, measuredAtMs, tieBreakNs }: TestMeasurement): string {
+  return `${sensorId} ${measuredAtMs} ${tieBreakNs ?? 0}`
+}
+
+function rawPoint({ measuredAtMs, tempCelsius }: TestMeasurement): RawPoint {
+  return { measuredAtMs, rawCelsius: tempCelsius }
+}
+
+function bySensor(measurements: readonly TestMeasurement[]): Map<number, TestMeasurement[]> {
+  const ordered = measurements.toSorted(
+    (a, b) => a.measuredAtMs - b.measuredAtMs || (a.tieBreakNs ?? 0) - (b.tieBreakNs ?? 0),
+  )
+  return Map.groupBy(ordered, ({ sensorId }) => sensorId)
+}
+
+/** The summaries of ordered measurements, made the plain way. */
+function foldAll(measurements: readonly TestMeasurement[], windowMs: number): WindowSummary[] {
+  const windows = Map.groupBy(
+    measurements,
+    ({ measuredAtMs }) => Math.floor(measuredAtMs / windowMs) * windowMs,
+  )
+  return [...windows].map(([startMs, inside]) => {
+    const values = inside.map(({ tempCelsius }) => tempCelsius)
+    return {
+      startMs,
+      count: values.length,
+      sum: values.reduce((sum, value) => sum + value, 0),
+      min: Math.min(...values),
+      max: Math.max(...values),
+    }
+  })
+}
+
+function expectSummaries(
+  found: readonly WindowSummary[],
+  expected: readonly WindowSummary[],
+): void {
+  const exact = (summary: WindowSummary) => ({ ...summary, sum: 0 })
+  expect(found.map(exact)).to.deep.equal(expected.map(exact))
+  for (const [at, { sum }] of found.entries()) {
+    expect(sum).to.be.closeTo(expected[at]?.sum ?? NaN, 1e-6)
+  }
+}

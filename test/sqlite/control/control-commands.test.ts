@@ -1,0 +1,103 @@
+// Deleting a user and signing in, as the commit thread carries them out.
+
+import { expect } from 'chai'
+import type { SubmittedMeasurement } from '../../../src/domain/measurement.ts'
+import type { VerifiedIdentity } from '../../../src/domain/access.ts'
+import { ControlCommands } from '../../../src/sqlite/control/control-commands.ts'
+import { CommitterBench } from '../../support/committer.ts'
+
+const NOW_MS = 1_800_000_000_000
+const ANA: VerifiedIdentity = {
+  issuer: 'https://id.example.org',
+  subject: 'ana',
+  email: 'ana@example.org',
+  isEmailVerified: true,
+  name: 'Ana',
+}
+
+describe('ControlCommands', () => {
+  let bench: CommitterBench
+  let commands: ControlCommands
+  let tokens = 0
+
+  beforeEach(() => {
+    bench = new CommitterBench()
+    const clock = { nowMs: () => bench.nowMs, monotonicMs: () => bench.nowMs }
+    commands = new ControlCommands(bench.control, bench.sensors, clock, bench.settings)
+  })
+  afterEach(() => bench.close())
+
+  const signIn = (change: Partial<VerifiedIdentity> = {}, maySignUp = true) => {
+    const hash = Buffer.alloc(32, ++tokens)
+    const token = { name: 'idp', rights: ['sensors:read'] as const, hash, expiresAtMs: null }
+    return commands.signIn({ identity: { ...ANA, ...change }, maySignUp, token })
+  }
+
+  const submit = (userId: number, change: Partial<SubmittedMeasurement> = {}) => {
+    const plain = { eventId: 'e-1', serialNumber: 'cellar', tempCelsius: 11.75 }
+    const measurements = [{ ...plain, measuredAtMs: NOW_MS, ...change }]
+    return bench.commit([{ userId, receivedAtMs: NOW_MS, measurements }])
+  }
+
+  const rows = (sql: string) => bench.control.prepare(sql).all()
+
+  describe('deleteUser', () => {
+    it('wipes what is known of the person and orders that the measurements go', () => {
+      const userId = signIn()?.user.id ?? 0
+      submit(userId)
+      submit(userId, { eventId: 'e-2', serialNumber: 'attic' })
+      expect(commands.deleteUser(userId)).to.equal(2)
+      for (const table of ['users', 'identities', 'access_tokens', 'sensor_latest', 'set_aside']) {
+        expect(rows(`SELECT * FROM ${table}`), table).to.deep.equal([])
+      }
+      expect(rows('SELECT DISTINCT serial_number AS sn, alias FROM sensors')).to.deep.equal([
+        { sn: '', alias: '' },
+      ])
+      expect(rows('SELECT sensor_id, user_id FROM sensor_deletions')).to.deep.equal([
+        { sensor_id: 1, user_id: userId },
+        { sensor_id: 2, user_id: userId },
+      ])
+      expect(commands.deleteUser(userId)).to.equal(undefined)
+    })
+
+    it('never gives the id again', () => {
+      const userId = signIn()?.user.id ?? 0
+      commands.deleteUser(userId)
+      expect(signIn()?.user.id).to.be.greaterThan(userId)
+    })
+
+    it('takes nothing of what was still under way', () => {
+      const userId = signIn()?.user.id ?? 0
+      submit(userId)
+      commands.deleteUser(userId)
+      expect(submit(userId, { eventId: 'e-2' }).refusals).to.have.lengthOf(1)
+      expect(submit(userId, { serialNumber: 'new', eventId: 'e-3' }).refusals).to.have.lengthOf(1)
+      expect(rows('SELECT * FROM sensors WHERE deleted_at_ms IS NULL')).to.deep.equal([])
+    })
+  })
+
+  describe('signIn', () => {
+    it('changes nothing when it is not possible', () => {
+      expect(signIn({}, false)).to.equal(undefined)
+      expect(signIn({ isEmailVerified: false })).to.equal(undefined)
+      expect(signIn({ email: undefined })).to.equal(undefined)
+      for (const table of ['users', 'identities', 'access_tokens']) {
+        expect(rows(`SELECT * FROM ${table}`), table).to.deep.equal([])
+      }
+    })
+
+    it('joins identities of several issuers in one user, one of each', () => {
+      const id = signIn()?.user.id
+      const other = { issuer: 'https://other.example.org', email: 'ANA@example.org' }
+      expect(signIn({ ...other, subject: '7' }, false)?.user.id).to.equal(id)
+      expect(signIn({ ...other, subject: '8' })).to.equal(undefined)
+      expect(signIn({ ...other, subject: '7', email: undefined }, false)?.user.id).to.equal(id)
+    })
+
+    it('folds ASCII letters alone when it compares addresses', () => {
+      commands.createUser('ärger@example.org', 'A')
+      expect(signIn({ email: 'Ärger@example.org' }, false)).to.equal(undefined)
+      expect(signIn({ email: 'äRGER@Example.org' }, false)?.user.name).to.equal('A')
+    })
+  })
+})

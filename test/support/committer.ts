@@ -1,0 +1,119 @@
+// The write-ahead batch step on a temporary directory, in this thread: the same pieces that the
+// commit thread and the seal thread are made of, so that a test can stop between any two steps.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Submission } from '../../src/domain/measurement.ts'
+import { SensorDirectory } from '../../src/sqlite/control/sensor-directory.ts'
+import { CONTROL_MIGRATIONS } from '../../src/sqlite/control/schema.ts'
+import { openForWriting } from '../../src/sqlite/database.ts'
+import type { Connection } from '../../src/sqlite/database.ts'
+import { Committer } from '../../src/sqlite/journal/committer.ts'
+import type { DeciderSettings } from '../../src/sqlite/journal/group-decider.ts'
+import {
+  allocateGroup,
+  GroupBuilder,
+  groupColumnsOver,
+} from '../../src/sqlite/journal/group-frame.ts'
+import type { GroupResult } from '../../src/sqlite/journal/group-frame.ts'
+import { Ledger } from '../../src/sqlite/ledger/ledger.ts'
+import type { SealRequest } from '../../src/sqlite/ledger/ledger.ts'
+import { RunMerger } from '../../src/sqlite/ledger/run-merger.ts'
+import { LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES } from '../../src/sqlite/ledger/schema.ts'
+import { Sealer } from '../../src/sqlite/ledger/sealer.ts'
+
+const PERMISSIVE: DeciderSettings = {
+  mayRegisterSensors: true,
+  sensorsPerUserMax: 1_000,
+  futureMsMax: 300_000,
+  measuredAtMsMin: 0,
+}
+
+/** A result with the columns of its elements. */
+export interface DecidedGroup extends GroupResult {
+  readonly status: Uint8Array
+  readonly sensorId: Uint32Array
+  readonly measuredAtMs: Float64Array
+}
+
+export class CommitterBench {
+  readonly dir = mkdtempSync(join(tmpdir(), 'thermolog-committer-'))
+  readonly settings: DeciderSettings
+  readonly epochEvents: number
+  control!: Connection
+  ledgerFile!: Connection
+  ledger!: Ledger
+  sensors!: SensorDirectory
+  committer!: Committer
+  nowMs = 1_800_000_000_000
+  #requests: SealRequest[] = []
+
+  constructor(settings: Partial<DeciderSettings> = {}, epochEvents = 64) {
+    this.settings = { ...PERMISSIVE, ...settings }
+    this.epochEvents = epochEvents
+    this.open()
+  }
+
+  open(): void {
+    this.control = openForWriting(join(this.dir, 'control.db'), CONTROL_MIGRATIONS)
+    this.ledgerFile = openForWriting(
+      join(this.dir, 'ledger.db'),
+      LEDGER_MIGRATIONS,
+      LEDGER_PAGE_BYTES,
+    )
+    this.#requests = []
+    const files = { control: this.control, ledger: this.ledgerFile }
+    this.ledger = new Ledger(files, this.epochEvents, (request) => this.#requests.push(request))
+    this.sensors = new SensorDirectory(this.control)
+    const clock = { nowMs: () => this.nowMs, monotonicMs: () => this.nowMs }
+    const collaborators = { sensors: this.sensors, clock }
+    const settings = { ...this.settings, replayRetention: undefined }
+    this.committer = new Committer(this.control, this.ledger, collaborators, settings)
+  }
+
+  /** Forgets everything in memory, as a killed process does, and starts again from the files. */
+  crash(): void {
+    this.control.close()
+    this.ledgerFile.close()
+    this.open()
+  }
+
+  commit(submissions: readonly Submission[]): DecidedGroup {
+    const group = new GroupBuilder(allocateGroup())
+    for (const submission of submissions) group.add(submission)
+    const frame = group.finish()
+    const result = this.committer.commit(frame)
+    const { status, sensorId, measuredAtMs } = groupColumnsOver(frame.buffer)
+    const { elementCount } = frame
+    return {
+      ...result,
+      status: status.slice(0, elementCount),
+      sensorId: sensorId.slice(0, elementCount),
+      measuredAtMs: measuredAtMs.slice(0, elementCount),
+    }
+  }
+
+  /** Does what the seal thread does: seals what is asked for, merges, clears away. */
+  seal(): void {
+    const sealer = new Sealer(this.control, this.ledgerFile)
+    for (const request of this.#requests.splice(0)) {
+      this.ledger.noteSealed(request.throughSeq, sealer.seal(request))
+    }
+    const merger = new RunMerger(this.ledgerFile)
+    for (;;) {
+      const steps = merger.merge()
+      let step = steps.next()
+      while (step.done !== true) step = steps.next()
+      if (step.value === undefined) return
+      this.ledger.sealed.replaceRuns(step.value.run, step.value.replacedRunNos)
+      for (const _ of merger.clear());
+    }
+  }
+
+  close(): void {
+    this.control.close()
+    this.ledgerFile.close()
+    rmSync(this.dir, { recursive: true })
+  }
+}
