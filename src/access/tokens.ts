@@ -1,0 +1,171 @@
+// Access tokens: minting them, and finding out whose a presented one is.
+//
+// Only the SHA-256 of a token's text is ever kept. Principals are cached by that hash, so that a
+// request costs no look-up; whether a token has run out is checked at each use, and what revokes a
+// token or deletes its user has to say so here. A last use is kept in memory and written about once
+// a minute: after a crash it may be that much too old, which shortens nothing but a display.
+
+import { hash, randomBytes } from 'node:crypto'
+import type { AccessToken, Principal, TokenKind } from '../domain/access.ts'
+import { TOKEN_PREFIX } from '../domain/access.ts'
+import type { UserId } from '../domain/sensor.ts'
+import type { DurationMs, EpochMs } from '../domain/time.ts'
+import { MINUTE_MS } from '../domain/time.ts'
+import type { Clock, ControlReader, ControlWriter, Log } from '../ports.ts'
+
+const SECRET_BYTES = 32
+const TOKEN_CHARACTERS_MAX = 128
+const CACHED_PRINCIPALS_MAX = 20_000
+const FLUSH_INTERVAL_MS = MINUTE_MS
+
+export interface MintedToken {
+  /** Shown once and never kept. */
+  readonly text: string
+  /** SHA-256 of the text. */
+  readonly hash: Buffer
+}
+
+/** A new token: the prefix of its kind and 256 random bits. */
+export function mintToken(kind: TokenKind): MintedToken {
+  const text = TOKEN_PREFIX[kind] + randomBytes(SECRET_BYTES).toString('base64url')
+  return { text, hash: hash('sha256', text, 'buffer') }
+}
+
+/** The kind that a token's prefix says, `undefined` for what is no token of ours. */
+export function kindOfToken(text: string): TokenKind | undefined {
+  if (text.startsWith(TOKEN_PREFIX.daemon)) return 'daemon'
+  if (text.startsWith(TOKEN_PREFIX.mobile)) return 'mobile'
+  return undefined
+}
+
+export interface AccessTokensSettings {
+  /** A mobile token that was not used for so long has run out. */
+  readonly mobileTokenIdleMs: DurationMs
+}
+
+interface Collaborators {
+  readonly control: ControlReader
+  readonly controlWriter: ControlWriter
+  readonly clock: Clock
+  readonly log: Log
+}
+
+interface CachedPrincipal {
+  readonly principal: Principal
+  lastUsedAtMs: EpochMs | null
+}
+
+/** Whose a presented token is. Call `start` to have last uses written, `stop` to write the rest. */
+export class AccessTokens {
+  readonly #with: Collaborators
+  readonly #settings: AccessTokensSettings
+  readonly #cache = new Map<string, CachedPrincipal>()
+  #unwrittenUses = new Map<number, EpochMs>()
+  #timer: NodeJS.Timeout | undefined
+  /** Counts invalidations: a look-up that began before one must not fill the cache after it. */
+  #generation = 0
+
+  constructor(collaborators: Collaborators, settings: AccessTokensSettings) {
+    this.#with = collaborators
+    this.#settings = settings
+  }
+
+  /**
+   * The principal of a presented token, and notes the use. Answers at once when it is cached.
+   *
+   * @returns `undefined` for a token that is unknown, revoked or has run out: they look the same
+   */
+  find(text: string, nowMs: EpochMs): Principal | undefined | Promise<Principal | undefined> {
+    if (text.length > TOKEN_CHARACTERS_MAX) return undefined
+    const key = hash('sha256', text, 'binary')
+    const cached = this.#cache.get(key)
+    return cached === undefined ? this.#load(key, nowMs) : this.#use(cached, nowMs)
+  }
+
+  /** When a token was last used, as far as is known. */
+  lastUsedAtMs(token: AccessToken): EpochMs | null {
+    return this.#unwrittenUses.get(token.id) ?? token.lastUsedAtMs
+  }
+
+  /** Revokes a token; when it resolves, the token is unknown to everyone. */
+  async revoke(tokenId: number): Promise<void> {
+    await this.#with.controlWriter.revokeToken(tokenId)
+    this.forgetToken(tokenId)
+  }
+
+  /** A token was revoked: from now on it is unknown. */
+  forgetToken(tokenId: number): void {
+    this.#forget((principal) => principal.token.id === tokenId)
+  }
+
+  /** A user was changed or deleted: what is known of their tokens is looked up again. */
+  forgetUser(userId: UserId): void {
+    this.#forget((principal) => principal.user.id === userId)
+  }
+
+  start(): void {
+    this.#timer ??= setInterval(() => void this.#flush(), FLUSH_INTERVAL_MS).unref()
+  }
+
+  /** Writes the last uses that are not written yet. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+    await this.#flush()
+  }
+
+  async #load(key: string, nowMs: EpochMs): Promise<Principal | undefined> {
+    const generation = this.#generation
+    const principal = await this.#with.control.findPrincipal(Buffer.from(key, 'binary'))
+    if (principal === undefined) return undefined
+    const lastUsedAtMs = this.lastUsedAtMs(principal.token)
+    const found = this.#cache.get(key) ?? { principal, lastUsedAtMs }
+    if (generation === this.#generation) this.#cache.set(key, found)
+    if (this.#cache.size > CACHED_PRINCIPALS_MAX) this.#evictOldest()
+    return this.#use(found, nowMs)
+  }
+
+  #use(cached: CachedPrincipal, nowMs: EpochMs): Principal | undefined {
+    const { token } = cached.principal
+    if (token.revokedAtMs !== null) return undefined
+    if (token.expiresAtMs !== null && token.expiresAtMs <= nowMs) return undefined
+    if (token.kind === 'mobile') {
+      const usedAtMs = cached.lastUsedAtMs ?? token.createdAtMs
+      if (usedAtMs + this.#settings.mobileTokenIdleMs <= nowMs) return undefined
+    }
+    if (cached.lastUsedAtMs !== nowMs) {
+      cached.lastUsedAtMs = nowMs
+      this.#unwrittenUses.set(token.id, nowMs)
+    }
+    return cached.principal
+  }
+
+  #evictOldest(): void {
+    for (const key of this.#cache.keys()) {
+      this.#cache.delete(key)
+      return
+    }
+  }
+
+  #forget(isMeant: (principal: Principal) => boolean): void {
+    this.#generation++
+    for (const [key, { principal }] of this.#cache) {
+      if (isMeant(principal)) this.#cache.delete(key)
+    }
+  }
+
+  async #flush(): Promise<void> {
+    const uses = this.#unwrittenUses
+    if (uses.size === 0) return
+    this.#unwrittenUses = new Map()
+    try {
+      await this.#with.controlWriter.recordTokenUses(uses)
+    } catch (error) {
+      // Written with the next flush; a use that came meanwhile is newer.
+      for (const [id, usedAtMs] of uses) {
+        if (!this.#unwrittenUses.has(id)) this.#unwrittenUses.set(id, usedAtMs)
+      }
+      this.#with.log.warn('cannot record last uses of tokens', { error: String(error) })
+    }
+  }
+}

@@ -1,0 +1,76 @@
+// From what is stored to the points of an answer: compensated, averaged, gaps filled when asked.
+
+import { WINDOW_MS } from '../domain/history.ts'
+import type {
+  BucketPoint,
+  HistoryPoint,
+  MeasurementPoint,
+  RawPoint,
+  ResolvedQuestion,
+  SeriesRange,
+  WindowSummary,
+} from '../domain/history.ts'
+import { compensate, roundCelsius } from '../domain/sensor.ts'
+import type { Sensor } from '../domain/sensor.ts'
+import type { MeasurementReader } from '../ports.ts'
+import { bucketGrid, hasLocalDays } from './buckets.ts'
+import { fillGaps } from './fill-gaps.ts'
+import { LocalDays } from './local-days.ts'
+import { readLocalDays } from './read-local-days.ts'
+
+/** Nine decimals of a sum; which values came first shows only after them. */
+const SUM_DECIMALS = 1_000_000_000
+
+/** The points of an answer in ascending order, in chunks, read as they are taken. */
+export function historyPoints(
+  reader: MeasurementReader,
+  sensor: Sensor,
+  question: ResolvedQuestion,
+): AsyncIterable<readonly HistoryPoint[]> {
+  const { bucket, timeZone, fromMs, toMs } = question
+  const { compensationCelsius } = sensor
+  const series: SeriesRange = { sensorId: sensor.id, startMs: fromMs, stopMs: toMs }
+  if (bucket === 'raw') {
+    return mapEach(reader.readRaw(series), (raw) => measurementPoint(raw, compensationCelsius))
+  }
+  const summaries = hasLocalDays(bucket, timeZone)
+    ? readLocalDays(reader, series, new LocalDays(timeZone))
+    : reader.readWindows(series, WINDOW_MS[bucket])
+  const points = mapEach(summaries, (summary) => bucketPoint(summary, compensationCelsius))
+  return question.isFilled ? fillGaps(points, bucketGrid(bucket, timeZone), series) : points
+}
+
+async function* mapEach<From, To>(
+  chunks: AsyncIterable<readonly From[]>,
+  map: (from: From) => To,
+): AsyncIterable<readonly To[]> {
+  for await (const chunk of chunks) yield chunk.map(map)
+}
+
+function measurementPoint(raw: RawPoint, compensationCelsius: number): MeasurementPoint {
+  return {
+    measuredAtMs: raw.measuredAtMs,
+    temp: compensate(raw.rawCelsius, compensationCelsius),
+  }
+}
+
+function bucketPoint(summary: WindowSummary, compensationCelsius: number): BucketPoint {
+  return {
+    startMs: summary.startMs,
+    temp: meanCelsius(summary, compensationCelsius),
+    min: compensate(summary.min, compensationCelsius),
+    max: compensate(summary.max, compensationCelsius),
+    count: summary.count,
+  }
+}
+
+/**
+ * Decimal values have a decimal sum. Taking the noise of its binary addition away makes the mean
+ * depend on the values alone and not on the order in which they came.
+ */
+function meanCelsius({ sum, count }: WindowSummary, compensationCelsius: number): number {
+  const scaled = sum * SUM_DECIMALS
+  const isExact = Math.abs(scaled) < Number.MAX_SAFE_INTEGER
+  const steadySum = isExact ? Math.round(scaled) / SUM_DECIMALS : sum
+  return roundCelsius(steadySum / count + compensationCelsius)
+}

@@ -1,0 +1,85 @@
+// The read path: a definite question about one sensor, answered from the measurement store.
+//
+// An answer is called complete only when every measurement that was acknowledged before the
+// question is in it. The journal is asked first and the store read after it: what arrives in
+// between can only add to the answer.
+
+import type { HistoryPoint, ResolvedQuestion } from '../domain/history.ts'
+import { historyWaitMsMax } from '../domain/limits.ts'
+import type { Sensor } from '../domain/sensor.ts'
+import type { Journal, MeasurementReader } from '../ports.ts'
+import { historyPoints } from './history-points.ts'
+
+export interface History {
+  readonly sensor: Sensor
+  readonly question: ResolvedQuestion
+  /** Whether every measurement of the range that was acknowledged before is in it. */
+  readonly isComplete: boolean
+  /** Ascending, in chunks that are not empty, read as they are taken; to be iterated once. */
+  readonly points: AsyncIterable<readonly HistoryPoint[]>
+}
+
+type ReadableJournal = Pick<Journal, 'waitUntilForwarded' | 'hasUnreadable'>
+
+/** Reads histories from the measurement store, and knows from the journal what is not in it yet. */
+export class HistoryReader {
+  readonly #reader: MeasurementReader
+  readonly #journal: ReadableJournal
+
+  constructor(reader: MeasurementReader, journal: ReadableJournal) {
+    this.#reader = reader
+    this.#journal = journal
+  }
+
+  /**
+   * Reads a history. Waits up to `historyWaitMsMax` for measurements of the range that are
+   * acknowledged and not yet in the store.
+   *
+   * The first chunk is read before it resolves: a store out of reach rejects here, where it can
+   * still be told, and not in the middle of an answer.
+   *
+   * @param sensor as the control data show it at the time of the question
+   * @throws ServiceError `history_unavailable` when the store is out of reach
+   */
+  async read(sensor: Sensor, question: ResolvedQuestion): Promise<History> {
+    const isComplete = await this.#isReadable(sensor, question)
+    const points = await begin(historyPoints(this.#reader, sensor, question))
+    return { sensor, question, isComplete, points }
+  }
+
+  async #isReadable(sensor: Sensor, { fromMs, toMs }: ResolvedQuestion): Promise<boolean> {
+    const range = { startMs: fromMs, stopMs: toMs }
+    // Asked first, so that a lag of other sensors, or of another time, makes nobody wait.
+    if (!(await this.#journal.hasUnreadable(sensor, range))) return true
+    await this.#journal.waitUntilForwarded(sensor.dataSeq, historyWaitMsMax)
+    return !(await this.#journal.hasUnreadable(sensor, range))
+  }
+}
+
+/**
+ * Everything that a complete answer depends on: the definite question, the sensor's data and what
+ * the answer says of the sensor. Equal texts mean equal answers, known without reading the store.
+ */
+export function historyVersion(sensor: Sensor, question: ResolvedQuestion): string {
+  return JSON.stringify([
+    [sensor.id, sensor.dataSeq],
+    [sensor.serialNumber, sensor.alias, sensor.compensationCelsius],
+    [question.fromMs, question.toMs, question.bucket, question.timeZone, question.isFilled],
+  ])
+}
+
+async function begin<Chunk>(chunks: AsyncIterable<Chunk>): Promise<AsyncIterable<Chunk>> {
+  const iterator = chunks[Symbol.asyncIterator]()
+  return resume(await iterator.next(), iterator)
+}
+
+async function* resume<Chunk>(
+  first: IteratorResult<Chunk>,
+  iterator: AsyncIterator<Chunk>,
+): AsyncIterable<Chunk> {
+  try {
+    for (let next = first; next.done !== true; next = await iterator.next()) yield next.value
+  } finally {
+    await iterator.return?.()
+  }
+}

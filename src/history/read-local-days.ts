@@ -1,0 +1,69 @@
+// Summaries of the calendar days of a zone, folded from the coarsest windows whose edges the edges
+// of the day are: hours nearly everywhere, quarters of an hour for zones of half hours, minutes and
+// single measurements for the odd offsets of the past.
+
+import { foldWindows } from '../domain/history.ts'
+import type { RawPoint, SeriesRange, WindowSummary } from '../domain/history.ts'
+import { DAY_MS, ceilToWindow, floorToWindow } from '../domain/time.ts'
+import type { MeasurementReader } from '../ports.ts'
+import type { LocalDays } from './local-days.ts'
+
+/** Days that are listed at a time; the list of a thousand takes a few milliseconds. */
+const STRETCH_DAYS_MAX = 1_000
+
+/**
+ * One summary for each day that has measurements.
+ *
+ * @param series its ends are edges of days
+ */
+export async function* readLocalDays(
+  reader: MeasurementReader,
+  series: SeriesRange,
+  days: LocalDays,
+): AsyncIterable<readonly WindowSummary[]> {
+  const known = await withoutEmptyEnds(reader, series, days)
+  for (const stretch of days.stretches(known, STRETCH_DAYS_MAX)) {
+    const { startMs, stopMs, windowMs } = stretch
+    const part = { sensorId: series.sensorId, startMs, stopMs }
+    const fine =
+      windowMs === undefined ? summarize(reader.readRaw(part)) : reader.readWindows(part, windowMs)
+    yield* foldWindows(fine, (atMs) => days.startOf(atMs))
+  }
+}
+
+/** A long range cut to the days with data: from year 1 to 9999 there are many days to list. */
+async function withoutEmptyEnds(
+  reader: MeasurementReader,
+  series: SeriesRange,
+  days: LocalDays,
+): Promise<SeriesRange> {
+  if (series.stopMs - series.startMs <= STRETCH_DAYS_MAX * DAY_MS) return series
+  const startMs = floorToWindow(series.startMs, DAY_MS)
+  const stopMs = ceilToWindow(series.stopMs, DAY_MS)
+  let firstMs: number | undefined
+  let lastMs = startMs
+  for await (const chunk of reader.readWindows({ ...series, startMs, stopMs }, DAY_MS)) {
+    firstMs ??= chunk[0]?.startMs
+    lastMs = chunk.at(-1)?.startMs ?? lastMs
+  }
+  if (firstMs === undefined) return { ...series, stopMs: series.startMs }
+  return {
+    sensorId: series.sensorId,
+    startMs: Math.max(series.startMs, days.startOf(firstMs)),
+    stopMs: Math.min(series.stopMs, days.stopOf(lastMs + DAY_MS - 1)),
+  }
+}
+
+async function* summarize(
+  chunks: AsyncIterable<readonly RawPoint[]>,
+): AsyncIterable<readonly WindowSummary[]> {
+  for await (const chunk of chunks) {
+    yield chunk.map(({ measuredAtMs: startMs, rawCelsius: celsius }) => ({
+      startMs,
+      count: 1,
+      sum: celsius,
+      min: celsius,
+      max: celsius,
+    }))
+  }
+}

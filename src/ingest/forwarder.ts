@@ -1,0 +1,187 @@
+// The way from the journal to the measurement store: next batch, write, settle, and again. It is
+// the only place that retries. It may stop, or be killed, anywhere: what is not settled is written
+// again, and writing the same measurements again changes nothing.
+//
+// A store that has started anew may have lost what it acknowledged shortly before. The journal
+// keeps the rows of its last hours for that: they are replayed, in turn with new rows.
+
+import { StoreUnavailable } from '../domain/errors.ts'
+import { SECOND_MS } from '../domain/time.ts'
+import type { DurationMs, EpochMs } from '../domain/time.ts'
+import type { Clock, JournalBatch, Log, MeasurementWriter, RejectedMeasurement } from '../ports.ts'
+import { backoffMs } from './backoff.ts'
+
+export interface ForwarderCollaborators {
+  /** The rows after `seq`, `undefined` when there are none. */
+  readonly readBatch: (seq: number, measurementsMax: number) => JournalBatch | undefined
+  /** The same for rows that are written again: without those of deleted sensors. */
+  readonly readReplay: (seq: number, measurementsMax: number) => JournalBatch | undefined
+  readonly writer: MeasurementWriter
+  /** Called when every row up to the batch's last is durable in the store, but for the rejected. */
+  readonly settle: (batch: JournalBatch, rejected: readonly RejectedMeasurement[]) => void
+  /** Told when the store stops taking measurements, and when it takes them again. */
+  readonly noteState: (isStoreWorking: boolean) => void
+  /** Resolves after that time, at once when `signal` is aborted. */
+  readonly pause: (durationMs: DurationMs, signal: AbortSignal) => Promise<void>
+  readonly random: () => number
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface ForwarderSettings {
+  readonly batchMeasurementsMax: number
+  /** Rows up to here are in the store already. */
+  readonly forwardedSeq: number
+  /** Whether the store's process has a life of its own, so that it may lose what it took. */
+  readonly isStoreApart: boolean
+}
+
+const LIFE_CHECK_EVERY_MS = 10 * SECOND_MS
+
+export class Forwarder {
+  readonly #with: ForwarderCollaborators
+  readonly #settings: ForwarderSettings
+  readonly #stopping = new AbortController()
+  #forwardedSeq: number
+  #replay: { afterSeq: number; readonly throughSeq: number } | undefined
+  #life: string | undefined
+  #lifeCheckedAtMs = -Infinity
+  #lastUnknownOutcomeAtMs: EpochMs = -Infinity
+  #running: Promise<void> | undefined
+  #wake: (() => void) | undefined
+
+  constructor(collaborators: ForwarderCollaborators, settings: ForwarderSettings) {
+    this.#with = collaborators
+    this.#settings = settings
+    this.#forwardedSeq = settings.forwardedSeq
+    if (settings.isStoreApart) this.#startReplay()
+  }
+
+  /** Rows up to this one are in the store. */
+  get forwardedSeq(): number {
+    return this.#forwardedSeq
+  }
+
+  /** When a write last ended without an answer, so that it may still arrive. */
+  get lastUnknownOutcomeAtMs(): EpochMs {
+    return this.#lastUnknownOutcomeAtMs
+  }
+
+  start(): void {
+    this.#running ??= this.#run()
+  }
+
+  /** There are new rows. */
+  notify(): void {
+    this.#wake?.()
+  }
+
+  /** Lets the write under way finish; the backlog stays in the journal. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    this.#wake?.()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      await this.#checkLife()
+      const isForwarded = await this.#forwardNext()
+      const isReplayed = await this.#replayNext()
+      if (!isForwarded && !isReplayed) await this.#newRows()
+    }
+  }
+
+  async #forwardNext(): Promise<boolean> {
+    const batch = this.#with.readBatch(this.#forwardedSeq, this.#settings.batchMeasurementsMax)
+    if (batch === undefined) return false
+    const rejected = await this.#write(batch)
+    if (rejected === undefined) return true
+    this.#forwardedSeq = batch.throughSeq
+    this.#with.settle(batch, rejected)
+    return true
+  }
+
+  // What the store refuses now it has refused, and was set aside, when it was written first.
+  async #replayNext(): Promise<boolean> {
+    if (this.#replay === undefined) return false
+    const { afterSeq, throughSeq } = this.#replay
+    const batch = this.#with.readReplay(afterSeq, this.#settings.batchMeasurementsMax)
+    const isAtEnd = batch === undefined || afterSeq >= throughSeq
+    if (isAtEnd) {
+      this.#replay = undefined
+      this.#with.log.info('replayed the journal into the measurement store')
+      return false
+    }
+    if ((await this.#write(batch)) !== undefined) this.#replay.afterSeq = batch.throughSeq
+    return true
+  }
+
+  /** @returns what was rejected, `undefined` when it was stopped before the store took the batch */
+  async #write(batch: JournalBatch): Promise<readonly RejectedMeasurement[] | undefined> {
+    for (let attempt = 0; !this.#stopping.signal.aborted; attempt++) {
+      try {
+        const rejected = await this.#with.writer.write(batch)
+        if (attempt > 0) await this.#noteRecovery()
+        return rejected
+      } catch (error) {
+        await this.#noteFailure(error, attempt)
+      }
+    }
+    return undefined
+  }
+
+  async #noteFailure(error: unknown, attempt: number): Promise<void> {
+    const { clock, log, noteState, pause, random } = this.#with
+    const isKnown = error instanceof StoreUnavailable && !error.isOutcomeUnknown
+    if (!isKnown) this.#lastUnknownOutcomeAtMs = clock.nowMs()
+    const askedMs = error instanceof StoreUnavailable ? (error.retryAfterMs ?? 0) : 0
+    const pauseMs = Math.max(askedMs, backoffMs(attempt, random()))
+    if (attempt === 0) {
+      noteState(false)
+      const reason = error instanceof Error ? error.message : String(error)
+      const fields = { error: reason, next_attempt_ms: Math.round(pauseMs) }
+      const isPaused = error instanceof StoreUnavailable && error.isPaused
+      if (isPaused) log.error('measurement store refuses us; the journal keeps all', fields)
+      else log.warn('measurement store takes no measurements; the journal keeps them', fields)
+    }
+    await pause(pauseMs, this.#stopping.signal)
+  }
+
+  async #noteRecovery(): Promise<void> {
+    this.#with.noteState(true)
+    this.#with.log.info('measurement store takes measurements again')
+    this.#lifeCheckedAtMs = -Infinity
+    await this.#checkLife()
+  }
+
+  async #checkLife(): Promise<void> {
+    const nowMs = this.#with.clock.monotonicMs()
+    if (!this.#settings.isStoreApart || nowMs < this.#lifeCheckedAtMs + LIFE_CHECK_EVERY_MS) return
+    this.#lifeCheckedAtMs = nowMs
+    const life = await this.#with.writer.life()
+    const isSame = life !== undefined && life === this.#life
+    const wasKnown = this.#life !== undefined
+    this.#life = life
+    if (!isSame && wasKnown) this.#startReplay()
+  }
+
+  #startReplay(): void {
+    if (this.#forwardedSeq === 0) return
+    this.#with.log.info('replaying the journal into the measurement store')
+    this.#replay = { afterSeq: 0, throughSeq: this.#forwardedSeq }
+  }
+
+  async #newRows(): Promise<void> {
+    const idle = new AbortController()
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve
+      if (this.#stopping.signal.aborted) resolve()
+      if (this.#settings.isStoreApart) {
+        void this.#with.pause(LIFE_CHECK_EVERY_MS, idle.signal).then(resolve)
+      }
+    })
+    idle.abort()
+    this.#wake = undefined
+  }
+}

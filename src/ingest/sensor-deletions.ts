@@ -1,0 +1,99 @@
+// Deleting the measurements of deleted sensors from the measurement store: a durable job for each,
+// which is done when they are certainly gone. It begins when all that the sensor had is forwarded,
+// and goes on over restarts until it is through.
+//
+// Where a store can bring back what it has deleted, or a write with an unknown outcome may still
+// arrive, the job is repeated, and repeated again after such a write.
+
+import type { DurationMs, EpochMs } from '../domain/time.ts'
+import type { Clock, Log, MeasurementWriter, SensorDeletion } from '../ports.ts'
+
+export interface SensorDeletionsCollaborators {
+  /** Deletions that are due and whose sensors' rows are all forwarded. */
+  readonly readDue: (nowMs: EpochMs) => readonly SensorDeletion[]
+  readonly writer: MeasurementWriter
+  /** One more pass is through; the next is at `dueAtMs`, `undefined`: it was the last. */
+  readonly notePass: (deletion: SensorDeletion, dueAtMs: EpochMs | undefined) => void
+  readonly lastUnknownOutcomeAtMs: () => EpochMs
+  readonly pause: (durationMs: DurationMs, signal: AbortSignal) => Promise<void>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface SensorDeletionsSettings {
+  /** How often a sensor's measurements are deleted at least. */
+  readonly passesMin: number
+  /** Between two passes. */
+  readonly passGapMs: DurationMs
+  /** How often it is looked whether one is due. */
+  readonly lookEveryMs: DurationMs
+}
+
+export class SensorDeletions {
+  readonly #with: SensorDeletionsCollaborators
+  readonly #settings: SensorDeletionsSettings
+  readonly #stopping = new AbortController()
+  /** Noted here and perhaps not yet in what `readDue` reads. */
+  readonly #notedUntilMs = new Map<number, EpochMs>()
+  #running: Promise<void> | undefined
+
+  constructor(collaborators: SensorDeletionsCollaborators, settings: SensorDeletionsSettings) {
+    this.#with = collaborators
+    this.#settings = settings
+  }
+
+  start(): void {
+    this.#running ??= this.#run()
+  }
+
+  /** Lets the deletion under way finish. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      for (const deletion of this.#due()) {
+        if (this.#stopping.signal.aborted) return
+        await this.#delete(deletion)
+      }
+      await this.#with.pause(this.#settings.lookEveryMs, this.#stopping.signal)
+    }
+  }
+
+  #due(): readonly SensorDeletion[] {
+    const nowMs = this.#with.clock.nowMs()
+    for (const [sensorId, untilMs] of this.#notedUntilMs) {
+      if (untilMs <= nowMs) this.#notedUntilMs.delete(sensorId)
+    }
+    return this.#with.readDue(nowMs).filter(({ sensorId }) => !this.#notedUntilMs.has(sensorId))
+  }
+
+  async #delete(deletion: SensorDeletion): Promise<void> {
+    const { writer, clock, log, notePass } = this.#with
+    const { sensorId, range } = deletion
+    try {
+      await writer.deleteSensor(deletion, range)
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      log.warn('cannot delete a sensor from the measurement store; tried again later', {
+        sensor_id: sensorId,
+        error: reason,
+      })
+      return
+    }
+    const nowMs = clock.nowMs()
+    const isLast = this.#isLast(deletion, nowMs)
+    const dueAtMs = isLast ? undefined : nowMs + this.#settings.passGapMs
+    this.#notedUntilMs.set(sensorId, nowMs + Math.max(this.#settings.lookEveryMs * 2, 5_000))
+    notePass(deletion, dueAtMs)
+    if (isLast) log.info('a sensor is deleted from the measurement store', { sensor_id: sensorId })
+  }
+
+  #isLast({ passes }: SensorDeletion, nowMs: EpochMs): boolean {
+    const { passesMin, passGapMs } = this.#settings
+    const quietSinceMs = this.#with.lastUnknownOutcomeAtMs()
+    return passes + 1 >= passesMin && (passesMin === 1 || quietSinceMs < nowMs - passGapMs)
+  }
+}

@@ -1,0 +1,164 @@
+// The forward thread: reads the journal and writes it to the measurement store, and deletes there
+// what belongs to deleted sensors, at its own pace and away from the requests.
+
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { parentPort, workerData } from 'node:worker_threads'
+import type { SensorId } from '../domain/sensor.ts'
+import { MINUTE_MS, SECOND_MS } from '../domain/time.ts'
+import type { DurationMs, EpochMs } from '../domain/time.ts'
+import { Forwarder } from '../ingest/forwarder.ts'
+import { SensorDeletions } from '../ingest/sensor-deletions.ts'
+import { withoutSensors } from '../ingest/without-sensors.ts'
+import { InfluxConnection } from '../influx/connection.ts'
+import type { InfluxTarget } from '../influx/connection.ts'
+import { InfluxMeasurementWriter } from '../influx/measurement-writer.ts'
+import type { JournalBatch, MeasurementWriter, RejectedMeasurement } from '../ports.ts'
+import { SensorDeletionRows } from '../sqlite/control/sensor-deletion-rows.ts'
+import { CONTROL_FILE, MEASUREMENTS_FILE, openForReading } from '../sqlite/database.ts'
+import { JournalReader } from '../sqlite/journal/journal-reader.ts'
+import type { Refused } from '../sqlite/journal/set-aside.ts'
+import { SqliteMeasurementWriter } from '../sqlite/measurements/measurement-writer.ts'
+import { systemClock } from '../system/clock.ts'
+import { createLog, standardOutput } from '../system/log.ts'
+import type { LogLevel } from '../system/log.ts'
+
+export interface ForwardThreadData {
+  readonly dataDir: string
+  readonly logLevel: LogLevel
+  /** `undefined`: the embedded measurement store. */
+  readonly influx: InfluxTarget | undefined
+}
+
+export type ForwardRequest = { readonly committed: true } | { readonly close: true }
+
+export interface ForwardedRows {
+  readonly throughSeq: number
+  readonly measurements: number
+  readonly refused: readonly Refused[]
+}
+
+export interface DeletionPass {
+  readonly sensorId: SensorId
+  /** When it is due again; `undefined`: never. */
+  readonly dueAtMs: EpochMs | undefined
+}
+
+export type ForwardAnswer =
+  | { readonly started: true }
+  | { readonly forwarded: ForwardedRows }
+  | { readonly isStoreWorking: boolean }
+  | { readonly deletionPass: DeletionPass }
+
+/** One write takes so many: large enough for summaries to pay, small enough to be seen soon. */
+const BATCH_MEASUREMENTS_MAX = 20_000
+
+const DELETION_LOOK_EVERY_MS = SECOND_MS
+
+/** InfluxDB can bring back what it has deleted: it is deleted twice, with this in between. */
+const INFLUX_DELETION_PASSES = 2
+const DELETION_PASS_GAP_MS = 10 * MINUTE_MS
+
+/** Writes under way at once, and for how long one may be. */
+const INFLUX_WRITES = { socketsMax: 4, timeoutMs: 30 * SECOND_MS }
+
+const port = parentPort
+if (port === null) throw new Error('BUG: the forward thread is started as a program')
+
+const { dataDir, logLevel, influx } = workerData as ForwardThreadData
+const log = createLog(systemClock, { level: logLevel, component: 'forwarder' }, standardOutput)
+const control = openForReading(join(dataDir, CONTROL_FILE))
+const journal = new JournalReader(control)
+const deletionRows = new SensorDeletionRows(control)
+const writer = openWriter()
+const forwarder = new Forwarder(
+  {
+    readBatch: (seq, measurementsMax) => journal.readBatch(seq, measurementsMax),
+    readReplay: (seq, measurementsMax) => {
+      const batch = journal.readBatch(seq, measurementsMax)
+      return batch && withoutSensors(batch, (sensorId) => deletionRows.isDeleted(sensorId))
+    },
+    writer,
+    settle: (batch, rejected) =>
+      answer({
+        forwarded: {
+          throughSeq: batch.throughSeq,
+          measurements: batch.measurements.count,
+          refused: rejected.map((one) => refusedOf(batch, one)),
+        },
+      }),
+    noteState: (isStoreWorking) => answer({ isStoreWorking }),
+    pause,
+    random: Math.random,
+    clock: systemClock,
+    log,
+  },
+  {
+    batchMeasurementsMax: BATCH_MEASUREMENTS_MAX,
+    forwardedSeq: journal.forwardedSeq(),
+    isStoreApart: influx !== undefined,
+  },
+)
+const deletions = new SensorDeletions(
+  {
+    readDue: (nowMs) => deletionRows.due(forwarder.forwardedSeq, nowMs),
+    writer,
+    notePass: ({ sensorId }, dueAtMs) => answer({ deletionPass: { sensorId, dueAtMs } }),
+    lastUnknownOutcomeAtMs: () => forwarder.lastUnknownOutcomeAtMs,
+    pause,
+    clock: systemClock,
+    log,
+  },
+  {
+    passesMin: influx === undefined ? 1 : INFLUX_DELETION_PASSES,
+    passGapMs: DELETION_PASS_GAP_MS,
+    lookEveryMs: DELETION_LOOK_EVERY_MS,
+  },
+)
+
+port.on('message', (request: ForwardRequest) => {
+  if ('committed' in request) forwarder.notify()
+  else void close()
+})
+forwarder.start()
+deletions.start()
+answer({ started: true })
+
+async function close(): Promise<void> {
+  await forwarder.stop()
+  await deletions.stop()
+  await writer.close()
+  control.close()
+  port?.close()
+}
+
+function openWriter(): MeasurementWriter {
+  if (influx === undefined) return new SqliteMeasurementWriter(join(dataDir, MEASUREMENTS_FILE))
+  const connection = new InfluxConnection(influx, INFLUX_WRITES)
+  return new InfluxMeasurementWriter({ connection, clock: systemClock, log })
+}
+
+function refusedOf(batch: JournalBatch, { index, reason }: RejectedMeasurement): Refused {
+  const { userId, sensorId, measuredAtMs, tieBreakNs, tempCelsius } = batch.measurements
+  return {
+    userId: userId[index] ?? 0,
+    sensorId: sensorId[index] ?? 0,
+    measuredAtMs: measuredAtMs[index] ?? 0,
+    tieBreakNs: tieBreakNs[index] ?? 0,
+    tempCelsius: tempCelsius[index] ?? 0,
+    reason,
+  }
+}
+
+function answer(message: ForwardAnswer): void {
+  port?.postMessage(message)
+}
+
+async function pause(durationMs: DurationMs, signal: AbortSignal): Promise<void> {
+  try {
+    await setTimeout(durationMs, undefined, { signal })
+  } catch (error) {
+    const isAborted = error instanceof Error && error.name === 'AbortError'
+    if (!isAborted) throw error
+  }
+}

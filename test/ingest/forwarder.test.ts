@@ -1,0 +1,135 @@
+// Goal: whatever the store does, rows are settled in order, each once, and only when they are in
+// it. Method: a journal of numbered rows and a store that fails as it is told.
+
+import { setImmediate } from 'node:timers/promises'
+import { expect } from 'chai'
+import { StoreUnavailable } from '../../src/domain/errors.ts'
+import { Forwarder } from '../../src/ingest/forwarder.ts'
+import type { JournalBatch, RejectedMeasurement } from '../../src/ports.ts'
+import { RecordingLog } from '../support/log.ts'
+import { batchOf } from '../support/measurements.ts'
+
+interface Story {
+  /** Rows of the journal, seq 1 … rows. */
+  readonly rows: number
+  /** What the n-th write of the store does; the last one goes on. */
+  readonly writes: readonly ('takes' | 'fails' | 'unknown' | 'rejects')[]
+  readonly lives?: readonly (string | undefined)[]
+  readonly forwardedSeq?: number
+}
+
+class Bench {
+  readonly settled: number[] = []
+  readonly written: number[] = []
+  readonly rejected: RejectedMeasurement[] = []
+  readonly pausesMs: number[] = []
+  readonly states: boolean[] = []
+  readonly log = new RecordingLog()
+  readonly forwarder: Forwarder
+  #writes = 0
+  #lifeChecks = 0
+  #nowMs = 0
+
+  constructor(story: Story) {
+    const { rows, lives } = story
+    const readBatch = (seq: number): JournalBatch | undefined =>
+      seq < rows ? { throughSeq: seq + 1, ...batchOf([reading(seq + 1)]) } : undefined
+    this.forwarder = new Forwarder(
+      {
+        readBatch,
+        readReplay: readBatch,
+        writer: {
+          write: async ({ measurements }) => this.#write(story, measurements.sensorId[0] ?? 0),
+          deleteSensor: async () => undefined,
+          life: async () => lives?.[Math.min(this.#lifeChecks++, lives.length - 1)],
+          close: async () => undefined,
+        },
+        settle: ({ throughSeq }, rejected) => {
+          this.settled.push(throughSeq)
+          this.rejected.push(...rejected)
+        },
+        noteState: (isWorking) => this.states.push(isWorking),
+        pause: (durationMs) => this.#pause(durationMs),
+        random: () => 0,
+        clock: { nowMs: () => this.#nowMs, monotonicMs: () => (this.#nowMs += 60_000) },
+        log: this.log,
+      },
+      {
+        batchMeasurementsMax: 1,
+        forwardedSeq: story.forwardedSeq ?? 0,
+        isStoreApart: lives !== undefined,
+      },
+    )
+  }
+
+  async runUntil(isDone: () => boolean): Promise<void> {
+    this.forwarder.start()
+    for (let turn = 0; turn < 1_000 && !isDone(); turn++) {
+      await setImmediate()
+    }
+    await this.forwarder.stop()
+    expect(isDone(), 'the end of the story').to.equal(true)
+  }
+
+  async #write({ writes }: Story, row: number): Promise<readonly RejectedMeasurement[]> {
+    const outcome = writes[Math.min(this.#writes++, writes.length - 1)]
+    if (outcome === 'fails') throw new StoreUnavailable('down')
+    if (outcome === 'unknown') throw new StoreUnavailable('lost', { isOutcomeUnknown: true })
+    this.written.push(row)
+    return outcome === 'rejects' ? [{ index: 0, reason: 'never' }] : []
+  }
+
+  // Every pause is over at the next turn.
+  async #pause(durationMs: number): Promise<void> {
+    this.pausesMs.push(durationMs)
+    await setImmediate()
+  }
+}
+
+function reading(seq: number) {
+  return { sensorId: seq, measuredAtMs: seq, tempCelsius: 1 }
+}
+
+describe('Forwarder', () => {
+  it('writes row after row and settles each when it is in the store', async () => {
+    const bench = new Bench({ rows: 3, writes: ['takes'] })
+    await bench.runUntil(() => bench.settled.length === 3)
+    expect(bench.written).to.deep.equal([1, 2, 3])
+    expect(bench.settled).to.deep.equal([1, 2, 3])
+  })
+
+  it('writes the same batch again until the store takes it, waiting longer each time', async () => {
+    const bench = new Bench({ rows: 1, writes: ['fails', 'unknown', 'fails', 'takes'] })
+    await bench.runUntil(() => bench.settled.length === 1)
+    expect(bench.written).to.deep.equal([1])
+    expect(bench.pausesMs.slice(0, 3)).to.deep.equal([50, 100, 200])
+    expect(bench.states).to.deep.equal([false, true])
+    expect(bench.forwarder.lastUnknownOutcomeAtMs).to.be.greaterThan(0)
+  })
+
+  it('hands on what the store refuses and goes on with the rest', async () => {
+    const bench = new Bench({ rows: 2, writes: ['rejects', 'takes'] })
+    await bench.runUntil(() => bench.settled.length === 2)
+    expect(bench.rejected).to.deep.equal([{ index: 0, reason: 'never' }])
+  })
+
+  it('writes what it had forwarded again at its start, where the store is apart', async () => {
+    const bench = new Bench({ rows: 3, writes: ['takes'], lives: ['a'], forwardedSeq: 2 })
+    await bench.runUntil(() => bench.written.length === 3)
+    expect(bench.settled).to.deep.equal([3])
+    expect(new Set(bench.written)).to.deep.equal(new Set([1, 2, 3]))
+  })
+
+  it('writes it again when the store has started anew', async () => {
+    const bench = new Bench({ rows: 3, writes: ['takes'], lives: ['a', 'a', 'a', 'a', 'b'] })
+    await bench.runUntil(() => bench.written.length >= 6)
+    expect(bench.settled).to.deep.equal([1, 2, 3])
+    expect(new Set(bench.written)).to.deep.equal(new Set([1, 2, 3]))
+  })
+
+  it('leaves what the store does not take in the journal when it is stopped', async () => {
+    const bench = new Bench({ rows: 1, writes: ['fails'] })
+    await bench.runUntil(() => bench.pausesMs.length > 3)
+    expect(bench.settled).to.deep.equal([])
+  })
+})
