@@ -1,0 +1,82 @@
+// Every question in Flux, as text. Values go in through the client library's sanitiser alone.
+//
+// Shapes that InfluxDB answers inside its storage engine: a filter on measurement, tag and field,
+// one aggregate whose windows are as long as they are apart, and `keep` at the end. Each pipeline
+// has its own `from()`: several that share one are computed outside the engine, dozens of times
+// slower. A range always has its stop, since without one points of the future are left out.
+
+import { flux, fluxDateTime, fluxDuration, fluxExpression } from '@influxdata/influxdb-client'
+import type { SeriesRange } from '../domain/history.ts'
+import type { SensorId } from '../domain/sensor.ts'
+import { formatInstant } from '../domain/time.ts'
+import type { DurationMs, EpochMs, TimeRange } from '../domain/time.ts'
+import { TEMPERATURE, TEMPERATURE_FIELD } from './line-protocol.ts'
+
+/** All that the API's summaries are made of; the mean is sum by count. */
+export const AGGREGATES = ['count', 'max', 'min', 'sum'] as const
+
+export type Aggregate = (typeof AGGREGATES)[number]
+
+/** One field of one sensor in one of InfluxDB's measurements. */
+export interface FieldOfSensor {
+  readonly measurement: string
+  readonly field: string
+  readonly sensorId: SensorId
+}
+
+/** Columns `_time` and `_value`: every measurement, by time. */
+export function rawQuery(influxBucket: string, range: SeriesRange): string {
+  return `${source(influxBucket, temperatureOf(range), range)}\n${KEEP}`
+}
+
+/**
+ * One result for each aggregate, named like it: columns `_time`, the start of the window, and
+ * `_value`.
+ */
+export function windowsQuery(
+  influxBucket: string,
+  range: SeriesRange,
+  windowMs: DurationMs,
+): string {
+  const pipeline = source(influxBucket, temperatureOf(range), range)
+  return [
+    `summarize = (fn) => ${pipeline}`,
+    `${aggregateWindow('fn', windowMs)}\n${KEEP}`,
+    ...AGGREGATES.map((name) => `summarize(fn: ${name}) |> yield(name: "${name}")`),
+  ].join('\n')
+}
+
+/** How many values there are: columns `_time`, the start of the window, and `_value`. */
+export function countQuery(
+  influxBucket: string,
+  series: FieldOfSensor,
+  range: TimeRange,
+  windowMs: DurationMs,
+): string {
+  const pipeline = source(influxBucket, series, range)
+  return [pipeline, aggregateWindow('count', windowMs), KEEP].join('\n')
+}
+
+const KEEP = '  |> keep(columns: ["_time", "_value"])'
+
+function temperatureOf({ sensorId }: SeriesRange): FieldOfSensor {
+  return { measurement: TEMPERATURE, field: TEMPERATURE_FIELD, sensorId }
+}
+
+function source(influxBucket: string, series: FieldOfSensor, range: TimeRange): string {
+  const { measurement, field, sensorId } = series
+  return flux`from(bucket: ${influxBucket})
+  |> range(start: ${instant(range.startMs)}, stop: ${instant(range.stopMs)})
+  |> filter(fn: (r) => r._measurement == ${measurement} and r._field == ${field})
+  |> filter(fn: (r) => r.sensor_id == ${String(sensorId)})`.toString()
+}
+
+function aggregateWindow(fn: string, windowMs: DurationMs): string {
+  const every = fluxDuration(`${windowMs}ms`)
+  return flux`  |> aggregateWindow(every: ${every}, fn: ${fluxExpression(fn)},
+    timeSrc: "_start", createEmpty: false)`.toString()
+}
+
+function instant(atMs: EpochMs): ReturnType<typeof fluxDateTime> {
+  return fluxDateTime(formatInstant(atMs))
+}

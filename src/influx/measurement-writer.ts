@@ -1,0 +1,178 @@
+// The writing side of InfluxDB as the measurement store. Nothing is kept here: a batch stays in the
+// journal until its write has resolved, and where anything is in doubt it is written again whole.
+//
+// InfluxDB acknowledges a write when its log is on disk. A write that was refused because of some
+// lines is cut in two, and again, until the lines are found that will never be taken.
+
+import { StoreUnavailable } from '../domain/errors.ts'
+import type { SensorId, UserId } from '../domain/sensor.ts'
+import type { TimeRange } from '../domain/time.ts'
+import type { Clock, Log, MeasurementWriter, RejectedMeasurement, StoreBatch } from '../ports.ts'
+import { InfluxUnreachable } from './connection.ts'
+import type { InfluxConnection } from './connection.ts'
+import { sensorInfoLines, temperatureLines } from './line-protocol.ts'
+import { SensorDeletion } from './sensor-deletion.ts'
+import { writeOutcome } from './write-outcome.ts'
+import type { WriteOutcome } from './write-outcome.ts'
+import { planRequests } from './write-plan.ts'
+
+/** More would only wait in InfluxDB; one would leave it idle while the next is made. */
+const REQUESTS_IN_FLIGHT_MAX = 3
+
+const INFOS_A_REQUEST_MAX = 1_000
+
+export interface InfluxWriterCollaborators {
+  readonly connection: InfluxConnection
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Lines that belong into one request. */
+interface Lines {
+  readonly count: number
+  readonly toBody: (start: number, stop: number) => Buffer
+  readonly reject: (at: number, reason: string) => void
+}
+
+export class InfluxMeasurementWriter implements MeasurementWriter {
+  readonly #connection: InfluxConnection
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #path: string
+  readonly #deletion: SensorDeletion
+
+  /** Closes the connection when it is closed. */
+  constructor({ connection, clock, log }: InfluxWriterCollaborators) {
+    this.#connection = connection
+    this.#clock = clock
+    this.#log = log
+    const { organization: org, influxBucket: bucket } = connection.target
+    const query = new URLSearchParams({ org, bucket, precision: 'ns' })
+    this.#path = `/api/v2/write?${query.toString()}`
+    this.#deletion = new SensorDeletion(connection, (body) => this.#writeAll(body))
+  }
+
+  async write(batch: StoreBatch): Promise<readonly RejectedMeasurement[]> {
+    const rejected: RejectedMeasurement[] = []
+    const requests = this.#requestsOf(batch, rejected)
+    let next = 0
+    let failure: Error | undefined
+    const writeInTurn = async () => {
+      while (failure === undefined) {
+        const lines = requests[next++]
+        if (lines === undefined) return
+        try {
+          await this.#write(lines, 0, lines.count)
+        } catch (error) {
+          // What was written when it was not known whether it was may arrive after all: it weighs
+          // more than a refusal.
+          failure = graver(failure, error as Error)
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: REQUESTS_IN_FLIGHT_MAX }, writeInTurn))
+    if (failure !== undefined) throw failure
+    return rejected.sort((a, b) => a.index - b.index)
+  }
+
+  /** @throws StoreUnavailable when it is not certain that they are gone */
+  async deleteSensor(
+    sensor: { userId: UserId; sensorId: SensorId },
+    range: TimeRange,
+  ): Promise<void> {
+    await this.#deletion.delete(sensor, range)
+  }
+
+  async life(): Promise<string | undefined> {
+    try {
+      const { status, body } = await this.#connection.exchange({ method: 'GET', path: '/ready' })
+      if (status !== 200) return undefined
+      const [, started] = /"started":\s*"([^"]+)"/.exec(body) ?? []
+      return started
+    } catch (error) {
+      if (error instanceof InfluxUnreachable) return undefined
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#connection.close()
+  }
+
+  #requestsOf(batch: StoreBatch, rejected: RejectedMeasurement[]): Lines[] {
+    const { measurements, sensorInfos } = batch
+    const requests: Lines[] = planRequests(measurements).map((places) => ({
+      count: places.length,
+      toBody: (start: number, stop: number) =>
+        temperatureLines(measurements, places.subarray(start, stop)),
+      reject: (at: number, reason: string) => {
+        rejected.push({ index: places[at] as number, reason })
+      },
+    }))
+    for (let start = 0; start < sensorInfos.length; start += INFOS_A_REQUEST_MAX) {
+      const infos = sensorInfos.slice(start, start + INFOS_A_REQUEST_MAX)
+      requests.push({
+        count: infos.length,
+        toBody: (from, to) => sensorInfoLines(infos.slice(from, to)),
+        reject: (at, reason) => this.#sayInfoRejected(infos[at]?.sensorId, reason),
+      })
+    }
+    return requests
+  }
+
+  async #write(lines: Lines, start: number, stop: number): Promise<void> {
+    const outcome = await this.#post(lines.toBody(start, stop))
+    if (outcome.kind === 'accepted') return
+    if (outcome.kind === 'kept' || outcome.kind === 'paused') throw unavailable(outcome)
+    const isNoneWritten =
+      outcome.kind === 'rejected_in_part' && outcome.droppedLines === stop - start
+    if (stop - start === 1 || isNoneWritten) {
+      for (let at = start; at < stop; at++) lines.reject(at, outcome.reason)
+      return
+    }
+    const middle = (start + stop) >> 1
+    await this.#write(lines, start, middle)
+    await this.#write(lines, middle, stop)
+  }
+
+  /** Writes lines of which none may be refused. */
+  async #writeAll(body: Buffer): Promise<void> {
+    const outcome = await this.#post(body)
+    if (outcome.kind === 'accepted') return
+    if (outcome.kind === 'kept' || outcome.kind === 'paused') throw unavailable(outcome)
+    throw new StoreUnavailable(outcome.reason)
+  }
+
+  async #post(body: Buffer): Promise<WriteOutcome> {
+    const contentType = 'text/plain; charset=utf-8'
+    try {
+      const order = { method: 'POST', path: this.#path, contentType, body } as const
+      const answer = await this.#connection.exchange(order)
+      return writeOutcome(answer, this.#clock.nowMs())
+    } catch (error) {
+      if (!(error instanceof InfluxUnreachable)) throw error
+      const { message: reason, hasBeenSent: isOutcomeUnknown } = error
+      return { kind: 'kept', reason, retryAfterMs: undefined, isOutcomeUnknown }
+    }
+  }
+
+  // There is no later for it: the next change of the sensor writes it whole again.
+  #sayInfoRejected(sensorId: SensorId | undefined, reason: string): void {
+    this.#log.error('InfluxDB refuses what a sensor is called', { sensor_id: sensorId, reason })
+  }
+}
+
+function unavailable(outcome: Extract<WriteOutcome, { kind: 'kept' | 'paused' }>) {
+  const { retryAfterMs } = outcome
+  return outcome.kind === 'paused'
+    ? new StoreUnavailable(outcome.reason, { retryAfterMs, isPaused: true })
+    : new StoreUnavailable(outcome.reason, {
+        retryAfterMs,
+        isOutcomeUnknown: outcome.isOutcomeUnknown,
+      })
+}
+
+function graver(known: Error | undefined, other: Error): Error {
+  const isUnknown = other instanceof StoreUnavailable && other.isOutcomeUnknown
+  return known === undefined || isUnknown ? other : known
+}

@@ -1,0 +1,55 @@
+import { expect } from 'chai'
+import * as fc from 'fast-check'
+import { sensorInfoLines, temperatureLines, timestampNs } from '../../src/influx/line-protocol.ts'
+import { batchOf } from '../support/measurements.ts'
+
+const AT_MS = Date.UTC(2026, 10, 20)
+
+describe('temperatureLines', () => {
+  it('writes the places asked for, in that order', () => {
+    const { measurements } = batchOf([
+      { sensorId: 7, measuredAtMs: AT_MS, tempCelsius: 21 },
+      { sensorId: 8, measuredAtMs: AT_MS + 1, tempCelsius: -0.5 },
+      { sensorId: 7, measuredAtMs: AT_MS, tieBreakNs: 42, tempCelsius: 1e-7 },
+    ])
+    expect(temperatureLines(measurements, Uint32Array.of(2, 0)).toString()).to.equal(
+      'temperature,user_id=1,sensor_id=7 temp=1e-7 1795132800000000042\n' +
+        'temperature,user_id=1,sensor_id=7 temp=21 1795132800000000000\n',
+    )
+  })
+
+  it('never writes an integer', () => {
+    const { measurements } = batchOf([{ sensorId: 7, measuredAtMs: AT_MS, tempCelsius: -0 }])
+    const line = temperatureLines(measurements, Uint32Array.of(0)).toString()
+    expect(line).to.match(/ temp=0 /)
+    expect(line).not.to.match(/\di /)
+  })
+})
+
+describe('sensorInfoLines', () => {
+  it('escapes what people write', () => {
+    const info = {
+      userId: 1,
+      sensorId: 7,
+      atMs: AT_MS,
+      serialNumber: '28FF',
+      alias: 'a "cellar" \\ döwn, there=1',
+      compensationCelsius: -0.4,
+    }
+    expect(sensorInfoLines([info]).toString()).to.equal(
+      'sensor_info,user_id=1,sensor_id=7 sn="28FF",' +
+        'alias="a \\"cellar\\" \\\\ döwn, there=1",compensation=-0.4 1795132800000000000\n',
+    )
+  })
+})
+
+describe('timestampNs', () => {
+  it('is the exact nanosecond, before 1970 too', () => {
+    const atMs = fc.integer({ min: -4e12, max: 9e12 })
+    const tieBreakNs = fc.integer({ min: 0, max: 999_999 })
+    const isExact = (ms: number, ns: number) =>
+      timestampNs(ms, ns) === String(BigInt(ms) * 1_000_000n + BigInt(ns))
+    fc.assert(fc.property(atMs, tieBreakNs, isExact))
+    expect(isExact(0, 5) && isExact(0, 0) && isExact(-1, 1) && isExact(1, 0)).to.equal(true)
+  })
+})

@@ -1,0 +1,192 @@
+// How tests find a real InfluxDB: INFLUX_TEST_URL with INFLUX_TEST_TOKEN and INFLUX_TEST_ORG, else
+// `influxd` on PATH, else a container. One is shared by all tests of a run. Where there is none the
+// tests that need it are pending and named at the end; with REQUIRE_INFLUX=1 they fail.
+
+import { randomUUID } from 'node:crypto'
+import { InfluxConnection } from '../../src/influx/connection.ts'
+import type { InfluxTarget } from '../../src/influx/connection.ts'
+import { hasInfluxd, InfluxServer } from './influxd.ts'
+import type { TestInflux } from './influxd.ts'
+
+const CONTAINER_IMAGE = 'influxdb:2.7'
+const CONTAINER_PORT = 8_086
+const START_MS_MAX = 120_000
+
+interface Found {
+  readonly influx: TestInflux
+  stop(): Promise<void>
+}
+
+interface NotFound {
+  readonly reason: string
+}
+
+let shared: Promise<Found | NotFound> | undefined
+const notRun = new Set<string>()
+
+/**
+ * Says that the tests of the suite need InfluxDB.
+ *
+ * @returns where it is; to be called in tests and hooks, not before
+ */
+export function useInflux(): () => TestInflux {
+  let influx: TestInflux | undefined
+  before(async function () {
+    this.timeout(START_MS_MAX)
+    shared ??= findInflux()
+    const found = await shared
+    if ('influx' in found) influx = found.influx
+    else skipSuite(this, found.reason)
+  })
+  return () => {
+    if (influx === undefined) throw new Error('InfluxDB is looked for in a hook before the tests')
+    return influx
+  }
+}
+
+/**
+ * Says that the tests of the suite need an InfluxDB that they may pause and kill.
+ *
+ * @param settings flags of influxd
+ */
+export function useInfluxServer(settings: readonly string[] = []): () => InfluxServer {
+  let server: InfluxServer | undefined
+  before(async function () {
+    this.timeout(START_MS_MAX)
+    if (hasInfluxd()) server = await InfluxServer.start(settings)
+    else skipSuite(this, 'there is no command influxd, and another one cannot be paused and killed')
+  })
+  after(() => server?.stop())
+  return () => {
+    if (server === undefined) throw new Error('influxd is started in a hook before the tests')
+    return server
+  }
+}
+
+export interface BucketSettings {
+  /** 0: for ever. */
+  readonly expireSeconds?: number
+}
+
+/** Makes an influx bucket of a test's own. */
+export async function newBucket(
+  influx: TestInflux,
+  { expireSeconds = 0 }: BucketSettings = {},
+): Promise<InfluxTarget & { readonly bucketId: string; readonly organizationId: string }> {
+  const { organization } = influx
+  const { orgs } = await callInflux<{ orgs: { id: string }[] }>(
+    influx,
+    `orgs?${new URLSearchParams({ org: organization }).toString()}`,
+  )
+  const organizationId = orgs[0]?.id ?? ''
+  const influxBucket = `test-${randomUUID()}`
+  const rule = {
+    type: 'expire',
+    everySeconds: expireSeconds,
+    shardGroupDurationSeconds: expireSeconds === 0 ? 30 * 86_400 : 3_600,
+  }
+  const bucket = { orgID: organizationId, name: influxBucket, retentionRules: [rule] }
+  const { id: bucketId } = await callInflux<{ id: string }>(influx, 'buckets', bucket)
+  const { url, influxToken } = influx
+  return { url, organization, influxToken, influxBucket, bucketId, organizationId }
+}
+
+/** Makes a token with just these rights to one bucket. */
+export async function newToken(
+  influx: TestInflux,
+  bucket: { readonly bucketId: string; readonly organizationId: string },
+  actions: readonly ('read' | 'write')[],
+): Promise<string> {
+  const orgID = bucket.organizationId
+  const resource = { type: 'buckets', id: bucket.bucketId, orgID }
+  const permissions = actions.map((action) => ({ action, resource }))
+  const order = { orgID, permissions }
+  return (await callInflux<{ token: string }>(influx, 'authorizations', order)).token
+}
+
+/** A connection of a test; it is closed after it. */
+export function connect(
+  target: InfluxTarget,
+  { timeoutMs = 10_000, socketsMax = 4 } = {},
+): InfluxConnection {
+  const connection = new InfluxConnection(target, { timeoutMs, socketsMax })
+  opened.push(connection)
+  return connection
+}
+
+const opened: InfluxConnection[] = []
+
+afterEach(() => {
+  for (const connection of opened.splice(0)) connection.close()
+})
+
+after(async function () {
+  this.timeout(START_MS_MAX)
+  const found = await shared
+  if (found !== undefined && 'influx' in found) await found.stop()
+  if (notRun.size === 0) return
+  // oxlint-disable-next-line eslint/no-console
+  console.error(`\nNOT RUN, for want of InfluxDB:\n  ${[...notRun].join('\n  ')}\n`)
+})
+
+function skipSuite(context: Mocha.Context, reason: string): void {
+  const suite = context.test?.parent?.fullTitle() ?? ''
+  if (process.env['REQUIRE_INFLUX'] === '1') throw new Error(`REQUIRE_INFLUX=1, but ${reason}`)
+  notRun.add(`${suite}: ${reason}`)
+  context.skip()
+}
+
+async function findInflux(): Promise<Found | NotFound> {
+  const url = process.env['INFLUX_TEST_URL']
+  if (url !== undefined) {
+    const organization = process.env['INFLUX_TEST_ORG'] ?? ''
+    const influxToken = process.env['INFLUX_TEST_TOKEN'] ?? ''
+    return { influx: { url, organization, influxToken }, stop: async () => undefined }
+  }
+  if (hasInfluxd()) {
+    const server = await InfluxServer.start()
+    return { influx: server, stop: () => server.stop() }
+  }
+  return await startContainer()
+}
+
+async function startContainer(): Promise<Found | NotFound> {
+  const organization = 'test-organization'
+  const influxToken = 'test-token-of-all-rights'
+  try {
+    const { GenericContainer, Wait } = await import('testcontainers')
+    const container = await new GenericContainer(CONTAINER_IMAGE)
+      .withExposedPorts(CONTAINER_PORT)
+      .withEnvironment({
+        DOCKER_INFLUXDB_INIT_MODE: 'setup',
+        DOCKER_INFLUXDB_INIT_USERNAME: 'test',
+        DOCKER_INFLUXDB_INIT_PASSWORD: 'test-password',
+        DOCKER_INFLUXDB_INIT_ORG: organization,
+        DOCKER_INFLUXDB_INIT_BUCKET: 'unused',
+        DOCKER_INFLUXDB_INIT_ADMIN_TOKEN: influxToken,
+      })
+      .withWaitStrategy(Wait.forHttp('/health', CONTAINER_PORT))
+      .start()
+    const url = `http://${container.getHost()}:${container.getMappedPort(CONTAINER_PORT)}`
+    const stop = async () => void (await container.stop())
+    return { influx: { url, organization, influxToken }, stop }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    const others = 'INFLUX_TEST_URL is not set, there is no command influxd'
+    return { reason: `${others}, and no container: ${why}` }
+  }
+}
+
+async function callInflux<Answer>(
+  influx: TestInflux,
+  path: string,
+  body?: unknown,
+): Promise<Answer> {
+  const answer = await fetch(`${influx.url}/api/v2/${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { authorization: `Token ${influx.influxToken}` },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  if (!answer.ok) throw new Error(`InfluxDB: ${path}: ${await answer.text()}`)
+  return (await answer.json()) as Answer
+}
