@@ -1,0 +1,20 @@
+// Who the caller is.
+
+import type { AccessTokens } from '../../access/tokens.ts'
+import { answerJson } from '../call.ts'
+import type { ApiCall } from '../call.ts'
+import { presentDaemonMe, presentUser } from '../present.ts'
+
+export function showDaemonMe(tokens: AccessTokens) {
+  return (call: ApiCall): void => {
+    const { principal } = call
+    const me = presentDaemonMe(principal, tokens.lastUsedAtMs(principal.token))
+    answerJson(call, 200, JSON.stringify(me))
+  }
+}
+
+export function showUser() {
+  return (call: ApiCall): void => {
+    answerJson(call, 200, JSON.stringify({ data: presentUser(call.principal.user) }))
+  }
+}

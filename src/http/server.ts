@@ -1,0 +1,232 @@
+// The HTTP server: what every request passes through, and starting and stopping.
+//
+// One layer around all routes names the request, sets the headers that every answer has and turns
+// what was thrown into a problem document. Stopping takes no new connection, answers what is under
+// way and says `Connection: close`; what is not done by the deadline is cut off.
+
+import { createServer } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import Koa from 'koa'
+import type { Context, Middleware } from 'koa'
+import compress from 'koa-compress'
+import { constants } from 'node:zlib'
+import type { DurationMs } from '../domain/time.ts'
+import { SECOND_MS } from '../domain/time.ts'
+import type { Clock, Log } from '../ports.ts'
+import type { Call, CallState } from './call.ts'
+import { answerClientError, refuseTunnel } from './client-error.ts'
+import { ClientGone, presentError, publicError } from './errors.ts'
+import { requestIdFrom } from './request-id.ts'
+
+const HEADERS_TIMEOUT_MS = 15 * SECOND_MS
+const REQUEST_TIMEOUT_MS = 30 * SECOND_MS
+/** Longer than the idle time of common proxies, so that they are the ones who close. */
+const KEEP_ALIVE_TIMEOUT_MS = 75 * SECOND_MS
+const TIMEOUT_CHECK_INTERVAL_MS = 5 * SECOND_MS
+const HEADER_BYTES_MAX = 16 * 1024
+const IDLE_CHECK_INTERVAL_MS = 50
+const COMPRESSION_BYTES_MIN = 1_024
+
+/** Answers are compressed while they are made: what costs little beats what packs best. */
+const compressAnswer = compress({
+  filter: (type) => /json|csv|text|javascript|svg/.test(type),
+  threshold: COMPRESSION_BYTES_MIN,
+  gzip: { level: constants.Z_BEST_SPEED },
+  // Three times the time of gzip for a tenth less.
+  br: false,
+  deflate: false,
+  zstd: false,
+})
+
+export interface HttpServerCollaborators {
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface HttpServerSettings {
+  readonly host: string
+  /** 0: any free one. */
+  readonly port: number
+  /** Requests under way have so long to end when the server stops. */
+  readonly drainMsMax: DurationMs
+}
+
+/** Whether the server stops, told to those whose answers have no end of their own. */
+export class Draining {
+  readonly #controller = new AbortController()
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  get isOn(): boolean {
+    return this.#controller.signal.aborted
+  }
+
+  begin(): void {
+    this.#controller.abort()
+  }
+}
+
+export class HttpServer {
+  readonly #server: Server
+  readonly #draining: Draining
+  readonly #settings: HttpServerSettings
+  #stopping: Promise<void> | undefined
+
+  constructor(
+    dispatch: Middleware<CallState>,
+    draining: Draining,
+    collaborators: HttpServerCollaborators,
+    settings: HttpServerSettings,
+  ) {
+    this.#draining = draining
+    this.#settings = settings
+    const listener = createApp(dispatch, draining, collaborators).callback()
+    const onRequest = (request: IncomingMessage, response: ServerResponse) =>
+      void listener(request, response)
+    this.#server = createServer(
+      {
+        headersTimeout: HEADERS_TIMEOUT_MS,
+        requestTimeout: REQUEST_TIMEOUT_MS,
+        keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+        connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
+        maxHeaderSize: HEADER_BYTES_MAX,
+      },
+      onRequest,
+    )
+    // A body that is expected is asked for when it is read; other expectations are not kept.
+    this.#server.on('checkContinue', onRequest)
+    this.#server.on('checkExpectation', onRequest)
+    this.#server.on('clientError', answerClientError)
+    this.#server.on('connect', (_request, socket) => refuseTunnel(socket))
+  }
+
+  /** Resolves when the server takes requests. @throws when the address is not to be had */
+  async start(): Promise<{ url: string }> {
+    const { host, port } = this.#settings
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen({ host, port }, () => {
+        this.#server.removeListener('error', reject)
+        resolve()
+      })
+    })
+    const address = this.#server.address() as AddressInfo
+    const name = address.family === 'IPv6' ? `[${address.address}]` : address.address
+    return { url: `http://${name}:${address.port}` }
+  }
+
+  /** Resolves when the last connection is closed, at the latest after the drain time. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#drain()
+    return this.#stopping
+  }
+
+  async #drain(): Promise<void> {
+    this.#draining.begin()
+    if (!this.#server.listening) return
+    const closed = new Promise<void>((resolve) => {
+      this.#server.close(() => resolve())
+    })
+    const idleCheck = setInterval(() => this.#server.closeIdleConnections(), IDLE_CHECK_INTERVAL_MS)
+    const deadline = setTimeout(() => this.#server.closeAllConnections(), this.#settings.drainMsMax)
+    await closed
+    clearInterval(idleCheck)
+    clearTimeout(deadline)
+  }
+}
+
+function createApp(
+  dispatch: Middleware<CallState>,
+  draining: Draining,
+  { clock, log }: HttpServerCollaborators,
+) {
+  const app = new Koa<CallState>()
+  app.use(async (ctx) => {
+    const call = readCall(ctx, clock)
+    ctx.state.call = call
+    setCommonHeaders(ctx.res, call.requestId)
+    try {
+      await dispatch(ctx, nothingMore)
+    } catch (error) {
+      answerError(call, error, log)
+    }
+    const { req, res } = ctx
+    const isBodyUnasked = req.headers.expect !== undefined && !req.complete
+    if (draining.isOn || isBodyUnasked) res.setHeader('Connection', 'close')
+    if (mayBeCompressed(ctx)) await compressAnswer(ctx, nothingMore)
+    logRequest(call, log)
+  })
+  // What fails while an answer is on its way; a client that goes away is no failure.
+  app.on('error', (error: NodeJS.ErrnoException) => {
+    const isClientGone = /^(ECONNRESET|EPIPE|ERR_STREAM_PREMATURE_CLOSE)$/.test(error.code ?? '')
+    if (!isClientGone) log.error('cannot finish an answer', { error: String(error.stack) })
+  })
+  return app
+}
+
+function readCall(ctx: Context, clock: Clock): Call {
+  const url = originForm(ctx.req.url ?? '/')
+  const questionMark = url.indexOf('?')
+  return {
+    ctx,
+    path: questionMark === -1 ? url : url.slice(0, questionMark),
+    query: questionMark === -1 ? '' : url.slice(questionMark + 1),
+    requestId: requestIdFrom(ctx.req.headers['x-request-id']),
+    receivedAtMs: clock.nowMs(),
+    parameters: {},
+  }
+}
+
+/** A request to a proxy names the whole address; the part behind the host counts. */
+function originForm(url: string): string {
+  if (url.charCodeAt(0) === 47 /* / */) return url
+  return url.replace(/^https?:\/\/[^/?]*/i, '') || '/'
+}
+
+function setCommonHeaders(response: ServerResponse, requestId: string): void {
+  response.setHeader('X-Request-Id', requestId)
+  response.setHeader('Cache-Control', 'no-store')
+  response.setHeader('X-Content-Type-Options', 'nosniff')
+  response.setHeader('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'")
+  response.setHeader('Referrer-Policy', 'no-referrer')
+}
+
+function answerError({ ctx, requestId, path }: Call, error: unknown, log: Log): void {
+  if (error instanceof ClientGone) {
+    ctx.respond = false
+    return
+  }
+  const failure = publicError(error)
+  const { status, headers, body } = presentError(failure, requestId)
+  if (failure !== error || failure.code === 'internal_error') {
+    const stack = error instanceof Error ? error.stack : String(error)
+    log.error('request failed', { request_id: requestId, method: ctx.method, path, error: stack })
+  }
+  ctx.status = status
+  ctx.set(headers)
+  ctx.body = body
+}
+
+/** Tiny answers are the rule and are not worth a look at what the client accepts. */
+function mayBeCompressed(ctx: Context): boolean {
+  const { body } = ctx
+  if (typeof body === 'string') return body.length >= COMPRESSION_BYTES_MIN
+  return body !== undefined && body !== null
+}
+
+/**
+ * One line a request. None for a submission that was taken, and none for one that was turned away
+ * because there are too many: that would add to the load. The query may hold what is secret.
+ */
+function logRequest({ ctx, path, requestId }: Call, log: Log): void {
+  const { status, method } = ctx
+  if ((method === 'POST' && status < 300) || status === 429 || status === 503) return
+  const fields = { request_id: requestId, method, path, status }
+  if (path.startsWith('/api/')) log.info('request', fields)
+  else log.debug('request', fields)
+}
+
+async function nothingMore(): Promise<void> {}

@@ -1,0 +1,31 @@
+// What phones are told before anyone has signed in, and which redirect URIs are taken.
+
+export interface SignInProviderSettings {
+  readonly id: string
+  /** For a person. */
+  readonly label: string
+  readonly issuer: string
+  readonly clientId: string
+  readonly scopes: readonly string[]
+  /** What phones are told to use; taken besides those of all providers. */
+  readonly redirectUri: string
+}
+
+export interface MobileSettings {
+  readonly app: { readonly name: string; readonly version: string }
+  readonly links: Readonly<Partial<Record<'website' | 'privacy' | 'terms' | 'support', string>>>
+  /** Taken from any provider. */
+  readonly redirectUris: readonly string[]
+  /** Where the app is called back; `undefined` when there is no provider. */
+  readonly callbackUrl: string | undefined
+  readonly signInProviders: readonly SignInProviderSettings[]
+}
+
+/** Whether a redirect URI may be used with a provider: compared byte for byte. */
+export function isRedirectUri(
+  redirectUri: string,
+  { redirectUri: own }: SignInProviderSettings,
+  { redirectUris }: MobileSettings,
+): boolean {
+  return redirectUri === own || redirectUris.includes(redirectUri)
+}

@@ -1,0 +1,91 @@
+// One HTTP exchange with an identity provider: over https or on loopback, no redirect followed, the
+// answer bounded and read as JSON, everything within the time of the caller's signal.
+
+import { isSecureUrl } from '../domain/secure-url.ts'
+
+/** Discovery, key sets and tokens are a few KB. */
+const ANSWER_BYTES_MAX = 256 * 1024
+
+/** The provider could not be asked, or what it said makes no sense. The message is for the log. */
+export class ProviderFault extends Error {}
+
+export interface ProviderAnswer {
+  readonly status: number
+  /** The members of the JSON object; none when the body is anything else. */
+  readonly members: Readonly<Record<string, unknown>>
+}
+
+export interface ProviderRequest {
+  readonly method?: 'GET' | 'POST'
+  readonly headers?: Readonly<Record<string, string>>
+  /** Sent as a form. */
+  readonly form?: URLSearchParams
+}
+
+/**
+ * @throws ProviderFault when it cannot be reached, redirects or says too much
+ * @throws DOMException `TimeoutError` or `AbortError` when the signal ends it
+ */
+export async function askProvider(
+  url: string,
+  request: ProviderRequest,
+  signal: AbortSignal,
+): Promise<ProviderAnswer> {
+  const { status, text } = await fetchText(url, request, signal)
+  return { status, members: membersOf(text) }
+}
+
+/** As `askProvider`, with the body as it is. */
+export async function fetchText(
+  url: string,
+  { method = 'GET', headers = {}, form }: ProviderRequest,
+  signal: AbortSignal,
+): Promise<{ status: number; text: string }> {
+  if (!isSecureUrl(url)) throw new ProviderFault('an address is neither https nor on loopback')
+  try {
+    const response = await fetch(url, {
+      method,
+      headers: { accept: 'application/json', ...headers },
+      redirect: 'manual',
+      signal,
+      ...(form !== undefined && { body: form }),
+    })
+    const { status } = response
+    if (status >= 300 && status < 400) throw new ProviderFault('it redirects')
+    return { status, text: await readBounded(response) }
+  } catch (error) {
+    if (signal.aborted) throw signal.reason
+    if (error instanceof ProviderFault) throw error
+    throw new ProviderFault(`it cannot be reached: ${reasonOf(error)}`, { cause: error })
+  }
+}
+
+async function readBounded({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  if (body === null) return ''
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length
+    // Leaving the loop cancels the rest.
+    if (bytes > ANSWER_BYTES_MAX) throw new ProviderFault('an answer is too long')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function membersOf(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject ? (value as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
+
+/** What `fetch` knows is in the cause of its error. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error ? (error.cause ?? error) : error
+  const { code, message } = cause as { readonly code?: string; readonly message?: string }
+  return code ?? message ?? 'no reason is known'
+}

@@ -1,0 +1,40 @@
+// The log: one JSON line an event with time, level, component, message and the event's own fields
+// in snake_case. Secrets never reach it; who logs sees to that.
+
+import { formatInstant } from '../domain/time.ts'
+import type { Clock, Log, LogFields } from '../ports.ts'
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
+
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+export interface LogSettings {
+  /** Events below it are dropped. */
+  readonly level: LogLevel
+  /** The part of the service that speaks. */
+  readonly component: string
+}
+
+/** Where lines go; each comes with its line feed. */
+export type LogSink = (line: string) => void
+
+export const standardOutput: LogSink = (line) => void process.stdout.write(line)
+
+/** For commands, whose standard output is for what was asked of them. */
+export const standardError: LogSink = (line) => void process.stderr.write(line)
+
+export function createLog(clock: Clock, settings: LogSettings, sink: LogSink): Log {
+  const lowest = LOG_LEVELS.indexOf(settings.level)
+  function write(level: LogLevel, message: string, fields?: LogFields): void {
+    if (LOG_LEVELS.indexOf(level) < lowest) return
+    const time = formatInstant(clock.nowMs())
+    const event = { time, level, component: settings.component, message, ...fields }
+    sink(`${JSON.stringify(event)}\n`)
+  }
+  return {
+    debug: (message, fields) => write('debug', message, fields),
+    info: (message, fields) => write('info', message, fields),
+    warn: (message, fields) => write('warn', message, fields),
+    error: (message, fields) => write('error', message, fields),
+  }
+}

@@ -1,0 +1,161 @@
+// The mobile API. Goal: an app learns what it needs, and a mobile token opens this API alone.
+
+import { expect } from 'chai'
+import { MINUTE_MS } from '../../src/domain/time.ts'
+import { send, sendUnchecked } from '../support/http.ts'
+import { BASE, codeOf, REDIRECT_URI, RELAY, startMobile } from '../support/mobile.ts'
+import type { MobileTest } from '../support/mobile.ts'
+
+describe('bootstrap', () => {
+  let mobile: MobileTest
+
+  before(async () => {
+    mobile = await startMobile({ APP_NAME: 'Cellar', LINK_PRIVACY: 'https://example.org/privacy' })
+  })
+  after(() => mobile.stop())
+
+  it('tells an app what it has to know, without a token', async () => {
+    const { status, body } = await send(mobile.service.url, { path: `${BASE}/bootstrap` })
+    expect(status).to.equal(200)
+    expect(body.data.app).to.deep.equal({ name: 'Cellar', version: '0.1.0' })
+    expect(body.data.links).to.deep.equal({ privacy: 'https://example.org/privacy' })
+    expect(body.data.callback_url).to.equal(REDIRECT_URI)
+    const [apple, forged] = body.data.sign_in_providers
+    expect(apple).to.include({ id: 'apple', redirect_uri: RELAY, authorization_endpoint: null })
+    expect(forged).to.deep.equal({
+      id: 'forger',
+      name: 'FORGER',
+      issuer: mobile.forger.issuer,
+      client_id: 'thermolog-app',
+      authorization_endpoint: `${mobile.forger.issuer}/auth`,
+      redirect_uri: REDIRECT_URI,
+      scopes: ['openid', 'email', 'profile'],
+      code_challenge_methods: ['S256'],
+    })
+  })
+
+  it('answers 304 while nothing has changed', async () => {
+    const path = `${BASE}/bootstrap`
+    const { headers } = await send(mobile.service.url, { path })
+    const known = { 'if-none-match': headers.etag ?? '' }
+    const again = await send(mobile.service.url, { path, headers: known })
+    expect([again.status, again.text, again.headers.etag]).to.deep.equal([304, '', headers.etag])
+  })
+
+  it('refuses parameters, and other methods of those without a token', async () => {
+    const path = `${BASE}/bootstrap`
+    expect(codeOf(await send(mobile.service.url, { path: `${path}?x=1` }))).to.equal(
+      '422 validation_failed',
+    )
+    expect(codeOf(await send(mobile.service.url, { path, method: 'DELETE' }))).to.equal(
+      '401 missing_token',
+    )
+    const token = await mobile.service.createToken('a@example.org')
+    expect(codeOf(await send(mobile.service.url, { path, token, method: 'DELETE' }))).to.equal(
+      '403 wrong_token_kind',
+    )
+  })
+})
+
+describe('a mobile token', () => {
+  let mobile: MobileTest
+
+  let token: string
+
+  before(async () => {
+    mobile = await startMobile({ ALLOW_SIGN_UP: 'true' })
+    token = await mobile.tokenOf()
+    await mobile.submit('ana@example.org', { sn: 'A1', temp: 20 })
+  })
+  after(() => mobile.stop())
+
+  const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']
+  const paths = ['', '/me', '/sensors', '/measurements', '/measurements/batch', '/nothing'].concat(
+    ['', '/measurements', '/measurements?bucket=raw'].map((path) => `/sensors/1${path}`),
+  )
+  for (const path of paths) {
+    it(`never gets through to /api/v1${path}`, async () => {
+      for (const method of methods) {
+        const body = method === 'POST' || method === 'PATCH' ? { alias: 'mine' } : undefined
+        const answer = await send(mobile.service.url, {
+          method,
+          path: `/api/v1${path}`,
+          token,
+          body,
+        })
+        expect(answer.status, method).to.equal(403)
+        if (method !== 'HEAD') expect(answer.body.code).to.equal('wrong_token_kind')
+      }
+      expect((await mobile.get('/sensors', token)).body.data).to.have.lengthOf(1)
+    })
+  }
+
+  it('never writes on its own API either', async () => {
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+      for (const path of ['/me', '/dashboard', '/sensors', '/sensors/1/measurements']) {
+        const answer = await send(mobile.service.url, { method, path: BASE + path, token })
+        expect(codeOf(answer)).to.equal('405 method_not_allowed')
+        expect(answer.headers.allow).to.equal('GET, HEAD')
+      }
+      const sensor = { method, path: `${BASE}/sensors/1`, token }
+      expect(codeOf(await send(mobile.service.url, sensor))).to.equal('404 not_found')
+    }
+  })
+
+  it('is the only one that works on this API', async () => {
+    const daemon = await mobile.service.createToken('ana@example.org')
+    for (const path of ['/me', '/dashboard', '/sensors', '/nothing']) {
+      expect(codeOf(await mobile.get(path, daemon))).to.equal('403 wrong_token_kind')
+      expect(codeOf(await send(mobile.service.url, { path: BASE + path }))).to.equal(
+        '401 missing_token',
+      )
+    }
+  })
+
+  it('shows the dashboard until something changes', async () => {
+    for (const path of ['/dashboard', '/sensors']) {
+      const first = await mobile.get(path, token)
+      const tag = first.headers.etag ?? ''
+      const again = await mobile.get(path, token, { 'if-none-match': tag })
+      expect([again.status, again.text]).to.deep.equal([304, ''])
+    }
+    const tag = (await mobile.get('/dashboard', token)).headers.etag ?? ''
+    mobile.service.clock.advanceMs(16 * MINUTE_MS)
+    const silent = await mobile.get('/dashboard', token, { 'if-none-match': tag })
+    expect(silent.body.data).to.include({ sensors_total: 1, sensors_online: 0 })
+  })
+
+  it('shows a thousand sensors in ten milliseconds, and that nothing is new in one', async () => {
+    for (let batch = 0; batch < 2; batch++) {
+      const measurements = Array.from({ length: 500 }, (_, index) => ({
+        sn: `M${batch * 500 + index}`,
+        temp: 20,
+      }))
+      await mobile.submit('many@example.org', { measurements })
+    }
+    const many = await mobile.tokenOf({ claims: { sub: 'many', email: 'many@example.org' } })
+    const { body, headers } = await mobile.get('/dashboard', many)
+    expect(body.data.sensors_total).to.equal(1_000)
+    // The best of some, with the way to the server and back: others use this machine too.
+    const bestMs = async (known: Record<string, string>) => {
+      const path = `${BASE}/dashboard`
+      let best = Infinity
+      for (let attempt = 0; attempt < 30; attempt++) {
+        const startedAtMs = performance.now()
+        await sendUnchecked(mobile.service.url, { path, token: many, headers: known })
+        best = Math.min(best, performance.now() - startedAtMs)
+      }
+      return best
+    }
+    expect(await bestMs({})).to.be.lessThan(10)
+    expect(await bestMs({ 'if-none-match': headers.etag ?? '' })).to.be.lessThan(1)
+  })
+
+  it('is in the list of the operator, who can revoke it', async () => {
+    const tokens = await mobile.service.operations.listTokens({ user: 'ana@example.org' })
+    const [listed] = tokens
+    expect(listed).to.include({ kind: 'mobile', name: 'forger' })
+    await mobile.service.operations.revokeToken({ id: listed?.id ?? 0 })
+    expect(codeOf(await mobile.get('/me', token))).to.equal('401 invalid_token')
+  })
+})

@@ -1,0 +1,62 @@
+import { expect } from 'chai'
+import { explanationOf } from '../../src/http/problems.ts'
+import { send, sendUnchecked } from '../support/http.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+
+describe('the public endpoints', () => {
+  let service: TestService
+
+  before(async () => {
+    service = await startService()
+  })
+
+  after(() => service.stop())
+
+  it('tell that the process answers', async () => {
+    expect((await send(service.url, { path: '/healthz' })).body).to.deep.equal({ status: 'ok' })
+  })
+
+  it('tell that measurements are accepted and what is not in the store yet', async () => {
+    const { status, body } = await send(service.url, { path: '/readyz' })
+    expect(status).to.equal(200)
+    expect(body).to.have.all.keys('status', 'backlog', 'measurement_store')
+  })
+
+  it('tell why measurements are not accepted', async () => {
+    service.clock.set('2020-01-01T00:00:00Z')
+    const { status, body, headers } = await send(service.url, { path: '/readyz' })
+    service.clock.set('2026-11-20T10:15:02.113Z')
+    expect([status, body.code]).to.deep.equal([503, 'clock_unset'])
+    expect(body.backlog.entries).to.equal(0)
+    expect(headers['retry-after']).to.equal('30')
+  })
+
+  it('explain each code to a program', async () => {
+    for (const code of ['validation_failed', 'timestamp_in_future']) {
+      const { status, body } = await send(service.url, { path: `/problems/${code}` })
+      expect(status).to.equal(200)
+      expect(body).to.deep.equal({ code, ...explanationOf(code) })
+    }
+  })
+
+  it('explain each code to a person', async () => {
+    const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+    const answer = await sendUnchecked(service.url, { path: '/problems/missing_token', headers })
+    expect(answer.headers['content-type']).to.match(/^text\/html/)
+    expect(answer.text).to.include('Bearer &lt;token>')
+  })
+
+  for (const code of ['nothing', 'constructor', '__proto__', 'validation_failed/x', '']) {
+    it(`have no explanation of "${code}"`, async () => {
+      const { status, body } = await send(service.url, { path: `/problems/${code}` })
+      expect([status, body.code]).to.deep.equal([404, 'not_found'])
+    })
+  }
+
+  it('allow reading alone', async () => {
+    const { status, headers } = await send(service.url, { path: '/healthz', method: 'POST' })
+    expect([status, headers.allow]).to.deep.equal([405, 'GET, HEAD'])
+    expect((await send(service.url, { path: '/elsewhere' })).body.code).to.equal('not_found')
+  })
+})

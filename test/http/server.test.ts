@@ -1,0 +1,185 @@
+// What every request passes through, down to the bytes. Some of it no HTTP client would send, so
+// it is written onto a socket by hand.
+
+import { expect } from 'chai'
+import { connect } from 'node:net'
+import type { Socket } from 'node:net'
+import { Agent, request } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { send, sendUnchecked } from '../support/http.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+
+describe('the HTTP server', () => {
+  let service: TestService
+  let token: string
+
+  beforeEach(async () => {
+    service = await startService()
+    token = await service.createToken('a@example.org')
+  })
+
+  afterEach(() => service.stop())
+
+  const open = (): Socket => {
+    const { hostname, port } = new URL(service.url)
+    return connect({ host: hostname, port: Number(port) })
+  }
+  const exchange = (bytes: string): Promise<string> => {
+    const socket = open()
+    socket.end(bytes)
+    return text(socket)
+  }
+  const problemOf = (answer: string) => {
+    const [head = '', body = ''] = answer.split('\r\n\r\n')
+    return { head, problem: JSON.parse(body) as { code: string; request_id: string } }
+  }
+
+  it('keeps a well-formed request id and replaces any other', async () => {
+    const ask = (id: string) =>
+      send(service.url, { path: '/healthz', headers: { 'x-request-id': id } })
+    expect((await ask('a.B-1_2')).headers['x-request-id']).to.equal('a.B-1_2')
+    expect((await ask('a b')).headers['x-request-id']).to.match(/^[\w-]{36}$/)
+    expect((await ask('x'.repeat(129))).headers['x-request-id']).to.match(/^[\w-]{36}$/)
+  })
+
+  it('sets the headers that keep browsers from guessing and caching', async () => {
+    const { headers } = await send(service.url, { path: '/api/v1/me', token })
+    expect(headers).to.deep.include({
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'referrer-policy': 'no-referrer',
+    })
+    expect(headers['content-security-policy']).to.include("default-src 'none'")
+  })
+
+  it('answers what is no HTTP with a problem document', async () => {
+    const { head, problem } = problemOf(await exchange('nonsense\r\n\r\n'))
+    expect(head).to.match(/^HTTP\/1\.1 4\d\d .*\r\n/)
+    expect(head).to.include('application/problem+json')
+    expect(head).to.include(`X-Request-Id: ${problem.request_id}`)
+  })
+
+  it('answers a method that nobody knows with 405', async () => {
+    const { head, problem } = problemOf(await exchange('BREW / HTTP/1.1\r\nHost: x\r\n\r\n'))
+    expect(head).to.match(/^HTTP\/1\.1 405 /)
+    expect(head).to.include('\r\nAllow: ')
+    expect(problem.code).to.equal('method_not_allowed')
+  })
+
+  it('answers headers without end with 400', async () => {
+    const long = `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`
+    const { head, problem } = problemOf(await exchange(long))
+    expect(head).to.match(/^HTTP\/1\.1 400 /)
+    expect(problem.code).to.equal('invalid_request')
+  })
+
+  it('answers CONNECT with 405', async () => {
+    const answer = await exchange('CONNECT example.org:443 HTTP/1.1\r\nHost: example.org\r\n\r\n')
+    expect(answer).to.match(/^HTTP\/1\.1 405 /)
+  })
+
+  it('answers a broken chunk in the middle of a body with 400', async () => {
+    const answer = await exchange(
+      `POST /api/v1/measurements HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
+        'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
+    )
+    expect(answer).to.match(/^HTTP\/1\.1 400 /)
+  })
+
+  it('understands an address with scheme and host', async () => {
+    const answer = await exchange(
+      `GET ${service.url}/healthz?x=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+    )
+    expect(answer).to.match(/^HTTP\/1\.1 200 /)
+  })
+
+  it('asks for an expected body only when it wants it', async () => {
+    const head = (as: string) =>
+      'POST /api/v1/measurements HTTP/1.1\r\nHost: x\r\nConnection: close\r\n' +
+      'Expect: 100-continue\r\n' +
+      `Authorization: Bearer ${as}\r\nContent-Type: application/json\r\nContent-Length: 22\r\n\r\n`
+    const wanted = open()
+    wanted.write(head(token))
+    wanted.once('data', () => wanted.write('{"sn":"A1","temp":1.5}'))
+    const answer = await text(wanted)
+    expect(answer).to.match(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 /)
+    const refused = open()
+    refused.write(head('thd_live_x'))
+    const refusal = await text(refused)
+    expect(refusal).to.match(/^HTTP\/1\.1 401 /)
+    expect(refusal).to.match(/\r\nConnection: close\r\n/i)
+  })
+
+  it('tells of an error of its own by the request id alone', async () => {
+    await send(service.url, {
+      method: 'POST',
+      path: '/api/v1/measurements',
+      token,
+      body: { sn: 'A1', temp: 1 },
+    })
+    // A time that no date can show: something is broken.
+    service.clock.set('+275760-09-13T00:00:00Z')
+    const answer = await send(service.url, { path: '/api/v1/sensors/1/measurements', token })
+    const { status, body, text: all } = answer
+    expect([status, body.code]).to.deep.equal([500, 'internal_error'])
+    expect(all).not.to.match(/\.ts|Invalid|RangeError/)
+    const line = service.log.events.find(({ level }) => level === 'error')
+    expect(line?.fields['request_id']).to.equal(body.request_id)
+    expect(line?.fields['error']).to.match(/\.ts/)
+  })
+
+  it('compresses long answers and leaves short ones alone', async () => {
+    const measurements = Array.from({ length: 20 }, (_, index) => ({ sn: `A${index}`, temp: 1 }))
+    const path = '/api/v1/measurements/batch'
+    await send(service.url, { method: 'POST', path, token, body: { measurements } })
+    const ask = (address: string, encoding: string) =>
+      sendUnchecked(service.url, {
+        path: address,
+        token,
+        headers: { 'accept-encoding': encoding },
+      })
+    const long = await ask('/api/v1/sensors', 'gzip, deflate')
+    expect(long.headers['content-encoding']).to.equal('gzip')
+    expect((await ask('/api/v1/sensors', 'br')).headers).not.to.include.keys('content-encoding')
+    expect((await ask('/api/v1/sensors', 'gzip;q=0')).headers).not.to.include.keys(
+      'content-encoding',
+    )
+    expect((await ask('/api/v1/me', 'gzip')).headers).not.to.include.keys('content-encoding')
+  })
+
+  it('says what is left of the allowance on every authenticated answer', async () => {
+    for (const path of ['/api/v1/me', '/api/v1/nothing', '/api/v1/sensors/9/measurements']) {
+      const { headers } = await send(service.url, { path, token })
+      expect(headers['ratelimit']).to.match(/^"requests";r=\d+;t=\d+, "measurements";r=\d+;t=\d+$/)
+      expect(headers['ratelimit-policy']).to.equal(
+        '"requests";q=6000;w=60, "measurements";q=600000;w=60',
+      )
+    }
+  })
+
+  it('answers what is under way when it stops, and closes', async () => {
+    const agent = new Agent({ keepAlive: true })
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      expect: '100-continue',
+    }
+    const path = '/api/v1/measurements'
+    const upload = request(service.url + path, { method: 'POST', headers, agent })
+    upload.write('{"sn":"A1",')
+    await new Promise((resolve) => upload.once('continue', resolve))
+    const stopped = service.stop()
+    upload.end('"temp":1.5}')
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      upload.once('response', resolve)
+      upload.once('error', reject)
+    })
+    expect(answer.statusCode).to.equal(201)
+    expect(answer.headers.connection).to.equal('close')
+    answer.resume()
+    await stopped
+    service = await startService()
+  })
+})

@@ -1,0 +1,20 @@
+import { expect } from 'chai'
+import { createLog } from '../../src/system/log.ts'
+import { FakeClock } from '../support/clock.ts'
+
+describe('createLog', () => {
+  it('writes one JSON line an event, none below its level', () => {
+    const lines: string[] = []
+    const settings = { level: 'warn', component: 'forwarder' } as const
+    const log = createLog(new FakeClock(), settings, (line) => lines.push(line))
+    log.info('nothing of note')
+    log.warn('store is behind', { backlog_entries: 7, hint: undefined })
+    log.error('line\nbreak')
+    expect(lines[0]).to.equal(
+      '{"time":"2026-11-20T10:15:02.113Z","level":"warn","component":"forwarder",' +
+        '"message":"store is behind","backlog_entries":7}\n',
+    )
+    expect(lines).to.have.lengthOf(2)
+    expect(lines[1]?.match(/\n/g)).to.have.lengthOf(1)
+  })
+})
