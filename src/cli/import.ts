@@ -1,0 +1,142 @@
+// `thermolog import`: measurements of a CSV or NDJSON file, into the history of a user's sensors.
+
+import { stat } from 'node:fs/promises'
+import type { Command } from 'commander'
+import { checkSerialNumber, usage } from '../operations/check-arguments.ts'
+import { OperationError } from '../operations/operations.ts'
+import type { Operations } from '../operations/operations.ts'
+import { systemClock } from '../system/clock.ts'
+import { findColumns } from './import/columns.ts'
+import { Progress } from './import/progress.ts'
+import { openRecords } from './import/read-records.ts'
+import { RejectsFile } from './import/rejects-file.ts'
+import { findBadLines, storeFile } from './import/store-file.ts'
+import type { BadLines, ImportJob, ImportTotals } from './import/store-file.ts'
+import { withOperations } from './open-operations.ts'
+import { printJson } from './print.ts'
+
+interface ImportOptions {
+  readonly user: string
+  readonly sn?: string
+  readonly rejects?: string
+  readonly columnTimestamp?: string
+  readonly columnTemp?: string
+  readonly columnSn?: string
+  readonly columnEventId?: string
+  readonly json?: boolean
+}
+
+export function addImportCommand(program: Command): void {
+  program
+    .command('import')
+    .description('import measurements from a CSV or NDJSON file; twice the same is stored once')
+    .argument('<file>', 'CSV with a header row, or one JSON object a line')
+    .requiredOption('--user <address>', 'whose sensors they are of')
+    .option('--sn <serial number>', 'the sensor of all of them, when the file does not say')
+    .option('--rejects <file>', 'write bad lines there and store the rest')
+    .option('--column-timestamp <name>', 'the column with the time')
+    .option('--column-temp <name>', 'the column with degrees Celsius')
+    .option('--column-sn <name>', 'the column with the serial number')
+    .option('--column-event-id <name>', 'the column with the event id')
+    .option('--json', 'print JSON')
+    .action(importFile)
+}
+
+async function importFile(file: string, options: ImportOptions): Promise<void> {
+  const { size } = await regularFile(file)
+  const source = await openRecords(file)
+  const serialNumber = options.sn === undefined ? undefined : checkSerialNumber(options.sn)
+  const columns = findColumns(source.columns, namedColumns(options), serialNumber !== undefined)
+  const totals = await withOperations(async (operations) => {
+    const { user } = options
+    const rules = await operations.importRules({ user })
+    const passes = options.rejects === undefined ? 2 : 1
+    const progress = new Progress(process.stderr, systemClock, size * passes)
+    const job = { user, source, columns, serialNumber, rules, progress }
+    try {
+      return await runPasses(job, operations, { file, rejects: options.rejects })
+    } finally {
+      progress.end()
+    }
+  })
+  report(totals, options)
+}
+
+async function runPasses(
+  job: ImportJob,
+  operations: Operations,
+  files: { readonly file: string; readonly rejects: string | undefined },
+): Promise<ImportTotals> {
+  if (files.rejects === undefined) {
+    const before = await regularFile(files.file)
+    job.progress.begin('checking')
+    refuseBadLines(await findBadLines(job))
+    const { size, mtimeMs } = await regularFile(files.file)
+    if (size !== before.size || mtimeMs !== before.mtimeMs) {
+      throw failed(`${files.file} was changed while it was checked: nothing was stored`)
+    }
+    job.progress.begin('storing')
+    return storeFile(job, operations, undefined)
+  }
+  job.progress.begin('storing')
+  const rejects = await RejectsFile.create(files.rejects, job.source)
+  try {
+    return await storeFile(job, operations, rejects)
+  } finally {
+    await rejects.close()
+  }
+}
+
+async function regularFile(file: string): Promise<{ size: number; mtimeMs: number }> {
+  const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
+    throw failed(error.code === 'ENOENT' ? `no file ${file}` : error.message)
+  })
+  if (found.isFile()) return found
+  throw usage(`${file} is no regular file`, 'It is read twice: save it to a file first.')
+}
+
+function namedColumns(options: ImportOptions) {
+  const { columnTimestamp, columnTemp, columnSn, columnEventId } = options
+  return {
+    ...(columnTimestamp === undefined ? {} : { timestamp: columnTimestamp }),
+    ...(columnTemp === undefined ? {} : { temp: columnTemp }),
+    ...(columnSn === undefined ? {} : { sn: columnSn }),
+    ...(columnEventId === undefined ? {} : { eventId: columnEventId }),
+  }
+}
+
+function refuseBadLines(bad: BadLines): void {
+  if (bad.count === 0) return
+  const message = `${lines(bad.count)} bad, nothing was stored\n${describe(bad)}`
+  throw failed(message, 'Correct the file, or say --rejects FILE to store the rest.')
+}
+
+function report(totals: ImportTotals, options: ImportOptions): void {
+  const { conflicts, rejected, ...stored } = totals
+  if (options.json === true) {
+    printJson({ ...stored, conflicts: conflicts.count, rejected: rejected.count })
+  } else {
+    const counts = `${stored.created} created, ${stored.duplicates} duplicates`
+    const rest = `${conflicts.count} conflicts, ${rejected.count} rejected`
+    process.stdout.write(`${lines(stored.lines)} read: ${counts}, ${rest}\n`)
+  }
+  const bad = [rejected, conflicts].filter(({ count }) => count > 0)
+  if (options.rejects !== undefined) {
+    for (const some of bad) process.stderr.write(`${describe(some)}\n`)
+  } else if (conflicts.count > 0) {
+    throw failed(`${lines(conflicts.count)} not stored\n${describe(conflicts)}`)
+  }
+}
+
+function describe({ count, named }: BadLines): string {
+  const more = count > named.length ? [`and ${count - named.length} more`] : []
+  return [...named, ...more].map((line) => `  ${line}`).join('\n')
+}
+
+function lines(count: number): string {
+  return count === 1 ? '1 line' : `${count} lines`
+}
+
+function failed(message: string, hint?: string): OperationError {
+  return new OperationError({ kind: 'failed', message, ...(hint === undefined ? {} : { hint }) })
+}

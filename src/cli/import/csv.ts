@@ -1,0 +1,104 @@
+// CSV (RFC 4180): lines of a file into records. A quoted cell may go over several lines. A quote
+// that is never closed is the fault of the line that opens it: the lines after it are read for
+// themselves, so that one broken line costs one record.
+
+export interface Line {
+  /** From 1. */
+  readonly number: number
+  /** Without the line feed. */
+  readonly text: string
+}
+
+export interface CsvRecordPlace {
+  /** Number of its first line. */
+  readonly line: number
+  /** As the file has it, without the line's end. */
+  readonly raw: string
+}
+
+export type CsvRecord = CsvRecordPlace &
+  (
+    | { readonly cells: readonly string[]; readonly fault?: undefined }
+    | { readonly cells?: undefined; readonly fault: string }
+  )
+
+const NEVER_CLOSED = 'a quote is never closed'
+const CELL = /(?:"([^"]*(?:""[^"]*)*)"|([^",]*))(,|$)/y
+const OPEN_QUOTE = /"[^"]*(?:""[^"]*)*$/y
+
+/** Puts lines together to records. */
+export class CsvRecords {
+  readonly #charactersMax: number
+  /** Lines of the record that is being put together; all but the last leave a quote open. */
+  #lines: Line[] = []
+
+  /** @param charactersMax a quote that is open for longer is taken for one that is never closed */
+  constructor(charactersMax: number) {
+    this.#charactersMax = charactersMax
+  }
+
+  /** @returns the records that end with this line */
+  add(line: Line): CsvRecord[] {
+    if (this.#lines.length === 0 && line.text.trim() === '') return []
+    this.#lines.push(line)
+    const raw = join(this.#lines)
+    const parsed = parseRecord(raw)
+    if (parsed.cells === undefined && parsed.isOpen) {
+      return raw.length > this.#charactersMax ? this.#giveUp(parsed.fault) : []
+    }
+    if (parsed.cells === undefined) return this.#giveUp(parsed.fault)
+    const { number } = this.#lines[0] ?? line
+    this.#lines = []
+    return [{ line: number, raw, cells: parsed.cells }]
+  }
+
+  /** @returns what is left when no more lines come */
+  end(): CsvRecord[] {
+    const records: CsvRecord[] = []
+    while (this.#lines.length > 0) records.push(...this.#giveUp(NEVER_CLOSED))
+    return records
+  }
+
+  /** The first line is broken; the others are read for themselves. */
+  #giveUp(fault: string): CsvRecord[] {
+    const [first, ...others] = this.#lines
+    this.#lines = []
+    if (first === undefined) return []
+    const isAlone = others.length === 0
+    const broken = { line: first.number, raw: join([first]) }
+    return [
+      { ...broken, fault: isAlone ? fault : NEVER_CLOSED },
+      ...others.flatMap((line) => this.add(line)),
+    ]
+  }
+}
+
+function join(lines: readonly Line[]): string {
+  const text = lines.length === 1 ? lines[0]?.text : lines.map((line) => line.text).join('\n')
+  return (text ?? '').replace(/\r$/, '')
+}
+
+type ParsedRecord =
+  | { readonly cells: readonly string[] }
+  | { readonly cells?: undefined; readonly isOpen: boolean; readonly fault: string }
+
+function parseRecord(text: string): ParsedRecord {
+  if (!text.includes('"')) return { cells: text.split(',') }
+  const cells: string[] = []
+  let at = 0
+  for (;;) {
+    CELL.lastIndex = at
+    const match = CELL.exec(text)
+    if (match === null) return brokenAt(text, at)
+    const [whole, quoted, plain = '', end] = match
+    cells.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'))
+    at += whole.length
+    if (end === '') return { cells }
+  }
+}
+
+function brokenAt(text: string, at: number): ParsedRecord {
+  OPEN_QUOTE.lastIndex = at
+  const isOpen = OPEN_QUOTE.test(text)
+  return { isOpen, fault: isOpen ? NEVER_CLOSED : 'a quote in the middle of a cell' }
+}

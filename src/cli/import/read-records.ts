@@ -1,0 +1,157 @@
+// Reads a CSV or NDJSON file record by record, in bounded memory. A record that is not even that is
+// handed out with its fault; only text that is not UTF-8 ends the reading.
+
+import { createReadStream } from 'node:fs'
+import { OperationError } from '../../operations/operations.ts'
+import { CsvRecords } from './csv.ts'
+import type { CsvRecord, Line } from './csv.ts'
+
+/** One record of the file: what its columns hold, or what is wrong with it. */
+export interface FileRecord {
+  /** Line of the file on which it starts, from 1. */
+  readonly line: number
+  /** As the file has it, without the line's end. */
+  readonly raw: string
+  readonly values: Readonly<Record<string, unknown>> | undefined
+  readonly fault?: string
+}
+
+export interface RecordSource {
+  readonly format: 'csv' | 'ndjson'
+  /** Column names: of the CSV header, or of the first NDJSON object. */
+  readonly columns: readonly string[]
+  /** The CSV header as the file has it. */
+  readonly header: string
+  /** @param onBytes told of each part of the file that was read */
+  records(onBytes: OnBytes): AsyncIterable<FileRecord>
+}
+
+type OnBytes = (bytes: number) => void
+
+const RECORD_CHARACTERS_MAX = 65_536
+
+/**
+ * Looks at the beginning of a file: whether it is NDJSON or CSV, and which columns it has.
+ *
+ * @throws OperationError when it is empty or not UTF-8
+ */
+export async function openRecords(file: string): Promise<RecordSource> {
+  const format = await detectFormat(file)
+  if (format === 'ndjson') {
+    const columns = await findMembers(file)
+    const records = (onBytes: OnBytes) => readNdjson(readText(file, onBytes))
+    return { format, columns, header: '', records }
+  }
+  const header = await firstOf(readCsv(readText(file, ignore), undefined))
+  const columns = Object.values(header?.values ?? {}).map(String)
+  const records = (onBytes: OnBytes) => readCsv(readText(file, onBytes), columns)
+  return { format, columns, header: header?.raw ?? '', records }
+}
+
+function ignore(): void {
+  // Looking at the beginning of a file is no progress.
+}
+
+/** The members of the first object, and `event_id`, which not every object needs to have. */
+async function findMembers(file: string): Promise<string[]> {
+  for await (const { values } of readNdjson(readText(file, ignore))) {
+    if (values === undefined) continue
+    const members = Object.keys(values)
+    return members.some((name) => /event.?id/i.test(name)) ? members : [...members, 'event_id']
+  }
+  throw failed(`${file} has no JSON object`)
+}
+
+async function detectFormat(file: string): Promise<'csv' | 'ndjson'> {
+  for await (const text of readText(file, ignore)) {
+    const start = text.trimStart()
+    if (start !== '') return start.startsWith('{') ? 'ndjson' : 'csv'
+  }
+  throw failed(`${file} is empty`)
+}
+
+async function firstOf<T>(values: AsyncIterable<T>): Promise<T | undefined> {
+  for await (const value of values) return value
+  return undefined
+}
+
+async function* readText(file: string, onBytes: OnBytes): AsyncIterable<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  try {
+    for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
+      yield decoder.decode(chunk, { stream: true })
+      onBytes(chunk.length)
+    }
+    yield decoder.decode()
+  } catch (error) {
+    if (error instanceof TypeError) throw failed(`${file} is not UTF-8 text`, error)
+    throw error
+  }
+}
+
+/** Lines without their line feed. */
+async function* readLines(text: AsyncIterable<string>): AsyncIterable<Line> {
+  let number = 0
+  let rest = ''
+  for await (const part of text) {
+    const lines = (rest + part).split('\n')
+    rest = lines.pop() ?? ''
+    if (rest.length > RECORD_CHARACTERS_MAX) throw tooLong(number + 1)
+    for (const line of lines) yield { number: ++number, text: line }
+  }
+  if (rest !== '') yield { number: number + 1, text: rest }
+}
+
+async function* readNdjson(text: AsyncIterable<string>): AsyncIterable<FileRecord> {
+  for await (const { number, text: raw } of readLines(text)) {
+    if (raw.trim() !== '') yield parseObject(number, raw.trim())
+  }
+}
+
+function parseObject(line: number, raw: string): FileRecord {
+  try {
+    const value: unknown = JSON.parse(raw)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      return { line, raw, values: { ...value } }
+    }
+  } catch (error) {
+    return { line, raw, values: undefined, fault: `not JSON: ${(error as Error).message}` }
+  }
+  return { line, raw, values: undefined, fault: 'not a JSON object' }
+}
+
+/** @param columns names of the columns; `undefined`: the header itself is wanted as a record */
+async function* readCsv(
+  text: AsyncIterable<string>,
+  columns: readonly string[] | undefined,
+): AsyncIterable<FileRecord> {
+  const csv = new CsvRecords(RECORD_CHARACTERS_MAX)
+  let isHeader = columns !== undefined
+  for await (const line of readLines(text)) {
+    for (const record of csv.add(line)) {
+      if (!isHeader) yield nameCells(record, columns)
+      isHeader = false
+    }
+  }
+  for (const record of csv.end()) yield nameCells(record, columns)
+}
+
+function nameCells(record: CsvRecord, columns: readonly string[] | undefined): FileRecord {
+  const { line, raw, cells, fault } = record
+  if (cells === undefined) return { line, raw, values: undefined, fault }
+  if (columns !== undefined && cells.length !== columns.length) {
+    const wrong = `${cells.length} columns where the header has ${columns.length}`
+    return { line, raw, values: undefined, fault: wrong }
+  }
+  const values: Record<string, unknown> = {}
+  for (const [index, value] of cells.entries()) values[columns?.[index] ?? String(index)] = value
+  return { line, raw, values }
+}
+
+function tooLong(line: number): OperationError {
+  return failed(`line ${line} is longer than ${RECORD_CHARACTERS_MAX} characters`)
+}
+
+function failed(message: string, cause?: unknown): OperationError {
+  return new OperationError({ kind: 'failed', message }, { cause })
+}

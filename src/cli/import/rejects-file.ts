@@ -1,0 +1,69 @@
+// Lines of an import that were not stored, in a file that can be corrected and imported again: as
+// they were, and after them why. A file that is there already is never written over.
+
+import { open, rm } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
+import { OperationError } from '../../operations/operations.ts'
+import type { FileRecord, RecordSource } from './read-records.ts'
+
+const REASON = 'rejected_because'
+const BUFFERED_CHARACTERS_MAX = 65_536
+
+export class RejectsFile {
+  readonly #path: string
+  readonly #handle: FileHandle
+  readonly #source: RecordSource
+  #buffered = ''
+  #count = 0
+
+  private constructor(path: string, handle: FileHandle, source: RecordSource) {
+    this.#path = path
+    this.#handle = handle
+    this.#source = source
+  }
+
+  /** @throws OperationError when the file cannot be made, or is there */
+  static async create(path: string, source: RecordSource): Promise<RejectsFile> {
+    try {
+      return new RejectsFile(path, await open(path, 'wx'), source)
+    } catch (error) {
+      const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST'
+      const why = isThere ? 'it is there already' : (error as Error).message
+      const message = `cannot write rejects to ${path}: ${why}`
+      throw new OperationError({ kind: 'failed', message }, { cause: error })
+    }
+  }
+
+  async add(record: FileRecord, reason: string): Promise<void> {
+    const isCsv = this.#source.format === 'csv'
+    if (this.#count++ === 0 && isCsv) this.#buffered = `${headerOf(this.#source)}\n`
+    this.#buffered += isCsv ? withColumn(record.raw, reason) : withMember(record, reason)
+    this.#buffered += '\n'
+    if (this.#buffered.length > BUFFERED_CHARACTERS_MAX) await this.#write()
+  }
+
+  /** Leaves no file behind when nothing was rejected. */
+  async close(): Promise<void> {
+    await this.#write()
+    await this.#handle.close()
+    if (this.#count === 0) await rm(this.#path)
+  }
+
+  async #write(): Promise<void> {
+    await this.#handle.appendFile(this.#buffered)
+    this.#buffered = ''
+  }
+}
+
+/** The rejects of an earlier import have the column already. */
+function headerOf({ header, columns }: RecordSource): string {
+  return columns.includes(REASON) ? header : `${header},${REASON}`
+}
+
+function withColumn(raw: string, reason: string): string {
+  return `${raw},"${reason.replaceAll('"', '""')}"`
+}
+
+function withMember({ raw, values }: FileRecord, reason: string): string {
+  return values === undefined ? raw : JSON.stringify({ ...values, [REASON]: reason })
+}

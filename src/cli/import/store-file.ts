@@ -1,0 +1,186 @@
+// The two passes over a file: the first holds every line against the rules and stores nothing, the
+// second stores. With a file for rejects one pass does both.
+//
+// Interrupted anywhere, the same import can be run again: what was stored is a duplicate then.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SubmittedMeasurement } from '../../domain/measurement.ts'
+import { RuleCheck } from '../../operations/check-measurement.ts'
+import { importMeasurementsMax, OperationError } from '../../operations/operations.ts'
+import type { ImportReceipt, ImportRules, Operations } from '../../operations/operations.ts'
+import { failureOf } from '../../operations/failure.ts'
+import type { Progress } from './progress.ts'
+import { EventNames, MeasurementReader } from './read-measurements.ts'
+import type { ReaderSettings } from './read-measurements.ts'
+import type { FileRecord, RecordSource } from './read-records.ts'
+import type { RejectsFile } from './rejects-file.ts'
+
+export interface ImportJob extends ReaderSettings {
+  readonly user: string
+  readonly source: RecordSource
+  readonly rules: ImportRules
+  readonly progress: Progress
+}
+
+/** Lines that were not stored; the first `NAMED_MAX` by number and reason. */
+export interface BadLines {
+  count: number
+  readonly named: string[]
+}
+
+export interface ImportTotals {
+  lines: number
+  created: number
+  duplicates: number
+  readonly conflicts: BadLines
+  readonly rejected: BadLines
+}
+
+const NAMED_MAX = 100
+const ATTEMPTS_MAX = 60
+const RETRY_SECONDS_MAX = 10
+
+interface ImportLine {
+  readonly record: FileRecord
+  readonly measurement: SubmittedMeasurement
+}
+
+/** Reads the whole file and stores nothing. */
+export async function findBadLines(job: ImportJob): Promise<BadLines> {
+  const bad: BadLines = { count: 0, named: [] }
+  const reader = new MeasurementReader(new RuleCheck(job.rules), job)
+  for await (const record of job.source.records(job.progress.onBytes)) {
+    job.progress.line()
+    const { fault } = reader.read(record)
+    if (fault !== undefined) note(bad, record, fault)
+  }
+  return bad
+}
+
+/**
+ * Reads the file and stores its measurements, in its order.
+ *
+ * @param rejects where bad lines go; `undefined`: there must be none
+ * @throws OperationError when it could not go on; what was stored until then stays
+ */
+export async function storeFile(
+  job: ImportJob,
+  operations: Operations,
+  rejects: RejectsFile | undefined,
+): Promise<ImportTotals> {
+  const sender = new Sender(job, operations, rejects)
+  const reader = new MeasurementReader(new RuleCheck(job.rules), job)
+  const names = new EventNames()
+  let batch: ImportLine[] = []
+  // One batch is on its way while the next is read: never two, so that the order is kept.
+  let sending = Promise.resolve()
+  const send = async (next: readonly ImportLine[]) => {
+    await sending
+    sending = sender.send(next)
+    // Looked at before the next batch; until then its failure is not unhandled.
+    void Promise.allSettled([sending])
+  }
+  for await (const record of job.source.records(job.progress.onBytes)) {
+    job.progress.line()
+    sender.totals.lines++
+    const { measurement, fault } = reader.read(record)
+    if (measurement === undefined) await sender.reject(record, fault)
+    else batch.push({ record, measurement: names.named(measurement) })
+    if (batch.length < importMeasurementsMax) continue
+    await send(batch)
+    batch = []
+  }
+  await send(batch)
+  await sending
+  return sender.totals
+}
+
+class Sender {
+  readonly #job: ImportJob
+  readonly #operations: Operations
+  readonly #rejects: RejectsFile | undefined
+  readonly totals: ImportTotals = {
+    lines: 0,
+    created: 0,
+    duplicates: 0,
+    conflicts: { count: 0, named: [] },
+    rejected: { count: 0, named: [] },
+  }
+
+  constructor(job: ImportJob, operations: Operations, rejects: RejectsFile | undefined) {
+    this.#job = job
+    this.#operations = operations
+    this.#rejects = rejects
+  }
+
+  async reject(record: FileRecord, fault: string): Promise<void> {
+    if (this.#rejects === undefined) {
+      const message = `line ${record.line}: ${fault}: the file was changed while it was imported`
+      throw new OperationError({ kind: 'failed', message })
+    }
+    note(this.totals.rejected, record, fault)
+    await this.#rejects.add(record, fault)
+  }
+
+  async send(batch: readonly ImportLine[]): Promise<void> {
+    let rest = batch
+    while (rest.length > 0) {
+      try {
+        return await this.#settle(rest, await this.#store(rest))
+      } catch (error) {
+        rest = await this.#withoutFaulty(rest, error)
+      }
+    }
+  }
+
+  async #store(batch: readonly ImportLine[]): Promise<ImportReceipt> {
+    const measurements = batch.map(({ measurement }) => measurement)
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#operations.importMeasurements({ user: this.#job.user, measurements })
+      } catch (error) {
+        const waitSeconds = retryAfterSeconds(error)
+        if (waitSeconds === undefined || attempt === ATTEMPTS_MAX) throw error
+        await sleep(Math.min(waitSeconds, RETRY_SECONDS_MAX) * 1_000)
+      }
+    }
+  }
+
+  async #settle(batch: readonly ImportLine[], receipt: ImportReceipt): Promise<void> {
+    this.totals.created += receipt.created
+    this.totals.duplicates += receipt.duplicates
+    for (const index of receipt.conflicts) {
+      const line = batch[index]
+      if (line === undefined) continue
+      const eventId = JSON.stringify(line.measurement.eventId)
+      const fault = `event_id ${eventId} was accepted before with other content`
+      note(this.totals.conflicts, line.record, fault)
+      await this.#rejects?.add(line.record, fault)
+    }
+  }
+
+  /** What is left to send after a refusal that names measurements; else it is final. */
+  async #withoutFaulty(
+    batch: readonly ImportLine[],
+    error: unknown,
+  ): Promise<readonly ImportLine[]> {
+    const faults = error instanceof OperationError ? (error.failure.faults ?? []) : []
+    const details = new Map(faults.map(({ index, detail }) => [index, detail]))
+    const faulty = batch.flatMap(({ record }, index) => {
+      const detail = details.get(index)
+      return detail === undefined ? [] : [{ record, detail }]
+    })
+    if (faulty.length === 0) throw error
+    for (const { record, detail } of faulty) await this.reject(record, detail)
+    return batch.filter((_, index) => !details.has(index))
+  }
+}
+
+function retryAfterSeconds(error: unknown): number | undefined {
+  return failureOf(error)?.retryAfterSeconds
+}
+
+function note(bad: BadLines, { line }: FileRecord, fault: string): void {
+  bad.count++
+  if (bad.named.length < NAMED_MAX) bad.named.push(`line ${line}: ${fault}`)
+}

@@ -1,0 +1,181 @@
+// What the service and a command that works without it have in common: DATA_DIR with its lock, the
+// threads that write, the readers beside them, and the measurement store of the settings.
+
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { UnfitSettings } from './config.ts'
+import type { Config } from './config.ts'
+import { journalEntryBytes } from './domain/limits.ts'
+import { DAY_MS, SECOND_MS } from './domain/time.ts'
+import { checkInfluxBucket } from './influx/bucket-check.ts'
+import { InfluxConnection } from './influx/connection.ts'
+import { InfluxMeasurementReader } from './influx/measurement-reader.ts'
+import type { Clock, ControlReader, ControlWriter, Log, MeasurementReader } from './ports.ts'
+import { CommitChannel } from './sqlite/commit-channel.ts'
+import { SqliteControlReader } from './sqlite/control/control-reader.ts'
+import { createControlWriter } from './sqlite/control/control-writer.ts'
+import { lockDataDir } from './sqlite/data-dir-lock.ts'
+import { CONTROL_FILE, MEASUREMENTS_FILE, openForReading } from './sqlite/database.ts'
+import { JournalReader } from './sqlite/journal/journal-reader.ts'
+import { SetAside } from './sqlite/journal/set-aside.ts'
+import { SqliteJournal } from './sqlite/journal/sqlite-journal.ts'
+import { SqliteMeasurementReader } from './sqlite/measurements/measurement-reader.ts'
+import { DiskWatch } from './system/disk-watch.ts'
+import { ForwardChannel } from './threads/forward-channel.ts'
+
+/** Events in memory before they are sealed: 16 MB an epoch, and 12 MB of journal to rebuild. */
+const EPOCH_EVENTS = 2 ** 18
+
+/** What InfluxDB took in this time is written again when it has started anew. */
+const REPLAY_KEPT_MS = DAY_MS
+const REPLAY_MEASUREMENTS_MIN = 1_000_000
+
+/** Reads of histories at once; a reader of InfluxDB gets an answer in this time or 503. */
+const INFLUX_READS = { socketsMax: 8, timeoutMs: 30 * SECOND_MS }
+
+export interface Core {
+  readonly journal: SqliteJournal
+  readonly control: ControlReader
+  readonly controlWriter: ControlWriter
+  readonly reader: MeasurementReader
+  readonly forwarding: ForwardChannel
+  /** `embedded`, or which InfluxDB. */
+  readonly storeName: string
+  close(): Promise<void>
+}
+
+/**
+ * Opens DATA_DIR for this process alone.
+ *
+ * @throws UnfitSettings
+ */
+export async function openCore(config: Config, system: { clock: Clock; log: Log }): Promise<Core> {
+  const closers: (() => void | Promise<void>)[] = []
+  const close = async () => {
+    for (const closeOne of closers.splice(0).toReversed()) await closeOne()
+  }
+  try {
+    const core = await openParts(config, system, closers)
+    return { ...core, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** @param closers gets what closes each part as soon as it is open; to be called last to first */
+async function openParts(
+  config: Config,
+  { clock, log }: { clock: Clock; log: Log },
+  closers: (() => void | Promise<void>)[],
+): Promise<Omit<Core, 'close'>> {
+  const { dataDir, influx } = config
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  const lock = lockDataDir(dataDir)
+  closers.push(() => lock.release())
+  const disk = new DiskWatch(log, { dataDir, bytesMin: freeBytesMin(config) })
+  await disk.start()
+  closers.push(() => disk.stop())
+  const onFailure = (error: Error) => endProcess(error, log)
+  const channel = await CommitChannel.open(
+    new URL('./threads/commit-thread.ts', import.meta.url),
+    { ...config, epochEvents: EPOCH_EVENTS, replayRetention: retentionOf(config) },
+    onFailure,
+  )
+  const database = openForReading(join(dataDir, CONTROL_FILE))
+  closers.push(
+    () => void database.close(),
+    () => channel.close(),
+  )
+  const controlWriter = createControlWriter(channel, (measurements) =>
+    journal.noteJournalled(measurements),
+  )
+  const storeName = storeNameOf(config)
+  await adoptStore(controlWriter, storeName)
+  const journal = new SqliteJournal(
+    {
+      channel,
+      reader: new JournalReader(database),
+      setAsideRows: new SetAside(database),
+      setAside: (refused) => controlWriter.setAside(refused),
+      clock,
+      log,
+      isDiskLow: () => disk.isLow,
+      onCommitted: () => forwarding.notify(),
+    },
+    { bytesMax: config.journalBytesMax },
+  )
+  const forwarding = await ForwardChannel.open(
+    { dataDir, logLevel: config.logLevel, influx },
+    {
+      onForwarded: (forwarded) => void journal.noteForwarded(forwarded),
+      onDeletionPass: ({ sensorId, dueAtMs }) =>
+        void controlWriter.noteDeletionPass(sensorId, dueAtMs).catch(onFailure),
+      onFailure,
+    },
+  )
+  closers.push(
+    () => forwarding.close(),
+    () => journal.close(),
+  )
+  const reader = await openReader(config, log)
+  closers.push(() => reader.close())
+  const control = new SqliteControlReader(database)
+  return { journal, control, controlWriter, reader, forwarding, storeName }
+}
+
+/** The store by what does not change when its server moves. */
+function storeNameOf({ influx }: Config): string {
+  return influx === undefined
+    ? 'embedded'
+    : `InfluxDB, organization ${influx.organization}, bucket ${influx.influxBucket}`
+}
+
+// Measurements that are in one store must not be looked for in another.
+async function adoptStore(controlWriter: ControlWriter, wanted: string): Promise<void> {
+  const inUse = await controlWriter.adoptStore(wanted)
+  if (inUse === wanted) return
+  throw new UnfitSettings(
+    `DATA_DIR keeps its measurements in another store (${inUse}) than the settings say ` +
+      `(${wanted}): set the old one again, or move them with \`thermolog store copy\``,
+  )
+}
+
+async function openReader({ dataDir, influx }: Config, log: Log): Promise<MeasurementReader> {
+  if (influx === undefined) return new SqliteMeasurementReader(join(dataDir, MEASUREMENTS_FILE))
+  const connection = new InfluxConnection(influx, INFLUX_READS)
+  const state = await checkInfluxBucket(connection)
+  if (state.kind === 'expires') throw new UnfitSettings(`${state.problem}: ${state.remedy}`)
+  if (state.kind === 'created') log.info('made the bucket', { bucket: influx.influxBucket })
+  if (state.kind === 'fault') log.error(state.problem, { remedy: state.remedy })
+  if (state.kind === 'unreachable') {
+    log.warn('InfluxDB is out of reach; the journal keeps measurements', { error: state.reason })
+  }
+  return new InfluxMeasurementReader(connection)
+}
+
+function retentionOf({ influx, journalBytesMax }: Config) {
+  if (influx === undefined) return undefined
+  return {
+    keptMs: REPLAY_KEPT_MS,
+    measurementsMin: REPLAY_MEASUREMENTS_MIN,
+    // The other half is for what is not forwarded yet.
+    measurementsMax: Math.max(
+      REPLAY_MEASUREMENTS_MIN,
+      Math.floor(journalBytesMax / 2 / journalEntryBytes),
+    ),
+  }
+}
+
+function freeBytesMin({ freeDiskMin }: Config) {
+  return ({ totalBytes }: { totalBytes: number }) =>
+    Math.min(freeDiskMin.bytes, (totalBytes * freeDiskMin.volumePercent) / 100)
+}
+
+// What a thread was writing may or may not be on disk: only a new start can tell.
+function endProcess(error: Error, log: Log): never {
+  log.error('a writing thread has died; the service ends, start it again', {
+    error: error.stack ?? error.message,
+  })
+  process.exit(1)
+}

@@ -1,0 +1,128 @@
+// The composition root, with compose-core.ts the only place that knows every part. Read from top to
+// bottom it says what the service is made of, in the order in which the parts need each other;
+// stopping goes back up.
+
+import manifest from '../package.json' with { type: 'json' }
+import { SignIn } from './access/sign-in.ts'
+import { AccessTokens } from './access/tokens.ts'
+import { openCore } from './compose-core.ts'
+import type { Config } from './config.ts'
+import { SECOND_MS } from './domain/time.ts'
+import { HistoryReader } from './history/read-history.ts'
+import { createHttpServer } from './http/create-http-server.ts'
+import { OperationsSocket } from './http/operations-socket.ts'
+import type { MobileSettings } from './http/sign-in-settings.ts'
+import { OidcIdentityProvider } from './oidc/identity-provider.ts'
+import { createOperations } from './operations/create-operations.ts'
+import type { Operations } from './operations/operations.ts'
+import { operationsSocketPath } from './operations/socket-path.ts'
+import type { Clock, IdentityProvider, Log } from './ports.ts'
+import { Sensors } from './sensors/sensors.ts'
+import { systemClock } from './system/clock.ts'
+import { createLog, standardError, standardOutput } from './system/log.ts'
+
+/** Requests under way have so long when the service stops. */
+const DRAIN_MS_MAX = 10 * SECOND_MS
+
+/** All that one sign-in asks of its identity provider has to be answered in this time. */
+const PROVIDER_TIMEOUT_MS = 10 * SECOND_MS
+
+export interface Service {
+  /** Resolves when requests are taken. */
+  start(): Promise<{ url: string }>
+  /** Answers what is under way and closes all files. */
+  stop(): Promise<void>
+}
+
+/** What a test may put in place of the machine's. */
+export interface Overrides {
+  readonly clock?: Clock
+  readonly log?: Log
+}
+
+/** The service behind its HTTP face and its socket. Owns DATA_DIR until it is stopped. */
+export async function createService(config: Config, overrides: Overrides = {}): Promise<Service> {
+  const { clock = systemClock } = overrides
+  const log =
+    overrides.log ??
+    createLog(clock, { level: config.logLevel, component: 'thermolog' }, standardOutput)
+  const core = await openCore(config, { clock, log })
+  const { journal, control, controlWriter, reader, forwarding } = core
+  const tokens = new AccessTokens({ control, controlWriter, clock, log }, config)
+  const sensors = new Sensors({ control, controlWriter, clock }, config)
+  const operations = createOperations(
+    { control, controlWriter, journal, accessTokens: tokens, clock },
+    config,
+  )
+  const identityProviders = createIdentityProviders(config, { clock, log })
+  const signIn = new SignIn({ providers: identityProviders, controlWriter, tokens, clock }, config)
+  const socket = new OperationsSocket({ operations, log })
+  const history = new HistoryReader(reader, journal)
+  const isStoreWorking = () => forwarding.isStoreWorking
+  const server = createHttpServer(
+    { journal, tokens, sensors, history, signIn, identityProviders, isStoreWorking, clock, log },
+    { ...config, mobile: mobileSettings(config), drainMsMax: DRAIN_MS_MAX },
+  )
+  return {
+    start: async () => {
+      tokens.start()
+      for (const provider of identityProviders.values()) provider.start()
+      await socket.start(operationsSocketPath(config.dataDir))
+      const { url } = await server.start()
+      log.info('ready', { url, data_dir: config.dataDir, store: core.storeName })
+      return { url }
+    },
+    stop: async () => {
+      log.info('stopping')
+      for (const provider of identityProviders.values()) provider.stop()
+      await server.stop()
+      await socket.stop()
+      await tokens.stop()
+      await core.close()
+      log.info('stopped')
+    },
+  }
+}
+
+/** What an operator can have done, in this process, while no service runs. Owns DATA_DIR. */
+export async function openOperations(
+  config: Config,
+): Promise<{ operations: Operations; close(): Promise<void> }> {
+  const clock = systemClock
+  const log = createLog(clock, { level: 'error', component: 'command' }, standardError)
+  // Its threads would speak on standard output, which belongs to the command.
+  const core = await openCore({ ...config, logLevel: 'silent' }, { clock, log })
+  const operations = createOperations({ ...core, clock }, config)
+  return { operations, close: core.close }
+}
+
+function createIdentityProviders(
+  { identityProviders }: Config,
+  collaborators: { readonly clock: Clock; readonly log: Log },
+): ReadonlyMap<string, IdentityProvider> {
+  return new Map(
+    identityProviders.map((provider) => {
+      const settings = { ...provider, timeoutMs: PROVIDER_TIMEOUT_MS }
+      return [provider.id, new OidcIdentityProvider(collaborators, settings)]
+    }),
+  )
+}
+
+function mobileSettings(config: Config): MobileSettings {
+  const { appName, links, mobileRedirectUris, mobileCallbackUrl: callbackUrl } = config
+  return {
+    app: { name: appName, version: manifest.version },
+    links,
+    redirectUris: mobileRedirectUris,
+    callbackUrl,
+    // The client secret is not for this side.
+    signInProviders: config.identityProviders.map((provider) => ({
+      id: provider.id,
+      label: provider.label,
+      issuer: provider.issuer,
+      clientId: provider.clientId,
+      scopes: provider.scopes,
+      redirectUri: provider.callbackUrl ?? callbackUrl ?? '',
+    })),
+  }
+}

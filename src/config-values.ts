@@ -1,0 +1,135 @@
+// How settings are written: durations, sizes, lists, addresses. Each reader takes the text of one
+// setting and returns its value or throws a FormError that says what it should look like.
+
+import { isIP } from 'node:net'
+import { isSecureUrl } from './domain/secure-url.ts'
+import { parseInstant } from './domain/time.ts'
+import type { DurationMs, EpochMs } from './domain/time.ts'
+
+/** A text is not of the form that its setting has; the message says what it must be. */
+export class FormError extends Error {}
+
+const DURATION_UNITS_MS: Readonly<Record<string, number>> = {
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+}
+
+const SIZE_UNITS_BYTES: Readonly<Record<string, number>> = {
+  B: 1,
+  KiB: 2 ** 10,
+  MiB: 2 ** 20,
+  GiB: 2 ** 30,
+  TiB: 2 ** 40,
+}
+
+/** `30s`, `15m`, `12h`, `90d`; more than nothing. */
+export function readDuration(text: string): DurationMs {
+  const [, digits = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
+  const durationMs = Number(digits) * (DURATION_UNITS_MS[unit] ?? NaN)
+  if (durationMs > 0) return durationMs
+  throw new FormError('must be a duration like 30s, 15m, 12h or 90d')
+}
+
+/** `4GiB`, `256MiB`; more than nothing. */
+export function readSize(text: string): number {
+  const [, digits = '', unit = ''] = /^(\d{1,9}(?:\.\d{1,3})?)\s?([KMGT]iB|B)$/.exec(text) ?? []
+  const bytes = Math.floor(Number(digits) * (SIZE_UNITS_BYTES[unit] ?? NaN))
+  if (bytes > 0) return bytes
+  throw new FormError('must be a size like 256MiB or 4GiB')
+}
+
+/** Room to keep free on a volume: the smaller one of a share of it and a number of bytes. */
+export interface FreeSpaceRule {
+  readonly volumePercent: number
+  readonly bytes: number
+}
+
+/** `5%` or a size. */
+export function readFreeSpace(text: string): FreeSpaceRule {
+  const percent = /^(\d{1,2}(?:\.\d{1,3})?)\s?%$/.exec(text)?.[1]
+  if (percent !== undefined) return { volumePercent: Number(percent), bytes: Infinity }
+  if (/^0+B?$/.test(text)) return { volumePercent: 0, bytes: 0 }
+  try {
+    return { volumePercent: 100, bytes: readSize(text) }
+  } catch {
+    throw new FormError('must be a share of the volume like 2% or a size like 256MiB')
+  }
+}
+
+export function readBoolean(text: string): boolean {
+  if (text === 'true') return true
+  if (text === 'false') return false
+  throw new FormError('must be true or false')
+}
+
+/** A reader of whole numbers between two bounds. */
+export function integerReader(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN
+    if (value >= min && value <= max) return value
+    throw new FormError(`must be a whole number from ${min} to ${max}`)
+  }
+}
+
+export function readMoment(text: string): EpochMs {
+  const atMs = parseInstant(text)
+  if (atMs !== undefined) return atMs
+  throw new FormError('must be a time like 2010-01-01T00:00:00Z')
+}
+
+/** A reader of one out of some words. */
+export function choiceReader<T extends string>(choices: readonly T[]): (text: string) => T {
+  return (text) => {
+    const choice = choices.find((known) => known === text)
+    if (choice !== undefined) return choice
+    throw new FormError(`must be one of: ${choices.join(', ')}`)
+  }
+}
+
+/** A list separated by commas; blanks around its parts do not count. */
+export function readList(text: string): readonly string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+}
+
+/** An address of the web, without user, password or fragment. */
+export function readHttpUrl(text: string): string {
+  const url = URL.parse(text)
+  const isWeb = url?.protocol === 'http:' || url?.protocol === 'https:'
+  if (url && isWeb && url.username === '' && url.password === '' && url.hash === '') return text
+  throw new FormError('must be an http or https address')
+}
+
+/** An address at which secrets are exchanged: https, or http on this machine. */
+export function readSecureUrl(text: string): string {
+  if (isSecureUrl(readHttpUrl(text))) return text
+  throw new FormError('must be an https address, or http on loopback')
+}
+
+/** An address of any scheme, as apps have them. */
+export function readAnyUrl(text: string): string {
+  const url = URL.parse(text)
+  if (url && url.hash === '' && !/^(javascript|data|vbscript|file|blob):$/.test(url.protocol)) {
+    return text
+  }
+  throw new FormError('must be an address like com.example.app:/callback')
+}
+
+/** Addresses and networks: `10.0.0.1`, `10.0.0.0/8`, `::1`, `fd00::/8`. */
+export function readNetworks(text: string): readonly string[] {
+  const networks = readList(text)
+  if (networks.every(isNetwork)) return networks
+  throw new FormError('must be addresses and networks like 10.0.0.1, fd00::/8')
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits] = text.split('/')
+  const version = isIP(address)
+  const bitsMax = version === 4 ? 32 : 128
+  if (version === 0 || text.split('/').length > 2) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= bitsMax)
+}

@@ -1,0 +1,280 @@
+// The settings: environment and `.env` file → one frozen Config. The only file that looks at the
+// environment. All that is wrong is reported at once, and no secret is ever part of a report.
+
+import { readFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
+import {
+  FormError,
+  choiceReader,
+  integerReader,
+  readAnyUrl,
+  readBoolean,
+  readDuration,
+  readFreeSpace,
+  readHttpUrl,
+  readList,
+  readMoment,
+  readNetworks,
+  readSecureUrl,
+  readSize,
+} from './config-values.ts'
+import type { FreeSpaceRule } from './config-values.ts'
+import { DAY_MS, MINUTE_MS } from './domain/time.ts'
+import type { DurationMs, EpochMs } from './domain/time.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export interface InfluxConfig {
+  readonly url: string
+  readonly organization: string
+  readonly influxBucket: string
+  readonly influxToken: string
+}
+
+export interface IdentityProviderConfig {
+  /** `<NAME>` of its settings in lower case: `{idp}` of the API. */
+  readonly id: string
+  readonly issuer: string
+  readonly clientId: string
+  /** `undefined`: a public client. */
+  readonly clientSecret: string | undefined
+  readonly label: string
+  readonly scopes: readonly string[]
+  readonly callbackUrl: string | undefined
+}
+
+export interface Config {
+  readonly host: string
+  readonly port: number
+  readonly dataDir: string
+  /** `undefined`: the embedded measurement store. */
+  readonly influx: InfluxConfig | undefined
+  readonly mayRegisterSensors: boolean
+  readonly sensorsPerUserMax: number
+  readonly futureMsMax: DurationMs
+  readonly measuredAtMsMin: EpochMs
+  readonly offlineAfterMs: DurationMs
+  /** A token and minute; 0 is off. */
+  readonly requestsPerMinute: number
+  /** A token and minute; 0 is off. */
+  readonly measurementsPerMinute: number
+  /** An address and minute; 0 is off. */
+  readonly signInsPerMinute: number
+  readonly trustedProxies: readonly string[]
+  readonly journalBytesMax: number
+  readonly freeDiskMin: FreeSpaceRule
+  readonly identityProviders: readonly IdentityProviderConfig[]
+  readonly mobileRedirectUris: readonly string[]
+  readonly mobileCallbackUrl: string | undefined
+  /** Anyone, nobody, or people whose e-mail address is of one of these domains. */
+  readonly allowSignUp: boolean | readonly string[]
+  readonly mobileTokenIdleMs: DurationMs
+  readonly mobileTokenLifetimeMs: DurationMs
+  readonly appName: string
+  readonly links: Readonly<Partial<Record<'website' | 'privacy' | 'terms' | 'support', string>>>
+  readonly metricsToken: string | undefined
+  readonly logLevel: (typeof LOG_LEVELS)[number]
+}
+
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
+const INFLUX_KEYS = ['INFLUX_URL', 'INFLUX_ORG', 'INFLUX_BUCKET', 'INFLUX_TOKEN'] as const
+const RATE_MAX = 1_000_000_000
+const DEFAULT_FREE_DISK: FreeSpaceRule = { volumePercent: 2, bytes: 256 * 2 ** 20 }
+
+/** Settings that do not hold; the message lists every one of them. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(`The settings are not valid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
+    this.name = 'ConfigError'
+    this.problems = problems
+  }
+}
+
+/** The settings are well-formed and do not go with what is there; the message says what to do. */
+export class UnfitSettings extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'UnfitSettings'
+  }
+}
+
+/** The environment of the process over the `.env` file of its working directory. */
+export function readEnvironment(): Environment {
+  return { ...readEnvFile('.env'), ...process.env }
+}
+
+function readEnvFile(file: string): Environment {
+  try {
+    return parseEnv(readFileSync(file, 'utf8'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {}
+    throw new ConfigError([`${file} cannot be read: ${(error as Error).message}`])
+  }
+}
+
+/** @throws ConfigError with everything that is wrong */
+export function loadConfig(environment: Environment): Config {
+  const settings = new Settings(environment)
+  const config: Config = {
+    ...readServer(settings),
+    ...readIngest(settings),
+    ...readSignIn(settings),
+    influx: readInflux(settings),
+    metricsToken: settings.read('METRICS_TOKEN', String, undefined),
+    logLevel: settings.read('LOG_LEVEL', choiceReader(LOG_LEVELS), 'info'),
+  }
+  if (settings.problems.length > 0) throw new ConfigError(settings.problems)
+  return Object.freeze(config)
+}
+
+function readServer(settings: Settings) {
+  return {
+    host: settings.read('HOST', String, '127.0.0.1'),
+    port: settings.read('PORT', integerReader(0, 65_535), 8080),
+    dataDir: settings.read('DATA_DIR', String, './data'),
+    requestsPerMinute: settings.read('RATE_LIMIT_REQUESTS', integerReader(0, RATE_MAX), 6_000),
+    measurementsPerMinute: settings.read(
+      'RATE_LIMIT_MEASUREMENTS',
+      integerReader(0, RATE_MAX),
+      600_000,
+    ),
+    signInsPerMinute: settings.read('RATE_LIMIT_SIGN_IN', integerReader(0, RATE_MAX), 60),
+    trustedProxies: settings.read('TRUST_PROXY', readNetworks, []),
+  }
+}
+
+function readIngest(settings: Settings) {
+  return {
+    mayRegisterSensors: settings.read('AUTO_REGISTER', readBoolean, true),
+    sensorsPerUserMax: settings.read('MAX_SENSORS_PER_USER', integerReader(1, 10_000_000), 10_000),
+    futureMsMax: settings.read('MAX_FUTURE', readDuration, 5 * MINUTE_MS),
+    measuredAtMsMin: settings.read('MIN_TIMESTAMP', readMoment, Date.UTC(2010, 0, 1)),
+    offlineAfterMs: settings.read('OFFLINE_AFTER', readDuration, 15 * MINUTE_MS),
+    journalBytesMax: settings.read('MAX_JOURNAL_SIZE', readSize, 4 * 2 ** 30),
+    freeDiskMin: settings.read('MIN_FREE_DISK', readFreeSpace, DEFAULT_FREE_DISK),
+  }
+}
+
+function readSignIn(settings: Settings) {
+  const identityProviders = settings
+    .providerNames()
+    .map((name) => readIdentityProvider(settings, name))
+  const redirectUris = settings.read('MOBILE_REDIRECT_URIS', readUrls, [])
+  if (identityProviders.length > 0 && redirectUris.length === 0) {
+    settings.problems.push('MOBILE_REDIRECT_URIS is needed where there is an identity provider')
+  }
+  return {
+    identityProviders,
+    mobileRedirectUris: redirectUris,
+    mobileCallbackUrl: settings.read('MOBILE_CALLBACK_URL', readAnyUrl, redirectUris[0]),
+    allowSignUp: settings.read('ALLOW_SIGN_UP', readSignUp, false),
+    mobileTokenIdleMs: settings.read('MOBILE_TOKEN_IDLE', readDuration, 90 * DAY_MS),
+    mobileTokenLifetimeMs: settings.read('MOBILE_TOKEN_LIFETIME', readDuration, 365 * DAY_MS),
+    appName: settings.read('APP_NAME', String, 'Thermolog'),
+    links: readLinks(settings),
+  }
+}
+
+function readIdentityProvider(settings: Settings, name: string): IdentityProviderConfig {
+  const key = (part: string) => `IDP_${name}_${part}`
+  return {
+    id: name.toLowerCase(),
+    issuer: settings.need(key('ISSUER'), readSecureUrl),
+    clientId: settings.need(key('CLIENT_ID'), String),
+    clientSecret: settings.read(key('CLIENT_SECRET'), String, undefined),
+    label: settings.read(key('LABEL'), String, name),
+    scopes: settings.read(key('SCOPES'), readScopes, ['openid', 'email', 'profile']),
+    callbackUrl: settings.read(key('CALLBACK_URL'), readHttpUrl, undefined),
+  }
+}
+
+function readLinks(settings: Settings): Config['links'] {
+  const links: Partial<Record<'website' | 'privacy' | 'terms' | 'support', string>> = {}
+  for (const name of ['website', 'privacy', 'terms', 'support'] as const) {
+    const url = settings.read(`LINK_${name.toUpperCase()}`, readHttpUrl, undefined)
+    if (url !== undefined) links[name] = url
+  }
+  return links
+}
+
+function readInflux(settings: Settings): InfluxConfig | undefined {
+  const missing = INFLUX_KEYS.filter((key) => settings.text(key) === undefined)
+  if (missing.length === INFLUX_KEYS.length) return undefined
+  if (missing.length > 0) {
+    settings.problems.push(
+      `${missing.join(', ')} missing: InfluxDB needs all of ${INFLUX_KEYS.join(', ')}, or none`,
+    )
+    return undefined
+  }
+  return {
+    url: settings.need('INFLUX_URL', readHttpUrl),
+    organization: settings.need('INFLUX_ORG', String),
+    influxBucket: settings.need('INFLUX_BUCKET', String),
+    influxToken: settings.need('INFLUX_TOKEN', String),
+  }
+}
+
+function readUrls(text: string): readonly string[] {
+  return readList(text).map(readAnyUrl)
+}
+
+function readScopes(text: string): readonly string[] {
+  const scopes = text.split(/[\s,]+/).filter((scope) => scope !== '')
+  if (scopes.includes('openid')) return scopes
+  throw new FormError('must have the scope openid')
+}
+
+function readSignUp(text: string): boolean | readonly string[] {
+  if (text === 'true' || text === 'false') return text === 'true'
+  const domains = readList(text).map((domain) => domain.toLowerCase())
+  if (domains.length > 0 && domains.every((domain) => /^[a-z0-9-]+(\.[a-z0-9-]+)*$/.test(domain))) {
+    return domains
+  }
+  throw new FormError('must be true, false or e-mail domains like example.org, example.com')
+}
+
+/** Reads settings one by one and gathers what is wrong with them. An empty one counts as absent. */
+class Settings {
+  readonly problems: string[] = []
+  readonly #environment: Environment
+
+  constructor(environment: Environment) {
+    this.#environment = environment
+  }
+
+  text(key: string): string | undefined {
+    const text = this.#environment[key]?.trim()
+    return text === '' ? undefined : text
+  }
+
+  read<T, D>(key: string, reader: (text: string) => T, byDefault: D): T | D {
+    const text = this.text(key)
+    if (text === undefined) return byDefault
+    try {
+      return reader(text)
+    } catch (error) {
+      if (!(error instanceof FormError)) throw error
+      const shown = /TOKEN$|SECRET/.test(key) ? 'its value' : JSON.stringify(text)
+      this.problems.push(`${key} ${error.message}, not ${shown}`)
+      return byDefault
+    }
+  }
+
+  /** The value of a setting that has to be there. The empty text stands in for one that is not. */
+  need(key: string, reader: (text: string) => string): string {
+    if (this.text(key) === undefined) this.problems.push(`${key} is missing`)
+    return this.read(key, reader, '')
+  }
+
+  /** `<NAME>` of every identity provider that a setting speaks of, in alphabetical order. */
+  providerNames(): readonly string[] {
+    const pattern =
+      /^IDP_([A-Z0-9]+(?:_[A-Z0-9]+)*?)_(ISSUER|CLIENT_ID|CLIENT_SECRET|LABEL|SCOPES|CALLBACK_URL)$/
+    const names = Object.keys(this.#environment)
+      .filter((key) => this.text(key) !== undefined)
+      .flatMap((key) => pattern.exec(key)?.[1] ?? [])
+    return [...new Set(names)].toSorted()
+  }
+}

@@ -1,0 +1,77 @@
+// Checks of what operators type. Limits that a client can meet too are taken from schemas/.
+
+import { ALL_RIGHTS, isEmail } from '../domain/access.ts'
+import type { Right } from '../domain/access.ts'
+import common from '../../schemas/common.json' with { type: 'json' }
+import { OperationError } from './operations.ts'
+
+const NAME_CHARACTERS_MAX = 128
+const { pattern, maxLength } = common.$defs.serialNumber
+const SERIAL_NUMBER = new RegExp(pattern)
+
+/** @throws OperationError when it is no address that a user could have */
+export function checkEmail(email: unknown): string {
+  const text = typeof email === 'string' ? email.trim() : ''
+  if (!isEmail(text)) {
+    throw usage(`${quote(email)} is no e-mail address`, 'It looks like a@example.org.')
+  }
+  return text
+}
+
+/**
+ * A name or an alias: 1 to 128 characters after trimming.
+ *
+ * @param what what it names, for the message
+ */
+export function checkName(what: string, name: unknown): string {
+  const text = typeof name === 'string' ? name.trim() : ''
+  const characters = Array.from(text).length
+  if (characters < 1 || characters > NAME_CHARACTERS_MAX || !text.isWellFormed()) {
+    throw usage(`${what} must have 1 to ${NAME_CHARACTERS_MAX} characters`)
+  }
+  return text
+}
+
+/** @throws OperationError when no sensor can have it */
+export function checkSerialNumber(serialNumber: unknown): string {
+  if (!isSerialNumber(serialNumber)) {
+    throw usage(
+      `${quote(serialNumber)} is no serial number`,
+      `It has 1 to ${maxLength} letters, digits and : . _ - with at least one letter or digit.`,
+    )
+  }
+  return serialNumber
+}
+
+export function isSerialNumber(text: unknown): text is string {
+  return typeof text === 'string' && text.length <= maxLength && SERIAL_NUMBER.test(text)
+}
+
+/** Scopes as rights; all of them when none is named. */
+export function checkScopes(scopes: unknown): readonly Right[] {
+  if (scopes === undefined) return ALL_RIGHTS
+  if (!Array.isArray(scopes) || scopes.length === 0) throw usage('a token needs a scope')
+  const unknown = scopes.filter((scope) => !ALL_RIGHTS.some((right) => right === scope))
+  if (unknown.length > 0) {
+    const known = `Scopes are ${ALL_RIGHTS.join(', ')}.`
+    throw usage(`${unknown.map(quote).join(', ')} is no scope`, known)
+  }
+  return ALL_RIGHTS.filter((right) => scopes.includes(right))
+}
+
+/** @throws OperationError unless it is a positive integer */
+export function checkId(id: unknown): number {
+  if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 1) {
+    throw usage(`${quote(id)} is no id: ids are positive integers`)
+  }
+  return id
+}
+
+/** Makes a failure of wrong usage. */
+export function usage(message: string, hint?: string): OperationError {
+  return new OperationError({ kind: 'usage', message, ...(hint === undefined ? {} : { hint }) })
+}
+
+function quote(value: unknown): string {
+  return JSON.stringify(value) ?? 'nothing'
+}

@@ -1,0 +1,70 @@
+// What is wrong with one measurement of an import, said for a person. The form is that of the API,
+// from the same schemas; the rules are those of the service that is to store it.
+
+import type { SubmittedMeasurement } from '../domain/measurement.ts'
+import { serialNumberKey } from '../domain/sensor.ts'
+import { formatInstant } from '../domain/time.ts'
+import common from '../../schemas/common.json' with { type: 'json' }
+import { isSerialNumber } from './check-arguments.ts'
+import type { ImportRules } from './operations.ts'
+
+const { eventId: eventIdForm, celsius } = common.$defs
+
+/** @returns what is wrong with its form, or `undefined` */
+export function formFault(measurement: Readonly<Record<string, unknown>>): string | undefined {
+  const { eventId, serialNumber, tempCelsius, measuredAtMs } = measurement
+  if (!isSerialNumber(serialNumber)) return `sn ${JSON.stringify(serialNumber)} is no serial number`
+  if (typeof tempCelsius !== 'number') return 'temp is no number'
+  if (!(tempCelsius >= celsius.minimum && tempCelsius <= celsius.maximum)) {
+    return `temp ${tempCelsius} is not in ${celsius.minimum} … ${celsius.maximum}`
+  }
+  if (!Number.isSafeInteger(measuredAtMs)) return 'timestamp is no time'
+  return eventId === null || isEventId(eventId)
+    ? undefined
+    : `event_id must have 1 to ${eventIdForm.maxLength} characters`
+}
+
+function isEventId(eventId: unknown): boolean {
+  if (typeof eventId !== 'string' || eventId === '' || !eventId.isWellFormed()) return false
+  const { maxLength } = eventIdForm
+  return eventId.length <= maxLength || Array.from(eventId).length <= maxLength
+}
+
+/**
+ * Holds measurements against the rules of a service. It remembers the sensors that an import would
+ * register, so that a user's limit is met before anything is stored.
+ */
+export class RuleCheck {
+  readonly #rules: ImportRules
+  readonly #sensorKeys: Set<string>
+
+  constructor(rules: ImportRules) {
+    this.#rules = rules
+    this.#sensorKeys = new Set(rules.sensorKeys)
+  }
+
+  /** @returns what is wrong with it, or `undefined` */
+  fault({ serialNumber, measuredAtMs }: SubmittedMeasurement): string | undefined {
+    const { measuredAtMsMin, measuredAtMsMax } = this.#rules
+    if (measuredAtMs !== null && measuredAtMs < measuredAtMsMin) {
+      return `timestamp is before ${formatInstant(measuredAtMsMin)} (MIN_TIMESTAMP)`
+    }
+    if (measuredAtMs !== null && measuredAtMs > measuredAtMsMax) {
+      return `timestamp is after ${formatInstant(measuredAtMsMax)} (now and MAX_FUTURE)`
+    }
+    return this.#sensorFault(serialNumber)
+  }
+
+  #sensorFault(serialNumber: string): string | undefined {
+    const key = serialNumberKey(serialNumber)
+    if (this.#sensorKeys.has(key)) return undefined
+    if (!this.#rules.mayRegisterSensors) {
+      return `sensor ${serialNumber} is unknown: thermolog sensor create, or AUTO_REGISTER=true`
+    }
+    if (this.#sensorKeys.size >= this.#rules.sensorsMax) {
+      return `sensor ${serialNumber} would be one too many (MAX_SENSORS_PER_USER)`
+    }
+    this.#sensorKeys.add(key)
+    return undefined
+  }
+}

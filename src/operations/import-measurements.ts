@@ -1,0 +1,97 @@
+// Importing: measurements that a command has read from a file go the way every submission goes,
+// through the journal, cut into submissions of the size that a request may have.
+
+import type { User } from '../domain/access.ts'
+import { ServiceError } from '../domain/errors.ts'
+import type { RequestFault } from '../domain/errors.ts'
+import { submissionMeasurementsMax } from '../domain/limits.ts'
+import type { Receipt, SubmittedMeasurement } from '../domain/measurement.ts'
+import { serialNumberKey } from '../domain/sensor.ts'
+import type { Clock, ControlReader, Journal } from '../ports.ts'
+import { usage } from './check-arguments.ts'
+import { formFault } from './check-measurement.ts'
+import { importMeasurementsMax, OperationError } from './operations.ts'
+import type { ImportReceipt, ImportRules, OperationsSettings } from './operations.ts'
+
+export async function importRules(
+  { control, clock }: { control: ControlReader; clock: Clock },
+  user: User,
+  settings: OperationsSettings,
+): Promise<ImportRules> {
+  const sensors = await control.listSensors(user.id)
+  return {
+    measuredAtMsMin: settings.measuredAtMsMin,
+    measuredAtMsMax: clock.nowMs() + settings.futureMsMax,
+    mayRegisterSensors: settings.mayRegisterSensors,
+    sensorKeys: sensors.map(({ serialNumber }) => serialNumberKey(serialNumber)),
+    sensorsMax: settings.sensorsPerUserMax,
+  }
+}
+
+/** Commits the submissions of an import side by side: one group commit takes them together. */
+export async function importMeasurements(
+  { journal, clock }: { journal: Journal; clock: Clock },
+  user: User,
+  measurements: readonly SubmittedMeasurement[],
+): Promise<ImportReceipt> {
+  checkForm(measurements)
+  const receivedAtMs = clock.nowMs()
+  const parts = cut(measurements)
+  const results = await Promise.allSettled(
+    parts.map((part) => journal.commit({ userId: user.id, receivedAtMs, measurements: part })),
+  )
+  const receipts: Receipt[] = []
+  const failures: unknown[] = []
+  for (const [part, result] of results.entries()) {
+    if (result.status === 'fulfilled') receipts.push(result.value)
+    else failures.push(inWhole(result.reason, part * submissionMeasurementsMax))
+  }
+  if (failures.length > 0) throw worst(failures)
+  return summarise(receipts)
+}
+
+function checkForm(measurements: unknown): void {
+  if (!Array.isArray(measurements) || measurements.length > importMeasurementsMax) {
+    throw usage(`an import takes at most ${importMeasurementsMax} measurements at a time`)
+  }
+  for (const [index, measurement] of (measurements as unknown[]).entries()) {
+    const isObject = typeof measurement === 'object' && measurement !== null
+    const fault = isObject ? formFault({ ...measurement }) : 'no measurement'
+    if (fault !== undefined) throw usage(`measurement ${index}: ${fault}`)
+  }
+}
+
+function cut<T>(list: readonly T[]): T[][] {
+  const count = Math.ceil(list.length / submissionMeasurementsMax)
+  return Array.from({ length: count }, (_, part) =>
+    list.slice(part * submissionMeasurementsMax, (part + 1) * submissionMeasurementsMax),
+  )
+}
+
+/** A failure of one submission as one of the import that it is a part of. */
+function inWhole(error: unknown, startIndex: number): unknown {
+  if (!(error instanceof ServiceError) || error.faults === undefined) return error
+  const faults = error.faults.map((fault): RequestFault =>
+    fault.index === undefined ? fault : { ...fault, index: fault.index + startIndex },
+  )
+  return new OperationError({ kind: 'failed', message: error.message, faults }, { cause: error })
+}
+
+/** What is worth trying again may hide what is not: faults of measurements are told first. */
+function worst(failures: readonly unknown[]): unknown {
+  const faulty = failures.filter((error) => error instanceof OperationError)
+  const [first] = faulty
+  if (first === undefined) return failures[0]
+  const faults = faulty.flatMap(({ failure }) => failure.faults ?? [])
+  return new OperationError({ ...first.failure, faults }, { cause: first })
+}
+
+function summarise(receipts: readonly Receipt[]): ImportReceipt {
+  const items = receipts.flatMap((receipt) => receipt.items)
+  const indices = items.map((item, index) => (item.status === 'conflict' ? index : -1))
+  return {
+    created: items.filter(({ status }) => status === 'created').length,
+    duplicates: items.filter(({ status }) => status === 'duplicate').length,
+    conflicts: indices.filter((index) => index >= 0),
+  }
+}

@@ -1,0 +1,153 @@
+// What an operator can have done: users, tokens and sensors made and listed, measurements imported.
+// The same operations are carried out by a running service, over the socket in its DATA_DIR, or by
+// a command in its own process when no service runs. So arguments and answers are plain JSON.
+
+import type { AccessToken, User, UserIdentity } from '../domain/access.ts'
+import type { RequestFault } from '../domain/errors.ts'
+import type { SubmittedMeasurement } from '../domain/measurement.ts'
+import type { Sensor } from '../domain/sensor.ts'
+import type { DurationMs, EpochMs } from '../domain/time.ts'
+import type { SetAsideMeasurement } from '../ports.ts'
+
+/** Each of them throws OperationError, and ServiceError where a port does. */
+export interface Operations {
+  createUser(args: { readonly email: string; readonly name?: string }): Promise<User>
+  listUsers(args: Nothing): Promise<readonly ListedUser[]>
+  /** The user with everything of theirs; their measurements leave the store soon after. */
+  deleteUser(args: OfUser): Promise<DeletedUser>
+  /** Ends the user's identity at an issuer, and all their mobile tokens. */
+  unlinkIdentity(args: IdentityOfUser): Promise<Nothing>
+  createToken(args: TokenOrder): Promise<CreatedToken>
+  /** Revoked and expired ones too. */
+  listTokens(args: OfUser): Promise<readonly AccessToken[]>
+  revokeToken(args: { readonly id: number }): Promise<Nothing>
+  createSensor(args: SensorOrder): Promise<Sensor>
+  listSensors(args: OfUser): Promise<readonly Sensor[]>
+  /** What the measurement store has refused: how much, and the first `setAsideListedMax`. */
+  listSetAside(args: Nothing): Promise<SetAsideList>
+  /** Has it written to the store again, all of it without ids. */
+  retrySetAside(args: SetAsideChoice): Promise<Counted>
+  /** Gives it up for good, all of it without ids. */
+  dropSetAside(args: SetAsideChoice): Promise<Counted>
+  importRules(args: OfUser): Promise<ImportRules>
+  /**
+   * Stores up to `importMeasurementsMax` measurements, in order. Resolves when they are on disk.
+   * What throws may have stored some: sent again with the same event ids nothing is stored twice.
+   */
+  importMeasurements(args: ImportOrder): Promise<ImportReceipt>
+}
+
+export type OperationName = keyof Operations
+
+/** JSON has no `undefined`. */
+export type Nothing = Readonly<Record<string, never>>
+
+export interface SetAsideList {
+  readonly count: number
+  readonly measurements: readonly SetAsideMeasurement[]
+}
+
+export interface SetAsideChoice {
+  readonly ids?: readonly number[]
+}
+
+export interface Counted {
+  readonly count: number
+}
+
+/** More are counted and not listed. */
+export const setAsideListedMax = 10_000
+
+/** A user is named by e-mail address. */
+export interface OfUser {
+  readonly user: string
+}
+
+export interface ListedUser extends User {
+  readonly identities: readonly UserIdentity[]
+}
+
+export interface DeletedUser {
+  readonly id: number
+  /** How many sensors went with the user. */
+  readonly sensors: number
+}
+
+export interface IdentityOfUser extends OfUser {
+  readonly issuer: string
+}
+
+export interface TokenOrder extends OfUser {
+  readonly name: string
+  /** What the token may do; everything when left out. */
+  readonly scopes?: readonly string[]
+  /** How long it is good for; for ever when left out. */
+  readonly lifetimeMs?: DurationMs
+}
+
+export interface CreatedToken {
+  readonly id: number
+  /** The token's text: shown this once, kept nowhere. */
+  readonly token: string
+}
+
+export interface SensorOrder extends OfUser {
+  readonly serialNumber: string
+  readonly alias?: string
+}
+
+/** What a measurement of an import is held against before anything is stored. */
+export interface ImportRules {
+  readonly measuredAtMsMin: EpochMs
+  readonly measuredAtMsMax: EpochMs
+  /** Whether unknown serial numbers are registered. */
+  readonly mayRegisterSensors: boolean
+  /** Keys of the user's sensors, see `serialNumberKey`, and how many there may be. */
+  readonly sensorKeys: readonly string[]
+  readonly sensorsMax: number
+}
+
+export interface ImportOrder extends OfUser {
+  readonly measurements: readonly SubmittedMeasurement[]
+}
+
+export interface ImportReceipt {
+  readonly created: number
+  readonly duplicates: number
+  /** Indices of measurements whose event id was accepted before with other content. */
+  readonly conflicts: readonly number[]
+}
+
+export interface OperationsSettings {
+  readonly mayRegisterSensors: boolean
+  readonly sensorsPerUserMax: number
+  readonly futureMsMax: DurationMs
+  readonly measuredAtMsMin: EpochMs
+}
+
+/** Measurements of one `importMeasurements`. */
+export const importMeasurementsMax = 4_000
+
+/** Why an operation was not done, for a person. */
+export interface Failure {
+  /** `usage`: what was asked for makes no sense; `failed`: it does, but it could not be done. */
+  readonly kind: 'usage' | 'failed'
+  readonly message: string
+  /** What to do about it. */
+  readonly hint?: string
+  /** When the same is worth trying again. */
+  readonly retryAfterSeconds?: number
+  /** Of an import: what is wrong with which of its measurements. */
+  readonly faults?: readonly RequestFault[]
+}
+
+/** An operation that was not done. */
+export class OperationError extends Error {
+  readonly failure: Failure
+
+  constructor(failure: Failure, options?: ErrorOptions) {
+    super(failure.message, options)
+    this.name = 'OperationError'
+    this.failure = failure
+  }
+}

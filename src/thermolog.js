@@ -1,0 +1,42 @@
+#!/usr/bin/env node
+// The command `thermolog`: refuses a Node that cannot run it, by name, before anything else is
+// loaded. It is plain JavaScript because an old Node cannot even parse the TypeScript it would
+// otherwise start with, and the SQLite binding crashes without a word where Node-API is too old.
+
+const { node: nodeVersion, napi: nodeApiVersion } = process.versions
+const runsTypeScript = process.features.typescript
+
+// The service takes and lets go of some hundred megabytes a second. The defaults of V8 and glibc
+// let that grow to twice the memory it needs; they are read only when a process starts, so `serve`
+// starts itself once more with these. Whoever sets MALLOC_ARENA_MAX has chosen otherwise.
+const MEMORY_FLAGS = ['--max-semi-space-size=4', '--max-old-space-size=256']
+const MEMORY_ENVIRONMENT = {
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_MMAP_THRESHOLD_: '32768',
+  MALLOC_TRIM_THRESHOLD_: '131072',
+}
+
+function startsWithMoreMemoryThanNeeded() {
+  const isService = process.argv[2] === 'serve'
+  const mayStartAnew = process.platform === 'linux' && process.execve !== undefined
+  return isService && mayStartAnew && process.env['MALLOC_ARENA_MAX'] === undefined
+}
+
+if (runsTypeScript && Number(nodeApiVersion) >= 10) {
+  if (startsWithMoreMemoryThanNeeded()) {
+    const args = [process.execPath, ...process.execArgv, ...MEMORY_FLAGS, ...process.argv.slice(1)]
+    process.execve(process.execPath, args, { ...process.env, ...MEMORY_ENVIRONMENT })
+  }
+  // No `await` out here: Node before 14 could not parse it, and would not say why.
+  void import('./cli/main.ts').then(async ({ main }) => {
+    process.exitCode = await main(process.argv.slice(2))
+  })
+} else {
+  process.stderr.write(
+    `thermolog needs Node 22.18 or newer (Node-API 10); this is Node ${nodeVersion}, ` +
+      `Node-API ${nodeApiVersion}, at ${process.execPath}.\n` +
+      'On Linux (x64, arm64) `npm ci` puts a Node 24 into the checkout: `npm start` and\n' +
+      '`npx thermolog …` use it. Elsewhere install Node 22.18 or newer.\n',
+  )
+  process.exitCode = 2
+}

@@ -1,0 +1,172 @@
+// Goal: a file is imported once, whole or with its bad lines named, however often and whether a
+// service runs or not. Method: the real command on files; what is stored is read over HTTP.
+
+import { expect } from 'chai'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { runCommand, serve } from '../support/command.ts'
+import type { RunningService } from '../support/command.ts'
+
+const USER = 'ana@example.org'
+const BUOY = fileURLToPath(new URL('../fixtures/buoy-sea-temperature.csv', import.meta.url))
+const BUOY_READINGS = 19_226
+
+describe('thermolog import', () => {
+  let folder = ''
+  let dataDir = ''
+  let service: RunningService | undefined
+  let token = ''
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'thermolog-'))
+    dataDir = join(folder, 'data')
+    await run('user', 'create', '--email', USER)
+    token = (await run('token', 'create', '--user', USER, '--name', 'test')).stdout.trim()
+  })
+  after(() => rm(folder, { recursive: true }))
+
+  function run(...args: string[]) {
+    return runCommand(dataDir, args)
+  }
+
+  async function importText(text: string, ...options: string[]) {
+    const file = join(folder, 'file')
+    await writeFile(file, text)
+    const result = await run('import', file, '--user', USER, ...options)
+    return { ...result, stderr: result.stderr.replaceAll(folder, '.') }
+  }
+
+  async function serialNumbers(): Promise<unknown[]> {
+    const { stdout } = await run('sensor', 'list', '--user', USER, '--json')
+    return (JSON.parse(stdout) as { sn: unknown }[]).map(({ sn }) => sn)
+  }
+
+  it('imports a file once, alone', async () => {
+    const order = ['import', BUOY, '--user', USER, '--sn', 'buoy-1', '--json']
+    const first = await run(...order)
+    expect(first.stderr).to.equal('')
+    const none = { conflicts: 0, rejected: 0 }
+    const counts = { lines: BUOY_READINGS, created: BUOY_READINGS, duplicates: 0, ...none }
+    expect(JSON.parse(first.stdout)).to.deep.equal(counts)
+    const second = await run(...order)
+    const again = { ...counts, created: 0, duplicates: BUOY_READINGS }
+    expect(JSON.parse(second.stdout)).to.deep.equal(again)
+  })
+
+  describe('beside a running service', () => {
+    before(async () => {
+      service = await serve(dataDir)
+    })
+    after(async () => service?.stop())
+
+    async function get<Data>(path: string): Promise<Data> {
+      const headers = { authorization: `Bearer ${token}` }
+      const response = await fetch(`${service?.url}/api/v1${path}`, { headers })
+      return ((await response.json()) as { data: Data }).data
+    }
+
+    async function readings(sn: string): Promise<number> {
+      const sensors = await get<{ id: number; sn: string }[]>('/sensors')
+      const id = sensors.find((sensor) => sensor.sn === sn)?.id
+      const period = 'from=2010-01-01T00:00:00Z&to=2026-01-01T00:00:00Z&bucket=day'
+      type History = { complete: boolean; points: { count: number }[] }
+      const history = await get<History>(`/sensors/${id}/measurements?${period}`)
+      expect(history.complete).to.equal(true)
+      return history.points.reduce((sum, { count }) => sum + count, 0)
+    }
+
+    it('imports the same file as duplicates, and all of it is there once', async () => {
+      const { stdout } = await run('import', BUOY, '--user', USER, '--sn', 'BUOY-1')
+      const counts = `${BUOY_READINGS} lines read: 0 created, ${BUOY_READINGS} duplicates`
+      expect(stdout).to.equal(`${counts}, 0 conflicts, 0 rejected\n`)
+      expect(await readings('buoy-1')).to.equal(BUOY_READINGS)
+    })
+
+    it('keeps equal readings of one file', async () => {
+      const line = '2020-01-01T00:00:00Z,1.5,equal-1\n'
+      const text = `timestamp,temp,sn\n${line.repeat(3)}`
+      expect((await importText(text)).stdout).to.match(/^3 lines read: 3 created/)
+      expect((await importText(text)).stdout).to.match(/^3 lines read: 0 created, 3 duplicates/)
+      expect(await readings('equal-1')).to.equal(3)
+    })
+
+    it('names bad lines and stores nothing', async () => {
+      const text = 'timestamp,temp,sn\n2020-01-01T00:00:00Z,1,bad-1\nnow,1,bad-1\n2020,,bad 1\n'
+      const { exitCode, stdout, stderr } = await importText(text)
+      expect(stderr).to.equal(
+        [
+          'thermolog: 2 lines bad, nothing was stored',
+          '  line 3: timestamp "now" is no time such as 2026-11-20T10:15:00Z',
+          '  line 4: timestamp "2020" is no time such as 2026-11-20T10:15:00Z',
+          'Correct the file, or say --rejects FILE to store the rest.\n',
+        ].join('\n'),
+      )
+      expect(stdout).to.equal('')
+      expect(exitCode).to.equal(1)
+      expect(await serialNumbers()).not.to.include('bad-1')
+    })
+
+    it('stores the rest and writes bad lines to a file that can be imported', async () => {
+      const rejects = join(folder, 'rejects.csv')
+      const good = '2020-01-01T00:00:00Z,1,rest-1\n'
+      const text = `timestamp,temp,sn\n${good}"2020-01-01T00:00:00Z","hot",rest-1\n`
+      const first = await importText(text, '--rejects', rejects)
+      expect(first.stdout).to.match(/^2 lines read: 1 created, 0 duplicates, 0 conflicts, 1 rej/)
+      expect(first.stderr).to.equal('  line 3: temp is no number\n')
+      expect(first.exitCode).to.equal(0)
+      const kept = await readFile(rejects, 'utf8')
+      expect(kept).to.equal(
+        'timestamp,temp,sn,rejected_because\n' +
+          '"2020-01-01T00:00:00Z","hot",rest-1,"temp is no number"\n',
+      )
+      const second = await importText(kept.replace('hot', '2'))
+      expect(second.stdout).to.match(/^1 line read: 1 created/)
+      expect(await readings('rest-1')).to.equal(2)
+    })
+
+    it('never writes rejects over a file, and leaves none behind without any', async () => {
+      const rejects = join(folder, 'taken')
+      await writeFile(rejects, 'mine')
+      const text = 'timestamp,temp,sn\n2020-01-01T00:00:00Z,1,taken-1\n'
+      const refused = await importText(text, '--rejects', rejects)
+      expect(refused.stderr).to.match(/cannot write rejects to \.\/taken: it is there already/)
+      expect(refused.exitCode).to.equal(1)
+      expect(await readFile(rejects, 'utf8')).to.equal('mine')
+      expect(await serialNumbers()).not.to.include('taken-1')
+      const done = await importText(text, '--rejects', join(folder, 'none'))
+      expect(done.exitCode).to.equal(0)
+      expect(await readdir(folder)).not.to.include('none')
+    })
+
+    it('takes event ids of the file and names those that conflict', async () => {
+      const object = { event_id: 'e-1', sn: 'ids-1', temp: 1, timestamp: '2020-01-01T00:00:00Z' }
+      const lines = (...temps: number[]) =>
+        temps.map((temp) => JSON.stringify({ ...object, temp })).join('\n')
+      expect((await importText(lines(1, 1))).stdout).to.match(/: 1 created, 1 duplicates, 0 conf/)
+      const { exitCode, stdout, stderr } = await importText(lines(1, 2))
+      expect(stdout).to.match(/^2 lines read: 0 created, 1 duplicates, 1 conflicts/)
+      expect(stderr).to.match(/line 2: event_id "e-1" was accepted before with other content/)
+      expect(exitCode).to.equal(1)
+      const rejects = join(folder, 'conflicts.ndjson')
+      expect((await importText(lines(2), '--rejects', rejects)).exitCode).to.equal(0)
+      expect(JSON.parse(await readFile(rejects, 'utf8'))).to.deep.include({
+        temp: 2,
+        rejected_because: 'event_id "e-1" was accepted before with other content',
+      })
+    })
+
+    const refused = [
+      { name: 'a file that is not there', file: 'missing', code: 1, says: /no file missing/ },
+      { name: 'a folder', file: '.', code: 2, says: /is no regular file/ },
+    ]
+    for (const { name, file, code, says } of refused) {
+      it(`refuses ${name}`, async () => {
+        const { exitCode, stderr } = await run('import', file, '--user', USER)
+        expect(stderr).to.match(says)
+        expect(exitCode).to.equal(code)
+      })
+    }
+  })
+})

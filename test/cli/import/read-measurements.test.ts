@@ -1,0 +1,108 @@
+import { expect } from 'chai'
+import { findColumns } from '../../../src/cli/import/columns.ts'
+import { EventNames, MeasurementReader } from '../../../src/cli/import/read-measurements.ts'
+import { RuleCheck } from '../../../src/operations/check-measurement.ts'
+import type { ImportRules } from '../../../src/operations/operations.ts'
+
+const RULES: ImportRules = {
+  measuredAtMsMin: Date.UTC(2010, 0, 1),
+  measuredAtMsMax: Date.UTC(2026, 0, 1),
+  mayRegisterSensors: true,
+  sensorKeys: ['a1'],
+  sensorsMax: 2,
+}
+
+function createReader(rules: Partial<ImportRules> = {}, timeColumn = 'time') {
+  const columns = findColumns([timeColumn, 'temp', 'sn', 'event_id'], {}, false)
+  const settings = { columns, serialNumber: undefined }
+  return new MeasurementReader(new RuleCheck({ ...RULES, ...rules }), settings)
+}
+
+function record(values: Readonly<Record<string, unknown>>) {
+  return {
+    line: 2,
+    raw: '',
+    values: { time: '2020-01-01T00:00:00Z', temp: '1', sn: 'a1', ...values },
+  }
+}
+
+describe('MeasurementReader', () => {
+  it('reads a measurement', () => {
+    const { measurement } = createReader().read(record({ event_id: 'e-1', temp: ' -1.5e1 ' }))
+    expect(measurement).to.deep.equal({
+      eventId: 'e-1',
+      serialNumber: 'a1',
+      tempCelsius: -15,
+      measuredAtMs: Date.UTC(2020, 0, 1),
+    })
+  })
+
+  it('takes a time without a zone only where the column says UTC', () => {
+    const looseTime = { 'time (UTC)': '2020-01-01 00:00', temp: '1', sn: 'a1' }
+    const { measurement } = createReader({}, 'time (UTC)').read({
+      line: 2,
+      raw: '',
+      values: looseTime,
+    })
+    expect(measurement?.measuredAtMs).to.equal(Date.UTC(2020, 0, 1))
+    expect(createReader().read(record({ time: '2020-01-01 00:00' })).fault).to.match(/with a zone/)
+    const zoned = createReader().read(record({ time: '2020-01-01 02:00:00+02:00' }))
+    expect(zoned.measurement?.measuredAtMs).to.equal(Date.UTC(2020, 0, 1))
+  })
+
+  const faults = [
+    { values: { time: 'yesterday' }, fault: /^timestamp "yesterday" is no time/ },
+    { values: { time: '2009-12-31T23:59:59Z' }, fault: /MIN_TIMESTAMP/ },
+    { values: { time: '2026-01-01T00:00:01Z' }, fault: /MAX_FUTURE/ },
+    { values: { temp: '' }, fault: /^temp is no number/ },
+    { values: { temp: '1,5' }, fault: /^temp is no number/ },
+    { values: { temp: '0x10' }, fault: /^temp is no number/ },
+    { values: { temp: '1e999' }, fault: /^temp Infinity is not in/ },
+    { values: { temp: '-273.16' }, fault: /^temp -273.16 is not in -273.15 … 10000/ },
+    { values: { sn: 'a b' }, fault: /^sn "a b" is no serial number/ },
+    { values: { event_id: 'x'.repeat(129) }, fault: /^event_id must have 1 to 128/ },
+    { values: { event_id: 7 }, fault: /^event_id/ },
+  ]
+  for (const { values, fault } of faults) {
+    it(`says what is wrong with ${JSON.stringify(values).slice(0, 60)}`, () => {
+      expect(createReader().read(record(values)).fault).to.match(fault)
+    })
+  }
+
+  it('meets the limit of sensors before anything is stored', () => {
+    const reader = createReader()
+    expect(reader.read(record({ sn: 'b2' })).fault).to.equal(undefined)
+    expect(reader.read(record({ sn: 'c3' })).fault).to.match(/MAX_SENSORS_PER_USER/)
+    expect(reader.read(record({ sn: 'B2' })).fault).to.equal(undefined)
+  })
+
+  it('refuses unknown sensors when they are not registered by themselves', () => {
+    const reader = createReader({ mayRegisterSensors: false })
+    expect(reader.read(record({ sn: 'b2' })).fault).to.match(/sensor b2 is unknown/)
+  })
+})
+
+describe('EventNames', () => {
+  it('names equal measurements by number, and the same in every reading', () => {
+    const lines = [record({}), record({ temp: 2 }), record({ temp: '1.0', sn: 'A1' }), record({})]
+    const read = () => {
+      const reader = createReader()
+      const names = new EventNames()
+      return lines.flatMap((line) => {
+        const { measurement } = reader.read(line)
+        return measurement === undefined ? [] : [names.named(measurement).eventId]
+      })
+    }
+    const ids = read()
+    expect(read()).to.deep.equal(ids)
+    expect(new Set(ids).size).to.equal(4)
+    expect(ids[2]).to.equal(`${ids[0]}-1`)
+    expect(ids[3]).to.equal(`${ids[0]}-2`)
+  })
+
+  it('keeps an event id that is there', () => {
+    const { measurement } = createReader().read(record({ event_id: 'e-1' }))
+    if (measurement === undefined) throw new Error('not read')
+    expect(new EventNames().named(measurement).eventId).to.equal('e-1')
+  })
+})

@@ -1,0 +1,141 @@
+import { expect } from 'chai'
+import { ConfigError, loadConfig } from '../src/config.ts'
+import type { Config, Environment } from '../src/config.ts'
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../src/domain/time.ts'
+
+const INFLUX = {
+  INFLUX_URL: 'http://influx:8086',
+  INFLUX_ORG: 'home',
+  INFLUX_BUCKET: 'temperatures',
+  INFLUX_TOKEN: 'very-secret',
+}
+const PROVIDER = {
+  IDP_MY_IDP_ISSUER: 'https://id.example.org',
+  IDP_MY_IDP_CLIENT_ID: 'app',
+  MOBILE_REDIRECT_URIS: 'org.example.app:/callback, https://example.org/cb',
+}
+
+interface Row {
+  readonly environment: Environment
+  readonly key: keyof Config
+  readonly value: unknown
+}
+
+const VALUES: readonly Row[] = [
+  { environment: {}, key: 'host', value: '127.0.0.1' },
+  { environment: {}, key: 'port', value: 8080 },
+  { environment: { PORT: '0' }, key: 'port', value: 0 },
+  { environment: { PORT: ' ' }, key: 'port', value: 8080 },
+  { environment: {}, key: 'influx', value: undefined },
+  { environment: { AUTO_REGISTER: 'false' }, key: 'mayRegisterSensors', value: false },
+  { environment: { MAX_FUTURE: '30s' }, key: 'futureMsMax', value: 30 * SECOND_MS },
+  { environment: {}, key: 'offlineAfterMs', value: 15 * MINUTE_MS },
+  { environment: {}, key: 'measuredAtMsMin', value: Date.UTC(2010, 0, 1) },
+  { environment: { MAX_JOURNAL_SIZE: '512MiB' }, key: 'journalBytesMax', value: 2 ** 29 },
+  {
+    environment: {},
+    key: 'freeDiskMin',
+    value: { volumePercent: 2, bytes: 2 ** 28 },
+  },
+  {
+    environment: { MIN_FREE_DISK: '5%' },
+    key: 'freeDiskMin',
+    value: { volumePercent: 5, bytes: Infinity },
+  },
+  {
+    environment: { MIN_FREE_DISK: '1GiB' },
+    key: 'freeDiskMin',
+    value: { volumePercent: 100, bytes: 2 ** 30 },
+  },
+  { environment: { ALLOW_SIGN_UP: 'true' }, key: 'allowSignUp', value: true },
+  {
+    environment: { ALLOW_SIGN_UP: 'Example.org, example.com' },
+    key: 'allowSignUp',
+    value: ['example.org', 'example.com'],
+  },
+  {
+    environment: { TRUST_PROXY: '10.0.0.0/8, ::1' },
+    key: 'trustedProxies',
+    value: ['10.0.0.0/8', '::1'],
+  },
+  { environment: { MOBILE_TOKEN_IDLE: '30d' }, key: 'mobileTokenIdleMs', value: 30 * DAY_MS },
+  {
+    environment: { LINK_PRIVACY: 'https://example.org/privacy' },
+    key: 'links',
+    value: { privacy: 'https://example.org/privacy' },
+  },
+  { environment: PROVIDER, key: 'mobileCallbackUrl', value: 'org.example.app:/callback' },
+]
+
+const FAULTS: readonly (readonly [Environment, RegExp])[] = [
+  [{ PORT: '65536' }, /^PORT must be a whole number from 0 to 65535, not "65536"$/],
+  [{ PORT: '1e3' }, /^PORT /],
+  [{ AUTO_REGISTER: 'yes' }, /^AUTO_REGISTER must be true or false/],
+  [{ MAX_FUTURE: '5' }, /^MAX_FUTURE must be a duration like 30s/],
+  [{ OFFLINE_AFTER: '0m' }, /^OFFLINE_AFTER /],
+  [{ MIN_TIMESTAMP: 'yesterday' }, /^MIN_TIMESTAMP must be a time/],
+  [{ MAX_JOURNAL_SIZE: '4GB' }, /^MAX_JOURNAL_SIZE must be a size/],
+  [{ MIN_FREE_DISK: '200%' }, /^MIN_FREE_DISK /],
+  [{ TRUST_PROXY: '10.0.0.0/33' }, /^TRUST_PROXY /],
+  [{ LOG_LEVEL: 'loud' }, /^LOG_LEVEL must be one of: debug, info/],
+  [{ LINK_TERMS: 'javascript:alert(1)' }, /^LINK_TERMS /],
+  [{ ...INFLUX, INFLUX_TOKEN: undefined }, /^INFLUX_TOKEN missing: InfluxDB needs all of /],
+  [{ ...PROVIDER, IDP_MY_IDP_ISSUER: 'http://id.example.org' }, /^IDP_MY_IDP_ISSUER must be an/],
+  [{ ...PROVIDER, IDP_MY_IDP_CLIENT_ID: '' }, /^IDP_MY_IDP_CLIENT_ID is missing$/],
+  [{ ...PROVIDER, IDP_MY_IDP_SCOPES: 'email' }, /^IDP_MY_IDP_SCOPES must have the scope openid/],
+  [{ ...PROVIDER, MOBILE_REDIRECT_URIS: '' }, /^MOBILE_REDIRECT_URIS is needed/],
+]
+
+function problemsOf(environment: Environment): readonly string[] {
+  try {
+    loadConfig(environment)
+    return []
+  } catch (error) {
+    expect(error).to.be.instanceOf(ConfigError)
+    return (error as ConfigError).problems
+  }
+}
+
+describe('loadConfig', () => {
+  for (const { environment, key, value } of VALUES) {
+    it(`reads ${key} from ${JSON.stringify(environment).slice(0, 60)}`, () => {
+      expect(loadConfig(environment)[key]).to.deep.equal(value)
+    })
+  }
+
+  for (const [environment, problem] of FAULTS) {
+    it(`reports ${problem.source.slice(0, 60)}`, () => {
+      const problems = problemsOf(environment)
+      expect(problems).to.have.lengthOf(1)
+      expect(problems[0]).to.match(problem)
+    })
+  }
+
+  it('reads an identity provider with the name that its settings have', () => {
+    const [provider] = loadConfig({ ...PROVIDER, IDP_MY_IDP_LABEL: 'Mine' }).identityProviders
+    expect(provider).to.deep.equal({
+      id: 'my_idp',
+      issuer: 'https://id.example.org',
+      clientId: 'app',
+      clientSecret: undefined,
+      label: 'Mine',
+      scopes: ['openid', 'email', 'profile'],
+      callbackUrl: undefined,
+    })
+  })
+
+  it('reports everything that is wrong at once', () => {
+    expect(problemsOf({ PORT: 'x', LOG_LEVEL: 'y', ...INFLUX, INFLUX_URL: 'z' })).to.have.lengthOf(
+      3,
+    )
+  })
+
+  it('never shows a secret', () => {
+    const environment = { ...INFLUX, INFLUX_URL: 'x', PORT: 'x' }
+    expect(problemsOf(environment).join()).not.to.include('very-secret')
+  })
+
+  it('does not care for settings of others', () => {
+    expect(problemsOf({ PATH: '/bin', IDP: 'x', IDP_ISSUER: 'x' })).to.deep.equal([])
+  })
+})

@@ -1,0 +1,73 @@
+// The real command, as a process of its own on a data directory of its own.
+
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+
+const COMMAND = fileURLToPath(new URL('../../src/thermolog.js', import.meta.url))
+
+export interface CommandResult {
+  readonly exitCode: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export type Environment = Readonly<Record<string, string>>
+
+/** Runs `thermolog` to its end. */
+export async function runCommand(
+  dataDir: string,
+  args: readonly string[],
+  environment: Environment = {},
+): Promise<CommandResult> {
+  const child = start(dataDir, args, environment)
+  const [stdout, stderr, [exitCode]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit') as Promise<[number | null]>,
+  ])
+  return { exitCode: exitCode ?? -1, stdout, stderr }
+}
+
+export interface RunningService {
+  readonly url: string
+  readonly child: ChildProcess
+  /** Asks it to stop, or kills it, and waits for its end. */
+  stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<number | null>
+}
+
+/** Runs `thermolog serve` on a free port until it says that it is ready. */
+export async function serve(
+  dataDir: string,
+  environment: Environment = {},
+): Promise<RunningService> {
+  const child = start(dataDir, ['serve'], { PORT: '0', LOG_LEVEL: 'info', ...environment })
+  const errors = text(child.stderr)
+  const exited = once(child, 'exit') as Promise<[number | null]>
+  const stop = async (signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM') => {
+    child.kill(signal)
+    const [exitCode] = await exited
+    return exitCode
+  }
+  const logged: string[] = []
+  for await (const line of createInterface(child.stdout)) {
+    logged.push(line)
+    const event = JSON.parse(line) as { readonly message: string; readonly url?: string }
+    if (event.message === 'ready') {
+      // What it logs from here on is read and dropped, so that it never waits for a reader.
+      child.stdout.resume()
+      return { url: event.url ?? '', child, stop }
+    }
+  }
+  throw new Error(`the service ended before it was ready:\n${logged.join('\n')}\n${await errors}`)
+}
+
+function start(dataDir: string, args: readonly string[], environment: Environment) {
+  return spawn(process.execPath, [COMMAND, ...args], {
+    env: { PATH: process.env['PATH'], DATA_DIR: dataDir, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}

@@ -1,0 +1,164 @@
+// A real OpenID Connect provider on a free port of this machine, and the browser and the app of a
+// phone that sign in with it: authorization code, PKCE, a custom scheme. Whoever the app hints at
+// is signed in at once.
+
+import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { interactionPolicy, Provider } from 'oidc-provider'
+import type { Configuration } from 'oidc-provider'
+
+export const REDIRECT_URI = 'org.example.thermolog:/callback'
+export const PUBLIC_CLIENT = 'thermolog-app'
+export const CONFIDENTIAL_CLIENT = 'thermolog-server'
+export const CLIENT_SECRET = 'a secret: of/the+operator%'
+
+export interface Person {
+  readonly email?: string
+  readonly email_verified?: boolean | string
+  readonly name?: string
+}
+
+export interface OpenIdProvider {
+  readonly issuer: string
+  /** Who can sign in, by subject. */
+  readonly people: Map<string, Person>
+  stop(): Promise<void>
+}
+
+/** @param change of the provider's configuration */
+export async function startOpenIdProvider(change: Configuration = {}): Promise<OpenIdProvider> {
+  const people = new Map<string, Person>()
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const provider = new Provider(issuer, { ...configurationFor(people), ...change })
+  const answer = provider.callback()
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    if (request.url?.startsWith('/interaction/')) void signInAsHinted(provider, request, response)
+    else void answer(request, response)
+  })
+  return { issuer, people, stop: () => close(server) }
+}
+
+async function signInAsHinted(
+  provider: Provider,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { params } = await provider.interactionDetails(request, response)
+  const login = { accountId: String(params['login_hint']) }
+  await provider.interactionFinished(request, response, { login })
+}
+
+function configurationFor(people: ReadonlyMap<string, Person>): Configuration {
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const jwk = { ...privateKey.export({ format: 'jwk' }), alg: 'RS256', use: 'sig', kid: 'k1' }
+  const policy = interactionPolicy.base()
+  // Nobody is there to be asked.
+  policy.remove('consent')
+  const client = {
+    application_type: 'native',
+    redirect_uris: [REDIRECT_URI],
+    grant_types: ['authorization_code'],
+    response_types: ['code'],
+  } as const
+  return {
+    clients: [
+      { ...client, client_id: PUBLIC_CLIENT, token_endpoint_auth_method: 'none' },
+      { ...client, client_id: CONFIDENTIAL_CLIENT, client_secret: CLIENT_SECRET },
+    ],
+    jwks: { keys: [jwk] },
+    cookies: { keys: [randomBytes(16).toString('hex')] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+    // The address is in the ID token, as most providers have it.
+    conformIdTokenClaims: false,
+    features: { devInteractions: { enabled: false } },
+    interactions: { policy, url: (_ctx, { uid }) => `/interaction/${uid}` },
+    findAccount: (_ctx, sub) => ({
+      accountId: sub,
+      claims: () => Promise.resolve({ sub, ...people.get(sub) }),
+    }),
+    loadExistingGrant: async ({ oidc }) => {
+      const { client: asking, session, provider } = oidc
+      const grant = new provider.Grant({
+        clientId: asking?.clientId ?? '',
+        accountId: session?.accountId ?? '',
+      })
+      grant.addOIDCScope('openid email profile')
+      await grant.save()
+      return grant
+    },
+    ttl: {
+      AccessToken: 60,
+      AuthorizationCode: 60,
+      Grant: 60,
+      IdToken: 60,
+      Interaction: 60,
+      Session: 60,
+    },
+  }
+}
+
+/** Pictures of what a phone is told by GET /bootstrap. */
+export interface SignInProvider {
+  readonly client_id: string
+  readonly authorization_endpoint: string
+  readonly redirect_uri: string
+  readonly scopes: readonly string[]
+}
+
+export interface Grant {
+  readonly code: string
+  readonly code_verifier: string
+  readonly redirect_uri: string
+}
+
+/** What the app and the browser do: from a new verifier to the code in the custom scheme. */
+export async function authorize(provider: SignInProvider, subject: string): Promise<Grant> {
+  const verifier = randomBytes(32).toString('base64url')
+  const state = randomBytes(16).toString('base64url')
+  const address = new URL(provider.authorization_endpoint)
+  address.search = new URLSearchParams({
+    client_id: provider.client_id,
+    redirect_uri: provider.redirect_uri,
+    response_type: 'code',
+    scope: provider.scopes.join(' '),
+    state,
+    code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+    code_challenge_method: 'S256',
+    login_hint: subject,
+  }).toString()
+  const back = await browse(address.href, provider.redirect_uri)
+  if (back.searchParams.get('state') !== state) throw new Error(`not called back: ${back.href}`)
+  const code = back.searchParams.get('code') ?? ''
+  return { code, code_verifier: verifier, redirect_uri: provider.redirect_uri }
+}
+
+/** Follows redirects with cookies until one leads to the app. */
+async function browse(from: string, redirectUri: string): Promise<URL> {
+  const cookies = new Map<string, string>()
+  let address = from
+  for (let step = 0; step < 10; step++) {
+    const cookie = Array.from(cookies, ([name, value]) => `${name}=${value}`).join('; ')
+    const response = await fetch(address, { redirect: 'manual', headers: { cookie } })
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      cookies.set(name, value)
+    }
+    const location = response.headers.get('location')
+    if (location === null) throw new Error(`the provider says ${await response.text()}`)
+    address = new URL(location, address).href
+    if (address.startsWith(redirectUri)) return new URL(address)
+  }
+  throw new Error('the provider redirects for ever')
+}
+
+async function close(server: Server): Promise<void> {
+  server.close()
+  server.closeAllConnections()
+  await once(server, 'close')
+}

@@ -1,0 +1,61 @@
+// The whole service on a temporary directory and a free port. Users and tokens are made as an
+// operator makes them: over the service's own socket.
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connectOperations } from '../../src/cli/operations-client.ts'
+import { createService } from '../../src/compose.ts'
+import { loadConfig } from '../../src/config.ts'
+import type { Environment } from '../../src/config.ts'
+import type { CreatedToken, Operations } from '../../src/operations/operations.ts'
+import { operationsSocketPath } from '../../src/operations/socket-path.ts'
+import { FakeClock } from './clock.ts'
+import { RecordingLog } from './log.ts'
+
+export interface TestService {
+  readonly url: string
+  readonly clock: FakeClock
+  readonly log: RecordingLog
+  readonly operations: Operations
+  /** A daemon token of a user, who is made when there is none of that address yet. */
+  createToken(user: string, order?: { scopes?: string[]; lifetimeMs?: number }): Promise<string>
+  createTokenWithId(user: string): Promise<CreatedToken>
+  stop(): Promise<void>
+}
+
+/** @param settings of the environment, over those of a test */
+export async function startService(settings: Environment = {}): Promise<TestService> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'thermolog-'))
+  const clock = new FakeClock()
+  const log = new RecordingLog()
+  const config = loadConfig({ PORT: '0', DATA_DIR: dataDir, ...settings })
+  const service = await createService(config, { clock, log })
+  const { url } = await service.start()
+  const client = await connectOperations(operationsSocketPath(dataDir))
+  if (client === undefined) throw new Error('the service has no socket')
+  const { operations } = client
+  const ensureUser = async (email: string) => {
+    const users = await operations.listUsers({})
+    if (!users.some((user) => user.email === email)) await operations.createUser({ email })
+  }
+  return {
+    url,
+    clock,
+    log,
+    operations,
+    createToken: async (user, order = {}) => {
+      await ensureUser(user)
+      return (await operations.createToken({ user, name: 'gateway', ...order })).token
+    },
+    createTokenWithId: async (user) => {
+      await ensureUser(user)
+      return operations.createToken({ user, name: 'gateway' })
+    },
+    stop: async () => {
+      await client.close()
+      await service.stop()
+      await rm(dataDir, { recursive: true })
+    },
+  }
+}
