@@ -1,0 +1,109 @@
+// `npm run demo`: the service with a user, a token and a simulated fleet that sends over real HTTP,
+// and lines to paste that show what came of it. Its data are in ./demo-data; delete that to begin
+// anew, or start it again: event ids are made from sensor and time, so nothing is stored twice.
+
+import { execFile, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { backfill, FLEET, sendNow } from './fleet.ts'
+import type { Target } from './fleet.ts'
+
+const PROGRAM = fileURLToPath(new URL('../src/thermolog.js', import.meta.url))
+const DATA_DIR = process.env['DATA_DIR'] ?? './demo-data'
+const PORT = process.env['PORT'] ?? '8080'
+const ENVIRONMENT = { ...process.env, DATA_DIR, PORT, LOG_LEVEL: 'warn' }
+const OWNER = 'demo@example.org'
+const SEND_EVERY_MS = 2_000
+
+const WEEK_BY_DAY = '/api/v1/sensors/1/measurements?bucket=day&tz=Europe/Berlin'
+
+const run = promisify(execFile)
+
+async function thermolog(...args: string[]): Promise<string> {
+  const { stdout } = await run(process.execPath, [PROGRAM, ...args], { env: ENVIRONMENT })
+  return stdout.trim()
+}
+
+async function createOwner(): Promise<string> {
+  const users = JSON.parse(await thermolog('user', 'list', '--json')) as { email: string }[]
+  const isThere = users.some(({ email }) => email === OWNER)
+  if (!isThere) await thermolog('user', 'create', '--email', OWNER, '--name', 'Demo')
+  return thermolog('token', 'create', '--user', OWNER, '--name', 'demo', '--expires', '1d')
+}
+
+async function startService(): Promise<{ service: ChildProcess; url: string }> {
+  const env = { ...ENVIRONMENT, LOG_LEVEL: 'info' }
+  const service = spawn(process.execPath, [PROGRAM, 'serve'], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  for await (const line of createInterface(service.stdout)) {
+    const event = JSON.parse(line) as { message: string; url?: string }
+    if (event.message === 'ready' && event.url !== undefined) {
+      // What comes later is not shown, but has to be read.
+      service.stdout.resume()
+      return { service, url: event.url }
+    }
+  }
+  throw new Error(`the service did not start; is port ${PORT} in use? Try PORT=8081 npm run demo`)
+}
+
+function explain({ url, token }: Target): string {
+  const header = `-H 'Authorization: Bearer ${token}'`
+  return `
+Ready at ${url}. ${FLEET.length} sensors send every ${SEND_EVERY_MS / 1000} s; Ctrl-C ends it.
+Paste these into another terminal:
+
+  # the sensors, online or not, with their latest values
+  curl -s ${header} ${url}/api/v1/sensors
+
+  # the last day of the first sensor, in a bucket that suits a chart
+  curl -s ${header} '${url}/api/v1/sensors/1/measurements'
+
+  # its last week by local day, as a table
+  curl -s ${header} -H 'Accept: text/csv' '${url}${WEEK_BY_DAY}&from=${daysAgo(7)}'
+
+  # one measurement of your own; send it twice: it is stored once
+  curl -s ${header} -H 'Content-Type: application/json' ${url}/api/v1/measurements \\
+    -d '{"event_id":"mine-1","sn":"my-first-sensor","temp":21.4}'
+
+  # what the service says of itself
+  curl -s ${url}/readyz
+`
+}
+
+function daysAgo(days: number): string {
+  return new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10) + 'T00:00:00Z'
+}
+
+async function main(): Promise<void> {
+  const token = await createOwner()
+  const { service, url } = await startService()
+  const target = { url, token }
+  const stopping = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort())
+  service.once('exit', () => stopping.abort())
+  await backfill(target, (share) => {
+    process.stderr.write(`\rsending a week of measurements … ${Math.round(share * 100)} %`)
+  })
+  process.stderr.write('\n')
+  process.stdout.write(explain(target))
+  while (!stopping.signal.aborted) {
+    await sendNow(target)
+    await setTimeout(SEND_EVERY_MS, undefined, { signal: stopping.signal }).catch(ignoreAbort)
+  }
+  if (service.exitCode === null) {
+    service.kill('SIGTERM')
+    await once(service, 'exit')
+  }
+}
+
+function ignoreAbort(error: Error): void {
+  if (error.name !== 'AbortError') throw error
+}
+
+await main()
