@@ -11,6 +11,7 @@ import type {
   UserIdentity,
   VerifiedIdentity,
 } from './domain/access.ts'
+import type { RequestFault } from './domain/errors.ts'
 import type { RawPoint, SeriesRange, WindowSummary } from './domain/history.ts'
 import type { Receipt, Submission } from './domain/measurement.ts'
 import type { Sensor, SensorChange, SensorId, UserId } from './domain/sensor.ts'
@@ -51,6 +52,9 @@ export interface Journal {
    * @throws ServiceError `overloaded` when the queue is full: nothing is stored
    */
   commit(submission: Submission): Promise<Receipt>
+
+  /** What would make `commit` refuse a submission as `validation_failed`. Nothing is stored. */
+  check(submission: Submission): Promise<readonly RequestFault[]>
 
   /** Whether a submission would be refused now, before its body is read; else `undefined`. */
   refusal(): 'overloaded' | 'storage_full' | 'shutting_down' | undefined

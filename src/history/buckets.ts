@@ -53,10 +53,8 @@ export function hasLocalDays(bucket: Bucket, timeZone: string): boolean {
  * @throws ServiceError `range_too_large` with `max_period` and, where one fits, `suggested_bucket`
  */
 export function resolveQuestion(question: HistoryQuestion, nowMs: EpochMs): ResolvedQuestion {
-  const toMs = question.toMs ?? floorToWindow(nowMs, MINUTE_MS) + MINUTE_MS
-  const fromMs = question.fromMs ?? toMs - DEFAULT_PERIOD_MS
-  const range = { startMs: fromMs, stopMs: toMs }
-  const faults = [...rangeFaults(range), ...zoneFaults(question), ...fillFaults(question)]
+  const range = rangeOf(question, nowMs)
+  const faults = questionFaults(question, nowMs)
   if (faults.length > 0) {
     throw new ServiceError('validation_failed', {
       detail: 'The query parameters do not make a question that can be answered.',
@@ -68,6 +66,17 @@ export function resolveQuestion(question: HistoryQuestion, nowMs: EpochMs): Reso
   const timeZone = question.timeZone ?? UTC
   if (bucket === 'raw') return resolveRaw(range, timeZone)
   return resolveWindows(range, { bucket, timeZone, isFilled: question.isFilled })
+}
+
+/** What makes a question no definite one; `range_too_large` is found when it is resolved. */
+export function questionFaults(question: HistoryQuestion, nowMs: EpochMs): RequestFault[] {
+  const range = rangeOf(question, nowMs)
+  return [...rangeFaults(range), ...zoneFaults(question), ...fillFaults(question)]
+}
+
+function rangeOf({ fromMs, toMs }: HistoryQuestion, nowMs: EpochMs): TimeRange {
+  const stopMs = toMs ?? floorToWindow(nowMs, MINUTE_MS) + MINUTE_MS
+  return { startMs: fromMs ?? stopMs - DEFAULT_PERIOD_MS, stopMs }
 }
 
 function resolveRaw({ startMs, stopMs }: TimeRange, timeZone: string): ResolvedQuestion {

@@ -8,6 +8,7 @@ import type { AuthorizationGrant } from '../domain/access.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
 import type { SensorChange } from '../domain/sensor.ts'
+import { formatInstant } from '../domain/time.ts'
 import { refusalError } from '../ingest/accept.ts'
 import type { Acceptor } from '../ingest/accept.ts'
 import type { ApiCall, Call } from './call.ts'
@@ -52,7 +53,8 @@ export const historyQuery: Input<HistoryQuestion> = {
   schema: 'history-query',
   read(call) {
     const faults: RequestFault[] = []
-    const question = readHistoryQuestion(readParameters(call.query, faults), faults)
+    const parameters = readParameters(call.query, faults)
+    const question = readHistoryQuestion(parameters, faults, call.receivedAtMs)
     throwFaults(faults)
     return question
   },
@@ -80,9 +82,14 @@ export function measurementBatch(
   bodies: BodyReader,
   acceptor: Acceptor,
 ): Input<readonly SubmittedMeasurement[]> {
-  const read = (call: ApiCall) => {
+  const read = async (call: ApiCall) => {
     refuseIfNeeded(acceptor)
-    return readBody(bodies, call, readBatch)
+    const { value, faults } = await readWithFaults(bodies, call, readBatch)
+    if (faults.length === 0) return value
+    const more = await findMore(acceptor, call, value, faults)
+    const serverTime = { server_time: formatInstant(call.receivedAtMs) }
+    throwFaults([...faults, ...more], more.length > 0 ? serverTime : {})
+    return value
   }
   return { place: 'body', schema: 'measurement-batch', read }
 }
@@ -126,15 +133,48 @@ function refuseIfNeeded(acceptor: Acceptor): void {
   if (refusal !== undefined) throw refusalError(refusal)
 }
 
+/**
+ * What is wrong with the times of the elements whose form is right: every fault is to be told at
+ * once, and which events are known already, so that their times do not matter, the ledger knows.
+ */
+async function findMore(
+  acceptor: Acceptor,
+  { principal, receivedAtMs }: ApiCall,
+  elements: readonly SubmittedMeasurement[],
+  faults: readonly RequestFault[],
+): Promise<RequestFault[]> {
+  const unfit = new Set(faults.map(({ index }) => index))
+  const places = elements.map((_, index) => index).filter((index) => !unfit.has(index))
+  const measurements = places.flatMap((index) => elements[index] ?? [])
+  if (measurements.length === 0) return []
+  const userId = principal.user.id
+  const found = await acceptor.check({ userId, receivedAtMs, measurements })
+  return found.map((fault) => {
+    const index = places[fault.index ?? 0] ?? 0
+    const eventId = elements[index]?.eventId ?? null
+    const pointer = `/measurements/${index}${fault.pointer}`
+    return { ...fault, index, pointer, ...(eventId !== null && { event_id: eventId }) }
+  })
+}
+
 async function readBody<T>(
+  bodies: BodyReader,
+  call: ApiCall,
+  read: (body: unknown, faults: RequestFault[]) => T,
+): Promise<T> {
+  const { value, faults } = await readWithFaults(bodies, call, read)
+  throwFaults(faults)
+  return value
+}
+
+async function readWithFaults<T>(
   bodies: BodyReader,
   { ctx, query }: ApiCall,
   read: (body: unknown, faults: RequestFault[]) => T,
-): Promise<T> {
+): Promise<{ value: T; faults: RequestFault[] }> {
   const body = await bodies.readJson(ctx.req, ctx.res)
   const faults: RequestFault[] = []
   refuseParameters(query, faults)
   const value = read(body, faults)
-  throwFaults(faults)
-  return value
+  return { value, faults }
 }

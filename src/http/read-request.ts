@@ -8,6 +8,8 @@ import type { HistoryQuestion } from '../domain/history.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
 import type { SensorChange } from '../domain/sensor.ts'
 import { parseInstant } from '../domain/time.ts'
+import type { EpochMs } from '../domain/time.ts'
+import { questionFaults } from '../history/buckets.ts'
 import {
   batchElementsMax,
   faultsOf,
@@ -30,12 +32,16 @@ const LAST_ASKED_MS = Date.parse('9999-12-29T00:00:00Z')
 const INSTANT_DETAIL = 'must be a time like 2026-11-20T10:15:00.000Z or 2026-11-20T11:15:00+01:00'
 
 /** @throws ServiceError `validation_failed` with every fault, if there is any */
-export function throwFaults(faults: readonly RequestFault[]): void {
+export function throwFaults(
+  faults: readonly RequestFault[],
+  members: Readonly<Record<string, unknown>> = {},
+): void {
   if (faults.length === 0) return
   const detail = faults.length === 1 ? 'The request has one fault.' : undefined
   throw new ServiceError('validation_failed', {
     detail: detail ?? `The request has ${faults.length} faults.`,
     faults,
+    members,
   })
 }
 
@@ -109,6 +115,8 @@ function hasAtMost(codePointsMax: number, text: string): boolean {
 export function readSensorPatch(body: unknown, faults: RequestFault[]): SensorChange {
   if (!isSensorPatch(body)) {
     faults.push(...faultsOf(isSensorPatch))
+    const { alias: unfit } = membersOf(body)
+    if (typeof unfit === 'string') faults.push(...aliasFaults(unfit.trim()))
     return {}
   }
   const { alias, compensation } = body
@@ -153,22 +161,31 @@ export function readGrant(
   }
 }
 
-/** The question that valid query parameters ask; faults are added to `faults`. */
+/**
+ * The question that valid query parameters ask; faults are added to `faults`. What is wrong with
+ * one parameter does not hide what is wrong with the others.
+ */
 export function readHistoryQuestion(
   parameters: Readonly<Record<string, string>>,
   faults: RequestFault[],
+  nowMs: EpochMs,
 ): HistoryQuestion {
-  if (!isHistoryQuery(parameters)) faults.push(...faultsOf(isHistoryQuery))
+  const found = isHistoryQuery(parameters) ? [] : faultsOf(isHistoryQuery)
   const { from, to, bucket, tz, fill } = parameters
-  const fromMs = readInstantParameter('from', from, faults)
-  const toMs = readInstantParameter('to', to, faults)
-  return {
+  const fromMs = readInstantParameter('from', from, found)
+  const toMs = readInstantParameter('to', to, found)
+  const isSound = (name: string) => !found.some(({ pointer }) => pointer === `/${name}`)
+  const hasBucket = bucket !== undefined && isSound('bucket')
+  const question = {
     ...(fromMs !== undefined && { fromMs }),
     ...(toMs !== undefined && { toMs }),
-    ...(bucket !== undefined && { bucket: bucket as NonNullable<HistoryQuestion['bucket']> }),
-    ...(tz !== undefined && { timeZone: tz }),
-    isFilled: fill !== undefined,
+    ...(hasBucket && { bucket: bucket as NonNullable<HistoryQuestion['bucket']> }),
+    ...(tz !== undefined && isSound('tz') && { timeZone: tz }),
+    isFilled: fill !== undefined && isSound('fill'),
   }
+  if (isSound('from') && isSound('to')) found.push(...questionFaults(question, nowMs))
+  faults.push(...found)
+  return question
 }
 
 function readInstantParameter(

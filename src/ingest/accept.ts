@@ -2,6 +2,7 @@
 // What comes back is the promise that it is on disk.
 
 import { ServiceError } from '../domain/errors.ts'
+import type { RequestFault } from '../domain/errors.ts'
 import { buildDateMs } from '../domain/limits.ts'
 import type { Receipt, Submission } from '../domain/measurement.ts'
 import type { EpochMs } from '../domain/time.ts'
@@ -47,6 +48,11 @@ export class Acceptor {
    */
   accept(submission: Submission): Promise<Receipt> {
     return this.#journal.commit(submission)
+  }
+
+  /** What would make the journal refuse a submission as invalid. Nothing is stored. */
+  check(submission: Submission): Promise<readonly RequestFault[]> {
+    return this.#journal.check(submission)
   }
 }
 

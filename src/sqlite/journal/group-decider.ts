@@ -92,7 +92,10 @@ export class GroupDecider {
     for (let element = at.start; element < at.end; element++) {
       this.#decideElement(group, decision, { ...at, element }, faults)
     }
-    const refusal = refusalOf(faults, at.submission)
+    const isOnlyChecked = group.isOnlyChecked[at.submission] === 1
+    const refusal = isOnlyChecked
+      ? invalid(faults, at.submission)
+      : refusalOf(faults, at.submission)
     if (refusal === undefined) {
       this.#noteLastSeen(group, decision, at)
       return
@@ -222,11 +225,13 @@ function tooManyFault(index: number): RequestFault {
   return { pointer: '/timestamp', code: 'too_many_at_one_time', detail, index }
 }
 
+function invalid(faults: SubmissionFaults, submission: number): GroupRefusal {
+  const detail = 'The times of some measurements cannot be accepted.'
+  return { submission, code: 'validation_failed', detail, faults: faults.invalid }
+}
+
 function refusalOf(faults: SubmissionFaults, submission: number): GroupRefusal | undefined {
-  if (faults.invalid.length > 0) {
-    const detail = 'The times of some measurements cannot be accepted.'
-    return { submission, code: 'validation_failed', detail, faults: faults.invalid }
-  }
+  if (faults.invalid.length > 0) return invalid(faults, submission)
   const first = faults.forbidden[0]
   if (first === undefined) return undefined
   const code = first.code === 'sensor_quota' ? 'sensor_quota' : 'unknown_sensor'

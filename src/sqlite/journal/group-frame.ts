@@ -20,6 +20,8 @@ export interface GroupColumns {
   readonly elementsEnd: Uint32Array
   /** Per submission. */
   readonly receivedAtMs: Float64Array
+  /** Per submission: 1 where it is only to be checked, and refused whatever comes out. */
+  readonly isOnlyChecked: Uint8Array
   /** Per element: four zero words where it has no event id. */
   readonly keys: Uint32Array
   readonly tempCelsius: Float64Array
@@ -77,7 +79,7 @@ export interface GroupConflict {
 const SUBMISSIONS = submissionsInFlightMax
 const ELEMENTS = groupMeasurementsMax
 const WORDS = SUBMISSIONS * 2 + ELEMENTS * (KEY_WORDS + 2)
-const GROUP_BYTES = (SUBMISSIONS + ELEMENTS * 2) * 8 + WORDS * 4 + ELEMENTS
+const GROUP_BYTES = (SUBMISSIONS + ELEMENTS * 2) * 8 + WORDS * 4 + ELEMENTS + SUBMISSIONS
 
 export function allocateGroup(): ArrayBuffer {
   return new ArrayBuffer(GROUP_BYTES)
@@ -97,6 +99,7 @@ export function groupColumnsOver(buffer: ArrayBuffer): GroupColumns {
     serialNumberAt: new Uint32Array(buffer, take(ELEMENTS * 4), ELEMENTS),
     sensorId: new Uint32Array(buffer, take(ELEMENTS * 4), ELEMENTS),
     status: new Uint8Array(buffer, take(ELEMENTS), ELEMENTS),
+    isOnlyChecked: new Uint8Array(buffer, take(SUBMISSIONS), SUBMISSIONS),
   }
 }
 
@@ -123,7 +126,7 @@ export class GroupBuilder {
   }
 
   /** Adds a submission; event ids become keys here. */
-  add({ userId, receivedAtMs, measurements }: Submission): void {
+  add({ userId, receivedAtMs, measurements }: Submission, isOnlyChecked = false): void {
     const placeOf = new Map<string, number>()
     for (const measurement of measurements) {
       let place = placeOf.get(measurement.serialNumber)
@@ -137,6 +140,7 @@ export class GroupBuilder {
     this.#columns.userId[submission] = userId
     this.#columns.elementsEnd[submission] = this.#elements
     this.#columns.receivedAtMs[submission] = receivedAtMs
+    this.#columns.isOnlyChecked[submission] = isOnlyChecked ? 1 : 0
   }
 
   /** The finished group; its buffer is handed over, so the builder takes no more. */

@@ -9,6 +9,7 @@ import {
   submissionsInFlightMax,
 } from '../../domain/limits.ts'
 import { ServiceError } from '../../domain/errors.ts'
+import type { RequestFault } from '../../domain/errors.ts'
 import type { Receipt, ReceiptItem, ReceiptStatus, Submission } from '../../domain/measurement.ts'
 import type { SensorId } from '../../domain/sensor.ts'
 import type { DurationMs, TimeRange } from '../../domain/time.ts'
@@ -103,12 +104,26 @@ export class SqliteJournal implements Journal {
   }
 
   commit(submission: Submission): Promise<Receipt> {
+    return this.#submit(submission, false)
+  }
+
+  async check(submission: Submission): Promise<readonly RequestFault[]> {
+    try {
+      await this.#submit(submission, true)
+    } catch (error) {
+      if (error instanceof ServiceError && error.faults !== undefined) return error.faults
+      throw error
+    }
+    throw new Error('BUG: a submission that was only to be checked was accepted')
+  }
+
+  #submit(submission: Submission, isOnlyChecked: boolean): Promise<Receipt> {
     const refusal = this.refusal()
     if (refusal !== undefined) return Promise.reject(refusalError(refusal))
     return new Promise((resolve, reject) => {
       const measurements = submission.measurements.length
       const group = this.#groupFor(measurements)
-      group.builder.add(submission)
+      group.builder.add(submission, isOnlyChecked)
       group.waiting.push({ measurements, resolve, reject })
       this.#submissionsInFlight++
       this.#measurementsInFlight += measurements
