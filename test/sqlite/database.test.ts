@@ -1,0 +1,83 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { lockDataDir } from '../../src/sqlite/data-dir-lock.ts'
+import { isStorageFull, openForReading, openForWriting } from '../../src/sqlite/database.ts'
+
+const FIRST = { version: 1, sql: 'CREATE TABLE one (id INTEGER PRIMARY KEY)' }
+const SECOND = { version: 2, sql: 'CREATE TABLE two (id INTEGER PRIMARY KEY)' }
+
+describe('a SQLite file of the service', () => {
+  let folder = ''
+  let file = ''
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'thermolog-'))
+    file = join(folder, 'file.db')
+  })
+  afterEach(() => rm(folder, { recursive: true }))
+
+  it('is written with every commit on disk before it returns', () => {
+    const db = openForWriting(file, [FIRST])
+    expect(db.pragma('synchronous', { simple: true })).to.equal(2)
+    expect(db.pragma('journal_mode', { simple: true })).to.equal('wal')
+    db.close()
+  })
+
+  it('gets the steps of its schema that it does not have yet, each once', () => {
+    openForWriting(file, [FIRST]).close()
+    openForWriting(file, [FIRST, SECOND]).close()
+    const db = openForWriting(file, [FIRST, SECOND])
+    expect(db.pragma('user_version', { simple: true })).to.equal(2)
+    db.close()
+  })
+
+  it('is left as it was when a step fails', () => {
+    openForWriting(file, [FIRST]).close()
+    const broken = { version: 2, sql: 'CREATE TABLE two (id INTEGER PRIMARY KEY); nonsense' }
+    expect(() => openForWriting(file, [FIRST, broken])).to.throw('syntax error')
+    openForWriting(file, [FIRST, SECOND]).close()
+  })
+
+  it('is refused when a newer version of the service has written it', () => {
+    openForWriting(file, [FIRST, SECOND]).close()
+    expect(() => openForWriting(file, [FIRST])).to.throw(
+      /schema version 2, this version of Thermolog knows 1: run the newer version/,
+    )
+  })
+
+  it('cannot be written by those who opened it for reading', () => {
+    openForWriting(file, [FIRST]).close()
+    const db = openForReading(file)
+    expect(() => db.exec('INSERT INTO one VALUES (1)')).to.throw('readonly')
+    db.close()
+  })
+
+  it('says apart from other failures that the disk is full', () => {
+    const db = openForWriting(file, [FIRST])
+    db.pragma('max_page_count = 3')
+    const fill = () => {
+      for (let id = 0; id < 10_000; id++) db.prepare('INSERT INTO one VALUES (?)').run(id)
+    }
+    let failure: unknown
+    try {
+      fill()
+    } catch (error) {
+      failure = error
+    }
+    expect(isStorageFull(failure)).to.equal(true)
+    expect(isStorageFull(new Error('something else'))).to.equal(false)
+    db.close()
+  })
+})
+
+describe('lockDataDir', () => {
+  it('lets one at a time own a directory', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'thermolog-'))
+    const lock = lockDataDir(folder)
+    expect(() => lockDataDir(folder)).to.throw(`${folder} is in use by another Thermolog process`)
+    lock.release()
+    lockDataDir(folder).release()
+    await rm(folder, { recursive: true })
+  })
+})

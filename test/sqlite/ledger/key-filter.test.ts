@@ -1,0 +1,28 @@
+import { randomFillSync } from 'node:crypto'
+import { expect } from 'chai'
+import { addToFilter, filterWords, mayContain } from '../../../src/sqlite/ledger/key-filter.ts'
+
+const KEYS = 50_000
+
+describe('the filter of a run', () => {
+  const inside = randomFillSync(new Uint32Array(KEYS * 4))
+  const outside = randomFillSync(new Uint32Array(KEYS * 4))
+  const filter = new Uint32Array(filterWords(KEYS))
+  for (let key = 0; key < KEYS; key++) addToFilter(filter, inside, key * 4)
+
+  it('knows every key that was added', () => {
+    for (let key = 0; key < KEYS; key++) {
+      expect(mayContain(filter, inside, key * 4)).to.equal(true)
+    }
+  })
+
+  it('takes fewer than one in two hundred other keys for one of them', () => {
+    let taken = 0
+    for (let key = 0; key < KEYS; key++) if (mayContain(filter, outside, key * 4)) taken++
+    expect(taken).to.be.lessThan(KEYS / 200)
+  })
+
+  it('takes less than two bytes a key', () => {
+    expect((filter.length * 4) / KEYS).to.be.lessThan(2)
+  })
+})

@@ -1,0 +1,77 @@
+// Goal: events are known for ever, wherever they are: in memory, sealed, or merged, and after a
+// restart in between. Method: the real commit and seal threads with small epochs.
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { CommitChannel } from '../../src/sqlite/commit-channel.ts'
+import { openForReading } from '../../src/sqlite/database.ts'
+import {
+  allocateGroup,
+  GroupBuilder,
+  groupColumnsOver,
+} from '../../src/sqlite/journal/group-frame.ts'
+
+const EPOCH_EVENTS = 2 ** 14
+const GROUP = 8_000
+const NOW_MS = 1_800_000_000_000
+
+describe('the commit thread', function () {
+  this.timeout(60_000)
+  let dataDir = ''
+  let channel: CommitChannel
+  const fail = (error: Error) => {
+    throw error
+  }
+  const open = async () => {
+    const data = {
+      dataDir,
+      epochEvents: EPOCH_EVENTS,
+      mayRegisterSensors: true,
+      sensorsPerUserMax: 10,
+      futureMsMax: 0,
+      measuredAtMsMin: 0,
+      replayRetention: undefined,
+    }
+    const entry = new URL('../../src/threads/commit-thread.ts', import.meta.url)
+    channel = await CommitChannel.open(entry, data, fail)
+  }
+  beforeEach(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'thermolog-'))
+    await open()
+  })
+  afterEach(async () => {
+    await channel.close()
+    await rm(dataDir, { recursive: true })
+  })
+
+  /** Commits events `group * GROUP` and on; returns how many were new. */
+  async function commit(group: number): Promise<number> {
+    const builder = new GroupBuilder(allocateGroup())
+    const measurements = Array.from({ length: GROUP }, (_, at) => ({
+      eventId: `event-${group * GROUP + at}`,
+      serialNumber: 'A1',
+      tempCelsius: at % 50,
+      measuredAtMs: NOW_MS - at,
+    }))
+    builder.add({ userId: 1, receivedAtMs: NOW_MS, measurements })
+    const { buffer } = await channel.commitGroup(builder.finish())
+    const { status } = groupColumnsOver(buffer)
+    return status.subarray(0, GROUP).filter((each) => each === 0).length
+  }
+
+  it('knows every event again when they are sealed and merged, and after a restart', async () => {
+    const groups = 24
+    for (let group = 0; group < groups; group++) expect(await commit(group)).to.equal(GROUP)
+    expect(await commit(0)).to.equal(0)
+    await channel.close()
+    await open()
+    for (let group = 0; group < groups; group++) expect(await commit(group)).to.equal(0)
+    expect(await commit(groups)).to.equal(GROUP)
+    const ledger = openForReading(join(dataDir, 'ledger.db'))
+    const levels = ledger.prepare('SELECT max(level) FROM runs WHERE state = 1').pluck().get()
+    ledger.close()
+    expect(levels, 'a run that was merged').to.equal(1)
+  })
+})
