@@ -45,7 +45,7 @@ export function createDispatch(
   const signIn = routed(routers.signIn, mobile)
   const open = routed(routers.operations, routed(routers.relay, refusePath))
   const { isDraining } = collaborators
-  return async (context) => {
+  return (context) => {
     // Routers add what this type has more than theirs.
     const ctx = context as CallContext
     const { path } = ctx.state.call

@@ -76,7 +76,7 @@ export class CommitChannel {
 
   /** @throws StorageFull */
   commitGroup(frame: GroupFrame): Promise<GroupResult> {
-    return this.#request((id) => ({ id, group: frame }), [frame.buffer]) as Promise<GroupResult>
+    return this.#request((id) => ({ id, group: frame })) as Promise<GroupResult>
   }
 
   /** @throws StorageFull */
@@ -97,14 +97,11 @@ export class CommitChannel {
     await this.#worker.terminate()
   }
 
-  #request(
-    toMessage: (id: number) => CommitRequest,
-    transfer: ArrayBuffer[] = [],
-  ): Promise<unknown> {
+  #request(toMessage: (id: number) => CommitRequest): Promise<unknown> {
     const id = ++this.#lastId
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject })
-      this.#worker.postMessage(toMessage(id), transfer)
+      this.#worker.postMessage(toMessage(id))
     })
   }
 

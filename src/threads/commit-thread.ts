@@ -77,7 +77,7 @@ function commitGroup(id: number, group: GroupFrame): void {
   }
   try {
     const result = committer.commit(group)
-    port?.postMessage({ id, group: result } satisfies CommitAnswer, [result.buffer])
+    answer({ id, group: result })
   } catch (error) {
     if (!isStorageFull(error)) throw error
     answer({ id, storageFull: true })

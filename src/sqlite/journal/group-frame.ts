@@ -1,6 +1,7 @@
 // What passes between the main thread and the commit thread: a group of submissions one way, what
-// was decided about them the other way. Numbers travel as columns in one buffer that is handed over
-// and comes back, text as arrays of strings; nothing is allocated or copied for a group.
+// was decided about them the other way. Numbers stand as columns in a buffer that both share and that
+// belongs to one of them at a time, text travels as arrays of strings; nothing is allocated or copied
+// for a group. (Handing a buffer over instead cost the main thread a fifth of its time.)
 
 import type { ErrorCode, RequestFault } from '../../domain/errors.ts'
 import { groupMeasurementsMax, submissionsInFlightMax } from '../../domain/limits.ts'
@@ -40,7 +41,7 @@ export interface GroupFrame {
   readonly submissionCount: number
   readonly elementCount: number
   /** See `groupColumnsOver`. */
-  readonly buffer: ArrayBuffer
+  readonly buffer: SharedArrayBuffer
   /** Of each submission its distinct spellings, one submission after the other. */
   readonly serialNumbers: readonly string[]
 }
@@ -50,7 +51,7 @@ export interface GroupResult {
   /** The last row of the journal that holds what was created; 0 when nothing was. */
   readonly seq: number
   /** The frame's own, with status, sensor and time of each element. */
-  readonly buffer: ArrayBuffer
+  readonly buffer: SharedArrayBuffer
   /** The kept spelling for each of the frame's `serialNumbers` that names a sensor. */
   readonly keptSerialNumbers: readonly string[]
   readonly refusals: readonly GroupRefusal[]
@@ -81,12 +82,12 @@ const ELEMENTS = groupMeasurementsMax
 const WORDS = SUBMISSIONS * 2 + ELEMENTS * (KEY_WORDS + 2)
 const GROUP_BYTES = (SUBMISSIONS + ELEMENTS * 2) * 8 + WORDS * 4 + ELEMENTS + SUBMISSIONS
 
-export function allocateGroup(): ArrayBuffer {
-  return new ArrayBuffer(GROUP_BYTES)
+export function allocateGroup(): SharedArrayBuffer {
+  return new SharedArrayBuffer(GROUP_BYTES)
 }
 
 /** The columns in a group's buffer: eight bytes wide first, single bytes last. */
-export function groupColumnsOver(buffer: ArrayBuffer): GroupColumns {
+export function groupColumnsOver(buffer: SharedArrayBuffer): GroupColumns {
   let at = 0
   const take = (bytes: number) => (at += bytes) - bytes
   return {
@@ -105,14 +106,14 @@ export function groupColumnsOver(buffer: ArrayBuffer): GroupColumns {
 
 /** A group that is being put together: submissions are encoded as they come, and let go. */
 export class GroupBuilder {
-  readonly #buffer: ArrayBuffer
+  readonly #buffer: SharedArrayBuffer
   readonly #columns: GroupColumns
   readonly #serialNumbers: string[] = []
   #submissions = 0
   #elements = 0
 
   /** @param buffer from `allocateGroup`, or one that came back; its content does not matter */
-  constructor(buffer: ArrayBuffer) {
+  constructor(buffer: SharedArrayBuffer) {
     this.#buffer = buffer
     this.#columns = groupColumnsOver(buffer)
   }
@@ -143,7 +144,7 @@ export class GroupBuilder {
     this.#columns.isOnlyChecked[submission] = isOnlyChecked ? 1 : 0
   }
 
-  /** The finished group; its buffer is handed over, so the builder takes no more. */
+  /** The finished group; its buffer is the other thread's now, so the builder takes no more. */
   finish(): GroupFrame {
     return {
       submissionCount: this.#submissions,

@@ -73,7 +73,7 @@ const GROUP_AHEAD_MEASUREMENTS_MIN = 2_000
 export class SqliteJournal implements Journal {
   readonly #with: JournalCollaborators
   readonly #bytesMax: number
-  readonly #spareBuffers: ArrayBuffer[] = []
+  readonly #spareBuffers: SharedArrayBuffer[] = []
   readonly #forwardWaiters = new Set<ForwardWaiter>()
   /** The groups that wait, oldest first; only the last one takes more. */
   readonly #groups: WaitingGroup[] = []
