@@ -47,7 +47,7 @@ const sensors = new SensorDirectory(control)
 const committer = new Committer(control, ledger, { sensors, clock: systemClock }, data)
 const commands = new ControlCommands(control, sensors, systemClock, data)
 const heldBack: { id: number; group: GroupFrame }[] = []
-const tidying = setInterval(() => committer.tidy(), TIDY_EVERY_MS)
+const tidying = setInterval(tidy, TIDY_EVERY_MS)
 
 sealer.on('error', (error) => {
   throw error
@@ -95,9 +95,18 @@ function runCommand(request: Extract<CommitRequest, { command: unknown }>): void
   }
 }
 
+// What could not be cleared away on a full disk is cleared away later.
+function tidy(): void {
+  try {
+    committer.tidy()
+  } catch (error) {
+    if (!isStorageFull(error)) throw error
+  }
+}
+
 async function close(id: number): Promise<void> {
   clearInterval(tidying)
-  committer.tidy()
+  tidy()
   const sealerEnded = new Promise((resolve) => sealer.once('exit', resolve))
   sealer.postMessage({ close: true } satisfies SealThreadRequest)
   await sealerEnded

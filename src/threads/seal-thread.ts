@@ -2,9 +2,15 @@
 // asked for, and in between merges runs and clears away what merges have replaced.
 
 import { join } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
-import { CONTROL_FILE, LEDGER_FILE, openForReading, openForWriting } from '../sqlite/database.ts'
+import {
+  CONTROL_FILE,
+  isStorageFull,
+  LEDGER_FILE,
+  openForReading,
+  openForWriting,
+} from '../sqlite/database.ts'
 import type { SealRequest } from '../sqlite/ledger/ledger.ts'
 import { RunMerger } from '../sqlite/ledger/run-merger.ts'
 import type { Merge } from '../sqlite/ledger/run-merger.ts'
@@ -26,6 +32,9 @@ export type SealAnswer =
   | { readonly started: true }
   | { readonly sealed: { readonly throughSeq: number; readonly run: LedgerRun } }
   | { readonly merged: Merge }
+
+/** When the disk was full, it is tried again after so long. */
+const ROOM_CHECK_EVERY_MS = 2_000
 
 const port = parentPort
 if (port === null) throw new Error('BUG: the seal thread is started as a program')
@@ -57,13 +66,32 @@ port.close()
 
 async function work(): Promise<void> {
   while (!isClosing) {
-    const request = requests.shift()
-    if (request !== undefined) seal(request)
-    else if (clearing !== undefined) stepClearing(clearing)
-    else if (merging !== undefined && isReleased) stepMerging(merging)
+    try {
+      step()
+    } catch (error) {
+      if (!isStorageFull(error)) throw error
+      await waitForRoom()
+    }
     if (isIdle()) await new Promise<void>((resolve) => (wake = resolve))
     else await setImmediate()
   }
+}
+
+function step(): void {
+  const [request] = requests
+  if (request !== undefined) seal(request)
+  else if (clearing !== undefined) stepClearing(clearing)
+  else if (merging !== undefined && isReleased) stepMerging(merging)
+}
+
+// A step that found the disk full has left nothing, but for a run that is not whole. Commits go on
+// until too many epochs wait.
+async function waitForRoom(): Promise<void> {
+  if (merging !== undefined && isReleased) {
+    merging = undefined
+    clearing = merger.clear()
+  }
+  await setTimeout(ROOM_CHECK_EVERY_MS)
 }
 
 function isIdle(): boolean {
@@ -73,19 +101,20 @@ function isIdle(): boolean {
 
 function seal(request: SealRequest): void {
   const run = sealer.seal(request)
+  requests.shift()
   merging ??= merger.merge()
   const answer: SealAnswer = { sealed: { throughSeq: request.throughSeq, run } }
   port?.postMessage(answer, [run.filter.buffer as ArrayBuffer])
 }
 
 function stepMerging(steps: Generator<undefined, Merge | undefined>): void {
-  const step = steps.next()
-  if (step.done !== true) return
+  const { done, value: merge } = steps.next()
+  if (done !== true) return
   merging = undefined
-  if (step.value === undefined) return
+  if (merge === undefined) return
   isReleased = false
-  const answer: SealAnswer = { merged: step.value }
-  port?.postMessage(answer, [step.value.run.filter.buffer as ArrayBuffer])
+  const answer: SealAnswer = { merged: merge }
+  port?.postMessage(answer, [merge.run.filter.buffer as ArrayBuffer])
 }
 
 function release(): void {
