@@ -27,7 +27,10 @@ export interface MeasuredService {
   stop(): Promise<void>
 }
 
-export async function startMeasured(): Promise<MeasuredService> {
+/** @param settings of the environment, over those of a measurement */
+export async function startMeasured(
+  settings: Readonly<Record<string, string>> = {},
+): Promise<MeasuredService> {
   const dataDir = await mkdtemp(join(tmpdir(), 'thermolog-bench-'))
   const env = {
     ...process.env,
@@ -36,6 +39,7 @@ export async function startMeasured(): Promise<MeasuredService> {
     LOG_LEVEL: 'info',
     RATE_LIMIT_REQUESTS: '0',
     RATE_LIMIT_MEASUREMENTS: '0',
+    ...settings,
   }
   await run(process.execPath, [PROGRAM, 'user', 'create', '--email', OWNER], { env })
   const order = ['token', 'create', '--user', OWNER, '--name', 'bench']

@@ -4,7 +4,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UnfitSettings } from './config.ts'
-import type { Config } from './config.ts'
+import type { Config, InfluxConfig } from './config.ts'
 import { journalEntryBytes } from './domain/limits.ts'
 import { DAY_MS, SECOND_MS } from './domain/time.ts'
 import { checkInfluxBucket } from './influx/bucket-check.ts'
@@ -21,6 +21,7 @@ import { SetAside } from './sqlite/journal/set-aside.ts'
 import { SqliteJournal } from './sqlite/journal/sqlite-journal.ts'
 import { SqliteMeasurementReader } from './sqlite/measurements/measurement-reader.ts'
 import { DiskWatch } from './system/disk-watch.ts'
+import { PrometheusMetrics } from './system/metrics.ts'
 import { ForwardChannel } from './threads/forward-channel.ts'
 
 /** Events in memory before they are sealed: 16 MB an epoch, and 12 MB of journal to rebuild. */
@@ -29,6 +30,9 @@ const EPOCH_EVENTS = 2 ** 18
 /** What InfluxDB took in this time is written again when it has started anew. */
 const REPLAY_KEPT_MS = DAY_MS
 const REPLAY_MEASUREMENTS_MIN = 1_000_000
+
+/** A start waits no longer for InfluxDB to say how its bucket is. */
+const INFLUX_CHECK = { socketsMax: 1, timeoutMs: 5 * SECOND_MS }
 
 /** Reads of histories at once; a reader of InfluxDB gets an answer in this time or 503. */
 const INFLUX_READS = { socketsMax: 8, timeoutMs: 30 * SECOND_MS }
@@ -39,6 +43,7 @@ export interface Core {
   readonly controlWriter: ControlWriter
   readonly reader: MeasurementReader
   readonly forwarding: ForwardChannel
+  readonly metrics: PrometheusMetrics
   /** `embedded`, or which InfluxDB. */
   readonly storeName: string
   close(): Promise<void>
@@ -92,6 +97,7 @@ async function openParts(
   )
   const storeName = storeNameOf(config)
   await adoptStore(controlWriter, storeName)
+  const metrics = new PrometheusMetrics()
   const journal = new SqliteJournal(
     {
       channel,
@@ -100,11 +106,13 @@ async function openParts(
       setAside: (refused) => controlWriter.setAside(refused),
       clock,
       log,
+      metrics,
       isDiskLow: () => disk.isLow,
       onCommitted: () => forwarding.notify(),
     },
     { bytesMax: config.journalBytesMax },
   )
+  if (influx !== undefined) await checkBucket(influx, log)
   const forwarding = await ForwardChannel.open(
     { dataDir, logLevel: config.logLevel, influx },
     {
@@ -118,14 +126,20 @@ async function openParts(
     () => forwarding.close(),
     () => journal.close(),
   )
-  const reader = await openReader(config, log)
+  const reader = openReader(config)
   closers.push(() => reader.close())
   const control = new SqliteControlReader(database)
-  return { journal, control, controlWriter, reader, forwarding, storeName }
+  metrics.watch({
+    backlog: () => journal.backlog(),
+    isStoreWorking: () => forwarding.isStoreWorking,
+    countSetAside: () => control.countSetAside(),
+    countSensorDeletions: () => control.countSensorDeletions(),
+  })
+  return { journal, control, controlWriter, reader, forwarding, metrics, storeName }
 }
 
 /** The store by what does not change when its server moves. */
-function storeNameOf({ influx }: Config): string {
+export function storeNameOf({ influx }: Config): string {
   return influx === undefined
     ? 'embedded'
     : `InfluxDB, organization ${influx.organization}, bucket ${influx.influxBucket}`
@@ -141,17 +155,23 @@ async function adoptStore(controlWriter: ControlWriter, wanted: string): Promise
   )
 }
 
-async function openReader({ dataDir, influx }: Config, log: Log): Promise<MeasurementReader> {
-  if (influx === undefined) return new SqliteMeasurementReader(join(dataDir, MEASUREMENTS_FILE))
-  const connection = new InfluxConnection(influx, INFLUX_READS)
+function openReader({ dataDir, influx }: Config): MeasurementReader {
+  return influx === undefined
+    ? new SqliteMeasurementReader(join(dataDir, MEASUREMENTS_FILE))
+    : new InfluxMeasurementReader(new InfluxConnection(influx, INFLUX_READS))
+}
+
+/** The service starts without InfluxDB, but never on a bucket that forgets. */
+async function checkBucket(influx: InfluxConfig, log: Log): Promise<void> {
+  const connection = new InfluxConnection(influx, INFLUX_CHECK)
   const state = await checkInfluxBucket(connection)
+  connection.close()
   if (state.kind === 'expires') throw new UnfitSettings(`${state.problem}: ${state.remedy}`)
   if (state.kind === 'created') log.info('made the bucket', { bucket: influx.influxBucket })
   if (state.kind === 'fault') log.error(state.problem, { remedy: state.remedy })
   if (state.kind === 'unreachable') {
     log.warn('InfluxDB is out of reach; the journal keeps measurements', { error: state.reason })
   }
-  return new InfluxMeasurementReader(connection)
 }
 
 function retentionOf({ influx, journalBytesMax }: Config) {

@@ -47,7 +47,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
     overrides.log ??
     createLog(clock, { level: config.logLevel, component: 'thermolog' }, standardOutput)
   const core = await openCore(config, { clock, log })
-  const { journal, control, controlWriter, reader, forwarding } = core
+  const { journal, control, controlWriter, reader, forwarding, metrics } = core
   const tokens = new AccessTokens({ control, controlWriter, clock, log }, config)
   const sensors = new Sensors({ control, controlWriter, clock }, config)
   const operations = createOperations(
@@ -60,7 +60,18 @@ export async function createService(config: Config, overrides: Overrides = {}): 
   const history = new HistoryReader(reader, journal)
   const isStoreWorking = () => forwarding.isStoreWorking
   const server = createHttpServer(
-    { journal, tokens, sensors, history, signIn, identityProviders, isStoreWorking, clock, log },
+    {
+      journal,
+      tokens,
+      sensors,
+      history,
+      signIn,
+      identityProviders,
+      isStoreWorking,
+      metrics,
+      clock,
+      log,
+    },
     { ...config, mobile: mobileSettings(config), drainMsMax: DRAIN_MS_MAX },
   )
   return {

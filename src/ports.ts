@@ -11,7 +11,7 @@ import type {
   UserIdentity,
   VerifiedIdentity,
 } from './domain/access.ts'
-import type { RequestFault } from './domain/errors.ts'
+import type { ErrorCode, RequestFault } from './domain/errors.ts'
 import type { RawPoint, SeriesRange, WindowSummary } from './domain/history.ts'
 import type { Receipt, Submission } from './domain/measurement.ts'
 import type { Sensor, SensorChange, SensorId, UserId } from './domain/sensor.ts'
@@ -35,6 +35,37 @@ export interface Log {
 }
 
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>
+
+/** What happens, counted for an operator's monitoring. Nothing of it fails, waits or blocks. */
+export interface Metrics {
+  /** A group of submissions was decided, and what is new is on disk. */
+  noteGroup(group: CommittedGroup): void
+  /** A batch has reached the measurement store. */
+  noteForwarded(count: ForwardedCount): void
+  /**
+   * A request was answered.
+   *
+   * @param route method and pattern of its address, out of a bounded set: `GET /healthz`
+   */
+  noteAnswer(route: string, status: number): void
+  /** A submission was answered with a problem. */
+  noteRefusedSubmission(code: ErrorCode): void
+}
+
+/** What became of the measurements of a group. */
+export interface CommittedGroup {
+  readonly created: number
+  readonly duplicate: number
+  readonly conflict: number
+  /** From handing it over to its being on disk. */
+  readonly durationMs: DurationMs
+}
+
+export interface ForwardedCount {
+  readonly accepted: number
+  /** Refused by the store for good. */
+  readonly rejected: number
+}
 
 /**
  * The write-ahead batch step: decides submissions against the ledger and makes them durable.
@@ -271,12 +302,25 @@ export interface ControlWriter {
    * @returns the one that is in use now
    */
   adoptStore(name: string): Promise<string>
+  /**
+   * Says that another measurement store is in use from now on, which has all measurements.
+   *
+   * @returns whether `from` was in use: nothing is changed otherwise
+   */
+  switchStore(change: StoreSwitch): Promise<boolean>
   /** Keeps what the store refuses; the same again changes nothing. */
   setAside(measurements: readonly Omit<SetAsideMeasurement, 'id' | 'setAsideAtMs'>[]): Promise<void>
   /** Has set-aside measurements forwarded once more, all of them without ids. @returns how many */
   retrySetAside(ids: readonly number[] | undefined): Promise<number>
   /** Gives set-aside measurements up for good, all of them without ids. @returns how many */
   dropSetAside(ids: readonly number[] | undefined): Promise<number>
+}
+
+export interface StoreSwitch {
+  readonly from: string
+  readonly to: string
+  /** Deleted sensors of which `to` has something: it is deleted there afterwards. */
+  readonly leftovers: readonly Omit<SensorDeletion, 'passes'>[]
 }
 
 /** A deleted sensor whose measurements are still in the store, or might come back. */

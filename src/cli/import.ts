@@ -7,7 +7,7 @@ import { OperationError } from '../operations/operations.ts'
 import type { Operations } from '../operations/operations.ts'
 import { systemClock } from '../system/clock.ts'
 import { findColumns } from './import/columns.ts'
-import { Progress } from './import/progress.ts'
+import { Progress } from './progress.ts'
 import { openRecords } from './import/read-records.ts'
 import { RejectsFile } from './import/rejects-file.ts'
 import { findBadLines, storeFile } from './import/store-file.ts'
@@ -51,7 +51,8 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
     const { user } = options
     const rules = await operations.importRules({ user })
     const passes = options.rejects === undefined ? 2 : 1
-    const progress = new Progress(process.stderr, systemClock, size * passes)
+    const settings = { total: size * passes, counted: 'lines' }
+    const progress = new Progress(process.stderr, systemClock, settings)
     const job = { user, source, columns, serialNumber, rules, progress }
     try {
       return await runPasses(job, operations, { file, rejects: options.rejects })

@@ -9,6 +9,7 @@ import { addImportCommand } from './import.ts'
 import { addJournalCommands } from './journal.ts'
 import { addSensorCommands } from './sensor.ts'
 import { addServeCommand } from './serve.ts'
+import { addStoreCommands } from './store.ts'
 import { addTokenCommands } from './token.ts'
 import { addUserCommands } from './user.ts'
 
@@ -44,6 +45,7 @@ function createProgram(): Command {
   addSensorCommands(program)
   addImportCommand(program)
   addJournalCommands(program)
+  addStoreCommands(program)
   return program
 }
 

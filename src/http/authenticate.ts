@@ -8,7 +8,7 @@ import type { EpochMs } from '../domain/time.ts'
 const SCHEME = 'bearer '
 
 /** The text of a bearer token, `undefined` when the header has none. */
-function readBearerToken(header: string | undefined): string | undefined {
+export function readBearerToken(header: string | undefined): string | undefined {
   if (header === undefined || header.length <= SCHEME.length) return undefined
   if (header.slice(0, SCHEME.length).toLowerCase() !== SCHEME) return undefined
   const text = header.slice(SCHEME.length).trim()

@@ -22,6 +22,8 @@ export interface Call {
 /** What middleware hands on: set when the request is read, and when its token is. */
 export interface CallState {
   call: Call
+  /** Method and pattern of the address, such as `GET /problems/{code}`, as soon as it is known. */
+  route?: string
   principal?: Principal
 }
 

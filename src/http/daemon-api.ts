@@ -13,7 +13,7 @@ import { historyQuery, measurement, measurementBatch, none, sensorPatch } from '
 import type { RateLimits } from './rate-limit.ts'
 import type { BodyReader } from './read-body.ts'
 import { ApiRoutes } from './routes.ts'
-import type { CallRouter } from './routes.ts'
+import type { RouteTable } from './routes.ts'
 
 export interface DaemonApiCollaborators {
   readonly tokens: AccessTokens
@@ -27,7 +27,7 @@ export interface DaemonApiCollaborators {
 // prettier-ignore
 export function daemonApiRouter(
   { tokens, sensors, acceptor, history, rateLimits, bodies }: DaemonApiCollaborators,
-): CallRouter {
+): RouteTable {
   const api = new ApiRoutes(DAEMON_API_BASE, sensors)
   const intake = { acceptor, rateLimits }
   const one = measurement(bodies, acceptor)
@@ -42,5 +42,5 @@ export function daemonApiRouter(
   api.own('GET    /sensors/:id/measurements',  'sensors:read',       query, getHistory(history))
   api.own('PATCH  /sensors/:id',               'sensors:write',      patch, patchSensor(sensors))
   api.own('DELETE /sensors/:id',               'sensors:write',      none,  deleteSensor(sensors))
-  return api.router
+  return api
 }

@@ -10,10 +10,22 @@ import { refusalError } from '../ingest/accept.ts'
 import { authenticate } from './authenticate.ts'
 import type { CallState } from './call.ts'
 import type { RateLimits } from './rate-limit.ts'
-import type { CallContext, CallRouter } from './routes.ts'
+import type { CallContext, RouteTable } from './routes.ts'
 
 export const DAEMON_API_BASE = '/api/v1'
 export const MOBILE_API_BASE = '/api/mobile/v1'
+
+/** What a request counts as whose address is not known, or not looked at for want of a token. */
+const OTHER_ROUTES = {
+  daemon: `other ${DAEMON_API_BASE}`,
+  mobile: `other ${MOBILE_API_BASE}`,
+  open: 'other /',
+}
+
+const SUBMISSIONS = new Set([
+  `${DAEMON_API_BASE}/measurements`,
+  `${DAEMON_API_BASE}/measurements/batch`,
+])
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE']
 
@@ -24,40 +36,49 @@ interface Collaborators {
   readonly isDraining: () => boolean
 }
 
-export interface Routers {
-  readonly daemon: CallRouter
-  readonly mobile: CallRouter
+export interface Tables {
+  readonly daemon: RouteTable
+  readonly mobile: RouteTable
   /** What needs no token of the mobile API. */
-  readonly signIn: CallRouter
-  readonly relay: CallRouter
-  readonly operations: CallRouter
+  readonly signIn: RouteTable
+  readonly relay: RouteTable
+  readonly operations: RouteTable
+  readonly documents: RouteTable
 }
 
 type Run = (ctx: CallContext) => Promise<unknown>
 
 /** Answers a request or throws what failed. */
 export function createDispatch(
-  routers: Routers,
+  tables: Tables,
   collaborators: Collaborators,
 ): Middleware<CallState> {
-  const daemon = withToken('daemon', routed(routers.daemon, refusePath), collaborators)
-  const mobile = withToken('mobile', routed(routers.mobile, refusePath), collaborators)
-  const signIn = routed(routers.signIn, mobile)
-  const open = routed(routers.operations, routed(routers.relay, refusePath))
+  const daemon = withToken('daemon', routed(tables.daemon, refusePath), collaborators)
+  const mobile = withToken('mobile', routed(tables.mobile, refusePath), collaborators)
+  const signIn = routed(tables.signIn, mobile)
+  const beside = routed(tables.relay, routed(tables.documents, refusePath))
+  const open = routed(tables.operations, beside)
   const { isDraining } = collaborators
   return (context) => {
     // Routers add what this type has more than theirs.
     const ctx = context as CallContext
     const { path } = ctx.state.call
     const isDaemon = isBelow(path, DAEMON_API_BASE)
-    if (!isDaemon && !isBelow(path, MOBILE_API_BASE)) return open(ctx)
+    const isMobile = !isDaemon && isBelow(path, MOBILE_API_BASE)
+    ctx.state.route = OTHER_ROUTES[isDaemon ? 'daemon' : isMobile ? 'mobile' : 'open']
+    if (!isDaemon && !isMobile) return open(ctx)
     if (isDraining()) throw refusalError('shutting_down')
     return isDaemon ? daemon(ctx) : signIn(ctx)
   }
 }
 
+/** Whether a request submits measurements, whatever becomes of it. */
+export function isSubmission(method: string, path: string): boolean {
+  return method === 'POST' && SUBMISSIONS.has(path)
+}
+
 /** Runs a router, and what comes after it when no route of it is meant. */
-function routed(router: CallRouter, otherwise: Run): Run {
+function routed({ router }: RouteTable, otherwise: Run): Run {
   const routes = router.routes()
   return (ctx) => routes(ctx, () => otherwise(ctx)) as Promise<unknown>
 }

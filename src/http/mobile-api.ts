@@ -18,7 +18,7 @@ import { historyQuery, none, relayedForm, relayedQuery, signInRequest } from './
 import type { SignInLimit } from './rate-limit.ts'
 import { SmallBodyReader } from './read-small-body.ts'
 import { ApiRoutes, OpenRoutes } from './routes.ts'
-import type { CallRouter } from './routes.ts'
+import type { RouteTable } from './routes.ts'
 import type { MobileSettings } from './sign-in-settings.ts'
 
 export interface MobileApiCollaborators {
@@ -33,7 +33,7 @@ export interface MobileApiCollaborators {
 // prettier-ignore
 export function mobileApiRouter(
   { tokens, sensors, history }: MobileApiCollaborators,
-): CallRouter {
+): RouteTable {
   const api = new ApiRoutes(MOBILE_API_BASE, sensors)
   const query = historyQuery
 
@@ -42,28 +42,28 @@ export function mobileApiRouter(
   api.add('GET  /dashboard',                'sensors:read', none,  showDashboard(sensors))
   api.add('GET  /sensors',                  'sensors:read', none,  listSensors(sensors))
   api.own('GET  /sensors/:id/measurements', 'sensors:read', query, getHistory(history))
-  return api.router
+  return api
 }
 
 // prettier-ignore
 export function signInRouter(
   { signIn, identityProviders, signInLimit }: MobileApiCollaborators,
   settings: MobileSettings,
-): CallRouter {
+): RouteTable {
   const open = new OpenRoutes(MOBILE_API_BASE)
   const grant = signInRequest(new SmallBodyReader(), signInLimit, settings)
 
   open.add('GET  /bootstrap', none,  showBootstrap(identityProviders, settings))
   open.add('POST /auth/:idp', grant, postSignIn(signIn))
-  return open.router
+  return open
 }
 
 // prettier-ignore
-export function relayRouter(settings: MobileSettings): CallRouter {
+export function relayRouter(settings: MobileSettings): RouteTable {
   const open = new OpenRoutes('/auth')
   const form = relayedForm(new SmallBodyReader())
 
   open.add('GET  /callback/:idp', relayedQuery, relayToApp(settings))
   open.add('POST /callback/:idp', form,         relayToApp(settings))
-  return open.router
+  return open
 }

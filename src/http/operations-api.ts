@@ -1,4 +1,5 @@
-// What operators and load balancers ask, and what error codes mean. None of it needs a token.
+// What operators and load balancers ask, and what error codes mean. None of it needs a token,
+// but for the metrics where the operator has set one.
 
 import { ServiceError } from '../domain/errors.ts'
 import { SECOND_MS } from '../domain/time.ts'
@@ -7,10 +8,12 @@ import type { Acceptor } from '../ingest/accept.ts'
 import type { Journal } from '../ports.ts'
 import { answerJson } from './call.ts'
 import type { Call } from './call.ts'
+import { showMetrics } from './handlers/metrics.ts'
+import type { MetricsSource } from './handlers/metrics.ts'
 import { anything } from './inputs.ts'
 import { explanationOf } from './problems.ts'
 import { OpenRoutes } from './routes.ts'
-import type { CallRouter } from './routes.ts'
+import type { RouteTable } from './routes.ts'
 import type { HealthResponse, ProblemExplanationResponse, ReadinessResponse } from './wire.ts'
 
 export interface OperationsApiCollaborators {
@@ -19,16 +22,22 @@ export interface OperationsApiCollaborators {
   /** Whether the last write into the measurement store worked. */
   readonly isStoreWorking: () => boolean
   readonly isDraining: () => boolean
+  readonly metrics: MetricsSource
 }
 
 // prettier-ignore
-export function operationsRouter(collaborators: OperationsApiCollaborators): CallRouter {
+export function operationsRouter(
+  collaborators: OperationsApiCollaborators,
+  { metricsToken }: { readonly metricsToken: string | undefined },
+): RouteTable {
+  const { metrics } = collaborators
   const open = new OpenRoutes('')
 
   open.add('GET /healthz',        anything, showHealth)
   open.add('GET /readyz',         anything, (call) => showReadiness(call, collaborators))
+  open.add('GET /metrics',        anything, showMetrics(metrics, metricsToken))
   open.add('GET /problems/:code', anything, explainProblem)
-  return open.router
+  return open
 }
 
 function showHealth(call: Call): void {

@@ -220,6 +220,13 @@ export function problemOf(code: ErrorCode): Problem {
   return PROBLEMS[code]
 }
 
+/** Every code with what it means, by status. */
+export function allProblems(): readonly (Problem & { readonly code: ErrorCode })[] {
+  return Object.entries(PROBLEMS)
+    .map(([code, problem]) => ({ code: code as ErrorCode, ...problem }))
+    .toSorted((one, other) => one.status - other.status)
+}
+
 /** What GET /problems/{code} tells, or `undefined` for a code that does not exist. */
 export function explanationOf(
   code: string,

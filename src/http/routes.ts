@@ -34,16 +34,35 @@ export interface Input<T, C extends Call = ApiCall> {
 
 type Handler<C, T> = (call: C, input: T) => void | Promise<void>
 
-/** Makes the routes that need no token. */
-export class OpenRoutes {
+/** What a row of a table says to those who read about it. */
+export interface RouteRow {
+  /** Method and pattern of the whole address, such as `GET /problems/{code}`. */
+  readonly route: string
+  /** Whether no token of an API is asked for. */
+  readonly isOpen: boolean
+  /** `undefined`: none is needed. */
+  readonly right: Right | undefined
+  readonly input: Pick<Input<unknown, never>, 'place' | 'schema'>
+}
+
+/** The routes of a table and its rows, in order. */
+export interface RouteTable {
   readonly router: CallRouter
+  readonly rows: readonly RouteRow[]
+}
+
+/** Makes the routes that need no token. */
+export class OpenRoutes implements RouteTable {
+  readonly router: CallRouter
+  readonly rows: RouteRow[] = []
 
   constructor(base: string) {
     this.router = createRouter(base)
   }
 
   add<T>(address: Address, input: Input<T, Call>, handler: Handler<Call, T>): void {
-    addRoute(this.router, address, async (ctx) => {
+    const facts = { isOpen: true, right: undefined, input }
+    addRoute(this, address, facts, async (ctx) => {
       const call = callOf(ctx)
       await handler(call, await input.read(call))
     })
@@ -51,8 +70,9 @@ export class OpenRoutes {
 }
 
 /** Makes the routes of one API; whose tokens work on it is checked before they are reached. */
-export class ApiRoutes {
+export class ApiRoutes implements RouteTable {
   readonly router: CallRouter
+  readonly rows: RouteRow[] = []
   readonly #sensors: Sensors
 
   constructor(base: string, sensors: Sensors) {
@@ -67,7 +87,7 @@ export class ApiRoutes {
     input: Input<T>,
     handler: Handler<ApiCall, T>,
   ): void {
-    addRoute(this.router, address, async (ctx) => {
+    addRoute(this, address, { isOpen: false, right, input }, async (ctx) => {
       const call = apiCallOf(ctx, right)
       const read = input.read(call)
       await handler(call, read instanceof Promise ? await read : read)
@@ -81,7 +101,7 @@ export class ApiRoutes {
     input: Input<T, SensorCall>,
     handler: Handler<SensorCall, T>,
   ): void {
-    addRoute(this.router, address, async (ctx) => {
+    addRoute(this, address, { isOpen: false, right, input }, async (ctx) => {
       const call = await this.#withSensor(apiCallOf(ctx, right))
       await handler(call, await input.read(call))
     })
@@ -101,12 +121,19 @@ function createRouter(base: string): CallRouter {
 }
 
 function addRoute(
-  router: CallRouter,
+  { router, rows }: { readonly router: CallRouter; readonly rows: RouteRow[] },
   address: Address,
+  facts: Omit<RouteRow, 'route'>,
   run: (ctx: CallContext) => void | Promise<void>,
 ): void {
   const [method, path] = address.split(/ +/) as [Method, string]
-  router[VERBS[method]](path, run)
+  const base = router.opts.prefix ?? ''
+  const route = `${method} ${base}${path.replaceAll(/:(\w+)/g, '{$1}')}`
+  rows.push({ route, ...facts })
+  router[VERBS[method]](path, (ctx) => {
+    ctx.state.route = route
+    return run(ctx)
+  })
 }
 
 function callOf({ state, params }: CallContext): Call {

@@ -11,11 +11,13 @@ import Koa from 'koa'
 import type { Context, Middleware } from 'koa'
 import compress from 'koa-compress'
 import { constants } from 'node:zlib'
+import type { ErrorCode } from '../domain/errors.ts'
 import type { DurationMs } from '../domain/time.ts'
 import { SECOND_MS } from '../domain/time.ts'
-import type { Clock, Log } from '../ports.ts'
+import type { Clock, Log, Metrics } from '../ports.ts'
 import type { Call, CallState } from './call.ts'
 import { answerClientError, refuseTunnel } from './client-error.ts'
+import { isSubmission } from './dispatch.ts'
 import { ClientGone, presentError, publicError } from './errors.ts'
 import { requestIdFrom } from './request-id.ts'
 
@@ -40,6 +42,7 @@ const compressAnswer = compress({
 })
 
 export interface HttpServerCollaborators {
+  readonly metrics: Metrics
   readonly clock: Clock
   readonly log: Log
 }
@@ -141,7 +144,7 @@ export class HttpServer {
 function createApp(
   dispatch: Middleware<CallState>,
   draining: Draining,
-  { clock, log }: HttpServerCollaborators,
+  { metrics, clock, log }: HttpServerCollaborators,
 ) {
   const app = new Koa<CallState>()
   app.use(async (ctx) => {
@@ -151,12 +154,15 @@ function createApp(
     try {
       await dispatch(ctx, nothingMore)
     } catch (error) {
-      answerError(call, error, log)
+      const code = answerError(call, error, log)
+      const isRefusal = code !== undefined && isSubmission(ctx.method, call.path)
+      if (isRefusal) metrics.noteRefusedSubmission(code)
     }
     const { req, res } = ctx
     const isBodyUnasked = req.headers.expect !== undefined && !req.complete
     if (draining.isOn || isBodyUnasked) res.setHeader('Connection', 'close')
     if (mayBeCompressed(ctx)) await compressAnswer(ctx, nothingMore)
+    if (ctx.respond !== false) metrics.noteAnswer(ctx.state.route ?? 'other /', ctx.status)
     logRequest(call, log)
   })
   // What fails while an answer is on its way; a client that goes away is no failure.
@@ -194,10 +200,15 @@ function setCommonHeaders(response: ServerResponse, requestId: string): void {
   response.setHeader('Referrer-Policy', 'no-referrer')
 }
 
-function answerError({ ctx, requestId, path }: Call, error: unknown, log: Log): void {
+/** @returns what the client is told, `undefined` when there is none any more */
+function answerError(
+  { ctx, requestId, path }: Call,
+  error: unknown,
+  log: Log,
+): ErrorCode | undefined {
   if (error instanceof ClientGone) {
     ctx.respond = false
-    return
+    return undefined
   }
   const failure = publicError(error)
   const { status, headers, body } = presentError(failure, requestId)
@@ -208,6 +219,7 @@ function answerError({ ctx, requestId, path }: Call, error: unknown, log: Log): 
   ctx.status = status
   ctx.set(headers)
   ctx.body = body
+  return failure.code
 }
 
 /** Tiny answers are the rule and are not worth a look at what the client accepts. */

@@ -57,6 +57,17 @@ export function countQuery(
   return [pipeline, aggregateWindow('count', windowMs), KEEP].join('\n')
 }
 
+/** Columns `_time` and `_value`: each sensor that has measurements, by its id. */
+export function sensorsQuery(influxBucket: string, range: TimeRange): string {
+  return flux`from(bucket: ${influxBucket})
+  |> range(start: ${instant(range.startMs)}, stop: ${instant(range.stopMs)})
+  |> filter(fn: (r) => r._measurement == ${TEMPERATURE} and r._field == ${TEMPERATURE_FIELD})
+  |> first()
+  |> keep(columns: ["_time", "sensor_id"])
+  |> group()
+  |> map(fn: (r) => ({_time: r._time, _value: int(v: r.sensor_id)}))`.toString()
+}
+
 const KEEP = '  |> keep(columns: ["_time", "_value"])'
 
 function temperatureOf({ sensorId }: SeriesRange): FieldOfSensor {

@@ -3,11 +3,15 @@
 //
 // InfluxDB acknowledges a write when its log is on disk. A write that was refused because of some
 // lines is cut in two, and again, until the lines are found that will never be taken.
+//
+// Nothing is written before the bucket was found to keep what it is given: it may have been out of
+// reach when the service started.
 
 import { StoreUnavailable } from '../domain/errors.ts'
 import type { SensorId, UserId } from '../domain/sensor.ts'
 import type { TimeRange } from '../domain/time.ts'
 import type { Clock, Log, MeasurementWriter, RejectedMeasurement, StoreBatch } from '../ports.ts'
+import type { BucketState } from './bucket-check.ts'
 import { InfluxUnreachable } from './connection.ts'
 import type { InfluxConnection } from './connection.ts'
 import { sensorInfoLines, temperatureLines } from './line-protocol.ts'
@@ -23,6 +27,8 @@ const INFOS_A_REQUEST_MAX = 1_000
 
 export interface InfluxWriterCollaborators {
   readonly connection: InfluxConnection
+  /** See `checkInfluxBucket`. */
+  readonly checkBucket: () => Promise<BucketState>
   readonly clock: Clock
   readonly log: Log
 }
@@ -36,14 +42,17 @@ interface Lines {
 
 export class InfluxMeasurementWriter implements MeasurementWriter {
   readonly #connection: InfluxConnection
+  readonly #checkBucket: () => Promise<BucketState>
   readonly #clock: Clock
   readonly #log: Log
   readonly #path: string
   readonly #deletion: SensorDeletion
+  #isBucketReady = false
 
   /** Closes the connection when it is closed. */
-  constructor({ connection, clock, log }: InfluxWriterCollaborators) {
+  constructor({ connection, checkBucket, clock, log }: InfluxWriterCollaborators) {
     this.#connection = connection
+    this.#checkBucket = checkBucket
     this.#clock = clock
     this.#log = log
     const { organization: org, influxBucket: bucket } = connection.target
@@ -53,6 +62,7 @@ export class InfluxMeasurementWriter implements MeasurementWriter {
   }
 
   async write(batch: StoreBatch): Promise<readonly RejectedMeasurement[]> {
+    await this.#ensureBucket()
     const rejected: RejectedMeasurement[] = []
     const requests = this.#requestsOf(batch, rejected)
     let next = 0
@@ -80,6 +90,7 @@ export class InfluxMeasurementWriter implements MeasurementWriter {
     sensor: { userId: UserId; sensorId: SensorId },
     range: TimeRange,
   ): Promise<void> {
+    await this.#ensureBucket()
     await this.#deletion.delete(sensor, range)
   }
 
@@ -97,6 +108,19 @@ export class InfluxMeasurementWriter implements MeasurementWriter {
 
   async close(): Promise<void> {
     this.#connection.close()
+  }
+
+  async #ensureBucket(): Promise<void> {
+    if (this.#isBucketReady) return
+    const state = await this.#checkBucket()
+    if (state.kind === 'unreachable') throw new StoreUnavailable(state.reason)
+    if (state.kind === 'expires' || state.kind === 'fault') {
+      throw new StoreUnavailable(`${state.problem}: ${state.remedy}`, { isPaused: true })
+    }
+    if (state.kind === 'created') {
+      this.#log.info('made the bucket', { bucket: this.#connection.target.influxBucket })
+    }
+    this.#isBucketReady = true
   }
 
   #requestsOf(batch: StoreBatch, rejected: RejectedMeasurement[]): Lines[] {

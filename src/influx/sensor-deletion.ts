@@ -11,12 +11,11 @@ import { StoreUnavailable } from '../domain/errors.ts'
 import type { SensorId, UserId } from '../domain/sensor.ts'
 import { DAY_MS, SECOND_MS, ceilToWindow, floorToWindow, formatInstant } from '../domain/time.ts'
 import type { DurationMs, EpochMs, TimeRange } from '../domain/time.ts'
-import { InfluxUnreachable, readFailure } from './connection.ts'
+import { readFailure } from './connection.ts'
 import type { InfluxConnection } from './connection.ts'
-import { FluxFailure, queryRows } from './flux-rows.ts'
-import { countQuery } from './flux.ts'
 import type { FieldOfSensor } from './flux.ts'
 import { SENSOR_INFO, TEMPERATURE, TEMPERATURE_FIELD, timestampNs } from './line-protocol.ts'
+import { asUnavailable, countByDay } from './point-counts.ts'
 
 /** Beyond five years only days that show points get sentinels: they may open a shard each. */
 const SENTINEL_DAYS_MAX = 5 * 366
@@ -87,17 +86,8 @@ export class SensorDeletion {
     return Array.from({ length: days }, (_, day) => range.startMs + day * DAY_MS)
   }
 
-  async #countByDay(series: Series, range: TimeRange): Promise<Map<EpochMs, number>> {
-    const counts = new Map<EpochMs, number>()
-    const query = countQuery(this.#connection.target.influxBucket, series, range, DAY_MS)
-    try {
-      for await (const { timesMs, values } of queryRows(this.#connection, query)) {
-        for (const [at, dayMs] of timesMs.entries()) counts.set(dayMs, values[at] as number)
-      }
-    } catch (error) {
-      throw asUnavailable(error)
-    }
-    return counts
+  #countByDay(series: Series, range: TimeRange): Promise<Map<EpochMs, number>> {
+    return countByDay(this.#connection, series, range)
   }
 
   // The predicate is never empty: InfluxDB would delete everything in the range.
@@ -132,9 +122,4 @@ export class SensorDeletion {
       throw asUnavailable(error)
     }
   }
-}
-
-function asUnavailable(error: unknown): unknown {
-  const isTheirs = error instanceof InfluxUnreachable || error instanceof FluxFailure
-  return isTheirs ? new StoreUnavailable(error.message, { cause: error }) : error
 }

@@ -44,9 +44,11 @@ export class Forwarder {
   readonly #stopping = new AbortController()
   #forwardedSeq: number
   #replay: { afterSeq: number; readonly throughSeq: number } | undefined
+  /** As it was last told. */
   #life: string | undefined
+  #isLifeInDoubt = false
   #lifeCheckedAtMs = -Infinity
-  #lastUnknownOutcomeAtMs: EpochMs = -Infinity
+  #lastUnknownOutcomeAtMs: EpochMs
   #running: Promise<void> | undefined
   #wake: (() => void) | undefined
 
@@ -54,6 +56,9 @@ export class Forwarder {
     this.#with = collaborators
     this.#settings = settings
     this.#forwardedSeq = settings.forwardedSeq
+    // A write of the process before this one may still be on its way to a store of its own.
+    const { clock } = collaborators
+    this.#lastUnknownOutcomeAtMs = settings.isStoreApart ? clock.nowMs() : -Infinity
     if (settings.isStoreApart) this.#startReplay()
   }
 
@@ -104,8 +109,9 @@ export class Forwarder {
 
   // What the store refuses now it has refused, and was set aside, when it was written first.
   async #replayNext(): Promise<boolean> {
-    if (this.#replay === undefined) return false
-    const { afterSeq, throughSeq } = this.#replay
+    const replay = this.#replay
+    if (replay === undefined) return false
+    const { afterSeq, throughSeq } = replay
     const batch = this.#with.readReplay(afterSeq, this.#settings.batchMeasurementsMax)
     const isAtEnd = batch === undefined || afterSeq >= throughSeq
     if (isAtEnd) {
@@ -113,15 +119,23 @@ export class Forwarder {
       this.#with.log.info('replayed the journal into the measurement store')
       return false
     }
-    if ((await this.#write(batch)) !== undefined) this.#replay.afterSeq = batch.throughSeq
+    // Read anew for each attempt: a sensor may be deleted while the store is out of reach.
+    const readAgain = () =>
+      this.#with.readReplay(afterSeq, this.#settings.batchMeasurementsMax) ?? batch
+    const rejected = await this.#write(batch, readAgain)
+    // A new life may have begun meanwhile, and the replay with it.
+    if (rejected !== undefined && replay === this.#replay) replay.afterSeq = batch.throughSeq
     return true
   }
 
   /** @returns what was rejected, `undefined` when it was stopped before the store took the batch */
-  async #write(batch: JournalBatch): Promise<readonly RejectedMeasurement[] | undefined> {
+  async #write(
+    batch: JournalBatch,
+    readAgain: () => JournalBatch = () => batch,
+  ): Promise<readonly RejectedMeasurement[] | undefined> {
     for (let attempt = 0; !this.#stopping.signal.aborted; attempt++) {
       try {
-        const rejected = await this.#with.writer.write(batch)
+        const rejected = await this.#with.writer.write(attempt === 0 ? batch : readAgain())
         if (attempt > 0) await this.#noteRecovery()
         return rejected
       } catch (error) {
@@ -160,10 +174,16 @@ export class Forwarder {
     if (!this.#settings.isStoreApart || nowMs < this.#lifeCheckedAtMs + LIFE_CHECK_EVERY_MS) return
     this.#lifeCheckedAtMs = nowMs
     const life = await this.#with.writer.life()
-    const isSame = life !== undefined && life === this.#life
-    const wasKnown = this.#life !== undefined
+    if (life === undefined) {
+      if (!this.#isLifeInDoubt) this.#startReplay()
+      this.#isLifeInDoubt = true
+      return
+    }
+    // What was replayed in the meantime may have been the end of the life before.
+    const isAnother = life !== this.#life && (this.#life !== undefined || this.#isLifeInDoubt)
+    if (isAnother) this.#startReplay()
     this.#life = life
-    if (!isSame && wasKnown) this.#startReplay()
+    this.#isLifeInDoubt = false
   }
 
   #startReplay(): void {

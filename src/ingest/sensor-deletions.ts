@@ -5,8 +5,10 @@
 // Where a store can bring back what it has deleted, or a write with an unknown outcome may still
 // arrive, the job is repeated, and repeated again after such a write.
 
+import type { SensorId } from '../domain/sensor.ts'
 import type { DurationMs, EpochMs } from '../domain/time.ts'
 import type { Clock, Log, MeasurementWriter, SensorDeletion } from '../ports.ts'
+import { backoffMs } from './backoff.ts'
 
 export interface SensorDeletionsCollaborators {
   /** Deletions that are due and whose sensors' rows are all forwarded. */
@@ -16,6 +18,7 @@ export interface SensorDeletionsCollaborators {
   readonly notePass: (deletion: SensorDeletion, dueAtMs: EpochMs | undefined) => void
   readonly lastUnknownOutcomeAtMs: () => EpochMs
   readonly pause: (durationMs: DurationMs, signal: AbortSignal) => Promise<void>
+  readonly random: () => number
   readonly clock: Clock
   readonly log: Log
 }
@@ -33,8 +36,10 @@ export class SensorDeletions {
   readonly #with: SensorDeletionsCollaborators
   readonly #settings: SensorDeletionsSettings
   readonly #stopping = new AbortController()
-  /** Noted here and perhaps not yet in what `readDue` reads. */
-  readonly #notedUntilMs = new Map<number, EpochMs>()
+  /** Tries that failed, one after the other. */
+  readonly #failures = new Map<SensorId, number>()
+  /** Not before: noted here and perhaps not yet in what `readDue` reads, or just tried in vain. */
+  readonly #notBeforeMs = new Map<SensorId, EpochMs>()
   #running: Promise<void> | undefined
 
   constructor(collaborators: SensorDeletionsCollaborators, settings: SensorDeletionsSettings) {
@@ -64,10 +69,10 @@ export class SensorDeletions {
 
   #due(): readonly SensorDeletion[] {
     const nowMs = this.#with.clock.nowMs()
-    for (const [sensorId, untilMs] of this.#notedUntilMs) {
-      if (untilMs <= nowMs) this.#notedUntilMs.delete(sensorId)
+    for (const [sensorId, notBeforeMs] of this.#notBeforeMs) {
+      if (notBeforeMs <= nowMs) this.#notBeforeMs.delete(sensorId)
     }
-    return this.#with.readDue(nowMs).filter(({ sensorId }) => !this.#notedUntilMs.has(sensorId))
+    return this.#with.readDue(nowMs).filter(({ sensorId }) => !this.#notBeforeMs.has(sensorId))
   }
 
   async #delete(deletion: SensorDeletion): Promise<void> {
@@ -76,19 +81,29 @@ export class SensorDeletions {
     try {
       await writer.deleteSensor(deletion, range)
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
-      log.warn('cannot delete a sensor from the measurement store; tried again later', {
-        sensor_id: sensorId,
-        error: reason,
-      })
+      this.#noteFailure(sensorId, error)
       return
     }
+    this.#failures.delete(sensorId)
     const nowMs = clock.nowMs()
     const isLast = this.#isLast(deletion, nowMs)
     const dueAtMs = isLast ? undefined : nowMs + this.#settings.passGapMs
-    this.#notedUntilMs.set(sensorId, nowMs + Math.max(this.#settings.lookEveryMs * 2, 5_000))
+    this.#notBeforeMs.set(sensorId, nowMs + Math.max(this.#settings.lookEveryMs * 2, 5_000))
     notePass(deletion, dueAtMs)
     if (isLast) log.info('a sensor is deleted from the measurement store', { sensor_id: sensorId })
+  }
+
+  #noteFailure(sensorId: SensorId, error: unknown): void {
+    const { clock, log, random } = this.#with
+    const failures = this.#failures.get(sensorId) ?? 0
+    this.#failures.set(sensorId, failures + 1)
+    this.#notBeforeMs.set(sensorId, clock.nowMs() + backoffMs(failures, random()))
+    if (failures > 0) return
+    const reason = error instanceof Error ? error.message : String(error)
+    log.warn('cannot delete a sensor from the measurement store; tried again until it is gone', {
+      sensor_id: sensorId,
+      error: reason,
+    })
   }
 
   #isLast({ passes }: SensorDeletion, nowMs: EpochMs): boolean {

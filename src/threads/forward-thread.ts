@@ -10,6 +10,7 @@ import type { DurationMs, EpochMs } from '../domain/time.ts'
 import { Forwarder } from '../ingest/forwarder.ts'
 import { SensorDeletions } from '../ingest/sensor-deletions.ts'
 import { withoutSensors } from '../ingest/without-sensors.ts'
+import { checkInfluxBucket } from '../influx/bucket-check.ts'
 import { InfluxConnection } from '../influx/connection.ts'
 import type { InfluxTarget } from '../influx/connection.ts'
 import { InfluxMeasurementWriter } from '../influx/measurement-writer.ts'
@@ -62,6 +63,9 @@ const DELETION_PASS_GAP_MS = 10 * MINUTE_MS
 /** Writes under way at once, and for how long one may be. */
 const INFLUX_WRITES = { socketsMax: 4, timeoutMs: 30 * SECOND_MS }
 
+/** What is under way has so long when the service stops; the next start does it again. */
+const STOP_MS_MAX = 5 * SECOND_MS
+
 const port = parentPort
 if (port === null) throw new Error('BUG: the forward thread is started as a program')
 
@@ -106,6 +110,7 @@ const deletions = new SensorDeletions(
     notePass: ({ sensorId }, dueAtMs) => answer({ deletionPass: { sensorId, dueAtMs } }),
     lastUnknownOutcomeAtMs: () => forwarder.lastUnknownOutcomeAtMs,
     pause,
+    random: Math.random,
     clock: systemClock,
     log,
   },
@@ -125,9 +130,13 @@ deletions.start()
 answer({ started: true })
 
 async function close(): Promise<void> {
-  await forwarder.stop()
-  await deletions.stop()
+  const stopped = Promise.all([forwarder.stop(), deletions.stop()])
+  const grace = new AbortController()
+  await Promise.race([stopped, pause(STOP_MS_MAX, grace.signal)])
+  grace.abort()
+  // Ends what a store that does not answer would keep waiting.
   await writer.close()
+  await stopped
   control.close()
   port?.close()
 }
@@ -135,7 +144,8 @@ async function close(): Promise<void> {
 function openWriter(): MeasurementWriter {
   if (influx === undefined) return new SqliteMeasurementWriter(join(dataDir, MEASUREMENTS_FILE))
   const connection = new InfluxConnection(influx, INFLUX_WRITES)
-  return new InfluxMeasurementWriter({ connection, clock: systemClock, log })
+  const checkBucket = () => checkInfluxBucket(connection)
+  return new InfluxMeasurementWriter({ connection, checkBucket, clock: systemClock, log })
 }
 
 function refusedOf(batch: JournalBatch, { index, reason }: RejectedMeasurement): Refused {

@@ -28,6 +28,7 @@ describe('InfluxMeasurementReader', () => {
     const clock = new FakeClock()
     const writer = new InfluxMeasurementWriter({
       connection: connect(target),
+      checkBucket: async () => ({ kind: 'ready' }) as const,
       clock,
       log: new RecordingLog(),
     })
@@ -69,6 +70,7 @@ describe('InfluxMeasurementReader', () => {
     const startMs = Math.floor((performance.timeOrigin + performance.now()) / DAY_MS + 30) * DAY_MS
     const writer = new InfluxMeasurementWriter({
       connection: connect(target),
+      checkBucket: async () => ({ kind: 'ready' }) as const,
       clock: new FakeClock(),
       log: new RecordingLog(),
     })

@@ -1,3 +1,4 @@
+import { checkInfluxBucket } from '../../src/influx/bucket-check.ts'
 import { InfluxMeasurementReader } from '../../src/influx/measurement-reader.ts'
 import { InfluxMeasurementWriter } from '../../src/influx/measurement-writer.ts'
 import { describeMeasurementStore } from '../contract/measurement-store.ts'
@@ -10,8 +11,12 @@ describe('InfluxDB', () => {
 
   const open = async () => {
     const connection = connect(await newBucket(influx()))
-    const collaborators = { connection, clock: new FakeClock(), log: new RecordingLog() }
-    const writer = new InfluxMeasurementWriter(collaborators)
+    const writer = new InfluxMeasurementWriter({
+      connection,
+      checkBucket: () => checkInfluxBucket(connection),
+      clock: new FakeClock(),
+      log: new RecordingLog(),
+    })
     const reader = new InfluxMeasurementReader(connection)
     return { writer, reader, close: async () => connection.close() }
   }

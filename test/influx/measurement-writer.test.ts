@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { StoreUnavailable } from '../../src/domain/errors.ts'
+import { checkInfluxBucket } from '../../src/influx/bucket-check.ts'
 import type { InfluxTarget } from '../../src/influx/connection.ts'
 import { InfluxMeasurementReader } from '../../src/influx/measurement-reader.ts'
 import { InfluxMeasurementWriter } from '../../src/influx/measurement-writer.ts'
@@ -29,7 +30,8 @@ const log = new RecordingLog()
 
 function openWriter(target: InfluxTarget, timeoutMs = 10_000): InfluxMeasurementWriter {
   const connection = connect(target, { timeoutMs })
-  return new InfluxMeasurementWriter({ connection, clock: new FakeClock(), log })
+  const checkBucket = async () => ({ kind: 'ready' }) as const
+  return new InfluxMeasurementWriter({ connection, checkBucket, clock: new FakeClock(), log })
 }
 
 const readRaw = (target: InfluxTarget, startMs = RANGE.startMs) =>
@@ -214,6 +216,49 @@ describe('InfluxMeasurementWriter', () => {
       const url = 'http://127.0.0.1:9'
       const failure = await failureOf(openWriter({ ...target, url }).write(batchOf(series(1))))
       expect(failure).to.include({ isOutcomeUnknown: false, isPaused: false })
+    })
+  })
+
+  describe('before its first write', () => {
+    const openChecked = (checked: InfluxTarget, checkedLog = log) => {
+      const connection = connect(checked)
+      const checkBucket = () => checkInfluxBucket(connection)
+      const clock = new FakeClock()
+      return new InfluxMeasurementWriter({ connection, checkBucket, clock, log: checkedLog })
+    }
+
+    it('refuses a bucket that expires data, says the remedy and touches nothing', async () => {
+      const bucket = await newBucket(influx(), { expireSeconds: 86_400 })
+      const writer = openChecked({ ...bucket, url: proxy.url })
+      const works = [
+        () => writer.write(batchOf(series(1))),
+        () => writer.deleteSensor({ userId: 1, sensorId: 1 }, RANGE),
+      ]
+      for (const work of works) {
+        const failure = await failureOf(work())
+        expect(failure).to.include({ isPaused: true, isOutcomeUnknown: false })
+        expect(failure.message).to.match(/after 86400 seconds: .*--retention 0/)
+      }
+      expect(proxy.requests.map(({ method }) => method)).to.deep.equal(['GET', 'GET'])
+    })
+
+    it('looks again when the bucket could not be looked at, and once when it could', async () => {
+      const writer = openChecked(throughProxy())
+      proxy.useFor(1, { kind: 'cut' })
+      const failure = await failureOf(writer.write(batchOf(series(1))))
+      expect(failure).to.include({ isPaused: false, isOutcomeUnknown: false })
+      for (const measurement of series(3)) await writer.write(batchOf([measurement]))
+      const looked = proxy.requests.filter(({ path }) => path.startsWith('/api/v2/buckets'))
+      expect(looked).to.have.lengthOf(2)
+      expect(await readRaw(target)).to.have.lengthOf(3)
+    })
+
+    it('makes the bucket that is not there', async () => {
+      const made = { ...target, influxBucket: `${target.influxBucket}-made` }
+      const itsLog = new RecordingLog()
+      await openChecked(made, itsLog).write(batchOf(series(3)))
+      expect(await readRaw(made)).to.have.lengthOf(3)
+      expect(itsLog.events.map(({ message }) => message)).to.deep.equal(['made the bucket'])
     })
   })
 

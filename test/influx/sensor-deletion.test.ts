@@ -26,7 +26,12 @@ const ROUNDS = 2
 
 function openStore(target: InfluxTarget) {
   const connection = connect(target, { timeoutMs: 30_000 })
-  const collaborators = { connection, clock: new FakeClock(), log: new RecordingLog() }
+  const collaborators = {
+    connection,
+    checkBucket: async () => ({ kind: 'ready' }) as const,
+    clock: new FakeClock(),
+    log: new RecordingLog(),
+  }
   const reader = new InfluxMeasurementReader(connection)
   const count = async (sensorId: number, range = NARROW): Promise<number> => {
     const days = await collect(reader.readWindows({ sensorId, ...range }, DAY_MS))

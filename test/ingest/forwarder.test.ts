@@ -127,6 +127,17 @@ describe('Forwarder', () => {
     expect(new Set(bench.written)).to.deep.equal(new Set([1, 2, 3]))
   })
 
+  it('writes it again once for a moment out of sight, and once more for another life', async () => {
+    const same = new Bench({ rows: 3, writes: ['takes'], lives: ['a', 'a', 'a', undefined, 'a'] })
+    await same.runUntil(() => same.log.text.includes('"replayed'))
+    expect(same.written.slice(3)).to.deep.equal([1, 2, 3])
+    const lives = ['a', 'a', 'a', undefined, undefined, 'b']
+    const other = new Bench({ rows: 3, writes: ['takes'], lives })
+    await other.runUntil(() => other.log.text.includes('"replayed'))
+    // Row 1 and 2 may have gone into the end of the first life.
+    expect(other.written.slice(3)).to.deep.equal([1, 2, 1, 2, 3])
+  })
+
   it('leaves what the store does not take in the journal when it is stopped', async () => {
     const bench = new Bench({ rows: 1, writes: ['fails'] })
     await bench.runUntil(() => bench.pausesMs.length > 3)

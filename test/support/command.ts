@@ -23,7 +23,7 @@ export async function runCommand(
   args: readonly string[],
   environment: Environment = {},
 ): Promise<CommandResult> {
-  const child = start(dataDir, args, environment)
+  const child = startCommand(dataDir, args, environment)
   const [stdout, stderr, [exitCode]] = await Promise.all([
     text(child.stdout),
     text(child.stderr),
@@ -44,7 +44,7 @@ export async function serve(
   dataDir: string,
   environment: Environment = {},
 ): Promise<RunningService> {
-  const child = start(dataDir, ['serve'], { PORT: '0', LOG_LEVEL: 'info', ...environment })
+  const child = startCommand(dataDir, ['serve'], { PORT: '0', LOG_LEVEL: 'info', ...environment })
   const errors = text(child.stderr)
   const exited = once(child, 'exit') as Promise<[number | null]>
   const stop = async (signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM') => {
@@ -65,7 +65,8 @@ export async function serve(
   throw new Error(`the service ended before it was ready:\n${logged.join('\n')}\n${await errors}`)
 }
 
-function start(dataDir: string, args: readonly string[], environment: Environment) {
+/** Starts `thermolog` and leaves it to the caller. */
+export function startCommand(dataDir: string, args: readonly string[], environment: Environment) {
   return spawn(process.execPath, [COMMAND, ...args], {
     env: { PATH: process.env['PATH'], DATA_DIR: dataDir, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],

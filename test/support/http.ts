@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { readFileSync, readdirSync } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expectDescribed } from './described.ts'
 
 const SCHEMAS = new URL('../../schemas/', import.meta.url)
 
@@ -62,9 +63,10 @@ export interface TestAnswer {
   readonly body: any
 }
 
-/** Makes a request and checks its answer against the schema of that answer. */
+/** Makes a request and checks its answer against its schema and the description of the API. */
 export async function send(url: string, order: TestRequest): Promise<TestAnswer> {
   const answer = await sendUnchecked(url, order)
+  await expectDescribed(url, order, answer)
   const contentType = answer.headers['content-type'] ?? ''
   if (answer.status >= 400 && order.method !== 'HEAD') {
     expectSchema('problem', answer)

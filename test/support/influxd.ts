@@ -41,9 +41,15 @@ export class InfluxServer implements TestInflux {
 
   /** @param settings more flags of influxd */
   static async start(settings: readonly string[] = []): Promise<InfluxServer> {
+    const server = await InfluxServer.startEmpty(settings)
+    await server.#setUp()
+    return server
+  }
+
+  /** One that nobody has set up: it has no organization, and the token is not known to it. */
+  static async startEmpty(settings: readonly string[] = []): Promise<InfluxServer> {
     const server = new InfluxServer(await freePort(), settings)
     await server.restart()
-    await server.#setUp()
     return server
   }
 

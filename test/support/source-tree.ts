@@ -27,6 +27,7 @@ const IMPORT_FORMS = [
   /^(?:import|export)\b[^'"`;]*?\bfrom '([^']+)'/.source,
   /^import '([^']+)'/.source,
   /\bimport\('([^']+)'\)/.source,
+  /\bimport\.meta\.resolve\('([^']+)'\)/.source,
   /\bnew URL\('([^']+\.[jt]s)', import\.meta\.url\)/.source,
 ]
 const IMPORT = new RegExp(IMPORT_FORMS.join('|'), 'gm')

@@ -9,7 +9,7 @@ import { RuleCheck } from '../../operations/check-measurement.ts'
 import { importMeasurementsMax, OperationError } from '../../operations/operations.ts'
 import type { ImportReceipt, ImportRules, Operations } from '../../operations/operations.ts'
 import { failureOf } from '../../operations/failure.ts'
-import type { Progress } from './progress.ts'
+import type { Progress } from '../progress.ts'
 import { EventNames, MeasurementReader } from './read-measurements.ts'
 import type { ReaderSettings } from './read-measurements.ts'
 import type { FileRecord, RecordSource } from './read-records.ts'
@@ -49,8 +49,8 @@ interface ImportLine {
 export async function findBadLines(job: ImportJob): Promise<BadLines> {
   const bad: BadLines = { count: 0, named: [] }
   const reader = new MeasurementReader(new RuleCheck(job.rules), job)
-  for await (const record of job.source.records(job.progress.onBytes)) {
-    job.progress.line()
+  for await (const record of job.source.records(job.progress.advance)) {
+    job.progress.count(1)
     const { fault } = reader.read(record)
     if (fault !== undefined) note(bad, record, fault)
   }
@@ -80,8 +80,8 @@ export async function storeFile(
     // Looked at before the next batch; until then its failure is not unhandled.
     void Promise.allSettled([sending])
   }
-  for await (const record of job.source.records(job.progress.onBytes)) {
-    job.progress.line()
+  for await (const record of job.source.records(job.progress.advance)) {
+    job.progress.count(1)
     sender.totals.lines++
     const { measurement, fault } = reader.read(record)
     if (measurement === undefined) await sender.reject(record, fault)

@@ -13,6 +13,7 @@ import type {
   NewAccessToken,
   SignedInUser,
   SignInOrder,
+  StoreSwitch,
 } from '../../ports.ts'
 import type { Connection } from '../database.ts'
 import { SetAside } from '../journal/set-aside.ts'
@@ -77,6 +78,7 @@ const ADOPT_STORE = `
   ON CONFLICT (id) DO UPDATE SET name = excluded.name
   WHERE NOT EXISTS (SELECT 1 FROM accepted_per_day)
     AND NOT EXISTS (SELECT 1 FROM sensor_deletions)`
+const SWITCH_STORE = 'UPDATE measurement_store SET name = ? WHERE id = 1 AND name = ?'
 const INSERT_INFO = `
   INSERT INTO journal (committed_at_ms, measurements, sensor_infos)
   SELECT ?, 0, json_array(json_object('userId', user_id, 'sensorId', id, 'atMs', info_at_ms,
@@ -214,6 +216,18 @@ export class ControlCommands implements Synchronous<ControlWriter> {
   adoptStore(name: string): string {
     this.#db.prepare(ADOPT_STORE).run(name)
     return this.#db.prepare<[], string>(STORE).pluck().get() ?? name
+  }
+
+  switchStore({ from, to, leftovers }: StoreSwitch): boolean {
+    const nowMs = this.#clock.nowMs()
+    return this.#inTransaction(() => {
+      if (this.#db.prepare(SWITCH_STORE).run(to, from).changes === 0) return false
+      const order = this.#db.prepare(INSERT_DELETION)
+      for (const { sensorId, userId, range } of leftovers) {
+        order.run(sensorId, userId, range.startMs, range.stopMs, 0, nowMs)
+      }
+      return true
+    })
   }
 
   setAside(measurements: readonly Refused[]): void {

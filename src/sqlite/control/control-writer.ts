@@ -23,6 +23,7 @@ export function createControlWriter(
     revokeToken: (tokenId) => refusing(channel.call('revokeToken', tokenId)),
     recordTokenUses: (uses) => refusing(channel.call('recordTokenUses', uses)),
     adoptStore: (name) => refusing(channel.call('adoptStore', name)),
+    switchStore: (change) => refusing(channel.call('switchStore', change)),
     setAside: (measurements) => refusing(channel.call('setAside', measurements)),
     retrySetAside: async (ids) => {
       const retried = await refusing(channel.call('retrySetAside', ids))

@@ -1,7 +1,7 @@
 // What passes between the main thread and the commit thread: a group of submissions one way, what
-// was decided about them the other way. Numbers stand as columns in a buffer that both share and that
-// belongs to one of them at a time, text travels as arrays of strings; nothing is allocated or copied
-// for a group. (Handing a buffer over instead cost the main thread a fifth of its time.)
+// was decided about them the other way. Numbers stand as columns in a buffer that both share and
+// that belongs to one of them at a time, text travels as arrays of strings; nothing is allocated or
+// copied for a group. Handing a buffer over instead cost the main thread a fifth of its time.
 
 import type { ErrorCode, RequestFault } from '../../domain/errors.ts'
 import { groupMeasurementsMax, submissionsInFlightMax } from '../../domain/limits.ts'

@@ -12,7 +12,8 @@ import { columnsOver } from './journal-row.ts'
 const INSERT = `
   INSERT INTO set_aside
     (user_id, sensor_id, measured_at_ms, tie_break_ns, temp_celsius, reason, set_aside_at_ms)
-  VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+  SELECT ?, id, ?, ?, ?, ?, ? FROM sensors WHERE id = ? AND deleted_at_ms IS NULL
+  ON CONFLICT DO NOTHING`
 const COLUMNS = `
   id, user_id AS userId, sensor_id AS sensorId, measured_at_ms AS measuredAtMs,
   tie_break_ns AS tieBreakNs, temp_celsius AS tempCelsius, reason,
@@ -54,14 +55,17 @@ export class SetAside {
     return this.#db.prepare(HAS).get(sensorId, startMs, stopMs) !== undefined
   }
 
-  /** Setting the same measurement aside again changes nothing. */
+  /**
+   * Setting the same measurement aside again changes nothing. What is of a deleted sensor is gone:
+   * nothing of it may be written again.
+   */
   add(refused: readonly Refused[], nowMs: EpochMs): void {
     const insert = this.#db.prepare(INSERT)
     this.#db
       .transaction(() => {
         for (const { userId, sensorId, measuredAtMs, tieBreakNs, tempCelsius, reason } of refused) {
-          const place = [userId, sensorId, measuredAtMs, tieBreakNs]
-          insert.run(...place, tempCelsius, reason, nowMs)
+          const place = [userId, measuredAtMs, tieBreakNs]
+          insert.run(...place, tempCelsius, reason, nowMs, sensorId)
         }
       })
       .immediate()

@@ -13,7 +13,7 @@ import type { RequestFault } from '../../domain/errors.ts'
 import type { Receipt, ReceiptItem, ReceiptStatus, Submission } from '../../domain/measurement.ts'
 import type { SensorId } from '../../domain/sensor.ts'
 import type { DurationMs, TimeRange } from '../../domain/time.ts'
-import type { Backlog, Clock, Journal, Log } from '../../ports.ts'
+import type { Backlog, Clock, Journal, Log, Metrics } from '../../ports.ts'
 import { StorageFull } from '../commit-channel.ts'
 import type { CommitChannel } from '../commit-channel.ts'
 import { allocateGroup, GroupBuilder, groupColumnsOver } from './group-frame.ts'
@@ -54,6 +54,7 @@ export interface JournalCollaborators {
   readonly setAside: (refused: readonly Refused[]) => Promise<void>
   readonly clock: Clock
   readonly log: Log
+  readonly metrics: Metrics
   /** Whether the volume has so little room left that nothing may be accepted. */
   readonly isDiskLow: () => boolean
   /** Tells the forwarder that there are new rows. */
@@ -192,6 +193,8 @@ export class SqliteJournal implements Journal {
     this.#forwardedSeq = throughSeq
     this.#backlogEntries -= measurements
     this.#with.channel.noteForwarded(throughSeq)
+    const rejected = refused.length
+    this.#with.metrics.noteForwarded({ accepted: measurements - rejected, rejected })
     for (const waiter of this.#forwardWaiters) {
       if (waiter.seq <= throughSeq) waiter.resolve()
     }
@@ -222,10 +225,12 @@ export class SqliteJournal implements Journal {
   }
 
   async #commitGroup({ builder, waiting }: WaitingGroup): Promise<void> {
+    const { channel, clock } = this.#with
     this.#groupsInFlight++
+    const startedAtMs = clock.monotonicMs()
     try {
-      const result = await this.#with.channel.commitGroup(builder.finish())
-      this.#answer(waiting, result)
+      const result = await channel.commitGroup(builder.finish())
+      this.#answer(waiting, result, clock.monotonicMs() - startedAtMs)
       this.#spareBuffers.push(result.buffer)
     } catch (error) {
       const reason = error instanceof StorageFull ? refusalError('storage_full') : error
@@ -237,24 +242,30 @@ export class SqliteJournal implements Journal {
     this.#sendGroups()
   }
 
-  #answer(waiting: readonly Waiting[], result: GroupResult): void {
+  #answer(waiting: readonly Waiting[], result: GroupResult, durationMs: DurationMs): void {
     if (result.seq > 0) this.#with.onCommitted()
     const refusals = new Map(result.refusals.map((refusal) => [refusal.submission, refusal]))
     const conflicts = new Map(result.conflicts.map((conflict) => [conflict.element, conflict]))
     const columns = groupColumnsOver(result.buffer)
     const group = { ...columns, serialNumbers: result.keptSerialNumbers }
+    const decided = { created: 0, duplicate: 0, conflict: 0 } satisfies Record<
+      ReceiptStatus,
+      number
+    >
     let start = 0
     waiting.forEach(({ measurements, resolve, reject }, at) => {
       const refusal = refusals.get(at)
       if (refusal === undefined) {
         const items = receiptItems(group, conflicts, { start, stop: start + measurements })
-        for (const { status } of items) if (status === 'created') this.#backlogEntries++
+        for (const { status } of items) decided[status]++
         resolve({ items })
       } else {
         reject(new ServiceError(refusal.code, refusal))
       }
       start += measurements
     })
+    this.#backlogEntries += decided.created
+    this.#with.metrics.noteGroup({ ...decided, durationMs })
   }
 }
 

@@ -1,4 +1,5 @@
-// Deleting a user and signing in, as the commit thread carries them out.
+// Deleting a user, signing in, setting aside and switching stores, as the commit thread carries
+// them out.
 
 import { expect } from 'chai'
 import type { SubmittedMeasurement } from '../../../src/domain/measurement.ts'
@@ -73,6 +74,44 @@ describe('ControlCommands', () => {
       expect(submit(userId, { eventId: 'e-2' }).refusals).to.have.lengthOf(1)
       expect(submit(userId, { serialNumber: 'new', eventId: 'e-3' }).refusals).to.have.lengthOf(1)
       expect(rows('SELECT * FROM sensors WHERE deleted_at_ms IS NULL')).to.deep.equal([])
+    })
+  })
+
+  describe('setAside', () => {
+    const refused = (sensorId: number) => ({
+      userId: 1,
+      sensorId,
+      measuredAtMs: NOW_MS,
+      tieBreakNs: 0,
+      tempCelsius: 11.75,
+      reason: 'never',
+    })
+
+    it('keeps each once, and nothing of a sensor that is deleted meanwhile', () => {
+      const userId = signIn()?.user.id ?? 0
+      submit(userId)
+      submit(userId, { eventId: 'e-2', serialNumber: 'attic' })
+      commands.deleteSensor(userId, 2)
+      for (const _ of [1, 2]) commands.setAside([refused(1), refused(2)])
+      expect(rows('SELECT sensor_id AS id FROM set_aside')).to.deep.equal([{ id: 1 }])
+      expect(commands.retrySetAside(undefined)).to.equal(1)
+    })
+  })
+
+  describe('switchStore', () => {
+    it('orders that leftovers go, and changes nothing when another store is in use', () => {
+      expect(commands.adoptStore('old')).to.equal('old')
+      submit(signIn()?.user.id ?? 0)
+      expect(commands.adoptStore('new')).to.equal('old')
+      const range = { startMs: 0, stopMs: 86_400_000 }
+      const leftovers = [{ userId: 1, sensorId: 9, range }]
+      expect(commands.switchStore({ from: 'other', to: 'new', leftovers })).to.equal(false)
+      expect(rows('SELECT * FROM sensor_deletions')).to.deep.equal([])
+      expect(commands.switchStore({ from: 'old', to: 'new', leftovers })).to.equal(true)
+      expect(commands.adoptStore('old')).to.equal('new')
+      expect(rows('SELECT sensor_id, stop_ms FROM sensor_deletions')).to.deep.equal([
+        { sensor_id: 9, stop_ms: 86_400_000 },
+      ])
     })
   })
 

@@ -1,0 +1,82 @@
+// `thermolog store`: where measurements are kept.
+
+import type { Command } from 'commander'
+import { loadConfig, readEnvironment } from '../config.ts'
+import type { CopyOutcome, CopyProgress } from '../operations/copy-store.ts'
+import { OperationError } from '../operations/operations.ts'
+import { operationsSocketPath } from '../operations/socket-path.ts'
+import { systemClock } from '../system/clock.ts'
+import { connectOperations } from './operations-client.ts'
+import { Progress } from './progress.ts'
+
+export function addStoreCommands(program: Command): void {
+  const store = program.command('store').description('where measurements are kept')
+  store
+    .command('copy')
+    .description('move the measurements of the embedded store into the InfluxDB of INFLUX_*')
+    .action(copy)
+}
+
+async function copy(): Promise<void> {
+  const config = loadConfig(readEnvironment())
+  const { copyForNow, moveStore } = await import('../compose-store-copy.ts')
+  const service = await connectOperations(operationsSocketPath(config.dataDir))
+  await service?.close()
+  const progress = new CommandProgress()
+  const isServiceRunning = service !== undefined
+  try {
+    const { outcome, storeName } = await (isServiceRunning
+      ? copyForNow(config, progress)
+      : moveStore(config, progress))
+    progress.end()
+    if (outcome === undefined) say(`DATA_DIR uses ${storeName} already: there is nothing to copy`)
+    else if (isServiceRunning) throw lastPassIsMissing(outcome)
+    else sayMoved(outcome, storeName)
+  } finally {
+    progress.end()
+  }
+}
+
+function sayMoved(outcome: CopyOutcome, storeName: string): void {
+  say(`${described(outcome)}; the counts of every sensor and day are the same`)
+  say(`DATA_DIR uses ${storeName} from now on; measurements.db is left as it was`)
+}
+
+function lastPassIsMissing(outcome: CopyOutcome): OperationError {
+  return new OperationError({
+    kind: 'failed',
+    message: `${described(outcome)}, but the service is running and takes more`,
+    hint: 'Stop it and run the command again: only what is missing is copied then.',
+  })
+}
+
+function described({ measurements, written }: CopyOutcome): string {
+  return `${measurements} measurements are in InfluxDB, ${written} of them copied now`
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+/** One bar after the other, on standard error. */
+class CommandProgress implements CopyProgress {
+  #current: Progress | undefined
+
+  begin(what: string, total: number): void {
+    this.end()
+    process.stderr.write(`${what}: ${total} measurements\n`)
+    const settings = { total, counted: 'measurements' }
+    this.#current = new Progress(process.stderr, systemClock, settings)
+    this.#current.begin(what)
+  }
+
+  advance(measurements: number): void {
+    this.#current?.advance(measurements)
+    this.#current?.count(measurements)
+  }
+
+  end(): void {
+    this.#current?.end()
+    this.#current = undefined
+  }
+}

@@ -1,0 +1,255 @@
+// What the document says of each route beside what its row in the route tables says already: words,
+// answers and the failures of its own. Failures that come with a token, a body or a sensor in the
+// path are added by the document.
+
+import type { ErrorCode } from '../../domain/errors.ts'
+
+export type Tag = 'Measurements' | 'Sensors' | 'Account' | 'Sign-in' | 'Operations' | 'Documents'
+
+export interface AnswerDescription {
+  readonly description: string
+  /** A file of schemas/response/ without its ending; `undefined`: not JSON, or no body. */
+  readonly schema?: string
+  /** Types of bodies that are no JSON. */
+  readonly texts?: readonly string[]
+  /** Names of headers out of the components. */
+  readonly headers?: readonly string[]
+}
+
+export interface RouteDescription {
+  readonly id: string
+  readonly tag: Tag
+  readonly summary: string
+  readonly description?: string
+  readonly answers: Readonly<Record<number, AnswerDescription>>
+  readonly codes?: readonly ErrorCode[]
+  /** Parameters of a query, or of a form, that have no schema. */
+  readonly fields?: readonly string[]
+}
+
+const HISTORY_TEXTS = ['text/csv', 'application/x-ndjson']
+const SUBMITTING: readonly ErrorCode[] = [
+  'overloaded',
+  'storage_full',
+  'clock_unset',
+  'unknown_sensor',
+  'sensor_quota',
+]
+const RELAYED = ['code', 'state', 'iss', 'error', 'error_description']
+const UNCHANGED = { description: 'Nothing has changed since the tag of `If-None-Match`.' }
+
+const history: Omit<RouteDescription, 'id'> = {
+  tag: 'Measurements',
+  summary: 'The measurements of a sensor, raw or by buckets',
+  description:
+    'The period is `[from, to)`; buckets widen it to their edges. `temp` is the submitted value ' +
+    'or the mean, with the compensation of the sensor added. `complete: false` says that ' +
+    'acknowledged measurements of the period are not readable yet: ask again.',
+  answers: {
+    200: {
+      description: 'The points, ascending.',
+      schema: 'history',
+      texts: HISTORY_TEXTS,
+      headers: ['ETag', 'Thermolog-Bucket', 'Thermolog-Complete'],
+    },
+    304: UNCHANGED,
+  },
+  codes: ['range_too_large', 'history_unavailable'],
+}
+
+const sensors: Omit<RouteDescription, 'id'> = {
+  tag: 'Sensors',
+  summary: 'The sensors of the token’s user, by id',
+  answers: {
+    200: { description: 'The sensors.', schema: 'sensor-list', headers: ['ETag'] },
+    304: UNCHANGED,
+  },
+}
+
+const relay: Omit<RouteDescription, 'id'> = {
+  tag: 'Sign-in',
+  summary: 'Sends a browser on from the identity provider to the app',
+  description: 'For identity providers that refuse the custom schemes of apps.',
+  answers: {
+    303: { description: 'To the app, with what OAuth has to say.', headers: ['Location'] },
+  },
+  codes: ['unknown_provider'],
+  fields: RELAYED,
+}
+
+const DAEMON: Readonly<Record<string, RouteDescription>> = {
+  'GET /api/v1/me': {
+    id: 'showDaemonMe',
+    tag: 'Account',
+    summary: 'The daemon token that asks, and whose it is',
+    answers: { 200: { description: 'The token and its user.', schema: 'daemon-me' } },
+  },
+  'GET /api/v1/sensors': { id: 'listSensors', ...sensors },
+  'POST /api/v1/measurements': {
+    id: 'submitMeasurement',
+    tag: 'Measurements',
+    summary: 'Submits one measurement',
+    description:
+      'Answered when it is on disk. Sending the same again is safe with an `event_id`: it is ' +
+      'stored once. A sensor that was not used before is registered with it.',
+    answers: {
+      201: { description: 'It is stored.', schema: 'measurement' },
+      200: { description: 'It was stored before: `duplicate`.', schema: 'measurement' },
+    },
+    codes: [...SUBMITTING, 'event_id_conflict'],
+  },
+  'POST /api/v1/measurements/batch': {
+    id: 'submitBatch',
+    tag: 'Measurements',
+    summary: 'Submits 1 to 500 measurements, all or nothing',
+    description:
+      'Held against all rules before anything is stored, and stored in one transaction. A ' +
+      'conflict of one element is a decided outcome: nothing of it is stored, the others are.',
+    answers: {
+      201: { description: 'At least one is new and stored.', schema: 'batch-receipt' },
+      200: { description: 'None of them is new.', schema: 'batch-receipt' },
+    },
+    codes: [...SUBMITTING, 'batch_too_large'],
+  },
+  'GET /api/v1/sensors/{id}/measurements': { id: 'readHistory', ...history },
+  'PATCH /api/v1/sensors/{id}': {
+    id: 'changeSensor',
+    tag: 'Sensors',
+    summary: 'Changes the alias or the compensation of a sensor',
+    answers: { 200: { description: 'The sensor after the change.', schema: 'sensor' } },
+    codes: ['storage_full'],
+  },
+  'DELETE /api/v1/sensors/{id}': {
+    id: 'deleteSensor',
+    tag: 'Sensors',
+    summary: 'Deletes a sensor and its measurements',
+    answers: { 204: { description: 'The sensor is deleted.' } },
+    codes: ['storage_full'],
+  },
+}
+
+const MOBILE: Readonly<Record<string, RouteDescription>> = {
+  'GET /api/mobile/v1/bootstrap': {
+    id: 'bootstrap',
+    tag: 'Sign-in',
+    summary: 'What an app has to know before anyone has signed in',
+    answers: {
+      200: { description: 'The app and its sign-in.', schema: 'bootstrap', headers: ['ETag'] },
+      304: UNCHANGED,
+    },
+    codes: ['validation_failed', 'shutting_down'],
+  },
+  'POST /api/mobile/v1/auth/{idp}': {
+    id: 'signIn',
+    tag: 'Sign-in',
+    summary: 'Exchanges an authorization code for a mobile token',
+    description:
+      'The same code, verifier and redirect URI may be sent again for two minutes: the answer ' +
+      'is the same token.',
+    answers: { 200: { description: 'The person has signed in.', schema: 'sign-in' } },
+    codes: [
+      'unknown_provider',
+      'rate_limited',
+      'invalid_grant',
+      'sign_in_not_allowed',
+      'provider_failed',
+      'provider_timeout',
+      'storage_full',
+      'shutting_down',
+    ],
+  },
+  'GET /api/mobile/v1/me': {
+    id: 'showUser',
+    tag: 'Account',
+    summary: 'Whose the mobile token is',
+    answers: { 200: { description: 'The user.', schema: 'user' } },
+  },
+  'POST /api/mobile/v1/logout': {
+    id: 'logOut',
+    tag: 'Sign-in',
+    summary: 'Revokes the token that asks',
+    answers: { 204: { description: 'The token works no more.' } },
+    codes: ['storage_full'],
+  },
+  'GET /api/mobile/v1/dashboard': {
+    id: 'showDashboard',
+    tag: 'Sensors',
+    summary: 'All that an app shows first',
+    answers: {
+      200: { description: 'User and sensors.', schema: 'dashboard', headers: ['ETag'] },
+      304: UNCHANGED,
+    },
+  },
+  'GET /api/mobile/v1/sensors': { id: 'listSensorsOfPhone', ...sensors },
+  'GET /api/mobile/v1/sensors/{id}/measurements': { id: 'readHistoryOnPhone', ...history },
+  'GET /auth/callback/{idp}': { id: 'relayQuery', ...relay },
+  'POST /auth/callback/{idp}': { id: 'relayForm', ...relay },
+}
+
+const PUBLIC: Readonly<Record<string, RouteDescription>> = {
+  'GET /healthz': {
+    id: 'showHealth',
+    tag: 'Operations',
+    summary: 'Whether the process answers',
+    answers: { 200: { description: 'It does.', schema: 'health' } },
+  },
+  'GET /readyz': {
+    id: 'showReadiness',
+    tag: 'Operations',
+    summary: 'Whether submissions are taken',
+    answers: { 200: { description: 'They are.', schema: 'readiness' } },
+    codes: ['overloaded', 'storage_full', 'clock_unset', 'shutting_down'],
+  },
+  'GET /metrics': {
+    id: 'showMetrics',
+    tag: 'Operations',
+    summary: 'Metrics as Prometheus text',
+    description: 'Wants the operator’s token as Bearer where one is set.',
+    answers: { 200: { description: 'All series.', texts: ['text/plain'] } },
+    codes: ['missing_token', 'invalid_token'],
+  },
+  'GET /problems/{code}': {
+    id: 'explainProblem',
+    tag: 'Documents',
+    summary: 'What a code in a failure means',
+    answers: {
+      200: {
+        description: 'The explanation.',
+        schema: 'problem-explanation',
+        texts: ['text/html'],
+      },
+    },
+    codes: ['not_found'],
+  },
+  'GET /openapi.json': {
+    id: 'showDocument',
+    tag: 'Documents',
+    summary: 'This document',
+    answers: {
+      200: { description: 'OpenAPI 3.1.', texts: ['application/json'], headers: ['ETag'] },
+      304: UNCHANGED,
+    },
+  },
+  'GET /docs': {
+    id: 'showPage',
+    tag: 'Documents',
+    summary: 'A page that shows this document',
+    answers: { 200: { description: 'The page.', texts: ['text/html'] } },
+  },
+  'GET /docs/{file}': {
+    id: 'showPageFile',
+    tag: 'Documents',
+    summary: 'A file of that page',
+    answers: {
+      200: { description: 'The file.', texts: ['text/javascript', 'text/css', 'image/png'] },
+    },
+    codes: ['not_found'],
+  },
+}
+
+/** By method and pattern of the whole address. */
+export const DESCRIPTIONS: ReadonlyMap<string, RouteDescription> = new Map([
+  ...Object.entries(DAEMON),
+  ...Object.entries(MOBILE),
+  ...Object.entries(PUBLIC),
+])

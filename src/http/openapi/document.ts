@@ -1,0 +1,197 @@
+// The OpenAPI document: the route tables, the schemas that validate and what people have to be told
+// put together. A route that nobody has described, or a description without a route, stops it.
+
+import { DESCRIPTIONS } from './descriptions.ts'
+import type { AnswerDescription, RouteDescription } from './descriptions.ts'
+import { EXAMPLES } from './examples.ts'
+import {
+  codesOf,
+  headerReferences,
+  problemAnswers,
+  problemExamples,
+  problemTable,
+} from './problem-answers.ts'
+import { DAEMON_API_BASE, MOBILE_API_BASE } from '../dispatch.ts'
+import type { RouteRow } from '../routes.ts'
+import { queryParameters, schemaComponents, schemaReference } from './schemas.ts'
+import type { JsonObject } from './schemas.ts'
+
+const TAGS: Readonly<Record<RouteDescription['tag'], string>> = {
+  Measurements: 'Submitting measurements, and reading them as they are or by buckets.',
+  Sensors: 'Sensors: registered by their first measurement, named and corrected here.',
+  Account: 'Who asks.',
+  'Sign-in': 'How a person gets a mobile token: OpenID Connect with PKCE.',
+  Operations: 'For operators and load balancers.',
+  Documents: 'What all of this means.',
+}
+
+const INTRODUCTION = `Time-series ingestion for temperature sensors.
+Daemons submit measurements with a daemon token below \`${DAEMON_API_BASE}\`, apps read them with a
+mobile token below \`${MOBILE_API_BASE}\`; a token of the one kind does not work with the other.
+Temperatures are degrees Celsius, times are UTC. Every success with a body is \`{"data": …}\` on
+both APIs, every failure a problem document (RFC 9457) with one of these codes:
+
+`
+
+const HEADERS: Readonly<Record<string, JsonObject>> = {
+  'X-Request-Id': text('Names the request in the operator’s log; a well-formed one is kept.'),
+  'WWW-Authenticate': text('How to authenticate.'),
+  'Retry-After': { description: 'Seconds until it is worth trying again.', schema: seconds() },
+  RateLimit: text('What is left of the allowances of the token.'),
+  'RateLimit-Policy': text('The allowances of the token, of requests and of measurements.'),
+  ETag: text('For `If-None-Match`.'),
+  Location: text('Where to go on.'),
+  'Thermolog-Bucket': text('The bucket of the points, for formats that have no place for it.'),
+  'Thermolog-Complete': text('`false`: acknowledged measurements of the period are missing.'),
+}
+
+const PARAMETERS: Readonly<Record<string, JsonObject>> = {
+  id: { description: 'Id of a sensor.', schema: { $ref: '#/components/schemas/Id' } },
+  idp: { description: 'Id of an identity provider.', schema: { type: 'string' } },
+  code: { description: 'Code of a problem, or one of its `errors`.', schema: { type: 'string' } },
+  file: { description: 'Name of the file.', schema: { type: 'string' } },
+}
+
+const SECURITY_SCHEMES = {
+  daemonToken: bearer('A daemon token, `thd_live_…`. An operator makes it.'),
+  mobileToken: bearer('A mobile token, `thm_live_…`. Signing in gives one.'),
+  metricsToken: bearer('The operator’s token for the metrics, where one is set.'),
+}
+
+/** @param rows of all route tables */
+export function createDocument(rows: readonly RouteRow[], version: string): JsonObject {
+  const routes = new Set(rows.map(({ route }) => route))
+  const lost = DESCRIPTIONS.keys().find((route) => !routes.has(route))
+  if (lost !== undefined) throw new Error(`BUG: no route ${lost}`)
+  const codes = new Set(
+    rows.flatMap((row) => [...codesOf(row, DESCRIPTIONS.get(row.route)?.codes)]),
+  )
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Thermolog',
+      version,
+      description: INTRODUCTION + problemTable(),
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/' }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+    paths: pathsOf(rows),
+    components: {
+      schemas: schemaComponents(),
+      headers: HEADERS,
+      examples: problemExamples(codes),
+      securitySchemes: SECURITY_SCHEMES,
+    },
+  }
+}
+
+function pathsOf(rows: readonly RouteRow[]): JsonObject {
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const row of rows) {
+    const [method = '', path = ''] = row.route.split(' ')
+    paths[path] ??= {}
+    paths[path][method.toLowerCase()] = operationOf(row)
+  }
+  return paths
+}
+
+function operationOf(row: RouteRow): JsonObject {
+  const described = DESCRIPTIONS.get(row.route)
+  if (described === undefined) throw new Error(`BUG: nobody has described ${row.route}`)
+  const { id, tag, summary, description, answers, codes } = described
+  const parameters = parametersOf(row, described)
+  const body = row.input.place === 'body' ? bodyOf(row, described) : undefined
+  const isNegotiated = Object.hasOwn(answers, 304)
+  if (isNegotiated) parameters.push(IF_NONE_MATCH)
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    ...(description !== undefined && { description }),
+    security: securityOf(row),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body !== undefined && { requestBody: body }),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(answers).map(([status, answer]) => [status, answerOf(row, answer)]),
+      ),
+      ...problemAnswers(codesOf(row, codes)),
+    },
+  }
+}
+
+const IF_NONE_MATCH = {
+  name: 'If-None-Match',
+  in: 'header',
+  description: 'The `ETag` of an earlier answer: 304 when nothing has changed.',
+  schema: { type: 'string' },
+}
+
+function securityOf({ route, isOpen, right }: RouteRow): JsonObject[] {
+  const rights = right === undefined ? [] : [right]
+  if (route === 'GET /metrics') return [{}, { metricsToken: [] }]
+  if (isOpen) return []
+  const isMobile = route.includes(` ${MOBILE_API_BASE}/`)
+  return [isMobile ? { mobileToken: rights } : { daemonToken: rights }]
+}
+
+function parametersOf({ route, input }: RouteRow, { fields = [] }: RouteDescription): JsonObject[] {
+  const ofPath = Array.from(route.matchAll(/\{(\w+)\}/g), ([, name = '']) => {
+    const parameter = PARAMETERS[name]
+    if (parameter === undefined) throw new Error(`BUG: nobody has described {${name}}`)
+    return { name, in: 'path', required: true, ...parameter }
+  })
+  if (input.place !== 'query') return ofPath
+  const ofQuery =
+    input.schema === undefined
+      ? fields.map((name) => ({ name, in: 'query', schema: { type: 'string' } }))
+      : queryParameters(input.schema)
+  return [...ofPath, ...ofQuery]
+}
+
+function bodyOf({ input }: RouteRow, { fields = [] }: RouteDescription): JsonObject {
+  if (input.schema !== undefined)
+    return { required: true, content: jsonOf('request', input.schema) }
+  const properties = Object.fromEntries(fields.map((name) => [name, { type: 'string' }]))
+  const schema = { type: 'object', properties }
+  return { required: true, content: { 'application/x-www-form-urlencoded': { schema } } }
+}
+
+function answerOf({ isOpen }: RouteRow, answer: AnswerDescription): JsonObject {
+  const { description, schema, texts = [], headers = [] } = answer
+  const ofToken = isOpen ? [] : ['RateLimit', 'RateLimit-Policy']
+  const content = {
+    ...(schema !== undefined && jsonOf('response', schema)),
+    ...Object.fromEntries(texts.map((type) => [type, { schema: schemaOfText(type) }])),
+  }
+  return {
+    description,
+    headers: headerReferences(['X-Request-Id', ...ofToken, ...headers]),
+    ...(Object.keys(content).length > 0 && { content }),
+  }
+}
+
+function schemaOfText(type: string): JsonObject {
+  if (type === 'image/png') return {}
+  return { type: type === 'application/json' ? 'object' : 'string' }
+}
+
+function jsonOf(folder: 'request' | 'response', schema: string): JsonObject {
+  const name = `${folder}/${schema}`
+  const example = EXAMPLES.get(name)
+  if (example === undefined) throw new Error(`BUG: no example of ${name}`)
+  return { 'application/json': { schema: schemaReference(name), example } }
+}
+
+function text(description: string): JsonObject {
+  return { description, schema: { type: 'string' } }
+}
+
+function seconds(): JsonObject {
+  return { type: 'integer', minimum: 1 }
+}
+
+function bearer(description: string): JsonObject {
+  return { type: 'http', scheme: 'bearer', description }
+}

@@ -1,0 +1,193 @@
+// One example of each message, in the order of a sensor's life: submitted, listed, drawn. A test
+// holds each against its schema.
+
+import type {
+  BatchReceiptResponse,
+  BootstrapResponse,
+  DaemonMeResponse,
+  DashboardResponse,
+  HealthResponse,
+  HistoryResponse,
+  MeasurementBatchRequest,
+  MeasurementRequest,
+  MeasurementResponse,
+  ProblemExplanationResponse,
+  ReadinessResponse,
+  Sensor,
+  SensorListResponse,
+  SensorPatchRequest,
+  SensorResponse,
+  SignInRequest,
+  SignInResponse,
+  UserResponse,
+} from '../wire.ts'
+
+const user: UserResponse['data'] = { id: 3, email: 'ada@example.org', name: 'Ada' }
+
+const submitted: MeasurementRequest = {
+  event_id: '0192f3c1-7a44-7cc0-9d5e-0b1d6e1c7a55',
+  sn: '28FF641E93160434',
+  temp: 11.75,
+  timestamp: '2026-11-20T10:15:00Z',
+}
+
+const batch: MeasurementBatchRequest = {
+  measurements: [
+    submitted,
+    { event_id: '0192f3c1-7a45-7b1e-8c11-5d0f2a9b4e66', sn: '28FF641E93160435', temp: 21.4 },
+  ],
+}
+
+const accepted: MeasurementResponse = {
+  data: {
+    event_id: '0192f3c1-7a44-7cc0-9d5e-0b1d6e1c7a55',
+    sn: '28FF641E93160434',
+    sensor_id: 7,
+    temp: 11.75,
+    timestamp: '2026-11-20T10:15:00.000Z',
+    status: 'created',
+  },
+}
+
+const batchReceipt: BatchReceiptResponse = {
+  data: {
+    created: 1,
+    duplicates: 1,
+    conflicts: 0,
+    measurements: [
+      {
+        index: 0,
+        event_id: '0192f3c1-7a44-7cc0-9d5e-0b1d6e1c7a55',
+        sensor_id: 7,
+        timestamp: '2026-11-20T10:15:00.000Z',
+        status: 'duplicate',
+      },
+      {
+        index: 1,
+        event_id: '0192f3c1-7a45-7b1e-8c11-5d0f2a9b4e66',
+        sensor_id: 8,
+        timestamp: '2026-11-20T10:15:02.113Z',
+        status: 'created',
+      },
+    ],
+  },
+}
+
+const sensor: Sensor = {
+  id: 7,
+  sn: '28FF641E93160434',
+  alias: 'Cellar',
+  compensation: -0.4,
+  online: true,
+  last_seen_at: '2026-11-20T10:15:02.113Z',
+  latest: { timestamp: '2026-11-20T10:15:00.000Z', temp: 11.35, raw: 11.75 },
+  created_at: '2026-11-01T08:00:00.000Z',
+}
+
+const history: HistoryResponse = {
+  data: {
+    sensor: { id: 7, sn: '28FF641E93160434', alias: 'Cellar', compensation: -0.4 },
+    from: '2026-11-20T09:00:00.000Z',
+    to: '2026-11-20T11:00:00.000Z',
+    bucket: 'hour',
+    tz: 'UTC',
+    complete: true,
+    points: [
+      { timestamp: '2026-11-20T09:00:00.000Z', temp: 11.2, min: 11.1, max: 11.3, count: 60 },
+      { timestamp: '2026-11-20T10:00:00.000Z', temp: 11.35, min: 11.3, max: 11.4, count: 16 },
+    ],
+  },
+}
+
+const daemonMe: DaemonMeResponse = {
+  data: {
+    token: {
+      id: 12,
+      name: 'gateway-1',
+      kind: 'daemon',
+      scopes: ['measurements:write', 'sensors:read', 'sensors:write'],
+      created_at: '2026-11-01T08:00:00.000Z',
+      expires_at: null,
+      last_used_at: '2026-11-20T10:15:02.113Z',
+    },
+    user,
+  },
+}
+
+const bootstrap: BootstrapResponse = {
+  data: {
+    app: { name: 'Thermolog', version: '0.1.0' },
+    links: { privacy: 'https://example.org/privacy' },
+    sign_in_providers: [
+      {
+        id: 'acme',
+        name: 'Acme',
+        issuer: 'https://id.example.org',
+        client_id: 'thermolog-app',
+        authorization_endpoint: 'https://id.example.org/authorize',
+        redirect_uri: 'org.example.thermolog:/callback',
+        scopes: ['openid', 'email', 'profile'],
+        code_challenge_methods: ['S256'],
+      },
+    ],
+    callback_url: 'org.example.thermolog:/callback',
+  },
+}
+
+const dashboard: DashboardResponse = {
+  data: { user, sensors_total: 1, sensors_online: 1, sensors: [sensor] },
+}
+
+const grant: SignInRequest = {
+  code: 'SplxlOBeZQQYbYS6WxSbIA',
+  code_verifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
+  redirect_uri: 'org.example.thermolog:/callback',
+}
+
+const signedIn: SignInResponse = {
+  data: {
+    token: 'thm_live_'.padEnd(52, 'x'),
+    token_type: 'Bearer',
+    expires_at: '2027-11-20T10:15:02.113Z',
+    user,
+  },
+}
+
+const patch: SensorPatchRequest = { alias: 'Cellar', compensation: -0.4 }
+const sensorAnswer: SensorResponse = { data: sensor }
+const sensorList: SensorListResponse = { data: [sensor] }
+const health: HealthResponse = { status: 'ok' }
+
+const readiness: ReadinessResponse = {
+  status: 'ready',
+  backlog: { entries: 120, bytes: 5_760, oldest_age_seconds: 0.2 },
+  measurement_store: 'ok',
+}
+
+const explanation: ProblemExplanationResponse = {
+  code: 'missing_token',
+  status: 401,
+  title: 'A token is needed',
+  explanation: 'Send your access token in the header: Authorization: Bearer <token>.',
+}
+
+/** By the names of their schemas, relative to schemas/ and without the ending. */
+export const EXAMPLES: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ['request/measurement', submitted],
+  ['request/measurement-batch', batch],
+  ['request/sensor-patch', patch],
+  ['request/sign-in', grant],
+  ['response/measurement', accepted],
+  ['response/batch-receipt', batchReceipt],
+  ['response/sensor', sensorAnswer],
+  ['response/sensor-list', sensorList],
+  ['response/history', history],
+  ['response/daemon-me', daemonMe],
+  ['response/bootstrap', bootstrap],
+  ['response/sign-in', signedIn],
+  ['response/user', { data: user } satisfies UserResponse],
+  ['response/dashboard', dashboard],
+  ['response/health', health],
+  ['response/readiness', readiness],
+  ['response/problem-explanation', explanation],
+])

@@ -1,0 +1,120 @@
+// Failures in an OpenAPI document: which codes a route can answer, gathered by status, each with an
+// example as it really looks.
+
+import { ServiceError } from '../../domain/errors.ts'
+import type { ErrorCode } from '../../domain/errors.ts'
+import { presentError } from '../errors.ts'
+import { allProblems, problemOf } from '../problems.ts'
+import type { RouteRow } from '../routes.ts'
+import type { JsonObject } from './schemas.ts'
+
+const REQUEST_ID = '7d3c0a4e-5a86-4c8f-9f0d-6a0f3f1b2c11'
+const RETRY_LATER = new Set([429, 503])
+
+const ALWAYS: readonly ErrorCode[] = ['invalid_request', 'request_timeout', 'internal_error']
+const WITH_TOKEN: readonly ErrorCode[] = [
+  'missing_token',
+  'invalid_token',
+  'wrong_token_kind',
+  'rate_limited',
+  'validation_failed',
+  'shutting_down',
+]
+const WITH_BODY: readonly ErrorCode[] = [
+  'unsupported_media_type',
+  'unsupported_encoding',
+  'body_too_large',
+]
+const WITH_JSON: readonly ErrorCode[] = ['malformed_json', 'validation_failed', 'overloaded']
+
+/** What the examples of some failures have more than the others. */
+const MEMBERS: Partial<Record<ErrorCode, JsonObject>> = {
+  body_too_large: { limit: 4_194_304 },
+  batch_too_large: { limit: 500 },
+  range_too_large: { max_period: 'P7D', suggested_bucket: 'minute' },
+  event_id_conflict: {
+    existing: {
+      event_id: '0192f3c1-7a44-7cc0-9d5e-0b1d6e1c7a55',
+      sn: '28FF641E93160434',
+      sensor_id: 7,
+      temp: 11.75,
+      timestamp: '2026-11-20T10:15:00.000Z',
+    },
+  },
+}
+
+/** Every code that a route can answer: its own ones, and those that come with what it is. */
+export function codesOf(row: RouteRow, own: readonly ErrorCode[] = []): Set<ErrorCode> {
+  const { route, isOpen, right, input } = row
+  return new Set<ErrorCode>([
+    ...ALWAYS,
+    ...own,
+    ...(isOpen ? [] : WITH_TOKEN),
+    ...(right === undefined ? [] : (['insufficient_scope'] as const)),
+    ...(route.includes('/sensors/{id}') ? (['sensor_not_found'] as const) : []),
+    ...(input.place === 'body' ? WITH_BODY : []),
+    ...(input.place === 'body' && input.schema !== undefined ? WITH_JSON : []),
+  ])
+}
+
+/** An answer for each status of the codes. */
+export function problemAnswers(codes: ReadonlySet<ErrorCode>): Record<string, JsonObject> {
+  const byStatus = Map.groupBy(codes, (code) => problemOf(code).status)
+  return Object.fromEntries(
+    Array.from(byStatus, ([status, ofStatus]) => [String(status), answerOf(status, ofStatus)]),
+  )
+}
+
+/** An example of each of the failures. */
+export function problemExamples(codes: ReadonlySet<ErrorCode>): JsonObject {
+  return Object.fromEntries(
+    Array.from(codes, (code) => {
+      return [code, { summary: problemOf(code).title, value: exampleOf(code) }]
+    }),
+  )
+}
+
+/** All codes as a table for people. */
+export function problemTable(): string {
+  const rows = allProblems().map(({ code, status, explanation }) => {
+    const text = explanation.replaceAll('|', '\\|').replaceAll('<', '&lt;')
+    return `| ${status} | \`${code}\` | ${text} |`
+  })
+  return ['| status | code | |', '|---|---|---|', ...rows].join('\n')
+}
+
+function answerOf(status: number, codes: readonly ErrorCode[]): JsonObject {
+  const sorted = codes.toSorted()
+  const headers = ['X-Request-Id']
+  if (status === 401) headers.push('WWW-Authenticate')
+  if (RETRY_LATER.has(status)) headers.push('Retry-After')
+  return {
+    description: sorted.map((code) => `\`${code}\`: ${problemOf(code).title}`).join('; '),
+    headers: headerReferences(headers),
+    content: {
+      'application/problem+json': {
+        schema: {
+          $ref: '#/components/schemas/ProblemResponse',
+          properties: { status: { const: status }, code: { enum: sorted } },
+        },
+        examples: Object.fromEntries(
+          sorted.map((code) => [code, { $ref: `#/components/examples/${code}` }]),
+        ),
+      },
+    },
+  }
+}
+
+/** References to headers of the components. */
+export function headerReferences(names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+function exampleOf(code: ErrorCode): unknown {
+  const fault = { pointer: '/temp', code: 'maximum', detail: 'must be <= 10000' }
+  const error = new ServiceError(code, {
+    members: MEMBERS[code] ?? {},
+    ...(code === 'validation_failed' && { faults: [fault] }),
+  })
+  return JSON.parse(presentError(error, REQUEST_ID).body)
+}

@@ -1,0 +1,77 @@
+// What InfluxDB has of whom, in numbers: to know what is gone, and what has arrived.
+
+import { StoreUnavailable } from '../domain/errors.ts'
+import type { SensorId } from '../domain/sensor.ts'
+import { DAY_MS } from '../domain/time.ts'
+import type { EpochMs, TimeRange } from '../domain/time.ts'
+import { InfluxUnreachable } from './connection.ts'
+import type { InfluxConnection } from './connection.ts'
+import { FluxFailure, queryRows } from './flux-rows.ts'
+import type { FluxRows } from './flux-rows.ts'
+import { countQuery, sensorsQuery } from './flux.ts'
+import type { FieldOfSensor } from './flux.ts'
+import { TEMPERATURE, TEMPERATURE_FIELD } from './line-protocol.ts'
+
+/** All that a measurement's time can be. */
+const EVER: TimeRange = { startMs: Date.UTC(1900, 0, 1), stopMs: Date.UTC(2200, 0, 1) }
+
+/**
+ * Values by UTC day, named by its start, of days that have any.
+ *
+ * @throws StoreUnavailable
+ */
+export async function countByDay(
+  connection: InfluxConnection,
+  series: FieldOfSensor,
+  range: TimeRange,
+): Promise<Map<EpochMs, number>> {
+  const counts = new Map<EpochMs, number>()
+  const query = countQuery(connection.target.influxBucket, series, range, DAY_MS)
+  for await (const { timesMs, values } of ask(connection, query)) {
+    for (const [at, dayMs] of timesMs.entries()) counts.set(dayMs, values[at] as number)
+  }
+  return counts
+}
+
+/** The measurements of sensors, in numbers. */
+export class MeasurementCounts {
+  readonly #connection: InfluxConnection
+
+  constructor(connection: InfluxConnection) {
+    this.#connection = connection
+  }
+
+  /** @throws StoreUnavailable */
+  countByDay(sensorId: SensorId): Promise<Map<EpochMs, number>> {
+    const series = { measurement: TEMPERATURE, field: TEMPERATURE_FIELD, sensorId }
+    return countByDay(this.#connection, series, EVER)
+  }
+
+  /**
+   * Every sensor of which there is a measurement.
+   *
+   * @throws StoreUnavailable
+   */
+  async sensorIds(): Promise<Set<SensorId>> {
+    const ids = new Set<SensorId>()
+    const query = sensorsQuery(this.#connection.target.influxBucket, EVER)
+    for await (const { values } of ask(this.#connection, query)) {
+      for (const id of values) ids.add(id)
+    }
+    return ids
+  }
+}
+
+/** An error of InfluxDB as the store's callers know it; any other as it is. */
+export function asUnavailable(error: unknown): unknown {
+  const isTheirs = error instanceof InfluxUnreachable || error instanceof FluxFailure
+  return isTheirs ? new StoreUnavailable(error.message, { cause: error }) : error
+}
+
+async function* ask(connection: InfluxConnection, query: string): AsyncGenerator<FluxRows> {
+  try {
+    yield* queryRows(connection, query)
+  } catch (error) {
+    throw asUnavailable(error)
+  }
+}

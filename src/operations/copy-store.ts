@@ -1,0 +1,186 @@
+// Copying what is in one measurement store into another, sensor by sensor and day by day.
+//
+// Counts per sensor and UTC day, taken on both sides, say what is missing: only days that differ
+// are written, whole. Writing a measurement again changes nothing, so the same copy can be run
+// again after any end, and goes on where it was. A sensor is counted once more after it was
+// written: what differs then is told by name.
+
+import { StoreUnavailable } from '../domain/errors.ts'
+import type { SensorId, UserId } from '../domain/sensor.ts'
+import { DAY_MS } from '../domain/time.ts'
+import type { DurationMs, EpochMs, TimeRange } from '../domain/time.ts'
+import { backoffMs } from '../ingest/backoff.ts'
+import type { MeasurementColumns, MeasurementWriter, SensorInfo, StoreBatch } from '../ports.ts'
+
+/** Measurements by UTC day, named by its start; days without any are left out. */
+export type DayCounts = ReadonlyMap<EpochMs, number>
+
+export interface OwnedSensor {
+  readonly userId: UserId
+  readonly sensorId: SensorId
+}
+
+export interface StoreCopyCollaborators {
+  /** Of sensors that are not deleted, each as it is now. */
+  readonly sensors: readonly SensorInfo[]
+  readonly source: {
+    /** How many measurements there are, of all sensors. */
+    total(): number
+    countByDay(sensorId: SensorId): DayCounts
+    /** In order, in chunks that are good for as long as they are held. */
+    read(sensor: OwnedSensor, range: TimeRange): Iterable<MeasurementColumns>
+  }
+  readonly target: {
+    /** @throws StoreUnavailable */
+    countByDay(sensorId: SensorId): Promise<DayCounts>
+  }
+  readonly writer: Pick<MeasurementWriter, 'write'>
+  readonly progress: CopyProgress
+  readonly pause: (durationMs: DurationMs) => Promise<unknown>
+  readonly random: () => number
+}
+
+export interface CopyProgress {
+  /** @param total how much `advance` is told of altogether */
+  begin(what: string, total: number): void
+  advance(measurements: number): void
+}
+
+/** A day that has not as many measurements on both sides. */
+export interface DayMismatch {
+  readonly sensorId: SensorId
+  readonly dayMs: EpochMs
+  readonly inSource: number
+  readonly inTarget: number
+}
+
+export interface CopyOutcome {
+  /** How many the source has. */
+  measurements: number
+  /** How many were written now; the others were there. */
+  written: number
+  mismatchedDays: number
+  /** The first of them. */
+  readonly mismatches: DayMismatch[]
+  /** Why the target refused something, where it did. */
+  refusal: string | undefined
+}
+
+const MISMATCHES_NAMED_MAX = 20
+
+const INFOS_A_BATCH = 1_000
+
+/** Two minutes of trying, about. */
+const ATTEMPTS_MAX = 14
+
+const NO_MEASUREMENTS: MeasurementColumns = {
+  count: 0,
+  userId: new Uint32Array(),
+  sensorId: new Uint32Array(),
+  measuredAtMs: new Float64Array(),
+  tieBreakNs: new Uint32Array(),
+  tempCelsius: new Float64Array(),
+}
+
+/**
+ * Copies everything that is missing, and what the sensors are called.
+ *
+ * @throws StoreUnavailable when the target stays out of reach: what is copied so far stays
+ */
+export async function copyStore(collaborators: StoreCopyCollaborators): Promise<CopyOutcome> {
+  const { sensors, source, progress } = collaborators
+  const copy = new StoreCopy(collaborators)
+  progress.begin('copying', source.total())
+  for (const sensor of sensors) await copy.copySensor(sensor)
+  for (let start = 0; start < sensors.length; start += INFOS_A_BATCH) {
+    const sensorInfos = sensors.slice(start, start + INFOS_A_BATCH)
+    await copy.write({ measurements: NO_MEASUREMENTS, sensorInfos })
+  }
+  return copy.outcome
+}
+
+class StoreCopy {
+  readonly #with: StoreCopyCollaborators
+  readonly outcome: CopyOutcome = {
+    measurements: 0,
+    written: 0,
+    mismatchedDays: 0,
+    mismatches: [],
+    refusal: undefined,
+  }
+
+  constructor(collaborators: StoreCopyCollaborators) {
+    this.#with = collaborators
+  }
+
+  async copySensor(sensor: OwnedSensor): Promise<void> {
+    const { source, target, progress } = this.#with
+    const { sensorId } = sensor
+    const wanted = source.countByDay(sensorId)
+    let found = await this.#patiently(() => target.countByDay(sensorId))
+    const missing = [...wanted.keys()].filter((day) => found.get(day) !== wanted.get(day))
+    const total = sum(wanted.values())
+    this.outcome.measurements += total
+    progress.advance(total - sum(missing.map((day) => wanted.get(day) ?? 0)))
+    if (missing.length > 0) {
+      for (const range of stretches(missing)) await this.#copyRange(sensor, range)
+      found = await this.#patiently(() => target.countByDay(sensorId))
+    }
+    this.#compare(sensorId, wanted, found)
+  }
+
+  async write(batch: StoreBatch): Promise<void> {
+    const rejected = await this.#patiently(() => this.#with.writer.write(batch))
+    this.outcome.refusal ??= rejected[0]?.reason
+  }
+
+  async #copyRange(sensor: OwnedSensor, range: TimeRange): Promise<void> {
+    for (const measurements of this.#with.source.read(sensor, range)) {
+      await this.write({ measurements, sensorInfos: [] })
+      this.outcome.written += measurements.count
+      this.#with.progress.advance(measurements.count)
+    }
+  }
+
+  #compare(sensorId: SensorId, wanted: DayCounts, found: DayCounts): void {
+    const days = new Set([...wanted.keys(), ...found.keys()])
+    for (const dayMs of [...days].sort((a, b) => a - b)) {
+      const inSource = wanted.get(dayMs) ?? 0
+      const inTarget = found.get(dayMs) ?? 0
+      if (inSource === inTarget) continue
+      this.outcome.mismatchedDays++
+      if (this.outcome.mismatches.length === MISMATCHES_NAMED_MAX) continue
+      this.outcome.mismatches.push({ sensorId, dayMs, inSource, inTarget })
+    }
+  }
+
+  async #patiently<Result>(work: () => Promise<Result>): Promise<Result> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await work()
+      } catch (error) {
+        const mayPass = error instanceof StoreUnavailable && !error.isPaused
+        if (!mayPass || attempt === ATTEMPTS_MAX) throw error
+        const pauseMs = Math.max(error.retryAfterMs ?? 0, backoffMs(attempt, this.#with.random()))
+        await this.#with.pause(pauseMs)
+      }
+    }
+  }
+}
+
+/** Days that follow one another, as one range each. */
+function stretches(daysMs: readonly EpochMs[]): TimeRange[] {
+  const ranges: { startMs: EpochMs; stopMs: EpochMs }[] = []
+  for (const dayMs of daysMs.toSorted((a, b) => a - b)) {
+    const last = ranges.at(-1)
+    if (last?.stopMs === dayMs) last.stopMs += DAY_MS
+    else ranges.push({ startMs: dayMs, stopMs: dayMs + DAY_MS })
+  }
+  return ranges
+}
+
+function sum(counts: Iterable<number>): number {
+  let total = 0
+  for (const count of counts) total += count
+  return total
+}

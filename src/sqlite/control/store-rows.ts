@@ -1,0 +1,41 @@
+// Which measurement store is in use, and of which sensors it has measurements.
+
+import type { SensorId, UserId } from '../../domain/sensor.ts'
+import type { SensorInfo } from '../../ports.ts'
+import { openForReading } from '../database.ts'
+import type { Connection } from '../database.ts'
+
+const STORE = 'SELECT name FROM measurement_store WHERE id = 1'
+const LIVE_SENSORS = `
+  SELECT user_id AS userId, id AS sensorId, info_at_ms AS atMs, serial_number AS serialNumber,
+    alias, compensation_celsius AS compensationCelsius
+  FROM sensors WHERE deleted_at_ms IS NULL ORDER BY id`
+const OWNER_OF_DELETED = 'SELECT user_id FROM sensors WHERE id = ? AND deleted_at_ms IS NOT NULL'
+
+export class StoreRows {
+  readonly #db: Connection
+
+  /** Opens control.db, which is there. */
+  constructor(file: string) {
+    this.#db = openForReading(file)
+  }
+
+  /** `undefined` before the first start. */
+  storeName(): string | undefined {
+    return this.#db.prepare<[], string>(STORE).pluck().get()
+  }
+
+  /** What the sensors of all users are called now, by id. */
+  liveSensors(): SensorInfo[] {
+    return this.#db.prepare<[], SensorInfo>(LIVE_SENSORS).all()
+  }
+
+  /** Whose a deleted sensor was, `undefined` when there is none of that id. */
+  ownerOfDeleted(sensorId: SensorId): UserId | undefined {
+    return this.#db.prepare<[number], UserId>(OWNER_OF_DELETED).pluck().get(sensorId)
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+}

@@ -1,0 +1,205 @@
+// What happens in the service as Prometheus reads it. Counting is on the way of every request: it
+// adds to a plain number, and only a question for the metrics makes series of these. Label values
+// are bounded: patterns of addresses, statuses, codes.
+//
+// How much waits is looked at when somebody asks, and what watches the process begins with the
+// first question: a service that nobody watches does not pay for it. A restart counts from zero.
+
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { ErrorCode } from '../domain/errors.ts'
+import { SECOND_MS } from '../domain/time.ts'
+import type { Backlog, CommittedGroup, ForwardedCount, Metrics } from '../ports.ts'
+
+const PREFIX = 'thermolog_'
+const STATUS_END = 600
+
+// prettier-ignore
+const GROUP_MEASUREMENTS = [
+  1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000,
+]
+// prettier-ignore
+const COMMIT_SECONDS = [
+  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+]
+
+/** Gauges with the names of counters; each has a twin with the same values and a fit name. */
+const MISNAMED = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`)
+
+/** What is looked at when somebody asks. */
+export interface WatchedState {
+  readonly backlog: () => Backlog
+  /** Whether the last write into the measurement store worked. */
+  readonly isStoreWorking: () => boolean
+  readonly countSetAside: () => Promise<number>
+  readonly countSensorDeletions: () => Promise<number>
+}
+
+export class PrometheusMetrics implements Metrics {
+  readonly #registry = new Registry()
+  readonly #outcomes = { created: 0, duplicate: 0, conflict: 0 }
+  readonly #forwarded = { accepted: 0, rejected: 0 }
+  /** Answers by pattern; index of the array: status. */
+  readonly #answers = new Map<string, Float64Array>()
+  readonly #refusals = new Map<ErrorCode, number>()
+  readonly #groupMeasurements: Histogram
+  readonly #commitSeconds: Histogram
+  #isProcessWatched = false
+
+  constructor() {
+    const registers = [this.#registry]
+    this.#groupMeasurements = new Histogram({
+      name: `${PREFIX}commit_measurements`,
+      help: 'Measurements that were stored in one commit',
+      buckets: GROUP_MEASUREMENTS,
+      registers,
+    })
+    this.#commitSeconds = new Histogram({
+      name: `${PREFIX}commit_duration_seconds`,
+      help: 'Time from handing a group to the commit thread to its being on disk',
+      buckets: COMMIT_SECONDS,
+      registers,
+    })
+    this.#addMeasurementCounts()
+    this.#addAnswerCounts()
+  }
+
+  noteGroup({ created, duplicate, conflict, durationMs }: CommittedGroup): void {
+    this.#outcomes.created += created
+    this.#outcomes.duplicate += duplicate
+    this.#outcomes.conflict += conflict
+    // Where nothing is new, nothing is written.
+    if (created === 0) return
+    this.#groupMeasurements.observe(created)
+    this.#commitSeconds.observe(durationMs / SECOND_MS)
+  }
+
+  noteForwarded({ accepted, rejected }: ForwardedCount): void {
+    this.#forwarded.accepted += accepted
+    this.#forwarded.rejected += rejected
+  }
+
+  noteAnswer(route: string, status: number): void {
+    let byStatus = this.#answers.get(route)
+    if (byStatus === undefined) {
+      byStatus = new Float64Array(STATUS_END)
+      this.#answers.set(route, byStatus)
+    }
+    byStatus[status]!++
+  }
+
+  noteRefusedSubmission(code: ErrorCode): void {
+    this.#refusals.set(code, (this.#refusals.get(code) ?? 0) + 1)
+  }
+
+  /** Has the state of the service told as well. Called once, when all of it is open. */
+  watch({ backlog, isStoreWorking, countSetAside, countSensorDeletions }: WatchedState): void {
+    this.#addBacklog(backlog)
+    this.#addGauge(
+      'store_working',
+      'Whether the last write into the measurement store worked',
+      () => Number(isStoreWorking()),
+    )
+    this.#addGauge(
+      'set_aside_measurements',
+      'Measurements that the store refuses, until an operator settles them',
+      countSetAside,
+    )
+    this.#addGauge(
+      'pending_sensor_deletions',
+      'Deleted sensors whose measurements are not yet gone from the store',
+      countSensorDeletions,
+    )
+  }
+
+  /** All series as Prometheus text. */
+  async render(): Promise<{ type: string; text: string }> {
+    if (!this.#isProcessWatched) this.#watchProcess()
+    return { type: this.#registry.contentType, text: await this.#registry.metrics() }
+  }
+
+  #watchProcess(): void {
+    this.#isProcessWatched = true
+    collectDefaultMetrics({ register: this.#registry })
+    for (const name of MISNAMED) this.#registry.removeSingleMetric(name)
+  }
+
+  #addMeasurementCounts(): void {
+    const byOutcome = ['outcome']
+    this.#addCounter('measurements', 'Measurements that were decided', byOutcome, (add) => {
+      for (const [outcome, count] of Object.entries(this.#outcomes)) add({ outcome }, count)
+    })
+    const help = 'Measurements that the store took, and that it refused for good'
+    this.#addCounter('forwarded_measurements', help, byOutcome, (add) => {
+      for (const [outcome, count] of Object.entries(this.#forwarded)) add({ outcome }, count)
+    })
+  }
+
+  #addAnswerCounts(): void {
+    const labels = ['method', 'route', 'status']
+    this.#addCounter('http_requests', 'Requests that were answered', labels, (add) => {
+      for (const [address, byStatus] of this.#answers) {
+        const [method = '', route = ''] = address.split(' ')
+        byStatus.forEach((count, status) => {
+          if (count > 0) add({ method, route, status: String(status) }, count)
+        })
+      }
+    })
+    const help = 'Submissions that were answered with a problem'
+    this.#addCounter('refused_submissions', help, ['code'], (add) => {
+      for (const [code, count] of this.#refusals) add({ code }, count)
+    })
+  }
+
+  #addCounter(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: (add: (labels: Readonly<Record<string, string>>, count: number) => void) => void,
+  ): void {
+    const counter = new Counter({
+      name: `${PREFIX}${name}_total`,
+      help,
+      labelNames,
+      registers: [this.#registry],
+      collect: () => {
+        counter.reset()
+        read((labels, count) => counter.inc(labels, count))
+      },
+    })
+  }
+
+  // The first of the three is collected first and sets the others from the same look.
+  #addBacklog(backlog: () => Backlog): void {
+    const registers = [this.#registry]
+    const entries: Gauge = new Gauge({
+      name: `${PREFIX}journal_backlog_entries`,
+      help: 'Acknowledged measurements that are not yet in the measurement store',
+      registers,
+      collect: () => {
+        const now = backlog()
+        entries.set(now.entries)
+        bytes.set(now.bytes)
+        oldestAge.set(now.oldestAgeMs / SECOND_MS)
+      },
+    })
+    const bytes = new Gauge({
+      name: `${PREFIX}journal_backlog_bytes`,
+      help: 'Size of the backlog in the journal',
+      registers,
+    })
+    const oldestAge = new Gauge({
+      name: `${PREFIX}journal_backlog_oldest_age_seconds`,
+      help: 'How long the oldest entry of the backlog has been waiting',
+      registers,
+    })
+  }
+
+  #addGauge(name: string, help: string, read: () => number | Promise<number>): void {
+    const gauge: Gauge = new Gauge({
+      name: PREFIX + name,
+      help,
+      registers: [this.#registry],
+      collect: async () => gauge.set(await read()),
+    })
+  }
+}

@@ -1,0 +1,279 @@
+// Goal: the embedded store moves into InfluxDB whole, and DATA_DIR uses InfluxDB only then. Method:
+// the real command and the real service on a data directory that the service has filled, with
+// measurements at one millisecond, negative ones and a deleted sensor; what the API shows before is
+// held against what it shows after.
+
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { expect } from 'chai'
+import { InfluxMeasurementReader } from '../../src/influx/measurement-reader.ts'
+import { runCommand, serve, startCommand } from '../support/command.ts'
+import type { Environment } from '../support/command.ts'
+import { FaultProxy } from '../support/fault-proxy.ts'
+import { send } from '../support/http.ts'
+import { connect, newBucket, useInflux } from '../support/influx.ts'
+import { collect } from '../support/measurements.ts'
+
+const DAY_MS = 86_400_000
+const START_MS = Date.UTC(2026, 2, 10)
+const PERIOD = 'from=2026-03-09T00:00:00Z&to=2026-03-16T00:00:00Z'
+const USER = 'fleet@example.org'
+/** Ids by order of registration; `GONE` is deleted before the copy. */
+const [CELLAR, FREEZER, GONE] = [1, 2, 3]
+const PER_SENSOR = 1_000
+const TIES = 3
+
+/** Three days of every four minutes, below zero now and then, and some at one millisecond. */
+function measurementsOf(sn: string, offset: number) {
+  const regular = Array.from({ length: PER_SENSOR - TIES }, (_, at) => ({
+    event_id: `${sn}/${at}`,
+    sn,
+    temp: ((at * 7) % 400) / 8 - 25 + offset,
+    timestamp: new Date(START_MS + at * 240_000).toISOString(),
+  }))
+  const ties = Array.from({ length: TIES }, (_, at) => ({
+    event_id: `${sn}/tie/${at}`,
+    sn,
+    temp: -at - offset,
+    timestamp: new Date(START_MS + 8_640_000).toISOString(),
+  }))
+  return [...regular, ...ties]
+}
+
+describe('thermolog store copy', function () {
+  this.timeout(60_000)
+  const influx = useInflux()
+  let dataDir: string
+  let token: string
+  let target: Awaited<ReturnType<typeof newBucket>>
+  beforeEach(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'thermolog-store-'))
+    target = await newBucket(influx())
+    await runCommand(dataDir, ['user', 'create', '--email', USER])
+    const order = ['token', 'create', '--user', USER, '--name', 'gateway']
+    token = (await runCommand(dataDir, order)).stdout.trim()
+  })
+  afterEach(() => rm(dataDir, { recursive: true }))
+
+  const settings = (url = target.url): Environment => ({
+    INFLUX_URL: url,
+    INFLUX_ORG: target.organization,
+    INFLUX_BUCKET: target.influxBucket,
+    INFLUX_TOKEN: target.influxToken,
+  })
+  const copy = (url?: string) => runCommand(dataDir, ['store', 'copy'], settings(url))
+
+  const serving = async <Result>(
+    environment: Environment,
+    work: (url: string) => Promise<Result>,
+  ): Promise<Result> => {
+    const service = await serve(dataDir, environment)
+    try {
+      return await work(service.url)
+    } finally {
+      expect(await service.stop()).to.equal(0)
+    }
+  }
+
+  const post = async (url: string, sn: string, offset: number) => {
+    const measurements = measurementsOf(sn, offset)
+    for (let start = 0; start < measurements.length; start += 500) {
+      const body = { measurements: measurements.slice(start, start + 500) }
+      const path = '/api/v1/measurements/batch'
+      const { status } = await send(url, { method: 'POST', path, token, body })
+      expect(status).to.equal(201)
+    }
+  }
+
+  const fill = async (url: string) => {
+    await post(url, 'CELLAR', 0)
+    await post(url, 'FREEZER', -0.125)
+    await post(url, 'GONE', 1)
+    const path = `/api/v1/sensors/${FREEZER}`
+    const body = { alias: 'Freezer "2"', compensation: -0.4 }
+    await send(url, { method: 'PATCH', path, token, body })
+    await send(url, { method: 'DELETE', path: `/api/v1/sensors/${GONE}`, token })
+  }
+
+  const readAll = async (url: string) => {
+    const answers: unknown[] = []
+    for (const id of [CELLAR, FREEZER]) {
+      for (const bucket of ['raw', 'hour', 'day']) {
+        const path = `/api/v1/sensors/${id}/measurements?${PERIOD}&bucket=${bucket}`
+        const { status, body } = await send(url, { path, token })
+        expect(status).to.equal(200)
+        expect(body.data.complete).to.equal(true)
+        answers.push(body.data)
+      }
+    }
+    return answers
+  }
+
+  const countIn = async (sensorId: number): Promise<number> => {
+    const reader = new InfluxMeasurementReader(connect(target))
+    const range = { sensorId, startMs: START_MS - 9 * DAY_MS, stopMs: START_MS + 9 * DAY_MS }
+    return (await collect(reader.readRaw(range))).length
+  }
+
+  const fillAndRead = () =>
+    serving({}, async (url) => {
+      await fill(url)
+      return readAll(url)
+    })
+
+  const writeLine = async (line: string) => {
+    const { organization: org, influxBucket: bucket } = target
+    const path = `/api/v2/write?${new URLSearchParams({ org, bucket }).toString()}`
+    const answer = await connect(target).exchange({ method: 'POST', path, body: line })
+    expect(answer.status, answer.body).to.equal(204)
+  }
+
+  it('moves everything, and the service shows the same before and after', async () => {
+    const before = await fillAndRead()
+    const early = await runCommand(dataDir, ['serve'], settings())
+    expect(early.exitCode).to.equal(2)
+    expect(early.stderr).to.match(/another store \(embedded\).*thermolog store copy/)
+
+    const copied = await copy()
+    expect(copied.stderr).to.match(/copying: 2000 measurements/)
+    expect(copied.stdout).to.match(/2000 measurements are in InfluxDB, 2000 of them copied now/)
+    expect(copied.exitCode).to.equal(0)
+    const again = await copy()
+    expect(again.stdout).to.match(/nothing to copy/)
+    expect(again.exitCode).to.equal(0)
+
+    const late = await runCommand(dataDir, ['serve'])
+    expect(late.exitCode).to.equal(2)
+    expect(late.stderr).to.match(/another store \(InfluxDB, .*set the old one again/)
+    const after = await serving(settings(), async (url) => {
+      const shown = await readAll(url)
+      // What is sent again is known, and what is new comes after the tie-breaks that were given.
+      const [repeated] = measurementsOf('CELLAR', 0).slice(-1)
+      const path = '/api/v1/measurements'
+      const repeat = await send(url, { method: 'POST', path, token, body: repeated })
+      expect(repeat.status).to.equal(200)
+      const body = { ...repeated, event_id: 'new' }
+      expect((await send(url, { method: 'POST', path, token, body })).status).to.equal(201)
+      await readAll(url)
+      return shown
+    })
+    expect(after).to.deep.equal(before)
+    expect(await countIn(CELLAR)).to.equal(PER_SENSOR + 1)
+    expect(await countIn(GONE)).to.equal(0)
+  })
+
+  it('tells those who read the bucket what the sensors are called', async () => {
+    await fillAndRead()
+    expect((await copy()).exitCode).to.equal(0)
+    const query = `from(bucket: "${target.influxBucket}") |> range(start: 0)
+      |> filter(fn: (r) => r._measurement == "sensor_info" and r._field == "alias")
+      |> last() |> keep(columns: ["sensor_id", "_value"])`
+    const org = new URLSearchParams({ org: target.organization }).toString()
+    const { body } = await connect(target).exchange({
+      method: 'POST',
+      path: `/api/v2/query?${org}`,
+      contentType: 'application/vnd.flux',
+      body: query,
+    })
+    expect(body).to.match(/,CELLAR,1\r\n/)
+    expect(body).to.match(/,"Freezer ""2""",2\r\n/)
+    expect(body).not.to.match(/GONE/)
+  })
+
+  it('copies beside a running service, and what is deleted until the last pass goes', async () => {
+    await serving({}, async (url) => {
+      await fill(url)
+      const first = await copy()
+      expect(first.exitCode).to.equal(1)
+      expect(first.stderr).to.match(/2000 measurements are in InfluxDB, 2000 of them copied now/)
+      expect(first.stderr).to.match(/the service is running.*\nStop it and run the command again/)
+      await post(url, 'LATE', 2)
+      await send(url, { method: 'DELETE', path: `/api/v1/sensors/${FREEZER}`, token })
+    })
+    expect(await countIn(FREEZER)).to.equal(PER_SENSOR)
+    const last = await copy()
+    expect(last.stdout).to.match(/2000 measurements are in InfluxDB, 1000 of them copied now/)
+    expect(last.exitCode).to.equal(0)
+    await serving(settings(), async () => {
+      for (let tries = 0; (await countIn(FREEZER)) > 0; tries++) {
+        if (tries === 100) throw new Error('the deleted sensor stays in InfluxDB')
+        await setTimeout(100)
+      }
+    })
+    expect(await countIn(CELLAR)).to.equal(PER_SENSOR)
+  })
+
+  it('goes on where it was killed, through replies that are lost', async () => {
+    const before = await fillAndRead()
+    const proxy = await FaultProxy.start(target.url)
+    const isLineProtocol = (path: string, body: Buffer) =>
+      path.startsWith('/api/v2/write') && body.length > 0
+    let writes = 0
+    const halfway = new Promise<void>((resolve) => {
+      proxy.decide = ({ path, body }) => {
+        if (!isLineProtocol(path, body) || ++writes === 1) return { kind: 'pass' }
+        resolve()
+        return { kind: 'pause' }
+      }
+    })
+    const child = startCommand(dataDir, ['store', 'copy'], settings(proxy.url))
+    await halfway
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    expect((await runCommand(dataDir, ['serve'], settings())).exitCode).to.equal(2)
+    writes = 0
+    proxy.resume()
+    proxy.decide = ({ path, body }) =>
+      isLineProtocol(path, body) && writes++ === 0 ? { kind: 'lose_reply' } : { kind: 'pass' }
+    const again = await copy(proxy.url)
+    expect(again.stdout).to.match(/2000 measurements are in InfluxDB, \d+ of them copied now/)
+    expect(again.exitCode).to.equal(0)
+    await proxy.close()
+    expect(await serving(settings(), readAll)).to.deep.equal(before)
+  })
+
+  it('names the day that has another number of measurements, and changes nothing', async () => {
+    await fillAndRead()
+    const line = `temperature,user_id=1,sensor_id=${CELLAR} temp=1`
+    await writeLine(`${line} ${START_MS + 5 * DAY_MS}000007`)
+    const refused = await copy()
+    expect(refused.exitCode).to.equal(1)
+    expect(refused.stderr).to.match(/sensor 1, 2026-03-15: 0 here, 1 in InfluxDB/)
+    expect(refused.stderr).to.match(/goes on with the embedded store/)
+    await serving({}, readAll)
+  })
+
+  it('says why when InfluxDB refuses some', async () => {
+    await fillAndRead()
+    await writeLine(`temperature,user_id=1,sensor_id=999 temp=1i ${START_MS}000000`)
+    const refused = await copy()
+    expect(refused.exitCode).to.equal(1)
+    expect(refused.stderr).to.match(/sensor 1, 2026-03-10: \d+ here, 0 in InfluxDB/)
+    expect(refused.stderr).to.match(/refused some: .*field type conflict/)
+  })
+
+  it('refuses a bucket that has measurements of others', async () => {
+    await fillAndRead()
+    await writeLine(`temperature,user_id=1,sensor_id=999 temp=1 ${START_MS}000000`)
+    const refused = await copy()
+    expect(refused.exitCode).to.equal(1)
+    expect(refused.stderr).to.match(/a sensor 999, which is not ours\n.*INFLUX_BUCKET/)
+  })
+
+  it('refuses settings of no InfluxDB, one that expires data, or one out of reach', async () => {
+    const none = await runCommand(dataDir, ['store', 'copy'])
+    expect(none.exitCode).to.equal(2)
+    expect(none.stderr).to.match(/INFLUX_URL/)
+    const { influxBucket } = await newBucket(influx(), { expireSeconds: 86_400 })
+    const environment = { ...settings(), INFLUX_BUCKET: influxBucket }
+    const expiring = await runCommand(dataDir, ['store', 'copy'], environment)
+    expect(expiring.exitCode).to.equal(2)
+    expect(expiring.stderr).to.match(/after 86400 seconds: .*--retention 0/)
+    const away = await copy('http://127.0.0.1:9')
+    expect(away.exitCode).to.equal(1)
+    expect(away.stderr).to.match(/out of reach/)
+  })
+})

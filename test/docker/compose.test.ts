@@ -1,0 +1,146 @@
+import { expect } from 'chai'
+import { existsSync, readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+import { importsOf, readRepository } from '../support/source-tree.ts'
+
+const ROOT = new URL('../../', import.meta.url)
+
+interface ComposeService {
+  readonly image: string
+  readonly read_only?: boolean
+  readonly cap_drop?: readonly string[]
+  readonly security_opt?: readonly string[]
+  readonly restart?: string
+  readonly ports?: readonly string[]
+  readonly networks: readonly string[]
+  readonly volumes: readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
+  readonly healthcheck: { readonly test?: readonly string[]; readonly disable?: boolean }
+}
+
+interface ComposeFile {
+  readonly services: Readonly<Record<string, ComposeService>>
+  readonly volumes: Readonly<Record<string, unknown>>
+  readonly networks: Readonly<Record<string, { readonly internal?: boolean } | null>>
+}
+
+const compose = parse(readText('docker-compose.yml'), { merge: true }) as ComposeFile
+const services = Object.entries(compose.services)
+const mounts = services.flatMap(([name, { volumes }]) =>
+  volumes.map((mount) => {
+    const [source = '', target = '', mode = 'rw'] = mount.split(':')
+    return { name, source, target, mode }
+  }),
+)
+
+function readText(file: string): string {
+  return readFileSync(new URL(file, ROOT), 'utf8')
+}
+
+describe('docker-compose.yml', () => {
+  it('gives no service more rights than it needs', () => {
+    for (const [name, service] of services) {
+      expect(service.read_only, name).to.equal(true)
+      expect(service.cap_drop, name).to.deep.equal(['ALL'])
+      expect(service.security_opt, name).to.deep.equal(['no-new-privileges:true'])
+    }
+  })
+
+  it('offers ports to this machine alone, and none of InfluxDB', () => {
+    const ports = services.flatMap(([, service]) => service.ports ?? [])
+    expect(ports).to.have.lengthOf(2)
+    for (const port of ports) expect(port).to.match(/^127\.0\.0\.1:\d+:\d+$/)
+    expect(compose.services['influxdb']?.networks).to.deep.equal(['store'])
+    expect(compose.networks['store']?.internal).to.equal(true)
+  })
+
+  it('checks the health of whatever keeps running, and starts it again', () => {
+    for (const [name, { healthcheck, restart }] of services) {
+      const runsOnce = name === 'prepare'
+      expect(restart, name).to.equal(runsOnce ? 'no' : 'unless-stopped')
+      expect(healthcheck.disable === true, name).to.equal(runsOnce)
+    }
+  })
+
+  it('starts readers of secrets when the secrets are there', () => {
+    const conditions = services.map(([name, service]) => [name, service.depends_on ?? {}])
+    expect(Object.fromEntries(conditions)).to.deep.equal({
+      thermolog: { prepare: { condition: 'service_completed_successfully' } },
+      prepare: { influxdb: { condition: 'service_healthy' } },
+      influxdb: {},
+      grafana: { prepare: { condition: 'service_completed_successfully' } },
+    })
+  })
+
+  it('holds no secret itself', () => {
+    const settings = services.flatMap(([, service]) => Object.entries(service.environment ?? {}))
+    for (const [name, value] of settings) {
+      if (/PASSWORD|TOKEN|SECRET|KEY/.test(name)) expect(name).to.match(/__FILE$/)
+      expect(value, name).not.to.match(/[A-Za-z0-9_-]{40}/)
+    }
+  })
+
+  it('lets secrets be written by the first step alone', () => {
+    const secrets = mounts.filter(({ source }) => source.endsWith('-secrets'))
+    for (const { name, mode } of secrets) expect(mode).to.equal(name === 'prepare' ? 'rw' : 'ro')
+    const readers = secrets.filter(({ name }) => name !== 'prepare')
+    expect(readers.map(({ name, source }) => `${name} ${source}`)).to.have.members([
+      'thermolog thermolog-secrets',
+      'grafana grafana-secrets',
+    ])
+  })
+
+  it('mounts volumes and folders that exist', () => {
+    for (const { source } of mounts) {
+      const isThere = source.startsWith('.')
+        ? existsSync(new URL(source, ROOT))
+        : Object.hasOwn(compose.volumes, source)
+      expect(isThere, source).to.equal(true)
+    }
+    const used = mounts.map(({ source }) => source)
+    expect(used).to.include.members(Object.keys(compose.volumes))
+  })
+
+  it('has the files of secrets where they are looked for', () => {
+    const provisioning = readText('grafana/provisioning/datasources/thermolog.yml')
+    const files = [
+      compose.services['grafana']?.environment?.['GF_SECURITY_ADMIN_PASSWORD__FILE'] ?? '',
+      ...[...provisioning.matchAll(/\$__file\{([^}]+)\}/g)].map(([, file]) => file ?? ''),
+    ]
+    const { target } = mounts.find(
+      ({ name, source }) => name === 'grafana' && source === 'grafana-secrets',
+    ) ?? { target: '' }
+    const written = readText('docker/prepare-influxdb.ts')
+    for (const file of files) {
+      expect(file.startsWith(`${target}/`), file).to.equal(true)
+      expect(written).to.include(`'grafana${file.slice(target.length)}'`)
+    }
+  })
+})
+
+describe('the image', () => {
+  const dockerfile = readText('Dockerfile')
+  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.*) \.\/?\S*$/gm)].flatMap(
+    ([, paths]) => paths?.split(' ') ?? [],
+  )
+
+  it('has every file that its code imports', () => {
+    const isCopied = (path: string) =>
+      copied.some((source) => path === source || path.startsWith(`${source}/`))
+    const code = readRepository().filter(({ path }) => /^(src|docker)\/.*\.[jt]s$/.test(path))
+    const imported = code.flatMap(importsOf).flatMap(({ target }) => target ?? [])
+    expect(imported).not.to.have.lengthOf(0)
+    expect(imported.filter((path) => !isCopied(path))).to.deep.equal([])
+  })
+
+  it('is built from nothing that is kept from it', () => {
+    const allowed = readText('.dockerignore').match(/^!.+$/gm) ?? []
+    expect(allowed.map((line) => line.slice(1))).to.have.members([...new Set(copied)])
+  })
+
+  it('runs as somebody who is not root', () => {
+    const users = [...dockerfile.matchAll(/^USER (.*)$/gm)].map(([, user]) => user)
+    expect(users).to.deep.equal(['node'])
+  })
+})

@@ -1,0 +1,88 @@
+import { expect } from 'chai'
+import { readdirSync, readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+import { readDashboards } from '../support/grafana.ts'
+
+const PROVISIONING = new URL('../../grafana/provisioning/', import.meta.url)
+
+interface DataSource {
+  readonly uid: string
+  readonly jsonData: { readonly version: string; readonly dbName?: string }
+  readonly secureJsonData: Readonly<Record<string, string>>
+}
+
+const dashboards = readDashboards()
+const { datasources } = parse(readText('datasources/thermolog.yml')) as {
+  datasources: DataSource[]
+}
+
+function readText(file: string): string {
+  return readFileSync(new URL(file, PROVISIONING), 'utf8')
+}
+
+describe('the files of the Grafana dashboards', () => {
+  it('have an id and a title each of their own', () => {
+    const names = dashboards.flatMap(({ uid, title }) => [uid, title])
+    expect(new Set(names).size).to.equal(names.length)
+    expect(dashboards).to.have.lengthOf(3)
+  })
+
+  it('ask data sources that are provisioned, in their language', () => {
+    const versions = new Map(datasources.map(({ uid, jsonData }) => [uid, jsonData.version]))
+    const targets = dashboards.flatMap(({ panels }) => panels.flatMap((panel) => panel.targets))
+    expect(targets).not.to.have.lengthOf(0)
+    for (const { query, datasource } of targets) {
+      const language = query.startsWith('SELECT') ? 'InfluxQL' : 'Flux'
+      expect(versions.get(datasource.uid), query).to.equal(language)
+    }
+    const variables = dashboards.flatMap(({ templating }) => templating.list)
+    for (const { name, type, datasource } of variables) {
+      const version = type === 'query' ? versions.get(datasource?.uid ?? '') : 'Flux'
+      expect(version, name).to.equal('Flux')
+    }
+  })
+
+  for (const dashboard of dashboards) {
+    describe(dashboard.title, () => {
+      const variables = dashboard.templating.list.map(({ name }) => name)
+      const text = JSON.stringify(dashboard.panels)
+
+      it('gives each panel an id, a title and a description', () => {
+        const ids = dashboard.panels.map(({ id }) => id)
+        expect(new Set(ids).size).to.equal(ids.length)
+        for (const { title, description } of dashboard.panels) {
+          expect(title).not.to.equal('')
+          expect(description, title).to.match(/\.$/)
+        }
+      })
+
+      it('uses every variable it has, and no other', () => {
+        const used = [...text.matchAll(/\$\{(\w+)(?::\w+)?\}/g)].map(([, name]) => name ?? '')
+        const own = used.filter((name) => !name.startsWith('__'))
+        expect([...new Set(own)]).to.have.members(variables)
+      })
+
+      it('leads only to dashboards and variables that exist', () => {
+        const links = [...text.matchAll(/"url":"\/d\/([\w-]+)\?var-(\w+)=/g)]
+        for (const [, uid, name] of links) {
+          const target = dashboards.find((candidate) => candidate.uid === uid)
+          expect(target?.templating.list.map((variable) => variable.name)).to.include(name)
+        }
+      })
+    })
+  }
+})
+
+describe('the provisioning of Grafana', () => {
+  it('takes every secret from a file', () => {
+    for (const { secureJsonData } of datasources) {
+      for (const secret of Object.values(secureJsonData)) {
+        expect(secret).to.match(/^(Token )?\$__file\{[\w/-]+\}$/)
+      }
+    }
+  })
+
+  it('has nothing but what its README names', () => {
+    expect(readdirSync(PROVISIONING).toSorted()).to.deep.equal(['dashboards', 'datasources'])
+  })
+})

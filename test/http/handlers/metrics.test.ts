@@ -1,0 +1,121 @@
+import { expect } from 'chai'
+import { sendUnchecked, send } from '../../support/http.ts'
+import { startService } from '../../support/service.ts'
+import type { TestService } from '../../support/service.ts'
+
+describe('GET /metrics', () => {
+  let service: TestService
+  let token: string
+
+  before(async () => {
+    service = await startService()
+    token = await service.createToken('a@example.org')
+  })
+
+  after(() => service.stop())
+
+  /** The series of a scrape: name with its labels → value. */
+  async function scrape(): Promise<Map<string, number>> {
+    const { status, headers, text } = await sendUnchecked(service.url, { path: '/metrics' })
+    expect(status).to.equal(200)
+    expect(headers['content-type']).to.equal('text/plain; version=0.0.4; charset=utf-8')
+    const series = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+    return new Map(
+      series.map((line) => {
+        const end = line.lastIndexOf(' ')
+        return [line.slice(0, end), Number(line.slice(end + 1))]
+      }),
+    )
+  }
+
+  function submit(body: unknown) {
+    return send(service.url, { method: 'POST', path: '/api/v1/measurements', token, body })
+  }
+
+  it('counts measurements by what was decided about them', async () => {
+    await submit({ event_id: 'one', sn: 'cellar', temp: 11 })
+    await submit({ event_id: 'one', sn: 'cellar', temp: 11 })
+    await submit({ event_id: 'one', sn: 'cellar', temp: 12 })
+    const series = await scrape()
+    for (const outcome of ['created', 'duplicate', 'conflict']) {
+      const name = `thermolog_measurements_total{outcome="${outcome}"}`
+      expect(series.get(name), name).to.equal(1)
+    }
+    expect(series.get('thermolog_commit_measurements_sum')).to.equal(1)
+    expect(series.get('thermolog_commit_duration_seconds_count')).to.equal(1)
+  })
+
+  it('counts answers by the pattern of their address, never by the address', async () => {
+    await send(service.url, { path: '/api/v1/sensors/4711/measurements', token })
+    await send(service.url, { path: '/api/v1/secret', token })
+    await send(service.url, { path: '/api/v1/secret' })
+    await send(service.url, { path: '/secret' })
+    const series = await scrape()
+    const answers = (labels: string) => series.get(`thermolog_http_requests_total{${labels}}`)
+    const history = 'route="/api/v1/sensors/{id}/measurements"'
+    expect(answers(`method="GET",${history},status="404"`)).to.equal(1)
+    expect(answers('method="other",route="/api/v1",status="404"')).to.equal(1)
+    expect(answers('method="other",route="/api/v1",status="401"')).to.equal(1)
+    expect(answers('method="other",route="/",status="404"')).to.equal(1)
+    expect([...series.keys()].join('\n')).not.to.match(/4711|secret/)
+  })
+
+  it('counts submissions that were refused by their code', async () => {
+    await submit({ sn: 'cellar', temp: 'warm' })
+    await send(service.url, { method: 'POST', path: '/api/v1/measurements/batch', body: {} })
+    const series = await scrape()
+    for (const code of ['validation_failed', 'missing_token', 'event_id_conflict']) {
+      const name = `thermolog_refused_submissions_total{code="${code}"}`
+      expect(series.get(name), name).to.equal(1)
+    }
+  })
+
+  it('tells the backlog, the state of the store, and how the process fares', async () => {
+    const series = await scrape()
+    expect(series.get('thermolog_store_working')).to.equal(1)
+    const names = [
+      'thermolog_journal_backlog_entries',
+      'thermolog_journal_backlog_bytes',
+      'thermolog_journal_backlog_oldest_age_seconds',
+      'thermolog_set_aside_measurements',
+      'thermolog_pending_sensor_deletions',
+      'thermolog_forwarded_measurements_total{outcome="accepted"}',
+      'nodejs_eventloop_lag_p99_seconds',
+      'process_resident_memory_bytes',
+    ]
+    expect([...series.keys()]).to.include.members(names)
+  })
+
+  it('gives gauges no names of counters', async () => {
+    const { text } = await sendUnchecked(service.url, { path: '/metrics' })
+    expect(text).not.to.match(/^# TYPE \w+_total (?!counter)/m)
+  })
+})
+
+describe('GET /metrics with METRICS_TOKEN', () => {
+  let service: TestService
+
+  before(async () => {
+    service = await startService({ METRICS_TOKEN: 'of-the-operator' })
+  })
+
+  after(() => service.stop())
+
+  it('answers that token alone', async () => {
+    const path = '/metrics'
+    const missing = await send(service.url, { path })
+    expect([missing.status, missing.body.code]).to.deep.equal([401, 'missing_token'])
+    const daemon = await service.createToken('a@example.org')
+    for (const token of ['of-the-operato', 'of-the-operators', daemon]) {
+      const { status, body, headers } = await send(service.url, { path, token })
+      expect([status, body.code]).to.deep.equal([401, 'invalid_token'])
+      expect(headers['www-authenticate']).to.match(/^Bearer /)
+    }
+    const answer = await sendUnchecked(service.url, { path, token: 'of-the-operator' })
+    expect(answer.status).to.equal(200)
+  })
+
+  it('leaves the other public endpoints open', async () => {
+    expect((await send(service.url, { path: '/healthz' })).status).to.equal(200)
+  })
+})

@@ -1,0 +1,158 @@
+// Goal: whatever befalls InfluxDB, submissions are acknowledged, and in the end everything that was
+// acknowledged is there once. Method: the service as a process of its own, senders that send all
+// the time, an influxd that is paused and killed, and a proxy before it that cuts, delays, loses
+// and refuses. test/faults/influx-faults.test.ts has it long.
+
+import { setTimeout } from 'node:timers/promises'
+import { expect } from 'chai'
+import type { Fault } from '../support/fault-proxy.ts'
+import { useInfluxServer } from '../support/influx.ts'
+import { Fleet, InfluxStory, readingsOf, STORY_RANGE, until } from '../support/influx-story.ts'
+
+const FAULTS: readonly Fault[] = [
+  { kind: 'cut' },
+  { kind: 'lose_reply' },
+  { kind: 'arrive_late', afterMs: 300 },
+  { kind: 'delay', byMs: 200 },
+  { kind: 'answer', status: 401, body: '{"code":"unauthorized","message":"unauthorized"}' },
+  { kind: 'answer', status: 429, headers: { 'retry-after': '1' } },
+  { kind: 'answer', status: 500, body: '{"code":"internal error","message":"no space left"}' },
+  { kind: 'answer', status: 503 },
+]
+const DAY_MS = 86_400_000
+const OTHER_MONTH_MS = Date.UTC(2025, 6, 10)
+
+describe('the service, when InfluxDB is in trouble', function () {
+  this.timeout(60_000)
+  const server = useInfluxServer()
+  let story: InfluxStory
+  beforeEach(async () => {
+    story = await InfluxStory.begin(server())
+  })
+  afterEach(() => story.end())
+
+  /** What never waits for InfluxDB. */
+  const expectPrompt = async () => {
+    const startedAtMs = performance.now()
+    expect((await story.get('/api/v1/sensors')).status).to.equal(200)
+    expect((await story.get('/readyz')).status).to.equal(200)
+    expect(performance.now() - startedAtMs).to.be.below(1_000)
+  }
+
+  it('acknowledges all the time and has everything once in the end', async () => {
+    const fleet = new Fleet(story, { senders: 4, batch: 50, pauseMs: 40 })
+    await setTimeout(500)
+    const id = await story.sensorId('sender-0')
+
+    server().pause()
+    await setTimeout(200)
+    const asked = story.history(id)
+    await setTimeout(2_500)
+    await expectPrompt()
+    server().resume()
+    const answer = await asked
+    if (answer.status === 200) expect(answer.body.data.complete).to.equal(false)
+    else expect(answer.body.code).to.equal('history_unavailable')
+
+    await server().kill()
+    await until(5_000, 'the service says that its store fails', async () => {
+      return (await story.storeState()).store === 'failing'
+    })
+    await expectPrompt()
+    const refused = await story.history(id)
+    expect(refused.status).to.equal(503)
+    expect(refused.body.code).to.equal('history_unavailable')
+    expect(refused.headers['retry-after']).to.match(/^\d+$/)
+    await server().restart()
+    await until(5_000, 'it says that the store works', async () => {
+      return (await story.storeState()).store === 'ok'
+    })
+
+    const faults = [...FAULTS]
+    let isFaulty = false
+    story.proxy.decide = ({ path, body }) => {
+      if (!path.startsWith('/api/v2/write') || body.length === 0) return { kind: 'pass' }
+      isFaulty = !isFaulty
+      return (isFaulty ? faults.pop() : undefined) ?? { kind: 'pass' }
+    }
+    await until(12_000, 'every fault has come', async () => faults.length === 0)
+    const acknowledged = await fleet.stop()
+    await story.drained(10_000)
+    await story.proxy.settleLate()
+    expect(acknowledged).to.be.greaterThan(1_000)
+    expect(fleet.answerMsMax).to.be.below(2_000)
+    for (const [sn, sent] of fleet.sent) await story.expectWhole(sn, sent)
+  })
+
+  it('writes again what InfluxDB has lost, and deletes a sensor for good meanwhile', async () => {
+    await story.post([...readingsOf('KEPT', 0, 100), ...readingsOf('GONE', 0, 100)])
+    await story.drained(5_000)
+    const [kept, gone] = [await story.sensorId('KEPT'), await story.sensorId('GONE')]
+    await story.deletePastService(STORY_RANGE, `sensor_id="${kept}"`)
+    expect(await story.countInInflux(kept)).to.equal(0)
+
+    await server().kill()
+    await story.deleteSensor(gone)
+    expect((await story.history(gone)).status).to.equal(404)
+    // The same serial number is another sensor from here on.
+    expect(await story.post(readingsOf('GONE', 500, 50))).to.equal(201)
+    const again = await story.sensorId('GONE')
+    expect(again).not.to.equal(gone)
+    await server().restart()
+
+    // What is back shows that the journal was written again.
+    const isBack = async () => (await story.countInInflux(kept)) === 100
+    await until(15_000, 'the journal is written again', isBack)
+    const isGone = async () => (await story.countInInflux(gone)) === 0
+    await until(15_000, 'the deleted sensor is gone', isGone)
+    expect(await story.post(readingsOf('GONE', 600, 50))).to.equal(201)
+    await story.drained(5_000)
+    await story.restartService('SIGKILL')
+    await story.drained(5_000)
+    await story.expectWhole('KEPT', readingsOf('KEPT', 0, 100))
+    await story.expectWhole('GONE', [
+      ...readingsOf('GONE', 500, 50),
+      ...readingsOf('GONE', 600, 50),
+    ])
+    expect(await story.countInInflux(gone)).to.equal(0)
+  })
+
+  it('sets aside what InfluxDB refuses until it is tried again or dropped', async () => {
+    // An integer that was written first has the floats of its month refused.
+    await story.writePastService(
+      `temperature,user_id=9,sensor_id=999 temp=1i ${OTHER_MONTH_MS}000000`,
+    )
+    const refused = readingsOf('CELLAR', 0, 3, OTHER_MONTH_MS)
+    await story.post([...readingsOf('CELLAR', 0, 100), ...refused])
+    await story.drained(5_000)
+    await story.expectWhole('CELLAR', readingsOf('CELLAR', 0, 100))
+    const id = await story.sensorId('CELLAR')
+    const month = `from=2025-07-09T00:00:00Z&to=2025-07-12T00:00:00Z&bucket=raw`
+    const historyOf = async () => {
+      const { body } = await story.get(`/api/v1/sensors/${id}/measurements?${month}`)
+      return { complete: body.data?.complete, count: body.data?.points.length }
+    }
+    const listed = async () => {
+      const { stdout } = await story.run('journal', 'list', '--json')
+      return JSON.parse(stdout) as { id: number; sensor_id: number; reason: string }[]
+    }
+    expect(await historyOf()).to.deep.equal({ complete: false, count: 0 })
+    const aside = await listed()
+    expect(aside.map(({ sensor_id: sensorId }) => sensorId)).to.deep.equal([id, id, id])
+    expect(aside[0]?.reason).to.match(/field type conflict/)
+
+    await story.run('journal', 'retry', '--all')
+    await story.drained(5_000)
+    await until(2_000, 'they are refused again', async () => (await listed()).length === 3)
+    expect(await historyOf()).to.deep.equal({ complete: false, count: 0 })
+
+    // Until its next restart InfluxDB forgets the type with the last point of the shard.
+    await story.deletePastService({ startMs: OTHER_MONTH_MS, stopMs: OTHER_MONTH_MS + DAY_MS })
+    const [dropped = { id: 0 }] = await listed()
+    expect((await story.run('journal', 'drop', String(dropped.id))).exitCode).to.equal(0)
+    expect((await story.run('journal', 'retry', '--all')).stderr).to.match(/^2 measurements/)
+    await story.drained(5_000)
+    expect(await listed()).to.deep.equal([])
+    expect(await historyOf()).to.deep.equal({ complete: true, count: 2 })
+  })
+})

@@ -1,0 +1,67 @@
+// The dashboards of grafana/, and their queries as Grafana sends them: its macros and the variables
+// of the dashboard replaced by text.
+
+import { readdirSync, readFileSync } from 'node:fs'
+
+const DASHBOARDS = new URL('../../grafana/dashboards/', import.meta.url)
+
+export interface Target {
+  readonly refId: string
+  readonly datasource: { readonly uid: string }
+  readonly query: string
+}
+
+export interface Panel {
+  readonly id: number
+  readonly title: string
+  readonly description: string
+  readonly type: string
+  readonly targets: readonly Target[]
+}
+
+export interface Variable {
+  readonly name: string
+  readonly type: 'query' | 'custom'
+  readonly datasource?: { readonly uid: string }
+  /** Of a custom one its values, comma by comma. */
+  readonly query: string | { readonly query: string }
+  /** Takes text and value out of each answer. */
+  readonly regex?: string
+}
+
+export interface Dashboard {
+  readonly uid: string
+  readonly title: string
+  readonly templating: { readonly list: readonly Variable[] }
+  readonly panels: readonly Panel[]
+}
+
+export function readDashboards(): Dashboard[] {
+  return readdirSync(DASHBOARDS)
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => JSON.parse(readFileSync(new URL(file, DASHBOARDS), 'utf8')) as Dashboard)
+}
+
+/** What a viewer has chosen; times in RFC 3339. */
+export interface View {
+  readonly start: string
+  readonly stop: string
+  readonly windowPeriod: string
+  readonly influxBucket: string
+  readonly variables: Readonly<Record<string, string>>
+}
+
+/** @throws Error when something is left that Grafana would not replace */
+export function interpolate(query: string, view: View): string {
+  const { start, stop, windowPeriod, influxBucket, variables } = view
+  const text = query
+    .replaceAll('v.timeRangeStart', start)
+    .replaceAll('v.timeRangeStop', stop)
+    .replaceAll('v.windowPeriod', windowPeriod)
+    .replaceAll('v.defaultBucket', `"${influxBucket}"`)
+    .replaceAll('$timeFilter', `time >= ${Date.parse(start)}ms and time <= ${Date.parse(stop)}ms`)
+    .replaceAll(/\$\{(\w+)(?::\w+)?\}/g, (whole, name: string) => variables[name] ?? whole)
+  const [left] = /\$\{?\w+|\bv\.\w+/.exec(text.replaceAll('(v: v.', '(')) ?? []
+  if (left !== undefined) throw new Error(`nothing is known to replace ${left}`)
+  return text
+}
