@@ -1,16 +1,14 @@
 // Batches of 500 with InfluxDB as the measurement store, beside the same load program writing the
 // same points directly into an influxd of the same kind, 500 a request.
 
-import { setTimeout } from 'node:timers/promises'
 import { hasInfluxd, InfluxServer } from '../test/support/influxd.ts'
-import { StampedRequest } from './bodies.ts'
+import { BATCH, batchFigures, CONNECTIONS, expectAll, loadBatches } from './batch-load.ts'
+import type { BatchLoad } from './batch-load.ts'
 import { postRequest, runLoad } from './load.ts'
-import { megabytes, milliseconds, perSecond, say } from './report.ts'
+import { say } from './report.ts'
 import type { Figure } from './report.ts'
 import { startMeasured } from './service.ts'
 
-const BATCH = 500
-const CONNECTIONS = 16
 const SENSORS_PER_CONNECTION = 10
 const BUCKET = 'unused'
 const START_MS = Date.UTC(2026, 0, 5)
@@ -24,23 +22,11 @@ export async function measureInflux(seconds: number): Promise<Figure[]> {
   const direct = await withInfluxd((server) => loadDirectly(server, seconds))
   const behind = await withInfluxd((server) => loadService(server, seconds))
   const name = `batches of ${BATCH} with InfluxDB behind, ${seconds} s`
-  const ratio = (rate: number) => (rate / direct).toFixed(3)
-  return [
-    {
-      name: `${name}, acknowledged; beside InfluxDB alone`,
-      ours: perSecond(behind.acknowledged),
-      yardstick: perSecond(direct),
-      ratio: ratio(behind.acknowledged),
-    },
-    {
-      name: '  and in InfluxDB',
-      ours: perSecond(behind.drained),
-      yardstick: perSecond(direct),
-      ratio: ratio(behind.drained),
-    },
-    { name: '  p99', ours: milliseconds(behind.p99Ms), yardstick: '', ratio: '' },
-    { name: '  peak memory', ours: megabytes(behind.peakBytes), yardstick: '', ratio: '' },
-  ]
+  const names = {
+    acknowledged: `${name}, acknowledged; beside InfluxDB alone`,
+    drained: 'and in InfluxDB',
+  }
+  return batchFigures(names, behind, direct)
 }
 
 async function withInfluxd<Result>(
@@ -71,7 +57,7 @@ async function loadDirectly(server: InfluxServer, seconds: number): Promise<numb
   return result.requestsPerSecond * BATCH
 }
 
-async function loadService(server: InfluxServer, seconds: number) {
+async function loadService(server: InfluxServer, seconds: number): Promise<BatchLoad> {
   const service = await startMeasured({
     INFLUX_URL: server.url,
     INFLUX_ORG: server.organization,
@@ -79,30 +65,7 @@ async function loadService(server: InfluxServer, seconds: number) {
     INFLUX_TOKEN: server.influxToken,
   })
   say(`batches of ${BATCH} with InfluxDB behind for ${seconds} s`)
-  const requests = Array.from(
-    { length: CONNECTIONS },
-    (_, connection) =>
-      new StampedRequest({ connection, size: BATCH, token: service.token, startMs: START_MS }),
-  )
-  const startedAtMs = performance.now()
-  const result = await runLoad({
-    port: service.port,
-    connections: CONNECTIONS,
-    seconds,
-    nextRequest: (connection) => requests[connection]?.stamp() ?? Buffer.alloc(0),
-  })
-  expectAll(result.statuses, 201)
-  const acknowledged = result.requestsPerSecond * BATCH
-  while ((await service.backlog()) > 0) await setTimeout(10)
-  const drained = (acknowledged * seconds) / ((performance.now() - startedAtMs) / 1_000)
-  const peakBytes = service.peakMemoryBytes()
-  await service.stop()
-  return { acknowledged, drained, p99Ms: result.p99Ms, peakBytes }
-}
-
-function expectAll(statuses: ReadonlyMap<number, number>, status: number): void {
-  if (statuses.size === 1 && statuses.has(status)) return
-  throw new Error(`not all answers were ${status}: ${JSON.stringify([...statuses])}`)
+  return loadBatches(service, { seconds, startMs: START_MS })
 }
 
 /** The points of a batch as line protocol, with the times of `StampedRequest`. */
