@@ -35,7 +35,7 @@ export async function loadBatches(
     port,
     connections: CONNECTIONS,
     seconds,
-    nextRequest: (connection) => requests[connection]?.stamp() ?? Buffer.alloc(0),
+    nextRequest: (connection) => requests[connection]?.stamp(),
   })
   expectAll(result.statuses, 201)
   const acknowledged = result.requestsPerSecond * BATCH
@@ -43,6 +43,7 @@ export async function loadBatches(
   const drained = (acknowledged * seconds) / ((performance.now() - startedAtMs) / 1_000)
   const peakBytes = service.peakMemoryBytes()
   await service.stop()
+  await service.remove()
   return { acknowledged, drained, p99Ms: result.p99Ms, peakBytes }
 }
 

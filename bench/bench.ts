@@ -1,23 +1,48 @@
 // `npm run bench`: what the service does, beside a yardstick for each figure in the same run, since
 // machines differ and change from hour to hour. Prints a table of ratios.
 //
-//   npm run bench                 everything, about five minutes
-//   npm run bench -- --seconds 5  shorter loads
+//   npm run bench                              everything, about eight minutes
+//   npm run bench -- --seconds 5               shorter loads
+//   npm run bench -- --only singles,tenants    some of it
+//   npm run bench -- --only ledger --events 100000000
 
 import { parseArgs } from 'node:util'
 import { measureBatches } from './batches.ts'
 import { measureHistory } from './history.ts'
 import { measureInflux } from './influx.ts'
+import { measureLedger } from './ledger.ts'
+import { measureMixed } from './mixed.ts'
 import { printTable } from './report.ts'
 import type { Figure } from './report.ts'
+import { measurePressure } from './pressure.ts'
 import { measureSingles } from './singles.ts'
+import { measureTenants } from './tenants.ts'
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '60' } } })
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '60' },
+    only: { type: 'string' },
+    events: { type: 'string', default: '10000000' },
+  },
+})
 const seconds = Number(values.seconds)
 if (!(seconds >= 1)) throw new Error('--seconds takes a number of 1 or more')
+const events = Number(values.events)
 
+const measures: Readonly<Record<string, () => Promise<Figure[]>>> = {
+  singles: () => measureSingles(seconds),
+  batches: () => measureBatches(seconds),
+  influx: () => measureInflux(seconds),
+  tenants: () => measureTenants(seconds),
+  mixed: () => measureMixed(seconds),
+  history: () => measureHistory(),
+  pressure: () => measurePressure(seconds),
+  ledger: () => measureLedger(seconds, events),
+}
 const figures: Figure[] = []
-for (const measure of [measureSingles, measureBatches, measureInflux, measureHistory]) {
-  figures.push(...(await measure(seconds)))
+for (const name of values.only?.split(',') ?? Object.keys(measures)) {
+  const measure = measures[name]
+  if (measure === undefined) throw new Error(`--only takes ${Object.keys(measures).join(', ')}`)
+  figures.push(...(await measure()))
 }
 printTable(figures)

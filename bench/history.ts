@@ -42,6 +42,7 @@ export async function measureHistory(): Promise<Figure[]> {
   const rawMs = await timeOf(ask('seconds', WEEK_MS, 'raw'), headers, 5)
   const extraBytes = Math.max(0, service.peakMemoryBytes() - beforeBytes)
   await service.stop()
+  await service.remove()
   return [
     ...figures,
     {

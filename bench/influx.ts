@@ -51,7 +51,7 @@ async function loadDirectly(server: InfluxServer, seconds: number): Promise<numb
     port: Number(new URL(server.url).port),
     connections: CONNECTIONS,
     seconds,
-    nextRequest: (connection) => requests[connection]?.stamp() ?? Buffer.alloc(0),
+    nextRequest: (connection) => requests[connection]?.stamp(),
   })
   expectAll(result.statuses, 204)
   return result.requestsPerSecond * BATCH

@@ -17,8 +17,11 @@ export interface LoadOrder {
   readonly port: number
   readonly connections: number
   readonly seconds: number
-  /** The whole next request of a connection; the buffer is its own until the answer is there. */
-  readonly nextRequest: (connection: number) => Buffer
+  /**
+   * The whole next request of a connection, `undefined` to end it; the buffer is its own until the
+   * answer is there.
+   */
+  readonly nextRequest: (connection: number) => Buffer | undefined
 }
 
 const HEX = Buffer.from('0123456789abcdef')
@@ -72,17 +75,24 @@ function runConnection(
   return new Promise((resolve, reject) => {
     const socket = connect({ port: order.port, host: '127.0.0.1', noDelay: true })
     let sentAtMs = 0
+    let isEnded = false
     const send = () => {
       sentAtMs = performance.now()
-      if (sentAtMs < endAtMs) socket.write(order.nextRequest(connection))
-      else socket.end()
+      const request = sentAtMs < endAtMs ? order.nextRequest(connection) : undefined
+      isEnded = request === undefined
+      if (request === undefined) socket.end()
+      else socket.write(request)
     }
     readAnswers(socket, (status) => {
       onAnswer(status, performance.now() - sentAtMs)
       send()
     })
     socket.once('connect', send)
-    socket.once('close', () => resolve())
+    // Some refusals end their connection: a sender makes the next one.
+    socket.once('close', () => {
+      const isOver = performance.now() >= endAtMs || isEnded
+      resolve(isOver ? undefined : runConnection(order, connection, endAtMs, onAnswer))
+    })
     socket.once('error', reject)
   })
 }

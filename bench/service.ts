@@ -19,19 +19,26 @@ const run = promisify(execFile)
 export interface MeasuredService {
   readonly port: number
   readonly token: string
+  readonly dataDir: string
   /** The most memory it has had, in bytes; NaN where the system does not tell. */
   peakMemoryBytes(): number
   residentBytes(): number
   /** Measurements that are acknowledged and not yet in the measurement store. */
   backlog(): Promise<number>
   stop(): Promise<void>
+  /** Takes the data away, when it is stopped. */
+  remove(): Promise<void>
 }
 
-/** @param settings of the environment, over those of a measurement */
+/**
+ * @param settings of the environment, over those of a measurement
+ * @param from what another, which is stopped, has left
+ */
 export async function startMeasured(
   settings: Readonly<Record<string, string>> = {},
+  from?: { readonly dataDir: string; readonly token: string },
 ): Promise<MeasuredService> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'thermolog-bench-'))
+  const dataDir = from?.dataDir ?? (await mkdtemp(join(tmpdir(), 'thermolog-bench-')))
   const env = {
     ...process.env,
     DATA_DIR: dataDir,
@@ -41,9 +48,7 @@ export async function startMeasured(
     RATE_LIMIT_MEASUREMENTS: '0',
     ...settings,
   }
-  await run(process.execPath, [PROGRAM, 'user', 'create', '--email', OWNER], { env })
-  const order = ['token', 'create', '--user', OWNER, '--name', 'bench']
-  const { stdout } = await run(process.execPath, [PROGRAM, ...order], { env })
+  const token = from?.token ?? (await createToken(env))
   const child = spawn(process.execPath, [PROGRAM, 'serve'], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -53,7 +58,8 @@ export async function startMeasured(
   const memory = (key: string) => readMemory(child.pid ?? 0, key)
   return {
     port,
-    token: stdout.trim(),
+    token,
+    dataDir,
     peakMemoryBytes: () => memory('VmHWM'),
     residentBytes: () => memory('VmRSS'),
     backlog: async () => {
@@ -64,9 +70,16 @@ export async function startMeasured(
       const ended = once(child, 'exit')
       child.kill('SIGTERM')
       await ended
-      await rm(dataDir, { recursive: true })
     },
+    remove: () => rm(dataDir, { recursive: true }),
   }
+}
+
+async function createToken(env: NodeJS.ProcessEnv): Promise<string> {
+  await run(process.execPath, [PROGRAM, 'user', 'create', '--email', OWNER], { env })
+  const order = ['token', 'create', '--user', OWNER, '--name', 'bench']
+  const { stdout } = await run(process.execPath, [PROGRAM, ...order], { env })
+  return stdout.trim()
 }
 
 async function readPort(lines: AsyncIterable<string>): Promise<number> {

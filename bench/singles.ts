@@ -2,6 +2,8 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { StampedRequest } from './bodies.ts'
 import { runLoad } from './load.ts'
@@ -29,8 +31,10 @@ export async function measureSingles(seconds: number): Promise<Figure[]> {
     ours.push(await load(service.port, service.token, turnSeconds))
   }
   const lone = await load(service.port, service.token, turnSeconds, 1)
+  const syncMs = timeSync(service.dataDir)
   echo.kill()
   await service.stop()
+  await service.remove()
   const ourRate = median(ours.map((result) => result.requestsPerSecond))
   const echoRate = median(echoed.map((result) => result.requestsPerSecond))
   const p99Ms = median(ours.map((result) => result.p99Ms))
@@ -49,10 +53,10 @@ export async function measureSingles(seconds: number): Promise<Figure[]> {
       ratio: (p99Ms / echoP99Ms).toFixed(1),
     },
     {
-      name: '  one connection, p50',
+      name: '  one connection, p50; one fdatasync of a page',
       ours: milliseconds(lone.p50Ms),
-      yardstick: '',
-      ratio: '',
+      yardstick: milliseconds(syncMs),
+      ratio: (lone.p50Ms / syncMs).toFixed(1),
     },
   ]
 }
@@ -68,9 +72,23 @@ async function load(
     { length: connections },
     (_, connection) => new StampedRequest({ connection, size: 0, token, startMs }),
   )
-  const nextRequest = (connection: number) => requests[connection]?.stamp() ?? Buffer.alloc(0)
+  const nextRequest = (connection: number) => requests[connection]?.stamp()
   const result = await runLoad({ port, connections, seconds, nextRequest })
   const unexpected = [...result.statuses.keys()].filter((status) => status > 201)
   if (unexpected.length > 0) throw new Error(`answers with status ${unexpected.join(', ')}`)
   return result
+}
+
+/** Median time until a page that is appended to a file is on disk. */
+function timeSync(dataDir: string): number {
+  const file = openSync(join(dataDir, 'sync'), 'w')
+  const page = Buffer.alloc(4_096, 1)
+  const timesMs = Array.from({ length: 500 }, () => {
+    const startedAtMs = performance.now()
+    writeSync(file, page)
+    fdatasyncSync(file)
+    return performance.now() - startedAtMs
+  })
+  closeSync(file)
+  return median(timesMs)
 }

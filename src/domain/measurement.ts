@@ -43,5 +43,9 @@ export interface ReceiptItem {
 
 /** The promise that a submission is on disk. */
 export interface Receipt {
-  readonly items: readonly ReceiptItem[]
+  /** Elements of the submission. */
+  readonly count: number
+  readonly counts: Readonly<Record<ReceiptStatus, number>>
+  /** What was decided about the element at that place, made anew for each call. */
+  at(index: number): ReceiptItem
 }

@@ -39,7 +39,7 @@ export interface SensorCall extends ApiCall {
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Answers with a JSON text. */
-export function answerJson({ ctx }: Call, status: number, text: string): void {
+export function answerJson({ ctx }: Call, status: number, text: string | Buffer): void {
   ctx.status = status
   ctx.res.setHeader('Content-Type', JSON_TYPE)
   ctx.body = text

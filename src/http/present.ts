@@ -3,14 +3,12 @@
 import type { SignedIn } from '../access/sign-in.ts'
 import type { Principal, User as DomainUser } from '../domain/access.ts'
 import { compensate } from '../domain/sensor.ts'
-import type { StoredMeasurement, Receipt, SubmittedMeasurement } from '../domain/measurement.ts'
+import type { ReceiptItem, StoredMeasurement, SubmittedMeasurement } from '../domain/measurement.ts'
 import { formatInstant } from '../domain/time.ts'
 import type { EpochMs } from '../domain/time.ts'
 import type { SensorState } from '../sensors/sensors.ts'
 import type { MobileSettings } from './sign-in-settings.ts'
 import type {
-  BatchReceiptItem,
-  BatchReceiptResponse,
   BootstrapResponse,
   DaemonMeResponse,
   DashboardResponse,
@@ -42,7 +40,7 @@ export function presentSensor({ sensor, isOnline }: SensorState): Sensor {
 /** The receipt of a submission of one. */
 export function presentMeasurement(
   submitted: SubmittedMeasurement,
-  item: Receipt['items'][number],
+  item: ReceiptItem,
 ): MeasurementResponse {
   return {
     data: {
@@ -54,27 +52,6 @@ export function presentMeasurement(
       status: item.status,
     },
   }
-}
-
-export function presentBatchReceipt(
-  eventIds: readonly (string | null)[],
-  receipt: Receipt,
-): BatchReceiptResponse {
-  const counts = { created: 0, duplicate: 0, conflict: 0 }
-  const measurements = receipt.items.map((item, index): BatchReceiptItem => {
-    const eventId = eventIds[index] ?? null
-    counts[item.status]++
-    return {
-      index,
-      event_id: eventId,
-      sensor_id: item.sensorId,
-      timestamp: formatInstant(item.measuredAtMs),
-      status: item.status,
-      ...(item.existing && { existing: presentExisting(eventId ?? '', item.existing) }),
-    }
-  })
-  const { created, duplicate: duplicates, conflict: conflicts } = counts
-  return { data: { created, duplicates, conflicts, measurements } }
 }
 
 export function presentExisting(eventId: string, existing: StoredMeasurement): Existing {

@@ -16,6 +16,9 @@ const COMPRESSION_OVERHEAD_BYTES_MAX = 64 * 1024
 
 const RETRY_AFTER_SECONDS = 1
 
+/** Larger bodies are taken apart in turn. */
+const TURN_BYTES_MIN = 16 * 1024
+
 type Encoding = 'identity' | 'gzip' | 'deflate'
 
 export interface BodyReaderSettings {
@@ -26,6 +29,7 @@ export interface BodyReaderSettings {
 
 export class BodyReader {
   readonly #settings: BodyReaderSettings
+  readonly #turns = new Turns()
   #inFlightBytes = 0
 
   constructor(settings: BodyReaderSettings) {
@@ -57,7 +61,9 @@ export class BodyReader {
       share.growTo(announcedBytes)
       if (request.headers.expect !== undefined) response.writeContinue()
       const sent = await this.#collect(request, share, bytesMax)
-      return parseJson(encoding === 'identity' ? sent : await this.#unpack(sent, encoding, share))
+      const body = encoding === 'identity' ? sent : await this.#unpack(sent, encoding, share)
+      if (body.length > TURN_BYTES_MIN) await this.#turns.next()
+      return parseJson(body)
     } finally {
       share.free()
     }
@@ -131,6 +137,25 @@ export class BodyReader {
 
   #tooLarge(): ServiceError {
     return new ServiceError('body_too_large', { members: { limit: this.#settings.bodyBytesMax } })
+  }
+}
+
+/**
+ * One a round of the event loop: batches that come all at once would keep everybody else waiting
+ * until all of them are taken apart.
+ */
+class Turns {
+  readonly #waiting: (() => void)[] = []
+
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#waiting.push(resolve) === 1) setImmediate(() => this.#take())
+    })
+  }
+
+  #take(): void {
+    this.#waiting.shift()?.()
+    if (this.#waiting.length > 0) setImmediate(() => this.#take())
   }
 }
 

@@ -87,10 +87,13 @@ export class ApiRoutes implements RouteTable {
     input: Input<T>,
     handler: Handler<ApiCall, T>,
   ): void {
-    addRoute(this, address, { isOpen: false, right, input }, async (ctx) => {
+    // An async function would hold on to its input as long as the handler waits for the disk.
+    addRoute(this, address, { isOpen: false, right, input }, (ctx) => {
       const call = apiCallOf(ctx, right)
       const read = input.read(call)
-      await handler(call, read instanceof Promise ? await read : read)
+      return read instanceof Promise
+        ? read.then((value) => handler(call, value))
+        : handler(call, read)
     })
   }
 

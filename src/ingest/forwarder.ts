@@ -18,14 +18,22 @@ export interface ForwarderCollaborators {
   readonly readReplay: (seq: number, measurementsMax: number) => JournalBatch | undefined
   readonly writer: MeasurementWriter
   /** Called when every row up to the batch's last is durable in the store, but for the rejected. */
-  readonly settle: (batch: JournalBatch, rejected: readonly RejectedMeasurement[]) => void
-  /** Told when the store stops taking measurements, and when it takes them again. */
+  readonly settle: (batch: JournalBatch, written: Written) => void
+  /** Told of every write that does not work, and when the store takes measurements again. */
   readonly noteState: (isStoreWorking: boolean) => void
+  /** Told before it waits to be notified of new rows; nobody need notify it at other times. */
+  readonly noteIdle: () => void
   /** Resolves after that time, at once when `signal` is aborted. */
   readonly pause: (durationMs: DurationMs, signal: AbortSignal) => Promise<void>
   readonly random: () => number
   readonly clock: Clock
   readonly log: Log
+}
+
+/** What came of a write that the store took. */
+export interface Written {
+  readonly rejected: readonly RejectedMeasurement[]
+  readonly durationMs: DurationMs
 }
 
 export interface ForwarderSettings {
@@ -37,6 +45,12 @@ export interface ForwarderSettings {
 }
 
 const LIFE_CHECK_EVERY_MS = 10 * SECOND_MS
+
+/**
+ * A write has a cost of its own, so what trickles in is gathered: after a batch that is not full
+ * to this share the next one waits for so long, unless somebody waits for it.
+ */
+const GATHERED = { share: 1 / 4, pauseMs: 250 }
 
 export class Forwarder {
   readonly #with: ForwarderCollaborators
@@ -51,6 +65,7 @@ export class Forwarder {
   #lastUnknownOutcomeAtMs: EpochMs
   #running: Promise<void> | undefined
   #wake: (() => void) | undefined
+  #gathering = new AbortController()
 
   constructor(collaborators: ForwarderCollaborators, settings: ForwarderSettings) {
     this.#with = collaborators
@@ -81,9 +96,15 @@ export class Forwarder {
     this.#wake?.()
   }
 
+  /** Somebody waits for what is in the journal now. */
+  hurry(): void {
+    this.#gathering.abort()
+  }
+
   /** Lets the write under way finish; the backlog stays in the journal. */
   async stop(): Promise<void> {
     this.#stopping.abort()
+    this.#gathering.abort()
     this.#wake?.()
     await this.#running
   }
@@ -98,12 +119,17 @@ export class Forwarder {
   }
 
   async #forwardNext(): Promise<boolean> {
+    // Whoever is in a hurry from here on waits for rows that this batch may not have.
+    if (!this.#stopping.signal.aborted) this.#gathering = new AbortController()
     const batch = this.#with.readBatch(this.#forwardedSeq, this.#settings.batchMeasurementsMax)
     if (batch === undefined) return false
-    const rejected = await this.#write(batch)
-    if (rejected === undefined) return true
+    const written = await this.#write(batch)
+    if (written === undefined) return true
     this.#forwardedSeq = batch.throughSeq
-    this.#with.settle(batch, rejected)
+    this.#with.settle(batch, written)
+    const isTrickle =
+      batch.measurements.count < this.#settings.batchMeasurementsMax * GATHERED.share
+    if (isTrickle) await this.#with.pause(GATHERED.pauseMs, this.#gathering.signal)
     return true
   }
 
@@ -122,22 +148,25 @@ export class Forwarder {
     // Read anew for each attempt: a sensor may be deleted while the store is out of reach.
     const readAgain = () =>
       this.#with.readReplay(afterSeq, this.#settings.batchMeasurementsMax) ?? batch
-    const rejected = await this.#write(batch, readAgain)
+    const written = await this.#write(batch, readAgain)
     // A new life may have begun meanwhile, and the replay with it.
-    if (rejected !== undefined && replay === this.#replay) replay.afterSeq = batch.throughSeq
+    if (written !== undefined && replay === this.#replay) replay.afterSeq = batch.throughSeq
     return true
   }
 
-  /** @returns what was rejected, `undefined` when it was stopped before the store took the batch */
+  /** @returns `undefined` when it was stopped before the store took the batch */
   async #write(
     batch: JournalBatch,
     readAgain: () => JournalBatch = () => batch,
-  ): Promise<readonly RejectedMeasurement[] | undefined> {
+  ): Promise<Written | undefined> {
+    const { writer, clock } = this.#with
     for (let attempt = 0; !this.#stopping.signal.aborted; attempt++) {
       try {
-        const rejected = await this.#with.writer.write(attempt === 0 ? batch : readAgain())
+        const startedAtMs = clock.monotonicMs()
+        const rejected = await writer.write(attempt === 0 ? batch : readAgain())
+        const durationMs = clock.monotonicMs() - startedAtMs
         if (attempt > 0) await this.#noteRecovery()
-        return rejected
+        return { rejected, durationMs }
       } catch (error) {
         await this.#noteFailure(error, attempt)
       }
@@ -151,8 +180,8 @@ export class Forwarder {
     if (!isKnown) this.#lastUnknownOutcomeAtMs = clock.nowMs()
     const askedMs = error instanceof StoreUnavailable ? (error.retryAfterMs ?? 0) : 0
     const pauseMs = Math.max(askedMs, backoffMs(attempt, random()))
+    noteState(false)
     if (attempt === 0) {
-      noteState(false)
       const reason = error instanceof Error ? error.message : String(error)
       const fields = { error: reason, next_attempt_ms: Math.round(pauseMs) }
       const isPaused = error instanceof StoreUnavailable && error.isPaused
@@ -193,6 +222,9 @@ export class Forwarder {
   }
 
   async #newRows(): Promise<void> {
+    const { readBatch, noteIdle } = this.#with
+    noteIdle()
+    if (readBatch(this.#forwardedSeq, 1) !== undefined) return
     const idle = new AbortController()
     await new Promise<void>((resolve) => {
       this.#wake = resolve

@@ -87,11 +87,16 @@ function worst(failures: readonly unknown[]): unknown {
 }
 
 function summarise(receipts: readonly Receipt[]): ImportReceipt {
-  const items = receipts.flatMap((receipt) => receipt.items)
-  const indices = items.map((item, index) => (item.status === 'conflict' ? index : -1))
-  return {
-    created: items.filter(({ status }) => status === 'created').length,
-    duplicates: items.filter(({ status }) => status === 'duplicate').length,
-    conflicts: indices.filter((index) => index >= 0),
+  const total = { created: 0, duplicates: 0 }
+  const conflicts: number[] = []
+  let start = 0
+  for (const receipt of receipts) {
+    total.created += receipt.counts.created
+    total.duplicates += receipt.counts.duplicate
+    for (let at = 0; at < receipt.count && receipt.counts.conflict > 0; at++) {
+      if (receipt.at(at).status === 'conflict') conflicts.push(start + at)
+    }
+    start += receipt.count
   }
+  return { ...total, conflicts }
 }

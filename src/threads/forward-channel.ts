@@ -22,17 +22,25 @@ export interface ForwardListener {
 
 export class ForwardChannel {
   readonly #worker: Worker
+  readonly #isIdle: Int32Array
   #isStoreWorking = true
+  #failures = 0
 
-  private constructor(worker: Worker) {
+  private constructor(worker: Worker, isIdle: Int32Array) {
     this.#worker = worker
+    this.#isIdle = isIdle
   }
 
   /** Resolves once the measurement store is open and forwarding has begun. */
-  static async open(data: ForwardThreadData, listener: ForwardListener): Promise<ForwardChannel> {
+  static async open(
+    order: Omit<ForwardThreadData, 'isIdle'>,
+    listener: ForwardListener,
+  ): Promise<ForwardChannel> {
     const entry = new URL('./forward-thread.ts', import.meta.url)
-    const worker = new Worker(entry, { workerData: data, resourceLimits: threadHeap })
-    const channel = new ForwardChannel(worker)
+    const isIdle = new Int32Array(new SharedArrayBuffer(4))
+    const workerData: ForwardThreadData = { ...order, isIdle }
+    const worker = new Worker(entry, { workerData, resourceLimits: threadHeap })
+    const channel = new ForwardChannel(worker, isIdle)
     worker.on('message', (answer: ForwardAnswer) => channel.#hear(answer, listener))
     await once(worker, 'message')
     worker.on('error', listener.onFailure)
@@ -44,8 +52,20 @@ export class ForwardChannel {
     return this.#isStoreWorking
   }
 
+  /** Writes into the store that did not work. */
+  get failures(): number {
+    return this.#failures
+  }
+
+  /** There are new rows. The thread is woken only when it waits for them: a message is dear. */
   notify(): void {
+    if (Atomics.exchange(this.#isIdle, 0, 0) === 0) return
     this.#worker.postMessage({ committed: true } satisfies ForwardRequest)
+  }
+
+  /** Somebody waits for the rows that there are. */
+  hurry(): void {
+    this.#worker.postMessage({ wanted: true } satisfies ForwardRequest)
   }
 
   /** Lets the write under way finish and closes the store. */
@@ -58,6 +78,9 @@ export class ForwardChannel {
   #hear(answer: ForwardAnswer, listener: ForwardListener): void {
     if ('forwarded' in answer) listener.onForwarded(answer.forwarded)
     else if ('deletionPass' in answer) listener.onDeletionPass(answer.deletionPass)
-    else if ('isStoreWorking' in answer) this.#isStoreWorking = answer.isStoreWorking
+    else if ('isStoreWorking' in answer) {
+      this.#isStoreWorking = answer.isStoreWorking
+      if (!answer.isStoreWorking) this.#failures++
+    }
   }
 }

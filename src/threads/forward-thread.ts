@@ -1,6 +1,7 @@
 // The forward thread: reads the journal and writes it to the measurement store, and deletes there
 // what belongs to deleted sensors, at its own pace and away from the requests.
 
+import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -29,14 +30,19 @@ export interface ForwardThreadData {
   readonly logLevel: LogLevel
   /** `undefined`: the embedded measurement store. */
   readonly influx: InfluxTarget | undefined
+  /** Shared: 1 while this thread waits to be told of new rows. */
+  readonly isIdle: Int32Array
 }
 
-export type ForwardRequest = { readonly committed: true } | { readonly close: true }
+export type ForwardRequest =
+  { readonly committed: true } | { readonly wanted: true } | { readonly close: true }
 
 export interface ForwardedRows {
   readonly throughSeq: number
   readonly measurements: number
   readonly refused: readonly Refused[]
+  /** How long the store took for it. */
+  readonly durationMs: DurationMs
 }
 
 export interface DeletionPass {
@@ -48,6 +54,7 @@ export interface DeletionPass {
 export type ForwardAnswer =
   | { readonly started: true }
   | { readonly forwarded: ForwardedRows }
+  /** A write did not work, or the store takes measurements again. */
   | { readonly isStoreWorking: boolean }
   | { readonly deletionPass: DeletionPass }
 
@@ -69,7 +76,12 @@ const STOP_MS_MAX = 5 * SECOND_MS
 const port = parentPort
 if (port === null) throw new Error('BUG: the forward thread is started as a program')
 
-const { dataDir, logLevel, influx } = workerData as ForwardThreadData
+const { dataDir, logLevel, influx, isIdle } = workerData as ForwardThreadData
+// Who acknowledges goes first: the journal can wait for a store apart, which costs more than all of
+// the rest. On Linux this is the priority of the thread, elsewhere it would be the whole process's.
+if (influx !== undefined && process.platform === 'linux') {
+  setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+}
 const log = createLog(systemClock, { level: logLevel, component: 'forwarder' }, standardOutput)
 const control = openForReading(join(dataDir, CONTROL_FILE))
 const journal = new JournalReader(control)
@@ -83,15 +95,17 @@ const forwarder = new Forwarder(
       return batch && withoutSensors(batch, (sensorId) => deletionRows.isDeleted(sensorId))
     },
     writer,
-    settle: (batch, rejected) =>
+    settle: (batch, { rejected, durationMs }) =>
       answer({
         forwarded: {
           throughSeq: batch.throughSeq,
           measurements: batch.measurements.count,
           refused: rejected.map((one) => refusedOf(batch, one)),
+          durationMs,
         },
       }),
     noteState: (isStoreWorking) => answer({ isStoreWorking }),
+    noteIdle: () => Atomics.store(isIdle, 0, 1),
     pause,
     random: Math.random,
     clock: systemClock,
@@ -123,6 +137,7 @@ const deletions = new SensorDeletions(
 
 port.on('message', (request: ForwardRequest) => {
   if ('committed' in request) forwarder.notify()
+  else if ('wanted' in request) forwarder.hurry()
   else void close()
 })
 forwarder.start()

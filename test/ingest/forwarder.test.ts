@@ -1,6 +1,7 @@
 // Goal: whatever the store does, rows are settled in order, each once, and only when they are in
 // it. Method: a journal of numbered rows and a store that fails as it is told.
 
+import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import { StoreUnavailable } from '../../src/domain/errors.ts'
@@ -9,6 +10,8 @@ import type { JournalBatch, RejectedMeasurement } from '../../src/ports.ts'
 import { RecordingLog } from '../support/log.ts'
 import { batchOf } from '../support/measurements.ts'
 
+const GATHERING_MS = 250
+
 interface Story {
   /** Rows of the journal, seq 1 … rows. */
   readonly rows: number
@@ -16,6 +19,8 @@ interface Story {
   readonly writes: readonly ('takes' | 'fails' | 'unknown' | 'rejects')[]
   readonly lives?: readonly (string | undefined)[]
   readonly forwardedSeq?: number
+  /** Of a batch, one when left out. */
+  readonly measurementsMax?: number
 }
 
 class Bench {
@@ -24,6 +29,8 @@ class Bench {
   readonly rejected: RejectedMeasurement[] = []
   readonly pausesMs: number[] = []
   readonly states: boolean[] = []
+  /** How often it waited to be told of new rows. */
+  idle = 0
   readonly log = new RecordingLog()
   readonly forwarder: Forwarder
   #writes = 0
@@ -44,18 +51,19 @@ class Bench {
           life: async () => lives?.[Math.min(this.#lifeChecks++, lives.length - 1)],
           close: async () => undefined,
         },
-        settle: ({ throughSeq }, rejected) => {
+        settle: ({ throughSeq }, { rejected }) => {
           this.settled.push(throughSeq)
           this.rejected.push(...rejected)
         },
         noteState: (isWorking) => this.states.push(isWorking),
-        pause: (durationMs) => this.#pause(durationMs),
+        noteIdle: () => void this.idle++,
+        pause: (durationMs, signal) => this.#pause(durationMs, signal),
         random: () => 0,
         clock: { nowMs: () => this.#nowMs, monotonicMs: () => (this.#nowMs += 60_000) },
         log: this.log,
       },
       {
-        batchMeasurementsMax: 1,
+        batchMeasurementsMax: story.measurementsMax ?? 1,
         forwardedSeq: story.forwardedSeq ?? 0,
         isStoreApart: lives !== undefined,
       },
@@ -79,10 +87,11 @@ class Bench {
     return outcome === 'rejects' ? [{ index: 0, reason: 'never' }] : []
   }
 
-  // Every pause is over at the next turn.
-  async #pause(durationMs: number): Promise<void> {
+  // Gathering is over when somebody is in a hurry, every other pause at the next turn.
+  async #pause(durationMs: number, signal: AbortSignal): Promise<void> {
     this.pausesMs.push(durationMs)
-    await setImmediate()
+    if (durationMs === GATHERING_MS && !signal.aborted) await once(signal, 'abort')
+    else await setImmediate()
   }
 }
 
@@ -98,12 +107,28 @@ describe('Forwarder', () => {
     expect(bench.settled).to.deep.equal([1, 2, 3])
   })
 
+  it('gathers what trickles in until somebody waits for it', async () => {
+    const bench = new Bench({ rows: 2, writes: ['takes'], measurementsMax: 100 })
+    bench.forwarder.start()
+    while (bench.pausesMs.length === 0) await setImmediate()
+    expect(bench.settled).to.deep.equal([1])
+    bench.forwarder.hurry()
+    await bench.runUntil(() => bench.settled.length === 2)
+    expect(bench.pausesMs).to.deep.equal([GATHERING_MS, GATHERING_MS])
+  })
+
+  it('says when it has nothing to do, and looks once more before it waits', async () => {
+    const bench = new Bench({ rows: 1, writes: ['takes'] })
+    await bench.runUntil(() => bench.idle > 0)
+    expect(bench.settled).to.deep.equal([1])
+  })
+
   it('writes the same batch again until the store takes it, waiting longer each time', async () => {
     const bench = new Bench({ rows: 1, writes: ['fails', 'unknown', 'fails', 'takes'] })
     await bench.runUntil(() => bench.settled.length === 1)
     expect(bench.written).to.deep.equal([1])
     expect(bench.pausesMs.slice(0, 3)).to.deep.equal([50, 100, 200])
-    expect(bench.states).to.deep.equal([false, true])
+    expect(bench.states).to.deep.equal([false, false, false, true])
     expect(bench.forwarder.lastUnknownOutcomeAtMs).to.be.greaterThan(0)
   })
 

@@ -8,13 +8,12 @@ import { formatInstant } from '../../domain/time.ts'
 import type { Acceptor } from '../../ingest/accept.ts'
 import { answerJson } from '../call.ts'
 import type { ApiCall } from '../call.ts'
-import { presentBatchReceipt, presentExisting, presentMeasurement } from '../present.ts'
+import { BatchReceiptWriter, eventIdAt } from '../batch-receipt.ts'
+import type { EventIdTexts } from '../batch-receipt.ts'
+import { presentExisting, presentMeasurement } from '../present.ts'
 import type { RateLimits } from '../rate-limit.ts'
 
 type Submitted = readonly SubmittedMeasurement[]
-
-/** Thousands of measurements wait at a time: of each only its event id is kept meanwhile. */
-type EventIds = readonly (string | null)[]
 
 /** What a submission goes through. */
 export interface Intake {
@@ -31,9 +30,10 @@ export function postMeasurement(intake: Intake) {
 }
 
 export function postBatch(intake: Intake) {
+  const receipts = new BatchReceiptWriter()
   return (call: ApiCall, measurements: Submitted): Promise<void> => {
-    const eventIds = measurements.map(({ eventId }) => eventId)
-    return answerBatch(call, eventIds, submit(call, measurements, intake))
+    const eventIds = receipts.keepEventIds(measurements)
+    return answerBatch(call, { receipts, eventIds }, submit(call, measurements, intake))
   }
 }
 
@@ -53,8 +53,7 @@ async function answerMeasurement(
   submitted: SubmittedMeasurement,
   accepted: Promise<Receipt>,
 ): Promise<void> {
-  const [item] = (await receiptOf(call, accepted, asSingle)).items
-  if (item === undefined) throw new Error('BUG: an empty receipt')
+  const item = (await receiptOf(call, accepted, asSingle)).at(0)
   if (item.status === 'conflict') throw conflictError(submitted, item)
   const text = JSON.stringify(presentMeasurement(submitted, item))
   answerJson(call, item.status === 'created' ? 201 : 200, text)
@@ -62,12 +61,11 @@ async function answerMeasurement(
 
 async function answerBatch(
   call: ApiCall,
-  eventIds: EventIds,
+  { receipts, eventIds }: { receipts: BatchReceiptWriter; eventIds: EventIdTexts },
   accepted: Promise<Receipt>,
 ): Promise<void> {
   const receipt = await receiptOf(call, accepted, (fault) => asElement(fault, eventIds))
-  const answer = presentBatchReceipt(eventIds, receipt)
-  answerJson(call, answer.data.created > 0 ? 201 : 200, JSON.stringify(answer))
+  answerJson(call, receipt.counts.created > 0 ? 201 : 200, receipts.write(eventIds, receipt))
 }
 
 /** What was accepted; what the journal refuses is told with pointers into the body. */
@@ -95,10 +93,10 @@ function asSingle({ pointer, code, detail }: RequestFault): RequestFault {
   return { pointer, code, detail }
 }
 
-function asElement(fault: RequestFault, eventIds: EventIds): RequestFault {
+function asElement(fault: RequestFault, eventIds: EventIdTexts): RequestFault {
   const { index } = fault
   if (index === undefined) return fault
-  const eventId = eventIds[index] ?? null
+  const eventId = eventIdAt(eventIds, index)
   return {
     ...fault,
     pointer: `/measurements/${index}${fault.pointer}`,

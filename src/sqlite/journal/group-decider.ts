@@ -8,7 +8,7 @@ import type { RequestFault } from '../../domain/errors.ts'
 import { formatInstant } from '../../domain/time.ts'
 import type { DurationMs, EpochMs } from '../../domain/time.ts'
 import { serialNumberKey } from '../../domain/sensor.ts'
-import type { SensorId } from '../../domain/sensor.ts'
+import type { SensorId, UserId } from '../../domain/sensor.ts'
 import type { DirectoryEntry, SensorDirectory } from '../control/sensor-directory.ts'
 import { KEY_WORDS } from '../ledger/event-key.ts'
 import { hasKey } from '../ledger/hot-ledger.ts'
@@ -39,6 +39,8 @@ export interface GroupDecision {
 
 interface Group extends GroupColumns {
   readonly serialNumbers: readonly string[]
+  /** By place of the serial number: the sensor that its submission means by it, once looked up. */
+  readonly sensors: (DirectoryEntry | undefined)[]
 }
 
 interface SubmissionFaults {
@@ -65,18 +67,21 @@ export class GroupDecider {
 
   /** The caller has made sure that the current epoch has room for all elements of the frame. */
   decide(frame: GroupFrame): GroupDecision {
-    const group: Group = { ...groupColumnsOver(frame.buffer), serialNumbers: frame.serialNumbers }
+    const { serialNumbers } = frame
+    const group: Group = { ...groupColumnsOver(frame.buffer), serialNumbers, sensors: [] }
     const decision: GroupDecision = {
       refusals: [],
       conflicts: [],
       lastSeenAtMs: new Map(),
     }
-    let start = 0
-    for (let submission = 0; submission < frame.submissionCount; submission++) {
-      const end = group.elementsEnd[submission] ?? 0
-      this.#decideSubmission(group, decision, { submission, start, end })
-      start = end
-    }
+    this.#sealed.inOneView(() => {
+      let start = 0
+      for (let submission = 0; submission < frame.submissionCount; submission++) {
+        const end = group.elementsEnd[submission] ?? 0
+        this.#decideSubmission(group, decision, { submission, start, end })
+        start = end
+      }
+    })
     return decision
   }
 
@@ -133,7 +138,7 @@ export class GroupDecider {
       ? (this.#hot.find(group.keys, keyAt) ?? this.#sealed.find(group.keys, keyAt))
       : undefined
     if (known !== undefined) {
-      this.#answerKnown(group, decision, element, known)
+      this.#answerKnown(group, decision, at, known)
       return
     }
     const submittedAtMs = group.measuredAtMs[element] ?? NaN
@@ -143,10 +148,9 @@ export class GroupDecider {
     const timeFault = this.#timeFault(measuredAtMs, receivedAtMs, index)
     if (timeFault !== undefined) faults.invalid.push(timeFault)
     const userId = group.userId[at.submission] ?? 0
-    const serialNumber = group.serialNumbers[group.serialNumberAt[element] ?? 0] ?? ''
     const sensor =
-      this.#sensors.find(userId, serialNumber) ??
-      this.#register(userId, serialNumber, receivedAtMs, { index, faults })
+      this.#sensorOf(group, userId, element) ??
+      this.#register(group, { userId, receivedAtMs, element, index, faults })
     if (sensor === undefined || timeFault !== undefined) return
     const tieBreakNs =
       this.#hot.nextTieBreak(sensor.id, measuredAtMs) ??
@@ -163,14 +167,20 @@ export class GroupDecider {
     group.measuredAtMs[element] = measuredAtMs
   }
 
-  #answerKnown(group: Group, decision: GroupDecision, element: number, known: StoredEvent): void {
+  #answerKnown(
+    group: Group,
+    decision: GroupDecision,
+    { submission, element }: { submission: number; element: number },
+    known: StoredEvent,
+  ): void {
     const submitted = group.serialNumbers[group.serialNumberAt[element] ?? 0] ?? ''
     const measuredAtMs = group.measuredAtMs[element] ?? NaN
-    const sensor = this.#sensors.byId(known.sensorId)
+    const live = this.#sensorOf(group, group.userId[submission] ?? 0, element)
+    const sensor = live?.id === known.sensorId ? live : this.#sensors.byId(known.sensorId)
     const isSame =
       known.tempCelsius === group.tempCelsius[element] &&
       (Number.isNaN(measuredAtMs) || measuredAtMs === known.measuredAtMs) &&
-      sensor?.serialNumberKey === serialNumberKey(submitted)
+      (sensor === live || sensor?.serialNumberKey === serialNumberKey(submitted))
     group.status[element] = isSame ? STATUS_DUPLICATE : STATUS_CONFLICT
     group.sensorId[element] = known.sensorId
     group.measuredAtMs[element] = known.measuredAtMs
@@ -179,6 +189,16 @@ export class GroupDecider {
     const serialNumber = sensor?.serialNumber ?? submitted
     const existing = { serialNumber, sensorId, tempCelsius, measuredAtMs: known.measuredAtMs }
     decision.conflicts.push({ element, ...existing })
+  }
+
+  /** The sensor that the element is of, `undefined` when there is none yet. */
+  #sensorOf(group: Group, userId: UserId, element: number): DirectoryEntry | undefined {
+    const place = group.serialNumberAt[element] ?? 0
+    const known = group.sensors[place]
+    if (known !== undefined) return known
+    const sensor = this.#sensors.find(userId, group.serialNumbers[place] ?? '')
+    group.sensors[place] = sensor
+    return sensor
   }
 
   #timeFault(
@@ -200,11 +220,17 @@ export class GroupDecider {
   }
 
   #register(
-    userId: number,
-    serialNumber: string,
-    receivedAtMs: EpochMs,
-    at: { index: number; faults: SubmissionFaults },
+    group: Group,
+    at: {
+      userId: UserId
+      receivedAtMs: EpochMs
+      element: number
+      index: number
+      faults: SubmissionFaults
+    },
   ): DirectoryEntry | undefined {
+    const { userId, receivedAtMs } = at
+    const serialNumber = group.serialNumbers[group.serialNumberAt[at.element] ?? 0] ?? ''
     const pointer = '/sn'
     if (!this.#settings.mayRegisterSensors) {
       const detail = `sensor ${serialNumber} is not registered`

@@ -10,14 +10,15 @@ import {
 } from '../../domain/limits.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { RequestFault } from '../../domain/errors.ts'
-import type { Receipt, ReceiptItem, ReceiptStatus, Submission } from '../../domain/measurement.ts'
+import type { Receipt, Submission } from '../../domain/measurement.ts'
 import type { SensorId } from '../../domain/sensor.ts'
 import type { DurationMs, TimeRange } from '../../domain/time.ts'
 import type { Backlog, Clock, Journal, Log, Metrics } from '../../ports.ts'
 import { StorageFull } from '../commit-channel.ts'
 import type { CommitChannel } from '../commit-channel.ts'
-import { allocateGroup, GroupBuilder, groupColumnsOver } from './group-frame.ts'
-import type { GroupColumns, GroupConflict, GroupResult } from './group-frame.ts'
+import { allocateGroup, GroupBuilder } from './group-frame.ts'
+import type { GroupResult } from './group-frame.ts'
+import { createReceipts } from './group-receipts.ts'
 import type { JournalReader } from './journal-reader.ts'
 import type { Refused, SetAside } from './set-aside.ts'
 
@@ -59,9 +60,9 @@ export interface JournalCollaborators {
   readonly isDiskLow: () => boolean
   /** Tells the forwarder that there are new rows. */
   readonly onCommitted: () => void
+  /** Tells the forwarder that somebody waits for rows. */
+  readonly onAwaited: () => void
 }
-
-const STATUSES: readonly ReceiptStatus[] = ['created', 'duplicate', 'conflict']
 
 const SET_ASIDE_RETRY_MS = 1_000
 
@@ -146,6 +147,7 @@ export class SqliteJournal implements Journal {
 
   async waitUntilForwarded(seq: number, waitMsMax: DurationMs): Promise<boolean> {
     if (seq <= this.#forwardedSeq) return true
+    this.#with.onAwaited()
     const { promise, resolve } = Promise.withResolvers<void>()
     const waiter = { seq, resolve }
     this.#forwardWaiters.add(waiter)
@@ -245,20 +247,18 @@ export class SqliteJournal implements Journal {
   #answer(waiting: readonly Waiting[], result: GroupResult, durationMs: DurationMs): void {
     if (result.seq > 0) this.#with.onCommitted()
     const refusals = new Map(result.refusals.map((refusal) => [refusal.submission, refusal]))
-    const conflicts = new Map(result.conflicts.map((conflict) => [conflict.element, conflict]))
-    const columns = groupColumnsOver(result.buffer)
-    const group = { ...columns, serialNumbers: result.keptSerialNumbers }
-    const decided = { created: 0, duplicate: 0, conflict: 0 } satisfies Record<
-      ReceiptStatus,
-      number
-    >
+    const elements = waiting.reduce((sum, { measurements }) => sum + measurements, 0)
+    const receiptFor = createReceipts(result, elements)
+    const decided = { created: 0, duplicate: 0, conflict: 0 }
     let start = 0
     waiting.forEach(({ measurements, resolve, reject }, at) => {
       const refusal = refusals.get(at)
       if (refusal === undefined) {
-        const items = receiptItems(group, conflicts, { start, stop: start + measurements })
-        for (const { status } of items) decided[status]++
-        resolve({ items })
+        const receipt = receiptFor(start, measurements)
+        decided.created += receipt.counts.created
+        decided.duplicate += receipt.counts.duplicate
+        decided.conflict += receipt.counts.conflict
+        resolve(receipt)
       } else {
         reject(new ServiceError(refusal.code, refusal))
       }
@@ -267,25 +267,6 @@ export class SqliteJournal implements Journal {
     this.#backlogEntries += decided.created
     this.#with.metrics.noteGroup({ ...decided, durationMs })
   }
-}
-
-function receiptItems(
-  group: GroupColumns & { readonly serialNumbers: readonly string[] },
-  conflicts: ReadonlyMap<number, GroupConflict>,
-  elements: { readonly start: number; readonly stop: number },
-): ReceiptItem[] {
-  const items: ReceiptItem[] = []
-  for (let element = elements.start; element < elements.stop; element++) {
-    const existing = conflicts.get(element)
-    items.push({
-      status: STATUSES[group.status[element] ?? 0] ?? 'created',
-      sensorId: group.sensorId[element] ?? 0,
-      serialNumber: group.serialNumbers[group.serialNumberAt[element] ?? 0] ?? '',
-      measuredAtMs: group.measuredAtMs[element] ?? 0,
-      ...(existing !== undefined && { existing }),
-    })
-  }
-  return items
 }
 
 function refusalError(code: 'overloaded' | 'storage_full' | 'shutting_down'): ServiceError {

@@ -33,13 +33,16 @@ export interface PackedEvent extends StoredEvent {
   readonly keyOffset: number
 }
 
-export function packEvent(event: PackedEvent, bytes: Buffer, at: number): void {
+/** @param bytes a view, whose numbers are written several times as fast as a Buffer's */
+export function packEvent(event: PackedEvent, bytes: DataView, at: number): void {
   for (let word = 0; word < KEY_WORDS; word++) {
-    bytes.writeUInt32LE(event.keys[event.keyOffset + word] ?? 0, at + word * 4)
+    bytes.setUint32(at + word * 4, event.keys[event.keyOffset + word] ?? 0, true)
   }
-  bytes.writeUInt32LE(event.sensorId, at + 16)
-  bytes.writeIntLE(event.measuredAtMs, at + 20, 6)
-  bytes.writeDoubleLE(event.tempCelsius, at + 26)
+  bytes.setUint32(at + 16, event.sensorId, true)
+  const highMs = Math.floor(event.measuredAtMs / TWO_32)
+  bytes.setUint32(at + 20, event.measuredAtMs - highMs * TWO_32, true)
+  bytes.setInt16(at + 24, highMs, true)
+  bytes.setFloat64(at + 26, event.tempCelsius, true)
 }
 
 /** The event with that key in a block, if it is there. */

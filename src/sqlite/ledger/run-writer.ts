@@ -21,6 +21,7 @@ export class RunWriter {
   readonly #insertBlock
   readonly #words = new Uint32Array(KEY_WORDS)
   #block = Buffer.alloc(BLOCK_BYTES_FIRST)
+  #view = viewOf(this.#block)
   #blockNo = 0
   #blockBytes = 0
 
@@ -38,7 +39,7 @@ export class RunWriter {
   /** Adds an event from columns. Keys must not descend. */
   add(event: PackedEvent): void {
     this.#startBlockOf(event.keys[event.keyOffset] ?? 0)
-    packEvent(event, this.#block, this.#blockBytes)
+    packEvent(event, this.#view, this.#blockBytes)
     this.#blockBytes += EVENT_BYTES
     addToFilter(this.filter, event.keys, event.keyOffset)
   }
@@ -67,6 +68,7 @@ export class RunWriter {
     }
     if (this.#blockBytes + EVENT_BYTES <= this.#block.length) return
     this.#block = Buffer.concat([this.#block, Buffer.alloc(this.#block.length)])
+    this.#view = viewOf(this.#block)
   }
 
   #flushBlock(): void {
@@ -75,4 +77,8 @@ export class RunWriter {
     this.#insertBlock.run(id, this.#block.subarray(0, this.#blockBytes))
     this.#blockBytes = 0
   }
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Buffer): DataView {
+  return new DataView(buffer, byteOffset, byteLength)
 }
