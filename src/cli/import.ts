@@ -6,14 +6,19 @@ import { checkSerialNumber, usage } from '../operations/check-arguments.ts'
 import { OperationError } from '../operations/operations.ts'
 import type { Operations } from '../operations/operations.ts'
 import { systemClock } from '../system/clock.ts'
+import { example } from './example.ts'
+import { fileSource, streamSource } from './import/byte-source.ts'
 import { findColumns } from './import/columns.ts'
 import { Progress } from './progress.ts'
 import { openRecords } from './import/read-records.ts'
+import { TimeOrder } from './import/read-measurements.ts'
 import { RejectsFile } from './import/rejects-file.ts'
 import { findBadLines, storeFile } from './import/store-file.ts'
 import type { BadLines, ImportJob, ImportTotals } from './import/store-file.ts'
 import { withOperations } from './open-operations.ts'
 import { printJson } from './print.ts'
+
+const STANDARD_INPUT = '-'
 
 interface ImportOptions {
   readonly user: string
@@ -30,7 +35,7 @@ export function addImportCommand(program: Command): void {
   program
     .command('import')
     .description('import measurements from a CSV or NDJSON file; twice the same is stored once')
-    .argument('<file>', 'CSV with a header row, or one JSON object a line')
+    .argument('<file>', 'CSV with a header row, or one JSON object a line; - is standard input')
     .requiredOption('--user <address>', 'whose sensors they are of')
     .option('--sn <serial number>', 'the sensor of all of them, when the file does not say')
     .option('--rejects <file>', 'write bad lines there and store the rest')
@@ -40,18 +45,28 @@ export function addImportCommand(program: Command): void {
     .option('--column-event-id <name>', 'the column with the event id')
     .option('--json', 'print JSON')
     .action(importFile)
+    .addHelpText(
+      'after',
+      example('thermolog import 2025.csv --user a@example.org --sn buoy --rejects bad.csv'),
+    )
 }
 
 async function importFile(file: string, options: ImportOptions): Promise<void> {
-  const { size } = await regularFile(file)
-  const source = await openRecords(file)
+  const isStream = file === STANDARD_INPUT
+  const bytes = isStream ? undefined : (await regularFile(file)).size
+  if (isStream && options.rejects === undefined) {
+    throw usage('standard input is read once', 'Say --rejects FILE, or save it to a file first.')
+  }
+  const source = await openRecords(
+    isStream ? streamSource('standard input', process.stdin) : fileSource(file),
+  )
   const serialNumber = options.sn === undefined ? undefined : checkSerialNumber(options.sn)
   const columns = findColumns(source.columns, namedColumns(options), serialNumber !== undefined)
   const totals = await withOperations(async (operations) => {
     const { user } = options
     const rules = await operations.importRules({ user })
     const passes = options.rejects === undefined ? 2 : 1
-    const settings = { total: size * passes, counted: 'lines' }
+    const settings = { total: bytes && bytes * passes, counted: 'lines' }
     const progress = new Progress(process.stderr, systemClock, settings)
     const job = { user, source, columns, serialNumber, rules, progress }
     try {
@@ -71,13 +86,14 @@ async function runPasses(
   if (files.rejects === undefined) {
     const before = await regularFile(files.file)
     job.progress.begin('checking')
-    refuseBadLines(await findBadLines(job))
+    const order = new TimeOrder()
+    refuseBadLines(await findBadLines(job, order))
     const { size, mtimeMs } = await regularFile(files.file)
     if (size !== before.size || mtimeMs !== before.mtimeMs) {
       throw failed(`${files.file} was changed while it was checked: nothing was stored`)
     }
     job.progress.begin('storing')
-    return storeFile(job, operations, undefined)
+    return storeFile(job, operations, undefined, order)
   }
   job.progress.begin('storing')
   const rejects = await RejectsFile.create(files.rejects, job.source)
@@ -93,7 +109,7 @@ async function regularFile(file: string): Promise<{ size: number; mtimeMs: numbe
     throw failed(error.code === 'ENOENT' ? `no file ${file}` : error.message)
   })
   if (found.isFile()) return found
-  throw usage(`${file} is no regular file`, 'It is read twice: save it to a file first.')
+  throw usage(`${file} is no regular file`, 'Name a file, or - for standard input.')
 }
 
 function namedColumns(options: ImportOptions) {

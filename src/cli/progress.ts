@@ -17,7 +17,7 @@ const CLEAR_LINE = '\r\u001B[K'
 export class Progress {
   readonly #stream: Stream
   readonly #clock: Clock
-  readonly #total: number
+  readonly #total: number | undefined
   readonly #counted: string
   readonly #startedMs: number
   #what = ''
@@ -26,8 +26,15 @@ export class Progress {
   #notLookedAt = 0
   #shownMs: number
 
-  /** @param settings how much is to be done altogether, and what is counted: `lines` */
-  constructor(stream: Stream, clock: Clock, settings: { total: number; counted: string }) {
+  /**
+   * @param settings how much is to be done altogether, `undefined` when nobody knows; and what is
+   *   counted: `lines`
+   */
+  constructor(
+    stream: Stream,
+    clock: Clock,
+    settings: { readonly total: number | undefined; readonly counted: string },
+  ) {
     this.#stream = stream
     this.#clock = clock
     this.#total = settings.total
@@ -65,13 +72,30 @@ export class Progress {
     const nowMs = this.#clock.monotonicMs()
     if (nowMs - this.#shownMs < (isTerminal ? REDRAW_MS : PLAIN_LINE_MS)) return
     this.#shownMs = nowMs
-    const share = Math.min(1, this.#done / Math.max(1, this.#total))
     const passedSeconds = (nowMs - this.#startedMs) / 1_000
     const rate = Math.round(this.#count / passedSeconds).toLocaleString('en')
-    const leftSeconds = share > 0 ? Math.ceil((passedSeconds * (1 - share)) / share) : 0
-    const pace = `${rate} ${this.#counted}/s, ${leftSeconds} s left`
-    const filled = '█'.repeat(Math.round(share * BAR_CHARACTERS)).padEnd(BAR_CHARACTERS, '░')
-    const bar = isTerminal ? `${CLEAR_LINE}${this.#what} ${filled} ` : `${this.#what}: `
-    this.#stream.write(`${bar}${Math.floor(share * 100)} %, ${pace}${isTerminal ? '' : '\n'}`)
+    const share = this.#share()
+    const done = share === undefined ? this.#counts() : this.#bar(share, isTerminal)
+    const left = share === undefined ? '' : `, ${secondsLeft(share, passedSeconds)} s left`
+    const line = `${this.#what}${done}, ${rate} ${this.#counted}/s${left}`
+    this.#stream.write(isTerminal ? `${CLEAR_LINE}${line}` : `${line}\n`)
   }
+
+  #share(): number | undefined {
+    if (this.#total === undefined) return undefined
+    return Math.min(1, this.#done / Math.max(1, this.#total))
+  }
+
+  #bar(share: number, isTerminal: boolean): string {
+    const filled = '█'.repeat(Math.round(share * BAR_CHARACTERS)).padEnd(BAR_CHARACTERS, '░')
+    return `${isTerminal ? ` ${filled}` : ':'} ${Math.floor(share * 100)} %`
+  }
+
+  #counts(): string {
+    return `: ${this.#count.toLocaleString('en')} ${this.#counted}`
+  }
+}
+
+function secondsLeft(share: number, passedSeconds: number): number {
+  return share > 0 ? Math.ceil((passedSeconds * (1 - share)) / share) : 0
 }

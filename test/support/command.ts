@@ -17,13 +17,15 @@ export interface CommandResult {
 
 export type Environment = Readonly<Record<string, string>>
 
-/** Runs `thermolog` to its end. */
+/** Runs `thermolog` to its end. @param input what it finds on standard input */
 export async function runCommand(
   dataDir: string,
   args: readonly string[],
   environment: Environment = {},
+  input = '',
 ): Promise<CommandResult> {
   const child = startCommand(dataDir, args, environment)
+  child.stdin.end(input)
   const [stdout, stderr, [exitCode]] = await Promise.all([
     text(child.stdout),
     text(child.stderr),
@@ -69,6 +71,6 @@ export async function serve(
 export function startCommand(dataDir: string, args: readonly string[], environment: Environment) {
   return spawn(process.execPath, [COMMAND, ...args], {
     env: { PATH: process.env['PATH'], DATA_DIR: dataDir, ...environment },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: 'pipe',
   })
 }

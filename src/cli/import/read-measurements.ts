@@ -65,18 +65,60 @@ export class MeasurementReader {
   }
 }
 
-/** Names the measurements of a file that have no event id, in the order of the file. */
+/** Which sensors of a file have their measurements in the order of time, by key. */
+export class TimeOrder {
+  readonly #lastMs = new Map<string, EpochMs>()
+  readonly #disordered = new Set<string>()
+
+  add({ serialNumber, measuredAtMs }: SubmittedMeasurement): void {
+    const key = serialNumberKey(serialNumber)
+    const atMs = measuredAtMs ?? 0
+    if (atMs < (this.#lastMs.get(key) ?? -Infinity)) this.#disordered.add(key)
+    this.#lastMs.set(key, atMs)
+  }
+
+  isOrdered(sensorKey: string): boolean {
+    return this.#lastMs.has(sensorKey) && !this.#disordered.has(sensorKey)
+  }
+}
+
+/**
+ * Names the measurements of a file that have no event id, in the order of the file. Of a sensor
+ * whose times never go back only the lines of its last time can be equal to the next one; of all
+ * others every line has to be remembered.
+ */
 export class EventNames {
+  readonly #order: TimeOrder | undefined
   readonly #equalLines = new EqualLines()
+  readonly #lastLines = new Map<string, { atMs: EpochMs; counts: Map<number, number> }>()
+
+  /** @param order of the whole file, when it was read before */
+  constructor(order: TimeOrder | undefined) {
+    this.#order = order
+  }
 
   named(measurement: SubmittedMeasurement): SubmittedMeasurement {
     const { eventId, serialNumber, measuredAtMs, tempCelsius } = measurement
     if (eventId !== null) return measurement
-    const content = `${serialNumberKey(serialNumber)} ${measuredAtMs} ${tempCelsius}`
-    const digest = hash('sha256', content, 'buffer')
-    const before = this.#equalLines.countBefore(digest)
+    const key = serialNumberKey(serialNumber)
+    const digest = hash('sha256', `${key} ${measuredAtMs} ${tempCelsius}`, 'buffer')
+    const before =
+      this.#order?.isOrdered(key) === true
+        ? this.#countAtLastTime(key, measuredAtMs ?? 0, tempCelsius)
+        : this.#equalLines.countBefore(digest)
     const name = `import-${digest.toString('hex', 0, 16)}${before === 0 ? '' : `-${before}`}`
     return { eventId: name, serialNumber, measuredAtMs, tempCelsius }
+  }
+
+  #countAtLastTime(sensorKey: string, atMs: EpochMs, tempCelsius: number): number {
+    let last = this.#lastLines.get(sensorKey)
+    if (last?.atMs !== atMs) {
+      last = { atMs, counts: new Map() }
+      this.#lastLines.set(sensorKey, last)
+    }
+    const before = last.counts.get(tempCelsius) ?? 0
+    last.counts.set(tempCelsius, before + 1)
+    return before
   }
 }
 

@@ -1,8 +1,8 @@
 // Reads a CSV or NDJSON file record by record, in bounded memory. A record that is not even that is
 // handed out with its fault; only text that is not UTF-8 ends the reading.
 
-import { createReadStream } from 'node:fs'
 import { OperationError } from '../../operations/operations.ts'
+import type { ByteSource } from './byte-source.ts'
 import { CsvRecords } from './csv.ts'
 import type { CsvRecord, Line } from './csv.ts'
 
@@ -35,26 +35,24 @@ const RECORD_CHARACTERS_MAX = 65_536
  *
  * @throws OperationError when it is empty or not UTF-8
  */
-export async function openRecords(file: string): Promise<RecordSource> {
-  const format = await detectFormat(file)
+export async function openRecords(source: ByteSource): Promise<RecordSource> {
+  const beginning = () => readText(source.name, source.look())
+  const text = (onBytes: OnBytes) => readText(source.name, source.read(), onBytes)
+  const format = await detectFormat(source.name, beginning())
   if (format === 'ndjson') {
-    const columns = await findMembers(file)
-    const records = (onBytes: OnBytes) => readNdjson(readText(file, onBytes))
+    const columns = await findMembers(source.name, beginning())
+    const records = (onBytes: OnBytes) => readNdjson(text(onBytes))
     return { format, columns, header: '', records }
   }
-  const header = await firstOf(readCsv(readText(file, ignore), undefined))
+  const header = await firstOf(readCsv(beginning(), undefined))
   const columns = Object.values(header?.values ?? {}).map(String)
-  const records = (onBytes: OnBytes) => readCsv(readText(file, onBytes), columns)
+  const records = (onBytes: OnBytes) => readCsv(text(onBytes), columns)
   return { format, columns, header: header?.raw ?? '', records }
 }
 
-function ignore(): void {
-  // Looking at the beginning of a file is no progress.
-}
-
 /** The members of the first object, and `event_id`, which not every object needs to have. */
-async function findMembers(file: string): Promise<string[]> {
-  for await (const { values } of readNdjson(readText(file, ignore))) {
+async function findMembers(file: string, text: AsyncIterable<string>): Promise<string[]> {
+  for await (const { values } of readNdjson(text)) {
     if (values === undefined) continue
     const members = Object.keys(values)
     return members.some((name) => /event.?id/i.test(name)) ? members : [...members, 'event_id']
@@ -62,9 +60,9 @@ async function findMembers(file: string): Promise<string[]> {
   throw failed(`${file} has no JSON object`)
 }
 
-async function detectFormat(file: string): Promise<'csv' | 'ndjson'> {
-  for await (const text of readText(file, ignore)) {
-    const start = text.trimStart()
+async function detectFormat(file: string, text: AsyncIterable<string>): Promise<'csv' | 'ndjson'> {
+  for await (const part of text) {
+    const start = part.trimStart()
     if (start !== '') return start.startsWith('{') ? 'ndjson' : 'csv'
   }
   throw failed(`${file} is empty`)
@@ -75,12 +73,16 @@ async function firstOf<T>(values: AsyncIterable<T>): Promise<T | undefined> {
   return undefined
 }
 
-async function* readText(file: string, onBytes: OnBytes): AsyncIterable<string> {
+async function* readText(
+  file: string,
+  chunks: AsyncIterable<Buffer>,
+  onBytes?: OnBytes,
+): AsyncIterable<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   try {
-    for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
+    for await (const chunk of chunks) {
       yield decoder.decode(chunk, { stream: true })
-      onBytes(chunk.length)
+      onBytes?.(chunk.length)
     }
     yield decoder.decode()
   } catch (error) {

@@ -11,7 +11,7 @@ import type { ImportReceipt, ImportRules, Operations } from '../../operations/op
 import { failureOf } from '../../operations/failure.ts'
 import type { Progress } from '../progress.ts'
 import { EventNames, MeasurementReader } from './read-measurements.ts'
-import type { ReaderSettings } from './read-measurements.ts'
+import type { ReaderSettings, TimeOrder } from './read-measurements.ts'
 import type { FileRecord, RecordSource } from './read-records.ts'
 import type { RejectsFile } from './rejects-file.ts'
 
@@ -45,14 +45,19 @@ interface ImportLine {
   readonly measurement: SubmittedMeasurement
 }
 
-/** Reads the whole file and stores nothing. */
-export async function findBadLines(job: ImportJob): Promise<BadLines> {
+/**
+ * Reads the whole file and stores nothing.
+ *
+ * @param order is told of every measurement
+ */
+export async function findBadLines(job: ImportJob, order: TimeOrder): Promise<BadLines> {
   const bad: BadLines = { count: 0, named: [] }
   const reader = new MeasurementReader(new RuleCheck(job.rules), job)
   for await (const record of job.source.records(job.progress.advance)) {
     job.progress.count(1)
-    const { fault } = reader.read(record)
-    if (fault !== undefined) note(bad, record, fault)
+    const { measurement, fault } = reader.read(record)
+    if (measurement === undefined) note(bad, record, fault)
+    else order.add(measurement)
   }
   return bad
 }
@@ -61,16 +66,18 @@ export async function findBadLines(job: ImportJob): Promise<BadLines> {
  * Reads the file and stores its measurements, in its order.
  *
  * @param rejects where bad lines go; `undefined`: there must be none
+ * @param order of the file's measurements, when it was read before: takes much less memory
  * @throws OperationError when it could not go on; what was stored until then stays
  */
 export async function storeFile(
   job: ImportJob,
   operations: Operations,
   rejects: RejectsFile | undefined,
+  order?: TimeOrder,
 ): Promise<ImportTotals> {
   const sender = new Sender(job, operations, rejects)
   const reader = new MeasurementReader(new RuleCheck(job.rules), job)
-  const names = new EventNames()
+  const names = new EventNames(order)
   let batch: ImportLine[] = []
   // One batch is on its way while the next is read: never two, so that the order is kept.
   let sending = Promise.resolve()

@@ -1,6 +1,11 @@
 import { expect } from 'chai'
+import fc from 'fast-check'
 import { findColumns } from '../../../src/cli/import/columns.ts'
-import { EventNames, MeasurementReader } from '../../../src/cli/import/read-measurements.ts'
+import {
+  EventNames,
+  MeasurementReader,
+  TimeOrder,
+} from '../../../src/cli/import/read-measurements.ts'
 import { RuleCheck } from '../../../src/operations/check-measurement.ts'
 import type { ImportRules } from '../../../src/operations/operations.ts'
 
@@ -87,7 +92,7 @@ describe('EventNames', () => {
     const lines = [record({}), record({ temp: 2 }), record({ temp: '1.0', sn: 'A1' }), record({})]
     const read = () => {
       const reader = createReader()
-      const names = new EventNames()
+      const names = new EventNames(undefined)
       return lines.flatMap((line) => {
         const { measurement } = reader.read(line)
         return measurement === undefined ? [] : [names.named(measurement).eventId]
@@ -103,6 +108,26 @@ describe('EventNames', () => {
   it('keeps an event id that is there', () => {
     const { measurement } = createReader().read(record({ event_id: 'e-1' }))
     if (measurement === undefined) throw new Error('not read')
-    expect(new EventNames().named(measurement).eventId).to.equal('e-1')
+    expect(new EventNames(undefined).named(measurement).eventId).to.equal('e-1')
+  })
+
+  it('gives the same names when it knows which sensors are in order', () => {
+    const line = fc.record({
+      eventId: fc.constant(null),
+      serialNumber: fc.constantFrom('a1', 'A1', 'b2', 'c3'),
+      measuredAtMs: fc.integer({ min: 0, max: 3 }),
+      tempCelsius: fc.integer({ min: 0, max: 1 }),
+    })
+    fc.assert(
+      fc.property(fc.array(line), fc.boolean(), (lines, isSorted) => {
+        const file = isSorted ? lines.toSorted((a, b) => a.measuredAtMs - b.measuredAtMs) : lines
+        const order = new TimeOrder()
+        for (const measurement of file) order.add(measurement)
+        const namesOf = (names: EventNames) => file.map((one) => names.named(one).eventId)
+        const known = namesOf(new EventNames(order))
+        expect(known).to.deep.equal(namesOf(new EventNames(undefined)))
+        expect(new Set(known).size).to.equal(file.length)
+      }),
+    )
   })
 })

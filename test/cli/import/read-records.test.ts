@@ -2,6 +2,8 @@ import { expect } from 'chai'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { fileSource, streamSource } from '../../../src/cli/import/byte-source.ts'
 import { openRecords } from '../../../src/cli/import/read-records.ts'
 import type { FileRecord } from '../../../src/cli/import/read-records.ts'
 
@@ -15,7 +17,7 @@ describe('openRecords', () => {
   async function read(content: string | Buffer) {
     const file = join(folder, 'file')
     await writeFile(file, content)
-    const source = await openRecords(file)
+    const source = await openRecords(fileSource(file))
     const records: FileRecord[] = []
     let bytes = 0
     for await (const record of source.records((more) => (bytes += more))) records.push(record)
@@ -57,6 +59,14 @@ describe('openRecords', () => {
       [5, '8\n9'],
       [7, '11'],
     ])
+  })
+
+  it('reads a stream once, with the beginning that it has looked at', async () => {
+    const parts = ['time,te', 'mp\n1,2\n', '3,4\n'].map((part) => Buffer.from(part))
+    const source = await openRecords(streamSource('a stream', Readable.from(parts)))
+    const temps: unknown[] = []
+    for await (const { values } of source.records(() => undefined)) temps.push(values?.['temp'])
+    expect(temps).to.deep.equal(['2', '4'])
   })
 
   it('reads NDJSON', async () => {

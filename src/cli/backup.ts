@@ -1,0 +1,94 @@
+// `thermolog backup` and `thermolog restore`: all of DATA_DIR as one file, and back.
+
+import type { Command } from 'commander'
+import type { BackupManifest } from '../compose-backup.ts'
+import { loadConfig, readEnvironment } from '../config.ts'
+import { example } from './example.ts'
+import { ByteProgress } from './byte-progress.ts'
+import { printJson } from './print.ts'
+
+export function addBackupCommands(program: Command): void {
+  program
+    .command('backup')
+    .description('write all of DATA_DIR into one file, while the service runs or not')
+    .argument('<file>', 'a file that is not there yet')
+    .option('--json', 'print what is in it as JSON')
+    .action(backup)
+    .addHelpText('after', example('thermolog backup thermolog-$(date +%F).tar'))
+  program
+    .command('restore')
+    .description('bring a backup back into a DATA_DIR that is empty')
+    .argument('<file>', 'a file that `thermolog backup` has written')
+    .option('--revoke-tokens', 'end all tokens: those revoked since the backup would live again')
+    .option('--json', 'print what is in it as JSON')
+    .action(restore)
+    .addHelpText(
+      'after',
+      example('DATA_DIR=./new thermolog restore thermolog-2026-11-20.tar --revoke-tokens'),
+    )
+}
+
+async function backup(file: string, { json }: { readonly json?: boolean }): Promise<void> {
+  const config = loadConfig(readEnvironment())
+  const { writeBackup } = await import('../compose-backup.ts')
+  const progress = new ByteProgress()
+  try {
+    const manifest = await writeBackup(config, file, progress)
+    progress.end()
+    if (json === true) printJson(manifest)
+    else say(`${file} is written and verified: ${described(manifest)}`)
+    if (isElsewhere(manifest)) {
+      warn(
+        `the measurements are in ${manifest.store}, which has a backup of its own: take it first`,
+      )
+    }
+  } finally {
+    progress.end()
+  }
+}
+
+interface RestoreOptions {
+  readonly revokeTokens?: boolean
+  readonly json?: boolean
+}
+
+async function restore(file: string, { revokeTokens, json }: RestoreOptions): Promise<void> {
+  const config = loadConfig(readEnvironment())
+  const { restoreBackup } = await import('../compose-restore.ts')
+  const progress = new ByteProgress()
+  try {
+    const order = { isRevoking: revokeTokens === true, progress }
+    const { manifest, liveTokens } = await restoreBackup(config, file, order)
+    progress.end()
+    if (json === true) printJson(manifest)
+    else say(`restored into ${config.dataDir}: ${described(manifest)}, of ${manifest.taken_at}`)
+    if (liveTokens > 0) {
+      warn(
+        'tokens work as at the time of the backup, those revoked since too ' +
+          `(${liveTokens} in all; --revoke-tokens ends them)`,
+      )
+    }
+  } finally {
+    progress.end()
+  }
+}
+
+function described({ files }: BackupManifest): string {
+  const { users, sensors, journal_measurements: journalled } = files['control.db'] ?? {}
+  const stored = files['measurements.db']?.['measurements']
+  const measurements =
+    stored === undefined ? `measurements in the journal ${journalled}` : `measurements ${stored}`
+  return `users ${users}, sensors ${sensors}, ${measurements}`
+}
+
+function isElsewhere({ files }: BackupManifest): boolean {
+  return files['measurements.db'] === undefined
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+function warn(text: string): void {
+  process.stderr.write(`${text}\n`)
+}

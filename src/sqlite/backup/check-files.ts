@@ -1,0 +1,104 @@
+// Whether the files of a copy of DATA_DIR are whole, each for itself and together, and what is in
+// them. Reads every page; changes nothing.
+
+import { join } from 'node:path'
+import { CONTROL_MIGRATIONS } from '../control/schema.ts'
+import { CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE, openForReading } from '../database.ts'
+import type { Connection, Migration } from '../database.ts'
+import { LEDGER_MIGRATIONS } from '../ledger/schema.ts'
+import { MEASUREMENT_MIGRATIONS } from '../measurements/schema.ts'
+
+/** Numbers by name. */
+export type FileCounts = Readonly<Record<string, number>>
+
+interface FileKind {
+  readonly migrations: readonly Migration[]
+  readonly counts: Readonly<Record<string, string>>
+}
+
+const SEQUENCE = (table: string) =>
+  `SELECT ifnull((SELECT seq FROM sqlite_sequence WHERE name = '${table}'), 0)`
+
+const KINDS: Readonly<Record<string, FileKind>> = {
+  [CONTROL_FILE]: {
+    migrations: CONTROL_MIGRATIONS,
+    counts: {
+      users: 'SELECT count(*) FROM users',
+      access_tokens: 'SELECT count(*) FROM access_tokens',
+      sensors: 'SELECT count(*) FROM sensors WHERE deleted_at_ms IS NULL',
+      journal_rows: 'SELECT count(*) FROM journal',
+      journal_measurements: 'SELECT total(measurements) FROM journal',
+      last_seq: SEQUENCE('journal'),
+      forwarded_seq: 'SELECT forwarded_seq FROM journal_watermark WHERE id = 1',
+    },
+  },
+  [LEDGER_FILE]: {
+    migrations: LEDGER_MIGRATIONS,
+    counts: {
+      events: 'SELECT total(events) FROM runs WHERE state = 1',
+      sealed_seq: 'SELECT seq FROM sealed WHERE id = 1',
+    },
+  },
+  [MEASUREMENTS_FILE]: {
+    migrations: MEASUREMENT_MIGRATIONS,
+    counts: {
+      measurements: 'SELECT count(*) FROM measurements',
+      summarised: 'SELECT total(measurement_count) FROM day_summaries',
+    },
+  },
+}
+
+/**
+ * Checks files, and what must hold between those of one moment.
+ *
+ * @param folder where they are
+ * @returns what is in each
+ * @throws Error when one is damaged or of a newer version, or they do not go together
+ */
+export function checkFiles(folder: string, names: readonly string[]): Record<string, FileCounts> {
+  const counts = Object.fromEntries(names.map((name) => [name, checkFile(folder, name)]))
+  checkTogether(counts)
+  return counts
+}
+
+function checkFile(folder: string, name: string): FileCounts {
+  const kind = KINDS[name]
+  if (kind === undefined) throw new Error(`${name} is no file of Thermolog`)
+  const db = openForReading(join(folder, name))
+  try {
+    checkVersion(db, name, kind.migrations)
+    const [found] = db.prepare<[], string>('PRAGMA integrity_check(1)').pluck().all()
+    if (found !== 'ok') throw new Error(`${name} is damaged: ${found}`)
+    const counted = Object.entries(kind.counts).map(([what, sql]) => {
+      return [what, db.prepare<[], number>(sql).pluck().get() ?? 0] as const
+    })
+    return Object.fromEntries(counted)
+  } finally {
+    db.close()
+  }
+}
+
+function checkTogether(counts: Readonly<Record<string, FileCounts>>): void {
+  const { last_seq: lastSeq = 0, forwarded_seq: forwardedSeq = 0 } = counts[CONTROL_FILE] ?? {}
+  const { sealed_seq: sealedSeq = 0 } = counts[LEDGER_FILE] ?? {}
+  const { measurements, summarised } = counts[MEASUREMENTS_FILE] ?? {}
+  if (sealedSeq > lastSeq) throw unfit(`sealed up to ${sealedSeq}, journalled up to ${lastSeq}`)
+  if (forwardedSeq > lastSeq) {
+    throw unfit(`forwarded up to ${forwardedSeq}, journalled up to ${lastSeq}`)
+  }
+  if (measurements !== summarised) {
+    throw unfit(`${measurements} measurements, ${summarised} of them in summaries`)
+  }
+}
+
+function unfit(why: string): Error {
+  return new Error(`the files do not go together: ${why}`)
+}
+
+function checkVersion(db: Connection, name: string, migrations: readonly Migration[]): void {
+  const version = Number(db.pragma('user_version', { simple: true }))
+  const known = migrations.at(-1)?.version ?? 0
+  if (version <= known) return
+  const why = `${name} has schema version ${version}, this version of Thermolog knows ${known}`
+  throw new Error(`${why}: use the version that made it`)
+}

@@ -1,0 +1,46 @@
+// How many measurements of a sensor were accepted, by UTC day: kept apart from the measurement
+// store, so it is known what to look for there. Beside it how far the journal is forwarded.
+
+import type { SensorId } from '../../domain/sensor.ts'
+import { DAY_MS } from '../../domain/time.ts'
+import type { EpochMs, TimeRange } from '../../domain/time.ts'
+import type { Connection } from '../database.ts'
+
+const DAYS = `
+  SELECT day, measurements FROM accepted_per_day
+  WHERE sensor_id = ? AND day >= ? AND day < ? ORDER BY day`
+const LAST_SEQ = `
+  SELECT ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'journal'), 0)`
+
+interface DayRow {
+  day: number
+  measurements: number
+}
+
+export interface AcceptedDay {
+  /** Its start. */
+  readonly dayMs: EpochMs
+  readonly measurements: number
+}
+
+export class AcceptedDays {
+  readonly #days
+  readonly #lastSeq
+
+  constructor(db: Connection) {
+    this.#days = db.prepare<[SensorId, number, number], DayRow>(DAYS)
+    this.#lastSeq = db.prepare<[], number>(LAST_SEQ).pluck()
+  }
+
+  /** Days that the range touches, in ascending order; those without any are left out. */
+  ofSensor(sensorId: SensorId, { startMs, stopMs }: TimeRange): AcceptedDay[] {
+    return this.#days
+      .all(sensorId, Math.floor(startMs / DAY_MS), Math.ceil(stopMs / DAY_MS))
+      .map(({ day, measurements }) => ({ dayMs: day * DAY_MS, measurements }))
+  }
+
+  /** All that was acknowledged until now is in journal rows up to this one. */
+  lastSeq(): number {
+    return this.#lastSeq.get() ?? 0
+  }
+}

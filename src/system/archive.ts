@@ -1,0 +1,208 @@
+// A backup as one file: a tar archive (ustar) that ends with a member `sha256`, the hash of all
+// bytes before it. So any tar can take it apart, and every bit of it is accounted for. Lengths of
+// 8 GiB and more are written in binary, as GNU tar does.
+
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
+
+type OnBytes = (bytes: number) => void
+
+/** A file inside an archive. */
+export interface ArchiveMember {
+  readonly name: string
+  readonly start: number
+  readonly bytes: number
+}
+
+const BLOCK_BYTES = 512
+const OCTAL_BYTES_MAX = 8 ** 11 - 1
+const CHECKSUM_AT = 148
+const HASH_NAME = 'sha256'
+/** Header and content of the hash, and the two empty blocks at the end of every tar archive. */
+const TRAILER_BYTES = 4 * BLOCK_BYTES
+const READ_BYTES = 1024 * 1024
+
+export class ArchiveWriter {
+  readonly #handle: FileHandle
+  readonly #modifiedAtMs: number
+  readonly #hash = createHash('sha256')
+
+  private constructor(handle: FileHandle, modifiedAtMs: number) {
+    this.#handle = handle
+    this.#modifiedAtMs = modifiedAtMs
+  }
+
+  /** Makes the file, for its owner alone. @param modifiedAtMs the time that its members show */
+  static async create(path: string, modifiedAtMs: number): Promise<ArchiveWriter> {
+    return new ArchiveWriter(await open(path, 'wx', 0o600), modifiedAtMs)
+  }
+
+  async addFile(name: string, file: string, onBytes: OnBytes): Promise<void> {
+    const source = await open(file)
+    try {
+      const { size } = await source.stat()
+      await this.#write(headerOf({ name, bytes: size }, this.#modifiedAtMs))
+      const chunks = source.createReadStream({ highWaterMark: READ_BYTES, autoClose: false })
+      for await (const chunk of chunks as AsyncIterable<Buffer>) {
+        await this.#write(chunk)
+        onBytes(chunk.length)
+      }
+      await this.#write(paddingOf(size))
+    } finally {
+      await source.close()
+    }
+  }
+
+  async addText(name: string, text: string): Promise<void> {
+    const content = Buffer.from(text)
+    await this.#write(headerOf({ name, bytes: content.length }, this.#modifiedAtMs))
+    await this.#write(content)
+    await this.#write(paddingOf(content.length))
+  }
+
+  /** On disk when it resolves. */
+  async finish(): Promise<void> {
+    await this.#handle.writeFile(trailerOf(this.#hash.digest('hex')))
+    await this.#handle.sync()
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close()
+  }
+
+  async #write(bytes: Buffer): Promise<void> {
+    this.#hash.update(bytes)
+    await this.#handle.writeFile(bytes)
+  }
+}
+
+/**
+ * Reads a whole archive and holds it against its hash.
+ *
+ * @returns its members by name
+ * @throws Error when it is none, or a single bit of it is not as it was written
+ */
+export async function verifyArchive(
+  path: string,
+  onBytes: OnBytes,
+): Promise<ReadonlyMap<string, ArchiveMember>> {
+  const handle = await open(path)
+  try {
+    const { size } = await handle.stat()
+    const hashedBytes = size - TRAILER_BYTES
+    if (hashedBytes < BLOCK_BYTES) throw new Error(`${path} is no backup: it is too short`)
+    const hash = createHash('sha256')
+    const chunks = createReadStream(path, { end: hashedBytes - 1, highWaterMark: READ_BYTES })
+    for await (const chunk of chunks as AsyncIterable<Buffer>) {
+      hash.update(chunk)
+      onBytes(chunk.length)
+    }
+    const trailer = await readAt(handle, hashedBytes, TRAILER_BYTES)
+    if (!trailer.equals(trailerOf(hash.digest('hex')))) {
+      throw new Error(`${path} is no backup, or a damaged one: its hash does not fit`)
+    }
+    return await readMembers(handle, hashedBytes)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Writes a member into a file of its own. On disk when it resolves. */
+export async function extractMember(
+  path: string,
+  { start, bytes }: ArchiveMember,
+  target: string,
+  onBytes: OnBytes,
+): Promise<void> {
+  const handle = await open(target, 'wx', 0o600)
+  try {
+    const end = start + bytes - 1
+    const chunks = createReadStream(path, { start, end, highWaterMark: READ_BYTES })
+    for await (const chunk of chunks as AsyncIterable<Buffer>) {
+      await handle.writeFile(chunk)
+      onBytes(chunk.length)
+    }
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** A member that is text. */
+export async function readTextMember(path: string, member: ArchiveMember): Promise<string> {
+  const handle = await open(path)
+  try {
+    return (await readAt(handle, member.start, member.bytes)).toString()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function readMembers(
+  handle: FileHandle,
+  stop: number,
+): Promise<ReadonlyMap<string, ArchiveMember>> {
+  const members = new Map<string, ArchiveMember>()
+  for (let at = 0; at < stop;) {
+    const header = await readAt(handle, at, BLOCK_BYTES)
+    const name = header.toString('latin1', 0, header.indexOf(0))
+    const bytes = lengthOf(header)
+    const start = at + BLOCK_BYTES
+    members.set(name, { name, start, bytes })
+    at = start + bytes + paddingOf(bytes).length
+  }
+  return members
+}
+
+async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
+  const buffer = Buffer.alloc(length)
+  const { bytesRead } = await handle.read(buffer, 0, length, position)
+  return buffer.subarray(0, bytesRead)
+}
+
+function headerOf(member: { name: string; bytes: number }, modifiedAtMs: number): Buffer {
+  const header = Buffer.alloc(BLOCK_BYTES)
+  header.write(member.name, 0)
+  header.write('0000600\0', 100)
+  header.write('0000000\0', 108)
+  header.write('0000000\0', 116)
+  if (member.bytes <= OCTAL_BYTES_MAX) header.write(`${octal(member.bytes, 11)} `, 124)
+  else writeBinaryLength(header, member.bytes)
+  header.write(`${octal(Math.floor(modifiedAtMs / 1_000), 11)} `, 136)
+  header.write('0', 156)
+  header.write('ustar\u000000', 257)
+  header.fill(' ', CHECKSUM_AT, CHECKSUM_AT + 8)
+  let sum = 0
+  for (const byte of header) sum += byte
+  header.write(`${octal(sum, 6)}\0 `, CHECKSUM_AT)
+  return header
+}
+
+function writeBinaryLength(header: Buffer, bytes: number): void {
+  header[124] = 0x80
+  header.writeBigUInt64BE(BigInt(bytes), 128)
+}
+
+function lengthOf(header: Buffer): number {
+  if (header[124] === 0x80) return Number(header.readBigUInt64BE(128))
+  return Number.parseInt(header.toString('latin1', 124, 135), 8)
+}
+
+function octal(value: number, digits: number): string {
+  return value.toString(8).padStart(digits, '0')
+}
+
+function paddingOf(bytes: number): Buffer {
+  return Buffer.alloc((BLOCK_BYTES - (bytes % BLOCK_BYTES)) % BLOCK_BYTES)
+}
+
+/** The same for the same hash, so that it can be held against what is there as a whole. */
+function trailerOf(hash: string): Buffer {
+  const trailer = Buffer.alloc(TRAILER_BYTES)
+  const line = `${hash}\n`
+  headerOf({ name: HASH_NAME, bytes: line.length }, 0).copy(trailer)
+  trailer.write(line, BLOCK_BYTES)
+  return trailer
+}

@@ -1,0 +1,219 @@
+// Goal: a backup brings back everything, never takes the place of anything, and an id that was
+// given out after it is not given again. Method: the real commands and the real service on
+// directories of their own; what an export shows before is held against what it shows after.
+
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { InfluxMeasurementReader } from '../../src/influx/measurement-reader.ts'
+import { runCommand, serve } from '../support/command.ts'
+import type { Environment } from '../support/command.ts'
+import { expectedLines, readings, sendReadings } from '../support/exported.ts'
+import { send } from '../support/http.ts'
+import { connect, newBucket, useInflux } from '../support/influx.ts'
+import { collect } from '../support/measurements.ts'
+
+const USER = 'fleet@example.org'
+
+describe('thermolog backup and restore', function () {
+  this.timeout(60_000)
+  let folder: string
+  let token: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'thermolog-backup-'))
+  })
+  afterEach(() => rm(folder, { recursive: true }))
+
+  const at = (name: string) => join(folder, name)
+  const run = (dataDir: string, args: readonly string[], settings: Environment = {}) =>
+    runCommand(at(dataDir), args, settings)
+  const mustRun = async (dataDir: string, args: readonly string[], settings: Environment = {}) => {
+    const result = await run(dataDir, args, settings)
+    expect(result.exitCode, result.stderr).to.equal(0)
+    return result
+  }
+  const exported = async (dataDir: string, settings: Environment = {}) => {
+    const { stdout } = await mustRun(dataDir, ['export', '--user', USER], settings)
+    return stdout.trim().split('\r\n').slice(1)
+  }
+
+  const serving = async <Result>(
+    dataDir: string,
+    work: (url: string) => Promise<Result>,
+    settings: Environment = {},
+  ): Promise<Result> => {
+    const service = await serve(at(dataDir), settings)
+    try {
+      return await work(service.url)
+    } finally {
+      expect(await service.stop()).to.equal(0)
+    }
+  }
+
+  const fill = async (settings: Environment = {}) => {
+    await mustRun('old', ['user', 'create', '--email', USER], settings)
+    const order = ['token', 'create', '--user', USER, '--name', 'gateway']
+    token = (await mustRun('old', order, settings)).stdout.trim()
+    await serving('old', (url) => sendReadings(url, token), settings)
+  }
+
+  const resend = async (url: string, sent = readings()) => {
+    const path = '/api/v1/measurements/batch'
+    const answer = await send(url, { method: 'POST', path, token, body: { measurements: sent } })
+    return {
+      status: answer.status,
+      ...(answer.body.data as { created: number; duplicates: number }),
+    }
+  }
+
+  it('brings back every measurement, and knows every event', async () => {
+    await fill()
+    const { stdout } = await mustRun('old', ['backup', at('backup')])
+    expect(stdout).to.match(/written and verified/)
+    expect((await stat(at('backup'))).mode & 0o777).to.equal(0o600)
+    const restored = await mustRun('new', ['restore', at('backup')])
+    expect(restored.stderr).to.match(/those revoked since too \(1 in all; --revoke-tokens/)
+    expect(await exported('new')).to.deep.equal(expectedLines())
+    await serving('new', async (url) => {
+      const { status, created, duplicates } = await resend(url)
+      expect({ status, created, duplicates }).to.deep.equal({
+        status: 200,
+        created: 0,
+        duplicates: readings().length,
+      })
+    })
+    expect(await exported('new')).to.deep.equal(expectedLines())
+    // A backup of what was restored is restored as well.
+    await mustRun('new', ['backup', at('second')])
+    await mustRun('newer', ['restore', at('second')])
+    expect(await exported('newer')).to.deep.equal(expectedLines())
+  })
+
+  it('never gives an id again that was given after the backup', async () => {
+    await fill()
+    await mustRun('old', ['backup', at('backup')])
+    await mustRun('new', ['restore', at('backup')])
+    const ids = async (dataDir: string) => {
+      const email = 'second@example.org'
+      const user = await mustRun(dataDir, ['user', 'create', '--email', email, '--json'])
+      const of = ['--user', email, '--json']
+      const sensor = await mustRun(dataDir, ['sensor', 'create', '--sn', 'next', ...of])
+      const made = await mustRun(dataDir, ['token', 'create', '--name', 'next', ...of])
+      return [user, sensor, made].map(({ stdout }) => (JSON.parse(stdout) as { id: number }).id)
+    }
+    const old = await ids('old')
+    for (const [index, id] of (await ids('new')).entries()) {
+      expect(id)
+        .to.be.a('number')
+        .greaterThan(1_000_000 + (old[index] ?? 0))
+    }
+  })
+
+  it('ends all tokens when it is told to', async () => {
+    await fill()
+    await mustRun('old', ['backup', at('backup')])
+    const { stderr } = await mustRun('new', ['restore', at('backup'), '--revoke-tokens'])
+    expect(stderr).to.equal('')
+    await serving('new', async (url) => {
+      expect((await send(url, { path: '/api/v1/me', token })).status).to.equal(401)
+    })
+  })
+
+  it('never takes the place of a file or of data', async () => {
+    await fill()
+    await writeFile(at('taken'), 'mine')
+    const backup = await run('old', ['backup', at('taken')])
+    expect(backup.stderr).to.match(/taken is there already: a backup never overwrites/)
+    expect(backup.exitCode).to.equal(1)
+    expect(await readFile(at('taken'), 'utf8')).to.equal('mine')
+
+    await mustRun('old', ['backup', at('backup')])
+    const before = await exported('old')
+    const restore = await run('old', ['restore', at('backup')])
+    expect(restore.stderr).to.match(/not empty .* a restore never writes over data/)
+    expect(restore.exitCode).to.equal(1)
+    expect(await exported('old')).to.deep.equal(before)
+    const left = (await readdir(folder)).toSorted()
+    expect(left).to.deep.equal(['backup', 'old', 'taken'])
+  })
+
+  it('refuses a damaged backup, and leaves nothing of it', async () => {
+    await fill()
+    await mustRun('old', ['backup', at('backup')])
+    const bytes = await readFile(at('backup'))
+    const middle = bytes.length >> 1
+    bytes[middle] = (bytes[middle] ?? 0) ^ 1
+    await writeFile(at('damaged'), bytes)
+    await writeFile(at('short'), bytes.subarray(0, middle))
+    await writeFile(at('other'), 'no backup')
+    for (const file of ['damaged', 'short', 'other']) {
+      const { exitCode, stderr } = await run('new', ['restore', at(file)])
+      expect(stderr).to.match(/is no backup/)
+      expect(exitCode).to.equal(1)
+      expect(await readdir(at('new'))).to.deep.equal([])
+    }
+    expect((await run('new', ['restore', at('missing')])).stderr).to.match(/no file/)
+  })
+
+  it('is refused by serve, and by restore, after a restore that was killed', async () => {
+    await mkdir(at('new/restoring'), { recursive: true })
+    const served = await run('new', ['serve'], { PORT: '0' })
+    expect(served.stderr).to.match(/a restore into .* did not come to its end: delete/)
+    expect(served.exitCode).to.equal(1)
+    await fill()
+    await mustRun('old', ['backup', at('backup')])
+    const again = await run('new', ['restore', at('backup')])
+    expect(again.stderr).to.match(/did not come to its end/)
+    expect(again.exitCode).to.equal(1)
+  })
+
+  it('says so when there is nothing to back up', async () => {
+    const { exitCode, stderr } = await run('nowhere', ['backup', at('backup')])
+    expect(stderr).to.match(/has no data/)
+    expect(exitCode).to.equal(1)
+    expect(await readdir(folder)).to.deep.equal([])
+  })
+
+  describe('with InfluxDB', () => {
+    const influx = useInflux()
+
+    it('writes to it once more what it has lost since its own, older backup', async () => {
+      const target = await newBucket(influx())
+      const settings: Environment = {
+        INFLUX_URL: target.url,
+        INFLUX_ORG: target.organization,
+        INFLUX_BUCKET: target.influxBucket,
+        INFLUX_TOKEN: target.influxToken,
+      }
+      await fill(settings)
+      expect(await exported('old', settings)).to.deep.equal(expectedLines())
+      const { stderr } = await mustRun('old', ['backup', at('backup')], settings)
+      expect(stderr).to.match(/the measurements are in InfluxDB.*take it first/)
+      // As after an `influx restore` of a backup from before the first measurement.
+      const range = { start: '1970-01-01T00:00:00Z', stop: '2100-01-01T00:00:00Z' }
+      const { organization: org, influxBucket: bucket } = target
+      const path = `/api/v2/delete?${new URLSearchParams({ org, bucket }).toString()}`
+      const body = JSON.stringify(range)
+      const deleted = await connect(target).exchange({ method: 'POST', path, body })
+      expect(deleted.status, deleted.body).to.equal(204)
+      const reader = new InfluxMeasurementReader(connect(target))
+      const everything = { sensorId: 1, startMs: 0, stopMs: Date.UTC(2100, 0, 1) }
+      expect(await collect(reader.readRaw(everything))).to.deep.equal([])
+
+      await mustRun('new', ['restore', at('backup')], settings)
+      await serving(
+        'new',
+        async (url) => {
+          expect(await resend(url)).to.include({ created: 0, duplicates: readings().length })
+          // Each look takes a second, and the forwarder less than that.
+          for (let look = 0; look < 20; look++) {
+            if ((await exported('new', settings)).length === expectedLines().length) break
+          }
+        },
+        settings,
+      )
+      expect(await exported('new', settings)).to.deep.equal(expectedLines())
+    })
+  })
+})
