@@ -1,0 +1,242 @@
+// Who listens to the sensors of which user. About once a second the sensors of those users are
+// looked at for what has changed: the write path knows nothing of it, and a service to which nobody
+// listens looks at nothing. Looking takes at most a twentieth of the time: where there is much to
+// look at, looks become rarer.
+//
+// Everything is bounded: streams of a token and in all, events of all streams together, sensors in
+// memory. A user whose last stream has ended stays in memory for a while, unlooked at, so that the
+// stream can be resumed.
+
+import { setImmediate as letOthers } from 'node:timers/promises'
+import { ServiceError } from '../domain/errors.ts'
+import type { UserId } from '../domain/sensor.ts'
+import { SECOND_MS } from '../domain/time.ts'
+import type { DurationMs } from '../domain/time.ts'
+import type { Clock, ControlReader, Log } from '../ports.ts'
+import { LiveStream } from './live-stream.ts'
+import { SensorWatch } from './sensor-watch.ts'
+import type { SensorWatchSettings } from './sensor-watch.ts'
+
+const LOOK_EVERY_MS_MAX = 10 * SECOND_MS
+/** Looking may take one part in so many of the time. */
+const LOOKING_SHARE = 20
+
+const RETRY_AFTER_SECONDS = 60
+
+export interface LiveSensorsSettings extends SensorWatchSettings {
+  readonly lookEveryMs: DurationMs
+  readonly eventStreamsMax: number
+  readonly eventStreamsPerTokenMax: number
+  readonly eventsPerLookMax: number
+  readonly watchedSensorsMax: number
+  readonly resumeMsMax: DurationMs
+  readonly stallMsMax: DurationMs
+}
+
+interface Collaborators {
+  readonly control: ControlReader
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** What a client asks for. */
+export interface StreamOrder {
+  readonly userId: UserId
+  readonly tokenId: number
+  /** Of the last event it has, `undefined`: it begins. */
+  readonly lastEventId: string | undefined
+  /** Told when the client has taken nothing for long: the stream is over, and to be cut off. */
+  readonly onStalled: () => void
+}
+
+/** A watch and those who are told of it. */
+interface Audience {
+  readonly userId: UserId
+  readonly watch: SensorWatch
+  readonly streams: Map<LiveStream, StreamOrder>
+  /** Streams, those that are about to open included; 0: it is idle. */
+  members: number
+  idleSinceMs: DurationMs
+}
+
+export class LiveSensors {
+  readonly #with: Collaborators
+  readonly #settings: LiveSensorsSettings
+  /** Idle ones lie in the order in which they became idle. */
+  readonly #audiences = new Map<UserId, Audience>()
+  readonly #streamsOfToken = new Map<number, number>()
+  #streams = 0
+  #timer: NodeJS.Timeout | undefined
+  #isStopped = false
+
+  constructor(collaborators: Collaborators, settings: LiveSensorsSettings) {
+    this.#with = collaborators
+    this.#settings = settings
+  }
+
+  /** Open streams. */
+  get streams(): number {
+    return this.#streams
+  }
+
+  /**
+   * Begins to tell a client of its user's sensors: of all that happens from now on, or has happened
+   * since the last event that it has.
+   *
+   * @throws ServiceError `rate_limited` when the token has too many streams open
+   * @throws ServiceError `overloaded` when all clients together have, or watch too many sensors
+   * @throws ServiceError `shutting_down`
+   */
+  async open(order: StreamOrder): Promise<LiveStream> {
+    this.#reserve(order.tokenId)
+    const audience = this.#join(order.userId)
+    try {
+      // Where somebody listens already the next look is near.
+      if (audience.streams.size === 0) await audience.watch.look()
+      if (this.#isStopped) throw stopping()
+      if (!this.#makeRoom()) throw tooMuch('overloaded', 'Too many sensors are being watched.')
+    } catch (error) {
+      this.#leave(audience, order)
+      this.#makeRoom()
+      throw error
+    }
+    const stream = new LiveStream(audience.watch, order.lastEventId, {
+      clock: this.#with.clock,
+      onClosed: (closed) => {
+        audience.streams.delete(closed)
+        this.#leave(audience, order)
+      },
+    })
+    audience.streams.set(stream, order)
+    stream.wake(this.#allowance)
+    this.#lookLater(this.#settings.lookEveryMs)
+    return stream
+  }
+
+  /** Ends all streams; there are no new ones. */
+  stop(): void {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+    for (const audience of this.#audiences.values()) this.#drop(audience)
+  }
+
+  /** How many events a stream may have between two looks. */
+  get #allowance(): number {
+    return Math.ceil(this.#settings.eventsPerLookMax / Math.max(1, this.#streams))
+  }
+
+  #reserve(tokenId: number): void {
+    const { eventStreamsMax, eventStreamsPerTokenMax } = this.#settings
+    if (this.#isStopped) throw stopping()
+    const ofToken = this.#streamsOfToken.get(tokenId) ?? 0
+    if (ofToken >= eventStreamsPerTokenMax) {
+      throw tooMuch('rate_limited', `The token has ${ofToken} streams open; close one.`)
+    }
+    if (this.#streams >= eventStreamsMax) throw tooMuch('overloaded', 'Too many streams are open.')
+    this.#streams++
+    this.#streamsOfToken.set(tokenId, ofToken + 1)
+  }
+
+  #join(userId: UserId): Audience {
+    const audience = this.#audiences.get(userId) ?? {
+      userId,
+      watch: new SensorWatch(userId, this.#with, this.#settings),
+      streams: new Map<LiveStream, StreamOrder>(),
+      members: 0,
+      idleSinceMs: 0,
+    }
+    this.#audiences.set(userId, audience)
+    audience.members++
+    return audience
+  }
+
+  #leave(audience: Audience, { userId, tokenId }: StreamOrder): void {
+    const ofToken = this.#streamsOfToken.get(tokenId) ?? 0
+    if (ofToken > 1) this.#streamsOfToken.set(tokenId, ofToken - 1)
+    else this.#streamsOfToken.delete(tokenId)
+    this.#streams--
+    audience.members--
+    if (audience.members > 0 || this.#audiences.get(userId) !== audience) return
+    audience.idleSinceMs = this.#with.clock.monotonicMs()
+    this.#audiences.delete(userId)
+    this.#audiences.set(userId, audience)
+  }
+
+  /** Ends the streams of an audience and forgets it: whoever resumes is told to reset. */
+  #drop(audience: Audience): void {
+    this.#audiences.delete(audience.userId)
+    for (const stream of audience.streams.keys()) stream.close()
+  }
+
+  /** Forgets idle audiences as long as too many sensors are watched. @returns whether it helped */
+  #makeRoom(): boolean {
+    let size = 0
+    for (const { watch } of this.#audiences.values()) size += watch.size
+    for (const audience of this.#audiences.values()) {
+      if (size <= this.#settings.watchedSensorsMax) return true
+      if (audience.members > 0) continue
+      size -= audience.watch.size
+      this.#drop(audience)
+    }
+    return size <= this.#settings.watchedSensorsMax
+  }
+
+  #lookLater(waitMs: DurationMs): void {
+    if (this.#isStopped) return
+    this.#timer ??= setTimeout(() => void this.#lookAround(), waitMs)
+  }
+
+  async #lookAround(): Promise<void> {
+    const { clock } = this.#with
+    let spentMs = 0
+    for (const audience of this.#audiences.values()) {
+      if (audience.streams.size === 0) continue
+      await letOthers()
+      const startedAtMs = clock.monotonicMs()
+      await this.#lookFor(audience)
+      spentMs += clock.monotonicMs() - startedAtMs
+    }
+    this.#forgetIdle()
+    // Watched users have registered more sensors than there is room for.
+    if (!this.#makeRoom()) this.#drop(largestOf(this.#audiences.values()))
+    this.#timer = undefined
+    const waitMs = Math.max(this.#settings.lookEveryMs, (LOOKING_SHARE - 1) * spentMs)
+    if (this.#audiences.size > 0) this.#lookLater(Math.min(waitMs, LOOK_EVERY_MS_MAX))
+  }
+
+  async #lookFor(audience: Audience): Promise<void> {
+    try {
+      await audience.watch.look()
+    } catch (error) {
+      this.#with.log.error('cannot look for news of sensors', { error: String(error) })
+      this.#drop(audience)
+    }
+    for (const [stream, { onStalled }] of audience.streams) {
+      if (stream.isStalled(this.#settings.stallMsMax)) {
+        stream.close()
+        onStalled()
+      } else {
+        stream.wake(this.#allowance)
+      }
+    }
+  }
+
+  #forgetIdle(): void {
+    const oldestMs = this.#with.clock.monotonicMs() - this.#settings.resumeMsMax
+    for (const audience of this.#audiences.values()) {
+      if (audience.members === 0 && audience.idleSinceMs < oldestMs) this.#drop(audience)
+    }
+  }
+}
+
+function largestOf(audiences: Iterable<Audience>): Audience {
+  return [...audiences].reduce((one, other) => (other.watch.size > one.watch.size ? other : one))
+}
+
+function tooMuch(code: 'overloaded' | 'rate_limited', detail: string): ServiceError {
+  return new ServiceError(code, { detail, retryAfterSeconds: RETRY_AFTER_SECONDS })
+}
+
+function stopping(): ServiceError {
+  return new ServiceError('shutting_down', { retryAfterSeconds: 1 })
+}

@@ -1,0 +1,162 @@
+// The bounds of listening. Method: real sensors, small limits, looks every few milliseconds, and a
+// clock for durations that a test moves.
+
+import { expect } from 'chai'
+import { ServiceError } from '../../src/domain/errors.ts'
+import { liveLimits } from '../../src/domain/limits.ts'
+import { LiveSensors } from '../../src/sensors/live-sensors.ts'
+import type { LiveSensorsSettings } from '../../src/sensors/live-sensors.ts'
+import type { LiveEvent, LiveStream } from '../../src/sensors/live-stream.ts'
+import { RecordingLog } from '../support/log.ts'
+import { WatchedSensors } from '../support/watched-sensors.ts'
+
+const SMALL = { ...liveLimits, offlineAfterMs: 60_000, lookEveryMs: 2 }
+
+describe('LiveSensors', () => {
+  let sensors: WatchedSensors
+  let log: RecordingLog
+  let live: LiveSensors
+
+  beforeEach(() => {
+    sensors = new WatchedSensors()
+    log = new RecordingLog()
+  })
+
+  afterEach(() => {
+    live.stop()
+    sensors.close()
+  })
+
+  function create(settings: Partial<LiveSensorsSettings> = {}): void {
+    const { control, clock } = sensors
+    live = new LiveSensors({ control, clock, log }, { ...SMALL, ...settings })
+  }
+
+  function open(
+    userId: number,
+    lastEventId?: string,
+    onStalled: () => void = () => undefined,
+  ): Promise<LiveStream> {
+    return live.open({ userId, tokenId: userId, lastEventId, onStalled })
+  }
+
+  async function codeOf(opening: Promise<LiveStream>): Promise<string> {
+    try {
+      await opening
+      return 'open'
+    } catch (error) {
+      if (error instanceof ServiceError) return error.code
+      throw error
+    }
+  }
+
+  /** The next events, empty looks passed over. */
+  async function eventsOf(stream: LiveStream): Promise<readonly LiveEvent[]> {
+    for (;;) {
+      const events = await stream.next()
+      if (events === undefined) throw new Error('the stream has ended')
+      if (events.length > 0) return events
+    }
+  }
+
+  it('opens so many streams in all, and of a token', async () => {
+    create({ eventStreamsMax: 3, eventStreamsPerTokenMax: 2 })
+    const streams = [await open(1), await open(1)]
+    expect(await codeOf(open(1))).to.equal('rate_limited')
+    await open(2)
+    expect(await codeOf(open(2))).to.equal('overloaded')
+    expect(live.streams).to.equal(3)
+    streams[0]?.close()
+    streams[0]?.close()
+    expect(live.streams).to.equal(2)
+    expect(await codeOf(open(1))).to.equal('open')
+  })
+
+  it('watches so many sensors, and forgets those nobody listens to for others', async () => {
+    create({ watchedSensorsMax: 30 })
+    const names = Array.from({ length: 20 }, (_, index) => `s${index}`)
+    for (const userId of [1, 2]) sensors.submit(userId, names)
+    const first = await open(1)
+    const { lastEventId } = first
+    expect(await codeOf(open(2))).to.equal('overloaded')
+    first.close()
+    expect(await codeOf(open(1, lastEventId))).to.equal('open')
+    expect(live.streams).to.equal(1)
+  })
+
+  it('ends the streams of a user whose sensors have become too many', async () => {
+    create({ watchedSensorsMax: 30 })
+    const stream = await open(1)
+    sensors.submit(
+      1,
+      Array.from({ length: 40 }, (_, index) => `s${index}`),
+    )
+    let events = await stream.next()
+    while (events !== undefined) events = await stream.next()
+    expect(live.streams).to.equal(0)
+  })
+
+  it('shares the events of a look equally', async () => {
+    create({ eventsPerLookMax: 10 })
+    const streams = [await open(1), await open(1)]
+    const names = Array.from({ length: 20 }, (_, index) => `s${index}`)
+    sensors.submit(1, names)
+    for (const stream of streams) {
+      expect(await eventsOf(stream)).to.have.length(5)
+      expect(await eventsOf(stream)).to.have.length(5)
+    }
+  })
+
+  it('is resumed for a while, and then not', async () => {
+    create({ resumeMsMax: 1_000 })
+    const other = await open(2)
+    const stream = await open(1)
+    const { lastEventId } = stream
+    stream.close()
+    sensors.submit(1, ['missed'])
+    const again = await open(1, lastEventId)
+    expect((await eventsOf(again)).map(({ kind }) => kind)).to.deep.equal(['sensor'])
+    again.close()
+    sensors.monotonicMs += 1_001
+    // What is idle is forgotten at the end of a look.
+    await other.next()
+    await other.next()
+    const late = await open(1, lastEventId)
+    expect((await eventsOf(late)).map(({ kind }) => kind)).to.deep.equal(['reset'])
+  })
+
+  it('cuts a client off that takes nothing for long', async () => {
+    create({ stallMsMax: 1_000 })
+    let cut: () => void = () => undefined
+    const isCut = new Promise<void>((resolve) => {
+      cut = resolve
+    })
+    await open(1, undefined, cut)
+    const patient = await open(2)
+    await patient.next()
+    const waiting = patient.next()
+    sensors.monotonicMs += 1_001
+    await isCut
+    expect(await waiting).to.deep.equal([])
+    expect(live.streams).to.equal(1)
+  })
+
+  it('ends the streams that it can tell nothing, and says so', async () => {
+    create()
+    const stream = await open(1)
+    const broken = new Error('disk on fire')
+    sensors.control.readSensorNews = () => Promise.reject(broken)
+    let events = await stream.next()
+    while (events !== undefined) events = await stream.next()
+    expect(log.text).to.include('disk on fire')
+  })
+
+  it('ends all streams when it stops, and opens none any more', async () => {
+    create()
+    const waiting = (await open(1)).next()
+    live.stop()
+    expect(await waiting).to.equal(undefined)
+    expect(live.streams).to.equal(0)
+    expect(await codeOf(open(1))).to.equal('shutting_down')
+  })
+})
