@@ -1,6 +1,7 @@
-// `npm run demo`: the service with a user, a token and a simulated fleet that sends over real HTTP,
-// and lines to paste that show what came of it. Its data are in ./demo-data; delete that to begin
-// anew, or start it again: event ids are made from sensor and time, so nothing is stored twice.
+// `npm run demo`: the service with a user, a token, an identity provider and a simulated fleet that
+// sends over real HTTP; the chart page, signed in, and lines to paste. Its data are in ./demo-data;
+// delete that to begin anew, or start it again: event ids are made from sensor and time, so nothing
+// is stored twice.
 
 import { execFile, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -9,15 +10,35 @@ import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { backfill, FLEET, sendNow } from './fleet.ts'
+import {
+  PUBLIC_CLIENT,
+  publicClient,
+  startOpenIdProvider,
+} from '../test/support/openid-provider.ts'
+import { backfill, FLEET, nameSensors, sendNow, YEAR } from './fleet.ts'
 import type { Target } from './fleet.ts'
 
 const PROGRAM = fileURLToPath(new URL('../src/thermolog.js', import.meta.url))
 const DATA_DIR = process.env['DATA_DIR'] ?? './demo-data'
 const PORT = process.env['PORT'] ?? '8080'
-const ENVIRONMENT = { ...process.env, DATA_DIR, PORT, LOG_LEVEL: 'warn' }
+const PAGE_URL = `http://127.0.0.1:${PORT}/`
+/** The same at each start: a person is known by issuer and subject. */
+const PROVIDER_PORT = Number(PORT) + 1
 const OWNER = 'demo@example.org'
+const ENVIRONMENT = {
+  ...process.env,
+  DATA_DIR,
+  HOST: '127.0.0.1',
+  PORT,
+  LOG_LEVEL: 'warn',
+  IDP_DEMO_ISSUER: `http://127.0.0.1:${PROVIDER_PORT}`,
+  IDP_DEMO_CLIENT_ID: PUBLIC_CLIENT,
+  IDP_DEMO_LABEL: 'the demo',
+  MOBILE_REDIRECT_URIS: PAGE_URL,
+}
 const SEND_EVERY_MS = 2_000
+/** Leaves for the provider at once, which asks nobody. */
+const SIGNED_IN_URL = `${PAGE_URL}#/sign-in/demo`
 
 const WEEK_BY_DAY = '/api/v1/sensors/1/measurements?bucket=day&tz=Europe/Berlin'
 
@@ -55,7 +76,10 @@ async function startService(): Promise<{ service: ChildProcess; url: string }> {
 function explain({ url, token }: Target): string {
   const header = `-H 'Authorization: Bearer ${token}'`
   return `
-Ready at ${url}. ${FLEET.length} sensors send every ${SEND_EVERY_MS / 1000} s; Ctrl-C ends it.
+Ready. ${FLEET.length} sensors send every ${SEND_EVERY_MS / 1000} s; Ctrl-C ends it.
+
+  ${SIGNED_IN_URL}     the chart page, signed in
+
 Paste these into another terminal:
 
   # the sensors, online or not, with their latest values
@@ -82,28 +106,46 @@ function daysAgo(days: number): string {
 
 async function main(): Promise<void> {
   const token = await createOwner()
+  const provider = await startOpenIdProvider({ clients: [publicClient(PAGE_URL)] }, PROVIDER_PORT)
+  provider.people.set('demo', { email: OWNER, email_verified: true, name: 'Demo' })
   const { service, url } = await startService()
   const target = { url, token }
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort())
   service.once('exit', () => stopping.abort())
-  await backfill(target, (share) => {
-    process.stderr.write(`\rsending a week of measurements … ${Math.round(share * 100)} %`)
+  await simulate(target, stopping.signal).catch((error: unknown) => {
+    // The service may be gone before we are.
+    if (!stopping.signal.aborted) throw error
   })
-  process.stderr.write('\n')
-  process.stdout.write(explain(target))
-  while (!stopping.signal.aborted) {
-    await sendNow(target)
-    await setTimeout(SEND_EVERY_MS, undefined, { signal: stopping.signal }).catch(ignoreAbort)
-  }
   if (service.exitCode === null) {
     service.kill('SIGTERM')
     await once(service, 'exit')
   }
+  await provider.stop()
 }
 
-function ignoreAbort(error: Error): void {
-  if (error.name !== 'AbortError') throw error
+async function simulate(target: Target, stopping: AbortSignal): Promise<void> {
+  await backfill(target, YEAR, (share) => {
+    process.stderr.write(`\rsending a year of measurements … ${Math.round(share * 100)} %`)
+  })
+  await nameSensors(target)
+  process.stderr.write('\n')
+  process.stdout.write(explain(target))
+  openBrowser()
+  for (;;) {
+    await sendNow(target)
+    await setTimeout(SEND_EVERY_MS, undefined, { signal: stopping })
+  }
+}
+
+/** Where there is none the address is there to be read. */
+function openBrowser(): void {
+  const hasScreen = process.env['DISPLAY'] ?? process.env['WAYLAND_DISPLAY']
+  if (process.platform === 'linux' && hasScreen === undefined) return
+  const command = { darwin: 'open', win32: 'explorer' }[process.platform as string] ?? 'xdg-open'
+  const browser = spawn(command, [SIGNED_IN_URL], { stdio: 'ignore', detached: true })
+  browser.once('error', () => undefined)
+  browser.unref()
 }
 
 await main()

@@ -8,7 +8,7 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { interactionPolicy, Provider } from 'oidc-provider'
-import type { Configuration } from 'oidc-provider'
+import type { ClientMetadata, Configuration } from 'oidc-provider'
 
 export const REDIRECT_URI = 'org.example.thermolog:/callback'
 export const PUBLIC_CLIENT = 'thermolog-app'
@@ -28,30 +28,52 @@ export interface OpenIdProvider {
   stop(): Promise<void>
 }
 
-/** @param change of the provider's configuration */
-export async function startOpenIdProvider(change: Configuration = {}): Promise<OpenIdProvider> {
+/**
+ * @param change of the provider's configuration
+ * @param port 0: any free one
+ */
+export async function startOpenIdProvider(
+  change: Configuration = {},
+  port = 0,
+): Promise<OpenIdProvider> {
   const people = new Map<string, Person>()
   const server = createServer()
-  server.listen(0, '127.0.0.1')
+  server.listen(port, '127.0.0.1')
   await once(server, 'listening')
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const provider = new Provider(issuer, { ...configurationFor(people), ...change })
   const answer = provider.callback()
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    if (request.url?.startsWith('/interaction/')) void signInAsHinted(provider, request, response)
+    const isInteraction = request.url?.startsWith('/interaction/')
+    if (isInteraction) void signInAsHinted({ provider, people }, request, response)
     else void answer(request, response)
   })
   return { issuer, people, stop: () => close(server) }
 }
 
+/** Without a hint it is the first of the people. */
 async function signInAsHinted(
-  provider: Provider,
+  { provider, people }: { provider: Provider; people: ReadonlyMap<string, Person> },
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const { params } = await provider.interactionDetails(request, response)
-  const login = { accountId: String(params['login_hint']) }
+  const [first = ''] = people.keys()
+  const hint = params['login_hint']
+  const login = { accountId: typeof hint === 'string' ? hint : first }
   await provider.interactionFinished(request, response, { login })
+}
+
+/** An app, or a page, that has no secret. */
+export function publicClient(redirectUri: string): ClientMetadata {
+  return {
+    client_id: PUBLIC_CLIENT,
+    application_type: 'native',
+    redirect_uris: [redirectUri],
+    grant_types: ['authorization_code'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none',
+  }
 }
 
 function configurationFor(people: ReadonlyMap<string, Person>): Configuration {
@@ -60,17 +82,14 @@ function configurationFor(people: ReadonlyMap<string, Person>): Configuration {
   const policy = interactionPolicy.base()
   // Nobody is there to be asked.
   policy.remove('consent')
-  const client = {
-    application_type: 'native',
-    redirect_uris: [REDIRECT_URI],
-    grant_types: ['authorization_code'],
-    response_types: ['code'],
+  const confidential = {
+    ...publicClient(REDIRECT_URI),
+    client_id: CONFIDENTIAL_CLIENT,
+    client_secret: CLIENT_SECRET,
+    token_endpoint_auth_method: 'client_secret_basic',
   } as const
   return {
-    clients: [
-      { ...client, client_id: PUBLIC_CLIENT, token_endpoint_auth_method: 'none' },
-      { ...client, client_id: CONFIDENTIAL_CLIENT, client_secret: CLIENT_SECRET },
-    ],
+    clients: [publicClient(REDIRECT_URI), confidential],
     jwks: { keys: [jwk] },
     cookies: { keys: [randomBytes(16).toString('hex')] },
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },

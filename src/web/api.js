@@ -1,0 +1,181 @@
+// The mobile API as the page uses it: the access token, the requests, and the answers that are kept
+// for when there is no network. Nothing else of the service is called.
+//
+// The token is in localStorage because the page is an app on the home screen: it has to stay signed
+// in when it is closed. No script but the page's own runs here (Content-Security-Policy), so no
+// other can read it; signing out revokes it and deletes all that is kept.
+
+import { nowMs } from './clock.js'
+
+const BASE = '/api/mobile/v1'
+const SESSION = 'thermolog.session'
+const KEPT = 'thermolog-answers'
+const KEPT_MAX = 300
+
+/**
+ * @typedef {{ id: number, email: string, name: string }} User
+ * @typedef {{ timestamp: string, temp: number, raw: number }} Latest
+ * @typedef {{
+ *   id: number, sn: string, alias: string, compensation: number, online: boolean,
+ *   last_seen_at: string | null, latest: Latest | null, created_at: string,
+ * }} Sensor
+ * @typedef {{
+ *   user: User, sensors_total: number, sensors_online: number, sensors: Sensor[],
+ * }} Dashboard
+ * @typedef {{
+ *   timestamp: string, temp: number, min?: number, max?: number, count?: number,
+ * }} Point
+ * @typedef {{
+ *   sensor: Pick<Sensor, 'id' | 'sn' | 'alias' | 'compensation'>, from: string, to: string,
+ *   bucket: string, tz: string, complete: boolean, points: Point[],
+ * }} HistoryAnswer
+ * @typedef {{
+ *   id: string, name: string, issuer: string, client_id: string,
+ *   authorization_endpoint: string | null, redirect_uri: string, scopes: string[],
+ * }} SignInProvider
+ * @typedef {{
+ *   app: { name: string, version: string }, links: Record<string, string>,
+ *   sign_in_providers: SignInProvider[], callback_url: string | null,
+ * }} Bootstrap
+ * @typedef {{ token: string, expires_at: string, user: User }} Session
+ * @typedef {{ pointer: string, code: string, detail: string }} Fault
+ */
+
+/** The service has answered and did not do it. */
+export class Refused extends Error {
+  /**
+   * @param {number} status
+   * @param {{ code?: string, detail?: string, title?: string, errors?: Fault[] }} problem
+   */
+  constructor(status, { code = 'unknown', detail, title, errors = [] }) {
+    super(detail ?? title ?? `The service answered ${status}.`)
+    this.status = status
+    this.code = code
+    this.faults = errors
+  }
+}
+
+/** No answer: no network, or no service. */
+export class NoAnswer extends Error {}
+
+/** @returns {Session | undefined} */
+export function session() {
+  const text = localStorage.getItem(SESSION)
+  return text === null ? undefined : /** @type {Session} */ (JSON.parse(text))
+}
+
+/** @param {Session} signedIn */
+export function keepSession(signedIn) {
+  localStorage.setItem(SESSION, JSON.stringify(signedIn))
+}
+
+/** Forgets the token and everything that was read with it. */
+export async function forgetSession() {
+  localStorage.removeItem(SESSION)
+  await globalThis.caches?.delete(KEPT)
+}
+
+/** Whether another tab has signed in or out. @param {StorageEvent} event */
+export function isSessionChange({ key }) {
+  return key === null || key === SESSION
+}
+
+/**
+ * Makes a request and gives its answer as it is.
+ *
+ * @param {string} path
+ * @param {RequestInit & { headers?: Record<string, string> }} [order]
+ * @returns {Promise<Response>}
+ * @throws Refused, NoAnswer
+ */
+export async function request(path, order = {}) {
+  const token = session()?.token
+  const headers = { ...(token && { Authorization: `Bearer ${token}` }), ...order.headers }
+  const response = await fetch(BASE + path, { ...order, headers }).catch(
+    (/** @type {Error} */ e) => {
+      throw e.name === 'AbortError' ? e : new NoAnswer('There is no answer.', { cause: e })
+    },
+  )
+  if (response.ok) return response
+  const problem = /** @type {object} */ (await response.json().catch(() => ({})))
+  throw new Refused(response.status, problem)
+}
+
+/**
+ * @template Data
+ * @param {string} path
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Data>}
+ * @throws Refused, NoAnswer
+ */
+export async function get(path, signal) {
+  const response = await request(path, signal && { signal })
+  return /** @type {{ data: Data }} */ (await response.json()).data
+}
+
+/**
+ * @param {string} path
+ * @param {object} [body]
+ * @returns {Promise<Response>}
+ * @throws Refused, NoAnswer
+ */
+export function post(path, body) {
+  const headers = { 'Content-Type': 'application/json' }
+  return request(path, { method: 'POST', ...(body && { headers, body: JSON.stringify(body) }) })
+}
+
+/**
+ * Asks, and falls back to what was answered last when there is no answer or the service is in
+ * trouble.
+ *
+ * @template Data
+ * @param {string} path
+ * @param {readonly [string, ...string[]]} keys what the answer is kept as, an earlier one of the
+ *   same key goes; then what else will do
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<{ data: Data, asOfMs: number | undefined }>} `undefined`: it is of now
+ * @throws Refused, NoAnswer
+ */
+export async function getOrKept(path, keys, signal) {
+  try {
+    const data = /** @type {Data} */ (await get(path, signal))
+    void keep(keys[0], data)
+    return { data, asOfMs: undefined }
+  } catch (error) {
+    const isTrouble = error instanceof NoAnswer || (error instanceof Refused && error.status >= 500)
+    const kept = isTrouble ? await findKept(keys) : undefined
+    if (kept === undefined) throw error
+    return /** @type {{ data: Data, asOfMs: number }} */ (kept)
+  }
+}
+
+/**
+ * @param {readonly string[]} keys
+ * @returns {Promise<{ data: unknown, asOfMs: number } | undefined>}
+ */
+async function findKept(keys) {
+  for (const key of keys) {
+    const found = await globalThis.caches?.match(keptAddress(key), { cacheName: KEPT })
+    if (found === undefined) continue
+    return /** @type {{ data: unknown, asOfMs: number }} */ (await found.json())
+  }
+  return undefined
+}
+
+/** @param {string} key @param {unknown} data */
+async function keep(key, data) {
+  // Without https there is none, and no way to sign in either.
+  const cache = await globalThis.caches?.open(KEPT)
+  // An answer that comes after signing out is nobody's any more.
+  if (cache === undefined || session() === undefined) return
+  const address = keptAddress(key)
+  await cache.delete(address)
+  await cache.put(address, Response.json({ data, asOfMs: nowMs() }))
+  const oldest = (await cache.keys()).slice(0, -KEPT_MAX)
+  await Promise.all(oldest.map((old) => cache.delete(old)))
+}
+
+/** @param {string} key */
+function keptAddress(key) {
+  return `/kept/${key}`
+}

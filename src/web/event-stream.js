@@ -1,0 +1,42 @@
+// Server-sent events over fetch: EventSource cannot send the token, which never goes into an
+// address.
+
+/** @typedef {{ readonly name: string, readonly id: string, readonly data: string }} StreamEvent */
+
+/**
+ * The events of an answer, until it ends; one without data is a sign of life.
+ *
+ * @param {Response} response
+ * @returns {AsyncGenerator<StreamEvent, void, undefined>}
+ */
+export async function* readEvents(response) {
+  if (response.body === null) return
+  // Not every browser can iterate over a stream.
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ''
+  let id = ''
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    const blocks = (rest + part.value).split('\n\n')
+    rest = blocks.pop() ?? ''
+    for (const block of blocks) {
+      const event = readBlock(block)
+      id = event.id ?? id
+      yield { name: event.name, id, data: event.data }
+    }
+  }
+}
+
+/**
+ * @param {string} block
+ * @returns {{ name: string, id: string | undefined, data: string }}
+ */
+function readBlock(block) {
+  /** @type {Record<string, string[]>} */
+  const fields = {}
+  for (const line of block.split('\n')) {
+    const [, name = '', value = ''] = /^([^:]*)(?:: ?(.*))?$/.exec(line) ?? []
+    ;(fields[name] ??= []).push(value)
+  }
+  const data = (fields['data'] ?? []).join('\n')
+  return { name: fields['event']?.at(-1) ?? 'message', id: fields['id']?.at(-1), data }
+}

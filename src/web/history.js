@@ -1,0 +1,210 @@
+// The history of a sensor as columns for drawing: read, put together with its newest part, and with
+// its gaps found.
+//
+// A gap is where the sensor was silent for longer than it usually is: an empty bucket alone is
+// none, as a sensor that sends every ten minutes leaves nine of ten minutes empty.
+
+import { get, getOrKept } from './api.js'
+import { TIME_ZONE } from './format.js'
+import { livePeriod, periodName } from './period.js'
+
+/**
+ * @import { HistoryAnswer } from './api.js'
+ * @import { Period } from './period.js'
+ * @typedef {{
+ *   readonly bucket: string, readonly bucketMs: number, readonly isComplete: boolean,
+ *   readonly asOfMs: number | undefined, readonly startsMs: readonly number[],
+ *   readonly means: readonly number[], readonly mins: readonly number[],
+ *   readonly maxs: readonly number[], readonly counts: readonly number[],
+ * }} History `bucketMs` is 0 for single measurements; starts are those of the buckets
+ */
+
+const MINUTE_MS = 60_000
+const DAY_MS = 1_440 * MINUTE_MS
+/** @type {Readonly<Record<string, number>>} */
+const BUCKET_MS = {
+  raw: 0,
+  minute: MINUTE_MS,
+  '5min': 5 * MINUTE_MS,
+  '15min': 15 * MINUTE_MS,
+  hour: 60 * MINUTE_MS,
+  day: DAY_MS,
+}
+const SPARK_BUCKET_MS = 15 * MINUTE_MS
+const LAST_DAY = periodName(livePeriod(DAY_MS, DAY_MS))
+const USUAL_STEPS_OF_A_GAP = 3
+const STEPS_AROUND = 8
+const GAP_MS_MIN = 1_000
+
+/**
+ * @param {number} sensorId
+ * @param {Period} period
+ * @param {AbortSignal} signal
+ * @returns {Promise<History>}
+ */
+export async function readHistory(sensorId, period, signal) {
+  const { fromMs, toMs } = period
+  const path = historyPath(sensorId, { fromMs, toMs, tz: TIME_ZONE })
+  const name = periodName(period)
+  const key = `history/${sensorId}/${name}`
+  // The small line of the dashboard is better than nothing.
+  const coarser = name === LAST_DAY ? [lastDayKey(sensorId)] : []
+  /** @type {{ data: HistoryAnswer, asOfMs: number | undefined }} */
+  const { data, asOfMs } = await getOrKept(path, [key, ...coarser], signal)
+  return columnsOf(data, asOfMs)
+}
+
+/**
+ * Reads a history again from its last point on and puts the two together.
+ *
+ * @param {number} sensorId
+ * @param {History} known
+ * @param {Period} period
+ * @param {AbortSignal} signal
+ */
+export async function readOn(sensorId, known, { fromMs, toMs }, signal) {
+  const tailMs = Math.max(fromMs, known.startsMs.at(-1) ?? fromMs)
+  const { bucket } = known
+  const tz = bucket === 'day' ? TIME_ZONE : undefined
+  const path = historyPath(sensorId, { fromMs: tailMs, toMs, bucket, tz })
+  const tail = columnsOf(await get(path, signal), undefined)
+  return joined(known, tail, { fromMs: fromMs - known.bucketMs, tailMs: tail.fromMs })
+}
+
+/** The last day in quarters of an hour. @param {number} sensorId @param {number} nowMs */
+export async function readLastDay(sensorId, nowMs) {
+  const toMs = Math.ceil(nowMs / SPARK_BUCKET_MS) * SPARK_BUCKET_MS
+  const path = historyPath(sensorId, { fromMs: toMs - DAY_MS, toMs, bucket: '15min' })
+  /** @type {{ data: HistoryAnswer, asOfMs: number | undefined }} */
+  const { data, asOfMs } = await getOrKept(path, [lastDayKey(sensorId)])
+  return columnsOf(data, asOfMs)
+}
+
+/**
+ * Before which points there is a gap: three times what is usual around there, on either side, as
+ * sensors change how often they send.
+ *
+ * @param {History} history
+ * @returns {boolean[]}
+ */
+export function gapsOf({ startsMs, bucketMs }) {
+  const stepsMs = startsMs.map((startMs, at) => startMs - (startsMs[at - 1] ?? startMs))
+  return stepsMs.map((stepMs, at) => {
+    if (at === 0 || stepMs < GAP_MS_MIN || stepMs <= 1.5 * bucketMs) return false
+    const before = median(stepsMs.slice(Math.max(1, at - STEPS_AROUND), at))
+    const after = median(stepsMs.slice(at + 1, at + 1 + STEPS_AROUND))
+    const usualMs = Math.max(before, after)
+    return usualMs > 0 && stepMs > USUAL_STEPS_OF_A_GAP * usualMs
+  })
+}
+
+/**
+ * Columns for a line that is broken at gaps: times of the middle of each bucket in milliseconds,
+ * means, lowest, highest; `null` where the line ends.
+ *
+ * @param {History} history
+ * @returns {[number[], (number | null)[], (number | null)[], (number | null)[]]}
+ */
+export function brokenAtGaps(history) {
+  const { startsMs, bucketMs, means, mins, maxs } = history
+  const gaps = gapsOf(history)
+  /** @type {ReturnType<typeof brokenAtGaps>} */
+  const [timesMs, middles, lows, highs] = [[], [], [], []]
+  for (const [at, startMs] of startsMs.entries()) {
+    if (gaps[at] === true) {
+      timesMs.push((startMs + (startsMs[at - 1] ?? startMs) + bucketMs) / 2)
+      middles.push(null)
+      lows.push(null)
+      highs.push(null)
+    }
+    timesMs.push(startMs + bucketMs / 2)
+    middles.push(means[at] ?? null)
+    lows.push(mins[at] ?? null)
+    highs.push(maxs[at] ?? null)
+  }
+  return [timesMs, middles, lows, highs]
+}
+
+/**
+ * What a history says in three numbers; `undefined` when it is empty.
+ *
+ * @param {History} history
+ */
+export function summaryOf({ means, mins, maxs, counts }) {
+  const total = counts.reduce((sum, count) => sum + count, 0)
+  if (total === 0) return undefined
+  const sum = means.reduce((whole, mean, at) => whole + mean * (counts[at] ?? 0), 0)
+  const lowest = mins.reduce((least, min) => Math.min(least, min))
+  const highest = maxs.reduce((most, max) => Math.max(most, max))
+  return { mean: sum / total, lowest, highest, total }
+}
+
+/** @param {number} sensorId */
+function lastDayKey(sensorId) {
+  return `last-day/${sensorId}`
+}
+
+/**
+ * @param {number} sensorId
+ * @param {{ fromMs: number, toMs: number, bucket?: string, tz?: string | undefined }} question
+ */
+function historyPath(sensorId, { fromMs, toMs, bucket, tz }) {
+  const query = new URLSearchParams({
+    from: new Date(fromMs).toISOString(),
+    to: new Date(toMs).toISOString(),
+    ...(bucket !== undefined && { bucket }),
+    ...(tz !== undefined && { tz }),
+  })
+  return `/sensors/${sensorId}/measurements?${query.toString()}`
+}
+
+/**
+ * @param {HistoryAnswer} answer
+ * @param {number | undefined} asOfMs
+ * @returns {History & { fromMs: number }}
+ */
+function columnsOf({ from, bucket, complete, points }, asOfMs) {
+  return {
+    bucket,
+    bucketMs: BUCKET_MS[bucket] ?? 0,
+    isComplete: complete,
+    asOfMs,
+    fromMs: Date.parse(from),
+    startsMs: points.map(({ timestamp }) => Date.parse(timestamp)),
+    means: points.map(({ temp }) => temp),
+    mins: points.map(({ temp, min = temp }) => min),
+    maxs: points.map(({ temp, max = temp }) => max),
+    counts: points.map(({ count = 1 }) => count),
+  }
+}
+
+/**
+ * @param {History} known
+ * @param {History} tail
+ * @param {{ fromMs: number, tailMs: number }} bounds what is before the first is dropped, and what
+ *   is known from the second on is replaced
+ * @returns {History}
+ */
+function joined(known, tail, { fromMs, tailMs }) {
+  const first = known.startsMs.findIndex((startMs) => startMs >= fromMs)
+  const end = known.startsMs.findIndex((startMs) => startMs >= tailMs)
+  const start = first === -1 ? known.startsMs.length : first
+  /** @param {'startsMs' | 'means' | 'mins' | 'maxs' | 'counts'} column */
+  const join = (column) => [
+    ...known[column].slice(start, end === -1 ? undefined : Math.max(start, end)),
+    ...tail[column],
+  ]
+  return {
+    ...tail,
+    startsMs: join('startsMs'),
+    means: join('means'),
+    mins: join('mins'),
+    maxs: join('maxs'),
+    counts: join('counts'),
+  }
+}
+
+/** 0 of none. @param {number[]} numbers */
+function median(numbers) {
+  return numbers.sort((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0
+}

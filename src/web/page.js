@@ -1,0 +1,148 @@
+// The page: who is signed in, which view the address names, and what all views have in common.
+//
+// Addresses: `#/` the sensors, `#/sensors/7/1d` a chart (see period.js), `#/sign-in/{idp}` leaves
+// for that provider at once. The page calls the mobile API of its own origin and nothing else.
+
+import { nowMs } from './clock.js'
+import { Refused, forgetSession, isSessionChange, post, session } from './api.js'
+import { DashboardView } from './dashboard-view.js'
+import { setText } from './element.js'
+import { Fleet } from './fleet.js'
+import { moment } from './format.js'
+import { FIRST_PERIOD, SensorView } from './sensor-view.js'
+import { takeCallback } from './sign-in.js'
+
+/** @typedef {{ fleet: Fleet, dashboard: DashboardView }} App of who is signed in */
+
+const SENSOR = /^#\/sensors\/([1-9]\d{0,15})(?:\/(.*))?$/
+
+const main = byId('main')
+const connection = byId('connection')
+const account = byId('account')
+
+/** @type {App | undefined} */
+let app
+/** @type {SensorView | undefined} */
+let sensorView
+let dashboardScrollPx = 0
+
+byId('theme').addEventListener('click', switchTheme)
+byId('sign-out').addEventListener('click', () => void signOut())
+globalThis.addEventListener('hashchange', navigate)
+globalThis.addEventListener('storage', (event) => {
+  if (isSessionChange(event)) location.reload()
+})
+begin()
+registerServiceWorker()
+
+function begin() {
+  const callback = takeCallback()
+  if (session() === undefined || callback !== undefined) void showSignIn(callback)
+  else showApp()
+}
+
+/** @param {ReturnType<typeof takeCallback>} callback @param {string} [note] */
+async function showSignIn(callback, note) {
+  // Not needed by who is signed in.
+  const { SignInView } = await import('./sign-in-view.js')
+  const view = new SignInView(showApp, note)
+  account.hidden = true
+  connection.hidden = true
+  document.title = `${view.title} · Thermolog`
+  main.replaceChildren(view.root)
+  await view.open(callback)
+}
+
+function showApp() {
+  const fleet = new Fleet(failed)
+  app = { fleet, dashboard: new DashboardView(fleet) }
+  account.hidden = false
+  fleet.subscribe(showConnection)
+  navigate()
+  fleet.start()
+}
+
+/** Shows the view that the address names. */
+function navigate() {
+  if (app === undefined) return
+  const [, id, name = FIRST_PERIOD] = SENSOR.exec(location.hash) ?? []
+  if (id === undefined) return showDashboard(app)
+  if (sensorView?.id === Number(id)) return sensorView.navigate(name)
+  if (sensorView === undefined) dashboardScrollPx = scrollY
+  sensorView?.close()
+  sensorView = new SensorView(Number(id), name, app.fleet)
+  main.replaceChildren(sensorView.root)
+  document.title = `${sensorView.title} · Thermolog`
+  scrollTo(0, 0)
+  sensorView.focus()
+  void sensorView.open()
+}
+
+/** @param {App} shown */
+function showDashboard({ dashboard }) {
+  sensorView?.close()
+  const isBack = sensorView !== undefined
+  sensorView = undefined
+  document.title = `${dashboard.title} · Thermolog`
+  main.replaceChildren(dashboard.root)
+  if (!isBack) return
+  scrollTo(0, dashboardScrollPx)
+  dashboard.focus()
+}
+
+function showConnection() {
+  if (app === undefined) return
+  const { connection: state, asOfMs, user } = app.fleet
+  const asOf = asOfMs === undefined ? '' : `as of ${moment(asOfMs, nowMs())}`
+  const texts = { connecting: '', live: 'Live', polling: 'Every 30 s', offline: `Offline, ${asOf}` }
+  setText(connection, texts[state])
+  connection.hidden = state === 'connecting'
+  connection.dataset['state'] = state
+  setText(byId('user'), user?.name ?? '')
+}
+
+/** @param {Error} error that asking again does not mend */
+function failed(error) {
+  if (!(error instanceof Refused) || error.status !== 401) return
+  void leave('Your session is over. Please sign in again.')
+}
+
+async function signOut() {
+  try {
+    await post('/logout')
+  } catch {
+    // Without a network the token is forgotten here, and ends by itself.
+  }
+  await leave()
+}
+
+/** @param {string} [note] */
+async function leave(note) {
+  app?.fleet.stop()
+  app = undefined
+  sensorView?.close()
+  sensorView = undefined
+  await forgetSession()
+  history.replaceState(null, '', '/')
+  await showSignIn(undefined, note)
+}
+
+function switchTheme() {
+  const { dataset } = document.documentElement
+  const isDark = dataset['theme'] ?? (matchMedia('(prefers-color-scheme: dark)').matches && 'dark')
+  dataset['theme'] = isDark === 'dark' ? 'light' : 'dark'
+  localStorage.setItem('thermolog.theme', dataset['theme'])
+  document.dispatchEvent(new Event('thermolog-theme'))
+}
+
+function registerServiceWorker() {
+  // There is none without https; the page works all the same while there is a network.
+  if (!('serviceWorker' in navigator)) return
+  // After everything that is on the screen: it reads all files once more.
+  setTimeout(() => void navigator.serviceWorker.register('/service-worker.js'), 2_000)
+}
+
+/** @param {string} id */
+function byId(id) {
+  return /** @type {HTMLElement} */ (document.getElementById(id))
+}

@@ -1,0 +1,83 @@
+// One sensor of the dashboard: a link to its chart.
+
+import { nowMs } from './clock.js'
+import { element, setText } from './element.js'
+import { moment, shortTemp, since } from './format.js'
+
+/** @import { Sensor } from './api.js' */
+
+/** Longer ago than this a time says more than how long it is. */
+const SINCE_MS_MAX = 48 * 3_600_000
+
+export class SensorCard {
+  sparkPlace = element('div', { class: 'spark' })
+  /** @type {Sensor} */
+  #sensor
+  #alias = element('span', { class: 'alias' })
+  #serial = element('span', { class: 'serial' })
+  #state = element('span', { class: 'state' })
+  #temp = element('span', { class: 'temp' })
+  #day = element('span', { class: 'day' })
+  #link = element(
+    'a',
+    { class: 'card' },
+    this.#alias,
+    this.#serial,
+    this.#state,
+    this.#temp,
+    this.sparkPlace,
+    this.#day,
+  )
+  root = element('li', {}, this.#link)
+
+  /** @param {Sensor} sensor @param {boolean} isCurrent */
+  constructor(sensor, isCurrent) {
+    this.#sensor = sensor
+    this.#link.href = `#/sensors/${sensor.id}`
+    this.update(sensor, isCurrent)
+  }
+
+  get alias() {
+    return this.#sensor.alias
+  }
+
+  /**
+   * @param {Sensor} sensor
+   * @param {boolean} isCurrent
+   * @returns {boolean} whether its past looks different now
+   */
+  update(sensor, isCurrent) {
+    const isRecalibrated = sensor.compensation !== this.#sensor.compensation
+    this.#sensor = sensor
+    const { alias, sn, online, latest } = sensor
+    setText(this.#alias, alias)
+    setText(this.#serial, alias === sn ? '' : sn)
+    setText(this.#temp, latest === null ? '–' : shortTemp(latest.temp))
+    this.#link.classList.toggle('is-offline', !online)
+    this.tick(isCurrent)
+    return isRecalibrated
+  }
+
+  /** @param {boolean} isCurrent whether it is known how the sensor is now */
+  tick(isCurrent) {
+    setText(this.#state, stateText(this.#sensor, isCurrent))
+    this.#link.classList.toggle('is-unknown', !isCurrent)
+  }
+
+  /** @param {number} lowest @param {number} highest */
+  showDay(lowest, highest) {
+    setText(this.#day, `${shortTemp(lowest).replace(' °C', '')} to ${shortTemp(highest)}`)
+  }
+}
+
+/**
+ * @param {Sensor} sensor
+ * @param {boolean} isCurrent
+ */
+export function stateText({ online, latest }, isCurrent) {
+  if (latest === null) return 'No measurement yet'
+  const currentMs = nowMs()
+  const atMs = Date.parse(latest.timestamp)
+  const when = currentMs - atMs > SINCE_MS_MAX ? moment(atMs, currentMs) : since(atMs, currentMs)
+  return isCurrent ? `${online ? 'Online' : 'Offline'} · ${when}` : when
+}

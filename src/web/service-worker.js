@@ -1,0 +1,48 @@
+// Keeps the page itself, so that it opens without a network; what it shows then is kept by api.js.
+//
+// One cache a version, filled whole before the version is used: a page is never made of two
+// versions. The service writes the version and the files in when it sends this file.
+
+const VERSION = '{{version}}'
+const FILES = '{{files}}'.split(' ')
+/** A network that does not answer is none. */
+const ANSWER_MS_MAX = 4_000
+const CACHE = `thermolog-page-${VERSION}`
+
+addEventListener('install', (event) => void event.waitUntil(fill()))
+addEventListener('activate', (event) => void event.waitUntil(takeOver()))
+
+addEventListener('fetch', (event) => {
+  const { request } = event
+  const { origin, pathname } = new URL(request.url)
+  if (request.method !== 'GET' || origin !== location.origin) return
+  const isPage = request.mode === 'navigate' && pathname === '/'
+  if (isPage) event.respondWith(newestPage(request))
+  else if (FILES.includes(pathname)) event.respondWith(keptFile(request))
+})
+
+async function fill() {
+  const cache = await caches.open(CACHE)
+  await cache.addAll(['/', ...FILES])
+  await skipWaiting()
+}
+
+async function takeOver() {
+  const names = await caches.keys()
+  const old = names.filter((name) => name.startsWith('thermolog-page-') && name !== CACHE)
+  await Promise.all(old.map((name) => caches.delete(name)))
+  await clients.claim()
+}
+
+/** The newest page there is: of the service, else the kept one. */
+async function newestPage(request) {
+  try {
+    return await fetch(request, { signal: AbortSignal.timeout(ANSWER_MS_MAX) })
+  } catch {
+    return (await caches.match('/', { cacheName: CACHE })) ?? Response.error()
+  }
+}
+
+async function keptFile(request) {
+  return (await caches.match(request, { cacheName: CACHE })) ?? fetch(request)
+}

@@ -1,0 +1,178 @@
+// What is shown to who is not signed in: a button for each provider, or what has to be set up.
+
+import { Refused, get } from './api.js'
+import { button, element, icon } from './element.js'
+import {
+  OWN_ADDRESS,
+  finish,
+  isRedirectUriTaken,
+  isSecure,
+  leaveFor,
+  redirectUriOf,
+} from './sign-in.js'
+
+/**
+ * @import { Bootstrap, SignInProvider } from './api.js'
+ * @import { takeCallback } from './sign-in.js'
+ * @typedef {ReturnType<typeof takeCallback>} Callback
+ */
+
+const UNREACHED_RETRY_MS = 3_000
+const DIRECT = /^#\/sign-in\/([a-z0-9_]+)$/
+
+export class SignInView {
+  title = 'Sign in'
+  #message = element('div', { class: 'message', role: 'status' })
+  #choices = element('div', { class: 'choices' })
+  #links = element('p', { class: 'links' })
+  #heading = element('h1', { tabindex: '-1' }, 'Thermolog')
+  root = element(
+    'section',
+    { class: 'sign-in' },
+    icon('thermolog'),
+    this.#heading,
+    element('p', { class: 'lead' }, 'Your sensors’ temperatures, now and over time.'),
+    this.#message,
+    this.#choices,
+    this.#links,
+  )
+  /** @type {() => void} */
+  #onSignedIn
+
+  /**
+   * @param {() => void} onSignedIn
+   * @param {string} [note]
+   */
+  constructor(onSignedIn, note) {
+    this.#onSignedIn = onSignedIn
+    if (note !== undefined) this.#say(note)
+  }
+
+  focus() {
+    this.#heading.focus()
+  }
+
+  /** @param {Callback} callback */
+  async open(callback) {
+    if (callback !== undefined && 'attempt' in callback) return this.#finish(callback)
+    if (callback !== undefined) this.#say(callback.failure)
+    await this.#offer(callback === undefined)
+  }
+
+  /** @param {Extract<Callback, { attempt: object }>} callback */
+  async #finish(callback) {
+    this.#say('Signing in …')
+    try {
+      await finish(callback)
+      this.#onSignedIn()
+    } catch (error) {
+      const isOver = error instanceof Refused && error.status < 500 && error.status !== 429
+      this.#say(explain(error))
+      if (isOver) return this.#offer(false)
+      // The code is still good for a while.
+      const again = button({ class: 'primary' }, () => void this.#finish(callback), 'Try again')
+      this.#choices.replaceChildren(again)
+    }
+  }
+
+  /** @param {boolean} mayLeaveAtOnce whether an address that names a provider is followed */
+  async #offer(mayLeaveAtOnce) {
+    /** @type {Bootstrap} */
+    let bootstrap
+    try {
+      bootstrap = await get('/bootstrap')
+    } catch (error) {
+      this.#say(explain(error))
+      const again = button({}, () => void this.#offer(mayLeaveAtOnce), 'Try again')
+      return this.#choices.replaceChildren(again)
+    }
+    const { app, links, sign_in_providers: providers } = bootstrap
+    this.#heading.textContent = app.name
+    const shown = Object.entries(links).map(([name, href]) => element('a', { href }, capital(name)))
+    this.#links.replaceChildren(...shown)
+    if (!isSecure) return this.#explain(INSECURE)
+    if (providers.length === 0) return this.#explain(NO_PROVIDER)
+    const direct = DIRECT.exec(location.hash)?.[1]
+    const provider = providers.find(({ id }) => id === direct)
+    if (mayLeaveAtOnce && provider?.authorization_endpoint) {
+      return this.#leave(bootstrap, provider, '#/')
+    }
+    this.#choices.replaceChildren(...providers.map((one) => this.#choice(bootstrap, one)))
+    if (providers.some((one) => one.authorization_endpoint === null)) {
+      const again = () => void (this.root.isConnected && this.#offer(mayLeaveAtOnce))
+      setTimeout(again, UNREACHED_RETRY_MS)
+    }
+  }
+
+  /** @param {Bootstrap} bootstrap @param {SignInProvider} provider */
+  #choice(bootstrap, provider) {
+    const isReached = provider.authorization_endpoint !== null
+    const leave = () => void this.#leave(bootstrap, provider, location.hash)
+    const text = isReached ? `Sign in with ${provider.name}` : `${provider.name} is not reachable`
+    return button({ class: 'primary', disabled: !isReached }, leave, text)
+  }
+
+  /**
+   * @param {Bootstrap} bootstrap
+   * @param {SignInProvider} provider
+   * @param {string} backTo
+   */
+  async #leave(bootstrap, provider, backTo) {
+    const redirectUri = redirectUriOf(bootstrap, provider)
+    const isCertain = redirectUri === provider.redirect_uri
+    if (!isCertain && !(await isRedirectUriTaken(provider, redirectUri))) {
+      return this.#explain(NO_REDIRECT_URI)
+    }
+    await leaveFor(provider, redirectUri, backTo)
+  }
+
+  /** @param {{ readonly what: string, readonly remedy: string, readonly setting: string }} text */
+  #explain({ what, remedy, setting }) {
+    const code = element('pre', { tabindex: '0' }, element('code', {}, setting))
+    this.#message.replaceChildren(element('p', {}, what), element('p', {}, remedy), code)
+    this.#choices.replaceChildren()
+  }
+
+  /** @param {string} text */
+  #say(text) {
+    this.#message.replaceChildren(element('p', {}, text))
+    this.#choices.replaceChildren()
+  }
+}
+
+const INSECURE = {
+  what: 'This page was loaded over plain HTTP, where browsers cannot sign in safely.',
+  remedy: 'Open it over https, or on the machine itself. Then its address has to be among these:',
+  setting: `MOBILE_REDIRECT_URIS=${OWN_ADDRESS.replace(/^http:/, 'https:')}`,
+}
+
+const NO_PROVIDER = {
+  what: 'No identity provider is set up, so nobody can sign in yet.',
+  remedy: 'The operator sets one up with these settings and starts the service again:',
+  setting: [
+    'IDP_HOME_ISSUER=https://…',
+    'IDP_HOME_CLIENT_ID=…',
+    `MOBILE_REDIRECT_URIS=${OWN_ADDRESS}`,
+  ].join('\n'),
+}
+
+const NO_REDIRECT_URI = {
+  what: 'The service does not let people sign in at this address.',
+  remedy: 'The operator adds it to this setting, and registers it at the provider:',
+  setting: `MOBILE_REDIRECT_URIS=…,${OWN_ADDRESS}`,
+}
+
+/** @param {unknown} error */
+function explain(error) {
+  if (!(error instanceof Refused)) return 'The service cannot be reached.'
+  if (error.code === 'sign_in_not_allowed') {
+    return 'This account may not sign in here. Another one may, or the operator can add it.'
+  }
+  if (error.code === 'invalid_grant') return 'The sign-in took too long. Please begin again.'
+  return error.message
+}
+
+/** @param {string} word */
+function capital(word) {
+  return word.charAt(0).toUpperCase() + word.slice(1)
+}

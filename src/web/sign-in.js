@@ -1,0 +1,134 @@
+// Signing in with an identity provider: authorization code and PKCE (RFC 7636), all of it in the
+// browser. The verifier and the state live in sessionStorage: in this tab, until it comes back.
+
+import { Refused, keepSession, post } from './api.js'
+
+/**
+ * @import { Bootstrap, Session, SignInProvider } from './api.js'
+ * @typedef {{
+ *   providerId: string, issuer: string, state: string, verifier: string, redirectUri: string,
+ *   backTo: string,
+ * }} Attempt
+ */
+
+const ATTEMPT = 'thermolog.sign-in'
+
+/** Where providers have to send the browser back to. */
+export const OWN_ADDRESS = `${location.origin}/`
+
+/** Signing in needs a page that nobody on the way can change. */
+export const isSecure = globalThis.isSecureContext
+
+/**
+ * What the authorization request has to name so that this page is called back: what the service
+ * says, where that leads here (it may be its relay), else the page itself.
+ *
+ * @param {Bootstrap} bootstrap
+ * @param {SignInProvider} provider
+ */
+export function redirectUriOf({ callback_url: callbackUrl }, { redirect_uri: redirectUri }) {
+  const leadsHere = redirectUri === OWN_ADDRESS || callbackUrl === OWN_ADDRESS
+  return leadsHere ? redirectUri : OWN_ADDRESS
+}
+
+/**
+ * Whether the service takes a redirect URI. It says so about a grant that nothing can come of:
+ * the provider is not asked.
+ *
+ * @param {SignInProvider} provider
+ * @param {string} redirectUri
+ */
+export async function isRedirectUriTaken(provider, redirectUri) {
+  const impossible = { code: '-', code_verifier: '-', redirect_uri: redirectUri }
+  try {
+    await post(`/auth/${provider.id}`, impossible)
+    return true
+  } catch (error) {
+    if (!(error instanceof Refused) || error.status !== 422) return true
+    return !error.faults.some(({ code }) => code === 'unknown_redirect_uri')
+  }
+}
+
+/**
+ * Leaves for the provider.
+ *
+ * @param {SignInProvider} provider
+ * @param {string} redirectUri
+ * @param {string} backTo the place of the page, with `#`, to be at afterwards
+ */
+export async function leaveFor(provider, redirectUri, backTo) {
+  const verifier = randomText()
+  const state = randomText()
+  const { id: providerId, issuer, client_id: clientId, scopes } = provider
+  /** @type {Attempt} */
+  const attempt = { providerId, issuer, state, verifier, redirectUri, backTo }
+  sessionStorage.setItem(ATTEMPT, JSON.stringify(attempt))
+  const address = new URL(provider.authorization_endpoint ?? '')
+  const parameters = {
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: redirectUri,
+    scope: scopes.join(' '),
+    state,
+    code_challenge: await challengeOf(verifier),
+    code_challenge_method: 'S256',
+  }
+  for (const [name, value] of Object.entries(parameters)) address.searchParams.set(name, value)
+  location.assign(address)
+}
+
+/**
+ * What the provider has sent the browser back with; it is taken out of the address at once.
+ *
+ * @returns {{ attempt: Attempt, code: string } | { failure: string } | undefined} `undefined`: the
+ *   page was not called back
+ */
+export function takeCallback() {
+  const answer = new URLSearchParams(location.search)
+  if (!answer.has('code') && !answer.has('error')) return undefined
+  const text = sessionStorage.getItem(ATTEMPT)
+  sessionStorage.removeItem(ATTEMPT)
+  const attempt = /** @type {Attempt | undefined} */ (text === null ? undefined : JSON.parse(text))
+  history.replaceState(null, '', `/${attempt?.backTo ?? ''}`)
+  if (attempt === undefined || answer.get('state') !== attempt.state) {
+    return { failure: 'This sign-in was not begun here. Please begin again.' }
+  }
+  if ((answer.get('iss') ?? attempt.issuer) !== attempt.issuer) {
+    return { failure: 'Another provider has answered than the one that was asked.' }
+  }
+  const code = answer.get('code')
+  if (code !== null) return { attempt, code }
+  const why = answer.get('error_description') ?? answer.get('error') ?? ''
+  return { failure: `The provider did not sign you in: ${why}` }
+}
+
+/**
+ * Trades the code for a token and keeps it. It may be tried again: the same code gets the same
+ * token for two minutes.
+ *
+ * @param {{ attempt: Attempt, code: string }} callback
+ * @throws Refused, NoAnswer
+ */
+export async function finish({ attempt, code }) {
+  const { providerId, verifier, redirectUri } = attempt
+  const grant = { code, code_verifier: verifier, redirect_uri: redirectUri }
+  const response = await post(`/auth/${providerId}`, grant)
+  keepSession(/** @type {{ data: Session }} */ (await response.json()).data)
+}
+
+/** 256 random bits as 43 characters that need no escaping. */
+function randomText() {
+  return base64url(crypto.getRandomValues(new Uint8Array(32)))
+}
+
+/** @param {string} verifier */
+async function challengeOf(verifier) {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier))
+  return base64url(new Uint8Array(digest))
+}
+
+/** @param {Uint8Array} bytes */
+function base64url(bytes) {
+  const text = btoa(String.fromCharCode(...bytes))
+  return text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
+}

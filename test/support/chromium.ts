@@ -1,0 +1,65 @@
+// How tests find a real Chromium: CHROMIUM_PATH, else one of the usual commands on PATH. Where
+// there is none the tests that need it are pending and named at the end; with REQUIRE_CHROMIUM=1
+// they fail. One is shared by all tests of a run.
+
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { chromium } from 'playwright-core'
+import type { Browser } from 'playwright-core'
+
+const COMMANDS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-background-networking']
+const START_MS_MAX = 60_000
+
+let shared: Promise<Browser> | undefined
+const notRun = new Set<string>()
+
+/**
+ * Says that the tests of the suite need a browser.
+ *
+ * @returns what gives it; to be called in tests and hooks, not before
+ */
+export function useChromium(): () => Browser {
+  let browser: Browser | undefined
+  before(async function () {
+    this.timeout(START_MS_MAX)
+    const executablePath = findChromium()
+    if (executablePath === undefined) skipSuite(this)
+    shared ??= chromium.launch({ executablePath, args: FLAGS })
+    browser = await shared
+  })
+  return () => {
+    if (browser === undefined) throw new Error('Chromium is started in a hook before the tests')
+    return browser
+  }
+}
+
+after(async () => {
+  await (await shared)?.close()
+  if (notRun.size === 0) return
+  const suites = [...notRun].join(', ')
+  // oxlint-disable-next-line eslint/no-console
+  console.error(`\nNOT RUN, for want of Chromium on PATH or in CHROMIUM_PATH: ${suites}\n`)
+})
+
+function skipSuite(context: Mocha.Context): never {
+  if (process.env['REQUIRE_CHROMIUM'] === '1') throw new Error('REQUIRE_CHROMIUM=1, but none found')
+  notRun.add(context.test?.parent?.fullTitle() ?? '')
+  return context.skip()
+}
+
+function findChromium(): string | undefined {
+  const named = process.env['CHROMIUM_PATH']
+  if (named !== undefined) return named
+  const folders = (process.env['PATH'] ?? '').split(delimiter)
+  return COMMANDS.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable)
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,190 @@
+// The chart page in a real browser, against the whole service and a real OpenID Connect provider,
+// with a few sensors: Cellar, −0.4, every five minutes of a day but for nearly five hours; Attic,
+// silent for two days; barn, which begins to send in a test.
+//
+// Whatever the page says on its console, throws or asks for in vain, and every breach of its
+// policy, is gathered, and has to be nothing.
+
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { expect } from 'chai'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { Environment } from '../../src/config.ts'
+import { useChromium } from '../support/chromium.ts'
+import { send } from '../support/http.ts'
+import { PUBLIC_CLIENT, publicClient, startOpenIdProvider } from '../support/openid-provider.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+
+export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
+export const DESKTOP = { viewport: { width: 1280, height: 800 } }
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const OWNER = 'ana@example.org'
+
+interface Opened {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** Path and query of every history that was asked for. */
+  readonly histories: URL[]
+}
+
+type StorageState = Exclude<BrowserContextOptions['storageState'], string | undefined>
+
+export class ChartPageTest {
+  readonly url: string
+  readonly service: TestService
+  /** What went wrong in pages; tests that mean it to take it out. */
+  readonly problems: string[] = []
+  readonly #browser: Browser
+  readonly #stopProvider: () => Promise<void>
+  readonly #token: string
+  #signedIn: StorageState | undefined
+
+  private constructor(
+    url: string,
+    browser: Browser,
+    { service, stopProvider }: { service: TestService; stopProvider: () => Promise<void> },
+    token: string,
+  ) {
+    this.url = url
+    this.#browser = browser
+    this.service = service
+    this.#stopProvider = stopProvider
+    this.#token = token
+  }
+
+  /** @param settings over those with which sign-in works */
+  static async start(browser: Browser, settings: Environment = {}): Promise<ChartPageTest> {
+    const port = await freePort()
+    const url = `http://127.0.0.1:${port}/`
+    const idp = await startOpenIdProvider({ clients: [publicClient(url)] })
+    idp.people.set('ana', { email: OWNER, email_verified: true, name: 'Ana' })
+    const service = await startService({
+      PORT: String(port),
+      IDP_HOME_ISSUER: idp.issuer,
+      IDP_HOME_CLIENT_ID: PUBLIC_CLIENT,
+      IDP_HOME_LABEL: 'Home',
+      MOBILE_REDIRECT_URIS: url,
+      ...settings,
+    })
+    const parts = { service, stopProvider: () => idp.stop() }
+    setToNow(service)
+    const token = await service.createToken(OWNER)
+    const test = new ChartPageTest(url, browser, parts, token)
+    await test.#fill()
+    return test
+  }
+
+  async stop(): Promise<void> {
+    await this.service.stop()
+    await this.#stopProvider()
+  }
+
+  expectNoProblems(): void {
+    expect(this.problems.splice(0)).to.deep.equal([])
+  }
+
+  /** A page of a new browser profile; the caller closes the context. */
+  async open(place = '', options: BrowserContextOptions = {}): Promise<Opened> {
+    const context = await this.#browser.newContext({
+      ...DESKTOP,
+      locale: 'en-GB',
+      timezoneId: 'Europe/Berlin',
+      reducedMotion: 'reduce',
+      ...options,
+    })
+    await context.addInitScript(() => {
+      document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => {
+        // oxlint-disable-next-line eslint/no-console
+        console.error(`policy: ${violatedDirective} ${blockedURI}`)
+      })
+    })
+    const page = await context.newPage()
+    const histories: URL[] = []
+    page.on('console', (message) => {
+      if (message.type() === 'error') this.problems.push(message.text())
+    })
+    page.on('pageerror', (error) => this.problems.push(String(error.stack)))
+    page.on('request', (request) => {
+      if (request.url().includes('/measurements?')) histories.push(new URL(request.url()))
+    })
+    await page.goto(this.url + place)
+    return { page, context, histories }
+  }
+
+  /** A page of somebody who has signed in. */
+  async openSignedIn(place = '', options: BrowserContextOptions = {}): Promise<Opened> {
+    this.#signedIn ??= await this.#signIn()
+    return this.open(place, { storageState: this.#signedIn, ...options })
+  }
+
+  /** Sends measurements as the owner's daemon, or changes a sensor. */
+  async call(method: 'POST' | 'PATCH', path: string, body: object): Promise<void> {
+    setToNow(this.service)
+    const order = { method, path: `/api/v1/${path}`, token: this.#token, body }
+    const { status, text } = await send(this.service.url, order)
+    expect(status, text).to.be.lessThan(300)
+  }
+
+  async #signIn(): Promise<StorageState> {
+    const { page, context } = await this.open('#/sign-in/home')
+    await page.waitForSelector('.card')
+    const state = await context.storageState()
+    await context.close()
+    return state
+  }
+
+  async #fill(): Promise<void> {
+    const nowMs = Date.now()
+    const times = Array.from({ length: 288 }, (_, step) => nowMs - step * 5 * MINUTE_MS)
+    const isGap = (atMs: number) => atMs > nowMs - 9.6 * HOUR_MS && atMs < nowMs - 4.8 * HOUR_MS
+    const cellar = times.filter((atMs) => !isGap(atMs)).map((atMs) => reading('cellar', atMs))
+    const attic = reading('attic', nowMs - 48 * HOUR_MS)
+    await this.call('POST', 'measurements/batch', { measurements: [...cellar, attic] })
+    await this.call('PATCH', 'sensors/1', { alias: 'Cellar', compensation: -0.4 })
+    await this.call('PATCH', 'sensors/2', { alias: 'Attic' })
+  }
+}
+
+/**
+ * Says that the tests of the suite need a page and somebody who can sign in; after each of them
+ * nothing may have gone wrong in any page.
+ *
+ * @returns what gives it; to be called in tests and hooks
+ */
+export function useChartPage(): () => ChartPageTest {
+  const browser = useChromium()
+  let test: ChartPageTest | undefined
+  before(async () => {
+    test = await ChartPageTest.start(browser())
+  })
+  after(() => test?.stop())
+  afterEach(() => test?.expectNoProblems())
+  return () => {
+    if (test === undefined) throw new Error('the page is served in a hook before the tests')
+    return test
+  }
+}
+
+/** Between 11 and 13, in half an hour up and in half an hour down. */
+function reading(sn: string, atMs: number): object {
+  const temp = 11 + 2 * Math.abs((((atMs / HOUR_MS) % 1) + 1) % 1)
+  return { sn, temp: Math.round(temp * 100) / 100, timestamp: new Date(atMs).toISOString() }
+}
+
+/** The provider and the browser live in the present. */
+function setToNow({ clock }: TestService): void {
+  clock.set(new Date().toISOString())
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}

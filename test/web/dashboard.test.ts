@@ -1,0 +1,79 @@
+// Goal: the dashboard shows every sensor as it is now, and finds it. Method: a real browser; what
+// changes is changed through the daemon API while the page is open.
+
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import { useChartPage, PHONE } from './chart-page.ts'
+
+describe('the dashboard of the chart page', () => {
+  const test = useChartPage()
+
+  const card = (page: Page, name: string) => page.locator('.card', { hasText: name })
+
+  const latest = (page: Page, name: string, text: string) =>
+    card(page, name).locator('.temp', { hasText: text })
+
+  it('shows state, latest value and the line of the day, with its gap', async () => {
+    const { page, context, histories } = await test().openSignedIn()
+    await page.getByText('1 of 2 online').waitFor()
+    await card(page, 'Cellar').getByText('Online').waitFor()
+    await card(page, 'Attic').getByText('Offline').waitFor()
+    const line = card(page, 'Cellar').locator('.spark-line')
+    await line.waitFor({ state: 'attached' })
+    expect((await line.getAttribute('d'))?.split('M')).to.have.length(3)
+    expect(await card(page, 'Cellar').locator('.day').innerText()).to.match(/^10\.\d to 12\.\d °C$/)
+    expect(histories.map((url) => url.searchParams.get('bucket'))).to.deep.equal(['15min', '15min'])
+    await context.close()
+  })
+
+  it('finds sensors by name and serial number', async () => {
+    const { page, context } = await test().openSignedIn('', PHONE)
+    await page.locator('.card').first().waitFor()
+    const search = page.getByRole('searchbox', { name: 'Search sensors' })
+    await search.fill('CELL')
+    expect(await page.locator('.card').allInnerTexts()).to.have.length(1)
+    await page.getByText('1 found').waitFor({ state: 'attached' })
+    await search.fill('nothing')
+    await page.getByText('No sensor is called “nothing”.').waitFor()
+    await search.fill('')
+    expect(await page.locator('.card').allInnerTexts()).to.have.length(2)
+    await context.close()
+  })
+
+  it('shows a value, a name and a sensor as soon as they are there', async () => {
+    const { page, context } = await test().openSignedIn()
+    await page.getByText('Live').waitFor()
+    await test().call('POST', 'measurements', { sn: 'cellar', temp: 77.4 })
+    await latest(page, 'Cellar', '77.0 °C').waitFor()
+    await test().call('PATCH', 'sensors/2', { alias: 'Loft <b>' })
+    await card(page, 'Loft <b>').waitFor()
+    await test().call('POST', 'measurements', { sn: 'barn', temp: -3.26 })
+    await latest(page, 'barn', '−3.3 °C').waitFor()
+    await page.getByText('2 of 3 online').waitFor()
+    const names = await page.locator('.alias').allInnerTexts()
+    expect(names).to.deep.equal(['barn', 'Cellar', 'Loft <b>'])
+    await test().call('PATCH', 'sensors/2', { alias: 'Attic' })
+    await context.close()
+  })
+
+  it('writes numbers as the language does', async () => {
+    const { page, context } = await test().openSignedIn('', { locale: 'de-DE' })
+    await latest(page, 'Cellar', '77,0 °C').waitFor()
+    await context.close()
+  })
+
+  it('asks every half minute where the stream is refused', async () => {
+    const { page, context } = await test().openSignedIn('#/sensors/none')
+    await page.locator('.card').first().waitFor()
+    await page.clock.install()
+    await page.route('**/events', (route) => route.fulfill({ status: 503, body: '{}' }))
+    await page.reload()
+    await page.getByText('Every 30 s').waitFor()
+    const asked = page.waitForRequest('**/dashboard')
+    await page.clock.fastForward(31_000)
+    await asked
+    // The browser tells of every 503 on its console.
+    expect(test().problems.splice(0).join()).to.match(/503/)
+    await context.close()
+  })
+})

@@ -1,0 +1,109 @@
+// Goal: a person gets in with a provider, and out again. Method: a real browser, the service and a
+// real OpenID Connect provider that knows the page's address.
+
+import { expect } from 'chai'
+import { ChartPageTest, useChartPage } from './chart-page.ts'
+import { useChromium } from '../support/chromium.ts'
+import { send } from '../support/http.ts'
+
+describe('signing in on the chart page', () => {
+  const test = useChartPage()
+
+  it('leads to the provider with a code challenge and back to where it began', async () => {
+    const { page, context } = await test().open('#/sensors/1/1w')
+    const asked = page.waitForRequest(/\/auth\?/)
+    const traded = page.waitForRequest(/\/api\/mobile\/v1\/auth\/home$/)
+    await page.getByRole('button', { name: 'Sign in with Home' }).click()
+    const { searchParams } = new URL((await asked).url())
+    expect(searchParams.get('code_challenge_method')).to.equal('S256')
+    expect(searchParams.get('code_challenge')).to.match(/^[\w-]{43}$/)
+    const grant = (await traded).postDataJSON() as Record<string, string>
+    expect(grant['code_verifier']).to.match(/^[\w-]{43}$/)
+    expect(grant['redirect_uri']).to.equal(test().url)
+    await page.getByRole('heading', { name: 'Cellar' }).waitFor()
+    expect(page.url()).to.equal(`${test().url}#/sensors/1/1w`)
+    expect(await page.evaluate(() => sessionStorage.length)).to.equal(0)
+    await context.close()
+  })
+
+  it('takes no answer that it did not ask for', async () => {
+    const { page, context } = await test().open('?code=stolen&state=other')
+    await page.getByText('This sign-in was not begun here').waitFor()
+    expect(page.url()).to.equal(test().url)
+    await context.close()
+  })
+
+  it('says what the provider says when nobody is signed in', async () => {
+    const { page, context } = await test().open('#/sign-in/nobody')
+    await page.evaluate(() => {
+      const attempt = { state: 's', issuer: 'i', backTo: '#/', providerId: 'home' }
+      sessionStorage.setItem('thermolog.sign-in', JSON.stringify(attempt))
+    })
+    await page.goto(`${test().url}?error=access_denied&state=s`)
+    await page.getByText('The provider did not sign you in: access_denied').waitFor()
+    await context.close()
+  })
+
+  it('ends at once, with everything that was kept', async () => {
+    const { page, context } = await test().open('#/sign-in/home')
+    await page.locator('.card').first().waitFor()
+    const token = await page.evaluate(() => {
+      return (JSON.parse(localStorage['thermolog.session'] as string) as { token: string }).token
+    })
+    await page.waitForFunction(async () => (await caches.keys()).includes('thermolog-answers'))
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('button', { name: 'Sign in with Home' }).waitFor()
+    const left = await page.evaluate(async () => [
+      localStorage.getItem('thermolog.session'),
+      (await caches.keys()).includes('thermolog-answers'),
+      document.querySelectorAll('.card').length,
+    ])
+    expect(left).to.deep.equal([null, false, 0])
+    const answer = await send(test().service.url, { path: '/api/mobile/v1/me', token })
+    expect(answer.status).to.equal(401)
+    await context.close()
+  })
+
+  it('is asked for again when the token is revoked', async () => {
+    const { page, context } = await test().open('#/sign-in/home')
+    await page.locator('.card').first().waitFor()
+    const tokens = await test().service.operations.listTokens({ user: 'ana@example.org' })
+    await test().service.operations.revokeToken({ id: Math.max(...tokens.map(({ id }) => id)) })
+    await page.reload()
+    await page.getByText('Your session is over').waitFor()
+    // The browser tells of every 401 on its console.
+    expect(test().problems.splice(0).join()).to.match(/401/)
+    await context.close()
+  })
+})
+
+describe('a chart page where nobody can sign in', () => {
+  const browser = useChromium()
+
+  it('names the setting when its address is not among the redirect URIs', async () => {
+    const test = await ChartPageTest.start(browser(), {
+      MOBILE_REDIRECT_URIS: 'org.example.thermolog:/callback',
+    })
+    const { page, context } = await test.open()
+    await page.getByRole('button', { name: 'Sign in with Home' }).click()
+    const setting = page.getByText(`MOBILE_REDIRECT_URIS=…,${test.url}`)
+    await setting.waitFor()
+    expect(test.problems.splice(0).join()).to.match(/422/)
+    await context.close()
+    await test.stop()
+  })
+
+  it('names the settings when there is no provider', async () => {
+    const test = await ChartPageTest.start(browser(), {
+      IDP_HOME_ISSUER: '',
+      IDP_HOME_CLIENT_ID: '',
+      IDP_HOME_LABEL: '',
+    })
+    const { page, context } = await test.open()
+    await page.getByText('No identity provider is set up').waitFor()
+    await page.getByText('IDP_HOME_ISSUER=').waitFor()
+    test.expectNoProblems()
+    await context.close()
+    await test.stop()
+  })
+})
