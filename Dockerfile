@@ -17,8 +17,8 @@ COPY src ./src
 COPY docker ./docker
 # A new volume gets the owner of the folder that it is mounted on.
 RUN ln -s /app/src/thermolog.js /usr/local/bin/thermolog \
-  && mkdir -p /data /secrets/influxdb /secrets/thermolog /secrets/grafana \
-  && chown node:node /data /secrets/influxdb /secrets/thermolog /secrets/grafana \
+  && mkdir -p /data /secrets/influxdb /secrets/thermolog /secrets/grafana /secrets/prometheus \
+  && chown node:node /data /secrets/* \
   && chmod 700 /data
 USER node
 VOLUME /data

@@ -1,6 +1,7 @@
 // What runs once before everything else of docker-compose.yml: sets up InfluxDB, makes the bucket,
-// a token for the service and one for Grafana that can only read, and leaves them in a volume for
-// each of those who need them. No secret is in the repository, none is shared by two.
+// a token for the service, one for Grafana that can only read, and one for Prometheus to ask the
+// service with, and leaves them in a volume for each of those who need them. No secret is in the
+// repository.
 //
 // May be run at every start, and again after a crash anywhere: what is there stays. Each secret is
 // on disk before InfluxDB learns of it, or is made anew. A new, empty InfluxDB gets new tokens.
@@ -13,14 +14,14 @@ import { SHARD_GROUP_MS } from '../src/influx/write-plan.ts'
 
 const ADMIN = 'admin'
 const OWNER_ONLY = 0o600
-/** Grafana runs as another user; the volume is its own. */
+/** Grafana and Prometheus run as other users; the volumes are their own. */
 const ALL_MAY_READ = 0o644
 
 export interface Preparation {
   readonly url: string
   readonly organization: string
   readonly influxBucket: string
-  /** Gets the folders `influxdb`, `thermolog` and `grafana`. */
+  /** Gets the folders `influxdb`, `thermolog`, `grafana` and `prometheus`. */
   readonly directory: string
 }
 
@@ -37,6 +38,7 @@ export async function prepareInfluxdb(preparation: Preparation): Promise<void> {
   const adminPassword = await keepSecret(join(directory, 'influxdb/admin-password'), OWNER_ONLY)
   const adminToken = await keepSecret(join(directory, 'influxdb/admin-token'), OWNER_ONLY)
   await keepSecret(join(directory, 'grafana/admin-password'), ALL_MAY_READ)
+  const metricsToken = await keepSecret(join(directory, 'prometheus/metrics-token'), ALL_MAY_READ)
   const { allowed: isEmpty } = await call<{ allowed: boolean }>(`${url}/api/v2/setup`)
   if (isEmpty) {
     await call(`${url}/api/v2/setup`, {
@@ -64,6 +66,7 @@ export async function prepareInfluxdb(preparation: Preparation): Promise<void> {
     ]
     await keep(settingsFile, `${settings.join('\n')}\n`, OWNER_ONLY)
   }
+  await keepMetricsToken(settingsFile, metricsToken)
   const readTokenFile = join(directory, 'grafana/influx-read-token')
   if (isEmpty || !(await isThere(readTokenFile))) {
     await keep(
@@ -72,6 +75,14 @@ export async function prepareInfluxdb(preparation: Preparation): Promise<void> {
       ALL_MAY_READ,
     )
   }
+}
+
+// The settings may be of a version that made no such token.
+async function keepMetricsToken(settingsFile: string, metricsToken: string): Promise<void> {
+  const text = await readFile(settingsFile, 'utf8')
+  const others = text.replace(/^METRICS_TOKEN=.*\n/m, '')
+  const wanted = `${others}METRICS_TOKEN=${metricsToken}\n`
+  if (wanted !== text) await keep(settingsFile, wanted, OWNER_ONLY)
 }
 
 async function find(

@@ -18,7 +18,7 @@ import {
   startOpenIdProvider,
 } from '../test/support/openid-provider.ts'
 import type { SignInProvider } from '../test/support/openid-provider.ts'
-import { backfill } from './fleet.ts'
+import { backfill, WEEK } from './fleet.ts'
 
 const PROGRAM = fileURLToPath(new URL('../src/thermolog.js', import.meta.url))
 const PERSON = { email: 'ana@example.org', email_verified: true, name: 'Ana' }
@@ -187,7 +187,7 @@ async function main(): Promise<void> {
     const order = ['token', 'create', '--user', PERSON.email, '--name', 'gateway']
     const run = promisify(execFile)
     const { stdout } = await run(process.execPath, [PROGRAM, ...order], { env: environment })
-    await backfill({ url, token: stdout.trim() }, () => undefined)
+    await backfill({ url, token: stdout.trim() }, WEEK, () => undefined)
   }
   try {
     await walk(new Client(url), sendMeasurements)

@@ -11,15 +11,17 @@ import { checkInfluxBucket } from './influx/bucket-check.ts'
 import { InfluxConnection } from './influx/connection.ts'
 import { InfluxMeasurementReader } from './influx/measurement-reader.ts'
 import type { Clock, ControlReader, ControlWriter, Log, MeasurementReader } from './ports.ts'
+import { EMBEDDED_STORE } from './sqlite/backup/data-snapshot.ts'
 import { CommitChannel } from './sqlite/commit-channel.ts'
 import { SqliteControlReader } from './sqlite/control/control-reader.ts'
 import { createControlWriter } from './sqlite/control/control-writer.ts'
-import { lockDataDir } from './sqlite/data-dir-lock.ts'
-import { CONTROL_FILE, MEASUREMENTS_FILE, openForReading } from './sqlite/database.ts'
+import { lockDataDir, refuseUnfinishedRestore } from './sqlite/data-dir-lock.ts'
+import { CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE, openForReading } from './sqlite/database.ts'
 import { JournalReader } from './sqlite/journal/journal-reader.ts'
 import { SetAside } from './sqlite/journal/set-aside.ts'
 import { SqliteJournal } from './sqlite/journal/sqlite-journal.ts'
 import { SqliteMeasurementReader } from './sqlite/measurements/measurement-reader.ts'
+import { StateFigures } from './sqlite/state-figures.ts'
 import { DiskWatch } from './system/disk-watch.ts'
 import { PrometheusMetrics } from './system/metrics.ts'
 import { ForwardChannel } from './threads/forward-channel.ts'
@@ -78,6 +80,7 @@ async function openParts(
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const lock = lockDataDir(dataDir)
   closers.push(() => lock.release())
+  refuseUnfinishedRestore(dataDir)
   const disk = new DiskWatch(log, { dataDir, bytesMin: freeBytesMin(config) })
   await disk.start()
   closers.push(() => disk.stop())
@@ -109,6 +112,7 @@ async function openParts(
       metrics,
       isDiskLow: () => disk.isLow,
       onCommitted: () => forwarding.notify(),
+      onAwaited: () => forwarding.hurry(),
     },
     { bytesMax: config.journalBytesMax },
   )
@@ -116,7 +120,10 @@ async function openParts(
   const forwarding = await ForwardChannel.open(
     { dataDir, logLevel: config.logLevel, influx },
     {
-      onForwarded: (forwarded) => void journal.noteForwarded(forwarded),
+      onForwarded: (forwarded) => {
+        metrics.noteForwardDuration(forwarded.durationMs)
+        void journal.noteForwarded(forwarded)
+      },
       onDeletionPass: ({ sensorId, dueAtMs }) =>
         void controlWriter.noteDeletionPass(sensorId, dueAtMs).catch(onFailure),
       onFailure,
@@ -129,11 +136,19 @@ async function openParts(
   const reader = openReader(config)
   closers.push(() => reader.close())
   const control = new SqliteControlReader(database)
+  const ledger = openForReading(join(dataDir, LEDGER_FILE))
+  closers.push(() => void ledger.close())
+  const figures = new StateFigures(database, ledger)
   metrics.watch({
     backlog: () => journal.backlog(),
+    journalBytesMax: config.journalBytesMax,
     isStoreWorking: () => forwarding.isStoreWorking,
+    countForwardFailures: () => forwarding.failures,
     countSetAside: () => control.countSetAside(),
-    countSensorDeletions: () => control.countSensorDeletions(),
+    sensors: () => figures.sensors(clock.nowMs() - config.offlineAfterMs),
+    sensorDeletions: () => figures.sensorDeletions(clock.nowMs()),
+    countSealedEvents: () => figures.sealedEvents(),
+    disk: () => disk.room,
   })
   return { journal, control, controlWriter, reader, forwarding, metrics, storeName }
 }
@@ -141,7 +156,7 @@ async function openParts(
 /** The store by what does not change when its server moves. */
 export function storeNameOf({ influx }: Config): string {
   return influx === undefined
-    ? 'embedded'
+    ? EMBEDDED_STORE
     : `InfluxDB, organization ${influx.organization}, bucket ${influx.influxBucket}`
 }
 
@@ -155,7 +170,8 @@ async function adoptStore(controlWriter: ControlWriter, wanted: string): Promise
   )
 }
 
-function openReader({ dataDir, influx }: Config): MeasurementReader {
+/** Reads the measurement store of the settings. */
+export function openReader({ dataDir, influx }: Config): MeasurementReader {
   return influx === undefined
     ? new SqliteMeasurementReader(join(dataDir, MEASUREMENTS_FILE))
     : new InfluxMeasurementReader(new InfluxConnection(influx, INFLUX_READS))

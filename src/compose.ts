@@ -7,6 +7,7 @@ import { SignIn } from './access/sign-in.ts'
 import { AccessTokens } from './access/tokens.ts'
 import { openCore } from './compose-core.ts'
 import type { Config } from './config.ts'
+import { liveLimits } from './domain/limits.ts'
 import { SECOND_MS } from './domain/time.ts'
 import { HistoryReader } from './history/read-history.ts'
 import { createHttpServer } from './http/create-http-server.ts'
@@ -17,6 +18,7 @@ import { createOperations } from './operations/create-operations.ts'
 import type { Operations } from './operations/operations.ts'
 import { operationsSocketPath } from './operations/socket-path.ts'
 import type { Clock, IdentityProvider, Log } from './ports.ts'
+import { LiveSensors } from './sensors/live-sensors.ts'
 import { Sensors } from './sensors/sensors.ts'
 import { systemClock } from './system/clock.ts'
 import { createLog, standardError, standardOutput } from './system/log.ts'
@@ -50,6 +52,8 @@ export async function createService(config: Config, overrides: Overrides = {}): 
   const { journal, control, controlWriter, reader, forwarding, metrics } = core
   const tokens = new AccessTokens({ control, controlWriter, clock, log }, config)
   const sensors = new Sensors({ control, controlWriter, clock }, config)
+  const live = new LiveSensors({ control, clock, log }, { ...liveLimits, ...config })
+  metrics.watchStreams(() => live.streams)
   const operations = createOperations(
     { control, controlWriter, journal, accessTokens: tokens, clock },
     config,
@@ -64,6 +68,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
       journal,
       tokens,
       sensors,
+      live,
       history,
       signIn,
       identityProviders,

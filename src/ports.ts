@@ -237,6 +237,12 @@ export interface ControlReader {
     onlineSinceMs: EpochMs,
     isKnown: (version: string) => boolean,
   ): Promise<VersionedSensors>
+  /**
+   * What has changed of a user's sensors since an earlier look, read at one moment.
+   *
+   * @param since the mark of that look; `undefined`: there was none, so all of them are read
+   */
+  readSensorNews(userId: UserId, since: SensorMark | undefined): Promise<SensorNews>
   /** Deleted sensors whose measurements are not yet gone from the store. */
   countSensorDeletions(): Promise<number>
   countSetAside(): Promise<number>
@@ -249,6 +255,22 @@ export interface VersionedSensors {
   readonly version: string
   /** By id; `undefined` when the version is known. */
   readonly sensors: readonly Sensor[] | undefined
+}
+
+/** Up to where a user's sensors have been looked at. */
+export interface SensorMark {
+  /** Another one whenever a sensor was added, changed by its owner or deleted. */
+  readonly settings: string
+  /** The greatest journal row of their measurements. */
+  readonly dataSeq: number
+}
+
+export interface SensorNews {
+  readonly mark: SensorMark
+  /** Whether `sensors` are all there are; else those with new measurements. */
+  readonly isWhole: boolean
+  /** By id. */
+  readonly sensors: readonly Sensor[]
 }
 
 /** Changing users, tokens and sensors. Each call is one durable transaction. */

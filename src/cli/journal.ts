@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
 import { formatInstant } from '../domain/time.ts'
 import type { SetAsideMeasurement } from '../ports.ts'
+import { example } from './example.ts'
 import { withOperations } from './open-operations.ts'
 import { printJson, printTable } from './print.ts'
 
@@ -19,18 +20,21 @@ export function addJournalCommands(program: Command): void {
     .command('list')
     .description('list what is set aside, with the reason that the store gave')
     .option('--json', 'print JSON')
+    .addHelpText('after', example('thermolog journal list --json'))
     .action(list)
   journal
     .command('retry')
     .description('have set-aside measurements written to the store once more')
     .argument('[id...]', 'which ones, see thermolog journal list', readIds)
     .option('--all', 'all of them')
+    .addHelpText('after', example('thermolog journal retry --all'))
     .action(retry)
   journal
     .command('drop')
     .description('give set-aside measurements up for good')
     .argument('[id...]', 'which ones, see thermolog journal list', readIds)
     .option('--all', 'all of them')
+    .addHelpText('after', example('thermolog journal drop 3 4'))
     .action(drop)
 }
 

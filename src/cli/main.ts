@@ -5,6 +5,8 @@ import { Command, CommanderError } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { ConfigError, UnfitSettings } from '../config.ts'
 import { failureOf } from '../operations/failure.ts'
+import { addBackupCommands } from './backup.ts'
+import { addExportCommand } from './export.ts'
 import { addImportCommand } from './import.ts'
 import { addJournalCommands } from './journal.ts'
 import { addSensorCommands } from './sensor.ts'
@@ -12,6 +14,7 @@ import { addServeCommand } from './serve.ts'
 import { addStoreCommands } from './store.ts'
 import { addTokenCommands } from './token.ts'
 import { addUserCommands } from './user.ts'
+import { addVerifyCommand } from './verify.ts'
 
 const DONE = 0
 const FAILED = 1
@@ -44,8 +47,11 @@ function createProgram(): Command {
   addTokenCommands(program)
   addSensorCommands(program)
   addImportCommand(program)
+  addExportCommand(program)
+  addBackupCommands(program)
   addJournalCommands(program)
   addStoreCommands(program)
+  addVerifyCommand(program)
   return program
 }
 

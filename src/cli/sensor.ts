@@ -3,6 +3,7 @@
 import type { Command } from 'commander'
 import type { Sensor } from '../domain/sensor.ts'
 import { formatInstant } from '../domain/time.ts'
+import { example } from './example.ts'
 import { withOperations } from './open-operations.ts'
 import { printJson, printTable } from './print.ts'
 
@@ -27,12 +28,17 @@ export function addSensorCommands(program: Command): void {
     .requiredOption('--sn <serial number>', 'as the daemon sends it')
     .option('--alias <name>', 'a name for people; falls back to the serial number')
     .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      example('thermolog sensor create --user a@example.org --sn 28FF641E93160434 --alias Cellar'),
+    )
     .action(create)
   sensor
     .command('list')
     .description("list a user's sensors")
     .requiredOption('--user <address>', 'whose sensors')
     .option('--json', 'print JSON')
+    .addHelpText('after', example('thermolog sensor list --user a@example.org'))
     .action(list)
 }
 

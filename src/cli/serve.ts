@@ -2,11 +2,13 @@
 
 import type { Command } from 'commander'
 import { loadConfig, readEnvironment } from '../config.ts'
+import { example } from './example.ts'
 
 export function addServeCommand(program: Command): void {
   program
     .command('serve')
     .description('run the service until SIGTERM or SIGINT; settings come from the environment')
+    .addHelpText('after', example('PORT=8080 DATA_DIR=./data thermolog serve'))
     .action(serve)
 }
 

@@ -6,6 +6,7 @@ import type { CopyOutcome, CopyProgress } from '../operations/copy-store.ts'
 import { OperationError } from '../operations/operations.ts'
 import { operationsSocketPath } from '../operations/socket-path.ts'
 import { systemClock } from '../system/clock.ts'
+import { example } from './example.ts'
 import { connectOperations } from './operations-client.ts'
 import { Progress } from './progress.ts'
 
@@ -14,6 +15,7 @@ export function addStoreCommands(program: Command): void {
   store
     .command('copy')
     .description('move the measurements of the embedded store into the InfluxDB of INFLUX_*')
+    .addHelpText('after', example('thermolog store copy'))
     .action(copy)
 }
 

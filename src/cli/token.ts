@@ -8,6 +8,7 @@ import { formatInstant } from '../domain/time.ts'
 import type { DurationMs, EpochMs } from '../domain/time.ts'
 import { readDuration } from '../config-values.ts'
 import { systemClock } from '../system/clock.ts'
+import { example } from './example.ts'
 import { withOperations } from './open-operations.ts'
 import { printJson, printTable } from './print.ts'
 
@@ -34,17 +35,25 @@ export function addTokenCommands(program: Command): void {
     .option('--scope <scope>', 'what it may do; repeat it; default: everything', collect)
     .option('--expires <duration>', 'how long it is good for, such as 90d', readLifetime)
     .option('--json', 'print an object with id and token')
+    .addHelpText(
+      'after',
+      example(
+        'TOKEN=$(thermolog token create --user a@example.org --name gateway-1 --expires 90d)',
+      ),
+    )
     .action(create)
   token
     .command('list')
     .description("list a user's tokens, revoked and expired ones too")
     .requiredOption('--user <address>', 'whose tokens')
     .option('--json', 'print JSON')
+    .addHelpText('after', example('thermolog token list --user a@example.org'))
     .action(list)
   token
     .command('revoke')
     .description('revoke a token, at once')
     .argument('<id>', 'the id, see thermolog token list', readId)
+    .addHelpText('after', example('thermolog token revoke 7'))
     .action(revoke)
 }
 

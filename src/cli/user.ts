@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import type { User } from '../domain/access.ts'
 import { formatInstant } from '../domain/time.ts'
 import type { ListedUser } from '../operations/operations.ts'
+import { example } from './example.ts'
 import { withOperations } from './open-operations.ts'
 import { printJson, printTable } from './print.ts'
 
@@ -21,18 +22,29 @@ export function addUserCommands(program: Command): void {
     .requiredOption('--email <address>', 'the e-mail address, unique without regard to case')
     .option('--name <name>', 'a name for people; falls back to the address')
     .option('--json', 'print JSON')
+    .addHelpText('after', example('thermolog user create --email a@example.org --name "A"'))
     .action(create)
-  user.command('list').description('list all users').option('--json', 'print JSON').action(list)
+  user
+    .command('list')
+    .description('list all users')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('thermolog user list --json'))
+    .action(list)
   user
     .command('delete')
     .description('delete a user with all sensors, measurements, tokens and identities')
     .argument('<address>', 'the e-mail address')
+    .addHelpText('after', example('thermolog user delete a@example.org'))
     .action(deleteUser)
   user
     .command('unlink')
     .description('end an identity of a user, and all mobile tokens of the user')
     .argument('<address>', 'the e-mail address')
     .requiredOption('--issuer <url>', 'the identity provider, as `user list` shows it')
+    .addHelpText(
+      'after',
+      example('thermolog user unlink a@example.org --issuer https://login.example.org'),
+    )
     .action(unlink)
 }
 

@@ -40,6 +40,26 @@ export const autoPointsMax = 1_500
 /** A history waits this long for measurements that are acknowledged but not yet in the store. */
 export const historyWaitMsMax = 2_000
 
+/** Live events; who needs more of them loads the dashboard. */
+export const liveLimits = {
+  /** Open streams, all clients together. */
+  eventStreamsMax: 1_000,
+  /** Open streams of one token: an app has one, a browser one for each of its pages. */
+  eventStreamsPerTokenMax: 10,
+  /** How often the sensors of those who listen are looked at, at most. */
+  lookEveryMs: 1_000,
+  /** Events that a look gives to all streams together, in equal shares. */
+  eventsPerLookMax: 10_000,
+  /** Sensors in memory because somebody listens, or did shortly before: about 500 bytes each. */
+  watchedSensorsMax: 100_000,
+  /** Deleted sensors of a user that those who listen can still be told of. */
+  watchedDeletionsMax: 1_000,
+  /** A stream can be resumed for so long after it broke. */
+  resumeMsMax: 10 * 60_000,
+  /** A stream of which the client takes nothing for so long is cut off. */
+  stallMsMax: 60_000,
+}
+
 /** Bytes of a measurement in the journal. */
 export const journalEntryBytes = 44
 

@@ -6,6 +6,7 @@ import { requestBodiesInFlightBytesMax, requestBodyBytesMax } from '../domain/li
 import type { HistoryReader } from '../history/read-history.ts'
 import { Acceptor } from '../ingest/accept.ts'
 import type { Clock, IdentityProvider, Journal, Log, Metrics } from '../ports.ts'
+import type { LiveSensors } from '../sensors/live-sensors.ts'
 import type { Sensors } from '../sensors/sensors.ts'
 import { ClientAddresses } from './client-address.ts'
 import { daemonApiRouter } from './daemon-api.ts'
@@ -23,6 +24,7 @@ import type { RouteRow } from './routes.ts'
 import { Draining, HttpServer } from './server.ts'
 import type { HttpServerSettings } from './server.ts'
 import type { MobileSettings } from './sign-in-settings.ts'
+import { webPageRouter } from './web-page.ts'
 
 export interface HttpFaceCollaborators {
   readonly journal: Journal
@@ -30,6 +32,7 @@ export interface HttpFaceCollaborators {
   readonly signIn: SignIn
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>
   readonly sensors: Sensors
+  readonly live: LiveSensors
   readonly history: HistoryReader
   /** Whether the last write into the measurement store worked. */
   readonly isStoreWorking: () => boolean
@@ -51,9 +54,10 @@ export function createHttpServer(
   collaborators: HttpFaceCollaborators,
   settings: HttpFaceSettings,
 ): HttpServer {
-  const { journal, tokens, clock } = collaborators
+  const { journal, tokens, live, clock } = collaborators
   const draining = new Draining()
   const isDraining = () => draining.isOn
+  draining.signal.addEventListener('abort', () => live.stop())
   const bodies = new BodyReader({
     bodyBytesMax: requestBodyBytesMax,
     inFlightBytesMax: requestBodiesInFlightBytesMax,
@@ -70,6 +74,7 @@ export function createHttpServer(
     relay: relayRouter(settings.mobile),
     operations: operationsRouter({ ...collaborators, acceptor, isDraining }, settings),
     documents: documentsRouter(() => createDocument(rowsOf(tables), settings.mobile.app.version)),
+    webPage: webPageRouter(),
   }
   const dispatch = createDispatch(tables, { tokens, rateLimits, isDraining })
   return new HttpServer(dispatch, draining, collaborators, settings)
@@ -77,6 +82,7 @@ export function createHttpServer(
 
 /** The rows of all tables: those of the APIs first. */
 function rowsOf(tables: Tables): readonly RouteRow[] {
-  const { daemon, signIn, mobile, relay, operations, documents } = tables
-  return [daemon, signIn, mobile, relay, operations, documents].flatMap(({ rows }) => rows)
+  const { daemon, signIn, mobile, relay, operations, documents, webPage } = tables
+  const inOrder = [daemon, signIn, mobile, relay, operations, documents, webPage]
+  return inOrder.flatMap(({ rows }) => rows)
 }

@@ -44,6 +44,7 @@ export interface Tables {
   readonly relay: RouteTable
   readonly operations: RouteTable
   readonly documents: RouteTable
+  readonly webPage: RouteTable
 }
 
 type Run = (ctx: CallContext) => Promise<unknown>
@@ -55,8 +56,10 @@ export function createDispatch(
 ): Middleware<CallState> {
   const daemon = withToken('daemon', routed(tables.daemon, refusePath), collaborators)
   const mobile = withToken('mobile', routed(tables.mobile, refusePath), collaborators)
-  const signIn = routed(tables.signIn, mobile)
-  const beside = routed(tables.relay, routed(tables.documents, refusePath))
+  // An address that needs no token needs none to refuse a method either.
+  const signIn = routed(tables.signIn, (ctx) => (isFound(ctx) ? refusePath(ctx) : mobile(ctx)))
+  const pages = routed(tables.documents, routed(tables.webPage, refusePath))
+  const beside = routed(tables.relay, pages)
   const open = routed(tables.operations, beside)
   const { isDraining } = collaborators
   return (context) => {
@@ -92,6 +95,11 @@ function withToken(kind: TokenKind, run: Run, { tokens, rateLimits }: Collaborat
     ctx.state.principal = principal
     return run(ctx)
   }
+}
+
+/** Whether a router has the address, by whatever method. */
+function isFound({ matched }: CallContext): boolean {
+  return matched !== undefined && matched.length > 0
 }
 
 /** Tells that there is no such address, or which methods it has. */

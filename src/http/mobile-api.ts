@@ -4,11 +4,13 @@
 import type { SignIn } from '../access/sign-in.ts'
 import type { AccessTokens } from '../access/tokens.ts'
 import type { HistoryReader } from '../history/read-history.ts'
-import type { IdentityProvider } from '../ports.ts'
+import type { Clock, IdentityProvider } from '../ports.ts'
+import type { LiveSensors } from '../sensors/live-sensors.ts'
 import type { Sensors } from '../sensors/sensors.ts'
 import { MOBILE_API_BASE } from './dispatch.ts'
 import { showBootstrap } from './handlers/bootstrap.ts'
 import { showDashboard } from './handlers/dashboard.ts'
+import { streamEvents } from './handlers/events.ts'
 import { getHistory } from './handlers/history.ts'
 import { showUser } from './handlers/me.ts'
 import { relayToApp } from './handlers/relay.ts'
@@ -24,24 +26,28 @@ import type { MobileSettings } from './sign-in-settings.ts'
 export interface MobileApiCollaborators {
   readonly tokens: AccessTokens
   readonly sensors: Sensors
+  readonly live: LiveSensors
   readonly history: HistoryReader
   readonly signIn: SignIn
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>
   readonly signInLimit: SignInLimit
+  readonly clock: Clock
 }
 
 // prettier-ignore
 export function mobileApiRouter(
-  { tokens, sensors, history }: MobileApiCollaborators,
+  { tokens, sensors, live, history, clock }: MobileApiCollaborators,
 ): RouteTable {
   const api = new ApiRoutes(MOBILE_API_BASE, sensors)
   const query = historyQuery
+  const events = streamEvents({ live, tokens, clock })
 
   api.add('GET  /me',                       undefined,      none,  showUser())
   api.add('POST /logout',                   undefined,      none,  logOut(tokens))
   api.add('GET  /dashboard',                'sensors:read', none,  showDashboard(sensors))
   api.add('GET  /sensors',                  'sensors:read', none,  listSensors(sensors))
   api.own('GET  /sensors/:id/measurements', 'sensors:read', query, getHistory(history))
+  api.add('GET  /events',                   'sensors:read', none,  events)
   return api
 }
 

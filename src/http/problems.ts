@@ -18,7 +18,9 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   invalid_request: {
     status: 400,
     title: 'The request cannot be read',
-    explanation: 'The request breaks the rules of HTTP, of its encoding or of its address.',
+    explanation:
+      'The request breaks the rules of HTTP, of its encoding or of its address. Set it aside: as ' +
+      'it is it fails every time.',
   },
   invalid_grant: {
     status: 400,
@@ -33,7 +35,9 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   invalid_token: {
     status: 401,
     title: 'The token is not valid',
-    explanation: 'The access token is unknown, was revoked or has run out. These look the same.',
+    explanation:
+      'The access token is unknown, was revoked or has run out; these look the same. Sign in again, ' +
+      'or ask the operator for a new one.',
   },
   wrong_token_kind: {
     status: 403,
@@ -43,12 +47,16 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   insufficient_scope: {
     status: 403,
     title: 'The token lacks a scope',
-    explanation: 'The token is valid but was made without the scope that this call needs.',
+    explanation:
+      'The token is valid but was made without the scope that this call needs. Ask the operator ' +
+      'for one that has it.',
   },
   sign_in_not_allowed: {
     status: 403,
     title: 'Sign-in is not allowed',
-    explanation: 'No account belongs to this identity, and signing up is not open for it.',
+    explanation:
+      'No account belongs to this identity, and signing up is not open for it. Ask the operator ' +
+      'for an account with your e-mail address.',
   },
   unknown_sensor: {
     status: 403,
@@ -63,12 +71,12 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   not_found: {
     status: 404,
     title: 'Nothing is here',
-    explanation: 'There is no such address.',
+    explanation: 'There is no such address. /docs lists all there are.',
   },
   sensor_not_found: {
     status: 404,
     title: 'No such sensor',
-    explanation: 'You have no sensor with this id. It may have been deleted.',
+    explanation: 'You have no sensor with this id. It may have been deleted: list them again.',
   },
   unknown_provider: {
     status: 404,
@@ -115,7 +123,9 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   validation_failed: {
     status: 422,
     title: 'The request is not valid',
-    explanation: '`errors` lists every fault with a pointer to it. Nothing was stored.',
+    explanation:
+      '`errors` lists every fault with a pointer to it. Nothing was stored. Correct the request; ' +
+      'of a batch set the elements named aside and send the others.',
   },
   range_too_large: {
     status: 422,
@@ -130,7 +140,9 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   internal_error: {
     status: 500,
     title: 'An error of ours',
-    explanation: 'Something failed that should not. The operator finds it by the request id.',
+    explanation:
+      'Something failed that should not; the operator finds it by the request id. Whether anything ' +
+      'was stored is not known: send the same again later.',
   },
   provider_failed: {
     status: 502,
@@ -155,7 +167,9 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   history_unavailable: {
     status: 503,
     title: 'History is out of reach',
-    explanation: 'The measurement store cannot be read at the moment. Nothing is lost.',
+    explanation:
+      'The measurement store cannot be read at the moment. Nothing is lost. Ask again after ' +
+      'Retry-After.',
   },
   clock_unset: {
     status: 503,
@@ -179,15 +193,21 @@ const FAULT_EXPLANATIONS = {
   },
   timestamp_too_old: {
     title: 'The timestamp is too old',
-    explanation: 'The timestamp is before the earliest one that this server takes.',
+    explanation:
+      'The timestamp is before the earliest one that this server takes. Check the clock of the ' +
+      'sensor; set the measurement aside.',
   },
   too_many_at_one_time: {
     title: 'Too many measurements at one time',
-    explanation: 'The sensor already has a million measurements at this millisecond.',
+    explanation:
+      'The sensor already has a million measurements at this millisecond. Give measurements the ' +
+      'times at which they were taken.',
   },
   lone_surrogate: {
     title: 'The text is not well-formed Unicode',
-    explanation: 'The text holds half of a surrogate pair, which no UTF-8 can carry.',
+    explanation:
+      'The text holds half of a surrogate pair, which no UTF-8 can carry. Cut texts between ' +
+      'characters only.',
   },
   repeated_parameter: {
     title: 'A parameter is there twice',
@@ -211,7 +231,7 @@ const FAULT_EXPLANATIONS = {
   },
   fill_not_allowed: {
     title: 'Nothing to fill',
-    explanation: '`fill` goes with buckets; `raw` lists single measurements.',
+    explanation: '`fill` goes with buckets; `raw` lists single measurements: leave it out there.',
   },
 } as const
 
@@ -225,6 +245,11 @@ export function allProblems(): readonly (Problem & { readonly code: ErrorCode })
   return Object.entries(PROBLEMS)
     .map(([code, problem]) => ({ code: code as ErrorCode, ...problem }))
     .toSorted((one, other) => one.status - other.status)
+}
+
+/** Every code that GET /problems/{code} knows. */
+export function explainedCodes(): readonly string[] {
+  return [...Object.keys(PROBLEMS), ...Object.keys(FAULT_EXPLANATIONS)].toSorted()
 }
 
 /** What GET /problems/{code} tells, or `undefined` for a code that does not exist. */

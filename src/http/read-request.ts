@@ -131,9 +131,6 @@ export function readSensorPatch(body: unknown, faults: RequestFault[]): SensorCh
 function aliasFaults(trimmed: string): RequestFault[] {
   const pointer = '/alias'
   if (!trimmed.isWellFormed()) return [loneSurrogate(pointer)]
-  if (trimmed === '') {
-    return [{ pointer, code: 'minLength', detail: 'must have a character that is no white space' }]
-  }
   const detail = `must NOT have more than ${ALIAS_CODE_POINTS_MAX} characters`
   return hasAtMost(ALIAS_CODE_POINTS_MAX, trimmed) ? [] : [{ pointer, code: 'maxLength', detail }]
 }

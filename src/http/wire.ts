@@ -334,6 +334,21 @@ export interface BucketPoint {
   count: number
 }
 /**
+ * One event of a stream: what its lines of these names say.
+ */
+export interface LiveEvent {
+  /**
+   * For Last-Event-ID.
+   */
+  id: string
+  event: 'sensor' | 'sensor_silent' | 'sensor_deleted' | 'reset'
+  /**
+   * The sensor; of a deleted one its id; nothing with a reset.
+   */
+  data: string
+  [k: string]: unknown
+}
+/**
  * A measurement that is on disk.
  */
 export interface MeasurementResponse {

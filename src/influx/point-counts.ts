@@ -42,9 +42,9 @@ export class MeasurementCounts {
   }
 
   /** @throws StoreUnavailable */
-  countByDay(sensorId: SensorId): Promise<Map<EpochMs, number>> {
+  countByDay(sensorId: SensorId, range = EVER): Promise<Map<EpochMs, number>> {
     const series = { measurement: TEMPERATURE, field: TEMPERATURE_FIELD, sensorId }
-    return countByDay(this.#connection, series, EVER)
+    return countByDay(this.#connection, series, range)
   }
 
   /**

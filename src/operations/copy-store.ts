@@ -6,14 +6,12 @@
 // written: what differs then is told by name.
 
 import { StoreUnavailable } from '../domain/errors.ts'
+import type { DayCounts } from '../domain/sensor-account.ts'
 import type { SensorId, UserId } from '../domain/sensor.ts'
 import { DAY_MS } from '../domain/time.ts'
 import type { DurationMs, EpochMs, TimeRange } from '../domain/time.ts'
 import { backoffMs } from '../ingest/backoff.ts'
 import type { MeasurementColumns, MeasurementWriter, SensorInfo, StoreBatch } from '../ports.ts'
-
-/** Measurements by UTC day, named by its start; days without any are left out. */
-export type DayCounts = ReadonlyMap<EpochMs, number>
 
 export interface OwnedSensor {
   readonly userId: UserId

@@ -60,6 +60,12 @@ export function isStorageFull(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code === 'SQLITE_FULL'
 }
 
+/** Whether the disk, or what is on it, is at fault: what was being written may be there or not. */
+export function isDiskFault(error: unknown): error is Error {
+  const fault = /^SQLITE_(CORRUPT|NOTADB|IOERR)/
+  return error instanceof Database.SqliteError && fault.test(error.code)
+}
+
 function migrate(db: Connection, file: string, migrations: readonly Migration[]): void {
   const known = migrations.at(-1)?.version ?? 0
   db.transaction(() => {

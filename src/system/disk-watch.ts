@@ -13,6 +13,7 @@ export class DiskWatch {
   readonly #bytesMin: (space: DiskSpace) => number
   readonly #log: Log
   #timer: NodeJS.Timeout | undefined
+  #room = { freeBytes: Infinity, freeBytesMin: 0 }
   #isLow = false
 
   /** @param settings.bytesMin what has to be free on a volume like that */
@@ -29,6 +30,11 @@ export class DiskWatch {
     return this.#isLow
   }
 
+  /** What is free, and what has to be, as it was last looked up. */
+  get room(): { readonly freeBytes: number; readonly freeBytesMin: number } {
+    return this.#room
+  }
+
   async start(): Promise<void> {
     await this.#look()
     this.#timer = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref()
@@ -40,10 +46,13 @@ export class DiskWatch {
 
   async #look(): Promise<void> {
     const space = await readDiskSpace(this.#dataDir)
-    const isLow = space.freeBytes < this.#bytesMin(space)
+    const { freeBytes } = space
+    const freeBytesMin = this.#bytesMin(space)
+    this.#room = { freeBytes, freeBytesMin }
+    const isLow = freeBytes < freeBytesMin
     if (isLow === this.#isLow) return
     this.#isLow = isLow
-    const fields = { free_bytes: space.freeBytes, needed_bytes: this.#bytesMin(space) }
+    const fields = { free_bytes: freeBytes, needed_bytes: freeBytesMin }
     if (isLow) this.#log.error('the disk is nearly full: submissions are refused', fields)
     else this.#log.info('the disk has room again: submissions are accepted', fields)
   }

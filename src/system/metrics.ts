@@ -5,10 +5,13 @@
 // How much waits is looked at when somebody asks, and what watches the process begins with the
 // first question: a service that nobody watches does not pay for it. A restart counts from zero.
 
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
 import type { ErrorCode } from '../domain/errors.ts'
 import { SECOND_MS } from '../domain/time.ts'
-import type { Backlog, CommittedGroup, ForwardedCount, Metrics } from '../ports.ts'
+import type { DurationMs } from '../domain/time.ts'
+import type { CommittedGroup, ForwardedCount, Metrics } from '../ports.ts'
+import { addGauges, addStateGauges } from './state-gauges.ts'
+import type { WatchedState } from './state-gauges.ts'
 
 const PREFIX = 'thermolog_'
 const STATUS_END = 600
@@ -21,18 +24,10 @@ const GROUP_MEASUREMENTS = [
 const COMMIT_SECONDS = [
   0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ]
+const FORWARD_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
 /** Gauges with the names of counters; each has a twin with the same values and a fit name. */
 const MISNAMED = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`)
-
-/** What is looked at when somebody asks. */
-export interface WatchedState {
-  readonly backlog: () => Backlog
-  /** Whether the last write into the measurement store worked. */
-  readonly isStoreWorking: () => boolean
-  readonly countSetAside: () => Promise<number>
-  readonly countSensorDeletions: () => Promise<number>
-}
 
 export class PrometheusMetrics implements Metrics {
   readonly #registry = new Registry()
@@ -43,6 +38,7 @@ export class PrometheusMetrics implements Metrics {
   readonly #refusals = new Map<ErrorCode, number>()
   readonly #groupMeasurements: Histogram
   readonly #commitSeconds: Histogram
+  readonly #forwardSeconds: Histogram
   #isProcessWatched = false
 
   constructor() {
@@ -57,6 +53,12 @@ export class PrometheusMetrics implements Metrics {
       name: `${PREFIX}commit_duration_seconds`,
       help: 'Time from handing a group to the commit thread to its being on disk',
       buckets: COMMIT_SECONDS,
+      registers,
+    })
+    this.#forwardSeconds = new Histogram({
+      name: `${PREFIX}forward_duration_seconds`,
+      help: 'Time that the measurement store took for a batch that it took',
+      buckets: FORWARD_SECONDS,
       registers,
     })
     this.#addMeasurementCounts()
@@ -91,24 +93,21 @@ export class PrometheusMetrics implements Metrics {
     this.#refusals.set(code, (this.#refusals.get(code) ?? 0) + 1)
   }
 
+  /** A batch was written, which took so long. */
+  noteForwardDuration(durationMs: DurationMs): void {
+    this.#forwardSeconds.observe(durationMs / SECOND_MS)
+  }
+
   /** Has the state of the service told as well. Called once, when all of it is open. */
-  watch({ backlog, isStoreWorking, countSetAside, countSensorDeletions }: WatchedState): void {
-    this.#addBacklog(backlog)
-    this.#addGauge(
-      'store_working',
-      'Whether the last write into the measurement store worked',
-      () => Number(isStoreWorking()),
-    )
-    this.#addGauge(
-      'set_aside_measurements',
-      'Measurements that the store refuses, until an operator settles them',
-      countSetAside,
-    )
-    this.#addGauge(
-      'pending_sensor_deletions',
-      'Deleted sensors whose measurements are not yet gone from the store',
-      countSensorDeletions,
-    )
+  watch(state: WatchedState): void {
+    addStateGauges(this.#registry, state)
+  }
+
+  /** Has the open streams of live events told as well. */
+  watchStreams(count: () => number): void {
+    addGauges(this.#registry, count, [
+      { name: 'event_streams', help: 'Open streams of live events', read: (streams) => streams },
+    ])
   }
 
   /** All series as Prometheus text. */
@@ -165,41 +164,6 @@ export class PrometheusMetrics implements Metrics {
         counter.reset()
         read((labels, count) => counter.inc(labels, count))
       },
-    })
-  }
-
-  // The first of the three is collected first and sets the others from the same look.
-  #addBacklog(backlog: () => Backlog): void {
-    const registers = [this.#registry]
-    const entries: Gauge = new Gauge({
-      name: `${PREFIX}journal_backlog_entries`,
-      help: 'Acknowledged measurements that are not yet in the measurement store',
-      registers,
-      collect: () => {
-        const now = backlog()
-        entries.set(now.entries)
-        bytes.set(now.bytes)
-        oldestAge.set(now.oldestAgeMs / SECOND_MS)
-      },
-    })
-    const bytes = new Gauge({
-      name: `${PREFIX}journal_backlog_bytes`,
-      help: 'Size of the backlog in the journal',
-      registers,
-    })
-    const oldestAge = new Gauge({
-      name: `${PREFIX}journal_backlog_oldest_age_seconds`,
-      help: 'How long the oldest entry of the backlog has been waiting',
-      registers,
-    })
-  }
-
-  #addGauge(name: string, help: string, read: () => number | Promise<number>): void {
-    const gauge: Gauge = new Gauge({
-      name: PREFIX + name,
-      help,
-      registers: [this.#registry],
-      collect: async () => gauge.set(await read()),
     })
   }
 }

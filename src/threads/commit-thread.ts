@@ -13,6 +13,7 @@ import { SensorDirectory } from '../sqlite/control/sensor-directory.ts'
 import type { CommitAnswer, CommitRequest, CommitThreadData } from '../sqlite/commit-channel.ts'
 import {
   CONTROL_FILE,
+  isDiskFault,
   isStorageFull,
   LEDGER_FILE,
   openForReading,
@@ -91,6 +92,7 @@ function runCommand(request: Extract<CommitRequest, { command: unknown }>): void
     answer({ id, result: run.apply(commands, args) })
   } catch (error) {
     if (isStorageFull(error)) answer({ id, storageFull: true })
+    else if (isDiskFault(error)) throw error
     else answer({ id, failure: error instanceof Error ? error.message : String(error) })
   }
 }

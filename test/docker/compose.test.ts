@@ -52,7 +52,9 @@ describe('docker-compose.yml', () => {
     expect(ports).to.have.lengthOf(2)
     for (const port of ports) expect(port).to.match(/^127\.0\.0\.1:\d+:\d+$/)
     expect(compose.services['influxdb']?.networks).to.deep.equal(['store'])
+    expect(compose.services['prometheus']?.networks).to.deep.equal(['watch'])
     expect(compose.networks['store']?.internal).to.equal(true)
+    expect(compose.networks['watch']?.internal).to.equal(true)
   })
 
   it('checks the health of whatever keeps running, and starts it again', () => {
@@ -70,6 +72,7 @@ describe('docker-compose.yml', () => {
       prepare: { influxdb: { condition: 'service_healthy' } },
       influxdb: {},
       grafana: { prepare: { condition: 'service_completed_successfully' } },
+      prometheus: { prepare: { condition: 'service_completed_successfully' } },
     })
   })
 
@@ -88,6 +91,7 @@ describe('docker-compose.yml', () => {
     expect(readers.map(({ name, source }) => `${name} ${source}`)).to.have.members([
       'thermolog thermolog-secrets',
       'grafana grafana-secrets',
+      'prometheus prometheus-secrets',
     ])
   })
 
@@ -104,17 +108,25 @@ describe('docker-compose.yml', () => {
 
   it('has the files of secrets where they are looked for', () => {
     const provisioning = readText('grafana/provisioning/datasources/thermolog.yml')
-    const files = [
-      compose.services['grafana']?.environment?.['GF_SECURITY_ADMIN_PASSWORD__FILE'] ?? '',
-      ...[...provisioning.matchAll(/\$__file\{([^}]+)\}/g)].map(([, file]) => file ?? ''),
-    ]
-    const { target } = mounts.find(
-      ({ name, source }) => name === 'grafana' && source === 'grafana-secrets',
-    ) ?? { target: '' }
+    const [, credentialsFile = ''] =
+      /credentials_file: (\S+)/.exec(readText('prometheus/prometheus.yml')) ?? []
+    const files = {
+      grafana: [
+        compose.services['grafana']?.environment?.['GF_SECURITY_ADMIN_PASSWORD__FILE'] ?? '',
+        ...[...provisioning.matchAll(/\$__file\{([^}]+)\}/g)].map(([, file]) => file ?? ''),
+      ],
+      prometheus: [credentialsFile],
+    }
     const written = readText('docker/prepare-influxdb.ts')
-    for (const file of files) {
-      expect(file.startsWith(`${target}/`), file).to.equal(true)
-      expect(written).to.include(`'grafana${file.slice(target.length)}'`)
+    for (const [reader, wanted] of Object.entries(files)) {
+      const mount = mounts.find(
+        ({ name, source }) => name === reader && source.endsWith('-secrets'),
+      )
+      const target = mount?.target ?? ''
+      for (const file of wanted) {
+        expect(file.startsWith(`${target}/`), file).to.equal(true)
+        expect(written).to.include(`'${reader}${file.slice(target.length)}'`)
+      }
     }
   })
 })

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
@@ -14,6 +14,7 @@ const SECRETS = [
   'influxdb/admin-token',
   'thermolog/.env',
   'grafana/admin-password',
+  'prometheus/metrics-token',
   'grafana/influx-read-token',
 ]
 
@@ -72,7 +73,7 @@ describe('prepareInfluxdb', () => {
     expect(new Set(secrets).size).to.equal(SECRETS.length)
     const modes = await Promise.all(SECRETS.map((file) => stat(join(directory, file))))
     const isPrivate = modes.map(({ mode }) => (mode & 0o077) === 0)
-    expect(isPrivate).to.deep.equal([true, true, true, false, false])
+    expect(isPrivate).to.deep.equal([true, true, true, false, false, false])
   })
 
   it('changes nothing when it runs again', async () => {
@@ -88,6 +89,14 @@ describe('prepareInfluxdb', () => {
     const again = await readAll()
     expect(again.slice(0, -1)).to.deep.equal(secrets.slice(0, -1))
     expect(await callAs(again.at(-1) ?? '', 'buckets')).to.have.property('status', 200)
+  })
+
+  it('has Prometheus and the service know the same token, also after an upgrade', async () => {
+    const withoutToken = (await read('thermolog/.env')).replace(/^METRICS_TOKEN.*\n/m, '')
+    await writeFile(join(directory, 'thermolog/.env'), withoutToken)
+    await prepare()
+    const { metricsToken } = loadConfig(parseEnv(await read('thermolog/.env')))
+    expect(metricsToken).to.equal(await read('prometheus/metrics-token'))
   })
 
   it('says that it does not know an InfluxDB that someone else has set up', async () => {

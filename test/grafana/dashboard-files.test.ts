@@ -7,8 +7,9 @@ const PROVISIONING = new URL('../../grafana/provisioning/', import.meta.url)
 
 interface DataSource {
   readonly uid: string
-  readonly jsonData: { readonly version: string; readonly dbName?: string }
-  readonly secureJsonData: Readonly<Record<string, string>>
+  readonly type: string
+  readonly jsonData: { readonly version?: string; readonly dbName?: string }
+  readonly secureJsonData?: Readonly<Record<string, string>>
 }
 
 const dashboards = readDashboards()
@@ -24,15 +25,18 @@ describe('the files of the Grafana dashboards', () => {
   it('have an id and a title each of their own', () => {
     const names = dashboards.flatMap(({ uid, title }) => [uid, title])
     expect(new Set(names).size).to.equal(names.length)
-    expect(dashboards).to.have.lengthOf(3)
+    expect(dashboards).to.have.lengthOf(4)
   })
 
   it('ask data sources that are provisioned, in their language', () => {
-    const versions = new Map(datasources.map(({ uid, jsonData }) => [uid, jsonData.version]))
+    const versions = new Map(
+      datasources.map(({ uid, type, jsonData }) => [uid, jsonData.version ?? type]),
+    )
     const targets = dashboards.flatMap(({ panels }) => panels.flatMap((panel) => panel.targets))
     expect(targets).not.to.have.lengthOf(0)
-    for (const { query, datasource } of targets) {
-      const language = query.startsWith('SELECT') ? 'InfluxQL' : 'Flux'
+    for (const { query, expr, datasource } of targets) {
+      const language =
+        expr !== undefined ? 'prometheus' : query.startsWith('SELECT') ? 'InfluxQL' : 'Flux'
       expect(versions.get(datasource.uid), query).to.equal(language)
     }
     const variables = dashboards.flatMap(({ templating }) => templating.list)
@@ -76,7 +80,7 @@ describe('the files of the Grafana dashboards', () => {
 describe('the provisioning of Grafana', () => {
   it('takes every secret from a file', () => {
     for (const { secureJsonData } of datasources) {
-      for (const secret of Object.values(secureJsonData)) {
+      for (const secret of Object.values(secureJsonData ?? {})) {
         expect(secret).to.match(/^(Token )?\$__file\{[\w/-]+\}$/)
       }
     }

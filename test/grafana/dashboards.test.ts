@@ -11,7 +11,7 @@ import {
   fillFleet,
   instant,
 } from '../support/fleet.ts'
-import { interpolate, readDashboards } from '../support/grafana.ts'
+import { interpolate, OPERATIONS_UID, readDashboards } from '../support/grafana.ts'
 import type { Panel, Variable, View } from '../support/grafana.ts'
 import { newBucket, newToken, useInflux } from '../support/influx.ts'
 import { startService } from '../support/service.ts'
@@ -22,7 +22,7 @@ const FORWARDED_MS_MAX = 10_000
 type Row = Readonly<Record<string, unknown>>
 type Expected = (rows: readonly Row[]) => void
 
-const dashboards = readDashboards()
+const dashboards = readDashboards().filter(({ uid }) => uid !== OPERATIONS_UID)
 const queriedVariables = dashboards.flatMap((dashboard) =>
   dashboard.templating.list
     .filter(({ type }) => type === 'query')

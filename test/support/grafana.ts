@@ -8,7 +8,10 @@ const DASHBOARDS = new URL('../../grafana/dashboards/', import.meta.url)
 export interface Target {
   readonly refId: string
   readonly datasource: { readonly uid: string }
+  /** Flux or InfluxQL. */
   readonly query: string
+  /** PromQL, in place of `query`. */
+  readonly expr?: string
 }
 
 export interface Panel {
@@ -35,6 +38,9 @@ export interface Dashboard {
   readonly templating: { readonly list: readonly Variable[] }
   readonly panels: readonly Panel[]
 }
+
+/** The dashboard whose data source is Prometheus. */
+export const OPERATIONS_UID = 'thermolog-operations'
 
 export function readDashboards(): Dashboard[] {
   return readdirSync(DASHBOARDS)

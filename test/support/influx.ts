@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { InfluxConnection } from '../../src/influx/connection.ts'
 import type { InfluxTarget } from '../../src/influx/connection.ts'
+import type { Environment } from './command.ts'
 import { hasInfluxd, InfluxServer } from './influxd.ts'
 import type { TestInflux } from './influxd.ts'
 
@@ -89,6 +90,16 @@ export async function newBucket(
   const { id: bucketId } = await callInflux<{ id: string }>(influx, 'buckets', bucket)
   const { url, influxToken } = influx
   return { url, organization, influxToken, influxBucket, bucketId, organizationId }
+}
+
+/** The settings of a service that keeps its measurements there. */
+export function influxSettings(target: InfluxTarget): Environment {
+  return {
+    INFLUX_URL: target.url,
+    INFLUX_ORG: target.organization,
+    INFLUX_BUCKET: target.influxBucket,
+    INFLUX_TOKEN: target.influxToken,
+  }
 }
 
 /** Makes a token with just these rights to one bucket. */

@@ -4,7 +4,8 @@
 
 import type { ErrorCode } from '../../domain/errors.ts'
 
-export type Tag = 'Measurements' | 'Sensors' | 'Account' | 'Sign-in' | 'Operations' | 'Documents'
+export type Tag =
+  'Measurements' | 'Sensors' | 'Account' | 'Sign-in' | 'Operations' | 'Documents' | 'Chart page'
 
 export interface AnswerDescription {
   readonly description: string
@@ -23,6 +24,8 @@ export interface RouteDescription {
   readonly description?: string
   readonly answers: Readonly<Record<number, AnswerDescription>>
   readonly codes?: readonly ErrorCode[]
+  /** Whether it goes on after the event that `Last-Event-ID` names. */
+  readonly isResumable?: boolean
   /** Parameters of a query, or of a form, that have no schema. */
   readonly fields?: readonly string[]
 }
@@ -182,6 +185,19 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
   },
   'GET /api/mobile/v1/sensors': { id: 'listSensorsOfPhone', ...sensors },
   'GET /api/mobile/v1/sensors/{id}/measurements': { id: 'readHistoryOnPhone', ...history },
+  'GET /api/mobile/v1/events': {
+    id: 'streamEvents',
+    tag: 'Sensors',
+    summary: 'What happens to the sensors, as server-sent events',
+    description:
+      'An answer without an end; comments keep it alive. `event: sensor` (registered, changed, ' +
+      'a new latest value) and `event: sensor_silent` (offline now) have the sensor as `data`, ' +
+      'in the form of the list; `event: sensor_deleted` has its `id`. `event: reset` says that ' +
+      'too much was missed: load the dashboard again. A sensor has about one event a second.',
+    answers: { 200: { description: 'The events.', texts: ['text/event-stream'] } },
+    codes: ['overloaded'],
+    isResumable: true,
+  },
   'GET /auth/callback/{idp}': { id: 'relayQuery', ...relay },
   'POST /auth/callback/{idp}': { id: 'relayForm', ...relay },
 }
@@ -247,9 +263,58 @@ const PUBLIC: Readonly<Record<string, RouteDescription>> = {
   },
 }
 
+const CHART_PAGE: Readonly<Record<string, RouteDescription>> = {
+  'GET /': {
+    id: 'showChartPage',
+    tag: 'Chart page',
+    summary: 'The chart page',
+    answers: {
+      200: { description: 'The page.', texts: ['text/html'], headers: ['ETag'] },
+      304: UNCHANGED,
+    },
+  },
+  'GET /service-worker.js': {
+    id: 'showChartPageWorker',
+    tag: 'Chart page',
+    summary: 'What keeps the page for when there is no network',
+    answers: {
+      200: { description: 'The script.', texts: ['text/javascript'], headers: ['ETag'] },
+      304: UNCHANGED,
+    },
+  },
+  'GET /manifest.webmanifest': {
+    id: 'showChartPageManifest',
+    tag: 'Chart page',
+    summary: 'How the page is installed as an app',
+    answers: {
+      200: {
+        description: 'The manifest.',
+        texts: ['application/manifest+json'],
+        headers: ['ETag'],
+      },
+      304: UNCHANGED,
+    },
+  },
+  'GET /web/{version}/{file}': {
+    id: 'showChartPageFile',
+    tag: 'Chart page',
+    summary: 'A file of the page',
+    answers: {
+      200: {
+        description: 'The file; it never changes.',
+        texts: ['text/javascript', 'text/css', 'image/svg+xml', 'image/png'],
+        headers: ['ETag'],
+      },
+      304: UNCHANGED,
+    },
+    codes: ['not_found'],
+  },
+}
+
 /** By method and pattern of the whole address. */
 export const DESCRIPTIONS: ReadonlyMap<string, RouteDescription> = new Map([
   ...Object.entries(DAEMON),
   ...Object.entries(MOBILE),
   ...Object.entries(PUBLIC),
+  ...Object.entries(CHART_PAGE),
 ])

@@ -12,6 +12,7 @@ import {
   problemTable,
 } from './problem-answers.ts'
 import { DAEMON_API_BASE, MOBILE_API_BASE } from '../dispatch.ts'
+import { explainedCodes } from '../problems.ts'
 import type { RouteRow } from '../routes.ts'
 import { queryParameters, schemaComponents, schemaReference } from './schemas.ts'
 import type { JsonObject } from './schemas.ts'
@@ -23,6 +24,7 @@ const TAGS: Readonly<Record<RouteDescription['tag'], string>> = {
   'Sign-in': 'How a person gets a mobile token: OpenID Connect with PKCE.',
   Operations: 'For operators and load balancers.',
   Documents: 'What all of this means.',
+  'Chart page': 'A page that shows the sensors of who signs in; it calls the mobile API.',
 }
 
 const INTRODUCTION = `Time-series ingestion for temperature sensors.
@@ -46,10 +48,23 @@ const HEADERS: Readonly<Record<string, JsonObject>> = {
 }
 
 const PARAMETERS: Readonly<Record<string, JsonObject>> = {
-  id: { description: 'Id of a sensor.', schema: { $ref: '#/components/schemas/Id' } },
-  idp: { description: 'Id of an identity provider.', schema: { type: 'string' } },
-  code: { description: 'Code of a problem, or one of its `errors`.', schema: { type: 'string' } },
+  id: {
+    description: 'Id of a sensor.',
+    schema: { $ref: '#/components/schemas/Id' },
+    example: 7,
+  },
+  idp: {
+    description: 'Id of an identity provider.',
+    schema: { type: 'string' },
+    example: 'acme',
+  },
+  code: {
+    description: 'Code of a problem, or one of ours in its `errors`.',
+    schema: { type: 'string', enum: explainedCodes() },
+    example: 'missing_token',
+  },
   file: { description: 'Name of the file.', schema: { type: 'string' } },
+  version: { description: 'Of the page: a hash of its files.', schema: { type: 'string' } },
 }
 
 const SECURITY_SCHEMES = {
@@ -104,6 +119,7 @@ function operationOf(row: RouteRow): JsonObject {
   const body = row.input.place === 'body' ? bodyOf(row, described) : undefined
   const isNegotiated = Object.hasOwn(answers, 304)
   if (isNegotiated) parameters.push(IF_NONE_MATCH)
+  if (described.isResumable === true) parameters.push(LAST_EVENT_ID)
   return {
     operationId: id,
     tags: [tag],
@@ -125,6 +141,13 @@ const IF_NONE_MATCH = {
   name: 'If-None-Match',
   in: 'header',
   description: 'The `ETag` of an earlier answer: 304 when nothing has changed.',
+  schema: { type: 'string' },
+}
+
+const LAST_EVENT_ID = {
+  name: 'Last-Event-ID',
+  in: 'header',
+  description: 'The `id` of the last event that was received: what came after it follows.',
   schema: { type: 'string' },
 }
 
@@ -174,7 +197,9 @@ function answerOf({ isOpen }: RouteRow, answer: AnswerDescription): JsonObject {
 
 function schemaOfText(type: string): JsonObject {
   if (type === 'image/png') return {}
-  return { type: type === 'application/json' ? 'object' : 'string' }
+  // Before OpenAPI 3.2 the schema of such a stream is that of each event.
+  if (type === 'text/event-stream') return schemaReference('response/live-event')
+  return { type: /[/+]json$/.test(type) ? 'object' : 'string' }
 }
 
 function jsonOf(folder: 'request' | 'response', schema: string): JsonObject {

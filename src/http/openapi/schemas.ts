@@ -16,6 +16,7 @@ import health from '../../../schemas/response/health.json' with { type: 'json' }
 import history from '../../../schemas/response/history.json' with { type: 'json' }
 import accepted from '../../../schemas/response/measurement.json' with { type: 'json' }
 import explanation from '../../../schemas/response/problem-explanation.json' with { type: 'json' }
+import liveEvent from '../../../schemas/response/live-event.json' with { type: 'json' }
 import problem from '../../../schemas/response/problem.json' with { type: 'json' }
 import readiness from '../../../schemas/response/readiness.json' with { type: 'json' }
 import sensorList from '../../../schemas/response/sensor-list.json' with { type: 'json' }
@@ -45,6 +46,7 @@ const FILES: ReadonlyMap<string, SchemaFile> = new Map<string, SchemaFile>([
   ['response/dashboard.json', dashboard],
   ['response/health.json', health],
   ['response/history.json', history],
+  ['response/live-event.json', liveEvent],
   ['response/measurement.json', accepted],
   ['response/problem-explanation.json', explanation],
   ['response/problem.json', problem],

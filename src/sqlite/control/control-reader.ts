@@ -11,7 +11,13 @@ import type {
 } from '../../domain/access.ts'
 import type { Sensor, SensorId, UserId } from '../../domain/sensor.ts'
 import type { EpochMs } from '../../domain/time.ts'
-import type { ControlReader, SetAsideMeasurement, VersionedSensors } from '../../ports.ts'
+import type {
+  ControlReader,
+  SensorMark,
+  SensorNews,
+  SetAsideMeasurement,
+  VersionedSensors,
+} from '../../ports.ts'
 import type { Connection } from '../database.ts'
 import { SetAside } from '../journal/set-aside.ts'
 import { IdentityRows } from './identity-rows.ts'
@@ -113,6 +119,10 @@ export class SqliteControlReader implements ControlReader {
       const version = this.#sensors.version(userId, onlineSinceMs)
       return { version, sensors: isKnown(version) ? undefined : this.#sensors.list(userId) }
     })()
+  }
+
+  async readSensorNews(userId: UserId, since: SensorMark | undefined): Promise<SensorNews> {
+    return this.#db.transaction(() => this.#sensors.news(userId, since))()
   }
 
   async countSensorDeletions(): Promise<number> {

@@ -2,6 +2,7 @@
 
 import type { Sensor, SensorId, UserId } from '../../domain/sensor.ts'
 import type { EpochMs } from '../../domain/time.ts'
+import type { SensorMark, SensorNews } from '../../ports.ts'
 import type { Connection } from '../database.ts'
 
 interface SensorRow {
@@ -26,6 +27,7 @@ const SENSORS = `
   WHERE user_id = ? AND deleted_at_ms IS NULL`
 const LIST = `${SENSORS} ORDER BY id`
 const FIND = `${SENSORS} AND id = ?`
+const WITH_NEWER_DATA = `${SENSORS} AND data_seq > ? ORDER BY id`
 
 // Journal rows and the times of infos only grow, so their sums tell of every change of the sensors
 // that there are; the greatest id and the count tell which these are; and of sensors without news
@@ -37,13 +39,21 @@ const VERSION = `
   FROM sensors LEFT JOIN sensor_latest ON sensor_id = id
   WHERE user_id = ? AND deleted_at_ms IS NULL`
 
+const SETTINGS = `
+  SELECT count(*) || ' ' || ifnull(max(id), 0) || ' ' || ifnull(sum(info_at_ms), 0)
+  FROM sensors WHERE user_id = ? AND deleted_at_ms IS NULL`
+
 export class SensorRows {
   readonly #version
+  readonly #settings
+  readonly #listWithNewerData
   readonly #list
   readonly #find
 
   constructor(db: Connection) {
     this.#version = db.prepare<[EpochMs, EpochMs, UserId], string>(VERSION).pluck()
+    this.#settings = db.prepare<[UserId], string>(SETTINGS).pluck()
+    this.#listWithNewerData = db.prepare<[UserId, number], SensorRow>(WITH_NEWER_DATA)
     this.#list = db.prepare<[UserId], SensorRow>(LIST)
     this.#find = db.prepare<[UserId, SensorId], SensorRow>(FIND)
   }
@@ -51,6 +61,21 @@ export class SensorRows {
   /** Another one whenever something that is shown of a user's sensors has changed. */
   version(userId: UserId, onlineSinceMs: EpochMs): string {
     return this.#version.get(onlineSinceMs, onlineSinceMs, userId) ?? ''
+  }
+
+  /** What has changed since a look; to be called in a transaction. */
+  news(userId: UserId, since: SensorMark | undefined): SensorNews {
+    const settings = this.#settings.get(userId) ?? ''
+    const isWhole = settings !== since?.settings
+    const seenSeq = since?.dataSeq ?? 0
+    const sensors = isWhole
+      ? this.list(userId)
+      : this.#listWithNewerData.all(userId, seenSeq).map(toSensor)
+    const dataSeq = sensors.reduce(
+      (greatest, sensor) => Math.max(greatest, sensor.dataSeq),
+      seenSeq,
+    )
+    return { mark: { settings, dataSeq }, isWhole, sensors }
   }
 
   list(userId: UserId): Sensor[] {

@@ -1,5 +1,7 @@
 import { expect } from 'chai'
+import { setTimeout } from 'node:timers/promises'
 import { sendUnchecked, send } from '../../support/http.ts'
+import { needPromtool, promtool } from '../../support/promtool.ts'
 import { startService } from '../../support/service.ts'
 import type { TestService } from '../../support/service.ts'
 
@@ -79,11 +81,47 @@ describe('GET /metrics', () => {
       'thermolog_journal_backlog_oldest_age_seconds',
       'thermolog_set_aside_measurements',
       'thermolog_pending_sensor_deletions',
+      'thermolog_pending_sensor_deletions_oldest_age_seconds',
+      'thermolog_forward_failures_total',
+      'thermolog_ledger_sealed_events',
       'thermolog_forwarded_measurements_total{outcome="accepted"}',
       'nodejs_eventloop_lag_p99_seconds',
       'process_resident_memory_bytes',
     ]
     expect([...series.keys()]).to.include.members(names)
+  })
+
+  it('tells how long the store takes for a batch', async () => {
+    const count = async () => (await scrape()).get('thermolog_forward_duration_seconds_count') ?? 0
+    for (let look = 0; look < 100 && (await count()) === 0; look++) await setTimeout(20)
+    expect(await count()).to.be.greaterThan(0)
+    expect((await scrape()).get('thermolog_forward_failures_total')).to.equal(0)
+  })
+
+  it('counts sensors, and those that are online now', async () => {
+    await submit({ sn: 'attic', temp: 30 })
+    const sensors = async () => {
+      const series = await scrape()
+      return [series.get('thermolog_sensors'), series.get('thermolog_sensors_online')]
+    }
+    expect(await sensors()).to.deep.equal([2, 2])
+    service.clock.advanceMs(14 * 60_000)
+    await submit({ sn: 'attic', temp: 30 })
+    service.clock.advanceMs(60_001)
+    expect(await sensors()).to.deep.equal([2, 1])
+  })
+
+  it('says what room is left, and what has to be', async () => {
+    const series = await scrape()
+    const free = series.get('thermolog_disk_free_bytes') ?? 0
+    expect(free).to.be.greaterThan(series.get('thermolog_disk_free_min_bytes') ?? Infinity)
+    expect(series.get('thermolog_journal_backlog_max_bytes')).to.equal(4 * 2 ** 30)
+  })
+
+  it('is as Prometheus would have it', async function () {
+    needPromtool(this)
+    const { text } = await sendUnchecked(service.url, { path: '/metrics' })
+    expect(promtool(['check', 'metrics'], text)).to.deep.equal({ exitCode: 0, output: '' })
   })
 
   it('gives gauges no names of counters', async () => {

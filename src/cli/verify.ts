@@ -1,0 +1,101 @@
+// `thermolog verify`: whether all that was acknowledged is there, once and right.
+
+import type { Command } from 'commander'
+import type { Verdict, VerifyProgress } from '../compose-verify.ts'
+import { loadConfig, readEnvironment } from '../config.ts'
+import { describeFinding, formatDay } from '../domain/finding.ts'
+import type { Finding } from '../domain/finding.ts'
+import { OperationError } from '../operations/operations.ts'
+import { systemClock } from '../system/clock.ts'
+import { example } from './example.ts'
+import { printJson } from './print.ts'
+import { Progress } from './progress.ts'
+
+export function addVerifyCommand(program: Command): void {
+  program
+    .command('verify')
+    .description('hold journal, ledger, measurements and their summaries against each other')
+    .option('--json', 'print what was found as JSON')
+    .action(verify)
+    .addHelpText(
+      'after',
+      '\nIt only reads, while the service runs or not. Exit codes: 0 clean, 1 something is wrong.' +
+        `\n${example('thermolog verify')}`,
+    )
+}
+
+async function verify({ json }: { readonly json?: boolean }): Promise<void> {
+  const config = loadConfig(readEnvironment())
+  const { verifyData } = await import('../compose-verify.ts')
+  const progress = new StepProgress()
+  try {
+    const verdict = await verifyData(config, progress)
+    progress.end()
+    if (json === true) printJson(jsonOf(verdict))
+    else sayVerdict(verdict)
+    if (verdict.findingsTotal > 0) throw isWrong(verdict)
+  } finally {
+    progress.end()
+  }
+}
+
+function sayVerdict({ findings, sensors, measurements, events, moving }: Verdict): void {
+  for (const finding of findings) say(describeFinding(finding))
+  say(`looked at ${measurements} measurements of ${sensors} sensors and ${events} event ids`)
+  if (moving === 0) return
+  say(
+    `${moving} sensors were sent to all the time: their newest days are right to within what was ` +
+      'on its way',
+  )
+}
+
+function isWrong({ findings, findingsTotal }: Verdict): OperationError {
+  const more = findingsTotal - findings.length
+  const unnamed = more === 0 ? '' : `, ${more} of them not named`
+  const message = `${findingsTotal} ${findingsTotal === 1 ? 'thing is' : 'things are'} wrong`
+  return new OperationError({ kind: 'failed', message: `${message}${unnamed}` })
+}
+
+function jsonOf(verdict: Verdict) {
+  const { sensors, measurements, events, moving } = verdict
+  return {
+    clean: verdict.findingsTotal === 0,
+    findings_total: verdict.findingsTotal,
+    findings: verdict.findings.map(jsonOfFinding),
+    sensors,
+    measurements,
+    event_ids: events,
+    moving_sensors: moving,
+  }
+}
+
+function jsonOfFinding({ check, where, sensorId, dayMs, problem, remedy }: Finding) {
+  const day = dayMs === undefined ? null : formatDay(dayMs)
+  return { check, where, sensor_id: sensorId ?? null, day, problem, remedy }
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+/** One bar after the other, on standard error. */
+class StepProgress implements VerifyProgress {
+  #current: Progress | undefined
+
+  begin(what: string, total: number, counted: string): void {
+    this.end()
+    process.stderr.write(`${what}: ${total} ${counted}\n`)
+    this.#current = new Progress(process.stderr, systemClock, { total, counted })
+    this.#current.begin(what)
+  }
+
+  advance(amount: number): void {
+    this.#current?.advance(amount)
+    this.#current?.count(amount)
+  }
+
+  end(): void {
+    this.#current?.end()
+    this.#current = undefined
+  }
+}

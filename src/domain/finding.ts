@@ -1,0 +1,41 @@
+// What a check of the stored data finds wrong: where it is, what it is and what to do about it.
+
+import type { SensorId } from './sensor.ts'
+import { formatInstant } from './time.ts'
+import type { EpochMs } from './time.ts'
+
+/** What was held against what. */
+export type CheckName =
+  'file' | 'journal' | 'ledger' | 'counts' | 'summaries' | 'latest' | 'deleted_sensors'
+
+export interface Finding {
+  readonly check: CheckName
+  /** A file of DATA_DIR, or the measurement store's name. */
+  readonly where: string
+  readonly sensorId?: SensorId
+  /** The start of a UTC day. */
+  readonly dayMs?: EpochMs
+  readonly problem: string
+  /** What to do, as a sentence. */
+  readonly remedy: string
+}
+
+export type Report = (finding: Finding) => void
+
+/** The end of what is wrong with a file: nothing can be made good from what is left. */
+export const RESTORE_BACKUP =
+  'Stop the service, keep a copy of DATA_DIR, and restore the last backup.'
+
+/** A finding as one line. */
+export function describeFinding(finding: Finding): string {
+  const { where, sensorId, dayMs, problem, remedy } = finding
+  const place = [where]
+  if (sensorId !== undefined) place.push(`sensor ${sensorId}`)
+  if (dayMs !== undefined) place.push(formatDay(dayMs))
+  return `${place.join(', ')}: ${problem}. ${remedy}`
+}
+
+/** `2026-11-20`. */
+export function formatDay(dayMs: EpochMs): string {
+  return formatInstant(dayMs).slice(0, 10)
+}

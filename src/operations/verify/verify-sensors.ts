@@ -1,0 +1,212 @@
+// Holding the measurement store against control.db, sensor by sensor: how many measurements each day
+// has, and whether the latest value is the newest of them. Sensors are looked at in groups, because
+// what is still on its way is found by reading all of it. What a look leaves open, or finds wrong,
+// is looked at again a little later, so that nothing is called wrong because it moved.
+
+import type { Finding, Report } from '../../domain/finding.ts'
+import type { RawPoint } from '../../domain/history.ts'
+import type { DayCounts, SensorAccount } from '../../domain/sensor-account.ts'
+import type { SensorId } from '../../domain/sensor.ts'
+import { DAY_MS, formatInstant } from '../../domain/time.ts'
+import type { DurationMs, EpochMs, TimeRange } from '../../domain/time.ts'
+import type { MeasurementReader } from '../../ports.ts'
+import { compareDays, compareLatest } from './compare-account.ts'
+import type { Looked, NewestStored, WrongDay } from './compare-account.ts'
+
+const SENSORS_AT_ONCE = 500
+
+/** The mark up to which all is forwarded is written down within a second: three of them. */
+const PAUSES_MS = [20, 50, 100, 200, 400, 800, 1_600]
+
+/** What is wrong in so many looks, one after the other, while nothing moves stays wrong. */
+const EQUAL_LOOKS = 3
+
+/** All that a measurement's time can be. */
+export const EVER: TimeRange = { startMs: Date.UTC(1900, 0, 1), stopMs: Date.UTC(2200, 0, 1) }
+
+export interface SensorCheckCollaborators {
+  readonly control: {
+    sensorsAfter(sensorId: SensorId, limit: number): readonly SensorId[]
+    /** The accounts of those that are live, all of one moment. */
+    read(sensorIds: readonly SensorId[]): ReadonlyMap<SensorId, SensorAccount>
+    mayHaveDropped(): boolean
+  }
+  readonly store: {
+    /** What findings call it. */
+    readonly name: string
+    /** What can be done when it lacks measurements. */
+    readonly missingRemedy: string
+    /** @throws StoreUnavailable */
+    countByDay(sensorId: SensorId, range: TimeRange): Promise<DayCounts>
+  }
+  readonly reader: Pick<MeasurementReader, 'readRaw'>
+  readonly pause: (durationMs: DurationMs) => Promise<unknown>
+  readonly report: Report
+  /** So many more measurements are counted. */
+  readonly advance: (measurements: number) => void
+}
+
+/** Of a sensor: what is still open after a look. */
+interface Open {
+  readonly range: TimeRange
+  /** The days that are open; `undefined`: all. */
+  readonly days: ReadonlySet<EpochMs> | undefined
+  readonly isLatestOpen: boolean
+}
+
+const ALL_OPEN: Open = { range: EVER, days: undefined, isLatestOpen: true }
+
+export interface SensorsChecked {
+  readonly sensors: number
+  readonly measurements: number
+  /** Sensors that were sent to all the time: what they have lies within what is on its way. */
+  readonly moving: number
+}
+
+/** Checks all sensors that are there when their turn comes. */
+export async function verifySensors(
+  collaborators: SensorCheckCollaborators,
+): Promise<SensorsChecked> {
+  const checked = { sensors: 0, measurements: 0, moving: 0 }
+  let lastId = 0
+  for (;;) {
+    const ids = collaborators.control.sensorsAfter(lastId, SENSORS_AT_ONCE)
+    const group = new SensorGroup(collaborators, ids)
+    await group.check()
+    checked.sensors += ids.length
+    checked.measurements += group.measurements
+    checked.moving += group.moving
+    if (ids.length < SENSORS_AT_ONCE) return checked
+    lastId = ids.at(-1) ?? lastId
+  }
+}
+
+class SensorGroup {
+  readonly #with: SensorCheckCollaborators
+  #open: Map<SensorId, Open>
+  /** What was wrong at the last look. */
+  #findings: Finding[] = []
+  /** Whether the last look left something open that is not wrong. */
+  #isMoving = false
+  measurements = 0
+  moving = 0
+
+  constructor(collaborators: SensorCheckCollaborators, ids: readonly SensorId[]) {
+    this.#with = collaborators
+    this.#open = new Map(ids.map((id) => [id, ALL_OPEN]))
+  }
+
+  async check(): Promise<void> {
+    await this.#look(true)
+    let equalLooks = 1
+    for (const pauseMs of PAUSES_MS) {
+      if (this.#open.size === 0 || equalLooks === EQUAL_LOOKS) break
+      await this.#with.pause(pauseMs)
+      const before = this.#findings
+      await this.#look(false)
+      const isEqual = JSON.stringify(this.#findings) === JSON.stringify(before)
+      equalLooks = isEqual && !this.#isMoving ? equalLooks + 1 : 1
+    }
+    for (const finding of this.#findings) this.#with.report(finding)
+    const wrong = new Set(this.#findings.map(({ sensorId }) => sensorId))
+    this.moving = [...this.#open.keys()].filter((sensorId) => !wrong.has(sensorId)).length
+  }
+
+  async #look(isFirst: boolean): Promise<void> {
+    const { control } = this.#with
+    const ids = [...this.#open.keys()]
+    const before = control.read(ids)
+    const looks = new Map<SensorId, { stored: DayCounts; newest: NewestStored }>()
+    for (const [sensorId, account] of before) {
+      const { range } = this.#open.get(sensorId) ?? ALL_OPEN
+      const stored = await this.#with.store.countByDay(sensorId, range)
+      looks.set(sensorId, { stored, newest: await this.#readNewest(account) })
+      if (isFirst) this.#count(stored)
+    }
+    // A sensor that was deleted meanwhile is in none of these.
+    const after = control.read(ids)
+    this.#findings = []
+    this.#isMoving = false
+    const open = this.#open
+    this.#open = new Map()
+    for (const [sensorId, { stored, newest }] of looks) {
+      const accounts = { before: before.get(sensorId), after: after.get(sensorId) }
+      if (accounts.before === undefined || accounts.after === undefined) continue
+      const looked = { before: accounts.before, after: accounts.after }
+      this.#compare(looked, { stored, newest }, open.get(sensorId) ?? ALL_OPEN)
+    }
+  }
+
+  #compare(
+    looked: Looked,
+    { stored, newest }: { readonly stored: DayCounts; readonly newest: NewestStored },
+    { days, isLatestOpen }: Open,
+  ): void {
+    const { sensorId } = looked.before
+    const { name: where } = this.#with.store
+    const { wrong, moving } = compareDays(looked, stored, (day) => days?.has(day) ?? true)
+    const latest = isLatestOpen
+      ? compareLatest(looked, newest, this.#with.control.mayHaveDropped())
+      : 'right'
+    for (const day of wrong) {
+      const described = describeDay(day, this.#with.store.missingRemedy)
+      this.#findings.push({ where, sensorId, ...described })
+    }
+    if (typeof latest === 'object') {
+      this.#findings.push({ sensorId, ...describeLatest(latest.wrong, looked.before, newest) })
+    }
+    if (moving.length > 0 || latest === 'moving') this.#isMoving = true
+    const openDays = new Set([...wrong.map(({ dayMs }) => dayMs), ...moving])
+    if (openDays.size === 0 && latest === 'right') return
+    const range = rangeOf([...openDays])
+    this.#open.set(sensorId, { range, days: openDays, isLatestOpen: latest !== 'right' })
+  }
+
+  async #readNewest({ sensorId, latest }: SensorAccount): Promise<NewestStored> {
+    let atLatest: RawPoint | undefined
+    if (latest === undefined) return { atLatest, later: undefined }
+    const range = { sensorId, startMs: latest.measuredAtMs, stopMs: EVER.stopMs }
+    for await (const points of this.#with.reader.readRaw(range)) {
+      const same = points.filter(({ measuredAtMs }) => measuredAtMs === latest.measuredAtMs)
+      atLatest = same.at(-1) ?? atLatest
+      if (same.length < points.length) return { atLatest, later: points[same.length] }
+    }
+    return { atLatest, later: undefined }
+  }
+
+  #count(stored: DayCounts): void {
+    const measurements = stored.values().reduce((sum, count) => sum + count, 0)
+    this.measurements += measurements
+    this.#with.advance(measurements)
+  }
+}
+
+function rangeOf(days: readonly EpochMs[]): TimeRange {
+  if (days.length === 0) return { startMs: EVER.startMs, stopMs: EVER.startMs + DAY_MS }
+  return { startMs: Math.min(...days), stopMs: Math.max(...days) + DAY_MS }
+}
+
+function describeDay({ dayMs, kind, expected, found }: WrongDay, missingRemedy: string) {
+  const isMissing = kind === 'missing'
+  const accepted = `${expected} measurements were accepted${isMissing ? ' and forwarded' : ''}`
+  const surplus = 'Keep others from writing to the store, and delete what they wrote.'
+  return {
+    check: 'counts' as const,
+    dayMs,
+    problem: `${accepted}, ${found} are stored`,
+    remedy: isMissing ? missingRemedy : surplus,
+  }
+}
+
+function describeLatest(problem: string, { latest }: SensorAccount, { later }: NewestStored) {
+  const time = latest === undefined ? 'there is none' : formatInstant(latest.measuredAtMs)
+  const stored =
+    later === undefined ? '' : `, one of ${formatInstant(later.measuredAtMs)} is stored`
+  return {
+    check: 'latest' as const,
+    where: 'control.db',
+    problem: `${problem} (latest: ${time}${stored})`,
+    remedy:
+      'The next newer measurement of the sensor puts it right; till then, believe its history.',
+  }
+}

@@ -1,0 +1,63 @@
+// Holding the summaries of the embedded store against its measurements.
+
+import type { Report } from '../../domain/finding.ts'
+import type { SensorId } from '../../domain/sensor.ts'
+import { DAY_MS, floorToWindow, formatInstant } from '../../domain/time.ts'
+import type { EpochMs, TimeRange } from '../../domain/time.ts'
+import { EVER } from './verify-sensors.ts'
+
+/** Of a sensor's windows so many are named. */
+const NAMED_MAX = 20
+
+interface WrongSummary {
+  readonly table: string
+  readonly startMs: EpochMs
+  readonly measurements: number
+  readonly summarised: number
+}
+
+export interface SummariesCollaborators {
+  readonly control: { isLive(sensorId: SensorId): boolean }
+  readonly store: {
+    sensorIds(): Promise<ReadonlySet<SensorId>>
+    /** Some days at a time. */
+    checkSummaries(
+      sensorId: SensorId,
+      range: TimeRange,
+    ): Iterable<{ readonly measurements: number; readonly wrong: readonly WrongSummary[] }>
+  }
+  readonly report: Report
+  /** So many more measurements are summed up. */
+  readonly advance: (measurements: number) => void
+  /** Lets others go on. */
+  readonly rest: () => Promise<unknown>
+}
+
+export async function verifySummaries(collaborators: SummariesCollaborators): Promise<void> {
+  const { control, store, report, advance, rest } = collaborators
+  for (const sensorId of await store.sensorIds()) {
+    const wrong: WrongSummary[] = []
+    for (const part of store.checkSummaries(sensorId, EVER)) {
+      wrong.push(...part.wrong.slice(0, NAMED_MAX - wrong.length))
+      advance(part.measurements)
+      await rest()
+    }
+    // Those of a deleted sensor go table by table.
+    if (!control.isLive(sensorId)) continue
+    for (const { table, startMs, measurements, summarised } of wrong) {
+      const time = formatInstant(startMs)
+      const counts = `${measurements} measurements, ${summarised} in the summary`
+      const what = measurements === summarised ? 'the temperatures differ' : counts
+      report({
+        check: 'summaries',
+        where: 'measurements.db',
+        sensorId,
+        dayMs: floorToWindow(startMs, DAY_MS),
+        problem: `${table} is wrong at ${time}: ${what}`,
+        remedy:
+          'Histories by bucket are wrong there, raw ones are right: restore the last backup, or ' +
+          'export and import into a new DATA_DIR, which makes summaries anew.',
+      })
+    }
+  }
+}

@@ -1,0 +1,56 @@
+// Figures of what is in control.db and ledger.db, for monitoring: each a query that reads little.
+
+import type { DurationMs, EpochMs } from '../domain/time.ts'
+import type { Connection } from './database.ts'
+
+const REGISTERED = 'SELECT count(*) FROM sensors WHERE deleted_at_ms IS NULL'
+const ONLINE = `
+  SELECT count(*) FROM sensor_latest JOIN sensors ON id = sensor_id
+  WHERE last_seen_at_ms >= ? AND measured_at_ms >= ? AND deleted_at_ms IS NULL`
+const DELETIONS = `
+  SELECT count(*) AS count, min(deleted_at_ms) AS oldestAtMs
+  FROM sensor_deletions JOIN sensors ON id = sensor_id`
+/** State 1: in use. */
+const SEALED_EVENTS = 'SELECT total(events) FROM runs WHERE state = 1'
+
+interface DeletionsRow {
+  readonly count: number
+  readonly oldestAtMs: EpochMs | null
+}
+
+export class StateFigures {
+  readonly #registered
+  readonly #online
+  readonly #deletions
+  readonly #sealedEvents
+
+  constructor(control: Connection, ledger: Connection) {
+    this.#registered = control.prepare<[], number>(REGISTERED).pluck()
+    this.#online = control.prepare<[EpochMs, EpochMs], number>(ONLINE).pluck()
+    this.#deletions = control.prepare<[], DeletionsRow>(DELETIONS)
+    this.#sealedEvents = ledger.prepare<[], number>(SEALED_EVENTS).pluck()
+  }
+
+  /**
+   * Sensors of all users.
+   *
+   * @param onlineSinceMs what was heard from and measured since then is online
+   */
+  sensors(onlineSinceMs: EpochMs): { registered: number; online: number } {
+    return {
+      registered: this.#registered.get() ?? 0,
+      online: this.#online.get(onlineSinceMs, onlineSinceMs) ?? 0,
+    }
+  }
+
+  /** Deleted sensors whose measurements are not yet gone from the store; 0 ms when none is. */
+  sensorDeletions(nowMs: EpochMs): { count: number; oldestAgeMs: DurationMs } {
+    const { count = 0, oldestAtMs = null } = this.#deletions.get() ?? {}
+    return { count, oldestAgeMs: oldestAtMs === null ? 0 : Math.max(0, nowMs - oldestAtMs) }
+  }
+
+  /** Events in the sealed part of the ledger. */
+  sealedEvents(): number {
+    return this.#sealedEvents.get() ?? 0
+  }
+}

@@ -1,0 +1,136 @@
+// What control.db says that the measurement store has to have of sensors: accepted by day, less what
+// is still on its way or set aside, and the latest value. Each reading is of one moment, in a short
+// transaction beside the commit thread.
+
+import type { RawPoint } from '../../domain/history.ts'
+import type { Outstanding, SensorAccount } from '../../domain/sensor-account.ts'
+import type { SensorId } from '../../domain/sensor.ts'
+import { DAY_MS, floorToWindow } from '../../domain/time.ts'
+import type { EpochMs } from '../../domain/time.ts'
+import type { Connection } from '../database.ts'
+import { decodeEntries } from '../journal/journal-row.ts'
+
+const LIVE_AFTER = `
+  SELECT id FROM sensors WHERE deleted_at_ms IS NULL AND id > ? ORDER BY id LIMIT ?`
+const IS_LIVE = 'SELECT 1 FROM sensors WHERE id = ? AND deleted_at_ms IS NULL'
+const IS_LEAVING = 'SELECT 1 FROM sensor_deletions WHERE sensor_id = ?'
+const TOTAL = 'SELECT total(measurements) FROM accepted_per_day'
+const ACCEPTED = 'SELECT day, measurements FROM accepted_per_day WHERE sensor_id = ?'
+const LATEST = `
+  SELECT measured_at_ms AS measuredAtMs, temp_celsius AS rawCelsius FROM sensor_latest
+  WHERE sensor_id = ?`
+const UNFORWARDED = `
+  SELECT entries FROM journal
+  WHERE seq > (SELECT forwarded_seq FROM journal_watermark WHERE id = 1) AND entries IS NOT NULL
+  ORDER BY seq`
+const SET_ASIDE = `
+  SELECT measured_at_ms AS measuredAtMs, temp_celsius AS rawCelsius FROM set_aside
+  WHERE sensor_id = ? ORDER BY measured_at_ms, tie_break_ns`
+const EVER_SET_ASIDE = `SELECT 1 FROM sqlite_sequence WHERE name = 'set_aside' AND seq > 0`
+const STRAY = `
+  SELECT 'accepted_per_day' AS name, sensor_id AS sensorId FROM accepted_per_day
+    GROUP BY sensor_id HAVING NOT EXISTS (SELECT 1 FROM sensors
+      WHERE id = sensor_id AND deleted_at_ms IS NULL)
+  UNION ALL
+  SELECT 'sensor_latest', sensor_id FROM sensor_latest
+    WHERE NOT EXISTS (SELECT 1 FROM sensors WHERE id = sensor_id AND deleted_at_ms IS NULL)
+  LIMIT 100`
+
+/** A row about a sensor that is not live. */
+export interface StrayRow {
+  readonly name: string
+  readonly sensorId: SensorId
+}
+
+export class ControlAccounts {
+  readonly #db: Connection
+  readonly #accepted
+  readonly #latest
+  readonly #unforwarded
+  readonly #setAside
+  readonly #isLive
+
+  constructor(db: Connection) {
+    this.#db = db
+    this.#accepted = db.prepare<[SensorId], { day: number; measurements: number }>(ACCEPTED)
+    this.#latest = db.prepare<[SensorId], RawPoint>(LATEST)
+    this.#unforwarded = db.prepare<[], Buffer>(UNFORWARDED).pluck()
+    this.#setAside = db.prepare<[SensorId], RawPoint>(SET_ASIDE)
+    this.#isLive = db.prepare<[SensorId], number>(IS_LIVE).pluck()
+  }
+
+  /** How many measurements of live sensors were accepted. */
+  total(): number {
+    return this.#db.prepare<[], number>(TOTAL).pluck().get() ?? 0
+  }
+
+  /** Live sensors with a greater id, in its order. */
+  sensorsAfter(sensorId: SensorId, limit: number): SensorId[] {
+    return this.#db.prepare<[number, number], number>(LIVE_AFTER).pluck().all(sensorId, limit)
+  }
+
+  isLive(sensorId: SensorId): boolean {
+    return this.#isLive.get(sensorId) !== undefined
+  }
+
+  /** Whether what the store has of a deleted sensor is still to be deleted. */
+  isLeaving(sensorId: SensorId): boolean {
+    return this.#db.prepare(IS_LEAVING).get(sensorId) !== undefined
+  }
+
+  /** Whether measurements may have been given up after they were accepted. */
+  mayHaveDropped(): boolean {
+    return this.#db.prepare(EVER_SET_ASIDE).get() !== undefined
+  }
+
+  strayRows(): StrayRow[] {
+    return this.#db.prepare<[], StrayRow>(STRAY).all()
+  }
+
+  /** The accounts of those of the sensors that are live, all of one moment. */
+  read(sensorIds: readonly SensorId[]): Map<SensorId, SensorAccount> {
+    return this.#db.transaction(() => {
+      const live = sensorIds.filter((sensorId) => this.isLive(sensorId))
+      const pending = this.#readPending(new Set(live))
+      return new Map(live.map((id) => [id, this.#account(id, pending.get(id) ?? new Tally())]))
+    })()
+  }
+
+  #account(sensorId: SensorId, pending: Outstanding): SensorAccount {
+    const setAside = new Tally()
+    for (const { measuredAtMs, rawCelsius } of this.#setAside.iterate(sensorId)) {
+      setAside.add(measuredAtMs, rawCelsius)
+    }
+    const days = this.#accepted.all(sensorId)
+    const accepted = new Map(days.map(({ day, measurements }) => [day * DAY_MS, measurements]))
+    return { sensorId, accepted, latest: this.#latest.get(sensorId), pending, setAside }
+  }
+
+  #readPending(sensorIds: ReadonlySet<SensorId>): Map<SensorId, Tally> {
+    const tallies = new Map<SensorId, Tally>()
+    for (const entries of this.#unforwarded.iterate()) {
+      const columns = decodeEntries(entries)
+      for (let at = 0; at < columns.count; at++) {
+        const sensorId = columns.sensorId[at] ?? 0
+        if (!sensorIds.has(sensorId)) continue
+        const tally = tallies.get(sensorId) ?? new Tally()
+        tallies.set(sensorId, tally)
+        tally.add(columns.measuredAtMs[at] ?? 0, columns.tempCelsius[at] ?? 0)
+      }
+    }
+    return tallies
+  }
+}
+
+class Tally implements Outstanding {
+  readonly perDay = new Map<EpochMs, number>()
+  newest: RawPoint | undefined
+
+  /** In the order in which they were accepted, of one time at least. */
+  add(measuredAtMs: EpochMs, rawCelsius: number): void {
+    const dayMs = floorToWindow(measuredAtMs, DAY_MS)
+    this.perDay.set(dayMs, (this.perDay.get(dayMs) ?? 0) + 1)
+    if (this.newest !== undefined && measuredAtMs < this.newest.measuredAtMs) return
+    this.newest = { measuredAtMs, rawCelsius }
+  }
+}

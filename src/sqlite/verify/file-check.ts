@@ -1,0 +1,67 @@
+// Whether the pages of a SQLite file make whole tables. Table by table, so that the transaction that
+// keeps the file's log from being emptied is never longer than one table needs.
+
+import { basename } from 'node:path'
+import { RESTORE_BACKUP } from '../../domain/finding.ts'
+import type { Report } from '../../domain/finding.ts'
+import { CONTROL_MIGRATIONS } from '../control/schema.ts'
+import {
+  CONTROL_FILE,
+  isDiskFault,
+  LEDGER_FILE,
+  MEASUREMENTS_FILE,
+  openForReading,
+} from '../database.ts'
+import type { Connection, Migration } from '../database.ts'
+import { LEDGER_MIGRATIONS } from '../ledger/schema.ts'
+import { MEASUREMENT_MIGRATIONS } from '../measurements/schema.ts'
+
+const TABLES = `SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`
+const FAULTS_MAX = 10
+
+const MIGRATIONS: Readonly<Record<string, readonly Migration[]>> = {
+  [CONTROL_FILE]: CONTROL_MIGRATIONS,
+  [LEDGER_FILE]: LEDGER_MIGRATIONS,
+  [MEASUREMENTS_FILE]: MEASUREMENT_MIGRATIONS,
+}
+
+/**
+ * @returns whether the file, which is there, is whole
+ * @throws Error when it is of a newer version
+ */
+export function checkFile(file: string, report: Report): boolean {
+  const faults = faultsOf(file)
+  for (const fault of faults.slice(0, FAULTS_MAX)) {
+    const problem = `the file is damaged: ${fault}`
+    report({ check: 'file', where: basename(file), problem, remedy: RESTORE_BACKUP })
+  }
+  return faults.length === 0
+}
+
+function faultsOf(file: string): string[] {
+  try {
+    const db = openForReading(file)
+    try {
+      if (versionOf(db, basename(file)) === 0) return ['there are no tables in it']
+      const tables = db.prepare<[], string>(TABLES).pluck().all()
+      return tables.flatMap((table) => {
+        const check = db.prepare<[], string>(`PRAGMA quick_check('${table}')`).pluck()
+        const faults = check.all().filter((text) => text !== 'ok')
+        return faults.map((fault) => `${table}: ${fault}`)
+      })
+    } finally {
+      db.close()
+    }
+  } catch (error) {
+    if (!isDiskFault(error)) throw error
+    return [error.message]
+  }
+}
+
+function versionOf(db: Connection, name: string): number {
+  const version = Number(db.pragma('user_version', { simple: true }))
+  const known = MIGRATIONS[name]?.at(-1)?.version ?? 0
+  if (version <= known) return version
+  const why = `${name} has schema version ${version}, this version of Thermolog knows ${known}`
+  throw new Error(`${why}: use the version that wrote it`)
+}

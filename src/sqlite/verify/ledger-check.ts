@@ -1,0 +1,168 @@
+// Whether the event ledger knows every event once: all runs in use, the events in the journal that
+// are not sealed yet, and both against what was accepted of each sensor.
+//
+// Runs come and go while this reads: one that was merged meanwhile is forgotten with all that was
+// found in it, and the run that it went into is read. In the end the runs that were read are those
+// in use at one moment, with the mark up to which they seal the journal.
+
+import { RESTORE_BACKUP } from '../../domain/finding.ts'
+import type { Finding, Report } from '../../domain/finding.ts'
+import type { SensorId } from '../../domain/sensor.ts'
+import { LEDGER_FILE } from '../database.ts'
+import type { Connection } from '../database.ts'
+import { decodeEntries } from '../journal/journal-row.ts'
+import { KEY_WORDS } from '../ledger/event-key.ts'
+import { hasKey } from '../ledger/hot-ledger.ts'
+import type { LedgerRun } from '../ledger/sealed-ledger.ts'
+import { RunCheck } from './run-check.ts'
+import type { CheckedRun } from './run-check.ts'
+
+const LIVE_RUNS = 'SELECT run_no FROM runs WHERE state = 1 ORDER BY run_no'
+const RUN =
+  'SELECT run_no AS runNo, events, blocks, filter FROM runs WHERE run_no = ? AND state = 1'
+const EVENTS = 'SELECT total(events) FROM runs WHERE state = 1'
+const SEALED = 'SELECT seq FROM sealed WHERE id = 1'
+const UNSEALED = 'FROM journal WHERE seq > ? AND measurements > 0 AND is_repeated = 0'
+const COUNT_UNSEALED = `SELECT total(measurements) ${UNSEALED}`
+const UNSEALED_ROWS = `SELECT entries ${UNSEALED} ORDER BY seq`
+// A sensor of which something was dropped has fewer than its events; nobody remembers how many.
+const ACCEPTED = `
+  SELECT id, (SELECT total(measurements) FROM accepted_per_day WHERE sensor_id = id) AS accepted
+  FROM sensors WHERE deleted_at_ms IS NULL
+    AND NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'set_aside' AND seq > 0)`
+const IS_KNOWN = 'SELECT 1 FROM sensors WHERE id = ?'
+
+interface RunRow extends Omit<LedgerRun, 'filter'> {
+  readonly filter: Buffer | null
+}
+
+/** Keys of events that are not sealed, four words each. */
+interface Unsealed {
+  readonly keys: Uint32Array
+  readonly count: number
+}
+
+export class LedgerCheck {
+  readonly #control: Connection
+  readonly #ledger: Connection
+  readonly #runCheck: RunCheck
+  readonly #checked = new Map<number, CheckedRun>()
+
+  constructor(control: Connection, ledger: Connection) {
+    this.#control = control
+    this.#ledger = ledger
+    this.#runCheck = new RunCheck(ledger)
+  }
+
+  /** How many sealed events there are now. */
+  total(): number {
+    return this.#ledger.prepare<[], number>(EVENTS).pluck().get() ?? 0
+  }
+
+  /** Yields how many events it has looked at since. @returns how many there were */
+  *check(report: Report): Generator<number, number> {
+    let sealedSeq = this.#settledSeq()
+    while (sealedSeq === undefined) {
+      yield* this.#checkNextRun()
+      sealedSeq = this.#settledSeq()
+    }
+    const counts = new Map<SensorId, number>()
+    let events = 0
+    for (const run of this.#checked.values()) {
+      for (const problem of run.problems) report(findingOf(`run ${run.runNo}: ${problem}`))
+      for (const [sensorId, count] of run.eventsOf) addTo(counts, sensorId, count)
+      events += run.events
+    }
+    const unsealed = this.#readUnsealed(sealedSeq, counts, report)
+    yield* this.#checkUnsealed(unsealed, report)
+    return events + unsealed.count
+  }
+
+  /** The mark that goes with the runs that were checked, when they are those in use. */
+  #settledSeq(): number | undefined {
+    return this.#ledger.transaction(() => {
+      const live = this.#liveRunNos()
+      for (const runNo of this.#checked.keys()) {
+        if (!live.includes(runNo)) this.#checked.delete(runNo)
+      }
+      const isSettled = live.every((runNo) => this.#checked.has(runNo))
+      return isSettled ? (this.#ledger.prepare<[], number>(SEALED).pluck().get() ?? 0) : undefined
+    })()
+  }
+
+  #liveRunNos(): number[] {
+    return this.#ledger.prepare<[], number>(LIVE_RUNS).pluck().all()
+  }
+
+  *#checkNextRun(): Generator<number> {
+    const runNo = this.#liveRunNos().find((no) => !this.#checked.has(no))
+    const row = runNo && this.#ledger.prepare<[number], RunRow>(RUN).get(runNo)
+    if (!row) return
+    // As `filter` may be anything, its bytes are copied to where words can be.
+    const bytes = new Uint8Array(row.filter ?? [])
+    const words = new Uint32Array(bytes.buffer, 0, Math.floor(bytes.length / 4))
+    const others = [...this.#checked.values()]
+    const checked = yield* this.#runCheck.check({ ...row, filter: words }, others)
+    this.#checked.set(row.runNo, checked)
+  }
+
+  /** Of one moment of control.db, so that what is accepted and what is journalled agree. */
+  #readUnsealed(sealedSeq: number, counts: Map<SensorId, number>, report: Report): Unsealed {
+    return this.#control.transaction(() => {
+      const total = this.#control.prepare<[number], number>(COUNT_UNSEALED).pluck().get(sealedSeq)
+      const keys = new Uint32Array((total ?? 0) * KEY_WORDS)
+      let count = 0
+      const rows = this.#control.prepare<[number], Buffer>(UNSEALED_ROWS).pluck()
+      for (const entries of rows.iterate(sealedSeq)) {
+        const columns = decodeEntries(entries)
+        for (let at = 0; at < columns.count; at++) {
+          const offset = at * KEY_WORDS
+          if (!hasKey(columns.keys, offset)) continue
+          keys.set(columns.keys.subarray(offset, offset + KEY_WORDS), count++ * KEY_WORDS)
+          addTo(counts, columns.sensorId[at] ?? 0, 1)
+        }
+      }
+      this.#checkSensors(counts, report)
+      return { keys, count }
+    })()
+  }
+
+  #checkSensors(counts: ReadonlyMap<SensorId, number>, report: Report): void {
+    const isKnown = this.#control.prepare(IS_KNOWN)
+    for (const sensorId of counts.keys()) {
+      if (isKnown.get(sensorId) !== undefined) continue
+      report({ ...findingOf('it has events of a sensor that never was'), sensorId })
+    }
+    const rows = this.#control.prepare<[], { id: SensorId; accepted: number }>(ACCEPTED)
+    for (const { id: sensorId, accepted } of rows.iterate()) {
+      const events = counts.get(sensorId) ?? 0
+      if (events <= accepted) continue
+      const problem = `it knows ${events} events, but ${accepted} measurements were accepted`
+      report({ ...findingOf(problem), sensorId })
+    }
+  }
+
+  *#checkUnsealed({ keys, count }: Unsealed, report: Report): Generator<number> {
+    const runs = [...this.#checked.values()]
+    for (let event = 0; event < count; event++) {
+      const run = runs.find((one) => this.#runCheck.has(one, keys, event * KEY_WORDS))
+      if (run !== undefined) report(findingOf(`an event of run ${run.runNo} is journalled again`))
+    }
+    yield count
+    // Two different keys among a million agree in 64 bits with a chance of one in 10^7.
+    const halves = new BigUint64Array(count)
+    const view = new BigUint64Array(keys.buffer, 0, count * 2)
+    for (let event = 0; event < count; event++) halves[event] = view[event * 2] ?? 0n
+    halves.sort()
+    const isTwice = halves.some((half, at) => at > 0 && half === halves[at - 1])
+    if (isTwice) report(findingOf('an event is journalled twice'))
+  }
+}
+
+function addTo(counts: Map<SensorId, number>, sensorId: SensorId, count: number): void {
+  counts.set(sensorId, (counts.get(sensorId) ?? 0) + count)
+}
+
+function findingOf(problem: string): Finding {
+  return { check: 'ledger', where: LEDGER_FILE, problem, remedy: RESTORE_BACKUP }
+}

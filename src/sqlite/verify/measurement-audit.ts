@@ -1,0 +1,161 @@
+// What is in measurements.db, found without trusting one of its tables for another: which sensors
+// and how many measurements a day there are, and whether the summaries are those of the
+// measurements. Every transaction reads some ten thousand rows, beside the forward thread.
+
+import type { SensorId } from '../../domain/sensor.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, floorToWindow } from '../../domain/time.ts'
+import type { DurationMs, EpochMs, TimeRange } from '../../domain/time.ts'
+import { openForReading } from '../database.ts'
+import type { Connection } from '../database.ts'
+import { SUMMARY_TABLES } from '../measurements/schema.ts'
+import type { SummaryTable } from '../measurements/schema.ts'
+
+const ROWS_WANTED = 25_000
+const DAYS_AT_ONCE_MAX = 64
+const QUARTER_MS = 15 * MINUTE_MS
+
+/** A summary is a sum of sums, added up in another order than here. */
+const SUM_TOLERANCE = 1e-9
+
+const WINDOWS: readonly { readonly table: SummaryTable; readonly windowMs: DurationMs }[] = [
+  { table: 'minute_summaries', windowMs: MINUTE_MS },
+  { table: 'quarter_summaries', windowMs: QUARTER_MS },
+  { table: 'hour_summaries', windowMs: HOUR_MS },
+  { table: 'day_summaries', windowMs: DAY_MS },
+]
+
+const ALL_TABLES = ['measurements', ...SUMMARY_TABLES] as const
+
+const NEXT_SENSOR = `SELECT min(id) FROM (${ALL_TABLES.map(
+  (table) => `SELECT min(sensor_id) AS id FROM ${table} WHERE sensor_id > :after`,
+).join(' UNION ALL ')})`
+
+function nextTime(tables: readonly string[]): string {
+  const firsts = tables.map((table) => {
+    const column = table === 'measurements' ? 'measured_at_ms' : 'start_ms'
+    return `SELECT min(${column}) AS at FROM ${table}
+      WHERE sensor_id = :sensorId AND ${column} >= :startMs`
+  })
+  return `SELECT min(at) FROM (${firsts.join(' UNION ALL ')})`
+}
+
+const COUNT = `
+  SELECT count(*) FROM measurements
+  WHERE sensor_id = :sensorId AND measured_at_ms >= :startMs AND measured_at_ms < :stopMs`
+
+/** The windows that differ, made from the measurements and as they are stored. */
+function mismatches(table: SummaryTable, windowMs: DurationMs): string {
+  const start = `measured_at_ms - ((measured_at_ms % ${windowMs}) + ${windowMs}) % ${windowMs}`
+  return `
+    SELECT start_ms AS startMs, total(n) FILTER (WHERE NOT is_stored) AS measurements,
+      total(n) FILTER (WHERE is_stored) AS summarised
+    FROM (
+      SELECT ${start} AS start_ms, count(*) AS n, sum(temp_celsius) AS total,
+        min(temp_celsius) AS low, max(temp_celsius) AS high, 0 AS is_stored
+      FROM measurements
+      WHERE sensor_id = :sensorId AND measured_at_ms >= :startMs AND measured_at_ms < :stopMs
+      GROUP BY 1
+      UNION ALL
+      SELECT start_ms, measurement_count, sum_celsius, min_celsius, max_celsius, 1
+      FROM ${table}
+      WHERE sensor_id = :sensorId AND start_ms >= :startMs AND start_ms < :stopMs)
+    GROUP BY start_ms
+    HAVING count(*) <> 2 OR min(n) <> max(n) OR min(low) <> max(low) OR min(high) <> max(high)
+      OR max(total) - min(total) > ${SUM_TOLERANCE} * (1 + n * max(abs(low), abs(high)))
+    ORDER BY start_ms`
+}
+
+/** A window whose summary is not that of its measurements. */
+export interface WrongSummary {
+  readonly table: SummaryTable
+  readonly startMs: EpochMs
+  readonly measurements: number
+  /** How many the summary counts; 0 when there is none. */
+  readonly summarised: number
+}
+
+type Row = Omit<WrongSummary, 'table'>
+type InRange = TimeRange & { readonly sensorId: SensorId }
+type From = Omit<InRange, 'stopMs'>
+
+export class MeasurementAudit {
+  readonly #db: Connection
+  readonly #nextSensor
+  readonly #nextMeasured
+  readonly #nextOfAny
+  readonly #count
+  readonly #wrong
+
+  /** Opens `file`, which is there. */
+  constructor(file: string) {
+    const db = openForReading(file)
+    this.#db = db
+    this.#nextSensor = db.prepare<[{ after: number }], number | null>(NEXT_SENSOR).pluck()
+    this.#nextMeasured = db.prepare<[From], number | null>(nextTime(['measurements'])).pluck()
+    this.#nextOfAny = db.prepare<[From], number | null>(nextTime(ALL_TABLES)).pluck()
+    this.#count = db.prepare<[InRange], number>(COUNT).pluck()
+    this.#wrong = WINDOWS.map(({ table, windowMs }) => ({
+      table,
+      find: db.prepare<[InRange], Row>(mismatches(table, windowMs)),
+    }))
+  }
+
+  /** Sensors of which anything is there. */
+  async sensorIds(): Promise<Set<SensorId>> {
+    const ids = new Set<SensorId>()
+    let after = -1
+    for (;;) {
+      const id = this.#nextSensor.get({ after }) ?? undefined
+      if (id === undefined) return ids
+      ids.add(id)
+      after = id
+    }
+  }
+
+  /** Measurements by UTC day, named by its start, of days in the range that have any. */
+  async countByDay(sensorId: SensorId, range: TimeRange): Promise<Map<EpochMs, number>> {
+    const counts = new Map<EpochMs, number>()
+    let { startMs } = range
+    for (;;) {
+      const atMs = this.#nextMeasured.get({ sensorId, startMs }) ?? undefined
+      if (atMs === undefined || atMs >= range.stopMs) return counts
+      const dayMs = floorToWindow(atMs, DAY_MS)
+      const day = { startMs: dayMs, stopMs: dayMs + DAY_MS }
+      counts.set(dayMs, this.#count.get({ sensorId, ...day }) ?? 0)
+      startMs = day.stopMs
+    }
+  }
+
+  /** Yields, for a few days at a time, how many measurements they have and what is wrong there. */
+  *checkSummaries(
+    sensorId: SensorId,
+    range: TimeRange,
+  ): Generator<{ readonly measurements: number; readonly wrong: readonly WrongSummary[] }> {
+    let { startMs } = range
+    let days = 1
+    for (;;) {
+      const atMs = this.#nextOfAny.get({ sensorId, startMs }) ?? undefined
+      if (atMs === undefined || atMs >= range.stopMs) return
+      const firstMs = floorToWindow(atMs, DAY_MS)
+      const part = { sensorId, startMs: firstMs, stopMs: firstMs + days * DAY_MS }
+      const checked = this.#db.transaction(() => this.#checkPart(part))()
+      yield checked
+      startMs = part.stopMs
+      const isSmall = checked.measurements < ROWS_WANTED / 2
+      if (isSmall) days = Math.min(days * 2, DAYS_AT_ONCE_MAX)
+      else if (checked.measurements > ROWS_WANTED) days = Math.ceil(days / 2)
+    }
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+
+  #checkPart(part: InRange): { measurements: number; wrong: WrongSummary[] } {
+    const measurements = this.#count.get(part) ?? 0
+    const wrong = this.#wrong.flatMap(({ table, find }) =>
+      find.all(part).map((row) => ({ table, ...row })),
+    )
+    return { measurements, wrong }
+  }
+}

@@ -1,0 +1,161 @@
+// The state of the service as gauges: what waits, what is stored, what room is left. Nothing is
+// kept up to date for them: each is looked at when somebody asks, and costs as little as that.
+
+import { Counter, Gauge } from 'prom-client'
+import type { Registry } from 'prom-client'
+import { SECOND_MS } from '../domain/time.ts'
+import type { DurationMs } from '../domain/time.ts'
+import type { Backlog } from '../ports.ts'
+
+const PREFIX = 'thermolog_'
+
+/** What is looked at when somebody asks. */
+export interface WatchedState {
+  readonly backlog: () => Backlog
+  /** Submissions are refused when the backlog has this size. */
+  readonly journalBytesMax: number
+  /** Whether the last write into the measurement store worked. */
+  readonly isStoreWorking: () => boolean
+  /** Writes into the measurement store that did not work, since the start. */
+  readonly countForwardFailures: () => number
+  readonly countSetAside: () => Promise<number>
+  readonly sensors: () => SensorCounts
+  readonly sensorDeletions: () => PendingDeletions
+  /** Events in the sealed part of the ledger. */
+  readonly countSealedEvents: () => number
+  readonly disk: () => DiskRoom
+}
+
+export interface SensorCounts {
+  readonly registered: number
+  readonly online: number
+}
+
+/** Deleted sensors whose measurements are not yet gone from the store. */
+export interface PendingDeletions {
+  readonly count: number
+  /** Since the oldest of them was deleted; 0 when there is none. */
+  readonly oldestAgeMs: DurationMs
+}
+
+export interface DiskRoom {
+  readonly freeBytes: number
+  /** Below it submissions are refused. */
+  readonly freeBytesMin: number
+}
+
+interface Figure<Look> {
+  readonly name: string
+  readonly help: string
+  readonly read: (look: Look) => number
+}
+
+export function addStateGauges(registry: Registry, state: WatchedState): void {
+  addJournal(registry, state)
+  addStore(registry, state)
+  addGauges(registry, state.sensors, [
+    { name: 'sensors', help: 'Sensors of all users', read: ({ registered }) => registered },
+    { name: 'sensors_online', help: 'Sensors that are online', read: ({ online }) => online },
+  ])
+  addGauges(registry, state.countSealedEvents, [
+    {
+      name: 'ledger_sealed_events',
+      help: 'Event ids in the sealed part of the ledger; the newest are in memory',
+      read: (events) => events,
+    },
+  ])
+  addGauges(registry, state.disk, [
+    {
+      name: 'disk_free_bytes',
+      help: 'Free room on the volume of DATA_DIR',
+      read: ({ freeBytes }) => freeBytes,
+    },
+    {
+      name: 'disk_free_min_bytes',
+      help: 'Free room below which submissions are refused',
+      read: ({ freeBytesMin }) => freeBytesMin,
+    },
+  ])
+}
+
+function addJournal(registry: Registry, { backlog, journalBytesMax }: WatchedState): void {
+  addGauges(registry, backlog, [
+    {
+      name: 'journal_backlog_entries',
+      help: 'Acknowledged measurements that are not yet in the measurement store',
+      read: ({ entries }) => entries,
+    },
+    {
+      name: 'journal_backlog_bytes',
+      help: 'Size of the backlog in the journal',
+      read: ({ bytes }) => bytes,
+    },
+    {
+      name: 'journal_backlog_max_bytes',
+      help: 'Size of the backlog at which submissions are refused',
+      read: () => journalBytesMax,
+    },
+    {
+      name: 'journal_backlog_oldest_age_seconds',
+      help: 'How long the oldest entry of the backlog has been waiting',
+      read: ({ oldestAgeMs }) => oldestAgeMs / SECOND_MS,
+    },
+  ])
+}
+
+function addStore(registry: Registry, state: WatchedState): void {
+  const failures = new Counter({
+    name: `${PREFIX}forward_failures_total`,
+    help: 'Writes into the measurement store that did not work and were made again',
+    registers: [registry],
+    collect: () => {
+      failures.reset()
+      failures.inc(state.countForwardFailures())
+    },
+  })
+  addGauges(registry, state.isStoreWorking, [
+    {
+      name: 'store_working',
+      help: 'Whether the last write into the measurement store worked',
+      read: Number,
+    },
+  ])
+  addGauges(registry, state.sensorDeletions, [
+    {
+      name: 'pending_sensor_deletions',
+      help: 'Deleted sensors whose measurements are not yet gone from the store',
+      read: ({ count }) => count,
+    },
+    {
+      name: 'pending_sensor_deletions_oldest_age_seconds',
+      help: 'How long ago the first of these sensors was deleted',
+      read: ({ oldestAgeMs }) => oldestAgeMs / SECOND_MS,
+    },
+  ])
+  const setAside: Gauge = new Gauge({
+    name: `${PREFIX}set_aside_measurements`,
+    help: 'Measurements that the store refuses, until an operator settles them',
+    registers: [registry],
+    collect: async () => setAside.set(await state.countSetAside()),
+  })
+}
+
+/** Gauges of one look: the first of them is collected first and sets the others. */
+export function addGauges<Look>(
+  registry: Registry,
+  look: () => Look,
+  figures: readonly Figure<Look>[],
+): void {
+  const gauges = figures.map(({ name, help }, at) => {
+    return new Gauge({
+      name: PREFIX + name,
+      help,
+      registers: [registry],
+      ...(at === 0 && { collect: () => setAll() }),
+    })
+  })
+  const setAll = () => {
+    const seen = look()
+    figures.forEach(({ read }, at) => gauges[at]?.set(read(seen)))
+  }
+}

@@ -1,0 +1,208 @@
+// Goal: a daemon of examples/daemon/ loses no reading that it has confirmed and has none stored
+// twice. Method: a proxy does to its requests what networks do, it is killed again and again, and
+// in the end the readings that the service has are counted; each has a temperature of its own.
+
+import { expect } from 'chai'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { Daemon, DAEMONS, needPrograms } from '../support/daemon.ts'
+import { FaultProxy } from '../support/fault-proxy.ts'
+import type { Fault } from '../support/fault-proxy.ts'
+import { send } from '../support/http.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+
+const HOUR_MS = 3_600_000
+const KILLS = 4
+const LIFE_MS_MAX = 1_200
+const SENSORS = ['cellar', 'attic']
+
+const NETWORK: readonly Fault[] = [
+  { kind: 'pass' },
+  { kind: 'pass' },
+  { kind: 'cut' },
+  { kind: 'lose_reply' },
+  { kind: 'lose_reply' },
+  { kind: 'cut_reply', afterBytes: 40 },
+  { kind: 'arrive_late', afterMs: 300 },
+  { kind: 'answer', status: 503, headers: { 'retry-after': '1' } },
+  { kind: 'answer', status: 429 },
+  { kind: 'answer', status: 200, body: '<html>Please sign in to the Wi-Fi</html>' },
+  { kind: 'answer', status: 200, body: '{"data":[],"errors":{}}' },
+]
+
+for (const kind of DAEMONS) {
+  describe(`examples/daemon/${kind.name}`, () => {
+    let service: TestService
+    let proxy: FaultProxy
+    let token: string
+    let spool: string
+
+    beforeEach(async function () {
+      needPrograms(this, kind)
+      service = await startService()
+      // Ahead of the daemon's clock, which is that of the machine.
+      service.clock.set(
+        new Date(Math.max(Date.now(), service.clock.nowMs()) + HOUR_MS).toISOString(),
+      )
+      proxy = await FaultProxy.start(service.url)
+      token = await service.createToken('a@example.org')
+      spool = join(await mkdtemp(join(tmpdir(), 'thermolog-daemon-')), 'spool')
+    })
+
+    afterEach(async () => {
+      if (service === undefined) return
+      await proxy.close()
+      await service.stop()
+      await rm(join(spool, '..'), { recursive: true })
+    })
+
+    const start = () => new Daemon(kind, { url: proxy.url, token, spool })
+
+    /** All temperatures that are stored, one for each measurement. */
+    async function stored(): Promise<number[]> {
+      const { body } = await send(service.url, { path: '/api/v1/sensors', token })
+      const sensors = body.data as { readonly id: number }[]
+      const points = sensors.map(async ({ id }) => {
+        const times = `from=${instant(Date.now() - HOUR_MS)}&to=${instant(Date.now() + HOUR_MS)}`
+        const path = `/api/v1/sensors/${id}/measurements?bucket=raw&${times}`
+        const history = await send(service.url, { path, token })
+        expect(history.body.data.complete).to.equal(true)
+        return (history.body.data.points as { temp: number }[]).map(({ temp }) => temp)
+      })
+      return (await Promise.all(points)).flat().toSorted((a, b) => a - b)
+    }
+
+    it('loses nothing and doubles nothing, killed on a bad network', async function () {
+      this.timeout(60_000)
+      const confirmed: number[] = []
+      const doubtful: number[] = []
+      let temp = 0
+      proxy.decide = () => NETWORK[Math.floor(Math.random() * NETWORK.length)] ?? { kind: 'pass' }
+      for (let life = 0; life < KILLS; life++) {
+        // The network is dead for a whole life.
+        if (life === 1) proxy.use({ kind: 'cut' })
+        if (life === 2) {
+          proxy.decide = () =>
+            NETWORK[Math.floor(Math.random() * NETWORK.length)] ?? { kind: 'cut' }
+        }
+        const daemon = start()
+        const killing = setTimeout(300 + Math.random() * LIFE_MS_MAX).then(() => daemon.kill())
+        for (let isAlive = true; isAlive;) {
+          isAlive = await daemon.give(SENSORS[temp % 2] ?? '', ++temp)
+          ;(isAlive ? confirmed : doubtful).push(temp)
+          await setTimeout(Math.random() * 10)
+        }
+        await killing
+      }
+      proxy.use({ kind: 'pass' })
+      const last = start()
+      expect(await last.give('cellar', ++temp)).to.equal(true)
+      confirmed.push(temp)
+      expect(await last.finish(), last.errors).to.equal(0)
+      await proxy.settleLate()
+      const found = await stored()
+      expect(new Set(found).size, 'stored twice').to.equal(found.length)
+      expect(found).to.include.members(confirmed)
+      expect([...confirmed, ...doubtful]).to.include.members(found)
+      expect(confirmed.length).to.be.greaterThan(KILLS)
+    })
+
+    it('sets aside what the service will never take, raises an alarm and sends the rest', async () => {
+      proxy.useFor(2, { kind: 'cut' })
+      const daemon = start()
+      for (const temp of [1, 99_999, 2]) await daemon.give('cellar', temp)
+      expect(await daemon.finish()).to.equal(0)
+      expect(daemon.errors).to.match(/ALARM: .*maximum/)
+      expect(await stored()).to.deep.equal([1, 2])
+      const again = start()
+      await again.give('cellar', 3)
+      expect(await again.finish()).to.equal(0)
+      expect(again.errors).to.equal('')
+    })
+
+    it('keeps what the service finds ahead of time until it does not any more', async () => {
+      const ahead = service.clock.nowMs()
+      service.clock.set('2026-11-20T00:00:00Z')
+      const isAhead = Date.now() > service.clock.nowMs() + HOUR_MS
+      const daemon = start()
+      await daemon.give('cellar', 1)
+      if (isAhead) await until(() => daemon.errors.includes('ALARM'))
+      service.clock.set(instant(ahead))
+      expect(await daemon.finish()).to.equal(0)
+      if (isAhead) expect(daemon.errors).to.include('timestamp_in_future')
+      expect(await stored()).to.deep.equal([1])
+    })
+
+    it('keeps everything while its token is not accepted', async () => {
+      const body = JSON.stringify({ code: 'invalid_token' })
+      proxy.useFor(2, { kind: 'answer', status: 401, body })
+      const daemon = start()
+      await daemon.give('cellar', 1)
+      expect(await daemon.finish()).to.equal(0)
+      expect(daemon.errors).to.match(/ALARM: .*(401|token)/)
+      expect(await stored()).to.deep.equal([1])
+    })
+
+    it('holds what is not permitted, and sends it again', async () => {
+      proxy.decide = ({ body }) => {
+        const ids = eventIdsIn(body)
+        const errors = ids.map((id, index) => ({ code: 'unknown_sensor', index, event_id: id }))
+        proxy.use({ kind: 'pass' })
+        return {
+          kind: 'answer',
+          status: 403,
+          body: JSON.stringify({ code: 'unknown_sensor', errors }),
+        }
+      }
+      const daemon = start()
+      await daemon.give('cellar', 1)
+      expect(await daemon.finish()).to.equal(0)
+      expect(daemon.errors).to.match(/ALARM: .*unknown_sensor/)
+      expect(await stored()).to.deep.equal([1])
+    })
+
+    it('never sends a conflict again', async () => {
+      proxy.decide = ({ body }) => {
+        const measurements = eventIdsIn(body).map((id) => ({ event_id: id, status: 'conflict' }))
+        return { kind: 'answer', status: 200, body: JSON.stringify({ data: { measurements } }) }
+      }
+      const daemon = start()
+      await daemon.give('cellar', 1)
+      expect(await daemon.finish()).to.equal(0)
+      expect(daemon.errors).to.match(/ALARM: .*conflict/)
+      expect(proxy.requests).to.have.lengthOf(1)
+    })
+
+    it('sends no more than 500 at once', async function () {
+      this.timeout(60_000)
+      proxy.use({ kind: 'cut' })
+      const daemon = start()
+      const count = kind.name === 'send.sh' ? 20 : 1_100
+      for (let temp = 1; temp <= count; temp++) await daemon.give('cellar', temp)
+      proxy.use({ kind: 'pass' })
+      expect(await daemon.finish()).to.equal(0)
+      expect(await stored()).to.have.lengthOf(count)
+      const sizes = proxy.requests.map(({ body }) => eventIdsIn(body).length)
+      expect(Math.max(...sizes)).to.be.at.most(500)
+    })
+  })
+}
+
+function eventIdsIn(body: Buffer): string[] {
+  const { measurements } = JSON.parse(body.toString('utf8')) as {
+    measurements: { event_id: string }[]
+  }
+  return measurements.map(({ event_id: id }) => id)
+}
+
+function instant(atMs: number): string {
+  return new Date(atMs).toISOString()
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  for (let look = 0; look < 500 && !isSo(); look++) await setTimeout(20)
+  expect(isSo()).to.equal(true)
+}

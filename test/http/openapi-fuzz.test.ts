@@ -1,0 +1,100 @@
+// Goal: no request that anybody can think of gets an answer that the description of the API does
+// not have. Method: Schemathesis questions a service as it runs, with a real identity provider,
+// with tokens of both kinds and sensors that exist. EXAMPLES=300 makes it ask more, each run other
+// things; without it the questions are the same in every run.
+
+import { expect } from 'chai'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { runCommand, serve } from '../support/command.ts'
+import type { RunningService } from '../support/command.ts'
+import { send, sendUnchecked } from '../support/http.ts'
+import { authorize, PUBLIC_CLIENT, startOpenIdProvider } from '../support/openid-provider.ts'
+import { REDIRECT_URI } from '../support/openid-provider.ts'
+import type { OpenIdProvider } from '../support/openid-provider.ts'
+import { needSchemathesis, question } from '../support/schemathesis.ts'
+
+const OWNER = 'ana@example.org'
+const MOBILE_BASE = '/api/mobile/v1'
+const SENSORS = 500
+const ASKING_MS_MAX = 30 * 60_000
+const STARTING_MS_MAX = 30_000
+const { EXAMPLES } = process.env
+
+describe('the API, questioned by Schemathesis', function () {
+  this.timeout(ASKING_MS_MAX)
+  let idp: OpenIdProvider
+  let dataDir: string
+  let service: RunningService | undefined
+
+  before(async function () {
+    needSchemathesis(this)
+    this.timeout(STARTING_MS_MAX)
+    dataDir = await mkdtemp(join(tmpdir(), 'thermolog-'))
+    idp = await startOpenIdProvider()
+    idp.people.set('ana', { email: OWNER, email_verified: true, name: 'Ana' })
+    service = await serve(dataDir, {
+      IDP_HOME_ISSUER: idp.issuer,
+      IDP_HOME_CLIENT_ID: PUBLIC_CLIENT,
+      MOBILE_REDIRECT_URIS: REDIRECT_URI,
+      ALLOW_SIGN_UP: 'true',
+      RATE_LIMIT_REQUESTS: '0',
+      RATE_LIMIT_MEASUREMENTS: '0',
+      RATE_LIMIT_SIGN_IN: '0',
+    })
+  })
+
+  after(async () => {
+    if (service === undefined) return
+    await service.stop()
+    await idp.stop()
+    await rm(dataDir, { recursive: true })
+  })
+
+  it('answers as its description says', async () => {
+    const url = service?.url ?? ''
+    const examples = EXAMPLES === undefined ? ['--generation-deterministic'] : ['-n', EXAMPLES]
+    const environment = {
+      MOBILE_TOKEN: await signIn(url),
+      TOKEN_TO_REVOKE: await signIn(url),
+      DAEMON_TOKEN: await createToken(),
+      PAGE_VERSION: await pageVersion(url),
+    }
+    await registerSensors(url, environment.DAEMON_TOKEN)
+    const { exitCode, output } = await question(url, environment, examples)
+    expect(exitCode, output).to.equal(0)
+    expect(output).to.match(/Tested: 27\b/)
+  })
+
+  async function createToken(): Promise<string> {
+    const args = ['token', 'create', '--user', OWNER, '--name', 'gateway']
+    return (await runCommand(dataDir, args)).stdout.trim()
+  }
+})
+
+async function signIn(url: string): Promise<string> {
+  const bootstrap = { path: `${MOBILE_BASE}/bootstrap` }
+  for (;;) {
+    const [provider] = (await send(url, bootstrap)).body.data.sign_in_providers
+    if (provider.authorization_endpoint !== null) {
+      const body = await authorize(provider, 'ana')
+      const path = `${MOBILE_BASE}/auth/${provider.id}`
+      return (await send(url, { method: 'POST', path, body })).body.data.token
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+/** The first of them are asked about, others are deleted. */
+async function registerSensors(url: string, token: string): Promise<void> {
+  const measurements = Array.from({ length: SENSORS }, (_, at) => ({ sn: `S${at}`, temp: at / 10 }))
+  const path = '/api/v1/measurements/batch'
+  const { status } = await send(url, { method: 'POST', path, token, body: { measurements } })
+  expect(status).to.equal(201)
+}
+
+async function pageVersion(url: string): Promise<string> {
+  const { text } = await sendUnchecked(url, { path: '/' })
+  return /\/web\/(\w+)\//.exec(text)?.[1] ?? ''
+}

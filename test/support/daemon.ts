@@ -1,0 +1,86 @@
+// The daemons of examples/daemon/ as processes of their own: fed with readings line by line, each
+// line confirmed when it is safe, and killed.
+
+import { spawn, spawnSync } from 'node:child_process'
+import type { ChildProcessWithoutNullStreams } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+export interface DaemonKind {
+  readonly name: string
+  readonly command: readonly string[]
+  /** Programs without which it does not run. */
+  readonly needs: readonly string[]
+}
+
+const pathOf = (file: string) =>
+  fileURLToPath(new URL(`../../examples/daemon/${file}`, import.meta.url))
+
+export const DAEMONS: readonly DaemonKind[] = [
+  { name: 'send.sh', command: ['sh', pathOf('send.sh')], needs: ['curl', 'awk'] },
+  { name: 'send.py', command: ['python3', pathOf('send.py')], needs: ['python3'] },
+  { name: 'send.ts', command: [process.execPath, pathOf('send.ts')], needs: [] },
+]
+
+/** Skips the test, and says so, where a program is missing. */
+export function needPrograms(test: Mocha.Context, { name, needs }: DaemonKind): void {
+  const missing = needs.filter((program) => spawnSync(program, ['--version']).error !== undefined)
+  if (missing.length === 0) return
+  process.stderr.write(`      SKIPPED: ${name} needs ${missing.join(', ')}\n`)
+  test.skip()
+}
+
+export interface DaemonPlace {
+  readonly url: string
+  readonly token: string
+  readonly spool: string
+}
+
+export class Daemon {
+  readonly #child: ChildProcessWithoutNullStreams
+  readonly #lines: AsyncIterator<string>
+  readonly #ended: Promise<unknown>
+  errors = ''
+
+  constructor({ command: [program = '', ...args] }: DaemonKind, place: DaemonPlace) {
+    this.#child = spawn(program, args, {
+      // A group of its own: what it has started is killed with it, as by a power cut.
+      detached: true,
+      env: {
+        PATH: process.env['PATH'],
+        THERMOLOG_URL: place.url,
+        THERMOLOG_TOKEN: place.token,
+        SPOOL: place.spool,
+        RETRY_SECONDS_MAX: '1',
+      },
+    })
+    this.#ended = once(this.#child, 'exit')
+    this.#child.stderr.setEncoding('utf8').on('data', (text: string) => (this.errors += text))
+    // It may be killed while a line is written to it.
+    this.#child.stdin.on('error', () => undefined)
+    this.#lines = createInterface(this.#child.stdout)[Symbol.asyncIterator]()
+  }
+
+  /** @returns whether it said that the reading is safe, before it was killed */
+  async give(sn: string, temp: number): Promise<boolean> {
+    this.#child.stdin.write(`${sn} ${temp}\n`)
+    const { done } = await this.#lines.next()
+    return done !== true
+  }
+
+  /** @throws Error when it has ended by itself */
+  async kill(): Promise<void> {
+    const { exitCode, signalCode } = this.#child
+    if (exitCode !== null || signalCode !== null) throw new Error(`it has ended: ${this.errors}`)
+    process.kill(-(this.#child.pid ?? 0), 'SIGKILL')
+    await this.#ended
+  }
+
+  /** Ends its input. @returns its exit code when all it had to send is decided */
+  async finish(): Promise<number | null> {
+    this.#child.stdin.end()
+    await this.#ended
+    return this.#child.exitCode
+  }
+}

@@ -1,0 +1,21 @@
+// promtool, Prometheus's own judge of metrics, rules and settings, where it is installed.
+
+import { spawnSync } from 'node:child_process'
+
+export interface Verdict {
+  readonly exitCode: number | null
+  /** All that it says. */
+  readonly output: string
+}
+
+/** Skips the test, and says so, where there is no promtool. */
+export function needPromtool(test: Mocha.Context): void {
+  if (spawnSync('promtool', ['--version']).error === undefined) return
+  process.stderr.write('      SKIPPED: promtool is not installed (Debian: package prometheus)\n')
+  test.skip()
+}
+
+export function promtool(args: readonly string[], input = ''): Verdict {
+  const { status, stdout, stderr } = spawnSync('promtool', args, { input, encoding: 'utf8' })
+  return { exitCode: status, output: stdout + stderr }
+}
