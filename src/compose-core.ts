@@ -92,8 +92,8 @@ async function openParts(
   )
   const database = openForReading(join(dataDir, CONTROL_FILE))
   closers.push(
-    () => void database.close(),
     () => channel.close(),
+    () => void database.close(),
   )
   const controlWriter = createControlWriter(channel, (measurements) =>
     journal.noteJournalled(measurements),

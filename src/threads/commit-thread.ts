@@ -110,9 +110,10 @@ async function close(id: number): Promise<void> {
   clearInterval(tidying)
   tidy()
   const sealerEnded = new Promise((resolve) => sealer.once('exit', resolve))
+  // Who closes a file last empties its log, and only a writer can.
+  ledgerFile.close()
   sealer.postMessage({ close: true } satisfies SealThreadRequest)
   await sealerEnded
-  ledgerFile.close()
   control.close()
   answer({ id, result: undefined })
 }

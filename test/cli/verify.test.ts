@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect } from 'chai'
 import { runCommand, serve } from '../support/command.ts'
-import { sendUnchecked } from '../support/http.ts'
+import { send } from '../support/http.ts'
 import { connect, influxSettings, newBucket, useInflux } from '../support/influx.ts'
 import { expectClean, verify } from '../support/verify.ts'
 import type { VerifyAnswer } from '../support/verify.ts'
@@ -56,7 +56,7 @@ async function sendBatch({ url, token }: Target, batch: number): Promise<void> {
     return { event_id: `e${at}`, sn: `sensor-${at % SENSORS}`, temp: (at % 700) / 7, timestamp }
   })
   const path = '/api/v1/measurements/batch'
-  const answer = await sendUnchecked(url, { method: 'POST', path, token, body: { measurements } })
+  const answer = await send(url, { method: 'POST', path, token, body: { measurements } })
   expect(answer.status, answer.text).to.equal(201)
 }
 
@@ -302,7 +302,7 @@ describe('thermolog verify', function () {
     while (!isDone) {
       await expectClean(damaged)
       passes++
-      if (passes === 1) await sendUnchecked(service.url, { method: 'DELETE', path, token })
+      if (passes === 1) await send(service.url, { method: 'DELETE', path, token })
     }
     await sending
     expect(passes).to.be.greaterThan(0)

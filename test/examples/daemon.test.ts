@@ -19,6 +19,7 @@ const KILLS = 4
 const LIFE_MS_MAX = 1_200
 const SENSORS = ['cellar', 'attic']
 
+const DEAD: Fault = { kind: 'cut' }
 const NETWORK: readonly Fault[] = [
   { kind: 'pass' },
   { kind: 'pass' },
@@ -80,14 +81,14 @@ for (const kind of DAEMONS) {
       const confirmed: number[] = []
       const doubtful: number[] = []
       let temp = 0
-      proxy.decide = () => NETWORK[Math.floor(Math.random() * NETWORK.length)] ?? { kind: 'pass' }
+      const useBadNetwork = () => {
+        proxy.decide = () => NETWORK[Math.floor(Math.random() * NETWORK.length)] ?? DEAD
+      }
+      useBadNetwork()
       for (let life = 0; life < KILLS; life++) {
         // The network is dead for a whole life.
-        if (life === 1) proxy.use({ kind: 'cut' })
-        if (life === 2) {
-          proxy.decide = () =>
-            NETWORK[Math.floor(Math.random() * NETWORK.length)] ?? { kind: 'cut' }
-        }
+        if (life === 1) proxy.use(DEAD)
+        if (life === 2) useBadNetwork()
         const daemon = start()
         const killing = setTimeout(300 + Math.random() * LIFE_MS_MAX).then(() => daemon.kill())
         for (let isAlive = true; isAlive;) {
@@ -110,7 +111,7 @@ for (const kind of DAEMONS) {
       expect(confirmed.length).to.be.greaterThan(KILLS)
     })
 
-    it('sets aside what the service will never take, raises an alarm and sends the rest', async () => {
+    it('sets aside what the service will never take, says so and sends the rest', async () => {
       proxy.useFor(2, { kind: 'cut' })
       const daemon = start()
       for (const temp of [1, 99_999, 2]) await daemon.give('cellar', temp)

@@ -6,12 +6,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { backUpUnderLoad } from '../support/backup-under-load.ts'
+import { byLength } from '../support/length.ts'
 
-describe('five backups under long load', () => {
+const BACKUPS = byLength(2, 5)
+const BETWEEN = 250_000
+
+describe(`${BACKUPS} backups under long load`, () => {
   it('have every measurement that was acknowledged before them, once', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'thermolog-backup-'))
-    const story = { folder, backups: 5, measurementsBetween: 250_000 }
-    expect(await backUpUnderLoad(story)).to.be.at.least(1_250_000)
+    const story = { folder, backups: BACKUPS, measurementsBetween: BETWEEN }
+    expect(await backUpUnderLoad(story)).to.be.at.least(BACKUPS * BETWEEN)
     await rm(folder, { recursive: true })
   })
 })

@@ -1,6 +1,6 @@
-// Goal: a full disk, a log with a torn tail and a clock that jumps lose nothing and double nothing.
-// Method: a real small file system; bytes put behind the last frames of the logs of a killed service;
-// a clock between the service and the system that the test sets.
+// Goal: a full disk, a log with a torn tail and a clock that jumps lose nothing and double
+// nothing. Method: a real small file system; bytes put behind the last frames of the logs of a
+// killed service; a clock between the service and the system that the test sets.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'

@@ -6,11 +6,14 @@ import { expect } from 'chai'
 import type { Fault } from '../support/fault-proxy.ts'
 import { useInfluxServer } from '../support/influx.ts'
 import { Fleet, InfluxStory, readingsOf, STORY_RANGE, until } from '../support/influx-story.ts'
+import { byLength } from '../support/length.ts'
 
 const MINUTE_MS = 60_000
 const MEMORY_BYTES_MAX = 400e6
-const MILLION = 1_000_000
+const MANY = byLength(40_000, 1_000_000)
 const PAUSE_MS = 35_000
+const KILLS = byLength(1, 5)
+const FAULTY_MS = byLength(5_000, MINUTE_MS)
 
 /** Of ten requests five pass. */
 const FAULTS: readonly Fault[] = [
@@ -54,21 +57,21 @@ describe('the service, when InfluxDB is in trouble for long', () => {
     await story.drained(MINUTE_MS)
     say(`paused for more than 30 s; the longest answer took ${Math.round(fleet.answerMsMax)} ms`)
 
-    for (let kill = 1; kill <= 5; kill++) {
+    for (let kill = 1; kill <= KILLS; kill++) {
       await setTimeout(2_000)
       await server().kill()
       await setTimeout(Math.random() * 3_000)
       await server().restart()
     }
     await story.drained(MINUTE_MS)
-    say('killed and restarted five times')
+    say(`killed and restarted ${KILLS} times`)
 
     story.proxy.decide = ({ path, body }) => {
       const isWrite = path.startsWith('/api/v2/write') && body.length > 0
       const fault = FAULTS[Math.floor(Math.random() * FAULTS.length)]
       return isWrite && fault !== undefined ? fault : { kind: 'pass' }
     }
-    await setTimeout(MINUTE_MS)
+    await setTimeout(FAULTY_MS)
     const acknowledged = await fleet.stop()
     story.proxy.resume()
     await story.drained(MINUTE_MS)
@@ -78,6 +81,7 @@ describe('the service, when InfluxDB is in trouble for long', () => {
     expect(peakBytes).to.be.below(MEMORY_BYTES_MAX)
     expect(fleet.answerMsMax).to.be.below(5_000)
     for (const [sn, sent] of fleet.sent) await story.expectWhole(sn, sent)
+    await story.expectClean()
   })
 
   it('drains what was acknowledged before it was killed, while InfluxDB was away', async () => {
@@ -93,8 +97,8 @@ describe('the service, when InfluxDB is in trouble for long', () => {
     await story.expectWhole('CELLAR', sent)
   })
 
-  it('deletes a million points while InfluxDB is down, and busy with its cache', async () => {
-    const sent = readingsOf('GONE', 0, MILLION)
+  it(`deletes ${MANY} points while InfluxDB is down, and busy with its cache`, async () => {
+    const sent = readingsOf('GONE', 0, MANY)
     for (let start = 0; start < sent.length; start += 8 * 500) {
       const batches = Array.from({ length: 8 }, (_, at) => start + at * 500)
       const posts = batches.map((from) => story.post(sent.slice(from, from + 500)))
@@ -103,9 +107,9 @@ describe('the service, when InfluxDB is in trouble for long', () => {
     await story.post(readingsOf('KEPT', 0, 100))
     await story.drained(2 * MINUTE_MS)
     const [kept, gone] = [await story.sensorId('KEPT'), await story.sensorId('GONE')]
-    expect(await story.countInInflux(gone)).to.equal(MILLION)
+    expect(await story.countInInflux(gone)).to.equal(MANY)
     await story.deletePastService(STORY_RANGE, `sensor_id="${kept}"`)
-    // The million is in a cache that is written to disk again when it has come back.
+    // They are in a cache that is written to disk again when it has come back.
     await server().kill()
     await story.deleteSensor(gone)
     expect(await story.post(readingsOf('GONE', 0, 500).map(renamed))).to.equal(201)

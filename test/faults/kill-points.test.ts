@@ -1,7 +1,8 @@
-// Goal: a service that is ended at any step of its path keeps its promises: before a commit, after it
-// and before the answer, while it forwards, after that and before the mark, while it sums up, deletes,
-// seals, makes its files and stops. Method: as in test/paths/kill-points.test.ts, at every call that
-// changes a file; beside kills also writes that are done by half, power cuts, errors and full disks.
+// Goal: a service that is ended at any step of its path keeps its promises: before a commit, after
+// it and before the answer, while it forwards, after that and before the mark, while it sums up,
+// deletes, seals, makes its files and stops. Method: as in test/paths/kill-points.test.ts, at
+// every call that changes a file; beside kills also writes that are done by half, power cuts,
+// errors and full disks.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -34,18 +35,18 @@ describe('a service that ends at any step of its path', () => {
     readonly what: string
     readonly short: number
   })[] = [
-    { what: 'is killed', action: 'kill', short: 12 },
-    { what: 'is killed while it writes', action: 'tear', calls: ['write'], short: 5 },
-    { what: 'loses its power and all that was not synced', action: 'cut power', short: 6 },
+    { what: 'is killed', action: 'kill', short: 8 },
+    { what: 'is killed while it writes', action: 'tear', calls: ['write'], short: 3 },
+    { what: 'loses its power and all that was not synced', action: 'cut power', short: 4 },
     {
       what: 'loses its power and some that was not synced',
       action: 'cut power',
       seed: 7,
-      short: 5,
+      short: 3,
     },
-    { what: 'gets an error from a sync', action: 'EIO', calls: ['sync'], short: 5 },
-    { what: 'gets an error from a write', action: 'EIO', calls: ['write'], short: 5 },
-    { what: 'finds the disk full', action: 'ENOSPC', calls: ['write'], times: 3, short: 5 },
+    { what: 'gets an error from a sync', action: 'EIO', calls: ['sync'], short: 3 },
+    { what: 'gets an error from a write', action: 'EIO', calls: ['write'], short: 3 },
+    { what: 'finds the disk full', action: 'ENOSPC', calls: ['write'], times: 3, short: 3 },
   ]
   for (const { what, short, ...fault } of sweeps) {
     it(`keeps what it acknowledged when it ${what}`, async () => {
@@ -55,7 +56,7 @@ describe('a service that ends at any step of its path', () => {
   }
 
   it('starts again when it is killed anywhere in its first start', async () => {
-    await sweepFirstStart(faults(), create, { action: 'kill', points: byLength(4, ALL) })
+    await sweepFirstStart(faults(), create, { action: 'kill', points: byLength(2, ALL) })
   })
 
   it('ends when a commit cannot be synced, since nobody knows what is on disk', async () => {
@@ -85,7 +86,7 @@ describe('a service that ends at any step of its path', () => {
     await counting.stop()
     const calls = faults().counted()
     expect(calls).to.be.greaterThan(100)
-    const points = byLength(3, 12)
+    const points = byLength(2, 12)
     for (let point = 1; point <= points; point++) {
       faults().rest()
       const service = await filled.copyTo(join(folder, `sealing-${point}`))

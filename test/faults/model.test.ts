@@ -4,14 +4,16 @@ import { influxSettings, newBucket, useInflux } from '../support/influx.ts'
 import { byLength } from '../support/length.ts'
 import { runModel } from '../support/model-run.ts'
 
+const LENGTH = byLength({ runs: 5, msMax: 20_000 }, { runs: 200, msMax: 600_000 })
+
 describe('the service and its model, for long', () => {
-  it('agree with the embedded store', () => runModel(byLength(10, 200)))
+  it('agree with the embedded store', () => runModel(LENGTH))
 
   describe('with InfluxDB', () => {
     const influx = useInflux()
 
     it('agree', async () => {
-      await runModel(byLength(4, 60), influxSettings(await newBucket(influx())))
+      await runModel(LENGTH, influxSettings(await newBucket(influx())))
     })
   })
 })

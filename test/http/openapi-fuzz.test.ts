@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runCommand, serve } from '../support/command.ts'
 import type { RunningService } from '../support/command.ts'
-import { send, sendUnchecked } from '../support/http.ts'
+import { send } from '../support/http.ts'
 import { authorize, PUBLIC_CLIENT, startOpenIdProvider } from '../support/openid-provider.ts'
 import { REDIRECT_URI } from '../support/openid-provider.ts'
 import type { OpenIdProvider } from '../support/openid-provider.ts'
@@ -64,7 +64,7 @@ describe('the API, questioned by Schemathesis', function () {
     await registerSensors(url, environment.DAEMON_TOKEN)
     const { exitCode, output } = await question(url, environment, examples)
     expect(exitCode, output).to.equal(0)
-    expect(output).to.match(/Tested: 27\b/)
+    expect(output, 'not all routes').to.match(/Selected: (\d+)\/\1\s+Tested: \1\n/)
   })
 
   async function createToken(): Promise<string> {
@@ -95,6 +95,6 @@ async function registerSensors(url: string, token: string): Promise<void> {
 }
 
 async function pageVersion(url: string): Promise<string> {
-  const { text } = await sendUnchecked(url, { path: '/' })
+  const { text } = await send(url, { path: '/' })
   return /\/web\/(\w+)\//.exec(text)?.[1] ?? ''
 }

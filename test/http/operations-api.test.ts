@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { explanationOf } from '../../src/http/problems.ts'
-import { send, sendUnchecked } from '../support/http.ts'
+import { send } from '../support/http.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -32,6 +32,20 @@ describe('the public endpoints', () => {
     expect(headers['retry-after']).to.equal('30')
   })
 
+  it('tell that the disk has too little room, before a submission is read', async () => {
+    const full = await startService({ MIN_FREE_DISK: '99999999TiB' })
+    const token = await full.createToken('a@example.org')
+    const ready = await send(full.url, { path: '/readyz' })
+    expect([ready.status, ready.body.code]).to.deep.equal([503, 'storage_full'])
+    const path = '/api/v1/measurements'
+    const body = { sn: 'cellar', temp: 1 }
+    const answer = await send(full.url, { method: 'POST', path, token, body })
+    expect([answer.status, answer.body.code]).to.deep.equal([503, 'storage_full'])
+    expect(Number(answer.headers['retry-after'])).to.be.greaterThan(0)
+    expect((await send(full.url, { path: '/api/v1/sensors', token })).status).to.equal(200)
+    await full.stop()
+  })
+
   it('explain each code to a program', async () => {
     for (const code of ['validation_failed', 'timestamp_in_future']) {
       const { status, body } = await send(service.url, { path: `/problems/${code}` })
@@ -42,7 +56,7 @@ describe('the public endpoints', () => {
 
   it('explain each code to a person', async () => {
     const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
-    const answer = await sendUnchecked(service.url, { path: '/problems/missing_token', headers })
+    const answer = await send(service.url, { path: '/problems/missing_token', headers })
     expect(answer.headers['content-type']).to.match(/^text\/html/)
     expect(answer.text).to.include('Bearer &lt;token>')
   })

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net'
 import { Agent, request } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { send, sendUnchecked } from '../support/http.ts'
+import { send } from '../support/http.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -135,7 +135,7 @@ describe('the HTTP server', () => {
     const path = '/api/v1/measurements/batch'
     await send(service.url, { method: 'POST', path, token, body: { measurements } })
     const ask = (address: string, encoding: string) =>
-      sendUnchecked(service.url, {
+      send(service.url, {
         path: address,
         token,
         headers: { 'accept-encoding': encoding },

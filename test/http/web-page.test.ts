@@ -2,7 +2,7 @@
 // and nothing else is. Method: requests; every file that the page or its worker names.
 
 import { expect } from 'chai'
-import { send, sendUnchecked } from '../support/http.ts'
+import { send } from '../support/http.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 
@@ -20,7 +20,7 @@ describe('the files of the chart page', () => {
   after(() => service.stop())
 
   const get = (path: string, headers: Record<string, string> = {}) =>
-    sendUnchecked(service.url, { path, headers })
+    send(service.url, { path, headers })
 
   function namedFiles(): string[] {
     return [...new Set((page + worker).match(/\/web\/[\w./-]+/g))]

@@ -82,6 +82,7 @@ describe('the service, when InfluxDB is in trouble', function () {
     expect(acknowledged).to.be.greaterThan(1_000)
     expect(fleet.answerMsMax).to.be.below(2_000)
     for (const [sn, sent] of fleet.sent) await story.expectWhole(sn, sent)
+    await story.expectClean()
   })
 
   it('writes again what InfluxDB has lost, and deletes a sensor for good meanwhile', async () => {

@@ -1,6 +1,6 @@
 // Goal: a service that is ended at any step of its path keeps its promises. Method: the calls that
-// change its files are counted from outside, and the process is killed, or the power is cut, at some
-// of them, spread over all; test/faults/kill-points.test.ts has all of them.
+// change its files are counted from outside, and the process is killed, or the power is cut, at
+// some of them, spread over all; test/faults/kill-points.test.ts has all of them.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

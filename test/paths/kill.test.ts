@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { killUnderLoad } from '../support/kill-under-load.ts'
+import { expectClean } from '../support/verify.ts'
 
 describe('a service that is killed under load', function () {
   this.timeout(60_000)
@@ -18,5 +19,6 @@ describe('a service that is killed under load', function () {
   it('has every acknowledged measurement once and no batch in part', async () => {
     const acknowledged = await killUnderLoad({ kills: 3, loadMsMax: 1_000, dataDir })
     expect(acknowledged).to.be.greaterThan(0)
+    expect(await expectClean(dataDir)).to.be.at.least(acknowledged)
   })
 })

@@ -9,12 +9,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse, stringify } from 'yaml'
 import { OPERATIONS_UID, readDashboards } from '../support/grafana.ts'
-import { sendUnchecked } from '../support/http.ts'
+import { send } from '../support/http.ts'
 import { needPromtool, promtool } from '../support/promtool.ts'
 import { startService } from '../support/service.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 const ALERTS = 'prometheus/alerts.yml'
+const SETTINGS = 'prometheus/prometheus.yml'
 const TESTS = 'prometheus/alerts.test.yml'
 
 interface Rule {
@@ -40,7 +41,7 @@ function readText(file: string): string {
 /** The names of all series of a scrape, with those that Prometheus makes itself. */
 async function exportedNames(): Promise<Set<string>> {
   const service = await startService()
-  const { text } = await sendUnchecked(service.url, { path: '/metrics' })
+  const { text } = await send(service.url, { path: '/metrics' })
   await service.stop()
   const names = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].flatMap(([, name = '', type]) =>
     type === 'histogram' ? ['_bucket', '_sum', '_count'].map((end) => name + end) : [name],
@@ -99,6 +100,12 @@ describe('the rules of Prometheus', () => {
   it('are in order', function () {
     needPromtool(this)
     const verdict = promtool(['check', 'rules', pathOf(ALERTS)])
+    expect(verdict.exitCode, verdict.output).to.equal(0)
+  })
+
+  it('are among settings that Prometheus understands', function () {
+    needPromtool(this)
+    const verdict = promtool(['check', 'config', '--syntax-only', pathOf(SETTINGS)])
     expect(verdict.exitCode, verdict.output).to.equal(0)
   })
 

@@ -1,14 +1,20 @@
-"""What the description cannot say to a machine: which moments the service takes."""
+"""Which moments the service takes: none before 2010, none in the future; in all their forms."""
 
 from datetime import datetime, timedelta, timezone
 
 import schemathesis
 from hypothesis import strategies as st
 
-NOW = datetime.now(timezone.utc)
-DAY = timedelta(days=1)
+FIRST = datetime(2010, 1, 2)
+LAST = datetime.now(timezone.utc).replace(tzinfo=None) - timedelta(days=2)
 
-schemathesis.openapi.format(
-    "date-time",
-    st.datetimes(min_value=datetime(2010, 1, 2), max_value=datetime(2010, 1, 3)).map(lambda at: at.isoformat() + "Z"),
+digits = st.text("0123456789", min_size=1, max_size=9).map(lambda fraction: f".{fraction}")
+offsets = st.builds("{}{:02}:{:02}".format, st.sampled_from("+-"), st.integers(0, 23), st.integers(0, 59))
+moments = st.builds(
+    lambda at, fraction, offset: at.strftime("%Y-%m-%dT%H:%M:%S") + fraction + offset,
+    st.datetimes(FIRST, LAST),
+    st.just("") | digits,
+    st.sampled_from("Zz") | offsets,
 )
+
+schemathesis.openapi.format("date-time", moments)

@@ -1,6 +1,7 @@
 // A client of live events: reads the stream with fetch, because the token goes into a header.
 
 import { expect } from 'chai'
+import { expectEventDescribed } from './described.ts'
 import { BASE } from './mobile.ts'
 
 export interface ReceivedEvent {
@@ -14,11 +15,13 @@ export class EventReader {
   readonly answer: Response
   /** Without an event, as the stream began. */
   firstId = ''
+  readonly #url: string
   readonly #controller: AbortController
   readonly #blocks: AsyncGenerator<string>
   readonly received: ReceivedEvent[] = []
 
-  private constructor(answer: Response, controller: AbortController) {
+  private constructor(url: string, answer: Response, controller: AbortController) {
+    this.#url = url
     this.answer = answer
     this.#controller = controller
     this.#blocks = blocksOf(answer.body ?? new ReadableStream())
@@ -35,7 +38,7 @@ export class EventReader {
       },
     })
     expect(answer.status).to.equal(200)
-    const reader = new EventReader(answer, controller)
+    const reader = new EventReader(url, answer, controller)
     const { value = '' } = await reader.#blocks.next()
     expect(value).to.match(/^retry: \d+/)
     reader.firstId = /^id: (.*)$/m.exec(value)?.[1] ?? ''
@@ -47,7 +50,7 @@ export class EventReader {
     for (;;) {
       const { value, done } = await this.#blocks.next()
       if (done === true) throw new Error('the stream has ended')
-      const event = parse(value)
+      const event = await this.#read(value)
       if (event === undefined) continue
       this.received.push(event)
       return event
@@ -66,7 +69,7 @@ export class EventReader {
   async rest(): Promise<ReceivedEvent[]> {
     const rest: ReceivedEvent[] = []
     for await (const block of this.#blocks) {
-      const event = parse(block)
+      const event = await this.#read(block)
       if (event !== undefined) rest.push(event)
     }
     return rest
@@ -74,6 +77,16 @@ export class EventReader {
 
   close(): void {
     this.#controller.abort()
+  }
+
+  /** @returns `undefined` for what is no event */
+  async #read(block: string): Promise<ReceivedEvent | undefined> {
+    const fields = fieldsOf(block)
+    const data = fields.get('data')
+    if (data === undefined) return undefined
+    const event = { id: fields.get('id') ?? '', event: fields.get('event') ?? '', data }
+    await expectEventDescribed(this.#url, event)
+    return { ...event, data: JSON.parse(data) }
   }
 }
 
@@ -88,14 +101,11 @@ async function* blocksOf(body: ReadableStream<Uint8Array>): AsyncGenerator<strin
   }
 }
 
-function parse(block: string): ReceivedEvent | undefined {
-  const fields = new Map(
+function fieldsOf(block: string): ReadonlyMap<string, string> {
+  return new Map(
     block.split('\n').map((line) => {
       const colon = line.indexOf(':')
       return [line.slice(0, colon), line.slice(colon + 2)]
     }),
   )
-  const data = fields.get('data')
-  if (data === undefined) return undefined
-  return { id: fields.get('id') ?? '', event: fields.get('event') ?? '', data: JSON.parse(data) }
 }

@@ -1,5 +1,6 @@
-// A proxy that stands between the service and InfluxDB and does to their exchanges what networks,
-// proxies and servers in trouble do. What happens to a request is decided when it has come in.
+// A proxy that stands between the service and InfluxDB, or a daemon and the service, and does to
+// their exchanges what networks, proxies and servers in trouble do. What happens to a request is
+// decided when it has come in.
 
 import { once } from 'node:events'
 import { createServer, request } from 'node:http'
@@ -20,14 +21,14 @@ export interface ProxiedRequest {
 export type Fault =
   /** Nothing: it goes through. */
   | { readonly kind: 'pass' }
-  /** It never reaches InfluxDB; this is the answer. */
+  /** It never arrives; this is the answer. */
   | {
       readonly kind: 'answer'
       readonly status: number
       readonly headers?: Readonly<Record<string, string>>
       readonly body?: string
     }
-  /** It never reaches InfluxDB, and the connection is cut. */
+  /** It never arrives, and the connection is cut. */
   | { readonly kind: 'cut' }
   /** It has its effect, but the connection is cut instead of an answer. */
   | { readonly kind: 'lose_reply' }

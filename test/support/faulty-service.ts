@@ -1,6 +1,6 @@
 // The story of a service that is stopped at any step of its work. A round is a short script of all
-// that a daemon does; it is broken off wherever the process ends. Then what was acknowledged must be
-// there, once, and what was not must be there whole or not at all; all of it is sent again, and
+// that a daemon does; it is broken off wherever the process ends. Then what was acknowledged must
+// be there, once, and what was not must be there whole or not at all; all of it is sent again, and
 // `thermolog verify` finds nothing wrong.
 
 import { once } from 'node:events'

@@ -14,10 +14,11 @@ import { InfluxMeasurementReader } from '../../src/influx/measurement-reader.ts'
 import { runCommand, serve } from './command.ts'
 import type { CommandResult, Environment, RunningService } from './command.ts'
 import { FaultProxy } from './fault-proxy.ts'
-import { send, sendUnchecked } from './http.ts'
+import { send } from './http.ts'
 import type { TestAnswer } from './http.ts'
 import { connect, newBucket } from './influx.ts'
 import type { TestInflux } from './influxd.ts'
+import { expectClean } from './verify.ts'
 
 const USER = 'fleet@example.org'
 const START_MS = Date.UTC(2026, 2, 10)
@@ -118,7 +119,7 @@ export class InfluxStory {
     const period = `from=${new Date(START_MS).toISOString()}&to=${new Date(STOP_MS).toISOString()}`
     const path = `/api/v1/sensors/${sensorId}/measurements?${period}&bucket=raw`
     // Holding a hundred thousand points against their schema takes seconds.
-    return sendUnchecked(this.#service.url, { path, token: this.#token })
+    return send(this.#service.url, { path, token: this.#token })
   }
 
   /** How many measurements of the sensor are in InfluxDB, asked directly. */
@@ -191,6 +192,11 @@ export class InfluxStory {
       true,
     )
     expect(await this.countInInflux(id), `points of ${sn} in InfluxDB`).to.equal(expected.length)
+  }
+
+  /** Nothing that the service keeps, or InfluxDB has, is wrong. */
+  async expectClean(): Promise<void> {
+    await expectClean(this.#dataDir, settingsOf(this.target, this.proxy))
   }
 
   /** The most memory that the service has had. */

@@ -12,8 +12,15 @@ import { expectClean } from './verify.ts'
 
 const COMMANDS_MAX = 40
 
-/** Fails with the seed and the shortest sequence of commands that was found. */
-export async function runModel(runs: number, settings: Environment = {}): Promise<void> {
+/**
+ * Fails with the seed and the shortest sequence of commands that was found in the time.
+ *
+ * @param length how many sequences, and how long that may take
+ */
+export async function runModel(
+  { runs, msMax }: { readonly runs: number; readonly msMax: number },
+  settings: Environment = {},
+): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), 'thermolog-model-'))
   const real = new RealService(dataDir, settings)
   await real.start()
@@ -25,7 +32,7 @@ export async function runModel(runs: number, settings: Environment = {}): Promis
       await fc.asyncModelRun(() => ({ model, real }), commands)
       await new Read().run(model, real)
     })
-    await fc.assert(property, { numRuns: runs, endOnFailure: false })
+    await fc.assert(property, { numRuns: runs, interruptAfterTimeLimit: msMax })
     await expectClean(dataDir, settings)
   } finally {
     await real.stop()

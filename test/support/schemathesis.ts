@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url'
 import type { Environment } from './command.ts'
 
 const CONFIG = fileURLToPath(new URL('../schemathesis/schemathesis.toml', import.meta.url))
+const HOOKS = fileURLToPath(new URL('../schemathesis/hooks.py', import.meta.url))
 const COMMAND = process.env['SCHEMATHESIS'] ?? 'schemathesis'
 /** Counterexamples may have megabytes. */
 const SHOWN_LINES_MAX = 200
@@ -47,8 +48,14 @@ export async function question(
   flags: readonly string[],
 ): Promise<Verdict> {
   const directory = await mkdtemp(join(tmpdir(), 'thermolog-schemathesis-'))
-  const args = ['--config-file', CONFIG, '--no-color', 'run', `${url}/openapi.json`, ...flags]
-  const env = { PATH: process.env['PATH'], PYTHONDONTWRITEBYTECODE: '1', ...environment }
+  const run = ['run', `${url}/openapi.json`, '--checks', 'all', ...flags]
+  const args = ['--config-file', CONFIG, '--no-color', ...run]
+  const env = {
+    PATH: process.env['PATH'],
+    PYTHONDONTWRITEBYTECODE: '1',
+    SCHEMATHESIS_HOOKS: HOOKS,
+    ...environment,
+  }
   const child = spawn(COMMAND, args, { cwd: directory, env, stdio: ['ignore', 'pipe', 'pipe'] })
   const killWithUs = () => child.kill('SIGKILL')
   process.once('exit', killWithUs)

@@ -50,11 +50,9 @@ export class ServiceModel {
         known.set(event.event_id, event)
         return 'created'
       }
-      const isTimeSame =
-        event.timestamp === undefined ||
-        before.timestamp === undefined ||
-        event.timestamp === before.timestamp
-      const isSame = before.sn === event.sn && isTimeSame
+      // What came without a time has that of its arrival, which nobody names.
+      const isTimeSame = event.timestamp === undefined || event.timestamp === before.timestamp
+      const isSame = before.sn === event.sn && before.temp === event.temp && isTimeSame
       return isSame ? 'duplicate' : 'conflict'
     })
   }

@@ -23,6 +23,7 @@ export function relayToApp({ signInProviders, callbackUrl }: MobileSettings) {
     }
     const separator = callbackUrl.includes('?') ? '&' : '?'
     // Not by ctx.redirect: it would write the address into the body as well.
+    ctx.body = null
     ctx.status = SEE_OTHER
     ctx.set('Location', callbackUrl + (relayed.size === 0 ? '' : separator + relayed.toString()))
   }

@@ -1,7 +1,8 @@
-// Holding the measurement store against control.db, sensor by sensor: how many measurements each day
-// has, and whether the latest value is the newest of them. Sensors are looked at in groups, because
-// what is still on its way is found by reading all of it. What a look leaves open, or finds wrong,
-// is looked at again a little later, so that nothing is called wrong because it moved.
+// Holding the measurement store against control.db, sensor by sensor: how many measurements each
+// day has, and whether the latest value is the newest of them. Sensors are looked at in groups,
+// because what is still on its way is found by reading all of it. What a look leaves open, or
+// finds wrong, is looked at again a little later, so that nothing is called wrong because it
+// moved.
 
 import type { Finding, Report } from '../../domain/finding.ts'
 import type { RawPoint } from '../../domain/history.ts'

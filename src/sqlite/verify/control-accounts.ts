@@ -1,6 +1,6 @@
-// What control.db says that the measurement store has to have of sensors: accepted by day, less what
-// is still on its way or set aside, and the latest value. Each reading is of one moment, in a short
-// transaction beside the commit thread.
+// What control.db says that the measurement store has to have of sensors: accepted by day, less
+// what is still on its way or set aside, and the latest value. Each reading is of one moment, in a
+// short transaction beside the commit thread.
 
 import type { RawPoint } from '../../domain/history.ts'
 import type { Outstanding, SensorAccount } from '../../domain/sensor-account.ts'

@@ -1,5 +1,5 @@
-// Whether the pages of a SQLite file make whole tables. Table by table, so that the transaction that
-// keeps the file's log from being emptied is never longer than one table needs.
+// Whether the pages of a SQLite file make whole tables. Table by table, so that the transaction
+// that keeps the file's log from being emptied is never longer than one table needs.
 
 import { basename } from 'node:path'
 import { RESTORE_BACKUP } from '../../domain/finding.ts'

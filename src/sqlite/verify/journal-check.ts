@@ -1,6 +1,6 @@
 // Whether the journal has every row that it must still have. Rows leave at the old end alone, when
-// they are forwarded and sealed; numbers follow one another, but for the jump of a restore, which is
-// marked by an empty row.
+// they are forwarded and sealed; numbers follow one another, but for the jump of a restore, which
+// is marked by an empty row.
 //
 // control.db is read before ledger.db: what is sealed meanwhile only makes the check milder.
 

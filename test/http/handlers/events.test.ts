@@ -8,7 +8,7 @@ import { DAY_MS } from '../../../src/domain/time.ts'
 import { eventTexts } from '../../../src/http/handlers/events.ts'
 import type { LiveStream } from '../../../src/sensors/live-stream.ts'
 import { EventReader } from '../../support/events.ts'
-import { send, sendUnchecked } from '../../support/http.ts'
+import { send } from '../../support/http.ts'
 import { BASE, codeOf, startMobile } from '../../support/mobile.ts'
 import type { MobileTest } from '../../support/mobile.ts'
 
@@ -216,7 +216,7 @@ describe('GET /events', () => {
   })
 
   async function openStreams(): Promise<number> {
-    const { text } = await sendUnchecked(url, { path: '/metrics' })
+    const { text } = await send(url, { path: '/metrics' })
     return Number(/^thermolog_event_streams (\d+)$/m.exec(text)?.[1])
   }
 })

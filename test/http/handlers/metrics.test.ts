@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { setTimeout } from 'node:timers/promises'
-import { sendUnchecked, send } from '../../support/http.ts'
+import { send } from '../../support/http.ts'
 import { needPromtool, promtool } from '../../support/promtool.ts'
 import { startService } from '../../support/service.ts'
 import type { TestService } from '../../support/service.ts'
@@ -18,7 +18,7 @@ describe('GET /metrics', () => {
 
   /** The series of a scrape: name with its labels → value. */
   async function scrape(): Promise<Map<string, number>> {
-    const { status, headers, text } = await sendUnchecked(service.url, { path: '/metrics' })
+    const { status, headers, text } = await send(service.url, { path: '/metrics' })
     expect(status).to.equal(200)
     expect(headers['content-type']).to.equal('text/plain; version=0.0.4; charset=utf-8')
     const series = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
@@ -120,12 +120,12 @@ describe('GET /metrics', () => {
 
   it('is as Prometheus would have it', async function () {
     needPromtool(this)
-    const { text } = await sendUnchecked(service.url, { path: '/metrics' })
+    const { text } = await send(service.url, { path: '/metrics' })
     expect(promtool(['check', 'metrics'], text)).to.deep.equal({ exitCode: 0, output: '' })
   })
 
   it('gives gauges no names of counters', async () => {
-    const { text } = await sendUnchecked(service.url, { path: '/metrics' })
+    const { text } = await send(service.url, { path: '/metrics' })
     expect(text).not.to.match(/^# TYPE \w+_total (?!counter)/m)
   })
 })
@@ -149,7 +149,7 @@ describe('GET /metrics with METRICS_TOKEN', () => {
       expect([status, body.code]).to.deep.equal([401, 'invalid_token'])
       expect(headers['www-authenticate']).to.match(/^Bearer /)
     }
-    const answer = await sendUnchecked(service.url, { path, token: 'of-the-operator' })
+    const answer = await send(service.url, { path, token: 'of-the-operator' })
     expect(answer.status).to.equal(200)
   })
 
