@@ -1,6 +1,7 @@
 // A thousand tenants beside one, and batches that were sent before beside new ones.
 
 import { request as httpRequest } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { operationsSocketPath } from '../src/operations/socket-path.ts'
 import { BATCH, CONNECTIONS, expectAll } from './batch-load.ts'
 import { StampedRequest } from './bodies.ts'
@@ -57,7 +58,7 @@ function requestsOf(tokens: readonly string[], size: number): NextRequest {
   const requests = tokens.map(
     (token, connection) => new StampedRequest({ connection, size, token, startMs }),
   )
-  const turns = new Array<number>(TENANT_CONNECTIONS).fill(0)
+  const turns = Array.from({ length: TENANT_CONNECTIONS }, () => 0)
   return (connection) => {
     const turn = turns[connection] ?? 0
     const next = connection + turn * TENANT_CONNECTIONS
@@ -153,13 +154,15 @@ function operate(service: MeasuredService, operation: string, args: object): Pro
   const socketPath = operationsSocketPath(service.dataDir)
   return new Promise((resolve, reject) => {
     const path = `/operations/${operation}`
-    const request = httpRequest({ socketPath, path, method: 'POST' }, async (response) => {
-      const chunks = await response.toArray()
-      const answer = JSON.parse(Buffer.concat(chunks).toString()) as { data?: unknown }
-      if (response.statusCode === 200) resolve(answer.data)
-      else reject(new Error(`${operation}: ${JSON.stringify(answer)}`))
+    const request = httpRequest({ socketPath, path, method: 'POST' }, (response) => {
+      resolve(text(response).then((body) => readAnswer(operation, response.statusCode, body)))
     })
     request.on('error', reject)
     request.end(JSON.stringify(args))
   })
+}
+
+function readAnswer(operation: string, status: number | undefined, body: string): unknown {
+  if (status !== 200) throw new Error(`${operation}: ${body}`)
+  return (JSON.parse(body) as { data?: unknown }).data
 }

@@ -16,6 +16,7 @@ import { CommitChannel } from './sqlite/commit-channel.ts'
 import { SqliteControlReader } from './sqlite/control/control-reader.ts'
 import { createControlWriter } from './sqlite/control/control-writer.ts'
 import { lockDataDir, refuseUnfinishedRestore } from './sqlite/data-dir-lock.ts'
+import type { Connection } from './sqlite/database.ts'
 import { CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE, openForReading } from './sqlite/database.ts'
 import { JournalReader } from './sqlite/journal/journal-reader.ts'
 import { SetAside } from './sqlite/journal/set-aside.ts'
@@ -136,8 +137,26 @@ async function openParts(
   const reader = openReader(config)
   closers.push(() => reader.close())
   const control = new SqliteControlReader(database)
-  const ledger = openForReading(join(dataDir, LEDGER_FILE))
-  closers.push(() => void ledger.close())
+  const watched = { journal, forwarding, control, database, disk, clock }
+  closers.push(watchState(metrics, watched, config))
+  return { journal, control, controlWriter, reader, forwarding, metrics, storeName }
+}
+
+/** Tells metrics what to ask when they are read. @returns what ends that */
+function watchState(
+  metrics: PrometheusMetrics,
+  watched: {
+    readonly journal: SqliteJournal
+    readonly forwarding: ForwardChannel
+    readonly control: SqliteControlReader
+    readonly database: Connection
+    readonly disk: DiskWatch
+    readonly clock: Clock
+  },
+  config: Config,
+): () => void {
+  const { journal, forwarding, control, database, disk, clock } = watched
+  const ledger = openForReading(join(config.dataDir, LEDGER_FILE))
   const figures = new StateFigures(database, ledger)
   metrics.watch({
     backlog: () => journal.backlog(),
@@ -150,7 +169,7 @@ async function openParts(
     countSealedEvents: () => figures.sealedEvents(),
     disk: () => disk.room,
   })
-  return { journal, control, controlWriter, reader, forwarding, metrics, storeName }
+  return () => void ledger.close()
 }
 
 /** The store by what does not change when its server moves. */

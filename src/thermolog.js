@@ -11,13 +11,13 @@ const runsTypeScript = process.features.typescript
 // starts itself once more with these: a heap that may grow to two and a half times of what lives in
 // it is cleared half as often. Whoever sets MALLOC_ARENA_MAX has chosen otherwise.
 const MEMORY_FLAGS = [
-  '--max-semi-space-size=8',
+  '--max-semi-space-size=4',
   '--max-old-space-size=256',
   '--heap-growing-percent=150',
 ]
 const MEMORY_ENVIRONMENT = {
   MALLOC_ARENA_MAX: '2',
-  MALLOC_MMAP_THRESHOLD_: '1048576',
+  MALLOC_MMAP_THRESHOLD_: '131072',
   MALLOC_TRIM_THRESHOLD_: '131072',
 }
 

@@ -36,8 +36,8 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
     status: 401,
     title: 'The token is not valid',
     explanation:
-      'The access token is unknown, was revoked or has run out; these look the same. Sign in again, ' +
-      'or ask the operator for a new one.',
+      'The access token is unknown, was revoked or has run out; these look the same. Sign in ' +
+      'again, or ask the operator for a new one.',
   },
   wrong_token_kind: {
     status: 403,
@@ -141,8 +141,8 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
     status: 500,
     title: 'An error of ours',
     explanation:
-      'Something failed that should not; the operator finds it by the request id. Whether anything ' +
-      'was stored is not known: send the same again later.',
+      'Something failed that should not; the operator finds it by the request id. Whether ' +
+      'anything was stored is not known: send the same again later.',
   },
   provider_failed: {
     status: 502,

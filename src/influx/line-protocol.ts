@@ -13,16 +13,23 @@ export const SENSOR_INFO = 'sensor_info'
 
 const TIE_BREAKS = 1_000_000
 const NO_TIE_BREAK = '000000'
+const SPACE = 32
+const LINE_END = 10
+
+/** Of a temperature's line: names 37, ids 26, a double 24, nanoseconds 20, and two between. */
+const LINE_BYTES_MAX = 128
 
 /**
- * One line for each measurement named, in that order.
+ * One line for each measurement named, in that order. They are written as bytes: as one growing
+ * string they cost twice the time, and memory that is slow to clear.
  *
  * @param places indices into the columns
  */
 export function temperatureLines(columns: MeasurementColumns, places: Uint32Array): Buffer {
   const { userId, sensorId, measuredAtMs, tieBreakNs, tempCelsius } = columns
   const prefixes = new Map<number, string>()
-  let lines = ''
+  const lines = Buffer.allocUnsafeSlow(places.length * LINE_BYTES_MAX)
+  let end = 0
   for (const place of places) {
     const sensor = sensorId[place] as number
     let prefix = prefixes.get(sensor)
@@ -30,10 +37,22 @@ export function temperatureLines(columns: MeasurementColumns, places: Uint32Arra
       prefix = `${TEMPERATURE},user_id=${userId[place]},sensor_id=${sensor} ${TEMPERATURE_FIELD}=`
       prefixes.set(sensor, prefix)
     }
-    const time = timestampNs(measuredAtMs[place] as number, tieBreakNs[place] as number)
-    lines += `${prefix}${tempCelsius[place]} ${time}\n`
+    end = writeAscii(lines, end, prefix)
+    end = writeAscii(lines, end, String(tempCelsius[place]))
+    lines[end++] = SPACE
+    end = writeAscii(
+      lines,
+      end,
+      timestampNs(measuredAtMs[place] as number, tieBreakNs[place] as number),
+    )
+    lines[end++] = LINE_END
   }
-  return Buffer.from(lines, 'latin1')
+  return lines.subarray(0, end)
+}
+
+function writeAscii(bytes: Buffer, start: number, text: string): number {
+  for (let at = 0; at < text.length; at++) bytes[start + at] = text.charCodeAt(at)
+  return start + text.length
 }
 
 /** One line for each info. */

@@ -1,4 +1,5 @@
-// The time and the numbers above the chart: of the point under the cursor, else of the whole period.
+// The time and the numbers above the chart: of the point under the cursor, else of the whole
+// period.
 
 import { element, setText } from './element.js'
 import { count, period as periodText, pointTime, temp } from './format.js'

@@ -11,6 +11,7 @@ import { expect } from 'chai'
 import { runCommand, serve } from '../support/command.ts'
 import { send } from '../support/http.ts'
 import { connect, influxSettings, newBucket, useInflux } from '../support/influx.ts'
+import { until } from '../support/influx-story.ts'
 import { expectClean, verify } from '../support/verify.ts'
 import type { VerifyAnswer } from '../support/verify.ts'
 
@@ -30,6 +31,7 @@ const NOWHERE = {
   INFLUX_BUCKET: 'none',
   INFLUX_TOKEN: 'none',
 }
+const FORWARDED_MS_MAX = 20_000
 const FIRST_DAY = '2026-01-01'
 /** `sensor-2`; ids are given in the order of registration. */
 const SENSOR = 3
@@ -78,6 +80,10 @@ describe('thermolog verify', function () {
     token = await createToken(dataDir)
     const service = await serve(dataDir, SETTINGS)
     await sendBatches({ url: service.url, token }, 0, MEASUREMENTS / BATCH)
+    await until(FORWARDED_MS_MAX, 'the journal is forwarded', async () => {
+      const { body } = await send(service.url, { path: '/readyz' })
+      return body.backlog.entries === 0
+    })
     expect(await service.stop()).to.equal(0)
   })
   after(() => rm(folder, { recursive: true }))
@@ -279,7 +285,7 @@ describe('thermolog verify', function () {
     const descriptor = openSync(join(damaged, 'measurements.db'), 'r+')
     writeSync(descriptor, page, 0, page.length, 4_096 * 20)
     closeSync(descriptor)
-    await rm(join(damaged, 'ledger.db-wal'))
+    await rm(join(damaged, 'ledger.db-wal'), { force: true })
     await truncate(join(damaged, 'ledger.db'), 20_000)
     const { findings } = await verify(damaged)
     const files = findings.filter(({ check }) => check === 'file').map(({ where }) => where)

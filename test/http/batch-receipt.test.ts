@@ -18,7 +18,7 @@ const stored: fc.Arbitrary<StoredMeasurement> = fc.record({
   tempCelsius: fc.double({ min: -273.15, max: 10_000, noNaN: true }),
   measuredAtMs: instants,
 })
-const items: fc.Arbitrary<ReceiptItem> = fc
+const receiptItems: fc.Arbitrary<ReceiptItem> = fc
   .record({
     status: fc.constantFrom('created', 'duplicate', 'conflict'),
     sensorId: ids,
@@ -30,7 +30,7 @@ const items: fc.Arbitrary<ReceiptItem> = fc
     serialNumber: existing.serialNumber,
     ...(item.status === 'conflict' && { existing }),
   }))
-const elements = fc.array(fc.record({ eventId: eventIds, item: items }), { minLength: 1 })
+const elements = fc.array(fc.record({ eventId: eventIds, item: receiptItems }), { minLength: 1 })
 
 describe('the receipt of a batch', () => {
   const writer = new BatchReceiptWriter()

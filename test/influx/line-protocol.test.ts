@@ -18,6 +18,20 @@ describe('temperatureLines', () => {
     )
   })
 
+  it('has room for the longest line', () => {
+    const longest = {
+      userId: Number.MAX_SAFE_INTEGER,
+      sensorId: 2 ** 32 - 1,
+      measuredAtMs: -62_135_596_800_000,
+      tieBreakNs: 999_999,
+      tempCelsius: -2.2250738585072014e-308,
+    }
+    const { measurements } = batchOf([longest])
+    expect(temperatureLines(measurements, Uint32Array.of(0)).toString()).to.match(
+      /^temperature,user_id=\d+,sensor_id=4294967295 temp=-2.2250738585072014e-308 -\d+\n$/,
+    )
+  })
+
   it('never writes an integer', () => {
     const { measurements } = batchOf([{ sensorId: 7, measuredAtMs: AT_MS, tempCelsius: -0 }])
     const line = temperatureLines(measurements, Uint32Array.of(0)).toString()

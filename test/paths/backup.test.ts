@@ -17,7 +17,7 @@ describe('a backup under load', function () {
   afterEach(() => rm(folder, { recursive: true }))
 
   it('has all that was acknowledged before it, once, and no batch in part', async () => {
-    const story = { folder, backups: 2, measurementsBetween: 20_000 }
-    expect(await backUpUnderLoad(story)).to.be.at.least(40_000)
+    const story = { folder, backups: 1, measurementsBetween: 20_000 }
+    expect(await backUpUnderLoad(story)).to.be.at.least(20_000)
   })
 })

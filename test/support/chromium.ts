@@ -6,6 +6,7 @@ import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { chromium } from 'playwright-core'
 import type { Browser } from 'playwright-core'
+import { atEndOfRun, sayNotRun } from './end-of-run.ts'
 
 const COMMANDS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-background-networking']
@@ -34,12 +35,9 @@ export function useChromium(): () => Browser {
   }
 }
 
-after(async () => {
+sayNotRun('Chromium on PATH or in CHROMIUM_PATH', notRun)
+atEndOfRun(async () => {
   await (await shared)?.close()
-  if (notRun.size === 0) return
-  const suites = [...notRun].join(', ')
-  // oxlint-disable-next-line eslint/no-console
-  console.error(`\nNOT RUN, for want of Chromium on PATH or in CHROMIUM_PATH: ${suites}\n`)
 })
 
 function skipSuite(context: Mocha.Context): never {

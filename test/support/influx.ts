@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { InfluxConnection } from '../../src/influx/connection.ts'
 import type { InfluxTarget } from '../../src/influx/connection.ts'
 import type { Environment } from './command.ts'
+import { atEndOfRun, sayNotRun } from './end-of-run.ts'
 import { hasInfluxd, InfluxServer } from './influxd.ts'
 import type { TestInflux } from './influxd.ts'
 
@@ -131,13 +132,10 @@ afterEach(() => {
   for (const connection of opened.splice(0)) connection.close()
 })
 
-after(async function () {
-  this.timeout(START_MS_MAX)
+sayNotRun('InfluxDB', notRun)
+atEndOfRun(async () => {
   const found = await shared
   if (found !== undefined && 'influx' in found) await found.stop()
-  if (notRun.size === 0) return
-  // oxlint-disable-next-line eslint/no-console
-  console.error(`\nNOT RUN, for want of InfluxDB:\n  ${[...notRun].join('\n  ')}\n`)
 })
 
 function skipSuite(context: Mocha.Context, reason: string): void {

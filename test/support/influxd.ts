@@ -68,7 +68,10 @@ export class InfluxServer implements TestInflux {
     ]
     const child = spawn('influxd', flags, { stdio: 'ignore' })
     this.#child = child
-    const killWithUs = () => child.kill('SIGKILL')
+    const killWithUs = () => {
+      child.kill('SIGKILL')
+      rmSync(this.#directory, { recursive: true, force: true, maxRetries: 3 })
+    }
     process.once('exit', killWithUs)
     child.once('exit', () => process.off('exit', killWithUs))
     const deadlineMs = performance.now() + READY_MS_MAX

@@ -1,6 +1,6 @@
 // Schemathesis, which questions a service from its description: with what the description allows,
 // with what it forbids, without a token, by other methods. It is a Python program: SCHEMATHESIS
-// names it, else it is `schemathesis` on PATH (`pip install -r test/schemathesis/requirements.txt`).
+// names it, else it is `schemathesis` on PATH; test/schemathesis/requirements.txt says which.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -24,7 +24,7 @@ export interface Verdict {
   readonly output: string
 }
 
-/** Skips the suite, and says so, where it is not installed; with REQUIRE_SCHEMATHESIS=1 it fails. */
+/** Skips the suite, and says so, where there is none; with REQUIRE_SCHEMATHESIS=1 it fails. */
 export function needSchemathesis(context: Mocha.Context): void {
   if (spawnSync(COMMAND, ['--version']).error === undefined) return
   if (process.env['REQUIRE_SCHEMATHESIS'] === '1') {

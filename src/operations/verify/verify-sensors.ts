@@ -59,6 +59,7 @@ const ALL_OPEN: Open = { range: EVER, days: undefined, isLatestOpen: true }
 
 export interface SensorsChecked {
   readonly sensors: number
+  /** Accepted of them. */
   readonly measurements: number
   /** Sensors that were sent to all the time: what they have lies within what is on its way. */
   readonly moving: number
@@ -122,7 +123,7 @@ class SensorGroup {
       const { range } = this.#open.get(sensorId) ?? ALL_OPEN
       const stored = await this.#with.store.countByDay(sensorId, range)
       looks.set(sensorId, { stored, newest: await this.#readNewest(account) })
-      if (isFirst) this.#count(stored)
+      if (isFirst) this.#count(account)
     }
     // A sensor that was deleted meanwhile is in none of these.
     const after = control.read(ids)
@@ -175,8 +176,8 @@ class SensorGroup {
     return { atLatest, later: undefined }
   }
 
-  #count(stored: DayCounts): void {
-    const measurements = stored.values().reduce((sum, count) => sum + count, 0)
+  #count({ accepted }: SensorAccount): void {
+    const measurements = accepted.values().reduce((sum, count) => sum + count, 0)
     this.measurements += measurements
     this.#with.advance(measurements)
   }

@@ -1,0 +1,19 @@
+// The end of a run of tests. Mocha in one process runs the hooks of the outermost suite at the end.
+// Each of several processes runs them after the first file that has them and goes on with others,
+// so there what files share is ended with the process.
+
+const isOneOfSeveral = process.env['MOCHA_WORKER_ID'] !== undefined
+
+/** To be called at the top of a file: ends what tests share when the last of them is over. */
+export function atEndOfRun(stop: () => Promise<void>): void {
+  if (!isOneOfSeveral) after(stop)
+}
+
+/** Says which tests were not run, when the process ends. */
+export function sayNotRun(what: string, notRun: ReadonlySet<string>): void {
+  process.once('exit', () => {
+    if (notRun.size === 0) return
+    // oxlint-disable-next-line eslint/no-console
+    console.error(`\nNOT RUN, for want of ${what}:\n  ${[...notRun].join('\n  ')}\n`)
+  })
+}
