@@ -69,8 +69,11 @@ const SET_ASIDE_RETRY_MS = 1_000
 /** Groups at the commit thread: one under way, one ready, so that it never waits for the next. */
 const GROUPS_IN_FLIGHT_MAX = 2
 
-/** A second group is sent ahead of time only when it is worth a commit of its own. */
-const GROUP_AHEAD_MEASUREMENTS_MIN = 2_000
+/**
+ * A second group is sent ahead of time only when it is worth a commit of its own: for this many
+ * measurements or, since each answer lets its sender go on, submissions.
+ */
+const GROUP_AHEAD = { measurementsMin: 2_000, submissionsMin: 16 }
 
 export class SqliteJournal implements Journal {
   readonly #with: JournalCollaborators
@@ -218,7 +221,9 @@ export class SqliteJournal implements Journal {
 
   #sendGroups(): void {
     for (let group = this.#groups[0]; group !== undefined; group = this.#groups[0]) {
-      const isWorthwhile = group.builder.elements >= GROUP_AHEAD_MEASUREMENTS_MIN
+      const isWorthwhile =
+        group.builder.elements >= GROUP_AHEAD.measurementsMin ||
+        group.waiting.length >= GROUP_AHEAD.submissionsMin
       const mayBeSent = this.#groupsInFlight < (isWorthwhile ? GROUPS_IN_FLIGHT_MAX : 1)
       if (!mayBeSent) return
       this.#groups.shift()
