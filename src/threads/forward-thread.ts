@@ -1,7 +1,7 @@
 // The forward thread: reads the journal and writes it to the measurement store, and deletes there
 // what belongs to deleted sensors, at its own pace and away from the requests.
 
-import { constants, setPriority } from 'node:os'
+import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -70,6 +70,9 @@ const DELETION_PASS_GAP_MS = 10 * MINUTE_MS
 /** Writes under way at once, and for how long one may be. */
 const INFLUX_WRITES = { socketsMax: 4, timeoutMs: 30 * SECOND_MS }
 
+/** Of 19: it still gets some time when both cores are busy. */
+const NICENESS_BEHIND_ACKNOWLEDGING = 15
+
 /** What is under way has so long when the service stops; the next start does it again. */
 const STOP_MS_MAX = 5 * SECOND_MS
 
@@ -80,7 +83,7 @@ const { dataDir, logLevel, influx, isIdle } = workerData as ForwardThreadData
 // Who acknowledges goes first: the journal can wait for a store apart, which costs more than all of
 // the rest. On Linux this is the priority of the thread, elsewhere it would be the whole process's.
 if (influx !== undefined && process.platform === 'linux') {
-  setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+  setPriority(NICENESS_BEHIND_ACKNOWLEDGING)
 }
 const log = createLog(systemClock, { level: logLevel, component: 'forwarder' }, standardOutput)
 const control = openForReading(join(dataDir, CONTROL_FILE))
