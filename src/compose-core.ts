@@ -18,6 +18,7 @@ import { createControlWriter } from './sqlite/control/control-writer.ts'
 import { lockDataDir, refuseUnfinishedRestore } from './sqlite/data-dir-lock.ts'
 import type { Connection } from './sqlite/database.ts'
 import { CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE, openForReading } from './sqlite/database.ts'
+import { StoreRows } from './sqlite/control/store-rows.ts'
 import { JournalReader } from './sqlite/journal/journal-reader.ts'
 import { SetAside } from './sqlite/journal/set-aside.ts'
 import { SqliteJournal } from './sqlite/journal/sqlite-journal.ts'
@@ -186,6 +187,22 @@ async function adoptStore(controlWriter: ControlWriter, wanted: string): Promise
   throw new UnfitSettings(
     `DATA_DIR keeps its measurements in another store (${inUse}) than the settings say ` +
       `(${wanted}): set the old one again, or move them with \`thermolog store copy\``,
+  )
+}
+
+/**
+ * For what only reads and adopts no store.
+ *
+ * @throws UnfitSettings when DATA_DIR keeps its measurements in another store than the settings say
+ */
+export function refuseOtherStore(config: Config): void {
+  const rows = new StoreRows(join(config.dataDir, CONTROL_FILE))
+  const inUse = rows.storeName()
+  rows.close()
+  const wanted = storeNameOf(config)
+  if (inUse === undefined || inUse === wanted) return
+  throw new UnfitSettings(
+    `DATA_DIR keeps its measurements in another store (${inUse}) than the settings say (${wanted})`,
   )
 }
 

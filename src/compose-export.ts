@@ -5,8 +5,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { openCore, openReader, storeNameOf } from './compose-core.ts'
-import { UnfitSettings } from './config.ts'
+import { openCore, openReader, refuseOtherStore } from './compose-core.ts'
 import type { Config } from './config.ts'
 import type { Sensor, SensorId } from './domain/sensor.ts'
 import { SECOND_MS } from './domain/time.ts'
@@ -16,7 +15,6 @@ import { OperationError } from './operations/operations.ts'
 import type { ControlReader, MeasurementReader } from './ports.ts'
 import { AcceptedDays } from './sqlite/control/accepted-days.ts'
 import { SqliteControlReader } from './sqlite/control/control-reader.ts'
-import { StoreRows } from './sqlite/control/store-rows.ts'
 import { CONTROL_FILE, openForReading } from './sqlite/database.ts'
 import type { Connection } from './sqlite/database.ts'
 import { JournalReader } from './sqlite/journal/journal-reader.ts'
@@ -49,7 +47,7 @@ export async function openExport(
 ): Promise<ExportSource> {
   const file = join(config.dataDir, CONTROL_FILE)
   if (!existsSync(file)) throw failed(`${config.dataDir} has no data`)
-  checkStore(config, file)
+  refuseOtherStore(config)
   const db = openForReading(file)
   try {
     if (isServiceRunning) await waitUntilForwarded(db)
@@ -78,17 +76,6 @@ function sourceOf(config: Config, db: Connection): ExportSource {
       db.close()
     },
   }
-}
-
-function checkStore(config: Config, file: string): void {
-  const rows = new StoreRows(file)
-  const inUse = rows.storeName()
-  rows.close()
-  const wanted = storeNameOf(config)
-  if (inUse === undefined || inUse === wanted) return
-  throw new UnfitSettings(
-    `DATA_DIR keeps its measurements in another store (${inUse}) than the settings say (${wanted})`,
-  )
 }
 
 /** The watermark is written down at least once a second. */

@@ -5,8 +5,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate, setTimeout } from 'node:timers/promises'
-import { openReader, storeNameOf } from './compose-core.ts'
-import { UnfitSettings } from './config.ts'
+import { openReader, refuseOtherStore } from './compose-core.ts'
 import type { Config } from './config.ts'
 import { ServiceError, StoreUnavailable } from './domain/errors.ts'
 import { RESTORE_BACKUP } from './domain/finding.ts'
@@ -21,7 +20,6 @@ import { OperationError } from './operations/operations.ts'
 import { verifyDeletedSensors } from './operations/verify/verify-deleted-sensors.ts'
 import { verifySensors } from './operations/verify/verify-sensors.ts'
 import { verifySummaries } from './operations/verify/verify-summaries.ts'
-import { StoreRows } from './sqlite/control/store-rows.ts'
 import {
   CONTROL_FILE,
   isDiskFault,
@@ -79,7 +77,7 @@ export async function verifyData(config: Config, progress: VerifyProgress): Prom
   const whole = checkFiles(verifying)
   const counts = { sensors: 0, measurements: 0, events: 0, moving: 0 }
   if (whole.has(CONTROL_FILE)) {
-    checkStoreName(config)
+    refuseOtherStore(config)
     const control = openForReading(join(dataDir, CONTROL_FILE))
     try {
       if (whole.has(LEDGER_FILE)) counts.events = await checkLedger(verifying, control)
@@ -111,17 +109,6 @@ function checkFiles({ config, progress, report }: Verifying): Set<string> {
     return false
   })
   return new Set(whole)
-}
-
-function checkStoreName(config: Config): void {
-  const rows = new StoreRows(join(config.dataDir, CONTROL_FILE))
-  const inUse = rows.storeName()
-  rows.close()
-  const wanted = storeNameOf(config)
-  if (inUse === undefined || inUse === wanted) return
-  throw new UnfitSettings(
-    `DATA_DIR keeps its measurements in another store (${inUse}) than the settings say (${wanted})`,
-  )
 }
 
 /** @returns how many events it has */

@@ -5,11 +5,10 @@ import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { freePort } from './free-port.ts'
 
 /** Where a test finds InfluxDB; the token may do everything in the organization. */
 export interface TestInflux {
@@ -134,13 +133,4 @@ export class InfluxServer implements TestInflux {
     const answer = await fetch(`${this.url}/api/v2/setup`, { method: 'POST', body })
     if (answer.status !== 201) throw new Error(`influxd: set-up failed: ${await answer.text()}`)
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -5,13 +5,11 @@
 // Whatever the page says on its console, throws or asks for in vain, and every breach of its
 // policy, is gathered, and has to be nothing.
 
-import { once } from 'node:events'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import type { Environment } from '../../src/config.ts'
 import { useChromium } from '../support/chromium.ts'
+import { freePort } from '../support/free-port.ts'
 import { send } from '../support/http.ts'
 import { PUBLIC_CLIENT, publicClient, startOpenIdProvider } from '../support/openid-provider.ts'
 import { startService } from '../support/service.ts'
@@ -178,13 +176,4 @@ function reading(sn: string, atMs: number): object {
 /** The provider and the browser live in the present. */
 function setToNow({ clock }: TestService): void {
   clock.set(new Date().toISOString())
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
