@@ -35,7 +35,7 @@ const TIDY_EVERY_MS = 1_000
 const controlFile = join(data.dataDir, CONTROL_FILE)
 const control = openForWriting(controlFile, CONTROL_MIGRATIONS)
 const sealer = new Worker(new URL('./seal-thread.ts', import.meta.url), {
-  workerData: { dataDir: data.dataDir } satisfies SealThreadData,
+  workerData: { dataDir: data.dataDir, epochEvents: data.epochEvents } satisfies SealThreadData,
   resourceLimits: threadHeap,
 })
 await new Promise((resolve) => sealer.once('message', resolve))
@@ -55,11 +55,10 @@ sealer.on('error', (error) => {
 })
 sealer.on('message', (news: SealAnswer) => {
   if ('sealed' in news) {
-    ledger.noteSealed(news.sealed.throughSeq, news.sealed.run)
+    ledger.noteSealed(news.throughSeq, news.sealed)
     for (const held of heldBack.splice(0)) commitGroup(held.id, held.group)
   } else if ('merged' in news) {
-    ledger.sealed.replaceRuns(news.merged.run, news.merged.replacedRunNos)
-    sealer.postMessage({ released: true } satisfies SealThreadRequest)
+    ledger.sealed.replaceRuns(news.merged)
   }
 })
 

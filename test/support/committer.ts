@@ -30,6 +30,9 @@ const PERMISSIVE: DeciderSettings = {
   measuredAtMsMin: 0,
 }
 
+/** Small, so that few runs make several levels, and a merge of small runs several steps. */
+const MERGE_PLAN = { youngRuns: 4, oldRuns: 3, blocksPerStep: 3 }
+
 /** A result with the columns of its elements. */
 export interface DecidedGroup extends GroupResult {
   readonly status: Uint8Array
@@ -48,6 +51,8 @@ export class CommitterBench {
   committer!: Committer
   nowMs = 1_800_000_000_000
   #requests: SealRequest[] = []
+  #sealer: Sealer | undefined
+  #merger: RunMerger | undefined
 
   constructor(settings: Partial<DeciderSettings> = {}, epochEvents = 64) {
     this.settings = { ...PERMISSIVE, ...settings }
@@ -63,6 +68,8 @@ export class CommitterBench {
       LEDGER_PAGE_BYTES,
     )
     this.#requests = []
+    this.#sealer = undefined
+    this.#merger = undefined
     const files = { control: this.control, ledger: this.ledgerFile }
     this.ledger = new Ledger(files, this.epochEvents, (request) => this.#requests.push(request))
     this.sensors = new SensorDirectory(this.control)
@@ -94,20 +101,24 @@ export class CommitterBench {
     }
   }
 
-  /** Does what the seal thread does: seals what is asked for, merges, clears away. */
-  seal(): void {
-    const sealer = new Sealer(this.control, this.ledgerFile)
+  /**
+   * Does what the seal thread does: seals what is asked for, and merges.
+   *
+   * @param stepsMax stops in the middle of a merge when so many steps have been taken
+   */
+  seal(stepsMax = Infinity): void {
+    this.#sealer ??= new Sealer(this.control, this.ledgerFile, this.epochEvents)
+    this.#merger ??= new RunMerger(this.ledgerFile, MERGE_PLAN)
     for (const request of this.#requests.splice(0)) {
-      this.ledger.noteSealed(request.throughSeq, sealer.seal(request))
+      const sealed = this.#sealer.seal(request)
+      this.ledger.noteSealed(request.throughSeq, sealed)
+      this.#merger.noteSealed(sealed.run.events)
     }
-    const merger = new RunMerger(this.ledgerFile)
-    for (;;) {
-      const steps = merger.merge()
-      let step = steps.next()
-      while (step.done !== true) step = steps.next()
-      if (step.value === undefined) return
-      this.ledger.sealed.replaceRuns(step.value.run, step.value.replacedRunNos)
-      for (const _ of merger.clear());
+    for (let step = 0; step < stepsMax && !this.#merger.isIdle; step++) {
+      const merged = this.#merger.step()
+      if (merged !== undefined) {
+        this.ledger.sealed.replaceRuns(merged)
+      }
     }
   }
 

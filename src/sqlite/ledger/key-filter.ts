@@ -1,6 +1,10 @@
 // A blocked Bloom filter over event keys: one cache line of 512 bits a key, seven bits in it. It
 // answers "certainly not in this run" without touching the disk. At 14 bits a key about one key in
 // 400 that is not there passes.
+//
+// The line comes from one word of the key, the bits from its second and third. Where the line comes
+// from the first, which runs are ordered by, a run sets the bits of its filter from front to back:
+// all over a filter that no cache holds they cost more than the rest of a merge.
 
 const LINE_WORDS = 16
 const BITS_PER_KEY = 14
@@ -10,11 +14,9 @@ export function filterWords(keys: number): number {
   return Math.ceil((keys * BITS_PER_KEY) / 512) * LINE_WORDS
 }
 
-/** Adds the key at `offset` of `words`. */
-export function addToFilter(filter: Uint32Array, words: Uint32Array, offset: number): void {
-  const line = lineOf(filter, words[offset + 3] ?? 0)
-  const w1 = words[offset + 1] ?? 0
-  const w2 = words[offset + 2] ?? 0
+/** Adds a key: the word that its line comes from, its second and its third. */
+export function addToFilter(filter: Uint32Array, lineWord: number, w1: number, w2: number): void {
+  const line = lineOf(filter, lineWord)
   for (let bit = 0; bit < 3; bit++) {
     setBit(filter, line, (w1 >>> (bit * 9)) & 511)
     setBit(filter, line, (w2 >>> (bit * 9)) & 511)
@@ -23,10 +25,8 @@ export function addToFilter(filter: Uint32Array, words: Uint32Array, offset: num
 }
 
 /** Whether the key may have been added: never false for one that was. */
-export function mayContain(filter: Uint32Array, words: Uint32Array, offset: number): boolean {
-  const line = lineOf(filter, words[offset + 3] ?? 0)
-  const w1 = words[offset + 1] ?? 0
-  const w2 = words[offset + 2] ?? 0
+export function mayContain(filter: Uint32Array, lineWord: number, w1: number, w2: number): boolean {
+  const line = lineOf(filter, lineWord)
   return (
     hasBit(filter, line, w1 & 511) &&
     hasBit(filter, line, w2 & 511) &&
@@ -38,7 +38,7 @@ export function mayContain(filter: Uint32Array, words: Uint32Array, offset: numb
   )
 }
 
-// The key's last word scaled to the number of lines.
+// The word scaled to the number of lines.
 function lineOf(filter: Uint32Array, word: number): number {
   const lines = filter.length / LINE_WORDS
   return Math.floor((word / 0x1_0000_0000) * lines) * LINE_WORDS

@@ -12,7 +12,7 @@ import { decodeEntries } from '../journal/journal-row.ts'
 import { KEY_WORDS } from './event-key.ts'
 import { HotLedger } from './hot-ledger.ts'
 import { SealedLedger } from './sealed-ledger.ts'
-import type { LedgerRun } from './sealed-ledger.ts'
+import type { SealedRun } from './sealer.ts'
 
 /** Journal rows (afterSeq, throughSeq] are to be sealed as one run. */
 export interface SealRequest {
@@ -69,8 +69,8 @@ export class Ledger {
   }
 
   /** A stretch of the journal is sealed. */
-  noteSealed(throughSeq: number, run: LedgerRun): void {
-    this.sealed.replaceRuns(run, [])
+  noteSealed(throughSeq: number, run: SealedRun): void {
+    this.sealed.addRun(run)
     this.sealed.sealedSeq = throughSeq
     this.hot.dropOldestEpoch()
   }

@@ -1,16 +1,16 @@
 // The layout of a sealed run: how an event is packed, and which block it is in.
 //
-// An event takes 34 bytes: key 16, sensor 4, milliseconds 6, temperature 8, little-endian. Within a
-// block events stand in key order. The block of a key is its first word scaled to the number of
-// blocks, so that block order is key order.
+// An event takes 34 bytes: key 16, sensor 4, milliseconds 6, temperature 8, little-endian. The block
+// of a key is its first word scaled to the number of blocks, so that the blocks of a run go up with
+// the keys in them; within a block events stand in any order.
 
 import { KEY_WORDS } from './event-key.ts'
 import type { StoredEvent } from './hot-ledger.ts'
 
 export const EVENT_BYTES = 34
 
-/** Events of a block on average: rows of about 800 bytes fill a page of 16 KiB well. */
-const BLOCK_EVENTS_MEAN = 24
+/** Events of a block on average: rows of about 1,100 bytes fill a page of 16 KiB well. */
+const BLOCK_EVENTS_MEAN = 32
 
 /** Up to here `word * blocks` is exact in a double. */
 const BLOCKS_MAX = 2 ** 21
@@ -28,21 +28,30 @@ export function blockOf(firstWord: number, blocks: number): number {
   return Math.floor((firstWord * blocks) / TWO_32)
 }
 
-export interface PackedEvent extends StoredEvent {
+/** The least first word of a key in that block; 2^32 where there is no such block any more. */
+export function firstWordOf(block: number, blocks: number): number {
+  return Math.ceil((block * TWO_32) / blocks)
+}
+
+/** Events as columns; index i of each belongs to one event, but keys have several words each. */
+interface EventColumns {
   readonly keys: Uint32Array
-  readonly keyOffset: number
+  readonly sensorId: Uint32Array
+  readonly measuredAtMs: Float64Array
+  readonly tempCelsius: Float64Array
 }
 
 /** @param bytes a view, whose numbers are written several times as fast as a Buffer's */
-export function packEvent(event: PackedEvent, bytes: DataView, at: number): void {
+export function packEvent(events: EventColumns, event: number, bytes: DataView, at: number): void {
   for (let word = 0; word < KEY_WORDS; word++) {
-    bytes.setUint32(at + word * 4, event.keys[event.keyOffset + word] ?? 0, true)
+    bytes.setUint32(at + word * 4, events.keys[event * KEY_WORDS + word] ?? 0, true)
   }
-  bytes.setUint32(at + 16, event.sensorId, true)
-  const highMs = Math.floor(event.measuredAtMs / TWO_32)
-  bytes.setUint32(at + 20, event.measuredAtMs - highMs * TWO_32, true)
+  bytes.setUint32(at + 16, events.sensorId[event] ?? 0, true)
+  const measuredAtMs = events.measuredAtMs[event] ?? 0
+  const highMs = Math.floor(measuredAtMs / TWO_32)
+  bytes.setUint32(at + 20, measuredAtMs - highMs * TWO_32, true)
   bytes.setInt16(at + 24, highMs, true)
-  bytes.setFloat64(at + 26, event.tempCelsius, true)
+  bytes.setFloat64(at + 26, events.tempCelsius[event] ?? 0, true)
 }
 
 /** The event with that key in a block, if it is there. */

@@ -1,37 +1,64 @@
-// Keeping the number of runs small: when a level has `runsPerLevel` runs they become one run of
-// the next level. A merge goes on in steps, so that sealing never waits for it long; each step is a
-// transaction. The new run is put into use, and the old ones out of it, in the last one: a crash
-// before that leaves an unfinished run, which is cleared away at the next start.
+// Keeping the number of runs small: enough runs of a level become one run of the next. Of the first
+// level these are many, for a look-up asks them together (run-generation.ts).
+//
+// A merge goes on in steps, each one transaction: the events of a stretch of keys are written to
+// the new run, and are gone from the old ones. So an event is always in exactly one run, the pages
+// of the old ones are free for the new one, and a crash between any two steps leaves a merge that
+// goes on where it stood. Until the new run is whole the old ones stand for it: their filters know
+// all keys, and who misses a block of theirs looks where the run is being merged into.
+//
+// How far merges go on is bound to how much is sealed: they take their share of the time evenly,
+// and are done long before there are eight runs again.
 
 import type { Connection } from '../database.ts'
-import { EVENT_BYTES, RUN_STRIDE } from './run-block.ts'
-import { RunWriter } from './run-writer.ts'
+import { BlockShuffle } from './block-shuffle.ts'
+import { blockOf, EVENT_BYTES, firstWordOf, RUN_STRIDE } from './run-block.ts'
+import { RUNS_PER_GENERATION } from './run-generation.ts'
+import { planRun, RunWriter } from './run-writer.ts'
+import type { RunPlan } from './run-writer.ts'
 import type { LedgerRun } from './sealed-ledger.ts'
 
-/** Runs of one level before they are merged. */
-const RUNS_PER_LEVEL = 8
+/** How much is merged at a time. */
+export interface MergePlan {
+  /** Runs of the first level that become one of the second. */
+  readonly youngRuns: number
+  /** Runs of any other level that become one of the next. */
+  readonly oldRuns: number
+  /** Blocks written in one step. */
+  readonly blocksPerStep: number
+}
 
-/** Events merged in one transaction: about a tenth of a second. */
-const EVENTS_PER_STEP = 100_000
+/** Events that each level merges for one that is sealed; one would just be enough. */
+const MERGED_PER_SEALED = 4
 
-/** Blocks deleted in one transaction. */
-const BLOCKS_PER_STEP = 20_000
+/** Blocks written at once: some thousand events, which the processor's cache holds. */
+const BLOCKS_PER_STRETCH = 256
 
-const FULL_LEVEL = `
-  SELECT level FROM runs WHERE state = 1 GROUP BY level HAVING count(*) >= ${RUNS_PER_LEVEL}
-  ORDER BY level LIMIT 1`
+/** A step takes about a hundredth of a second. */
+const MERGE_PLAN: MergePlan = {
+  youngRuns: RUNS_PER_GENERATION,
+  oldRuns: 8,
+  blocksPerStep: 4 * BLOCKS_PER_STRETCH,
+}
+
+const FULL_LEVELS = `
+  SELECT level FROM runs WHERE state = 1 AND merged_into IS NULL GROUP BY level
+  HAVING count(*) >= iif(level = 0, ?, ?) ORDER BY level`
 const OLDEST_RUNS = `
-  SELECT run_no AS runNo, events FROM runs WHERE state = 1 AND level = ?
-  ORDER BY run_no LIMIT ${RUNS_PER_LEVEL}`
-const NEXT_BLOCKS = `
-  SELECT id, entries FROM blocks WHERE id > ? AND id < ? ORDER BY id LIMIT 64`
-const PUT_INTO_USE = 'UPDATE runs SET state = 1, filter = ? WHERE run_no = ?'
-const PUT_OUT_OF_USE = 'UPDATE runs SET state = 2, filter = NULL WHERE run_no = ?'
-const UNUSED_RUNS = 'SELECT run_no FROM runs WHERE state <> 1'
-const DELETE_BLOCKS = `
-  DELETE FROM blocks WHERE id IN
-    (SELECT id FROM blocks WHERE id >= ? AND id < ? ORDER BY id LIMIT ${BLOCKS_PER_STEP})`
-const DELETE_RUN = 'DELETE FROM runs WHERE run_no = ?'
+  SELECT run_no AS runNo, events, blocks FROM runs
+  WHERE state = 1 AND merged_into IS NULL AND level = ? ORDER BY run_no LIMIT ?`
+const UNFINISHED = `
+  SELECT run_no AS runNo, events, blocks, level - 1 AS level, next_block AS nextBlock
+  FROM runs WHERE state = 0`
+const SOURCES = `
+  SELECT run_no AS runNo, events, blocks FROM runs WHERE merged_into = ? ORDER BY run_no`
+const MERGE_INTO = 'UPDATE runs SET merged_into = ? WHERE run_no = ?'
+const BLOCKS = 'SELECT entries FROM blocks WHERE id >= ? AND id <= ?'
+const DELETE_BLOCKS = 'DELETE FROM blocks WHERE id >= ? AND id < ?'
+const SET_NEXT_BLOCK = 'UPDATE runs SET next_block = ? WHERE run_no = ?'
+const PUT_OUT_OF_USE = 'UPDATE runs SET state = 2, filter = NULL WHERE merged_into = ?'
+// Others may still be reading as if they were there, but nobody does when this starts.
+const FORGET_REPLACED = 'DELETE FROM runs WHERE state = 2'
 
 /** A finished merge. */
 export interface Merge {
@@ -39,101 +66,149 @@ export interface Merge {
   readonly replacedRunNos: readonly number[]
 }
 
+interface LevelMerge {
+  readonly writer: RunWriter
+  readonly sources: readonly RunPlan[]
+  /** Blocks before it are written. */
+  nextBlock: number
+  /** Blocks before it are in the filter; behind `nextBlock` after a start. */
+  knownBlock: number
+  /** Events that it may still merge for what has been sealed. */
+  allowance: number
+}
+
 export class RunMerger {
   readonly #db: Connection
+  readonly #plan: MergePlan
+  /** By the level of the runs that are merged. */
+  readonly #merges = new Map<number, LevelMerge>()
+  readonly #shuffle = new BlockShuffle()
+  readonly #blocks
+  readonly #deleteBlocks
+  readonly #setNextBlock
 
-  constructor(db: Connection) {
+  /** Takes up the merges that a stop or a crash has left. */
+  constructor(db: Connection, plan = MERGE_PLAN) {
     this.#db = db
+    this.#plan = plan
+    this.#blocks = db.prepare<[number, number], Buffer>(BLOCKS).pluck()
+    this.#deleteBlocks = db.prepare<[number, number]>(DELETE_BLOCKS)
+    this.#setNextBlock = db.prepare<[number, number]>(SET_NEXT_BLOCK)
+    db.prepare(FORGET_REPLACED).run()
+    const unfinished = db.prepare<[], RunPlan & { level: number; nextBlock: number }>(UNFINISHED)
+    for (const { level, nextBlock, ...plan } of unfinished.all()) {
+      this.#merges.set(level, this.#mergeInto(plan, nextBlock))
+    }
   }
 
-  /** Merges the lowest full level in steps; yields after each, and the merge at last. */
-  *merge(): Generator<undefined, Merge | undefined> {
-    const level = this.#db.prepare<[], number>(FULL_LEVEL).pluck().get()
-    if (level === undefined) return undefined
-    const sources = this.#db.prepare<[number], { runNo: number; events: number }>(OLDEST_RUNS)
-    const runs = sources.all(level)
-    const events = runs.reduce((sum, run) => sum + run.events, 0)
-    const readers = runs.map((run) => new RunReader(this.#db, run.runNo))
-    const writer = this.#inTransaction(() => new RunWriter(this.#db, level + 1, events))
-    while (this.#inTransaction(() => mergeStep(readers, writer))) yield undefined
-    const replacedRunNos = runs.map((run) => run.runNo)
-    this.#inTransaction(() => {
-      writer.finish()
-      this.#db.prepare(PUT_INTO_USE).run(Buffer.from(writer.filter.buffer), writer.runNo)
-      for (const runNo of replacedRunNos) this.#db.prepare(PUT_OUT_OF_USE).run(runNo)
+  /** So many events more are sealed: merges may go on, and begin. */
+  noteSealed(events: number): void {
+    for (const merge of this.#merges.values()) merge.allowance += events * MERGED_PER_SEALED
+    const { youngRuns, oldRuns } = this.#plan
+    const fullLevels = this.#db.prepare<[number, number], number>(FULL_LEVELS).pluck()
+    for (const level of fullLevels.all(youngRuns, oldRuns)) {
+      if (!this.#merges.has(level)) this.#merges.set(level, this.#begin(level))
+    }
+  }
+
+  /** Whether there is nothing to do before more is sealed. */
+  get isIdle(): boolean {
+    return this.#next() === undefined
+  }
+
+  /**
+   * Takes one step; durable when it returns.
+   *
+   * @returns the merge that this finished
+   */
+  step(): Merge | undefined {
+    const next = this.#next()
+    if (next === undefined) return undefined
+    const [level, merge] = next
+    if (merge.knownBlock < merge.nextBlock) {
+      this.#learn(merge)
+      return undefined
+    }
+    const stop = this.#db.transaction(() => this.#move(merge)).immediate()
+    const { run } = merge.writer
+    merge.nextBlock = stop
+    merge.knownBlock = stop
+    merge.allowance -= this.#plan.blocksPerStep * (run.events / run.blocks)
+    if (stop < run.blocks) return undefined
+    this.#merges.delete(level)
+    return { run, replacedRunNos: merge.sources.map(({ runNo }) => runNo) }
+  }
+
+  #next(): [number, LevelMerge] | undefined {
+    for (const [level, merge] of this.#merges) {
+      if (merge.allowance > 0 || merge.knownBlock < merge.nextBlock) return [level, merge]
+    }
+    return undefined
+  }
+
+  #begin(level: number): LevelMerge {
+    const begin = this.#db.transaction(() => {
+      const count = level === 0 ? this.#plan.youngRuns : this.#plan.oldRuns
+      const sources = this.#db.prepare<[number, number], RunPlan>(OLDEST_RUNS).all(level, count)
+      const events = sources.reduce((sum, run) => sum + run.events, 0)
+      const plan = planRun(this.#db, level + 1, events)
+      for (const { runNo } of sources) this.#db.prepare(MERGE_INTO).run(plan.runNo, runNo)
+      return plan
     })
-    const { runNo, blocks, filter } = writer
-    return { run: { runNo, events, blocks, filter }, replacedRunNos }
+    return this.#mergeInto(begin.immediate(), 0)
   }
 
-  /** Deletes runs that are not in use, in steps; nobody may be reading them. */
-  *clear(): Generator<undefined> {
-    for (const runNo of this.#db.prepare<[], number>(UNUSED_RUNS).pluck().all()) {
-      const start = runNo * RUN_STRIDE
-      const deleteBlocks = this.#db.prepare<[number, number]>(DELETE_BLOCKS)
-      while (deleteBlocks.run(start, start + RUN_STRIDE).changes === BLOCKS_PER_STEP) {
-        yield undefined
+  #mergeInto(plan: RunPlan, nextBlock: number): LevelMerge {
+    const writer = new RunWriter(this.#db, plan)
+    const sources = this.#db.prepare<[number], RunPlan>(SOURCES).all(plan.runNo)
+    return { writer, sources, nextBlock, knownBlock: 0, allowance: 0 }
+  }
+
+  /** @returns the block up to which the new run is written now */
+  #move({ writer, sources, nextBlock }: LevelMerge): number {
+    const { runNo, blocks } = writer.run
+    const stop = Math.min(nextBlock + this.#plan.blocksPerStep, blocks)
+    let from = nextBlock
+    while (from < stop) {
+      const to = Math.min(from + BLOCKS_PER_STRETCH, stop)
+      const firstWord = firstWordOf(from, blocks)
+      const lastWord = firstWordOf(to, blocks) - 1
+      this.#shuffle.clear()
+      for (const source of sources) {
+        const first = blockId(source, blockOf(firstWord, source.blocks))
+        const last = blockId(source, blockOf(lastWord, source.blocks))
+        for (const entries of this.#blocks.all(first, last)) this.#shuffle.gather(entries)
       }
-      this.#db.prepare(DELETE_RUN).run(runNo)
+      this.#shuffle.write(writer, from, to)
+      from = to
     }
+    for (const source of sources) {
+      const moved = blockOf(firstWordOf(stop, blocks), source.blocks)
+      this.#deleteBlocks.run(blockId(source, 0), blockId(source, moved))
+    }
+    this.#setNextBlock.run(stop, runNo)
+    if (stop === blocks) {
+      writer.putIntoUse()
+      this.#db.prepare(PUT_OUT_OF_USE).run(runNo)
+    }
+    return stop
   }
 
-  #inTransaction<Result>(work: () => Result): Result {
-    return this.#db.transaction(work).immediate()
+  /** The filter of a merge that a start has taken up is made again from what is written. */
+  #learn(merge: LevelMerge): void {
+    const { run } = merge.writer
+    const stop = Math.min(merge.knownBlock + this.#plan.blocksPerStep, merge.nextBlock)
+    const rows = this.#blocks.all(blockId(run, merge.knownBlock), blockId(run, stop) - 1)
+    for (const entries of rows) {
+      for (let at = 0; at < entries.length; at += EVENT_BYTES) {
+        const word = (place: number) => entries.readUInt32LE(at + place * 4)
+        merge.writer.know(word(0), word(1), word(2))
+      }
+    }
+    merge.knownBlock = stop
   }
 }
 
-function mergeStep(readers: readonly RunReader[], writer: RunWriter): boolean {
-  for (let merged = 0; merged < EVENTS_PER_STEP; merged++) {
-    let first: RunReader | undefined
-    for (const reader of readers) {
-      if (reader.isAtEnd) continue
-      if (first === undefined || reader.firstWord < first.firstWord) first = reader
-    }
-    if (first === undefined) return false
-    writer.addPacked(first.block, first.at)
-    first.advance()
-  }
-  return true
-}
-
-/** Walks a run's events in key order, reading some blocks ahead. */
-class RunReader {
-  readonly #nextBlocks
-  readonly #stopId: number
-  #lastId: number
-  #ahead: { id: number; entries: Buffer }[] = []
-  block: Buffer = Buffer.alloc(0)
-  at = 0
-  isAtEnd = false
-  /** First key word of the event at hand. */
-  firstWord = 0
-
-  constructor(db: Connection, runNo: number) {
-    this.#nextBlocks = db.prepare<[number, number], { id: number; entries: Buffer }>(NEXT_BLOCKS)
-    this.#lastId = runNo * RUN_STRIDE - 1
-    this.#stopId = (runNo + 1) * RUN_STRIDE
-    this.advance()
-  }
-
-  advance(): void {
-    this.at += EVENT_BYTES
-    if (this.at >= this.block.length && !this.#nextBlock()) {
-      this.isAtEnd = true
-      return
-    }
-    this.firstWord = this.block.readUInt32LE(this.at)
-  }
-
-  #nextBlock(): boolean {
-    if (this.#ahead.length === 0) {
-      this.#ahead = this.#nextBlocks.all(this.#lastId, this.#stopId).toReversed()
-    }
-    const next = this.#ahead.pop()
-    if (next === undefined) return false
-    this.#lastId = next.id
-    this.block = next.entries
-    this.at = 0
-    return true
-  }
+function blockId({ runNo }: Pick<RunPlan, 'runNo'>, block: number): number {
+  return runNo * RUN_STRIDE + block
 }

@@ -1,84 +1,52 @@
-// Writing one run of the sealed ledger: events come in key order, leave as blocks, and set the
-// bits of the run's filter on the way.
+// Writing one run of the sealed ledger, block by block. A run is not in use before it is whole.
 
 import type { Connection } from '../database.ts'
-import { KEY_WORDS } from './event-key.ts'
 import { addToFilter, filterWords } from './key-filter.ts'
-import { blockOf, blocksOfRun, EVENT_BYTES, packEvent, RUN_STRIDE } from './run-block.ts'
-import type { PackedEvent } from './run-block.ts'
+import { blocksOfRun, RUN_STRIDE } from './run-block.ts'
+import type { LedgerRun } from './sealed-ledger.ts'
 
-const BLOCK_BYTES_FIRST = 64 * EVENT_BYTES
-
-const INSERT_RUN = 'INSERT INTO runs (state, level, events, blocks) VALUES (0, ?, ?, ?)'
+const INSERT_RUN = `
+  INSERT INTO runs (state, level, events, blocks, filter_word) VALUES (0, ?, ?, ?, 0)`
 const INSERT_BLOCK = 'INSERT INTO blocks (id, entries) VALUES (?, ?)'
+const PUT_INTO_USE = 'UPDATE runs SET state = 1, filter = ? WHERE run_no = ?'
 
-export class RunWriter {
+/** What is known of a run before its events. */
+export interface RunPlan {
   readonly runNo: number
-  readonly level: number
   readonly events: number
   readonly blocks: number
-  readonly filter: Uint32Array
-  readonly #insertBlock
-  readonly #words = new Uint32Array(KEY_WORDS)
-  #block = Buffer.alloc(BLOCK_BYTES_FIRST)
-  #view = viewOf(this.#block)
-  #blockNo = 0
-  #blockBytes = 0
-
-  /** Registers the run as being written; the caller puts it into use (state 1) when it is whole. */
-  constructor(db: Connection, level: number, events: number) {
-    this.level = level
-    this.events = events
-    this.blocks = blocksOfRun(events)
-    this.filter = new Uint32Array(filterWords(events))
-    const { lastInsertRowid } = db.prepare(INSERT_RUN).run(level, events, this.blocks)
-    this.runNo = Number(lastInsertRowid)
-    this.#insertBlock = db.prepare<[number, Buffer]>(INSERT_BLOCK)
-  }
-
-  /** Adds an event from columns. Keys must not descend. */
-  add(event: PackedEvent): void {
-    this.#startBlockOf(event.keys[event.keyOffset] ?? 0)
-    packEvent(event, this.#view, this.#blockBytes)
-    this.#blockBytes += EVENT_BYTES
-    addToFilter(this.filter, event.keys, event.keyOffset)
-  }
-
-  /** Adds an event that is already packed. Keys must not descend. */
-  addPacked(source: Buffer, at: number): void {
-    for (let word = 0; word < KEY_WORDS; word++) {
-      this.#words[word] = source.readUInt32LE(at + word * 4)
-    }
-    this.#startBlockOf(this.#words[0] ?? 0)
-    source.copy(this.#block, this.#blockBytes, at, at + EVENT_BYTES)
-    this.#blockBytes += EVENT_BYTES
-    addToFilter(this.filter, this.#words, 0)
-  }
-
-  /** Writes the last block. */
-  finish(): void {
-    this.#flushBlock()
-  }
-
-  #startBlockOf(firstWord: number): void {
-    const blockNo = blockOf(firstWord, this.blocks)
-    if (blockNo !== this.#blockNo) {
-      this.#flushBlock()
-      this.#blockNo = blockNo
-    }
-    if (this.#blockBytes + EVENT_BYTES <= this.#block.length) return
-    this.#block = Buffer.concat([this.#block, Buffer.alloc(this.#block.length)])
-    this.#view = viewOf(this.#block)
-  }
-
-  #flushBlock(): void {
-    if (this.#blockBytes === 0) return
-    const id = this.runNo * RUN_STRIDE + this.#blockNo
-    this.#insertBlock.run(id, this.#block.subarray(0, this.#blockBytes))
-    this.#blockBytes = 0
-  }
 }
 
-function viewOf({ buffer, byteOffset, byteLength }: Buffer): DataView {
-  return new DataView(buffer, byteOffset, byteLength)
+/** Registers a run that is going to be written. */
+export function planRun(db: Connection, level: number, events: number): RunPlan {
+  const blocks = blocksOfRun(events)
+  const { lastInsertRowid } = db.prepare(INSERT_RUN).run(level, events, blocks)
+  return { runNo: Number(lastInsertRowid), events, blocks }
+}
+
+export class RunWriter {
+  readonly run: LedgerRun
+  readonly #insertBlock
+  readonly #putIntoUse
+
+  constructor(db: Connection, plan: RunPlan) {
+    this.run = { ...plan, filter: new Uint32Array(filterWords(plan.events)), filterWord: 0 }
+    this.#insertBlock = db.prepare<[number, Buffer]>(INSERT_BLOCK)
+    this.#putIntoUse = db.prepare<[Buffer, number]>(PUT_INTO_USE)
+  }
+
+  /** Makes the run's filter know a key, of which these are the first three words. */
+  know(w0: number, w1: number, w2: number): void {
+    addToFilter(this.run.filter, w0, w1, w2)
+  }
+
+  /** Writes a block with all its events, packed; ascending blocks fill their pages best. */
+  write(blockNo: number, entries: Buffer): void {
+    this.#insertBlock.run(this.run.runNo * RUN_STRIDE + blockNo, entries)
+  }
+
+  /** When all blocks are written and all keys known. */
+  putIntoUse(): void {
+    this.#putIntoUse.run(Buffer.from(this.run.filter.buffer), this.run.runNo)
+  }
 }

@@ -1,9 +1,8 @@
 // ledger.db: the sealed part of the event ledger. One thread writes it (threads/seal-thread.ts),
 // the commit thread reads it beside that.
 //
-// A run is up to a few hundred million events in key order, cut into blocks of about
-// `blockEventsMean`; the block of a key is computed from its first 32 bits, so that a look-up
-// reads one row. Pages of 16 KiB keep the blocks packed.
+// A run is up to a few hundred million events, cut into small blocks; the block of a key is computed
+// from its first 32 bits, so that a look-up reads one row. Pages of 16 KiB keep the blocks packed.
 
 import type { Migration } from '../database.ts'
 
@@ -49,6 +48,24 @@ export const LEDGER_MIGRATIONS: readonly Migration[] = [
         seq INTEGER NOT NULL
       ) STRICT;
       INSERT INTO sealed (id, seq) VALUES (1, 0);
+    `,
+  },
+  {
+    version: 2,
+    // Merges used to write the whole new run before anything of the old ones went.
+    sql: `
+      DELETE FROM blocks WHERE id IN
+        (SELECT block.id FROM runs CROSS JOIN blocks AS block
+           ON block.id >= run_no * 16777216 AND block.id < (run_no + 1) * 16777216
+         WHERE state <> 1);
+      DELETE FROM runs WHERE state <> 1;
+      -- The run that takes the events of this one over, block by block; it stays in use until that
+      -- one is whole.
+      ALTER TABLE runs ADD COLUMN merged_into INTEGER;
+      -- Of a run being written: its blocks before this one are written.
+      ALTER TABLE runs ADD COLUMN next_block INTEGER NOT NULL DEFAULT 0;
+      -- The word of a key that its line in the filter comes from.
+      ALTER TABLE runs ADD COLUMN filter_word INTEGER NOT NULL DEFAULT 3;
     `,
   },
 ]

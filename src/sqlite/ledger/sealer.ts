@@ -1,7 +1,6 @@
-// Sealing a stretch of the journal: its events are sorted by key and written to ledger.db as one
-// run, together with where in time they lie, the tie-breaks they used up and the mark up to which
-// the journal is sealed: one transaction. A crash before its end leaves nothing; the same stretch
-// is sealed again.
+// Sealing a stretch of the journal: its events are written to ledger.db as one run, together with
+// where in time they lie, the tie-breaks they used up and the mark up to which the journal is
+// sealed: one transaction. A crash before its end leaves nothing; the same stretch is sealed again.
 
 import { assert } from '../../domain/errors.ts'
 import type { Connection } from '../database.ts'
@@ -9,8 +8,12 @@ import { ColumnsGatherer, copyColumns, decodeEntries } from '../journal/journal-
 import type { JournalColumns } from '../journal/journal-row.ts'
 import { KEY_WORDS } from './event-key.ts'
 import { hasKey } from './hot-ledger.ts'
+import { addToFilter } from './key-filter.ts'
 import type { SealRequest } from './ledger.ts'
-import { RunWriter } from './run-writer.ts'
+import { blockOf, EVENT_BYTES, packEvent } from './run-block.ts'
+import { Generations } from './run-generation.ts'
+import type { RunGeneration } from './run-generation.ts'
+import { planRun, RunWriter } from './run-writer.ts'
 import { decodeSpans, encodeSpans } from './sealed-ledger.ts'
 import type { LedgerRun } from './sealed-ledger.ts'
 import { cover } from './time-spans.ts'
@@ -18,7 +21,6 @@ import { cover } from './time-spans.ts'
 const STRETCH = 'FROM journal WHERE seq > ? AND seq <= ? AND measurements > 0 AND is_repeated = 0'
 const COUNT = `SELECT total(measurements) ${STRETCH}`
 const ROWS = `SELECT entries ${STRETCH} ORDER BY seq`
-const PUT_INTO_USE = 'UPDATE runs SET state = 1, filter = ? WHERE run_no = ?'
 const SET_SEALED = 'UPDATE sealed SET seq = ? WHERE id = 1'
 const SPANS = 'SELECT spans FROM time_spans WHERE sensor_id = ?'
 const SET_SPANS = `
@@ -28,26 +30,33 @@ const SET_TIE_BREAK = `
   INSERT INTO tie_breaks (sensor_id, measured_at_ms, next_ns) VALUES (?, ?, ?)
   ON CONFLICT (sensor_id, measured_at_ms) DO UPDATE SET next_ns = max(next_ns, excluded.next_ns)`
 
-/** First key word * ORDER_STRIDE + position: both together stay exact in a double. */
-const ORDER_STRIDE = 2 ** 21
+/** A run that has just been sealed, with the generation that it was added to. */
+export interface SealedRun {
+  readonly run: LedgerRun
+  readonly generation: RunGeneration
+}
 
 export class Sealer {
   readonly #ledger: Connection
+  readonly #generations: Generations
   readonly #gatherer = new ColumnsGatherer()
   readonly #count
   readonly #journalRows
-  readonly #putIntoUse
   readonly #setSealed
   readonly #spans
   readonly #setSpans
   readonly #setTieBreak
 
-  /** @param control reads the journal; @param ledger the only writer of ledger.db */
-  constructor(control: Connection, ledger: Connection) {
+  /**
+   * @param control reads the journal
+   * @param ledger the only writer of ledger.db
+   * @param epochEvents events of a stretch at most
+   */
+  constructor(control: Connection, ledger: Connection, epochEvents: number) {
     this.#ledger = ledger
+    this.#generations = new Generations(epochEvents)
     this.#count = control.prepare<[number, number], number>(COUNT).pluck()
     this.#journalRows = control.prepare<[number, number], Buffer>(ROWS).pluck()
-    this.#putIntoUse = ledger.prepare<[Buffer, number]>(PUT_INTO_USE)
     this.#setSealed = ledger.prepare<[number]>(SET_SEALED)
     this.#spans = ledger.prepare<[number], Buffer>(SPANS).pluck()
     this.#setSpans = ledger.prepare<[number, Buffer]>(SET_SPANS)
@@ -55,16 +64,16 @@ export class Sealer {
   }
 
   /** Seals a stretch; durable when it returns. */
-  seal(request: SealRequest): LedgerRun {
+  seal(request: SealRequest): SealedRun {
     const events = this.#read(request)
-    return this.#ledger
-      .transaction(() => {
-        const run = this.#writeRun(events)
-        this.#writeTimes(events)
-        this.#setSealed.run(request.throughSeq)
-        return run
-      })
-      .immediate()
+    const generation = this.#generations.next()
+    const seal = this.#ledger.transaction(() => {
+      const run = this.#writeRun(events, generation)
+      this.#writeTimes(events)
+      this.#setSealed.run(request.throughSeq)
+      return run
+    })
+    return { run: seal.immediate(), generation }
   }
 
   // Row by row into one set of columns: a stretch may have as many rows as events.
@@ -79,23 +88,27 @@ export class Sealer {
     return events
   }
 
-  #writeRun(events: JournalColumns): LedgerRun {
-    const order = orderByKey(events)
-    const writer = new RunWriter(this.#ledger, 0, order.length)
-    for (const place of order) {
-      const at = place % ORDER_STRIDE
-      writer.add({
-        keys: events.keys,
-        keyOffset: at * KEY_WORDS,
-        sensorId: events.sensorId[at] ?? 0,
-        measuredAtMs: events.measuredAtMs[at] ?? 0,
-        tempCelsius: events.tempCelsius[at] ?? 0,
-      })
-    }
-    writer.finish()
-    this.#putIntoUse.run(Buffer.from(writer.filter.buffer), writer.runNo)
-    const { runNo, blocks, filter } = writer
-    return { runNo, events: order.length, blocks, filter }
+  #writeRun(events: JournalColumns, { filter }: RunGeneration): LedgerRun {
+    const keyed = keyedEvents(events)
+    const writer = new RunWriter(this.#ledger, planRun(this.#ledger, 0, keyed.length))
+    const { run } = writer
+    const { order, stops } = groupByBlock(keyed, events, run.blocks)
+    const bytes = Buffer.alloc(keyed.length * EVENT_BYTES)
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+    order.forEach((event, place) => {
+      const keyAt = event * KEY_WORDS
+      const [w0 = 0, w1 = 0, w2 = 0] = events.keys.subarray(keyAt, keyAt + 3)
+      writer.know(w0, w1, w2)
+      addToFilter(filter, w0, w1, w2)
+      packEvent(events, event, view, place * EVENT_BYTES)
+    })
+    let start = 0
+    stops.forEach((stop, block) => {
+      if (stop > start) writer.write(block, bytes.subarray(start * EVENT_BYTES, stop * EVENT_BYTES))
+      start = stop
+    })
+    writer.putIntoUse()
+    return run
   }
 
   #writeTimes(events: JournalColumns): void {
@@ -117,14 +130,34 @@ export class Sealer {
   }
 }
 
-// Sorting doubles natively is several times faster than sorting with a comparison in JavaScript.
-function orderByKey(events: JournalColumns): Float64Array {
-  assert(events.count < ORDER_STRIDE, `a run of ${events.count} events cannot be sorted at once`)
-  const order = new Float64Array(events.count)
-  let keyed = 0
-  for (let at = 0; at < events.count; at++) {
-    if (!hasKey(events.keys, at * KEY_WORDS)) continue
-    order[keyed++] = (events.keys[at * KEY_WORDS] ?? 0) * ORDER_STRIDE + at
-  }
-  return order.subarray(0, keyed).sort()
+/** Places of the events that have an event id. */
+function keyedEvents({ count, keys }: JournalColumns): Uint32Array {
+  const keyed = new Uint32Array(count)
+  let found = 0
+  for (let at = 0; at < count; at++) if (hasKey(keys, at * KEY_WORDS)) keyed[found++] = at
+  return keyed.subarray(0, found)
+}
+
+/** The same places block by block, and for each block where in them it stops. */
+function groupByBlock(
+  keyed: Uint32Array,
+  { keys }: JournalColumns,
+  blocks: number,
+): { order: Uint32Array; stops: Uint32Array } {
+  const blockOfEvent = keyed.map((at) => blockOf(keys[at * KEY_WORDS] ?? 0, blocks))
+  const next = new Uint32Array(blocks)
+  for (const block of blockOfEvent) next[block] = (next[block] ?? 0) + 1
+  let sum = 0
+  next.forEach((count, block) => {
+    next[block] = sum
+    sum += count
+  })
+  const order = new Uint32Array(keyed.length)
+  keyed.forEach((at, place) => {
+    const block = blockOfEvent[place] ?? 0
+    const target = next[block] ?? 0
+    order[target] = at
+    next[block] = target + 1
+  })
+  return { order, stops: next }
 }

@@ -1,9 +1,9 @@
 // Whether the event ledger knows every event once: all runs in use, the events in the journal that
 // are not sealed yet, and both against what was accepted of each sensor.
 //
-// Runs come and go while this reads: one that was merged meanwhile is forgotten with all that was
-// found in it, and the run that it went into is read. In the end the runs that were read are those
-// in use at one moment, with the mark up to which they seal the journal.
+// Runs come and go while this reads: one whose merge begins meanwhile is forgotten with all that was
+// found in it, and all that are merged with it are read. In the end the runs that were read are
+// those in use at one moment, with the mark up to which they seal the journal.
 
 import { RESTORE_BACKUP } from '../../domain/finding.ts'
 import type { Finding, Report } from '../../domain/finding.ts'
@@ -13,13 +13,19 @@ import type { Connection } from '../database.ts'
 import { decodeEntries } from '../journal/journal-row.ts'
 import { KEY_WORDS } from '../ledger/event-key.ts'
 import { hasKey } from '../ledger/hot-ledger.ts'
+import type { RunPlan } from '../ledger/run-writer.ts'
 import type { LedgerRun } from '../ledger/sealed-ledger.ts'
 import { RunCheck } from './run-check.ts'
-import type { CheckedRun } from './run-check.ts'
+import type { CheckedGroup, RunGroup } from './run-check.ts'
 
-const LIVE_RUNS = 'SELECT run_no FROM runs WHERE state = 1 ORDER BY run_no'
-const RUN =
-  'SELECT run_no AS runNo, events, blocks, filter FROM runs WHERE run_no = ? AND state = 1'
+// Runs that are being merged go by the number of the run that they go into, and so does that run.
+const LIVE_GROUPS = `
+  SELECT DISTINCT coalesce(merged_into, run_no) AS groupNo FROM runs WHERE state = 1
+  ORDER BY groupNo`
+const RUNS = `
+  SELECT run_no AS runNo, events, blocks, filter, filter_word AS filterWord FROM runs
+  WHERE state = 1 AND coalesce(merged_into, run_no) = ? ORDER BY run_no`
+const INTO = 'SELECT run_no AS runNo, events, blocks FROM runs WHERE run_no = ? AND state = 0'
 const EVENTS = 'SELECT total(events) FROM runs WHERE state = 1'
 const SEALED = 'SELECT seq FROM sealed WHERE id = 1'
 const UNSEALED = 'FROM journal WHERE seq > ? AND measurements > 0 AND is_repeated = 0'
@@ -46,7 +52,7 @@ export class LedgerCheck {
   readonly #control: Connection
   readonly #ledger: Connection
   readonly #runCheck: RunCheck
-  readonly #checked = new Map<number, CheckedRun>()
+  readonly #checked = new Map<number, CheckedGroup>()
 
   constructor(control: Connection, ledger: Connection) {
     this.#control = control
@@ -63,15 +69,15 @@ export class LedgerCheck {
   *check(report: Report): Generator<number, number> {
     let sealedSeq = this.#settledSeq()
     while (sealedSeq === undefined) {
-      yield* this.#checkNextRun()
+      yield* this.#checkNextGroup()
       sealedSeq = this.#settledSeq()
     }
     const counts = new Map<SensorId, number>()
     let events = 0
-    for (const run of this.#checked.values()) {
-      for (const problem of run.problems) report(findingOf(`run ${run.runNo}: ${problem}`))
-      for (const [sensorId, count] of run.eventsOf) addTo(counts, sensorId, count)
-      events += run.events
+    for (const group of this.#checked.values()) {
+      for (const problem of group.problems) report(findingOf(problem))
+      for (const [sensorId, count] of group.eventsOf) addTo(counts, sensorId, count)
+      events += group.events
     }
     const unsealed = this.#readUnsealed(sealedSeq, counts, report)
     yield* this.#checkUnsealed(unsealed, report)
@@ -81,29 +87,43 @@ export class LedgerCheck {
   /** The mark that goes with the runs that were checked, when they are those in use. */
   #settledSeq(): number | undefined {
     return this.#ledger.transaction(() => {
-      const live = this.#liveRunNos()
-      for (const runNo of this.#checked.keys()) {
-        if (!live.includes(runNo)) this.#checked.delete(runNo)
-      }
-      const isSettled = live.every((runNo) => this.#checked.has(runNo))
+      const isSettled = this.#forgetGone().every((groupNo) => this.#checked.has(groupNo))
       return isSettled ? (this.#ledger.prepare<[], number>(SEALED).pluck().get() ?? 0) : undefined
     })()
   }
 
-  #liveRunNos(): number[] {
-    return this.#ledger.prepare<[], number>(LIVE_RUNS).pluck().all()
+  /** @returns the numbers of the groups that there are */
+  #forgetGone(): number[] {
+    const live = this.#ledger.prepare<[], number>(LIVE_GROUPS).pluck().all()
+    for (const groupNo of this.#checked.keys()) {
+      if (!live.includes(groupNo)) this.#checked.delete(groupNo)
+    }
+    return live
   }
 
-  *#checkNextRun(): Generator<number> {
-    const runNo = this.#liveRunNos().find((no) => !this.#checked.has(no))
-    const row = runNo && this.#ledger.prepare<[number], RunRow>(RUN).get(runNo)
-    if (!row) return
-    // As `filter` may be anything, its bytes are copied to where words can be.
-    const bytes = new Uint8Array(row.filter ?? [])
-    const words = new Uint32Array(bytes.buffer, 0, Math.floor(bytes.length / 4))
-    const others = [...this.#checked.values()]
-    const checked = yield* this.#runCheck.check({ ...row, filter: words }, others)
-    this.#checked.set(row.runNo, checked)
+  *#checkNextGroup(): Generator<number> {
+    const next = this.#ledger.transaction(() => {
+      const groupNo = this.#forgetGone().find((no) => !this.#checked.has(no))
+      return groupNo === undefined ? undefined : { groupNo, group: this.#readGroup(groupNo) }
+    })()
+    if (next === undefined) return
+    const checked = yield* this.#runCheck.check(next.group, this.#checkedRuns())
+    if (checked !== undefined) this.#checked.set(next.groupNo, checked)
+  }
+
+  #readGroup(groupNo: number): RunGroup {
+    const rows = this.#ledger.prepare<[number], RunRow>(RUNS).all(groupNo)
+    const into = this.#ledger.prepare<[number], RunPlan>(INTO).get(groupNo)
+    const runs = rows.map((row) => {
+      // As `filter` may be anything, its bytes are copied to where words can be.
+      const bytes = new Uint8Array(row.filter ?? [])
+      return { ...row, filter: new Uint32Array(bytes.buffer, 0, Math.floor(bytes.length / 4)) }
+    })
+    return { runs, into }
+  }
+
+  #checkedRuns(): LedgerRun[] {
+    return [...this.#checked.values()].flatMap(({ runs }) => runs)
   }
 
   /** Of one moment of control.db, so that what is accepted and what is journalled agree. */
@@ -143,9 +163,9 @@ export class LedgerCheck {
   }
 
   *#checkUnsealed({ keys, count }: Unsealed, report: Report): Generator<number> {
-    const runs = [...this.#checked.values()]
+    const runs = this.#checkedRuns()
     for (let event = 0; event < count; event++) {
-      const run = runs.find((one) => this.#runCheck.has(one, keys, event * KEY_WORDS))
+      const run = this.#runCheck.find(runs, keys, event * KEY_WORDS)
       if (run !== undefined) report(findingOf(`an event of run ${run.runNo} is journalled again`))
     }
     yield count

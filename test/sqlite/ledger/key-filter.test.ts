@@ -8,17 +8,17 @@ describe('the filter of a run', () => {
   const inside = randomFillSync(new Uint32Array(KEYS * 4))
   const outside = randomFillSync(new Uint32Array(KEYS * 4))
   const filter = new Uint32Array(filterWords(KEYS))
-  for (let key = 0; key < KEYS; key++) addToFilter(filter, inside, key * 4)
+  for (let key = 0; key < KEYS; key++) addToFilter(filter, ...wordsOf(inside, key))
 
   it('knows every key that was added', () => {
     for (let key = 0; key < KEYS; key++) {
-      expect(mayContain(filter, inside, key * 4)).to.equal(true)
+      expect(mayContain(filter, ...wordsOf(inside, key))).to.equal(true)
     }
   })
 
   it('takes fewer than one in two hundred other keys for one of them', () => {
     let taken = 0
-    for (let key = 0; key < KEYS; key++) if (mayContain(filter, outside, key * 4)) taken++
+    for (let key = 0; key < KEYS; key++) if (mayContain(filter, ...wordsOf(outside, key))) taken++
     expect(taken).to.be.lessThan(KEYS / 200)
   })
 
@@ -26,3 +26,8 @@ describe('the filter of a run', () => {
     expect((filter.length * 4) / KEYS).to.be.lessThan(2)
   })
 })
+
+function wordsOf(keys: Uint32Array, key: number): [number, number, number] {
+  const [w0 = 0, w1 = 0, w2 = 0] = keys.subarray(key * 4, key * 4 + 3)
+  return [w0, w1, w2]
+}

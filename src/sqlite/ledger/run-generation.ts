@@ -1,0 +1,40 @@
+// The filter that a generation of young runs has in common, beside the one that each has of its own.
+// Most of what is looked up is new: one filter instead of dozens then says so. It lies in memory
+// that the seal thread, which adds to it, and the commit thread, which asks it, both see; bits are
+// only ever set, and those of a run are set before the run is made known.
+//
+// After a start the runs that are there have no generation, and are asked one by one until they are
+// merged.
+
+import { filterWords } from './key-filter.ts'
+
+/** As many runs as are merged together at first. */
+export const RUNS_PER_GENERATION = 32
+
+export interface RunGeneration {
+  readonly no: number
+  /** Its lines come from the first words of keys. */
+  readonly filter: Uint32Array<SharedArrayBuffer>
+}
+
+/** Says which generation the next run belongs to. */
+export class Generations {
+  readonly #eventsOfRunMax: number
+  #current: RunGeneration | undefined
+  #runs = 0
+
+  constructor(eventsOfRunMax: number) {
+    this.#eventsOfRunMax = eventsOfRunMax
+  }
+
+  next(): RunGeneration {
+    if (this.#current === undefined || this.#runs === RUNS_PER_GENERATION) {
+      const words = filterWords(RUNS_PER_GENERATION * this.#eventsOfRunMax)
+      const filter = new Uint32Array(new SharedArrayBuffer(words * 4))
+      this.#current = { no: (this.#current?.no ?? 0) + 1, filter }
+      this.#runs = 0
+    }
+    this.#runs++
+    return this.#current
+  }
+}

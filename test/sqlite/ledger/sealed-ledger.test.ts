@@ -1,0 +1,135 @@
+// Goal: whatever is sealed is found again, once, at every step of every merge, after a crash at any
+// of them, and in data of the version before.
+
+import { randomFillSync, randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import type { Finding } from '../../../src/domain/finding.ts'
+import type { Submission } from '../../../src/domain/measurement.ts'
+import { openForWriting } from '../../../src/sqlite/database.ts'
+import type { Connection } from '../../../src/sqlite/database.ts'
+import { STATUS_CREATED } from '../../../src/sqlite/journal/group-frame.ts'
+import { addToFilter, filterWords } from '../../../src/sqlite/ledger/key-filter.ts'
+import { EVENT_BYTES, packEvent, RUN_STRIDE } from '../../../src/sqlite/ledger/run-block.ts'
+import { LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES } from '../../../src/sqlite/ledger/schema.ts'
+import { SealedLedger } from '../../../src/sqlite/ledger/sealed-ledger.ts'
+import { LedgerCheck } from '../../../src/sqlite/verify/ledger-check.ts'
+import { CommitterBench } from '../../support/committer.ts'
+
+const NOW_MS = 1_800_000_000_000
+const EPOCH_EVENTS = 64
+/** Enough for four levels, and some runs more. */
+const EPOCHS = 44
+
+describe('the sealed ledger', () => {
+  it('knows every event once at every step of its merges, and after a crash at any', function () {
+    this.timeout(120_000)
+    const story = fc.array(fc.record({ stepsMax: fc.nat({ max: 4 }), isCrash: fc.boolean() }), {
+      minLength: EPOCHS,
+      maxLength: EPOCHS,
+    })
+    fc.assert(
+      fc.property(story, (epochs) => {
+        const bench = new CommitterBench({}, EPOCH_EVENTS)
+        const sent: Submission[] = []
+        for (const { stepsMax, isCrash } of epochs) {
+          const submission = freshEvents(EPOCH_EVENTS - 1)
+          expect(createdOf(bench, submission)).to.equal(EPOCH_EVENTS - 1)
+          sent.push(submission)
+          bench.seal(stepsMax)
+          if (isCrash) bench.crash()
+          const old = sent[Math.floor(sent.length / 2)]!
+          expect(createdOf(bench, old), 'created again').to.equal(0)
+        }
+        expect(findingsOf(bench), 'in the middle').to.deep.equal([])
+        for (const submission of sent) expect(createdOf(bench, submission)).to.equal(0)
+        bench.seal()
+        expect(findingsOf(bench), 'in the end').to.deep.equal([])
+        for (const submission of sent) expect(createdOf(bench, submission)).to.equal(0)
+        bench.close()
+      }),
+      { numRuns: 12 },
+    )
+  })
+
+  it('takes no more room for a merge than a step of it', () => {
+    const epochEvents = 2 ** 14
+    const bench = new CommitterBench({}, epochEvents)
+    for (let epoch = 0; epoch < 6; epoch++) {
+      createdOf(bench, freshEvents(epochEvents))
+      bench.seal()
+    }
+    const levels = bench.ledgerFile.prepare('SELECT level FROM runs WHERE state = 1').pluck().all()
+    expect(levels).to.deep.equal([1, 0])
+    const bytes = 5 * epochEvents * (EVENT_BYTES + 2)
+    expect(pagesOf(bench) * LEDGER_PAGE_BYTES).to.be.lessThan(bytes * 1.3)
+    bench.close()
+  })
+
+  it('finds events of the version before, and leaves nothing of its unfinished merges', () => {
+    const dir = mkdtempSync(join(tmpdir(), 'thermolog-ledger-'))
+    const file = join(dir, 'ledger.db')
+    const before = openForWriting(file, LEDGER_MIGRATIONS.slice(0, 1), LEDGER_PAGE_BYTES)
+    const keys = randomFillSync(new Uint32Array(4))
+    insertAsBefore(before, 1, keys)
+    for (const state of [0, 2]) insertAsBefore(before, state, randomFillSync(new Uint32Array(4)))
+    before.close()
+
+    const db = openForWriting(file, LEDGER_MIGRATIONS)
+    const sealed = new SealedLedger(db)
+    const found: unknown[] = []
+    sealed.inOneView(() => found.push(sealed.find(keys, 0)))
+    expect(found).to.deep.equal([{ sensorId: 7, measuredAtMs: NOW_MS, tempCelsius: 21.5 }])
+    expect(sealed.events).to.equal(1)
+    expect(db.prepare('SELECT count(*) FROM blocks').pluck().get()).to.equal(1)
+    db.close()
+    rmSync(dir, { recursive: true })
+  })
+})
+
+function freshEvents(count: number): Submission {
+  const measurements = Array.from({ length: count }, (_, at) => ({
+    eventId: randomUUID(),
+    serialNumber: `s-${at % 3}`,
+    tempCelsius: at,
+    measuredAtMs: NOW_MS - at * 1_000,
+  }))
+  return { userId: 1, receivedAtMs: NOW_MS, measurements }
+}
+
+function createdOf(bench: CommitterBench, submission: Submission): number {
+  return bench.commit([submission]).status.filter((status) => status === STATUS_CREATED).length
+}
+
+function findingsOf({ control, ledgerFile }: CommitterBench): Finding[] {
+  const findings: Finding[] = []
+  const steps = new LedgerCheck(control, ledgerFile).check((finding) => findings.push(finding))
+  while (steps.next().done !== true);
+  return findings
+}
+
+function pagesOf({ ledgerFile }: CommitterBench): number {
+  return Number(ledgerFile.pragma('page_count', { simple: true }))
+}
+
+function insertAsBefore(db: Connection, state: number, keys: Uint32Array): void {
+  const filter = new Uint32Array(filterWords(1))
+  const [, w1 = 0, w2 = 0, w3 = 0] = keys
+  addToFilter(filter, w3, w1, w2)
+  const run = db.prepare(
+    'INSERT INTO runs (state, level, events, blocks, filter) VALUES (?, 0, 1, 1, ?)',
+  )
+  const { lastInsertRowid } = run.run(state, Buffer.from(filter.buffer))
+  const entries = new DataView(new ArrayBuffer(EVENT_BYTES))
+  const columns = {
+    sensorId: Uint32Array.of(7),
+    measuredAtMs: Float64Array.of(NOW_MS),
+    tempCelsius: Float64Array.of(21.5),
+  }
+  packEvent({ keys, ...columns }, 0, entries, 0)
+  const block = db.prepare('INSERT INTO blocks (id, entries) VALUES (?, ?)')
+  block.run(Number(lastInsertRowid) * RUN_STRIDE, Buffer.from(entries.buffer))
+}
