@@ -101,14 +101,14 @@ export class RunMerger {
     }
   }
 
-  /** So many events more are sealed: merges may go on, and begin. */
+  /** So many events more are sealed: merges may begin, and go on. */
   noteSealed(events: number): void {
-    for (const merge of this.#merges.values()) merge.allowance += events * MERGED_PER_SEALED
     const { youngRuns, oldRuns } = this.#plan
     const fullLevels = this.#db.prepare<[number, number], number>(FULL_LEVELS).pluck()
     for (const level of fullLevels.all(youngRuns, oldRuns)) {
       if (!this.#merges.has(level)) this.#merges.set(level, this.#begin(level))
     }
+    for (const merge of this.#merges.values()) merge.allowance += events * MERGED_PER_SEALED
   }
 
   /** Whether there is nothing to do before more is sealed. */

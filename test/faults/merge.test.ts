@@ -1,0 +1,88 @@
+// Goal: a service that ends while it merges runs of its ledger knows every event afterwards, once,
+// and goes on with the merge. Method: a ledger that lacks one run for a merge, an epoch that lacks a
+// few events for a seal, and a round that brings both about; ended at calls all over it.
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { openForReading } from '../../src/sqlite/database.ts'
+import { useDiskFaults } from '../support/disk-faults.ts'
+import { FaultyService } from '../support/faulty-service.ts'
+import { byLength } from '../support/length.ts'
+import { expectClean } from '../support/verify.ts'
+import { dealIntoYoungRuns } from '../support/young-runs.ts'
+
+/** As many whole batches as an epoch holds, and then one less than a round sends. */
+const SEALED = 262_000
+const UNSEALED = 2 ** 18 - 20
+const MERGED_MS_MAX = 20_000
+const POLL_MS = 50
+
+const say = (what: string) => process.stderr.write(`      ${what}\n`)
+
+describe('a service that ends while it merges', () => {
+  const faults = useDiskFaults()
+  let folder: string
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'thermolog-faults-'))
+  })
+  afterEach(() => rm(folder, { recursive: true }))
+
+  it('knows every event once, and goes on with the merge', async () => {
+    const filled = new FaultyService(join(folder, 'filled'), faults().environment)
+    await filled.start()
+    await filled.prepare()
+    expect(await filled.fill(SEALED + UNSEALED)).to.equal(201)
+    await settle(() => count(filled.dataDir, 'runs WHERE state = 1') > 0)
+    await filled.stop()
+    dealIntoYoungRuns(filled.dataDir)
+
+    const order = { files: ['ledger.db'], at: Number.MAX_SAFE_INTEGER } as const
+    const counting = await filled.copyTo(join(folder, 'counting'))
+    faults().order({ ...order, action: 'count' })
+    await counting.start()
+    await counting.runRound()
+    await settle(() => isMerged(counting.dataDir))
+    await counting.stop()
+    const calls = faults().counted()
+
+    const points = byLength(2, 24)
+    for (let point = 1; point <= points; point++) {
+      faults().rest()
+      const service = await filled.copyTo(join(folder, `merging-${point}`))
+      const action = point % 2 === 0 ? 'kill' : 'cut power'
+      faults().order({ ...order, action, at: Math.ceil((calls * point) / (points + 1)) })
+      await service.start()
+      await service.runRound()
+      await service.ended()
+      const found = count(service.dataDir, 'runs WHERE merged_into IS NOT NULL')
+      say(`${action} at ${faults().last()}, ${found} runs being merged`)
+      faults().rest()
+      expect(await service.start()).to.equal(true)
+      await service.check()
+      await service.stop()
+      expect(await expectClean(service.dataDir)).to.be.at.least(SEALED + UNSEALED)
+      await rm(join(folder, `merging-${point}`), { recursive: true })
+    }
+  })
+})
+
+function isMerged(dataDir: string): boolean {
+  return count(dataDir, 'runs WHERE state = 1 AND level = 1') > 0
+}
+
+function count(dataDir: string, what: string): number {
+  const db = openForReading(join(dataDir, 'ledger.db'))
+  const found = db.prepare<[], number>(`SELECT count(*) FROM ${what}`).pluck().get() ?? 0
+  db.close()
+  return found
+}
+
+async function settle(isSettled: () => boolean): Promise<void> {
+  const untilMs = Date.now() + MERGED_MS_MAX
+  while (!isSettled()) {
+    expect(Date.now(), 'waiting for the ledger').to.be.lessThan(untilMs)
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+  }
+}

@@ -1,0 +1,37 @@
+// A ledger on the eve of a merge. Thirty-two epochs of a quarter of a million events each would take
+// a test a minute: what is sealed in one run is dealt out to many small ones instead.
+
+import { join } from 'node:path'
+import { openForWriting } from '../../src/sqlite/database.ts'
+import type { Connection } from '../../src/sqlite/database.ts'
+import { BlockShuffle } from '../../src/sqlite/ledger/block-shuffle.ts'
+import { EVENT_BYTES } from '../../src/sqlite/ledger/run-block.ts'
+import { RUNS_PER_GENERATION } from '../../src/sqlite/ledger/run-generation.ts'
+import { planRun, RunWriter } from '../../src/sqlite/ledger/run-writer.ts'
+import { LEDGER_MIGRATIONS } from '../../src/sqlite/ledger/schema.ts'
+
+/** Leaves one run fewer than are merged in a stopped service's ledger, whose one run they replace. */
+export function dealIntoYoungRuns(dataDir: string): void {
+  const ledger = openForWriting(join(dataDir, 'ledger.db'), LEDGER_MIGRATIONS)
+  ledger.transaction(() => deal(ledger))()
+  ledger.close()
+}
+
+function deal(ledger: Connection): void {
+  const blocks = ledger.prepare<[], Buffer>('SELECT entries FROM blocks ORDER BY id').pluck().all()
+  const events = Buffer.concat(blocks)
+  ledger.exec('DELETE FROM blocks; DELETE FROM runs')
+  const runs = RUNS_PER_GENERATION - 1
+  const count = events.length / EVENT_BYTES
+  for (let run = 0; run < runs; run++) {
+    const mine: Buffer[] = []
+    for (let event = run; event < count; event += runs) {
+      mine.push(events.subarray(event * EVENT_BYTES, (event + 1) * EVENT_BYTES))
+    }
+    const writer = new RunWriter(ledger, planRun(ledger, 0, mine.length))
+    const shuffle = new BlockShuffle()
+    for (const event of mine) shuffle.gather(event)
+    shuffle.write(writer, 0, writer.run.blocks)
+    writer.putIntoUse()
+  }
+}
