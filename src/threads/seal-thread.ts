@@ -12,11 +12,10 @@ import {
   openForWriting,
 } from '../sqlite/database.ts'
 import type { SealRequest } from '../sqlite/ledger/ledger.ts'
+import type { Merge, SealedRun } from '../sqlite/ledger/ledger-run.ts'
 import { RunMerger } from '../sqlite/ledger/run-merger.ts'
-import type { Merge } from '../sqlite/ledger/run-merger.ts'
 import { LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES } from '../sqlite/ledger/schema.ts'
 import { Sealer } from '../sqlite/ledger/sealer.ts'
-import type { SealedRun } from '../sqlite/ledger/sealer.ts'
 
 export interface SealThreadData {
   readonly dataDir: string

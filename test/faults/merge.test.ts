@@ -1,6 +1,6 @@
 // Goal: a service that ends while it merges runs of its ledger knows every event afterwards, once,
-// and goes on with the merge. Method: a ledger that lacks one run for a merge, an epoch that lacks a
-// few events for a seal, and a round that brings both about; ended at calls all over it.
+// and goes on with the merge. Method: a ledger that lacks one run for a merge, an epoch that lacks
+// a few events for a seal, and a round that brings both about; ended at calls all over it.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// A ledger on the eve of a merge. Thirty-two epochs of a quarter of a million events each would take
-// a test a minute: what is sealed in one run is dealt out to many small ones instead.
+// A ledger on the eve of a merge. Thirty-two epochs of a quarter of a million events each would
+// take a test a minute: what is sealed in one run is dealt out to many small ones instead.
 
 import { join } from 'node:path'
 import { openForWriting } from '../../src/sqlite/database.ts'
@@ -10,7 +10,7 @@ import { RUNS_PER_GENERATION } from '../../src/sqlite/ledger/run-generation.ts'
 import { planRun, RunWriter } from '../../src/sqlite/ledger/run-writer.ts'
 import { LEDGER_MIGRATIONS } from '../../src/sqlite/ledger/schema.ts'
 
-/** Leaves one run fewer than are merged in a stopped service's ledger, whose one run they replace. */
+/** Replaces the one run of a stopped service's ledger by one run fewer than are merged. */
 export function dealIntoYoungRuns(dataDir: string): void {
   const ledger = openForWriting(join(dataDir, 'ledger.db'), LEDGER_MIGRATIONS)
   ledger.transaction(() => deal(ledger))()

@@ -5,7 +5,7 @@
 import type { Connection } from '../database.ts'
 import type { StoredEvent } from './hot-ledger.ts'
 import { blockOf, findInBlock, RUN_STRIDE } from './run-block.ts'
-import type { RunPlan } from './run-writer.ts'
+import type { RunPlan } from './ledger-run.ts'
 
 type Place = Pick<RunPlan, 'runNo' | 'blocks'>
 

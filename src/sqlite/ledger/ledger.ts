@@ -12,7 +12,7 @@ import { decodeEntries } from '../journal/journal-row.ts'
 import { KEY_WORDS } from './event-key.ts'
 import { HotLedger } from './hot-ledger.ts'
 import { SealedLedger } from './sealed-ledger.ts'
-import type { SealedRun } from './sealer.ts'
+import type { SealedRun } from './ledger-run.ts'
 
 /** Journal rows (afterSeq, throughSeq] are to be sealed as one run. */
 export interface SealRequest {

@@ -1,8 +1,8 @@
 // The layout of a sealed run: how an event is packed, and which block it is in.
 //
-// An event takes 34 bytes: key 16, sensor 4, milliseconds 6, temperature 8, little-endian. The block
-// of a key is its first word scaled to the number of blocks, so that the blocks of a run go up with
-// the keys in them; within a block events stand in any order.
+// An event takes 34 bytes: key 16, sensor 4, milliseconds 6, temperature 8, little-endian. The
+// block of a key is its first word scaled to the number of blocks, so that the blocks of a run go
+// up with the keys in them; within a block events stand in any order.
 
 import { KEY_WORDS } from './event-key.ts'
 import type { StoredEvent } from './hot-ledger.ts'

@@ -1,7 +1,7 @@
-// The filter that a generation of young runs has in common, beside the one that each has of its own.
-// Most of what is looked up is new: one filter instead of dozens then says so. It lies in memory
-// that the seal thread, which adds to it, and the commit thread, which asks it, both see; bits are
-// only ever set, and those of a run are set before the run is made known.
+// The filter that a generation of young runs has in common, beside the one that each has of its
+// own. Most of what is looked up is new: one filter instead of dozens then says so. It lies in
+// memory that the seal thread, which adds to it, and the commit thread, which asks it, both see;
+// bits are only ever set, and those of a run are set before the run is made known.
 //
 // After a start the runs that are there have no generation, and are asked one by one until they are
 // merged.

@@ -12,11 +12,10 @@
 
 import type { Connection } from '../database.ts'
 import { BlockShuffle } from './block-shuffle.ts'
+import type { Merge, RunPlan } from './ledger-run.ts'
 import { blockOf, EVENT_BYTES, firstWordOf, RUN_STRIDE } from './run-block.ts'
 import { RUNS_PER_GENERATION } from './run-generation.ts'
 import { planRun, RunWriter } from './run-writer.ts'
-import type { RunPlan } from './run-writer.ts'
-import type { LedgerRun } from './sealed-ledger.ts'
 
 /** How much is merged at a time. */
 export interface MergePlan {
@@ -60,12 +59,6 @@ const PUT_OUT_OF_USE = 'UPDATE runs SET state = 2, filter = NULL WHERE merged_in
 // Others may still be reading as if they were there, but nobody does when this starts.
 const FORGET_REPLACED = 'DELETE FROM runs WHERE state = 2'
 
-/** A finished merge. */
-export interface Merge {
-  readonly run: LedgerRun
-  readonly replacedRunNos: readonly number[]
-}
-
 interface LevelMerge {
   readonly writer: RunWriter
   readonly sources: readonly RunPlan[]
@@ -96,8 +89,8 @@ export class RunMerger {
     this.#setNextBlock = db.prepare<[number, number]>(SET_NEXT_BLOCK)
     db.prepare(FORGET_REPLACED).run()
     const unfinished = db.prepare<[], RunPlan & { level: number; nextBlock: number }>(UNFINISHED)
-    for (const { level, nextBlock, ...plan } of unfinished.all()) {
-      this.#merges.set(level, this.#mergeInto(plan, nextBlock))
+    for (const { level, nextBlock, ...target } of unfinished.all()) {
+      this.#merges.set(level, this.#mergeInto(target, nextBlock))
     }
   }
 

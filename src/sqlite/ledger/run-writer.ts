@@ -2,20 +2,13 @@
 
 import type { Connection } from '../database.ts'
 import { addToFilter, filterWords } from './key-filter.ts'
+import type { LedgerRun, RunPlan } from './ledger-run.ts'
 import { blocksOfRun, RUN_STRIDE } from './run-block.ts'
-import type { LedgerRun } from './sealed-ledger.ts'
 
 const INSERT_RUN = `
   INSERT INTO runs (state, level, events, blocks, filter_word) VALUES (0, ?, ?, ?, 0)`
 const INSERT_BLOCK = 'INSERT INTO blocks (id, entries) VALUES (?, ?)'
 const PUT_INTO_USE = 'UPDATE runs SET state = 1, filter = ? WHERE run_no = ?'
-
-/** What is known of a run before its events. */
-export interface RunPlan {
-  readonly runNo: number
-  readonly events: number
-  readonly blocks: number
-}
 
 /** Registers a run that is going to be written. */
 export function planRun(db: Connection, level: number, events: number): RunPlan {

@@ -1,8 +1,9 @@
 // ledger.db: the sealed part of the event ledger. One thread writes it (threads/seal-thread.ts),
 // the commit thread reads it beside that.
 //
-// A run is up to a few hundred million events, cut into small blocks; the block of a key is computed
-// from its first 32 bits, so that a look-up reads one row. Pages of 16 KiB keep the blocks packed.
+// A run is up to a few hundred million events, cut into small blocks; the block of a key is
+// computed from its first 32 bits, so that a look-up reads one row. Pages of 16 KiB keep the blocks
+// packed.
 
 import type { Migration } from '../database.ts'
 

@@ -7,20 +7,9 @@ import type { Connection } from '../database.ts'
 import type { StoredEvent } from './hot-ledger.ts'
 import { mayContain } from './key-filter.ts'
 import { EventLookUp } from './event-look-up.ts'
+import type { LedgerRun, Merge, SealedRun } from './ledger-run.ts'
 import type { RunGeneration } from './run-generation.ts'
-import type { Merge } from './run-merger.ts'
-import type { SealedRun } from './sealer.ts'
 import { isCovered } from './time-spans.ts'
-
-/** A run in use. */
-export interface LedgerRun {
-  readonly runNo: number
-  readonly events: number
-  readonly blocks: number
-  readonly filter: Uint32Array
-  /** Which word of a key its line in the filter comes from. */
-  readonly filterWord: number
-}
 
 /** Runs that are asked together; those without a generation always first. */
 interface RunGroup {

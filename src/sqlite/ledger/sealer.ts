@@ -10,12 +10,12 @@ import { KEY_WORDS } from './event-key.ts'
 import { hasKey } from './hot-ledger.ts'
 import { addToFilter } from './key-filter.ts'
 import type { SealRequest } from './ledger.ts'
+import type { LedgerRun, SealedRun } from './ledger-run.ts'
 import { blockOf, EVENT_BYTES, packEvent } from './run-block.ts'
 import { Generations } from './run-generation.ts'
 import type { RunGeneration } from './run-generation.ts'
 import { planRun, RunWriter } from './run-writer.ts'
 import { decodeSpans, encodeSpans } from './sealed-ledger.ts'
-import type { LedgerRun } from './sealed-ledger.ts'
 import { cover } from './time-spans.ts'
 
 const STRETCH = 'FROM journal WHERE seq > ? AND seq <= ? AND measurements > 0 AND is_repeated = 0'
@@ -29,12 +29,6 @@ const SET_SPANS = `
 const SET_TIE_BREAK = `
   INSERT INTO tie_breaks (sensor_id, measured_at_ms, next_ns) VALUES (?, ?, ?)
   ON CONFLICT (sensor_id, measured_at_ms) DO UPDATE SET next_ns = max(next_ns, excluded.next_ns)`
-
-/** A run that has just been sealed, with the generation that it was added to. */
-export interface SealedRun {
-  readonly run: LedgerRun
-  readonly generation: RunGeneration
-}
 
 export class Sealer {
   readonly #ledger: Connection
@@ -95,13 +89,16 @@ export class Sealer {
     const { order, stops } = groupByBlock(keyed, events, run.blocks)
     const bytes = Buffer.alloc(keyed.length * EVENT_BYTES)
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
-    order.forEach((event, place) => {
+    for (let place = 0; place < order.length; place++) {
+      const event = order[place] ?? 0
       const keyAt = event * KEY_WORDS
-      const [w0 = 0, w1 = 0, w2 = 0] = events.keys.subarray(keyAt, keyAt + 3)
+      const w0 = events.keys[keyAt] ?? 0
+      const w1 = events.keys[keyAt + 1] ?? 0
+      const w2 = events.keys[keyAt + 2] ?? 0
       writer.know(w0, w1, w2)
       addToFilter(filter, w0, w1, w2)
       packEvent(events, event, view, place * EVENT_BYTES)
-    })
+    }
     let start = 0
     stops.forEach((stop, block) => {
       if (stop > start) writer.write(block, bytes.subarray(start * EVENT_BYTES, stop * EVENT_BYTES))

@@ -1,8 +1,8 @@
 // Whether the event ledger knows every event once: all runs in use, the events in the journal that
 // are not sealed yet, and both against what was accepted of each sensor.
 //
-// Runs come and go while this reads: one whose merge begins meanwhile is forgotten with all that was
-// found in it, and all that are merged with it are read. In the end the runs that were read are
+// Runs come and go while this reads: one whose merge begins meanwhile is forgotten with all that
+// was found in it, and all that are merged with it are read. In the end the runs that were read are
 // those in use at one moment, with the mark up to which they seal the journal.
 
 import { RESTORE_BACKUP } from '../../domain/finding.ts'
@@ -13,8 +13,7 @@ import type { Connection } from '../database.ts'
 import { decodeEntries } from '../journal/journal-row.ts'
 import { KEY_WORDS } from '../ledger/event-key.ts'
 import { hasKey } from '../ledger/hot-ledger.ts'
-import type { RunPlan } from '../ledger/run-writer.ts'
-import type { LedgerRun } from '../ledger/sealed-ledger.ts'
+import type { LedgerRun, RunPlan } from '../ledger/ledger-run.ts'
 import { RunCheck } from './run-check.ts'
 import type { CheckedGroup, RunGroup } from './run-check.ts'
 

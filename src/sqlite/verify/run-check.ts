@@ -13,9 +13,8 @@ import { KEY_WORDS } from '../ledger/event-key.ts'
 import { EventLookUp } from '../ledger/event-look-up.ts'
 import { filterWords, mayContain } from '../ledger/key-filter.ts'
 import { blockOf, EVENT_BYTES, firstWordOf, RUN_STRIDE } from '../ledger/run-block.ts'
-import type { RunPlan } from '../ledger/run-writer.ts'
+import type { LedgerRun, RunPlan } from '../ledger/ledger-run.ts'
 import { decodeSpans } from '../ledger/sealed-ledger.ts'
-import type { LedgerRun } from '../ledger/sealed-ledger.ts'
 import { isCovered } from '../ledger/time-spans.ts'
 
 /** About 300 KiB. */
