@@ -13,11 +13,18 @@ export interface SubmittedMeasurement {
   readonly measuredAtMs: EpochMs | null
 }
 
+/** The elements of a submission, in the sender's order. An array is one. */
+export interface SubmittedMeasurements {
+  readonly length: number
+  /** The element at that place, made anew for each call or not; `undefined` past the last. */
+  at(index: number): SubmittedMeasurement | undefined
+}
+
 /** What one request submits: 1 to `submissionMeasurementsMax` elements, all or nothing. */
 export interface Submission {
   readonly userId: UserId
   readonly receivedAtMs: EpochMs
-  readonly measurements: readonly SubmittedMeasurement[]
+  readonly measurements: SubmittedMeasurements
 }
 
 export type ReceiptStatus = 'created' | 'duplicate' | 'conflict'

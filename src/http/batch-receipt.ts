@@ -1,71 +1,74 @@
-// The receipt of a batch. While a batch waits for its commit only the texts of its event ids are
-// kept, as bytes: thousands of strings that wait would be moved about by the garbage collector
-// again and again.
+// The receipt of a batch, written straight as bytes.
 
-import type { Receipt, SubmittedMeasurement } from '../domain/measurement.ts'
+import type { Receipt, ReceiptStatus, SubmittedMeasurements } from '../domain/measurement.ts'
+import { EventIdTextsWriter } from './event-id-texts.ts'
+import type { EventIdTexts } from './event-id-texts.ts'
 import { JsonBytes } from './json-bytes.ts'
 import { presentExisting } from './present.ts'
+import { ScannedBatch } from './scan-batch.ts'
+import { asciiBytes } from './wide-bytes.ts'
+import type { WideBytes } from './wide-bytes.ts'
 
-const LINE_END = 10
-
-/** The event ids of a batch as JSON texts, each with a line end after it. */
-export type EventIdTexts = Buffer
-
-/** What an event id was; `null` where there is none. */
-export function eventIdAt(texts: EventIdTexts, index: number): string | null {
-  const line = texts.toString().split('\n')[index]
-  return line === undefined || line === '' ? null : (JSON.parse(line) as string | null)
+const CREATED = asciiBytes('{"data":{"created":')
+const DUPLICATES = asciiBytes(',"duplicates":')
+const CONFLICTS = asciiBytes(',"conflicts":')
+const MEASUREMENTS = asciiBytes(',"measurements":[')
+const FIRST_INDEX = asciiBytes('{"index":')
+const NEXT_INDEX = asciiBytes(',{"index":')
+const EVENT_ID = asciiBytes(',"event_id":')
+const SENSOR_ID = asciiBytes(',"sensor_id":')
+const TIMESTAMP = asciiBytes(',"timestamp":"')
+const STATUS: Readonly<Record<ReceiptStatus, WideBytes>> = {
+  created: asciiBytes('","status":"created"'),
+  duplicate: asciiBytes('","status":"duplicate"'),
+  conflict: asciiBytes('","status":"conflict"'),
 }
+const EXISTING = asciiBytes(',"existing":')
+const ELEMENT_END = asciiBytes('}')
+const END = asciiBytes(']}}')
 
 export class BatchReceiptWriter {
   readonly #json = new JsonBytes()
+  readonly #eventIds = new EventIdTextsWriter()
 
-  keepEventIds(measurements: readonly SubmittedMeasurement[]): EventIdTexts {
-    for (const { eventId } of measurements) {
-      if (eventId === null) this.#json.writeAscii('null\n')
-      else {
-        this.#json.writeString(eventId)
-        this.#json.writeAscii('\n')
-      }
+  /** What has to be kept of a batch until its receipt is written. */
+  keepEventIds(measurements: SubmittedMeasurements): EventIdTexts {
+    if (measurements instanceof ScannedBatch) return measurements.eventIds
+    for (let index = 0; index < measurements.length; index++) {
+      this.#eventIds.add(measurements.at(index)?.eventId ?? null)
     }
-    return this.#json.take()
+    return this.#eventIds.take()
   }
 
   /** A `BatchReceiptResponse`, as it is sent. */
-  write(texts: EventIdTexts, receipt: Receipt): Buffer {
+  write(eventIds: EventIdTexts, receipt: Receipt): Buffer {
     const json = this.#json
     const { counts } = receipt
-    json.writeAscii('{"data":{"created":')
+    json.write(CREATED)
     json.writeInteger(counts.created)
-    json.writeAscii(',"duplicates":')
+    json.write(DUPLICATES)
     json.writeInteger(counts.duplicate)
-    json.writeAscii(',"conflicts":')
+    json.write(CONFLICTS)
     json.writeInteger(counts.conflict)
-    json.writeAscii(',"measurements":[')
-    let textStart = 0
+    json.write(MEASUREMENTS)
     for (let index = 0; index < receipt.count; index++) {
       const item = receipt.at(index)
-      const textStop = texts.indexOf(LINE_END, textStart)
-      json.writeAscii(index === 0 ? '{"index":' : ',{"index":')
+      json.write(index === 0 ? FIRST_INDEX : NEXT_INDEX)
       json.writeInteger(index)
-      json.writeAscii(',"event_id":')
-      json.writeBytes(texts, textStart, textStop)
-      json.writeAscii(',"sensor_id":')
+      json.write(EVENT_ID)
+      json.write(eventIds.texts, eventIds.startOf(index), eventIds.stopOf(index))
+      json.write(SENSOR_ID)
       json.writeInteger(item.sensorId)
-      json.writeAscii(',"timestamp":"')
+      json.write(TIMESTAMP)
       json.writeInstant(item.measuredAtMs)
-      json.writeAscii('","status":"')
-      json.writeAscii(item.status)
-      json.writeAscii('"')
+      json.write(STATUS[item.status])
       if (item.existing !== undefined) {
-        json.writeAscii(',"existing":')
-        const eventId = eventIdAt(texts.subarray(textStart, textStop), 0) ?? ''
-        json.writeJson(presentExisting(eventId, item.existing))
+        json.write(EXISTING)
+        json.writeJson(presentExisting(eventIds.at(index) ?? '', item.existing))
       }
-      json.writeAscii('}')
-      textStart = textStop + 1
+      json.write(ELEMENT_END)
     }
-    json.writeAscii(']}}')
+    json.write(END)
     return json.take()
   }
 }

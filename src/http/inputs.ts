@@ -6,13 +6,14 @@ import type { RequestFault } from '../domain/errors.ts'
 import type { HistoryQuestion } from '../domain/history.ts'
 import type { AuthorizationGrant } from '../domain/access.ts'
 import { ServiceError } from '../domain/errors.ts'
-import type { SubmittedMeasurement } from '../domain/measurement.ts'
+import type { SubmittedMeasurements } from '../domain/measurement.ts'
+import { refusalError } from '../domain/refusal.ts'
 import type { SensorChange } from '../domain/sensor.ts'
 import { formatInstant } from '../domain/time.ts'
-import { refusalError } from '../ingest/accept.ts'
 import type { Acceptor } from '../ingest/accept.ts'
 import type { ApiCall, Call } from './call.ts'
 import type { SignInLimit } from './rate-limit.ts'
+import { parseJson } from './read-body.ts'
 import type { BodyReader } from './read-body.ts'
 import type { SmallBodyReader } from './read-small-body.ts'
 import {
@@ -26,6 +27,7 @@ import {
   throwFaults,
 } from './read-request.ts'
 import type { Input } from './routes.ts'
+import { BatchScanner } from './scan-batch.ts'
 import { isRedirectUri } from './sign-in-settings.ts'
 import type { MobileSettings } from './sign-in-settings.ts'
 
@@ -66,10 +68,7 @@ export function sensorPatch(bodies: BodyReader): Input<SensorChange> {
 }
 
 /** One measurement; turned away before its body is read while submissions are refused. */
-export function measurement(
-  bodies: BodyReader,
-  acceptor: Acceptor,
-): Input<readonly SubmittedMeasurement[]> {
+export function measurement(bodies: BodyReader, acceptor: Acceptor): Input<SubmittedMeasurements> {
   const read = (call: ApiCall) => {
     refuseIfNeeded(acceptor)
     return readBody(bodies, call, readMeasurement)
@@ -77,14 +76,20 @@ export function measurement(
   return { place: 'body', schema: 'measurement', read }
 }
 
-/** A batch of them; turned away before its body is read while submissions are refused. */
+/**
+ * A batch of them; turned away before its body is read while submissions are refused. One in the
+ * everyday form is scanned, any other body goes by way of its JSON.
+ */
 export function measurementBatch(
   bodies: BodyReader,
   acceptor: Acceptor,
-): Input<readonly SubmittedMeasurement[]> {
+): Input<SubmittedMeasurements> {
+  const scanner = new BatchScanner()
+  const parse = (bytes: Buffer) => scanner.scan(bytes) ?? parseJson(bytes)
   const read = async (call: ApiCall) => {
     refuseIfNeeded(acceptor)
-    const { value, faults } = await readWithFaults(bodies, call, readBatch)
+    const body = await bodies.read(call.ctx.req, call.ctx.res, parse)
+    const { value, faults } = readWithFaults(body, call.query, readBatch)
     if (faults.length === 0) return value
     const more = await findMore(acceptor, call, value, faults)
     const serverTime = { server_time: formatInstant(call.receivedAtMs) }
@@ -140,18 +145,19 @@ function refuseIfNeeded(acceptor: Acceptor): void {
 async function findMore(
   acceptor: Acceptor,
   { principal, receivedAtMs }: ApiCall,
-  elements: readonly SubmittedMeasurement[],
+  elements: SubmittedMeasurements,
   faults: readonly RequestFault[],
 ): Promise<RequestFault[]> {
   const unfit = new Set(faults.map(({ index }) => index))
-  const places = elements.map((_, index) => index).filter((index) => !unfit.has(index))
-  const measurements = places.flatMap((index) => elements[index] ?? [])
+  const all = Array.from({ length: elements.length }, (_, index) => index)
+  const places = all.filter((index) => !unfit.has(index))
+  const measurements = places.flatMap((index) => elements.at(index) ?? [])
   if (measurements.length === 0) return []
   const userId = principal.user.id
   const found = await acceptor.check({ userId, receivedAtMs, measurements })
   return found.map((fault) => {
     const index = places[fault.index ?? 0] ?? 0
-    const eventId = elements[index]?.eventId ?? null
+    const eventId = elements.at(index)?.eventId ?? null
     const pointer = `/measurements/${index}${fault.pointer}`
     return { ...fault, index, pointer, ...(eventId !== null && { event_id: eventId }) }
   })
@@ -159,20 +165,20 @@ async function findMore(
 
 async function readBody<T>(
   bodies: BodyReader,
-  call: ApiCall,
+  { ctx, query }: ApiCall,
   read: (body: unknown, faults: RequestFault[]) => T,
 ): Promise<T> {
-  const { value, faults } = await readWithFaults(bodies, call, read)
+  const body = await bodies.readJson(ctx.req, ctx.res)
+  const { value, faults } = readWithFaults(body, query, read)
   throwFaults(faults)
   return value
 }
 
-async function readWithFaults<T>(
-  bodies: BodyReader,
-  { ctx, query }: ApiCall,
+function readWithFaults<T>(
+  body: unknown,
+  query: string,
   read: (body: unknown, faults: RequestFault[]) => T,
-): Promise<{ value: T; faults: RequestFault[] }> {
-  const body = await bodies.readJson(ctx.req, ctx.res)
+): { value: T; faults: RequestFault[] } {
   const faults: RequestFault[] = []
   refuseParameters(query, faults)
   const value = read(body, faults)

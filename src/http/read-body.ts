@@ -9,12 +9,11 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createGunzip, createInflate, createInflateRaw } from 'node:zlib'
 import { ServiceError } from '../domain/errors.ts'
+import { refusalError } from '../domain/refusal.ts'
 import { ClientGone } from './errors.ts'
 
 /** Compression can lengthen what it cannot shorten, by this much at most for bodies of our size. */
 const COMPRESSION_OVERHEAD_BYTES_MAX = 64 * 1024
-
-const RETRY_AFTER_SECONDS = 1
 
 /** Larger bodies are taken apart in turn. */
 const TURN_BYTES_MIN = 16 * 1024
@@ -44,11 +43,25 @@ export class BodyReader {
   /**
    * The body as what its JSON says.
    *
-   * @throws ServiceError `unsupported_media_type`, `unsupported_encoding`, `body_too_large`,
-   *   `invalid_request` (broken compression), `malformed_json`, `overloaded`
+   * @throws ServiceError as `read` does, and `malformed_json`
    * @throws ClientGone when the client goes away in the middle
    */
-  async readJson(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
+  readJson(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
+    return this.read(request, response, parseJson)
+  }
+
+  /**
+   * The body as what `parse` makes of its bytes, which are plain JSON if they are JSON at all.
+   *
+   * @throws ServiceError `unsupported_media_type`, `unsupported_encoding`, `body_too_large`,
+   *   `invalid_request` (broken compression), `overloaded`
+   * @throws ClientGone when the client goes away in the middle
+   */
+  async read<T>(
+    request: IncomingMessage,
+    response: ServerResponse,
+    parse: (bytes: Buffer) => T,
+  ): Promise<T> {
     checkMediaType(request.headers['content-type'])
     const encoding = encodingOf(request.headers['content-encoding'], response)
     const { bodyBytesMax } = this.#settings
@@ -63,7 +76,7 @@ export class BodyReader {
       const sent = await this.#collect(request, share, bytesMax)
       const body = encoding === 'identity' ? sent : await this.#unpack(sent, encoding, share)
       if (body.length > TURN_BYTES_MIN) await this.#turns.next()
-      return parseJson(body)
+      return parse(body)
     } finally {
       share.free()
     }
@@ -72,7 +85,7 @@ export class BodyReader {
   /** @throws ServiceError `overloaded` when the budget has no room for so much */
   take(bytes: number): void {
     if (this.#inFlightBytes + bytes > this.#settings.inFlightBytesMax) {
-      throw new ServiceError('overloaded', { retryAfterSeconds: RETRY_AFTER_SECONDS })
+      throw refusalError('overloaded')
     }
     this.#inFlightBytes += bytes
   }
@@ -214,7 +227,7 @@ function unpackerFor(packed: Buffer, encoding: 'gzip' | 'deflate') {
 }
 
 /** @throws ServiceError `malformed_json` */
-function parseJson(bytes: Buffer): unknown {
+export function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) {
     throw new ServiceError('malformed_json', { detail: 'The body is not valid UTF-8.' })
   }

@@ -5,11 +5,12 @@ import type { AuthorizationGrant } from '../domain/access.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { RequestFault } from '../domain/errors.ts'
 import type { HistoryQuestion } from '../domain/history.ts'
-import type { SubmittedMeasurement } from '../domain/measurement.ts'
+import type { SubmittedMeasurement, SubmittedMeasurements } from '../domain/measurement.ts'
 import type { SensorChange } from '../domain/sensor.ts'
 import { parseInstant } from '../domain/time.ts'
 import type { EpochMs } from '../domain/time.ts'
 import { questionFaults } from '../history/buckets.ts'
+import { ScannedBatch } from './scan-batch.ts'
 import {
   batchElementsMax,
   faultsOf,
@@ -56,9 +57,11 @@ export function readMeasurement(body: unknown, faults: RequestFault[]): Submitte
 /**
  * The measurements of a valid batch; faults are added to `faults`.
  *
+ * @param body what its JSON says, or a batch that was scanned and has no faults
  * @throws ServiceError `batch_too_large`
  */
-export function readBatch(body: unknown, faults: RequestFault[]): SubmittedMeasurement[] {
+export function readBatch(body: unknown, faults: RequestFault[]): SubmittedMeasurements {
+  if (body instanceof ScannedBatch) return body
   const elements = membersOf(body)['measurements']
   if (Array.isArray(elements) && elements.length > batchElementsMax) {
     throw new ServiceError('batch_too_large', { members: { limit: batchElementsMax } })

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Receipt, ReceiptItem, StoredMeasurement } from '../../src/domain/measurement.ts'
 import { formatInstant } from '../../src/domain/time.ts'
-import { BatchReceiptWriter, eventIdAt } from '../../src/http/batch-receipt.ts'
+import { BatchReceiptWriter } from '../../src/http/batch-receipt.ts'
 
 const eventIds = fc.oneof(
   fc.constant(null),
@@ -69,8 +69,8 @@ describe('the receipt of a batch', () => {
     fc.assert(
       fc.property(elements, (batch) => {
         const { texts } = write(batch)
-        batch.forEach(({ eventId }, at) => expect(eventIdAt(texts, at)).to.equal(eventId))
-        expect(eventIdAt(texts, batch.length)).to.equal(null)
+        batch.forEach(({ eventId }, at) => expect(texts.at(at)).to.equal(eventId))
+        expect(texts.at(batch.length)).to.equal(null)
       }),
     )
   })

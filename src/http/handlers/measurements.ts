@@ -3,17 +3,20 @@
 
 import { ServiceError } from '../../domain/errors.ts'
 import type { RequestFault } from '../../domain/errors.ts'
-import type { Receipt, ReceiptItem, SubmittedMeasurement } from '../../domain/measurement.ts'
+import type {
+  Receipt,
+  ReceiptItem,
+  SubmittedMeasurement,
+  SubmittedMeasurements,
+} from '../../domain/measurement.ts'
 import { formatInstant } from '../../domain/time.ts'
 import type { Acceptor } from '../../ingest/accept.ts'
 import { answerJson } from '../call.ts'
 import type { ApiCall } from '../call.ts'
-import { BatchReceiptWriter, eventIdAt } from '../batch-receipt.ts'
-import type { EventIdTexts } from '../batch-receipt.ts'
+import { BatchReceiptWriter } from '../batch-receipt.ts'
+import type { EventIdTexts } from '../event-id-texts.ts'
 import { presentExisting, presentMeasurement } from '../present.ts'
 import type { RateLimits } from '../rate-limit.ts'
-
-type Submitted = readonly SubmittedMeasurement[]
 
 /** What a submission goes through. */
 export interface Intake {
@@ -22,8 +25,8 @@ export interface Intake {
 }
 
 export function postMeasurement(intake: Intake) {
-  return (call: ApiCall, measurements: Submitted): Promise<void> => {
-    const [submitted] = measurements
+  return (call: ApiCall, measurements: SubmittedMeasurements): Promise<void> => {
+    const submitted = measurements.at(0)
     if (submitted === undefined) throw new Error('BUG: a submission of nothing')
     return answerMeasurement(call, submitted, submit(call, measurements, intake))
   }
@@ -31,7 +34,7 @@ export function postMeasurement(intake: Intake) {
 
 export function postBatch(intake: Intake) {
   const receipts = new BatchReceiptWriter()
-  return (call: ApiCall, measurements: Submitted): Promise<void> => {
+  return (call: ApiCall, measurements: SubmittedMeasurements): Promise<void> => {
     const eventIds = receipts.keepEventIds(measurements)
     return answerBatch(call, { receipts, eventIds }, submit(call, measurements, intake))
   }
@@ -39,7 +42,7 @@ export function postBatch(intake: Intake) {
 
 function submit(
   { ctx, principal, receivedAtMs }: ApiCall,
-  measurements: Submitted,
+  measurements: SubmittedMeasurements,
   { acceptor, rateLimits }: Intake,
 ): Promise<Receipt> {
   const { token, user } = principal
@@ -96,7 +99,7 @@ function asSingle({ pointer, code, detail }: RequestFault): RequestFault {
 function asElement(fault: RequestFault, eventIds: EventIdTexts): RequestFault {
   const { index } = fault
   if (index === undefined) return fault
-  const eventId = eventIdAt(eventIds, index)
+  const eventId = eventIds.at(index)
   return {
     ...fault,
     pointer: `/measurements/${index}${fault.pointer}`,

@@ -129,7 +129,9 @@ export class GroupBuilder {
   /** Adds a submission; event ids become keys here. */
   add({ userId, receivedAtMs, measurements }: Submission, isOnlyChecked = false): void {
     const placeOf = new Map<string, number>()
-    for (const measurement of measurements) {
+    for (let index = 0; index < measurements.length; index++) {
+      const measurement = measurements.at(index)
+      if (measurement === undefined) throw new Error(`BUG: no element ${index}`)
       let place = placeOf.get(measurement.serialNumber)
       if (place === undefined) {
         place = this.#serialNumbers.push(measurement.serialNumber) - 1

@@ -10,6 +10,11 @@ import { decodeEntries } from '../../../src/sqlite/journal/journal-row.ts'
 import { CommitterBench } from '../../support/committer.ts'
 import type { DecidedGroup } from '../../support/committer.ts'
 
+/** One whose elements are a list. */
+interface ListedSubmission extends Submission {
+  readonly measurements: readonly SubmittedMeasurement[]
+}
+
 const NOW_MS = 1_800_000_000_000
 const STATUS = ['created', 'duplicate', 'conflict']
 
@@ -276,7 +281,7 @@ class Model {
     this.#sensorsPerUserMax = sensorsPerUserMax
   }
 
-  commit(group: readonly Submission[]): Outcome[] {
+  commit(group: readonly ListedSubmission[]): Outcome[] {
     return group.map((submitted) => this.#submit(submitted))
   }
 
@@ -295,7 +300,7 @@ class Model {
     return { bySensor, isApart: true, accepted: this.#accepted.length }
   }
 
-  #submit({ userId, measurements, receivedAtMs }: Submission): Outcome {
+  #submit({ userId, measurements, receivedAtMs }: ListedSubmission): Outcome {
     const events = new Map(this.#events)
     const sensors = new Set(this.#sensors)
     const accepted = [...this.#accepted]
