@@ -73,7 +73,7 @@ async function work(): Promise<void> {
 
 function step(): void {
   const [request] = requests
-  if (request !== undefined) seal(request)
+  if (request !== undefined && !merger.isBehind) seal(request)
   else merge()
 }
 

@@ -30,6 +30,9 @@ export interface MergePlan {
 /** Events that each level merges for one that is sealed; one would just be enough. */
 const MERGED_PER_SEALED = 4
 
+/** A merge that owes more than for so many seals goes before the next. */
+const SEALS_OWED_MAX = 4
+
 /** Blocks written at once: some thousand events, which the processor's cache holds. */
 const BLOCKS_PER_STRETCH = 256
 
@@ -79,6 +82,7 @@ export class RunMerger {
   readonly #blocks
   readonly #deleteBlocks
   readonly #setNextBlock
+  #owedMax = 0
 
   /** Takes up the merges that a stop or a crash has left. */
   constructor(db: Connection, plan = MERGE_PLAN) {
@@ -101,7 +105,14 @@ export class RunMerger {
     for (const level of fullLevels.all(youngRuns, oldRuns)) {
       if (!this.#merges.has(level)) this.#merges.set(level, this.#begin(level))
     }
-    for (const merge of this.#merges.values()) merge.allowance += events * MERGED_PER_SEALED
+    const allowance = events * MERGED_PER_SEALED
+    for (const merge of this.#merges.values()) merge.allowance += allowance
+    this.#owedMax = allowance * SEALS_OWED_MAX
+  }
+
+  /** Whether runs would become too many if more were sealed before a step is taken. */
+  get isBehind(): boolean {
+    return [...this.#merges.values()].some(({ allowance }) => allowance > this.#owedMax)
   }
 
   /** Whether there is nothing to do before more is sealed. */
