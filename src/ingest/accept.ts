@@ -1,30 +1,12 @@
 // The door of the write path: whether a submission is taken at all, and handing it to the journal.
 // What comes back is the promise that it is on disk.
 
-import { ServiceError } from '../domain/errors.ts'
 import type { RequestFault } from '../domain/errors.ts'
 import { buildDateMs } from '../domain/limits.ts'
 import type { Receipt, Submission } from '../domain/measurement.ts'
+import type { Refusal } from '../domain/refusal.ts'
 import type { EpochMs } from '../domain/time.ts'
 import type { Clock, Journal } from '../ports.ts'
-
-/** Why submissions are refused for the time being. */
-export type Refusal = 'overloaded' | 'storage_full' | 'clock_unset' | 'shutting_down'
-
-const RETRY_AFTER_SECONDS: Readonly<Record<Refusal, number>> = {
-  overloaded: 1,
-  storage_full: 60,
-  clock_unset: 30,
-  shutting_down: 5,
-}
-
-/** A refusal as the failure that a client is told of, with further members of its document. */
-export function refusalError(
-  refusal: Refusal,
-  members: Readonly<Record<string, unknown>> = {},
-): ServiceError {
-  return new ServiceError(refusal, { retryAfterSeconds: RETRY_AFTER_SECONDS[refusal], members })
-}
 
 /** Takes submissions into the journal. */
 export class Acceptor {

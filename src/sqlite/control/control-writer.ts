@@ -1,6 +1,6 @@
 // ControlWriter as the main thread sees it: each call goes to the commit thread.
 
-import { ServiceError } from '../../domain/errors.ts'
+import { refusalError } from '../../domain/refusal.ts'
 import type { ControlWriter } from '../../ports.ts'
 import { StorageFull } from '../commit-channel.ts'
 import type { CommitChannel } from '../commit-channel.ts'
@@ -55,9 +55,7 @@ async function refusing<Result>(call: Promise<Result>): Promise<Result> {
   try {
     return await call
   } catch (error) {
-    if (error instanceof StorageFull) {
-      throw new ServiceError('storage_full', { retryAfterSeconds: 60, cause: error })
-    }
+    if (error instanceof StorageFull) throw refusalError('storage_full', { cause: error })
     throw error
   }
 }

@@ -11,6 +11,7 @@ import {
 import { ServiceError } from '../../domain/errors.ts'
 import type { RequestFault } from '../../domain/errors.ts'
 import type { Receipt, Submission } from '../../domain/measurement.ts'
+import { refusalError } from '../../domain/refusal.ts'
 import type { SensorId } from '../../domain/sensor.ts'
 import type { DurationMs, TimeRange } from '../../domain/time.ts'
 import type { Backlog, Clock, Journal, Log, Metrics } from '../../ports.ts'
@@ -272,8 +273,4 @@ export class SqliteJournal implements Journal {
     this.#backlogEntries += decided.created
     this.#with.metrics.noteGroup({ ...decided, durationMs })
   }
-}
-
-function refusalError(code: 'overloaded' | 'storage_full' | 'shutting_down'): ServiceError {
-  return new ServiceError(code, { retryAfterSeconds: code === 'storage_full' ? 60 : 1 })
 }

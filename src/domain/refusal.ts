@@ -1,0 +1,21 @@
+// Why nothing is taken for the time being, and when it is worth sending again.
+
+import { ServiceError } from './errors.ts'
+import type { ServiceErrorOptions } from './errors.ts'
+
+export type Refusal = 'overloaded' | 'storage_full' | 'clock_unset' | 'shutting_down'
+
+const RETRY_AFTER_SECONDS: Readonly<Record<Refusal, number>> = {
+  overloaded: 1,
+  storage_full: 60,
+  clock_unset: 30,
+  shutting_down: 5,
+}
+
+/** A refusal as the failure that a client is told of. */
+export function refusalError(
+  refusal: Refusal,
+  options: Pick<ServiceErrorOptions, 'members' | 'cause'> = {},
+): ServiceError {
+  return new ServiceError(refusal, { retryAfterSeconds: RETRY_AFTER_SECONDS[refusal], ...options })
+}
