@@ -33,6 +33,7 @@ import { checkFile } from './sqlite/verify/file-check.ts'
 import { checkJournal, checkSealedSeq } from './sqlite/verify/journal-check.ts'
 import { LedgerCheck } from './sqlite/verify/ledger-check.ts'
 import { MeasurementAudit } from './sqlite/verify/measurement-audit.ts'
+import { TieBreakCheck } from './sqlite/verify/tie-break-check.ts'
 
 const INFLUX_SETTINGS = { socketsMax: 2, timeoutMs: 60 * SECOND_MS }
 
@@ -84,6 +85,9 @@ export async function verifyData(config: Config, progress: VerifyProgress): Prom
       if (config.influx !== undefined || whole.has(MEASUREMENTS_FILE)) {
         Object.assign(counts, await checkStore(verifying, new ControlAccounts(control)))
       }
+      if (whole.has(LEDGER_FILE) && whole.has(MEASUREMENTS_FILE)) {
+        await checkTieBreaks(verifying, control)
+      }
     } finally {
       control.close()
     }
@@ -120,17 +124,42 @@ async function checkLedger(verifying: Verifying, control: Connection): Promise<n
     checkJournal(control, ledger, report)
     const check = new LedgerCheck(control, ledger)
     progress.begin('checking the ledger', check.total(), 'events')
-    const steps = check.check(report)
-    for (;;) {
-      const step = steps.next()
-      if (step.done === true) return step.value
-      progress.advance(step.value)
-      await setImmediate()
-    }
+    return await walk(check.check(report), progress)
   }
   try {
     return (await unlessUnreadable(LEDGER_FILE, work, report)) ?? 0
   } finally {
+    ledger.close()
+  }
+}
+
+/** Goes through a check that yields how much it has looked at. */
+async function walk<Result>(
+  steps: Generator<number, Result>,
+  progress: VerifyProgress,
+): Promise<Result> {
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+    progress.advance(step.value)
+    await setImmediate()
+  }
+}
+
+/** Of the embedded store. */
+async function checkTieBreaks(verifying: Verifying, control: Connection): Promise<void> {
+  const { config, progress, report } = verifying
+  const ledger = openForReading(join(config.dataDir, LEDGER_FILE))
+  const measurements = openForReading(join(config.dataDir, MEASUREMENTS_FILE))
+  const work = async () => {
+    const check = new TieBreakCheck({ control, ledger, measurements })
+    progress.begin('checking tie-breaks', new ControlAccounts(control).total(), 'measurements')
+    await walk(check.check(report), progress)
+  }
+  try {
+    await unlessUnreadable(MEASUREMENTS_FILE, work, report)
+  } finally {
+    measurements.close()
     ledger.close()
   }
 }

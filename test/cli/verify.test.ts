@@ -41,7 +41,7 @@ interface Target {
   readonly token: string
 }
 
-/** Batch after batch, of all sensors in turn. */
+/** Batch after batch, of all sensors in turn; later ones have some times that were taken before. */
 async function sendBatches(target: Target, first: number, count: number): Promise<void> {
   let next = first
   const sendSome = async () => {
@@ -54,7 +54,8 @@ async function sendBatches(target: Target, first: number, count: number): Promis
 async function sendBatch({ url, token }: Target, batch: number): Promise<void> {
   const measurements = Array.from({ length: BATCH }, (_, index) => {
     const at = batch * BATCH + index
-    const timestamp = new Date(START_MS + Math.floor(at / SENSORS) * STEP_MS).toISOString()
+    const place = at >= MEASUREMENTS && at % 9 === 0 ? at - MEASUREMENTS : at
+    const timestamp = new Date(START_MS + Math.floor(place / SENSORS) * STEP_MS).toISOString()
     return { event_id: `e${at}`, sn: `sensor-${at % SENSORS}`, temp: (at % 700) / 7, timestamp }
   })
   const path = '/api/v1/measurements/batch'
@@ -227,7 +228,7 @@ describe('thermolog verify', function () {
       file: 'ledger.db',
       sql: 'DELETE FROM blocks WHERE id % 16777216 = 7',
       check: 'ledger',
-      problem: /run 1: \d+ of its \d+ events are there/,
+      problem: /run 1: \d+ of \d+ events are there/,
     },
     {
       name: 'a block of the ledger in the wrong place',
@@ -251,6 +252,13 @@ describe('thermolog verify', function () {
       check: 'ledger',
       problem: /sensor 3 has an event of .*, which is outside its time spans/,
     },
+    {
+      name: 'times that are taken, but free for the ledger',
+      file: 'ledger.db',
+      sql: `DELETE FROM time_spans WHERE sensor_id = ${SENSOR}`,
+      check: 'ledger',
+      problem: /^a new measurement of 2026-01-01T00:00:00.000Z would get .* at \d+ other times$/m,
+    },
   ]) {
     it(`names ${name}`, async () => {
       change(file, sql)
@@ -264,8 +272,8 @@ describe('thermolog verify', function () {
   it('names an event that is in two runs', async () => {
     change(
       'ledger.db',
-      `INSERT INTO runs (state, level, events, blocks, filter)
-         SELECT state, level, events, blocks, filter FROM runs;
+      `INSERT INTO runs (state, level, events, blocks, filter, filter_word)
+         SELECT state, level, events, blocks, filter, filter_word FROM runs;
        INSERT INTO blocks (id, entries) SELECT id + 16777216, entries FROM blocks`,
     )
     const { findings } = await verify(damaged)

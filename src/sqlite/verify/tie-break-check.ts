@@ -1,0 +1,200 @@
+// Whether a new measurement could get the tie-break of one that is stored, and so take its place:
+// sensor, millisecond and tie-break are what tells measurements apart. The next tie-break of a time
+// comes from the journal where it has a measurement of that time that is not sealed, else from the
+// ledger, and has to be above all that the embedded store has there.
+//
+// All of them grow meanwhile. What is stored is in the journal until it is sealed, so control.db is
+// read after the store, and ledger.db after that: what has left the journal by then is in there.
+
+import { RESTORE_BACKUP } from '../../domain/finding.ts'
+import type { Report } from '../../domain/finding.ts'
+import type { SeriesRange } from '../../domain/history.ts'
+import type { SensorId } from '../../domain/sensor.ts'
+import { DAY_MS, floorToWindow, formatInstant } from '../../domain/time.ts'
+import type { EpochMs, TimeRange } from '../../domain/time.ts'
+import { LEDGER_FILE } from '../database.ts'
+import type { Connection } from '../database.ts'
+import { decodeEntries } from '../journal/journal-row.ts'
+import { decodeSpans } from '../ledger/sealed-ledger.ts'
+import { isCovered } from '../ledger/time-spans.ts'
+
+const ROWS_AT_ONCE = 10_000
+
+/** All that are not sealed are suspects first: for so many the journal is read once. */
+const SUSPECTS_MAX = 50_000
+
+const NEXT_LIVE = `
+  SELECT id FROM sensors WHERE deleted_at_ms IS NULL AND id > ? ORDER BY id LIMIT 1`
+const SPANS = 'SELECT spans FROM time_spans WHERE sensor_id = ?'
+const NEXT_NS = 'SELECT next_ns FROM tie_breaks WHERE sensor_id = ? AND measured_at_ms = ?'
+const SEALED = 'SELECT seq FROM sealed WHERE id = 1'
+const UNSEALED_ROWS = `
+  SELECT entries FROM journal WHERE seq > ? AND measurements > 0 AND is_repeated = 0`
+const PART = `
+  SELECT count(*) AS measurements, max(measured_at_ms) AS lastMs FROM (
+    SELECT measured_at_ms FROM measurements
+    WHERE sensor_id = :sensorId AND measured_at_ms >= :startMs AND measured_at_ms < :stopMs
+    ORDER BY measured_at_ms LIMIT ${ROWS_AT_ONCE})`
+const TAKEN = `
+  SELECT measured_at_ms AS measuredAtMs, max(tie_break_ns) AS tieBreakNs FROM measurements
+  WHERE sensor_id = :sensorId AND measured_at_ms >= :startMs AND measured_at_ms <= :lastMs
+    AND tie_break_ns >= :nextNs
+  GROUP BY measured_at_ms`
+
+/** A period within a sensor's spans, or between them. */
+interface Stretch extends TimeRange {
+  /** The next tie-break of a time without a row of its own: 1 within spans, else 0. */
+  readonly nextNs: number
+}
+
+/** The greatest tie-break of a time in the store. */
+interface TakenTime {
+  readonly measuredAtMs: EpochMs
+  readonly tieBreakNs: number
+}
+
+interface Wrong {
+  readonly firstMs: EpochMs
+  times: number
+}
+
+type Taking = Omit<SeriesRange, 'stopMs'> & { readonly lastMs: EpochMs; readonly nextNs: number }
+
+export class TieBreakCheck {
+  readonly #control: Connection
+  readonly #ledger: Connection
+  readonly #spans
+  readonly #nextNs
+  readonly #part
+  readonly #taken
+  /** By sensor and time, the tie-break that could be given again. */
+  readonly #suspects = new Map<SensorId, Map<EpochMs, number>>()
+  #suspectsCount = 0
+  readonly #wrong = new Map<SensorId, Wrong>()
+
+  constructor(files: { control: Connection; ledger: Connection; measurements: Connection }) {
+    const { control, ledger, measurements } = files
+    this.#control = control
+    this.#ledger = ledger
+    this.#spans = ledger.prepare<[SensorId], Buffer>(SPANS).pluck()
+    this.#nextNs = ledger.prepare<[SensorId, EpochMs], number>(NEXT_NS).pluck()
+    this.#part = measurements.prepare<
+      [SeriesRange],
+      { measurements: number; lastMs: number | null }
+    >(PART)
+    this.#taken = measurements.prepare<[Taking], TakenTime>(TAKEN)
+  }
+
+  /** Looks at the measurements of all live sensors; yields how many since. */
+  *check(report: Report): Generator<number> {
+    const nextLive = this.#control.prepare<[SensorId], SensorId>(NEXT_LIVE).pluck()
+    for (let id = nextLive.get(0); id !== undefined; id = nextLive.get(id)) {
+      for (const stretch of stretchesOf(this.#spansOf(id))) yield* this.#look(id, stretch)
+    }
+    this.#settle()
+    for (const [sensorId, { firstMs, times }] of this.#wrong) {
+      const others = times === 1 ? '' : `, and so at ${times - 1} other times`
+      const what = 'would get the tie-break of one that is stored'
+      report({
+        check: 'ledger',
+        where: LEDGER_FILE,
+        sensorId,
+        dayMs: floorToWindow(firstMs, DAY_MS),
+        problem: `a new measurement of ${formatInstant(firstMs)} ${what}${others}`,
+        remedy: RESTORE_BACKUP,
+      })
+    }
+  }
+
+  *#look(sensorId: SensorId, { nextNs, ...range }: Stretch): Generator<number> {
+    let { startMs } = range
+    for (;;) {
+      const part = this.#part.get({ ...range, sensorId, startMs })
+      const lastMs = part?.lastMs ?? undefined
+      if (part === undefined || lastMs === undefined) return
+      for (const taken of this.#taken.all({ sensorId, startMs, lastMs, nextNs })) {
+        const isWithin = nextNs > 0
+        const freeNs = isWithin ? this.#nextWithin(sensorId, taken.measuredAtMs) : 0
+        if (freeNs <= taken.tieBreakNs) this.#suspect(sensorId, taken)
+      }
+      if (this.#suspectsCount >= SUSPECTS_MAX) this.#settle()
+      yield part.measurements
+      startMs = lastMs + 1
+    }
+  }
+
+  /** The next tie-break that the ledger gives within a sensor's spans. */
+  #nextWithin(sensorId: SensorId, measuredAtMs: EpochMs): number {
+    return this.#nextNs.get(sensorId, measuredAtMs) ?? 1
+  }
+
+  #spansOf(sensorId: SensorId): Float64Array {
+    const stored = this.#spans.get(sensorId)
+    return stored === undefined ? new Float64Array(0) : decodeSpans(stored)
+  }
+
+  #suspect(sensorId: SensorId, { measuredAtMs, tieBreakNs }: TakenTime): void {
+    const times = this.#suspects.get(sensorId) ?? new Map<EpochMs, number>()
+    this.#suspects.set(sensorId, times.set(measuredAtMs, tieBreakNs))
+    this.#suspectsCount++
+  }
+
+  /** Those that neither the ledger nor the journal knows are wrong. */
+  #settle(): void {
+    this.#control.transaction(() => {
+      // What is read first begins the view of control.db.
+      const unsealed = this.#control.prepare<[number], Buffer>(UNSEALED_ROWS).pluck()
+      unsealed.get(0)
+      const sealedSeq = this.#ledger.transaction(() => this.#dropSealed())()
+      for (const entries of unsealed.iterate(sealedSeq)) this.#dropUnsealed(entries)
+    })()
+    for (const [sensorId, times] of this.#suspects) {
+      if (times.size > 0) this.#note(sensorId, times)
+    }
+    this.#suspects.clear()
+    this.#suspectsCount = 0
+  }
+
+  /** @returns the mark up to which the journal is sealed */
+  #dropSealed(): number {
+    for (const [sensorId, times] of this.#suspects) {
+      const spans = this.#spansOf(sensorId)
+      for (const [measuredAtMs, tieBreakNs] of times) {
+        const isWithin = isCovered(spans, measuredAtMs)
+        const freeNs = isWithin ? this.#nextWithin(sensorId, measuredAtMs) : 0
+        if (freeNs > tieBreakNs) times.delete(measuredAtMs)
+      }
+    }
+    return this.#ledger.prepare<[], number>(SEALED).pluck().get() ?? 0
+  }
+
+  #dropUnsealed(entries: Buffer): void {
+    const { count, sensorId, measuredAtMs, tieBreakNs } = decodeEntries(entries)
+    for (let at = 0; at < count; at++) {
+      const times = this.#suspects.get(sensorId[at] ?? 0)
+      const atMs = measuredAtMs[at] ?? 0
+      const taken = times?.get(atMs)
+      if (taken !== undefined && taken <= (tieBreakNs[at] ?? 0)) times?.delete(atMs)
+    }
+  }
+
+  #note(sensorId: SensorId, times: ReadonlyMap<EpochMs, number>): void {
+    const [firstMs = 0] = times.keys()
+    const wrong = this.#wrong.get(sensorId) ?? { firstMs, times: 0 }
+    wrong.times += times.size
+    this.#wrong.set(sensorId, wrong)
+  }
+}
+
+/** All of time, cut where spans begin and end. */
+function stretchesOf(spans: Float64Array): Stretch[] {
+  const stretches: Stretch[] = []
+  let startMs = -Infinity
+  for (let at = 0; at < spans.length; at += 2) {
+    const [fromMs = 0, toMs = 0] = spans.subarray(at, at + 2)
+    stretches.push({ startMs, stopMs: fromMs, nextNs: 0 })
+    stretches.push({ startMs: fromMs, stopMs: toMs + 1, nextNs: 1 })
+    startMs = toMs + 1
+  }
+  return [...stretches, { startMs, stopMs: Infinity, nextNs: 0 }]
+}
