@@ -7,7 +7,7 @@
 
 import { hash, randomBytes } from 'node:crypto'
 import type { AccessToken, Principal, TokenKind } from '../domain/access.ts'
-import { TOKEN_PREFIX } from '../domain/access.ts'
+import { TOKEN_PREFIX, tokenState } from '../domain/access.ts'
 import type { UserId } from '../domain/sensor.ts'
 import type { DurationMs, EpochMs } from '../domain/time.ts'
 import { MINUTE_MS } from '../domain/time.ts'
@@ -127,12 +127,9 @@ export class AccessTokens {
 
   #use(cached: CachedPrincipal, nowMs: EpochMs): Principal | undefined {
     const { token } = cached.principal
-    if (token.revokedAtMs !== null) return undefined
-    if (token.expiresAtMs !== null && token.expiresAtMs <= nowMs) return undefined
-    if (token.kind === 'mobile') {
-      const usedAtMs = cached.lastUsedAtMs ?? token.createdAtMs
-      if (usedAtMs + this.#settings.mobileTokenIdleMs <= nowMs) return undefined
-    }
+    const { mobileTokenIdleMs } = this.#settings
+    const state = tokenState(token, cached.lastUsedAtMs, nowMs, mobileTokenIdleMs)
+    if (state !== 'live') return undefined
     if (cached.lastUsedAtMs !== nowMs) {
       cached.lastUsedAtMs = nowMs
       this.#unwrittenUses.set(token.id, nowMs)

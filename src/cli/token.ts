@@ -3,11 +3,10 @@
 
 import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
-import type { AccessToken } from '../domain/access.ts'
 import { formatInstant } from '../domain/time.ts'
 import type { DurationMs, EpochMs } from '../domain/time.ts'
 import { readDuration } from '../config-values.ts'
-import { systemClock } from '../system/clock.ts'
+import type { ListedToken } from '../operations/operations.ts'
 import { example } from './example.ts'
 import { withOperations } from './open-operations.ts'
 import { printJson, printTable } from './print.ts'
@@ -76,12 +75,11 @@ async function list({ user, json }: ListOptions): Promise<void> {
     printJson(tokens.map(presentToken))
     return
   }
-  const nowMs = systemClock.nowMs()
   const rows = tokens.map((token) => ({
     id: token.id,
     kind: token.kind,
     name: token.name,
-    state: stateOf(token, nowMs),
+    state: token.state === 'idle' ? 'expired (idle)' : token.state,
     created: formatInstant(token.createdAtMs),
     expires: instantOrNull(token.expiresAtMs),
     'last used': instantOrNull(token.lastUsedAtMs),
@@ -95,22 +93,18 @@ async function revoke(id: number): Promise<void> {
   process.stderr.write(`token ${id} is revoked\n`)
 }
 
-function presentToken(token: AccessToken) {
+function presentToken(token: ListedToken) {
   return {
     id: token.id,
     name: token.name,
     kind: token.kind,
+    state: token.state,
     scopes: token.rights,
     created_at: formatInstant(token.createdAtMs),
     expires_at: instantOrNull(token.expiresAtMs),
     last_used_at: instantOrNull(token.lastUsedAtMs),
     revoked_at: instantOrNull(token.revokedAtMs),
   }
-}
-
-function stateOf({ revokedAtMs, expiresAtMs }: AccessToken, nowMs: EpochMs): string {
-  if (revokedAtMs !== null) return 'revoked'
-  return expiresAtMs !== null && expiresAtMs <= nowMs ? 'expired' : 'live'
 }
 
 function instantOrNull(atMs: EpochMs | null): string | null {

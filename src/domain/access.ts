@@ -1,7 +1,7 @@
 // Who may do what.
 
 import type { UserId } from './sensor.ts'
-import type { EpochMs } from './time.ts'
+import type { DurationMs, EpochMs } from './time.ts'
 
 export type TokenKind = 'daemon' | 'mobile'
 
@@ -32,6 +32,22 @@ export interface AccessToken {
   readonly expiresAtMs: EpochMs | null
   readonly lastUsedAtMs: EpochMs | null
   readonly revokedAtMs: EpochMs | null
+}
+
+/** Only a live token is good for anything; an idle one, a mobile one, was not used for too long. */
+export type TokenState = 'live' | 'revoked' | 'expired' | 'idle'
+
+/** @param lastUsedAtMs may be later than what is kept of it */
+export function tokenState(
+  token: AccessToken,
+  lastUsedAtMs: EpochMs | null,
+  nowMs: EpochMs,
+  mobileTokenIdleMs: DurationMs,
+): TokenState {
+  if (token.revokedAtMs !== null) return 'revoked'
+  if (token.expiresAtMs !== null && token.expiresAtMs <= nowMs) return 'expired'
+  const usedAtMs = lastUsedAtMs ?? token.createdAtMs
+  return token.kind === 'mobile' && usedAtMs + mobileTokenIdleMs <= nowMs ? 'idle' : 'live'
 }
 
 /** The authenticated caller of a request. */

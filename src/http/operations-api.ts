@@ -2,8 +2,8 @@
 // but for the metrics where the operator has set one.
 
 import { ServiceError } from '../domain/errors.ts'
+import { refusalError } from '../domain/refusal.ts'
 import { SECOND_MS } from '../domain/time.ts'
-import { refusalError } from '../ingest/accept.ts'
 import type { Acceptor } from '../ingest/accept.ts'
 import type { Journal } from '../ports.ts'
 import { answerJson } from './call.ts'
@@ -53,7 +53,7 @@ function showReadiness(call: Call, collaborators: OperationsApiCollaborators): v
     measurement_store: isStoreWorking() ? 'ok' : 'failing',
   }
   const refusal = isDraining() ? 'shutting_down' : acceptor.refusal()
-  if (refusal !== undefined) throw refusalError(refusal, state)
+  if (refusal !== undefined) throw refusalError(refusal, { members: state })
   const readiness: ReadinessResponse = { status: 'ready', ...state }
   answerJson(call, 200, JSON.stringify(readiness))
 }

@@ -3,6 +3,7 @@
 
 import type { AccessTokens } from '../access/tokens.ts'
 import { mintToken } from '../access/tokens.ts'
+import { tokenState } from '../domain/access.ts'
 import type { User } from '../domain/access.ts'
 import { DAY_MS } from '../domain/time.ts'
 import type { Clock, ControlReader, ControlWriter, Journal } from '../ports.ts'
@@ -19,6 +20,7 @@ import { OperationError, setAsideListedMax } from './operations.ts'
 import type {
   CreatedToken,
   DeletedUser,
+  ListedToken,
   ListedUser,
   Operations,
   OperationsSettings,
@@ -30,8 +32,8 @@ export interface OperationsCollaborators {
   readonly control: ControlReader
   readonly controlWriter: ControlWriter
   readonly journal: Journal
-  /** Told of tokens that end; left out where no request is answered. */
-  readonly accessTokens?: Pick<AccessTokens, 'forgetToken' | 'forgetUser'>
+  /** Told of tokens that end, and asked for uses; left out where no request is answered. */
+  readonly accessTokens?: Pick<AccessTokens, 'forgetToken' | 'forgetUser' | 'lastUsedAtMs'>
   readonly clock: Clock
 }
 
@@ -56,7 +58,7 @@ export function createOperations(
       return {}
     },
     createToken: async (args) => createToken(collaborators, await userOf(args), args),
-    listTokens: async (args) => control.listTokens((await userOf(args)).id),
+    listTokens: async (args) => listTokens(collaborators, await userOf(args), settings),
     revokeToken: async ({ id }) => {
       const isRevoked = await controlWriter.revokeToken(checkId(id))
       collaborators.accessTokens?.forgetToken(id)
@@ -134,6 +136,20 @@ async function createToken(
     expiresAtMs: lifetimeMs === undefined ? null : clock.nowMs() + Math.round(lifetimeMs),
   })
   return { id: token.id, token: text }
+}
+
+async function listTokens(
+  { control, accessTokens, clock }: OperationsCollaborators,
+  user: User,
+  { mobileTokenIdleMs }: OperationsSettings,
+): Promise<readonly ListedToken[]> {
+  const nowMs = clock.nowMs()
+  const tokens = await control.listTokens(user.id)
+  return tokens.map((token) => {
+    const lastUsedAtMs = accessTokens?.lastUsedAtMs(token) ?? token.lastUsedAtMs
+    const state = tokenState(token, lastUsedAtMs, nowMs, mobileTokenIdleMs)
+    return { ...token, lastUsedAtMs, state }
+  })
 }
 
 async function createSensor(controlWriter: ControlWriter, user: User, order: SensorOrder) {

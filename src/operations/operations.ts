@@ -2,7 +2,7 @@
 // The same operations are carried out by a running service, over the socket in its DATA_DIR, or by
 // a command in its own process when no service runs. So arguments and answers are plain JSON.
 
-import type { AccessToken, User, UserIdentity } from '../domain/access.ts'
+import type { AccessToken, TokenState, User, UserIdentity } from '../domain/access.ts'
 import type { RequestFault } from '../domain/errors.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
 import type { Sensor } from '../domain/sensor.ts'
@@ -18,8 +18,8 @@ export interface Operations {
   /** Ends the user's identity at an issuer, and all their mobile tokens. */
   unlinkIdentity(args: IdentityOfUser): Promise<Nothing>
   createToken(args: TokenOrder): Promise<CreatedToken>
-  /** Revoked and expired ones too. */
-  listTokens(args: OfUser): Promise<readonly AccessToken[]>
+  /** Those that are good for nothing any more too. */
+  listTokens(args: OfUser): Promise<readonly ListedToken[]>
   revokeToken(args: { readonly id: number }): Promise<Nothing>
   createSensor(args: SensorOrder): Promise<Sensor>
   listSensors(args: OfUser): Promise<readonly Sensor[]>
@@ -91,6 +91,10 @@ export interface CreatedToken {
   readonly token: string
 }
 
+export interface ListedToken extends AccessToken {
+  readonly state: TokenState
+}
+
 export interface SensorOrder extends OfUser {
   readonly serialNumber: string
   readonly alias?: string
@@ -119,6 +123,7 @@ export interface ImportReceipt {
 }
 
 export interface OperationsSettings {
+  readonly mobileTokenIdleMs: DurationMs
   readonly mayRegisterSensors: boolean
   readonly sensorsPerUserMax: number
   readonly futureMsMax: DurationMs

@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { runCommand, serve } from '../support/command.ts'
 import type { Environment, RunningService } from '../support/command.ts'
 
@@ -130,6 +131,23 @@ describe('thermolog', () => {
         expect(again.exitCode).to.equal(1)
         const table = await run('token', 'list', '--user', email)
         expect(table.stdout).to.match(/gateway-1 +revoked/)
+      })
+
+      it('says of a mobile token that it has run out for want of use', async () => {
+        const order = ['--user', email, '--name', 'phone', '--json']
+        const { id } = JSON.parse((await run('token', 'create', ...order)).stdout) as { id: number }
+        const db = new Database(join(dataDir, 'control.db'))
+        const yesterdayMs = performance.timeOrigin + performance.now() - 86_400_000
+        db.prepare(
+          `UPDATE access_tokens SET kind = 'mobile', created_at_ms = 0, last_used_at_ms = ?
+           WHERE id = ?`,
+        ).run(Math.floor(yesterdayMs) - 90 * 86_400_000, id)
+        db.close()
+        const table = await run('token', 'list', '--user', email)
+        expect(table.stdout).to.match(/phone +expired \(idle\) /)
+        const { stdout } = await run('token', 'list', '--user', email, '--json')
+        const listed = JSON.parse(stdout) as { id: number; state: string }[]
+        expect(listed.find((token) => token.id === id)?.state).to.equal('idle')
       })
 
       it('prints id and token as JSON', async () => {

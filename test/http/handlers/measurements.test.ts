@@ -88,6 +88,25 @@ describe('submitting', () => {
     })
   })
 
+  it('takes rare forms of a batch for what they say', async () => {
+    const path = '/api/v1/measurements/batch'
+    const sendText = (body: string) => send(service.url, { method: 'POST', path, token, body })
+    const odd = String.raw`[{"temp":2.14e1,"event_id":"\u0065\"ä","sn":"\u0041\u0031"}]`
+    const first = await sendText(`{"measurements":${odd}}`)
+    expect([first.status, first.body.data.created]).to.deep.equal([201, 1])
+    expect(first.body.data.measurements[0].event_id).to.equal('e"ä')
+    const plain = '[{"event_id":"e2","sn":"A1","temp":21.4},{"temp":-0,"sn":"A1","event_id":"e2"}]'
+    const second = await sendText(`{ "measurements" : ${plain} }\n`)
+    const { measurements } = second.body.data
+    expect(measurements.map((item: { status: string }) => item.status)).to.deep.equal([
+      'created',
+      'conflict',
+    ])
+    expect(measurements[1].existing).to.deep.include({ event_id: 'e2', sn: 'A1', temp: 21.4 })
+    const repeat = await submit({ event_id: 'e"ä', sn: 'A1', temp: 21.4 })
+    expect(repeat.body.data.status).to.equal('duplicate')
+  })
+
   it('answers a batch of which nothing is new with 200', async () => {
     const batch = [{ event_id: 'e1', sn: 'A1', temp: 21.4 }]
     expect((await submitBatch(batch)).status).to.equal(201)
