@@ -9,7 +9,7 @@ import { backUpUnderLoad } from '../support/backup-under-load.ts'
 import { byLength } from '../support/length.ts'
 
 const BACKUPS = byLength(2, 5)
-const BETWEEN = 250_000
+const BETWEEN = byLength(140_000, 250_000)
 
 describe(`${BACKUPS} backups under long load`, () => {
   it('have every measurement that was acknowledged before them, once', async () => {

@@ -38,8 +38,8 @@ describe('a service on a full disk', () => {
 
   it('refuses, keeps what it acknowledged, and goes on when there is room', async () => {
     const service = new FaultyService(folder, {})
-    await service.prepare()
     await service.start()
+    await service.prepare()
     expect(await service.fill(FILL_MAX)).to.equal(503)
     const { acknowledged } = service
     expect(acknowledged).to.be.greaterThan(1_000)
@@ -57,10 +57,16 @@ describe('a service on a full disk', () => {
 
 describe('a service whose logs have a torn tail', () => {
   let folder: string
-  beforeEach(async () => {
+  let killed: FaultyService
+  before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'thermolog-tail-'))
+    killed = new FaultyService(folder, {})
+    await killed.start()
+    await killed.prepare()
+    await killed.runRound()
+    await killed.stop('SIGKILL')
   })
-  afterEach(() => rm(folder, { recursive: true }))
+  after(() => rm(folder, { recursive: true }))
 
   /** What may be behind the last frame that was synced. */
   const tails: Readonly<Record<string, (log: Buffer) => Buffer>> = {
@@ -76,11 +82,7 @@ describe('a service whose logs have a torn tail', () => {
   }
   for (const [name, tailOf] of Object.entries(tails)) {
     it(`starts as if there were not ${name}`, async () => {
-      const service = new FaultyService(folder, {})
-      await service.prepare()
-      await service.start()
-      await service.runRound()
-      await service.stop('SIGKILL')
+      const service = await killed.copyTo(join(folder, name))
       for (const file of ['control.db-wal', 'ledger.db-wal', 'measurements.db-wal']) {
         const path = join(service.dataDir, file)
         if (existsSync(path)) await appendFile(path, tailOf(await readFile(path)))
@@ -112,9 +114,9 @@ describe('a service whose clock jumps', () => {
 
   it('loses nothing and doubles nothing, a day back and a day on', async () => {
     const service = new FaultyService(folder, faults().environment)
-    await service.prepare()
     faults().setClockAhead(10 * DAY_MS)
     await service.start()
+    await service.prepare()
     const post = async (at: number) => {
       const body = { event_id: `now/${at}`, sn: 'now', temp: at % 50 }
       const answer = await service.send({ method: 'POST', path: '/api/v1/measurements', body })
@@ -142,8 +144,8 @@ describe('a service whose clock jumps', () => {
 
   it('refuses measurements before the day it was made, and takes them after', async () => {
     const service = new FaultyService(folder, faults().environment)
-    await service.prepare()
     await service.start()
+    await service.prepare()
     const post = () => {
       const body = { event_id: 'early', sn: 'now', temp: 4 }
       return service.send({ method: 'POST', path: '/api/v1/measurements', body })

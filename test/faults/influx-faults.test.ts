@@ -10,10 +10,14 @@ import { byLength } from '../support/length.ts'
 
 const MINUTE_MS = 60_000
 const MEMORY_BYTES_MAX = 400e6
-const MANY = byLength(40_000, 1_000_000)
+const MANY = byLength(20_000, 1_000_000)
 const PAUSE_MS = 35_000
 const KILLS = byLength(1, 5)
-const FAULTY_MS = byLength(5_000, MINUTE_MS)
+const FAULTY_MS = byLength(4_000, MINUTE_MS)
+const BATCH = byLength(20, 100)
+const ROUNDS_AFTER_DELETION = byLength(2, 5)
+/** The service looks every 10 s whether InfluxDB has started anew. */
+const AFTER_RESTART_MS = 12_000
 
 /** Of ten requests five pass. */
 const FAULTS: readonly Fault[] = [
@@ -42,7 +46,7 @@ describe('the service, when InfluxDB is in trouble for long', () => {
   afterEach(() => story.end())
 
   it('acknowledges all the time and has everything once in the end', async () => {
-    const fleet = new Fleet(story, { senders: 8, batch: 100, pauseMs: 200 })
+    const fleet = new Fleet(story, { senders: 8, batch: BATCH, pauseMs: 200 })
     await setTimeout(2_000)
     server().pause()
     await setTimeout(1_000)
@@ -119,16 +123,16 @@ describe('the service, when InfluxDB is in trouble for long', () => {
     await until(2 * MINUTE_MS, 'the journal is written again', isBack)
     const isGone = async () => (await story.countInInflux(gone)) === 0
     await until(2 * MINUTE_MS, 'the deleted sensor is gone', isGone)
-    for (let round = 1; round <= 5; round++) {
+    for (let round = 1; round <= ROUNDS_AFTER_DELETION; round++) {
       expect(await story.post(readingsOf('GONE', round * 500, 500).map(renamed))).to.equal(201)
       await story.drained(MINUTE_MS)
       await setTimeout(2_000)
       expect(await story.countInInflux(gone)).to.equal(0)
     }
     await server().restart()
-    await setTimeout(15_000)
+    await setTimeout(AFTER_RESTART_MS)
     expect(await story.countInInflux(gone)).to.equal(0)
-    await story.expectWhole('GONE', readingsOf('GONE', 0, 3_000))
+    await story.expectWhole('GONE', readingsOf('GONE', 0, (1 + ROUNDS_AFTER_DELETION) * 500))
   })
 })
 

@@ -8,7 +8,7 @@ import { killUnderLoad } from '../support/kill-under-load.ts'
 import { byLength } from '../support/length.ts'
 import { expectClean } from '../support/verify.ts'
 
-const KILLS = byLength(4, 20)
+const KILLS = byLength(3, 20)
 
 describe(`a service that is killed ${KILLS} times under load`, () => {
   it('has every acknowledged measurement once and no batch in part', async () => {
@@ -16,7 +16,7 @@ describe(`a service that is killed ${KILLS} times under load`, () => {
     const onKill = (count: number) => process.stderr.write(`      kill ${count} of ${KILLS}\n`)
     const acknowledged = await killUnderLoad({
       kills: KILLS,
-      loadMsMax: byLength(1_500, 3_000),
+      loadMsMax: byLength(1_200, 3_000),
       dataDir,
       onKill,
     })

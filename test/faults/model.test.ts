@@ -4,7 +4,7 @@ import { influxSettings, newBucket, useInflux } from '../support/influx.ts'
 import { byLength } from '../support/length.ts'
 import { runModel } from '../support/model-run.ts'
 
-const LENGTH = byLength({ runs: 5, msMax: 20_000 }, { runs: 200, msMax: 600_000 })
+const LENGTH = byLength({ runs: 3, msMax: 6_000 }, { runs: 100, msMax: 300_000 })
 
 describe('the service and its model, for long', () => {
   it('agree with the embedded store', () => runModel(LENGTH))

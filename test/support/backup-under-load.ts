@@ -10,6 +10,7 @@ import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { runCommand, serve } from './command.ts'
 import { send } from './http.ts'
+import { expectClean } from './verify.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
 const STEP_MS = 250
@@ -43,6 +44,7 @@ export interface BackupStory {
 export async function backUpUnderLoad(story: BackupStory): Promise<number> {
   const { folder } = story
   const dataDir = join(folder, 'data')
+  const service = await serve(dataDir, SETTINGS)
   await runCommand(dataDir, ['user', 'create', '--email', USER])
   const order = ['token', 'create', '--user', USER, '--name', 'fleet']
   const token = (await runCommand(dataDir, order)).stdout.trim()
@@ -51,7 +53,6 @@ export async function backUpUnderLoad(story: BackupStory): Promise<number> {
     sent: 0,
     acknowledged: 0,
   }))
-  const service = await serve(dataDir, SETTINGS)
   const sending = senders.map((sender) => sendUntilItBreaks(sender, service.url, token))
   const backups: Backup[] = []
   for (let count = 1; count <= story.backups; count++) {
@@ -113,6 +114,7 @@ async function checkBackup(
   const dataDir = join(folder, 'restored')
   const restored = await runCommand(dataDir, ['restore', file])
   expect(restored.exitCode, restored.stderr).to.equal(0)
+  await expectClean(dataDir)
   const service = await serve(dataDir, SETTINGS)
   try {
     const there = await storedBatches(dataDir)

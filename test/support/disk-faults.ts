@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Environment } from './command.ts'
+import { sayNotRun } from './end-of-run.ts'
 
 const SOURCE = fileURLToPath(new URL('disk-faults.c', import.meta.url))
 
@@ -70,14 +71,11 @@ export function useDiskFaults(): () => DiskFaults {
   }
 }
 
-after(() => {
+sayNotRun('a C compiler', notRun)
+process.once('exit', () => {
   if (compiled !== undefined && 'library' in compiled) {
     rmSync(join(compiled.library, '..'), { recursive: true })
-    compiled = undefined
   }
-  if (notRun.size === 0) return
-  // oxlint-disable-next-line eslint/no-console
-  console.error(`\nNOT RUN, for want of a C compiler:\n  ${[...notRun].join('\n  ')}\n`)
 })
 
 function compile(): { library: string } | { reason: string } {

@@ -20,8 +20,8 @@ export async function sweepRounds(
   service: FaultyService,
   { points, onFault, ...fault }: Sweep,
 ): Promise<Set<string>> {
-  await service.prepare()
   await service.start()
+  await service.prepare()
   faults.order({ ...fault, action: 'count', at: Number.MAX_SAFE_INTEGER })
   await service.runRound()
   await service.stop()
@@ -71,8 +71,8 @@ export async function sweepFirstStart(
     onFault?.(faults.last())
     faults.rest()
     await service.stop('SIGKILL')
-    await service.prepare()
     expect(await service.start(), `a start after ${faults.last()}`).to.equal(true)
+    await service.prepare()
     await service.runRound()
     await service.check()
     await service.stop()

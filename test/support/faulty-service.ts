@@ -80,6 +80,7 @@ export class FaultyService {
     return child !== undefined && child.exitCode === null && child.signalCode === null
   }
 
+  /** Makes the user and the token, while it runs. */
   async prepare(): Promise<void> {
     await runCommand(this.dataDir, ['user', 'create', '--email', USER])
     const order = ['token', 'create', '--user', USER, '--name', 'fleet']
@@ -103,11 +104,14 @@ export class FaultyService {
     this.#service = undefined
   }
 
-  /** The same on a copy of its directory; it does not run. */
+  /** The same on a copy of its directory, with the same rounds to check; it does not run. */
   async copyTo(folder: string): Promise<FaultyService> {
     const copy = new FaultyService(folder, this.#environment)
-    await cp(this.dataDir, copy.dataDir, { recursive: true })
+    // What a killed service leaves of its socket cannot be copied.
+    const filter = (path: string) => !path.endsWith('.sock')
+    await cp(this.dataDir, copy.dataDir, { recursive: true, filter })
     copy.#token = this.#token
+    copy.#rounds = structuredClone(this.#rounds)
     return copy
   }
 
