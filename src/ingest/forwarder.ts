@@ -6,7 +6,7 @@
 // keeps the rows of its last hours for that: they are replayed, in turn with new rows.
 
 import { StoreUnavailable } from '../domain/errors.ts'
-import { SECOND_MS } from '../domain/time.ts'
+import { MINUTE_MS, SECOND_MS } from '../domain/time.ts'
 import type { DurationMs, EpochMs } from '../domain/time.ts'
 import type { Clock, JournalBatch, Log, MeasurementWriter, RejectedMeasurement } from '../ports.ts'
 import { backoffMs } from './backoff.ts'
@@ -14,6 +14,10 @@ import { backoffMs } from './backoff.ts'
 export interface ForwarderCollaborators {
   /** The rows after `seq`, `undefined` when there are none. */
   readonly readBatch: (seq: number, measurementsMax: number) => JournalBatch | undefined
+  /** The last row that there is. */
+  readonly lastSeq: () => number
+  /** When the oldest row after `seq` was committed. */
+  readonly oldestAfter: (seq: number) => EpochMs | undefined
   /** The same for rows that are written again: without those of deleted sensors. */
   readonly readReplay: (seq: number, measurementsMax: number) => JournalBatch | undefined
   readonly writer: MeasurementWriter
@@ -52,11 +56,19 @@ const LIFE_CHECK_EVERY_MS = 10 * SECOND_MS
  */
 const GATHERED = { share: 1 / 4, pauseMs: 250 }
 
+/**
+ * A store on the same machine takes the processors from those who submit: while more comes than is
+ * forwarded, writes are so many times their length apart, until what waits is as old as this.
+ */
+const GIVING_WAY = { pauseShare: 1.5, ageMsMax: MINUTE_MS }
+
 export class Forwarder {
   readonly #with: ForwarderCollaborators
   readonly #settings: ForwarderSettings
   readonly #stopping = new AbortController()
   #forwardedSeq: number
+  /** The last row that there was when a batch was last read. */
+  #lastSeq: number
   #replay: { afterSeq: number; readonly throughSeq: number } | undefined
   /** As it was last told. */
   #life: string | undefined
@@ -71,6 +83,7 @@ export class Forwarder {
     this.#with = collaborators
     this.#settings = settings
     this.#forwardedSeq = settings.forwardedSeq
+    this.#lastSeq = settings.forwardedSeq
     // A write of the process before this one may still be on its way to a store of its own.
     const { clock } = collaborators
     this.#lastUnknownOutcomeAtMs = settings.isStoreApart ? clock.nowMs() : -Infinity
@@ -123,14 +136,34 @@ export class Forwarder {
     if (!this.#stopping.signal.aborted) this.#gathering = new AbortController()
     const batch = this.#with.readBatch(this.#forwardedSeq, this.#settings.batchMeasurementsMax)
     if (batch === undefined) return false
+    const { count } = batch.measurements
+    const isOutrun = this.#isOutrun(batch.throughSeq - this.#forwardedSeq)
     const written = await this.#write(batch)
     if (written === undefined) return true
     this.#forwardedSeq = batch.throughSeq
     this.#with.settle(batch, written)
-    const isTrickle =
-      batch.measurements.count < this.#settings.batchMeasurementsMax * GATHERED.share
+    const isTrickle = count < this.#settings.batchMeasurementsMax * GATHERED.share
     if (isTrickle) await this.#with.pause(GATHERED.pauseMs, this.#gathering.signal)
+    else if (isOutrun && this.#mayWait()) {
+      const pauseMs = written.durationMs * GIVING_WAY.pauseShare
+      await this.#with.pause(pauseMs, this.#gathering.signal)
+    }
     return true
+  }
+
+  /** Whether more rows than these have come since the batch before. */
+  #isOutrun(rows: number): boolean {
+    const lastSeq = this.#with.lastSeq()
+    const came = lastSeq - this.#lastSeq
+    this.#lastSeq = lastSeq
+    return came > rows
+  }
+
+  #mayWait(): boolean {
+    const { oldestAfter, clock } = this.#with
+    const oldestAtMs = oldestAfter(this.#forwardedSeq)
+    const isYoung = oldestAtMs !== undefined && clock.nowMs() - oldestAtMs < GIVING_WAY.ageMsMax
+    return this.#settings.isStoreApart && isYoung
   }
 
   // What the store refuses now it has refused, and was set aside, when it was written first.

@@ -58,8 +58,11 @@ export type ForwardAnswer =
   | { readonly isStoreWorking: boolean }
   | { readonly deletionPass: DeletionPass }
 
-/** One write takes so many: large enough for summaries to pay, small enough to be seen soon. */
-const BATCH_MEASUREMENTS_MAX = 20_000
+/**
+ * One write takes so many. The embedded store's are large enough for summaries to pay and small
+ * enough to be seen soon; those of InfluxDB are several requests, which keep it busy.
+ */
+const BATCH_MEASUREMENTS_MAX = { embedded: 20_000, influx: 64_000 }
 
 const DELETION_LOOK_EVERY_MS = SECOND_MS
 
@@ -93,6 +96,8 @@ const writer = openWriter()
 const forwarder = new Forwarder(
   {
     readBatch: (seq, measurementsMax) => journal.readBatch(seq, measurementsMax),
+    lastSeq: () => journal.lastSeq(),
+    oldestAfter: (seq) => journal.oldestAfter(seq),
     readReplay: (seq, measurementsMax) => {
       const batch = journal.readBatch(seq, measurementsMax)
       return batch && withoutSensors(batch, (sensorId) => deletionRows.isDeleted(sensorId))
@@ -115,7 +120,7 @@ const forwarder = new Forwarder(
     log,
   },
   {
-    batchMeasurementsMax: BATCH_MEASUREMENTS_MAX,
+    batchMeasurementsMax: BATCH_MEASUREMENTS_MAX[influx === undefined ? 'embedded' : 'influx'],
     forwardedSeq: journal.forwardedSeq(),
     isStoreApart: influx !== undefined,
   },

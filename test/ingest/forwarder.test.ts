@@ -11,6 +11,9 @@ import { RecordingLog } from '../support/log.ts'
 import { batchOf } from '../support/measurements.ts'
 
 const GATHERING_MS = 250
+/** By the clock of a test, which goes on whenever it is looked at. */
+const WRITE_MS = 60_000
+const GIVING_WAY_MS = 1.5 * WRITE_MS
 
 interface Story {
   /** Rows of the journal, seq 1 … rows. */
@@ -19,6 +22,10 @@ interface Story {
   readonly writes: readonly ('takes' | 'fails' | 'unknown' | 'rejects')[]
   readonly lives?: readonly (string | undefined)[]
   readonly forwardedSeq?: number
+  /** Rows that come for one that is forwarded; none when left out. */
+  readonly comingPerRow?: number
+  /** Of rows that wait. */
+  readonly ageMs?: number
   /** Of a batch, one when left out. */
   readonly measurementsMax?: number
 }
@@ -36,6 +43,7 @@ class Bench {
   #writes = 0
   #lifeChecks = 0
   #nowMs = 0
+  #lastSeq = 0
 
   constructor(story: Story) {
     const { rows, lives } = story
@@ -44,6 +52,8 @@ class Bench {
     this.forwarder = new Forwarder(
       {
         readBatch,
+        lastSeq: () => (this.#lastSeq += story.comingPerRow ?? 0),
+        oldestAfter: () => this.#nowMs - (story.ageMs ?? 0),
         readReplay: readBatch,
         writer: {
           write: async ({ measurements }) => this.#write(story, measurements.sensorId[0] ?? 0),
@@ -59,7 +69,7 @@ class Bench {
         noteIdle: () => void this.idle++,
         pause: (durationMs, signal) => this.#pause(durationMs, signal),
         random: () => 0,
-        clock: { nowMs: () => this.#nowMs, monotonicMs: () => (this.#nowMs += 60_000) },
+        clock: { nowMs: () => this.#nowMs, monotonicMs: () => (this.#nowMs += WRITE_MS) },
         log: this.log,
       },
       {
@@ -115,6 +125,28 @@ describe('Forwarder', () => {
     bench.forwarder.hurry()
     await bench.runUntil(() => bench.settled.length === 2)
     expect(bench.pausesMs).to.deep.equal([GATHERING_MS, GATHERING_MS])
+  })
+
+  describe('where the store is apart and more comes than is forwarded', () => {
+    const outrun = { rows: 3, writes: ['takes'], lives: ['a'], comingPerRow: 2 } as const
+
+    it('leaves time between writes for those who submit', async () => {
+      const bench = new Bench(outrun)
+      await bench.runUntil(() => bench.settled.length === 3)
+      expect(bench.pausesMs.slice(0, 3)).to.deep.equal(Array(3).fill(GIVING_WAY_MS))
+    })
+
+    it('does not when what waits is a minute old', async () => {
+      const bench = new Bench({ ...outrun, ageMs: 60_000 })
+      await bench.runUntil(() => bench.settled.length === 3)
+      expect(bench.pausesMs).not.to.include(GIVING_WAY_MS)
+    })
+
+    it('does not when no more comes than is forwarded', async () => {
+      const bench = new Bench({ ...outrun, comingPerRow: 1 })
+      await bench.runUntil(() => bench.settled.length === 3)
+      expect(bench.pausesMs).not.to.include(GIVING_WAY_MS)
+    })
   })
 
   it('says when it has nothing to do, and looks once more before it waits', async () => {

@@ -28,6 +28,7 @@ const WATERMARK = 'SELECT forwarded_seq FROM journal_watermark WHERE id = 1'
 const TOTALS_AFTER = `
   SELECT total(measurements) AS entries, total(length(entries)) AS bytes FROM journal
   WHERE seq > ?`
+const LAST_SEQ = 'SELECT max(seq) FROM journal'
 const OLDEST_AFTER = 'SELECT committed_at_ms FROM journal WHERE seq > ? ORDER BY seq LIMIT 1'
 
 export class JournalReader {
@@ -36,12 +37,14 @@ export class JournalReader {
   readonly #watermark
   readonly #totalsAfter
   readonly #oldestAfter
+  readonly #lastSeq
 
   constructor(db: Connection) {
     this.#rowsAfter = db.prepare<[number], Row>(ROWS_AFTER)
     this.#watermark = db.prepare<[], number>(WATERMARK).pluck()
     this.#totalsAfter = db.prepare<[number], { entries: number; bytes: number }>(TOTALS_AFTER)
     this.#oldestAfter = db.prepare<[number], number>(OLDEST_AFTER).pluck()
+    this.#lastSeq = db.prepare<[], number>(LAST_SEQ).pluck()
   }
 
   /** Rows up to this one were in the measurement store when it was last written down. */
@@ -52,6 +55,11 @@ export class JournalReader {
   /** Measurements and bytes in the rows after `seq`. */
   totalsAfter(seq: number): { entries: number; bytes: number } {
     return this.#totalsAfter.get(seq) ?? { entries: 0, bytes: 0 }
+  }
+
+  /** The last row; 0 when there is none. */
+  lastSeq(): number {
+    return this.#lastSeq.get() ?? 0
   }
 
   /** When the first row after `seq` was committed. */

@@ -9,7 +9,7 @@
 import { filterWords } from './key-filter.ts'
 
 /** As many runs as are merged together at first. */
-export const RUNS_PER_GENERATION = 32
+export const RUNS_PER_GENERATION = 16
 
 export interface RunGeneration {
   readonly no: number

@@ -87,23 +87,24 @@ export class Sealer {
     const writer = new RunWriter(this.#ledger, planRun(this.#ledger, 0, keyed.length))
     const { run } = writer
     const { order, stops } = groupByBlock(keyed, events, run.blocks)
-    const bytes = Buffer.alloc(keyed.length * EVENT_BYTES)
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
-    for (let place = 0; place < order.length; place++) {
-      const event = order[place] ?? 0
-      const keyAt = event * KEY_WORDS
-      const w0 = events.keys[keyAt] ?? 0
-      const w1 = events.keys[keyAt + 1] ?? 0
-      const w2 = events.keys[keyAt + 2] ?? 0
-      writer.know(w0, w1, w2)
-      addToFilter(filter, w0, w1, w2)
-      packEvent(events, event, view, place * EVENT_BYTES)
-    }
     let start = 0
-    stops.forEach((stop, block) => {
-      if (stop > start) writer.write(block, bytes.subarray(start * EVENT_BYTES, stop * EVENT_BYTES))
+    for (let block = 0; block < run.blocks; block++) {
+      const stop = stops[block] ?? 0
+      const bytes = Buffer.allocUnsafe((stop - start) * EVENT_BYTES)
+      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+      for (let place = start; place < stop; place++) {
+        const event = order[place] ?? 0
+        const keyAt = event * KEY_WORDS
+        const w0 = events.keys[keyAt] ?? 0
+        const w1 = events.keys[keyAt + 1] ?? 0
+        const w2 = events.keys[keyAt + 2] ?? 0
+        writer.know(w0, w1, w2)
+        addToFilter(filter, w0, w1, w2)
+        packEvent(events, event, view, (place - start) * EVENT_BYTES)
+      }
+      if (stop > start) writer.write(block, bytes)
       start = stop
-    })
+    }
     writer.putIntoUse()
     return run
   }
