@@ -13,6 +13,8 @@ import {
 } from '../sqlite/database.ts'
 import type { SealRequest } from '../sqlite/ledger/ledger.ts'
 import type { Merge, SealedRun } from '../sqlite/ledger/ledger-run.ts'
+import { LogKeeper } from '../sqlite/ledger/log-keeper.ts'
+import { EVENT_BYTES } from '../sqlite/ledger/run-block.ts'
 import { RunMerger } from '../sqlite/ledger/run-merger.ts'
 import { LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES } from '../sqlite/ledger/schema.ts'
 import { Sealer } from '../sqlite/ledger/sealer.ts'
@@ -40,6 +42,7 @@ const control = openForReading(join(dataDir, CONTROL_FILE))
 const ledger = openForWriting(join(dataDir, LEDGER_FILE), LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES)
 const sealer = new Sealer(control, ledger, epochEvents)
 const merger = new RunMerger(ledger)
+const log = new LogKeeper(ledger)
 
 const requests: SealRequest[] = []
 let isClosing = false
@@ -83,10 +86,12 @@ function seal(request: SealRequest): void {
   const answer: SealAnswer = { sealed, throughSeq: request.throughSeq }
   port?.postMessage(answer, [sealed.run.filter.buffer as ArrayBuffer])
   merger.noteSealed(sealed.run.events)
+  log.noteWritten(sealed.run.events * EVENT_BYTES)
 }
 
 function merge(): void {
   const merged = merger.step()
+  log.noteWritten(merger.stepBytes)
   if (merged === undefined) return
   const answer: SealAnswer = { merged }
   port?.postMessage(answer, [merged.run.filter.buffer as ArrayBuffer])

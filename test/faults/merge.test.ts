@@ -56,7 +56,7 @@ describe('a service that ends while it merges', () => {
       await service.start()
       await service.runRound()
       await service.ended()
-      const found = count(service.dataDir, 'runs WHERE merged_into IS NOT NULL')
+      const found = count(service.dataDir, 'merge_progress JOIN merges USING (target_no)')
       say(`${action} at ${faults().last()}, ${found} runs being merged`)
       faults().rest()
       expect(await service.start()).to.equal(true)

@@ -11,8 +11,8 @@ type Place = Pick<RunPlan, 'runNo' | 'blocks'>
 
 const BLOCK = 'SELECT entries FROM blocks WHERE id = ?'
 const MERGED_INTO = `
-  SELECT target.run_no AS runNo, target.blocks FROM runs
-  JOIN runs AS target ON target.run_no = runs.merged_into WHERE runs.run_no = ?`
+  SELECT run_no AS runNo, blocks FROM merges JOIN runs ON run_no = target_no
+  WHERE source_no = ?`
 
 export class EventLookUp {
   readonly #block

@@ -10,7 +10,7 @@ import type { StoredEvent } from './hot-ledger.ts'
 export const EVENT_BYTES = 34
 
 /** Events of a block on average: rows of about 1,100 bytes fill a page of 16 KiB well. */
-const BLOCK_EVENTS_MEAN = 32
+export const BLOCK_EVENTS_MEAN = 32
 
 /** Up to here `word * blocks` is exact in a double. */
 const BLOCKS_MAX = 2 ** 21

@@ -13,7 +13,7 @@
 import type { Connection } from '../database.ts'
 import { BlockShuffle } from './block-shuffle.ts'
 import type { Merge, RunPlan } from './ledger-run.ts'
-import { blockOf, EVENT_BYTES, firstWordOf, RUN_STRIDE } from './run-block.ts'
+import { BLOCK_EVENTS_MEAN, blockOf, EVENT_BYTES, firstWordOf, RUN_STRIDE } from './run-block.ts'
 import { RUNS_PER_GENERATION } from './run-generation.ts'
 import { planRun, RunWriter } from './run-writer.ts'
 
@@ -43,24 +43,32 @@ const MERGE_PLAN: MergePlan = {
   blocksPerStep: 4 * BLOCKS_PER_STRETCH,
 }
 
+const FREE = 'state = 1 AND run_no NOT IN (SELECT source_no FROM merges)'
 const FULL_LEVELS = `
-  SELECT level FROM runs WHERE state = 1 AND merged_into IS NULL GROUP BY level
+  SELECT level FROM runs WHERE ${FREE} GROUP BY level
   HAVING count(*) >= iif(level = 0, ?, ?) ORDER BY level`
 const OLDEST_RUNS = `
   SELECT run_no AS runNo, events, blocks FROM runs
-  WHERE state = 1 AND merged_into IS NULL AND level = ? ORDER BY run_no LIMIT ?`
+  WHERE ${FREE} AND level = ? ORDER BY run_no LIMIT ?`
 const UNFINISHED = `
   SELECT run_no AS runNo, events, blocks, level - 1 AS level, next_block AS nextBlock
-  FROM runs WHERE state = 0`
+  FROM merge_progress JOIN runs ON run_no = target_no`
 const SOURCES = `
-  SELECT run_no AS runNo, events, blocks FROM runs WHERE merged_into = ? ORDER BY run_no`
-const MERGE_INTO = 'UPDATE runs SET merged_into = ? WHERE run_no = ?'
+  SELECT run_no AS runNo, events, blocks FROM merges JOIN runs ON run_no = source_no
+  WHERE target_no = ? ORDER BY run_no`
+const INSERT_SOURCE = 'INSERT INTO merges (target_no, source_no) VALUES (?, ?)'
+const INSERT_PROGRESS = 'INSERT INTO merge_progress (target_no, next_block) VALUES (?, 0)'
 const BLOCKS = 'SELECT entries FROM blocks WHERE id >= ? AND id <= ?'
 const DELETE_BLOCKS = 'DELETE FROM blocks WHERE id >= ? AND id < ?'
-const SET_NEXT_BLOCK = 'UPDATE runs SET next_block = ? WHERE run_no = ?'
-const PUT_OUT_OF_USE = 'UPDATE runs SET state = 2, filter = NULL WHERE merged_into = ?'
+const SET_NEXT_BLOCK = 'UPDATE merge_progress SET next_block = ? WHERE target_no = ?'
+const PUT_OUT_OF_USE = `
+  UPDATE runs SET state = 2, filter = NULL
+  WHERE run_no IN (SELECT source_no FROM merges WHERE target_no = ?)`
+const DELETE_PROGRESS = 'DELETE FROM merge_progress WHERE target_no = ?'
 // Others may still be reading as if they were there, but nobody does when this starts.
-const FORGET_REPLACED = 'DELETE FROM runs WHERE state = 2'
+const FORGET_REPLACED = `
+  DELETE FROM merges WHERE source_no IN (SELECT run_no FROM runs WHERE state = 2);
+  DELETE FROM runs WHERE state = 2`
 
 interface LevelMerge {
   readonly writer: RunWriter
@@ -91,7 +99,7 @@ export class RunMerger {
     this.#blocks = db.prepare<[number, number], Buffer>(BLOCKS).pluck()
     this.#deleteBlocks = db.prepare<[number, number]>(DELETE_BLOCKS)
     this.#setNextBlock = db.prepare<[number, number]>(SET_NEXT_BLOCK)
-    db.prepare(FORGET_REPLACED).run()
+    db.transaction(() => db.exec(FORGET_REPLACED))()
     const unfinished = db.prepare<[], RunPlan & { level: number; nextBlock: number }>(UNFINISHED)
     for (const { level, nextBlock, ...target } of unfinished.all()) {
       this.#merges.set(level, this.#mergeInto(target, nextBlock))
@@ -113,6 +121,11 @@ export class RunMerger {
   /** Whether runs would become too many if more were sealed before a step is taken. */
   get isBehind(): boolean {
     return [...this.#merges.values()].some(({ allowance }) => allowance > this.#owedMax)
+  }
+
+  /** What a step commits, about. */
+  get stepBytes(): number {
+    return this.#plan.blocksPerStep * BLOCK_EVENTS_MEAN * EVENT_BYTES
   }
 
   /** Whether there is nothing to do before more is sealed. */
@@ -156,7 +169,8 @@ export class RunMerger {
       const sources = this.#db.prepare<[number, number], RunPlan>(OLDEST_RUNS).all(level, count)
       const events = sources.reduce((sum, run) => sum + run.events, 0)
       const plan = planRun(this.#db, level + 1, events)
-      for (const { runNo } of sources) this.#db.prepare(MERGE_INTO).run(plan.runNo, runNo)
+      this.#db.prepare(INSERT_PROGRESS).run(plan.runNo)
+      for (const { runNo } of sources) this.#db.prepare(INSERT_SOURCE).run(plan.runNo, runNo)
       return plan
     })
     return this.#mergeInto(begin.immediate(), 0)
@@ -194,6 +208,7 @@ export class RunMerger {
     if (stop === blocks) {
       writer.putIntoUse()
       this.#db.prepare(PUT_OUT_OF_USE).run(runNo)
+      this.#db.prepare(DELETE_PROGRESS).run(runNo)
     }
     return stop
   }

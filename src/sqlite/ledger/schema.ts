@@ -60,13 +60,21 @@ export const LEDGER_MIGRATIONS: readonly Migration[] = [
            ON block.id >= run_no * 16777216 AND block.id < (run_no + 1) * 16777216
          WHERE state <> 1);
       DELETE FROM runs WHERE state <> 1;
-      -- The run that takes the events of this one over, block by block; it stays in use until that
-      -- one is whole.
-      ALTER TABLE runs ADD COLUMN merged_into INTEGER;
-      -- Of a run being written: its blocks before this one are written.
-      ALTER TABLE runs ADD COLUMN next_block INTEGER NOT NULL DEFAULT 0;
       -- The word of a key that its line in the filter comes from.
       ALTER TABLE runs ADD COLUMN filter_word INTEGER NOT NULL DEFAULT 3;
+
+      -- Which run takes the events of another over, block by block; that one stays in use until the
+      -- new one is whole. Not in the table of runs, where it would be behind megabytes of filter.
+      CREATE TABLE merges (
+        source_no INTEGER PRIMARY KEY,
+        target_no INTEGER NOT NULL
+      ) STRICT;
+
+      -- Of a run being written by a merge: its blocks before this one are written.
+      CREATE TABLE merge_progress (
+        target_no INTEGER PRIMARY KEY,
+        next_block INTEGER NOT NULL
+      ) STRICT;
     `,
   },
 ]

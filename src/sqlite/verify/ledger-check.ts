@@ -19,11 +19,12 @@ import type { CheckedGroup, RunGroup } from './run-check.ts'
 
 // Runs that are being merged go by the number of the run that they go into, and so does that run.
 const LIVE_GROUPS = `
-  SELECT DISTINCT coalesce(merged_into, run_no) AS groupNo FROM runs WHERE state = 1
-  ORDER BY groupNo`
+  SELECT DISTINCT coalesce(target_no, run_no) AS groupNo
+  FROM runs LEFT JOIN merges ON source_no = run_no WHERE state = 1 ORDER BY groupNo`
 const RUNS = `
-  SELECT run_no AS runNo, events, blocks, filter, filter_word AS filterWord FROM runs
-  WHERE state = 1 AND coalesce(merged_into, run_no) = ? ORDER BY run_no`
+  SELECT run_no AS runNo, events, blocks, filter, filter_word AS filterWord
+  FROM runs LEFT JOIN merges ON source_no = run_no
+  WHERE state = 1 AND coalesce(target_no, run_no) = ? ORDER BY run_no`
 const INTO = 'SELECT run_no AS runNo, events, blocks FROM runs WHERE run_no = ? AND state = 0'
 const EVENTS = 'SELECT total(events) FROM runs WHERE state = 1'
 const SEALED = 'SELECT seq FROM sealed WHERE id = 1'

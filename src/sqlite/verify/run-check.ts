@@ -23,8 +23,10 @@ const PROBLEMS_MAX = 10
 const SPAN_CACHE_MAX = 50_000
 
 const BLOCKS = 'SELECT id, entries FROM blocks WHERE id >= ? AND id <= ? ORDER BY id'
-const STATE = 'SELECT state, merged_into AS intoNo FROM runs WHERE run_no = ?'
-const NEXT_BLOCK = 'SELECT next_block FROM runs WHERE run_no = ?'
+const STATE = `
+  SELECT state, target_no AS intoNo FROM runs LEFT JOIN merges ON source_no = run_no
+  WHERE run_no = ?`
+const NEXT_BLOCK = 'SELECT next_block FROM merge_progress WHERE target_no = ?'
 const SPANS = 'SELECT spans FROM time_spans WHERE sensor_id = ?'
 
 /** A run, or those that are being merged. */
