@@ -4,6 +4,7 @@
 // An error of the disk during a commit leaves open whether the group is stored: the thread ends
 // with it, the process after it, and the next start finds out from the file.
 
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { parentPort, Worker, workerData } from 'node:worker_threads'
 import { threadHeap } from '../domain/limits.ts'
@@ -23,7 +24,7 @@ import { Committer } from '../sqlite/journal/committer.ts'
 import type { GroupFrame } from '../sqlite/journal/group-frame.ts'
 import { Ledger } from '../sqlite/ledger/ledger.ts'
 import { systemClock } from '../system/clock.ts'
-import type { SealAnswer, SealThreadData, SealThreadRequest } from './seal-thread.ts'
+import type { SealAnswer, SealStarted, SealThreadData, SealThreadRequest } from './seal-thread.ts'
 
 const data = workerData as CommitThreadData
 const port = parentPort
@@ -38,10 +39,10 @@ const sealer = new Worker(new URL('./seal-thread.ts', import.meta.url), {
   workerData: { dataDir: data.dataDir, epochEvents: data.epochEvents } satisfies SealThreadData,
   resourceLimits: threadHeap,
 })
-await new Promise((resolve) => sealer.once('message', resolve))
+const [{ started: youngRuns }] = (await once(sealer, 'message')) as [SealStarted]
 
 const ledgerFile = openForReading(join(data.dataDir, LEDGER_FILE))
-const ledger = new Ledger({ control, ledger: ledgerFile }, data.epochEvents, (request) =>
+const ledger = new Ledger({ control, ledger: ledgerFile }, youngRuns, data.epochEvents, (request) =>
   sealer.postMessage(request satisfies SealThreadRequest),
 )
 const sensors = new SensorDirectory(control)

@@ -12,11 +12,12 @@ import {
   openForWriting,
 } from '../sqlite/database.ts'
 import type { SealRequest } from '../sqlite/ledger/ledger.ts'
-import type { Merge, SealedRun } from '../sqlite/ledger/ledger-run.ts'
+import type { Merge, SealedRun, YoungRuns } from '../sqlite/ledger/ledger-run.ts'
 import { LogKeeper } from '../sqlite/ledger/log-keeper.ts'
 import { EVENT_BYTES } from '../sqlite/ledger/run-block.ts'
 import { RunMerger } from '../sqlite/ledger/run-merger.ts'
 import { LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES } from '../sqlite/ledger/schema.ts'
+import { readYoungRuns } from '../sqlite/ledger/young-runs.ts'
 import { Sealer } from '../sqlite/ledger/sealer.ts'
 
 export interface SealThreadData {
@@ -26,8 +27,13 @@ export interface SealThreadData {
 
 export type SealThreadRequest = SealRequest | { readonly close: true }
 
+/** The first answer; nothing has been merged before it since the start. */
+export interface SealStarted {
+  readonly started: YoungRuns
+}
+
 export type SealAnswer =
-  | { readonly started: true }
+  | SealStarted
   | { readonly sealed: SealedRun; readonly throughSeq: number }
   | { readonly merged: Merge }
 
@@ -53,7 +59,7 @@ port.on('message', (request: SealThreadRequest) => {
   else requests.push(request)
   wake?.()
 })
-port.postMessage({ started: true } satisfies SealAnswer)
+port.postMessage({ started: readYoungRuns(ledger) } satisfies SealAnswer)
 await work()
 control.close()
 ledger.close()

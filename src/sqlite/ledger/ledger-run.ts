@@ -22,6 +22,12 @@ export interface SealedRun {
   readonly generation: RunGeneration
 }
 
+/** The young runs that a start has found, with a generation for them. */
+export interface YoungRuns {
+  readonly generation: RunGeneration
+  readonly runNos: readonly number[]
+}
+
 /** A finished merge. */
 export interface Merge {
   readonly run: LedgerRun

@@ -2,9 +2,6 @@
 // own. Most of what is looked up is new: one filter instead of dozens then says so. It lies in
 // memory that the seal thread, which adds to it, and the commit thread, which asks it, both see;
 // bits are only ever set, and those of a run are set before the run is made known.
-//
-// After a start the runs that are there have no generation, and are asked one by one until they are
-// merged.
 
 import { filterWords } from './key-filter.ts'
 

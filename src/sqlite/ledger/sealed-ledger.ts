@@ -7,7 +7,7 @@ import type { Connection } from '../database.ts'
 import type { StoredEvent } from './hot-ledger.ts'
 import { mayContain } from './key-filter.ts'
 import { EventLookUp } from './event-look-up.ts'
-import type { LedgerRun, Merge, SealedRun } from './ledger-run.ts'
+import type { LedgerRun, Merge, SealedRun, YoungRuns } from './ledger-run.ts'
 import type { RunGeneration } from './run-generation.ts'
 import { isCovered } from './time-spans.ts'
 
@@ -46,13 +46,16 @@ export class SealedLedger {
   /** Every journal row up to this one is sealed. */
   sealedSeq: number
 
-  constructor(db: Connection) {
+  constructor(db: Connection, { generation, runNos }: YoungRuns) {
     this.#inOneView = db.transaction((work: () => void) => work())
     this.#lookUp = new EventLookUp(db)
     this.#spans = db.prepare<[number], Buffer>(SPANS).pluck()
     this.#tieBreak = db.prepare<[number, number], number>(TIE_BREAK).pluck()
     const runs = db.prepare<[], RunRow>(LIVE_RUNS).all().map(toRun)
-    this.#groups = [{ generation: undefined, runs }]
+    this.#groups = [
+      { generation: undefined, runs: runs.filter(({ runNo }) => !runNos.includes(runNo)) },
+      { generation, runs: runs.filter(({ runNo }) => runNos.includes(runNo)) },
+    ]
     this.sealedSeq = db.prepare<[], number>(SEALED_SEQ).pluck().get() ?? 0
   }
 
