@@ -97,8 +97,10 @@ function seal(request: SealRequest): void {
 
 function merge(): void {
   const merged = merger.step()
+  if (merged !== undefined) {
+    const answer: SealAnswer = { merged }
+    port?.postMessage(answer, [merged.run.filter.buffer as ArrayBuffer])
+  }
+  // Last: it may find the disk full.
   log.noteWritten(merger.stepBytes)
-  if (merged === undefined) return
-  const answer: SealAnswer = { merged }
-  port?.postMessage(answer, [merged.run.filter.buffer as ArrayBuffer])
 }
