@@ -6,6 +6,8 @@
 // from the first, which runs are ordered by, a run sets the bits of its filter from front to back:
 // all over a filter that no cache holds they cost more than the rest of a merge.
 
+import { EVENT_BYTES } from './run-block.ts'
+
 const LINE_WORDS = 16
 const BITS_PER_KEY = 14
 
@@ -22,6 +24,14 @@ export function addToFilter(filter: Uint32Array, lineWord: number, w1: number, w
     setBit(filter, line, (w2 >>> (bit * 9)) & 511)
   }
   setBit(filter, line, (w1 >>> 27) | (((w2 >>> 27) << 5) & 511))
+}
+
+/** Adds the keys of packed events. */
+export function addEventsToFilter(filter: Uint32Array, entries: Buffer): void {
+  for (let at = 0; at < entries.length; at += EVENT_BYTES) {
+    const w0 = entries.readUInt32LE(at)
+    addToFilter(filter, w0, entries.readUInt32LE(at + 4), entries.readUInt32LE(at + 8))
+  }
 }
 
 /** Whether the key may have been added: never false for one that was. */

@@ -12,6 +12,7 @@
 
 import type { Connection } from '../database.ts'
 import { BlockShuffle } from './block-shuffle.ts'
+import { addEventsToFilter } from './key-filter.ts'
 import type { Merge, RunPlan } from './ledger-run.ts'
 import { BLOCK_EVENTS_MEAN, blockOf, EVENT_BYTES, firstWordOf, RUN_STRIDE } from './run-block.ts'
 import { RUNS_PER_GENERATION } from './run-generation.ts'
@@ -218,12 +219,7 @@ export class RunMerger {
     const { run } = merge.writer
     const stop = Math.min(merge.knownBlock + this.#plan.blocksPerStep, merge.nextBlock)
     const rows = this.#blocks.all(blockId(run, merge.knownBlock), blockId(run, stop) - 1)
-    for (const entries of rows) {
-      for (let at = 0; at < entries.length; at += EVENT_BYTES) {
-        const word = (place: number) => entries.readUInt32LE(at + place * 4)
-        merge.writer.know(word(0), word(1), word(2))
-      }
-    }
+    for (const entries of rows) addEventsToFilter(run.filter, entries)
     merge.knownBlock = stop
   }
 }

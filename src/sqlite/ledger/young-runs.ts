@@ -3,9 +3,9 @@
 // out: an event that has gone to another run would be missing, and be taken for a new one.
 
 import type { Connection } from '../database.ts'
-import { addToFilter, filterWords } from './key-filter.ts'
+import { addEventsToFilter, filterWords } from './key-filter.ts'
 import type { RunPlan, YoungRuns } from './ledger-run.ts'
-import { EVENT_BYTES, RUN_STRIDE } from './run-block.ts'
+import { RUN_STRIDE } from './run-block.ts'
 
 const YOUNG = `
   SELECT run_no AS runNo, events, blocks FROM runs
@@ -23,10 +23,7 @@ export function readYoungRuns(db: Connection): YoungRuns {
   const blocks = db.prepare<[number, number], Buffer>(BLOCKS).pluck()
   for (const { runNo } of runs) {
     for (const entries of blocks.iterate(runNo * RUN_STRIDE, (runNo + 1) * RUN_STRIDE)) {
-      for (let at = 0; at < entries.length; at += EVENT_BYTES) {
-        const w0 = entries.readUInt32LE(at)
-        addToFilter(filter, w0, entries.readUInt32LE(at + 4), entries.readUInt32LE(at + 8))
-      }
+      addEventsToFilter(filter, entries)
     }
   }
   return { generation: { no: GENERATION_NO, filter }, runNos: runs.map(({ runNo }) => runNo) }
