@@ -179,7 +179,16 @@ export class BatchScanner {
     if (lead.length > 0 && body.equals(start, body, lead.start, lead.length)) {
       return skipSpace(body.bytes, start + lead.length)
     }
-    if (body.bytes[start] !== (place === 0 ? OBJECT_START : COMMA)) return NOT_READ
+    return this.#readLead(body, start, { isFirst: place === 0, lead })
+  }
+
+  // For itself: a function with a closure in it takes memory whenever it is called.
+  #readLead(
+    body: WideBytes,
+    start: number,
+    { isFirst, lead }: { isFirst: boolean; lead: Lead },
+  ): number {
+    if (body.bytes[start] !== (isFirst ? OBJECT_START : COMMA)) return NOT_READ
     const nameAt = skipSpace(body.bytes, start + 1)
     const member = MEMBERS.find(({ text }) => isTextAt(body, nameAt, text))
     if (member === undefined) return NOT_READ
