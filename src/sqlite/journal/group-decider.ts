@@ -22,6 +22,9 @@ import {
 } from './group-frame.ts'
 import type { GroupColumns, GroupConflict, GroupFrame, GroupRefusal } from './group-frame.ts'
 
+/** Elements whose places in memory are asked for at once; the processor's cache holds them all. */
+const FETCHED_TOGETHER = 1_024
+
 export interface DeciderSettings {
   readonly mayRegisterSensors: boolean
   readonly sensorsPerUserMax: number
@@ -41,6 +44,8 @@ interface Group extends GroupColumns {
   readonly serialNumbers: readonly string[]
   /** By place of the serial number: the sensor that its submission means by it, once looked up. */
   readonly sensors: (DirectoryEntry | undefined)[]
+  /** By element: 0 where its key is certainly not in the sealed ledger. */
+  readonly mayBeSealed: Uint8Array
 }
 
 interface SubmissionFaults {
@@ -68,7 +73,10 @@ export class GroupDecider {
   /** The caller has made sure that the current epoch has room for all elements of the frame. */
   decide(frame: GroupFrame): GroupDecision {
     const { serialNumbers } = frame
-    const group: Group = { ...groupColumnsOver(frame.buffer), serialNumbers, sensors: [] }
+    const mayBeSealed = new Uint8Array(frame.elementCount)
+    const columns = groupColumnsOver(frame.buffer)
+    const group: Group = { ...columns, serialNumbers, sensors: [], mayBeSealed }
+    this.#sealed.mark(group.keys, mayBeSealed)
     const decision: GroupDecision = {
       refusals: [],
       conflicts: [],
@@ -76,8 +84,13 @@ export class GroupDecider {
     }
     this.#sealed.inOneView(() => {
       let start = 0
+      let fetched = 0
       for (let submission = 0; submission < frame.submissionCount; submission++) {
         const end = group.elementsEnd[submission] ?? 0
+        if (end > fetched) {
+          fetched = Math.min(Math.max(end, start + FETCHED_TOGETHER), frame.elementCount)
+          this.#hot.fetch(group.keys, start * KEY_WORDS, fetched * KEY_WORDS)
+        }
         this.#decideSubmission(group, decision, { submission, start, end })
         start = end
       }
@@ -134,9 +147,7 @@ export class GroupDecider {
   ): void {
     const { element } = at
     const keyAt = element * KEY_WORDS
-    const known = hasKey(group.keys, keyAt)
-      ? (this.#hot.find(group.keys, keyAt) ?? this.#sealed.find(group.keys, keyAt))
-      : undefined
+    const known = this.#find(group, element)
     if (known !== undefined) {
       this.#answerKnown(group, decision, at, known)
       return
@@ -165,6 +176,14 @@ export class GroupDecider {
     group.status[element] = STATUS_CREATED
     group.sensorId[element] = sensor.id
     group.measuredAtMs[element] = measuredAtMs
+  }
+
+  #find({ keys, mayBeSealed }: Group, element: number): StoredEvent | undefined {
+    const keyAt = element * KEY_WORDS
+    if (!hasKey(keys, keyAt)) return undefined
+    const hot = this.#hot.find(keys, keyAt)
+    if (hot !== undefined || mayBeSealed[element] === 0) return hot
+    return this.#sealed.find(keys, keyAt)
   }
 
   #answerKnown(

@@ -41,12 +41,16 @@ export class LedgerEpoch {
   readonly measuredAtMs: Float64Array
   readonly tempCelsius: Float64Array
   count = 0
+  // Slots hold record number + 1 in as many bits as a slot's number has, above them bits of what is
+  // looked for: a record of another kind is passed over without a look at its columns, which no
+  // cache holds. 0 is empty.
   readonly #slotMask: number
-  // Slots hold record number + 1; 0 is empty.
   readonly #byKey: Int32Array
   readonly #byTime: Int32Array
   // What the record displaced from its by-time slot, for taking it back.
   readonly #displaced: Int32Array
+  /** Made of all that `fetch` has read, or the reading would be left out. */
+  fetched = 0
 
   /** @param capacity a power of two */
   constructor(capacity: number) {
@@ -67,12 +71,12 @@ export class LedgerEpoch {
 
   /** Record of the event with this key, or −1. */
   find(words: Uint32Array, offset: number): number {
-    return (this.#byKey[this.#keySlot(words, offset)] ?? 0) - 1
+    return this.#recordIn(this.#byKey[this.#keySlot(words, offset)] ?? 0)
   }
 
   /** Record of the last event of the sensor at that time, or −1. */
   findLastAt(sensorId: SensorId, measuredAtMs: EpochMs): number {
-    return (this.#byTime[this.#timeSlot(sensorId, measuredAtMs)] ?? 0) - 1
+    return this.#recordIn(this.#byTime[this.#timeSlot(sensorId, measuredAtMs)] ?? 0)
   }
 
   /** Adds an event; `words` holds its key at `offset`, four zeros when it has no event id. */
@@ -85,8 +89,9 @@ export class LedgerEpoch {
     this.measuredAtMs[record] = event.measuredAtMs
     this.tempCelsius[record] = event.tempCelsius
     const timeSlot = this.#timeSlot(event.sensorId, event.measuredAtMs)
+    const mixedTime = mixTime(event.sensorId, event.measuredAtMs)
     this.#displaced[record] = this.#byTime[timeSlot] ?? 0
-    this.#byTime[timeSlot] = record + 1
+    this.#byTime[timeSlot] = this.#entry(record, mixedTime)
     if (!hasKey(words, offset)) {
       this.keys.fill(0, record * KEY_WORDS, (record + 1) * KEY_WORDS)
       return
@@ -94,7 +99,16 @@ export class LedgerEpoch {
     for (let word = 0; word < KEY_WORDS; word++) {
       this.keys[record * KEY_WORDS + word] = words[offset + word] ?? 0
     }
-    this.#byKey[this.#keySlot(words, offset)] = record + 1
+    this.#byKey[this.#keySlot(words, offset)] = this.#entry(record, words[offset + 2] ?? 0)
+  }
+
+  /** Has memory bring the slots of keys from `from` to `to` on their way, all at once. */
+  fetch(words: Uint32Array, from: number, to: number): void {
+    let fetched = 0
+    for (let at = from + KEY_WORDS - 1; at < to; at += KEY_WORDS) {
+      fetched |= this.#byKey[(words[at] ?? 0) & this.#slotMask] ?? 0
+    }
+    this.fetched |= fetched
   }
 
   /** Takes back all but the first `count` events. */
@@ -116,33 +130,47 @@ export class LedgerEpoch {
     this.#byTime.fill(0)
   }
 
+  #entry(record: number, tag: number): number {
+    return (tag & ~this.#slotMask) | (record + 1)
+  }
+
+  #recordIn(entry: number): number {
+    return (entry & this.#slotMask) - 1
+  }
+
   #keySlot(words: Uint32Array, offset: number): number {
     const w0 = words[offset]
     const w1 = words[offset + 1]
-    const w2 = words[offset + 2]
+    const w2 = words[offset + 2] ?? 0
     const w3 = words[offset + 3]
     let slot = (w3 ?? 0) & this.#slotMask
     for (;;) {
-      const record = (this.#byKey[slot] ?? 0) - 1
-      if (record < 0) return slot
-      const at = record * KEY_WORDS
-      const isSame =
-        this.keys[at + 3] === w3 &&
-        this.keys[at + 2] === w2 &&
-        this.keys[at + 1] === w1 &&
-        this.keys[at] === w0
-      if (isSame) return slot
+      const entry = this.#byKey[slot] ?? 0
+      if (entry === 0) return slot
+      if (((entry ^ w2) & ~this.#slotMask) === 0) {
+        const at = this.#recordIn(entry) * KEY_WORDS
+        const isSame =
+          this.keys[at + 3] === w3 &&
+          this.keys[at + 2] === w2 &&
+          this.keys[at + 1] === w1 &&
+          this.keys[at] === w0
+        if (isSame) return slot
+      }
       slot = (slot + 1) & this.#slotMask
     }
   }
 
   #timeSlot(sensorId: SensorId, measuredAtMs: EpochMs): number {
-    let slot = mixTime(sensorId, measuredAtMs) & this.#slotMask
+    const mixed = mixTime(sensorId, measuredAtMs)
+    let slot = mixed & this.#slotMask
     for (;;) {
-      const record = (this.#byTime[slot] ?? 0) - 1
-      if (record < 0) return slot
-      if (this.measuredAtMs[record] === measuredAtMs && this.sensorId[record] === sensorId) {
-        return slot
+      const entry = this.#byTime[slot] ?? 0
+      if (entry === 0) return slot
+      if (((entry ^ mixed) & ~this.#slotMask) === 0) {
+        const record = this.#recordIn(entry)
+        const isSame =
+          this.measuredAtMs[record] === measuredAtMs && this.sensorId[record] === sensorId
+        if (isSame) return slot
       }
       slot = (slot + 1) & this.#slotMask
     }
@@ -203,6 +231,11 @@ export class HotLedger {
     if (epoch === undefined || this.#spare.length > 0) return
     epoch.clear()
     this.#spare.push(epoch)
+  }
+
+  /** See `LedgerEpoch.fetch`. */
+  fetch(words: Uint32Array, from: number, to: number): void {
+    for (const epoch of this.#epochs) epoch.fetch(words, from, to)
   }
 
   find(words: Uint32Array, offset: number): StoredEvent | undefined {

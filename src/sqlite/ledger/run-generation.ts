@@ -3,7 +3,7 @@
 // memory that the seal thread, which adds to it, and the commit thread, which asks it, both see;
 // bits are only ever set, and those of a run are set before the run is made known.
 
-import { filterWords } from './key-filter.ts'
+import { filterBytes, filterIn, filterWords } from './key-filter.ts'
 
 /** As many runs as are merged together at first. */
 export const RUNS_PER_GENERATION = 16
@@ -27,7 +27,7 @@ export class Generations {
   next(): RunGeneration {
     if (this.#current === undefined || this.#runs === RUNS_PER_GENERATION) {
       const words = filterWords(RUNS_PER_GENERATION * this.#eventsOfRunMax)
-      const filter = new Uint32Array(new SharedArrayBuffer(words * 4))
+      const filter = filterIn(new SharedArrayBuffer(filterBytes(words)))
       this.#current = { no: (this.#current?.no ?? 0) + 1, filter }
       this.#runs = 0
     }

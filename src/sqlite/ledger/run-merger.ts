@@ -12,7 +12,7 @@
 
 import type { Connection } from '../database.ts'
 import { BlockShuffle } from './block-shuffle.ts'
-import { addEventsToFilter } from './key-filter.ts'
+import { addEventsToFilter, BITS_PER_KEY_OF_FEW } from './key-filter.ts'
 import type { Merge, RunPlan } from './ledger-run.ts'
 import { BLOCK_EVENTS_MEAN, blockOf, EVENT_BYTES, firstWordOf, RUN_STRIDE } from './run-block.ts'
 import { RUNS_PER_GENERATION } from './run-generation.ts'
@@ -29,7 +29,7 @@ export interface MergePlan {
 }
 
 /** Events that each level merges for one that is sealed; one would just be enough. */
-const MERGED_PER_SEALED = 4
+const MERGED_PER_SEALED = 2
 
 /** A merge that owes more than for so many seals goes before the next. */
 const SEALS_OWED_MAX = 4
@@ -103,7 +103,7 @@ export class RunMerger {
     db.transaction(() => db.exec(FORGET_REPLACED))()
     const unfinished = db.prepare<[], RunPlan & { level: number; nextBlock: number }>(UNFINISHED)
     for (const { level, nextBlock, ...target } of unfinished.all()) {
-      this.#merges.set(level, this.#mergeInto(target, nextBlock))
+      this.#merges.set(level, this.#mergeInto(target, level, nextBlock))
     }
   }
 
@@ -174,11 +174,13 @@ export class RunMerger {
       for (const { runNo } of sources) this.#db.prepare(INSERT_SOURCE).run(plan.runNo, runNo)
       return plan
     })
-    return this.#mergeInto(begin.immediate(), 0)
+    return this.#mergeInto(begin.immediate(), level, 0)
   }
 
-  #mergeInto(plan: RunPlan, nextBlock: number): LevelMerge {
-    const writer = new RunWriter(this.#db, plan)
+  /** @param level of the runs that are merged */
+  #mergeInto(plan: RunPlan, level: number, nextBlock: number): LevelMerge {
+    // There are up to twice as many runs of the second level as of all above it, with fewer events.
+    const writer = new RunWriter(this.#db, plan, level === 0 ? BITS_PER_KEY_OF_FEW : undefined)
     const sources = this.#db.prepare<[number], RunPlan>(SOURCES).all(plan.runNo)
     return { writer, sources, nextBlock, knownBlock: 0, allowance: 0 }
   }

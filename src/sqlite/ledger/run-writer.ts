@@ -1,7 +1,7 @@
 // Writing one run of the sealed ledger, block by block. A run is not in use before it is whole.
 
 import type { Connection } from '../database.ts'
-import { addToFilter, filterWords } from './key-filter.ts'
+import { addToFilter, filterBytes, filterIn, filterWords } from './key-filter.ts'
 import type { LedgerRun, RunPlan } from './ledger-run.ts'
 import { blocksOfRun, RUN_STRIDE } from './run-block.ts'
 
@@ -22,8 +22,10 @@ export class RunWriter {
   readonly #insertBlock
   readonly #putIntoUse
 
-  constructor(db: Connection, plan: RunPlan) {
-    this.run = { ...plan, filter: new Uint32Array(filterWords(plan.events)), filterWord: 0 }
+  /** @param bitsPerKey of its filter */
+  constructor(db: Connection, plan: RunPlan, bitsPerKey?: number) {
+    const memory = new ArrayBuffer(filterBytes(filterWords(plan.events, bitsPerKey)))
+    this.run = { ...plan, filter: filterIn(memory), filterWord: 0 }
     this.#insertBlock = db.prepare<[number, Buffer]>(INSERT_BLOCK)
     this.#putIntoUse = db.prepare<[Buffer, number]>(PUT_INTO_USE)
   }
@@ -40,6 +42,7 @@ export class RunWriter {
 
   /** When all blocks are written and all keys known. */
   putIntoUse(): void {
-    this.#putIntoUse.run(Buffer.from(this.run.filter.buffer), this.run.runNo)
+    const { buffer, byteOffset, byteLength } = this.run.filter
+    this.#putIntoUse.run(Buffer.from(buffer, byteOffset, byteLength), this.run.runNo)
   }
 }

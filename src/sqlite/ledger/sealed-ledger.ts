@@ -5,7 +5,7 @@ import type { SensorId } from '../../domain/sensor.ts'
 import type { EpochMs } from '../../domain/time.ts'
 import type { Connection } from '../database.ts'
 import type { StoredEvent } from './hot-ledger.ts'
-import { mayContain } from './key-filter.ts'
+import { FilterProbe, filterBytes, filterIn, mayContain } from './key-filter.ts'
 import { EventLookUp } from './event-look-up.ts'
 import type { LedgerRun, Merge, SealedRun, YoungRuns } from './ledger-run.ts'
 import type { RunGeneration } from './run-generation.ts'
@@ -41,6 +41,7 @@ export class SealedLedger {
   readonly #lookUp
   readonly #spans
   readonly #tieBreak
+  readonly #probe = new FilterProbe()
   readonly #spanCache = new Map<SensorId, Float64Array>()
   #groups: readonly RunGroup[]
   /** Every journal row up to this one is sealed. */
@@ -51,7 +52,8 @@ export class SealedLedger {
     this.#lookUp = new EventLookUp(db)
     this.#spans = db.prepare<[number], Buffer>(SPANS).pluck()
     this.#tieBreak = db.prepare<[number, number], number>(TIE_BREAK).pluck()
-    const runs = db.prepare<[], RunRow>(LIVE_RUNS).all().map(toRun)
+    // One by one: the filters of all are most of what the ledger takes.
+    const runs = Array.from(db.prepare<[], RunRow>(LIVE_RUNS).iterate(), toRun)
     this.#groups = [
       { generation: undefined, runs: runs.filter(({ runNo }) => !runNos.includes(runNo)) },
       { generation, runs: runs.filter(({ runNo }) => runNos.includes(runNo)) },
@@ -91,6 +93,16 @@ export class SealedLedger {
     this.#inOneView(work)
   }
 
+  /** Marks the keys that `find` has to be asked about; none of the others is sealed. */
+  mark(keys: Uint32Array, marks: Uint8Array): void {
+    for (const { generation, runs } of this.#groups) {
+      if (generation !== undefined) this.#probe.mark(generation.filter, 0, keys, marks)
+      else {
+        for (const run of runs) this.#probe.mark(run.filter, run.filterWord, keys, marks)
+      }
+    }
+  }
+
   /** The event with the key at `offset`; to be asked in one view. */
   find(words: Uint32Array, offset: number): StoredEvent | undefined {
     const w0 = words[offset] ?? 0
@@ -127,7 +139,8 @@ export class SealedLedger {
 }
 
 function toRun({ run_no, events, blocks, filter, filter_word }: RunRow): LedgerRun {
-  const words = new Uint32Array(filter.buffer, filter.byteOffset, filter.byteLength / 4)
+  const words = filterIn(new ArrayBuffer(filterBytes(filter.byteLength / 4)))
+  words.set(new Uint32Array(filter.buffer, filter.byteOffset, words.length))
   return { runNo: run_no, events, blocks, filter: words, filterWord: filter_word }
 }
 

@@ -1,13 +1,20 @@
 import { randomFillSync } from 'node:crypto'
 import { expect } from 'chai'
-import { addToFilter, filterWords, mayContain } from '../../../src/sqlite/ledger/key-filter.ts'
+import {
+  addToFilter,
+  FilterProbe,
+  filterBytes,
+  filterIn,
+  filterWords,
+  mayContain,
+} from '../../../src/sqlite/ledger/key-filter.ts'
 
 const KEYS = 50_000
 
 describe('the filter of a run', () => {
   const inside = randomFillSync(new Uint32Array(KEYS * 4))
   const outside = randomFillSync(new Uint32Array(KEYS * 4))
-  const filter = new Uint32Array(filterWords(KEYS))
+  const filter = filterIn(new ArrayBuffer(filterBytes(filterWords(KEYS))))
   for (let key = 0; key < KEYS; key++) addToFilter(filter, ...wordsOf(inside, key))
 
   it('knows every key that was added', () => {
@@ -21,6 +28,24 @@ describe('the filter of a run', () => {
     for (let key = 0; key < KEYS; key++) if (mayContain(filter, ...wordsOf(outside, key))) taken++
     expect(taken).to.be.lessThan(KEYS / 200)
   })
+
+  for (const lineWord of [0, 3]) {
+    it(`says of many keys at once what it says of each, by word ${lineWord}`, () => {
+      const own = new Uint32Array(filterWords(3_000))
+      const keys = Uint32Array.of(...inside.subarray(0, 12_000), ...outside.subarray(0, 12_000))
+      for (let key = 0; key < 3_000; key++) {
+        const [, w1, w2] = wordsOf(keys, key)
+        addToFilter(own, keys[key * 4 + lineWord] ?? 0, w1, w2)
+      }
+      const marks = new Uint8Array(6_000)
+      new FilterProbe().mark(own, lineWord, keys, marks)
+      for (let key = 0; key < marks.length; key++) {
+        const [, w1, w2] = wordsOf(keys, key)
+        const isKnown = mayContain(own, keys[key * 4 + lineWord] ?? 0, w1, w2)
+        expect(marks[key]).to.equal(isKnown ? 1 : 0)
+      }
+    })
+  }
 
   it('takes less than two bytes a key', () => {
     expect((filter.length * 4) / KEYS).to.be.lessThan(2)
