@@ -11,7 +11,7 @@ const runsTypeScript = process.features.typescript
 // starts itself once more with these: a heap that may grow to two and a half times of what lives in
 // it is cleared half as often. Whoever sets MALLOC_ARENA_MAX has chosen otherwise.
 const MEMORY_FLAGS = [
-  '--max-semi-space-size=4',
+  '--max-semi-space-size=8',
   '--max-old-space-size=256',
   '--heap-growing-percent=150',
 ]
