@@ -116,7 +116,7 @@ async function openParts(
       onCommitted: () => forwarding.notify(),
       onAwaited: () => forwarding.hurry(),
     },
-    { bytesMax: config.journalBytesMax },
+    { bytesMax: config.journalBytesMax, isStoreApart: config.influx !== undefined },
   )
   if (influx !== undefined) await checkBucket(influx, log)
   const forwarding = await ForwardChannel.open(

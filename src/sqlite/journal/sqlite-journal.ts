@@ -22,6 +22,7 @@ import type { GroupResult } from './group-frame.ts'
 import { createReceipts } from './group-receipts.ts'
 import type { JournalReader } from './journal-reader.ts'
 import type { Refused, SetAside } from './set-aside.ts'
+import { StorePace } from './store-pace.ts'
 
 /** A submission that is encoded and waits for its receipt. */
 interface Waiting {
@@ -83,6 +84,7 @@ export class SqliteJournal implements Journal {
   readonly #forwardWaiters = new Set<ForwardWaiter>()
   /** The groups that wait, oldest first; only the last one takes more. */
   readonly #groups: WaitingGroup[] = []
+  readonly #pace: StorePace | undefined
   #submissionsInFlight = 0
   #measurementsInFlight = 0
   #groupsInFlight = 0
@@ -92,9 +94,15 @@ export class SqliteJournal implements Journal {
   #isClosed = false
 
   /** @param settings.bytesMax beyond it submissions are refused until the store has caught up */
-  constructor(collaborators: JournalCollaborators, settings: { bytesMax: number }) {
+  constructor(
+    collaborators: JournalCollaborators,
+    settings: { bytesMax: number; isStoreApart: boolean },
+  ) {
     this.#with = collaborators
     this.#bytesMax = settings.bytesMax
+    if (!settings.isStoreApart) {
+      this.#pace = new StorePace(collaborators.clock, () => this.#sendGroups())
+    }
     this.#forwardedSeq = collaborators.reader.forwardedSeq()
     this.#backlogEntries = collaborators.reader.totalsAfter(this.#forwardedSeq).entries
   }
@@ -204,6 +212,7 @@ export class SqliteJournal implements Journal {
     for (const waiter of this.#forwardWaiters) {
       if (waiter.seq <= throughSeq) waiter.resolve()
     }
+    this.#pace?.noteForwarded()
   }
 
   /** Takes no more submissions; those that were taken are still answered. */
@@ -226,10 +235,16 @@ export class SqliteJournal implements Journal {
         group.builder.elements >= GROUP_AHEAD.measurementsMin ||
         group.waiting.length >= GROUP_AHEAD.submissionsMin
       const mayBeSent = this.#groupsInFlight < (isWorthwhile ? GROUPS_IN_FLIGHT_MAX : 1)
-      if (!mayBeSent) return
+      if (!mayBeSent || this.#mustWaitForStore()) return
       this.#groups.shift()
       void this.#commitGroup(group)
     }
+  }
+
+  /** Whether who reads has to get on first. */
+  #mustWaitForStore(): boolean {
+    const isAwaited = this.#forwardWaiters.size > 0
+    return isAwaited && this.#pace?.mustWait(this.#backlogEntries) === true
   }
 
   async #commitGroup({ builder, waiting }: WaitingGroup): Promise<void> {
