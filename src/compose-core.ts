@@ -5,7 +5,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UnfitSettings } from './config.ts'
 import type { Config, InfluxConfig } from './config.ts'
-import { journalEntryBytes } from './domain/limits.ts'
+import { epochEvents, journalEntryBytes } from './domain/limits.ts'
 import { DAY_MS, SECOND_MS } from './domain/time.ts'
 import { checkInfluxBucket } from './influx/bucket-check.ts'
 import { InfluxConnection } from './influx/connection.ts'
@@ -27,9 +27,6 @@ import { StateFigures } from './sqlite/state-figures.ts'
 import { DiskWatch } from './system/disk-watch.ts'
 import { PrometheusMetrics } from './system/metrics.ts'
 import { ForwardChannel } from './threads/forward-channel.ts'
-
-/** Events in memory before they are sealed: 16 MB an epoch, and 12 MB of journal to rebuild. */
-const EPOCH_EVENTS = 2 ** 18
 
 /** What InfluxDB took in this time is written again when it has started anew. */
 const REPLAY_KEPT_MS = DAY_MS
@@ -89,7 +86,7 @@ async function openParts(
   const onFailure = (error: Error) => endProcess(error, log)
   const channel = await CommitChannel.open(
     new URL('./threads/commit-thread.ts', import.meta.url),
-    { ...config, epochEvents: EPOCH_EVENTS, replayRetention: retentionOf(config) },
+    { ...config, epochEvents, replayRetention: retentionOf(config) },
     onFailure,
   )
   const database = openForReading(join(dataDir, CONTROL_FILE))

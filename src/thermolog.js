@@ -3,6 +3,8 @@
 // loaded. It is plain JavaScript because an old Node cannot even parse the TypeScript it would
 // otherwise start with, and the SQLite binding crashes without a word where Node-API is too old.
 
+import { setFlagsFromString } from 'node:v8'
+
 const { node: nodeVersion, napi: nodeApiVersion } = process.versions
 const runsTypeScript = process.features.typescript
 
@@ -10,6 +12,9 @@ const runsTypeScript = process.features.typescript
 // let that grow to twice the memory it needs; they are read only when a process starts, so `serve`
 // starts itself once more with these: a heap that may grow to two and a half times of what lives in
 // it is cleared half as often. Whoever sets MALLOC_ARENA_MAX has chosen otherwise.
+//
+// The young generation of the main thread is where batches wait for their commit. That of the other
+// threads is a limit of their own, which the flag would outweigh: it is taken back.
 const MEMORY_FLAGS = [
   '--max-semi-space-size=8',
   '--max-old-space-size=256',
@@ -17,7 +22,7 @@ const MEMORY_FLAGS = [
 ]
 const MEMORY_ENVIRONMENT = {
   MALLOC_ARENA_MAX: '2',
-  MALLOC_MMAP_THRESHOLD_: '131072',
+  MALLOC_MMAP_THRESHOLD_: '32768',
   MALLOC_TRIM_THRESHOLD_: '131072',
 }
 
@@ -32,6 +37,7 @@ if (runsTypeScript && Number(nodeApiVersion) >= 10) {
     const args = [process.execPath, ...process.execArgv, ...MEMORY_FLAGS, ...process.argv.slice(1)]
     process.execve(process.execPath, args, { ...process.env, ...MEMORY_ENVIRONMENT })
   }
+  setFlagsFromString('--max-semi-space-size=0')
   // No `await` out here: Node before 14 could not parse it, and would not say why.
   void import('./cli/main.ts').then(async ({ main }) => {
     process.exitCode = await main(process.argv.slice(2))

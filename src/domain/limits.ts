@@ -17,7 +17,7 @@ export const requestBodiesInFlightBytesMax = 64 * 1024 * 1024
 export const submissionsInFlightMax = 2_048
 
 /** Measurements in those submissions. */
-export const measurementsInFlightMax = 200_000
+export const measurementsInFlightMax = 128_000
 
 /** Measurements that one commit takes; larger groups are no faster, and wait longer. */
 export const groupMeasurementsMax = 16_000
@@ -60,11 +60,17 @@ export const liveLimits = {
   stallMsMax: 60_000,
 }
 
+/** Events in memory before they are sealed: 8 MB an epoch, and 6 MB of journal to rebuild. */
+export const epochEvents = 2 ** 17
+
 /** Bytes of a measurement in the journal. */
 export const journalEntryBytes = 44
 
-/** Heap of each worker thread: what a batch leaves behind is collected before it piles up. */
-export const threadHeap = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 256 }
+/**
+ * Heap of each worker thread: what a batch leaves behind is collected before it piles up. The young
+ * generation has three parts of this in all.
+ */
+export const threadHeap = { maxYoungGenerationSizeMb: 6, maxOldGenerationSizeMb: 256 }
 
 /** No clock of a working server is before this: the day this version was made. */
 export const buildDateMs = Date.UTC(2026, 10, 20)

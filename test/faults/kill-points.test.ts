@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { useDiskFaults } from '../support/disk-faults.ts'
+import { epochEvents } from '../../src/domain/limits.ts'
 import type { DiskFault } from '../support/disk-faults.ts'
 import { sweepFirstStart, sweepRounds } from '../support/fault-sweep.ts'
 import { FaultyService } from '../support/faulty-service.ts'
@@ -17,7 +18,7 @@ import { expectClean } from '../support/verify.ts'
 
 const ALL = 1_000
 /** One epoch, less than a round sends. */
-const NEARLY_AN_EPOCH = 2 ** 18 - 20
+const NEARLY_AN_EPOCH = epochEvents - 20
 
 const say = (what: string) => process.stderr.write(`      ${what}\n`)
 

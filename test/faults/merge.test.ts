@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { epochEvents, submissionMeasurementsMax } from '../../src/domain/limits.ts'
 import { openForReading } from '../../src/sqlite/database.ts'
 import { useDiskFaults } from '../support/disk-faults.ts'
 import { FaultyService } from '../support/faulty-service.ts'
@@ -14,8 +15,8 @@ import { expectClean } from '../support/verify.ts'
 import { dealIntoYoungRuns } from '../support/young-runs.ts'
 
 /** As many whole batches as an epoch holds, and then one less than a round sends. */
-const SEALED = 262_000
-const UNSEALED = 2 ** 18 - 20
+const SEALED = Math.floor(epochEvents / submissionMeasurementsMax) * submissionMeasurementsMax
+const UNSEALED = epochEvents - 20
 const MERGED_MS_MAX = 20_000
 const POLL_MS = 50
 

@@ -1,5 +1,5 @@
-// A ledger on the eve of a merge. Sixteen epochs of a quarter of a million events each would
-// take a test half a minute: what is sealed in one run is dealt out to many small ones instead.
+// A ledger on the eve of a merge. As many whole epochs as are merged would take a test half a
+// minute: what is sealed in one run is dealt out to many small ones instead.
 
 import { join } from 'node:path'
 import { openForWriting } from '../../src/sqlite/database.ts'

@@ -1,6 +1,6 @@
 // A blocked Bloom filter over event keys: one cache line of 512 bits a key, seven bits in it. It
 // answers "certainly not in this run" without touching the disk. At 14 bits a key about one key in
-// 400 that is not there passes, at 18 one in 1,200.
+// 400 that is not there passes, at 16 one in 700.
 //
 // The line comes from one word of the key, the bits from its second and third. Where the line comes
 // from the first, which runs are ordered by, a run sets the bits of its filter from front to back:
@@ -25,7 +25,7 @@ const STRETCH = 1_024
 const BITS_PER_KEY = 14
 
 /** A look-up in vain costs more than all filters together: where keys are few they have more. */
-export const BITS_PER_KEY_OF_FEW = 18
+export const BITS_PER_KEY_OF_FEW = 16
 
 /** Words of a filter for that many keys, whole cache lines. */
 export function filterWords(keys: number, bitsPerKey = BITS_PER_KEY): number {

@@ -21,7 +21,7 @@ export interface SealRequest {
 }
 
 /** Epochs in memory at most; beyond it commits wait for the seal thread. */
-const EPOCHS_MAX = 5
+const EPOCHS_MAX = 4
 
 const UNSEALED_ROWS = `
   SELECT seq, entries FROM journal WHERE seq > ? AND measurements > 0 AND is_repeated = 0

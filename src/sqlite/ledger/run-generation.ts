@@ -6,7 +6,7 @@
 import { filterBytes, filterIn, filterWords } from './key-filter.ts'
 
 /** As many runs as are merged together at first. */
-export const RUNS_PER_GENERATION = 16
+export const RUNS_PER_GENERATION = 32
 
 export interface RunGeneration {
   readonly no: number
