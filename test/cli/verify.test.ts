@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect } from 'chai'
+import { epochEvents } from '../../src/domain/limits.ts'
 import { runCommand, serve } from '../support/command.ts'
 import { send } from '../support/http.ts'
 import { connect, influxSettings, newBucket, useInflux } from '../support/influx.ts'
@@ -22,8 +23,8 @@ const STEP_MS = 20_000
 const DAY_MS = 86_400_000
 const SENSORS = 5
 const BATCH = 500
-/** More than an epoch, so that it is sealed. */
-const MEASUREMENTS = 264_000
+/** Somewhat more than an epoch, so that one is sealed. */
+const MEASUREMENTS = Math.ceil((epochEvents * 1.01) / BATCH) * BATCH
 /** Where no InfluxDB is. */
 const NOWHERE = {
   INFLUX_URL: 'http://127.0.0.1:1',
