@@ -45,8 +45,9 @@ describe('a service that ends while it merges', () => {
     await counting.start()
     await counting.runRound()
     await settle(() => isMerged(counting.dataDir))
-    await counting.stop()
+    // Before it is stopped: nobody stops those that are to be ended in the middle.
     const calls = faults().counted()
+    await counting.stop()
 
     const points = byLength(2, 24)
     for (let point = 1; point <= points; point++) {
