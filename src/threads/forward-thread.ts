@@ -62,7 +62,7 @@ export type ForwardAnswer =
  * One write takes so many. The embedded store's are large enough for summaries to pay and small
  * enough to be seen soon; those of InfluxDB are several requests, which keep it busy.
  */
-const BATCH_MEASUREMENTS_MAX = { embedded: 20_000, influx: 64_000 }
+const BATCH_MEASUREMENTS_MAX = { embedded: 32_000, influx: 64_000 }
 
 const DELETION_LOOK_EVERY_MS = SECOND_MS
 

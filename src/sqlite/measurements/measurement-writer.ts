@@ -49,6 +49,8 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
   /** Opens `file`, creates it when missing. */
   constructor(file: string) {
     const db = openForWriting(file, MEASUREMENT_MIGRATIONS)
+    // A statement of several rows keeps what it changes until its end, in a file by default.
+    db.pragma('temp_store = MEMORY')
     db.pragma(`cache_size = -${CACHE_KIB}`)
     db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
     this.#db = db
