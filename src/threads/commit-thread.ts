@@ -39,11 +39,14 @@ const sealer = new Worker(new URL('./seal-thread.ts', import.meta.url), {
   workerData: { dataDir: data.dataDir, epochEvents: data.epochEvents } satisfies SealThreadData,
   resourceLimits: threadHeap,
 })
-const [{ started: youngRuns }] = (await once(sealer, 'message')) as [SealStarted]
+const [{ started: storedRuns }] = (await once(sealer, 'message')) as [SealStarted]
 
 const ledgerFile = openForReading(join(data.dataDir, LEDGER_FILE))
-const ledger = new Ledger({ control, ledger: ledgerFile }, youngRuns, data.epochEvents, (request) =>
-  sealer.postMessage(request satisfies SealThreadRequest),
+const ledger = new Ledger(
+  { control, ledger: ledgerFile },
+  storedRuns,
+  data.epochEvents,
+  (request) => sealer.postMessage(request satisfies SealThreadRequest),
 )
 const sensors = new SensorDirectory(control)
 const committer = new Committer(control, ledger, { sensors, clock: systemClock }, data)

@@ -12,12 +12,12 @@ import {
   openForWriting,
 } from '../sqlite/database.ts'
 import type { SealRequest } from '../sqlite/ledger/ledger.ts'
-import type { Merge, SealedRun, YoungRuns } from '../sqlite/ledger/ledger-run.ts'
+import type { LedgerRun, Merge, SealedRun, StoredRuns } from '../sqlite/ledger/ledger-run.ts'
 import { LogKeeper } from '../sqlite/ledger/log-keeper.ts'
 import { EVENT_BYTES } from '../sqlite/ledger/run-block.ts'
 import { RunMerger } from '../sqlite/ledger/run-merger.ts'
 import { LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES } from '../sqlite/ledger/schema.ts'
-import { readYoungRuns } from '../sqlite/ledger/young-runs.ts'
+import { readStoredRuns } from '../sqlite/ledger/stored-runs.ts'
 import { Sealer } from '../sqlite/ledger/sealer.ts'
 
 export interface SealThreadData {
@@ -29,7 +29,7 @@ export type SealThreadRequest = SealRequest | { readonly close: true }
 
 /** The first answer; nothing has been merged before it since the start. */
 export interface SealStarted {
-  readonly started: YoungRuns
+  readonly started: StoredRuns
 }
 
 export type SealAnswer =
@@ -59,7 +59,8 @@ port.on('message', (request: SealThreadRequest) => {
   else requests.push(request)
   wake?.()
 })
-port.postMessage({ started: readYoungRuns(ledger) } satisfies SealAnswer)
+const started = readStoredRuns(ledger)
+answer({ started }, [...started.young, ...started.old])
 await work()
 control.close()
 ledger.close()
@@ -89,18 +90,20 @@ function step(): void {
 function seal(request: SealRequest): void {
   const sealed = sealer.seal(request)
   requests.shift()
-  const answer: SealAnswer = { sealed, throughSeq: request.throughSeq }
-  port?.postMessage(answer, [sealed.run.filter.buffer as ArrayBuffer])
+  answer({ sealed, throughSeq: request.throughSeq }, [sealed.run])
   merger.noteSealed(sealed.run.events)
   log.noteWritten(sealed.run.events * EVENT_BYTES)
 }
 
 function merge(): void {
   const merged = merger.step()
-  if (merged !== undefined) {
-    const answer: SealAnswer = { merged }
-    port?.postMessage(answer, [merged.run.filter.buffer as ArrayBuffer])
-  }
+  if (merged !== undefined) answer({ merged }, [merged.run])
   // Last: it may find the disk full.
   log.noteWritten(merger.stepBytes)
+}
+
+/** @param runs whose filters go over to who is answered */
+function answer(message: SealAnswer, runs: readonly LedgerRun[]): void {
+  const buffers = runs.map(({ filter }) => filter.buffer as ArrayBuffer)
+  port?.postMessage(message, buffers)
 }

@@ -22,7 +22,7 @@ import type { SealRequest } from '../../src/sqlite/ledger/ledger.ts'
 import { RunMerger } from '../../src/sqlite/ledger/run-merger.ts'
 import { LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES } from '../../src/sqlite/ledger/schema.ts'
 import { Sealer } from '../../src/sqlite/ledger/sealer.ts'
-import { readYoungRuns } from '../../src/sqlite/ledger/young-runs.ts'
+import { readStoredRuns } from '../../src/sqlite/ledger/stored-runs.ts'
 
 const PERMISSIVE: DeciderSettings = {
   mayRegisterSensors: true,
@@ -72,9 +72,9 @@ export class CommitterBench {
     this.#sealer = undefined
     this.#merger = undefined
     const files = { control: this.control, ledger: this.ledgerFile }
-    const youngRuns = readYoungRuns(this.ledgerFile)
+    const storedRuns = readStoredRuns(this.ledgerFile)
     const requestSeal = (request: SealRequest) => this.#requests.push(request)
-    this.ledger = new Ledger(files, youngRuns, this.epochEvents, requestSeal)
+    this.ledger = new Ledger(files, storedRuns, this.epochEvents, requestSeal)
     this.sensors = new SensorDirectory(this.control)
     const clock = { nowMs: () => this.nowMs, monotonicMs: () => this.nowMs }
     const collaborators = { sensors: this.sensors, clock }

@@ -22,10 +22,12 @@ export interface SealedRun {
   readonly generation: RunGeneration
 }
 
-/** The young runs that a start has found, with a generation for them. */
-export interface YoungRuns {
+/** What a start finds. */
+export interface StoredRuns {
+  /** Runs of the first level, with a generation for them. */
+  readonly young: readonly LedgerRun[]
   readonly generation: RunGeneration
-  readonly runNos: readonly number[]
+  readonly old: readonly LedgerRun[]
 }
 
 /** A finished merge. */

@@ -12,7 +12,7 @@ import { decodeEntries } from '../journal/journal-row.ts'
 import { KEY_WORDS } from './event-key.ts'
 import { HotLedger } from './hot-ledger.ts'
 import { SealedLedger } from './sealed-ledger.ts'
-import type { SealedRun, YoungRuns } from './ledger-run.ts'
+import type { SealedRun, StoredRuns } from './ledger-run.ts'
 
 /** Journal rows (afterSeq, throughSeq] are to be sealed as one run. */
 export interface SealRequest {
@@ -37,12 +37,12 @@ export class Ledger {
   /** @param epochCapacity events sealed together; must hold the largest group */
   constructor(
     connections: { control: Connection; ledger: Connection },
-    youngRuns: YoungRuns,
+    storedRuns: StoredRuns,
     epochCapacity: number,
     requestSeal: (request: SealRequest) => void,
   ) {
     this.hot = new HotLedger(epochCapacity)
-    this.sealed = new SealedLedger(connections.ledger, youngRuns)
+    this.sealed = new SealedLedger(connections.ledger, storedRuns)
     this.#requestSeal = requestSeal
     this.#lastSeq = this.sealed.sealedSeq
     this.#requestedSeq = this.sealed.sealedSeq

@@ -5,9 +5,9 @@ import type { SensorId } from '../../domain/sensor.ts'
 import type { EpochMs } from '../../domain/time.ts'
 import type { Connection } from '../database.ts'
 import type { StoredEvent } from './hot-ledger.ts'
-import { FilterProbe, filterBytes, filterIn, mayContain } from './key-filter.ts'
+import { FilterProbe, mayContain } from './key-filter.ts'
 import { EventLookUp } from './event-look-up.ts'
-import type { LedgerRun, Merge, SealedRun, YoungRuns } from './ledger-run.ts'
+import type { LedgerRun, Merge, SealedRun, StoredRuns } from './ledger-run.ts'
 import type { RunGeneration } from './run-generation.ts'
 import { isCovered } from './time-spans.ts'
 
@@ -20,19 +20,9 @@ interface RunGroup {
 /** Sensors whose spans are kept in memory. */
 const SPAN_CACHE_MAX = 50_000
 
-const LIVE_RUNS = `
-  SELECT run_no, events, blocks, filter, filter_word FROM runs WHERE state = 1 ORDER BY run_no`
 const SEALED_SEQ = 'SELECT seq FROM sealed WHERE id = 1'
 const SPANS = 'SELECT spans FROM time_spans WHERE sensor_id = ?'
 const TIE_BREAK = 'SELECT next_ns FROM tie_breaks WHERE sensor_id = ? AND measured_at_ms = ?'
-
-interface RunRow {
-  readonly run_no: number
-  readonly events: number
-  readonly blocks: number
-  readonly filter: Buffer
-  readonly filter_word: number
-}
 
 const NO_SPANS = new Float64Array(0)
 
@@ -47,16 +37,14 @@ export class SealedLedger {
   /** Every journal row up to this one is sealed. */
   sealedSeq: number
 
-  constructor(db: Connection, { generation, runNos }: YoungRuns) {
+  constructor(db: Connection, { young, generation, old }: StoredRuns) {
     this.#inOneView = db.transaction((work: () => void) => work())
     this.#lookUp = new EventLookUp(db)
     this.#spans = db.prepare<[number], Buffer>(SPANS).pluck()
     this.#tieBreak = db.prepare<[number, number], number>(TIE_BREAK).pluck()
-    // One by one: the filters of all are most of what the ledger takes.
-    const runs = Array.from(db.prepare<[], RunRow>(LIVE_RUNS).iterate(), toRun)
     this.#groups = [
-      { generation: undefined, runs: runs.filter(({ runNo }) => !runNos.includes(runNo)) },
-      { generation, runs: runs.filter(({ runNo }) => runNos.includes(runNo)) },
+      { generation: undefined, runs: old },
+      { generation, runs: young },
     ]
     this.sealedSeq = db.prepare<[], number>(SEALED_SEQ).pluck().get() ?? 0
   }
@@ -136,12 +124,6 @@ export class SealedLedger {
     this.#spanCache.set(sensorId, spans)
     return spans
   }
-}
-
-function toRun({ run_no, events, blocks, filter, filter_word }: RunRow): LedgerRun {
-  const words = filterIn(new ArrayBuffer(filterBytes(filter.byteLength / 4)))
-  words.set(new Uint32Array(filter.buffer, filter.byteOffset, words.length))
-  return { runNo: run_no, events, blocks, filter: words, filterWord: filter_word }
 }
 
 export function decodeSpans(bytes: Buffer): Float64Array {

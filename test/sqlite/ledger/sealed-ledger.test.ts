@@ -16,7 +16,7 @@ import { addToFilter, filterWords } from '../../../src/sqlite/ledger/key-filter.
 import { EVENT_BYTES, packEvent, RUN_STRIDE } from '../../../src/sqlite/ledger/run-block.ts'
 import { LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES } from '../../../src/sqlite/ledger/schema.ts'
 import { SealedLedger } from '../../../src/sqlite/ledger/sealed-ledger.ts'
-import { readYoungRuns } from '../../../src/sqlite/ledger/young-runs.ts'
+import { readStoredRuns } from '../../../src/sqlite/ledger/stored-runs.ts'
 import { LedgerCheck } from '../../../src/sqlite/verify/ledger-check.ts'
 import { CommitterBench } from '../../support/committer.ts'
 
@@ -80,7 +80,7 @@ describe('the sealed ledger', () => {
     before.close()
 
     const db = openForWriting(file, LEDGER_MIGRATIONS)
-    const sealed = new SealedLedger(db, readYoungRuns(db))
+    const sealed = new SealedLedger(db, readStoredRuns(db))
     const found: unknown[] = []
     sealed.inOneView(() => found.push(sealed.find(keys, 0)))
     expect(found).to.deep.equal([{ sensorId: 7, measuredAtMs: NOW_MS, tempCelsius: 21.5 }])

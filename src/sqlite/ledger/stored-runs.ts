@@ -1,0 +1,58 @@
+// What a start finds of the sealed ledger: its runs with their filters, and a generation for the young
+// ones. The filter of that is made again from what they hold, a few million events. What has gone from
+// them to the run that they are being merged into belongs to it as well; nothing may be merged
+// meanwhile.
+
+import type { Connection } from '../database.ts'
+import { addEventsToFilter, filterBytes, filterIn, filterWords } from './key-filter.ts'
+import type { LedgerRun, RunPlan, StoredRuns } from './ledger-run.ts'
+import { RUN_STRIDE } from './run-block.ts'
+import type { RunGeneration } from './run-generation.ts'
+
+const RUNS = `
+  SELECT run_no AS runNo, events, blocks, filter, filter_word AS filterWord
+  FROM runs WHERE state = 1 ORDER BY run_no`
+const YOUNG = 'SELECT run_no AS runNo, events, blocks FROM runs WHERE state = 1 AND level = 0'
+const MERGED_FROM_YOUNG = `
+  SELECT run_no FROM merge_progress JOIN runs ON run_no = target_no WHERE level = 1`
+const BLOCKS = 'SELECT entries FROM blocks WHERE id >= ? AND id < ?'
+
+interface RunRow extends Omit<LedgerRun, 'filter'> {
+  readonly filter: Buffer
+}
+
+/** Those that are sealed later have generations with higher numbers. */
+const GENERATION_NO = 0
+
+export function readStoredRuns(db: Connection): StoredRuns {
+  const young = db.prepare<[], RunPlan>(YOUNG).all()
+  const youngNos = young.map(({ runNo }) => runNo)
+  // One by one: the filters of all are most of what the ledger takes.
+  const runs = Array.from(db.prepare<[], RunRow>(RUNS).iterate(), toRun)
+  return {
+    generation: readGeneration(db, young),
+    young: runs.filter(({ runNo }) => youngNos.includes(runNo)),
+    old: runs.filter(({ runNo }) => !youngNos.includes(runNo)),
+  }
+}
+
+function toRun({ filter, ...row }: RunRow): LedgerRun {
+  const words = filterIn(new ArrayBuffer(filterBytes(filter.byteLength / 4)))
+  words.set(new Uint32Array(filter.buffer, filter.byteOffset, words.length))
+  // Else all filters would be in memory twice until the collector comes.
+  if (filter.buffer.byteLength === filter.byteLength) (filter.buffer as ArrayBuffer).transfer(0)
+  return { ...row, filter: words }
+}
+
+function readGeneration(db: Connection, young: readonly RunPlan[]): RunGeneration {
+  const events = young.reduce((sum, run) => sum + run.events, 0)
+  const filter = filterIn(new SharedArrayBuffer(filterBytes(Math.max(16, filterWords(events)))))
+  const blocks = db.prepare<[number, number], Buffer>(BLOCKS).pluck()
+  const mergedNos = db.prepare<[], number>(MERGED_FROM_YOUNG).pluck().all()
+  for (const runNo of [...young.map((run) => run.runNo), ...mergedNos]) {
+    for (const entries of blocks.iterate(runNo * RUN_STRIDE, (runNo + 1) * RUN_STRIDE)) {
+      addEventsToFilter(filter, entries)
+    }
+  }
+  return { no: GENERATION_NO, filter }
+}
