@@ -54,7 +54,7 @@ const LIFE_CHECK_EVERY_MS = 10 * SECOND_MS
  * A write has a cost of its own, so what trickles in is gathered: after a batch that is not full
  * to this share the next one waits for so long, unless somebody waits for it.
  */
-const GATHERED = { share: 1 / 2, pauseMs: 250 }
+const GATHERED = { share: 1 / 3, pauseMs: 250 }
 
 /**
  * A store on the same machine takes the processors from those who submit: while more comes than is

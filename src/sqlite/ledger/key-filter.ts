@@ -1,10 +1,7 @@
-// A blocked Bloom filter over event keys: one cache line of 512 bits a key, seven bits in it. It
-// answers "certainly not in this run" without touching the disk. At 14 bits a key about one key in
-// 400 that is not there passes, at 16 one in 700.
+// A blocked Bloom filter over event keys, for keys that come in any order: one cache line of 512 bits
+// a key, seven bits in it. Of the keys that are not there about one in 500 passes.
 //
-// The line comes from one word of the key, the bits from its second and third. Where the line comes
-// from the first, which runs are ordered by, a run sets the bits of its filter from front to back:
-// all over a filter that no cache holds they cost more than the rest of a merge.
+// The line comes from one word of the key, the bits from its second and third.
 
 import { KEY_WORDS } from './event-key.ts'
 import { EVENT_BYTES } from './run-block.ts'
@@ -24,12 +21,9 @@ const STRETCH = 1_024
 
 const BITS_PER_KEY = 14
 
-/** A look-up in vain costs more than all filters together: where keys are few they have more. */
-export const BITS_PER_KEY_OF_FEW = 16
-
 /** Words of a filter for that many keys, whole cache lines. */
-export function filterWords(keys: number, bitsPerKey = BITS_PER_KEY): number {
-  return Math.ceil((keys * bitsPerKey) / 512) * LINE_WORDS
+export function filterWords(keys: number): number {
+  return Math.ceil((keys * BITS_PER_KEY) / 512) * LINE_WORDS
 }
 
 /** Bytes of memory that `filterIn` makes a filter of so many words of. */

@@ -12,7 +12,7 @@ export interface RunPlan {
 /** A run in use. */
 export interface LedgerRun extends RunPlan {
   readonly filter: Uint32Array
-  /** Which word of a key its line in the filter comes from. */
+  /** Of which kind it is, see `mayBeIn` in run-filter.ts. */
   readonly filterWord: number
 }
 

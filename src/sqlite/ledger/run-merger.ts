@@ -12,7 +12,6 @@
 
 import type { Connection } from '../database.ts'
 import { BlockShuffle } from './block-shuffle.ts'
-import { addEventsToFilter, BITS_PER_KEY_OF_FEW } from './key-filter.ts'
 import type { Merge, RunPlan } from './ledger-run.ts'
 import { BLOCK_EVENTS_MEAN, blockOf, EVENT_BYTES, firstWordOf, RUN_STRIDE } from './run-block.ts'
 import { RUNS_PER_GENERATION } from './run-generation.ts'
@@ -103,7 +102,7 @@ export class RunMerger {
     db.transaction(() => db.exec(FORGET_REPLACED))()
     const unfinished = db.prepare<[], RunPlan & { level: number; nextBlock: number }>(UNFINISHED)
     for (const { level, nextBlock, ...target } of unfinished.all()) {
-      this.#merges.set(level, this.#mergeInto(target, level, nextBlock))
+      this.#merges.set(level, this.#mergeInto(target, nextBlock))
     }
   }
 
@@ -147,8 +146,16 @@ export class RunMerger {
       this.#learn(merge)
       return undefined
     }
-    const stop = this.#db.transaction(() => this.#move(merge)).immediate()
     const { run } = merge.writer
+    let stop: number
+    try {
+      stop = this.#db.transaction(() => this.#move(merge)).immediate()
+    } catch (cause) {
+      // The file is as before the step, the filter is not: it is made again.
+      const { nextBlock, allowance } = merge
+      this.#merges.set(level, { ...this.#mergeInto(run, nextBlock), allowance })
+      throw cause
+    }
     merge.nextBlock = stop
     merge.knownBlock = stop
     merge.allowance -= this.#plan.blocksPerStep * (run.events / run.blocks)
@@ -174,13 +181,11 @@ export class RunMerger {
       for (const { runNo } of sources) this.#db.prepare(INSERT_SOURCE).run(plan.runNo, runNo)
       return plan
     })
-    return this.#mergeInto(begin.immediate(), level, 0)
+    return this.#mergeInto(begin.immediate(), 0)
   }
 
-  /** @param level of the runs that are merged */
-  #mergeInto(plan: RunPlan, level: number, nextBlock: number): LevelMerge {
-    // There are up to twice as many runs of the second level as of all above it, with fewer events.
-    const writer = new RunWriter(this.#db, plan, level === 0 ? BITS_PER_KEY_OF_FEW : undefined)
+  #mergeInto(plan: RunPlan, nextBlock: number): LevelMerge {
+    const writer = new RunWriter(this.#db, plan)
     const sources = this.#db.prepare<[number], RunPlan>(SOURCES).all(plan.runNo)
     return { writer, sources, nextBlock, knownBlock: 0, allowance: 0 }
   }
@@ -201,6 +206,7 @@ export class RunMerger {
         for (const entries of this.#blocks.all(first, last)) this.#shuffle.gather(entries)
       }
       this.#shuffle.write(writer, from, to)
+      writer.finishKeysBefore(to)
       from = to
     }
     for (const source of sources) {
@@ -218,10 +224,16 @@ export class RunMerger {
 
   /** The filter of a merge that a start has taken up is made again from what is written. */
   #learn(merge: LevelMerge): void {
-    const { run } = merge.writer
+    const { writer } = merge
     const stop = Math.min(merge.knownBlock + this.#plan.blocksPerStep, merge.nextBlock)
-    const rows = this.#blocks.all(blockId(run, merge.knownBlock), blockId(run, stop) - 1)
-    for (const entries of rows) addEventsToFilter(run.filter, entries)
+    const firstId = blockId(writer.run, merge.knownBlock)
+    for (const entries of this.#blocks.all(firstId, blockId(writer.run, stop) - 1)) {
+      for (let at = 0; at < entries.length; at += EVENT_BYTES) {
+        const w0 = entries.readUInt32LE(at)
+        writer.know(w0, entries.readUInt32LE(at + 4), entries.readUInt32LE(at + 8))
+      }
+    }
+    writer.finishKeysBefore(stop)
     merge.knownBlock = stop
   }
 }

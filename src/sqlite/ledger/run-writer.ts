@@ -1,14 +1,19 @@
 // Writing one run of the sealed ledger, block by block. A run is not in use before it is whole.
 
 import type { Connection } from '../database.ts'
-import { addToFilter, filterBytes, filterIn, filterWords } from './key-filter.ts'
+import { filterBytes, filterIn } from './key-filter.ts'
 import type { LedgerRun, RunPlan } from './ledger-run.ts'
-import { blocksOfRun, RUN_STRIDE } from './run-block.ts'
+import { LineWriter } from './line-writer.ts'
+import { blocksOfRun, firstWordOf, RUN_STRIDE } from './run-block.ts'
+import { lineOf, linesOf, QUOTIENT_FILTER, wordsOf } from './run-filter.ts'
 
 const INSERT_RUN = `
-  INSERT INTO runs (state, level, events, blocks, filter_word) VALUES (0, ?, ?, ?, 0)`
+  INSERT INTO runs (state, level, events, blocks, filter_word)
+  VALUES (0, ?, ?, ?, ${QUOTIENT_FILTER})`
 const INSERT_BLOCK = 'INSERT INTO blocks (id, entries) VALUES (?, ?)'
-const PUT_INTO_USE = 'UPDATE runs SET state = 1, filter = ? WHERE run_no = ?'
+// A version before may have begun it, with another kind of filter in mind.
+const PUT_INTO_USE = `
+  UPDATE runs SET state = 1, filter = ?, filter_word = ${QUOTIENT_FILTER} WHERE run_no = ?`
 
 /** Registers a run that is going to be written. */
 export function planRun(db: Connection, level: number, events: number): RunPlan {
@@ -19,20 +24,32 @@ export function planRun(db: Connection, level: number, events: number): RunPlan 
 
 export class RunWriter {
   readonly run: LedgerRun
+  readonly #lines = new LineWriter()
+  readonly #linesOfRun: number
+  /** Lines of the filter before it are written. */
+  #nextLine = 0
   readonly #insertBlock
   readonly #putIntoUse
 
-  /** @param bitsPerKey of its filter */
-  constructor(db: Connection, plan: RunPlan, bitsPerKey?: number) {
-    const memory = new ArrayBuffer(filterBytes(filterWords(plan.events, bitsPerKey)))
-    this.run = { ...plan, filter: filterIn(memory), filterWord: 0 }
+  constructor(db: Connection, plan: RunPlan) {
+    this.#linesOfRun = linesOf(plan.events)
+    const memory = new ArrayBuffer(filterBytes(wordsOf(this.#linesOfRun)))
+    this.run = { ...plan, filter: filterIn(memory), filterWord: QUOTIENT_FILTER }
     this.#insertBlock = db.prepare<[number, Buffer]>(INSERT_BLOCK)
     this.#putIntoUse = db.prepare<[Buffer, number]>(PUT_INTO_USE)
   }
 
   /** Makes the run's filter know a key, of which these are the first three words. */
   know(w0: number, w1: number, w2: number): void {
-    addToFilter(this.run.filter, w0, w1, w2)
+    this.#lines.add(lineOf(this.#linesOfRun, w0), w1, w2)
+  }
+
+  /** All keys of the blocks before that one are known: the filter has them from now on. */
+  finishKeysBefore(block: number): void {
+    const stopLine = lineOf(this.#linesOfRun, firstWordOf(block, this.run.blocks))
+    if (stopLine === this.#nextLine) return
+    this.#lines.close(this.run.filter, this.#nextLine, stopLine)
+    this.#nextLine = stopLine
   }
 
   /** Writes a block with all its events, packed; ascending blocks fill their pages best. */
@@ -42,6 +59,7 @@ export class RunWriter {
 
   /** When all blocks are written and all keys known. */
   putIntoUse(): void {
+    this.finishKeysBefore(this.run.blocks)
     const { buffer, byteOffset, byteLength } = this.run.filter
     this.#putIntoUse.run(Buffer.from(buffer, byteOffset, byteLength), this.run.runNo)
   }

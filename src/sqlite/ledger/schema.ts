@@ -77,4 +77,10 @@ export const LEDGER_MIGRATIONS: readonly Migration[] = [
       ) STRICT;
     `,
   },
+  {
+    version: 3,
+    // Nothing to change, but versions before do not know that a filter_word of −1 stands for another
+    // kind of filter (run-filter.ts).
+    sql: '',
+  },
 ]

@@ -8,6 +8,7 @@ import type { StoredEvent } from './hot-ledger.ts'
 import { FilterProbe, mayContain } from './key-filter.ts'
 import { EventLookUp } from './event-look-up.ts'
 import type { LedgerRun, Merge, SealedRun, StoredRuns } from './ledger-run.ts'
+import { mayBeIn, QUOTIENT_FILTER, RunFilterProbe } from './run-filter.ts'
 import type { RunGeneration } from './run-generation.ts'
 import { isCovered } from './time-spans.ts'
 
@@ -32,6 +33,7 @@ export class SealedLedger {
   readonly #spans
   readonly #tieBreak
   readonly #probe = new FilterProbe()
+  readonly #runProbe = new RunFilterProbe()
   readonly #spanCache = new Map<SensorId, Float64Array>()
   #groups: readonly RunGroup[]
   /** Every journal row up to this one is sealed. */
@@ -85,10 +87,13 @@ export class SealedLedger {
   mark(keys: Uint32Array, marks: Uint8Array): void {
     for (const { generation, runs } of this.#groups) {
       if (generation !== undefined) this.#probe.mark(generation.filter, 0, keys, marks)
-      else {
-        for (const run of runs) this.#probe.mark(run.filter, run.filterWord, keys, marks)
-      }
+      else for (const run of runs) this.#markIn(run, keys, marks)
     }
+  }
+
+  #markIn({ filter, filterWord }: LedgerRun, keys: Uint32Array, marks: Uint8Array): void {
+    if (filterWord === QUOTIENT_FILTER) this.#runProbe.mark(filter, keys, marks)
+    else this.#probe.mark(filter, filterWord, keys, marks)
   }
 
   /** The event with the key at `offset`; to be asked in one view. */
@@ -99,8 +104,7 @@ export class SealedLedger {
     for (const { generation, runs } of this.#groups) {
       if (generation !== undefined && !mayContain(generation.filter, w0, w1, w2)) continue
       for (const run of runs) {
-        const lineWord = run.filterWord === 0 ? w0 : (words[offset + run.filterWord] ?? 0)
-        if (!mayContain(run.filter, lineWord, w1, w2)) continue
+        if (!mayBeIn(run, words, offset)) continue
         const event = this.#lookUp.find(run, words, offset)
         if (event !== undefined) return event
       }

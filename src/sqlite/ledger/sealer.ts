@@ -18,6 +18,9 @@ import { planRun, RunWriter } from './run-writer.ts'
 import { decodeSpans, encodeSpans } from './sealed-ledger.ts'
 import { cover } from './time-spans.ts'
 
+/** Blocks whose keys are put into the filter at once. */
+const BLOCKS_PER_STRETCH = 256
+
 const STRETCH = 'FROM journal WHERE seq > ? AND seq <= ? AND measurements > 0 AND is_repeated = 0'
 const COUNT = `SELECT total(measurements) ${STRETCH}`
 const ROWS = `SELECT entries ${STRETCH} ORDER BY seq`
@@ -103,6 +106,7 @@ export class Sealer {
         packEvent(events, event, view, (place - start) * EVENT_BYTES)
       }
       if (stop > start) writer.write(block, bytes)
+      if (block % BLOCKS_PER_STRETCH === 0) writer.finishKeysBefore(block)
       start = stop
     }
     writer.putIntoUse()

@@ -11,9 +11,10 @@ import type { EpochMs } from '../../domain/time.ts'
 import type { Connection } from '../database.ts'
 import { KEY_WORDS } from '../ledger/event-key.ts'
 import { EventLookUp } from '../ledger/event-look-up.ts'
-import { BITS_PER_KEY_OF_FEW, filterWords, mayContain } from '../ledger/key-filter.ts'
+import { filterWords } from '../ledger/key-filter.ts'
 import { blockOf, EVENT_BYTES, firstWordOf, RUN_STRIDE } from '../ledger/run-block.ts'
 import type { LedgerRun, RunPlan } from '../ledger/ledger-run.ts'
+import { linesOf, mayBeIn, QUOTIENT_FILTER, wordsOf } from '../ledger/run-filter.ts'
 import { decodeSpans } from '../ledger/sealed-ledger.ts'
 import { isCovered } from '../ledger/time-spans.ts'
 
@@ -91,10 +92,10 @@ export class RunCheck {
   ): Generator<number, CheckedGroup | undefined> {
     const events = group.runs.reduce((sum, run) => sum + run.events, 0)
     const checked: CheckedGroup = { ...group, events, problems: [], eventsOf: new Map() }
-    for (const { runNo, filter, events: keys } of group.runs) {
-      const lengths = [filterWords(keys), filterWords(keys, BITS_PER_KEY_OF_FEW)]
-      const isFilterWhole = lengths.includes(filter.length)
-      if (!isFilterWhole) add(checked, `run ${runNo}: its filter has ${filter.length} words`)
+    for (const { runNo, filter, filterWord, events: keys } of group.runs) {
+      const isQuotient = filterWord === QUOTIENT_FILTER
+      const words = isQuotient ? wordsOf(linesOf(keys)) : filterWords(keys)
+      if (filter.length < words) add(checked, `run ${runNo}: its filter has ${filter.length} words`)
     }
     const stretches = Math.max(1, Math.ceil(events / EVENTS_PER_READ))
     let found = 0
@@ -120,7 +121,7 @@ export class RunCheck {
   }
 
   #isIn(run: LedgerRun, words: Uint32Array, offset: number): boolean {
-    return isKnown(run, words, offset) && this.#lookUp.find(run, words, offset) !== undefined
+    return mayBeIn(run, words, offset) && this.#lookUp.find(run, words, offset) !== undefined
   }
 
   /** @returns how many events are in it, or `undefined` when the group has changed */
@@ -200,7 +201,7 @@ export class RunCheck {
     const sensorId = entries.readUInt32LE(at + 16)
     const measuredAtMs = entries.readIntLE(at + 20, 6)
     group.eventsOf.set(sensorId, (group.eventsOf.get(sensorId) ?? 0) + 1)
-    if (!group.runs.some((run) => isKnown(run, this.#words, 0))) {
+    if (!group.runs.some((run) => mayBeIn(run, this.#words, 0))) {
       add(group, `${nameOf(group)}: its filter does not know an event that is in it`)
     }
     if (this.#isSpanned(sensorId, measuredAtMs)) return
@@ -219,11 +220,6 @@ export class RunCheck {
     this.#spanCache.set(sensorId, spans)
     return isCovered(spans, measuredAtMs)
   }
-}
-
-function isKnown({ filter, filterWord }: LedgerRun, words: Uint32Array, offset: number): boolean {
-  const lineWord = words[offset + filterWord] ?? 0
-  return mayContain(filter, lineWord, words[offset + 1] ?? 0, words[offset + 2] ?? 0)
 }
 
 function nameOf({ runs }: RunGroup): string {

@@ -11,7 +11,7 @@ import {
 
 const KEYS = 50_000
 
-describe('the filter of a run', () => {
+describe('the filter of a generation', () => {
   const inside = randomFillSync(new Uint32Array(KEYS * 4))
   const outside = randomFillSync(new Uint32Array(KEYS * 4))
   const filter = filterIn(new ArrayBuffer(filterBytes(filterWords(KEYS))))

@@ -70,6 +70,29 @@ describe('the sealed ledger', () => {
     bench.close()
   })
 
+  it('finishes a merge that the version before has begun', () => {
+    const bench = new CommitterBench({}, EPOCH_EVENTS)
+    const sent: Submission[] = []
+    for (let epoch = 0; epoch < 6; epoch++) {
+      const submission = freshEvents(EPOCH_EVENTS - 1)
+      createdOf(bench, submission)
+      sent.push(submission)
+      bench.seal(epoch === 5 ? 1 : 0)
+    }
+    const begun = bench.ledgerFile.prepare('UPDATE runs SET filter_word = 0 WHERE state = 0')
+    expect(begun.run().changes).to.equal(1)
+    bench.ledgerFile.pragma('user_version = 2')
+    bench.crash()
+    // What has been sealed meanwhile lets the merge go on.
+    sent.push(freshEvents(EPOCH_EVENTS - 1), freshEvents(EPOCH_EVENTS - 1))
+    for (const submission of sent) createdOf(bench, submission)
+    bench.seal()
+    bench.crash()
+    for (const submission of sent) expect(createdOf(bench, submission)).to.equal(0)
+    expect(findingsOf(bench)).to.deep.equal([])
+    bench.close()
+  })
+
   it('finds events of the version before, and leaves nothing of its unfinished merges', () => {
     const dir = mkdtempSync(join(tmpdir(), 'thermolog-ledger-'))
     const file = join(dir, 'ledger.db')

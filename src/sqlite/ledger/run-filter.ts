@@ -1,0 +1,253 @@
+// The filter of a run: it answers "certainly not in this run" without touching the disk, for all but
+// one of 2,300 keys that are not there. A Bloom filter of the same size (key-filter.ts) lets five times
+// as many pass, and each of them is a look-up on the disk.
+//
+// The keys of a run in their order are divided into lines of 1,024 bits, about 72 keys each. A line is
+// a quotient filter: a key has a bucket in it, one of 128, and as a remainder as many bits as the line
+// has left for each of its keys, so that where few keys came together they are told apart all the
+// better.
+//
+//   128 bits   which buckets have keys
+//   32 bits    how many buckets have keys before the second, third and last word of those; and n,
+//              the number of keys (255: more than that, any key may be there)
+//   b bits     for each bucket that has keys, whether it has more than one
+//   n − b bits for each key that is not the first of its bucket, whether it is the last of it
+//   the rest   the remainders: those of the first keys of all buckets, then the others; the first
+//              few may have one bit more
+
+import { KEY_WORDS } from './event-key.ts'
+import { mayContain } from './key-filter.ts'
+import type { LedgerRun } from './ledger-run.ts'
+
+export const LINE_WORDS = 32
+export const BUCKET_WORDS = 4
+/** Where a line's bits for each key begin. */
+export const KEYS_AT_BIT = 160
+const KEY_BITS = LINE_WORDS * 32 - KEYS_AT_BIT
+/** The number of keys of a line that has more than can be told. */
+export const OVERFULL = 255
+const REMAINDER_BITS_MAX = 24
+
+/** Fewer take more memory, more let more keys pass that are not there. */
+const KEYS_PER_LINE = 72
+
+/** Keys that are asked about together: the processor's caches hold their lines and the way there. */
+const STRETCH = 1_024
+
+/** In place of the word that the line of a key comes from in a Bloom filter, as runs had before. */
+export const QUOTIENT_FILTER = -1
+
+/** By the number of keys of a line: the bits of each remainder, and how many have one more. */
+export const REMAINDER_BITS = new Uint8Array(OVERFULL + 1).fill(1)
+export const LONGER_REMAINDERS = new Uint16Array(OVERFULL + 1)
+for (let count = 1; count < OVERFULL; count++) {
+  const all = KEY_BITS - count
+  const bits = Math.min(REMAINDER_BITS_MAX, Math.floor(all / count))
+  REMAINDER_BITS[count] = bits
+  LONGER_REMAINDERS[count] = bits === REMAINDER_BITS_MAX ? 0 : all - bits * count
+}
+
+/** Lines for a run of so many events. */
+export function linesOf(events: number): number {
+  return Math.max(1, Math.ceil(events / KEYS_PER_LINE))
+}
+
+/** Words of so many lines: one more, for two are read where one may do. */
+export function wordsOf(lines: number): number {
+  return lines * LINE_WORDS + 1
+}
+
+/** The line of a key; the number of lines where the first word is 2^32, after all keys. */
+export function lineOf(lines: number, firstWord: number): number {
+  return Math.floor((firstWord * lines) / 0x1_0000_0000)
+}
+
+/** Whether the key at `offset` may be in the run: never false for one that is. */
+export function mayBeIn(run: LedgerRun, keys: Uint32Array, offset: number): boolean {
+  const { filter, filterWord } = run
+  const w1 = keys[offset + 1] ?? 0
+  const w2 = keys[offset + 2] ?? 0
+  if (filterWord !== QUOTIENT_FILTER)
+    return mayContain(filter, keys[offset + filterWord] ?? 0, w1, w2)
+  return mayBeInLine(filter, lineAt(filter, keys[offset] ?? 0), w1, w2)
+}
+
+/** Where in a filter the line of a key begins. */
+function lineAt(filter: Uint32Array, w0: number): number {
+  const lines = (filter.length - 1) / LINE_WORDS
+  return lineOf(lines, w0) * LINE_WORDS
+}
+
+function mayBeInLine(filter: Uint32Array, at: number, w1: number, w2: number): boolean {
+  if (isOccupied(filter, at, w1) === 0) return false
+  if (countOf(filter, at) === OVERFULL) return true
+  const place = firstPlaceOf(filter, at, w1)
+  if (differs(filter, at, place, w2) === 0) return true
+  const hasMore = readBits(filter, at, KEYS_AT_BIT + place, 1) === 1
+  return hasMore && isFurther(filter, at, place, w2)
+}
+
+/** The same without branches, which nobody could foretell: 0 where it is certainly not there. */
+function isLikelyInLine(filter: Uint32Array, at: number, w1: number, w2: number): number {
+  const place = firstPlaceOf(filter, at, w1)
+  const difference = differs(filter, at, place, w2)
+  const isSame = (difference - 1) >>> 31
+  const isOverfull = (countOf(filter, at) + 1) >>> 8
+  return isSame | isOverfull | readBits(filter, at, KEYS_AT_BIT + place, 1)
+}
+
+/** The place of the first key of a bucket that is occupied. */
+function firstPlaceOf(filter: Uint32Array, at: number, w1: number): number {
+  const bucketWord = w1 >>> 30
+  const counts = filter[at + BUCKET_WORDS] ?? 0
+  const isBefore = (filter[at + bucketWord] ?? 0) & ((1 << ((w1 >>> 25) & 31)) - 1)
+  return (((counts << 8) >>> (bucketWord * 8)) & 255) + bitsSet(isBefore)
+}
+
+/** How many keys a line has. */
+function countOf(filter: Uint32Array, at: number): number {
+  return (filter[at + BUCKET_WORDS] ?? 0) >>> 24
+}
+
+/** @returns 1 where the key's bucket has keys */
+function isOccupied(filter: Uint32Array, at: number, w1: number): number {
+  return ((filter[at + (w1 >>> 30)] ?? 0) >>> ((w1 >>> 25) & 31)) & 1
+}
+
+/** @returns 0 where the key at that place has the remainder of a key, else what they differ in */
+function differs(filter: Uint32Array, at: number, place: number, w2: number): number {
+  const count = countOf(filter, at)
+  const bits = REMAINDER_BITS[count] ?? 0
+  const beyond = place - (LONGER_REMAINDERS[count] ?? 0)
+  // −1 where the remainder is a longer one.
+  const isLonger = beyond >> 31
+  const width = bits - isLonger
+  const bit = KEYS_AT_BIT + count + place * bits + place - (beyond & ~isLonger)
+  return readBits(filter, at, bit, width) ^ (w2 >>> (32 - width))
+}
+
+/** Whether it is that of one of the further keys of the bucket whose first key is at a place. */
+function isFurther(filter: Uint32Array, at: number, firstPlace: number, w2: number): boolean {
+  const bucketsBeforeLastWord = ((filter[at + BUCKET_WORDS] ?? 0) >>> 16) & 255
+  let place = bucketsBeforeLastWord + bitsSet(filter[at + BUCKET_WORDS - 1] ?? 0)
+  // As many buckets before have further keys; each of them has a last one here.
+  let left = bitsSetBefore(filter, at + KEYS_AT_BIT / 32, firstPlace)
+  const isOneEach = left < 31 && readBits(filter, at, KEYS_AT_BIT + place, left) === (1 << left) - 1
+  if (isOneEach) place += left
+  else for (; left > 0; place++) left -= readBits(filter, at, KEYS_AT_BIT + place, 1)
+  for (; ; place++) {
+    if (differs(filter, at, place, w2) === 0) return true
+    if (readBits(filter, at, KEYS_AT_BIT + place, 1) === 1) return false
+  }
+}
+
+function readBits(filter: Uint32Array, at: number, bit: number, width: number): number {
+  const word = at + (bit >>> 5)
+  const shift = bit & 31
+  const low = (filter[word] ?? 0) >>> shift
+  const high = ((filter[word + 1] ?? 0) << 1) << (31 - shift)
+  return (low | high) & ((1 << width) - 1)
+}
+
+/** How many bits are set among so many, at most 128, of the words from `at` on. */
+function bitsSetBefore(filter: Uint32Array, at: number, count: number): number {
+  let sum = 0
+  for (let word = 0; word < 4; word++) {
+    // Without branches: as many as are in this word, and a mask of them.
+    const beyond = count - word * 32
+    const some = beyond & ~(beyond >> 31)
+    const isAll = (31 - some) >> 31
+    sum += bitsSet((filter[at + word] ?? 0) & (((1 << (some & 31)) - 1) | isAll))
+  }
+  return sum
+}
+
+function bitsSet(word: number): number {
+  const pairs = word - ((word >>> 1) & 0x5555_5555)
+  const fours = (pairs & 0x3333_3333) + ((pairs >>> 2) & 0x3333_3333)
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24
+}
+
+/**
+ * Asks filters about many keys at once.
+ *
+ * One key after the other would wait for its line of memory each time. Here the lines are all asked
+ * for first, and so are on their way together; and what most keys fail at has no branches, which
+ * nobody could foretell.
+ */
+export class RunFilterProbe {
+  readonly #lines = new Int32Array(STRETCH)
+  // Of the keys of a stretch, those that nothing speaks against yet.
+  readonly #candidates = new Int32Array(STRETCH)
+  /** Made of what was read ahead, or the reading would be left out. */
+  fetched = 0
+
+  /**
+   * Marks the keys that may be in the run; never misses one that is.
+   *
+   * @param keys four words each
+   * @param marks one for each key, set to 1
+   */
+  mark(filter: Uint32Array, keys: Uint32Array, marks: Uint8Array): void {
+    for (let start = 0; start < marks.length; start += STRETCH) {
+      const count = Math.min(STRETCH, marks.length - start)
+      const first = start * KEY_WORDS
+      this.#fetchLines(filter, keys, first, count)
+      const found = this.#findCandidates(filter, keys, first, count)
+      this.#fetchSecondHalves(filter, found)
+      const likely = this.#keepLikely(filter, keys, first, found)
+      for (let place = 0; place < likely; place++) {
+        const at = this.#candidates[place] ?? 0
+        const keyAt = first + at * KEY_WORDS
+        const line = this.#lines[at] ?? 0
+        const isKnown = mayBeInLine(filter, line, keys[keyAt + 1] ?? 0, keys[keyAt + 2] ?? 0)
+        if (isKnown) marks[start + at] = 1
+      }
+    }
+  }
+
+  #fetchLines(filter: Uint32Array, keys: Uint32Array, first: number, count: number): void {
+    const lines = this.#lines
+    for (let at = 0; at < count; at++) lines[at] = lineAt(filter, keys[first + at * KEY_WORDS] ?? 0)
+    let fetched = 0
+    for (let at = 0; at < count; at++) fetched |= filter[lines[at] ?? 0] ?? 0
+    this.fetched |= fetched
+  }
+
+  /** @returns how many keys have a bucket that has keys */
+  #findCandidates(filter: Uint32Array, keys: Uint32Array, first: number, count: number): number {
+    const lines = this.#lines
+    const candidates = this.#candidates
+    let found = 0
+    for (let at = 0; at < count; at++) {
+      candidates[found] = at
+      found += isOccupied(filter, lines[at] ?? 0, keys[first + at * KEY_WORDS + 1] ?? 0)
+    }
+    return found
+  }
+
+  #fetchSecondHalves(filter: Uint32Array, candidates: number): void {
+    const lines = this.#lines
+    const candidateNos = this.#candidates
+    let fetched = 0
+    for (let place = 0; place < candidates; place++) {
+      fetched |= filter[(lines[candidateNos[place] ?? 0] ?? 0) + LINE_WORDS / 2] ?? 0
+    }
+    this.fetched |= fetched
+  }
+
+  /** @returns how many have a remainder that is there, or a bucket that has further ones */
+  #keepLikely(filter: Uint32Array, keys: Uint32Array, first: number, candidates: number): number {
+    const lines = this.#lines
+    const candidateNos = this.#candidates
+    let kept = 0
+    for (let place = 0; place < candidates; place++) {
+      const at = candidateNos[place] ?? 0
+      const keyAt = first + at * KEY_WORDS
+      candidateNos[kept] = at
+      const w1 = keys[keyAt + 1] ?? 0
+      kept += isLikelyInLine(filter, lines[at] ?? 0, w1, keys[keyAt + 2] ?? 0)
+    }
+    return kept
+  }
+}

@@ -1,0 +1,85 @@
+import { randomFillSync } from 'node:crypto'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import type { LedgerRun } from '../../../src/sqlite/ledger/ledger-run.ts'
+import { LineWriter } from '../../../src/sqlite/ledger/line-writer.ts'
+import {
+  lineOf,
+  linesOf,
+  mayBeIn,
+  QUOTIENT_FILTER,
+  RunFilterProbe,
+  wordsOf,
+} from '../../../src/sqlite/ledger/run-filter.ts'
+
+const KEYS = 200_000
+
+describe('the filter of a run', () => {
+  const inside = randomKeys(KEYS)
+  const outside = randomKeys(KEYS)
+  const run = runOf(inside)
+
+  it('knows every key that was added', () => {
+    for (let key = 0; key < KEYS; key++) expect(mayBeIn(run, inside, key * 4)).to.equal(true)
+  })
+
+  it('takes fewer than one in sixteen hundred other keys for one of them', () => {
+    let taken = 0
+    for (let key = 0; key < KEYS; key++) if (mayBeIn(run, outside, key * 4)) taken++
+    expect(taken).to.be.lessThan(KEYS / 1_600)
+  })
+
+  it('says of many keys at once what it says of each', () => {
+    const keys = Uint32Array.of(...inside.subarray(0, 12_000), ...outside.subarray(0, 40_000))
+    const marks = new Uint8Array(13_000)
+    new RunFilterProbe().mark(run.filter, keys, marks)
+    for (let key = 0; key < marks.length; key++) {
+      expect(marks[key]).to.equal(mayBeIn(run, keys, key * 4) ? 1 : 0)
+    }
+  })
+
+  it('knows every key however many fall into one line or one bucket', () => {
+    const word = fc.oneof(
+      fc.constantFrom(0, 1, 0x0200_0000, 0x8000_0000, 0xffff_ffff),
+      fc.integer({ min: 0, max: 0xffff_ffff }),
+    )
+    const key = fc.tuple(fc.constantFrom(0, 7, 0xffff_ffff), word, word, fc.constant(0))
+    fc.assert(
+      fc.property(fc.array(key, { maxLength: 700, size: 'max' }), (words) => {
+        const keys = Uint32Array.from(words.flat())
+        const crowded = runOf(keys)
+        const marks = new Uint8Array(words.length)
+        new RunFilterProbe().mark(crowded.filter, keys, marks)
+        expect([...marks]).to.not.include(0)
+        words.forEach((_, at) => expect(mayBeIn(crowded, keys, at * 4)).to.equal(true))
+      }),
+      { numRuns: 200, endOnFailure: true },
+    )
+  })
+
+  it('takes less than two bytes a key', () => {
+    expect(run.filter.byteLength / KEYS).to.be.lessThan(2)
+  })
+})
+
+/** A run whose lines were closed in several stretches. */
+function runOf(keys: Uint32Array): LedgerRun {
+  const count = keys.length / 4
+  const lines = linesOf(count)
+  const filter = new Uint32Array(wordsOf(lines))
+  const writer = new LineWriter()
+  for (let key = 0; key < count; key++) {
+    const at = key * 4
+    writer.add(lineOf(lines, keys[at] ?? 0), keys[at + 1] ?? 0, keys[at + 2] ?? 0)
+  }
+  for (let line = 0; line < lines; line += 100) {
+    writer.close(filter, line, Math.min(line + 100, lines))
+  }
+  return { runNo: 1, events: count, blocks: 1, filter, filterWord: QUOTIENT_FILTER }
+}
+
+function randomKeys(count: number): Uint32Array {
+  const keys = new Uint32Array(count * 4)
+  for (let at = 0; at < keys.length; at += 16_384) randomFillSync(keys.subarray(at, at + 16_384))
+  return keys
+}
