@@ -1,5 +1,5 @@
-// A blocked Bloom filter over event keys, for keys that come in any order: one cache line of 512 bits
-// a key, seven bits in it. Of the keys that are not there about one in 500 passes.
+// A blocked Bloom filter over event keys, for keys that come in any order: one cache line of 512
+// bits a key, seven bits in it. Of the keys that are not there about one in 500 passes.
 //
 // The line comes from one word of the key, the bits from its second and third.
 

@@ -1,11 +1,11 @@
-// The filter of a run: it answers "certainly not in this run" without touching the disk, for all but
-// one of 2,300 keys that are not there. A Bloom filter of the same size (key-filter.ts) lets five times
-// as many pass, and each of them is a look-up on the disk.
+// The filter of a run: it answers "certainly not in this run" without touching the disk, for all
+// but one of 2,300 keys that are not there. A Bloom filter of the same size (key-filter.ts) lets
+// five times as many pass, and each of them is a look-up on the disk.
 //
-// The keys of a run in their order are divided into lines of 1,024 bits, about 72 keys each. A line is
-// a quotient filter: a key has a bucket in it, one of 128, and as a remainder as many bits as the line
-// has left for each of its keys, so that where few keys came together they are told apart all the
-// better.
+// The keys of a run in their order are divided into lines of 1,024 bits, about 72 keys each. A
+// line is a quotient filter: a key has a bucket in it, one of 128, and as a remainder as many bits
+// as the line has left for each of its keys, so that where few keys came together they are told
+// apart all the better.
 //
 //   128 bits   which buckets have keys
 //   32 bits    how many buckets have keys before the second, third and last word of those; and n,
@@ -31,7 +31,7 @@ const REMAINDER_BITS_MAX = 24
 /** Fewer take more memory, more let more keys pass that are not there. */
 const KEYS_PER_LINE = 72
 
-/** Keys that are asked about together: the processor's caches hold their lines and the way there. */
+/** Keys that are asked about together: the caches hold their lines and the way there. */
 const STRETCH = 1_024
 
 /** In place of the word that the line of a key comes from in a Bloom filter, as runs had before. */

@@ -79,8 +79,8 @@ export const LEDGER_MIGRATIONS: readonly Migration[] = [
   },
   {
     version: 3,
-    // Nothing to change, but versions before do not know that a filter_word of −1 stands for another
-    // kind of filter (run-filter.ts).
+    // Nothing to change, but versions before do not know that a filter_word of −1 stands for
+    // another kind of filter (run-filter.ts).
     sql: '',
   },
 ]

@@ -1,7 +1,7 @@
-// What a start finds of the sealed ledger: its runs with their filters, and a generation for the young
-// ones. The filter of that is made again from what they hold, a few million events. What has gone from
-// them to the run that they are being merged into belongs to it as well; nothing may be merged
-// meanwhile.
+// What a start finds of the sealed ledger: its runs with their filters, and a generation for the
+// young ones. The filter of that is made again from what they hold, a few million events. What has
+// gone from them to the run that they are being merged into belongs to it as well; nothing may be
+// merged meanwhile.
 
 import type { Connection } from '../database.ts'
 import { addEventsToFilter, filterBytes, filterIn, filterWords } from './key-filter.ts'
