@@ -10,33 +10,32 @@ import { RUN_STRIDE } from './run-block.ts'
 import type { RunGeneration } from './run-generation.ts'
 
 const RUNS = `
-  SELECT run_no AS runNo, events, blocks, filter, filter_word AS filterWord
+  SELECT run_no AS runNo, events, blocks, filter, filter_word AS filterWord, level
   FROM runs WHERE state = 1 ORDER BY run_no`
-const YOUNG = 'SELECT run_no AS runNo, events, blocks FROM runs WHERE state = 1 AND level = 0'
 const MERGED_FROM_YOUNG = `
   SELECT run_no FROM merge_progress JOIN runs ON run_no = target_no WHERE level = 1`
 const BLOCKS = 'SELECT entries FROM blocks WHERE id >= ? AND id < ?'
 
 interface RunRow extends Omit<LedgerRun, 'filter'> {
   readonly filter: Buffer
+  readonly level: number
 }
 
 /** Those that are sealed later have generations with higher numbers. */
 const GENERATION_NO = 0
 
 export function readStoredRuns(db: Connection): StoredRuns {
-  const young = db.prepare<[], RunPlan>(YOUNG).all()
-  const youngNos = young.map(({ runNo }) => runNo)
+  const young: LedgerRun[] = []
+  const old: LedgerRun[] = []
   // One by one: the filters of all are most of what the ledger takes.
-  const runs = Array.from(db.prepare<[], RunRow>(RUNS).iterate(), toRun)
-  return {
-    generation: readGeneration(db, young),
-    young: runs.filter(({ runNo }) => youngNos.includes(runNo)),
-    old: runs.filter(({ runNo }) => !youngNos.includes(runNo)),
+  for (const { level, ...row } of db.prepare<[], RunRow>(RUNS).iterate()) {
+    const runs = level === 0 ? young : old
+    runs.push(toRun(row))
   }
+  return { young, generation: readGeneration(db, young), old }
 }
 
-function toRun({ filter, ...row }: RunRow): LedgerRun {
+function toRun({ filter, ...row }: Omit<RunRow, 'level'>): LedgerRun {
   const words = filterIn(new ArrayBuffer(filterBytes(filter.byteLength / 4)))
   words.set(new Uint32Array(filter.buffer, filter.byteOffset, words.length))
   // Else all filters would be in memory twice until the collector comes.
