@@ -24,6 +24,9 @@ export const MEASUREMENTS_FILE = 'measurements.db'
 
 const SYNCHRONOUS_FULL = 2
 
+/** Pages that a connection keeps: there are a dozen, and the system has the files as well. */
+const CACHE_KIB = 2_048
+
 /**
  * Opens a file for writing, creates it when missing, and brings its schema up to date.
  *
@@ -40,6 +43,7 @@ export function openForWriting(
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = FULL')
   db.pragma('foreign_keys = ON')
+  db.pragma(`cache_size = -${CACHE_KIB}`)
   db.pragma('busy_timeout = 5000')
   migrate(db, file, migrations)
   if (db.pragma('synchronous', { simple: true }) !== SYNCHRONOUS_FULL) {
@@ -52,6 +56,7 @@ export function openForWriting(
 export function openForReading(file: string): Connection {
   const db = new Database(file, { readonly: true, fileMustExist: true })
   db.pragma('busy_timeout = 5000')
+  db.pragma(`cache_size = -${CACHE_KIB}`)
   return db
 }
 
