@@ -62,7 +62,7 @@ sealer.on('message', (news: SealAnswer) => {
     ledger.noteSealed(news.throughSeq, news.sealed)
     for (const held of heldBack.splice(0)) commitGroup(held.id, held.group)
   } else if ('merged' in news) {
-    ledger.sealed.replaceRuns(news.merged)
+    ledger.sealed.noteMerged(news.merged)
   }
 })
 

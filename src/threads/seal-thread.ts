@@ -12,7 +12,7 @@ import {
   openForWriting,
 } from '../sqlite/database.ts'
 import type { SealRequest } from '../sqlite/ledger/ledger.ts'
-import type { LedgerRun, Merge, SealedRun, StoredRuns } from '../sqlite/ledger/ledger-run.ts'
+import type { MergeProgress, SealedRun, StoredRuns } from '../sqlite/ledger/ledger-run.ts'
 import { LogKeeper } from '../sqlite/ledger/log-keeper.ts'
 import { EVENT_BYTES } from '../sqlite/ledger/run-block.ts'
 import { RunMerger } from '../sqlite/ledger/run-merger.ts'
@@ -35,7 +35,7 @@ export interface SealStarted {
 export type SealAnswer =
   | SealStarted
   | { readonly sealed: SealedRun; readonly throughSeq: number }
-  | { readonly merged: Merge }
+  | { readonly merged: MergeProgress }
 
 /** When the disk was full, it is tried again after so long. */
 const ROOM_CHECK_EVERY_MS = 2_000
@@ -59,8 +59,7 @@ port.on('message', (request: SealThreadRequest) => {
   else requests.push(request)
   wake?.()
 })
-const started = readStoredRuns(ledger)
-answer({ started }, [...started.young, ...started.old])
+answer({ started: readStoredRuns(ledger) })
 await work()
 control.close()
 ledger.close()
@@ -90,20 +89,18 @@ function step(): void {
 function seal(request: SealRequest): void {
   const sealed = sealer.seal(request)
   requests.shift()
-  answer({ sealed, throughSeq: request.throughSeq }, [sealed.run])
+  answer({ sealed, throughSeq: request.throughSeq })
   merger.noteSealed(sealed.run.events)
   log.noteWritten(sealed.run.events * EVENT_BYTES)
 }
 
 function merge(): void {
   const merged = merger.step()
-  if (merged !== undefined) answer({ merged }, [merged.run])
+  if (merged !== undefined) answer({ merged })
   // Last: it may find the disk full.
   log.noteWritten(merger.stepBytes)
 }
 
-/** @param runs whose filters go over to who is answered */
-function answer(message: SealAnswer, runs: readonly LedgerRun[]): void {
-  const buffers = runs.map(({ filter }) => filter.buffer as ArrayBuffer)
-  port?.postMessage(message, buffers)
+function answer(message: SealAnswer): void {
+  port?.postMessage(message)
 }

@@ -119,9 +119,7 @@ export class CommitterBench {
     }
     for (let step = 0; step < stepsMax && !this.#merger.isIdle; step++) {
       const merged = this.#merger.step()
-      if (merged !== undefined) {
-        this.ledger.sealed.replaceRuns(merged)
-      }
+      if (merged !== undefined) this.ledger.sealed.noteMerged(merged)
     }
   }
 

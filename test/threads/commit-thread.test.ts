@@ -71,7 +71,7 @@ describe('the commit thread', function () {
   }
 
   it('knows every event again when they are sealed and merged, and after a restart', async () => {
-    const groups = 96
+    const groups = 124
     for (let group = 0; group < groups; group++) expect(await commit(group)).to.equal(GROUP)
     expect(await commit(0)).to.equal(0)
     await mergedRun()

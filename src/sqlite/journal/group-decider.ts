@@ -13,7 +13,7 @@ import type { DirectoryEntry, SensorDirectory } from '../control/sensor-director
 import { KEY_WORDS } from '../ledger/event-key.ts'
 import { hasKey } from '../ledger/hot-ledger.ts'
 import type { HotLedger, StoredEvent } from '../ledger/hot-ledger.ts'
-import type { SealedLedger } from '../ledger/sealed-ledger.ts'
+import type { FoundEvents, SealedLedger } from '../ledger/sealed-ledger.ts'
 import {
   groupColumnsOver,
   STATUS_CONFLICT,
@@ -44,8 +44,8 @@ interface Group extends GroupColumns {
   readonly serialNumbers: readonly string[]
   /** By place of the serial number: the sensor that its submission means by it, once looked up. */
   readonly sensors: (DirectoryEntry | undefined)[]
-  /** By element: 0 where its key is certainly not in the sealed ledger. */
-  readonly mayBeSealed: Uint8Array
+  /** By element: what has its key in the sealed ledger. */
+  readonly sealedEvents: FoundEvents
 }
 
 interface SubmissionFaults {
@@ -73,16 +73,15 @@ export class GroupDecider {
   /** The caller has made sure that the current epoch has room for all elements of the frame. */
   decide(frame: GroupFrame): GroupDecision {
     const { serialNumbers } = frame
-    const mayBeSealed = new Uint8Array(frame.elementCount)
     const columns = groupColumnsOver(frame.buffer)
-    const group: Group = { ...columns, serialNumbers, sensors: [], mayBeSealed }
-    this.#sealed.mark(group.keys, mayBeSealed)
     const decision: GroupDecision = {
       refusals: [],
       conflicts: [],
       lastSeenAtMs: new Map(),
     }
     this.#sealed.inOneView(() => {
+      const sealedEvents = this.#sealed.findAll(columns.keys, frame.elementCount)
+      const group: Group = { ...columns, serialNumbers, sensors: [], sealedEvents }
       let start = 0
       let fetched = 0
       for (let submission = 0; submission < frame.submissionCount; submission++) {
@@ -178,12 +177,10 @@ export class GroupDecider {
     group.measuredAtMs[element] = measuredAtMs
   }
 
-  #find({ keys, mayBeSealed }: Group, element: number): StoredEvent | undefined {
+  #find({ keys, sealedEvents }: Group, element: number): StoredEvent | undefined {
     const keyAt = element * KEY_WORDS
     if (!hasKey(keys, keyAt)) return undefined
-    const hot = this.#hot.find(keys, keyAt)
-    if (hot !== undefined || mayBeSealed[element] === 0) return hot
-    return this.#sealed.find(keys, keyAt)
+    return this.#hot.find(keys, keyAt) ?? sealedEvents.get(element)
   }
 
   #answerKnown(

@@ -79,29 +79,32 @@ export class FilterProbe {
   fetched = 0
 
   /**
-   * Marks the keys that may have been added; never misses one that was.
+   * Which keys may have been added: never misses one that was.
    *
    * One key after the other would wait for its line of memory each time. Here the lines are all
    * asked for first, and so are on their way together; the first tests have no branches, which
    * nobody could foretell.
    *
    * @param lineWord which word of a key its line comes from
-   * @param marks one for each key, set to 1
+   * @param count how many keys are asked about
+   * @returns their places, ascending
    */
-  mark(filter: Uint32Array, lineWord: number, keys: Uint32Array, marks: Uint8Array): void {
-    for (let start = 0; start < marks.length; start += STRETCH) {
-      const count = Math.min(STRETCH, marks.length - start)
+  candidates(filter: Uint32Array, lineWord: number, keys: Uint32Array, count: number): number[] {
+    const places: number[] = []
+    for (let start = 0; start < count; start += STRETCH) {
+      const length = Math.min(STRETCH, count - start)
       const first = start * KEY_WORDS
-      this.#fetchLines(filter, keys, first + lineWord, count)
-      const candidates = this.#findCandidates(filter, keys, first, count)
+      this.#fetchLines(filter, keys, first + lineWord, length)
+      const candidates = this.#findCandidates(filter, keys, first, length)
       for (let place = 0; place < candidates; place++) {
         const at = this.#candidates[place] ?? 0
         const keyAt = first + at * KEY_WORDS
         const line = this.#lines[at] ?? 0
         const isKnown = hasLineBits(filter, line, keys[keyAt + 1] ?? 0, keys[keyAt + 2] ?? 0)
-        if (isKnown) marks[start + at] = 1
+        if (isKnown) places.push(start + at)
       }
     }
+    return places
   }
 
   #fetchLines(filter: Uint32Array, keys: Uint32Array, first: number, count: number): void {

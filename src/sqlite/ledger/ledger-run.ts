@@ -30,8 +30,13 @@ export interface StoredRuns {
   readonly old: readonly LedgerRun[]
 }
 
-/** A finished merge. */
-export interface Merge {
+/** How far a merge is. */
+export interface MergeProgress {
+  /** What is merged into; its filter is in memory that both threads see, and is being written. */
   readonly run: LedgerRun
-  readonly replacedRunNos: readonly number[]
+  readonly sourceNos: readonly number[]
+  /** The events with a lower first word are in the run, and its filter knows them. */
+  readonly belowWord: number
+  /** All are, and the runs that they came from are out of use. */
+  readonly isWhole: boolean
 }

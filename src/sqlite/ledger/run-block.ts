@@ -54,24 +54,10 @@ export function packEvent(events: EventColumns, event: number, bytes: DataView, 
   bytes.setFloat64(at + 26, events.tempCelsius[event] ?? 0, true)
 }
 
-/** The event with that key in a block, if it is there. */
-export function findInBlock(
-  block: Buffer,
-  words: Uint32Array,
-  offset: number,
-): StoredEvent | undefined {
-  for (let at = 0; at < block.length; at += EVENT_BYTES) {
-    const isSame =
-      block.readUInt32LE(at) === words[offset] &&
-      block.readUInt32LE(at + 4) === words[offset + 1] &&
-      block.readUInt32LE(at + 8) === words[offset + 2] &&
-      block.readUInt32LE(at + 12) === words[offset + 3]
-    if (!isSame) continue
-    return {
-      sensorId: block.readUInt32LE(at + 16),
-      measuredAtMs: block.readIntLE(at + 20, 6),
-      tempCelsius: block.readDoubleLE(at + 26),
-    }
+export function unpackEvent(bytes: Buffer): StoredEvent {
+  return {
+    sensorId: bytes.readUInt32LE(16),
+    measuredAtMs: bytes.readIntLE(20, 6),
+    tempCelsius: bytes.readDoubleLE(26),
   }
-  return undefined
 }

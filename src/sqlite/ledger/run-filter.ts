@@ -62,6 +62,11 @@ export function lineOf(lines: number, firstWord: number): number {
   return Math.floor((firstWord * lines) / 0x1_0000_0000)
 }
 
+/** The least first word of the keys of a line; 2^32 where there is no such line any more. */
+export function firstWordOfLine(line: number, lines: number): number {
+  return Math.ceil((line * 0x1_0000_0000) / lines)
+}
+
 /** Whether the key at `offset` may be in the run: never false for one that is. */
 export function mayBeIn(run: LedgerRun, keys: Uint32Array, offset: number): boolean {
   const { filter, filterWord } = run
@@ -183,17 +188,19 @@ export class RunFilterProbe {
   fetched = 0
 
   /**
-   * Marks the keys that may be in the run; never misses one that is.
+   * Which keys may be in the run: never misses one that is.
    *
    * @param keys four words each
-   * @param marks one for each key, set to 1
+   * @param count how many of them are asked about
+   * @returns their places, ascending
    */
-  mark(filter: Uint32Array, keys: Uint32Array, marks: Uint8Array): void {
-    for (let start = 0; start < marks.length; start += STRETCH) {
-      const count = Math.min(STRETCH, marks.length - start)
+  candidates(filter: Uint32Array, keys: Uint32Array, count: number): number[] {
+    const places: number[] = []
+    for (let start = 0; start < count; start += STRETCH) {
+      const length = Math.min(STRETCH, count - start)
       const first = start * KEY_WORDS
-      this.#fetchLines(filter, keys, first, count)
-      const found = this.#findCandidates(filter, keys, first, count)
+      this.#fetchLines(filter, keys, first, length)
+      const found = this.#findCandidates(filter, keys, first, length)
       this.#fetchSecondHalves(filter, found)
       const likely = this.#keepLikely(filter, keys, first, found)
       for (let place = 0; place < likely; place++) {
@@ -201,9 +208,10 @@ export class RunFilterProbe {
         const keyAt = first + at * KEY_WORDS
         const line = this.#lines[at] ?? 0
         const isKnown = mayBeInLine(filter, line, keys[keyAt + 1] ?? 0, keys[keyAt + 2] ?? 0)
-        if (isKnown) marks[start + at] = 1
+        if (isKnown) places.push(start + at)
       }
     }
+    return places
   }
 
   #fetchLines(filter: Uint32Array, keys: Uint32Array, first: number, count: number): void {

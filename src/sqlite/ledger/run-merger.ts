@@ -4,15 +4,16 @@
 // A merge goes on in steps, each one transaction: the events of a stretch of keys are written to
 // the new run, and are gone from the old ones. So an event is always in exactly one run, the pages
 // of the old ones are free for the new one, and a crash between any two steps leaves a merge that
-// goes on where it stood. Until the new run is whole the old ones stand for it: their filters know
-// all keys, and who misses a block of theirs looks where the run is being merged into.
+// goes on where it stood. Readers are told how far the new run goes: what lies below is asked of
+// it, the rest of the old ones. The filters of those know all keys still, so who is told late, and
+// misses a block of theirs, looks where the run is being merged into.
 //
-// How far merges go on is bound to how much is sealed: they take their share of the time evenly,
-// and are done long before there are eight runs again.
+// How far merges go on is bound to how much is sealed, and is little more than needed: they take
+// their share of the time evenly, and are done before there are eight runs again.
 
 import type { Connection } from '../database.ts'
 import { BlockShuffle } from './block-shuffle.ts'
-import type { Merge, RunPlan } from './ledger-run.ts'
+import type { MergeProgress, RunPlan } from './ledger-run.ts'
 import { BLOCK_EVENTS_MEAN, blockOf, EVENT_BYTES, firstWordOf, RUN_STRIDE } from './run-block.ts'
 import { RUNS_PER_GENERATION } from './run-generation.ts'
 import { planRun, RunWriter } from './run-writer.ts'
@@ -27,8 +28,8 @@ export interface MergePlan {
   readonly blocksPerStep: number
 }
 
-/** Events that each level merges for one that is sealed; one would just be enough. */
-const MERGED_PER_SEALED = 2
+/** Events that each level merges for one that is sealed: one would just do, more is less even. */
+const MERGED_PER_SEALED = 1.25
 
 /** A merge that owes more than for so many seals goes before the next. */
 const SEALS_OWED_MAX = 4
@@ -136,15 +137,15 @@ export class RunMerger {
   /**
    * Takes one step; durable when it returns.
    *
-   * @returns the merge that this finished
+   * @returns how far the merge is that it went on with
    */
-  step(): Merge | undefined {
+  step(): MergeProgress | undefined {
     const next = this.#next()
     if (next === undefined) return undefined
     const [level, merge] = next
     if (merge.knownBlock < merge.nextBlock) {
       this.#learn(merge)
-      return undefined
+      return progressOf(merge)
     }
     const { run } = merge.writer
     let stop: number
@@ -159,9 +160,8 @@ export class RunMerger {
     merge.nextBlock = stop
     merge.knownBlock = stop
     merge.allowance -= this.#plan.blocksPerStep * (run.events / run.blocks)
-    if (stop < run.blocks) return undefined
-    this.#merges.delete(level)
-    return { run, replacedRunNos: merge.sources.map(({ runNo }) => runNo) }
+    if (stop === run.blocks) this.#merges.delete(level)
+    return progressOf(merge)
   }
 
   #next(): [number, LevelMerge] | undefined {
@@ -236,6 +236,12 @@ export class RunMerger {
     writer.finishKeysBefore(stop)
     merge.knownBlock = stop
   }
+}
+
+function progressOf({ writer, sources, nextBlock }: LevelMerge): MergeProgress {
+  const { run, knownBelowWord } = writer
+  const sourceNos = sources.map(({ runNo }) => runNo)
+  return { run, sourceNos, belowWord: knownBelowWord, isWhole: nextBlock === run.blocks }
 }
 
 function blockId({ runNo }: Pick<RunPlan, 'runNo'>, block: number): number {

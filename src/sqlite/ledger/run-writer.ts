@@ -5,7 +5,7 @@ import { filterBytes, filterIn } from './key-filter.ts'
 import type { LedgerRun, RunPlan } from './ledger-run.ts'
 import { LineWriter } from './line-writer.ts'
 import { blocksOfRun, firstWordOf, RUN_STRIDE } from './run-block.ts'
-import { lineOf, linesOf, QUOTIENT_FILTER, wordsOf } from './run-filter.ts'
+import { firstWordOfLine, lineOf, linesOf, QUOTIENT_FILTER, wordsOf } from './run-filter.ts'
 
 const INSERT_RUN = `
   INSERT INTO runs (state, level, events, blocks, filter_word)
@@ -23,6 +23,7 @@ export function planRun(db: Connection, level: number, events: number): RunPlan 
 }
 
 export class RunWriter {
+  /** Its filter is in memory that other threads see as well, long before the run is whole. */
   readonly run: LedgerRun
   readonly #lines = new LineWriter()
   readonly #linesOfRun: number
@@ -33,7 +34,7 @@ export class RunWriter {
 
   constructor(db: Connection, plan: RunPlan) {
     this.#linesOfRun = linesOf(plan.events)
-    const memory = new ArrayBuffer(filterBytes(wordsOf(this.#linesOfRun)))
+    const memory = new SharedArrayBuffer(filterBytes(wordsOf(this.#linesOfRun)))
     this.run = { ...plan, filter: filterIn(memory), filterWord: QUOTIENT_FILTER }
     this.#insertBlock = db.prepare<[number, Buffer]>(INSERT_BLOCK)
     this.#putIntoUse = db.prepare<[Buffer, number]>(PUT_INTO_USE)
@@ -50,6 +51,11 @@ export class RunWriter {
     if (stopLine === this.#nextLine) return
     this.#lines.close(this.run.filter, this.#nextLine, stopLine)
     this.#nextLine = stopLine
+  }
+
+  /** Keys with a lower first word are in the filter. */
+  get knownBelowWord(): number {
+    return firstWordOfLine(this.#nextLine, this.#linesOfRun)
   }
 
   /** Writes a block with all its events, packed; ascending blocks fill their pages best. */

@@ -4,19 +4,32 @@
 import type { SensorId } from '../../domain/sensor.ts'
 import type { EpochMs } from '../../domain/time.ts'
 import type { Connection } from '../database.ts'
+import { KEY_WORDS } from './event-key.ts'
 import type { StoredEvent } from './hot-ledger.ts'
-import { FilterProbe, mayContain } from './key-filter.ts'
+import { FilterProbe } from './key-filter.ts'
+import { KeyList } from './key-list.ts'
 import { EventLookUp } from './event-look-up.ts'
-import type { LedgerRun, Merge, SealedRun, StoredRuns } from './ledger-run.ts'
-import { mayBeIn, QUOTIENT_FILTER, RunFilterProbe } from './run-filter.ts'
+import type { LedgerRun, MergeProgress, SealedRun, StoredRuns } from './ledger-run.ts'
+import { QUOTIENT_FILTER, RunFilterProbe } from './run-filter.ts'
 import type { RunGeneration } from './run-generation.ts'
 import { isCovered } from './time-spans.ts'
 
-/** Runs that are asked together; those without a generation always first. */
-interface RunGroup {
-  readonly generation: RunGeneration | undefined
+/** Runs that a filter stands for that they have in common. */
+interface YoungRuns {
+  readonly generation: RunGeneration
+  /** The newest first: they are asked for more often. */
   readonly runs: readonly LedgerRun[]
 }
+
+/** Runs of which the events with a first word below `belowWord` are in the target by now. */
+interface MergingRuns {
+  readonly runs: readonly LedgerRun[]
+  readonly target: LedgerRun
+  readonly belowWord: number
+}
+
+/** By the place of a key among those that were asked about: the event that has it. */
+export type FoundEvents = Map<number, StoredEvent>
 
 /** Sensors whose spans are kept in memory. */
 const SPAN_CACHE_MAX = 50_000
@@ -34,8 +47,12 @@ export class SealedLedger {
   readonly #tieBreak
   readonly #probe = new FilterProbe()
   readonly #runProbe = new RunFilterProbe()
+  readonly #below = new KeyList()
+  readonly #others = new KeyList()
   readonly #spanCache = new Map<SensorId, Float64Array>()
-  #groups: readonly RunGroup[]
+  #young: readonly YoungRuns[]
+  #old: readonly LedgerRun[]
+  #merging: readonly MergingRuns[] = []
   /** Every journal row up to this one is sealed. */
   sealedSeq: number
 
@@ -44,35 +61,45 @@ export class SealedLedger {
     this.#lookUp = new EventLookUp(db)
     this.#spans = db.prepare<[number], Buffer>(SPANS).pluck()
     this.#tieBreak = db.prepare<[number, number], number>(TIE_BREAK).pluck()
-    this.#groups = [
-      { generation: undefined, runs: old },
-      { generation, runs: young },
-    ]
+    this.#young = [{ generation, runs: young }]
+    this.#old = old
     this.sealedSeq = db.prepare<[], number>(SEALED_SEQ).pluck().get() ?? 0
   }
 
   get events(): number {
-    const runs = this.#groups.flatMap((group) => group.runs)
-    return runs.reduce((sum, run) => sum + run.events, 0)
+    const groups = [...this.#young, ...this.#merging].flatMap(({ runs }) => runs)
+    return [...groups, ...this.#old].reduce((sum, run) => sum + run.events, 0)
   }
 
   /** Takes a run that was just sealed into use. */
   addRun({ run, generation }: SealedRun): void {
-    const isKnown = this.#groups.some((group) => group.generation?.no === generation.no)
-    const groups = isKnown ? this.#groups : [...this.#groups, { generation, runs: [] }]
-    this.#groups = groups.map((group) =>
-      group.generation?.no === generation.no ? { ...group, runs: [...group.runs, run] } : group,
+    const isKnown = this.#young.some((group) => group.generation.no === generation.no)
+    const groups = isKnown ? this.#young : [...this.#young, { generation, runs: [] }]
+    this.#young = groups.map((group) =>
+      group.generation.no === generation.no ? { ...group, runs: [run, ...group.runs] } : group,
     )
     this.#spanCache.clear()
   }
 
-  /** Takes a run into use in place of those that it was merged from. */
-  replaceRuns({ run, replacedRunNos }: Merge): void {
-    const left = this.#groups.map(({ generation, runs }) => {
-      const kept = runs.filter(({ runNo }) => !replacedRunNos.includes(runNo))
-      return { generation, runs: generation === undefined ? [...kept, run] : kept }
-    })
-    this.#groups = left.filter((group) => group.runs.length > 0)
+  /**
+   * Takes as much of a run into use as is written, in place of those that it is merged from. The
+   * young ones among those stay until it is whole: one filter stands for them all.
+   */
+  noteMerged({ run, sourceNos, belowWord, isWhole }: MergeProgress): void {
+    const isSource = ({ runNo }: LedgerRun) => sourceNos.includes(runNo)
+    const before = this.#merging.find(({ target }) => target.runNo === run.runNo)
+    const runs = before?.runs ?? this.#old.filter(isSource)
+    if (!isWhole && runs.length === 0) return
+    this.#old = this.#old.filter((old) => !isSource(old))
+    this.#merging = this.#merging.filter((group) => group !== before)
+    if (!isWhole) {
+      this.#merging = [...this.#merging, { runs, target: run, belowWord }]
+      return
+    }
+    this.#old = [...this.#old, run]
+    this.#young = this.#young
+      .map((group) => ({ ...group, runs: group.runs.filter((young) => !isSource(young)) }))
+      .filter((group) => group.runs.length > 0)
   }
 
   /**
@@ -83,33 +110,62 @@ export class SealedLedger {
     this.#inOneView(work)
   }
 
-  /** Marks the keys that `find` has to be asked about; none of the others is sealed. */
-  mark(keys: Uint32Array, marks: Uint8Array): void {
-    for (const { generation, runs } of this.#groups) {
-      if (generation !== undefined) this.#probe.mark(generation.filter, 0, keys, marks)
-      else for (const run of runs) this.#markIn(run, keys, marks)
+  /**
+   * The events that have one of the keys; to be asked in one view.
+   *
+   * @param keys four words each
+   * @param count how many of them are asked about
+   */
+  findAll(keys: Uint32Array, count: number): FoundEvents {
+    const found: FoundEvents = new Map()
+    for (const { generation, runs } of this.#young) {
+      const candidates = this.#probe.candidates(generation.filter, 0, keys, count)
+      if (candidates.length === 0) continue
+      this.#others.clear(candidates.length)
+      for (const place of candidates) this.#others.add(keys, place)
+      for (const run of runs) this.#findListed(run, this.#others, found)
+    }
+    for (const run of this.#old) this.#findIn(run, keys, this.#candidates(run, keys, count), found)
+    for (const { runs, target, belowWord } of this.#merging) {
+      this.#divide(keys, count, belowWord)
+      this.#findListed(target, this.#below, found)
+      for (const run of runs) this.#findListed(run, this.#others, found)
+    }
+    return found
+  }
+
+  #divide(keys: Uint32Array, count: number, belowWord: number): void {
+    this.#below.clear(count)
+    this.#others.clear(count)
+    for (let place = 0; place < count; place++) {
+      const isBelow = (keys[place * KEY_WORDS] ?? 0) < belowWord
+      const list = isBelow ? this.#below : this.#others
+      list.add(keys, place)
     }
   }
 
-  #markIn({ filter, filterWord }: LedgerRun, keys: Uint32Array, marks: Uint8Array): void {
-    if (filterWord === QUOTIENT_FILTER) this.#runProbe.mark(filter, keys, marks)
-    else this.#probe.mark(filter, filterWord, keys, marks)
+  #findListed(run: LedgerRun, list: KeyList, found: FoundEvents): void {
+    const candidates = this.#candidates(run, list.words, list.count)
+    if (candidates.length === 0) return
+    const foundInList: FoundEvents = new Map()
+    this.#findIn(run, list.words, candidates, foundInList)
+    for (const [at, event] of foundInList) found.set(list.placeOf(at), event)
+    if (foundInList.size > 0) list.removeFound(found)
   }
 
-  /** The event with the key at `offset`; to be asked in one view. */
-  find(words: Uint32Array, offset: number): StoredEvent | undefined {
-    const w0 = words[offset] ?? 0
-    const w1 = words[offset + 1] ?? 0
-    const w2 = words[offset + 2] ?? 0
-    for (const { generation, runs } of this.#groups) {
-      if (generation !== undefined && !mayContain(generation.filter, w0, w1, w2)) continue
-      for (const run of runs) {
-        if (!mayBeIn(run, words, offset)) continue
-        const event = this.#lookUp.find(run, words, offset)
-        if (event !== undefined) return event
-      }
+  /** The places of the keys that may be in the run. */
+  #candidates({ filter, filterWord }: LedgerRun, keys: Uint32Array, count: number): number[] {
+    if (filterWord === QUOTIENT_FILTER) return this.#runProbe.candidates(filter, keys, count)
+    return this.#probe.candidates(filter, filterWord, keys, count)
+  }
+
+  // In the order of the keys, which is that of their blocks: those of one page are read with it.
+  #findIn(run: LedgerRun, keys: Uint32Array, places: number[], found: FoundEvents): void {
+    places.sort((one, other) => (keys[one * KEY_WORDS] ?? 0) - (keys[other * KEY_WORDS] ?? 0))
+    for (const place of places) {
+      const event = this.#lookUp.find(run, keys, place * KEY_WORDS)
+      if (event !== undefined) found.set(place, event)
     }
-    return undefined
   }
 
   /** The first tie-break that no sealed measurement of the sensor has at that time. */

@@ -36,7 +36,7 @@ export function readStoredRuns(db: Connection): StoredRuns {
 }
 
 function toRun({ filter, ...row }: Omit<RunRow, 'level'>): LedgerRun {
-  const words = filterIn(new ArrayBuffer(filterBytes(filter.byteLength / 4)))
+  const words = filterIn(new SharedArrayBuffer(filterBytes(filter.byteLength / 4)))
   words.set(new Uint32Array(filter.buffer, filter.byteOffset, words.length))
   // Else all filters would be in memory twice until the collector comes.
   if (filter.buffer.byteLength === filter.byteLength) (filter.buffer as ArrayBuffer).transfer(0)
