@@ -36,6 +36,13 @@ export interface ReplayRetention {
   readonly measurementsMax: number
 }
 
+/** What was deleted of the journal with the watermark. */
+interface Settled {
+  readonly measurements: number
+  /** Whether more rows may be done with. */
+  readonly hasMore: boolean
+}
+
 interface OldestRow {
   seq: number
   committedAtMs: number
@@ -56,6 +63,8 @@ export class Committer {
   #entries: number
   #forwardedSeq: number
   #storedWatermark: number
+  /** Whether rows may be left that are done with, of before the watermark was written down. */
+  #hasRowsDone = true
 
   constructor(
     db: Connection,
@@ -106,9 +115,8 @@ export class Committer {
 
   /** Writes the watermark down and deletes rows that are done with, when no commit does it. */
   tidy(): void {
-    if (this.#forwardedSeq === this.#storedWatermark) return
-    this.#entries -= this.#db.transaction(() => this.#settle()).immediate()
-    this.#storedWatermark = this.#forwardedSeq
+    if (!this.#hasToSettle) return
+    this.#noteSettled(this.#db.transaction(() => this.#settle()).immediate())
   }
 
   #write(decision: GroupDecision, firstRecord: number): number {
@@ -121,11 +129,11 @@ export class Committer {
       committedAtMs: this.#clock.nowMs(),
     }
     let seq: number
-    let deleted = 0
+    let settled: Settled | undefined
     try {
       seq = this.#db
         .transaction(() => {
-          if (this.#forwardedSeq !== this.#storedWatermark) deleted = this.#settle()
+          if (this.#hasToSettle) settled = this.#settle()
           return this.#transaction.write(changes)
         })
         .immediate()
@@ -134,24 +142,35 @@ export class Committer {
       this.#sensors.truncatePending(0)
       throw cause
     }
-    this.#storedWatermark = this.#forwardedSeq
-    this.#entries += current.count - firstRecord - deleted
+    if (settled !== undefined) this.#noteSettled(settled)
+    this.#entries += current.count - firstRecord
     this.#sensors.settlePending()
     this.#ledger.noteCommitted(seq)
     return seq
   }
 
-  /** @returns how many measurements were in the rows that it deleted */
-  #settle(): number {
+  get #hasToSettle(): boolean {
+    return this.#hasRowsDone || this.#forwardedSeq !== this.#storedWatermark
+  }
+
+  #settle(): Settled {
     this.#setWatermark.run(this.#forwardedSeq, this.#forwardedSeq)
     const doneSeq = Math.min(this.#forwardedSeq, this.#ledger.sealed.sealedSeq)
-    let deleted = 0
+    let measurements = 0
+    let rows = 0
     for (const row of this.#oldestRows.all(ROWS_DELETED_PER_COMMIT)) {
-      if (row.seq > doneSeq || this.#isKeptForReplay(row, deleted)) break
+      if (row.seq > doneSeq || this.#isKeptForReplay(row, measurements)) break
       this.#deleteRow.run(row.seq)
-      deleted += row.measurements
+      measurements += row.measurements
+      rows++
     }
-    return deleted
+    return { measurements, hasMore: rows === ROWS_DELETED_PER_COMMIT }
+  }
+
+  #noteSettled({ measurements, hasMore }: Settled): void {
+    this.#entries -= measurements
+    this.#storedWatermark = this.#forwardedSeq
+    this.#hasRowsDone = hasMore
   }
 
   #isKeptForReplay({ committedAtMs, measurements }: OldestRow, deleted: number): boolean {

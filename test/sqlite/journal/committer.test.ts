@@ -153,6 +153,15 @@ describe('Committer', () => {
     expect(journalRowCount(bench)).to.equal(101 - 64)
   })
 
+  it('goes on deleting rows when the forwarder takes many at a time', () => {
+    bench = new CommitterBench({}, 64)
+    for (let at = 0; at < 100; at++) bench.commit([submit([one({ eventId: `e-${at}` })])])
+    bench.seal()
+    bench.committer.noteForwarded(100)
+    for (let at = 100; at < 104; at++) bench.commit([submit([one({ eventId: `e-${at}` })])])
+    expect(journalRowCount(bench)).to.equal(104 - 64)
+  })
+
   it('agrees with a model under random submissions, seals, merges and crashes', function () {
     this.timeout(60_000)
     fc.assert(
