@@ -1,6 +1,6 @@
 // Packed events of a stretch of keys, brought into the blocks of the run that they go to: counted,
-// then put where they belong. Nothing is compared and nothing sorted; this is where the time of a
-// merge goes.
+// then put where they belong. Nothing is compared and nothing sorted. Of the time that sealing and
+// merging take most goes here.
 
 import { blockOf, EVENT_BYTES } from './run-block.ts'
 import type { RunWriter } from './run-writer.ts'
@@ -8,37 +8,56 @@ import type { RunWriter } from './run-writer.ts'
 // Events start at even places, so that two bytes can be moved at a time.
 const EVENT_UNITS = EVENT_BYTES / 2
 
+/** Blocks whose keys are put into the filter at once: the processor's cache holds them. */
+const BLOCKS_KNOWN_TOGETHER = 256
+
 export class BlockShuffle {
   #gathered = new Uint16Array(0)
   #shuffled = new Uint16Array(0)
   #blockOfEvent = new Int32Array(0)
-  #events = 0
+  #count = 0
 
   clear(): void {
-    this.#events = 0
+    this.#count = 0
+  }
+
+  /** How many were gathered. */
+  get events(): number {
+    return this.#count
   }
 
   /** @param entries whole packed events */
   gather(entries: Buffer): void {
-    const events = this.#events + entries.length / EVENT_BYTES
-    this.#reserve(events)
-    new Uint8Array(this.#gathered.buffer).set(entries, this.#events * EVENT_BYTES)
-    this.#events = events
+    const count = this.#count + entries.length / EVENT_BYTES
+    this.#reserve(count)
+    new Uint8Array(this.#gathered.buffer).set(entries, this.#count * EVENT_BYTES)
+    this.#count = count
   }
 
-  /** Writes the blocks [from, to) with the events that were gathered for them. */
-  write(writer: RunWriter, from: number, to: number): void {
+  /**
+   * Writes the blocks [from, to) with the events that were gathered for them.
+   *
+   * @returns those events in the order of their blocks; good until the next call
+   */
+  write(writer: RunWriter, from: number, to: number): Buffer {
     const stops = this.#shuffle(writer.run.blocks, from, to)
-    this.#tellKeys(writer, stops[to - from - 1] ?? 0)
     let start = 0
     for (let block = from; block < to; block++) {
       const stop = stops[block - from] ?? 0
-      const bytes = (stop - start) * EVENT_BYTES
-      if (bytes > 0) {
-        writer.write(block, Buffer.from(this.#shuffled.buffer, start * EVENT_BYTES, bytes))
+      if (stop > start) {
+        this.#tellKeys(writer, start, stop)
+        writer.write(block, this.#bytes(start, stop))
       }
+      if ((block + 1) % BLOCKS_KNOWN_TOGETHER === 0) writer.finishKeysBefore(block + 1)
       start = stop
     }
+    writer.finishKeysBefore(to)
+    return this.#bytes(0, start)
+  }
+
+  #bytes(start: number, stop: number): Buffer {
+    const { buffer } = this.#shuffled
+    return Buffer.from(buffer, start * EVENT_BYTES, (stop - start) * EVENT_BYTES)
   }
 
   /** @returns for each block where its events end */
@@ -46,7 +65,7 @@ export class BlockShuffle {
     const gathered = this.#gathered
     const shuffled = this.#shuffled
     const next = new Int32Array(to - from)
-    for (let event = 0; event < this.#events; event++) {
+    for (let event = 0; event < this.#count; event++) {
       const block = blockOf(wordAt(gathered, event * EVENT_UNITS), blocks) - from
       const isWanted = block >= 0 && block < to - from
       this.#blockOfEvent[event] = isWanted ? block : -1
@@ -58,7 +77,7 @@ export class BlockShuffle {
       next[block] = sum
       sum += count
     }
-    for (let event = 0; event < this.#events; event++) {
+    for (let event = 0; event < this.#count; event++) {
       const block = this.#blockOfEvent[event] ?? -1
       if (block < 0) continue
       const place = next[block] ?? 0
@@ -71,10 +90,10 @@ export class BlockShuffle {
     return next
   }
 
-  #tellKeys(writer: RunWriter, events: number): void {
-    for (let event = 0; event < events; event++) {
+  #tellKeys(writer: RunWriter, start: number, stop: number): void {
+    const shuffled = this.#shuffled
+    for (let event = start; event < stop; event++) {
       const at = event * EVENT_UNITS
-      const shuffled = this.#shuffled
       writer.know(wordAt(shuffled, at), wordAt(shuffled, at + 2), wordAt(shuffled, at + 4))
     }
   }

@@ -5,6 +5,7 @@
 // up with the keys in them; within a block events stand in any order.
 
 import { KEY_WORDS } from './event-key.ts'
+import { hasKey } from './hot-ledger.ts'
 import type { StoredEvent } from './hot-ledger.ts'
 
 export const EVENT_BYTES = 34
@@ -39,6 +40,26 @@ interface EventColumns {
   readonly sensorId: Uint32Array
   readonly measuredAtMs: Float64Array
   readonly tempCelsius: Float64Array
+}
+
+/** Packs events, into one piece of memory again and again. */
+export class EventPacker {
+  #bytes = Buffer.alloc(0)
+
+  /** Those that have an event id; good until the next call. */
+  pack(events: EventColumns & { readonly count: number }): Buffer {
+    const bytesMax = events.count * EVENT_BYTES
+    if (this.#bytes.length < bytesMax) this.#bytes = Buffer.alloc(bytesMax)
+    const { buffer, byteOffset } = this.#bytes
+    const view = new DataView(buffer, byteOffset, bytesMax)
+    let end = 0
+    for (let event = 0; event < events.count; event++) {
+      if (!hasKey(events.keys, event * KEY_WORDS)) continue
+      packEvent(events, event, view, end)
+      end += EVENT_BYTES
+    }
+    return this.#bytes.subarray(0, end)
+  }
 }
 
 /** @param bytes a view, whose numbers are written several times as fast as a Buffer's */

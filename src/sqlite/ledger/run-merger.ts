@@ -37,11 +37,11 @@ const SEALS_OWED_MAX = 4
 /** Blocks written at once: some thousand events, which the processor's cache holds. */
 const BLOCKS_PER_STRETCH = 256
 
-/** A step takes about a hundredth of a second. */
+/** A step takes some hundredths of a second; shorter ones write more pages more than once. */
 const MERGE_PLAN: MergePlan = {
   youngRuns: RUNS_PER_GENERATION,
   oldRuns: 8,
-  blocksPerStep: 4 * BLOCKS_PER_STRETCH,
+  blocksPerStep: 16 * BLOCKS_PER_STRETCH,
 }
 
 const FREE = 'state = 1 AND run_no NOT IN (SELECT source_no FROM merges)'
@@ -206,7 +206,6 @@ export class RunMerger {
         for (const entries of this.#blocks.all(first, last)) this.#shuffle.gather(entries)
       }
       this.#shuffle.write(writer, from, to)
-      writer.finishKeysBefore(to)
       from = to
     }
     for (const source of sources) {

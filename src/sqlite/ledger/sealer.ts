@@ -2,28 +2,25 @@
 // where in time they lie, the tie-breaks they used up and the mark up to which the journal is
 // sealed: one transaction. A crash before its end leaves nothing; the same stretch is sealed again.
 
-import { assert } from '../../domain/errors.ts'
+import type { SensorId } from '../../domain/sensor.ts'
 import type { Connection } from '../database.ts'
-import { ColumnsGatherer, copyColumns, decodeEntries } from '../journal/journal-row.ts'
+import { decodeEntries } from '../journal/journal-row.ts'
 import type { JournalColumns } from '../journal/journal-row.ts'
-import { KEY_WORDS } from './event-key.ts'
-import { hasKey } from './hot-ledger.ts'
-import { addToFilter } from './key-filter.ts'
+import { BlockShuffle } from './block-shuffle.ts'
+import { addEventsToFilter } from './key-filter.ts'
 import type { SealRequest } from './ledger.ts'
 import type { LedgerRun, SealedRun } from './ledger-run.ts'
-import { blockOf, EVENT_BYTES, packEvent } from './run-block.ts'
+import { EventPacker } from './run-block.ts'
 import { Generations } from './run-generation.ts'
 import type { RunGeneration } from './run-generation.ts'
 import { planRun, RunWriter } from './run-writer.ts'
 import { decodeSpans, encodeSpans } from './sealed-ledger.ts'
 import { cover } from './time-spans.ts'
+import type { TimeSpans } from './time-spans.ts'
 
-/** Blocks whose keys are put into the filter at once. */
-const BLOCKS_PER_STRETCH = 256
-
-const STRETCH = 'FROM journal WHERE seq > ? AND seq <= ? AND measurements > 0 AND is_repeated = 0'
-const COUNT = `SELECT total(measurements) ${STRETCH}`
-const ROWS = `SELECT entries ${STRETCH} ORDER BY seq`
+const ROWS = `
+  SELECT entries FROM journal
+  WHERE seq > ? AND seq <= ? AND measurements > 0 AND is_repeated = 0 ORDER BY seq`
 const SET_SEALED = 'UPDATE sealed SET seq = ? WHERE id = 1'
 const SPANS = 'SELECT spans FROM time_spans WHERE sensor_id = ?'
 const SET_SPANS = `
@@ -36,8 +33,8 @@ const SET_TIE_BREAK = `
 export class Sealer {
   readonly #ledger: Connection
   readonly #generations: Generations
-  readonly #gatherer = new ColumnsGatherer()
-  readonly #count
+  readonly #packer = new EventPacker()
+  readonly #shuffle = new BlockShuffle()
   readonly #journalRows
   readonly #setSealed
   readonly #spans
@@ -52,7 +49,6 @@ export class Sealer {
   constructor(control: Connection, ledger: Connection, epochEvents: number) {
     this.#ledger = ledger
     this.#generations = new Generations(epochEvents)
-    this.#count = control.prepare<[number, number], number>(COUNT).pluck()
     this.#journalRows = control.prepare<[number, number], Buffer>(ROWS).pluck()
     this.#setSealed = ledger.prepare<[number]>(SET_SEALED)
     this.#spans = ledger.prepare<[number], Buffer>(SPANS).pluck()
@@ -62,59 +58,36 @@ export class Sealer {
 
   /** Seals a stretch; durable when it returns. */
   seal(request: SealRequest): SealedRun {
-    const events = this.#read(request)
     const generation = this.#generations.next()
     const seal = this.#ledger.transaction(() => {
-      const run = this.#writeRun(events, generation)
-      this.#writeTimes(events)
+      this.#readStretch(request)
+      const run = this.#writeRun(generation)
       this.#setSealed.run(request.throughSeq)
       return run
     })
     return { run: seal.immediate(), generation }
   }
 
-  // Row by row into one set of columns: a stretch may have as many rows as events.
-  #read({ afterSeq, throughSeq }: SealRequest): JournalColumns {
-    const count = this.#count.get(afterSeq, throughSeq) ?? 0
-    const events = this.#gatherer.columns(count)
-    let at = 0
+  // Row by row: a stretch may have as many rows as events.
+  #readStretch({ afterSeq, throughSeq }: SealRequest): void {
+    this.#shuffle.clear()
+    const spansOf = new Map<SensorId, TimeSpans>()
     for (const entries of this.#journalRows.iterate(afterSeq, throughSeq)) {
-      at += copyColumns(decodeEntries(entries), events, at)
+      const events = decodeEntries(entries)
+      this.#shuffle.gather(this.#packer.pack(events))
+      this.#noteTimes(events, spansOf)
     }
-    assert(at === count, `a stretch of ${count} measurements has ${at}`)
-    return events
+    for (const [sensorId, spans] of spansOf) this.#setSpans.run(sensorId, encodeSpans(spans))
   }
 
-  #writeRun(events: JournalColumns, { filter }: RunGeneration): LedgerRun {
-    const keyed = keyedEvents(events)
-    const writer = new RunWriter(this.#ledger, planRun(this.#ledger, 0, keyed.length))
-    const { run } = writer
-    const { order, stops } = groupByBlock(keyed, events, run.blocks)
-    let start = 0
-    for (let block = 0; block < run.blocks; block++) {
-      const stop = stops[block] ?? 0
-      const bytes = Buffer.allocUnsafe((stop - start) * EVENT_BYTES)
-      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
-      for (let place = start; place < stop; place++) {
-        const event = order[place] ?? 0
-        const keyAt = event * KEY_WORDS
-        const w0 = events.keys[keyAt] ?? 0
-        const w1 = events.keys[keyAt + 1] ?? 0
-        const w2 = events.keys[keyAt + 2] ?? 0
-        writer.know(w0, w1, w2)
-        addToFilter(filter, w0, w1, w2)
-        packEvent(events, event, view, (place - start) * EVENT_BYTES)
-      }
-      if (stop > start) writer.write(block, bytes)
-      if (block % BLOCKS_PER_STRETCH === 0) writer.finishKeysBefore(block)
-      start = stop
-    }
+  #writeRun({ filter }: RunGeneration): LedgerRun {
+    const writer = new RunWriter(this.#ledger, planRun(this.#ledger, 0, this.#shuffle.events))
+    addEventsToFilter(filter, this.#shuffle.write(writer, 0, writer.run.blocks))
     writer.putIntoUse()
-    return run
+    return writer.run
   }
 
-  #writeTimes(events: JournalColumns): void {
-    const spansOf = new Map<number, number[]>()
+  #noteTimes(events: JournalColumns, spansOf: Map<SensorId, TimeSpans>): void {
     for (let at = 0; at < events.count; at++) {
       const sensorId = events.sensorId[at] ?? 0
       const measuredAtMs = events.measuredAtMs[at] ?? 0
@@ -128,38 +101,5 @@ export class Sealer {
       cover(spans, measuredAtMs)
       if (tieBreakNs > 0) this.#setTieBreak.run(sensorId, measuredAtMs, tieBreakNs + 1)
     }
-    for (const [sensorId, spans] of spansOf) this.#setSpans.run(sensorId, encodeSpans(spans))
   }
-}
-
-/** Places of the events that have an event id. */
-function keyedEvents({ count, keys }: JournalColumns): Uint32Array {
-  const keyed = new Uint32Array(count)
-  let found = 0
-  for (let at = 0; at < count; at++) if (hasKey(keys, at * KEY_WORDS)) keyed[found++] = at
-  return keyed.subarray(0, found)
-}
-
-/** The same places block by block, and for each block where in them it stops. */
-function groupByBlock(
-  keyed: Uint32Array,
-  { keys }: JournalColumns,
-  blocks: number,
-): { order: Uint32Array; stops: Uint32Array } {
-  const blockOfEvent = keyed.map((at) => blockOf(keys[at * KEY_WORDS] ?? 0, blocks))
-  const next = new Uint32Array(blocks)
-  for (const block of blockOfEvent) next[block] = (next[block] ?? 0) + 1
-  let sum = 0
-  next.forEach((count, block) => {
-    next[block] = sum
-    sum += count
-  })
-  const order = new Uint32Array(keyed.length)
-  keyed.forEach((at, place) => {
-    const block = blockOfEvent[place] ?? 0
-    const target = next[block] ?? 0
-    order[target] = at
-    next[block] = target + 1
-  })
-  return { order, stops: next }
 }

@@ -23,16 +23,24 @@ export function cover(spans: TimeSpans, atMs: EpochMs): void {
   let at = spans.length
   while (at > 0 && (spans[at - 2] ?? 0) > atMs) at -= 2
   if (at > 0 && (spans[at - 1] ?? 0) >= atMs) return
+  const isFull = spans.length === SPANS_MAX * 2
+  const smallest = isFull ? smallestGap(spans) : 0
+  // Data in order come here again and again: nothing is moved for them.
+  if (isFull && at > 0 && atMs - (spans[at - 1] ?? 0) <= gapBefore(spans, smallest)) {
+    spans[at - 1] = atMs
+    return
+  }
   spans.splice(at, 0, atMs, atMs)
-  if (spans.length > SPANS_MAX * 2) closeSmallestGap(spans)
+  if (isFull) spans.splice(smallestGap(spans) - 1, 2)
 }
 
-function closeSmallestGap(spans: TimeSpans): void {
+/** Where the stretch begins that has it before it. */
+function smallestGap(spans: TimeSpans): number {
   let smallest = 2
   for (let at = 4; at < spans.length; at += 2) {
     if (gapBefore(spans, at) < gapBefore(spans, smallest)) smallest = at
   }
-  spans.splice(smallest - 1, 2)
+  return smallest
 }
 
 function gapBefore(spans: TimeSpans, at: number): number {
