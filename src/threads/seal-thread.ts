@@ -59,11 +59,18 @@ port.on('message', (request: SealThreadRequest) => {
   else requests.push(request)
   wake?.()
 })
-answer({ started: readStoredRuns(ledger) })
+start()
 await work()
 control.close()
 ledger.close()
 port.close()
+
+// The filters of all runs are most of what the ledger takes: they go over, and are not copied.
+function start(): void {
+  const started = readStoredRuns(ledger, merger.progress)
+  const filters = [...started.young, ...started.old].map(({ filter }) => filter.buffer)
+  answer({ started }, filters as ArrayBuffer[])
+}
 
 // A step that found the disk full has changed nothing. Commits go on until too many epochs wait.
 async function work(): Promise<void> {
@@ -101,6 +108,6 @@ function merge(): void {
   log.noteWritten(merger.stepBytes)
 }
 
-function answer(message: SealAnswer): void {
-  port?.postMessage(message)
+function answer(message: SealAnswer, handedOver: readonly ArrayBuffer[] = []): void {
+  port?.postMessage(message, handedOver)
 }

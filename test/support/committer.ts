@@ -53,7 +53,7 @@ export class CommitterBench {
   nowMs = 1_800_000_000_000
   #requests: SealRequest[] = []
   #sealer: Sealer | undefined
-  #merger: RunMerger | undefined
+  #merger!: RunMerger
 
   constructor(settings: Partial<DeciderSettings> = {}, epochEvents = 64) {
     this.settings = { ...PERMISSIVE, ...settings }
@@ -70,9 +70,9 @@ export class CommitterBench {
     )
     this.#requests = []
     this.#sealer = undefined
-    this.#merger = undefined
+    this.#merger = new RunMerger(this.ledgerFile, MERGE_PLAN)
     const files = { control: this.control, ledger: this.ledgerFile }
-    const storedRuns = readStoredRuns(this.ledgerFile)
+    const storedRuns = readStoredRuns(this.ledgerFile, this.#merger.progress)
     const requestSeal = (request: SealRequest) => this.#requests.push(request)
     this.ledger = new Ledger(files, storedRuns, this.epochEvents, requestSeal)
     this.sensors = new SensorDirectory(this.control)
@@ -111,7 +111,6 @@ export class CommitterBench {
    */
   seal(stepsMax = Infinity): void {
     this.#sealer ??= new Sealer(this.control, this.ledgerFile, this.epochEvents)
-    this.#merger ??= new RunMerger(this.ledgerFile, MERGE_PLAN)
     for (const request of this.#requests.splice(0)) {
       const sealed = this.#sealer.seal(request)
       this.ledger.noteSealed(request.throughSeq, sealed)

@@ -12,6 +12,8 @@ export interface RunPlan {
 /** A run in use. */
 export interface LedgerRun extends RunPlan {
   readonly filter: Uint32Array
+  /** Its lines before this one have been given back: what they know is in another run by now. */
+  readonly firstLine: number
   /** Of which kind it is, see `mayBeIn` in run-filter.ts. */
   readonly filterWord: number
 }
@@ -28,6 +30,8 @@ export interface StoredRuns {
   readonly young: readonly LedgerRun[]
   readonly generation: RunGeneration
   readonly old: readonly LedgerRun[]
+  /** Merges that were stopped on their way; the runs that they merge are among the others. */
+  readonly merging: readonly MergeProgress[]
 }
 
 /** How far a merge is. */

@@ -16,7 +16,7 @@
 //              few may have one bit more
 
 import { KEY_WORDS } from './event-key.ts'
-import { mayContain } from './key-filter.ts'
+import { filterBytes, filterIn, mayContain } from './key-filter.ts'
 import type { LedgerRun } from './ledger-run.ts'
 
 export const LINE_WORDS = 32
@@ -67,6 +67,14 @@ export function firstWordOfLine(line: number, lines: number): number {
   return Math.ceil((line * 0x1_0000_0000) / lines)
 }
 
+/** The same run without the lines that keys below that first word are in. */
+export function cutBelow(run: LedgerRun, firstWord: number): LedgerRun {
+  const firstLine = lineOf(linesOf(run.events), firstWord)
+  const filter = filterIn(new ArrayBuffer(filterBytes(wordsOf(linesOf(run.events) - firstLine))))
+  filter.set(run.filter.subarray((firstLine - run.firstLine) * LINE_WORDS))
+  return { ...run, filter, firstLine }
+}
+
 /** Whether the key at `offset` may be in the run: never false for one that is. */
 export function mayBeIn(run: LedgerRun, keys: Uint32Array, offset: number): boolean {
   const { filter, filterWord } = run
@@ -74,13 +82,8 @@ export function mayBeIn(run: LedgerRun, keys: Uint32Array, offset: number): bool
   const w2 = keys[offset + 2] ?? 0
   if (filterWord !== QUOTIENT_FILTER)
     return mayContain(filter, keys[offset + filterWord] ?? 0, w1, w2)
-  return mayBeInLine(filter, lineAt(filter, keys[offset] ?? 0), w1, w2)
-}
-
-/** Where in a filter the line of a key begins. */
-function lineAt(filter: Uint32Array, w0: number): number {
-  const lines = (filter.length - 1) / LINE_WORDS
-  return lineOf(lines, w0) * LINE_WORDS
+  const line = lineOf(linesOf(run.events), keys[offset] ?? 0) - run.firstLine
+  return mayBeInLine(filter, line * LINE_WORDS, w1, w2)
 }
 
 function mayBeInLine(filter: Uint32Array, at: number, w1: number, w2: number): boolean {
@@ -190,16 +193,17 @@ export class RunFilterProbe {
   /**
    * Which keys may be in the run: never misses one that is.
    *
-   * @param keys four words each
+   * @param keys four words each; none is in a line that has been given back
    * @param count how many of them are asked about
    * @returns their places, ascending
    */
-  candidates(filter: Uint32Array, keys: Uint32Array, count: number): number[] {
+  candidates(run: LedgerRun, keys: Uint32Array, count: number): number[] {
+    const { filter } = run
     const places: number[] = []
     for (let start = 0; start < count; start += STRETCH) {
       const length = Math.min(STRETCH, count - start)
       const first = start * KEY_WORDS
-      this.#fetchLines(filter, keys, first, length)
+      this.#fetchLines(run, keys, first, length)
       const found = this.#findCandidates(filter, keys, first, length)
       this.#fetchSecondHalves(filter, found)
       const likely = this.#keepLikely(filter, keys, first, found)
@@ -214,9 +218,14 @@ export class RunFilterProbe {
     return places
   }
 
-  #fetchLines(filter: Uint32Array, keys: Uint32Array, first: number, count: number): void {
+  #fetchLines(run: LedgerRun, keys: Uint32Array, first: number, count: number): void {
+    const { filter, events, firstLine } = run
+    const linesOfRun = linesOf(events)
     const lines = this.#lines
-    for (let at = 0; at < count; at++) lines[at] = lineAt(filter, keys[first + at * KEY_WORDS] ?? 0)
+    for (let at = 0; at < count; at++) {
+      const line = lineOf(linesOfRun, keys[first + at * KEY_WORDS] ?? 0) - firstLine
+      lines[at] = line * LINE_WORDS
+    }
     let fetched = 0
     for (let at = 0; at < count; at++) fetched |= filter[lines[at] ?? 0] ?? 0
     this.fetched |= fetched

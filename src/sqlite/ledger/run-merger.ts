@@ -5,8 +5,8 @@
 // the new run, and are gone from the old ones. So an event is always in exactly one run, the pages
 // of the old ones are free for the new one, and a crash between any two steps leaves a merge that
 // goes on where it stood. Readers are told how far the new run goes: what lies below is asked of
-// it, the rest of the old ones. The filters of those know all keys still, so who is told late, and
-// misses a block of theirs, looks where the run is being merged into.
+// it, the rest of the old ones, whose filters are given back as they are used up. Who is told late,
+// and misses a block of an old one, looks where that is being merged into.
 //
 // How far merges go on is bound to how much is sealed, and is little more than needed: they take
 // their share of the time evenly, and are done before there are eight runs again.
@@ -76,8 +76,6 @@ interface LevelMerge {
   readonly sources: readonly RunPlan[]
   /** Blocks before it are written. */
   nextBlock: number
-  /** Blocks before it are in the filter; behind `nextBlock` after a start. */
-  knownBlock: number
   /** Events that it may still merge for what has been sealed. */
   allowance: number
 }
@@ -119,6 +117,11 @@ export class RunMerger {
     this.#owedMax = allowance * SEALS_OWED_MAX
   }
 
+  /** How far the merges are. */
+  get progress(): readonly MergeProgress[] {
+    return [...this.#merges.values()].map(progressOf)
+  }
+
   /** Whether runs would become too many if more were sealed before a step is taken. */
   get isBehind(): boolean {
     return [...this.#merges.values()].some(({ allowance }) => allowance > this.#owedMax)
@@ -143,22 +146,17 @@ export class RunMerger {
     const next = this.#next()
     if (next === undefined) return undefined
     const [level, merge] = next
-    if (merge.knownBlock < merge.nextBlock) {
-      this.#learn(merge)
-      return progressOf(merge)
-    }
     const { run } = merge.writer
     let stop: number
     try {
       stop = this.#db.transaction(() => this.#move(merge)).immediate()
     } catch (cause) {
-      // The file is as before the step, the filter is not: it is made again.
+      // The file is as before the step, the filter is not: it is read again.
       const { nextBlock, allowance } = merge
       this.#merges.set(level, { ...this.#mergeInto(run, nextBlock), allowance })
       throw cause
     }
     merge.nextBlock = stop
-    merge.knownBlock = stop
     merge.allowance -= this.#plan.blocksPerStep * (run.events / run.blocks)
     if (stop === run.blocks) this.#merges.delete(level)
     return progressOf(merge)
@@ -166,7 +164,7 @@ export class RunMerger {
 
   #next(): [number, LevelMerge] | undefined {
     for (const [level, merge] of this.#merges) {
-      if (merge.allowance > 0 || merge.knownBlock < merge.nextBlock) return [level, merge]
+      if (merge.allowance > 0) return [level, merge]
     }
     return undefined
   }
@@ -187,7 +185,8 @@ export class RunMerger {
   #mergeInto(plan: RunPlan, nextBlock: number): LevelMerge {
     const writer = new RunWriter(this.#db, plan)
     const sources = this.#db.prepare<[number], RunPlan>(SOURCES).all(plan.runNo)
-    return { writer, sources, nextBlock, knownBlock: 0, allowance: 0 }
+    this.#learn(writer, nextBlock)
+    return { writer, sources, nextBlock, allowance: 0 }
   }
 
   /** @returns the block up to which the new run is written now */
@@ -212,6 +211,7 @@ export class RunMerger {
       const moved = blockOf(firstWordOf(stop, blocks), source.blocks)
       this.#deleteBlocks.run(blockId(source, 0), blockId(source, moved))
     }
+    writer.storeFilter()
     this.#setNextBlock.run(stop, runNo)
     if (stop === blocks) {
       writer.putIntoUse()
@@ -221,19 +221,30 @@ export class RunMerger {
     return stop
   }
 
-  /** The filter of a merge that a start has taken up is made again from what is written. */
-  #learn(merge: LevelMerge): void {
-    const { writer } = merge
-    const stop = Math.min(merge.knownBlock + this.#plan.blocksPerStep, merge.nextBlock)
-    const firstId = blockId(writer.run, merge.knownBlock)
-    for (const entries of this.#blocks.all(firstId, blockId(writer.run, stop) - 1)) {
-      for (let at = 0; at < entries.length; at += EVENT_BYTES) {
-        const w0 = entries.readUInt32LE(at)
-        writer.know(w0, entries.readUInt32LE(at + 4), entries.readUInt32LE(at + 8))
+  /**
+   * The filter is stored up to a line, and that ends before the blocks do: what lies between is
+   * made of those again. Versions before have not stored it at all.
+   */
+  #learn(writer: RunWriter, nextBlock: number): void {
+    const { run, knownBelowWord } = writer
+    let from = blockOf(knownBelowWord, run.blocks)
+    while (from < nextBlock) {
+      const to = Math.min(from + BLOCKS_PER_STRETCH, nextBlock)
+      for (const entries of this.#blocks.all(blockId(run, from), blockId(run, to) - 1)) {
+        tellKeys(writer, entries, knownBelowWord)
       }
+      writer.finishKeysBefore(to)
+      from = to
     }
-    writer.finishKeysBefore(stop)
-    merge.knownBlock = stop
+  }
+}
+
+/** All but those with a lower first word. */
+function tellKeys(writer: RunWriter, entries: Buffer, firstWord: number): void {
+  for (let at = 0; at < entries.length; at += EVENT_BYTES) {
+    const w0 = entries.readUInt32LE(at)
+    if (w0 < firstWord) continue
+    writer.know(w0, entries.readUInt32LE(at + 4), entries.readUInt32LE(at + 8))
   }
 }
 

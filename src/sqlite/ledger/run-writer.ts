@@ -1,6 +1,7 @@
 // Writing one run of the sealed ledger, block by block. A run is not in use before it is whole.
 
 import type { Connection } from '../database.ts'
+import { FilterParts } from './filter-parts.ts'
 import { filterBytes, filterIn } from './key-filter.ts'
 import type { LedgerRun, RunPlan } from './ledger-run.ts'
 import { LineWriter } from './line-writer.ts'
@@ -14,7 +15,6 @@ const INSERT_BLOCK = 'INSERT INTO blocks (id, entries) VALUES (?, ?)'
 // A version before may have begun it, with another kind of filter in mind.
 const PUT_INTO_USE = `
   UPDATE runs SET state = 1, filter = ?, filter_word = ${QUOTIENT_FILTER} WHERE run_no = ?`
-
 /** Registers a run that is going to be written. */
 export function planRun(db: Connection, level: number, events: number): RunPlan {
   const blocks = blocksOfRun(events)
@@ -28,16 +28,23 @@ export class RunWriter {
   readonly #lines = new LineWriter()
   readonly #linesOfRun: number
   /** Lines of the filter before it are written. */
-  #nextLine = 0
+  #nextLine: number
+  /** Those before it are in the file as well. */
+  #storedLine: number
+  readonly #parts: FilterParts
   readonly #insertBlock
   readonly #putIntoUse
 
+  /** Takes up what has been stored of its filter. */
   constructor(db: Connection, plan: RunPlan) {
     this.#linesOfRun = linesOf(plan.events)
     const memory = new SharedArrayBuffer(filterBytes(wordsOf(this.#linesOfRun)))
-    this.run = { ...plan, filter: filterIn(memory), filterWord: QUOTIENT_FILTER }
+    this.run = { ...plan, filter: filterIn(memory), firstLine: 0, filterWord: QUOTIENT_FILTER }
     this.#insertBlock = db.prepare<[number, Buffer]>(INSERT_BLOCK)
     this.#putIntoUse = db.prepare<[Buffer, number]>(PUT_INTO_USE)
+    this.#parts = new FilterParts(db, plan)
+    this.#storedLine = this.#parts.read(this.run.filter)
+    this.#nextLine = this.#storedLine
   }
 
   /** Makes the run's filter know a key, of which these are the first three words. */
@@ -58,6 +65,13 @@ export class RunWriter {
     return firstWordOfLine(this.#nextLine, this.#linesOfRun)
   }
 
+  /** Stores what is written of the filter: what a start would have to make of the blocks again. */
+  storeFilter(): void {
+    if (this.#nextLine === this.#storedLine) return
+    this.#parts.add(this.run.filter, this.#storedLine, this.#nextLine)
+    this.#storedLine = this.#nextLine
+  }
+
   /** Writes a block with all its events, packed; ascending blocks fill their pages best. */
   write(blockNo: number, entries: Buffer): void {
     this.#insertBlock.run(this.run.runNo * RUN_STRIDE + blockNo, entries)
@@ -68,5 +82,6 @@ export class RunWriter {
     this.finishKeysBefore(this.run.blocks)
     const { buffer, byteOffset, byteLength } = this.run.filter
     this.#putIntoUse.run(Buffer.from(buffer, byteOffset, byteLength), this.run.runNo)
+    this.#parts.delete()
   }
 }

@@ -83,4 +83,16 @@ export const LEDGER_MIGRATIONS: readonly Migration[] = [
     // another kind of filter (run-filter.ts).
     sql: '',
   },
+  {
+    version: 4,
+    sql: `
+      -- Of the filter of a run being written by a merge: so many lines from that one on.
+      CREATE TABLE filter_parts (
+        id INTEGER PRIMARY KEY,
+        run_no INTEGER NOT NULL,
+        first_line INTEGER NOT NULL,
+        lines BLOB NOT NULL
+      ) STRICT;
+    `,
+  },
 ]

@@ -10,7 +10,7 @@ import { FilterProbe } from './key-filter.ts'
 import { KeyList } from './key-list.ts'
 import { EventLookUp } from './event-look-up.ts'
 import type { LedgerRun, MergeProgress, SealedRun, StoredRuns } from './ledger-run.ts'
-import { QUOTIENT_FILTER, RunFilterProbe } from './run-filter.ts'
+import { cutBelow, lineOf, linesOf, QUOTIENT_FILTER, RunFilterProbe } from './run-filter.ts'
 import type { RunGeneration } from './run-generation.ts'
 import { isCovered } from './time-spans.ts'
 
@@ -34,6 +34,9 @@ export type FoundEvents = Map<number, StoredEvent>
 /** Sensors whose spans are kept in memory. */
 const SPAN_CACHE_MAX = 50_000
 
+/** A filter is cut when so much of it is not needed any more. */
+const CUT_SHARE_MIN = 1 / 8
+
 const SEALED_SEQ = 'SELECT seq FROM sealed WHERE id = 1'
 const SPANS = 'SELECT spans FROM time_spans WHERE sensor_id = ?'
 const TIE_BREAK = 'SELECT next_ns FROM tie_breaks WHERE sensor_id = ? AND measured_at_ms = ?'
@@ -56,13 +59,14 @@ export class SealedLedger {
   /** Every journal row up to this one is sealed. */
   sealedSeq: number
 
-  constructor(db: Connection, { young, generation, old }: StoredRuns) {
+  constructor(db: Connection, { young, generation, old, merging }: StoredRuns) {
     this.#inOneView = db.transaction((work: () => void) => work())
     this.#lookUp = new EventLookUp(db)
     this.#spans = db.prepare<[number], Buffer>(SPANS).pluck()
     this.#tieBreak = db.prepare<[number, number], number>(TIE_BREAK).pluck()
     this.#young = [{ generation, runs: young }]
     this.#old = old
+    for (const progress of merging) this.noteMerged(progress)
     this.sealedSeq = db.prepare<[], number>(SEALED_SEQ).pluck().get() ?? 0
   }
 
@@ -90,10 +94,12 @@ export class SealedLedger {
     const before = this.#merging.find(({ target }) => target.runNo === run.runNo)
     const runs = before?.runs ?? this.#old.filter(isSource)
     if (!isWhole && runs.length === 0) return
+    // A step that failed is taken again, and what was read of the filter then is behind it.
+    if (before !== undefined && belowWord < before.belowWord) return
     this.#old = this.#old.filter((old) => !isSource(old))
     this.#merging = this.#merging.filter((group) => group !== before)
     if (!isWhole) {
-      this.#merging = [...this.#merging, { runs, target: run, belowWord }]
+      this.#merging = [...this.#merging, { runs: cutOne(runs, belowWord), target: run, belowWord }]
       return
     }
     this.#old = [...this.#old, run]
@@ -154,8 +160,9 @@ export class SealedLedger {
   }
 
   /** The places of the keys that may be in the run. */
-  #candidates({ filter, filterWord }: LedgerRun, keys: Uint32Array, count: number): number[] {
-    if (filterWord === QUOTIENT_FILTER) return this.#runProbe.candidates(filter, keys, count)
+  #candidates(run: LedgerRun, keys: Uint32Array, count: number): number[] {
+    const { filter, filterWord } = run
+    if (filterWord === QUOTIENT_FILTER) return this.#runProbe.candidates(run, keys, count)
     return this.#probe.candidates(filter, filterWord, keys, count)
   }
 
@@ -184,6 +191,16 @@ export class SealedLedger {
     this.#spanCache.set(sensorId, spans)
     return spans
   }
+}
+
+/** Gives back what filters know of keys below that first word: of one at a time, it is copied. */
+function cutOne(runs: readonly LedgerRun[], belowWord: number): readonly LedgerRun[] {
+  const place = runs.findIndex(({ filterWord, events, firstLine }) => {
+    const lines = linesOf(events)
+    const isWorthIt = lineOf(lines, belowWord) - firstLine >= lines * CUT_SHARE_MIN
+    return filterWord === QUOTIENT_FILTER && isWorthIt
+  })
+  return runs.map((run, at) => (at === place ? cutBelow(run, belowWord) : run))
 }
 
 export function decodeSpans(bytes: Buffer): Float64Array {

@@ -5,8 +5,9 @@
 
 import type { Connection } from '../database.ts'
 import { addEventsToFilter, filterBytes, filterIn, filterWords } from './key-filter.ts'
-import type { LedgerRun, RunPlan, StoredRuns } from './ledger-run.ts'
+import type { LedgerRun, MergeProgress, RunPlan, StoredRuns } from './ledger-run.ts'
 import { RUN_STRIDE } from './run-block.ts'
+import { cutBelow, QUOTIENT_FILTER } from './run-filter.ts'
 import type { RunGeneration } from './run-generation.ts'
 
 const RUNS = `
@@ -24,23 +25,34 @@ interface RunRow extends Omit<LedgerRun, 'filter'> {
 /** Those that are sealed later have generations with higher numbers. */
 const GENERATION_NO = 0
 
-export function readStoredRuns(db: Connection): StoredRuns {
+/** @param merging merges that were stopped on their way */
+export function readStoredRuns(db: Connection, merging: readonly MergeProgress[]): StoredRuns {
   const young: LedgerRun[] = []
   const old: LedgerRun[] = []
   // One by one: the filters of all are most of what the ledger takes.
   for (const { level, ...row } of db.prepare<[], RunRow>(RUNS).iterate()) {
     const runs = level === 0 ? young : old
-    runs.push(toRun(row))
+    const merge = merging.find(({ sourceNos }) => sourceNos.includes(row.runNo))
+    runs.push(toRun(row, level === 0 ? 0 : (merge?.belowWord ?? 0)))
   }
-  return { young, generation: readGeneration(db, young), old }
+  return { young, generation: readGeneration(db, young), old, merging }
 }
 
-function toRun({ filter, ...row }: Omit<RunRow, 'level'>): LedgerRun {
-  const words = filterIn(new SharedArrayBuffer(filterBytes(filter.byteLength / 4)))
-  words.set(new Uint32Array(filter.buffer, filter.byteOffset, words.length))
+/** @param belowWord keys with a lower first word are not asked for in the run */
+function toRun({ filter, ...row }: Omit<RunRow, 'level'>, belowWord: number): LedgerRun {
+  const words = new Uint32Array(filter.buffer, filter.byteOffset, filter.byteLength / 4)
+  const stored = { ...row, filter: words, firstLine: 0 }
+  const isQuotient = row.filterWord === QUOTIENT_FILTER
+  const run = isQuotient ? cutBelow(stored, belowWord) : { ...stored, filter: alignedFilter(words) }
   // Else all filters would be in memory twice until the collector comes.
   if (filter.buffer.byteLength === filter.byteLength) (filter.buffer as ArrayBuffer).transfer(0)
-  return { ...row, filter: words }
+  return run
+}
+
+function alignedFilter(words: Uint32Array): Uint32Array {
+  const filter = filterIn(new ArrayBuffer(filterBytes(words.length)))
+  filter.set(words)
+  return filter
 }
 
 function readGeneration(db: Connection, young: readonly RunPlan[]): RunGeneration {

@@ -12,10 +12,12 @@ import { LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { decodeEntries } from '../journal/journal-row.ts'
 import { KEY_WORDS } from '../ledger/event-key.ts'
+import { FilterParts } from '../ledger/filter-parts.ts'
 import { hasKey } from '../ledger/hot-ledger.ts'
 import type { LedgerRun, RunPlan } from '../ledger/ledger-run.ts'
+import { firstWordOfLine, linesOf, QUOTIENT_FILTER, wordsOf } from '../ledger/run-filter.ts'
 import { RunCheck } from './run-check.ts'
-import type { CheckedGroup, RunGroup } from './run-check.ts'
+import type { CheckedGroup, RunBeingWritten, RunGroup } from './run-check.ts'
 
 // Runs that are being merged go by the number of the run that they go into, and so does that run.
 const LIVE_GROUPS = `
@@ -26,6 +28,7 @@ const RUNS = `
   FROM runs LEFT JOIN merges ON source_no = run_no
   WHERE state = 1 AND coalesce(target_no, run_no) = ? ORDER BY run_no`
 const INTO = 'SELECT run_no AS runNo, events, blocks FROM runs WHERE run_no = ? AND state = 0'
+const HAS_PARTS = "SELECT 1 FROM sqlite_schema WHERE name = 'filter_parts'"
 const EVENTS = 'SELECT total(events) FROM runs WHERE state = 1'
 const SEALED = 'SELECT seq FROM sealed WHERE id = 1'
 const UNSEALED = 'FROM journal WHERE seq > ? AND measurements > 0 AND is_repeated = 0'
@@ -38,7 +41,7 @@ const ACCEPTED = `
     AND NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'set_aside' AND seq > 0)`
 const IS_KNOWN = 'SELECT 1 FROM sensors WHERE id = ?'
 
-interface RunRow extends Omit<LedgerRun, 'filter'> {
+interface RunRow extends Omit<LedgerRun, 'filter' | 'firstLine'> {
   readonly filter: Buffer | null
 }
 
@@ -117,9 +120,20 @@ export class LedgerCheck {
     const runs = rows.map((row) => {
       // As `filter` may be anything, its bytes are copied to where words can be.
       const bytes = new Uint8Array(row.filter ?? [])
-      return { ...row, filter: new Uint32Array(bytes.buffer, 0, Math.floor(bytes.length / 4)) }
+      const filter = new Uint32Array(bytes.buffer, 0, Math.floor(bytes.length / 4))
+      return { ...row, filter, firstLine: 0 }
     })
-    return { runs, into }
+    return { runs, into: into && this.#withFilter(into) }
+  }
+
+  #withFilter(plan: RunPlan): RunBeingWritten {
+    const lines = linesOf(plan.events)
+    const filter = new Uint32Array(wordsOf(lines))
+    // A ledger of a version before has none.
+    const isStored = this.#ledger.prepare(HAS_PARTS).get() !== undefined
+    const stopLine = isStored ? new FilterParts(this.#ledger, plan).read(filter) : 0
+    const run = { ...plan, filter, firstLine: 0, filterWord: QUOTIENT_FILTER }
+    return { ...run, knownBelowWord: firstWordOfLine(stopLine, lines) }
   }
 
   #checkedRuns(): LedgerRun[] {

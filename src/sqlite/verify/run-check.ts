@@ -34,7 +34,12 @@ const SPANS = 'SELECT spans FROM time_spans WHERE sensor_id = ?'
 export interface RunGroup {
   readonly runs: readonly LedgerRun[]
   /** The run that they are being merged into. */
-  readonly into: RunPlan | undefined
+  readonly into: RunBeingWritten | undefined
+}
+
+/** Its filter knows the keys with a lower first word. */
+export interface RunBeingWritten extends LedgerRun {
+  readonly knownBelowWord: number
 }
 
 export interface CheckedGroup extends RunGroup {
@@ -201,12 +206,19 @@ export class RunCheck {
     const sensorId = entries.readUInt32LE(at + 16)
     const measuredAtMs = entries.readIntLE(at + 20, 6)
     group.eventsOf.set(sensorId, (group.eventsOf.get(sensorId) ?? 0) + 1)
-    if (!group.runs.some((run) => mayBeIn(run, this.#words, 0))) {
+    if (!this.#isInFilter(group)) {
       add(group, `${nameOf(group)}: its filter does not know an event that is in it`)
     }
     if (this.#isSpanned(sensorId, measuredAtMs)) return
     const event = `sensor ${sensorId} has an event of ${formatInstant(measuredAtMs)}`
     add(group, `${nameOf(group)}: ${event}, which is outside its time spans`)
+  }
+
+  // The filters of runs that are being merged stay whole until their events are all in another.
+  #isInFilter({ runs, into }: RunGroup): boolean {
+    const isInOne = runs.some((run) => mayBeIn(run, this.#words, 0))
+    const hasMoved = into !== undefined && (this.#words[0] ?? 0) < into.knownBelowWord
+    return isInOne && (!hasMoved || mayBeIn(into, this.#words, 0))
   }
 
   #isSpanned(sensorId: SensorId, measuredAtMs: EpochMs): boolean {

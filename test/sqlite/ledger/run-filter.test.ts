@@ -6,6 +6,7 @@ import { LineWriter } from '../../../src/sqlite/ledger/line-writer.ts'
 import {
   lineOf,
   linesOf,
+  cutBelow,
   mayBeIn,
   QUOTIENT_FILTER,
   RunFilterProbe,
@@ -31,7 +32,7 @@ describe('the filter of a run', () => {
 
   it('says of many keys at once what it says of each', () => {
     const keys = Uint32Array.of(...inside.subarray(0, 12_000), ...outside.subarray(0, 40_000))
-    const places = new Set(new RunFilterProbe().candidates(run.filter, keys, 13_000))
+    const places = new Set(new RunFilterProbe().candidates(run, keys, 13_000))
     for (let key = 0; key < 13_000; key++) {
       expect(places.has(key)).to.equal(mayBeIn(run, keys, key * 4))
     }
@@ -47,12 +48,24 @@ describe('the filter of a run', () => {
       fc.property(fc.array(key, { maxLength: 700, size: 'max' }), (words) => {
         const keys = Uint32Array.from(words.flat())
         const crowded = runOf(keys)
-        const places = new RunFilterProbe().candidates(crowded.filter, keys, words.length)
+        const places = new RunFilterProbe().candidates(crowded, keys, words.length)
         expect(places).to.deep.equal([...words.keys()])
         words.forEach((_, at) => expect(mayBeIn(crowded, keys, at * 4)).to.equal(true))
       }),
       { numRuns: 200, endOnFailure: true },
     )
+  })
+
+  it('knows the keys from any first word on when the lines before are given back', () => {
+    const probe = new RunFilterProbe()
+    for (const firstWord of [0, 1, 0x4000_0000, 0xd000_0001, 0xffff_ffff]) {
+      const left = cutBelow(cutBelow(run, firstWord / 2), firstWord)
+      const keys = inside.filter((_, at) => inside[at - (at % 4)]! >= firstWord)
+      expect(probe.candidates(left, keys, keys.length / 4)).to.have.length(keys.length / 4)
+      for (let key = 0; key < keys.length; key += 4) expect(mayBeIn(left, keys, key)).to.equal(true)
+      const share = 1 - firstWord / 2 ** 32
+      expect(left.filter.length).to.be.closeTo(run.filter.length * share, 64)
+    }
   })
 
   it('takes less than two bytes a key', () => {
@@ -73,7 +86,7 @@ function runOf(keys: Uint32Array): LedgerRun {
   for (let line = 0; line < lines; line += 100) {
     writer.close(filter, line, Math.min(line + 100, lines))
   }
-  return { runNo: 1, events: count, blocks: 1, filter, filterWord: QUOTIENT_FILTER }
+  return { runNo: 1, events: count, blocks: 1, filter, firstLine: 0, filterWord: QUOTIENT_FILTER }
 }
 
 function randomKeys(count: number): Uint32Array {

@@ -70,18 +70,21 @@ describe('the sealed ledger', () => {
     bench.close()
   })
 
+  it('checks what is stored of the filter of a merge that is under way', () => {
+    const { bench } = withUnfinishedMerge()
+    expect(findingsOf(bench)).to.deep.equal([])
+    const forget = bench.ledgerFile.prepare('UPDATE filter_parts SET lines = zeroblob(128)')
+    expect(forget.run().changes).to.equal(1)
+    const [finding] = findingsOf(bench)
+    expect(finding?.problem).to.match(/its filter does not know an event that is in it/)
+    bench.close()
+  })
+
   it('finishes a merge that the version before has begun', () => {
-    const bench = new CommitterBench({}, EPOCH_EVENTS)
-    const sent: Submission[] = []
-    for (let epoch = 0; epoch < 6; epoch++) {
-      const submission = freshEvents(EPOCH_EVENTS - 1)
-      createdOf(bench, submission)
-      sent.push(submission)
-      bench.seal(epoch === 5 ? 1 : 0)
-    }
+    const { bench, sent } = withUnfinishedMerge()
     const begun = bench.ledgerFile.prepare('UPDATE runs SET filter_word = 0 WHERE state = 0')
     expect(begun.run().changes).to.equal(1)
-    bench.ledgerFile.pragma('user_version = 2')
+    bench.ledgerFile.exec('DROP TABLE filter_parts; PRAGMA user_version = 2')
     bench.crash()
     // What has been sealed meanwhile lets the merge go on.
     sent.push(freshEvents(EPOCH_EVENTS - 1), freshEvents(EPOCH_EVENTS - 1))
@@ -103,7 +106,7 @@ describe('the sealed ledger', () => {
     before.close()
 
     const db = openForWriting(file, LEDGER_MIGRATIONS)
-    const sealed = new SealedLedger(db, readStoredRuns(db))
+    const sealed = new SealedLedger(db, readStoredRuns(db, []))
     const found: unknown[] = []
     sealed.inOneView(() => found.push(...sealed.findAll(keys, 1)))
     const event = { sensorId: 7, measuredAtMs: NOW_MS, tempCelsius: 21.5 }
@@ -114,6 +117,19 @@ describe('the sealed ledger', () => {
     rmSync(dir, { recursive: true })
   })
 })
+
+/** Four runs, of which the first step of a merge has moved the first events. */
+function withUnfinishedMerge(): { bench: CommitterBench; sent: Submission[] } {
+  const bench = new CommitterBench({}, EPOCH_EVENTS)
+  const sent: Submission[] = []
+  for (let epoch = 0; epoch < 6; epoch++) {
+    const submission = freshEvents(EPOCH_EVENTS - 1)
+    createdOf(bench, submission)
+    sent.push(submission)
+    bench.seal(epoch === 5 ? 1 : 0)
+  }
+  return { bench, sent }
+}
 
 function freshEvents(count: number): Submission {
   const measurements = Array.from({ length: count }, (_, at) => ({
