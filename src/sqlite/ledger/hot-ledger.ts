@@ -49,6 +49,8 @@ export class LedgerEpoch {
   readonly #byTime: Int32Array
   // What the record displaced from its by-time slot, for taking it back.
   readonly #displaced: Int32Array
+  /** No event is later: what is new mostly is, and needs no look at the index. */
+  #latestMs = -Infinity
   /** Made of all that `fetch` has read, or the reading would be left out. */
   fetched = 0
 
@@ -76,7 +78,9 @@ export class LedgerEpoch {
 
   /** Record of the last event of the sensor at that time, or −1. */
   findLastAt(sensorId: SensorId, measuredAtMs: EpochMs): number {
-    return this.#recordIn(this.#byTime[this.#timeSlot(sensorId, measuredAtMs)] ?? 0)
+    if (measuredAtMs > this.#latestMs) return -1
+    const mixed = mixTime(sensorId, measuredAtMs)
+    return this.#recordIn(this.#byTime[this.#timeSlot(mixed, sensorId, measuredAtMs)] ?? 0)
   }
 
   /** Adds an event; `words` holds its key at `offset`, four zeros when it has no event id. */
@@ -88,8 +92,9 @@ export class LedgerEpoch {
     this.tieBreakNs[record] = event.tieBreakNs
     this.measuredAtMs[record] = event.measuredAtMs
     this.tempCelsius[record] = event.tempCelsius
-    const timeSlot = this.#timeSlot(event.sensorId, event.measuredAtMs)
+    this.#latestMs = Math.max(this.#latestMs, event.measuredAtMs)
     const mixedTime = mixTime(event.sensorId, event.measuredAtMs)
+    const timeSlot = this.#timeSlot(mixedTime, event.sensorId, event.measuredAtMs)
     this.#displaced[record] = this.#byTime[timeSlot] ?? 0
     this.#byTime[timeSlot] = this.#entry(record, mixedTime)
     if (!hasKey(words, offset)) {
@@ -118,7 +123,8 @@ export class LedgerEpoch {
       const offset = record * KEY_WORDS
       if (hasKey(this.keys, offset)) this.#byKey[this.#keySlot(this.keys, offset)] = 0
       const sensorId = this.sensorId[record] ?? 0
-      const timeSlot = this.#timeSlot(sensorId, this.measuredAtMs[record] ?? 0)
+      const measuredAtMs = this.measuredAtMs[record] ?? 0
+      const timeSlot = this.#timeSlot(mixTime(sensorId, measuredAtMs), sensorId, measuredAtMs)
       this.#byTime[timeSlot] = this.#displaced[record] ?? 0
     }
   }
@@ -126,6 +132,7 @@ export class LedgerEpoch {
   /** Makes it empty for its next use. */
   clear(): void {
     this.count = 0
+    this.#latestMs = -Infinity
     this.#byKey.fill(0)
     this.#byTime.fill(0)
   }
@@ -160,8 +167,7 @@ export class LedgerEpoch {
     }
   }
 
-  #timeSlot(sensorId: SensorId, measuredAtMs: EpochMs): number {
-    const mixed = mixTime(sensorId, measuredAtMs)
+  #timeSlot(mixed: number, sensorId: SensorId, measuredAtMs: EpochMs): number {
     let slot = mixed & this.#slotMask
     for (;;) {
       const entry = this.#byTime[slot] ?? 0
