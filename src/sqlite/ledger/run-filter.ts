@@ -62,9 +62,10 @@ export function lineOf(lines: number, firstWord: number): number {
   return Math.floor((firstWord * lines) / 0x1_0000_0000)
 }
 
-/** The least first word of the keys of a line; 2^32 where there is no such line any more. */
-export function firstWordOfLine(line: number, lines: number): number {
-  return Math.ceil((line * 0x1_0000_0000) / lines)
+/** A first word below which all keys are in lines before that one: the highest, or one lower. */
+export function belowWordOfLine(line: number, lines: number): number {
+  // `lineOf` rounds where a run has more than a hundred million events.
+  return Math.max(0, Math.ceil((line * 0x1_0000_0000) / lines) - 1)
 }
 
 /** The same run without the lines that keys below that first word are in. */

@@ -231,20 +231,11 @@ export class RunMerger {
     while (from < nextBlock) {
       const to = Math.min(from + BLOCKS_PER_STRETCH, nextBlock)
       for (const entries of this.#blocks.all(blockId(run, from), blockId(run, to) - 1)) {
-        tellKeys(writer, entries, knownBelowWord)
+        writer.learn(entries)
       }
       writer.finishKeysBefore(to)
       from = to
     }
-  }
-}
-
-/** All but those with a lower first word. */
-function tellKeys(writer: RunWriter, entries: Buffer, firstWord: number): void {
-  for (let at = 0; at < entries.length; at += EVENT_BYTES) {
-    const w0 = entries.readUInt32LE(at)
-    if (w0 < firstWord) continue
-    writer.know(w0, entries.readUInt32LE(at + 4), entries.readUInt32LE(at + 8))
   }
 }
 

@@ -5,8 +5,8 @@ import { FilterParts } from './filter-parts.ts'
 import { filterBytes, filterIn } from './key-filter.ts'
 import type { LedgerRun, RunPlan } from './ledger-run.ts'
 import { LineWriter } from './line-writer.ts'
-import { blocksOfRun, firstWordOf, RUN_STRIDE } from './run-block.ts'
-import { firstWordOfLine, lineOf, linesOf, QUOTIENT_FILTER, wordsOf } from './run-filter.ts'
+import { blocksOfRun, EVENT_BYTES, firstWordOf, RUN_STRIDE } from './run-block.ts'
+import { belowWordOfLine, lineOf, linesOf, QUOTIENT_FILTER, wordsOf } from './run-filter.ts'
 
 const INSERT_RUN = `
   INSERT INTO runs (state, level, events, blocks, filter_word)
@@ -52,6 +52,15 @@ export class RunWriter {
     this.#lines.add(lineOf(this.#linesOfRun, w0), w1, w2)
   }
 
+  /** Makes it know the keys of packed events, but for those that it knows already. */
+  learn(entries: Buffer): void {
+    for (let at = 0; at < entries.length; at += EVENT_BYTES) {
+      const line = lineOf(this.#linesOfRun, entries.readUInt32LE(at))
+      if (line < this.#nextLine) continue
+      this.#lines.add(line, entries.readUInt32LE(at + 4), entries.readUInt32LE(at + 8))
+    }
+  }
+
   /** All keys of the blocks before that one are known: the filter has them from now on. */
   finishKeysBefore(block: number): void {
     const stopLine = lineOf(this.#linesOfRun, firstWordOf(block, this.run.blocks))
@@ -62,7 +71,7 @@ export class RunWriter {
 
   /** Keys with a lower first word are in the filter. */
   get knownBelowWord(): number {
-    return firstWordOfLine(this.#nextLine, this.#linesOfRun)
+    return belowWordOfLine(this.#nextLine, this.#linesOfRun)
   }
 
   /** Stores what is written of the filter: what a start would have to make of the blocks again. */

@@ -64,7 +64,7 @@ export class SealedLedger {
     this.#lookUp = new EventLookUp(db)
     this.#spans = db.prepare<[number], Buffer>(SPANS).pluck()
     this.#tieBreak = db.prepare<[number, number], number>(TIE_BREAK).pluck()
-    this.#young = [{ generation, runs: young }]
+    this.#young = young.length === 0 ? [] : [{ generation, runs: young }]
     this.#old = old
     for (const progress of merging) this.noteMerged(progress)
     this.sealedSeq = db.prepare<[], number>(SEALED_SEQ).pluck().get() ?? 0

@@ -15,7 +15,7 @@ import { KEY_WORDS } from '../ledger/event-key.ts'
 import { FilterParts } from '../ledger/filter-parts.ts'
 import { hasKey } from '../ledger/hot-ledger.ts'
 import type { LedgerRun, RunPlan } from '../ledger/ledger-run.ts'
-import { firstWordOfLine, linesOf, QUOTIENT_FILTER, wordsOf } from '../ledger/run-filter.ts'
+import { belowWordOfLine, linesOf, QUOTIENT_FILTER, wordsOf } from '../ledger/run-filter.ts'
 import { RunCheck } from './run-check.ts'
 import type { CheckedGroup, RunBeingWritten, RunGroup } from './run-check.ts'
 
@@ -133,7 +133,7 @@ export class LedgerCheck {
     const isStored = this.#ledger.prepare(HAS_PARTS).get() !== undefined
     const stopLine = isStored ? new FilterParts(this.#ledger, plan).read(filter) : 0
     const run = { ...plan, filter, firstLine: 0, filterWord: QUOTIENT_FILTER }
-    return { ...run, knownBelowWord: firstWordOfLine(stopLine, lines) }
+    return { ...run, knownBelowWord: belowWordOfLine(stopLine, lines) }
   }
 
   #checkedRuns(): LedgerRun[] {

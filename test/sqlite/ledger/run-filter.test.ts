@@ -4,9 +4,10 @@ import fc from 'fast-check'
 import type { LedgerRun } from '../../../src/sqlite/ledger/ledger-run.ts'
 import { LineWriter } from '../../../src/sqlite/ledger/line-writer.ts'
 import {
+  belowWordOfLine,
+  cutBelow,
   lineOf,
   linesOf,
-  cutBelow,
   mayBeIn,
   QUOTIENT_FILTER,
   RunFilterProbe,
@@ -66,6 +67,19 @@ describe('the filter of a run', () => {
       const share = 1 - firstWord / 2 ** 32
       expect(left.filter.length).to.be.closeTo(run.filter.length * share, 64)
     }
+  })
+
+  it('puts no key into a line before the one that it is in, however many lines there are', () => {
+    const place = fc.double({ min: 0, max: 1, noNaN: true })
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 2 ** 24 }), place, (lines, share) => {
+        const line = Math.floor(share * lines)
+        const belowWord = belowWordOfLine(line, lines)
+        if (belowWord > 0) expect(lineOf(lines, belowWord - 1)).to.be.lessThan(line)
+        if (line < lines) expect(lineOf(lines, belowWord + 2)).to.be.at.least(line)
+      }),
+      { numRuns: 2_000 },
+    )
   })
 
   it('takes less than two bytes a key', () => {
