@@ -1,8 +1,8 @@
 // The filter of a run: it answers "certainly not in this run" without touching the disk, for all
-// but one of 2,300 keys that are not there. A Bloom filter of the same size (key-filter.ts) lets
-// five times as many pass, and each of them is a look-up on the disk.
+// but one of some thousand keys that are not there. A Bloom filter of the same size (key-filter.ts)
+// lets several times as many pass, and each of them is a look-up on the disk.
 //
-// The keys of a run in their order are divided into lines of 1,024 bits, about 72 keys each. A
+// The keys of a run in their order are divided into lines of 1,024 bits, about 70 keys each. A
 // line is a quotient filter: a key has a bucket in it, one of 128, and as a remainder as many bits
 // as the line has left for each of its keys, so that where few keys came together they are told
 // apart all the better.
@@ -28,14 +28,16 @@ const KEY_BITS = LINE_WORDS * 32 - KEYS_AT_BIT
 export const OVERFULL = 255
 const REMAINDER_BITS_MAX = 24
 
-/** Fewer take more memory, more let more keys pass that are not there. */
-const KEYS_PER_LINE = 72
+/**
+ * About so many keys a line has: fewer take more memory, more let more keys pass that are not
+ * there. Of small runs there are more, and a line less full costs less: together they take what
+ * all would with 72, and half as many keys pass.
+ */
+const KEYS_PER_LINE = { small: 66, large: 76, before: 72 }
+const LARGE_RUN_EVENTS_MIN = 2 ** 24
 
 /** Keys that are asked about together: the caches hold their lines and the way there. */
 const STRETCH = 1_024
-
-/** In place of the word that the line of a key comes from in a Bloom filter, as runs had before. */
-export const QUOTIENT_FILTER = -1
 
 /** By the number of keys of a line: the bits of each remainder, and how many have one more. */
 export const REMAINDER_BITS = new Uint8Array(OVERFULL + 1).fill(1)
@@ -47,9 +49,19 @@ for (let count = 1; count < OVERFULL; count++) {
   LONGER_REMAINDERS[count] = bits === REMAINDER_BITS_MAX ? 0 : all - bits * count
 }
 
-/** Lines for a run of so many events. */
-export function linesOf(events: number): number {
-  return Math.max(1, Math.ceil(events / KEYS_PER_LINE))
+/** What a run has in place of the word that a line comes from in a Bloom filter, as runs had. */
+export function filterWordFor(events: number): number {
+  return -(events < LARGE_RUN_EVENTS_MIN ? KEYS_PER_LINE.small : KEYS_PER_LINE.large)
+}
+
+export function hasQuotientFilter({ filterWord }: Pick<LedgerRun, 'filterWord'>): boolean {
+  return filterWord < 0
+}
+
+/** How many lines the quotient filter of a run has. */
+export function linesOf({ events, filterWord }: Pick<LedgerRun, 'events' | 'filterWord'>): number {
+  const keys = filterWord === -1 ? KEYS_PER_LINE.before : -filterWord
+  return Math.max(1, Math.ceil(events / keys))
 }
 
 /** Words of so many lines: one more, for two are read where one may do. */
@@ -70,8 +82,9 @@ export function belowWordOfLine(line: number, lines: number): number {
 
 /** The same run without the lines that keys below that first word are in. */
 export function cutBelow(run: LedgerRun, firstWord: number): LedgerRun {
-  const firstLine = lineOf(linesOf(run.events), firstWord)
-  const filter = filterIn(new ArrayBuffer(filterBytes(wordsOf(linesOf(run.events) - firstLine))))
+  const lines = linesOf(run)
+  const firstLine = lineOf(lines, firstWord)
+  const filter = filterIn(new ArrayBuffer(filterBytes(wordsOf(lines - firstLine))))
   filter.set(run.filter.subarray((firstLine - run.firstLine) * LINE_WORDS))
   return { ...run, filter, firstLine }
 }
@@ -81,9 +94,8 @@ export function mayBeIn(run: LedgerRun, keys: Uint32Array, offset: number): bool
   const { filter, filterWord } = run
   const w1 = keys[offset + 1] ?? 0
   const w2 = keys[offset + 2] ?? 0
-  if (filterWord !== QUOTIENT_FILTER)
-    return mayContain(filter, keys[offset + filterWord] ?? 0, w1, w2)
-  const line = lineOf(linesOf(run.events), keys[offset] ?? 0) - run.firstLine
+  if (!hasQuotientFilter(run)) return mayContain(filter, keys[offset + filterWord] ?? 0, w1, w2)
+  const line = lineOf(linesOf(run), keys[offset] ?? 0) - run.firstLine
   return mayBeInLine(filter, line * LINE_WORDS, w1, w2)
 }
 
@@ -220,8 +232,8 @@ export class RunFilterProbe {
   }
 
   #fetchLines(run: LedgerRun, keys: Uint32Array, first: number, count: number): void {
-    const { filter, events, firstLine } = run
-    const linesOfRun = linesOf(events)
+    const { filter, firstLine } = run
+    const linesOfRun = linesOf(run)
     const lines = this.#lines
     for (let at = 0; at < count; at++) {
       const line = lineOf(linesOfRun, keys[first + at * KEY_WORDS] ?? 0) - firstLine

@@ -6,19 +6,21 @@ import { filterBytes, filterIn } from './key-filter.ts'
 import type { LedgerRun, RunPlan } from './ledger-run.ts'
 import { LineWriter } from './line-writer.ts'
 import { blocksOfRun, EVENT_BYTES, firstWordOf, RUN_STRIDE } from './run-block.ts'
-import { belowWordOfLine, lineOf, linesOf, QUOTIENT_FILTER, wordsOf } from './run-filter.ts'
+import { belowWordOfLine, filterWordFor, lineOf, linesOf, wordsOf } from './run-filter.ts'
 
 const INSERT_RUN = `
   INSERT INTO runs (state, level, events, blocks, filter_word)
-  VALUES (0, ?, ?, ?, ${QUOTIENT_FILTER})`
+  VALUES (0, ?, ?, ?, ?)`
 const INSERT_BLOCK = 'INSERT INTO blocks (id, entries) VALUES (?, ?)'
 // A version before may have begun it, with another kind of filter in mind.
 const PUT_INTO_USE = `
-  UPDATE runs SET state = 1, filter = ?, filter_word = ${QUOTIENT_FILTER} WHERE run_no = ?`
+  UPDATE runs SET state = 1, filter = ?, filter_word = ? WHERE run_no = ?`
 /** Registers a run that is going to be written. */
 export function planRun(db: Connection, level: number, events: number): RunPlan {
   const blocks = blocksOfRun(events)
-  const { lastInsertRowid } = db.prepare(INSERT_RUN).run(level, events, blocks)
+  const { lastInsertRowid } = db
+    .prepare(INSERT_RUN)
+    .run(level, events, blocks, filterWordFor(events))
   return { runNo: Number(lastInsertRowid), events, blocks }
 }
 
@@ -37,11 +39,12 @@ export class RunWriter {
 
   /** Takes up what has been stored of its filter. */
   constructor(db: Connection, plan: RunPlan) {
-    this.#linesOfRun = linesOf(plan.events)
+    const filterWord = filterWordFor(plan.events)
+    this.#linesOfRun = linesOf({ ...plan, filterWord })
     const memory = new SharedArrayBuffer(filterBytes(wordsOf(this.#linesOfRun)))
-    this.run = { ...plan, filter: filterIn(memory), firstLine: 0, filterWord: QUOTIENT_FILTER }
+    this.run = { ...plan, filter: filterIn(memory), firstLine: 0, filterWord }
     this.#insertBlock = db.prepare<[number, Buffer]>(INSERT_BLOCK)
-    this.#putIntoUse = db.prepare<[Buffer, number]>(PUT_INTO_USE)
+    this.#putIntoUse = db.prepare<[Buffer, number, number]>(PUT_INTO_USE)
     this.#parts = new FilterParts(db, plan)
     this.#storedLine = this.#parts.read(this.run.filter)
     this.#nextLine = this.#storedLine
@@ -89,8 +92,9 @@ export class RunWriter {
   /** When all blocks are written and all keys known. */
   putIntoUse(): void {
     this.finishKeysBefore(this.run.blocks)
-    const { buffer, byteOffset, byteLength } = this.run.filter
-    this.#putIntoUse.run(Buffer.from(buffer, byteOffset, byteLength), this.run.runNo)
+    const { runNo, filter, filterWord } = this.run
+    const { buffer, byteOffset, byteLength } = filter
+    this.#putIntoUse.run(Buffer.from(buffer, byteOffset, byteLength), filterWord, runNo)
     this.#parts.delete()
   }
 }

@@ -80,7 +80,7 @@ export const LEDGER_MIGRATIONS: readonly Migration[] = [
   {
     version: 3,
     // Nothing to change, but versions before do not know that a filter_word of −1 stands for
-    // another kind of filter (run-filter.ts).
+    // another kind of filter (run-filter.ts), with 72 keys a line.
     sql: '',
   },
   {

@@ -10,7 +10,7 @@ import { FilterProbe } from './key-filter.ts'
 import { KeyList } from './key-list.ts'
 import { EventLookUp } from './event-look-up.ts'
 import type { LedgerRun, MergeProgress, SealedRun, StoredRuns } from './ledger-run.ts'
-import { cutBelow, lineOf, linesOf, QUOTIENT_FILTER, RunFilterProbe } from './run-filter.ts'
+import { cutBelow, hasQuotientFilter, lineOf, linesOf, RunFilterProbe } from './run-filter.ts'
 import type { RunGeneration } from './run-generation.ts'
 import { isCovered } from './time-spans.ts'
 
@@ -162,7 +162,7 @@ export class SealedLedger {
   /** The places of the keys that may be in the run. */
   #candidates(run: LedgerRun, keys: Uint32Array, count: number): number[] {
     const { filter, filterWord } = run
-    if (filterWord === QUOTIENT_FILTER) return this.#runProbe.candidates(run, keys, count)
+    if (hasQuotientFilter(run)) return this.#runProbe.candidates(run, keys, count)
     return this.#probe.candidates(filter, filterWord, keys, count)
   }
 
@@ -195,10 +195,10 @@ export class SealedLedger {
 
 /** Gives back what filters know of keys below that first word: of one at a time, it is copied. */
 function cutOne(runs: readonly LedgerRun[], belowWord: number): readonly LedgerRun[] {
-  const place = runs.findIndex(({ filterWord, events, firstLine }) => {
-    const lines = linesOf(events)
-    const isWorthIt = lineOf(lines, belowWord) - firstLine >= lines * CUT_SHARE_MIN
-    return filterWord === QUOTIENT_FILTER && isWorthIt
+  const place = runs.findIndex((run) => {
+    const lines = linesOf(run)
+    const isWorthIt = lineOf(lines, belowWord) - run.firstLine >= lines * CUT_SHARE_MIN
+    return hasQuotientFilter(run) && isWorthIt
   })
   return runs.map((run, at) => (at === place ? cutBelow(run, belowWord) : run))
 }

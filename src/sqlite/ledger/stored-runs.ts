@@ -7,7 +7,7 @@ import type { Connection } from '../database.ts'
 import { addEventsToFilter, filterBytes, filterIn, filterWords } from './key-filter.ts'
 import type { LedgerRun, MergeProgress, RunPlan, StoredRuns } from './ledger-run.ts'
 import { RUN_STRIDE } from './run-block.ts'
-import { cutBelow, QUOTIENT_FILTER } from './run-filter.ts'
+import { cutBelow, hasQuotientFilter } from './run-filter.ts'
 import type { RunGeneration } from './run-generation.ts'
 
 const RUNS = `
@@ -42,8 +42,9 @@ export function readStoredRuns(db: Connection, merging: readonly MergeProgress[]
 function toRun({ filter, ...row }: Omit<RunRow, 'level'>, belowWord: number): LedgerRun {
   const words = new Uint32Array(filter.buffer, filter.byteOffset, filter.byteLength / 4)
   const stored = { ...row, filter: words, firstLine: 0 }
-  const isQuotient = row.filterWord === QUOTIENT_FILTER
-  const run = isQuotient ? cutBelow(stored, belowWord) : { ...stored, filter: alignedFilter(words) }
+  const run = hasQuotientFilter(row)
+    ? cutBelow(stored, belowWord)
+    : { ...stored, filter: alignedFilter(words) }
   // Else all filters would be in memory twice until the collector comes.
   if (filter.buffer.byteLength === filter.byteLength) (filter.buffer as ArrayBuffer).transfer(0)
   return run

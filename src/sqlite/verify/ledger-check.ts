@@ -15,7 +15,7 @@ import { KEY_WORDS } from '../ledger/event-key.ts'
 import { FilterParts } from '../ledger/filter-parts.ts'
 import { hasKey } from '../ledger/hot-ledger.ts'
 import type { LedgerRun, RunPlan } from '../ledger/ledger-run.ts'
-import { belowWordOfLine, linesOf, QUOTIENT_FILTER, wordsOf } from '../ledger/run-filter.ts'
+import { belowWordOfLine, filterWordFor, linesOf, wordsOf } from '../ledger/run-filter.ts'
 import { RunCheck } from './run-check.ts'
 import type { CheckedGroup, RunBeingWritten, RunGroup } from './run-check.ts'
 
@@ -127,12 +127,13 @@ export class LedgerCheck {
   }
 
   #withFilter(plan: RunPlan): RunBeingWritten {
-    const lines = linesOf(plan.events)
+    const filterWord = filterWordFor(plan.events)
+    const lines = linesOf({ ...plan, filterWord })
     const filter = new Uint32Array(wordsOf(lines))
     // A ledger of a version before has none.
     const isStored = this.#ledger.prepare(HAS_PARTS).get() !== undefined
     const stopLine = isStored ? new FilterParts(this.#ledger, plan).read(filter) : 0
-    const run = { ...plan, filter, firstLine: 0, filterWord: QUOTIENT_FILTER }
+    const run = { ...plan, filter, firstLine: 0, filterWord }
     return { ...run, knownBelowWord: belowWordOfLine(stopLine, lines) }
   }
 

@@ -14,7 +14,7 @@ import { EventLookUp } from '../ledger/event-look-up.ts'
 import { filterWords } from '../ledger/key-filter.ts'
 import { blockOf, EVENT_BYTES, firstWordOf, RUN_STRIDE } from '../ledger/run-block.ts'
 import type { LedgerRun, RunPlan } from '../ledger/ledger-run.ts'
-import { linesOf, mayBeIn, QUOTIENT_FILTER, wordsOf } from '../ledger/run-filter.ts'
+import { hasQuotientFilter, linesOf, mayBeIn, wordsOf } from '../ledger/run-filter.ts'
 import { decodeSpans } from '../ledger/sealed-ledger.ts'
 import { isCovered } from '../ledger/time-spans.ts'
 
@@ -97,9 +97,9 @@ export class RunCheck {
   ): Generator<number, CheckedGroup | undefined> {
     const events = group.runs.reduce((sum, run) => sum + run.events, 0)
     const checked: CheckedGroup = { ...group, events, problems: [], eventsOf: new Map() }
-    for (const { runNo, filter, filterWord, events: keys } of group.runs) {
-      const isQuotient = filterWord === QUOTIENT_FILTER
-      const words = isQuotient ? wordsOf(linesOf(keys)) : filterWords(keys)
+    for (const run of group.runs) {
+      const { runNo, filter } = run
+      const words = hasQuotientFilter(run) ? wordsOf(linesOf(run)) : filterWords(run.events)
       if (filter.length < words) add(checked, `run ${runNo}: its filter has ${filter.length} words`)
     }
     const stretches = Math.max(1, Math.ceil(events / EVENTS_PER_READ))

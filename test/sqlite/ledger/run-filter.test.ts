@@ -7,9 +7,9 @@ import {
   belowWordOfLine,
   cutBelow,
   lineOf,
+  filterWordFor,
   linesOf,
   mayBeIn,
-  QUOTIENT_FILTER,
   RunFilterProbe,
   wordsOf,
 } from '../../../src/sqlite/ledger/run-filter.ts'
@@ -25,11 +25,17 @@ describe('the filter of a run', () => {
     for (let key = 0; key < KEYS; key++) expect(mayBeIn(run, inside, key * 4)).to.equal(true)
   })
 
-  it('takes fewer than one in sixteen hundred other keys for one of them', () => {
-    let taken = 0
-    for (let key = 0; key < KEYS; key++) if (mayBeIn(run, outside, key * 4)) taken++
-    expect(taken).to.be.lessThan(KEYS / 1_600)
-  })
+  for (const { size, events, oneIn } of [
+    { size: 'small', events: KEYS, oneIn: 3_500 },
+    { size: 'large', events: 2 ** 24, oneIn: 1_000 },
+  ]) {
+    it(`takes fewer than one in ${oneIn} other keys for one of a ${size} run`, () => {
+      const taker = runOf(inside, filterWordFor(events))
+      let taken = 0
+      for (let key = 0; key < KEYS; key++) if (mayBeIn(taker, outside, key * 4)) taken++
+      expect(taken).to.be.lessThan(KEYS / oneIn)
+    })
+  }
 
   it('says of many keys at once what it says of each', () => {
     const keys = Uint32Array.of(...inside.subarray(0, 12_000), ...outside.subarray(0, 40_000))
@@ -88,9 +94,9 @@ describe('the filter of a run', () => {
 })
 
 /** A run whose lines were closed in several stretches. */
-function runOf(keys: Uint32Array): LedgerRun {
+function runOf(keys: Uint32Array, filterWord = filterWordFor(0)): LedgerRun {
   const count = keys.length / 4
-  const lines = linesOf(count)
+  const lines = linesOf({ events: count, filterWord })
   const filter = new Uint32Array(wordsOf(lines))
   const writer = new LineWriter()
   for (let key = 0; key < count; key++) {
@@ -100,7 +106,7 @@ function runOf(keys: Uint32Array): LedgerRun {
   for (let line = 0; line < lines; line += 100) {
     writer.close(filter, line, Math.min(line + 100, lines))
   }
-  return { runNo: 1, events: count, blocks: 1, filter, firstLine: 0, filterWord: QUOTIENT_FILTER }
+  return { runNo: 1, events: count, blocks: 1, filter, firstLine: 0, filterWord }
 }
 
 function randomKeys(count: number): Uint32Array {
