@@ -90,6 +90,8 @@ function commitGroup(id: number, group: GroupFrame): void {
 
 function runCommand(request: Extract<CommitRequest, { command: unknown }>): void {
   const { id, command, args } = request
+  // It asks whether the watermark is written down.
+  if (command === 'noteDeletionPass') tidy()
   try {
     const run = commands[command] as (...args: unknown[]) => unknown
     answer({ id, result: run.apply(commands, args) })

@@ -71,7 +71,11 @@ const INSERT_DELETION = `
   VALUES (?, ?, ?, ?, ?, ?)`
 const NOTE_PASS =
   'UPDATE sensor_deletions SET passes = passes + 1, due_at_ms = ? WHERE sensor_id = ?'
-const END_DELETION = 'DELETE FROM sensor_deletions WHERE sensor_id = ?'
+// After a crash the rows behind the watermark are forwarded again. It is written down later than
+// they are: until then a deletion is not through, and is done once more.
+const END_DELETION = `
+  DELETE FROM sensor_deletions
+  WHERE sensor_id = ? AND after_seq <= (SELECT forwarded_seq FROM journal_watermark WHERE id = 1)`
 const STORE = 'SELECT name FROM measurement_store WHERE id = 1'
 const ADOPT_STORE = `
   INSERT INTO measurement_store (id, name) VALUES (1, ?)

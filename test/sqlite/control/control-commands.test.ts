@@ -61,6 +61,18 @@ describe('ControlCommands', () => {
       expect(commands.deleteUser(userId)).to.equal(undefined)
     })
 
+    it('is through only when a crash would not bring the measurements back', () => {
+      const userId = signIn()?.user.id ?? 0
+      const { seq } = submit(userId)
+      commands.deleteUser(userId)
+      bench.committer.noteForwarded(seq)
+      commands.noteDeletionPass(1, undefined)
+      expect(rows('SELECT sensor_id FROM sensor_deletions')).to.have.lengthOf(1)
+      bench.committer.tidy()
+      commands.noteDeletionPass(1, undefined)
+      expect(rows('SELECT sensor_id FROM sensor_deletions')).to.deep.equal([])
+    })
+
     it('never gives the id again', () => {
       const userId = signIn()?.user.id ?? 0
       commands.deleteUser(userId)
