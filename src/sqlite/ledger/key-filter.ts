@@ -36,6 +36,13 @@ export function filterIn<Memory extends ArrayBufferLike>(memory: Memory): Uint32
   return new Uint32Array(memory, FIRST_LINE_AT, (memory.byteLength - LINE_BYTES) / 4)
 }
 
+/** A copy of a filter, in a piece of memory of its own. */
+export function copyFilter(filter: Uint32Array): Uint32Array {
+  const copy = filterIn(new ArrayBuffer(filterBytes(filter.length)))
+  copy.set(filter)
+  return copy
+}
+
 /** Adds a key: the word that its line comes from, its second and its third. */
 export function addToFilter(filter: Uint32Array, lineWord: number, w1: number, w2: number): void {
   const line = lineOf(filter, lineWord)

@@ -26,7 +26,7 @@ export interface SealedRun {
 
 /** What a start finds. */
 export interface StoredRuns {
-  /** Runs of the first level, with a generation for them. */
+  /** Runs of the first level, the newest first, with a generation for them. */
   readonly young: readonly LedgerRun[]
   readonly generation: RunGeneration
   readonly old: readonly LedgerRun[]

@@ -16,7 +16,7 @@
 //              few may have one bit more
 
 import { KEY_WORDS } from './event-key.ts'
-import { filterBytes, filterIn, mayContain } from './key-filter.ts'
+import { copyFilter, mayContain } from './key-filter.ts'
 import type { LedgerRun } from './ledger-run.ts'
 
 export const LINE_WORDS = 32
@@ -82,11 +82,9 @@ export function belowWordOfLine(line: number, lines: number): number {
 
 /** The same run without the lines that keys below that first word are in. */
 export function cutBelow(run: LedgerRun, firstWord: number): LedgerRun {
-  const lines = linesOf(run)
-  const firstLine = lineOf(lines, firstWord)
-  const filter = filterIn(new ArrayBuffer(filterBytes(wordsOf(lines - firstLine))))
-  filter.set(run.filter.subarray((firstLine - run.firstLine) * LINE_WORDS))
-  return { ...run, filter, firstLine }
+  const firstLine = lineOf(linesOf(run), firstWord)
+  const left = run.filter.subarray((firstLine - run.firstLine) * LINE_WORDS)
+  return { ...run, filter: copyFilter(left), firstLine }
 }
 
 /** Whether the key at `offset` may be in the run: never false for one that is. */

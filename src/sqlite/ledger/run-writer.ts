@@ -15,6 +15,7 @@ const INSERT_BLOCK = 'INSERT INTO blocks (id, entries) VALUES (?, ?)'
 // A version before may have begun it, with another kind of filter in mind.
 const PUT_INTO_USE = `
   UPDATE runs SET state = 1, filter = ?, filter_word = ? WHERE run_no = ?`
+
 /** Registers a run that is going to be written. */
 export function planRun(db: Connection, level: number, events: number): RunPlan {
   const blocks = blocksOfRun(events)

@@ -4,7 +4,7 @@
 // merged meanwhile.
 
 import type { Connection } from '../database.ts'
-import { addEventsToFilter, filterBytes, filterIn, filterWords } from './key-filter.ts'
+import { addEventsToFilter, copyFilter, filterBytes, filterIn, filterWords } from './key-filter.ts'
 import type { LedgerRun, MergeProgress, RunPlan, StoredRuns } from './ledger-run.ts'
 import { RUN_STRIDE } from './run-block.ts'
 import { cutBelow, hasQuotientFilter } from './run-filter.ts'
@@ -12,7 +12,7 @@ import type { RunGeneration } from './run-generation.ts'
 
 const RUNS = `
   SELECT run_no AS runNo, events, blocks, filter, filter_word AS filterWord, level
-  FROM runs WHERE state = 1 ORDER BY run_no`
+  FROM runs WHERE state = 1 ORDER BY run_no DESC`
 const MERGED_FROM_YOUNG = `
   SELECT run_no FROM merge_progress JOIN runs ON run_no = target_no WHERE level = 1`
 const BLOCKS = 'SELECT entries FROM blocks WHERE id >= ? AND id < ?'
@@ -44,16 +44,10 @@ function toRun({ filter, ...row }: Omit<RunRow, 'level'>, belowWord: number): Le
   const stored = { ...row, filter: words, firstLine: 0 }
   const run = hasQuotientFilter(row)
     ? cutBelow(stored, belowWord)
-    : { ...stored, filter: alignedFilter(words) }
+    : { ...stored, filter: copyFilter(words) }
   // Else all filters would be in memory twice until the collector comes.
   if (filter.buffer.byteLength === filter.byteLength) (filter.buffer as ArrayBuffer).transfer(0)
   return run
-}
-
-function alignedFilter(words: Uint32Array): Uint32Array {
-  const filter = filterIn(new ArrayBuffer(filterBytes(words.length)))
-  filter.set(words)
-  return filter
 }
 
 function readGeneration(db: Connection, young: readonly RunPlan[]): RunGeneration {
