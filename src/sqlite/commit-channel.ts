@@ -1,19 +1,25 @@
-// The main thread's line to the commit thread: requests go out with a number, answers come back
-// with it.
+// The main thread's line to the commit thread: requests go out with a number, by way of the look-up
+// thread, answers come back with it.
 
-import { Worker } from 'node:worker_threads'
+import { MessageChannel, Worker } from 'node:worker_threads'
+import type { MessagePort } from 'node:worker_threads'
 import { threadHeap } from '../domain/limits.ts'
 import type { ControlWriter } from '../ports.ts'
 import type { GroupFrame, GroupResult } from './journal/group-frame.ts'
 import type { ReplayRetention } from './journal/committer.ts'
 import type { DeciderSettings } from './journal/group-decider.ts'
 
-/** What the commit thread is started with. */
-export interface CommitThreadData extends DeciderSettings {
+export interface CommitSettings extends DeciderSettings {
   readonly dataDir: string
   readonly epochEvents: number
   /** `undefined`: the store loses nothing, so that rows go when they are forwarded and sealed. */
   readonly replayRetention: ReplayRetention | undefined
+}
+
+/** What the commit thread is started with. */
+export interface CommitThreadData extends CommitSettings {
+  /** Where requests come in. */
+  readonly requests: MessagePort
 }
 
 export type CommitRequest =
@@ -45,11 +51,13 @@ export class StorageFull extends Error {
 
 export class CommitChannel {
   readonly #worker: Worker
+  readonly #requests: MessagePort
   readonly #waiting = new Map<number, Waiting>()
   #lastId = 0
 
-  private constructor(worker: Worker) {
+  private constructor(worker: Worker, requests: MessagePort) {
     this.#worker = worker
+    this.#requests = requests
   }
 
   /**
@@ -59,11 +67,16 @@ export class CommitChannel {
    */
   static async open(
     entry: URL,
-    data: CommitThreadData,
+    settings: CommitSettings,
     onFailure: (error: Error) => void,
   ): Promise<CommitChannel> {
-    const worker = new Worker(entry, { workerData: data, resourceLimits: threadHeap })
-    const channel = new CommitChannel(worker)
+    const { port1, port2 } = new MessageChannel()
+    const worker = new Worker(entry, {
+      workerData: { ...settings, requests: port2 } satisfies CommitThreadData,
+      transferList: [port2],
+      resourceLimits: threadHeap,
+    })
+    const channel = new CommitChannel(worker, port1)
     await new Promise<void>((resolve, reject) => {
       worker.once('message', () => resolve())
       worker.once('error', reject)
@@ -88,20 +101,21 @@ export class CommitChannel {
   }
 
   noteForwarded(seq: number): void {
-    this.#worker.postMessage({ forwardedSeq: seq } satisfies CommitRequest)
+    this.#requests.postMessage({ forwardedSeq: seq } satisfies CommitRequest)
   }
 
   /** Resolves when all requests before it are answered and the files are closed. */
   async close(): Promise<void> {
     await this.#request((id) => ({ id, close: true }))
     await this.#worker.terminate()
+    this.#requests.close()
   }
 
   #request(toMessage: (id: number) => CommitRequest): Promise<unknown> {
     const id = ++this.#lastId
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject })
-      this.#worker.postMessage(toMessage(id))
+      this.#requests.postMessage(toMessage(id))
     })
   }
 

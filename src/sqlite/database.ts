@@ -24,8 +24,14 @@ export const MEASUREMENTS_FILE = 'measurements.db'
 
 const SYNCHRONOUS_FULL = 2
 
-/** Pages that a connection keeps: there are a dozen, and the system has the files as well. */
+/** Pages that most connections keep: there are a dozen, and the system has the files as well. */
 const CACHE_KIB = 2_048
+
+export interface FileSettings {
+  /** Takes effect only before the first table is there. */
+  readonly pageBytes?: number
+  readonly cacheKib?: number
+}
 
 /**
  * Opens a file for writing, creates it when missing, and brings its schema up to date.
@@ -35,15 +41,14 @@ const CACHE_KIB = 2_048
 export function openForWriting(
   file: string,
   migrations: readonly Migration[],
-  pageBytes = 4_096,
+  { pageBytes = 4_096, cacheKib = CACHE_KIB }: FileSettings = {},
 ): Connection {
   const db = new Database(file)
-  // Takes effect only before the first table is there.
   db.pragma(`page_size = ${pageBytes}`)
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = FULL')
   db.pragma('foreign_keys = ON')
-  db.pragma(`cache_size = -${CACHE_KIB}`)
+  db.pragma(`cache_size = -${cacheKib}`)
   db.pragma('busy_timeout = 5000')
   migrate(db, file, migrations)
   if (db.pragma('synchronous', { simple: true }) !== SYNCHRONOUS_FULL) {

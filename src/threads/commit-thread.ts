@@ -1,5 +1,6 @@
 // The commit thread: the only writer of control.db. It takes groups of submissions and changes of
-// users, tokens and sensors one after the other, and starts the seal thread.
+// users, tokens and sensors one after the other, as they come from the look-up thread, which it
+// starts.
 //
 // An error of the disk during a commit leaves open whether the group is stored: the thread ends
 // with it, the process after it, and the next start finds out from the file.
@@ -24,7 +25,7 @@ import { Committer } from '../sqlite/journal/committer.ts'
 import type { GroupFrame } from '../sqlite/journal/group-frame.ts'
 import { Ledger } from '../sqlite/ledger/ledger.ts'
 import { systemClock } from '../system/clock.ts'
-import type { SealAnswer, SealStarted, SealThreadData, SealThreadRequest } from './seal-thread.ts'
+import type { LookUpAnswer, LookUpThreadData, LookUpThreadRequest } from './look-up-thread.ts'
 
 const data = workerData as CommitThreadData
 const port = parentPort
@@ -35,50 +36,36 @@ const TIDY_EVERY_MS = 1_000
 
 const controlFile = join(data.dataDir, CONTROL_FILE)
 const control = openForWriting(controlFile, CONTROL_MIGRATIONS)
-const sealer = new Worker(new URL('./seal-thread.ts', import.meta.url), {
-  workerData: { dataDir: data.dataDir, epochEvents: data.epochEvents } satisfies SealThreadData,
+const { dataDir, epochEvents, requests } = data
+const lookUps = new Worker(new URL('./look-up-thread.ts', import.meta.url), {
+  workerData: { dataDir, epochEvents, requests } satisfies LookUpThreadData,
+  transferList: [requests],
   resourceLimits: threadHeap,
 })
-const [{ started: storedRuns }] = (await once(sealer, 'message')) as [SealStarted]
+await once(lookUps, 'message')
 
 const ledgerFile = openForReading(join(data.dataDir, LEDGER_FILE))
-const ledger = new Ledger(
-  { control, ledger: ledgerFile },
-  storedRuns,
-  data.epochEvents,
-  (request) => sealer.postMessage(request satisfies SealThreadRequest),
+const ledger = new Ledger({ control, ledger: ledgerFile }, data.epochEvents, (request) =>
+  lookUps.postMessage(request satisfies LookUpThreadRequest),
 )
 const sensors = new SensorDirectory(control)
 const committer = new Committer(control, ledger, { sensors, clock: systemClock }, data)
 const commands = new ControlCommands(control, sensors, systemClock, data)
-const heldBack: { id: number; group: GroupFrame }[] = []
 const tidying = setInterval(tidy, TIDY_EVERY_MS)
 
-sealer.on('error', (error) => {
+lookUps.on('error', (error) => {
   throw error
 })
-sealer.on('message', (news: SealAnswer) => {
-  if ('sealed' in news) {
-    ledger.noteSealed(news.throughSeq, news.sealed)
-    for (const held of heldBack.splice(0)) commitGroup(held.id, held.group)
-  } else if ('merged' in news) {
-    ledger.sealed.noteMerged(news.merged)
-  }
-})
-
-port.on('message', (request: CommitRequest) => {
+lookUps.on('message', (request: LookUpAnswer) => {
   if ('group' in request) commitGroup(request.id, request.group)
+  else if ('sealedThroughSeq' in request) ledger.noteSealed(request.sealedThroughSeq)
   else if ('command' in request) runCommand(request)
   else if ('forwardedSeq' in request) committer.noteForwarded(request.forwardedSeq)
-  else void close(request.id)
+  else if ('close' in request) void close(request.id)
 })
 answer({ started: true })
 
 function commitGroup(id: number, group: GroupFrame): void {
-  if (ledger.isBehind) {
-    heldBack.push({ id, group })
-    return
-  }
   try {
     const result = committer.commit(group)
     answer({ id, group: result })
@@ -114,11 +101,10 @@ function tidy(): void {
 async function close(id: number): Promise<void> {
   clearInterval(tidying)
   tidy()
-  const sealerEnded = new Promise((resolve) => sealer.once('exit', resolve))
-  // Who closes a file last empties its log, and only a writer can.
+  const lookUpsEnded = once(lookUps, 'exit')
   ledgerFile.close()
-  sealer.postMessage({ close: true } satisfies SealThreadRequest)
-  await sealerEnded
+  lookUps.postMessage({ close: true } satisfies LookUpThreadRequest)
+  await lookUpsEnded
   control.close()
   answer({ id, result: undefined })
 }

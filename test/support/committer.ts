@@ -1,5 +1,5 @@
 // The write-ahead batch step on a temporary directory, in this thread: the same pieces that the
-// commit thread and the seal thread are made of, so that a test can stop between any two steps.
+// look-up, commit and seal threads are made of, so that a test can stop between any two steps.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,12 +15,14 @@ import {
   allocateGroup,
   GroupBuilder,
   groupColumnsOver,
+  lookUpGroup,
 } from '../../src/sqlite/journal/group-frame.ts'
 import type { GroupResult } from '../../src/sqlite/journal/group-frame.ts'
 import { Ledger } from '../../src/sqlite/ledger/ledger.ts'
 import type { SealRequest } from '../../src/sqlite/ledger/ledger.ts'
 import { RunMerger } from '../../src/sqlite/ledger/run-merger.ts'
-import { LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES } from '../../src/sqlite/ledger/schema.ts'
+import { LEDGER_MIGRATIONS, LEDGER_SETTINGS } from '../../src/sqlite/ledger/schema.ts'
+import { SealedEvents } from '../../src/sqlite/ledger/sealed-events.ts'
 import { Sealer } from '../../src/sqlite/ledger/sealer.ts'
 import { readStoredRuns } from '../../src/sqlite/ledger/stored-runs.ts'
 
@@ -48,6 +50,7 @@ export class CommitterBench {
   control!: Connection
   ledgerFile!: Connection
   ledger!: Ledger
+  sealedEvents!: SealedEvents
   sensors!: SensorDirectory
   committer!: Committer
   nowMs = 1_800_000_000_000
@@ -66,7 +69,7 @@ export class CommitterBench {
     this.ledgerFile = openForWriting(
       join(this.dir, 'ledger.db'),
       LEDGER_MIGRATIONS,
-      LEDGER_PAGE_BYTES,
+      LEDGER_SETTINGS,
     )
     this.#requests = []
     this.#sealer = undefined
@@ -74,7 +77,8 @@ export class CommitterBench {
     const files = { control: this.control, ledger: this.ledgerFile }
     const storedRuns = readStoredRuns(this.ledgerFile, this.#merger.progress)
     const requestSeal = (request: SealRequest) => this.#requests.push(request)
-    this.ledger = new Ledger(files, storedRuns, this.epochEvents, requestSeal)
+    this.sealedEvents = new SealedEvents(this.ledgerFile, storedRuns)
+    this.ledger = new Ledger(files, this.epochEvents, requestSeal)
     this.sensors = new SensorDirectory(this.control)
     const clock = { nowMs: () => this.nowMs, monotonicMs: () => this.nowMs }
     const collaborators = { sensors: this.sensors, clock }
@@ -93,6 +97,7 @@ export class CommitterBench {
     const group = new GroupBuilder(allocateGroup())
     for (const submission of submissions) group.add(submission)
     const frame = group.finish()
+    lookUpGroup(frame, this.sealedEvents)
     const result = this.committer.commit(frame)
     const { status, sensorId, measuredAtMs } = groupColumnsOver(frame.buffer)
     const { elementCount } = frame
@@ -113,12 +118,13 @@ export class CommitterBench {
     this.#sealer ??= new Sealer(this.control, this.ledgerFile, this.epochEvents)
     for (const request of this.#requests.splice(0)) {
       const sealed = this.#sealer.seal(request)
-      this.ledger.noteSealed(request.throughSeq, sealed)
+      this.sealedEvents.addRun(sealed)
+      this.ledger.noteSealed(request.throughSeq)
       this.#merger.noteSealed(sealed.run.events)
     }
     for (let step = 0; step < stepsMax && !this.#merger.isIdle; step++) {
       const merged = this.#merger.step()
-      if (merged !== undefined) this.ledger.sealed.noteMerged(merged)
+      if (merged !== undefined) this.sealedEvents.noteMerged(merged)
     }
   }
 

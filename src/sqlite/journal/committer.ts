@@ -155,7 +155,7 @@ export class Committer {
 
   #settle(): Settled {
     this.#setWatermark.run(this.#forwardedSeq, this.#forwardedSeq)
-    const doneSeq = Math.min(this.#forwardedSeq, this.#ledger.sealed.sealedSeq)
+    const doneSeq = Math.min(this.#forwardedSeq, this.#ledger.sealedSeq)
     let measurements = 0
     let rows = 0
     for (const row of this.#oldestRows.all(ROWS_DELETED_PER_COMMIT)) {

@@ -13,9 +13,10 @@ import type { DirectoryEntry, SensorDirectory } from '../control/sensor-director
 import { KEY_WORDS } from '../ledger/event-key.ts'
 import { hasKey } from '../ledger/hot-ledger.ts'
 import type { HotLedger, StoredEvent } from '../ledger/hot-ledger.ts'
-import type { FoundEvents, SealedLedger } from '../ledger/sealed-ledger.ts'
+import type { SealedTimes } from '../ledger/sealed-times.ts'
 import {
   groupColumnsOver,
+  sealedEventOf,
   STATUS_CONFLICT,
   STATUS_CREATED,
   STATUS_DUPLICATE,
@@ -44,8 +45,6 @@ interface Group extends GroupColumns {
   readonly serialNumbers: readonly string[]
   /** By place of the serial number: the sensor that its submission means by it, once looked up. */
   readonly sensors: (DirectoryEntry | undefined)[]
-  /** By element: what has its key in the sealed ledger. */
-  readonly sealedEvents: FoundEvents
 }
 
 interface SubmissionFaults {
@@ -55,22 +54,25 @@ interface SubmissionFaults {
 
 export class GroupDecider {
   readonly #hot: HotLedger
-  readonly #sealed: SealedLedger
+  readonly #sealedTimes: SealedTimes
   readonly #sensors: SensorDirectory
   readonly #settings: DeciderSettings
 
   constructor(
-    ledger: { hot: HotLedger; sealed: SealedLedger },
+    ledger: { hot: HotLedger; sealedTimes: SealedTimes },
     sensors: SensorDirectory,
     settings: DeciderSettings,
   ) {
     this.#hot = ledger.hot
-    this.#sealed = ledger.sealed
+    this.#sealedTimes = ledger.sealedTimes
     this.#sensors = sensors
     this.#settings = settings
   }
 
-  /** The caller has made sure that the current epoch has room for all elements of the frame. */
+  /**
+   * @param frame looked up in the sealed ledger, see `lookUpGroup`; the caller has made sure that
+   *   the current epoch has room for all of its elements
+   */
   decide(frame: GroupFrame): GroupDecision {
     const { serialNumbers } = frame
     const columns = groupColumnsOver(frame.buffer)
@@ -79,9 +81,8 @@ export class GroupDecider {
       conflicts: [],
       lastSeenAtMs: new Map(),
     }
-    this.#sealed.inOneView(() => {
-      const sealedEvents = this.#sealed.findAll(columns.keys, frame.elementCount)
-      const group: Group = { ...columns, serialNumbers, sensors: [], sealedEvents }
+    this.#sealedTimes.inOneView(() => {
+      const group: Group = { ...columns, serialNumbers, sensors: [] }
       let start = 0
       let fetched = 0
       for (let submission = 0; submission < frame.submissionCount; submission++) {
@@ -164,7 +165,7 @@ export class GroupDecider {
     if (sensor === undefined || timeFault !== undefined) return
     const tieBreakNs =
       this.#hot.nextTieBreak(sensor.id, measuredAtMs) ??
-      this.#sealed.nextTieBreak(sensor.id, measuredAtMs)
+      this.#sealedTimes.nextTieBreak(sensor.id, measuredAtMs)
     if (tieBreakNs >= measurementsAtOneTimeMax) {
       faults.invalid.push(tooManyFault(index))
       return
@@ -177,10 +178,10 @@ export class GroupDecider {
     group.measuredAtMs[element] = measuredAtMs
   }
 
-  #find({ keys, sealedEvents }: Group, element: number): StoredEvent | undefined {
+  #find(group: Group, element: number): StoredEvent | undefined {
     const keyAt = element * KEY_WORDS
-    if (!hasKey(keys, keyAt)) return undefined
-    return this.#hot.find(keys, keyAt) ?? sealedEvents.get(element)
+    if (!hasKey(group.keys, keyAt)) return undefined
+    return this.#hot.find(group.keys, keyAt) ?? sealedEventOf(group, element)
   }
 
   #answerKnown(

@@ -1,13 +1,16 @@
-// What passes between the main thread and the commit thread: a group of submissions one way, what
-// was decided about them the other way. Numbers stand as columns in a buffer that both share and
-// that belongs to one of them at a time, text travels as arrays of strings; nothing is allocated or
-// copied for a group. Handing a buffer over instead cost the main thread a fifth of its time.
+// What passes from the main thread to the look-up thread, the commit thread and back: a group of
+// submissions, with what the sealed ledger knows of it, and with what was decided. Numbers stand as
+// columns in a buffer that they share and that belongs to one of them at a time, text travels as
+// arrays of strings; nothing is allocated or copied for a group. Handing a buffer over instead cost
+// the main thread a fifth of its time.
 
 import type { ErrorCode, RequestFault } from '../../domain/errors.ts'
 import { groupMeasurementsMax, submissionsInFlightMax } from '../../domain/limits.ts'
 import type { Submission, SubmittedMeasurement } from '../../domain/measurement.ts'
 import type { UserId } from '../../domain/sensor.ts'
 import { KEY_WORDS, writeEventKey } from '../ledger/event-key.ts'
+import type { StoredEvent } from '../ledger/hot-ledger.ts'
+import type { SealedEvents } from '../ledger/sealed-events.ts'
 
 export const STATUS_CREATED = 0
 export const STATUS_DUPLICATE = 1
@@ -30,6 +33,10 @@ export interface GroupColumns {
   readonly measuredAtMs: Float64Array
   /** Position in the group's serial numbers. */
   readonly serialNumberAt: Uint32Array
+  /** When it is looked up: the sensor of the sealed event that has the key, 0 where none has. */
+  readonly sealedSensorId: Uint32Array
+  readonly sealedMeasuredAtMs: Float64Array
+  readonly sealedTempCelsius: Float64Array
   /** When it is decided. */
   readonly status: Uint8Array
   /** When it is decided. */
@@ -79,8 +86,8 @@ export interface GroupConflict {
 
 const SUBMISSIONS = submissionsInFlightMax
 const ELEMENTS = groupMeasurementsMax
-const WORDS = SUBMISSIONS * 2 + ELEMENTS * (KEY_WORDS + 2)
-const GROUP_BYTES = (SUBMISSIONS + ELEMENTS * 2) * 8 + WORDS * 4 + ELEMENTS + SUBMISSIONS
+const WORDS = SUBMISSIONS * 2 + ELEMENTS * (KEY_WORDS + 3)
+const GROUP_BYTES = (SUBMISSIONS + ELEMENTS * 4) * 8 + WORDS * 4 + ELEMENTS + SUBMISSIONS
 
 export function allocateGroup(): SharedArrayBuffer {
   return new SharedArrayBuffer(GROUP_BYTES)
@@ -94,13 +101,41 @@ export function groupColumnsOver(buffer: SharedArrayBuffer): GroupColumns {
     receivedAtMs: new Float64Array(buffer, take(SUBMISSIONS * 8), SUBMISSIONS),
     tempCelsius: new Float64Array(buffer, take(ELEMENTS * 8), ELEMENTS),
     measuredAtMs: new Float64Array(buffer, take(ELEMENTS * 8), ELEMENTS),
+    sealedMeasuredAtMs: new Float64Array(buffer, take(ELEMENTS * 8), ELEMENTS),
+    sealedTempCelsius: new Float64Array(buffer, take(ELEMENTS * 8), ELEMENTS),
     userId: new Uint32Array(buffer, take(SUBMISSIONS * 4), SUBMISSIONS),
     elementsEnd: new Uint32Array(buffer, take(SUBMISSIONS * 4), SUBMISSIONS),
     keys: new Uint32Array(buffer, take(ELEMENTS * KEY_WORDS * 4), ELEMENTS * KEY_WORDS),
     serialNumberAt: new Uint32Array(buffer, take(ELEMENTS * 4), ELEMENTS),
+    sealedSensorId: new Uint32Array(buffer, take(ELEMENTS * 4), ELEMENTS),
     sensorId: new Uint32Array(buffer, take(ELEMENTS * 4), ELEMENTS),
     status: new Uint8Array(buffer, take(ELEMENTS), ELEMENTS),
     isOnlyChecked: new Uint8Array(buffer, take(SUBMISSIONS), SUBMISSIONS),
+  }
+}
+
+/** Asks the sealed ledger for the events of a group, and writes down what it knows. */
+export function lookUpGroup({ buffer, elementCount }: GroupFrame, sealed: SealedEvents): void {
+  const columns = groupColumnsOver(buffer)
+  columns.sealedSensorId.fill(0, 0, elementCount)
+  sealed.findAll(columns.keys, elementCount, {
+    has: (element) => columns.sealedSensorId[element] !== 0,
+    set: (element, { sensorId, measuredAtMs, tempCelsius }) => {
+      columns.sealedSensorId[element] = sensorId
+      columns.sealedMeasuredAtMs[element] = measuredAtMs
+      columns.sealedTempCelsius[element] = tempCelsius
+    },
+  })
+}
+
+/** The sealed event with the key of an element. */
+export function sealedEventOf(columns: GroupColumns, element: number): StoredEvent | undefined {
+  const sensorId = columns.sealedSensorId[element] ?? 0
+  if (sensorId === 0) return undefined
+  return {
+    sensorId,
+    measuredAtMs: columns.sealedMeasuredAtMs[element] ?? 0,
+    tempCelsius: columns.sealedTempCelsius[element] ?? 0,
   }
 }
 

@@ -20,7 +20,7 @@ export class KeyList {
   }
 
   /** Takes out those whose places in the group are known to `found`. */
-  removeFound(found: ReadonlyMap<number, unknown>): void {
+  removeFound(found: { has(place: number): boolean }): void {
     const { count } = this
     this.count = 0
     for (let at = 0; at < count; at++) {

@@ -1,5 +1,6 @@
-// The event ledger as the commit thread sees it: the hot part in memory, the sealed part on disk,
-// and the passage from one to the other.
+// The event ledger as the commit thread sees it: the hot part in memory, of the sealed part on disk
+// the times, and the passage from one to the other. What the sealed part has under the keys of a
+// group the look-up thread has found before.
 //
 // Who writes what: the commit thread only writes the journal (control.db). When an epoch is full,
 // the seal thread reads that stretch of the journal and writes it to ledger.db in key order, in
@@ -11,8 +12,7 @@ import type { Connection } from '../database.ts'
 import { decodeEntries } from '../journal/journal-row.ts'
 import { KEY_WORDS } from './event-key.ts'
 import { HotLedger } from './hot-ledger.ts'
-import { SealedLedger } from './sealed-ledger.ts'
-import type { SealedRun, StoredRuns } from './ledger-run.ts'
+import { SealedTimes } from './sealed-times.ts'
 
 /** Journal rows (afterSeq, throughSeq] are to be sealed as one run. */
 export interface SealRequest {
@@ -20,38 +20,37 @@ export interface SealRequest {
   readonly throughSeq: number
 }
 
-/** Epochs in memory at most; beyond it commits wait for the seal thread. */
-const EPOCHS_MAX = 4
-
+const SEALED_SEQ = 'SELECT seq FROM sealed WHERE id = 1'
 const UNSEALED_ROWS = `
   SELECT seq, entries FROM journal WHERE seq > ? AND measurements > 0 AND is_repeated = 0
   ORDER BY seq`
 
 export class Ledger {
   readonly hot: HotLedger
-  readonly sealed: SealedLedger
+  readonly sealedTimes: SealedTimes
   readonly #requestSeal: (request: SealRequest) => void
+  #sealedSeq: number
   #lastSeq: number
   #requestedSeq: number
 
   /** @param epochCapacity events sealed together; must hold the largest group */
   constructor(
     connections: { control: Connection; ledger: Connection },
-    storedRuns: StoredRuns,
     epochCapacity: number,
     requestSeal: (request: SealRequest) => void,
   ) {
     this.hot = new HotLedger(epochCapacity)
-    this.sealed = new SealedLedger(connections.ledger, storedRuns)
+    this.sealedTimes = new SealedTimes(connections.ledger)
     this.#requestSeal = requestSeal
-    this.#lastSeq = this.sealed.sealedSeq
-    this.#requestedSeq = this.sealed.sealedSeq
+    this.#sealedSeq = connections.ledger.prepare<[], number>(SEALED_SEQ).pluck().get() ?? 0
+    this.#lastSeq = this.#sealedSeq
+    this.#requestedSeq = this.#sealedSeq
     this.#rebuild(connections.control)
   }
 
-  /** Whether commits have to wait because sealing has fallen behind. */
-  get isBehind(): boolean {
-    return this.hot.epochs >= EPOCHS_MAX
+  /** Every journal row up to this one is sealed. */
+  get sealedSeq(): number {
+    return this.#sealedSeq
   }
 
   /** Makes room for a group of that many events. */
@@ -69,16 +68,16 @@ export class Ledger {
     this.#lastSeq = seq
   }
 
-  /** A stretch of the journal is sealed. */
-  noteSealed(throughSeq: number, run: SealedRun): void {
-    this.sealed.addRun(run)
-    this.sealed.sealedSeq = throughSeq
+  /** A stretch of the journal is sealed; groups that come from now on were looked up in it. */
+  noteSealed(throughSeq: number): void {
+    this.sealedTimes.noteSealed()
+    this.#sealedSeq = throughSeq
     this.hot.dropOldestEpoch()
   }
 
   #rebuild(control: Connection): void {
     const rows = control.prepare<[number], { seq: number; entries: Buffer }>(UNSEALED_ROWS)
-    for (const { seq, entries } of rows.iterate(this.sealed.sealedSeq)) {
+    for (const { seq, entries } of rows.iterate(this.#sealedSeq)) {
       const columns = decodeEntries(entries)
       this.makeRoom(columns.count)
       for (let at = 0; at < columns.count; at++) {

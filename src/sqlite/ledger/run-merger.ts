@@ -29,7 +29,7 @@ export interface MergePlan {
 }
 
 /** Events that each level merges for one that is sealed: one would just do, more is less even. */
-const MERGED_PER_SEALED = 1.25
+const MERGED_PER_SEALED = 1.0625
 
 /** A merge that owes more than for so many seals goes before the next. */
 const SEALS_OWED_MAX = 4
@@ -59,7 +59,10 @@ const SOURCES = `
   WHERE target_no = ? ORDER BY run_no`
 const INSERT_SOURCE = 'INSERT INTO merges (target_no, source_no) VALUES (?, ?)'
 const INSERT_PROGRESS = 'INSERT INTO merge_progress (target_no, next_block) VALUES (?, 0)'
-const BLOCKS = 'SELECT entries FROM blocks WHERE id >= ? AND id <= ?'
+// In one piece: to read them row by row takes longer than the rest. Bytes stay as they are.
+const EVENTS_OF_BLOCKS = `
+  SELECT ifnull(CAST(group_concat(entries, '') AS BLOB), zeroblob(0)) FROM blocks
+  WHERE id >= ? AND id <= ?`
 const DELETE_BLOCKS = 'DELETE FROM blocks WHERE id >= ? AND id < ?'
 const SET_NEXT_BLOCK = 'UPDATE merge_progress SET next_block = ? WHERE target_no = ?'
 const PUT_OUT_OF_USE = `
@@ -86,7 +89,7 @@ export class RunMerger {
   /** By the level of the runs that are merged. */
   readonly #merges = new Map<number, LevelMerge>()
   readonly #shuffle = new BlockShuffle()
-  readonly #blocks
+  readonly #eventsOfBlocks
   readonly #deleteBlocks
   readonly #setNextBlock
   #owedMax = 0
@@ -95,7 +98,7 @@ export class RunMerger {
   constructor(db: Connection, plan = MERGE_PLAN) {
     this.#db = db
     this.#plan = plan
-    this.#blocks = db.prepare<[number, number], Buffer>(BLOCKS).pluck()
+    this.#eventsOfBlocks = db.prepare<[number, number], Buffer>(EVENTS_OF_BLOCKS).pluck()
     this.#deleteBlocks = db.prepare<[number, number]>(DELETE_BLOCKS)
     this.#setNextBlock = db.prepare<[number, number]>(SET_NEXT_BLOCK)
     db.transaction(() => db.exec(FORGET_REPLACED))()
@@ -202,7 +205,7 @@ export class RunMerger {
       for (const source of sources) {
         const first = blockId(source, blockOf(firstWord, source.blocks))
         const last = blockId(source, blockOf(lastWord, source.blocks))
-        for (const entries of this.#blocks.all(first, last)) this.#shuffle.gather(entries)
+        this.#shuffle.gather(this.#eventsBetween(first, last))
       }
       this.#shuffle.write(writer, from, to)
       from = to
@@ -221,6 +224,10 @@ export class RunMerger {
     return stop
   }
 
+  #eventsBetween(firstId: number, lastId: number): Buffer {
+    return this.#eventsOfBlocks.get(firstId, lastId) ?? Buffer.alloc(0)
+  }
+
   /**
    * The filter is stored up to a line, and that ends before the blocks do: what lies between is
    * made of those again. Versions before have not stored it at all.
@@ -230,9 +237,7 @@ export class RunMerger {
     let from = blockOf(knownBelowWord, run.blocks)
     while (from < nextBlock) {
       const to = Math.min(from + BLOCKS_PER_STRETCH, nextBlock)
-      for (const entries of this.#blocks.all(blockId(run, from), blockId(run, to) - 1)) {
-        writer.learn(entries)
-      }
+      writer.learn(this.#eventsBetween(blockId(run, from), blockId(run, to) - 1))
       writer.finishKeysBefore(to)
       from = to
     }

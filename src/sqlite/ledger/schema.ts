@@ -1,5 +1,5 @@
 // ledger.db: the sealed part of the event ledger. One thread writes it (threads/seal-thread.ts),
-// the commit thread reads it beside that.
+// the look-up thread and the commit thread read it beside that.
 //
 // A run is up to a few hundred million events, cut into small blocks; the block of a key is
 // computed from its first 32 bits, so that a look-up reads one row. Pages of 16 KiB keep the blocks
@@ -7,7 +7,8 @@
 
 import type { Migration } from '../database.ts'
 
-export const LEDGER_PAGE_BYTES = 16_384
+/** The cache holds what a step of a merge reads, deletes and writes: nothing is read twice. */
+export const LEDGER_SETTINGS = { pageBytes: 16_384, cacheKib: 12_288 }
 
 export const LEDGER_MIGRATIONS: readonly Migration[] = [
   {

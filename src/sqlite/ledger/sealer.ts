@@ -14,7 +14,7 @@ import { EventPacker } from './run-block.ts'
 import { Generations } from './run-generation.ts'
 import type { RunGeneration } from './run-generation.ts'
 import { planRun, RunWriter } from './run-writer.ts'
-import { decodeSpans, encodeSpans } from './sealed-ledger.ts'
+import { decodeSpans, encodeSpans } from './sealed-times.ts'
 import { cover } from './time-spans.ts'
 import type { TimeSpans } from './time-spans.ts'
 

@@ -15,7 +15,7 @@ import { filterWords } from '../ledger/key-filter.ts'
 import { blockOf, EVENT_BYTES, firstWordOf, RUN_STRIDE } from '../ledger/run-block.ts'
 import type { LedgerRun, RunPlan } from '../ledger/ledger-run.ts'
 import { hasQuotientFilter, linesOf, mayBeIn, wordsOf } from '../ledger/run-filter.ts'
-import { decodeSpans } from '../ledger/sealed-ledger.ts'
+import { decodeSpans } from '../ledger/sealed-times.ts'
 import { isCovered } from '../ledger/time-spans.ts'
 
 /** About 300 KiB. */

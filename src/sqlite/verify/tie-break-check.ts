@@ -15,7 +15,7 @@ import type { EpochMs, TimeRange } from '../../domain/time.ts'
 import { LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { decodeEntries } from '../journal/journal-row.ts'
-import { decodeSpans } from '../ledger/sealed-ledger.ts'
+import { decodeSpans } from '../ledger/sealed-times.ts'
 import { isCovered } from '../ledger/time-spans.ts'
 
 const ROWS_AT_ONCE = 10_000

@@ -1,8 +1,6 @@
-// Reading the sealed part of the ledger: which run may hold a key, and what is under it. The
-// filters are in memory; a key that no filter knows costs no disk access.
+// Asking for events of the sealed part of the ledger: which run may hold a key, and what is under
+// it. The filters are in memory; a key that no filter knows costs no disk access.
 
-import type { SensorId } from '../../domain/sensor.ts'
-import type { EpochMs } from '../../domain/time.ts'
 import type { Connection } from '../database.ts'
 import { KEY_WORDS } from './event-key.ts'
 import type { StoredEvent } from './hot-ledger.ts'
@@ -12,7 +10,6 @@ import { EventLookUp } from './event-look-up.ts'
 import type { LedgerRun, MergeProgress, SealedRun, StoredRuns } from './ledger-run.ts'
 import { cutBelow, hasQuotientFilter, lineOf, linesOf, RunFilterProbe } from './run-filter.ts'
 import type { RunGeneration } from './run-generation.ts'
-import { isCovered } from './time-spans.ts'
 
 /** Runs that a filter stands for that they have in common. */
 interface YoungRuns {
@@ -29,50 +26,31 @@ interface MergingRuns {
 }
 
 /** By the place of a key among those that were asked about: the event that has it. */
-export type FoundEvents = Map<number, StoredEvent>
-
-/** Sensors whose spans are kept in memory. */
-const SPAN_CACHE_MAX = 50_000
+export interface FoundEvents {
+  has(place: number): boolean
+  set(place: number, event: StoredEvent): void
+}
 
 /** A filter is cut when so much of it is not needed any more. */
 const CUT_SHARE_MIN = 1 / 8
 
-const SEALED_SEQ = 'SELECT seq FROM sealed WHERE id = 1'
-const SPANS = 'SELECT spans FROM time_spans WHERE sensor_id = ?'
-const TIE_BREAK = 'SELECT next_ns FROM tie_breaks WHERE sensor_id = ? AND measured_at_ms = ?'
-
-const NO_SPANS = new Float64Array(0)
-
-export class SealedLedger {
+export class SealedEvents {
   readonly #inOneView
   readonly #lookUp
-  readonly #spans
-  readonly #tieBreak
   readonly #probe = new FilterProbe()
   readonly #runProbe = new RunFilterProbe()
   readonly #below = new KeyList()
   readonly #others = new KeyList()
-  readonly #spanCache = new Map<SensorId, Float64Array>()
   #young: readonly YoungRuns[]
   #old: readonly LedgerRun[]
   #merging: readonly MergingRuns[] = []
-  /** Every journal row up to this one is sealed. */
-  sealedSeq: number
 
   constructor(db: Connection, { young, generation, old, merging }: StoredRuns) {
     this.#inOneView = db.transaction((work: () => void) => work())
     this.#lookUp = new EventLookUp(db)
-    this.#spans = db.prepare<[number], Buffer>(SPANS).pluck()
-    this.#tieBreak = db.prepare<[number, number], number>(TIE_BREAK).pluck()
     this.#young = young.length === 0 ? [] : [{ generation, runs: young }]
     this.#old = old
     for (const progress of merging) this.noteMerged(progress)
-    this.sealedSeq = db.prepare<[], number>(SEALED_SEQ).pluck().get() ?? 0
-  }
-
-  get events(): number {
-    const groups = [...this.#young, ...this.#merging].flatMap(({ runs }) => runs)
-    return [...groups, ...this.#old].reduce((sum, run) => sum + run.events, 0)
   }
 
   /** Takes a run that was just sealed into use. */
@@ -82,7 +60,6 @@ export class SealedLedger {
     this.#young = groups.map((group) =>
       group.generation.no === generation.no ? { ...group, runs: [run, ...group.runs] } : group,
     )
-    this.#spanCache.clear()
   }
 
   /**
@@ -109,21 +86,17 @@ export class SealedLedger {
   }
 
   /**
-   * Does what looks up events in one view of the file, which a look-up needs: the runs may be being
-   * merged. It makes them cheaper by a third as well.
-   */
-  inOneView(work: () => void): void {
-    this.#inOneView(work)
-  }
-
-  /**
-   * The events that have one of the keys; to be asked in one view.
+   * Finds the events that have one of the keys, in one view of the file: the runs may be being
+   * merged.
    *
    * @param keys four words each
    * @param count how many of them are asked about
    */
-  findAll(keys: Uint32Array, count: number): FoundEvents {
-    const found: FoundEvents = new Map()
+  findAll(keys: Uint32Array, count: number, found: FoundEvents): void {
+    this.#inOneView(() => this.#findAll(keys, count, found))
+  }
+
+  #findAll(keys: Uint32Array, count: number, found: FoundEvents): void {
     for (const { generation, runs } of this.#young) {
       const candidates = this.#probe.candidates(generation.filter, 0, keys, count)
       if (candidates.length === 0) continue
@@ -137,7 +110,6 @@ export class SealedLedger {
       this.#findListed(target, this.#below, found)
       for (const run of runs) this.#findListed(run, this.#others, found)
     }
-    return found
   }
 
   #divide(keys: Uint32Array, count: number, belowWord: number): void {
@@ -153,7 +125,7 @@ export class SealedLedger {
   #findListed(run: LedgerRun, list: KeyList, found: FoundEvents): void {
     const candidates = this.#candidates(run, list.words, list.count)
     if (candidates.length === 0) return
-    const foundInList: FoundEvents = new Map()
+    const foundInList = new Map<number, StoredEvent>()
     this.#findIn(run, list.words, candidates, foundInList)
     for (const [at, event] of foundInList) found.set(list.placeOf(at), event)
     if (foundInList.size > 0) list.removeFound(found)
@@ -174,23 +146,6 @@ export class SealedLedger {
       if (event !== undefined) found.set(place, event)
     }
   }
-
-  /** The first tie-break that no sealed measurement of the sensor has at that time. */
-  nextTieBreak(sensorId: SensorId, measuredAtMs: EpochMs): number {
-    if (!isCovered(this.#spansOf(sensorId), measuredAtMs)) return 0
-    // Covered but without a row: at most one measurement is there, and it has 0.
-    return this.#tieBreak.get(sensorId, measuredAtMs) ?? 1
-  }
-
-  #spansOf(sensorId: SensorId): Float64Array {
-    const cached = this.#spanCache.get(sensorId)
-    if (cached !== undefined) return cached
-    const stored = this.#spans.get(sensorId)
-    const spans = stored === undefined ? NO_SPANS : decodeSpans(stored)
-    if (this.#spanCache.size >= SPAN_CACHE_MAX) this.#spanCache.clear()
-    this.#spanCache.set(sensorId, spans)
-    return spans
-  }
 }
 
 /** Gives back what filters know of keys below that first word: of one at a time, it is copied. */
@@ -201,16 +156,4 @@ function cutOne(runs: readonly LedgerRun[], belowWord: number): readonly LedgerR
     return hasQuotientFilter(run) && isWorthIt
   })
   return runs.map((run, at) => (at === place ? cutBelow(run, belowWord) : run))
-}
-
-export function decodeSpans(bytes: Buffer): Float64Array {
-  const spans = new Float64Array(bytes.length / 8)
-  for (let at = 0; at < spans.length; at++) spans[at] = bytes.readDoubleLE(at * 8)
-  return spans
-}
-
-export function encodeSpans(spans: readonly number[]): Buffer {
-  const bytes = Buffer.allocUnsafe(spans.length * 8)
-  spans.forEach((edge, at) => bytes.writeDoubleLE(edge, at * 8))
-  return bytes
 }

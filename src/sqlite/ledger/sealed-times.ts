@@ -1,0 +1,66 @@
+// Which times of a sensor the sealed part of the ledger has: the next tie-break follows from it.
+
+import type { SensorId } from '../../domain/sensor.ts'
+import type { EpochMs } from '../../domain/time.ts'
+import type { Connection } from '../database.ts'
+import { isCovered } from './time-spans.ts'
+
+/** Sensors whose spans are kept in memory. */
+const SPAN_CACHE_MAX = 50_000
+
+const SPANS = 'SELECT spans FROM time_spans WHERE sensor_id = ?'
+const TIE_BREAK = 'SELECT next_ns FROM tie_breaks WHERE sensor_id = ? AND measured_at_ms = ?'
+
+const NO_SPANS = new Float64Array(0)
+
+export class SealedTimes {
+  readonly #inOneView
+  readonly #spans
+  readonly #tieBreak
+  readonly #spanCache = new Map<SensorId, Float64Array>()
+
+  constructor(db: Connection) {
+    this.#inOneView = db.transaction((work: () => void) => work())
+    this.#spans = db.prepare<[number], Buffer>(SPANS).pluck()
+    this.#tieBreak = db.prepare<[number, number], number>(TIE_BREAK).pluck()
+  }
+
+  /** Does what asks for many times in one view of the file, which makes each of them cheaper. */
+  inOneView(work: () => void): void {
+    this.#inOneView(work)
+  }
+
+  /** What was asked for before is out of date. */
+  noteSealed(): void {
+    this.#spanCache.clear()
+  }
+
+  /** The first tie-break that no sealed measurement of the sensor has at that time. */
+  nextTieBreak(sensorId: SensorId, measuredAtMs: EpochMs): number {
+    if (!isCovered(this.#spansOf(sensorId), measuredAtMs)) return 0
+    // Covered but without a row: at most one measurement is there, and it has 0.
+    return this.#tieBreak.get(sensorId, measuredAtMs) ?? 1
+  }
+
+  #spansOf(sensorId: SensorId): Float64Array {
+    const cached = this.#spanCache.get(sensorId)
+    if (cached !== undefined) return cached
+    const stored = this.#spans.get(sensorId)
+    const spans = stored === undefined ? NO_SPANS : decodeSpans(stored)
+    if (this.#spanCache.size >= SPAN_CACHE_MAX) this.#spanCache.clear()
+    this.#spanCache.set(sensorId, spans)
+    return spans
+  }
+}
+
+export function decodeSpans(bytes: Buffer): Float64Array {
+  const spans = new Float64Array(bytes.length / 8)
+  for (let at = 0; at < spans.length; at++) spans[at] = bytes.readDoubleLE(at * 8)
+  return spans
+}
+
+export function encodeSpans(spans: readonly number[]): Buffer {
+  const bytes = Buffer.allocUnsafe(spans.length * 8)
+  spans.forEach((edge, at) => bytes.writeDoubleLE(edge, at * 8))
+  return bytes
+}
