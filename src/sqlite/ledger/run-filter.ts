@@ -30,8 +30,8 @@ const REMAINDER_BITS_MAX = 24
 
 /**
  * About so many keys a line has: fewer take more memory, more let more keys pass that are not
- * there. Of small runs there are more, and a line less full costs less: together they take what
- * all would with 72, and half as many keys pass.
+ * there. Of small runs there are more, and a line less full costs less: with the memory that they
+ * take together, fewer keys pass than if all were as full.
  */
 const KEYS_PER_LINE = { small: 66, large: 76, before: 72 }
 const LARGE_RUN_EVENTS_MIN = 2 ** 24

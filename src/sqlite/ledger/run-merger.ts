@@ -8,8 +8,9 @@
 // it, the rest of the old ones, whose filters are given back as they are used up. Who is told late,
 // and misses a block of an old one, looks where that is being merged into.
 //
-// How far merges go on is bound to how much is sealed, and is little more than needed: they take
-// their share of the time evenly, and are done before there are eight runs again.
+// How far merges go on is bound to how much is sealed. Those of young runs go fast: such a run
+// takes the most memory for an event. The others do little more than needed: they take their share
+// of the time evenly, and are done before there are eight runs again.
 
 import type { Connection } from '../database.ts'
 import { BlockShuffle } from './block-shuffle.ts'
@@ -28,8 +29,8 @@ export interface MergePlan {
   readonly blocksPerStep: number
 }
 
-/** Events that each level merges for one that is sealed: one would just do, more is less even. */
-const MERGED_PER_SEALED = 1.0625
+/** Events that a merge may take for one that is sealed: one would just do, more is less even. */
+const MERGED_PER_SEALED = { young: 4, old: 1.0625 }
 
 /** A merge that owes more than for so many seals goes before the next. */
 const SEALS_OWED_MAX = 4
@@ -81,6 +82,8 @@ interface LevelMerge {
   nextBlock: number
   /** Events that it may still merge for what has been sealed. */
   allowance: number
+  /** What it may owe before the next seal. */
+  allowanceMax: number
 }
 
 export class RunMerger {
@@ -92,8 +95,6 @@ export class RunMerger {
   readonly #eventsOfBlocks
   readonly #deleteBlocks
   readonly #setNextBlock
-  #owedMax = 0
-
   /** Takes up the merges that a stop or a crash has left. */
   constructor(db: Connection, plan = MERGE_PLAN) {
     this.#db = db
@@ -115,9 +116,11 @@ export class RunMerger {
     for (const level of fullLevels.all(youngRuns, oldRuns)) {
       if (!this.#merges.has(level)) this.#merges.set(level, this.#begin(level))
     }
-    const allowance = events * MERGED_PER_SEALED
-    for (const merge of this.#merges.values()) merge.allowance += allowance
-    this.#owedMax = allowance * SEALS_OWED_MAX
+    for (const [level, merge] of this.#merges) {
+      const allowance = events * (level === 0 ? MERGED_PER_SEALED.young : MERGED_PER_SEALED.old)
+      merge.allowance += allowance
+      merge.allowanceMax = allowance * SEALS_OWED_MAX
+    }
   }
 
   /** How far the merges are. */
@@ -127,7 +130,7 @@ export class RunMerger {
 
   /** Whether runs would become too many if more were sealed before a step is taken. */
   get isBehind(): boolean {
-    return [...this.#merges.values()].some(({ allowance }) => allowance > this.#owedMax)
+    return [...this.#merges.values()].some((merge) => merge.allowance > merge.allowanceMax)
   }
 
   /** What a step commits, about. */
@@ -155,8 +158,8 @@ export class RunMerger {
       stop = this.#db.transaction(() => this.#move(merge)).immediate()
     } catch (cause) {
       // The file is as before the step, the filter is not: it is read again.
-      const { nextBlock, allowance } = merge
-      this.#merges.set(level, { ...this.#mergeInto(run, nextBlock), allowance })
+      const { nextBlock, allowance, allowanceMax } = merge
+      this.#merges.set(level, { ...this.#mergeInto(run, nextBlock), allowance, allowanceMax })
       throw cause
     }
     merge.nextBlock = stop
@@ -189,7 +192,7 @@ export class RunMerger {
     const writer = new RunWriter(this.#db, plan)
     const sources = this.#db.prepare<[number], RunPlan>(SOURCES).all(plan.runNo)
     this.#learn(writer, nextBlock)
-    return { writer, sources, nextBlock, allowance: 0 }
+    return { writer, sources, nextBlock, allowance: 0, allowanceMax: 0 }
   }
 
   /** @returns the block up to which the new run is written now */
