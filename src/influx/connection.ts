@@ -7,6 +7,7 @@
 import { Agent as HttpAgent, request as httpRequest } from 'node:http'
 import type { IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import type { Duplex } from 'node:stream'
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import type { DurationMs } from '../domain/time.ts'
@@ -79,6 +80,8 @@ export class InfluxConnection {
   readonly #url: URL
   readonly #agent: HttpAgent
   readonly #request: typeof httpRequest
+  /** Sockets that are connected: a request goes out on one of these as soon as it has it. */
+  readonly #connected = new WeakSet<Duplex>()
 
   constructor(target: InfluxTarget, settings: ConnectionSettings) {
     this.target = target
@@ -160,10 +163,12 @@ export class InfluxConnection {
       const outgoing = this.#request(this.#addressOf(order.path), options, resolve)
       const connected = this.#url.protocol === 'https:' ? 'secureConnect' : 'connect'
       outgoing.once('socket', (socket) => {
-        hasBeenSent = outgoing.reusedSocket
+        // Not by `reusedSocket`: that is false for a request that has waited for the socket.
+        hasBeenSent = this.#connected.has(socket)
         if (hasBeenSent) return
         socket.once(connected, () => {
           hasBeenSent = true
+          this.#connected.add(socket)
         })
       })
       outgoing.on('error', (error) => {

@@ -2,6 +2,10 @@
 // the only place that retries. It may stop, or be killed, anywhere: what is not settled is written
 // again, and writing the same measurements again changes nothing.
 //
+// A store apart would stand still from the last request of a batch to the first of the next: where
+// nothing speaks for waiting, the next is begun while the one before is under way. They are settled
+// in their order.
+//
 // A store that has started anew may have lost what it acknowledged shortly before. The journal
 // keeps the rows of its last hours for that: they are replayed, in turn with new rows.
 
@@ -12,13 +16,13 @@ import type { Clock, JournalBatch, Log, MeasurementWriter, RejectedMeasurement }
 import { backoffMs } from './backoff.ts'
 
 export interface ForwarderCollaborators {
-  /** The rows after `seq`, `undefined` when there are none. */
+  /** The rows after `seq`, `undefined` when there are none. Good until the next but one is read. */
   readonly readBatch: (seq: number, measurementsMax: number) => JournalBatch | undefined
   /** The last row that there is. */
   readonly lastSeq: () => number
   /** When the oldest row after `seq` was committed. */
   readonly oldestAfter: (seq: number) => EpochMs | undefined
-  /** The same for rows that are written again: without those of deleted sensors. */
+  /** Rows that are written again, without those of deleted sensors. Good until the next is read. */
   readonly readReplay: (seq: number, measurementsMax: number) => JournalBatch | undefined
   readonly writer: MeasurementWriter
   /** Called when every row up to the batch's last is durable in the store, but for the rejected. */
@@ -48,6 +52,17 @@ export interface ForwarderSettings {
   readonly isStoreApart: boolean
 }
 
+/** A batch on its way. */
+interface Forwarding {
+  readonly batch: JournalBatch
+  /** More rows than those of the batch had come since the one before was begun. */
+  readonly isOutrun: boolean
+  /** It fills a write so little that the next is worth waiting for. */
+  readonly isTrickle: boolean
+  /** `undefined` when it was stopped before the store took the batch. */
+  readonly writing: Promise<Written | undefined>
+}
+
 const LIFE_CHECK_EVERY_MS = 10 * SECOND_MS
 
 /**
@@ -67,6 +82,10 @@ export class Forwarder {
   readonly #settings: ForwarderSettings
   readonly #stopping = new AbortController()
   #forwardedSeq: number
+  /** Rows up to this one were written, or are being written. */
+  #begunSeq: number
+  /** Begun while the batch before was under way. */
+  #ahead: Forwarding | undefined
   /** The last row that there was when a batch was last read. */
   #lastSeq: number
   #replay: { afterSeq: number; readonly throughSeq: number } | undefined
@@ -83,6 +102,7 @@ export class Forwarder {
     this.#with = collaborators
     this.#settings = settings
     this.#forwardedSeq = settings.forwardedSeq
+    this.#begunSeq = settings.forwardedSeq
     this.#lastSeq = settings.forwardedSeq
     // A write of the process before this one may still be on its way to a store of its own.
     const { clock } = collaborators
@@ -129,26 +149,38 @@ export class Forwarder {
       const isReplayed = await this.#replayNext()
       if (!isForwarded && !isReplayed) await this.#newRows()
     }
+    await this.#ahead?.writing
   }
 
   async #forwardNext(): Promise<boolean> {
-    // Whoever is in a hurry from here on waits for rows that this batch may not have.
-    if (!this.#stopping.signal.aborted) this.#gathering = new AbortController()
-    const batch = this.#with.readBatch(this.#forwardedSeq, this.#settings.batchMeasurementsMax)
-    if (batch === undefined) return false
-    const { count } = batch.measurements
-    const isOutrun = this.#isOutrun(batch.throughSeq - this.#forwardedSeq)
-    const written = await this.#write(batch)
+    const next = this.#ahead ?? this.#begin()
+    if (next === undefined) return false
+    const { batch, isOutrun, isTrickle } = next
+    const mayBeginAhead = this.#settings.isStoreApart && !isTrickle && !isOutrun
+    this.#ahead = mayBeginAhead ? this.#begin() : undefined
+    const written = await next.writing
     if (written === undefined) return true
     this.#forwardedSeq = batch.throughSeq
     this.#with.settle(batch, written)
-    const isTrickle = count < this.#settings.batchMeasurementsMax * GATHERED.share
     if (isTrickle) await this.#with.pause(GATHERED.pauseMs, this.#gathering.signal)
     else if (isOutrun && this.#mayWait()) {
       const pauseMs = written.durationMs * GIVING_WAY.pauseShare
       await this.#with.pause(pauseMs, this.#gathering.signal)
     }
     return true
+  }
+
+  /** Reads the next batch and begins to write it. */
+  #begin(): Forwarding | undefined {
+    const { batchMeasurementsMax } = this.#settings
+    // Whoever is in a hurry from here on waits for rows that this batch may not have.
+    if (!this.#stopping.signal.aborted) this.#gathering = new AbortController()
+    const batch = this.#with.readBatch(this.#begunSeq, batchMeasurementsMax)
+    if (batch === undefined) return undefined
+    const isOutrun = this.#isOutrun(batch.throughSeq - this.#begunSeq)
+    const isTrickle = batch.measurements.count < batchMeasurementsMax * GATHERED.share
+    this.#begunSeq = batch.throughSeq
+    return { batch, isOutrun, isTrickle, writing: this.#write(batch) }
   }
 
   /** Whether more rows than these have come since the batch before. */
@@ -249,15 +281,16 @@ export class Forwarder {
   }
 
   #startReplay(): void {
-    if (this.#forwardedSeq === 0) return
+    if (this.#begunSeq === 0) return
     this.#with.log.info('replaying the journal into the measurement store')
-    this.#replay = { afterSeq: 0, throughSeq: this.#forwardedSeq }
+    // What is being written may be taken by the life that ends.
+    this.#replay = { afterSeq: 0, throughSeq: this.#begunSeq }
   }
 
   async #newRows(): Promise<void> {
     const { readBatch, noteIdle } = this.#with
     noteIdle()
-    if (readBatch(this.#forwardedSeq, 1) !== undefined) return
+    if (readBatch(this.#begunSeq, 1) !== undefined) return
     const idle = new AbortController()
     await new Promise<void>((resolve) => {
       this.#wake = resolve

@@ -70,8 +70,8 @@ const DELETION_LOOK_EVERY_MS = SECOND_MS
 const INFLUX_DELETION_PASSES = 2
 const DELETION_PASS_GAP_MS = 10 * MINUTE_MS
 
-/** Writes under way at once, and for how long one may be. */
-const INFLUX_WRITES = { socketsMax: 4, timeoutMs: 30 * SECOND_MS }
+/** Requests under way at once (those of two writes and a deletion), and how long one may be. */
+const INFLUX_WRITES = { socketsMax: 8, timeoutMs: 30 * SECOND_MS }
 
 /** Of 19: it still gets some time when both cores are busy. */
 const NICENESS_BEHIND_ACKNOWLEDGING = 15
@@ -91,15 +91,20 @@ if (influx !== undefined && process.platform === 'linux') {
 const log = createLog(systemClock, { level: logLevel, component: 'forwarder' }, standardOutput)
 const control = openForReading(join(dataDir, CONTROL_FILE))
 const journal = new JournalReader(control)
+const inTurn = [journal, new JournalReader(control)]
+const replayed = new JournalReader(control)
 const deletionRows = new SensorDeletionRows(control)
 const writer = openWriter()
 const forwarder = new Forwarder(
   {
-    readBatch: (seq, measurementsMax) => journal.readBatch(seq, measurementsMax),
+    readBatch: (seq, measurementsMax) => {
+      inTurn.reverse()
+      return inTurn[0]?.readBatch(seq, measurementsMax)
+    },
     lastSeq: () => journal.lastSeq(),
     oldestAfter: (seq) => journal.oldestAfter(seq),
     readReplay: (seq, measurementsMax) => {
-      const batch = journal.readBatch(seq, measurementsMax)
+      const batch = replayed.readBatch(seq, measurementsMax)
       return batch && withoutSensors(batch, (sensorId) => deletionRows.isDeleted(sensorId))
     },
     writer,

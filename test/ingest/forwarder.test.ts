@@ -26,12 +26,15 @@ interface Story {
   readonly comingPerRow?: number
   /** Of rows that wait. */
   readonly ageMs?: number
+  /** A row of which the first write does not end before this does. */
+  readonly held?: { readonly row: number; readonly until: Promise<void> }
   /** Of a batch, one when left out. */
   readonly measurementsMax?: number
 }
 
 class Bench {
   readonly settled: number[] = []
+  readonly begun: number[] = []
   readonly written: number[] = []
   readonly rejected: RejectedMeasurement[] = []
   readonly pausesMs: number[] = []
@@ -89,7 +92,10 @@ class Bench {
     expect(isDone(), 'the end of the story').to.equal(true)
   }
 
-  async #write({ writes }: Story, row: number): Promise<readonly RejectedMeasurement[]> {
+  async #write({ writes, held }: Story, row: number): Promise<readonly RejectedMeasurement[]> {
+    const isFirst = !this.begun.includes(row)
+    this.begun.push(row)
+    if (row === held?.row && isFirst) await held.until
     const outcome = writes[Math.min(this.#writes++, writes.length - 1)]
     if (outcome === 'fails') throw new StoreUnavailable('down')
     if (outcome === 'unknown') throw new StoreUnavailable('lost', { isOutcomeUnknown: true })
@@ -146,6 +152,32 @@ describe('Forwarder', () => {
       const bench = new Bench({ ...outrun, comingPerRow: 1 })
       await bench.runUntil(() => bench.settled.length === 3)
       expect(bench.pausesMs).not.to.include(GIVING_WAY_MS)
+    })
+  })
+
+  describe('where the store is apart and takes its time', () => {
+    it('begins the next row while one is under way, and settles them in their order', async () => {
+      const { promise: until, resolve: release } = Promise.withResolvers<void>()
+      const held = { row: 1, until }
+      const bench = new Bench({ rows: 4, writes: ['takes'], lives: ['a'], held })
+      bench.forwarder.start()
+      while (bench.written.length === 0) await setImmediate()
+      expect(bench.begun).to.deep.equal([1, 2])
+      expect(bench.settled).to.deep.equal([])
+      release()
+      await bench.runUntil(() => bench.settled.length === 4)
+      expect(bench.settled).to.deep.equal([1, 2, 3, 4])
+    })
+
+    it('writes again what was begun in a life that has ended', async () => {
+      const { promise: until, resolve: release } = Promise.withResolvers<void>()
+      const held = { row: 1, until }
+      const bench = new Bench({ rows: 2, writes: ['takes'], lives: ['a', 'b'], held })
+      bench.forwarder.start()
+      while (bench.written.length === 0) await setImmediate()
+      release()
+      await bench.runUntil(() => bench.log.text.includes('"replayed'))
+      expect(bench.written).to.deep.equal([2, 1, 1, 2])
     })
   })
 
