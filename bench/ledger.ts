@@ -1,10 +1,11 @@
 // The same load with an empty event ledger and with a large one, and what the large one costs: on
-// disk, in memory, at a repeat of its oldest event and at the start.
+// disk, in memory, at a repeat of its oldest event and at the start. A machine may be slower after
+// minutes of load: the empty one is measured before and after.
 
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { BATCH, CONNECTIONS, expectAll } from './batch-load.ts'
+import { BATCH, CONNECTIONS, expectAll, loadBatches } from './batch-load.ts'
 import { StampedRequest } from './bodies.ts'
 import { runLoad } from './load.ts'
 import { megabytes, milliseconds, perSecond, say } from './report.ts'
@@ -38,8 +39,8 @@ export async function measureLedger(seconds: number, events: number): Promise<Fi
     return result.requestsPerSecond * BATCH
   }
   say(`batches of ${BATCH} into an empty ledger for ${seconds} s`)
-  const rateEmpty = await load(seconds)
-  let filled = rateEmpty * seconds
+  const rateBefore = await load(seconds)
+  let filled = rateBefore * seconds
   while (filled < events) {
     filled += (await load(FILL_SECONDS)) * FILL_SECONDS
     say(`  ${Math.round(filled / 1e6)} of ${Math.round(events / 1e6)} million events`)
@@ -55,6 +56,9 @@ export async function measureLedger(seconds: number, events: number): Promise<Fi
   const lookUp = await repeat(service, oldest.bytes, { seconds: REPEATS_SECONDS, statuses: [200] })
   await service.stop()
   await service.remove()
+  say(`batches of ${BATCH} into an empty ledger once more for ${seconds} s`)
+  const after = await loadBatches(await startMeasured(), { seconds, startMs })
+  const rateEmpty = (rateBefore + after.acknowledged) / 2
   const alone = (name: string, ours: string): Figure => ({ name, ours, yardstick: '', ratio: '' })
   return [
     {

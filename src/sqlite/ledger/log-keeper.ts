@@ -1,4 +1,4 @@
-// Keeping the log (WAL) of ledger.db short. The commit thread reads the file half of the time, and
+// Keeping the log (WAL) of ledger.db short. The look-up thread reads the file half of the time, and
 // SQLite begins its log anew only in a moment without readers: left to itself it grows to hundreds
 // of megabytes, and every commit then copies and syncs what it has added to the file itself.
 

@@ -1,6 +1,6 @@
 // The filter that a generation of young runs has in common, beside the one that each has of its
 // own. Most of what is looked up is new: one filter instead of dozens then says so. It lies in
-// memory that the seal thread, which adds to it, and the commit thread, which asks it, both see;
+// memory that the seal thread, which adds to it, and the look-up thread, which asks it, both see;
 // bits are only ever set, and those of a run are set before the run is made known.
 
 import { filterBytes, filterIn, filterWords } from './key-filter.ts'

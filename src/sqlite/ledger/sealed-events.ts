@@ -141,10 +141,7 @@ export class SealedEvents {
   // In the order of the keys, which is that of their blocks: those of one page are read with it.
   #findIn(run: LedgerRun, keys: Uint32Array, places: number[], found: FoundEvents): void {
     places.sort((one, other) => (keys[one * KEY_WORDS] ?? 0) - (keys[other * KEY_WORDS] ?? 0))
-    for (const place of places) {
-      const event = this.#lookUp.find(run, keys, place * KEY_WORDS)
-      if (event !== undefined) found.set(place, event)
-    }
+    this.#lookUp.findAll(run, keys, places, found)
   }
 }
 
