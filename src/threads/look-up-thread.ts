@@ -86,6 +86,8 @@ function noteSealed(news: Extract<SealAnswer, { sealed: unknown }>): void {
 }
 
 async function close(): Promise<void> {
+  // Nobody waits for their answers any more, and what is being sealed would let them go on.
+  heldBack.length = 0
   const sealerEnded = once(sealer, 'exit')
   // Who closes a file last empties its log, and only a writer can.
   ledger.close()
