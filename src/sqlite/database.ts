@@ -24,14 +24,11 @@ export const MEASUREMENTS_FILE = 'measurements.db'
 
 const SYNCHRONOUS_FULL = 2
 
-/** Pages that most connections keep: there are a dozen, and the system has the files as well. */
+/** Pages that a connection keeps: there are a dozen, and the system has the files as well. */
 const CACHE_KIB = 2_048
 
-export interface FileSettings {
-  /** Takes effect only before the first table is there. */
-  readonly pageBytes?: number
-  readonly cacheKib?: number
-}
+/** Pages that a connection keeps that writes again what it has just read. */
+const WORKING_CACHE_KIB = 12_288
 
 /**
  * Opens a file for writing, creates it when missing, and brings its schema up to date.
@@ -41,14 +38,15 @@ export interface FileSettings {
 export function openForWriting(
   file: string,
   migrations: readonly Migration[],
-  { pageBytes = 4_096, cacheKib = CACHE_KIB }: FileSettings = {},
+  pageBytes = 4_096,
 ): Connection {
   const db = new Database(file)
+  // Takes effect only before the first table is there.
   db.pragma(`page_size = ${pageBytes}`)
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = FULL')
   db.pragma('foreign_keys = ON')
-  db.pragma(`cache_size = -${cacheKib}`)
+  db.pragma(`cache_size = -${CACHE_KIB}`)
   db.pragma('busy_timeout = 5000')
   migrate(db, file, migrations)
   if (db.pragma('synchronous', { simple: true }) !== SYNCHRONOUS_FULL) {
@@ -63,6 +61,11 @@ export function openForReading(file: string): Connection {
   db.pragma('busy_timeout = 5000')
   db.pragma(`cache_size = -${CACHE_KIB}`)
   return db
+}
+
+/** Has the connection keep more pages from now on: all that a transaction of megabytes touches. */
+export function keepWorkingPages(db: Connection): void {
+  db.pragma(`cache_size = -${WORKING_CACHE_KIB}`)
 }
 
 /** Whether SQLite found the disk full: the transaction is rolled back whole. */

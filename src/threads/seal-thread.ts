@@ -7,6 +7,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import {
   CONTROL_FILE,
   isStorageFull,
+  keepWorkingPages,
   LEDGER_FILE,
   openForReading,
   openForWriting,
@@ -16,7 +17,7 @@ import type { MergeProgress, SealedRun, StoredRuns } from '../sqlite/ledger/ledg
 import { LogKeeper } from '../sqlite/ledger/log-keeper.ts'
 import { EVENT_BYTES } from '../sqlite/ledger/run-block.ts'
 import { RunMerger } from '../sqlite/ledger/run-merger.ts'
-import { LEDGER_MIGRATIONS, LEDGER_SETTINGS } from '../sqlite/ledger/schema.ts'
+import { LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES } from '../sqlite/ledger/schema.ts'
 import { readStoredRuns } from '../sqlite/ledger/stored-runs.ts'
 import { Sealer } from '../sqlite/ledger/sealer.ts'
 
@@ -45,7 +46,7 @@ if (port === null) throw new Error('BUG: the seal thread is started as a program
 
 const { dataDir, epochEvents } = workerData as SealThreadData
 const control = openForReading(join(dataDir, CONTROL_FILE))
-const ledger = openForWriting(join(dataDir, LEDGER_FILE), LEDGER_MIGRATIONS, LEDGER_SETTINGS)
+const ledger = openForWriting(join(dataDir, LEDGER_FILE), LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES)
 const sealer = new Sealer(control, ledger, epochEvents)
 const merger = new RunMerger(ledger)
 const log = new LogKeeper(ledger)
@@ -60,6 +61,8 @@ port.on('message', (request: SealThreadRequest) => {
   wake?.()
 })
 start()
+// Not before: what a start reads, it reads once. A step of a merge reads, deletes and writes.
+keepWorkingPages(ledger)
 await work()
 control.close()
 ledger.close()

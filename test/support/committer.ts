@@ -21,7 +21,7 @@ import type { GroupResult } from '../../src/sqlite/journal/group-frame.ts'
 import { Ledger } from '../../src/sqlite/ledger/ledger.ts'
 import type { SealRequest } from '../../src/sqlite/ledger/ledger.ts'
 import { RunMerger } from '../../src/sqlite/ledger/run-merger.ts'
-import { LEDGER_MIGRATIONS, LEDGER_SETTINGS } from '../../src/sqlite/ledger/schema.ts'
+import { LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES } from '../../src/sqlite/ledger/schema.ts'
 import { SealedEvents } from '../../src/sqlite/ledger/sealed-events.ts'
 import { Sealer } from '../../src/sqlite/ledger/sealer.ts'
 import { readStoredRuns } from '../../src/sqlite/ledger/stored-runs.ts'
@@ -69,7 +69,7 @@ export class CommitterBench {
     this.ledgerFile = openForWriting(
       join(this.dir, 'ledger.db'),
       LEDGER_MIGRATIONS,
-      LEDGER_SETTINGS,
+      LEDGER_PAGE_BYTES,
     )
     this.#requests = []
     this.#sealer = undefined

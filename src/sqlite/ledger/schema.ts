@@ -7,8 +7,7 @@
 
 import type { Migration } from '../database.ts'
 
-/** The cache holds what a step of a merge reads, deletes and writes: nothing is read twice. */
-export const LEDGER_SETTINGS = { pageBytes: 16_384, cacheKib: 12_288 }
+export const LEDGER_PAGE_BYTES = 16_384
 
 export const LEDGER_MIGRATIONS: readonly Migration[] = [
   {

@@ -14,7 +14,7 @@ import type { Connection } from '../../../src/sqlite/database.ts'
 import { STATUS_CREATED } from '../../../src/sqlite/journal/group-frame.ts'
 import { addToFilter, filterWords } from '../../../src/sqlite/ledger/key-filter.ts'
 import { EVENT_BYTES, packEvent, RUN_STRIDE } from '../../../src/sqlite/ledger/run-block.ts'
-import { LEDGER_MIGRATIONS, LEDGER_SETTINGS } from '../../../src/sqlite/ledger/schema.ts'
+import { LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES } from '../../../src/sqlite/ledger/schema.ts'
 import type { StoredEvent } from '../../../src/sqlite/ledger/hot-ledger.ts'
 import { SealedEvents } from '../../../src/sqlite/ledger/sealed-events.ts'
 import { readStoredRuns } from '../../../src/sqlite/ledger/stored-runs.ts'
@@ -67,7 +67,7 @@ describe('the sealed ledger', () => {
     const levels = bench.ledgerFile.prepare('SELECT level FROM runs WHERE state = 1').pluck().all()
     expect(levels).to.deep.equal([1, 0, 0, 0])
     const bytes = 7 * epochEvents * (EVENT_BYTES + 2)
-    expect(pagesOf(bench) * LEDGER_SETTINGS.pageBytes).to.be.lessThan(bytes * 1.3)
+    expect(pagesOf(bench) * LEDGER_PAGE_BYTES).to.be.lessThan(bytes * 1.3)
     bench.close()
   })
 
@@ -100,7 +100,7 @@ describe('the sealed ledger', () => {
   it('finds events of the version before, and leaves nothing of its unfinished merges', () => {
     const dir = mkdtempSync(join(tmpdir(), 'thermolog-ledger-'))
     const file = join(dir, 'ledger.db')
-    const before = openForWriting(file, LEDGER_MIGRATIONS.slice(0, 1), LEDGER_SETTINGS)
+    const before = openForWriting(file, LEDGER_MIGRATIONS.slice(0, 1), LEDGER_PAGE_BYTES)
     const keys = randomFillSync(new Uint32Array(4))
     insertAsBefore(before, 1, keys)
     for (const state of [0, 2]) insertAsBefore(before, state, randomFillSync(new Uint32Array(4)))
