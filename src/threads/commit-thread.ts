@@ -28,15 +28,14 @@ import { systemClock } from '../system/clock.ts'
 import type { LookUpAnswer, LookUpThreadData, LookUpThreadRequest } from './look-up-thread.ts'
 
 const data = workerData as CommitThreadData
+const { dataDir, epochEvents, requests } = data
 const port = parentPort
 if (port === null) throw new Error('BUG: the commit thread is started as a program')
 
 /** How often rows that are done with are cleared away while nothing is committed. */
 const TIDY_EVERY_MS = 1_000
 
-const controlFile = join(data.dataDir, CONTROL_FILE)
-const control = openForWriting(controlFile, CONTROL_MIGRATIONS)
-const { dataDir, epochEvents, requests } = data
+const control = openForWriting(join(dataDir, CONTROL_FILE), CONTROL_MIGRATIONS)
 const lookUps = new Worker(new URL('./look-up-thread.ts', import.meta.url), {
   workerData: { dataDir, epochEvents, requests } satisfies LookUpThreadData,
   transferList: [requests],
@@ -44,8 +43,8 @@ const lookUps = new Worker(new URL('./look-up-thread.ts', import.meta.url), {
 })
 await once(lookUps, 'message')
 
-const ledgerFile = openForReading(join(data.dataDir, LEDGER_FILE))
-const ledger = new Ledger({ control, ledger: ledgerFile }, data.epochEvents, (request) =>
+const ledgerFile = openForReading(join(dataDir, LEDGER_FILE))
+const ledger = new Ledger({ control, ledger: ledgerFile }, epochEvents, (request) =>
   lookUps.postMessage(request satisfies LookUpThreadRequest),
 )
 const sensors = new SensorDirectory(control)

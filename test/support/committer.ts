@@ -15,9 +15,9 @@ import {
   allocateGroup,
   GroupBuilder,
   groupColumnsOver,
-  lookUpGroup,
 } from '../../src/sqlite/journal/group-frame.ts'
 import type { GroupResult } from '../../src/sqlite/journal/group-frame.ts'
+import { lookUpGroup } from '../../src/sqlite/journal/look-up-group.ts'
 import { Ledger } from '../../src/sqlite/ledger/ledger.ts'
 import type { SealRequest } from '../../src/sqlite/ledger/ledger.ts'
 import { RunMerger } from '../../src/sqlite/ledger/run-merger.ts'

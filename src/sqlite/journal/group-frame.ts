@@ -10,7 +10,6 @@ import type { Submission, SubmittedMeasurement } from '../../domain/measurement.
 import type { UserId } from '../../domain/sensor.ts'
 import { KEY_WORDS, writeEventKey } from '../ledger/event-key.ts'
 import type { StoredEvent } from '../ledger/hot-ledger.ts'
-import type { SealedEvents } from '../ledger/sealed-events.ts'
 
 export const STATUS_CREATED = 0
 export const STATUS_DUPLICATE = 1
@@ -112,20 +111,6 @@ export function groupColumnsOver(buffer: SharedArrayBuffer): GroupColumns {
     status: new Uint8Array(buffer, take(ELEMENTS), ELEMENTS),
     isOnlyChecked: new Uint8Array(buffer, take(SUBMISSIONS), SUBMISSIONS),
   }
-}
-
-/** Asks the sealed ledger for the events of a group, and writes down what it knows. */
-export function lookUpGroup({ buffer, elementCount }: GroupFrame, sealed: SealedEvents): void {
-  const columns = groupColumnsOver(buffer)
-  columns.sealedSensorId.fill(0, 0, elementCount)
-  sealed.findAll(columns.keys, elementCount, {
-    has: (element) => columns.sealedSensorId[element] !== 0,
-    set: (element, { sensorId, measuredAtMs, tempCelsius }) => {
-      columns.sealedSensorId[element] = sensorId
-      columns.sealedMeasuredAtMs[element] = measuredAtMs
-      columns.sealedTempCelsius[element] = tempCelsius
-    },
-  })
 }
 
 /** The sealed event with the key of an element. */
