@@ -6,7 +6,7 @@ import { openForWriting } from '../../src/sqlite/database.ts'
 import type { Connection } from '../../src/sqlite/database.ts'
 import { BlockShuffle } from '../../src/sqlite/ledger/block-shuffle.ts'
 import { EVENT_BYTES } from '../../src/sqlite/ledger/run-block.ts'
-import { RUNS_PER_GENERATION } from '../../src/sqlite/ledger/run-generation.ts'
+import { MERGE_PLAN } from '../../src/sqlite/ledger/run-merger.ts'
 import { planRun, RunWriter } from '../../src/sqlite/ledger/run-writer.ts'
 import { LEDGER_MIGRATIONS } from '../../src/sqlite/ledger/schema.ts'
 
@@ -21,7 +21,7 @@ function deal(ledger: Connection): void {
   const blocks = ledger.prepare<[], Buffer>('SELECT entries FROM blocks ORDER BY id').pluck().all()
   const events = Buffer.concat(blocks)
   ledger.exec('DELETE FROM blocks; DELETE FROM runs')
-  const runs = RUNS_PER_GENERATION - 1
+  const runs = MERGE_PLAN.youngRuns - 1
   const count = events.length / EVENT_BYTES
   for (let run = 0; run < runs; run++) {
     const mine: Buffer[] = []

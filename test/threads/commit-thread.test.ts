@@ -14,7 +14,7 @@ import {
   groupColumnsOver,
 } from '../../src/sqlite/journal/group-frame.ts'
 
-const EPOCH_EVENTS = 2 ** 14
+const EPOCH_EVENTS = 2 ** 13
 const GROUP = 8_000
 const POLL_MS = 10
 const NOW_MS = 1_800_000_000_000

@@ -30,11 +30,12 @@ const REMAINDER_BITS_MAX = 24
 
 /**
  * About so many keys a line has: fewer take more memory, more let more keys pass that are not
- * there. Of small runs there are more, and a line less full costs less: with the memory that they
- * take together, fewer keys pass than if all were as full.
+ * there. Most keys that are asked about meet the filters of a dozen runs of the middle size; those
+ * of young runs stand behind one that they have in common (run-generation.ts), and large runs are
+ * few.
  */
-const KEYS_PER_LINE = { small: 66, large: 76, before: 72 }
-const LARGE_RUN_EVENTS_MIN = 2 ** 24
+const KEYS_PER_LINE = { middle: 67, others: 76, before: 72 }
+const MIDDLE_RUN_EVENTS = { min: 2 ** 20, stop: 2 ** 24 }
 
 /** Keys that are asked about together: the caches hold their lines and the way there. */
 const STRETCH = 1_024
@@ -51,7 +52,8 @@ for (let count = 1; count < OVERFULL; count++) {
 
 /** What a run has in place of the word that a line comes from in a Bloom filter, as runs had. */
 export function filterWordFor(events: number): number {
-  return -(events < LARGE_RUN_EVENTS_MIN ? KEYS_PER_LINE.small : KEYS_PER_LINE.large)
+  const isMiddle = events >= MIDDLE_RUN_EVENTS.min && events < MIDDLE_RUN_EVENTS.stop
+  return -(isMiddle ? KEYS_PER_LINE.middle : KEYS_PER_LINE.others)
 }
 
 export function hasQuotientFilter({ filterWord }: Pick<LedgerRun, 'filterWord'>): boolean {

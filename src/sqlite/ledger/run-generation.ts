@@ -5,7 +5,7 @@
 
 import { filterBytes, filterIn, filterWords } from './key-filter.ts'
 
-/** As many runs as are merged together at first. */
+/** A part of the runs that are merged at first: the filter takes its memory with the first one. */
 export const RUNS_PER_GENERATION = 32
 
 export interface RunGeneration {

@@ -10,7 +10,9 @@
 //
 // How far merges go on is bound to how much is sealed. Those of young runs go fast: such a run
 // takes the most memory for an event. The others do little more than needed: they take their share
-// of the time evenly, and are done before there are eight runs again.
+// of the time evenly, and are done before there are as many runs again. That many are merged at
+// once is a compromise: each level of merges writes all events once more, each run is one more
+// filter to ask.
 
 import type { Connection } from '../database.ts'
 import { BlockShuffle } from './block-shuffle.ts'
@@ -39,9 +41,9 @@ const SEALS_OWED_MAX = 4
 const BLOCKS_PER_STRETCH = 256
 
 /** A step takes some hundredths of a second; shorter ones write more pages more than once. */
-const MERGE_PLAN: MergePlan = {
-  youngRuns: RUNS_PER_GENERATION,
-  oldRuns: 8,
+export const MERGE_PLAN: MergePlan = {
+  youngRuns: 2 * RUNS_PER_GENERATION,
+  oldRuns: 16,
   blocksPerStep: 16 * BLOCKS_PER_STRETCH,
 }
 
