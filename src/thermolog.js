@@ -3,6 +3,8 @@
 // loaded. It is plain JavaScript because an old Node cannot even parse the TypeScript it would
 // otherwise start with, and the SQLite binding crashes without a word where Node-API is too old.
 
+import module from 'node:module'
+import { fileURLToPath } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
 
 const { node: nodeVersion, napi: nodeApiVersion } = process.versions
@@ -31,6 +33,12 @@ const MEMORY_ENVIRONMENT = {
   MALLOC_TRIM_THRESHOLD_: '131072',
 }
 
+// What Node has compiled, for the next start: it takes half the time, and what need not compile
+// TypeScript does not keep the compiler in memory. Threads take it from the environment. Where it
+// cannot be written it is as if it were not there.
+const COMPILED = fileURLToPath(new URL('../node_modules/.cache/thermolog', import.meta.url))
+process.env['NODE_COMPILE_CACHE'] = process.env['NODE_COMPILE_CACHE'] || COMPILED
+
 function startsWithMoreMemoryThanNeeded() {
   const isService = process.argv[2] === 'serve'
   const mayStartAnew = process.platform === 'linux' && process.execve !== undefined
@@ -42,6 +50,7 @@ if (runsTypeScript && Number(nodeApiVersion) >= 10) {
     const args = [process.execPath, ...process.execArgv, ...MEMORY_FLAGS, ...process.argv.slice(1)]
     process.execve(process.execPath, args, { ...process.env, ...MEMORY_ENVIRONMENT })
   }
+  module.enableCompileCache?.()
   setFlagsFromString('--max-semi-space-size=0')
   // No `await` out here: Node before 14 could not parse it, and would not say why.
   void import('./cli/main.ts').then(async ({ main }) => {

@@ -28,7 +28,7 @@ const SYNCHRONOUS_FULL = 2
 const CACHE_KIB = 2_048
 
 /** Pages that a connection keeps that writes again what it has just read. */
-const WORKING_CACHE_KIB = 12_288
+const WORKING_CACHE_KIB = 6_144
 
 /**
  * Opens a file for writing, creates it when missing, and brings its schema up to date.

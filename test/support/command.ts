@@ -4,15 +4,10 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
 const COMMAND = fileURLToPath(new URL('../../src/thermolog.js', import.meta.url))
-
-/** What one process has compiled, for the next: half of what a short command takes. */
-const COMPILED = join(tmpdir(), 'thermolog-test-compiled')
 
 export interface CommandResult {
   readonly exitCode: number
@@ -75,12 +70,7 @@ export async function serve(
 /** Starts `thermolog` and leaves it to the caller. */
 export function startCommand(dataDir: string, args: readonly string[], environment: Environment) {
   return spawn(process.execPath, [COMMAND, ...args], {
-    env: {
-      PATH: process.env['PATH'],
-      DATA_DIR: dataDir,
-      NODE_COMPILE_CACHE: COMPILED,
-      ...environment,
-    },
+    env: { PATH: process.env['PATH'], DATA_DIR: dataDir, ...environment },
     stdio: 'pipe',
   })
 }
