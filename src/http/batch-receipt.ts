@@ -3,6 +3,7 @@
 import type { Receipt, ReceiptStatus, SubmittedMeasurements } from '../domain/measurement.ts'
 import { EventIdTextsWriter } from './event-id-texts.ts'
 import type { EventIdTexts } from './event-id-texts.ts'
+import { giveBack } from './give-back.ts'
 import { JsonBytes } from './json-bytes.ts'
 import { presentExisting } from './present.ts'
 import { ScannedBatch } from './scan-batch.ts'
@@ -40,7 +41,7 @@ export class BatchReceiptWriter {
     return this.#eventIds.take()
   }
 
-  /** A `BatchReceiptResponse`, as it is sent. */
+  /** A `BatchReceiptResponse`, as it is sent; the event ids are gone afterwards. */
   write(eventIds: EventIdTexts, receipt: Receipt): Buffer {
     const json = this.#json
     const { counts } = receipt
@@ -69,6 +70,7 @@ export class BatchReceiptWriter {
       json.write(ELEMENT_END)
     }
     json.write(END)
+    giveBack(eventIds.texts.bytes)
     return json.take()
   }
 }

@@ -11,6 +11,7 @@ import { createGunzip, createInflate, createInflateRaw } from 'node:zlib'
 import { ServiceError } from '../domain/errors.ts'
 import { refusalError } from '../domain/refusal.ts'
 import { ClientGone } from './errors.ts'
+import { giveBack } from './give-back.ts'
 
 /** Compression can lengthen what it cannot shorten, by this much at most for bodies of our size. */
 const COMPRESSION_OVERHEAD_BYTES_MAX = 64 * 1024
@@ -51,7 +52,8 @@ export class BodyReader {
   }
 
   /**
-   * The body as what `parse` makes of its bytes, which are plain JSON if they are JSON at all.
+   * The body as what `parse` makes of its bytes, which are plain JSON if they are JSON at all, and
+   * which are gone afterwards.
    *
    * @throws ServiceError `unsupported_media_type`, `unsupported_encoding`, `body_too_large`,
    *   `invalid_request` (broken compression), `overloaded`
@@ -76,7 +78,11 @@ export class BodyReader {
       const sent = await this.#collect(request, share, bytesMax)
       const body = encoding === 'identity' ? sent : await this.#unpack(sent, encoding, share)
       if (body.length > TURN_BYTES_MIN) await this.#turns.next()
-      return parse(body)
+      try {
+        return parse(body)
+      } finally {
+        giveBack(body)
+      }
     } finally {
       share.free()
     }
@@ -114,7 +120,9 @@ export class BodyReader {
       const onClose = () => reject(new ClientGone())
       const onEnd = () => {
         request.removeListener('close', onClose)
-        resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, bytes))
+        if (chunks.length === 1) return resolve(chunks[0]!)
+        resolve(Buffer.concat(chunks, bytes))
+        chunks.forEach(giveBack)
       }
       if (request.destroyed) return onClose()
       request.on('data', onData)
