@@ -42,7 +42,7 @@ const TOGETHER_MAX = 256
 const TOGETHER_MIN = 8
 
 /** More runs than are ever being merged at a time. */
-const MOVED_MAX = 64
+const MOVED_MAX = 256
 
 export class EventLookUp {
   readonly #event
