@@ -22,12 +22,12 @@ describe('a service that ends at a step of its path', function () {
   const create = () => new FaultyService(join(folder, `${++services}`), faults().environment)
 
   it('keeps what it acknowledged when it is killed', async () => {
-    const hit = await sweepRounds(faults(), create(), { action: 'kill', points: 4 })
+    const hit = await sweepRounds(faults(), create(), { action: 'kill', points: 2 })
     expect([...hit].join()).to.match(/of control\.db-wal/)
   })
 
   it('keeps what it acknowledged when the power is cut', async () => {
-    await sweepRounds(faults(), create(), { action: 'cut power', points: 2 })
+    await sweepRounds(faults(), create(), { action: 'cut power', points: 1 })
   })
 
   it('starts again when it is killed in its first start', async () => {
