@@ -1,9 +1,9 @@
 // The receipt of a batch, written straight as bytes.
 
+import { giveBack } from '../domain/give-back.ts'
 import type { Receipt, ReceiptStatus, SubmittedMeasurements } from '../domain/measurement.ts'
 import { EventIdTextsWriter } from './event-id-texts.ts'
 import type { EventIdTexts } from './event-id-texts.ts'
-import { giveBack } from './give-back.ts'
 import { JsonBytes } from './json-bytes.ts'
 import { presentExisting } from './present.ts'
 import { ScannedBatch } from './scan-batch.ts'

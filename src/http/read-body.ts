@@ -9,9 +9,9 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createGunzip, createInflate, createInflateRaw } from 'node:zlib'
 import { ServiceError } from '../domain/errors.ts'
+import { giveBack } from '../domain/give-back.ts'
 import { refusalError } from '../domain/refusal.ts'
 import { ClientGone } from './errors.ts'
-import { giveBack } from './give-back.ts'
 
 /** Compression can lengthen what it cannot shorten, by this much at most for bodies of our size. */
 const COMPRESSION_OVERHEAD_BYTES_MAX = 64 * 1024

@@ -14,6 +14,7 @@
 // once is a compromise: each level of merges writes all events once more, each run is one more
 // filter to ask.
 
+import { giveBack } from '../../domain/give-back.ts'
 import type { Connection } from '../database.ts'
 import { BlockShuffle } from './block-shuffle.ts'
 import type { MergeProgress, RunPlan } from './ledger-run.ts'
@@ -210,7 +211,9 @@ export class RunMerger {
       for (const source of sources) {
         const first = blockId(source, blockOf(firstWord, source.blocks))
         const last = blockId(source, blockOf(lastWord, source.blocks))
-        this.#shuffle.gather(this.#eventsBetween(first, last))
+        const events = this.#eventsBetween(first, last)
+        this.#shuffle.gather(events)
+        giveBack(events)
       }
       this.#shuffle.write(writer, from, to)
       from = to

@@ -2,6 +2,7 @@
 // where in time they lie, the tie-breaks they used up and the mark up to which the journal is
 // sealed: one transaction. A crash before its end leaves nothing; the same stretch is sealed again.
 
+import { giveBack } from '../../domain/give-back.ts'
 import type { SensorId } from '../../domain/sensor.ts'
 import type { Connection } from '../database.ts'
 import { decodeEntries } from '../journal/journal-row.ts'
@@ -76,6 +77,7 @@ export class Sealer {
       const events = decodeEntries(entries)
       this.#shuffle.gather(this.#packer.pack(events))
       this.#noteTimes(events, spansOf)
+      giveBack(entries)
     }
     for (const [sensorId, spans] of spansOf) this.#setSpans.run(sensorId, encodeSpans(spans))
   }

@@ -3,6 +3,7 @@
 // gone from them to the run that they are being merged into belongs to it as well; nothing may be
 // merged meanwhile.
 
+import { giveBack } from '../../domain/give-back.ts'
 import type { Connection } from '../database.ts'
 import { addEventsToFilter, copyFilter, filterBytes, filterIn, filterWords } from './key-filter.ts'
 import type { LedgerRun, MergeProgress, RunPlan, StoredRuns } from './ledger-run.ts'
@@ -46,7 +47,7 @@ function toRun({ filter, ...row }: Omit<RunRow, 'level'>, belowWord: number): Le
     ? cutBelow(stored, belowWord)
     : { ...stored, filter: copyFilter(words) }
   // Else all filters would be in memory twice until the collector comes.
-  if (filter.buffer.byteLength === filter.byteLength) (filter.buffer as ArrayBuffer).transfer(0)
+  giveBack(filter)
   return run
 }
 
