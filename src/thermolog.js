@@ -50,7 +50,7 @@ if (runsTypeScript && Number(nodeApiVersion) >= 10) {
     const args = [process.execPath, ...process.execArgv, ...MEMORY_FLAGS, ...process.argv.slice(1)]
     process.execve(process.execPath, args, { ...process.env, ...MEMORY_ENVIRONMENT })
   }
-  module.enableCompileCache?.()
+  module.enableCompileCache()
   setFlagsFromString('--max-semi-space-size=0')
   // No `await` out here: Node before 14 could not parse it, and would not say why.
   void import('./cli/main.ts').then(async ({ main }) => {

@@ -36,7 +36,7 @@ describe('the service, when InfluxDB is in trouble', function () {
     const startedAtMs = performance.now()
     expect((await story.get('/api/v1/sensors')).status).to.equal(200)
     expect((await story.get('/readyz')).status).to.equal(200)
-    expect(performance.now() - startedAtMs).to.be.below(5_000)
+    expect(performance.now() - startedAtMs).to.be.below(1_000)
   }
 
   it('acknowledges all the time and has everything once in the end', async () => {
