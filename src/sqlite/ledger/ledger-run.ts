@@ -7,6 +7,8 @@ export interface RunPlan {
   readonly runNo: number
   readonly events: number
   readonly blocks: number
+  /** Of which kind its filter is, see `mayBeIn` in run-filter.ts. */
+  readonly filterWord: number
 }
 
 /** A run in use. */
@@ -14,8 +16,6 @@ export interface LedgerRun extends RunPlan {
   readonly filter: Uint32Array
   /** Its lines before this one have been given back: what they know is in another run by now. */
   readonly firstLine: number
-  /** Of which kind it is, see `mayBeIn` in run-filter.ts. */
-  readonly filterWord: number
 }
 
 /** A run that has just been sealed, with the generation that it was added to. */

@@ -56,6 +56,15 @@ export function filterWordFor(events: number): number {
   return -(isMiddle ? KEYS_PER_LINE.middle : KEYS_PER_LINE.others)
 }
 
+/**
+ * What a run that is going to be written has in its place: what it was planned with, for a part of
+ * its filter may be stored. A version before may have planned it with a Bloom filter, and stored
+ * nothing.
+ */
+export function filterWordToWrite(run: Pick<LedgerRun, 'events' | 'filterWord'>): number {
+  return hasQuotientFilter(run) ? run.filterWord : filterWordFor(run.events)
+}
+
 export function hasQuotientFilter({ filterWord }: Pick<LedgerRun, 'filterWord'>): boolean {
   return filterWord < 0
 }

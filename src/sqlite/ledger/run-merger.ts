@@ -48,18 +48,19 @@ export const MERGE_PLAN: MergePlan = {
   blocksPerStep: 16 * BLOCKS_PER_STRETCH,
 }
 
+const PLAN = 'run_no AS runNo, events, blocks, filter_word AS filterWord'
 const FREE = 'state = 1 AND run_no NOT IN (SELECT source_no FROM merges)'
 const FULL_LEVELS = `
   SELECT level FROM runs WHERE ${FREE} GROUP BY level
   HAVING count(*) >= iif(level = 0, ?, ?) ORDER BY level`
 const OLDEST_RUNS = `
-  SELECT run_no AS runNo, events, blocks FROM runs
+  SELECT ${PLAN} FROM runs
   WHERE ${FREE} AND level = ? ORDER BY run_no LIMIT ?`
 const UNFINISHED = `
-  SELECT run_no AS runNo, events, blocks, level - 1 AS level, next_block AS nextBlock
+  SELECT ${PLAN}, level - 1 AS level, next_block AS nextBlock
   FROM merge_progress JOIN runs ON run_no = target_no`
 const SOURCES = `
-  SELECT run_no AS runNo, events, blocks FROM merges JOIN runs ON run_no = source_no
+  SELECT ${PLAN} FROM merges JOIN runs ON run_no = source_no
   WHERE target_no = ? ORDER BY run_no`
 const INSERT_SOURCE = 'INSERT INTO merges (target_no, source_no) VALUES (?, ?)'
 const INSERT_PROGRESS = 'INSERT INTO merge_progress (target_no, next_block) VALUES (?, 0)'

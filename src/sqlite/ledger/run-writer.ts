@@ -6,7 +6,14 @@ import { filterBytes, filterIn } from './key-filter.ts'
 import type { LedgerRun, RunPlan } from './ledger-run.ts'
 import { LineWriter } from './line-writer.ts'
 import { blocksOfRun, EVENT_BYTES, firstWordOf, RUN_STRIDE } from './run-block.ts'
-import { belowWordOfLine, filterWordFor, lineOf, linesOf, wordsOf } from './run-filter.ts'
+import {
+  belowWordOfLine,
+  filterWordFor,
+  filterWordToWrite,
+  lineOf,
+  linesOf,
+  wordsOf,
+} from './run-filter.ts'
 
 const INSERT_RUN = `
   INSERT INTO runs (state, level, events, blocks, filter_word)
@@ -19,10 +26,9 @@ const PUT_INTO_USE = `
 /** Registers a run that is going to be written. */
 export function planRun(db: Connection, level: number, events: number): RunPlan {
   const blocks = blocksOfRun(events)
-  const { lastInsertRowid } = db
-    .prepare(INSERT_RUN)
-    .run(level, events, blocks, filterWordFor(events))
-  return { runNo: Number(lastInsertRowid), events, blocks }
+  const filterWord = filterWordFor(events)
+  const { lastInsertRowid } = db.prepare(INSERT_RUN).run(level, events, blocks, filterWord)
+  return { runNo: Number(lastInsertRowid), events, blocks, filterWord }
 }
 
 export class RunWriter {
@@ -40,7 +46,7 @@ export class RunWriter {
 
   /** Takes up what has been stored of its filter. */
   constructor(db: Connection, plan: RunPlan) {
-    const filterWord = filterWordFor(plan.events)
+    const filterWord = filterWordToWrite(plan)
     this.#linesOfRun = linesOf({ ...plan, filterWord })
     const memory = new SharedArrayBuffer(filterBytes(wordsOf(this.#linesOfRun)))
     this.run = { ...plan, filter: filterIn(memory), firstLine: 0, filterWord }

@@ -15,7 +15,7 @@ import { KEY_WORDS } from '../ledger/event-key.ts'
 import { FilterParts } from '../ledger/filter-parts.ts'
 import { hasKey } from '../ledger/hot-ledger.ts'
 import type { LedgerRun, RunPlan } from '../ledger/ledger-run.ts'
-import { belowWordOfLine, filterWordFor, linesOf, wordsOf } from '../ledger/run-filter.ts'
+import { belowWordOfLine, filterWordToWrite, linesOf, wordsOf } from '../ledger/run-filter.ts'
 import { RunCheck } from './run-check.ts'
 import type { CheckedGroup, RunBeingWritten, RunGroup } from './run-check.ts'
 
@@ -27,7 +27,9 @@ const RUNS = `
   SELECT run_no AS runNo, events, blocks, filter, filter_word AS filterWord
   FROM runs LEFT JOIN merges ON source_no = run_no
   WHERE state = 1 AND coalesce(target_no, run_no) = ? ORDER BY run_no`
-const INTO = 'SELECT run_no AS runNo, events, blocks FROM runs WHERE run_no = ? AND state = 0'
+const INTO = `
+  SELECT run_no AS runNo, events, blocks, filter_word AS filterWord
+  FROM runs WHERE run_no = ? AND state = 0`
 const HAS_PARTS = "SELECT 1 FROM sqlite_schema WHERE name = 'filter_parts'"
 const EVENTS = 'SELECT total(events) FROM runs WHERE state = 1'
 const SEALED = 'SELECT seq FROM sealed WHERE id = 1'
@@ -127,7 +129,7 @@ export class LedgerCheck {
   }
 
   #withFilter(plan: RunPlan): RunBeingWritten {
-    const filterWord = filterWordFor(plan.events)
+    const filterWord = filterWordToWrite(plan)
     const lines = linesOf({ ...plan, filterWord })
     const filter = new Uint32Array(wordsOf(lines))
     // A ledger of a version before has none.

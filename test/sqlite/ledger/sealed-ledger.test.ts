@@ -22,7 +22,8 @@ import { LedgerCheck } from '../../../src/sqlite/verify/ledger-check.ts'
 import { CommitterBench } from '../../support/committer.ts'
 
 const NOW_MS = 1_800_000_000_000
-const EPOCH_EVENTS = 64
+/** Four lines of a filter: a merge cuts them off one by one. */
+const EPOCH_EVENTS = 256
 /** Enough for four levels, and some runs more. */
 const EPOCHS = 44
 
@@ -97,6 +98,23 @@ describe('the sealed ledger', () => {
     bench.close()
   })
 
+  it('finishes a merge with the kind of filter that it was begun with', () => {
+    const { bench, sent } = withUnfinishedMerge(0)
+    const begun = bench.ledgerFile.prepare('UPDATE runs SET filter_word = -60 WHERE state = 0')
+    expect(begun.run().changes).to.equal(1)
+    for (const steps of [1, Infinity]) {
+      bench.crash()
+      sent.push(freshEvents(EPOCH_EVENTS - 1))
+      for (const submission of sent) createdOf(bench, submission)
+      bench.seal(steps)
+      expect(findingsOf(bench)).to.deep.equal([])
+    }
+    const kinds = bench.ledgerFile.prepare('SELECT filter_word FROM runs WHERE level = 1').pluck()
+    expect(kinds.all()).to.deep.equal([-60])
+    for (const submission of sent) expect(createdOf(bench, submission)).to.equal(0)
+    bench.close()
+  })
+
   it('finds events of the version before, and leaves nothing of its unfinished merges', () => {
     const dir = mkdtempSync(join(tmpdir(), 'thermolog-ledger-'))
     const file = join(dir, 'ledger.db')
@@ -117,15 +135,15 @@ describe('the sealed ledger', () => {
   })
 })
 
-/** Four runs, of which the first step of a merge has moved the first events. */
-function withUnfinishedMerge(): { bench: CommitterBench; sent: Submission[] } {
+/** Four runs, of which a step of a merge has moved the first events, where one is taken. */
+function withUnfinishedMerge(steps = 1): { bench: CommitterBench; sent: Submission[] } {
   const bench = new CommitterBench({}, EPOCH_EVENTS)
   const sent: Submission[] = []
   for (let epoch = 0; epoch < 6; epoch++) {
     const submission = freshEvents(EPOCH_EVENTS - 1)
     createdOf(bench, submission)
     sent.push(submission)
-    bench.seal(epoch === 5 ? 1 : 0)
+    bench.seal(epoch === 5 ? steps : 0)
   }
   return { bench, sent }
 }
