@@ -34,7 +34,7 @@ const REMAINDER_BITS_MAX = 24
  * of young runs stand behind one that they have in common (run-generation.ts), and large runs are
  * few.
  */
-const KEYS_PER_LINE = { middle: 67, others: 76, before: 72 }
+const KEYS_PER_LINE = { middle: 70, others: 76, before: 72 }
 const MIDDLE_RUN_EVENTS = { min: 2 ** 20, stop: 2 ** 24 }
 
 /** Keys that are asked about together: the caches hold their lines and the way there. */

@@ -1,6 +1,7 @@
 // Asking for events of the sealed part of the ledger: which run may hold a key, and what is under
 // it. The filters are in memory; a key that no filter knows costs no disk access.
 
+import { giveBack } from '../../domain/give-back.ts'
 import type { Connection } from '../database.ts'
 import { KEY_WORDS } from './event-key.ts'
 import type { StoredEvent } from './hot-ledger.ts'
@@ -25,6 +26,13 @@ interface MergingRuns {
   readonly belowWord: number
 }
 
+/** Young runs of which the events with a first word below `belowWord` are in the target by now. */
+interface YoungMerge {
+  readonly target: LedgerRun
+  readonly sourceNos: ReadonlySet<number>
+  readonly belowWord: number
+}
+
 /** By the place of a key among those that were asked about: the event that has it. */
 export interface FoundEvents {
   has(place: number): boolean
@@ -44,6 +52,7 @@ export class SealedEvents {
   #young: readonly YoungRuns[]
   #old: readonly LedgerRun[]
   #merging: readonly MergingRuns[] = []
+  #youngMerge: YoungMerge | undefined
 
   constructor(db: Connection, { young, generation, old, merging }: StoredRuns) {
     this.#inOneView = db.transaction((work: () => void) => work())
@@ -62,27 +71,41 @@ export class SealedEvents {
     )
   }
 
-  /**
-   * Takes as much of a run into use as is written, in place of those that it is merged from. The
-   * young ones among those stay until it is whole: one filter stands for them all.
-   */
-  noteMerged({ run, sourceNos, belowWord, isWhole }: MergeProgress): void {
+  /** Takes as much of a run into use as is written, in place of those that it is merged from. */
+  noteMerged(progress: MergeProgress): void {
+    const { sourceNos } = progress
+    const isYoung = this.#young.some(({ runs }) =>
+      runs.some(({ runNo }) => sourceNos.includes(runNo)),
+    )
+    if (isYoung) this.#noteYoungMerged(progress)
+    else this.#noteOldMerged(progress)
+    if (progress.isWhole) this.#old = [...this.#old, progress.run]
+  }
+
+  // One filter stands for the young ones all: that one stays until the run is whole.
+  #noteYoungMerged({ run, sourceNos, belowWord, isWhole }: MergeProgress): void {
+    // A step that failed is taken again, and what was read of the filter then is behind it.
+    if (belowWord < (this.#youngMerge?.belowWord ?? 0)) return
+    const sources = new Set(sourceNos)
+    this.#youngMerge = isWhole ? undefined : { target: run, sourceNos: sources, belowWord }
+    const left = (runs: readonly LedgerRun[]) =>
+      isWhole
+        ? runs.filter(({ runNo }) => !sources.has(runNo))
+        : runs.map((young) => (sources.has(young.runNo) ? cutIfWorthIt(young, belowWord) : young))
+    this.#young = this.#young
+      .map((group) => ({ ...group, runs: left(group.runs) }))
+      .filter((group) => group.runs.length > 0)
+  }
+
+  #noteOldMerged({ run, sourceNos, belowWord, isWhole }: MergeProgress): void {
     const isSource = ({ runNo }: LedgerRun) => sourceNos.includes(runNo)
     const before = this.#merging.find(({ target }) => target.runNo === run.runNo)
     const runs = before?.runs ?? this.#old.filter(isSource)
-    if (!isWhole && runs.length === 0) return
-    // A step that failed is taken again, and what was read of the filter then is behind it.
     if (before !== undefined && belowWord < before.belowWord) return
     this.#old = this.#old.filter((old) => !isSource(old))
     this.#merging = this.#merging.filter((group) => group !== before)
-    if (!isWhole) {
-      this.#merging = [...this.#merging, { runs: cutOne(runs, belowWord), target: run, belowWord }]
-      return
-    }
-    this.#old = [...this.#old, run]
-    this.#young = this.#young
-      .map((group) => ({ ...group, runs: group.runs.filter((young) => !isSource(young)) }))
-      .filter((group) => group.runs.length > 0)
+    if (isWhole) return
+    this.#merging = [...this.#merging, { runs: cutOne(runs, belowWord), target: run, belowWord }]
   }
 
   /**
@@ -99,27 +122,43 @@ export class SealedEvents {
   #findAll(keys: Uint32Array, count: number, found: FoundEvents): void {
     for (const { generation, runs } of this.#young) {
       const candidates = this.#probe.candidates(generation.filter, 0, keys, count)
-      if (candidates.length === 0) continue
-      this.#others.clear(candidates.length)
-      for (const place of candidates) this.#others.add(keys, place)
-      for (const run of runs) this.#findListed(run, this.#others, found)
+      if (candidates.length > 0) this.#findInYoung(runs, keys, candidates, found)
     }
     for (const run of this.#old) this.#findIn(run, keys, this.#candidates(run, keys, count), found)
     for (const { runs, target, belowWord } of this.#merging) {
-      this.#divide(keys, count, belowWord)
+      this.#clearLists(count)
+      for (let place = 0; place < count; place++) this.#list(keys, place, belowWord)
       this.#findListed(target, this.#below, found)
       for (const run of runs) this.#findListed(run, this.#others, found)
     }
   }
 
-  #divide(keys: Uint32Array, count: number, belowWord: number): void {
-    this.#below.clear(count)
-    this.#others.clear(count)
-    for (let place = 0; place < count; place++) {
-      const isBelow = (keys[place * KEY_WORDS] ?? 0) < belowWord
-      const list = isBelow ? this.#below : this.#others
-      list.add(keys, place)
+  /** @param places the keys that may be in any of the runs, or were before the merge */
+  #findInYoung(
+    runs: readonly LedgerRun[],
+    keys: Uint32Array,
+    places: readonly number[],
+    found: FoundEvents,
+  ): void {
+    const merge = this.#youngMerge
+    this.#clearLists(places.length)
+    for (const place of places) this.#list(keys, place, merge?.belowWord ?? 0)
+    if (merge !== undefined) this.#findListed(merge.target, this.#below, found)
+    for (const run of runs) {
+      if (merge?.sourceNos.has(run.runNo) !== true) this.#findListed(run, this.#below, found)
+      this.#findListed(run, this.#others, found)
     }
+  }
+
+  #clearLists(countMax: number): void {
+    this.#below.clear(countMax)
+    this.#others.clear(countMax)
+  }
+
+  #list(keys: Uint32Array, place: number, belowWord: number): void {
+    const isBelow = (keys[place * KEY_WORDS] ?? 0) < belowWord
+    const list = isBelow ? this.#below : this.#others
+    list.add(keys, place)
   }
 
   #findListed(run: LedgerRun, list: KeyList, found: FoundEvents): void {
@@ -147,10 +186,22 @@ export class SealedEvents {
 
 /** Gives back what filters know of keys below that first word: of one at a time, it is copied. */
 function cutOne(runs: readonly LedgerRun[], belowWord: number): readonly LedgerRun[] {
-  const place = runs.findIndex((run) => {
-    const lines = linesOf(run)
-    const isWorthIt = lineOf(lines, belowWord) - run.firstLine >= lines * CUT_SHARE_MIN
-    return hasQuotientFilter(run) && isWorthIt
-  })
-  return runs.map((run, at) => (at === place ? cutBelow(run, belowWord) : run))
+  const place = runs.findIndex((run) => isWorthCutting(run, belowWord))
+  return runs.map((run, at) => (at === place ? cut(run, belowWord) : run))
+}
+
+function cutIfWorthIt(run: LedgerRun, belowWord: number): LedgerRun {
+  return isWorthCutting(run, belowWord) ? cut(run, belowWord) : run
+}
+
+function cut(run: LedgerRun, belowWord: number): LedgerRun {
+  const left = cutBelow(run, belowWord)
+  giveBack(Buffer.from(run.filter.buffer))
+  return left
+}
+
+function isWorthCutting(run: LedgerRun, belowWord: number): boolean {
+  const lines = linesOf(run)
+  const isMuch = lineOf(lines, belowWord) - run.firstLine >= lines * CUT_SHARE_MIN
+  return hasQuotientFilter(run) && isMuch
 }

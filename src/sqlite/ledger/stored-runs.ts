@@ -34,7 +34,7 @@ export function readStoredRuns(db: Connection, merging: readonly MergeProgress[]
   for (const { level, ...row } of db.prepare<[], RunRow>(RUNS).iterate()) {
     const runs = level === 0 ? young : old
     const merge = merging.find(({ sourceNos }) => sourceNos.includes(row.runNo))
-    runs.push(toRun(row, level === 0 ? 0 : (merge?.belowWord ?? 0)))
+    runs.push(toRun(row, merge?.belowWord ?? 0))
   }
   return { young, generation: readGeneration(db, young), old, merging }
 }

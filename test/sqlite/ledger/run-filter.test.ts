@@ -27,7 +27,7 @@ describe('the filter of a run', () => {
 
   for (const { size, events, oneIn } of [
     { size: 'young', events: KEYS, oneIn: 1_000 },
-    { size: 'middle', events: 2 ** 22, oneIn: 2_500 },
+    { size: 'middle', events: 2 ** 22, oneIn: 1_800 },
     { size: 'large', events: 2 ** 24, oneIn: 1_000 },
   ]) {
     it(`takes fewer than one in ${oneIn} other keys for one of a ${size} run`, () => {
