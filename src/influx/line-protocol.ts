@@ -15,13 +15,22 @@ const TIE_BREAKS = 1_000_000
 const NO_TIE_BREAK = '000000'
 const SPACE = 32
 const LINE_END = 10
+const DIGIT_ZERO = 48
+const MINUS = 45
+const POINT = 46
+
+/** What most temperatures have no more decimals than, and how many numbers of it are an int32. */
+const DECIMALS = { digits: 4, scale: 10_000, scaledMax: 2 ** 31 - 1 }
+/** Of a time's milliseconds, as many are written as one number. */
+const TIME_PART = { digits: 6, scale: 1_000_000, countMax: 2 ** 31 - 1 }
 
 /** Of a temperature's line: names 37, ids 26, a double 24, nanoseconds 20, and two between. */
 const LINE_BYTES_MAX = 128
 
 /**
  * One line for each measurement named, in that order. They are written as bytes: as one growing
- * string they cost twice the time, and memory that is slow to clear.
+ * string they cost twice the time, and memory that is slow to clear. Tags are in the order of their
+ * names, or InfluxDB sorts them for each line, which takes it a tenth of its time.
  *
  * @param places indices into the columns
  */
@@ -34,17 +43,13 @@ export function temperatureLines(columns: MeasurementColumns, places: Uint32Arra
     const sensor = sensorId[place] as number
     let prefix = prefixes.get(sensor)
     if (prefix === undefined) {
-      prefix = `${TEMPERATURE},user_id=${userId[place]},sensor_id=${sensor} ${TEMPERATURE_FIELD}=`
+      prefix = `${TEMPERATURE},sensor_id=${sensor},user_id=${userId[place]} ${TEMPERATURE_FIELD}=`
       prefixes.set(sensor, prefix)
     }
     end = writeAscii(lines, end, prefix)
-    end = writeAscii(lines, end, String(tempCelsius[place]))
+    end = writeNumber(lines, end, tempCelsius[place] as number)
     lines[end++] = SPACE
-    end = writeAscii(
-      lines,
-      end,
-      timestampNs(measuredAtMs[place] as number, tieBreakNs[place] as number),
-    )
+    end = writeTime(lines, end, measuredAtMs[place] as number, tieBreakNs[place] as number)
     lines[end++] = LINE_END
   }
   return lines.subarray(0, end)
@@ -55,12 +60,61 @@ function writeAscii(bytes: Buffer, start: number, text: string): number {
   return start + text.length
 }
 
+/** As `String` writes it. */
+function writeNumber(bytes: Buffer, start: number, value: number): number {
+  const { digits, scale, scaledMax } = DECIMALS
+  const scaled = Math.round(value * scale)
+  if (scaled / scale !== value || Math.abs(scaled) > scaledMax) {
+    return writeAscii(bytes, start, String(value))
+  }
+  let end = start
+  if (scaled < 0) bytes[end++] = MINUS
+  const whole = Math.floor(Math.abs(scaled) / scale)
+  end = writeDigits(bytes, end, whole, digitsOf(whole))
+  let decimals = Math.abs(scaled) - whole * scale
+  if (decimals === 0) return end
+  bytes[end++] = POINT
+  let width = digits
+  for (; decimals % 10 === 0; width--) decimals /= 10
+  return writeDigits(bytes, end, decimals, width)
+}
+
+/** As `timestampNs` has it. */
+function writeTime(bytes: Buffer, start: number, atMs: EpochMs, tieBreakNs: number): number {
+  const { digits, scale, countMax } = TIME_PART
+  const count = Math.floor(atMs / scale)
+  if (count < 1 || count > countMax) {
+    return writeAscii(bytes, start, timestampNs(atMs, tieBreakNs))
+  }
+  const restAt = writeDigits(bytes, start, count, digitsOf(count))
+  const tieBreakAt = writeDigits(bytes, restAt, atMs - count * scale, digits)
+  return writeDigits(bytes, tieBreakAt, tieBreakNs, digits)
+}
+
+/** @param value an int32, not negative */
+function digitsOf(value: number): number {
+  let digits = 1
+  for (let bound = 10; value >= bound; bound *= 10) digits++
+  return digits
+}
+
+/** With leading zeros. */
+function writeDigits(bytes: Buffer, start: number, value: number, digits: number): number {
+  let left = value
+  for (let at = start + digits - 1; at >= start; at--) {
+    const tens = (left / 10) | 0
+    bytes[at] = DIGIT_ZERO + left - tens * 10
+    left = tens
+  }
+  return start + digits
+}
+
 /** One line for each info. */
 export function sensorInfoLines(infos: readonly SensorInfo[]): Buffer {
   const lines = infos.map((info) => {
     const { userId, sensorId, serialNumber, alias, compensationCelsius, atMs } = info
     const fields = `sn=${quoted(serialNumber)},alias=${quoted(alias)}`
-    const series = `${SENSOR_INFO},user_id=${userId},sensor_id=${sensorId}`
+    const series = `${SENSOR_INFO},sensor_id=${sensorId},user_id=${userId}`
     return `${series} ${fields},compensation=${compensationCelsius} ${timestampNs(atMs, 0)}\n`
   })
   return Buffer.from(lines.join(''), 'utf8')

@@ -13,8 +13,31 @@ describe('temperatureLines', () => {
       { sensorId: 7, measuredAtMs: AT_MS, tieBreakNs: 42, tempCelsius: 1e-7 },
     ])
     expect(temperatureLines(measurements, Uint32Array.of(2, 0)).toString()).to.equal(
-      'temperature,user_id=1,sensor_id=7 temp=1e-7 1795132800000000042\n' +
-        'temperature,user_id=1,sensor_id=7 temp=21 1795132800000000000\n',
+      'temperature,sensor_id=7,user_id=1 temp=1e-7 1795132800000000042\n' +
+        'temperature,sensor_id=7,user_id=1 temp=21 1795132800000000000\n',
+    )
+  })
+
+  it('writes every number and every time exactly', () => {
+    const rounded = fc
+      .tuple(fc.integer({ min: -(2 ** 33), max: 2 ** 33 }), fc.integer({ min: 0, max: 6 }))
+      .map(([digits, decimals]) => digits / 10 ** decimals)
+    const tempCelsius = fc.oneof(rounded, fc.double({ noNaN: true, noDefaultInfinity: true }))
+    const measuredAtMs = fc.oneof(
+      fc.integer({ min: AT_MS - 1e11, max: AT_MS }),
+      fc.integer({ min: -62e12, max: 8.64e15 }),
+      fc.integer({ min: -2e6, max: 2e6 }),
+    )
+    const tieBreakNs = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 999_999 }))
+    const measurement = fc.record({ tempCelsius, measuredAtMs, tieBreakNs })
+    fc.assert(
+      fc.property(measurement, (one) => {
+        const { measurements } = batchOf([{ sensorId: 7, ...one }])
+        const line = temperatureLines(measurements, Uint32Array.of(0)).toString()
+        const atNs = BigInt(one.measuredAtMs) * 1_000_000n + BigInt(one.tieBreakNs)
+        expect(line).to.equal(`temperature,sensor_id=7,user_id=1 temp=${one.tempCelsius} ${atNs}\n`)
+      }),
+      { numRuns: 5_000 },
     )
   })
 
@@ -28,7 +51,7 @@ describe('temperatureLines', () => {
     }
     const { measurements } = batchOf([longest])
     expect(temperatureLines(measurements, Uint32Array.of(0)).toString()).to.match(
-      /^temperature,user_id=\d+,sensor_id=4294967295 temp=-2.2250738585072014e-308 -\d+\n$/,
+      /^temperature,sensor_id=4294967295,user_id=\d+ temp=-2.2250738585072014e-308 -\d+\n$/,
     )
   })
 
@@ -51,7 +74,7 @@ describe('sensorInfoLines', () => {
       compensationCelsius: -0.4,
     }
     expect(sensorInfoLines([info]).toString()).to.equal(
-      'sensor_info,user_id=1,sensor_id=7 sn="28FF",' +
+      'sensor_info,sensor_id=7,user_id=1 sn="28FF",' +
         'alias="a \\"cellar\\" \\\\ döwn, there=1",compensation=-0.4 1795132800000000000\n',
     )
   })
