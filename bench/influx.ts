@@ -78,7 +78,7 @@ class StampedLines {
     const lines = Array.from({ length: BATCH }, (_, at) => {
       const sensor = connection * SENSORS_PER_CONNECTION + (at % SENSORS_PER_CONNECTION) + 1
       const celsius = 20 + (at % 100) / 10
-      return `temperature,user_id=1,sensor_id=${sensor} temp=${celsius} ${TIME_HOLE}`
+      return `temperature,sensor_id=${sensor},user_id=1 temp=${celsius} ${TIME_HOLE}`
     })
     const query = new URLSearchParams({ org: server.organization, bucket: BUCKET, precision: 'ns' })
     const path = `/api/v2/write?${query.toString()}`

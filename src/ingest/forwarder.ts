@@ -73,9 +73,10 @@ const GATHERED = { share: 1 / 3, pauseMs: 250 }
 
 /**
  * A store on the same machine takes the processors from those who submit: while more comes than is
- * forwarded, writes are so many times their length apart, until what waits is as old as this.
+ * forwarded, writes are so many times their length apart, until what waits is as old as this. More
+ * would leave the processors idle while who submits waits for the disk.
  */
-const GIVING_WAY = { pauseShare: 1.5, ageMsMax: MINUTE_MS }
+const GIVING_WAY = { pauseShare: 0.3, ageMsMax: MINUTE_MS }
 
 export class Forwarder {
   readonly #with: ForwarderCollaborators
