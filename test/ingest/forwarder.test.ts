@@ -13,7 +13,7 @@ import { batchOf } from '../support/measurements.ts'
 const GATHERING_MS = 250
 /** By the clock of a test, which goes on whenever it is looked at. */
 const WRITE_MS = 60_000
-const GIVING_WAY_MS = 18_000
+const GIVING_WAY_MS = 0.3 * WRITE_MS
 
 interface Story {
   /** Rows of the journal, seq 1 … rows. */
