@@ -186,6 +186,8 @@ describe('thermolog store copy', function () {
   it('copies beside a running service, and what is deleted until the last pass goes', async () => {
     await serving({}, async (url) => {
       await fill(url)
+      // Answers are complete when all that was sent is in the store.
+      await readAll(url)
       const first = await copy()
       expect(first.exitCode).to.equal(1)
       expect(first.stderr).to.match(/2000 measurements are in InfluxDB, 2000 of them copied now/)
