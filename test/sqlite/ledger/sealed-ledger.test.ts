@@ -54,7 +54,7 @@ describe('the sealed ledger', () => {
         for (const submission of sent) expect(createdOf(bench, submission)).to.equal(0)
         bench.close()
       }),
-      { numRuns: 12 },
+      { numRuns: 8 },
     )
   })
 
