@@ -1,12 +1,12 @@
 // JSON written straight as bytes, for the one answer that is made hundreds of thousands of times a
 // second: making its objects and its text first cost more than everything else about it.
 
+import { digitsOf, writeDigits } from '../domain/digits.ts'
 import { floorToWindow, formatInstant, MINUTE_MS, SECOND_MS } from '../domain/time.ts'
 import type { EpochMs } from '../domain/time.ts'
 import { WideBytes } from './wide-bytes.ts'
 
 const BYTES_FIRST = 64 * 1024
-const DIGIT_ZERO = 48
 const QUOTE = 34
 const BACKSLASH = 92
 const FIRST_PRINTABLE = 32
@@ -55,8 +55,7 @@ export class JsonBytes {
 
   /** @param value from 0 to 2^53 */
   writeInteger(value: number): void {
-    let digits = 1
-    for (let above = 10; above <= value; above *= 10) digits++
+    const digits = digitsOf(value)
     this.#reserve(digits)
     writeDigits(this.#bytes.bytes, this.#length, value, digits)
     this.#length += digits
@@ -111,15 +110,5 @@ export class JsonBytes {
     const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2))
     this.#bytes.bytes.copy(grown, 0, 0, this.#length)
     this.#bytes = new WideBytes(grown)
-  }
-}
-
-/** Writes a number in so many digits. */
-function writeDigits(bytes: Buffer, at: number, value: number, digits: number): void {
-  let rest = value
-  for (let place = at + digits - 1; place >= at; place--) {
-    const tens = Math.floor(rest / 10)
-    bytes[place] = DIGIT_ZERO + rest - tens * 10
-    rest = tens
   }
 }

@@ -71,7 +71,11 @@ export class SealedEvents {
     )
   }
 
-  /** Takes as much of a run into use as is written, in place of those that it is merged from. */
+  /**
+   * Takes as much of a run into use as is written, in place of those that it is merged from. A step
+   * that failed is taken again, and what was read of the filter then is behind it: that is passed
+   * over.
+   */
   noteMerged(progress: MergeProgress): void {
     const { sourceNos } = progress
     const isYoung = this.#young.some(({ runs }) =>
@@ -84,7 +88,6 @@ export class SealedEvents {
 
   // One filter stands for the young ones all: that one stays until the run is whole.
   #noteYoungMerged({ run, sourceNos, belowWord, isWhole }: MergeProgress): void {
-    // A step that failed is taken again, and what was read of the filter then is behind it.
     if (belowWord < (this.#youngMerge?.belowWord ?? 0)) return
     const sources = new Set(sourceNos)
     this.#youngMerge = isWhole ? undefined : { target: run, sourceNos: sources, belowWord }
