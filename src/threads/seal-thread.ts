@@ -13,7 +13,12 @@ import {
   openForWriting,
 } from '../sqlite/database.ts'
 import type { SealRequest } from '../sqlite/ledger/ledger.ts'
-import type { MergeProgress, SealedRun, StoredRuns } from '../sqlite/ledger/ledger-run.ts'
+import type {
+  MergeProgress,
+  NumberedSegment,
+  SealedRun,
+  StoredRuns,
+} from '../sqlite/ledger/ledger-run.ts'
 import { LogKeeper } from '../sqlite/ledger/log-keeper.ts'
 import { EVENT_BYTES } from '../sqlite/ledger/run-block.ts'
 import { RunMerger } from '../sqlite/ledger/run-merger.ts'
@@ -72,7 +77,8 @@ port.close()
 function start(): void {
   const started = readStoredRuns(ledger, merger.progress)
   const filters = [...started.young, ...started.old].map(({ filter }) => filter.buffer)
-  answer({ started }, filters as ArrayBuffer[])
+  const segments = started.cohorts.flatMap((cohort) => buffersOf(cohort.segments))
+  answer({ started }, [...(filters as ArrayBuffer[]), ...segments])
 }
 
 // A step that found the disk full has changed nothing. Commits go on until too many epochs wait.
@@ -106,9 +112,13 @@ function seal(request: SealRequest): void {
 
 function merge(): void {
   const merged = merger.step()
-  if (merged !== undefined) answer({ merged })
+  if (merged !== undefined) answer({ merged }, buffersOf(merged.segments))
   // Last: it may find the disk full.
   log.noteWritten(merger.stepBytes)
+}
+
+function buffersOf(segments: readonly NumberedSegment[]): ArrayBuffer[] {
+  return segments.map(({ segment }) => segment.buffer)
 }
 
 function answer(message: SealAnswer, handedOver: readonly ArrayBuffer[] = []): void {

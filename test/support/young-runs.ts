@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { openForWriting } from '../../src/sqlite/database.ts'
 import type { Connection } from '../../src/sqlite/database.ts'
 import { BlockShuffle } from '../../src/sqlite/ledger/block-shuffle.ts'
+import { OwnFilterWriter } from '../../src/sqlite/ledger/own-filter-writer.ts'
 import { EVENT_BYTES } from '../../src/sqlite/ledger/run-block.ts'
 import { MERGE_PLAN } from '../../src/sqlite/ledger/run-merger.ts'
 import { planRun, RunWriter } from '../../src/sqlite/ledger/run-writer.ts'
@@ -28,7 +29,8 @@ function deal(ledger: Connection): void {
     for (let event = run; event < count; event += runs) {
       mine.push(events.subarray(event * EVENT_BYTES, (event + 1) * EVENT_BYTES))
     }
-    const writer = new RunWriter(ledger, planRun(ledger, 0, mine.length))
+    const plan = planRun(ledger, 0, mine.length)
+    const writer = new RunWriter(ledger, new OwnFilterWriter(ledger, plan))
     const shuffle = new BlockShuffle()
     for (const event of mine) shuffle.gather(event)
     shuffle.write(writer, 0, writer.run.blocks)

@@ -94,7 +94,7 @@ export class BlockShuffle {
     const shuffled = this.#shuffled
     for (let event = start; event < stop; event++) {
       const at = event * EVENT_UNITS
-      writer.know(wordAt(shuffled, at), wordAt(shuffled, at + 2), wordAt(shuffled, at + 4))
+      writer.filter.know(wordAt(shuffled, at), wordAt(shuffled, at + 2), wordAt(shuffled, at + 4))
     }
   }
 

@@ -1,6 +1,7 @@
 // Writing the lines of a run's filter (run-filter.ts). Keys may come in any order before the line
 // that they are in is closed.
 
+import { setBits } from './filter-bits.ts'
 import {
   BUCKET_WORDS,
   KEYS_AT_BIT,
@@ -163,15 +164,4 @@ function grown(words: Uint32Array, capacity: number): Uint32Array<ArrayBuffer> {
   const copy = new Uint32Array(capacity)
   copy.set(words)
   return copy
-}
-
-/** Sets bits that are zero, on both sides of the end of a word where they lie so. */
-function setBits(filter: Uint32Array, at: number, bit: number, value: number): void {
-  const word = at + (bit >>> 5)
-  const shift = bit & 31
-  filter[word] = (filter[word] ?? 0) | (value << shift)
-  if (shift > 0) {
-    const high = value >>> (32 - shift)
-    if (high !== 0) filter[word + 1] = (filter[word + 1] ?? 0) | high
-  }
 }

@@ -16,6 +16,7 @@
 //              few may have one bit more
 
 import { KEY_WORDS } from './event-key.ts'
+import { bitsSet, readBits } from './filter-bits.ts'
 import { copyFilter, mayContain } from './key-filter.ts'
 import type { LedgerRun } from './ledger-run.ts'
 
@@ -171,14 +172,6 @@ function isFurther(filter: Uint32Array, at: number, firstPlace: number, w2: numb
   }
 }
 
-function readBits(filter: Uint32Array, at: number, bit: number, width: number): number {
-  const word = at + (bit >>> 5)
-  const shift = bit & 31
-  const low = (filter[word] ?? 0) >>> shift
-  const high = ((filter[word + 1] ?? 0) << 1) << (31 - shift)
-  return (low | high) & ((1 << width) - 1)
-}
-
 /** How many bits are set among so many, at most 128, of the words from `at` on. */
 function bitsSetBefore(filter: Uint32Array, at: number, count: number): number {
   let sum = 0
@@ -190,12 +183,6 @@ function bitsSetBefore(filter: Uint32Array, at: number, count: number): number {
     sum += bitsSet((filter[at + word] ?? 0) & (((1 << (some & 31)) - 1) | isAll))
   }
   return sum
-}
-
-function bitsSet(word: number): number {
-  const pairs = word - ((word >>> 1) & 0x5555_5555)
-  const fours = (pairs & 0x3333_3333) + ((pairs >>> 2) & 0x3333_3333)
-  return Math.imul((fours + (fours >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24
 }
 
 /**

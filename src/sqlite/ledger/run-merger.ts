@@ -17,10 +17,16 @@
 import { giveBack } from '../../domain/give-back.ts'
 import type { Connection } from '../database.ts'
 import { BlockShuffle } from './block-shuffle.ts'
-import type { MergeProgress, RunPlan } from './ledger-run.ts'
+import { CohortFilterWriter } from './cohort-filter-writer.ts'
+import { SEGMENTS, segmentsBelow } from './cohort-segment.ts'
+import { CohortStore } from './cohort-store.ts'
+import { FilterParts } from './filter-parts.ts'
+import type { MergeProgress, NumberedSegment, RunPlan } from './ledger-run.ts'
+import { OwnFilterWriter } from './own-filter-writer.ts'
 import { BLOCK_EVENTS_MEAN, blockOf, EVENT_BYTES, firstWordOf, RUN_STRIDE } from './run-block.ts'
 import { RUNS_PER_GENERATION } from './run-generation.ts'
 import { planRun, RunWriter } from './run-writer.ts'
+import type { RunFilterWriter } from './run-writer.ts'
 
 /** How much is merged at a time. */
 export interface MergePlan {
@@ -50,9 +56,10 @@ export const MERGE_PLAN: MergePlan = {
 
 const PLAN = 'run_no AS runNo, events, blocks, filter_word AS filterWord'
 const FREE = 'state = 1 AND run_no NOT IN (SELECT source_no FROM merges)'
+// The higher ones first: a run that is merged at the first level joins a cohort that stays.
 const FULL_LEVELS = `
   SELECT level FROM runs WHERE ${FREE} GROUP BY level
-  HAVING count(*) >= iif(level = 0, ?, ?) ORDER BY level`
+  HAVING count(*) >= iif(level = 0, ?, ?) ORDER BY level DESC`
 const OLDEST_RUNS = `
   SELECT ${PLAN} FROM runs
   WHERE ${FREE} AND level = ? ORDER BY run_no LIMIT ?`
@@ -90,6 +97,13 @@ interface LevelMerge {
   allowanceMax: number
 }
 
+/** What a step has done. */
+interface Moved {
+  /** The new run is written up to this block. */
+  readonly stop: number
+  readonly segments: readonly NumberedSegment[]
+}
+
 export class RunMerger {
   readonly #db: Connection
   readonly #plan: MergePlan
@@ -99,6 +113,8 @@ export class RunMerger {
   readonly #eventsOfBlocks
   readonly #deleteBlocks
   readonly #setNextBlock
+  readonly #cohorts: CohortStore
+
   /** Takes up the merges that a stop or a crash has left. */
   constructor(db: Connection, plan = MERGE_PLAN) {
     this.#db = db
@@ -106,10 +122,13 @@ export class RunMerger {
     this.#eventsOfBlocks = db.prepare<[number, number], Buffer>(EVENTS_OF_BLOCKS).pluck()
     this.#deleteBlocks = db.prepare<[number, number]>(DELETE_BLOCKS)
     this.#setNextBlock = db.prepare<[number, number]>(SET_NEXT_BLOCK)
+    this.#cohorts = new CohortStore(db)
     db.transaction(() => db.exec(FORGET_REPLACED))()
     const unfinished = db.prepare<[], RunPlan & { level: number; nextBlock: number }>(UNFINISHED)
     for (const { level, nextBlock, ...target } of unfinished.all()) {
-      this.#merges.set(level, this.#mergeInto(target, nextBlock))
+      const isOfBefore = level === 0 && this.#cohorts.placeOf(target.runNo) === undefined
+      const merge = isOfBefore ? this.#adopt(target, nextBlock) : this.#mergeInto(target, nextBlock)
+      this.#merges.set(level, merge)
     }
   }
 
@@ -129,7 +148,7 @@ export class RunMerger {
 
   /** How far the merges are. */
   get progress(): readonly MergeProgress[] {
-    return [...this.#merges.values()].map(progressOf)
+    return [...this.#merges.values()].map((merge) => progressOf(merge, []))
   }
 
   /** Whether runs would become too many if more were sealed before a step is taken. */
@@ -157,19 +176,19 @@ export class RunMerger {
     if (next === undefined) return undefined
     const [level, merge] = next
     const { run } = merge.writer
-    let stop: number
+    let moved: Moved
     try {
-      stop = this.#db.transaction(() => this.#move(merge)).immediate()
+      moved = this.#db.transaction(() => this.#move(merge)).immediate()
     } catch (cause) {
       // The file is as before the step, the filter is not: it is read again.
       const { nextBlock, allowance, allowanceMax } = merge
       this.#merges.set(level, { ...this.#mergeInto(run, nextBlock), allowance, allowanceMax })
       throw cause
     }
-    merge.nextBlock = stop
+    merge.nextBlock = moved.stop
     merge.allowance -= this.#plan.blocksPerStep * (run.events / run.blocks)
-    if (stop === run.blocks) this.#merges.delete(level)
-    return progressOf(merge)
+    if (moved.stop === run.blocks) this.#merges.delete(level)
+    return progressOf(merge, moved.segments)
   }
 
   #next(): [number, LevelMerge] | undefined {
@@ -187,20 +206,41 @@ export class RunMerger {
       const plan = planRun(this.#db, level + 1, events)
       this.#db.prepare(INSERT_PROGRESS).run(plan.runNo)
       for (const { runNo } of sources) this.#db.prepare(INSERT_SOURCE).run(plan.runNo, runNo)
+      if (level === 0) this.#cohorts.join(plan)
       return plan
     })
     return this.#mergeInto(begin.immediate(), 0)
   }
 
   #mergeInto(plan: RunPlan, nextBlock: number): LevelMerge {
-    const writer = new RunWriter(this.#db, plan)
-    const sources = this.#db.prepare<[number], RunPlan>(SOURCES).all(plan.runNo)
+    const place = this.#cohorts.placeOf(plan.runNo)
+    const storedWord = firstWordOf(nextBlock, plan.blocks)
+    const filter =
+      place === undefined
+        ? new OwnFilterWriter(this.#db, plan)
+        : new CohortFilterWriter(this.#db, { ...plan, ...place }, storedWord)
+    return this.#mergeWith(filter, nextBlock)
+  }
+
+  /** Takes a run into a cohort that a version before has begun with a filter of its own. */
+  #adopt(plan: RunPlan, nextBlock: number): LevelMerge {
+    const adopt = this.#db.transaction(() => {
+      new FilterParts(this.#db, plan).delete()
+      const filter = new CohortFilterWriter(this.#db, this.#cohorts.join(plan), 0)
+      return this.#mergeWith(filter, nextBlock)
+    })
+    return adopt.immediate()
+  }
+
+  #mergeWith(filter: RunFilterWriter, nextBlock: number): LevelMerge {
+    const writer = new RunWriter(this.#db, filter)
+    const { runNo } = filter.run
+    const sources = this.#db.prepare<[number], RunPlan>(SOURCES).all(runNo)
     this.#learn(writer, nextBlock)
     return { writer, sources, nextBlock, allowance: 0, allowanceMax: 0 }
   }
 
-  /** @returns the block up to which the new run is written now */
-  #move({ writer, sources, nextBlock }: LevelMerge): number {
+  #move({ writer, sources, nextBlock }: LevelMerge): Moved {
     const { runNo, blocks } = writer.run
     const stop = Math.min(nextBlock + this.#plan.blocksPerStep, blocks)
     let from = nextBlock
@@ -223,14 +263,21 @@ export class RunMerger {
       const moved = blockOf(firstWordOf(stop, blocks), source.blocks)
       this.#deleteBlocks.run(blockId(source, 0), blockId(source, moved))
     }
-    writer.storeFilter()
     this.#setNextBlock.run(stop, runNo)
-    if (stop === blocks) {
-      writer.putIntoUse()
-      this.#db.prepare(PUT_OUT_OF_USE).run(runNo)
-      this.#db.prepare(DELETE_PROGRESS).run(runNo)
-    }
-    return stop
+    if (stop === blocks) return { stop, segments: this.#finish(writer) }
+    const segments = writer.storeFilter()
+    this.#cohorts.deleteSegments(runNo, segmentsBelow(writer.filter.knownBelowWord))
+    return { stop, segments }
+  }
+
+  #finish(writer: RunWriter): NumberedSegment[] {
+    const { runNo } = writer.run
+    const segments = writer.putIntoUse()
+    this.#cohorts.deleteSegments(runNo, SEGMENTS)
+    this.#cohorts.deleteRuns(runNo)
+    this.#db.prepare(PUT_OUT_OF_USE).run(runNo)
+    this.#db.prepare(DELETE_PROGRESS).run(runNo)
+    return segments
   }
 
   #eventsBetween(firstId: number, lastId: number): Buffer {
@@ -242,21 +289,26 @@ export class RunMerger {
    * made of those again. Versions before have not stored it at all.
    */
   #learn(writer: RunWriter, nextBlock: number): void {
-    const { run, knownBelowWord } = writer
-    let from = blockOf(knownBelowWord, run.blocks)
+    const { run } = writer
+    let from = blockOf(writer.filter.knownBelowWord, run.blocks)
     while (from < nextBlock) {
       const to = Math.min(from + BLOCKS_PER_STRETCH, nextBlock)
       writer.learn(this.#eventsBetween(blockId(run, from), blockId(run, to) - 1))
       writer.finishKeysBefore(to)
+      writer.storeFilter()
       from = to
     }
   }
 }
 
-function progressOf({ writer, sources, nextBlock }: LevelMerge): MergeProgress {
-  const { run, knownBelowWord } = writer
+function progressOf(
+  { writer, sources, nextBlock }: LevelMerge,
+  segments: readonly NumberedSegment[],
+): MergeProgress {
+  const { run, filter } = writer
   const sourceNos = sources.map(({ runNo }) => runNo)
-  return { run, sourceNos, belowWord: knownBelowWord, isWhole: nextBlock === run.blocks }
+  const isWhole = nextBlock === run.blocks
+  return { run, segments, sourceNos, belowWord: filter.knownBelowWord, isWhole }
 }
 
 function blockId({ runNo }: Pick<RunPlan, 'runNo'>, block: number): number {

@@ -95,4 +95,21 @@ export const LEDGER_MIGRATIONS: readonly Migration[] = [
       ) STRICT;
     `,
   },
+  {
+    version: 5,
+    sql: `
+      -- Runs that have a filter in common; theirs in the table of runs is NULL.
+      CREATE TABLE cohort_runs (
+        run_no INTEGER PRIMARY KEY,
+        cohort_no INTEGER NOT NULL,
+        slot INTEGER NOT NULL
+      ) STRICT;
+
+      -- id = cohort_no * 256 + first byte of the keys
+      CREATE TABLE cohort_segments (
+        id INTEGER PRIMARY KEY,
+        filter BLOB NOT NULL
+      ) STRICT;
+    `,
+  },
 ]

@@ -3,12 +3,22 @@
 
 import { giveBack } from '../../domain/give-back.ts'
 import type { Connection } from '../database.ts'
+import { Cohort } from './cohort.ts'
+import { CohortProbe } from './cohort-probe.ts'
+import { SEGMENTS, segmentsBelow } from './cohort-segment.ts'
 import { KEY_WORDS } from './event-key.ts'
 import type { StoredEvent } from './hot-ledger.ts'
 import { FilterProbe } from './key-filter.ts'
 import { KeyList } from './key-list.ts'
 import { EventLookUp } from './event-look-up.ts'
-import type { LedgerRun, MergeProgress, SealedRun, StoredRuns } from './ledger-run.ts'
+import type {
+  CohortRun,
+  LedgerRun,
+  MergeProgress,
+  RunPlan,
+  SealedRun,
+  StoredRuns,
+} from './ledger-run.ts'
 import { cutBelow, hasQuotientFilter, lineOf, linesOf, RunFilterProbe } from './run-filter.ts'
 import type { RunGeneration } from './run-generation.ts'
 
@@ -26,9 +36,8 @@ interface MergingRuns {
   readonly belowWord: number
 }
 
-/** Young runs of which the events with a first word below `belowWord` are in the target by now. */
+/** Young runs of which the events with a first word below `belowWord` are in a cohort by now. */
 interface YoungMerge {
-  readonly target: LedgerRun
   readonly sourceNos: ReadonlySet<number>
   readonly belowWord: number
 }
@@ -47,18 +56,23 @@ export class SealedEvents {
   readonly #lookUp
   readonly #probe = new FilterProbe()
   readonly #runProbe = new RunFilterProbe()
+  readonly #cohortProbe = new CohortProbe()
   readonly #below = new KeyList()
   readonly #others = new KeyList()
   #young: readonly YoungRuns[]
+  #cohorts: readonly Cohort[] = []
   #old: readonly LedgerRun[]
   #merging: readonly MergingRuns[] = []
   #youngMerge: YoungMerge | undefined
 
-  constructor(db: Connection, { young, generation, old, merging }: StoredRuns) {
+  constructor(db: Connection, { young, generation, cohorts, old, merging }: StoredRuns) {
     this.#inOneView = db.transaction((work: () => void) => work())
     this.#lookUp = new EventLookUp(db)
     this.#young = young.length === 0 ? [] : [{ generation, runs: young }]
     this.#old = old
+    for (const { runs, segments } of cohorts) {
+      for (const run of runs) this.#cohortOf(run).take(run, segments)
+    }
     for (const progress of merging) this.noteMerged(progress)
   }
 
@@ -77,20 +91,17 @@ export class SealedEvents {
    * over.
    */
   noteMerged(progress: MergeProgress): void {
-    const { sourceNos } = progress
-    const isYoung = this.#young.some(({ runs }) =>
-      runs.some(({ runNo }) => sourceNos.includes(runNo)),
-    )
-    if (isYoung) this.#noteYoungMerged(progress)
-    else this.#noteOldMerged(progress)
-    if (progress.isWhole) this.#old = [...this.#old, progress.run]
+    const { run } = progress
+    if ('slot' in run) this.#noteYoungMerged(run, progress)
+    else this.#noteOldMerged(run, progress)
   }
 
   // One filter stands for the young ones all: that one stays until the run is whole.
-  #noteYoungMerged({ run, sourceNos, belowWord, isWhole }: MergeProgress): void {
+  #noteYoungMerged(run: CohortRun, { segments, sourceNos, belowWord, isWhole }: MergeProgress) {
     if (belowWord < (this.#youngMerge?.belowWord ?? 0)) return
+    this.#cohortOf(run).take(run, segments)
     const sources = new Set(sourceNos)
-    this.#youngMerge = isWhole ? undefined : { target: run, sourceNos: sources, belowWord }
+    this.#youngMerge = isWhole ? undefined : { sourceNos: sources, belowWord }
     const left = (runs: readonly LedgerRun[]) =>
       isWhole
         ? runs.filter(({ runNo }) => !sources.has(runNo))
@@ -100,15 +111,30 @@ export class SealedEvents {
       .filter((group) => group.runs.length > 0)
   }
 
-  #noteOldMerged({ run, sourceNos, belowWord, isWhole }: MergeProgress): void {
+  #noteOldMerged(run: LedgerRun, { sourceNos, belowWord, isWhole }: MergeProgress): void {
     const isSource = ({ runNo }: LedgerRun) => sourceNos.includes(runNo)
     const before = this.#merging.find(({ target }) => target.runNo === run.runNo)
     const runs = before?.runs ?? this.#old.filter(isSource)
     if (before !== undefined && belowWord < before.belowWord) return
     this.#old = this.#old.filter((old) => !isSource(old))
     this.#merging = this.#merging.filter((group) => group !== before)
-    if (isWhole) return
-    this.#merging = [...this.#merging, { runs: cutOne(runs, belowWord), target: run, belowWord }]
+    if (isWhole) this.#old = [...this.#old, run]
+    else
+      this.#merging = [...this.#merging, { runs: cutOne(runs, belowWord), target: run, belowWord }]
+    for (const cohort of this.#cohorts.filter((one) => one.isMadeOf(sourceNos))) {
+      cohort.dropSegments(isWhole ? SEGMENTS : segmentsBelow(belowWord))
+    }
+    if (!isWhole) return
+    for (const cohort of this.#cohorts) cohort.forget(sourceNos)
+    this.#cohorts = this.#cohorts.filter(({ hasRuns }) => hasRuns)
+  }
+
+  #cohortOf({ cohortNo }: CohortRun): Cohort {
+    const known = this.#cohorts.find((cohort) => cohort.cohortNo === cohortNo)
+    if (known !== undefined) return known
+    const cohort = new Cohort(cohortNo)
+    this.#cohorts = [...this.#cohorts, cohort]
+    return cohort
   }
 
   /**
@@ -127,6 +153,7 @@ export class SealedEvents {
       const candidates = this.#probe.candidates(generation.filter, 0, keys, count)
       if (candidates.length > 0) this.#findInYoung(runs, keys, candidates, found)
     }
+    for (const cohort of this.#cohorts) this.#findInCohort(cohort, keys, count, found)
     for (const run of this.#old) this.#findIn(run, keys, this.#candidates(run, keys, count), found)
     for (const { runs, target, belowWord } of this.#merging) {
       this.#clearLists(count)
@@ -146,10 +173,25 @@ export class SealedEvents {
     const merge = this.#youngMerge
     this.#clearLists(places.length)
     for (const place of places) this.#list(keys, place, merge?.belowWord ?? 0)
-    if (merge !== undefined) this.#findListed(merge.target, this.#below, found)
     for (const run of runs) {
       if (merge?.sourceNos.has(run.runNo) !== true) this.#findListed(run, this.#below, found)
       this.#findListed(run, this.#others, found)
+    }
+  }
+
+  #findInCohort(cohort: Cohort, keys: Uint32Array, count: number, found: FoundEvents): void {
+    const placesBySlot = new Map<number, number[]>()
+    this.#cohortProbe.findCandidates(cohort.segments, keys, count, (place, slots) => {
+      for (let left = slots; left !== 0; left &= left - 1) {
+        const slot = 31 - Math.clz32(left & -left)
+        const places = placesBySlot.get(slot)
+        if (places === undefined) placesBySlot.set(slot, [place])
+        else places.push(place)
+      }
+    })
+    for (const [slot, places] of placesBySlot) {
+      const run = cohort.runOf(slot)
+      if (run !== undefined) this.#findIn(run, keys, places, found)
     }
   }
 
@@ -181,7 +223,7 @@ export class SealedEvents {
   }
 
   // In the order of the keys, which is that of their blocks: those of one page are read with it.
-  #findIn(run: LedgerRun, keys: Uint32Array, places: number[], found: FoundEvents): void {
+  #findIn(run: RunPlan, keys: Uint32Array, places: number[], found: FoundEvents): void {
     places.sort((one, other) => (keys[one * KEY_WORDS] ?? 0) - (keys[other * KEY_WORDS] ?? 0))
     this.#lookUp.findAll(run, keys, places, found)
   }

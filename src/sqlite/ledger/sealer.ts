@@ -11,6 +11,7 @@ import { BlockShuffle } from './block-shuffle.ts'
 import { addEventsToFilter } from './key-filter.ts'
 import type { SealRequest } from './ledger.ts'
 import type { LedgerRun, SealedRun } from './ledger-run.ts'
+import { OwnFilterWriter } from './own-filter-writer.ts'
 import { EventPacker } from './run-block.ts'
 import { Generations } from './run-generation.ts'
 import type { RunGeneration } from './run-generation.ts'
@@ -83,10 +84,12 @@ export class Sealer {
   }
 
   #writeRun({ filter }: RunGeneration): LedgerRun {
-    const writer = new RunWriter(this.#ledger, planRun(this.#ledger, 0, this.#shuffle.events))
-    addEventsToFilter(filter, this.#shuffle.write(writer, 0, writer.run.blocks))
+    const plan = planRun(this.#ledger, 0, this.#shuffle.events)
+    const ownFilter = new OwnFilterWriter(this.#ledger, plan)
+    const writer = new RunWriter(this.#ledger, ownFilter)
+    addEventsToFilter(filter, this.#shuffle.write(writer, 0, plan.blocks))
     writer.putIntoUse()
-    return writer.run
+    return ownFilter.run
   }
 
   #noteTimes(events: JournalColumns, spansOf: Map<SensorId, TimeSpans>): void {

@@ -6,14 +6,26 @@
 import { giveBack } from '../../domain/give-back.ts'
 import type { Connection } from '../database.ts'
 import { addEventsToFilter, copyFilter, filterBytes, filterIn, filterWords } from './key-filter.ts'
-import type { LedgerRun, MergeProgress, RunPlan, StoredRuns } from './ledger-run.ts'
+import { CohortStore } from './cohort-store.ts'
+import type {
+  CohortRun,
+  LedgerRun,
+  MergeProgress,
+  RunPlan,
+  StoredCohort,
+  StoredRuns,
+} from './ledger-run.ts'
 import { RUN_STRIDE } from './run-block.ts'
 import { cutBelow, hasQuotientFilter } from './run-filter.ts'
 import type { RunGeneration } from './run-generation.ts'
 
 const RUNS = `
   SELECT run_no AS runNo, events, blocks, filter, filter_word AS filterWord, level
-  FROM runs WHERE state = 1 ORDER BY run_no DESC`
+  FROM runs WHERE state = 1 AND run_no NOT IN (SELECT run_no FROM cohort_runs)
+  ORDER BY run_no DESC`
+const COHORT_RUNS = `
+  SELECT run_no AS runNo, events, blocks, filter_word AS filterWord, cohort_no AS cohortNo, slot
+  FROM cohort_runs JOIN runs USING (run_no) ORDER BY cohort_no DESC, slot`
 const MERGED_FROM_YOUNG = `
   SELECT run_no FROM merge_progress JOIN runs ON run_no = target_no WHERE level = 1`
 const BLOCKS = 'SELECT entries FROM blocks WHERE id >= ? AND id < ?'
@@ -36,7 +48,18 @@ export function readStoredRuns(db: Connection, merging: readonly MergeProgress[]
     const merge = merging.find(({ sourceNos }) => sourceNos.includes(row.runNo))
     runs.push(toRun(row, merge?.belowWord ?? 0))
   }
-  return { young, generation: readGeneration(db, young), old, merging }
+  const generation = readGeneration(db, young)
+  return { young, generation, cohorts: readCohorts(db), old, merging }
+}
+
+function readCohorts(db: Connection): StoredCohort[] {
+  const store = new CohortStore(db)
+  const rows = db.prepare<[], CohortRun>(COHORT_RUNS).all()
+  return [...new Set(rows.map(({ cohortNo }) => cohortNo))].map((cohortNo) => ({
+    cohortNo,
+    runs: rows.filter((run) => run.cohortNo === cohortNo),
+    segments: store.segments(cohortNo),
+  }))
 }
 
 /** @param belowWord keys with a lower first word are not asked for in the run */

@@ -12,12 +12,12 @@ import { LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { decodeEntries } from '../journal/journal-row.ts'
 import { KEY_WORDS } from '../ledger/event-key.ts'
-import { FilterParts } from '../ledger/filter-parts.ts'
 import { hasKey } from '../ledger/hot-ledger.ts'
-import type { LedgerRun, RunPlan } from '../ledger/ledger-run.ts'
-import { belowWordOfLine, filterWordToWrite, linesOf, wordsOf } from '../ledger/run-filter.ts'
+import type { RunPlan } from '../ledger/ledger-run.ts'
+import { KnownRuns } from './known-run.ts'
+import type { KnownRun, StoredRun } from './known-run.ts'
 import { RunCheck } from './run-check.ts'
-import type { CheckedGroup, RunBeingWritten, RunGroup } from './run-check.ts'
+import type { CheckedGroup, RunGroup } from './run-check.ts'
 
 // Runs that are being merged go by the number of the run that they go into, and so does that run.
 const LIVE_GROUPS = `
@@ -30,7 +30,6 @@ const RUNS = `
 const INTO = `
   SELECT run_no AS runNo, events, blocks, filter_word AS filterWord
   FROM runs WHERE run_no = ? AND state = 0`
-const HAS_PARTS = "SELECT 1 FROM sqlite_schema WHERE name = 'filter_parts'"
 const EVENTS = 'SELECT total(events) FROM runs WHERE state = 1'
 const SEALED = 'SELECT seq FROM sealed WHERE id = 1'
 const UNSEALED = 'FROM journal WHERE seq > ? AND measurements > 0 AND is_repeated = 0'
@@ -43,10 +42,6 @@ const ACCEPTED = `
     AND NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'set_aside' AND seq > 0)`
 const IS_KNOWN = 'SELECT 1 FROM sensors WHERE id = ?'
 
-interface RunRow extends Omit<LedgerRun, 'filter' | 'firstLine'> {
-  readonly filter: Buffer | null
-}
-
 /** Keys of events that are not sealed, four words each. */
 interface Unsealed {
   readonly keys: Uint32Array
@@ -57,12 +52,14 @@ export class LedgerCheck {
   readonly #control: Connection
   readonly #ledger: Connection
   readonly #runCheck: RunCheck
+  readonly #knownRuns: KnownRuns
   readonly #checked = new Map<number, CheckedGroup>()
 
   constructor(control: Connection, ledger: Connection) {
     this.#control = control
     this.#ledger = ledger
     this.#runCheck = new RunCheck(ledger)
+    this.#knownRuns = new KnownRuns(ledger)
   }
 
   /** How many sealed events there are now. */
@@ -117,29 +114,15 @@ export class LedgerCheck {
   }
 
   #readGroup(groupNo: number): RunGroup {
-    const rows = this.#ledger.prepare<[number], RunRow>(RUNS).all(groupNo)
+    const runs = this.#ledger.prepare<[number], StoredRun>(RUNS).all(groupNo)
     const into = this.#ledger.prepare<[number], RunPlan>(INTO).get(groupNo)
-    const runs = rows.map((row) => {
-      // As `filter` may be anything, its bytes are copied to where words can be.
-      const bytes = new Uint8Array(row.filter ?? [])
-      const filter = new Uint32Array(bytes.buffer, 0, Math.floor(bytes.length / 4))
-      return { ...row, filter, firstLine: 0 }
-    })
-    return { runs, into: into && this.#withFilter(into) }
+    return {
+      runs: runs.map((run) => this.#knownRuns.read(run)),
+      into: into && this.#knownRuns.readBeingWritten(into),
+    }
   }
 
-  #withFilter(plan: RunPlan): RunBeingWritten {
-    const filterWord = filterWordToWrite(plan)
-    const lines = linesOf({ ...plan, filterWord })
-    const filter = new Uint32Array(wordsOf(lines))
-    // A ledger of a version before has none.
-    const isStored = this.#ledger.prepare(HAS_PARTS).get() !== undefined
-    const stopLine = isStored ? new FilterParts(this.#ledger, plan).read(filter) : 0
-    const run = { ...plan, filter, firstLine: 0, filterWord }
-    return { ...run, knownBelowWord: belowWordOfLine(stopLine, lines) }
-  }
-
-  #checkedRuns(): LedgerRun[] {
+  #checkedRuns(): KnownRun[] {
     return [...this.#checked.values()].flatMap(({ runs }) => runs)
   }
 

@@ -13,10 +13,12 @@ import { KEY_WORDS } from '../ledger/event-key.ts'
 import { EventLookUp } from '../ledger/event-look-up.ts'
 import { filterWords } from '../ledger/key-filter.ts'
 import { blockOf, EVENT_BYTES, firstWordOf, RUN_STRIDE } from '../ledger/run-block.ts'
-import type { LedgerRun, RunPlan } from '../ledger/ledger-run.ts'
-import { hasQuotientFilter, linesOf, mayBeIn, wordsOf } from '../ledger/run-filter.ts'
+import type { RunPlan } from '../ledger/ledger-run.ts'
+import { hasQuotientFilter, linesOf, wordsOf } from '../ledger/run-filter.ts'
 import { decodeSpans } from '../ledger/sealed-times.ts'
 import { isCovered } from '../ledger/time-spans.ts'
+import { mayBeKnown } from './known-run.ts'
+import type { KnownRun, RunBeingWritten } from './known-run.ts'
 
 /** About 300 KiB. */
 const EVENTS_PER_READ = 8_192
@@ -32,14 +34,9 @@ const SPANS = 'SELECT spans FROM time_spans WHERE sensor_id = ?'
 
 /** A run, or those that are being merged. */
 export interface RunGroup {
-  readonly runs: readonly LedgerRun[]
+  readonly runs: readonly KnownRun[]
   /** The run that they are being merged into. */
   readonly into: RunBeingWritten | undefined
-}
-
-/** Its filter knows the keys with a lower first word. */
-export interface RunBeingWritten extends LedgerRun {
-  readonly knownBelowWord: number
 }
 
 export interface CheckedGroup extends RunGroup {
@@ -93,11 +90,12 @@ export class RunCheck {
    */
   *check(
     group: RunGroup,
-    others: readonly LedgerRun[],
+    others: readonly KnownRun[],
   ): Generator<number, CheckedGroup | undefined> {
     const events = group.runs.reduce((sum, run) => sum + run.events, 0)
     const checked: CheckedGroup = { ...group, events, problems: [], eventsOf: new Map() }
     for (const run of group.runs) {
+      if ('slot' in run) continue
       const { runNo, filter } = run
       const words = hasQuotientFilter(run) ? wordsOf(linesOf(run)) : filterWords(run.events)
       if (filter.length < words) add(checked, `run ${runNo}: its filter has ${filter.length} words`)
@@ -117,7 +115,7 @@ export class RunCheck {
   }
 
   /** The first of the runs that has an event with that key. */
-  find(runs: readonly LedgerRun[], words: Uint32Array, offset: number): LedgerRun | undefined {
+  find(runs: readonly KnownRun[], words: Uint32Array, offset: number): KnownRun | undefined {
     return this.#inOneView(() => runs.find((run) => this.#isIn(run, words, offset)))
   }
 
@@ -125,15 +123,15 @@ export class RunCheck {
     return this.#ledger.transaction(work)()
   }
 
-  #isIn(run: LedgerRun, words: Uint32Array, offset: number): boolean {
-    return mayBeIn(run, words, offset) && this.#lookUp.find(run, words, offset) !== undefined
+  #isIn(run: KnownRun, words: Uint32Array, offset: number): boolean {
+    return mayBeKnown(run, words, offset) && this.#lookUp.find(run, words, offset) !== undefined
   }
 
   /** @returns how many events are in it, or `undefined` when the group has changed */
   #checkStretch(
     group: CheckedGroup,
     stretch: Stretch,
-    others: readonly LedgerRun[],
+    others: readonly KnownRun[],
   ): number | undefined {
     const intoNo = group.into?.runNo ?? null
     const isSame = group.runs.every(({ runNo }) => {
@@ -171,7 +169,7 @@ export class RunCheck {
 
   #checkBlock(
     { id, entries }: BlockRow,
-    at: { part: Part; group: CheckedGroup; others: readonly LedgerRun[]; halves: bigint[] },
+    at: { part: Part; group: CheckedGroup; others: readonly KnownRun[]; halves: bigint[] },
   ): void {
     const { part, group, others, halves } = at
     const blockNo = id - part.run.runNo * RUN_STRIDE
@@ -214,11 +212,11 @@ export class RunCheck {
     add(group, `${nameOf(group)}: ${event}, which is outside its time spans`)
   }
 
-  // The filters of runs that are being merged stay whole until their events are all in another.
+  // What the new run's filter knows need not be known to those of the old ones any more.
   #isInFilter({ runs, into }: RunGroup): boolean {
-    const isInOne = runs.some((run) => mayBeIn(run, this.#words, 0))
     const hasMoved = into !== undefined && (this.#words[0] ?? 0) < into.knownBelowWord
-    return isInOne && (!hasMoved || mayBeIn(into, this.#words, 0))
+    const knowing = hasMoved ? [into] : runs
+    return knowing.some((run) => mayBeKnown(run, this.#words, 0))
   }
 
   #isSpanned(sensorId: SensorId, measuredAtMs: EpochMs): boolean {

@@ -13,7 +13,10 @@ import { openForWriting } from '../../../src/sqlite/database.ts'
 import type { Connection } from '../../../src/sqlite/database.ts'
 import { STATUS_CREATED } from '../../../src/sqlite/journal/group-frame.ts'
 import { addToFilter, filterWords } from '../../../src/sqlite/ledger/key-filter.ts'
+import type { RunPlan } from '../../../src/sqlite/ledger/ledger-run.ts'
+import { OwnFilterWriter } from '../../../src/sqlite/ledger/own-filter-writer.ts'
 import { EVENT_BYTES, packEvent, RUN_STRIDE } from '../../../src/sqlite/ledger/run-block.ts'
+import { RunWriter } from '../../../src/sqlite/ledger/run-writer.ts'
 import { LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES } from '../../../src/sqlite/ledger/schema.ts'
 import type { StoredEvent } from '../../../src/sqlite/ledger/hot-ledger.ts'
 import { SealedEvents } from '../../../src/sqlite/ledger/sealed-events.ts'
@@ -65,41 +68,49 @@ describe('the sealed ledger', () => {
       createdOf(bench, freshEvents(epochEvents))
       bench.seal()
     }
-    const levels = bench.ledgerFile.prepare('SELECT level FROM runs WHERE state = 1').pluck().all()
-    expect(levels).to.deep.equal([1, 0, 0, 0])
+    expect(levelsOf(bench)).to.deep.equal([1, 0, 0, 0])
     const bytes = 7 * epochEvents * (EVENT_BYTES + 2)
     expect(pagesOf(bench) * LEDGER_PAGE_BYTES).to.be.lessThan(bytes * 1.3)
     bench.close()
   })
 
-  it('checks what is stored of the filter of a merge that is under way', () => {
-    const { bench } = withUnfinishedMerge()
-    expect(findingsOf(bench)).to.deep.equal([])
-    const forget = bench.ledgerFile.prepare('UPDATE filter_parts SET lines = zeroblob(128)')
-    expect(forget.run().changes).to.equal(1)
-    const [finding] = findingsOf(bench)
-    expect(finding?.problem).to.match(/its filter does not know an event that is in it/)
-    bench.close()
-  })
+  for (const { level, table, damage } of [
+    { level: 0, table: 'cohort_segments', damage: 'filter = zeroblob(length(filter))' },
+    { level: 1, table: 'filter_parts', damage: 'lines = zeroblob(length(lines))' },
+  ]) {
+    it(`checks what is stored in ${table} of a merge that is under way`, () => {
+      const { bench } = withUnfinishedMerge({ level })
+      expect(findingsOf(bench)).to.deep.equal([])
+      const forget = bench.ledgerFile.prepare(`UPDATE ${table} SET ${damage}`)
+      expect(forget.run().changes).to.be.greaterThan(0)
+      const [finding] = findingsOf(bench)
+      expect(finding?.problem).to.match(/its filter does not know an event that is in it/)
+      bench.close()
+    })
+  }
 
-  it('finishes a merge that the version before has begun', () => {
-    const { bench, sent } = withUnfinishedMerge()
-    const begun = bench.ledgerFile.prepare('UPDATE runs SET filter_word = 0 WHERE state = 0')
-    expect(begun.run().changes).to.equal(1)
-    bench.ledgerFile.exec('DROP TABLE filter_parts; PRAGMA user_version = 2')
-    bench.crash()
-    // What has been sealed meanwhile lets the merge go on.
-    sent.push(freshEvents(EPOCH_EVENTS - 1), freshEvents(EPOCH_EVENTS - 1))
-    for (const submission of sent) createdOf(bench, submission)
-    bench.seal()
-    bench.crash()
-    for (const submission of sent) expect(createdOf(bench, submission)).to.equal(0)
-    expect(findingsOf(bench)).to.deep.equal([])
-    bench.close()
-  })
+  for (const version of [2, 4]) {
+    it(`finishes a merge that version ${version} has begun`, () => {
+      const { bench, sent } = withUnfinishedMerge({ level: 0 })
+      const begun = bench.ledgerFile.prepare('UPDATE runs SET filter_word = 0 WHERE state = 0')
+      expect(begun.run().changes).to.equal(1)
+      bench.ledgerFile.exec('DROP TABLE cohort_runs; DROP TABLE cohort_segments')
+      if (version < 4) bench.ledgerFile.exec('DROP TABLE filter_parts')
+      bench.ledgerFile.pragma(`user_version = ${version}`)
+      bench.crash()
+      // What has been sealed meanwhile lets the merge go on.
+      sent.push(freshEvents(EPOCH_EVENTS - 1), freshEvents(EPOCH_EVENTS - 1))
+      for (const submission of sent) createdOf(bench, submission)
+      bench.seal()
+      bench.crash()
+      for (const submission of sent) expect(createdOf(bench, submission)).to.equal(0)
+      expect(findingsOf(bench)).to.deep.equal([])
+      bench.close()
+    })
+  }
 
   it('finishes a merge with the kind of filter that it was begun with', () => {
-    const { bench, sent } = withUnfinishedMerge(0)
+    const { bench, sent } = withUnfinishedMerge({ level: 1, steps: 0 })
     const begun = bench.ledgerFile.prepare('UPDATE runs SET filter_word = -60 WHERE state = 0')
     expect(begun.run().changes).to.equal(1)
     for (const steps of [1, Infinity]) {
@@ -109,9 +120,44 @@ describe('the sealed ledger', () => {
       bench.seal(steps)
       expect(findingsOf(bench)).to.deep.equal([])
     }
-    const kinds = bench.ledgerFile.prepare('SELECT filter_word FROM runs WHERE level = 1').pluck()
+    const kinds = bench.ledgerFile.prepare('SELECT filter_word FROM runs WHERE level = 2').pluck()
     expect(kinds.all()).to.deep.equal([-60])
     for (const submission of sent) expect(createdOf(bench, submission)).to.equal(0)
+    bench.close()
+  })
+
+  it('merges runs that have filters of their own, as the version before has written them', () => {
+    const { bench, sent } = withMergedRuns(1)
+    giveOwnFilters(bench.ledgerFile)
+    bench.ledgerFile.exec('DELETE FROM cohort_runs; DELETE FROM cohort_segments')
+    bench.crash()
+    while (levelsOf(bench).filter((level) => level === 2).length === 0) {
+      expect(findingsOf(bench)).to.deep.equal([])
+      sent.push(freshEvents(EPOCH_EVENTS - 1))
+      for (const submission of sent) createdOf(bench, submission)
+      bench.seal(3)
+    }
+    for (const submission of sent) expect(createdOf(bench, submission)).to.equal(0)
+    expect(findingsOf(bench)).to.deep.equal([])
+    const numbers = (sql: string) => bench.ledgerFile.prepare(sql).pluck().all()
+    const left = numbers('SELECT run_no FROM runs WHERE level = 1 AND state < 2')
+    expect(numbers('SELECT run_no FROM cohort_runs')).to.deep.equal(left)
+    bench.close()
+  })
+
+  it('lets go of the filter of a cohort as its runs are merged', () => {
+    const { bench } = withUnfinishedMerge({ level: 1, steps: 20 })
+    const segments = bench.ledgerFile.prepare<[], { cohortNo: number; segmentNo: number }>(
+      'SELECT id / 256 AS cohortNo, id % 256 AS segmentNo FROM cohort_segments ORDER BY id',
+    )
+    const [first] = segments.all()
+    expect(first?.segmentNo).to.be.within(1, 255)
+    while (!levelsOf(bench).includes(2)) {
+      createdOf(bench, freshEvents(EPOCH_EVENTS - 1))
+      bench.seal()
+    }
+    const left = new Set(segments.all().map(({ cohortNo }) => cohortNo))
+    expect([...left]).to.not.include(first?.cohortNo)
     bench.close()
   })
 
@@ -135,17 +181,51 @@ describe('the sealed ledger', () => {
   })
 })
 
-/** Four runs, of which a step of a merge has moved the first events, where one is taken. */
-function withUnfinishedMerge(steps = 1): { bench: CommitterBench; sent: Submission[] } {
-  const bench = new CommitterBench({}, EPOCH_EVENTS)
-  const sent: Submission[] = []
-  for (let epoch = 0; epoch < 6; epoch++) {
+/** A merge of runs of that level, of which some steps have moved the first events. */
+function withUnfinishedMerge({ level, steps = 1 }: { level: number; steps?: number }) {
+  const { bench, sent } = withMergedRuns(level === 0 ? 0 : 3)
+  const isBegun = bench.ledgerFile.prepare('SELECT 1 FROM runs WHERE state = 0')
+  while (isBegun.get() === undefined) {
     const submission = freshEvents(EPOCH_EVENTS - 1)
     createdOf(bench, submission)
     sent.push(submission)
-    bench.seal(epoch === 5 ? steps : 0)
+    bench.seal(0)
+  }
+  bench.seal(steps)
+  return { bench, sent }
+}
+
+/** So many runs of the second level. */
+function withMergedRuns(count: number): { bench: CommitterBench; sent: Submission[] } {
+  const bench = new CommitterBench({}, EPOCH_EVENTS)
+  const sent: Submission[] = []
+  while (levelsOf(bench).filter((level) => level === 1).length < count) {
+    const submission = freshEvents(EPOCH_EVENTS - 1)
+    createdOf(bench, submission)
+    sent.push(submission)
+    bench.seal()
   }
   return { bench, sent }
+}
+
+function levelsOf({ ledgerFile }: CommitterBench): unknown[] {
+  return ledgerFile.prepare('SELECT level FROM runs WHERE state = 1').pluck().all()
+}
+
+function giveOwnFilters(db: Connection): void {
+  const plans = db.prepare<[], RunPlan>(
+    `SELECT run_no AS runNo, events, blocks, filter_word AS filterWord FROM runs
+     WHERE state = 1 AND level = 1`,
+  )
+  const blocks = db.prepare<[number, number], Buffer>(
+    'SELECT entries FROM blocks WHERE id >= ? AND id < ? ORDER BY id',
+  )
+  for (const plan of plans.all()) {
+    const writer = new RunWriter(db, new OwnFilterWriter(db, plan))
+    const start = plan.runNo * RUN_STRIDE
+    for (const entries of blocks.pluck().all(start, start + plan.blocks)) writer.learn(entries)
+    writer.putIntoUse()
+  }
 }
 
 function freshEvents(count: number): Submission {

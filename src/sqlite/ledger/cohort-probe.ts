@@ -1,0 +1,157 @@
+// Asks the filter of a cohort about many keys at once.
+//
+// One key after the other would wait for its line of memory, and then for its keys in it, each
+// time. Here the lines of all are asked for first, then the keys, and are on their way together;
+// and what most of them fail at has no branches, which nobody could foretell.
+
+import {
+  bucketOf,
+  bucketsUsedBefore,
+  flagOf,
+  furtherPlaceOf,
+  furtherSlots,
+  isBucketUsed,
+  LINE_HEADER_WORDS,
+  LINE_TABLE_AT,
+  POSITION_BITS,
+  positionOf,
+  segmentOf,
+  slotAt,
+  wordOfKey,
+} from './cohort-segment.ts'
+import type { Segment } from './cohort-segment.ts'
+import { KEY_WORDS } from './event-key.ts'
+
+/** Keys that are asked about together: the caches hold their lines and the way there. */
+const STRETCH = 1_024
+
+/** By then most lines have had their flags. */
+const FLAGS_FETCHED_AT = LINE_HEADER_WORDS + 4
+
+/** Is told the place of a key and, as bits, the slots of the runs that may have it. */
+type OnCandidate = (place: number, slots: number) => void
+
+export class CohortProbe {
+  // By place in the stretch.
+  readonly #segments: Segment[] = []
+  readonly #positions = new Int32Array(STRETCH)
+  readonly #lines = new Int32Array(STRETCH)
+  // Of those whose bucket has keys: which they are, and where that begins; and of those whose bucket
+  // has more than one.
+  readonly #used = new Int32Array(STRETCH)
+  readonly #firstPlaces = new Int32Array(STRETCH)
+  readonly #further = new Int32Array(STRETCH)
+  readonly #furtherPlaces = new Int32Array(STRETCH)
+  /** Made of what was read ahead, or the reading would be left out. */
+  fetched = 0
+
+  /**
+   * Which keys which runs may have: never misses one that has.
+   *
+   * @param segments all, by their numbers
+   * @param keys four words each
+   * @param count how many of them are asked about
+   */
+  findCandidates(
+    segments: readonly Segment[],
+    keys: Uint32Array,
+    count: number,
+    onCandidate: OnCandidate,
+  ): void {
+    for (let start = 0; start < count; start += STRETCH) {
+      const stop = Math.min(start + STRETCH, count)
+      this.#fetchLines(segments, keys.subarray(start * KEY_WORDS, stop * KEY_WORDS))
+      const used = this.#fetchFirst(this.#findUsed(stop - start))
+      const further = this.#fetchFurther(used)
+      for (let at = 0; at < used; at++) this.#tellFirst(at, start, onCandidate)
+      for (let at = 0; at < further; at++) this.#tellFurther(at, start, onCandidate)
+    }
+  }
+
+  #fetchLines(segments: readonly Segment[], keys: Uint32Array): void {
+    const positions = this.#positions
+    const lines = this.#lines
+    const count = keys.length / KEY_WORDS
+    for (let at = 0; at < count; at++) {
+      const w0 = keys[at * KEY_WORDS] ?? 0
+      const position = positionOf(w0, keys[at * KEY_WORDS + 1] ?? 0)
+      const segment = segments[segmentOf(w0)] as Segment
+      this.#segments[at] = segment
+      positions[at] = position
+      const line = position >>> (POSITION_BITS - (segment[0] ?? 0))
+      lines[at] = segment[LINE_TABLE_AT + line] ?? 0
+    }
+    let fetched = 0
+    for (let at = 0; at < count; at++) {
+      const segment = this.#segments[at] as Segment
+      fetched |= segment[lines[at] ?? 0] ?? 0
+    }
+    this.fetched |= fetched
+  }
+
+  /** @returns how many keys have a bucket that has keys */
+  #findUsed(count: number): number {
+    let used = 0
+    for (let at = 0; at < count; at++) {
+      const segment = this.#segments[at] as Segment
+      this.#used[used] = at
+      used += isBucketUsed(segment, this.#lines[at] ?? 0, this.#positions[at] ?? 0)
+    }
+    return used
+  }
+
+  #fetchFirst(used: number): number {
+    let fetched = 0
+    for (let candidate = 0; candidate < used; candidate++) {
+      const at = this.#used[candidate] ?? 0
+      const segment = this.#segments[at] as Segment
+      const line = this.#lines[at] ?? 0
+      const bucket = bucketOf(segment, this.#positions[at] ?? 0)
+      const place = bucketsUsedBefore(segment, line, bucket)
+      this.#firstPlaces[candidate] = place
+      fetched |= segment[line + FLAGS_FETCHED_AT] ?? 0
+      fetched |= segment[wordOfKey(segment, line, place)] ?? 0
+    }
+    this.fetched |= fetched
+    return used
+  }
+
+  /** @returns how many have a bucket that has more than one */
+  #fetchFurther(used: number): number {
+    let further = 0
+    for (let candidate = 0; candidate < used; candidate++) {
+      const at = this.#used[candidate] ?? 0
+      const place = this.#firstPlaces[candidate] ?? 0
+      this.#further[further] = at
+      this.#furtherPlaces[further] = place
+      further += flagOf(this.#segments[at] as Segment, this.#lines[at] ?? 0, place)
+    }
+    let fetched = 0
+    for (let candidate = 0; candidate < further; candidate++) {
+      const at = this.#further[candidate] ?? 0
+      const segment = this.#segments[at] as Segment
+      const line = this.#lines[at] ?? 0
+      const place = furtherPlaceOf(segment, line, this.#furtherPlaces[candidate] ?? 0)
+      this.#furtherPlaces[candidate] = place
+      fetched |= segment[wordOfKey(segment, line, place)] ?? 0
+    }
+    this.fetched |= fetched
+    return further
+  }
+
+  #tellFirst(candidate: number, start: number, onCandidate: OnCandidate): void {
+    const at = this.#used[candidate] ?? 0
+    const segment = this.#segments[at] as Segment
+    const place = this.#firstPlaces[candidate] ?? 0
+    const slots = slotAt(segment, this.#lines[at] ?? 0, place, this.#positions[at] ?? 0)
+    if (slots !== 0) onCandidate(start + at, slots)
+  }
+
+  #tellFurther(candidate: number, start: number, onCandidate: OnCandidate): void {
+    const at = this.#further[candidate] ?? 0
+    const segment = this.#segments[at] as Segment
+    const place = this.#furtherPlaces[candidate] ?? 0
+    const slots = furtherSlots(segment, this.#lines[at] ?? 0, place, this.#positions[at] ?? 0)
+    if (slots !== 0) onCandidate(start + at, slots)
+  }
+}

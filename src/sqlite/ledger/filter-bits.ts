@@ -1,0 +1,26 @@
+// Numbers of any width up to 31 bits, one after the other in an array of words, as filters have
+// them.
+
+/** Reads on both sides of the end of a word where the number lies so. */
+export function readBits(words: Uint32Array, at: number, bit: number, width: number): number {
+  const word = at + (bit >>> 5)
+  const shift = bit & 31
+  const low = (words[word] ?? 0) >>> shift
+  const high = ((words[word + 1] ?? 0) << 1) << (31 - shift)
+  return (low | high) & ((1 << width) - 1)
+}
+
+/** Sets bits that are zero. */
+export function setBits(words: Uint32Array, at: number, bit: number, value: number): void {
+  const word = at + (bit >>> 5)
+  const shift = bit & 31
+  words[word] = (words[word] ?? 0) | (value << shift)
+  words[word + 1] = (words[word + 1] ?? 0) | ((value >>> 1) >>> (31 - shift))
+}
+
+/** How many bits of a word are set. */
+export function bitsSet(word: number): number {
+  const pairs = word - ((word >>> 1) & 0x5555_5555)
+  const fours = (pairs & 0x3333_3333) + ((pairs >>> 2) & 0x3333_3333)
+  return Math.imul((fours + (fours >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24
+}
