@@ -2,7 +2,7 @@
 // but one of some thousand keys that are not there. A Bloom filter of the same size (key-filter.ts)
 // lets several times as many pass, and each of them is a look-up on the disk.
 //
-// The keys of a run in their order are divided into lines of 1,024 bits, about 70 keys each. A
+// The keys of a run in their order are divided into lines of 1,024 bits, about 76 keys each. A
 // line is a quotient filter: a key has a bucket in it, one of 128, and as a remainder as many bits
 // as the line has left for each of its keys, so that where few keys came together they are told
 // apart all the better.
@@ -29,14 +29,12 @@ const KEY_BITS = LINE_WORDS * 32 - KEYS_AT_BIT
 export const OVERFULL = 255
 const REMAINDER_BITS_MAX = 24
 
-/**
- * About so many keys a line has: fewer take more memory, more let more keys pass that are not
- * there. Most keys that are asked about meet the filters of a dozen runs of the middle size; those
- * of young runs stand behind one that they have in common (run-generation.ts), and large runs are
- * few.
- */
-const KEYS_PER_LINE = { middle: 70, others: 76, before: 72 }
-const MIDDLE_RUN_EVENTS = { min: 2 ** 20, stop: 2 ** 24 }
+/** About so many keys a line has: fewer take more memory, more let more keys pass. */
+const KEYS_PER_LINE = 76
+const KEYS_PER_LINE_BEFORE = 72
+
+/** What a run has in place of the word that a line comes from in a Bloom filter, as runs had. */
+export const FILTER_WORD = -KEYS_PER_LINE
 
 /** Keys that are asked about together: the caches hold their lines and the way there. */
 const STRETCH = 1_024
@@ -51,19 +49,13 @@ for (let count = 1; count < OVERFULL; count++) {
   LONGER_REMAINDERS[count] = bits === REMAINDER_BITS_MAX ? 0 : all - bits * count
 }
 
-/** What a run has in place of the word that a line comes from in a Bloom filter, as runs had. */
-export function filterWordFor(events: number): number {
-  const isMiddle = events >= MIDDLE_RUN_EVENTS.min && events < MIDDLE_RUN_EVENTS.stop
-  return -(isMiddle ? KEYS_PER_LINE.middle : KEYS_PER_LINE.others)
-}
-
 /**
  * What a run that is going to be written has in its place: what it was planned with, for a part of
  * its filter may be stored. A version before may have planned it with a Bloom filter, and stored
  * nothing.
  */
-export function filterWordToWrite(run: Pick<LedgerRun, 'events' | 'filterWord'>): number {
-  return hasQuotientFilter(run) ? run.filterWord : filterWordFor(run.events)
+export function filterWordToWrite(run: Pick<LedgerRun, 'filterWord'>): number {
+  return hasQuotientFilter(run) ? run.filterWord : FILTER_WORD
 }
 
 export function hasQuotientFilter({ filterWord }: Pick<LedgerRun, 'filterWord'>): boolean {
@@ -72,7 +64,7 @@ export function hasQuotientFilter({ filterWord }: Pick<LedgerRun, 'filterWord'>)
 
 /** How many lines the quotient filter of a run has. */
 export function linesOf({ events, filterWord }: Pick<LedgerRun, 'events' | 'filterWord'>): number {
-  const keys = filterWord === -1 ? KEYS_PER_LINE.before : -filterWord
+  const keys = filterWord === -1 ? KEYS_PER_LINE_BEFORE : -filterWord
   return Math.max(1, Math.ceil(events / keys))
 }
 

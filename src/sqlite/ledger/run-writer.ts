@@ -3,7 +3,7 @@
 import type { Connection } from '../database.ts'
 import type { CohortRun, LedgerRun, NumberedSegment, RunPlan } from './ledger-run.ts'
 import { blocksOfRun, EVENT_BYTES, firstWordOf, RUN_STRIDE } from './run-block.ts'
-import { filterWordFor } from './run-filter.ts'
+import { FILTER_WORD } from './run-filter.ts'
 
 const INSERT_RUN = `
   INSERT INTO runs (state, level, events, blocks, filter_word)
@@ -14,9 +14,8 @@ const PUT_INTO_USE = 'UPDATE runs SET state = 1 WHERE run_no = ?'
 /** Registers a run that is going to be written. */
 export function planRun(db: Connection, level: number, events: number): RunPlan {
   const blocks = blocksOfRun(events)
-  const filterWord = filterWordFor(events)
-  const { lastInsertRowid } = db.prepare(INSERT_RUN).run(level, events, blocks, filterWord)
-  return { runNo: Number(lastInsertRowid), events, blocks, filterWord }
+  const { lastInsertRowid } = db.prepare(INSERT_RUN).run(level, events, blocks, FILTER_WORD)
+  return { runNo: Number(lastInsertRowid), events, blocks, filterWord: FILTER_WORD }
 }
 
 /** Makes a filter know the keys of a run: its own one, or that of its cohort. */
