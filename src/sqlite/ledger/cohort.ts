@@ -23,9 +23,12 @@ export class Cohort {
     return this.#runs.get(slot)
   }
 
-  /** Takes segments into use that know more of a run than those before. */
-  take(run: CohortRun, segments: readonly NumberedSegment[]): void {
+  addRun(run: CohortRun): void {
     this.#runs.set(run.slot, run)
+  }
+
+  /** Takes segments into use that know more than those before. */
+  takeSegments(segments: readonly NumberedSegment[]): void {
     for (const { segmentNo, segment } of segments) this.#replace(segmentNo, segment)
   }
 

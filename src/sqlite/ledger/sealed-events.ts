@@ -70,8 +70,9 @@ export class SealedEvents {
     this.#lookUp = new EventLookUp(db)
     this.#young = young.length === 0 ? [] : [{ generation, runs: young }]
     this.#old = old
-    for (const { runs, segments } of cohorts) {
-      for (const run of runs) this.#cohortOf(run).take(run, segments)
+    for (const { cohortNo, runs, segments } of cohorts) {
+      for (const run of runs) this.#cohort(cohortNo).addRun(run)
+      this.#cohort(cohortNo).takeSegments(segments)
     }
     for (const progress of merging) this.noteMerged(progress)
   }
@@ -99,7 +100,9 @@ export class SealedEvents {
   // One filter stands for the young ones all: that one stays until the run is whole.
   #noteYoungMerged(run: CohortRun, { segments, sourceNos, belowWord, isWhole }: MergeProgress) {
     if (belowWord < (this.#youngMerge?.belowWord ?? 0)) return
-    this.#cohortOf(run).take(run, segments)
+    const cohort = this.#cohort(run.cohortNo)
+    cohort.addRun(run)
+    cohort.takeSegments(segments)
     const sources = new Set(sourceNos)
     this.#youngMerge = isWhole ? undefined : { sourceNos: sources, belowWord }
     const left = (runs: readonly LedgerRun[]) =>
@@ -129,7 +132,7 @@ export class SealedEvents {
     this.#cohorts = this.#cohorts.filter(({ hasRuns }) => hasRuns)
   }
 
-  #cohortOf({ cohortNo }: CohortRun): Cohort {
+  #cohort(cohortNo: number): Cohort {
     const known = this.#cohorts.find((cohort) => cohort.cohortNo === cohortNo)
     if (known !== undefined) return known
     const cohort = new Cohort(cohortNo)

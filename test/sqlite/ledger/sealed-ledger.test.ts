@@ -27,6 +27,8 @@ import { CommitterBench } from '../../support/committer.ts'
 const NOW_MS = 1_800_000_000_000
 /** Four lines of a filter: a merge cuts them off one by one. */
 const EPOCH_EVENTS = 256
+/** What a group has room for. */
+const GROUP_EVENTS_MAX = 2 ** 13
 /** Enough for four levels, and some runs more. */
 const EPOCHS = 44
 
@@ -145,6 +147,13 @@ describe('the sealed ledger', () => {
     bench.close()
   })
 
+  it('knows after a start what cohorts know, in segments that are worth giving back', () => {
+    const { bench, sent } = withMergedRuns(2, 2 ** 15)
+    bench.crash()
+    for (const submission of sent) expect(createdOf(bench, submission)).to.equal(0)
+    bench.close()
+  })
+
   it('lets go of the filter of a cohort as its runs are merged', () => {
     const { bench } = withUnfinishedMerge({ level: 1, steps: 20 })
     const segments = bench.ledgerFile.prepare<[], { cohortNo: number; segmentNo: number }>(
@@ -196,11 +205,11 @@ function withUnfinishedMerge({ level, steps = 1 }: { level: number; steps?: numb
 }
 
 /** So many runs of the second level. */
-function withMergedRuns(count: number): { bench: CommitterBench; sent: Submission[] } {
-  const bench = new CommitterBench({}, EPOCH_EVENTS)
+function withMergedRuns(count: number, epochEvents = EPOCH_EVENTS) {
+  const bench = new CommitterBench({}, epochEvents)
   const sent: Submission[] = []
   while (levelsOf(bench).filter((level) => level === 1).length < count) {
-    const submission = freshEvents(EPOCH_EVENTS - 1)
+    const submission = freshEvents(Math.min(epochEvents, GROUP_EVENTS_MAX) - 1)
     createdOf(bench, submission)
     sent.push(submission)
     bench.seal()
