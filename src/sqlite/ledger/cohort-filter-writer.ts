@@ -12,6 +12,7 @@ import {
 } from './cohort-segment.ts'
 import { SegmentMerger } from './cohort-segment-merger.ts'
 import { CohortStore } from './cohort-store.ts'
+import { toStarts } from './counting-sort.ts'
 import type { CohortRun, NumberedSegment } from './ledger-run.ts'
 import type { RunFilterWriter } from './run-writer.ts'
 
@@ -91,13 +92,8 @@ export class CohortFilterWriter implements RunFilterWriter {
       const at = (this.#segmentNos[key] ?? 0) - first
       if (at < next.length) next[at] = (next[at] ?? 0) + 1
     }
-    let sum = 0
-    for (let at = 0; at < next.length; at++) {
-      const count = next[at] ?? 0
-      next[at] = sum
-      sum += count
-    }
-    if (sum > this.#ordered.length) this.#ordered = new Int32Array(sum)
+    const taken = toStarts(next, next.length)
+    if (taken > this.#ordered.length) this.#ordered = new Int32Array(taken)
     let left = 0
     for (let key = 0; key < this.#count; key++) {
       const segmentNo = this.#segmentNos[key] ?? 0

@@ -1,10 +1,13 @@
-// Making a segment of a cohort's filter again with the keys of one more run: the keys that it has
-// are read from it, those of the run are put among them, and all are written bucket by bucket.
+// Making a segment of a cohort's filter again with the keys of one more run, line by line: the keys
+// that a line has are read from it, those of the run are put among them, and all are written to the
+// line or lines that it becomes. What is done for each key has no branches that nobody could
+// foretell: a run of eight million events has a hundred million keys handled by the end.
 
 import {
   BUCKET_BITS,
   BUCKET_WORDS,
   BUCKETS,
+  EMPTY_SEGMENT,
   keysAtBit,
   LINE_HEADER_WORDS,
   LINE_TABLE_AT,
@@ -13,15 +16,26 @@ import {
   SLOT_BITS,
 } from './cohort-segment.ts'
 import type { Segment } from './cohort-segment.ts'
-import { bitsSet, readBits, setBits } from './filter-bits.ts'
+import { toStarts } from './counting-sort.ts'
+import { bitsSet, readBits } from './filter-bits.ts'
+
+// A key here is its position with the slot behind it.
 
 export class SegmentMerger {
-  // Positions with the slots behind them: those that there were, then those that are added.
+  /** The added keys, by the old lines that they would go to, and where those of each end. */
+  #added = new Int32Array(0)
+  #addedStops = new Int32Array(0)
+  // The keys of one old line: as they come, and bucket by bucket of the lines that it becomes.
   #keys = new Int32Array(0)
   #ordered = new Int32Array(0)
-  /** By bucket, of all lines: one past its last key in that order. */
   #stops = new Int32Array(0)
+  #bucketsUsed = new Uint32Array(0)
+  /** Where the new segment is written; larger than it. */
+  #segment: Segment = EMPTY_SEGMENT
   readonly #bucketsWithMore = new Int32Array(BUCKETS + 1)
+  // Of the line that is written, in the order that keys have there.
+  #flags = new Uint8Array(0)
+  #entries = new Uint32Array(0)
 
   /**
    * @param added positions of keys of the run with that slot, in any order
@@ -29,148 +43,215 @@ export class SegmentMerger {
    */
   merge(old: Segment, added: Int32Array, slot: number): Segment {
     const count = (old[1] ?? 0) + added.length
-    const lineBits = lineBitsFor(count)
-    if (count > this.#keys.length) {
-      this.#keys = new Int32Array(count * 1.25)
-      this.#ordered = new Int32Array(count * 1.25)
+    const oldLineBits = old[0] ?? 0
+    const lineBits = Math.max(oldLineBits, lineBitsFor(count))
+    const lines = 2 ** lineBits
+    const width = widthFor(lineBits)
+    const wordsMax =
+      LINE_TABLE_AT + 1 + lines * (LINE_HEADER_WORDS + 2) + Math.ceil((count * (width + 1)) / 32)
+    if (this.#segment.length < wordsMax) this.#segment = new Uint32Array(wordsMax * 1.25)
+    const segment = this.#segment
+    segment[0] = lineBits
+    segment[1] = count
+    this.#orderAdded(added, slot, oldLineBits)
+    const split = 2 ** (lineBits - oldLineBits)
+    let at = LINE_TABLE_AT + lines
+    for (let oldLine = 0; oldLine < 2 ** oldLineBits; oldLine++) {
+      this.#order(this.#gather(old, oldLine), width, split)
+      for (let part = 0; part < split; part++) {
+        segment[LINE_TABLE_AT + oldLine * split + part] = at
+        at = this.#writeLine(segment, at, part)
+      }
     }
-    const oldCount = this.#readAll(old)
-    const keys = this.#keys.subarray(0, oldCount + added.length)
-    for (let at = 0; at < added.length; at++) {
-      keys[oldCount + at] = ((added[at] ?? 0) << SLOT_BITS) | slot
-    }
-    this.#order(keys, lineBits)
-    return this.#write(keys.length, lineBits)
+    segment[at++] = 0
+    return segment.slice(0, at)
   }
 
-  /** @returns how many keys it has */
-  #readAll(segment: Segment): number {
-    const lines = 2 ** (segment[0] ?? 0)
-    let count = 0
-    for (let line = 0; line < lines; line++) count = this.#readLine(segment, line, count)
+  #orderAdded(added: Int32Array, slot: number, oldLineBits: number): void {
+    const lines = 2 ** oldLineBits
+    if (this.#addedStops.length < lines) this.#addedStops = new Int32Array(lines)
+    if (this.#added.length < added.length) this.#added = new Int32Array(added.length)
+    const next = this.#addedStops.fill(0, 0, lines)
+    const lineOf = (position: number) => position >>> (POSITION_BITS - oldLineBits)
+    for (let at = 0; at < added.length; at++) {
+      const line = lineOf(added[at] ?? 0)
+      next[line] = (next[line] ?? 0) + 1
+    }
+    toStarts(next, lines)
+    for (let at = 0; at < added.length; at++) {
+      const position = added[at] ?? 0
+      const place = next[lineOf(position)] ?? 0
+      next[lineOf(position)] = place + 1
+      this.#added[place] = (position << SLOT_BITS) | slot
+    }
+  }
+
+  /** @returns how many keys go to what the line becomes: those that it has, and the added ones */
+  #gather(old: Segment, oldLine: number): number {
+    const line = old[LINE_TABLE_AT + oldLine] ?? 0
+    const start = oldLine === 0 ? 0 : (this.#addedStops[oldLine - 1] ?? 0)
+    const stop = this.#addedStops[oldLine] ?? 0
+    const count = (old[line + BUCKET_WORDS] ?? 0) + stop - start
+    this.#reserve(count)
+    const read = this.#readLine(old, line, oldLine)
+    this.#keys.set(this.#added.subarray(start, stop), read)
     return count
   }
 
-  /** @returns how many keys are read by now */
-  #readLine(segment: Segment, lineNo: number, countBefore: number): number {
+  /** @returns how many keys it has */
+  #readLine(segment: Segment, line: number, lineNo: number): number {
     const keys = this.#keys
     const more = this.#bucketsWithMore
     const width = widthFor(segment[0] ?? 0)
-    const line = segment[LINE_TABLE_AT + lineNo] ?? 0
     const keysAt = keysAtBit(segment, line)
-    const stop = segment[line + BUCKET_WORDS] ?? 0
+    const flagsAt = line + LINE_HEADER_WORDS
+    const count = segment[line + BUCKET_WORDS] ?? 0
     let withMore = 0
     let place = 0
     for (let word = 0; word < BUCKET_WORDS; word++) {
+      const firstBucket = (lineNo << BUCKET_BITS) | (word * 32)
       for (let left = segment[line + word] ?? 0; left !== 0; left &= left - 1) {
-        const bucket = (lineNo << BUCKET_BITS) | (word * 32 + 31 - Math.clz32(left & -left))
-        const key = readBits(segment, line, keysAt + place * width, width)
-        keys[countBefore + place] = (bucket << width) | key
+        const bucket = firstBucket + 31 - Math.clz32(left & -left)
+        keys[place] = (bucket << width) | readBits(segment, line, keysAt + place * width, width)
         more[withMore] = bucket
-        withMore += readBits(segment, line + LINE_HEADER_WORDS, place++, 1)
+        withMore += ((segment[flagsAt + (place >>> 5)] ?? 0) >>> (place & 31)) & 1
+        place++
       }
     }
     let at = 0
-    for (; place < stop; place++) {
+    for (; place < count; place++) {
       const key = readBits(segment, line, keysAt + place * width, width)
-      keys[countBefore + place] = ((more[at] ?? 0) << width) | key
-      at += readBits(segment, line + LINE_HEADER_WORDS, place, 1)
+      keys[place] = ((more[at] ?? 0) << width) | key
+      at += ((segment[flagsAt + (place >>> 5)] ?? 0) >>> (place & 31)) & 1
     }
-    return countBefore + stop
+    return count
   }
 
-  #order(keys: Int32Array, lineBits: number): void {
-    const buckets = 2 ** (lineBits + BUCKET_BITS)
-    const width = widthFor(lineBits)
-    if (buckets > this.#stops.length) this.#stops = new Int32Array(buckets)
+  #order(count: number, width: number, split: number): void {
+    const keys = this.#keys
+    const ordered = this.#ordered
+    const buckets = BUCKETS * split
+    if (this.#stops.length < buckets) {
+      this.#stops = new Int32Array(buckets)
+      this.#bucketsUsed = new Uint32Array(buckets / 32)
+    }
     const next = this.#stops.fill(0, 0, buckets)
-    for (let at = 0; at < keys.length; at++) {
-      const bucket = (keys[at] ?? 0) >>> width
+    for (let at = 0; at < count; at++) {
+      const bucket = ((keys[at] ?? 0) >>> width) & (buckets - 1)
       next[bucket] = (next[bucket] ?? 0) + 1
     }
     let sum = 0
-    for (let bucket = 0; bucket < buckets; bucket++) {
-      const count = next[bucket] ?? 0
-      next[bucket] = sum
-      sum += count
+    for (let word = 0; word < buckets / 32; word++) {
+      let used = 0
+      for (let bit = 0; bit < 32; bit++) {
+        const bucket = word * 32 + bit
+        const some = next[bucket] ?? 0
+        used |= (-some >>> 31) << bit
+        next[bucket] = sum
+        sum += some
+      }
+      this.#bucketsUsed[word] = used
     }
-    const ordered = this.#ordered
-    for (let at = 0; at < keys.length; at++) {
+    for (let at = 0; at < count; at++) {
       const key = keys[at] ?? 0
-      const place = next[key >>> width] ?? 0
-      next[key >>> width] = place + 1
+      const bucket = (key >>> width) & (buckets - 1)
+      const place = next[bucket] ?? 0
+      next[bucket] = place + 1
       ordered[place] = key
     }
   }
 
-  #write(count: number, lineBits: number): Segment {
-    const lines = 2 ** lineBits
-    const bitsOfKey = widthFor(lineBits) + 1
-    const stopOf = (line: number) => this.#stops[(line + 1) * BUCKETS - 1] ?? 0
-    const wordsFor = (keys: number) => LINE_HEADER_WORDS + Math.ceil((keys * bitsOfKey) / 32)
-    let words = LINE_TABLE_AT + lines
-    for (let line = 0, start = 0; line < lines; line++) {
-      words += wordsFor(stopOf(line) - start)
-      start = stopOf(line)
-    }
-    const segment = new Uint32Array(words + 1)
-    segment[0] = lineBits
-    segment[1] = count
-    let at = LINE_TABLE_AT + lines
-    for (let line = 0, start = 0; line < lines; line++) {
-      segment[LINE_TABLE_AT + line] = at
-      this.#writeLine(segment, line, start)
-      at += wordsFor(stopOf(line) - start)
-      start = stopOf(line)
-    }
-    return segment
-  }
-
-  /** @param start the place of the line's first key in their order */
-  #writeLine(segment: Segment, lineNo: number, start: number): void {
-    const ordered = this.#ordered
-    const width = widthFor(segment[0] ?? 0)
-    const line = segment[LINE_TABLE_AT + lineNo] ?? 0
-    const stop = this.#stops[(lineNo + 1) * BUCKETS - 1] ?? 0
+  /**
+   * @param part which of the lines that an old one becomes
+   * @returns where the next line begins
+   */
+  #writeLine(segment: Segment, line: number, part: number): number {
+    const start = part === 0 ? 0 : (this.#stops[part * BUCKETS - 1] ?? 0)
+    const stop = this.#stops[(part + 1) * BUCKETS - 1] ?? 0
+    const used = this.#writeHeader(segment, line, part)
     segment[line + BUCKET_WORDS] = stop - start
-    const keysAt = keysAtBit(segment, line)
+    const width = widthFor(segment[0] ?? 0)
+    const ordered = this.#ordered
+    const flags = this.#flags
+    const entries = this.#entries
+    const mask = (1 << width) - 1
     let first = 0
-    let further = this.#writeBuckets(segment, line, start, stop)
+    let further = used
     let before = -1
-    // Without branches, which nobody could foretell.
+    let bucket = (ordered[start] ?? 0) >>> width
     for (let at = start; at < stop; at++) {
-      const key = ordered[at] ?? 0
-      const bucket = key >>> width
       const next = at + 1 < stop ? (ordered[at + 1] ?? 0) >>> width : -1
-      const isFirst = Number(bucket !== before)
-      const isLast = Number(bucket !== next)
-      const place = isFirst * first + (1 - isFirst) * further
+      const isFirst = differs(bucket, before)
+      const place = further + (first - further) * isFirst
       first += isFirst
       further += 1 - isFirst
-      setBits(segment, line + LINE_HEADER_WORDS, place, isFirst ^ isLast)
-      setBits(segment, line, keysAt + place * width, key & ((1 << width) - 1))
+      flags[place] = isFirst ^ differs(bucket, next)
+      entries[place] = (ordered[at] ?? 0) & mask
       before = bucket
+      bucket = next
     }
+    return this.#writeKeys(segment, line + LINE_HEADER_WORDS, stop - start)
   }
 
   /** @returns how many buckets have keys */
-  #writeBuckets(segment: Segment, line: number, start: number, stop: number): number {
-    const width = widthFor(segment[0] ?? 0)
-    for (let at = start; at < stop; at++) {
-      const bucket = ((this.#ordered[at] ?? 0) >>> width) & (BUCKETS - 1)
-      const word = line + (bucket >>> 5)
-      segment[word] = (segment[word] ?? 0) | (1 << (bucket & 31))
-    }
+  #writeHeader(segment: Segment, line: number, part: number): number {
     let used = 0
+    segment.fill(0, line + BUCKET_WORDS + 1, line + LINE_HEADER_WORDS)
     for (let word = 0; word < BUCKET_WORDS; word++) {
-      setBits(segment, line + BUCKET_WORDS + 1, word * 8, used)
-      used += bitsSet(segment[line + word] ?? 0)
+      const bits = this.#bucketsUsed[part * BUCKET_WORDS + word] ?? 0
+      segment[line + word] = bits
+      const at = line + BUCKET_WORDS + 1 + (word >>> 2)
+      segment[at] = (segment[at] ?? 0) | (used << ((word & 3) * 8))
+      used += bitsSet(bits)
     }
     return used
+  }
+
+  /** @returns where they end */
+  #writeKeys(segment: Segment, start: number, count: number): number {
+    const width = widthFor(segment[0] ?? 0)
+    const flags = this.#flags
+    const entries = this.#entries
+    let at = start
+    let bits = 0
+    let filled = 0
+    for (let place = 0; place < count; place++) {
+      bits |= (flags[place] ?? 0) << filled
+      filled = (filled + 1) & 31
+      if (filled > 0) continue
+      segment[at++] = bits
+      bits = 0
+    }
+    for (let place = 0; place < count; place++) {
+      const entry = entries[place] ?? 0
+      bits |= entry << filled
+      filled += width
+      if (filled < 32) continue
+      segment[at++] = bits
+      filled -= 32
+      bits = filled === 0 ? 0 : entry >>> (width - filled)
+    }
+    if (filled > 0) segment[at++] = bits
+    return at
+  }
+
+  #reserve(count: number): void {
+    if (count <= this.#keys.length) return
+    const capacity = count * 2
+    this.#keys = new Int32Array(capacity)
+    this.#ordered = new Int32Array(capacity)
+    this.#flags = new Uint8Array(capacity)
+    this.#entries = new Uint32Array(capacity)
   }
 }
 
 /** The bits of a key that are not its line and bucket, with its slot. */
 function widthFor(lineBits: number): number {
   return POSITION_BITS - BUCKET_BITS - lineBits + SLOT_BITS
+}
+
+/** @returns 1 where they differ, else 0 */
+function differs(one: number, other: number): number {
+  const difference = one ^ other
+  return (difference | -difference) >>> 31
 }

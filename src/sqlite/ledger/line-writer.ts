@@ -1,6 +1,7 @@
 // Writing the lines of a run's filter (run-filter.ts). Keys may come in any order before the line
 // that they are in is closed.
 
+import { toStarts } from './counting-sort.ts'
 import { setBits } from './filter-bits.ts'
 import {
   BUCKET_WORDS,
@@ -147,16 +148,6 @@ export class LineWriter {
     this.#w2 = grown(this.#w2, capacity)
     this.#w1ByLine = new Uint32Array(capacity)
     this.#w2ByLine = new Uint32Array(capacity)
-  }
-}
-
-/** Makes of how many there are of each where each begins. */
-function toStarts(counts: Int32Array, length: number): void {
-  let sum = 0
-  for (let at = 0; at < length; at++) {
-    const count = counts[at] ?? 0
-    counts[at] = sum
-    sum += count
   }
 }
 
