@@ -68,11 +68,11 @@ export interface JournalCollaborators {
 
 const SET_ASIDE_RETRY_MS = 1_000
 
-/** Groups at the commit thread: one under way, one ready, so that it never waits for the next. */
-const GROUPS_IN_FLIGHT_MAX = 2
+/** Groups on their way: one looked up, one committed, one ready, so that nobody waits for it. */
+const GROUPS_IN_FLIGHT_MAX = 3
 
 /**
- * A second group is sent ahead of time only when it is worth a commit of its own: for this many
+ * A further group is sent ahead of time only when it is worth a commit of its own: for this many
  * measurements or, since each answer lets its sender go on, submissions.
  */
 const GROUP_AHEAD = { measurementsMin: 2_000, submissionsMin: 16 }

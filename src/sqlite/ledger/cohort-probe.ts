@@ -36,8 +36,8 @@ export class CohortProbe {
   readonly #segments: Segment[] = []
   readonly #positions = new Int32Array(STRETCH)
   readonly #lines = new Int32Array(STRETCH)
-  // Of those whose bucket has keys: which they are, and where that begins; and of those whose bucket
-  // has more than one.
+  // Of those whose bucket has keys: which they are, and where that begins; and of those whose
+  // bucket has more than one.
   readonly #used = new Int32Array(STRETCH)
   readonly #firstPlaces = new Int32Array(STRETCH)
   readonly #further = new Int32Array(STRETCH)

@@ -1,4 +1,5 @@
-// Cohorts in ledger.db (cohort-segment.ts): which runs they have, by their slots, and the segments of their filters.
+// Cohorts (cohort-segment.ts) in ledger.db: which runs they have, by their slots, and the segments
+// of their filters.
 
 import { giveBack } from '../../domain/give-back.ts'
 import type { Connection } from '../database.ts'
