@@ -112,9 +112,11 @@ function seal(request: SealRequest): void {
 
 function merge(): void {
   const merged = merger.step()
-  if (merged !== undefined) answer({ merged }, buffersOf(merged.segments))
+  const segments = merged === undefined ? [] : buffersOf(merged.segments)
+  const segmentBytes = segments.reduce((sum, { byteLength }) => sum + byteLength, 0)
+  if (merged !== undefined) answer({ merged }, segments)
   // Last: it may find the disk full.
-  log.noteWritten(merger.stepBytes)
+  log.noteWritten(merger.stepBytes + segmentBytes)
 }
 
 function buffersOf(segments: readonly NumberedSegment[]): ArrayBuffer[] {

@@ -227,7 +227,9 @@ export class RunMerger {
     const adopt = this.#db.transaction(() => {
       new FilterParts(this.#db, plan).delete()
       const filter = new CohortFilterWriter(this.#db, this.#cohorts.join(plan), 0)
-      return this.#mergeWith(filter, nextBlock)
+      const merge = this.#mergeWith(filter, nextBlock)
+      merge.writer.storeFilter()
+      return merge
     })
     return adopt.immediate()
   }
@@ -295,7 +297,6 @@ export class RunMerger {
       const to = Math.min(from + BLOCKS_PER_STRETCH, nextBlock)
       writer.learn(this.#eventsBetween(blockId(run, from), blockId(run, to) - 1))
       writer.finishKeysBefore(to)
-      writer.storeFilter()
       from = to
     }
   }
