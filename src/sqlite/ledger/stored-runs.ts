@@ -5,6 +5,7 @@
 
 import { giveBack } from '../../domain/give-back.ts'
 import type { Connection } from '../database.ts'
+import { BLOCKS_PER_STRETCH, BlockReader } from './block-reader.ts'
 import { addEventsToFilter, copyFilter, filterBytes, filterIn, filterWords } from './key-filter.ts'
 import { CohortStore } from './cohort-store.ts'
 import type {
@@ -15,7 +16,6 @@ import type {
   StoredCohort,
   StoredRuns,
 } from './ledger-run.ts'
-import { RUN_STRIDE } from './run-block.ts'
 import { cutBelow, hasQuotientFilter } from './run-filter.ts'
 import type { RunGeneration } from './run-generation.ts'
 
@@ -27,8 +27,8 @@ const COHORT_RUNS = `
   SELECT run_no AS runNo, events, blocks, filter_word AS filterWord, cohort_no AS cohortNo, slot
   FROM cohort_runs JOIN runs USING (run_no) ORDER BY cohort_no DESC, slot`
 const MERGED_FROM_YOUNG = `
-  SELECT run_no FROM merge_progress JOIN runs ON run_no = target_no WHERE level = 1`
-const BLOCKS = 'SELECT entries FROM blocks WHERE id >= ? AND id < ?'
+  SELECT run_no AS runNo, blocks FROM merge_progress JOIN runs ON run_no = target_no
+  WHERE level = 1`
 
 interface RunRow extends Omit<LedgerRun, 'filter'> {
   readonly filter: Buffer
@@ -77,11 +77,13 @@ function toRun({ filter, ...row }: Omit<RunRow, 'level'>, belowWord: number): Le
 function readGeneration(db: Connection, young: readonly RunPlan[]): RunGeneration {
   const events = young.reduce((sum, run) => sum + run.events, 0)
   const filter = filterIn(new SharedArrayBuffer(filterBytes(Math.max(16, filterWords(events)))))
-  const blocks = db.prepare<[number, number], Buffer>(BLOCKS).pluck()
-  const mergedNos = db.prepare<[], number>(MERGED_FROM_YOUNG).pluck().all()
-  for (const runNo of [...young.map((run) => run.runNo), ...mergedNos]) {
-    for (const entries of blocks.iterate(runNo * RUN_STRIDE, (runNo + 1) * RUN_STRIDE)) {
+  const reader = new BlockReader(db)
+  const merged = db.prepare<[], Pick<RunPlan, 'runNo' | 'blocks'>>(MERGED_FROM_YOUNG).all()
+  for (const { runNo, blocks } of [...young, ...merged]) {
+    for (let from = 0; from < blocks; from += BLOCKS_PER_STRETCH) {
+      const entries = reader.read(runNo, from, from + BLOCKS_PER_STRETCH)
       addEventsToFilter(filter, entries)
+      giveBack(entries)
     }
   }
   return { no: GENERATION_NO, filter }
