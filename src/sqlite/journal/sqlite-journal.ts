@@ -68,8 +68,12 @@ export interface JournalCollaborators {
 
 const SET_ASIDE_RETRY_MS = 1_000
 
-/** Groups on their way: one looked up, one committed, one ready, so that nobody waits for it. */
-const GROUPS_IN_FLIGHT_MAX = 3
+/**
+ * Groups on their way: one is looked up or committed, and one ready, so that nobody waits for it;
+ * one more lets the processors go on while the disk is waited for. Beside a store that is apart
+ * they have enough to do.
+ */
+const GROUPS_IN_FLIGHT_MAX = { storeInside: 3, storeApart: 2 }
 
 /**
  * A further group is sent ahead of time only when it is worth a commit of its own: for this many
@@ -80,6 +84,7 @@ const GROUP_AHEAD = { measurementsMin: 2_000, submissionsMin: 16 }
 export class SqliteJournal implements Journal {
   readonly #with: JournalCollaborators
   readonly #bytesMax: number
+  readonly #groupsInFlightMax: number
   readonly #spareBuffers: SharedArrayBuffer[] = []
   readonly #forwardWaiters = new Set<ForwardWaiter>()
   /** The groups that wait, oldest first; only the last one takes more. */
@@ -100,6 +105,8 @@ export class SqliteJournal implements Journal {
   ) {
     this.#with = collaborators
     this.#bytesMax = settings.bytesMax
+    const { storeApart, storeInside } = GROUPS_IN_FLIGHT_MAX
+    this.#groupsInFlightMax = settings.isStoreApart ? storeApart : storeInside
     if (!settings.isStoreApart) {
       this.#pace = new StorePace(collaborators.clock, () => this.#sendGroups())
     }
@@ -234,7 +241,7 @@ export class SqliteJournal implements Journal {
       const isWorthwhile =
         group.builder.elements >= GROUP_AHEAD.measurementsMin ||
         group.waiting.length >= GROUP_AHEAD.submissionsMin
-      const mayBeSent = this.#groupsInFlight < (isWorthwhile ? GROUPS_IN_FLIGHT_MAX : 1)
+      const mayBeSent = this.#groupsInFlight < (isWorthwhile ? this.#groupsInFlightMax : 1)
       if (!mayBeSent || this.#mustWaitForStore()) return
       this.#groups.shift()
       void this.#commitGroup(group)
