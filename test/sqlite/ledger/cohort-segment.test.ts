@@ -37,7 +37,7 @@ describe('a segment of the filter of a cohort', () => {
           for (const at of positions) expect(mayBeInSlot(segment, at, slot)).to.equal(true)
         })
       }),
-      { numRuns: 100, endOnFailure: true },
+      { numRuns: 40, endOnFailure: true },
     )
   })
 
