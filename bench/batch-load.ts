@@ -20,16 +20,21 @@ export interface BatchLoad {
   readonly peakBytes: number
 }
 
+/** A batch for each connection, with times from there on. */
+export function requestsOf({ token }: MeasuredService, startMs: number): StampedRequest[] {
+  return Array.from(
+    { length: CONNECTIONS },
+    (_, connection) => new StampedRequest({ connection, size: BATCH, token, startMs }),
+  )
+}
+
 /** Loads the service and stops it. @throws Error when an answer was not 201 */
 export async function loadBatches(
   service: MeasuredService,
   { seconds, startMs }: { readonly seconds: number; readonly startMs: number },
 ): Promise<BatchLoad> {
-  const { port, token } = service
-  const requests = Array.from(
-    { length: CONNECTIONS },
-    (_, connection) => new StampedRequest({ connection, size: BATCH, token, startMs }),
-  )
+  const { port } = service
+  const requests = requestsOf(service, startMs)
   const startedAtMs = performance.now()
   const result = await runLoad({
     port,

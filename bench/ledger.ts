@@ -5,7 +5,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { BATCH, CONNECTIONS, expectAll } from './batch-load.ts'
+import { BATCH, CONNECTIONS, expectAll, requestsOf } from './batch-load.ts'
 import { StampedRequest } from './bodies.ts'
 import { runLoad } from './load.ts'
 import { megabytes, milliseconds, perSecond, say } from './report.ts'
@@ -63,13 +63,6 @@ export async function measureLedger(seconds: number, events: number): Promise<Fi
     alone('  start', milliseconds(startMsTaken)),
     alone('  memory after the start', megabytes(residentBytes)),
   ]
-}
-
-function requestsOf({ token }: MeasuredService, startMs: number): StampedRequest[] {
-  return Array.from(
-    { length: CONNECTIONS },
-    (_, connection) => new StampedRequest({ connection, size: BATCH, token, startMs }),
-  )
 }
 
 /** Waits until all is in the store. @returns measurements a second */

@@ -61,7 +61,8 @@ export class CohortProbe {
     for (let start = 0; start < count; start += STRETCH) {
       const stop = Math.min(start + STRETCH, count)
       this.#fetchLines(segments, keys.subarray(start * KEY_WORDS, stop * KEY_WORDS))
-      const used = this.#fetchFirst(this.#findUsed(stop - start))
+      const used = this.#findUsed(stop - start)
+      this.#fetchFirst(used)
       const further = this.#fetchFurther(used)
       for (let at = 0; at < used; at++) this.#tellFirst(at, start, onCandidate)
       for (let at = 0; at < further; at++) this.#tellFurther(at, start, onCandidate)
@@ -100,7 +101,7 @@ export class CohortProbe {
     return used
   }
 
-  #fetchFirst(used: number): number {
+  #fetchFirst(used: number): void {
     let fetched = 0
     for (let candidate = 0; candidate < used; candidate++) {
       const at = this.#used[candidate] ?? 0
@@ -113,7 +114,6 @@ export class CohortProbe {
       fetched |= segment[wordOfKey(segment, line, place)] ?? 0
     }
     this.fetched |= fetched
-    return used
   }
 
   /** @returns how many have a bucket that has more than one */
