@@ -25,7 +25,7 @@ import type { RunGeneration } from './run-generation.ts'
 /** Runs that a filter stands for that they have in common. */
 interface YoungRuns {
   readonly generation: RunGeneration
-  /** The newest first: they are asked for more often. */
+  /** First those that were sealed, or had a key, last: batches sent again are in one run. */
   readonly runs: readonly LedgerRun[]
 }
 
@@ -177,9 +177,19 @@ export class SealedEvents {
     this.#clearLists(places.length)
     for (const place of places) this.#list(keys, place, merge?.belowWord ?? 0)
     for (const run of runs) {
-      if (merge?.sourceNos.has(run.runNo) !== true) this.#findListed(run, this.#below, found)
-      this.#findListed(run, this.#others, found)
+      const isMerged = merge?.sourceNos.has(run.runNo) === true
+      const inBelow = isMerged ? 0 : this.#findListed(run, this.#below, found)
+      const inOthers = this.#findListed(run, this.#others, found)
+      if (inBelow + inOthers > 0) this.#askFirst(run)
     }
+  }
+
+  #askFirst(run: LedgerRun): void {
+    this.#young = this.#young.map((group) =>
+      group.runs.includes(run)
+        ? { ...group, runs: [run, ...group.runs.filter((other) => other !== run)] }
+        : group,
+    )
   }
 
   #findInCohort(cohort: Cohort, keys: Uint32Array, count: number, found: FoundEvents): void {
@@ -209,13 +219,15 @@ export class SealedEvents {
     list.add(keys, place)
   }
 
-  #findListed(run: LedgerRun, list: KeyList, found: FoundEvents): void {
+  /** @returns how many of the listed keys it has */
+  #findListed(run: LedgerRun, list: KeyList, found: FoundEvents): number {
     const candidates = this.#candidates(run, list.words, list.count)
-    if (candidates.length === 0) return
+    if (candidates.length === 0) return 0
     const foundInList = new Map<number, StoredEvent>()
     this.#findIn(run, list.words, candidates, foundInList)
     for (const [at, event] of foundInList) found.set(list.placeOf(at), event)
     if (foundInList.size > 0) list.removeFound(found)
+    return foundInList.size
   }
 
   /** The places of the keys that may be in the run. */
