@@ -5,18 +5,16 @@
 // and what most of them fail at has no branches, which nobody could foretell.
 
 import {
-  bucketOf,
-  bucketsUsedBefore,
+  firstPlaceOf,
   flagOf,
   furtherPlaceOf,
   furtherSlots,
   isBucketUsed,
-  LINE_HEADER_WORDS,
-  LINE_TABLE_AT,
-  POSITION_BITS,
+  lineNoOf,
   positionOf,
   segmentOf,
   slotAt,
+  startOfLine,
   wordOfKey,
 } from './cohort-segment.ts'
 import type { Segment } from './cohort-segment.ts'
@@ -24,9 +22,6 @@ import { KEY_WORDS } from './event-key.ts'
 
 /** Keys that are asked about together: the caches hold their lines and the way there. */
 const STRETCH = 1_024
-
-/** By then most lines have had their flags. */
-const FLAGS_FETCHED_AT = LINE_HEADER_WORDS + 4
 
 /** Is told the place of a key and, as bits, the slots of the runs that may have it. */
 type OnCandidate = (place: number, slots: number) => void
@@ -36,6 +31,7 @@ export class CohortProbe {
   readonly #segments: Segment[] = []
   readonly #positions = new Int32Array(STRETCH)
   readonly #lines = new Int32Array(STRETCH)
+  readonly #ends = new Int32Array(STRETCH)
   // Of those whose bucket has keys: which they are, and where that begins; and of those whose
   // bucket has more than one.
   readonly #used = new Int32Array(STRETCH)
@@ -72,6 +68,7 @@ export class CohortProbe {
   #fetchLines(segments: readonly Segment[], keys: Uint32Array): void {
     const positions = this.#positions
     const lines = this.#lines
+    const ends = this.#ends
     const count = keys.length / KEY_WORDS
     for (let at = 0; at < count; at++) {
       const w0 = keys[at * KEY_WORDS] ?? 0
@@ -79,8 +76,9 @@ export class CohortProbe {
       const segment = segments[segmentOf(w0)] as Segment
       this.#segments[at] = segment
       positions[at] = position
-      const line = position >>> (POSITION_BITS - (segment[0] ?? 0))
-      lines[at] = segment[LINE_TABLE_AT + line] ?? 0
+      const lineNo = lineNoOf(segment, position)
+      lines[at] = startOfLine(segment, lineNo)
+      ends[at] = startOfLine(segment, lineNo + 1)
     }
     let fetched = 0
     for (let at = 0; at < count; at++) {
@@ -107,10 +105,9 @@ export class CohortProbe {
       const at = this.#used[candidate] ?? 0
       const segment = this.#segments[at] as Segment
       const line = this.#lines[at] ?? 0
-      const bucket = bucketOf(segment, this.#positions[at] ?? 0)
-      const place = bucketsUsedBefore(segment, line, bucket)
+      const place = firstPlaceOf(segment, line, this.#positions[at] ?? 0)
       this.#firstPlaces[candidate] = place
-      fetched |= segment[line + FLAGS_FETCHED_AT] ?? 0
+      fetched |= segment[(this.#ends[at] ?? 0) - 1 - (place >>> 5)] ?? 0
       fetched |= segment[wordOfKey(segment, line, place)] ?? 0
     }
     this.fetched |= fetched
@@ -124,14 +121,15 @@ export class CohortProbe {
       const place = this.#firstPlaces[candidate] ?? 0
       this.#further[further] = at
       this.#furtherPlaces[further] = place
-      further += flagOf(this.#segments[at] as Segment, this.#lines[at] ?? 0, place)
+      further += flagOf(this.#segments[at] as Segment, this.#ends[at] ?? 0, place)
     }
     let fetched = 0
     for (let candidate = 0; candidate < further; candidate++) {
       const at = this.#further[candidate] ?? 0
       const segment = this.#segments[at] as Segment
       const line = this.#lines[at] ?? 0
-      const place = furtherPlaceOf(segment, line, this.#furtherPlaces[candidate] ?? 0)
+      const first = this.#furtherPlaces[candidate] ?? 0
+      const place = furtherPlaceOf(segment, line, this.#ends[at] ?? 0, first)
       this.#furtherPlaces[candidate] = place
       fetched |= segment[wordOfKey(segment, line, place)] ?? 0
     }
@@ -151,7 +149,8 @@ export class CohortProbe {
     const at = this.#further[candidate] ?? 0
     const segment = this.#segments[at] as Segment
     const place = this.#furtherPlaces[candidate] ?? 0
-    const slots = furtherSlots(segment, this.#lines[at] ?? 0, place, this.#positions[at] ?? 0)
+    const line = { line: this.#lines[at] ?? 0, end: this.#ends[at] ?? 0 }
+    const slots = furtherSlots(segment, line, place, this.#positions[at] ?? 0)
     if (slots !== 0) onCandidate(start + at, slots)
   }
 }

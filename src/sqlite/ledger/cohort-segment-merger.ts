@@ -8,12 +8,15 @@ import {
   BUCKET_WORDS,
   BUCKETS,
   EMPTY_SEGMENT,
-  keysAtBit,
-  LINE_HEADER_WORDS,
+  flagOf,
+  keysAndFlagsEnd,
+  keysOfLineMax,
   LINE_TABLE_AT,
   lineBitsFor,
   POSITION_BITS,
   SLOT_BITS,
+  startOfLine,
+  widthFor,
 } from './cohort-segment.ts'
 import type { Segment } from './cohort-segment.ts'
 import { toStarts } from './counting-sort.ts'
@@ -48,14 +51,14 @@ export class SegmentMerger {
     const lines = 2 ** lineBits
     const width = widthFor(lineBits)
     const wordsMax =
-      LINE_TABLE_AT + 1 + lines * (LINE_HEADER_WORDS + 2) + Math.ceil((count * (width + 1)) / 32)
+      LINE_TABLE_AT + 2 + lines * (BUCKET_WORDS + 2) + Math.ceil((count * (width + 1)) / 32)
     if (this.#segment.length < wordsMax) this.#segment = new Uint32Array(wordsMax * 1.25)
     const segment = this.#segment
     segment[0] = lineBits
     segment[1] = count
     this.#orderAdded(added, slot, oldLineBits)
     const split = 2 ** (lineBits - oldLineBits)
-    let at = LINE_TABLE_AT + lines
+    let at = LINE_TABLE_AT + lines + 1
     for (let oldLine = 0; oldLine < 2 ** oldLineBits; oldLine++) {
       this.#order(this.#gather(old, oldLine), width, split)
       for (let part = 0; part < split; part++) {
@@ -63,6 +66,7 @@ export class SegmentMerger {
         at = this.#writeLine(segment, at, part)
       }
     }
+    segment[LINE_TABLE_AT + lines] = at
     segment[at++] = 0
     return segment.slice(0, at)
   }
@@ -88,43 +92,42 @@ export class SegmentMerger {
 
   /** @returns how many keys go to what the line becomes: those that it has, and the added ones */
   #gather(old: Segment, oldLine: number): number {
-    const line = old[LINE_TABLE_AT + oldLine] ?? 0
     const start = oldLine === 0 ? 0 : (this.#addedStops[oldLine - 1] ?? 0)
     const stop = this.#addedStops[oldLine] ?? 0
-    const count = (old[line + BUCKET_WORDS] ?? 0) + stop - start
-    this.#reserve(count)
-    const read = this.#readLine(old, line, oldLine)
+    const line = startOfLine(old, oldLine)
+    const keysMax = keysOfLineMax(old, line, startOfLine(old, oldLine + 1))
+    this.#reserve(keysMax + stop - start)
+    const read = this.#readLine(old, oldLine, keysMax)
     this.#keys.set(this.#added.subarray(start, stop), read)
-    return count
+    return read + stop - start
   }
 
   /** @returns how many keys it has */
-  #readLine(segment: Segment, line: number, lineNo: number): number {
+  #readLine(segment: Segment, lineNo: number, keysMax: number): number {
     const keys = this.#keys
     const more = this.#bucketsWithMore
     const width = widthFor(segment[0] ?? 0)
-    const keysAt = keysAtBit(segment, line)
-    const flagsAt = line + LINE_HEADER_WORDS
-    const count = segment[line + BUCKET_WORDS] ?? 0
+    const line = startOfLine(segment, lineNo)
+    const end = startOfLine(segment, lineNo + 1)
+    const keysAt = line + BUCKET_WORDS
     let withMore = 0
     let place = 0
     for (let word = 0; word < BUCKET_WORDS; word++) {
       const firstBucket = (lineNo << BUCKET_BITS) | (word * 32)
       for (let left = segment[line + word] ?? 0; left !== 0; left &= left - 1) {
         const bucket = firstBucket + 31 - Math.clz32(left & -left)
-        keys[place] = (bucket << width) | readBits(segment, line, keysAt + place * width, width)
+        keys[place] = (bucket << width) | readBits(segment, keysAt, place * width, width)
         more[withMore] = bucket
-        withMore += ((segment[flagsAt + (place >>> 5)] ?? 0) >>> (place & 31)) & 1
+        withMore += flagOf(segment, end, place)
         place++
       }
     }
     let at = 0
-    for (; place < count; place++) {
-      const key = readBits(segment, line, keysAt + place * width, width)
-      keys[place] = ((more[at] ?? 0) << width) | key
-      at += ((segment[flagsAt + (place >>> 5)] ?? 0) >>> (place & 31)) & 1
+    for (; at < withMore && place < keysMax; place++) {
+      keys[place] = ((more[at] ?? 0) << width) | readBits(segment, keysAt, place * width, width)
+      at += flagOf(segment, end, place)
     }
-    return count
+    return place
   }
 
   #order(count: number, width: number, split: number): void {
@@ -168,8 +171,7 @@ export class SegmentMerger {
   #writeLine(segment: Segment, line: number, part: number): number {
     const start = part === 0 ? 0 : (this.#stops[part * BUCKETS - 1] ?? 0)
     const stop = this.#stops[(part + 1) * BUCKETS - 1] ?? 0
-    const used = this.#writeHeader(segment, line, part)
-    segment[line + BUCKET_WORDS] = stop - start
+    const used = this.#writeBucketsUsed(segment, line, part)
     const width = widthFor(segment[0] ?? 0)
     const ordered = this.#ordered
     const flags = this.#flags
@@ -190,38 +192,29 @@ export class SegmentMerger {
       before = bucket
       bucket = next
     }
-    return this.#writeKeys(segment, line + LINE_HEADER_WORDS, stop - start)
+    return this.#writeKeys(segment, line + BUCKET_WORDS, stop - start)
   }
 
   /** @returns how many buckets have keys */
-  #writeHeader(segment: Segment, line: number, part: number): number {
+  #writeBucketsUsed(segment: Segment, line: number, part: number): number {
     let used = 0
-    segment.fill(0, line + BUCKET_WORDS + 1, line + LINE_HEADER_WORDS)
     for (let word = 0; word < BUCKET_WORDS; word++) {
       const bits = this.#bucketsUsed[part * BUCKET_WORDS + word] ?? 0
       segment[line + word] = bits
-      const at = line + BUCKET_WORDS + 1 + (word >>> 2)
-      segment[at] = (segment[at] ?? 0) | (used << ((word & 3) * 8))
       used += bitsSet(bits)
     }
     return used
   }
 
-  /** @returns where they end */
+  /** @returns where the line ends */
   #writeKeys(segment: Segment, start: number, count: number): number {
     const width = widthFor(segment[0] ?? 0)
+    const end = keysAndFlagsEnd(start, count, width)
     const flags = this.#flags
     const entries = this.#entries
     let at = start
     let bits = 0
     let filled = 0
-    for (let place = 0; place < count; place++) {
-      bits |= (flags[place] ?? 0) << filled
-      filled = (filled + 1) & 31
-      if (filled > 0) continue
-      segment[at++] = bits
-      bits = 0
-    }
     for (let place = 0; place < count; place++) {
       const entry = entries[place] ?? 0
       bits |= entry << filled
@@ -231,8 +224,19 @@ export class SegmentMerger {
       filled -= 32
       bits = filled === 0 ? 0 : entry >>> (width - filled)
     }
-    if (filled > 0) segment[at++] = bits
-    return at
+    // The last keys and the last flags may have a word in common.
+    while (at < end) {
+      segment[at++] = bits
+      bits = 0
+    }
+    for (let first = 0; first < count; first += 32) {
+      const word = end - 1 - (first >>> 5)
+      const stop = Math.min(first + 32, count)
+      bits = 0
+      for (let place = first; place < stop; place++) bits |= (flags[place] ?? 0) << (~place & 31)
+      segment[word] = (segment[word] ?? 0) | bits
+    }
+    return end
   }
 
   #reserve(count: number): void {
@@ -243,11 +247,6 @@ export class SegmentMerger {
     this.#flags = new Uint8Array(capacity)
     this.#entries = new Uint32Array(capacity)
   }
-}
-
-/** The bits of a key that are not its line and bucket, with its slot. */
-function widthFor(lineBits: number): number {
-  return POSITION_BITS - BUCKET_BITS - lineBits + SLOT_BITS
 }
 
 /** @returns 1 where they differ, else 0 */

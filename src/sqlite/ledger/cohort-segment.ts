@@ -12,17 +12,16 @@
 //
 //   1  how many bits of a position are its line
 //   1  how many keys there are
-//      for each line where it begins
+//      for each line where it begins, and where the last one ends
 //      the lines, and one word more, for two are read where one may do
 //
-// and a line:
+// and a line, which has the first two from its beginning on and the flags from its end back:
 //
 //   8  which of its buckets have keys
-//   1  how many keys it has
-//   2  as bytes: how many buckets have keys before each of the eight words
-//      for each bucket that has keys a bit, whether it has more than one; for each key that is not
-//      the first of its bucket a bit, whether it is the last of it; then in the same order, for
-//      each key its remainder and its slot
+//      for each key its remainder and its slot: of the first key of each bucket that has any, in
+//      the order of the buckets, then of the others
+//      in the same order a flag for each key: of a first one, whether its bucket has more; of
+//      another, whether it is the last of its bucket
 
 import { bitsSet, readBits } from './filter-bits.ts'
 
@@ -35,21 +34,17 @@ export const BUCKETS = 2 ** BUCKET_BITS
 export const BUCKET_WORDS = BUCKETS / 32
 /** Where in a segment the places of its lines stand. */
 export const LINE_TABLE_AT = 2
-export const LINE_HEADER_WORDS = BUCKET_WORDS + 3
 
 /** More keys a bucket take less memory for buckets and more to look at. */
 const KEYS_PER_BUCKET_MAX = 1.25
-
-/** Flags are counted and passed over so many at a time. */
-const FLAGS_AT_ONCE = 31
 
 const LINE_BITS_MAX = POSITION_BITS - BUCKET_BITS
 
 export type Segment = Uint32Array<ArrayBuffer>
 
 /** A segment that knows no key. */
-export const EMPTY_SEGMENT: Segment = new Uint32Array(LINE_TABLE_AT + 1 + LINE_HEADER_WORDS + 1)
-EMPTY_SEGMENT[LINE_TABLE_AT] = LINE_TABLE_AT + 1
+export const EMPTY_SEGMENT: Segment = new Uint32Array(LINE_TABLE_AT + 2 + BUCKET_WORDS + 1)
+EMPTY_SEGMENT.set([LINE_TABLE_AT + 2, LINE_TABLE_AT + 2 + BUCKET_WORDS], LINE_TABLE_AT)
 
 /** The segment of a key with that first word. */
 export function segmentOf(w0: number): number {
@@ -77,12 +72,28 @@ export function lineBitsFor(keys: number): number {
   return Math.min(LINE_BITS_MAX, Math.max(0, Math.ceil(Math.log2(lines))))
 }
 
+/** How many bits of a key are not its line and bucket, with its slot. */
+export function widthFor(lineBits: number): number {
+  return LINE_BITS_MAX - lineBits + SLOT_BITS
+}
+
 /** Whether the run with that slot may have the key: never false for one that has. */
 export function mayBeInSlot(segment: Segment, position: number, slot: number): boolean {
-  const lineBits = segment[0] ?? 0
-  const line = segment[LINE_TABLE_AT + (position >>> (POSITION_BITS - lineBits))] ?? 0
+  const lineNo = lineNoOf(segment, position)
+  const line = startOfLine(segment, lineNo)
   if (isBucketUsed(segment, line, position) === 0) return false
-  return ((slotsOf(segment, line, position) >>> slot) & 1) === 1
+  const slots = slotsOf(segment, line, startOfLine(segment, lineNo + 1), position)
+  return ((slots >>> slot) & 1) === 1
+}
+
+/** Which of the lines a position is in. */
+export function lineNoOf(segment: Segment, position: number): number {
+  return position >>> (POSITION_BITS - (segment[0] ?? 0))
+}
+
+/** Where a line begins; where the last one ends for the number of lines. */
+export function startOfLine(segment: Segment, lineNo: number): number {
+  return segment[LINE_TABLE_AT + lineNo] ?? 0
 }
 
 /** @returns 1 where the bucket of a position has keys */
@@ -92,99 +103,112 @@ export function isBucketUsed(segment: Segment, line: number, position: number): 
 }
 
 /** The bucket of a position in its line. */
-export function bucketOf(segment: Segment, position: number): number {
+function bucketOf(segment: Segment, position: number): number {
   return (position >>> (LINE_BITS_MAX - (segment[0] ?? 0))) & (BUCKETS - 1)
 }
 
-/** How many buckets of a line have keys before that one. */
-export function bucketsUsedBefore(segment: Segment, line: number, bucket: number): number {
-  const word = bucket >>> 5
-  const before = (segment[line + word] ?? 0) & ((1 << (bucket & 31)) - 1)
-  const counts = segment[line + BUCKET_WORDS + 1 + (word >>> 2)] ?? 0
-  return ((counts >>> ((word & 3) * 8)) & 255) + bitsSet(before)
+/** The place of the first key of a bucket: as many buckets before have keys. */
+export function firstPlaceOf(segment: Segment, line: number, position: number): number {
+  return bucketsUsedBefore(segment, line, bucketOf(segment, position))
 }
 
-/** Which bit of a line its keys begin with: after the two kinds of flags. */
-export function keysAtBit(segment: Segment, line: number): number {
-  return LINE_HEADER_WORDS * 32 + (segment[line + BUCKET_WORDS] ?? 0)
+function bucketsUsedBefore(segment: Segment, line: number, bucket: number): number {
+  const words = bucket >>> 5
+  let sum = bitsSet((segment[line + words] ?? 0) & ((1 << (bucket & 31)) - 1))
+  for (let word = 0; word < words; word++) sum += bitsSet(segment[line + word] ?? 0)
+  return sum
 }
 
 /** The word of a segment that the key at a place of a line begins in. */
 export function wordOfKey(segment: Segment, line: number, place: number): number {
-  const width = LINE_BITS_MAX - (segment[0] ?? 0) + SLOT_BITS
-  return line + ((keysAtBit(segment, line) + place * width) >>> 5)
+  return line + BUCKET_WORDS + ((place * widthFor(segment[0] ?? 0)) >>> 5)
 }
 
 /** As bits, the slots of the runs that may have a key; its bucket has keys. */
-function slotsOf(segment: Segment, line: number, position: number): number {
-  const first = bucketsUsedBefore(segment, line, bucketOf(segment, position))
+function slotsOf(segment: Segment, line: number, end: number, position: number): number {
+  const first = firstPlaceOf(segment, line, position)
   const slots = slotAt(segment, line, first, position)
-  if (flagOf(segment, line, first) === 0) return slots
-  const further = furtherPlaceOf(segment, line, first)
-  return slots | furtherSlots(segment, line, further, position)
+  if (flagOf(segment, end, first) === 0) return slots
+  const further = furtherPlaceOf(segment, line, end, first)
+  return slots | furtherSlots(segment, { line, end }, further, position)
 }
 
 /** As a bit, the slot of the key at a place; 0 where it has not the remainder of a position. */
 export function slotAt(segment: Segment, line: number, place: number, position: number): number {
-  const remainderBits = LINE_BITS_MAX - (segment[0] ?? 0)
-  const width = remainderBits + SLOT_BITS
-  const key = readBits(segment, line, keysAtBit(segment, line) + place * width, width)
-  const difference = (key >>> SLOT_BITS) ^ (position & ((1 << remainderBits) - 1))
+  const width = widthFor(segment[0] ?? 0)
+  const key = readBits(segment, line + BUCKET_WORDS, place * width, width)
+  const difference = (key >>> SLOT_BITS) ^ (position & ((1 << (width - SLOT_BITS)) - 1))
   return ((difference - 1) >>> 31) << (key & (SLOTS - 1))
 }
 
 /** As bits, the slots of further keys of a bucket, of which the first is at that place. */
 export function furtherSlots(
   segment: Segment,
-  line: number,
+  { line, end }: { readonly line: number; readonly end: number },
   firstPlace: number,
   position: number,
 ): number {
-  const keys = segment[line + BUCKET_WORDS] ?? 0
+  const stop = keysOfLineMax(segment, line, end)
   let slots = 0
-  for (let place = firstPlace; place < keys; place++) {
+  for (let place = firstPlace; place < stop; place++) {
     slots |= slotAt(segment, line, place, position)
-    if (flagOf(segment, line, place) === 1) break
+    if (flagOf(segment, end, place) === 1) break
   }
   return slots
 }
 
+/** Where a line ends whose keys, so many, begin at a word. */
+export function keysAndFlagsEnd(keysAt: number, keys: number, width: number): number {
+  return keysAt + Math.ceil((keys * (width + 1)) / 32)
+}
+
+/** A line has no more keys than that. */
+export function keysOfLineMax(segment: Segment, line: number, end: number): number {
+  return Math.floor(((end - line - BUCKET_WORDS) * 32) / (widthFor(segment[0] ?? 0) + 1))
+}
+
 /** The place of the second key of a bucket whose first is at that place, and which has more. */
-export function furtherPlaceOf(segment: Segment, line: number, first: number): number {
-  const lastBucket = (segment[line + BUCKET_WORDS - 1] ?? 0) >>> 31
-  const used = bucketsUsedBefore(segment, line, BUCKETS - 1) + lastBucket
+export function furtherPlaceOf(segment: Segment, line: number, end: number, first: number): number {
   // As many buckets before have further keys; each of them has a last one here.
-  return used + flagsThrough(segment, line, used, flagsBefore(segment, line, first))
+  const used = bucketsUsedBefore(segment, line, BUCKETS)
+  return placeAfterFlags(segment, { line, end }, used, flagsBefore(segment, end, first))
 }
 
 /** @returns for the first key of a bucket 1 where it has more, else 1 where it is the last */
-export function flagOf(segment: Segment, line: number, place: number): number {
-  return readBits(segment, line + LINE_HEADER_WORDS, place, 1)
+export function flagOf(segment: Segment, end: number, place: number): number {
+  return ((segment[end - 1 - (place >>> 5)] ?? 0) >>> (~place & 31)) & 1
+}
+
+export function setFlag(segment: Segment, end: number, place: number): void {
+  const word = end - 1 - (place >>> 5)
+  segment[word] = (segment[word] ?? 0) | (0x8000_0000 >>> (place & 31))
 }
 
 /** How many of the first flags are set. */
-function flagsBefore(segment: Segment, line: number, count: number): number {
-  const at = line + LINE_HEADER_WORDS
+function flagsBefore(segment: Segment, end: number, count: number): number {
   const words = count >>> 5
-  let sum = bitsSet((segment[at + words] ?? 0) & ((1 << (count & 31)) - 1))
-  for (let word = 0; word < words; word++) sum += bitsSet(segment[at + word] ?? 0)
+  let sum = bitsSet((segment[end - 1 - words] ?? 0) & ~(-1 >>> (count & 31)))
+  for (let word = 0; word < words; word++) sum += bitsSet(segment[end - 1 - word] ?? 0)
   return sum
 }
 
-/** How many flags from a place on there are through the last one of so many that are set. */
-function flagsThrough(segment: Segment, line: number, place: number, ones: number): number {
-  const keys = segment[line + BUCKET_WORDS] ?? 0
-  let passed = 0
+/** The place after so many that are set of the flags from a place on. */
+function placeAfterFlags(
+  segment: Segment,
+  { line, end }: { readonly line: number; readonly end: number },
+  place: number,
+  ones: number,
+): number {
   let left = ones
-  while (left > 0 && place + passed < keys) {
-    let bits = readBits(segment, line + LINE_HEADER_WORDS, place + passed, FLAGS_AT_ONCE)
+  let word = end - 1 - (place >>> 5)
+  let bits = (segment[word] ?? 0) & (-1 >>> (place & 31))
+  for (;;) {
     const set = bitsSet(bits)
-    if (set >= left) {
-      for (; left > 1; left--) bits &= bits - 1
-      return passed + 32 - Math.clz32(bits & -bits)
-    }
+    if (set >= left || word <= line) break
     left -= set
-    passed += FLAGS_AT_ONCE
+    bits = segment[--word] ?? 0
   }
-  return passed
+  if (left === 0) return place
+  for (; left > 1; left--) bits &= ~(0x8000_0000 >>> Math.clz32(bits))
+  return (end - 1 - word) * 32 + Math.clz32(bits) + 1
 }

@@ -4,6 +4,7 @@
 import { giveBack } from '../../domain/give-back.ts'
 import type { Connection } from '../database.ts'
 import { EMPTY_SEGMENT, SEGMENTS, SLOTS } from './cohort-segment.ts'
+import { isOfVersionBefore, toPresentForm } from './cohort-segment-before.ts'
 import type { Segment } from './cohort-segment.ts'
 import type { CohortRun, NumberedSegment, RunPlan } from './ledger-run.ts'
 
@@ -99,5 +100,8 @@ function segmentIn(filter: Buffer): Segment {
   const segment = new Uint32Array(Math.max(EMPTY_SEGMENT.length, Math.floor(filter.length / 4)))
   filter.copy(Buffer.from(segment.buffer))
   giveBack(filter)
-  return segment
+  if (!isOfVersionBefore(segment)) return segment
+  const present = toPresentForm(segment)
+  giveBack(Buffer.from(segment.buffer))
+  return present
 }

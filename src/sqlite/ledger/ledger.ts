@@ -9,6 +9,7 @@
 
 import { assert } from '../../domain/errors.ts'
 import type { Connection } from '../database.ts'
+import { giveBack } from '../../domain/give-back.ts'
 import { decodeEntries } from '../journal/journal-row.ts'
 import { KEY_WORDS } from './event-key.ts'
 import { HotLedger } from './hot-ledger.ts'
@@ -91,6 +92,7 @@ export class Ledger {
         this.hot.current.add(event, columns.keys, at * KEY_WORDS)
       }
       this.#lastSeq = seq
+      giveBack(entries)
     }
   }
 }
