@@ -94,7 +94,9 @@ export class BlockShuffle {
     const shuffled = this.#shuffled
     for (let event = start; event < stop; event++) {
       const at = event * EVENT_UNITS
-      writer.filter.know(wordAt(shuffled, at), wordAt(shuffled, at + 2), wordAt(shuffled, at + 4))
+      const w1 = wordAt(shuffled, at + 2)
+      const w2 = wordAt(shuffled, at + 4)
+      writer.filter.know(wordAt(shuffled, at), w1, w2, wordAt(shuffled, at + 6))
     }
   }
 

@@ -1,5 +1,6 @@
 // Making the filter of a cohort know a run that is being written: one segment after the other is
 // made again with the keys of the run, in the transaction that writes the blocks of the last ones.
+// So is the fine filter of the run.
 
 import { giveBack } from '../../domain/give-back.ts'
 import type { Connection } from '../database.ts'
@@ -13,6 +14,7 @@ import {
 import { SegmentMerger } from './cohort-segment-merger.ts'
 import { CohortStore } from './cohort-store.ts'
 import { toStarts } from './counting-sort.ts'
+import { FineFilterWriter } from './fine-filter.ts'
 import type { CohortRun, NumberedSegment } from './ledger-run.ts'
 import type { RunFilterWriter } from './run-writer.ts'
 
@@ -20,6 +22,7 @@ export class CohortFilterWriter implements RunFilterWriter {
   readonly run: CohortRun
   readonly #store: CohortStore
   readonly #merger = new SegmentMerger()
+  readonly #fine: FineFilterWriter
   // Keys of segments that are not stored: which segment, and the position in it.
   #segmentNos = new Uint8Array(0)
   #positions = new Int32Array(0)
@@ -34,15 +37,17 @@ export class CohortFilterWriter implements RunFilterWriter {
   constructor(db: Connection, run: CohortRun, belowWord: number) {
     this.run = run
     this.#store = new CohortStore(db)
+    this.#fine = new FineFilterWriter(db, run)
     this.#nextSegment = segmentsBelow(belowWord)
     this.#stopSegment = this.#nextSegment
   }
 
-  know(w0: number, w1: number): void {
+  know(w0: number, w1: number, w2: number, w3: number): void {
     if (this.#count === this.#positions.length) this.#grow()
     this.#segmentNos[this.#count] = segmentOf(w0)
     this.#positions[this.#count] = positionOf(w0, w1)
     this.#count++
+    this.#fine.know(w0, w1, w2, w3)
   }
 
   isFinished(w0: number): boolean {
@@ -68,6 +73,7 @@ export class CohortFilterWriter implements RunFilterWriter {
       start = stop
     }
     this.#nextSegment = this.#stopSegment
+    this.#fine.storeBefore(this.#stopSegment)
     return written
   }
 

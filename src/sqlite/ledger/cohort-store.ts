@@ -6,6 +6,7 @@ import type { Connection } from '../database.ts'
 import { EMPTY_SEGMENT, SEGMENTS, SLOTS } from './cohort-segment.ts'
 import { isOfVersionBefore, toPresentForm } from './cohort-segment-before.ts'
 import type { Segment } from './cohort-segment.ts'
+import { deleteFineFilter } from './fine-filter.ts'
 import type { CohortRun, NumberedSegment, RunPlan } from './ledger-run.ts'
 
 export type CohortPlace = Pick<CohortRun, 'cohortNo' | 'slot'>
@@ -24,7 +25,8 @@ const SEGMENTS_OF = `
   WHERE id >= :cohortNo * ${SEGMENTS} AND id < (:cohortNo + 1) * ${SEGMENTS} ORDER BY id`
 // Those of which all runs go into that one.
 const GOING = `
-  SELECT cohort_no FROM cohort_runs LEFT JOIN merges ON source_no = run_no
+  SELECT cohort_no AS cohortNo, json_group_array(run_no) AS runNos
+  FROM cohort_runs LEFT JOIN merges ON source_no = run_no
   GROUP BY cohort_no HAVING count(*) = total(target_no = ?)`
 const DELETE_SEGMENTS = 'DELETE FROM cohort_segments WHERE id >= ? AND id < ?'
 const DELETE_RUNS = `
@@ -76,11 +78,18 @@ export class CohortStore {
     })
   }
 
-  /** Lets go of the segments with lower numbers of cohorts that are merged into a run. */
+  /**
+   * Lets go of the segments with lower numbers of cohorts that are merged into a run, and of what
+   * the fine filters of their runs have of them.
+   */
   deleteSegments(targetNo: number, stopSegment: number): void {
     const remove = this.#db.prepare<[number, number]>(DELETE_SEGMENTS)
-    for (const cohortNo of this.#db.prepare<[number], number>(GOING).pluck().all(targetNo)) {
+    const going = this.#db.prepare<[number], { cohortNo: number; runNos: string }>(GOING)
+    for (const { cohortNo, runNos } of going.all(targetNo)) {
       remove.run(cohortNo * SEGMENTS, cohortNo * SEGMENTS + stopSegment)
+      for (const runNo of JSON.parse(runNos) as number[]) {
+        deleteFineFilter(this.#db, runNo, stopSegment)
+      }
     }
   }
 

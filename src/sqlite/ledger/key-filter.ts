@@ -6,7 +6,7 @@
 import { KEY_WORDS } from './event-key.ts'
 import { EVENT_BYTES } from './run-block.ts'
 
-const LINE_WORDS = 16
+export const LINE_WORDS = 16
 const LINE_BYTES = LINE_WORDS * 4
 
 /**
@@ -139,10 +139,13 @@ export class FilterProbe {
   }
 }
 
-// The word scaled to the number of lines.
+/** Which of so many lines a key is in: the word that says it, scaled. */
+export function lineNoOf(lines: number, word: number): number {
+  return Math.floor((word / 0x1_0000_0000) * lines)
+}
+
 function lineOf(filter: Uint32Array, word: number): number {
-  const lines = filter.length / LINE_WORDS
-  return Math.floor((word / 0x1_0000_0000) * lines) * LINE_WORDS
+  return lineNoOf(filter.length / LINE_WORDS, word) * LINE_WORDS
 }
 
 function setBit(filter: Uint32Array, line: number, bit: number): void {

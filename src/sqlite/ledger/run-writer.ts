@@ -21,8 +21,8 @@ export function planRun(db: Connection, level: number, events: number): RunPlan 
 /** Makes a filter know the keys of a run: its own one, or that of its cohort. */
 export interface RunFilterWriter {
   readonly run: LedgerRun | CohortRun
-  /** Adds a key, of which these are the first three words. */
-  know(w0: number, w1: number, w2: number): void
+  /** Adds a key, which these are the words of. */
+  know(w0: number, w1: number, w2: number, w3: number): void
   /** Whether keys with that first word are known already. */
   isFinished(w0: number): boolean
   /** All keys with a lower first word have been added: the filter has them from now on. */
@@ -57,7 +57,9 @@ export class RunWriter {
     for (let at = 0; at < entries.length; at += EVENT_BYTES) {
       const w0 = entries.readUInt32LE(at)
       if (this.filter.isFinished(w0)) continue
-      this.filter.know(w0, entries.readUInt32LE(at + 4), entries.readUInt32LE(at + 8))
+      const w1 = entries.readUInt32LE(at + 4)
+      const w2 = entries.readUInt32LE(at + 8)
+      this.filter.know(w0, w1, w2, entries.readUInt32LE(at + 12))
     }
   }
 

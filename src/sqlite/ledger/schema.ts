@@ -114,8 +114,14 @@ export const LEDGER_MIGRATIONS: readonly Migration[] = [
   },
   {
     version: 6,
-    // Nothing to change: segments have another form now, which versions before do not know, and
-    // those of before are known by theirs (cohort-segment-before.ts).
-    sql: '',
+    // And segments have another form, which versions before do not know; those of before are known
+    // by theirs (cohort-segment-before.ts).
+    sql: `
+      -- Of the runs of cohorts: id = run_no * 2048 + first bits of the keys
+      CREATE TABLE fine_filters (
+        id INTEGER PRIMARY KEY,
+        filter BLOB NOT NULL
+      ) STRICT;
+    `,
   },
 ]

@@ -7,6 +7,7 @@ import { Cohort } from './cohort.ts'
 import { CohortProbe } from './cohort-probe.ts'
 import { SEGMENTS, segmentsBelow } from './cohort-segment.ts'
 import { KEY_WORDS } from './event-key.ts'
+import { FineFilters } from './fine-filter.ts'
 import type { StoredEvent } from './hot-ledger.ts'
 import { FilterProbe } from './key-filter.ts'
 import { KeyList } from './key-list.ts'
@@ -51,9 +52,16 @@ export interface FoundEvents {
 /** A filter is cut when so much of it is not needed any more. */
 const CUT_SHARE_MIN = 1 / 8
 
+/**
+ * Where fewer keys come on one that may be there, most are there: fine filters would only be asked
+ * beside their blocks.
+ */
+const KEYS_PER_CANDIDATE_MIN = 32
+
 export class SealedEvents {
   readonly #inOneView
   readonly #lookUp
+  readonly #fineFilters
   readonly #probe = new FilterProbe()
   readonly #runProbe = new RunFilterProbe()
   readonly #cohortProbe = new CohortProbe()
@@ -68,6 +76,7 @@ export class SealedEvents {
   constructor(db: Connection, { young, generation, cohorts, old, merging }: StoredRuns) {
     this.#inOneView = db.transaction((work: () => void) => work())
     this.#lookUp = new EventLookUp(db)
+    this.#fineFilters = new FineFilters(db)
     this.#young = young.length === 0 ? [] : [{ generation, runs: young }]
     this.#old = old
     for (const { cohortNo, runs, segments } of cohorts) {
@@ -194,7 +203,9 @@ export class SealedEvents {
 
   #findInCohort(cohort: Cohort, keys: Uint32Array, count: number, found: FoundEvents): void {
     const placesBySlot = new Map<number, number[]>()
+    let candidates = 0
     this.#cohortProbe.findCandidates(cohort.segments, keys, count, (place, slots) => {
+      candidates++
       for (let left = slots; left !== 0; left &= left - 1) {
         const slot = 31 - Math.clz32(left & -left)
         const places = placesBySlot.get(slot)
@@ -204,8 +215,15 @@ export class SealedEvents {
     })
     for (const [slot, places] of placesBySlot) {
       const run = cohort.runOf(slot)
-      if (run !== undefined) this.#findIn(run, keys, places, found)
+      if (run === undefined) continue
+      const isLikelyNew = candidates * KEYS_PER_CANDIDATE_MIN <= count
+      const left = isLikelyNew ? places.filter((place) => this.#isFine(run, keys, place)) : places
+      this.#findIn(run, keys, left, found)
     }
+  }
+
+  #isFine(run: CohortRun, keys: Uint32Array, place: number): boolean {
+    return this.#fineFilters.mayBeIn(run, keys, place * KEY_WORDS)
   }
 
   #clearLists(countMax: number): void {

@@ -12,6 +12,7 @@ import {
 import type { Segment } from '../ledger/cohort-segment.ts'
 import { CohortStore } from '../ledger/cohort-store.ts'
 import { KEY_WORDS } from '../ledger/event-key.ts'
+import { FineFilterInOrder } from '../ledger/fine-filter.ts'
 import { FilterParts } from '../ledger/filter-parts.ts'
 import type { CohortRun, LedgerRun, RunPlan } from '../ledger/ledger-run.ts'
 import { firstWordOf } from '../ledger/run-block.ts'
@@ -23,7 +24,13 @@ import {
   wordsOf,
 } from '../ledger/run-filter.ts'
 
-export type KnownRun = LedgerRun | (CohortRun & { readonly cohort: KnownCohort })
+export type KnownRun = LedgerRun | KnownCohortRun
+
+type KnownCohortRun = CohortRun & {
+  readonly cohort: KnownCohort
+  /** A ledger of a version before has none. */
+  readonly fine: FineFilterInOrder | undefined
+}
 
 /** Its filter knows the keys with a lower first word. */
 export type RunBeingWritten = KnownRun & { readonly knownBelowWord: number }
@@ -50,17 +57,20 @@ export function mayBeKnown(run: KnownRun, keys: Uint32Array, offset: number): bo
   if (!('slot' in run)) return mayBeIn(run, keys, offset)
   const [w0 = 0, w1 = 0] = keys.subarray(offset, offset + KEY_WORDS)
   const segment = run.cohort.segments.get(segmentOf(w0)) ?? EMPTY_SEGMENT
-  return mayBeInSlot(segment, positionOf(w0, w1), run.slot)
+  if (!mayBeInSlot(segment, positionOf(w0, w1), run.slot)) return false
+  return run.fine?.mayHave(keys, offset) !== false
 }
 
 export class KnownRuns {
   readonly #db: Connection
   readonly #cohortStore: CohortStore | undefined
+  readonly #hasFineFilters: boolean
   readonly #cohorts = new Map<number, KnownCohort>()
 
   constructor(db: Connection) {
     this.#db = db
     this.#cohortStore = this.#hasTable('cohort_runs') ? new CohortStore(db) : undefined
+    this.#hasFineFilters = this.#hasTable('fine_filters')
   }
 
   /** A run in use. */
@@ -90,9 +100,11 @@ export class KnownRuns {
     return { ...run, knownBelowWord: belowWordOfLine(stopLine, lines) }
   }
 
-  #readOfCohort(plan: RunPlan): KnownRun | undefined {
+  #readOfCohort(plan: RunPlan): KnownCohortRun | undefined {
     const place = this.#cohortStore?.placeOf(plan.runNo)
-    return place && { ...plan, ...place, cohort: this.#readCohort(place.cohortNo) }
+    if (place === undefined) return undefined
+    const fine = this.#hasFineFilters ? new FineFilterInOrder(this.#db, plan) : undefined
+    return { ...plan, ...place, cohort: this.#readCohort(place.cohortNo), fine }
   }
 
   /** What it has known of a run it goes on to know: the runs read before see the newest as well. */

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Finding } from '../../../src/domain/finding.ts'
-import type { Submission } from '../../../src/domain/measurement.ts'
+import type { Submission, SubmittedMeasurement } from '../../../src/domain/measurement.ts'
 import { openForWriting } from '../../../src/sqlite/database.ts'
 import type { Connection } from '../../../src/sqlite/database.ts'
 import { STATUS_CREATED } from '../../../src/sqlite/journal/group-frame.ts'
@@ -63,6 +63,22 @@ describe('the sealed ledger', () => {
     )
   })
 
+  it('finds the few events that are sent again among new ones', () => {
+    const bench = new CommitterBench({}, 2 ** 11)
+    const known: SubmittedMeasurement[] = []
+    while (levelsOf(bench).filter((level) => level === 1).length < 2) {
+      const measurements = freshMeasurements(2 ** 11 - 1)
+      createdOf(bench, submissionOf(measurements))
+      known.push(...measurements)
+      bench.seal()
+    }
+    for (let at = 0; at < known.length; at += 97) {
+      const mixed = submissionOf([...freshMeasurements(200), ...known.slice(at, at + 4)])
+      expect(createdOf(bench, mixed)).to.equal(200)
+    }
+    bench.close()
+  })
+
   it('takes no more room for a merge than a step of it', () => {
     const epochEvents = 2 ** 14
     const bench = new CommitterBench({}, epochEvents)
@@ -78,6 +94,7 @@ describe('the sealed ledger', () => {
 
   for (const { level, table, damage } of [
     { level: 0, table: 'cohort_segments', damage: 'filter = zeroblob(length(filter))' },
+    { level: 0, table: 'fine_filters', damage: 'filter = zeroblob(length(filter))' },
     { level: 1, table: 'filter_parts', damage: 'lines = zeroblob(length(lines))' },
   ]) {
     it(`checks what is stored in ${table} of a merge that is under way`, () => {
@@ -91,12 +108,14 @@ describe('the sealed ledger', () => {
     })
   }
 
-  for (const version of [2, 4]) {
+  for (const version of [2, 4, 5]) {
     it(`finishes a merge that version ${version} has begun`, () => {
       const { bench, sent } = withUnfinishedMerge({ level: 0 })
-      const begun = bench.ledgerFile.prepare('UPDATE runs SET filter_word = 0 WHERE state = 0')
-      expect(begun.run().changes).to.equal(1)
-      bench.ledgerFile.exec('DROP TABLE cohort_runs; DROP TABLE cohort_segments')
+      bench.ledgerFile.exec('DROP TABLE fine_filters')
+      if (version < 5) {
+        bench.ledgerFile.exec('UPDATE runs SET filter_word = 0 WHERE state = 0')
+        bench.ledgerFile.exec('DROP TABLE cohort_runs; DROP TABLE cohort_segments')
+      }
       if (version < 4) bench.ledgerFile.exec('DROP TABLE filter_parts')
       bench.ledgerFile.pragma(`user_version = ${version}`)
       bench.crash()
@@ -157,19 +176,26 @@ describe('the sealed ledger', () => {
     bench.close()
   })
 
-  it('lets go of the filter of a cohort as its runs are merged', () => {
+  it('lets go of the filters of a cohort as its runs are merged', () => {
     const { bench } = withUnfinishedMerge({ level: 1, steps: 20 })
+    const fineParts = bench.ledgerFile.prepare<[], { runNo: number; segmentNo: number }>(
+      'SELECT id / 2048 AS runNo, id % 2048 / 8 AS segmentNo FROM fine_filters ORDER BY id',
+    )
+    const [firstPart] = fineParts.all()
     const segments = bench.ledgerFile.prepare<[], { cohortNo: number; segmentNo: number }>(
       'SELECT id / 256 AS cohortNo, id % 256 AS segmentNo FROM cohort_segments ORDER BY id',
     )
     const [first] = segments.all()
     expect(first?.segmentNo).to.be.within(1, 255)
+    expect(firstPart?.segmentNo).to.equal(first?.segmentNo)
     while (!levelsOf(bench).includes(2)) {
       createdOf(bench, freshEvents(EPOCH_EVENTS - 1))
       bench.seal()
     }
     const left = new Set(segments.all().map(({ cohortNo }) => cohortNo))
     expect([...left]).to.not.include(first?.cohortNo)
+    const runsLeft = new Set(fineParts.all().map(({ runNo }) => runNo))
+    expect([...runsLeft]).to.not.include(firstPart?.runNo)
     bench.close()
   })
 
@@ -241,13 +267,20 @@ function giveOwnFilters(db: Connection): void {
 }
 
 function freshEvents(count: number): Submission {
-  const measurements = Array.from({ length: count }, (_, at) => ({
+  return submissionOf(freshMeasurements(count))
+}
+
+function submissionOf(measurements: readonly SubmittedMeasurement[]): Submission {
+  return { userId: 1, receivedAtMs: NOW_MS, measurements }
+}
+
+function freshMeasurements(count: number): SubmittedMeasurement[] {
+  return Array.from({ length: count }, (_, at) => ({
     eventId: randomUUID(),
     serialNumber: `s-${at % 3}`,
     tempCelsius: at,
     measuredAtMs: NOW_MS - at * 1_000,
   }))
-  return { userId: 1, receivedAtMs: NOW_MS, measurements }
 }
 
 function createdOf(bench: CommitterBench, submission: Submission): number {
