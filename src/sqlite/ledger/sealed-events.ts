@@ -217,13 +217,9 @@ export class SealedEvents {
       const run = cohort.runOf(slot)
       if (run === undefined) continue
       const isLikelyNew = candidates * KEYS_PER_CANDIDATE_MIN <= count
-      const left = isLikelyNew ? places.filter((place) => this.#isFine(run, keys, place)) : places
-      this.#findIn(run, keys, left, found)
+      const mayBeIn = (place: number) => this.#fineFilters.mayBeIn(run, keys, place * KEY_WORDS)
+      this.#findIn(run, keys, isLikelyNew ? places.filter(mayBeIn) : places, found)
     }
-  }
-
-  #isFine(run: CohortRun, keys: Uint32Array, place: number): boolean {
-    return this.#fineFilters.mayBeIn(run, keys, place * KEY_WORDS)
   }
 
   #clearLists(countMax: number): void {
