@@ -16,6 +16,8 @@ import type { MeasuredService } from './service.ts'
 const FILL_SECONDS = 30
 const REPEATS_SECONDS = 5
 const TURNS = 5
+/** What a start has left on the disk is read once. */
+const WARM_UP_SECONDS = 5
 
 /** @param events how many the ledger gets; a hundred million take some ten minutes and 6 GB */
 export async function measureLedger(seconds: number, events: number): Promise<Figure[]> {
@@ -39,6 +41,8 @@ export async function measureLedger(seconds: number, events: number): Promise<Fi
   const empty = await startMeasured()
   say(`batches of ${BATCH} with ${Math.round(filled / 1e6)} million events and with none by turns`)
   const requestsOfEmpty = requestsOf(empty, startMs)
+  await load(service, requests, WARM_UP_SECONDS)
+  await load(empty, requestsOfEmpty, WARM_UP_SECONDS)
   let full = 0
   let none = 0
   for (let turn = 0; turn < TURNS; turn++) {

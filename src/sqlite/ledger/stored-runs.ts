@@ -1,7 +1,7 @@
 // What a start finds of the sealed ledger: its runs with their filters, and a generation for the
 // young ones. The filter of that is made again from what they hold, a few million events. What has
-// gone from them to the run that they are being merged into belongs to it as well; nothing may be
-// merged meanwhile.
+// gone from them to the run that they are being merged into belongs to it as well, where the filter
+// of its cohort does not know it yet; nothing may be merged meanwhile.
 
 import { giveBack } from '../../domain/give-back.ts'
 import type { Connection } from '../database.ts'
@@ -16,6 +16,7 @@ import type {
   StoredCohort,
   StoredRuns,
 } from './ledger-run.ts'
+import { blockOf } from './run-block.ts'
 import { cutBelow, hasQuotientFilter } from './run-filter.ts'
 import type { RunGeneration } from './run-generation.ts'
 
@@ -26,9 +27,6 @@ const RUNS = `
 const COHORT_RUNS = `
   SELECT run_no AS runNo, events, blocks, filter_word AS filterWord, cohort_no AS cohortNo, slot
   FROM cohort_runs JOIN runs USING (run_no) ORDER BY cohort_no DESC, slot`
-const MERGED_FROM_YOUNG = `
-  SELECT run_no AS runNo, blocks FROM merge_progress JOIN runs ON run_no = target_no
-  WHERE level = 1`
 
 interface RunRow extends Omit<LedgerRun, 'filter'> {
   readonly filter: Buffer
@@ -48,7 +46,7 @@ export function readStoredRuns(db: Connection, merging: readonly MergeProgress[]
     const merge = merging.find(({ sourceNos }) => sourceNos.includes(row.runNo))
     runs.push(toRun(row, merge?.belowWord ?? 0))
   }
-  const generation = readGeneration(db, young)
+  const generation = readGeneration(db, young, merging)
   return { young, generation, cohorts: readCohorts(db), old, merging }
 }
 
@@ -74,17 +72,27 @@ function toRun({ filter, ...row }: Omit<RunRow, 'level'>, belowWord: number): Le
   return run
 }
 
-function readGeneration(db: Connection, young: readonly RunPlan[]): RunGeneration {
-  const events = young.reduce((sum, run) => sum + run.events, 0)
-  const filter = filterIn(new SharedArrayBuffer(filterBytes(Math.max(16, filterWords(events)))))
+function readGeneration(
+  db: Connection,
+  young: readonly RunPlan[],
+  merging: readonly MergeProgress[],
+): RunGeneration {
+  const merge = merging.find(({ run }) => 'slot' in run)
+  const shareLeft = 1 - (merge?.belowWord ?? 0) / 2 ** 32
+  const eventsLeft = young.reduce((sum, { runNo, events }) => {
+    const isMerging = merge?.sourceNos.includes(runNo) === true
+    return sum + Math.ceil(events * (isMerging ? shareLeft : 1))
+  }, 0)
+  const filter = filterIn(new SharedArrayBuffer(filterBytes(Math.max(16, filterWords(eventsLeft)))))
   const reader = new BlockReader(db)
-  const merged = db.prepare<[], Pick<RunPlan, 'runNo' | 'blocks'>>(MERGED_FROM_YOUNG).all()
-  for (const { runNo, blocks } of [...young, ...merged]) {
-    for (let from = 0; from < blocks; from += BLOCKS_PER_STRETCH) {
+  const add = ({ runNo, blocks }: RunPlan, firstBlock: number) => {
+    for (let from = firstBlock; from < blocks; from += BLOCKS_PER_STRETCH) {
       const entries = reader.read(runNo, from, from + BLOCKS_PER_STRETCH)
       addEventsToFilter(filter, entries)
       giveBack(entries)
     }
   }
+  for (const run of young) add(run, 0)
+  if (merge !== undefined) add(merge.run, blockOf(merge.belowWord, merge.run.blocks))
   return { no: GENERATION_NO, filter }
 }
