@@ -5,7 +5,7 @@
 //
 // It is a Bloom filter of six bits a key, in parts, by the first bits of keys: a part fits a page
 // five times. It is made of what the filter in memory does not have of a key: line and bits come
-// from the last three words. Of the keys that are not there one in twelve passes.
+// from the last three words. Of the keys that are not there one in thirteen passes.
 
 import type { Connection } from '../database.ts'
 import { SEGMENTS } from './cohort-segment.ts'
