@@ -24,3 +24,10 @@ export function bitsSet(word: number): number {
   const fours = (pairs & 0x3333_3333) + ((pairs >>> 2) & 0x3333_3333)
   return Math.imul((fours + (fours >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24
 }
+
+/** The words in a copy of bytes, which may begin anywhere. */
+export function wordsIn(bytes: Buffer): Uint32Array {
+  const words = new Uint32Array(Math.floor(bytes.length / 4))
+  bytes.copy(Buffer.from(words.buffer))
+  return words
+}

@@ -10,6 +10,7 @@
 import type { Connection } from '../database.ts'
 import { SEGMENTS } from './cohort-segment.ts'
 import { KEY_WORDS } from './event-key.ts'
+import { wordsIn } from './filter-bits.ts'
 import { addToFilter, LINE_WORDS, lineNoOf, mayContain } from './key-filter.ts'
 import type { RunPlan } from './ledger-run.ts'
 
@@ -87,7 +88,7 @@ export class FineFilterInOrder {
     this.#part = db.prepare<[number], Buffer>(PART).pluck()
   }
 
-  mayHave(keys: Uint32Array, offset: number): boolean {
+  mayBeIn(keys: Uint32Array, offset: number): boolean {
     const [w0 = 0, w1 = 0, w2 = 0, w3 = 0] = keys.subarray(offset, offset + KEY_WORDS)
     if (partOf(w0) !== this.#partNo) {
       this.#partNo = partOf(w0)
@@ -114,11 +115,4 @@ function partOf(w0: number): number {
 
 function partId({ runNo }: FilteredRun, partNo: number): number {
   return runNo * PARTS + partNo
-}
-
-/** A copy of bytes, as they may begin anywhere. */
-function wordsIn(bytes: Buffer): Uint32Array {
-  const words = new Uint32Array(Math.floor(bytes.length / 4))
-  bytes.copy(Buffer.from(words.buffer))
-  return words
 }

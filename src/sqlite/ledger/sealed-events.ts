@@ -213,10 +213,10 @@ export class SealedEvents {
         else places.push(place)
       }
     })
+    const isLikelyNew = candidates * KEYS_PER_CANDIDATE_MIN <= count
     for (const [slot, places] of placesBySlot) {
       const run = cohort.runOf(slot)
       if (run === undefined) continue
-      const isLikelyNew = candidates * KEYS_PER_CANDIDATE_MIN <= count
       const mayBeIn = (place: number) => this.#fineFilters.mayBeIn(run, keys, place * KEY_WORDS)
       this.#findIn(run, keys, isLikelyNew ? places.filter(mayBeIn) : places, found)
     }

@@ -12,8 +12,9 @@ import {
 import type { Segment } from '../ledger/cohort-segment.ts'
 import { CohortStore } from '../ledger/cohort-store.ts'
 import { KEY_WORDS } from '../ledger/event-key.ts'
-import { FineFilterInOrder } from '../ledger/fine-filter.ts'
+import { wordsIn } from '../ledger/filter-bits.ts'
 import { FilterParts } from '../ledger/filter-parts.ts'
+import { FineFilterInOrder } from '../ledger/fine-filter.ts'
 import type { CohortRun, LedgerRun, RunPlan } from '../ledger/ledger-run.ts'
 import { firstWordOf } from '../ledger/run-block.ts'
 import {
@@ -58,7 +59,7 @@ export function mayBeKnown(run: KnownRun, keys: Uint32Array, offset: number): bo
   const [w0 = 0, w1 = 0] = keys.subarray(offset, offset + KEY_WORDS)
   const segment = run.cohort.segments.get(segmentOf(w0)) ?? EMPTY_SEGMENT
   if (!mayBeInSlot(segment, positionOf(w0, w1), run.slot)) return false
-  return run.fine?.mayHave(keys, offset) !== false
+  return run.fine?.mayBeIn(keys, offset) !== false
 }
 
 export class KnownRuns {
@@ -77,10 +78,7 @@ export class KnownRuns {
   read({ filter, ...plan }: StoredRun): KnownRun {
     const inCohort = this.#readOfCohort(plan)
     if (inCohort !== undefined) return inCohort
-    // As `filter` may be anything, its bytes are copied to where words can be.
-    const bytes = new Uint8Array(filter ?? [])
-    const words = new Uint32Array(bytes.buffer, 0, Math.floor(bytes.length / 4))
-    return { ...plan, filter: words, firstLine: 0 }
+    return { ...plan, filter: wordsIn(filter ?? Buffer.alloc(0)), firstLine: 0 }
   }
 
   readBeingWritten(plan: RunPlan): RunBeingWritten {
