@@ -15,13 +15,12 @@ import { OperationsSocket } from './http/operations-socket.ts'
 import type { MobileSettings } from './http/sign-in-settings.ts'
 import { OidcIdentityProvider } from './oidc/identity-provider.ts'
 import { createOperations } from './operations/create-operations.ts'
-import type { Operations } from './operations/operations.ts'
 import { operationsSocketPath } from './operations/socket-path.ts'
 import type { Clock, IdentityProvider, Log } from './ports.ts'
 import { LiveSensors } from './sensors/live-sensors.ts'
 import { Sensors } from './sensors/sensors.ts'
 import { systemClock } from './system/clock.ts'
-import { createLog, standardError, standardOutput } from './system/log.ts'
+import { createLog, standardOutput } from './system/log.ts'
 
 /** Requests under way have so long when the service stops. */
 const DRAIN_MS_MAX = 10 * SECOND_MS
@@ -98,18 +97,6 @@ export async function createService(config: Config, overrides: Overrides = {}): 
       log.info('stopped')
     },
   }
-}
-
-/** What an operator can have done, in this process, while no service runs. Owns DATA_DIR. */
-export async function openOperations(
-  config: Config,
-): Promise<{ operations: Operations; close(): Promise<void> }> {
-  const clock = systemClock
-  const log = createLog(clock, { level: 'error', component: 'command' }, standardError)
-  // Its threads would speak on standard output, which belongs to the command.
-  const core = await openCore({ ...config, logLevel: 'silent' }, { clock, log })
-  const operations = createOperations({ ...core, clock }, config)
-  return { operations, close: core.close }
 }
 
 function createIdentityProviders(

@@ -36,6 +36,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'config',
     'config-values',
     'compose',
+    'compose-operations',
     'compose-store-copy',
     'compose-backup',
     'compose-export',

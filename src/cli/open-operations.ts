@@ -21,6 +21,6 @@ export async function withOperations<T>(work: (operations: Operations) => Promis
 
 async function openHere(config: Config) {
   // Most commands find a service running and never need all of this.
-  const { openOperations } = await import('../compose.ts')
+  const { openOperations } = await import('../compose-operations.ts')
   return openOperations(config)
 }
