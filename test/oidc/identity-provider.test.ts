@@ -14,6 +14,10 @@ import { RecordingLog } from '../support/log.ts'
 const GRANT = { code: 'a-code', codeVerifier: 'v'.repeat(43), redirectUri: 'org.example:/cb' }
 const SECONDS = Math.floor(Date.parse('2026-11-20T10:15:02.113Z') / 1000)
 const DAY_SECONDS = 86_400
+/** Long enough for a busy machine to answer. */
+const TIMEOUT_MS = 10_000
+/** Soon enough to wait for, where nobody answers. */
+const SHORT_TIMEOUT_MS = 300
 
 interface Row {
   readonly name: string
@@ -109,7 +113,10 @@ describe('OidcIdentityProvider', () => {
   function create(change: Partial<OidcSettings> = {}): OidcIdentityProvider {
     const { issuer } = forger
     const settings = { id: 'forger', issuer, clientId: 'thermolog-app', clientSecret: undefined }
-    return new OidcIdentityProvider({ clock, log }, { ...settings, timeoutMs: 300, ...change })
+    return new OidcIdentityProvider(
+      { clock, log },
+      { ...settings, timeoutMs: TIMEOUT_MS, ...change },
+    )
   }
 
   async function failureOf(exchange: Promise<unknown>): Promise<string> {
@@ -173,6 +180,7 @@ describe('OidcIdentityProvider', () => {
   for (const { name, forgery, code = 'provider_failed' } of REFUSED) {
     it(`answers ${code} to ${name}`, async () => {
       forger.forgery = forgery
+      if (code === 'provider_timeout') provider = create({ timeoutMs: SHORT_TIMEOUT_MS })
       expect(await failureOf(provider.exchange(GRANT))).to.equal(code)
       expect(log.text).not.to.match(/a-code|vvvv|ana@|secret of/)
     })
@@ -181,6 +189,7 @@ describe('OidcIdentityProvider', () => {
   for (const { name, forgery, code = 'provider_failed' } of UNDISCOVERED) {
     it(`answers ${code} after a discovery ${name}`, async () => {
       forger.forgery = forgery
+      if (code === 'provider_timeout') provider = create({ timeoutMs: SHORT_TIMEOUT_MS })
       expect(await failureOf(provider.exchange(GRANT))).to.equal(code)
       expect(forger.received).to.deep.equal([])
       expect(provider.authorizationEndpoint()).to.equal(undefined)
