@@ -20,7 +20,13 @@ const ALL = 1_000
 /** One epoch, less than a round sends. */
 const NEARLY_AN_EPOCH = epochEvents - 20
 
+const POINTS_BETWEEN_LINES = 50
+
 const say = (what: string) => process.stderr.write(`      ${what}\n`)
+
+function sayHowFar(point: number, count: number): void {
+  if (point % POINTS_BETWEEN_LINES === 0) say(`${point} of ${count}`)
+}
 
 describe('a service that ends at any step of its path', () => {
   const faults = useDiskFaults()
@@ -51,13 +57,15 @@ describe('a service that ends at any step of its path', () => {
   ]
   for (const { what, short, ...fault } of sweeps) {
     it(`keeps what it acknowledged when it ${what}`, async () => {
-      const hit = await sweepRounds(faults(), create(), { ...fault, points: byLength(short, ALL) })
+      const sweep = { ...fault, points: byLength(short, ALL), onPoint: sayHowFar }
+      const hit = await sweepRounds(faults(), create(), sweep)
       say([...hit].sort().join(', '))
     })
   }
 
   it('starts again when it is killed anywhere in its first start', async () => {
-    await sweepFirstStart(faults(), create, { action: 'kill', points: byLength(2, ALL) })
+    const points = byLength(2, ALL)
+    await sweepFirstStart(faults(), create, { action: 'kill', points, onPoint: sayHowFar })
   })
 
   it('ends when a commit cannot be synced, since nobody knows what is on disk', async () => {

@@ -10,15 +10,15 @@ import { expectClean } from './verify.ts'
 export interface Sweep extends Omit<DiskFault, 'at'> {
   /** So many calls are hit, evenly over a round; all of them when there are fewer. */
   readonly points: number
-  /** Told of each. */
-  readonly onFault?: (what: string) => void
+  /** Told of each call, counted from 1, before it is hit. */
+  readonly onPoint?: (point: number, count: number) => void
 }
 
 /** A fault while the service works, and while it stops. @returns what was hit */
 export async function sweepRounds(
   faults: DiskFaults,
   service: FaultyService,
-  { points, onFault, ...fault }: Sweep,
+  { points, onPoint, ...fault }: Sweep,
 ): Promise<Set<string>> {
   await service.start()
   await service.prepare()
@@ -30,6 +30,7 @@ export async function sweepRounds(
   const hit = new Set<string>()
   const count = Math.min(points, calls)
   for (let point = 1; point <= count; point++) {
+    onPoint?.(point, count)
     faults.rest()
     if (!service.isRunning) expect(await service.start()).to.equal(true)
     await service.check()
@@ -37,7 +38,6 @@ export async function sweepRounds(
     await service.runRound()
     await service.stop()
     hit.add(faults.last())
-    onFault?.(faults.last())
   }
   faults.rest()
   expect(await service.start()).to.equal(true)
@@ -56,7 +56,7 @@ export async function sweepRounds(
 export async function sweepFirstStart(
   faults: DiskFaults,
   create: () => FaultyService,
-  { points, onFault, ...fault }: Sweep,
+  { points, onPoint, ...fault }: Sweep,
 ): Promise<void> {
   faults.order({ ...fault, action: 'count', at: Number.MAX_SAFE_INTEGER })
   const whole = create()
@@ -65,10 +65,10 @@ export async function sweepFirstStart(
   await whole.stop()
   const count = Math.min(points, calls)
   for (let point = 1; point <= count; point++) {
+    onPoint?.(point, count)
     const service = create()
     faults.order({ ...fault, at: Math.ceil((calls * point) / count) })
     await service.start()
-    onFault?.(faults.last())
     faults.rest()
     await service.stop('SIGKILL')
     expect(await service.start(), `a start after ${faults.last()}`).to.equal(true)
