@@ -22,7 +22,7 @@ const MEMORY_FLAGS = [
   '--max-old-space-size=256',
   '--heap-growing-percent=150',
 ]
-//
+
 // What is large (filters of the event ledger, above all) lies on huge pages where the system has
 // them for whoever asks: a filter is asked at random places, and finding those in memory is most of
 // the work.
