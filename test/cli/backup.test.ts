@@ -2,7 +2,7 @@
 // given out after it is not given again. Method: the real commands and the real service on
 // directories of their own; what an export shows before is held against what it shows after.
 
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -10,20 +10,62 @@ import { InfluxMeasurementReader } from '../../src/influx/measurement-reader.ts'
 import { runCommand, serve } from '../support/command.ts'
 import type { Environment } from '../support/command.ts'
 import { expectedLines, readings, sendReadings } from '../support/exported.ts'
+import { createFleetToken } from '../support/fleet-token.ts'
 import { send } from '../support/http.ts'
 import { connect, newBucket, useInflux } from '../support/influx.ts'
 import { collect } from '../support/measurements.ts'
 
 const USER = 'fleet@example.org'
 
+async function serving<Result>(
+  dataDir: string,
+  work: (url: string) => Promise<Result>,
+  settings: Environment = {},
+): Promise<Result> {
+  const service = await serve(dataDir, settings)
+  try {
+    return await work(service.url)
+  } finally {
+    expect(await service.stop()).to.equal(0)
+  }
+}
+
+/** @returns the token with which the readings were sent */
+async function fill(dataDir: string, settings: Environment = {}): Promise<string> {
+  const token = await createFleetToken(dataDir, USER, settings)
+  await serving(dataDir, (url) => sendReadings(url, token), settings)
+  return token
+}
+
+/** @returns what the service says of all that it has been sent before */
+async function resend(url: string, token: string) {
+  const path = '/api/v1/measurements/batch'
+  const answer = await send(url, {
+    method: 'POST',
+    path,
+    token,
+    body: { measurements: readings() },
+  })
+  return {
+    status: answer.status,
+    ...(answer.body.data as { created: number; duplicates: number }),
+  }
+}
+
 describe('thermolog backup and restore', function () {
   this.timeout(60_000)
   let folder: string
+  let filled: string
   let token: string
+  before(async () => {
+    filled = await mkdtemp(join(tmpdir(), 'thermolog-filled-'))
+    token = await fill(filled)
+  })
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'thermolog-backup-'))
   })
   afterEach(() => rm(folder, { recursive: true }))
+  after(() => rm(filled, { recursive: true }))
 
   const at = (name: string) => join(folder, name)
   const run = (dataDir: string, args: readonly string[], settings: Environment = {}) =>
@@ -38,45 +80,18 @@ describe('thermolog backup and restore', function () {
     return stdout.trim().split('\r\n').slice(1)
   }
 
-  const serving = async <Result>(
-    dataDir: string,
-    work: (url: string) => Promise<Result>,
-    settings: Environment = {},
-  ): Promise<Result> => {
-    const service = await serve(at(dataDir), settings)
-    try {
-      return await work(service.url)
-    } finally {
-      expect(await service.stop()).to.equal(0)
-    }
-  }
-
-  const fill = async (settings: Environment = {}) => {
-    await mustRun('old', ['user', 'create', '--email', USER], settings)
-    const order = ['token', 'create', '--user', USER, '--name', 'gateway']
-    token = (await mustRun('old', order, settings)).stdout.trim()
-    await serving('old', (url) => sendReadings(url, token), settings)
-  }
-
-  const resend = async (url: string, sent = readings()) => {
-    const path = '/api/v1/measurements/batch'
-    const answer = await send(url, { method: 'POST', path, token, body: { measurements: sent } })
-    return {
-      status: answer.status,
-      ...(answer.body.data as { created: number; duplicates: number }),
-    }
-  }
+  const copyFilled = () => cp(filled, at('old'), { recursive: true })
 
   it('brings back every measurement, and knows every event', async () => {
-    await fill()
+    await copyFilled()
     const { stdout } = await mustRun('old', ['backup', at('backup')])
     expect(stdout).to.match(/written and verified/)
     expect((await stat(at('backup'))).mode & 0o777).to.equal(0o600)
     const restored = await mustRun('new', ['restore', at('backup')])
     expect(restored.stderr).to.match(/those revoked since too \(1 in all; --revoke-tokens/)
     expect(await exported('new')).to.deep.equal(expectedLines())
-    await serving('new', async (url) => {
-      const { status, created, duplicates } = await resend(url)
+    await serving(at('new'), async (url) => {
+      const { status, created, duplicates } = await resend(url, token)
       expect({ status, created, duplicates }).to.deep.equal({
         status: 200,
         created: 0,
@@ -91,7 +106,7 @@ describe('thermolog backup and restore', function () {
   })
 
   it('never gives an id again that was given after the backup', async () => {
-    await fill()
+    await copyFilled()
     await mustRun('old', ['backup', at('backup')])
     await mustRun('new', ['restore', at('backup')])
     const ids = async (dataDir: string) => {
@@ -111,17 +126,17 @@ describe('thermolog backup and restore', function () {
   })
 
   it('ends all tokens when it is told to', async () => {
-    await fill()
+    await copyFilled()
     await mustRun('old', ['backup', at('backup')])
     const { stderr } = await mustRun('new', ['restore', at('backup'), '--revoke-tokens'])
     expect(stderr).to.equal('')
-    await serving('new', async (url) => {
+    await serving(at('new'), async (url) => {
       expect((await send(url, { path: '/api/v1/me', token })).status).to.equal(401)
     })
   })
 
   it('never takes the place of a file or of data', async () => {
-    await fill()
+    await copyFilled()
     await writeFile(at('taken'), 'mine')
     const backup = await run('old', ['backup', at('taken')])
     expect(backup.stderr).to.match(/taken is there already: a backup never overwrites/)
@@ -139,7 +154,7 @@ describe('thermolog backup and restore', function () {
   })
 
   it('refuses a damaged backup, and leaves nothing of it', async () => {
-    await fill()
+    await copyFilled()
     await mustRun('old', ['backup', at('backup')])
     const bytes = await readFile(at('backup'))
     const middle = bytes.length >> 1
@@ -161,7 +176,7 @@ describe('thermolog backup and restore', function () {
     const served = await run('new', ['serve'], { PORT: '0' })
     expect(served.stderr).to.match(/a restore into .* did not come to its end: delete/)
     expect(served.exitCode).to.equal(1)
-    await fill()
+    await copyFilled()
     await mustRun('old', ['backup', at('backup')])
     const again = await run('new', ['restore', at('backup')])
     expect(again.stderr).to.match(/did not come to its end/)
@@ -186,7 +201,7 @@ describe('thermolog backup and restore', function () {
         INFLUX_BUCKET: target.influxBucket,
         INFLUX_TOKEN: target.influxToken,
       }
-      await fill(settings)
+      const sender = await fill(at('old'), settings)
       expect(await exported('old', settings)).to.deep.equal(expectedLines())
       const { stderr } = await mustRun('old', ['backup', at('backup')], settings)
       expect(stderr).to.match(/the measurements are in InfluxDB.*take it first/)
@@ -203,9 +218,12 @@ describe('thermolog backup and restore', function () {
 
       await mustRun('new', ['restore', at('backup')], settings)
       await serving(
-        'new',
+        at('new'),
         async (url) => {
-          expect(await resend(url)).to.include({ created: 0, duplicates: readings().length })
+          expect(await resend(url, sender)).to.include({
+            created: 0,
+            duplicates: readings().length,
+          })
           // Each look takes a second, and the forwarder less than that.
           for (let look = 0; look < 20; look++) {
             if ((await exported('new', settings)).length === expectedLines().length) break

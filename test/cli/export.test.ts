@@ -13,16 +13,11 @@ import { exportText } from '../../src/operations/export-measurements.ts'
 import { runCommand, serve, startCommand } from '../support/command.ts'
 import type { Environment } from '../support/command.ts'
 import { expectedLines, sendReadings } from '../support/exported.ts'
+import { createFleetToken } from '../support/fleet-token.ts'
 import { newBucket, useInflux } from '../support/influx.ts'
 
 const USER = 'fleet@example.org'
 const ORDER = ['export', '--user', USER]
-
-async function createUser(dataDir: string, settings: Environment): Promise<string> {
-  await runCommand(dataDir, ['user', 'create', '--email', USER], settings)
-  const order = ['token', 'create', '--user', USER, '--name', 'gateway']
-  return (await runCommand(dataDir, order, settings)).stdout.trim()
-}
 
 /** Runs what every store must do, in suites that say how to make one. */
 function exportsEverything(newSettings: () => Promise<Environment>): void {
@@ -33,7 +28,7 @@ function exportsEverything(newSettings: () => Promise<Environment>): void {
     this.timeout(60_000)
     folder = await mkdtemp(join(tmpdir(), 'thermolog-export-'))
     settings = await newSettings()
-    const token = await createUser(join(folder, 'data'), settings)
+    const token = await createFleetToken(join(folder, 'data'), USER, settings)
     const service = await serve(join(folder, 'data'), settings)
     await sendReadings(service.url, token)
     // At once: what is acknowledged and not yet in the store must be in it.
@@ -74,7 +69,7 @@ function exportsEverything(newSettings: () => Promise<Environment>): void {
       await writeFile(file, stdout)
       const elsewhere = `elsewhere-${format}`
       const target = await newSettings()
-      await createUser(join(folder, elsewhere), target)
+      await createFleetToken(join(folder, elsewhere), USER, target)
       for (const created of [expectedLines().length, 0]) {
         const imported = await run(['import', file, '--user', USER], elsewhere, target)
         expect(imported.stdout).to.match(new RegExp(`read: ${created} created`))
@@ -117,7 +112,7 @@ describe('thermolog export', function () {
     let dataDir: string
     before(async () => {
       dataDir = await mkdtemp(join(tmpdir(), 'thermolog-export-'))
-      await createUser(dataDir, {})
+      await createFleetToken(dataDir, USER)
     })
     after(() => rm(dataDir, { recursive: true }))
 

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { runCommand, serve } from '../support/command.ts'
 import type { RunningService } from '../support/command.ts'
+import { createFleetToken } from '../support/fleet-token.ts'
 
 const USER = 'ana@example.org'
 const BUOY = fileURLToPath(new URL('../fixtures/buoy-sea-temperature.csv', import.meta.url))
@@ -22,8 +23,7 @@ describe('thermolog import', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'thermolog-'))
     dataDir = join(folder, 'data')
-    await run('user', 'create', '--email', USER)
-    token = (await run('token', 'create', '--user', USER, '--name', 'test')).stdout.trim()
+    token = await createFleetToken(dataDir, USER)
   })
   after(() => rm(folder, { recursive: true }))
 

@@ -13,6 +13,7 @@ import { InfluxMeasurementReader } from '../../src/influx/measurement-reader.ts'
 import { runCommand, serve, startCommand } from '../support/command.ts'
 import type { Environment } from '../support/command.ts'
 import { FaultProxy } from '../support/fault-proxy.ts'
+import { createFleetToken } from '../support/fleet-token.ts'
 import { send } from '../support/http.ts'
 import { connect, newBucket, useInflux } from '../support/influx.ts'
 import { collect } from '../support/measurements.ts'
@@ -52,9 +53,7 @@ describe('thermolog store copy', function () {
   beforeEach(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'thermolog-store-'))
     target = await newBucket(influx())
-    await runCommand(dataDir, ['user', 'create', '--email', USER])
-    const order = ['token', 'create', '--user', USER, '--name', 'gateway']
-    token = (await runCommand(dataDir, order)).stdout.trim()
+    token = await createFleetToken(dataDir, USER)
   })
   afterEach(() => rm(dataDir, { recursive: true }))
 

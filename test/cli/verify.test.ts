@@ -10,6 +10,7 @@ import Database from 'better-sqlite3'
 import { expect } from 'chai'
 import { epochEvents } from '../../src/domain/limits.ts'
 import { runCommand, serve } from '../support/command.ts'
+import { createFleetToken } from '../support/fleet-token.ts'
 import { send } from '../support/http.ts'
 import { connect, influxSettings, newBucket, useInflux } from '../support/influx.ts'
 import { until } from '../support/influx-story.ts'
@@ -64,12 +65,6 @@ async function sendBatch({ url, token }: Target, batch: number): Promise<void> {
   expect(answer.status, answer.text).to.equal(201)
 }
 
-async function createToken(dataDir: string, settings = {}): Promise<string> {
-  await runCommand(dataDir, ['user', 'create', '--email', USER], settings)
-  const order = ['token', 'create', '--user', USER, '--name', 'fleet']
-  return (await runCommand(dataDir, order, settings)).stdout.trim()
-}
-
 describe('thermolog verify', function () {
   this.timeout(60_000)
   let folder: string
@@ -79,7 +74,7 @@ describe('thermolog verify', function () {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'thermolog-verify-'))
     const dataDir = join(folder, 'whole')
-    token = await createToken(dataDir)
+    token = await createFleetToken(dataDir, USER)
     const service = await serve(dataDir, SETTINGS)
     await sendBatches({ url: service.url, token }, 0, MEASUREMENTS / BATCH)
     await until(FORWARDED_MS_MAX, 'the journal is forwarded', async () => {
@@ -311,7 +306,7 @@ describe('thermolog verify', function () {
     const service = await serve(damaged, SETTINGS)
     const target = { url: service.url, token }
     let isDone = false
-    const sending = sendBatches(target, MEASUREMENTS / BATCH, 600).finally(() => (isDone = true))
+    const sending = sendBatches(target, MEASUREMENTS / BATCH, 250).finally(() => (isDone = true))
     const path = `/api/v1/sensors/${SENSOR + 1}`
     let passes = 0
     while (!isDone) {
@@ -347,7 +342,7 @@ describe('thermolog verify with InfluxDB', function () {
   it('is clean beside the service, and names what InfluxDB has lost or was given', async () => {
     const target = await newBucket(influx())
     const settings = { ...SETTINGS, ...influxSettings(target) }
-    const token = await createToken(dataDir, settings)
+    const token = await createFleetToken(dataDir, USER, settings)
     const service = await serve(dataDir, settings)
     await sendBatches({ url: service.url, token }, 0, 4)
     expect(await expectClean(dataDir, settings)).to.equal(4 * BATCH)
@@ -380,7 +375,7 @@ describe('thermolog verify with InfluxDB', function () {
   })
 
   it('says that the store was not checked when InfluxDB is out of reach', async () => {
-    const token = await createToken(dataDir, NOWHERE)
+    const token = await createFleetToken(dataDir, USER, NOWHERE)
     const service = await serve(dataDir, NOWHERE)
     await sendBatch({ url: service.url, token }, 0)
     expect(await service.stop()).to.equal(0)
@@ -389,7 +384,7 @@ describe('thermolog verify with InfluxDB', function () {
   })
 
   it('refuses settings that name another store', async () => {
-    await createToken(dataDir)
+    await createFleetToken(dataDir, USER)
     const { exitCode, stderr } = await runCommand(dataDir, ['verify'], NOWHERE)
     expect({ exitCode, stderr }).to.deep.include({ exitCode: 2 })
     expect(stderr).to.match(/keeps its measurements in another store/)

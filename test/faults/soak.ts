@@ -13,6 +13,7 @@ import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { runCommand, serve } from '../support/command.ts'
 import type { RunningService } from '../support/command.ts'
+import { createFleetToken } from '../support/fleet-token.ts'
 
 const USER = 'fleet@example.org'
 const SENDERS = 16
@@ -36,9 +37,7 @@ const dataDir = values['data-dir'] ?? (await mkdtemp(join(tmpdir(), 'thermolog-s
 const agent = new Agent({ keepAlive: true })
 const totals = { batches: 0, unanswered: 0, refused: 0, kills: 0, stops: 0, cuts: 0 }
 
-await runCommand(dataDir, ['user', 'create', '--email', USER])
-const order = ['token', 'create', '--user', USER, '--name', 'fleet']
-const token = (await runCommand(dataDir, order)).stdout.trim()
+const token = await createFleetToken(dataDir, USER)
 let service = await serve(dataDir, SETTINGS)
 say(`data in ${dataDir}`)
 const sending = Array.from({ length: SENDERS }, (_, sender) => send(sender))

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { runCommand, serve } from './command.ts'
+import { createFleetToken } from './fleet-token.ts'
 import { send } from './http.ts'
 import { expectClean } from './verify.ts'
 
@@ -45,9 +46,7 @@ export async function backUpUnderLoad(story: BackupStory): Promise<number> {
   const { folder } = story
   const dataDir = join(folder, 'data')
   const service = await serve(dataDir, SETTINGS)
-  await runCommand(dataDir, ['user', 'create', '--email', USER])
-  const order = ['token', 'create', '--user', USER, '--name', 'fleet']
-  const token = (await runCommand(dataDir, order)).stdout.trim()
+  const token = await createFleetToken(dataDir, USER)
   const senders = Array.from({ length: SENDERS }, (_, at) => ({
     sn: `sender-${at}`,
     sent: 0,

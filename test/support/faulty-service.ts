@@ -8,8 +8,9 @@ import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
-import { runCommand, serve } from './command.ts'
+import { serve } from './command.ts'
 import type { Environment, RunningService } from './command.ts'
+import { createFleetToken } from './fleet-token.ts'
 import { sendUnchecked } from './http.ts'
 import type { TestAnswer, TestRequest } from './http.ts'
 import { expectClean } from './verify.ts'
@@ -82,9 +83,7 @@ export class FaultyService {
 
   /** Makes the user and the token, while it runs. */
   async prepare(): Promise<void> {
-    await runCommand(this.dataDir, ['user', 'create', '--email', USER])
-    const order = ['token', 'create', '--user', USER, '--name', 'fleet']
-    this.#token = (await runCommand(this.dataDir, order)).stdout.trim()
+    this.#token = await createFleetToken(this.dataDir, USER)
   }
 
   /** @returns whether it has started; else a fault has ended it before */

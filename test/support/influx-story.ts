@@ -14,6 +14,7 @@ import { InfluxMeasurementReader } from '../../src/influx/measurement-reader.ts'
 import { runCommand, serve } from './command.ts'
 import type { CommandResult, Environment, RunningService } from './command.ts'
 import { FaultProxy } from './fault-proxy.ts'
+import { createFleetToken } from './fleet-token.ts'
 import { send, sendUnchecked } from './http.ts'
 import type { TestAnswer } from './http.ts'
 import { connect, newBucket } from './influx.ts'
@@ -69,9 +70,7 @@ export class InfluxStory {
     const proxy = await FaultProxy.start(target.url)
     const dataDir = await mkdtemp(join(tmpdir(), 'thermolog-influx-'))
     const service = await serve(dataDir, settingsOf(target, proxy))
-    await runCommand(dataDir, ['user', 'create', '--email', USER])
-    const order = ['token', 'create', '--user', USER, '--name', 'fleet']
-    const token = (await runCommand(dataDir, order)).stdout.trim()
+    const token = await createFleetToken(dataDir, USER)
     return new InfluxStory({ proxy, target, dataDir, token, service })
   }
 

@@ -7,7 +7,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
-import { runCommand, serve } from './command.ts'
+import { serve } from './command.ts'
+import { createFleetToken } from './fleet-token.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
 const STEP_MS = 250
@@ -93,9 +94,7 @@ export async function killUnderLoad({
   dataDir,
   onKill,
 }: KillStory): Promise<number> {
-  await runCommand(dataDir, ['user', 'create', '--email', USER])
-  const order = ['token', 'create', '--user', USER, '--name', 'fleet']
-  const token = (await runCommand(dataDir, order)).stdout.trim()
+  const token = await createFleetToken(dataDir, USER)
   const senders = Array.from({ length: SENDERS }, (_, at) => new Sender(`sender-${at}`))
   for (let count = 1; count <= kills; count++) {
     const service = await serve(dataDir, SETTINGS)

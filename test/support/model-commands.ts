@@ -3,8 +3,9 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { runCommand, serve } from './command.ts'
+import { serve } from './command.ts'
 import type { Environment, RunningService } from './command.ts'
+import { createFleetToken } from './fleet-token.ts'
 import { send } from './http.ts'
 import type { TestAnswer } from './http.ts'
 import { until } from './influx-story.ts'
@@ -44,9 +45,7 @@ export class RealService {
   /** Everything from now on is of a user of its own. */
   async newUser(): Promise<void> {
     const email = `user-${++this.#users}@example.org`
-    await runCommand(this.#dataDir, ['user', 'create', '--email', email], this.#settings)
-    const order = ['token', 'create', '--user', email, '--name', 'gateway']
-    this.#token = (await runCommand(this.#dataDir, order, this.#settings)).stdout.trim()
+    this.#token = await createFleetToken(this.#dataDir, email, this.#settings)
   }
 
   call(method: string, path: string, body?: unknown): Promise<TestAnswer> {
