@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { InfluxMeasurementReader } from '../../src/influx/measurement-reader.ts'
-import { runCommand, serve } from '../support/command.ts'
+import { runCommand, serving } from '../support/command.ts'
 import type { Environment } from '../support/command.ts'
 import { expectedLines, readings, sendReadings } from '../support/exported.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
@@ -17,23 +17,10 @@ import { collect } from '../support/measurements.ts'
 
 const USER = 'fleet@example.org'
 
-async function serving<Result>(
-  dataDir: string,
-  work: (url: string) => Promise<Result>,
-  settings: Environment = {},
-): Promise<Result> {
-  const service = await serve(dataDir, settings)
-  try {
-    return await work(service.url)
-  } finally {
-    expect(await service.stop()).to.equal(0)
-  }
-}
-
 /** @returns the token with which the readings were sent */
 async function fill(dataDir: string, settings: Environment = {}): Promise<string> {
   const token = await createFleetToken(dataDir, USER, settings)
-  await serving(dataDir, (url) => sendReadings(url, token), settings)
+  await serving(dataDir, settings, (url) => sendReadings(url, token))
   return token
 }
 
@@ -90,7 +77,7 @@ describe('thermolog backup and restore', function () {
     const restored = await mustRun('new', ['restore', at('backup')])
     expect(restored.stderr).to.match(/those revoked since too \(1 in all; --revoke-tokens/)
     expect(await exported('new')).to.deep.equal(expectedLines())
-    await serving(at('new'), async (url) => {
+    await serving(at('new'), {}, async (url) => {
       const { status, created, duplicates } = await resend(url, token)
       expect({ status, created, duplicates }).to.deep.equal({
         status: 200,
@@ -130,7 +117,7 @@ describe('thermolog backup and restore', function () {
     await mustRun('old', ['backup', at('backup')])
     const { stderr } = await mustRun('new', ['restore', at('backup'), '--revoke-tokens'])
     expect(stderr).to.equal('')
-    await serving(at('new'), async (url) => {
+    await serving(at('new'), {}, async (url) => {
       expect((await send(url, { path: '/api/v1/me', token })).status).to.equal(401)
     })
   })
@@ -217,20 +204,16 @@ describe('thermolog backup and restore', function () {
       expect(await collect(reader.readRaw(everything))).to.deep.equal([])
 
       await mustRun('new', ['restore', at('backup')], settings)
-      await serving(
-        at('new'),
-        async (url) => {
-          expect(await resend(url, sender)).to.include({
-            created: 0,
-            duplicates: readings().length,
-          })
-          // Each look takes a second, and the forwarder less than that.
-          for (let look = 0; look < 20; look++) {
-            if ((await exported('new', settings)).length === expectedLines().length) break
-          }
-        },
-        settings,
-      )
+      await serving(at('new'), settings, async (url) => {
+        expect(await resend(url, sender)).to.include({
+          created: 0,
+          duplicates: readings().length,
+        })
+        // Each look takes a second, and the forwarder less than that.
+        for (let look = 0; look < 20; look++) {
+          if ((await exported('new', settings)).length === expectedLines().length) break
+        }
+      })
       expect(await exported('new', settings)).to.deep.equal(expectedLines())
     })
   })

@@ -4,13 +4,13 @@
 // held against what it shows after.
 
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { InfluxMeasurementReader } from '../../src/influx/measurement-reader.ts'
-import { runCommand, serve, startCommand } from '../support/command.ts'
+import { runCommand, serving, startCommand } from '../support/command.ts'
 import type { Environment } from '../support/command.ts'
 import { FaultProxy } from '../support/fault-proxy.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
@@ -47,15 +47,26 @@ function measurementsOf(sn: string, offset: number) {
 describe('thermolog store copy', function () {
   this.timeout(60_000)
   const influx = useInflux()
+  let filled: string
+  let shownBefore: unknown
   let dataDir: string
   let token: string
   let target: Awaited<ReturnType<typeof newBucket>>
+  before(async () => {
+    filled = await mkdtemp(join(tmpdir(), 'thermolog-filled-'))
+    token = await createFleetToken(filled, USER)
+    shownBefore = await serving(filled, {}, async (url) => {
+      await fill(url)
+      return readAll(url)
+    })
+  })
   beforeEach(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'thermolog-store-'))
+    await cp(filled, dataDir, { recursive: true })
     target = await newBucket(influx())
-    token = await createFleetToken(dataDir, USER)
   })
   afterEach(() => rm(dataDir, { recursive: true }))
+  after(() => rm(filled, { recursive: true }))
 
   const settings = (url = target.url): Environment => ({
     INFLUX_URL: url,
@@ -64,18 +75,6 @@ describe('thermolog store copy', function () {
     INFLUX_TOKEN: target.influxToken,
   })
   const copy = (url?: string) => runCommand(dataDir, ['store', 'copy'], settings(url))
-
-  const serving = async <Result>(
-    environment: Environment,
-    work: (url: string) => Promise<Result>,
-  ): Promise<Result> => {
-    const service = await serve(dataDir, environment)
-    try {
-      return await work(service.url)
-    } finally {
-      expect(await service.stop()).to.equal(0)
-    }
-  }
 
   const post = async (url: string, sn: string, offset: number) => {
     const measurements = measurementsOf(sn, offset)
@@ -97,6 +96,7 @@ describe('thermolog store copy', function () {
     await send(url, { method: 'DELETE', path: `/api/v1/sensors/${GONE}`, token })
   }
 
+  /** Its answers are complete, so all that was sent is in the store. */
   const readAll = async (url: string) => {
     const answers: unknown[] = []
     for (const id of [CELLAR, FREEZER]) {
@@ -117,12 +117,6 @@ describe('thermolog store copy', function () {
     return (await collect(reader.readRaw(range))).length
   }
 
-  const fillAndRead = () =>
-    serving({}, async (url) => {
-      await fill(url)
-      return readAll(url)
-    })
-
   const writeLine = async (line: string) => {
     const { organization: org, influxBucket: bucket } = target
     const path = `/api/v2/write?${new URLSearchParams({ org, bucket }).toString()}`
@@ -131,7 +125,6 @@ describe('thermolog store copy', function () {
   }
 
   it('moves everything, and the service shows the same before and after', async () => {
-    const before = await fillAndRead()
     const early = await runCommand(dataDir, ['serve'], settings())
     expect(early.exitCode).to.equal(2)
     expect(early.stderr).to.match(/another store \(embedded\).*thermolog store copy/)
@@ -147,7 +140,7 @@ describe('thermolog store copy', function () {
     const late = await runCommand(dataDir, ['serve'])
     expect(late.exitCode).to.equal(2)
     expect(late.stderr).to.match(/another store \(InfluxDB, .*set the old one again/)
-    const after = await serving(settings(), async (url) => {
+    const after = await serving(dataDir, settings(), async (url) => {
       const shown = await readAll(url)
       // What is sent again is known, and what is new comes after the tie-breaks that were given.
       const [repeated] = measurementsOf('CELLAR', 0).slice(-1)
@@ -159,13 +152,12 @@ describe('thermolog store copy', function () {
       await readAll(url)
       return shown
     })
-    expect(after).to.deep.equal(before)
+    expect(after).to.deep.equal(shownBefore)
     expect(await countIn(CELLAR)).to.equal(PER_SENSOR + 1)
     expect(await countIn(GONE)).to.equal(0)
   })
 
   it('tells those who read the bucket what the sensors are called', async () => {
-    await fillAndRead()
     expect((await copy()).exitCode).to.equal(0)
     const query = `from(bucket: "${target.influxBucket}") |> range(start: 0)
       |> filter(fn: (r) => r._measurement == "sensor_info" and r._field == "alias")
@@ -183,10 +175,7 @@ describe('thermolog store copy', function () {
   })
 
   it('copies beside a running service, and what is deleted until the last pass goes', async () => {
-    await serving({}, async (url) => {
-      await fill(url)
-      // Answers are complete when all that was sent is in the store.
-      await readAll(url)
+    await serving(dataDir, {}, async (url) => {
       const first = await copy()
       expect(first.exitCode).to.equal(1)
       expect(first.stderr).to.match(/2000 measurements are in InfluxDB, 2000 of them copied now/)
@@ -198,7 +187,7 @@ describe('thermolog store copy', function () {
     const last = await copy()
     expect(last.stdout).to.match(/2000 measurements are in InfluxDB, 1000 of them copied now/)
     expect(last.exitCode).to.equal(0)
-    await serving(settings(), async () => {
+    await serving(dataDir, settings(), async () => {
       for (let tries = 0; (await countIn(FREEZER)) > 0; tries++) {
         if (tries === 100) throw new Error('the deleted sensor stays in InfluxDB')
         await setTimeout(100)
@@ -208,7 +197,6 @@ describe('thermolog store copy', function () {
   })
 
   it('goes on where it was killed, through replies that are lost', async () => {
-    const before = await fillAndRead()
     const proxy = await FaultProxy.start(target.url)
     const isLineProtocol = (path: string, body: Buffer) =>
       path.startsWith('/api/v2/write') && body.length > 0
@@ -233,22 +221,20 @@ describe('thermolog store copy', function () {
     expect(again.stdout).to.match(/2000 measurements are in InfluxDB, \d+ of them copied now/)
     expect(again.exitCode).to.equal(0)
     await proxy.close()
-    expect(await serving(settings(), readAll)).to.deep.equal(before)
+    expect(await serving(dataDir, settings(), readAll)).to.deep.equal(shownBefore)
   })
 
   it('names the day that has another number of measurements, and changes nothing', async () => {
-    await fillAndRead()
     const line = `temperature,user_id=1,sensor_id=${CELLAR} temp=1`
     await writeLine(`${line} ${START_MS + 5 * DAY_MS}000007`)
     const refused = await copy()
     expect(refused.exitCode).to.equal(1)
     expect(refused.stderr).to.match(/sensor 1, 2026-03-15: 0 here, 1 in InfluxDB/)
     expect(refused.stderr).to.match(/goes on with the embedded store/)
-    await serving({}, readAll)
+    await serving(dataDir, {}, readAll)
   })
 
   it('says why when InfluxDB refuses some', async () => {
-    await fillAndRead()
     await writeLine(`temperature,user_id=1,sensor_id=999 temp=1i ${START_MS}000000`)
     const refused = await copy()
     expect(refused.exitCode).to.equal(1)
@@ -257,7 +243,6 @@ describe('thermolog store copy', function () {
   })
 
   it('refuses a bucket that has measurements of others', async () => {
-    await fillAndRead()
     await writeLine(`temperature,user_id=1,sensor_id=999 temp=1 ${START_MS}000000`)
     const refused = await copy()
     expect(refused.exitCode).to.equal(1)

@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
 
 const COMMAND = fileURLToPath(new URL('../../src/thermolog.js', import.meta.url))
 
@@ -65,6 +66,20 @@ export async function serve(
     }
   }
   throw new Error(`the service ended before it was ready:\n${logged.join('\n')}\n${await errors}`)
+}
+
+/** Runs `thermolog serve` for one piece of work, and has it stop as it should. */
+export async function serving<Result>(
+  dataDir: string,
+  settings: Environment,
+  work: (url: string) => Promise<Result>,
+): Promise<Result> {
+  const service = await serve(dataDir, settings)
+  try {
+    return await work(service.url)
+  } finally {
+    expect(await service.stop()).to.equal(0)
+  }
 }
 
 /** Starts `thermolog` and leaves it to the caller. */
