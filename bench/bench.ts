@@ -8,7 +8,9 @@
 
 import { parseArgs } from 'node:util'
 import { measureBatches } from './batches.ts'
+import { measureDashboard } from './dashboard.ts'
 import { measureHistory } from './history.ts'
+import { measureInfluxHistory } from './influx-history.ts'
 import { measureInflux } from './influx.ts'
 import { measureLedger } from './ledger.ts'
 import { measureMixed } from './mixed.ts'
@@ -35,7 +37,9 @@ const measures: Readonly<Record<string, () => Promise<Figure[]>>> = {
   influx: () => measureInflux(seconds),
   tenants: () => measureTenants(seconds),
   mixed: () => measureMixed(seconds),
+  dashboard: () => measureDashboard(),
   history: () => measureHistory(),
+  'influx-history': () => measureInfluxHistory(),
   pressure: () => measurePressure(seconds),
   ledger: () => measureLedger(seconds, events),
 }

@@ -10,7 +10,8 @@ import type { Figure } from './report.ts'
 import { startMeasured } from './service.ts'
 
 const SENSORS_PER_CONNECTION = 10
-const BUCKET = 'unused'
+/** The bucket that an InfluxServer has from the start. */
+export const BUCKET = 'unused'
 const START_MS = Date.UTC(2026, 0, 5)
 const TIME_HOLE = `${START_MS}000000`
 
@@ -29,7 +30,8 @@ export async function measureInflux(seconds: number): Promise<Figure[]> {
   return batchFigures(names, behind, direct)
 }
 
-async function withInfluxd<Result>(
+/** One influxd for one piece of work. */
+export async function withInfluxd<Result>(
   work: (server: InfluxServer) => Promise<Result>,
 ): Promise<Result> {
   const server = await InfluxServer.start()

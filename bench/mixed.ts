@@ -1,24 +1,25 @@
-// Reading while the service takes all that senders can send: histories and lists at fifty a second.
+// Reading while the service takes all that senders can send: the dashboard and histories, as an app
+// asks for them, at fifty a second.
 
 import { setTimeout } from 'node:timers/promises'
 import { BATCH, CONNECTIONS } from './batch-load.ts'
 import { StampedRequest } from './bodies.ts'
 import { runLoad } from './load.ts'
+import { startMobileMeasured } from './mobile-service.ts'
+import type { MobileService } from './mobile-service.ts'
 import { milliseconds, perSecond, say } from './report.ts'
 import type { Figure } from './report.ts'
-import { startMeasured } from './service.ts'
-import type { MeasuredService } from './service.ts'
 
 const READS_PER_SECOND = 50
 const SINGLE_CONNECTIONS = 64
 const QUESTIONS = [
-  '/api/v1/sensors',
-  '/api/v1/sensors/1/measurements',
-  '/api/v1/sensors/2/measurements?bucket=hour',
+  '/api/mobile/v1/dashboard',
+  '/api/mobile/v1/sensors/1/measurements',
+  '/api/mobile/v1/sensors/2/measurements?bucket=hour',
 ]
 
 export async function measureMixed(seconds: number): Promise<Figure[]> {
-  const service = await startMeasured()
+  const service = await startMobileMeasured()
   const figures: Figure[] = []
   for (const [size, connections] of [
     [0, SINGLE_CONNECTIONS],
@@ -52,8 +53,8 @@ export async function measureMixed(seconds: number): Promise<Figure[]> {
 }
 
 /** Asks on time whether or not the last answer is there. @returns how long each took, in ms */
-async function readSteadily(service: MeasuredService, ended: AbortSignal): Promise<number[]> {
-  const headers = { authorization: `Bearer ${service.token}` }
+async function readSteadily(service: MobileService, ended: AbortSignal): Promise<number[]> {
+  const headers = { authorization: `Bearer ${service.mobileToken}` }
   const timesMs: number[] = []
   const underWay: Promise<void>[] = []
   // The first measurements have to be there.

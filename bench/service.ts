@@ -12,7 +12,8 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 const PROGRAM = fileURLToPath(new URL('../src/thermolog.js', import.meta.url))
-const OWNER = 'bench@example.org'
+/** The user whose daemons send. */
+export const OWNER = 'bench@example.org'
 
 const run = promisify(execFile)
 

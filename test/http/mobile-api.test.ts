@@ -124,7 +124,7 @@ describe('a mobile token', () => {
     expect(silent.body.data).to.include({ sensors_total: 1, sensors_online: 0 })
   })
 
-  it('shows a thousand sensors, and sooner that nothing is new', async () => {
+  it('shows a thousand sensors, and that nothing is new without them', async () => {
     for (let batch = 0; batch < 2; batch++) {
       const measurements = Array.from({ length: 500 }, (_, index) => ({
         sn: `M${batch * 500 + index}`,
@@ -135,19 +135,9 @@ describe('a mobile token', () => {
     const many = await mobile.tokenOf({ claims: { sub: 'many', email: 'many@example.org' } })
     const { body, headers } = await mobile.get('/dashboard', many)
     expect(body.data.sensors_total).to.equal(1_000)
-    // The best of some, with the way to the server and back: others use this machine too.
-    const bestMs = async (known: Record<string, string>) => {
-      const path = `${BASE}/dashboard`
-      let best = Infinity
-      for (let attempt = 0; attempt < 30; attempt++) {
-        const startedAtMs = performance.now()
-        await send(mobile.service.url, { path, token: many, headers: known })
-        best = Math.min(best, performance.now() - startedAtMs)
-      }
-      return best
-    }
-    const unchangedMs = await bestMs({ 'if-none-match': headers.etag ?? '' })
-    expect(unchangedMs).to.be.lessThan(await bestMs({}))
+    const known = { 'if-none-match': headers.etag ?? '' }
+    const again = await mobile.get('/dashboard', many, known)
+    expect([again.status, again.text]).to.deep.equal([304, ''])
   })
 
   it('is in the list of the operator, who can revoke it', async () => {

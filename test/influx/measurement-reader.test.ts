@@ -194,39 +194,4 @@ describe('InfluxMeasurementReader', () => {
     expect(failure).to.include({ name: 'FluxFailure', status: 200 })
     expect(failure).to.have.property('message').that.includes('cannot convert string')
   })
-
-  it('takes no longer than one and a half times the same query by hand', async function () {
-    this.slow(5_000)
-    const byHand = async (query: string) => {
-      const { organization: org } = target
-      const { chunks } = await connect(target).stream({
-        method: 'POST',
-        path: `/api/v2/query?${new URLSearchParams({ org }).toString()}`,
-        contentType: 'application/vnd.flux',
-        body: query,
-      })
-      let bytes = 0
-      for await (const chunk of chunks) bytes += chunk.length
-      expect(bytes).to.be.above(1_000)
-    }
-    const direct = new InfluxMeasurementReader(connect(target))
-    const bestMs = async (work: () => Promise<unknown>) => {
-      const timesMs: number[] = []
-      for (let round = 0; round < 7; round++) {
-        const startMs = performance.now()
-        await work()
-        timesMs.push(performance.now() - startMs)
-      }
-      return Math.min(...timesMs)
-    }
-    const rawByHandMs = await bestMs(() => byHand(rawQuery(target.influxBucket, RANGE)))
-    const rawMs = await bestMs(() => collect(direct.readRaw(RANGE)))
-    const windowsByHandMs = await bestMs(() =>
-      byHand(windowsQuery(target.influxBucket, RANGE, 15 * MINUTE_MS)),
-    )
-    const windowsMs = await bestMs(() => windowsBy(15 * MINUTE_MS, direct))
-    // Some milliseconds are forgiven: the answers of so little data take hardly more.
-    expect(rawMs).to.be.below(1.5 * rawByHandMs + 10)
-    expect(windowsMs).to.be.below(1.5 * windowsByHandMs + 10)
-  })
 })
