@@ -27,8 +27,11 @@ import type { SensorRun } from './write-order.ts'
 /** The newest pages of a thousand sensors stay in memory. */
 const CACHE_KIB = 16_384
 
-/** 64 MiB of log: a page that several batches change is copied into the file once for all. */
-const CHECKPOINT_PAGES = 16_384
+/** Of a new file. A batch writes two or three of each sensor to the log, whole. */
+const PAGE_BYTES = 2_048
+
+/** Of log: a page that several batches change is copied into the file once for all. */
+const CHECKPOINT_BYTES = 64 * 2 ** 20
 
 const MEASUREMENT_COLUMNS = 4
 const INSERT = `
@@ -48,11 +51,12 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
 
   /** Opens `file`, creates it when missing. */
   constructor(file: string) {
-    const db = openForWriting(file, MEASUREMENT_MIGRATIONS)
+    const db = openForWriting(file, MEASUREMENT_MIGRATIONS, PAGE_BYTES)
     // A statement of several rows keeps what it changes until its end, in a file by default.
     db.pragma('temp_store = MEMORY')
     db.pragma(`cache_size = -${CACHE_KIB}`)
-    db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+    const pageBytes = Number(db.pragma('page_size', { simple: true }))
+    db.pragma(`wal_autocheckpoint = ${CHECKPOINT_BYTES / pageBytes}`)
     this.#db = db
     this.#hasAny = db.prepare(HAS_ANY)
     this.#insertMissing = db.prepare(`${INSERT} (?, ?, ?, ?) ON CONFLICT DO NOTHING`)
