@@ -119,6 +119,7 @@ async function openParts(
   const forwarding = await ForwardChannel.open(
     { dataDir, logLevel: config.logLevel, influx },
     {
+      onReadable: (readable) => void journal.noteReadable(readable),
       onForwarded: (forwarded) => {
         metrics.noteForwardDuration(forwarded.durationMs)
         void journal.noteForwarded(forwarded)

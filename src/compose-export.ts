@@ -100,7 +100,7 @@ async function forward(config: Config, db: Connection): Promise<void> {
   const core = await openCore({ ...config, logLevel: 'silent' }, { clock: systemClock, log })
   try {
     const lastSeq = new AcceptedDays(db).lastSeq()
-    while (!(await core.journal.waitUntilForwarded(lastSeq, SECOND_MS))) {
+    while (!(await core.journal.waitUntilReadable(lastSeq, SECOND_MS))) {
       if (!core.forwarding.isStoreWorking) throw storeTakesNothing()
     }
   } finally {

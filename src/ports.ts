@@ -93,12 +93,8 @@ export interface Journal {
   /** Rows that are not yet in the measurement store. */
   backlog(): Backlog
 
-  /**
-   * Resolves once every row up to `seq` is in the measurement store, or when `waitMsMax` is over.
-   *
-   * @returns whether it is
-   */
-  waitUntilForwarded(seq: number, waitMsMax: DurationMs): Promise<boolean>
+  /** Waits up to `waitMsMax` until every row up to `seq` can be read. @returns whether it can */
+  waitUntilReadable(seq: number, waitMsMax: DurationMs): Promise<boolean>
 
   /**
    * Whether acknowledged measurements of the sensor in the range are not readable in the store:
@@ -173,15 +169,18 @@ export interface SetAsideMeasurement {
 /** The writing side of the long-term home of measurements. */
 export interface MeasurementWriter {
   /**
-   * Writes a batch; one at a time. Resolves when it is durable but for what it returns. Writing the
-   * same measurement again, in any batch, changes nothing: sensor, millisecond and tie-break
-   * identify it.
+   * Writes a batch; one at a time. Resolves when it can be read but for what it returns; the next
+   * `sync` makes it durable. Writing the same measurement again, in any batch, changes nothing:
+   * sensor, millisecond and tie-break identify it.
    *
    * @returns what the store refuses for good
    * @throws StoreUnavailable when it is not known whether all was written, or nothing can be
    *   written now: the caller writes the same batch again later
    */
   write(batch: StoreBatch): Promise<readonly RejectedMeasurement[]>
+
+  /** Makes durable what was written before. Once it has thrown, nobody knows what is. */
+  sync(): Promise<void>
 
   /**
    * Deletes all measurements of a sensor whose times lie in the range, and its infos. Resolves when

@@ -19,7 +19,7 @@ export interface History {
   readonly points: AsyncIterable<readonly HistoryPoint[]>
 }
 
-type ReadableJournal = Pick<Journal, 'waitUntilForwarded' | 'hasUnreadable'>
+type ReadableJournal = Pick<Journal, 'waitUntilReadable' | 'hasUnreadable'>
 
 /** Reads histories from the measurement store, and knows from the journal what is not in it yet. */
 export class HistoryReader {
@@ -51,7 +51,7 @@ export class HistoryReader {
     const range = { startMs: fromMs, stopMs: toMs }
     // Asked first, so that a lag of other sensors, or of another time, makes nobody wait.
     if (!(await this.#journal.hasUnreadable(sensor, range))) return true
-    await this.#journal.waitUntilForwarded(sensor.dataSeq, historyWaitMsMax)
+    await this.#journal.waitUntilReadable(sensor.dataSeq, historyWaitMsMax)
     return !(await this.#journal.hasUnreadable(sensor, range))
   }
 }

@@ -85,6 +85,11 @@ export class InfluxMeasurementWriter implements MeasurementWriter {
     return rejected.sort((a, b) => a.index - b.index)
   }
 
+  /** InfluxDB answers a write when it has synced it. */
+  async sync(): Promise<void> {
+    return undefined
+  }
+
   /** @throws StoreUnavailable when it is not certain that they are gone */
   async deleteSensor(
     sensor: { userId: UserId; sensorId: SensorId },

@@ -1,6 +1,9 @@
-// The way from the journal to the measurement store: next batch, write, settle, and again. It is
-// the only place that retries. It may stop, or be killed, anywhere: what is not settled is written
-// again, and writing the same measurements again changes nothing.
+// The way from the journal to the measurement store: next batch, write, sync, settle, and again. It
+// is the only place that retries. It may stop, or be killed, anywhere: what is not settled is
+// written again, and writing the same measurements again changes nothing.
+//
+// What is written can be read. It is synced beside the next writes, all that was written until then
+// at once: a disk that is slow for a moment makes nobody wait who reads.
 //
 // A store apart would stand still from the last request of a batch to the first of the next: where
 // nothing speaks for waiting, the next is begun while the one before is under way. They are settled
@@ -25,6 +28,8 @@ export interface ForwarderCollaborators {
   /** Rows that are written again, without those of deleted sensors. Good until the next is read. */
   readonly readReplay: (seq: number, measurementsMax: number) => JournalBatch | undefined
   readonly writer: MeasurementWriter
+  /** Called when every row up to the batch's last can be read, where nothing was rejected. */
+  readonly noteReadable: (batch: JournalBatch) => void
   /** Called when every row up to the batch's last is durable in the store, but for the rejected. */
   readonly settle: (batch: JournalBatch, written: Written) => void
   /** Told of every write that does not work, and when the store takes measurements again. */
@@ -63,6 +68,9 @@ interface Forwarding {
   readonly writing: Promise<Written | undefined>
 }
 
+/** So much is written again, at most, after a crash; what is more waits for a sync. */
+const UNSETTLED_MEASUREMENTS_MAX = 500_000
+
 const LIFE_CHECK_EVERY_MS = 10 * SECOND_MS
 
 /**
@@ -83,6 +91,11 @@ export class Forwarder {
   readonly #settings: ForwarderSettings
   readonly #stopping = new AbortController()
   #forwardedSeq: number
+  /** Batches that the store took and that are not settled, oldest first. */
+  readonly #unsettled: { readonly batch: JournalBatch; readonly written: Written }[] = []
+  #unsettledMeasurements = 0
+  /** Until all of them are settled. */
+  #settling: Promise<void> | undefined
   /** Rows up to this one were written, or are being written. */
   #begunSeq: number
   /** Begun while the batch before was under way. */
@@ -111,7 +124,7 @@ export class Forwarder {
     if (settings.isStoreApart) this.#startReplay()
   }
 
-  /** Rows up to this one are in the store. */
+  /** Rows up to this one are in the store for good. */
   get forwardedSeq(): number {
     return this.#forwardedSeq
   }
@@ -151,6 +164,7 @@ export class Forwarder {
       if (!isForwarded && !isReplayed) await this.#newRows()
     }
     await this.#ahead?.writing
+    await this.#settling
   }
 
   async #forwardNext(): Promise<boolean> {
@@ -161,14 +175,39 @@ export class Forwarder {
     this.#ahead = mayBeginAhead ? this.#begin() : undefined
     const written = await next.writing
     if (written === undefined) return true
-    this.#forwardedSeq = batch.throughSeq
-    this.#with.settle(batch, written)
+    await this.#settleLater(batch, written)
     if (isTrickle) await this.#with.pause(GATHERED.pauseMs, this.#gathering.signal)
     else if (isOutrun && this.#mayWait()) {
       const pauseMs = written.durationMs * GIVING_WAY.pauseShare
       await this.#with.pause(pauseMs, this.#gathering.signal)
     }
     return true
+  }
+
+  /** Does not wait for the disk, unless there is a reason to. */
+  async #settleLater(batch: JournalBatch, written: Written): Promise<void> {
+    this.#unsettled.push({ batch, written })
+    this.#unsettledMeasurements += batch.measurements.count
+    this.#settling ??= this.#settle()
+    const hasRejected = written.rejected.length > 0
+    if (!hasRejected) this.#with.noteReadable(batch)
+    // What was rejected is looked up in the batch, which is good for the next moment only.
+    const mustWait = hasRejected || this.#unsettledMeasurements > UNSETTLED_MEASUREMENTS_MAX
+    if (mustWait || this.#settings.isStoreApart) await this.#settling
+  }
+
+  /** Syncs and settles until nothing is left. What is written meanwhile waits for the next sync. */
+  async #settle(): Promise<void> {
+    while (this.#unsettled.length > 0) {
+      const synced = this.#unsettled.length
+      await this.#with.writer.sync()
+      for (const { batch, written } of this.#unsettled.splice(0, synced)) {
+        this.#forwardedSeq = batch.throughSeq
+        this.#unsettledMeasurements -= batch.measurements.count
+        this.#with.settle(batch, written)
+      }
+    }
+    this.#settling = undefined
   }
 
   /** Reads the next batch and begins to write it. */

@@ -10,9 +10,12 @@ import type {
   ForwardedRows,
   ForwardRequest,
   ForwardThreadData,
+  ReadableRows,
 } from './forward-thread.ts'
 
 export interface ForwardListener {
+  /** Rows can be read from the store, and are forwarded when they are there for good. */
+  readonly onReadable: (readable: ReadableRows) => void
   readonly onForwarded: (forwarded: ForwardedRows) => void
   /** A deleted sensor's measurements were deleted from the store. */
   readonly onDeletionPass: (pass: DeletionPass) => void
@@ -76,7 +79,8 @@ export class ForwardChannel {
   }
 
   #hear(answer: ForwardAnswer, listener: ForwardListener): void {
-    if ('forwarded' in answer) listener.onForwarded(answer.forwarded)
+    if ('readable' in answer) listener.onReadable(answer.readable)
+    else if ('forwarded' in answer) listener.onForwarded(answer.forwarded)
     else if ('deletionPass' in answer) listener.onDeletionPass(answer.deletionPass)
     else if ('isStoreWorking' in answer) {
       this.#isStoreWorking = answer.isStoreWorking

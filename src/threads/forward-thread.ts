@@ -37,6 +37,11 @@ export interface ForwardThreadData {
 export type ForwardRequest =
   { readonly committed: true } | { readonly wanted: true } | { readonly close: true }
 
+export interface ReadableRows {
+  readonly throughSeq: number
+  readonly measurements: number
+}
+
 export interface ForwardedRows {
   readonly throughSeq: number
   readonly measurements: number
@@ -53,6 +58,7 @@ export interface DeletionPass {
 
 export type ForwardAnswer =
   | { readonly started: true }
+  | { readonly readable: ReadableRows }
   | { readonly forwarded: ForwardedRows }
   /** A write did not work, or the store takes measurements again. */
   | { readonly isStoreWorking: boolean }
@@ -108,6 +114,8 @@ const forwarder = new Forwarder(
       return batch && withoutSensors(batch, (sensorId) => deletionRows.isDeleted(sensorId))
     },
     writer,
+    noteReadable: ({ throughSeq, measurements }) =>
+      answer({ readable: { throughSeq, measurements: measurements.count } }),
     settle: (batch, { rejected, durationMs }) =>
       answer({
         forwarded: {

@@ -33,7 +33,7 @@ const SENSOR: Sensor = {
   dataSeq: 7,
 }
 
-const ALL_READABLE = { waitUntilForwarded: async () => true, hasUnreadable: async () => false }
+const ALL_READABLE = { waitUntilReadable: async () => true, hasUnreadable: async () => false }
 
 describe('HistoryReader', () => {
   let directory: string
@@ -272,7 +272,7 @@ describe('HistoryReader', () => {
     const lagging = (...unreadable: boolean[]) => {
       const waits: number[] = []
       const journal = {
-        waitUntilForwarded: async (seq: number) => waits.push(seq) > 0,
+        waitUntilReadable: async (seq: number) => waits.push(seq) > 0,
         hasUnreadable: async () => unreadable.shift() ?? false,
       }
       return { journal, waits }

@@ -28,12 +28,17 @@ interface Story {
   readonly ageMs?: number
   /** A row of which the first write does not end before this does. */
   readonly held?: { readonly row: number; readonly until: Promise<void> }
+  /** A sync does not end before this does. */
+  readonly syncing?: Promise<void>
   /** Of a batch, one when left out. */
   readonly measurementsMax?: number
 }
 
 class Bench {
   readonly settled: number[] = []
+  readonly readable: number[] = []
+  /** What was written when each sync began. */
+  readonly synced: number[][] = []
   readonly begun: number[] = []
   readonly written: number[] = []
   readonly rejected: RejectedMeasurement[] = []
@@ -60,10 +65,12 @@ class Bench {
         readReplay: readBatch,
         writer: {
           write: async ({ measurements }) => this.#write(story, measurements.sensorId[0] ?? 0),
+          sync: () => this.#sync(story),
           deleteSensor: async () => undefined,
           life: async () => lives?.[Math.min(this.#lifeChecks++, lives.length - 1)],
           close: async () => undefined,
         },
+        noteReadable: ({ throughSeq }) => this.readable.push(throughSeq),
         settle: ({ throughSeq }, { rejected }) => {
           this.settled.push(throughSeq)
           this.rejected.push(...rejected)
@@ -103,6 +110,11 @@ class Bench {
     return outcome === 'rejects' ? [{ index: 0, reason: 'never' }] : []
   }
 
+  async #sync({ syncing }: Story): Promise<void> {
+    this.synced.push([...this.written])
+    await syncing
+  }
+
   // Gathering is over when somebody is in a hurry, every other pause at the next turn.
   async #pause(durationMs: number, signal: AbortSignal): Promise<void> {
     this.pausesMs.push(durationMs)
@@ -121,6 +133,26 @@ describe('Forwarder', () => {
     await bench.runUntil(() => bench.settled.length === 3)
     expect(bench.written).to.deep.equal([1, 2, 3])
     expect(bench.settled).to.deep.equal([1, 2, 3])
+  })
+
+  it('lets rows be read before they are synced, and settles what a sync has covered', async () => {
+    const { promise: syncing, resolve: release } = Promise.withResolvers<void>()
+    const bench = new Bench({ rows: 3, writes: ['takes'], syncing })
+    bench.forwarder.start()
+    while (bench.readable.length < 3) await setImmediate()
+    expect(bench.readable).to.deep.equal([1, 2, 3])
+    expect(bench.settled).to.deep.equal([])
+    expect(bench.forwarder.forwardedSeq).to.equal(0)
+    release()
+    await bench.runUntil(() => bench.settled.length === 3)
+    expect(bench.settled).to.deep.equal([1, 2, 3])
+    expect(bench.synced).to.deep.equal([[1], [1, 2, 3]])
+  })
+
+  it('shows nothing of a batch that the store refuses in part before it is settled', async () => {
+    const bench = new Bench({ rows: 2, writes: ['rejects', 'takes'] })
+    await bench.runUntil(() => bench.settled.length === 2)
+    expect(bench.readable).to.deep.equal([2])
   })
 
   it('gathers what trickles in until somebody waits for it', async () => {

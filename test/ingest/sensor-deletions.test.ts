@@ -31,6 +31,7 @@ async function run(looks: number, { isRefused, unknownOutcomeAtMs, passesMin = 1
           }),
       writer: {
         write: async () => [],
+        sync: async () => undefined,
         deleteSensor: async ({ sensorId }) => {
           tried.push({ sensorId, atMs: nowMs })
           if (isRefused(sensorId)) throw new StoreUnavailable('down')

@@ -36,15 +36,19 @@ interface WaitingGroup {
   readonly waiting: Waiting[]
 }
 
-interface ForwardWaiter {
+interface ReadWaiter {
   readonly seq: number
   readonly resolve: () => void
 }
 
-/** What of the journal has reached the measurement store. */
-export interface Forwarded {
+/** What of the journal can be read from the measurement store. */
+export interface Readable {
   readonly throughSeq: number
   readonly measurements: number
+}
+
+/** What of the journal is in the measurement store for good. */
+export interface Forwarded extends Readable {
   /** What the store will never take. */
   readonly refused: readonly Refused[]
 }
@@ -86,7 +90,7 @@ export class SqliteJournal implements Journal {
   readonly #bytesMax: number
   readonly #groupsInFlightMax: number
   readonly #spareBuffers: SharedArrayBuffer[] = []
-  readonly #forwardWaiters = new Set<ForwardWaiter>()
+  readonly #readWaiters = new Set<ReadWaiter>()
   /** The groups that wait, oldest first; only the last one takes more. */
   readonly #groups: WaitingGroup[] = []
   readonly #pace: StorePace | undefined
@@ -95,6 +99,10 @@ export class SqliteJournal implements Journal {
   #groupsInFlight = 0
   #backlogEntries: number
   #forwardedSeq: number
+  /** Rows up to here can be read from the store, whether or not they are forwarded for good. */
+  #readableSeq: number
+  /** Measurements that can be read and are not forwarded. */
+  #readableEntries = 0
   #settling: Promise<void> = Promise.resolve()
   #isClosed = false
 
@@ -111,6 +119,7 @@ export class SqliteJournal implements Journal {
       this.#pace = new StorePace(collaborators.clock, () => this.#sendGroups())
     }
     this.#forwardedSeq = collaborators.reader.forwardedSeq()
+    this.#readableSeq = this.#forwardedSeq
     this.#backlogEntries = collaborators.reader.totalsAfter(this.#forwardedSeq).entries
   }
 
@@ -164,17 +173,17 @@ export class SqliteJournal implements Journal {
     }
   }
 
-  async waitUntilForwarded(seq: number, waitMsMax: DurationMs): Promise<boolean> {
-    if (seq <= this.#forwardedSeq) return true
+  async waitUntilReadable(seq: number, waitMsMax: DurationMs): Promise<boolean> {
+    if (seq <= this.#readableSeq) return true
     this.#with.onAwaited()
     const { promise, resolve } = Promise.withResolvers<void>()
     const waiter = { seq, resolve }
-    this.#forwardWaiters.add(waiter)
+    this.#readWaiters.add(waiter)
     const timer = setTimeout(resolve, waitMsMax)
     await promise
     clearTimeout(timer)
-    this.#forwardWaiters.delete(waiter)
-    return seq <= this.#forwardedSeq
+    this.#readWaiters.delete(waiter)
+    return seq <= this.#readableSeq
   }
 
   async hasUnreadable(
@@ -182,7 +191,7 @@ export class SqliteJournal implements Journal {
     range: TimeRange,
   ): Promise<boolean> {
     if (this.#with.setAsideRows.has(sensor.id, range)) return true
-    const rows = { afterSeq: this.#forwardedSeq, throughSeq: sensor.dataSeq }
+    const rows = { afterSeq: this.#readableSeq, throughSeq: sensor.dataSeq }
     if (rows.throughSeq <= rows.afterSeq) return false
     return this.#with.reader.hasMeasurements(rows, sensor.id, range)
   }
@@ -191,6 +200,13 @@ export class SqliteJournal implements Journal {
   noteJournalled(measurements: number): void {
     this.#backlogEntries += measurements
     this.#with.onCommitted()
+  }
+
+  /** The store shows rows, and has refused none of them. */
+  noteReadable(readable: Readable): Promise<void> {
+    // In its turn: rows before that were refused are not readable until they are set aside.
+    this.#settling = this.#settling.then(() => this.#show(readable))
+    return this.#settling
   }
 
   /** The forwarder has settled rows. */
@@ -211,15 +227,27 @@ export class SqliteJournal implements Journal {
       }
     }
     if (this.#isClosed && refused.length > 0) return
+    const wasReadable = throughSeq <= this.#readableSeq
+    if (wasReadable) this.#readableEntries -= measurements
     this.#forwardedSeq = throughSeq
     this.#backlogEntries -= measurements
     this.#with.channel.noteForwarded(throughSeq)
     const rejected = refused.length
     this.#with.metrics.noteForwarded({ accepted: measurements - rejected, rejected })
-    for (const waiter of this.#forwardWaiters) {
-      if (waiter.seq <= throughSeq) waiter.resolve()
+    if (!wasReadable) this.#showThrough(throughSeq)
+  }
+
+  #show({ throughSeq, measurements }: Readable): void {
+    this.#readableEntries += measurements
+    this.#showThrough(throughSeq)
+  }
+
+  #showThrough(seq: number): void {
+    this.#readableSeq = seq
+    for (const waiter of this.#readWaiters) {
+      if (waiter.seq <= seq) waiter.resolve()
     }
-    this.#pace?.noteForwarded()
+    this.#pace?.noteReadable()
   }
 
   /** Takes no more submissions; those that were taken are still answered. */
@@ -250,8 +278,8 @@ export class SqliteJournal implements Journal {
 
   /** Whether who reads has to get on first. */
   #mustWaitForStore(): boolean {
-    const isAwaited = this.#forwardWaiters.size > 0
-    return isAwaited && this.#pace?.mustWait(this.#backlogEntries) === true
+    const isAwaited = this.#readWaiters.size > 0
+    return isAwaited && this.#pace?.mustWait(this.#backlogEntries - this.#readableEntries) === true
   }
 
   async #commitGroup({ builder, waiting }: WaitingGroup): Promise<void> {

@@ -26,10 +26,10 @@ export class StorePace {
     this.#onGoOn = onGoOn
   }
 
-  /** Whether a commit has to wait, where so many measurements are not in the store. */
-  mustWait(backlogEntries: number): boolean {
+  /** Whether a commit has to wait, where the store does not show so many measurements. */
+  mustWait(unreadable: number): boolean {
     const { measurementsMin, measurementsMax } = CATCHES_UP_WITH
-    if (backlogEntries < measurementsMin || backlogEntries > measurementsMax) return false
+    if (unreadable < measurementsMin || unreadable > measurementsMax) return false
     const nowMs = this.#clock.monotonicMs()
     if (this.#waitUntilMs === undefined) {
       this.#waitUntilMs = nowMs + WAIT_MS_MAX
@@ -40,7 +40,7 @@ export class StorePace {
   }
 
   /** The store has taken measurements. */
-  noteForwarded(): void {
+  noteReadable(): void {
     if (this.#waitUntilMs === undefined) return
     this.#waitUntilMs = undefined
     this.#onGoOn()

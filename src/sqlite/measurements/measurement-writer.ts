@@ -1,10 +1,16 @@
 // The writing side of the embedded measurement store: measurements.db, one writing connection.
 //
-// A batch is one transaction at synchronous=FULL. A row that is there already stays as it is and is
-// not counted again, so the summaries are right for late, out-of-order and repeated measurements.
+// A batch is one transaction, which can be read at once. It is not synced by itself: who reads
+// would wait for the disk, while the journal still has everything. `sync` has the log synced beside
+// the next transactions, all that was written until then at once.
+//
+// A row that is there already stays as it is and is not counted again, so the summaries are right
+// for late, out-of-order and repeated measurements.
 // Deleting a sensor takes as many bounded transactions as its rows need; a crash in between leaves
 // the rest to the same deletion, which the caller asks for again.
 
+import { open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
 import type { Statement, Transaction } from 'better-sqlite3'
 import type { SensorId } from '../../domain/sensor.ts'
@@ -41,6 +47,7 @@ const HAS_ANY = `
   WHERE sensor_id = ? AND measured_at_ms >= ? AND measured_at_ms <= ? LIMIT 1`
 
 export class SqliteMeasurementWriter implements MeasurementWriter {
+  readonly #file: string
   readonly #db: Connection
   readonly #hasAny: Statement
   readonly #insertMissing: Statement
@@ -48,15 +55,22 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
   readonly #rollups: Rollups
   readonly #insertAll: Transaction<(columns: MeasurementColumns) => void>
   readonly #deletions: readonly DeleteSomeRows[]
+  #log: FileHandle | undefined
+  /** Why it is not known what is on disk. */
+  #syncFailure: Error | undefined
 
   /** Opens `file`, creates it when missing. */
   constructor(file: string) {
     const db = openForWriting(file, MEASUREMENT_MIGRATIONS, PAGE_BYTES)
+    // What the process before could not sync can be read, and need not be on disk: it is from here.
+    db.pragma('wal_checkpoint(PASSIVE)')
+    db.pragma('synchronous = NORMAL')
     // A statement of several rows keeps what it changes until its end, in a file by default.
     db.pragma('temp_store = MEMORY')
     db.pragma(`cache_size = -${CACHE_KIB}`)
     const pageBytes = Number(db.pragma('page_size', { simple: true }))
     db.pragma(`wal_autocheckpoint = ${CHECKPOINT_BYTES / pageBytes}`)
+    this.#file = file
     this.#db = db
     this.#hasAny = db.prepare(HAS_ANY)
     this.#insertMissing = db.prepare(`${INSERT} (?, ?, ?, ?) ON CONFLICT DO NOTHING`)
@@ -72,10 +86,24 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
     return []
   }
 
+  // What SQLite has taken out of the log meanwhile it has synced before.
+  async sync(): Promise<void> {
+    if (this.#syncFailure !== undefined) throw this.#syncFailure
+    try {
+      this.#log ??= await open(`${this.#file}-wal`, 'r+')
+      await this.#log.datasync()
+    } catch (error) {
+      // The system reports it once, and takes the same pages for written afterwards.
+      this.#syncFailure = error as Error
+      throw error
+    }
+  }
+
   async deleteSensor({ sensorId }: { sensorId: SensorId }): Promise<void> {
     for (const deleteSomeRows of this.#deletions) {
       while (deleteSomeRows(sensorId)) await setImmediate()
     }
+    await this.sync()
   }
 
   /** It lives and dies with this process, and loses nothing. */
@@ -84,6 +112,7 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
   }
 
   async close(): Promise<void> {
+    await this.#log?.close()
     this.#db.close()
   }
 

@@ -19,7 +19,7 @@ describe('the pace of commits beside a store in the same process', () => {
   it('waits for a store that has much to catch up with, until it has taken some', () => {
     expect(pace.mustWait(MUCH)).to.equal(true)
     expect(wentOn.times).to.equal(0)
-    pace.noteForwarded()
+    pace.noteReadable()
     expect(wentOn.times).to.equal(1)
     expect(pace.mustWait(100)).to.equal(false)
   })
@@ -27,7 +27,7 @@ describe('the pace of commits beside a store in the same process', () => {
   it('waits again when the store has got on and is behind still', async () => {
     pace.mustWait(MUCH)
     await setTimeout(200)
-    pace.noteForwarded()
+    pace.noteReadable()
     await setTimeout(100)
     expect(pace.mustWait(MUCH)).to.equal(true)
   })
@@ -37,7 +37,7 @@ describe('the pace of commits beside a store in the same process', () => {
     await setTimeout(300)
     expect(wentOn.times).to.equal(1)
     expect(pace.mustWait(MUCH)).to.equal(false)
-    pace.noteForwarded()
+    pace.noteReadable()
     expect(pace.mustWait(MUCH)).to.equal(true)
   })
 
