@@ -3,6 +3,7 @@
 import { startMobileMeasured } from './mobile-service.ts'
 import { median, milliseconds, say } from './report.ts'
 import type { Figure } from './report.ts'
+import { sendBatch } from './service.ts'
 
 const SENSORS = 1_000
 const BATCH = 500
@@ -11,22 +12,16 @@ const RUNS = 50
 export async function measureDashboard(): Promise<Figure[]> {
   const service = await startMobileMeasured()
   say(`the dashboard of ${SENSORS} sensors`)
-  const base = `http://127.0.0.1:${service.port}`
   for (let first = 0; first < SENSORS; first += BATCH) {
     const measurements = Array.from({ length: BATCH }, (_, at) => ({
       event_id: `${first + at}`,
       sn: `sensor-${first + at}`,
       temp: 20,
     }))
-    const { status } = await fetch(`${base}/api/v1/measurements/batch`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${service.token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ measurements }),
-    })
-    if (status !== 201) throw new Error(`a batch was answered ${status}`)
+    await sendBatch(service, measurements)
   }
   const ask = async (headers: Record<string, string>, expected: number) => {
-    const response = await fetch(`${base}/api/mobile/v1/dashboard`, {
+    const response = await fetch(`http://127.0.0.1:${service.port}/api/mobile/v1/dashboard`, {
       headers: { authorization: `Bearer ${service.mobileToken}`, ...headers },
     })
     await response.arrayBuffer()

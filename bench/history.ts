@@ -4,7 +4,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { median, megabytes, milliseconds, say } from './report.ts'
 import type { Figure } from './report.ts'
-import { startMeasured } from './service.ts'
+import { sendBatch, startMeasured } from './service.ts'
 import type { MeasuredService } from './service.ts'
 
 const YEAR_MS = 365 * 86_400_000
@@ -61,10 +61,9 @@ export async function measureHistory(): Promise<Figure[]> {
 }
 
 async function store(
-  { port, token }: MeasuredService,
+  service: MeasuredService,
   series: { sn: string; stepMs: number; count: number },
 ): Promise<void> {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   let next = 0
   const send = async (): Promise<void> => {
     while (next < series.count) {
@@ -79,13 +78,7 @@ async function store(
           timestamp: time(START_MS + (first + at) * series.stepMs),
         }),
       )
-      const response = await fetch(`http://127.0.0.1:${port}/api/v1/measurements/batch`, {
-        method: 'POST',
-        headers,
-        body: JSON.stringify({ measurements }),
-      })
-      if (!response.ok) throw new Error(`status ${response.status}: ${await response.text()}`)
-      await response.arrayBuffer()
+      await sendBatch(service, measurements)
     }
   }
   await Promise.all(Array.from({ length: SENDERS }, send))

@@ -27,7 +27,7 @@ export async function measureInfluxHistory(): Promise<Figure[]> {
 
 async function measureReads(server: InfluxServer): Promise<Figure[]> {
   say('two weeks of minutes from InfluxDB')
-  const target = { ...server, organization: server.organization, influxBucket: BUCKET }
+  const target = { ...server, influxBucket: BUCKET }
   const connection = new InfluxConnection(target, { socketsMax: 4, timeoutMs: TIMEOUT_MS })
   const reader = new InfluxMeasurementReader(connection)
   await writeMinutes(connection, server.organization)

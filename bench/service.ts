@@ -76,6 +76,20 @@ export async function startMeasured(
   }
 }
 
+/** Has a batch accepted. */
+export async function sendBatch(
+  { port, token }: Pick<MeasuredService, 'port' | 'token'>,
+  measurements: readonly object[],
+): Promise<void> {
+  const response = await fetch(`http://127.0.0.1:${port}/api/v1/measurements/batch`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ measurements }),
+  })
+  if (!response.ok) throw new Error(`status ${response.status}: ${await response.text()}`)
+  await response.arrayBuffer()
+}
+
 async function createToken(env: NodeJS.ProcessEnv): Promise<string> {
   await run(process.execPath, [PROGRAM, 'user', 'create', '--email', OWNER], { env })
   const order = ['token', 'create', '--user', OWNER, '--name', 'bench']
