@@ -32,6 +32,8 @@ interface Story {
   readonly syncing?: Promise<void>
   /** Of a batch, one when left out. */
   readonly measurementsMax?: number
+  /** One when left out. */
+  readonly measurementsPerRow?: number
 }
 
 class Bench {
@@ -56,7 +58,7 @@ class Bench {
   constructor(story: Story) {
     const { rows, lives } = story
     const readBatch = (seq: number): JournalBatch | undefined =>
-      seq < rows ? { throughSeq: seq + 1, ...batchOf([reading(seq + 1)]) } : undefined
+      seq < rows ? { throughSeq: seq + 1, ...batchOf(readings(seq + 1, story)) } : undefined
     this.forwarder = new Forwarder(
       {
         readBatch,
@@ -123,8 +125,9 @@ class Bench {
   }
 }
 
-function reading(seq: number) {
-  return { sensorId: seq, measuredAtMs: seq, tempCelsius: 1 }
+function readings(seq: number, { measurementsPerRow = 1 }: Story) {
+  const reading = { sensorId: seq, measuredAtMs: seq, tempCelsius: 1 }
+  return Array.from({ length: measurementsPerRow }, () => reading)
 }
 
 describe('Forwarder', () => {
@@ -147,6 +150,18 @@ describe('Forwarder', () => {
     await bench.runUntil(() => bench.settled.length === 3)
     expect(bench.settled).to.deep.equal([1, 2, 3])
     expect(bench.synced).to.deep.equal([[1], [1, 2, 3]])
+  })
+
+  it('writes no more than half a million measurements ahead of a sync', async () => {
+    const { promise: syncing, resolve: release } = Promise.withResolvers<void>()
+    const bench = new Bench({ rows: 5, writes: ['takes'], syncing, measurementsPerRow: 200_000 })
+    const end = bench.runUntil(() => bench.settled.length === 5)
+    while (bench.written.length < 3) await setImmediate()
+    for (let turn = 0; turn < 20; turn++) await setImmediate()
+    expect(bench.written).to.deep.equal([1, 2, 3])
+    release()
+    await end
+    expect(bench.settled).to.deep.equal([1, 2, 3, 4, 5])
   })
 
   it('shows nothing of a batch that the store refuses in part before it is settled', async () => {
