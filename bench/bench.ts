@@ -43,10 +43,12 @@ const measures: Readonly<Record<string, () => Promise<Figure[]>>> = {
   pressure: () => measurePressure(seconds),
   ledger: () => measureLedger(seconds, events),
 }
-const figures: Figure[] = []
-for (const name of values.only?.split(',') ?? Object.keys(measures)) {
+const names = values.only?.split(',') ?? Object.keys(measures)
+const chosen = names.map((name) => {
   const measure = measures[name]
   if (measure === undefined) throw new Error(`--only takes ${Object.keys(measures).join(', ')}`)
-  figures.push(...(await measure()))
-}
+  return measure
+})
+const figures: Figure[] = []
+for (const measure of chosen) figures.push(...(await measure()))
 printTable(figures)
