@@ -42,9 +42,7 @@ export interface ReadableRows {
   readonly measurements: number
 }
 
-export interface ForwardedRows {
-  readonly throughSeq: number
-  readonly measurements: number
+export interface ForwardedRows extends ReadableRows {
   readonly refused: readonly Refused[]
   /** How long the store took for it. */
   readonly durationMs: DurationMs

@@ -55,7 +55,7 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
   readonly #rollups: Rollups
   readonly #insertAll: Transaction<(columns: MeasurementColumns) => void>
   readonly #deletions: readonly DeleteSomeRows[]
-  #log: FileHandle | undefined
+  #log: Promise<FileHandle> | undefined
   /** Why it is not known what is on disk. */
   #syncFailure: Error | undefined
 
@@ -90,8 +90,9 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
   async sync(): Promise<void> {
     if (this.#syncFailure !== undefined) throw this.#syncFailure
     try {
-      this.#log ??= await open(`${this.#file}-wal`, 'r+')
-      await this.#log.datasync()
+      // Opened once, also where a deletion syncs beside the forwarder.
+      this.#log ??= open(`${this.#file}-wal`, 'r+')
+      await (await this.#log).datasync()
     } catch (error) {
       // The system reports it once, and takes the same pages for written afterwards.
       this.#syncFailure = error as Error
@@ -112,7 +113,7 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
   }
 
   async close(): Promise<void> {
-    await this.#log?.close()
+    await (await this.#log)?.close()
     this.#db.close()
   }
 
