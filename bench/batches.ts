@@ -1,7 +1,7 @@
 // Batches of 500 with fresh random event ids, acknowledged on disk and forwarded to the measurement
 // store, beside JSON.parse and the schema's validation of the same bodies alone.
 
-import { isBatch } from '../src/http/validate.ts'
+import { isBatch } from '../src/http/body/validate.ts'
 import { BATCH, batchFigures, CONNECTIONS, loadBatches } from './batch-load.ts'
 import { StampedRequest } from './bodies.ts'
 import { say } from './report.ts'

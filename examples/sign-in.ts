@@ -1,6 +1,6 @@
-// `node examples/sign-in.ts`: what an app does, from the first start to the chart and out again,
-// against a service and an OpenID Connect provider that it starts itself. Each step says what is
-// asked and what comes back; docs/mobile.md explains them.
+// `bin/node examples/sign-in.ts`: what an app does, from the first start to the chart and out
+// again, against a service and an OpenID Connect provider that it starts itself. Each step says
+// what is asked and what comes back; docs/mobile.md explains them.
 
 import { execFile, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'

@@ -1,5 +1,5 @@
-// Writes src/http/wire.ts: the TypeScript types of every message, made from the schemas beside this
-// file. Run by `npm run generate`; a test compares the file with what this would write.
+// Writes schemas/messages.d.ts: the TypeScript types of every message, made from the schemas
+// beside this file. Run by `npm run generate`; a test compares the file with what this would write.
 
 import { readdirSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +7,7 @@ import { compile } from 'json-schema-to-typescript'
 import { format } from 'prettier'
 
 const SCHEMAS = fileURLToPath(new URL('.', import.meta.url))
-const TARGET = fileURLToPath(new URL('../src/http/wire.ts', import.meta.url))
+const TARGET = fileURLToPath(new URL('./messages.d.ts', import.meta.url))
 
 const HEADER = `// The messages of the API as types. Written by \`npm run generate\` from schemas/.
 
@@ -15,7 +15,7 @@ const HEADER = `// The messages of the API as types. Written by \`npm run genera
 
 const LINE_CHARACTERS_MAX = 100
 
-/** @returns the text of src/http/wire.ts as it should be */
+/** @returns the text of schemas/messages.d.ts as it should be */
 export async function generateWireTypes(): Promise<string> {
   const refs = ['request', 'response'].flatMap((folder) =>
     readdirSync(SCHEMAS + folder)

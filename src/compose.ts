@@ -1,29 +1,34 @@
-// The composition root, with compose-core.ts the only place that knows every part. Read from top to
-// bottom it says what the service is made of, in the order in which the parts need each other;
+// The composition root, with open-data-dir.ts the only place that knows every part. Read from top
+// to bottom it says what the service is made of, in the order in which the parts need each other;
 // stopping goes back up.
 
 import manifest from '../package.json' with { type: 'json' }
 import { SignIn } from './access/sign-in.ts'
 import { AccessTokens } from './access/tokens.ts'
-import { openCore } from './compose-core.ts'
+import { openCore } from './open-data-dir.ts'
 import type { Config } from './config.ts'
 import { liveLimits } from './domain/limits.ts'
 import { SECOND_MS } from './domain/time.ts'
 import { HistoryReader } from './history/read-history.ts'
 import { createHttpServer } from './http/create-http-server.ts'
 import { OperationsSocket } from './http/operations-socket.ts'
-import type { MobileSettings } from './http/sign-in-settings.ts'
+import type { MobileSettings } from './http/answers/sign-in-settings.ts'
 import { OidcIdentityProvider } from './oidc/identity-provider.ts'
 import { createOperations } from './operations/create-operations.ts'
 import { operationsSocketPath } from './operations/socket-path.ts'
 import type { Clock, IdentityProvider, Log } from './ports.ts'
 import { LiveSensors } from './sensors/live-sensors.ts'
 import { Sensors } from './sensors/sensors.ts'
+import { noteNoSocket } from './sqlite/data-dir-lock.ts'
 import { systemClock } from './system/clock.ts'
 import { createLog, standardOutput } from './system/log.ts'
+import { openFilesMax } from './system/open-files.ts'
 
-/** Requests under way have so long when the service stops. */
-const DRAIN_MS_MAX = 10 * SECOND_MS
+/** Requests under way have so long when the service stops: Docker kills after ten seconds. */
+const DRAIN_MS_MAX = 5 * SECOND_MS
+
+/** What is left of the files that may be open is for databases, pages and InfluxDB. */
+const CONNECTIONS_SHARE = 3 / 4
 
 /** All that one sign-in asks of its identity provider has to be answered in this time. */
 const PROVIDER_TIMEOUT_MS = 10 * SECOND_MS
@@ -48,23 +53,24 @@ export async function createService(config: Config, overrides: Overrides = {}): 
     overrides.log ??
     createLog(clock, { level: config.logLevel, component: 'thermolog' }, standardOutput)
   const core = await openCore(config, { clock, log })
-  const { journal, control, controlWriter, reader, forwarding, metrics } = core
+  const { submissions, progress, control, controlWriter, reader, forwarding, metrics } = core
   const tokens = new AccessTokens({ control, controlWriter, clock, log }, config)
   const sensors = new Sensors({ control, controlWriter, clock }, config)
   const live = new LiveSensors({ control, clock, log }, { ...liveLimits, ...config })
   metrics.watchStreams(() => live.streams)
   const operations = createOperations(
-    { control, controlWriter, journal, accessTokens: tokens, clock },
+    { control, controlWriter, submissions, accessTokens: tokens, clock },
     config,
   )
   const identityProviders = createIdentityProviders(config, { clock, log })
   const signIn = new SignIn({ providers: identityProviders, controlWriter, tokens, clock }, config)
   const socket = new OperationsSocket({ operations, log })
-  const history = new HistoryReader(reader, journal)
+  const history = new HistoryReader(reader, progress)
   const isStoreWorking = () => forwarding.isStoreWorking
   const server = createHttpServer(
     {
-      journal,
+      submissions,
+      progress,
       tokens,
       sensors,
       live,
@@ -76,13 +82,18 @@ export async function createService(config: Config, overrides: Overrides = {}): 
       clock,
       log,
     },
-    { ...config, mobile: mobileSettings(config), drainMsMax: DRAIN_MS_MAX },
+    {
+      ...config,
+      mobile: mobileSettings(config),
+      drainMsMax: DRAIN_MS_MAX,
+      connectionsMax: connectionsMaxOf(config, log),
+    },
   )
   return {
     start: async () => {
       tokens.start()
       for (const provider of identityProviders.values()) provider.start()
-      await socket.start(operationsSocketPath(config.dataDir))
+      await startSocket(socket, config, log)
       const { url } = await server.start()
       log.info('ready', { url, data_dir: config.dataDir, store: core.storeName })
       return { url }
@@ -97,6 +108,31 @@ export async function createService(config: Config, overrides: Overrides = {}): 
       log.info('stopped')
     },
   }
+}
+
+/** Where none can be made the service is there all the same: DATA_DIR is locked, not shared. */
+async function startSocket(socket: OperationsSocket, { dataDir }: Config, log: Log): Promise<void> {
+  try {
+    await socket.start(operationsSocketPath(dataDir))
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    log.warn('no socket can be made in DATA_DIR: commands cannot reach the service', {
+      data_dir: dataDir,
+      error: reason,
+    })
+    noteNoSocket(dataDir, reason)
+  }
+}
+
+function connectionsMaxOf({ connectionsMax }: Config, log: Log): number {
+  const possible = Math.floor(openFilesMax() * CONNECTIONS_SHARE)
+  if (possible >= connectionsMax) return connectionsMax
+  const hint = 'raise the limit of open files (ulimit -n, LimitNOFILE=) or lower MAX_CONNECTIONS'
+  log.warn('fewer connections are possible than MAX_CONNECTIONS allows', {
+    connections_max: possible,
+    hint,
+  })
+  return possible
 }
 
 function createIdentityProviders(

@@ -1,7 +1,8 @@
 // The settings: environment and `.env` file → one frozen Config. The only file that looks at the
 // environment. All that is wrong is reported at once, and no secret is ever part of a report.
 
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import {
   FormError,
@@ -18,6 +19,8 @@ import {
   readSecureUrl,
   readSize,
 } from './config-values.ts'
+import { judgeNames } from './config-names.ts'
+import type { NameFaults } from './config-names.ts'
 import type { FreeSpaceRule } from './config-values.ts'
 import { DAY_MS, MINUTE_MS } from './domain/time.ts'
 import type { DurationMs, EpochMs } from './domain/time.ts'
@@ -61,6 +64,7 @@ export interface Config {
   /** An address and minute; 0 is off. */
   readonly signInsPerMinute: number
   readonly trustedProxies: readonly string[]
+  readonly connectionsMax: number
   readonly journalBytesMax: number
   readonly freeDiskMin: FreeSpaceRule
   readonly identityProviders: readonly IdentityProviderConfig[]
@@ -78,6 +82,14 @@ export interface Config {
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 const INFLUX_KEYS = ['INFLUX_URL', 'INFLUX_ORG', 'INFLUX_BUCKET', 'INFLUX_TOKEN'] as const
+const PROVIDER_KEYS = [
+  'ISSUER',
+  'CLIENT_ID',
+  'CLIENT_SECRET',
+  'LABEL',
+  'SCOPES',
+  'CALLBACK_URL',
+] as const
 const RATE_MAX = 1_000_000_000
 const DEFAULT_FREE_DISK: FreeSpaceRule = { volumePercent: 2, bytes: 256 * 2 ** 20 }
 
@@ -109,15 +121,45 @@ function readEnvFile(file: string): Environment {
   try {
     return parseEnv(readFileSync(file, 'utf8'))
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {}
-    throw new ConfigError([`${file} cannot be read: ${(error as Error).message}`])
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || (code === 'EACCES' && !isOurs(file))) return {}
+    throw new ConfigError([
+      `${resolve(file)} cannot be read (${code}): make it readable or move it`,
+    ])
+  }
+}
+
+/**
+ * Whether the file belongs to the user of this process. A command that is run as another user
+ * (`sudo -u thermolog …`) starts in the folder of the person who typed it.
+ */
+function isOurs(file: string): boolean {
+  try {
+    return statSync(file).uid === process.getuid?.()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EACCES') return false
+    throw error
   }
 }
 
 /** @throws ConfigError with everything that is wrong */
 export function loadConfig(environment: Environment): Config {
   const settings = new Settings(environment)
-  const config: Config = {
+  const config = readConfig(settings)
+  const problems = [...settings.problems, ...settings.judgeNames().problems]
+  if (problems.length > 0) throw new ConfigError(problems)
+  return Object.freeze(config)
+}
+
+/** What looks like a setting of ours, is none, and may be one of another program. */
+export function settingWarnings(environment: Environment): readonly string[] {
+  const settings = new Settings(environment)
+  readConfig(settings)
+  return settings.judgeNames().warnings
+}
+
+function readConfig(settings: Settings): Config {
+  return {
     ...readServer(settings),
     ...readIngest(settings),
     ...readSignIn(settings),
@@ -125,8 +167,6 @@ export function loadConfig(environment: Environment): Config {
     metricsToken: settings.read('METRICS_TOKEN', String, undefined),
     logLevel: settings.read('LOG_LEVEL', choiceReader(LOG_LEVELS), 'info'),
   }
-  if (settings.problems.length > 0) throw new ConfigError(settings.problems)
-  return Object.freeze(config)
 }
 
 function readServer(settings: Settings) {
@@ -142,6 +182,7 @@ function readServer(settings: Settings) {
     ),
     signInsPerMinute: settings.read('RATE_LIMIT_SIGN_IN', integerReader(0, RATE_MAX), 60),
     trustedProxies: settings.read('TRUST_PROXY', readNetworks, []),
+    connectionsMax: settings.read('MAX_CONNECTIONS', integerReader(1, 1_000_000), 8_192),
   }
 }
 
@@ -178,7 +219,7 @@ function readSignIn(settings: Settings) {
 }
 
 function readIdentityProvider(settings: Settings, name: string): IdentityProviderConfig {
-  const key = (part: string) => `IDP_${name}_${part}`
+  const key = (part: (typeof PROVIDER_KEYS)[number]) => `IDP_${name}_${part}`
   return {
     id: name.toLowerCase(),
     issuer: settings.need(key('ISSUER'), readSecureUrl),
@@ -229,7 +270,7 @@ function readScopes(text: string): readonly string[] {
 function readSignUp(text: string): boolean | readonly string[] {
   if (text === 'true' || text === 'false') return text === 'true'
   const domains = readList(text).map((domain) => domain.toLowerCase())
-  if (domains.length > 0 && domains.every((domain) => /^[a-z0-9-]+(\.[a-z0-9-]+)*$/.test(domain))) {
+  if (domains.length > 0 && domains.every((domain) => /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(domain))) {
     return domains
   }
   throw new FormError('must be true, false or e-mail domains like example.org, example.com')
@@ -239,12 +280,14 @@ function readSignUp(text: string): boolean | readonly string[] {
 class Settings {
   readonly problems: string[] = []
   readonly #environment: Environment
+  readonly #asked = new Set<string>()
 
   constructor(environment: Environment) {
     this.#environment = environment
   }
 
   text(key: string): string | undefined {
+    this.#asked.add(key)
     const text = this.#environment[key]?.trim()
     return text === '' ? undefined : text
   }
@@ -270,11 +313,19 @@ class Settings {
 
   /** `<NAME>` of every identity provider that a setting speaks of, in alphabetical order. */
   providerNames(): readonly string[] {
-    const pattern =
-      /^IDP_([A-Z0-9]+(?:_[A-Z0-9]+)*?)_(ISSUER|CLIENT_ID|CLIENT_SECRET|LABEL|SCOPES|CALLBACK_URL)$/
-    const names = Object.keys(this.#environment)
-      .filter((key) => this.text(key) !== undefined)
-      .flatMap((key) => pattern.exec(key)?.[1] ?? [])
+    const pattern = new RegExp(`^IDP_([A-Z0-9]+(?:_[A-Z0-9]+)*?)_(${PROVIDER_KEYS.join('|')})$`)
+    const names = this.#given().flatMap((key) => pattern.exec(key)?.[1] ?? [])
     return [...new Set(names)].toSorted()
+  }
+
+  /** What is wrong with the names; to be called when all settings have been read. */
+  judgeNames(): NameFaults {
+    return judgeNames(this.#given(), this.#asked, PROVIDER_KEYS)
+  }
+
+  #given(): string[] {
+    return Object.keys(this.#environment).filter(
+      (key) => (this.#environment[key] ?? '').trim() !== '',
+    )
   }
 }

@@ -6,16 +6,18 @@ import type {
   AuthorizationGrant,
   Principal,
   Right,
+  RotatedToken,
   TokenKind,
+  TokenRotation,
   User,
   UserIdentity,
   VerifiedIdentity,
 } from './domain/access.ts'
-import type { ErrorCode, RequestFault } from './domain/errors.ts'
+import type { ErrorCode } from './domain/errors.ts'
 import type { RawPoint, SeriesRange, WindowSummary } from './domain/history.ts'
-import type { Receipt, Submission } from './domain/measurement.ts'
 import type { Sensor, SensorChange, SensorId, UserId } from './domain/sensor.ts'
 import type { DurationMs, EpochMs, TimeRange } from './domain/time.ts'
+import type { RefusedMeasurement } from './ports/journal.ts'
 
 export interface Clock {
   /** Wall time: may jump. For dates. */
@@ -35,6 +37,14 @@ export interface Log {
 }
 
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>
+
+/** The volume of DATA_DIR. */
+export interface StorageState {
+  /** Whether it has so little room left that nothing may be accepted. */
+  readonly isLow: boolean
+  /** What it has and what it needs, for everyone; where it is, for operators. */
+  describe(): { readonly detail: string; readonly hint: string }
+}
 
 /** What happens, counted for an operator's monitoring. Nothing of it fails, waits or blocks. */
 export interface Metrics {
@@ -67,32 +77,8 @@ export interface ForwardedCount {
   readonly rejected: number
 }
 
-/**
- * The write-ahead batch step: decides submissions against the ledger and makes them durable.
- */
-export interface Journal {
-  /**
-   * Commits one submission, whole or not at all, in one transaction with others that are waiting.
-   *
-   * Resolves after fsync: from here the sender may forget the data. Event ids that the ledger
-   * knows come back as duplicate or conflict and are not stored again.
-   *
-   * @throws ServiceError `validation_failed` (times out of bounds, too many at one time),
-   *   `unknown_sensor`, `sensor_quota`: nothing of the submission is stored
-   * @throws ServiceError `storage_full` when the disk is: nothing is stored
-   * @throws ServiceError `overloaded` when the queue is full: nothing is stored
-   */
-  commit(submission: Submission): Promise<Receipt>
-
-  /** What would make `commit` refuse a submission as `validation_failed`. Nothing is stored. */
-  check(submission: Submission): Promise<readonly RequestFault[]>
-
-  /** Whether a submission would be refused now, before its body is read; else `undefined`. */
-  refusal(): 'overloaded' | 'storage_full' | 'shutting_down' | undefined
-
-  /** Rows that are not yet in the measurement store. */
-  backlog(): Backlog
-
+/** Who reads the measurement store waits here for what was acknowledged and is on its way there. */
+export interface ReadBarrier {
   /** Waits up to `waitMsMax` until every row up to `seq` can be read. @returns whether it can */
   waitUntilReadable(seq: number, waitMsMax: DurationMs): Promise<boolean>
 
@@ -155,14 +141,8 @@ export interface RejectedMeasurement {
 }
 
 /** A measurement that the store has refused, kept until an operator settles it. */
-export interface SetAsideMeasurement {
+export interface SetAsideMeasurement extends RefusedMeasurement {
   readonly id: number
-  readonly userId: UserId
-  readonly sensorId: SensorId
-  readonly measuredAtMs: EpochMs
-  readonly tieBreakNs: number
-  readonly tempCelsius: number
-  readonly reason: string
   readonly setAsideAtMs: EpochMs
 }
 
@@ -225,6 +205,10 @@ export interface ControlReader {
   /** By id; never those of another user, never deleted ones. */
   listSensors(userId: UserId): Promise<readonly Sensor[]>
   findSensor(userId: UserId, sensorId: SensorId): Promise<Sensor | undefined>
+  /** For operators; never a deleted one. */
+  findSensorOfAnyone(sensorId: SensorId): Promise<Sensor | undefined>
+  /** How many measurements of a sensor were accepted; none of a deleted one. */
+  countMeasurements(sensorId: SensorId): Promise<number>
   /**
    * The sensors of a user with the version of all that is shown of them, read at one moment.
    *
@@ -295,6 +279,8 @@ export interface ControlWriter {
   unlinkIdentity(userId: UserId, issuer: string): Promise<boolean>
   /** @returns whether a live token had that id */
   revokeToken(tokenId: number): Promise<boolean>
+  /** Makes a token like a live one of a daemon, which then ends. @returns `undefined`: none such */
+  rotateToken(tokenId: number, order: TokenRotation): Promise<RotatedToken | undefined>
   /** Last uses by token id; called now and then, not for each use. */
   recordTokenUses(lastUsedAtMs: ReadonlyMap<number, EpochMs>): Promise<void>
   /** @returns the sensor, or why not */
@@ -311,17 +297,9 @@ export interface ControlWriter {
   ): Promise<Sensor | undefined>
   /** Its measurements are deleted from the store afterwards. @returns whether the user had it */
   deleteSensor(userId: UserId, sensorId: SensorId): Promise<boolean>
-  /**
-   * The store has deleted a sensor's measurements once more.
-   *
-   * @param dueAtMs when to do it again; `undefined`: they are gone for good
-   */
+  /** Its measurements were deleted once more. @param dueAtMs when again; `undefined`: never */
   noteDeletionPass(sensorId: SensorId, dueAtMs: EpochMs | undefined): Promise<void>
-  /**
-   * Says which measurement store is in use, unless another one has measurements already.
-   *
-   * @returns the one that is in use now
-   */
+  /** Names the store in use, unless another one has measurements. @returns the one in use now */
   adoptStore(name: string): Promise<string>
   /**
    * Says that another measurement store is in use from now on, which has all measurements.
@@ -330,7 +308,7 @@ export interface ControlWriter {
    */
   switchStore(change: StoreSwitch): Promise<boolean>
   /** Keeps what the store refuses; the same again changes nothing. */
-  setAside(measurements: readonly Omit<SetAsideMeasurement, 'id' | 'setAsideAtMs'>[]): Promise<void>
+  setAside(measurements: readonly RefusedMeasurement[]): Promise<void>
   /** Has set-aside measurements forwarded once more, all of them without ids. @returns how many */
   retrySetAside(ids: readonly number[] | undefined): Promise<number>
   /** Gives set-aside measurements up for good, all of them without ids. @returns how many */
@@ -374,6 +352,14 @@ export interface SignInOrder {
 export interface SignedInUser {
   readonly user: User
   readonly token: AccessToken
+  /** Mobile tokens of the user that ended with it: beyond a hundred, the least recently used. */
+  readonly endedTokenIds: readonly number[]
+}
+
+/** How far the exchange of a code has come. */
+export interface ExchangeProgress {
+  /** What the provider gave for the code, which it takes only once. */
+  tokens?: { readonly idToken: string; readonly accessToken: string | undefined }
 }
 
 /** One identity provider that vouches for people. */
@@ -382,14 +368,15 @@ export interface IdentityProvider {
   authorizationEndpoint(): string | undefined
 
   /**
-   * Has the provider exchange an authorization code, and verifies what it says. The same code is
-   * presented at most once a call.
+   * Has the provider exchange an authorization code, and verifies what it says.
    *
+   * @param progress of this grant, kept up here: a code that the provider has taken is not
+   *   presented again when what came after it has failed
    * @throws ServiceError `invalid_grant` when the provider refuses the code or its verifier
    * @throws ServiceError `provider_failed` when it fails or its answer does not verify
    * @throws ServiceError `provider_timeout` when it does not answer in time
    */
-  exchange(grant: AuthorizationGrant): Promise<VerifiedIdentity>
+  exchange(grant: AuthorizationGrant, progress: ExchangeProgress): Promise<VerifiedIdentity>
 
   /** Begins to look for the provider in the background, again and again until it is there. */
   start(): void

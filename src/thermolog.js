@@ -60,8 +60,8 @@ if (runsTypeScript && Number(nodeApiVersion) >= 10) {
   process.stderr.write(
     `thermolog needs Node 22.18 or newer (Node-API 10); this is Node ${nodeVersion}, ` +
       `Node-API ${nodeApiVersion}, at ${process.execPath}.\n` +
-      'On Linux (x64, arm64) `npm ci` puts a Node 24 into the checkout: `npm start` and\n' +
-      '`npx thermolog …` use it. Elsewhere install Node 22.18 or newer.\n',
+      'On 64-bit Linux (x64, arm64) `npm ci` brings a Node 24, which `npm start`,\n' +
+      '`npx thermolog …` and `bin/thermolog …` use. Elsewhere install Node 22.18 or newer.\n',
   )
   process.exitCode = 2
 }

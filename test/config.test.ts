@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { ConfigError, loadConfig } from '../src/config.ts'
+import { ConfigError, loadConfig, settingWarnings } from '../src/config.ts'
 import type { Config, Environment } from '../src/config.ts'
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../src/domain/time.ts'
 
@@ -84,6 +84,11 @@ const FAULTS: readonly (readonly [Environment, RegExp])[] = [
   [{ ...PROVIDER, IDP_MY_IDP_CLIENT_ID: '' }, /^IDP_MY_IDP_CLIENT_ID is missing$/],
   [{ ...PROVIDER, IDP_MY_IDP_SCOPES: 'email' }, /^IDP_MY_IDP_SCOPES must have the scope openid/],
   [{ ...PROVIDER, MOBILE_REDIRECT_URIS: '' }, /^MOBILE_REDIRECT_URIS is needed/],
+  [{ ALLOW_SIGN_UP: 'maybe' }, /^ALLOW_SIGN_UP must be true, false or e-mail domains .*"maybe"$/],
+  [{ IDP_HOME_ISUER: 'x' }, /^IDP_HOME_ISUER is not .*: did you mean IDP_HOME_ISSUER\?$/],
+  [{ ...PROVIDER, IDP_MY_IDP_SCOPE: 'x' }, /^IDP_MY_IDP_SCOPE .* mean IDP_MY_IDP_SCOPES\?$/],
+  [{ IDP_HOME_CLIENTID: 'x' }, /^IDP_HOME_CLIENTID .* mean IDP_HOME_CLIENT_ID\?$/],
+  [{ ...PROVIDER, IDP_MY_IDP_PROMPT: 'x' }, /^IDP_MY_IDP_PROMPT .* provider has ISSUER, CLIENT_ID/],
 ]
 
 function problemsOf(environment: Environment): readonly string[] {
@@ -136,6 +141,33 @@ describe('loadConfig', () => {
   })
 
   it('does not care for settings of others', () => {
-    expect(problemsOf({ PATH: '/bin', IDP: 'x', IDP_ISSUER: 'x' })).to.deep.equal([])
+    const environment = {
+      PATH: '/bin',
+      IDP: 'x',
+      HOME: '/',
+      HOSTNAME: 'x',
+      LANG: 'C',
+      IDP_X_ISUER: '',
+    }
+    expect(problemsOf(environment)).to.deep.equal([])
+    expect(settingWarnings(environment)).to.deep.equal([])
   })
+
+  const warnings: readonly (readonly [Environment, RegExp])[] = [
+    [{ RATE_LIMIT_REQUEST: '5' }, /^RATE_LIMIT_REQUEST .*: did you mean RATE_LIMIT_REQUESTS\?$/],
+    [{ PROT: '80' }, /^PROT is not a setting and is ignored: did you mean PORT\?$/],
+    [{ DATADIR: 'x' }, /did you mean DATA_DIR\?$/],
+    [{ MOBILE_COLOUR: 'x' }, /^MOBILE_COLOUR .*: there are MOBILE_REDIRECT_URIS, MOBILE_CALLB/],
+    [{ INFLUX_HOST: 'x' }, /^INFLUX_HOST .*: there are INFLUX_URL, INFLUX_ORG, /],
+    [{ IDP_ISSUER: 'x' }, /^IDP_ISSUER .*: there are IDP_<NAME>_ISSUER, /],
+    [{ IDP_BASE_PATH: 'x' }, /^IDP_BASE_PATH /],
+  ]
+  for (const [environment, warning] of warnings) {
+    it(`warns of ${Object.keys(environment).join()}, which may belong to another program`, () => {
+      expect(problemsOf(environment)).to.deep.equal([])
+      const found = settingWarnings(environment)
+      expect(found).to.have.lengthOf(1)
+      expect(found[0]).to.match(warning)
+    })
+  }
 })

@@ -29,7 +29,7 @@ import uuid
 from datetime import datetime, timezone
 
 URL = os.environ.get("THERMOLOG_URL", "http://127.0.0.1:8080")
-TOKEN = os.environ["THERMOLOG_TOKEN"]
+TOKEN = os.environ.get("THERMOLOG_TOKEN", "")
 SPOOL = os.environ.get("SPOOL", "./spool.db")
 RETRY_SECONDS_MAX = float(os.environ.get("RETRY_SECONDS_MAX", "60"))
 BATCH_MAX = 500
@@ -156,6 +156,7 @@ def send_all(is_input_over):
     spool.release_held()
     released = time.monotonic()
     failures = 0
+    last_alarm = ""
     while True:
         if time.monotonic() - released > RETRY_SECONDS_MAX:
             spool.release_held()
@@ -172,10 +173,16 @@ def send_all(is_input_over):
         spool.settle(delivered, rejected, held)
         if status in (401, 403) or rejected or held:
             server_time = body.get("server_time", "unknown")
-            alarm(
+            text = (
                 f"status {status} {body.get('code', '')}, server time {server_time},"
                 f" rejected {rejected}, held {held}"
             )
+            # A refused token is worth one line, not one for each attempt.
+            if text != last_alarm:
+                alarm(text)
+            last_alarm = text
+        if delivered:
+            last_alarm = ""
         if delivered or rejected or held:
             failures = 0
         else:
@@ -191,6 +198,9 @@ def end_all(failure):
 
 
 def main():
+    if not TOKEN:
+        print("THERMOLOG_TOKEN is not set", file=sys.stderr)
+        sys.exit(2)
     threading.excepthook = end_all
     spool = Spool(SPOOL)
     is_input_over = threading.Event()

@@ -89,6 +89,7 @@ judge() {
   decided=0
   case $status in
   2??)
+    token_refused=
     # Only what the receipt names: this 200 may be of somebody else on the way.
     ids_of '"status":"(created|duplicate)"' >"$TMP/ids" && settle
     ids_of '"status":"conflict"' >"$TMP/ids" && settle rejected
@@ -107,7 +108,11 @@ judge() {
     ids_of '"event_id"' >"$TMP/ids" && settle held
     alarm "not permitted: $(cat "$TMP/answer")"
     ;;
-  401) alarm "the token is not accepted" ;;
+  401)
+    # Worth one line, not one for each attempt.
+    [ -n "${token_refused-}" ] || alarm "the token is not accepted"
+    token_refused=yes
+    ;;
   400 | 404 | 405 | 409 | 413 | 415)
     cp "$TMP/batch" "$TMP/ids" && settle rejected
     alarm "status $status: set aside: $(cat "$TMP/answer")"

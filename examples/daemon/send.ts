@@ -229,6 +229,7 @@ function judge(status: number, { data, errors }: Answer, batch: readonly Element
 /** Sends until each event of the batch is decided or held. */
 async function sendBatch(spool: Spool, batch: readonly Element[]): Promise<void> {
   let left = batch
+  let lastAlarm = ''
   for (let failures = 0; left.length > 0;) {
     const { status, body, askedMs } = await post(left)
     const { delivered, rejected, held } = judge(status, body, left)
@@ -246,7 +247,11 @@ async function sendBatch(spool: Spool, batch: readonly Element[]): Promise<void>
     left = left.filter(({ event_id: id }) => ![delivered, rejected, held].some((s) => s.has(id)))
     if (status === 401 || status === 403 || rejected.size + held.size > 0) {
       const codes = [...new Set([...rejected.values(), ...held.values()])].join(', ')
-      alarm(`status ${status} ${body.code ?? ''}: ${codes}; server time ${body.server_time ?? '?'}`)
+      const told = `status ${status} ${body.code ?? ''}: ${codes}`
+      const text = `${told}; server time ${body.server_time ?? '?'}`
+      // A refused token is worth one line, not one for each attempt.
+      if (text !== lastAlarm) alarm(text)
+      lastAlarm = text
     }
     failures = left.length < before ? 0 : failures + 1
     const longestMs = Math.min(RETRY_MS_MAX, 2 ** Math.min(failures, 10) * 500)
@@ -286,6 +291,10 @@ async function* wholeLines(input: NodeJS.ReadStream): AsyncGenerator<string> {
   }
 }
 
+if (TOKEN === '') {
+  process.stderr.write('THERMOLOG_TOKEN is not set\n')
+  process.exit(2)
+}
 const spool = new Spool()
 let isInputOver = false
 const sending = sendAll(spool, () => isInputOver)

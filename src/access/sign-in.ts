@@ -12,7 +12,7 @@ import { isEmail } from '../domain/access.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { DurationMs, EpochMs } from '../domain/time.ts'
 import { MINUTE_MS } from '../domain/time.ts'
-import type { Clock, ControlWriter, IdentityProvider } from '../ports.ts'
+import type { Clock, ControlWriter, ExchangeProgress, IdentityProvider } from '../ports.ts'
 import { mintToken } from './tokens.ts'
 import type { AccessTokens } from './tokens.ts'
 
@@ -46,7 +46,9 @@ interface Collaborators {
 /** What came of one code so far. */
 interface Attempt {
   readonly startedAtMs: EpochMs
-  /** Once the provider has taken the code. */
+  /** Until the provider's word is verified. */
+  exchange: ExchangeProgress
+  /** Once it is. */
   identity?: VerifiedIdentity
   /** Of the request under way or of the one that succeeded. */
   answer?: Promise<SignedIn> | undefined
@@ -85,7 +87,7 @@ export class SignIn {
     const key = hash('sha256', JSON.stringify([idp, code, codeVerifier, redirectUri]), 'base64')
     const known = this.#attempts.get(key)
     if (known !== undefined) return known
-    const attempt: Attempt = { startedAtMs }
+    const attempt: Attempt = { startedAtMs, exchange: {} }
     this.#attempts.set(key, attempt)
     return attempt
   }
@@ -104,7 +106,8 @@ export class SignIn {
     { idp, grant }: { idp: string; grant: AuthorizationGrant },
   ): Promise<SignedIn> {
     try {
-      attempt.identity ??= await provider.exchange(grant)
+      attempt.identity ??= await provider.exchange(grant, attempt.exchange)
+      attempt.exchange = {}
       return await this.#issue(attempt.identity, idp)
     } catch (error) {
       attempt.answer = undefined
@@ -122,6 +125,7 @@ export class SignIn {
       token: { name: idp, rights: ['sensors:read'], hash: tokenHash, expiresAtMs },
     })
     if (signedIn === undefined) throw new ServiceError('sign_in_not_allowed')
+    for (const tokenId of signedIn.endedTokenIds) this.#with.tokens.forgetToken(tokenId)
     return { token: text, expiresAtMs, user: signedIn.user }
   }
 
@@ -139,9 +143,12 @@ export class SignIn {
   }
 }
 
-/** Only an address that a user can have counts as one; a name is cut to what a name may be. */
+/**
+ * Only an address that a user can have counts as one, just as it is written: what would have to be
+ * mended first nobody has verified. A name is cut to what a name may be.
+ */
 function tidied(identity: VerifiedIdentity): VerifiedIdentity {
-  const email = identity.email?.trim()
+  const { email } = identity
   const name = Array.from(identity.name?.replace(/\p{Cc}/gu, ' ').trim() ?? '')
   return {
     ...identity,

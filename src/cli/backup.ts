@@ -1,26 +1,29 @@
 // `thermolog backup` and `thermolog restore`: all of DATA_DIR as one file, and back.
 
 import type { Command } from 'commander'
-import type { BackupManifest } from '../compose-backup.ts'
-import { loadConfig, readEnvironment } from '../config.ts'
+import type { BackupManifest } from '../data-dir/backup.ts'
 import { example } from './example.ts'
-import { ByteProgress } from './byte-progress.ts'
-import { printJson } from './print.ts'
+import { ByteProgress } from './terminal/byte-progress.ts'
+import { printJson } from './terminal/print.ts'
+import { readSettings, readSettingsWithData } from './read-settings.ts'
 
 export function addBackupCommands(program: Command): void {
   program
     .command('backup')
-    .description('write all of DATA_DIR into one file, while the service runs or not')
-    .argument('<file>', 'a file that is not there yet')
-    .option('--json', 'print what is in it as JSON')
+    .description('write all of DATA_DIR to one file, whether the service runs or not')
+    .argument('<file>', 'the file to write; it must not exist yet')
+    .option('--json', 'print its manifest as JSON')
     .action(backup)
     .addHelpText('after', example('thermolog backup thermolog-$(date +%F).tar'))
   program
     .command('restore')
-    .description('bring a backup back into a DATA_DIR that is empty')
-    .argument('<file>', 'a file that `thermolog backup` has written')
-    .option('--revoke-tokens', 'end all tokens: those revoked since the backup would live again')
-    .option('--json', 'print what is in it as JSON')
+    .description('restore a backup into an empty DATA_DIR')
+    .argument('<file>', 'a file written by `thermolog backup`')
+    .option(
+      '--revoke-tokens',
+      'revoke all tokens; otherwise those revoked since the backup work again',
+    )
+    .option('--json', 'print its manifest as JSON')
     .action(restore)
     .addHelpText(
       'after',
@@ -29,8 +32,8 @@ export function addBackupCommands(program: Command): void {
 }
 
 async function backup(file: string, { json }: { readonly json?: boolean }): Promise<void> {
-  const config = loadConfig(readEnvironment())
-  const { writeBackup } = await import('../compose-backup.ts')
+  const config = await readSettingsWithData()
+  const { writeBackup } = await import('../data-dir/backup.ts')
   const progress = new ByteProgress()
   try {
     const manifest = await writeBackup(config, file, progress)
@@ -53,8 +56,8 @@ interface RestoreOptions {
 }
 
 async function restore(file: string, { revokeTokens, json }: RestoreOptions): Promise<void> {
-  const config = loadConfig(readEnvironment())
-  const { restoreBackup } = await import('../compose-restore.ts')
+  const config = await readSettings()
+  const { restoreBackup } = await import('../data-dir/restore.ts')
   const progress = new ByteProgress()
   try {
     const order = { isRevoking: revokeTokens === true, progress }

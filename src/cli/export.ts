@@ -3,21 +3,26 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Command } from 'commander'
-import { InvalidArgumentError, Option } from 'commander'
-import type { ExportSource } from '../compose-export.ts'
-import { loadConfig, readEnvironment } from '../config.ts'
+import type { ExportSource } from '../data-dir/export.ts'
 import type { Sensor } from '../domain/sensor.ts'
-import { parseInstant } from '../domain/time.ts'
+import { formatInstant } from '../domain/time.ts'
 import type { EpochMs, TimeRange } from '../domain/time.ts'
 import { checkEmail, usage } from '../operations/check-arguments.ts'
 import { exportText } from '../operations/export-measurements.ts'
 import type { ExportedSensor, ExportFormat } from '../operations/export-measurements.ts'
-import { OperationError } from '../operations/operations.ts'
-import { operationsSocketPath } from '../operations/socket-path.ts'
+import { failed } from '../operations/failure.ts'
 import { systemClock } from '../system/clock.ts'
+import { choiceReader, idsReader, timeReader } from './arguments.ts'
 import { example } from './example.ts'
-import { connectOperations } from './operations-client.ts'
-import { Progress } from './progress.ts'
+import { connectService } from './open-operations.ts'
+import { Progress } from './terminal/progress.ts'
+import { readSettingsWithData } from './read-settings.ts'
+
+const FORMATS: readonly ExportFormat[] = ['csv', 'ndjson']
+const readIds = idsReader('thermolog sensor list --user …')
+const readFrom = timeReader('--from')
+const readTo = timeReader('--to')
+const readFormat = choiceReader('--format', FORMATS)
 
 interface ExportOptions {
   readonly user: string
@@ -33,14 +38,18 @@ const ALWAYS: TimeRange = { startMs: -62_135_596_800_000, stopMs: 253_402_300_80
 export function addExportCommand(program: Command): void {
   program
     .command('export')
-    .description("print the measurements of a user's sensors, as submitted, for `import`")
-    .requiredOption('--user <address>', 'whose sensors')
-    .option('--sensor <id>', 'only this one; repeat it; see thermolog sensor list', readIds)
-    .option('--from <time>', 'only from this time on, such as 2026-11-20T00:00:00Z', readTime)
-    .option('--to <time>', 'only before this time', readTime)
-    .addOption(
-      new Option('--format <format>', 'the form').choices(['csv', 'ndjson']).default('csv'),
+    .description(
+      "print the measurements of a user's sensors, as submitted, in a form that `import` reads",
     )
+    .requiredOption('--user <address>', 'e-mail address of the owner')
+    .option(
+      '--sensor <id>',
+      'only this sensor, see `thermolog sensor list`; repeat it for several',
+      readIds,
+    )
+    .option('--from <time>', 'first time, such as 2026-11-20T10:15:00Z or 2026-11-20', readFrom)
+    .option('--to <time>', 'time to stop before', readTo)
+    .option('--format <format>', 'csv or ndjson; default: csv', readFormat, 'csv')
     .action(exportMeasurements)
     .addHelpText(
       'after',
@@ -49,12 +58,15 @@ export function addExportCommand(program: Command): void {
 }
 
 async function exportMeasurements(options: ExportOptions): Promise<void> {
-  const config = loadConfig(readEnvironment())
+  const config = await readSettingsWithData()
   const range = { startMs: options.from ?? ALWAYS.startMs, stopMs: options.to ?? ALWAYS.stopMs }
-  if (range.startMs >= range.stopMs) throw usage('--from must be before --to')
-  const service = await connectOperations(operationsSocketPath(config.dataDir))
+  if (range.startMs >= range.stopMs) {
+    const times = `${formatInstant(range.startMs)}, ${formatInstant(range.stopMs)}`
+    throw usage(`--from must be before --to, not ${times}`)
+  }
+  const service = await connectService(config)
   await service?.close()
-  const { openExport } = await import('../compose-export.ts')
+  const { openExport } = await import('../data-dir/export.ts')
   const source = await openExport(config, { isServiceRunning: service !== undefined })
   try {
     const sensors = (await chosenSensors(source, options)).map((sensor) =>
@@ -72,7 +84,8 @@ async function chosenSensors(
   { user: email, sensor: ids }: ExportOptions,
 ): Promise<readonly Sensor[]> {
   const user = await control.findUser(checkEmail(email))
-  if (user === undefined) throw failed(`no user has the address ${email}`)
+  if (user === undefined)
+    throw failed(`no user has the address ${email}`, 'See `thermolog user list`.')
   const sensors = await control.listSensors(user.id)
   const unknown = ids?.filter((id) => !sensors.some((sensor) => sensor.id === id)) ?? []
   if (unknown.length > 0) {
@@ -119,20 +132,8 @@ function refuseMissing(
   const ids = sensors.map(({ sensor }) => sensor.id).filter((id) => source.hasSetAside(id, range))
   if (ids.length === 0) return
   const message = `the measurement store has refused some of sensor ${ids.join(', ')}`
-  throw failed(`not all is in it: ${message}`, 'See `thermolog journal list`; retry or drop them.')
-}
-
-function readIds(text: string, before: readonly number[] = []): readonly number[] {
-  if (/^[1-9]\d{0,14}$/.test(text)) return [...before, Number(text)]
-  throw new InvalidArgumentError('An id is a positive integer.')
-}
-
-function readTime(text: string): EpochMs {
-  const atMs = parseInstant(text)
-  if (atMs !== undefined) return atMs
-  throw new InvalidArgumentError('It is no time such as 2026-11-20T00:00:00Z.')
-}
-
-function failed(message: string, hint?: string): OperationError {
-  return new OperationError({ kind: 'failed', message, ...(hint === undefined ? {} : { hint }) })
+  throw failed(
+    `the export is incomplete: ${message}`,
+    'See `thermolog journal list`, then retry or drop them.',
+  )
 }

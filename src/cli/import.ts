@@ -3,27 +3,36 @@
 import { stat } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { checkSerialNumber, usage } from '../operations/check-arguments.ts'
-import { OperationError } from '../operations/operations.ts'
+import { failed } from '../operations/failure.ts'
 import type { Operations } from '../operations/operations.ts'
 import { systemClock } from '../system/clock.ts'
+import { choiceReader } from './arguments.ts'
 import { example } from './example.ts'
 import { fileSource, streamSource } from './import/byte-source.ts'
 import { findColumns } from './import/columns.ts'
-import { Progress } from './progress.ts'
+import type { TemperatureUnit } from './import/columns.ts'
+import type { LocalTimes } from './import/local-times.ts'
+import { Progress } from './terminal/progress.ts'
 import { openRecords } from './import/read-records.ts'
+import type { RecordSource } from './import/read-records.ts'
 import { TimeOrder } from './import/read-measurements.ts'
+import type { ReaderSettings } from './import/read-measurements.ts'
 import { RejectsFile } from './import/rejects-file.ts'
 import { findBadLines, storeFile } from './import/store-file.ts'
 import type { BadLines, ImportJob, ImportTotals } from './import/store-file.ts'
 import { withOperations } from './open-operations.ts'
-import { printJson } from './print.ts'
+import { printJson } from './terminal/print.ts'
 
 const STANDARD_INPUT = '-'
+const OTHER_UNITS: readonly TemperatureUnit[] = ['F', 'K']
+const readUnit = choiceReader('--unit', OTHER_UNITS)
 
 interface ImportOptions {
   readonly user: string
   readonly sn?: string
   readonly rejects?: string
+  readonly timezone?: string
+  readonly unit?: TemperatureUnit
   readonly columnTimestamp?: string
   readonly columnTemp?: string
   readonly columnSn?: string
@@ -34,13 +43,15 @@ interface ImportOptions {
 export function addImportCommand(program: Command): void {
   program
     .command('import')
-    .description('import measurements from a CSV or NDJSON file; twice the same is stored once')
-    .argument('<file>', 'CSV with a header row, or one JSON object a line; - is standard input')
-    .requiredOption('--user <address>', 'whose sensors they are of')
-    .option('--sn <serial number>', 'the sensor of all of them, when the file does not say')
-    .option('--rejects <file>', 'write bad lines there and store the rest')
+    .description('import measurements from CSV or NDJSON; importing a file again adds nothing')
+    .argument('<file>', 'CSV with a header row, or one JSON object per line; - is standard input')
+    .requiredOption('--user <address>', 'e-mail address of the owner of the sensors')
+    .option('--sn <serial number>', 'serial number for all rows, if the file has no such column')
+    .option('--rejects <file>', 'write bad lines to this file and store the rest')
+    .option('--timezone <zone>', 'the zone of times without one, such as Europe/Berlin')
+    .option('--unit <unit>', 'F or K, if temperatures are not in °C', readUnit)
     .option('--column-timestamp <name>', 'the column with the time')
-    .option('--column-temp <name>', 'the column with degrees Celsius')
+    .option('--column-temp <name>', 'the column with the temperature')
     .option('--column-sn <name>', 'the column with the serial number')
     .option('--column-event-id <name>', 'the column with the event id')
     .option('--json', 'print JSON')
@@ -55,20 +66,23 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
   const isStream = file === STANDARD_INPUT
   const bytes = isStream ? undefined : (await regularFile(file)).size
   if (isStream && options.rejects === undefined) {
-    throw usage('standard input is read once', 'Say --rejects FILE, or save it to a file first.')
+    throw usage(
+      'standard input can be read only once',
+      'Add --rejects FILE, or save the data to a file first.',
+    )
   }
   const source = await openRecords(
     isStream ? streamSource('standard input', process.stdin) : fileSource(file),
   )
   const serialNumber = options.sn === undefined ? undefined : checkSerialNumber(options.sn)
-  const columns = findColumns(source.columns, namedColumns(options), serialNumber !== undefined)
+  const form = await readForm(source, options, serialNumber !== undefined)
   const totals = await withOperations(async (operations) => {
     const { user } = options
     const rules = await operations.importRules({ user })
     const passes = options.rejects === undefined ? 2 : 1
     const settings = { total: bytes && bytes * passes, counted: 'lines' }
     const progress = new Progress(process.stderr, systemClock, settings)
-    const job = { user, source, columns, serialNumber, rules, progress }
+    const job = { user, source, ...form, serialNumber, rules, progress }
     try {
       return await runPasses(job, operations, { file, rejects: options.rejects })
     } finally {
@@ -76,6 +90,31 @@ async function importFile(file: string, options: ImportOptions): Promise<void> {
     }
   })
   report(totals, options)
+}
+
+/** How the cells of the file are to be read. */
+async function readForm(
+  { columns: names, delimiter }: RecordSource,
+  options: ImportOptions,
+  hasOneSensor: boolean,
+): Promise<Omit<ReaderSettings, 'serialNumber'>> {
+  const { timezone, unit = 'C' } = options
+  const columns = findColumns(names, namedColumns(options), hasOneSensor, unit)
+  if (timezone !== undefined && columns.isUtc) {
+    throw usage(`the column "${columns.names.timestamp}" is in UTC`, 'Leave out --timezone.')
+  }
+  return {
+    columns,
+    unit,
+    hasDecimalComma: delimiter === ';',
+    localTimes: timezone === undefined ? undefined : await openZone(timezone),
+  }
+}
+
+/** Only here: few imports need time zones, which take a while to load. */
+async function openZone(timezone: string): Promise<LocalTimes> {
+  const { LocalTimes } = await import('./import/local-times.ts')
+  return new LocalTimes(timezone)
 }
 
 async function runPasses(
@@ -90,7 +129,7 @@ async function runPasses(
     refuseBadLines(await findBadLines(job, order))
     const { size, mtimeMs } = await regularFile(files.file)
     if (size !== before.size || mtimeMs !== before.mtimeMs) {
-      throw failed(`${files.file} was changed while it was checked: nothing was stored`)
+      throw failed(`${files.file} changed while it was being checked: nothing was stored`)
     }
     job.progress.begin('storing')
     return storeFile(job, operations, undefined, order)
@@ -106,10 +145,10 @@ async function runPasses(
 
 async function regularFile(file: string): Promise<{ size: number; mtimeMs: number }> {
   const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
-    throw failed(error.code === 'ENOENT' ? `no file ${file}` : error.message)
+    throw failed(error.code === 'ENOENT' ? `there is no file ${file}` : error.message)
   })
   if (found.isFile()) return found
-  throw usage(`${file} is no regular file`, 'Name a file, or - for standard input.')
+  throw usage(`${file} is not a regular file`, 'Name a file, or - for standard input.')
 }
 
 function namedColumns(options: ImportOptions) {
@@ -125,7 +164,7 @@ function namedColumns(options: ImportOptions) {
 function refuseBadLines(bad: BadLines): void {
   if (bad.count === 0) return
   const message = `${lines(bad.count)} bad, nothing was stored\n${describe(bad)}`
-  throw failed(message, 'Correct the file, or say --rejects FILE to store the rest.')
+  throw failed(message, 'Fix the file, or add --rejects FILE to store the rest.')
 }
 
 function report(totals: ImportTotals, options: ImportOptions): void {
@@ -152,8 +191,4 @@ function describe({ count, named }: BadLines): string {
 
 function lines(count: number): string {
   return count === 1 ? '1 line' : `${count} lines`
-}
-
-function failed(message: string, hint?: string): OperationError {
-  return new OperationError({ kind: 'failed', message, ...(hint === undefined ? {} : { hint }) })
 }

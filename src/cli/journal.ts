@@ -1,12 +1,17 @@
-// `thermolog journal`: what waits for the measurement store, and what the store has refused.
+// `thermolog journal`: measurements that the measurement store has refused.
 
 import type { Command } from 'commander'
-import { InvalidArgumentError } from 'commander'
 import { formatInstant } from '../domain/time.ts'
+import { usage } from '../operations/check-arguments.ts'
 import type { SetAsideMeasurement } from '../ports.ts'
+import { idsReader } from './arguments.ts'
+import { confirmDeletion } from './confirm.ts'
+import type { DeletionOptions } from './confirm.ts'
 import { example } from './example.ts'
 import { withOperations } from './open-operations.ts'
-import { printJson, printTable } from './print.ts'
+import { counted, printJson, printTable } from './terminal/print.ts'
+
+const readIds = idsReader('thermolog journal list')
 
 interface ChoiceOptions {
   readonly all?: boolean
@@ -15,25 +20,26 @@ interface ChoiceOptions {
 export function addJournalCommands(program: Command): void {
   const journal = program
     .command('journal')
-    .description('measurements that the measurement store has refused')
+    .description('handle measurements that the measurement store has refused')
   journal
     .command('list')
-    .description('list what is set aside, with the reason that the store gave')
+    .description('list refused measurements with the reason the store gave')
     .option('--json', 'print JSON')
     .addHelpText('after', example('thermolog journal list --json'))
     .action(list)
   journal
     .command('retry')
-    .description('have set-aside measurements written to the store once more')
-    .argument('[id...]', 'which ones, see thermolog journal list', readIds)
-    .option('--all', 'all of them')
+    .description('write refused measurements to the store again')
+    .argument('[id...]', 'ids, see `thermolog journal list`', readIds)
+    .option('--all', 'all refused measurements')
     .addHelpText('after', example('thermolog journal retry --all'))
     .action(retry)
   journal
     .command('drop')
-    .description('give set-aside measurements up for good')
-    .argument('[id...]', 'which ones, see thermolog journal list', readIds)
-    .option('--all', 'all of them')
+    .description('delete refused measurements permanently')
+    .argument('[id...]', 'ids, see `thermolog journal list`', readIds)
+    .option('--all', 'all refused measurements')
+    .option('--yes', 'delete without asking')
     .addHelpText('after', example('thermolog journal drop 3 4'))
     .action(drop)
 }
@@ -41,27 +47,40 @@ export function addJournalCommands(program: Command): void {
 async function list({ json }: { readonly json?: boolean }): Promise<void> {
   const listed = await withOperations((operations) => operations.listSetAside({}))
   if (json === true) printJson(listed.measurements.map(present))
-  else printTable(listed.measurements.map(present), 'nothing is set aside')
+  else printTable(listed.measurements.map(present), 'no refused measurements')
   const more = listed.count - listed.measurements.length
   if (more > 0) process.stderr.write(`and ${more} more\n`)
 }
 
 async function retry(ids: readonly number[], options: ChoiceOptions): Promise<void> {
-  const choice = choose(ids, options)
+  const choice = choose('retry', ids, options)
   const { count } = await withOperations((operations) => operations.retrySetAside(choice))
-  process.stderr.write(`${count} measurements are written to the store again\n`)
+  process.stderr.write(`${counted(count, 'measurement')} queued for the store again\n`)
 }
 
-async function drop(ids: readonly number[], options: ChoiceOptions): Promise<void> {
-  const choice = choose(ids, options)
+async function drop(
+  ids: readonly number[],
+  options: ChoiceOptions & DeletionOptions,
+): Promise<void> {
+  const choice = choose('drop', ids, options)
+  await confirmDeletion(options, async () => {
+    const { count } = await withOperations((operations) => operations.previewDrop(choice))
+    return count === 0 ? undefined : counted(count, 'refused measurement')
+  })
   const { count } = await withOperations((operations) => operations.dropSetAside(choice))
-  process.stderr.write(`${count} measurements are given up\n`)
+  process.stderr.write(`deleted ${counted(count, 'refused measurement')}\n`)
 }
 
-function choose(ids: readonly number[], { all }: ChoiceOptions): { ids?: readonly number[] } {
+function choose(
+  verb: string,
+  ids: readonly number[],
+  { all }: ChoiceOptions,
+): { ids?: readonly number[] } {
   if (all === true && ids.length === 0) return {}
   if (all !== true && ids.length > 0) return { ids }
-  throw new InvalidArgumentError('Name ids, or give --all.')
+  const problem = all === true ? '--all and ids exclude each other' : 'no measurement is named'
+  const hint = `Name ids from \`thermolog journal list\`, or use: thermolog journal ${verb} --all`
+  throw usage(problem, hint)
 }
 
 function present(measurement: SetAsideMeasurement) {
@@ -73,11 +92,4 @@ function present(measurement: SetAsideMeasurement) {
     set_aside_at: formatInstant(measurement.setAsideAtMs),
     reason: measurement.reason,
   }
-}
-
-function readIds(text: string, before: readonly number[] = []): readonly number[] {
-  if (!/^[1-9]\d{0,14}$/.test(text)) {
-    throw new InvalidArgumentError('An id is a positive integer.')
-  }
-  return [...before, Number(text)]
 }

@@ -1,16 +1,27 @@
 // How a command gets at the operations: carried out by the running service, or, when none runs, in
 // this process, which then holds DATA_DIR for itself as long as it takes.
 
-import { loadConfig, readEnvironment } from '../config.ts'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import type { Operations } from '../operations/operations.ts'
-import { operationsSocketPath } from '../operations/socket-path.ts'
+import { OperationError } from '../operations/operations.ts'
+import { operationsSocketPath, SOCKET_FILE } from '../operations/socket-path.ts'
 import { connectOperations } from './operations-client.ts'
+import type { OperationsClient } from './operations-client.ts'
+import { readSettingsWithData } from './read-settings.ts'
 
-/** Opens the operations for one piece of work and closes them after it. */
-export async function withOperations<T>(work: (operations: Operations) => Promise<T>): Promise<T> {
-  const config = loadConfig(readEnvironment())
-  const client = await connectOperations(operationsSocketPath(config.dataDir))
+/**
+ * Opens the operations for one piece of work and closes them after it.
+ *
+ * @param read `readSettings` for what may be the first of all data
+ */
+export async function withOperations<T>(
+  work: (operations: Operations) => Promise<T>,
+  read: () => Promise<Config> = readSettingsWithData,
+): Promise<T> {
+  const config = await read()
+  const client = await connectService(config)
   const opened = client ?? (await openHere(config))
   try {
     return await work(opened.operations)
@@ -19,8 +30,25 @@ export async function withOperations<T>(work: (operations: Operations) => Promis
   }
 }
 
+/**
+ * The service that runs on DATA_DIR.
+ *
+ * @returns `undefined` when none does, or none that could make a socket
+ * @throws OperationError when there is a socket that cannot be opened
+ */
+export async function connectService({ dataDir }: Config): Promise<OperationsClient | undefined> {
+  try {
+    return await connectOperations(operationsSocketPath(dataDir))
+  } catch (error) {
+    // Where its path is too long from here, the service may have been started from nearer to it.
+    const isTooLong = error instanceof OperationError && error.failure.kind === 'usage'
+    if (isTooLong && !existsSync(join(dataDir, SOCKET_FILE))) return undefined
+    throw error
+  }
+}
+
 async function openHere(config: Config) {
   // Most commands find a service running and never need all of this.
-  const { openOperations } = await import('../compose-operations.ts')
+  const { openOperations } = await import('../data-dir/operations.ts')
   return openOperations(config)
 }

@@ -1,11 +1,19 @@
-// `thermolog sensor`: sensors that are to be known before they are heard of, and those that are.
+// `thermolog sensor`: registering, listing and changing sensors.
 
 import type { Command } from 'commander'
 import type { Sensor } from '../domain/sensor.ts'
 import { formatInstant } from '../domain/time.ts'
+import { usage } from '../operations/check-arguments.ts'
+import type { DeletedSensor } from '../operations/operations.ts'
+import { idReader, numberReader } from './arguments.ts'
+import { confirmDeletion } from './confirm.ts'
+import type { DeletionOptions } from './confirm.ts'
 import { example } from './example.ts'
 import { withOperations } from './open-operations.ts'
-import { printJson, printTable } from './print.ts'
+import { counted, printJson, printTable } from './terminal/print.ts'
+
+const readId = idReader('thermolog sensor list --user …')
+const readCompensation = numberReader('--compensation')
 
 interface CreateOptions {
   readonly user: string
@@ -19,14 +27,20 @@ interface ListOptions {
   readonly json?: boolean
 }
 
+interface SetOptions {
+  readonly alias?: string
+  readonly compensation?: number
+  readonly json?: boolean
+}
+
 export function addSensorCommands(program: Command): void {
-  const sensor = program.command('sensor').description('create and list sensors')
+  const sensor = program.command('sensor').description('manage sensors')
   sensor
     .command('create')
-    .description('register a sensor; with AUTO_REGISTER=true its first measurement does it too')
-    .requiredOption('--user <address>', 'whose sensor it is')
-    .requiredOption('--sn <serial number>', 'as the daemon sends it')
-    .option('--alias <name>', 'a name for people; falls back to the serial number')
+    .description('register a sensor; with AUTO_REGISTER=true its first measurement does this too')
+    .requiredOption('--user <address>', 'e-mail address of the owner')
+    .requiredOption('--sn <serial number>', 'the serial number, as the daemon sends it')
+    .option('--alias <name>', 'display name; default: the serial number')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -36,10 +50,26 @@ export function addSensorCommands(program: Command): void {
   sensor
     .command('list')
     .description("list a user's sensors")
-    .requiredOption('--user <address>', 'whose sensors')
+    .requiredOption('--user <address>', 'e-mail address of the owner')
     .option('--json', 'print JSON')
     .addHelpText('after', example('thermolog sensor list --user a@example.org'))
     .action(list)
+  sensor
+    .command('set')
+    .description('change the name or the compensation of a sensor, for old measurements too')
+    .argument('<id>', 'the id, see `thermolog sensor list`', readId)
+    .option('--alias <name>', 'display name')
+    .option('--compensation <celsius>', 'what to add to every reading, in °C', readCompensation)
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('thermolog sensor set 7 --compensation -0.4'))
+    .action(change)
+  sensor
+    .command('delete')
+    .description('delete a sensor with all its measurements')
+    .argument('<id>', 'the id, see `thermolog sensor list`', readId)
+    .option('--yes', 'delete without asking')
+    .addHelpText('after', example('thermolog sensor delete 7'))
+    .action(deleteSensor)
 }
 
 async function create({ user, sn, alias, json }: CreateOptions): Promise<void> {
@@ -53,6 +83,33 @@ async function list({ user, json }: ListOptions): Promise<void> {
   const sensors = await withOperations((operations) => operations.listSensors({ user }))
   if (json === true) printJson(sensors.map(presentSensor))
   else printTable(sensors.map(presentSensor), 'no sensors yet')
+}
+
+async function change(id: number, { alias, compensation, json }: SetOptions): Promise<void> {
+  if (alias === undefined && compensation === undefined) {
+    throw usage('nothing to change', 'Add --alias, --compensation or both.')
+  }
+  const order = {
+    id,
+    ...(alias === undefined ? {} : { alias }),
+    ...(compensation === undefined ? {} : { compensationCelsius: compensation }),
+  }
+  const sensor = await withOperations((operations) => operations.changeSensor(order))
+  if (json === true) printJson(presentSensor(sensor))
+  else printTable([presentSensor(sensor)], '')
+}
+
+async function deleteSensor(id: number, options: DeletionOptions): Promise<void> {
+  await confirmDeletion(options, async () =>
+    described(await withOperations((operations) => operations.previewSensorDeletion({ id }))),
+  )
+  const deleted = await withOperations((operations) => operations.deleteSensor({ id }))
+  process.stderr.write(`deleted ${described(deleted)}\n`)
+}
+
+function described({ id, serialNumber, alias, user, measurements }: DeletedSensor): string {
+  const name = alias === serialNumber ? serialNumber : `${serialNumber}, ${JSON.stringify(alias)}`
+  return `sensor ${id} (${name}) of ${user} with ${counted(measurements, 'measurement')}`
 }
 
 function presentSensor(sensor: Sensor) {

@@ -1,29 +1,59 @@
 // `thermolog serve`: the service, until it is told to stop.
 
+import { isIP } from 'node:net'
 import type { Command } from 'commander'
-import { loadConfig, readEnvironment } from '../config.ts'
+import type { Config } from '../config.ts'
+import { usage } from '../operations/check-arguments.ts'
+import { failed } from '../operations/failure.ts'
+import type { OperationError } from '../operations/operations.ts'
 import { example } from './example.ts'
+import { readSettings } from './read-settings.ts'
+
+const CHOOSE_HOST = 'Set HOST to 127.0.0.1 for this machine alone, or 0.0.0.0 for all addresses.'
 
 export function addServeCommand(program: Command): void {
   program
     .command('serve')
-    .description('run the service until SIGTERM or SIGINT; settings come from the environment')
+    .description('run the service until SIGTERM or SIGINT, with settings from the environment')
     .addHelpText('after', example('PORT=8080 DATA_DIR=./data thermolog serve'))
     .action(serve)
 }
 
 async function serve(): Promise<void> {
-  const config = loadConfig(readEnvironment())
+  const config = await readSettings()
   // Only here: the other commands start faster without the whole service.
   const { createService } = await import('../compose.ts')
   const service = await createService(config)
   const stopped = signalled()
   try {
-    await service.start()
+    await service.start().catch((error: NodeJS.ErrnoException) => {
+      throw listenFailure(error, config) ?? error
+    })
     await stopped
   } finally {
     await service.stop()
   }
+}
+
+/** What is wrong with PORT or HOST, when that is why requests cannot be taken. */
+function listenFailure(
+  { code, syscall, address = '' }: NodeJS.ErrnoException & { readonly address?: string },
+  { host, port }: Config,
+): OperationError | undefined {
+  if (syscall === 'getaddrinfo') {
+    return failed(`HOST ${host} is not a known host name (${code})`, CHOOSE_HOST)
+  }
+  // The address of the socket for commands is a path.
+  if (syscall !== 'listen' || isIP(address) === 0) return undefined
+  if (code === 'EADDRINUSE') {
+    const hint = 'Set PORT to a free port (0 picks one), or stop the other process.'
+    return failed(`PORT ${port} of ${host} is already in use`, hint)
+  }
+  if (code === 'EADDRNOTAVAIL') {
+    return failed(`HOST ${host} is not an address of this machine`, CHOOSE_HOST)
+  }
+  if (code !== 'EACCES') return undefined
+  return usage(`PORT ${port} may not be used (${code})`, 'Set PORT to one above 1023.')
 }
 
 function signalled(): Promise<void> {

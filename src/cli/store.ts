@@ -1,28 +1,27 @@
 // `thermolog store`: where measurements are kept.
 
 import type { Command } from 'commander'
-import { loadConfig, readEnvironment } from '../config.ts'
 import type { CopyOutcome, CopyProgress } from '../operations/copy-store.ts'
 import { OperationError } from '../operations/operations.ts'
-import { operationsSocketPath } from '../operations/socket-path.ts'
 import { systemClock } from '../system/clock.ts'
 import { example } from './example.ts'
-import { connectOperations } from './operations-client.ts'
-import { Progress } from './progress.ts'
+import { connectService } from './open-operations.ts'
+import { Progress } from './terminal/progress.ts'
+import { readSettingsWithData } from './read-settings.ts'
 
 export function addStoreCommands(program: Command): void {
-  const store = program.command('store').description('where measurements are kept')
+  const store = program.command('store').description('move measurements to another store')
   store
     .command('copy')
-    .description('move the measurements of the embedded store into the InfluxDB of INFLUX_*')
+    .description('move all measurements from the embedded store to the InfluxDB of INFLUX_*')
     .addHelpText('after', example('thermolog store copy'))
     .action(copy)
 }
 
 async function copy(): Promise<void> {
-  const config = loadConfig(readEnvironment())
-  const { copyForNow, moveStore } = await import('../compose-store-copy.ts')
-  const service = await connectOperations(operationsSocketPath(config.dataDir))
+  const config = await readSettingsWithData()
+  const { copyForNow, moveStore } = await import('../data-dir/copy-to-influx.ts')
+  const service = await connectService(config)
   await service?.close()
   const progress = new CommandProgress()
   const isServiceRunning = service !== undefined
@@ -31,7 +30,7 @@ async function copy(): Promise<void> {
       ? copyForNow(config, progress)
       : moveStore(config, progress))
     progress.end()
-    if (outcome === undefined) say(`DATA_DIR uses ${storeName} already: there is nothing to copy`)
+    if (outcome === undefined) say(`DATA_DIR already uses ${storeName}: nothing to copy`)
     else if (isServiceRunning) throw lastPassIsMissing(outcome)
     else sayMoved(outcome, storeName)
   } finally {
@@ -48,7 +47,7 @@ function lastPassIsMissing(outcome: CopyOutcome): OperationError {
   return new OperationError({
     kind: 'failed',
     message: `${described(outcome)}, but the service is running and takes more`,
-    hint: 'Stop it and run the command again: only what is missing is copied then.',
+    hint: 'Stop the service and run the command again: it then copies only what is missing.',
   })
 }
 

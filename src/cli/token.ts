@@ -1,15 +1,20 @@
-// `thermolog token`: the access tokens of daemons. A token's text is printed once, when it is made,
-// alone on standard output; only its hash is kept.
+// `thermolog token`: the access tokens of daemons. A token's text is printed once, when it is
+// created, alone on standard output; only its hash is kept.
 
 import type { Command } from 'commander'
-import { InvalidArgumentError } from 'commander'
-import { formatInstant } from '../domain/time.ts'
+import { ALL_RIGHTS } from '../domain/access.ts'
+import { DAY_MS, formatInstant } from '../domain/time.ts'
 import type { DurationMs, EpochMs } from '../domain/time.ts'
-import { readDuration } from '../config-values.ts'
 import type { ListedToken } from '../operations/operations.ts'
+import { durationReader, idReader } from './arguments.ts'
 import { example } from './example.ts'
 import { withOperations } from './open-operations.ts'
-import { printJson, printTable } from './print.ts'
+import { printJson, printTable } from './terminal/print.ts'
+
+const readLifetime = durationReader('--expires')
+const readOverlap = durationReader('--overlap')
+const DEFAULT_OVERLAP_MS = 7 * DAY_MS
+const readId = idReader('thermolog token list --user …')
 
 interface CreateOptions {
   readonly user: string
@@ -19,21 +24,34 @@ interface CreateOptions {
   readonly json?: boolean
 }
 
+interface RotateOptions {
+  readonly overlap?: DurationMs
+  readonly json?: boolean
+}
+
 interface ListOptions {
   readonly user: string
   readonly json?: boolean
 }
 
 export function addTokenCommands(program: Command): void {
-  const token = program.command('token').description('create, list and revoke daemon tokens')
+  const token = program.command('token').description('manage daemon tokens')
   token
     .command('create')
-    .description('create a daemon token and print it; it is never shown again')
-    .requiredOption('--user <address>', 'whose token it is')
-    .requiredOption('--name <name>', 'what it is for, such as gateway-1')
-    .option('--scope <scope>', 'what it may do; repeat it; default: everything', collect)
-    .option('--expires <duration>', 'how long it is good for, such as 90d', readLifetime)
-    .option('--json', 'print an object with id and token')
+    .description('create a daemon token and print it, this once')
+    .requiredOption('--user <address>', 'e-mail address of the owner')
+    .requiredOption('--name <name>', 'what the token is for, such as gateway-1')
+    .option(
+      '--scope <scope>',
+      `${ALL_RIGHTS.join(', ')}; repeat it for several; default: all`,
+      collect,
+    )
+    .option(
+      '--expires <duration>',
+      'how long it is valid, such as 90d; default: no limit',
+      readLifetime,
+    )
+    .option('--json', 'print JSON: id and token')
     .addHelpText(
       'after',
       example(
@@ -43,17 +61,25 @@ export function addTokenCommands(program: Command): void {
     .action(create)
   token
     .command('list')
-    .description("list a user's tokens, revoked and expired ones too")
-    .requiredOption('--user <address>', 'whose tokens')
+    .description("list a user's tokens, including revoked and expired ones")
+    .requiredOption('--user <address>', 'e-mail address of the owner')
     .option('--json', 'print JSON')
     .addHelpText('after', example('thermolog token list --user a@example.org'))
     .action(list)
   token
     .command('revoke')
-    .description('revoke a token, at once')
-    .argument('<id>', 'the id, see thermolog token list', readId)
+    .description('revoke a token with immediate effect')
+    .argument('<id>', 'the id, see `thermolog token list`', readId)
     .addHelpText('after', example('thermolog token revoke 7'))
     .action(revoke)
+  token
+    .command('rotate')
+    .description('create a token like this one and print it; the old one soon expires')
+    .argument('<id>', 'the id of the old token, see `thermolog token list`', readId)
+    .option('--overlap <duration>', 'how long the old token works on; default: 7d', readOverlap)
+    .option('--json', 'print JSON: id, token and old_expires_at')
+    .addHelpText('after', example('TOKEN=$(thermolog token rotate 7 --overlap 1d)'))
+    .action(rotate)
 }
 
 async function create(options: CreateOptions): Promise<void> {
@@ -85,12 +111,24 @@ async function list({ user, json }: ListOptions): Promise<void> {
     'last used': instantOrNull(token.lastUsedAtMs),
     scopes: token.rights.join(' '),
   }))
-  printTable(rows, 'no tokens yet: thermolog token create --user … --name …')
+  printTable(rows, 'no tokens yet; create one: thermolog token create --user … --name …')
 }
 
 async function revoke(id: number): Promise<void> {
   await withOperations((operations) => operations.revokeToken({ id }))
-  process.stderr.write(`token ${id} is revoked\n`)
+  process.stderr.write(`revoked token ${id}\n`)
+}
+
+async function rotate(id: number, { overlap, json }: RotateOptions): Promise<void> {
+  const order = { id, overlapMs: overlap ?? DEFAULT_OVERLAP_MS }
+  const rotated = await withOperations((operations) => operations.rotateToken(order))
+  const oldExpiresAt = formatInstant(rotated.oldExpiresAtMs)
+  if (json === true) {
+    printJson({ id: rotated.id, token: rotated.token, old_expires_at: oldExpiresAt })
+    return
+  }
+  process.stdout.write(`${rotated.token}\n`)
+  process.stderr.write(`token ${id} works until ${oldExpiresAt}\n`)
 }
 
 function presentToken(token: ListedToken) {
@@ -113,17 +151,4 @@ function instantOrNull(atMs: EpochMs | null): string | null {
 
 function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value]
-}
-
-function readLifetime(text: string): DurationMs {
-  try {
-    return readDuration(text)
-  } catch (error) {
-    throw new InvalidArgumentError(`It ${(error as Error).message}.`)
-  }
-}
-
-function readId(text: string): number {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw new InvalidArgumentError('An id is a positive integer.')
 }

@@ -3,10 +3,13 @@
 import type { Command } from 'commander'
 import type { User } from '../domain/access.ts'
 import { formatInstant } from '../domain/time.ts'
-import type { ListedUser } from '../operations/operations.ts'
+import type { DeletedUser, ListedUser } from '../operations/operations.ts'
+import { confirmDeletion } from './confirm.ts'
+import type { DeletionOptions } from './confirm.ts'
 import { example } from './example.ts'
 import { withOperations } from './open-operations.ts'
-import { printJson, printTable } from './print.ts'
+import { counted, printJson, printTable } from './terminal/print.ts'
+import { readSettings } from './read-settings.ts'
 
 interface CreateOptions {
   readonly email: string
@@ -15,12 +18,12 @@ interface CreateOptions {
 }
 
 export function addUserCommands(program: Command): void {
-  const user = program.command('user').description('create, list and delete users')
+  const user = program.command('user').description('manage users')
   user
     .command('create')
     .description('create a user')
-    .requiredOption('--email <address>', 'the e-mail address, unique without regard to case')
-    .option('--name <name>', 'a name for people; falls back to the address')
+    .requiredOption('--email <address>', 'the e-mail address; case does not matter')
+    .option('--name <name>', 'display name; default: the address')
     .option('--json', 'print JSON')
     .addHelpText('after', example('thermolog user create --email a@example.org --name "A"'))
     .action(create)
@@ -33,14 +36,15 @@ export function addUserCommands(program: Command): void {
   user
     .command('delete')
     .description('delete a user with all sensors, measurements, tokens and identities')
-    .argument('<address>', 'the e-mail address')
+    .argument('<address>', 'the e-mail address of the user')
+    .option('--yes', 'delete without asking')
     .addHelpText('after', example('thermolog user delete a@example.org'))
     .action(deleteUser)
   user
     .command('unlink')
-    .description('end an identity of a user, and all mobile tokens of the user')
-    .argument('<address>', 'the e-mail address')
-    .requiredOption('--issuer <url>', 'the identity provider, as `user list` shows it')
+    .description('remove an identity from a user and revoke all mobile tokens of the user')
+    .argument('<address>', 'the e-mail address of the user')
+    .requiredOption('--issuer <url>', 'the identity provider, as `thermolog user list` shows it')
     .addHelpText(
       'after',
       example('thermolog user unlink a@example.org --issuer https://login.example.org'),
@@ -49,7 +53,7 @@ export function addUserCommands(program: Command): void {
 }
 
 async function create({ json, ...order }: CreateOptions): Promise<void> {
-  const user = await withOperations((operations) => operations.createUser(order))
+  const user = await withOperations((operations) => operations.createUser(order), readSettings)
   if (json === true) printJson(presentUser(user))
   else printTable([presentUser(user)], '')
 }
@@ -64,17 +68,25 @@ async function list({ json }: { readonly json?: boolean }): Promise<void> {
     ...presentUser(user),
     identities: user.identities.map(({ issuer, subject }) => `${issuer} ${subject}`).join(', '),
   }))
-  printTable(rows, 'no users yet: thermolog user create --email …')
+  printTable(rows, 'no users yet; create one: thermolog user create --email …')
 }
 
-async function deleteUser(user: string): Promise<void> {
-  const { id, sensors } = await withOperations((operations) => operations.deleteUser({ user }))
-  process.stderr.write(`user ${id} is deleted, with ${sensors} sensors and their measurements\n`)
+async function deleteUser(user: string, options: DeletionOptions): Promise<void> {
+  await confirmDeletion(options, async () =>
+    described(user, await withOperations((operations) => operations.previewUserDeletion({ user }))),
+  )
+  const deleted = await withOperations((operations) => operations.deleteUser({ user }))
+  process.stderr.write(`deleted ${described(user, deleted)}\n`)
+}
+
+function described(address: string, { id, sensors, measurements }: DeletedUser): string {
+  const content = `${counted(sensors, 'sensor')} and ${counted(measurements, 'measurement')}`
+  return `user ${id} (${address}) with ${content}`
 }
 
 async function unlink(user: string, { issuer }: { readonly issuer: string }): Promise<void> {
   await withOperations((operations) => operations.unlinkIdentity({ user, issuer }))
-  process.stderr.write(`${user} has no identity at ${issuer} any more\n`)
+  process.stderr.write(`removed the identity of ${user} at ${issuer}\n`)
 }
 
 function presentListed({ identities, ...user }: ListedUser) {

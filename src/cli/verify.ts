@@ -1,32 +1,32 @@
 // `thermolog verify`: whether all that was acknowledged is there, once and right.
 
 import type { Command } from 'commander'
-import type { Verdict, VerifyProgress } from '../compose-verify.ts'
-import { loadConfig, readEnvironment } from '../config.ts'
+import type { Verdict, VerifyProgress } from '../data-dir/verify.ts'
 import { describeFinding, formatDay } from '../domain/finding.ts'
 import type { Finding } from '../domain/finding.ts'
 import { OperationError } from '../operations/operations.ts'
 import { systemClock } from '../system/clock.ts'
 import { example } from './example.ts'
-import { printJson } from './print.ts'
-import { Progress } from './progress.ts'
+import { printJson } from './terminal/print.ts'
+import { Progress } from './terminal/progress.ts'
+import { readSettingsWithData } from './read-settings.ts'
 
 export function addVerifyCommand(program: Command): void {
   program
     .command('verify')
-    .description('hold journal, ledger, measurements and their summaries against each other')
-    .option('--json', 'print what was found as JSON')
+    .description('check that journal, ledger, measurements and summaries agree')
+    .option('--json', 'print the findings as JSON')
     .action(verify)
     .addHelpText(
       'after',
-      '\nIt only reads, while the service runs or not. Exit codes: 0 clean, 1 something is wrong.' +
+      '\nIt only reads, and works beside a running service. Exit codes: 0 clean, 1 not.' +
         `\n${example('thermolog verify')}`,
     )
 }
 
 async function verify({ json }: { readonly json?: boolean }): Promise<void> {
-  const config = loadConfig(readEnvironment())
-  const { verifyData } = await import('../compose-verify.ts')
+  const config = await readSettingsWithData()
+  const { verifyData } = await import('../data-dir/verify.ts')
   const progress = new StepProgress()
   try {
     const verdict = await verifyData(config, progress)

@@ -34,6 +34,20 @@ export interface AccessToken {
   readonly revokedAtMs: EpochMs | null
 }
 
+export interface TokenRotation {
+  /** SHA-256 of the new token's text. */
+  readonly hash: Uint8Array
+  readonly nowMs: EpochMs
+  /** How long the old token works on; one that expires earlier still does. */
+  readonly overlapMs: DurationMs
+}
+
+/** A token in place of another one, which works on for a while. */
+export interface RotatedToken {
+  readonly token: AccessToken
+  readonly oldExpiresAtMs: EpochMs
+}
+
 /** Only a live token is good for anything; an idle one, a mobile one, was not used for too long. */
 export type TokenState = 'live' | 'revoked' | 'expired' | 'idle'
 

@@ -1,5 +1,5 @@
 // Failures that a client, or an operator, is told of. A code is stable and documented; which
-// status and words it gets is decided in http/errors.ts alone.
+// status and words it gets is decided in http/answers/errors.ts alone.
 
 export type ErrorCode =
   | 'malformed_json'

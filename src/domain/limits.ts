@@ -4,6 +4,9 @@
 /** Elements of one batch (given by the contract). */
 export const submissionMeasurementsMax = 500
 
+/** Members of one object of a request; one with more is not looked at any further. */
+export const elementMembersMax = 32
+
 /** Request body after decompression. */
 export const requestBodyBytesMax = 4 * 1024 * 1024
 
@@ -12,6 +15,15 @@ export const signInBodyBytesMax = 16 * 1024
 
 /** Request bodies being read or waiting to be validated, all requests together. */
 export const requestBodiesInFlightBytesMax = 64 * 1024 * 1024
+
+/** Open connections from one address; those of proxies and of this machine are not counted. */
+export const connectionsPerAddressMax = 512
+
+/** Requests of one address whose token is not valid; further ones get 429. */
+export const failedTokensPerMinute = 60
+
+/** Mobile tokens of one user; beyond it the least recently used ends. */
+export const sessionsPerUserMax = 100
 
 /** Submissions accepted for commit and not yet answered; beyond it a request gets 503. */
 export const submissionsInFlightMax = 2_048
@@ -25,8 +37,14 @@ export const groupMeasurementsMax = 16_000
 /** Measurements of one sensor at one millisecond: the digits below it tell them apart. */
 export const measurementsAtOneTimeMax = 1_000_000
 
+/** Faults that are named of one element. */
+export const elementFaultsMax = 8
+
 /** Entries of one `errors` list; a body of 4 MiB could have more than anyone reads. */
 export const problemErrorsMax = 4_000
+
+/** The same as JSON. */
+export const problemErrorsBytesMax = 256 * 1024
 
 /** A raw history may span this much (given by the contract). */
 export const rawPeriodMsMax = 7 * 86_400_000
@@ -46,6 +64,8 @@ export const liveLimits = {
   eventStreamsMax: 1_000,
   /** Open streams of one token: an app has one, a browser one for each of its pages. */
   eventStreamsPerTokenMax: 10,
+  /** Open streams of one user, by whatever tokens. */
+  eventStreamsPerUserMax: 100,
   /** How often the sensors of those who listen are looked at, at most. */
   lookEveryMs: 1_000,
   /** Events that a look gives to all streams together, in equal shares. */
@@ -80,4 +100,7 @@ if (groupMeasurementsMax < submissionMeasurementsMax) {
 }
 if (measurementsInFlightMax < groupMeasurementsMax + submissionMeasurementsMax) {
   throw new Error('BUG: a full group does not fit into the queue it is taken from')
+}
+if (problemErrorsMax < submissionMeasurementsMax) {
+  throw new Error('BUG: a list of errors cannot name every element')
 }

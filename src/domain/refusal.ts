@@ -15,7 +15,7 @@ const RETRY_AFTER_SECONDS: Readonly<Record<Refusal, number>> = {
 /** A refusal as the failure that a client is told of. */
 export function refusalError(
   refusal: Refusal,
-  options: Pick<ServiceErrorOptions, 'members' | 'cause'> = {},
+  options: Pick<ServiceErrorOptions, 'detail' | 'members' | 'hint' | 'cause'> = {},
 ): ServiceError {
   return new ServiceError(refusal, { retryAfterSeconds: RETRY_AFTER_SECONDS[refusal], ...options })
 }

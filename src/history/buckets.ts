@@ -45,6 +45,8 @@ export function hasLocalDays(bucket: Bucket, timeZone: string): boolean {
 /**
  * Makes a question definite.
  *
+ * @param found faults of its form: they are told together with its own
+ *
  * `auto` takes a time zone and `fill` whatever it resolves to: a zone then only names itself, and
  * an answer of single measurements has no bucket to fill.
  *
@@ -52,26 +54,22 @@ export function hasLocalDays(bucket: Bucket, timeZone: string): boolean {
  *   `unknown_time_zone`, `time_zone_not_allowed`, `fill_not_allowed`
  * @throws ServiceError `range_too_large` with `max_period` and, where one fits, `suggested_bucket`
  */
-export function resolveQuestion(question: HistoryQuestion, nowMs: EpochMs): ResolvedQuestion {
+export function resolveQuestion(
+  question: HistoryQuestion,
+  nowMs: EpochMs,
+  found: readonly RequestFault[] = [],
+): ResolvedQuestion {
   const range = rangeOf(question, nowMs)
-  const faults = questionFaults(question, nowMs)
+  const faults = [...found, ...rangeFaults(range), ...zoneFaults(question), ...fillFaults(question)]
   if (faults.length > 0) {
-    throw new ServiceError('validation_failed', {
-      detail: 'The query parameters do not make a question that can be answered.',
-      faults,
-    })
+    const detail = 'The query parameters do not make a question that can be answered.'
+    throw new ServiceError('validation_failed', { detail, faults })
   }
   const asked = question.bucket ?? 'auto'
   const bucket = asked === 'auto' ? automaticBucket(range) : asked
   const timeZone = question.timeZone ?? UTC
   if (bucket === 'raw') return resolveRaw(range, timeZone)
   return resolveWindows(range, { bucket, timeZone, isFilled: question.isFilled })
-}
-
-/** What makes a question no definite one; `range_too_large` is found when it is resolved. */
-export function questionFaults(question: HistoryQuestion, nowMs: EpochMs): RequestFault[] {
-  const range = rangeOf(question, nowMs)
-  return [...rangeFaults(range), ...zoneFaults(question), ...fillFaults(question)]
 }
 
 function rangeOf({ fromMs, toMs }: HistoryQuestion, nowMs: EpochMs): TimeRange {

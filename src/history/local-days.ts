@@ -3,18 +3,13 @@
 // A day begins at the first instant whose local date is that day or a later one, and ends where
 // the next one begins. So days never overlap and leave nothing out: one whose midnight does not
 // exist begins after the gap, one whose midnight comes twice at the first of them, and one that the
-// zone skipped (Pacific/Apia, 2011-12-30) is no day. Two changes of a zone's offset within two days
-// are taken not to happen; none is known.
+// zone skipped (Pacific/Apia, 2011-12-30) is no day.
 
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../domain/time.ts'
+import { Temporal } from 'temporal-polyfill'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../domain/time.ts'
 import type { DurationMs, EpochMs, TimeRange } from '../domain/time.ts'
 
-/** No zone is known to have changed before. What a year below 1 is called need not be read then. */
-const FIRST_CHANGE_MS = Date.UTC(1800, 0, 1)
-
-/** Formatters are dear to make; names are the client's to choose, so only some are kept. */
-const FORMATTERS_MAX = 64
-const formatters = new Map<string, Intl.DateTimeFormat>()
+const EPOCH = new Temporal.PlainDate(1970, 1, 1)
 
 /** Windows that days are folded from, coarsest first. */
 const FOLDED_WINDOWS_MS: readonly DurationMs[] = [HOUR_MS, 15 * MINUTE_MS, MINUTE_MS]
@@ -22,7 +17,7 @@ const FOLDED_WINDOWS_MS: readonly DurationMs[] = [HOUR_MS, 15 * MINUTE_MS, MINUT
 /** Whether `name` is a time zone of the IANA database; a bare offset is none. */
 export function isTimeZone(name: string): boolean {
   try {
-    return /^[A-Za-z]/.test(name) && formatterOf(name) !== undefined
+    return /^[A-Za-z]/.test(name) && EPOCH.toZonedDateTime(name) !== undefined
   } catch (error) {
     if (error instanceof RangeError) return false
     throw error
@@ -42,13 +37,13 @@ interface Day extends TimeRange {
 
 /** The days of one zone. Cheapest when asked in ascending order. */
 export class LocalDays {
-  readonly #formatter: Intl.DateTimeFormat
+  readonly #timeZone: string
   /** The day that was asked for last. */
   #day: Day | undefined
 
   /** @throws RangeError when there is no such zone */
   constructor(timeZone: string) {
-    this.#formatter = formatterOf(timeZone)
+    this.#timeZone = EPOCH.toZonedDateTime(timeZone).timeZoneId
   }
 
   /** Start of the day that holds `atMs`. */
@@ -114,41 +109,15 @@ export class LocalDays {
   }
 
   #localDate(atMs: EpochMs): number {
-    return Math.floor((atMs + this.#offsetAt(atMs)) / DAY_MS)
+    const { offsetNanoseconds } = Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(
+      this.#timeZone,
+    )
+    return Math.floor((atMs + offsetNanoseconds / 1_000_000) / DAY_MS)
   }
 
+  /** The first instant of a date, or of the next one that there is. */
   #edge(number: number): EpochMs {
-    const midnightMs = number * DAY_MS
-    const offsetBeforeMs = this.#offsetAt(midnightMs - DAY_MS)
-    const offsetAfterMs = this.#offsetAt(midnightMs + DAY_MS)
-    const edgeBeforeMs = midnightMs - offsetBeforeMs
-    if (offsetBeforeMs === offsetAfterMs) return edgeBeforeMs
-    const changeMs = this.#findChange(midnightMs - DAY_MS, midnightMs + DAY_MS)
-    return edgeBeforeMs < changeMs ? edgeBeforeMs : Math.max(changeMs, midnightMs - offsetAfterMs)
-  }
-
-  /** The first second of the offset that is in force at `highMs` and not yet at `lowMs`. */
-  #findChange(lowMs: EpochMs, highMs: EpochMs): EpochMs {
-    const offsetMs = this.#offsetAt(lowMs)
-    let low = lowMs / SECOND_MS
-    let high = highMs / SECOND_MS
-    while (high - low > 1) {
-      const middle = Math.floor((low + high) / 2)
-      if (this.#offsetAt(middle * SECOND_MS) === offsetMs) low = middle
-      else high = middle
-    }
-    return high * SECOND_MS
-  }
-
-  /** What is added to UTC to get local time. */
-  #offsetAt(atMs: EpochMs): DurationMs {
-    const knownMs = Math.floor(Math.max(atMs, FIRST_CHANGE_MS) / SECOND_MS) * SECOND_MS
-    // month/day/year, hour:minute:second
-    const [month, day, year, hour, minute, second] = this.#formatter
-      .format(knownMs)
-      .split(/\D+/, 6)
-      .map(Number) as [number, number, number, number, number, number]
-    return Date.UTC(year, month - 1, day, hour, minute, second) - knownMs
+    return EPOCH.add({ days: number }).toZonedDateTime(this.#timeZone).epochMilliseconds
   }
 }
 
@@ -156,23 +125,4 @@ function windowOf(day: TimeRange): DurationMs | undefined {
   return FOLDED_WINDOWS_MS.find(
     (windowMs) => day.startMs % windowMs === 0 && day.stopMs % windowMs === 0,
   )
-}
-
-function formatterOf(timeZone: string): Intl.DateTimeFormat {
-  const known = formatters.get(timeZone)
-  if (known !== undefined) return known
-  const formatter = new Intl.DateTimeFormat('en-US', {
-    timeZone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  })
-  const oldest = formatters.keys().next()
-  if (formatters.size >= FORMATTERS_MAX && !oldest.done) formatters.delete(oldest.value)
-  formatters.set(timeZone, formatter)
-  return formatter
 }

@@ -7,7 +7,7 @@
 import type { HistoryPoint, ResolvedQuestion } from '../domain/history.ts'
 import { historyWaitMsMax } from '../domain/limits.ts'
 import type { Sensor } from '../domain/sensor.ts'
-import type { Journal, MeasurementReader } from '../ports.ts'
+import type { MeasurementReader, ReadBarrier } from '../ports.ts'
 import { historyPoints } from './history-points.ts'
 
 export interface History {
@@ -19,16 +19,14 @@ export interface History {
   readonly points: AsyncIterable<readonly HistoryPoint[]>
 }
 
-type ReadableJournal = Pick<Journal, 'waitUntilReadable' | 'hasUnreadable'>
-
 /** Reads histories from the measurement store, and knows from the journal what is not in it yet. */
 export class HistoryReader {
   readonly #reader: MeasurementReader
-  readonly #journal: ReadableJournal
+  readonly #barrier: ReadBarrier
 
-  constructor(reader: MeasurementReader, journal: ReadableJournal) {
+  constructor(reader: MeasurementReader, barrier: ReadBarrier) {
     this.#reader = reader
-    this.#journal = journal
+    this.#barrier = barrier
   }
 
   /**
@@ -50,9 +48,9 @@ export class HistoryReader {
   async #isReadable(sensor: Sensor, { fromMs, toMs }: ResolvedQuestion): Promise<boolean> {
     const range = { startMs: fromMs, stopMs: toMs }
     // Asked first, so that a lag of other sensors, or of another time, makes nobody wait.
-    if (!(await this.#journal.hasUnreadable(sensor, range))) return true
-    await this.#journal.waitUntilReadable(sensor.dataSeq, historyWaitMsMax)
-    return !(await this.#journal.hasUnreadable(sensor, range))
+    if (!(await this.#barrier.hasUnreadable(sensor, range))) return true
+    await this.#barrier.waitUntilReadable(sensor.dataSeq, historyWaitMsMax)
+    return !(await this.#barrier.hasUnreadable(sensor, range))
   }
 }
 

@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { ServiceError } from '../domain/errors.ts'
 import type { ErrorCode } from '../domain/errors.ts'
-import { presentError } from './errors.ts'
+import { presentError } from './answers/errors.ts'
 
 const ALL_METHODS = 'GET, HEAD, POST, PATCH, DELETE'
 
@@ -40,7 +40,6 @@ function rawAnswer(code: ErrorCode): string {
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${requestId}`,
     'X-Content-Type-Options: nosniff',
-    'Cache-Control: no-store',
     ...(code === 'method_not_allowed' ? [`Allow: ${ALL_METHODS}`] : []),
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
   ]

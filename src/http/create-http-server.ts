@@ -2,32 +2,40 @@
 
 import type { SignIn } from '../access/sign-in.ts'
 import type { AccessTokens } from '../access/tokens.ts'
-import { requestBodiesInFlightBytesMax, requestBodyBytesMax } from '../domain/limits.ts'
+import {
+  connectionsPerAddressMax,
+  failedTokensPerMinute,
+  requestBodiesInFlightBytesMax,
+  requestBodyBytesMax,
+} from '../domain/limits.ts'
 import type { HistoryReader } from '../history/read-history.ts'
-import { Acceptor } from '../ingest/accept.ts'
-import type { Clock, IdentityProvider, Journal, Log, Metrics } from '../ports.ts'
+import type { StoreProgress } from '../ingest/store-progress.ts'
+import type { Submissions } from '../ingest/submissions.ts'
+import type { Clock, IdentityProvider, Log, Metrics } from '../ports.ts'
 import type { LiveSensors } from '../sensors/live-sensors.ts'
 import type { Sensors } from '../sensors/sensors.ts'
-import { ClientAddresses } from './client-address.ts'
+import { ClientAddresses } from './callers/client-address.ts'
 import { daemonApiRouter } from './daemon-api.ts'
+import { Connections } from './callers/connections.ts'
 import { createDispatch } from './dispatch.ts'
 import type { Tables } from './dispatch.ts'
-import { documentsRouter } from './documents-api.ts'
+import { documentsRouter } from './pages/documents-api.ts'
 import { createDocument } from './openapi/document.ts'
 import { mobileApiRouter, relayRouter, signInRouter } from './mobile-api.ts'
 import { operationsRouter } from './operations-api.ts'
-import type { MetricsSource } from './handlers/metrics.ts'
-import { RateLimits, SignInLimit } from './rate-limit.ts'
-import type { RateLimitsSettings } from './rate-limit.ts'
-import { BodyReader } from './read-body.ts'
-import type { RouteRow } from './routes.ts'
+import type { MetricsSource } from './requests/metrics.ts'
+import { AddressLimit, RateLimits } from './callers/rate-limit.ts'
+import type { RateLimitsSettings } from './callers/rate-limit.ts'
+import { BodyReader } from './body/read-body.ts'
+import type { RouteRow } from './requests/routes.ts'
 import { Draining, HttpServer } from './server.ts'
 import type { HttpServerSettings } from './server.ts'
-import type { MobileSettings } from './sign-in-settings.ts'
-import { webPageRouter } from './web-page.ts'
+import type { MobileSettings } from './answers/sign-in-settings.ts'
+import { webPageRouter } from './pages/web-page.ts'
 
 export interface HttpFaceCollaborators {
-  readonly journal: Journal
+  readonly submissions: Submissions
+  readonly progress: StoreProgress
   readonly tokens: AccessTokens
   readonly signIn: SignIn
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>
@@ -54,30 +62,31 @@ export function createHttpServer(
   collaborators: HttpFaceCollaborators,
   settings: HttpFaceSettings,
 ): HttpServer {
-  const { journal, tokens, live, clock } = collaborators
+  const { tokens, live, clock } = collaborators
   const draining = new Draining()
   const isDraining = () => draining.isOn
   draining.signal.addEventListener('abort', () => live.stop())
-  const bodies = new BodyReader({
-    bodyBytesMax: requestBodyBytesMax,
-    inFlightBytesMax: requestBodiesInFlightBytesMax,
-  })
+  const bodies = new BodyReader(
+    { bodyBytesMax: requestBodyBytesMax, inFlightBytesMax: requestBodiesInFlightBytesMax },
+    clock,
+  )
   const rateLimits = new RateLimits(settings)
-  const acceptor = new Acceptor(journal, clock)
   const addresses = new ClientAddresses(settings.trustedProxies)
-  const signInLimit = new SignInLimit(settings.signInsPerMinute, addresses)
+  const connections = new Connections(addresses, { ...settings, connectionsPerAddressMax })
+  const failedTokens = new AddressLimit(failedTokensPerMinute, addresses)
+  const signInLimit = new AddressLimit(settings.signInsPerMinute, addresses)
   const mobile = { ...collaborators, signInLimit }
   const tables: Tables = {
-    daemon: daemonApiRouter({ ...collaborators, acceptor, rateLimits, bodies }),
+    daemon: daemonApiRouter({ ...collaborators, rateLimits, bodies }),
     mobile: mobileApiRouter(mobile),
     signIn: signInRouter(mobile, settings.mobile),
-    relay: relayRouter(settings.mobile),
-    operations: operationsRouter({ ...collaborators, acceptor, isDraining }, settings),
+    relay: relayRouter(clock, settings.mobile),
+    operations: operationsRouter({ ...collaborators, isDraining }, settings),
     documents: documentsRouter(() => createDocument(rowsOf(tables), settings.mobile.app.version)),
     webPage: webPageRouter(),
   }
-  const dispatch = createDispatch(tables, { tokens, rateLimits, isDraining })
-  return new HttpServer(dispatch, draining, collaborators, settings)
+  const dispatch = createDispatch(tables, { tokens, rateLimits, failedTokens, isDraining })
+  return new HttpServer(dispatch, draining, { ...collaborators, connections }, settings)
 }
 
 /** The rows of all tables: those of the APIs first. */

@@ -2,23 +2,27 @@
 
 import type { AccessTokens } from '../access/tokens.ts'
 import type { HistoryReader } from '../history/read-history.ts'
-import type { Acceptor } from '../ingest/accept.ts'
+import type { Submissions } from '../ingest/submissions.ts'
 import type { Sensors } from '../sensors/sensors.ts'
-import { DAEMON_API_BASE } from './dispatch.ts'
-import { getHistory } from './handlers/history.ts'
-import { showDaemonMe } from './handlers/me.ts'
-import { postBatch, postMeasurement } from './handlers/measurements.ts'
-import { deleteSensor, listSensors, patchSensor } from './handlers/sensors.ts'
-import { historyQuery, measurement, measurementBatch, none, sensorPatch } from './inputs.ts'
-import type { RateLimits } from './rate-limit.ts'
-import type { BodyReader } from './read-body.ts'
-import { ApiRoutes } from './routes.ts'
-import type { RouteTable } from './routes.ts'
+import { getHistory, historyQuery } from './requests/history.ts'
+import { showDaemonMe } from './requests/me.ts'
+import {
+  measurement,
+  measurementBatch,
+  postBatch,
+  postMeasurement,
+} from './requests/measurements.ts'
+import { none } from './requests/parameters.ts'
+import { deleteSensor, listSensors, patchSensor, sensorPatch } from './requests/sensors.ts'
+import type { RateLimits } from './callers/rate-limit.ts'
+import type { BodyReader } from './body/read-body.ts'
+import { ApiRoutes, DAEMON_API_BASE } from './requests/routes.ts'
+import type { RouteTable } from './requests/routes.ts'
 
 export interface DaemonApiCollaborators {
   readonly tokens: AccessTokens
   readonly sensors: Sensors
-  readonly acceptor: Acceptor
+  readonly submissions: Submissions
   readonly history: HistoryReader
   readonly rateLimits: RateLimits
   readonly bodies: BodyReader
@@ -26,12 +30,12 @@ export interface DaemonApiCollaborators {
 
 // prettier-ignore
 export function daemonApiRouter(
-  { tokens, sensors, acceptor, history, rateLimits, bodies }: DaemonApiCollaborators,
+  { tokens, sensors, submissions, history, rateLimits, bodies }: DaemonApiCollaborators,
 ): RouteTable {
   const api = new ApiRoutes(DAEMON_API_BASE, sensors)
-  const intake = { acceptor, rateLimits }
-  const one = measurement(bodies, acceptor)
-  const batch = measurementBatch(bodies, acceptor)
+  const intake = { submissions, rateLimits, bodies }
+  const one = measurement(intake)
+  const batch = measurementBatch(intake)
   const patch = sensorPatch(bodies)
   const query = historyQuery
 

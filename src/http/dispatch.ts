@@ -2,18 +2,17 @@
 // the token comes before everything else, so that nobody without one learns which addresses there
 // are; what needs no token there is looked for before.
 
+import type { IncomingMessage } from 'node:http'
 import type { Middleware } from 'koa'
 import type { AccessTokens } from '../access/tokens.ts'
-import type { TokenKind } from '../domain/access.ts'
+import type { Principal, TokenKind } from '../domain/access.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { refusalError } from '../domain/refusal.ts'
-import { authenticate } from './authenticate.ts'
-import type { CallState } from './call.ts'
-import type { RateLimits } from './rate-limit.ts'
-import type { CallContext, RouteTable } from './routes.ts'
-
-export const DAEMON_API_BASE = '/api/v1'
-export const MOBILE_API_BASE = '/api/mobile/v1'
+import { authenticate } from './callers/authenticate.ts'
+import type { CallState } from './answers/call.ts'
+import type { AddressLimit, RateLimits } from './callers/rate-limit.ts'
+import { DAEMON_API_BASE, MOBILE_API_BASE } from './requests/routes.ts'
+import type { CallContext, RouteTable } from './requests/routes.ts'
 
 /** What a request counts as whose address is not known, or not looked at for want of a token. */
 const OTHER_ROUTES = {
@@ -32,6 +31,7 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE']
 interface Collaborators {
   readonly tokens: AccessTokens
   readonly rateLimits: RateLimits
+  readonly failedTokens: AddressLimit
   /** Whether the server is stopping. */
   readonly isDraining: () => boolean
 }
@@ -86,15 +86,43 @@ function routed({ router }: RouteTable, otherwise: Run): Run {
   return (ctx) => routes(ctx, () => otherwise(ctx)) as Promise<unknown>
 }
 
-function withToken(kind: TokenKind, run: Run, { tokens, rateLimits }: Collaborators): Run {
+function withToken(kind: TokenKind, run: Run, collaborators: Collaborators): Run {
+  const { rateLimits } = collaborators
   return async (ctx) => {
-    const { receivedAtMs } = ctx.state.call
-    const known = authenticate(tokens, ctx.req.headers.authorization, kind, receivedAtMs)
+    const known = principalOf(ctx, kind, collaborators)
     const principal = known instanceof Promise ? await known : known
-    await rateLimits.countRequest(principal.token.id, ctx.res)
+    const spent = await rateLimits.countRequest(principal.token.id, ctx.res)
+    if (spent !== undefined) ctx.state.spent = spent
     ctx.state.principal = principal
     return run(ctx)
   }
+}
+
+/** Who asks. Answers at once when the token is known already. */
+function principalOf(
+  { req, state }: CallContext,
+  kind: TokenKind,
+  { tokens, failedTokens }: Collaborators,
+): Principal | Promise<Principal> {
+  try {
+    const { authorization } = req.headers
+    const known = authenticate(tokens, authorization, kind, state.call.receivedAtMs)
+    if (!(known instanceof Promise)) return known
+    return known.catch((error: unknown) => refuseToken(req, failedTokens, error))
+  } catch (error) {
+    return refuseToken(req, failedTokens, error)
+  }
+}
+
+/** An address from which too many ask with a token that is not valid is told to wait. */
+async function refuseToken(
+  request: IncomingMessage,
+  failedTokens: AddressLimit,
+  error: unknown,
+): Promise<never> {
+  const isInvalid = error instanceof ServiceError && error.code === 'invalid_token'
+  if (isInvalid) await failedTokens.count(request)
+  throw error
 }
 
 /** Whether a router has the address, by whatever method. */

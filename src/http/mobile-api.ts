@@ -7,21 +7,20 @@ import type { HistoryReader } from '../history/read-history.ts'
 import type { Clock, IdentityProvider } from '../ports.ts'
 import type { LiveSensors } from '../sensors/live-sensors.ts'
 import type { Sensors } from '../sensors/sensors.ts'
-import { MOBILE_API_BASE } from './dispatch.ts'
-import { showBootstrap } from './handlers/bootstrap.ts'
-import { showDashboard } from './handlers/dashboard.ts'
-import { streamEvents } from './handlers/events.ts'
-import { getHistory } from './handlers/history.ts'
-import { showUser } from './handlers/me.ts'
-import { relayToApp } from './handlers/relay.ts'
-import { listSensors } from './handlers/sensors.ts'
-import { logOut, postSignIn } from './handlers/sign-in.ts'
-import { historyQuery, none, relayedForm, relayedQuery, signInRequest } from './inputs.ts'
-import type { SignInLimit } from './rate-limit.ts'
-import { SmallBodyReader } from './read-small-body.ts'
-import { ApiRoutes, OpenRoutes } from './routes.ts'
-import type { RouteTable } from './routes.ts'
-import type { MobileSettings } from './sign-in-settings.ts'
+import { showBootstrap } from './requests/bootstrap.ts'
+import { showDashboard } from './requests/dashboard.ts'
+import { streamEvents } from './requests/events.ts'
+import { getHistory, historyQuery } from './requests/history.ts'
+import { showUser } from './requests/me.ts'
+import { none } from './requests/parameters.ts'
+import { relayedForm, relayedQuery, relayToApp } from './requests/relay.ts'
+import { listSensors } from './requests/sensors.ts'
+import { logOut, postSignIn, signInRequest } from './requests/sign-in.ts'
+import type { AddressLimit } from './callers/rate-limit.ts'
+import { SmallBodyReader } from './body/read-small-body.ts'
+import { ApiRoutes, OpenRoutes, MOBILE_API_BASE } from './requests/routes.ts'
+import type { RouteTable } from './requests/routes.ts'
+import type { MobileSettings } from './answers/sign-in-settings.ts'
 
 export interface MobileApiCollaborators {
   readonly tokens: AccessTokens
@@ -30,7 +29,7 @@ export interface MobileApiCollaborators {
   readonly history: HistoryReader
   readonly signIn: SignIn
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>
-  readonly signInLimit: SignInLimit
+  readonly signInLimit: AddressLimit
   readonly clock: Clock
 }
 
@@ -53,11 +52,11 @@ export function mobileApiRouter(
 
 // prettier-ignore
 export function signInRouter(
-  { signIn, identityProviders, signInLimit }: MobileApiCollaborators,
+  { signIn, identityProviders, signInLimit, clock }: MobileApiCollaborators,
   settings: MobileSettings,
 ): RouteTable {
   const open = new OpenRoutes(MOBILE_API_BASE)
-  const grant = signInRequest(new SmallBodyReader(), signInLimit, settings)
+  const grant = signInRequest(new SmallBodyReader(clock), signInLimit, settings)
 
   open.add('GET  /bootstrap', none,  showBootstrap(identityProviders, settings))
   open.add('POST /auth/:idp', grant, postSignIn(signIn))
@@ -65,9 +64,9 @@ export function signInRouter(
 }
 
 // prettier-ignore
-export function relayRouter(settings: MobileSettings): RouteTable {
+export function relayRouter(clock: Clock, settings: MobileSettings): RouteTable {
   const open = new OpenRoutes('/auth')
-  const form = relayedForm(new SmallBodyReader())
+  const form = relayedForm(new SmallBodyReader(clock))
 
   open.add('GET  /callback/:idp', relayedQuery, relayToApp(settings))
   open.add('POST /callback/:idp', form,         relayToApp(settings))

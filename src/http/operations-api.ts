@@ -2,23 +2,26 @@
 // but for the metrics where the operator has set one.
 
 import { ServiceError } from '../domain/errors.ts'
-import { refusalError } from '../domain/refusal.ts'
 import { SECOND_MS } from '../domain/time.ts'
-import type { Acceptor } from '../ingest/accept.ts'
-import type { Journal } from '../ports.ts'
-import { answerJson } from './call.ts'
-import type { Call } from './call.ts'
-import { showMetrics } from './handlers/metrics.ts'
-import type { MetricsSource } from './handlers/metrics.ts'
-import { anything } from './inputs.ts'
-import { explanationOf } from './problems.ts'
-import { OpenRoutes } from './routes.ts'
-import type { RouteTable } from './routes.ts'
-import type { HealthResponse, ProblemExplanationResponse, ReadinessResponse } from './wire.ts'
+import type { Submissions } from '../ingest/submissions.ts'
+import type { StoreProgress } from '../ingest/store-progress.ts'
+import { answerJson } from './answers/call.ts'
+import type { Call } from './answers/call.ts'
+import { showMetrics } from './requests/metrics.ts'
+import type { MetricsSource } from './requests/metrics.ts'
+import { anything } from './requests/parameters.ts'
+import { explanationOf } from './answers/problems.ts'
+import { OpenRoutes } from './requests/routes.ts'
+import type { RouteTable } from './requests/routes.ts'
+import type {
+  HealthResponse,
+  ProblemExplanationResponse,
+  ReadinessResponse,
+} from '../../schemas/messages.d.ts'
 
 export interface OperationsApiCollaborators {
-  readonly acceptor: Acceptor
-  readonly journal: Journal
+  readonly submissions: Submissions
+  readonly progress: StoreProgress
   /** Whether the last write into the measurement store worked. */
   readonly isStoreWorking: () => boolean
   readonly isDraining: () => boolean
@@ -46,14 +49,14 @@ function showHealth(call: Call): void {
 }
 
 function showReadiness(call: Call, collaborators: OperationsApiCollaborators): void {
-  const { acceptor, journal, isStoreWorking, isDraining } = collaborators
-  const { entries, bytes, oldestAgeMs } = journal.backlog()
+  const { submissions, progress, isStoreWorking, isDraining } = collaborators
+  const { entries, bytes, oldestAgeMs } = progress.backlog()
   const state: Omit<ReadinessResponse, 'status'> = {
     backlog: { entries, bytes, oldest_age_seconds: oldestAgeMs / SECOND_MS },
     measurement_store: isStoreWorking() ? 'ok' : 'failing',
   }
-  const refusal = isDraining() ? 'shutting_down' : acceptor.refusal()
-  if (refusal !== undefined) throw refusalError(refusal, { members: state })
+  const refusal = isDraining() ? 'shutting_down' : submissions.refusal()
+  if (refusal !== undefined) throw submissions.refused(refusal, state)
   const readiness: ReadinessResponse = { status: 'ready', ...state }
   answerJson(call, 200, JSON.stringify(readiness))
 }

@@ -6,23 +6,25 @@
 
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import Koa from 'koa'
 import type { Context, Middleware } from 'koa'
 import compress from 'koa-compress'
 import { constants } from 'node:zlib'
+import { ServiceError } from '../domain/errors.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import type { DurationMs } from '../domain/time.ts'
 import { SECOND_MS } from '../domain/time.ts'
 import type { Clock, Log, Metrics } from '../ports.ts'
-import type { Call, CallState } from './call.ts'
+import type { Call, CallState } from './answers/call.ts'
 import { answerClientError, refuseTunnel } from './client-error.ts'
+import type { Connections } from './callers/connections.ts'
 import { isSubmission } from './dispatch.ts'
-import { ClientGone, presentError, publicError } from './errors.ts'
-import { requestIdFrom } from './request-id.ts'
+import { ClientGone, presentError, publicError } from './answers/errors.ts'
+import { requestIdFrom } from './answers/request-id.ts'
+import { finishBody, isUnfinished } from './body/rest-of-body.ts'
 
 const HEADERS_TIMEOUT_MS = 15 * SECOND_MS
-const REQUEST_TIMEOUT_MS = 30 * SECOND_MS
 /** Longer than the idle time of common proxies, so that they are the ones who close. */
 const KEEP_ALIVE_TIMEOUT_MS = 75 * SECOND_MS
 const TIMEOUT_CHECK_INTERVAL_MS = 5 * SECOND_MS
@@ -42,6 +44,7 @@ const compressAnswer = compress({
 })
 
 export interface HttpServerCollaborators {
+  readonly connections: Connections
   readonly metrics: Metrics
   readonly clock: Clock
   readonly log: Log
@@ -53,6 +56,8 @@ export interface HttpServerSettings {
   readonly port: number
   /** Requests under way have so long to end when the server stops. */
   readonly drainMsMax: DurationMs
+  /** Also how many may wait to be taken. */
+  readonly connectionsMax: number
 }
 
 /** Whether the server stops, told to those whose answers have no end of their own. */
@@ -75,6 +80,7 @@ export class Draining {
 export class HttpServer {
   readonly #server: Server
   readonly #draining: Draining
+  readonly #connections: Connections
   readonly #settings: HttpServerSettings
   #stopping: Promise<void> | undefined
 
@@ -84,21 +90,29 @@ export class HttpServer {
     collaborators: HttpServerCollaborators,
     settings: HttpServerSettings,
   ) {
+    const { connections } = collaborators
     this.#draining = draining
+    this.#connections = connections
     this.#settings = settings
     const listener = createApp(dispatch, draining, collaborators).callback()
-    const onRequest = (request: IncomingMessage, response: ServerResponse) =>
+    const onRequest = (request: IncomingMessage, response: ServerResponse) => {
+      connections.noteRequest(request, response)
       void listener(request, response)
+    }
     this.#server = createServer(
       {
         headersTimeout: HEADERS_TIMEOUT_MS,
-        requestTimeout: REQUEST_TIMEOUT_MS,
+        // Bodies have no deadline but a least rate (upload-budget.ts): some lines are slow.
+        requestTimeout: 0,
         keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
         connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
         maxHeaderSize: HEADER_BYTES_MAX,
+        // Node would refuse without a problem document.
+        requireHostHeader: false,
       },
       onRequest,
     )
+    this.#server.on('connection', (socket: Socket) => connections.admit(socket))
     // A body that is expected is asked for when it is read; other expectations are not kept.
     this.#server.on('checkContinue', onRequest)
     this.#server.on('checkExpectation', onRequest)
@@ -108,10 +122,10 @@ export class HttpServer {
 
   /** Resolves when the server takes requests. @throws when the address is not to be had */
   async start(): Promise<{ url: string }> {
-    const { host, port } = this.#settings
+    const { host, port, connectionsMax: backlog } = this.#settings
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject)
-      this.#server.listen({ host, port }, () => {
+      this.#server.listen({ host, port, backlog }, () => {
         this.#server.removeListener('error', reject)
         resolve()
       })
@@ -133,7 +147,9 @@ export class HttpServer {
     const closed = new Promise<void>((resolve) => {
       this.#server.close(() => resolve())
     })
-    const idleCheck = setInterval(() => this.#server.closeIdleConnections(), IDLE_CHECK_INTERVAL_MS)
+    // Answers that began before do not say that their connection closes.
+    this.#connections.closeIdle()
+    const idleCheck = setInterval(() => this.#connections.closeIdle(), IDLE_CHECK_INTERVAL_MS)
     const deadline = setTimeout(() => this.#server.closeAllConnections(), this.#settings.drainMsMax)
     await closed
     clearInterval(idleCheck)
@@ -152,17 +168,18 @@ function createApp(
     ctx.state.call = call
     setCommonHeaders(ctx.res, call.requestId)
     try {
+      checkForm(ctx.req, call)
       await dispatch(ctx, nothingMore)
     } catch (error) {
       const code = answerError(call, error, log)
       const isRefusal = code !== undefined && isSubmission(ctx.method, call.path)
       if (isRefusal) metrics.noteRefusedSubmission(code)
     }
-    const { req, res } = ctx
-    const isBodyUnasked = req.headers.expect !== undefined && !req.complete
-    if (draining.isOn || isBodyUnasked) res.setHeader('Connection', 'close')
+    if (isUnfinished(ctx.req)) await finishBody(ctx.req, ctx.res)
+    if (draining.isOn) ctx.res.setHeader('Connection', 'close')
     if (mayBeCompressed(ctx)) await compressAnswer(ctx, nothingMore)
-    if (ctx.respond !== false) metrics.noteAnswer(ctx.state.route ?? 'other /', ctx.status)
+    if (ctx.respond === false) return
+    metrics.noteAnswer(ctx.state.route ?? 'other /', ctx.status)
     logRequest(call, log)
   })
   // What fails while an answer is on its way; a client that goes away is no failure.
@@ -173,8 +190,10 @@ function createApp(
   return app
 }
 
+/** Reads what a request asks for; from here on it has one address, for tokens and routes alike. */
 function readCall(ctx: Context, clock: Clock): Call {
   const url = originForm(ctx.req.url ?? '/')
+  ctx.req.url = url
   const questionMark = url.indexOf('?')
   return {
     ctx,
@@ -190,6 +209,15 @@ function readCall(ctx: Context, clock: Clock): Call {
 function originForm(url: string): string {
   if (url.charCodeAt(0) === 47 /* / */) return url
   return url.replace(/^https?:\/\/[^/?]*/i, '') || '/'
+}
+
+/** @throws ServiceError `invalid_request` for what HTTP does not allow */
+function checkForm({ headers, httpVersion }: IncomingMessage, { path, query }: Call): void {
+  const hasHost = headers.host !== undefined || httpVersion !== '1.1'
+  if (!hasHost) throw new ServiceError('invalid_request', { detail: 'The Host header is missing.' })
+  const hasFragment = path.includes('#') || query.includes('#')
+  const isAddress = (path.startsWith('/') || path === '*') && !hasFragment
+  if (!isAddress) throw new ServiceError('invalid_request', { detail: 'This is no address.' })
 }
 
 function setCommonHeaders(response: ServerResponse, requestId: string): void {
@@ -213,13 +241,19 @@ function answerError(
   const failure = publicError(error)
   const { status, headers, body } = presentError(failure, requestId)
   if (failure !== error || failure.code === 'internal_error') {
-    const stack = error instanceof Error ? error.stack : String(error)
+    const stack = stackOf(error)
     log.error('request failed', { request_id: requestId, method: ctx.method, path, error: stack })
   }
   ctx.status = status
   ctx.set(headers)
   ctx.body = body
   return failure.code
+}
+
+/** The stack of what an error began with: that is where to look. */
+function stackOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause === undefined ? String(error.stack) : stackOf(error.cause)
 }
 
 /** Tiny answers are the rule and are not worth a look at what the client accepts. */

@@ -162,7 +162,13 @@ export class InfluxConnection {
       let hasBeenSent = false
       const outgoing = this.#request(this.#addressOf(order.path), options, resolve)
       const connected = this.#url.protocol === 'https:' ? 'secureConnect' : 'connect'
+      const fail = (error: unknown) => {
+        reject(new InfluxUnreachable(reasonOf(error, signal), hasBeenSent))
+      }
+      // An aborted request that waits for a socket would fail only when one is free.
+      signal.addEventListener('abort', fail)
       outgoing.once('socket', (socket) => {
+        signal.removeEventListener('abort', fail)
         // Not by `reusedSocket`: that is false for a request that has waited for the socket.
         hasBeenSent = this.#connected.has(socket)
         if (hasBeenSent) return
@@ -171,9 +177,7 @@ export class InfluxConnection {
           this.#connected.add(socket)
         })
       })
-      outgoing.on('error', (error) => {
-        reject(new InfluxUnreachable(reasonOf(error, signal), hasBeenSent))
-      })
+      outgoing.on('error', fail)
       outgoing.end(body)
     })
   }

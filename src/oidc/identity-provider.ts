@@ -7,7 +7,7 @@ import type { JWTVerifyGetKey } from 'jose'
 import type { AuthorizationGrant, VerifiedIdentity } from '../domain/access.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { DurationMs } from '../domain/time.ts'
-import type { Clock, IdentityProvider, Log } from '../ports.ts'
+import type { Clock, ExchangeProgress, IdentityProvider, Log } from '../ports.ts'
 import { Discovery } from './discovery.ts'
 import type { ProviderMetadata } from './discovery.ts'
 import { askProvider, ProviderFault } from './provider-exchange.ts'
@@ -31,6 +31,10 @@ interface Collaborators {
 }
 
 type Members = Readonly<Record<string, unknown>>
+type ProviderTokens = NonNullable<ExchangeProgress['tokens']>
+
+/** Tokens of ten thousand codes may have to be kept; longer ones are not. */
+const KEPT_CHARACTERS_MAX = 16 * 1024
 
 export class OidcIdentityProvider implements IdentityProvider {
   readonly #with: Collaborators
@@ -58,10 +62,13 @@ export class OidcIdentityProvider implements IdentityProvider {
     this.#discovery.stop()
   }
 
-  async exchange(grant: AuthorizationGrant): Promise<VerifiedIdentity> {
+  async exchange(
+    grant: AuthorizationGrant,
+    progress: ExchangeProgress = {},
+  ): Promise<VerifiedIdentity> {
     const signal = AbortSignal.timeout(this.#settings.timeoutMs)
     try {
-      const identity = await before(signal, this.#exchange(grant, signal))
+      const identity = await before(signal, this.#exchange(grant, progress, signal))
       this.#note(undefined)
       return identity
     } catch (error) {
@@ -74,14 +81,15 @@ export class OidcIdentityProvider implements IdentityProvider {
     }
   }
 
-  async #exchange(grant: AuthorizationGrant, signal: AbortSignal): Promise<VerifiedIdentity> {
+  async #exchange(
+    grant: AuthorizationGrant,
+    progress: ExchangeProgress,
+    signal: AbortSignal,
+  ): Promise<VerifiedIdentity> {
     const metadata = await this.#discovery.find()
-    const { id_token: idToken, access_token: accessToken } = await this.#redeem(
-      grant,
-      metadata,
-      signal,
-    )
-    if (typeof idToken !== 'string') throw new ProviderFault('its answer has no ID token')
+    const tokens = progress.tokens ?? tokensOf(await this.#redeem(grant, metadata, signal))
+    if (isSmall(tokens)) progress.tokens = tokens
+    const { idToken, accessToken } = tokens
     const { issuer, clientId } = this.#settings
     const nowMs = this.#with.clock.nowMs()
     const expectation = { issuer, clientId, nowMs }
@@ -152,9 +160,19 @@ export class OidcIdentityProvider implements IdentityProvider {
   }
 }
 
+/** @throws ProviderFault when there is no ID token */
+function tokensOf({ id_token: idToken, access_token: accessToken }: Members): ProviderTokens {
+  if (typeof idToken !== 'string') throw new ProviderFault('its answer has no ID token')
+  return { idToken, accessToken: textOf(accessToken) }
+}
+
+function isSmall({ idToken, accessToken = '' }: ProviderTokens): boolean {
+  return idToken.length + accessToken.length <= KEPT_CHARACTERS_MAX
+}
+
 interface UserinfoAccess {
   readonly metadata: ProviderMetadata
-  readonly accessToken: unknown
+  readonly accessToken: string | undefined
   readonly signal: AbortSignal
 }
 
@@ -165,7 +183,7 @@ async function withEmail(
 ): Promise<Members> {
   const { userinfoEndpoint } = metadata
   if (claims['email'] !== undefined || userinfoEndpoint === undefined) return claims
-  if (typeof accessToken !== 'string') return claims
+  if (accessToken === undefined) return claims
   const headers = { authorization: `Bearer ${accessToken}` }
   const { status, members } = await askProvider(userinfoEndpoint, { headers }, signal)
   if (status !== 200) throw new ProviderFault(`the userinfo endpoint answers ${status}`)

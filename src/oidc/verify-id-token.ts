@@ -1,6 +1,11 @@
 // Whether an ID token is what it claims to be: signed by the provider's published keys with an
 // algorithm of the list, made by this issuer, for this client, lately, and still good.
+//
+// A provider changes its keys whenever it likes, and may sign with one before it publishes it. A
+// token of an unknown key waits for it. Nobody but the provider can have us wait, as the token
+// comes straight from there; whoever waits shares one request a second.
 
+import { setTimeout } from 'node:timers/promises'
 import { createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose'
 import type { JWTPayload, JWTVerifyGetKey } from 'jose'
 import { SECOND_MS } from '../domain/time.ts'
@@ -9,6 +14,11 @@ import { fetchText, ProviderFault } from './provider-exchange.ts'
 
 /** Asymmetric ones alone: with a shared secret the client could have signed it itself. */
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ')
+
+/** Keys are not fetched again sooner, whoever asks. */
+const KEYS_EVERY_MS: DurationMs = SECOND_MS
+/** So often in all, a token of an unknown key has them fetched again. */
+const KEY_LOOKS_MAX = 5
 
 const CLOCK_TOLERANCE_SECONDS = 60
 /** It comes straight from the provider, so it was made for this exchange. */
@@ -23,15 +33,30 @@ export interface IdTokenExpectation {
   readonly nowMs: EpochMs
 }
 
-/** The keys that a provider publishes, fetched when they are needed and kept for ten minutes. */
+/**
+ * The keys that a provider publishes, fetched when they are needed and kept for ten minutes. One
+ * that is unknown is waited for, for some seconds.
+ */
 export function providerKeys(jwksUri: string, timeoutMs: DurationMs): JWTVerifyGetKey {
-  return createRemoteJWKSet(new URL(jwksUri), {
+  const keys = createRemoteJWKSet(new URL(jwksUri), {
     timeoutDuration: timeoutMs,
+    cooldownDuration: KEYS_EVERY_MS,
     [customFetch]: async (url, { signal }) => {
       const { status, text } = await fetchText(url, {}, signal)
       return new Response(text, { status })
     },
   })
+  return async (header, token) => {
+    for (let look = 1; ; look++) {
+      try {
+        return await keys(header, token)
+      } catch (error) {
+        const isUnknown = error instanceof errors.JWKSNoMatchingKey
+        if (!isUnknown || look === KEY_LOOKS_MAX) throw error
+      }
+      await setTimeout(KEYS_EVERY_MS, undefined, { ref: false })
+    }
+  }
 }
 
 /**

@@ -6,14 +6,16 @@ import common from '../../schemas/common.json' with { type: 'json' }
 import { OperationError } from './operations.ts'
 
 const NAME_CHARACTERS_MAX = 128
+const KNOWN_SCOPES = `Scopes: ${ALL_RIGHTS.join(', ')}.`
 const { pattern, maxLength } = common.$defs.serialNumber
+const { minimum, maximum } = common.$defs.compensation
 const SERIAL_NUMBER = new RegExp(pattern)
 
 /** @throws OperationError when it is no address that a user could have */
 export function checkEmail(email: unknown): string {
   const text = typeof email === 'string' ? email.trim() : ''
   if (!isEmail(text)) {
-    throw usage(`${quote(email)} is no e-mail address`, 'It looks like a@example.org.')
+    throw usage(`${quote(email)} is not a valid e-mail address`, 'Example: a@example.org')
   }
   return text
 }
@@ -26,8 +28,9 @@ export function checkEmail(email: unknown): string {
 export function checkName(what: string, name: unknown): string {
   const text = typeof name === 'string' ? name.trim() : ''
   const characters = Array.from(text).length
-  if (characters < 1 || characters > NAME_CHARACTERS_MAX || !text.isWellFormed()) {
-    throw usage(`${what} must have 1 to ${NAME_CHARACTERS_MAX} characters`)
+  if (!text.isWellFormed()) throw usage(`${what} must be valid Unicode`)
+  if (characters < 1 || characters > NAME_CHARACTERS_MAX) {
+    throw usage(`${what} must have 1 to ${NAME_CHARACTERS_MAX} characters, not ${characters}`)
   }
   return text
 }
@@ -36,7 +39,7 @@ export function checkName(what: string, name: unknown): string {
 export function checkSerialNumber(serialNumber: unknown): string {
   if (!isSerialNumber(serialNumber)) {
     throw usage(
-      `${quote(serialNumber)} is no serial number`,
+      `${quote(serialNumber)} is not a valid serial number`,
       `It has 1 to ${maxLength} letters, digits and : . _ - with at least one letter or digit.`,
     )
   }
@@ -50,11 +53,11 @@ export function isSerialNumber(text: unknown): text is string {
 /** Scopes as rights; all of them when none is named. */
 export function checkScopes(scopes: unknown): readonly Right[] {
   if (scopes === undefined) return ALL_RIGHTS
-  if (!Array.isArray(scopes) || scopes.length === 0) throw usage('a token needs a scope')
+  if (!Array.isArray(scopes) || scopes.length === 0)
+    throw usage('a token needs a scope', KNOWN_SCOPES)
   const unknown = scopes.filter((scope) => !ALL_RIGHTS.some((right) => right === scope))
   if (unknown.length > 0) {
-    const known = `Scopes are ${ALL_RIGHTS.join(', ')}.`
-    throw usage(`${unknown.map(quote).join(', ')} is no scope`, known)
+    throw usage(`${unknown.map(quote).join(', ')} is not a scope`, KNOWN_SCOPES)
   }
   return ALL_RIGHTS.filter((right) => scopes.includes(right))
 }
@@ -62,9 +65,15 @@ export function checkScopes(scopes: unknown): readonly Right[] {
 /** @throws OperationError unless it is a positive integer */
 export function checkId(id: unknown): number {
   if (typeof id !== 'number' || !Number.isSafeInteger(id) || id < 1) {
-    throw usage(`${quote(id)} is no id: ids are positive integers`)
+    throw usage(`${quote(id)} is not a valid id`, 'Ids are positive integers.')
   }
   return id
+}
+
+/** @throws OperationError unless it is a number that a compensation may be */
+export function checkCompensation(celsius: unknown): number {
+  if (typeof celsius === 'number' && celsius >= minimum && celsius <= maximum) return celsius + 0
+  throw usage(`a compensation must be from ${minimum} to ${maximum} °C, not ${quote(celsius)}`)
 }
 
 /** Makes a failure of wrong usage. */

@@ -1,9 +1,11 @@
-// What is wrong with one measurement of an import, said for a person. The form is that of the API,
+// What is wrong with one measurement of an import, in words. The form is that of the API,
 // from the same schemas; the rules are those of the service that is to store it.
 
+import { judgeTime } from '../domain/acceptance.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
 import { serialNumberKey } from '../domain/sensor.ts'
 import { formatInstant } from '../domain/time.ts'
+import type { EpochMs } from '../domain/time.ts'
 import common from '../../schemas/common.json' with { type: 'json' }
 import { isSerialNumber } from './check-arguments.ts'
 import type { ImportRules } from './operations.ts'
@@ -13,12 +15,15 @@ const { eventId: eventIdForm, celsius } = common.$defs
 /** @returns what is wrong with its form, or `undefined` */
 export function formFault(measurement: Readonly<Record<string, unknown>>): string | undefined {
   const { eventId, serialNumber, tempCelsius, measuredAtMs } = measurement
-  if (!isSerialNumber(serialNumber)) return `sn ${JSON.stringify(serialNumber)} is no serial number`
-  if (typeof tempCelsius !== 'number') return 'temp is no number'
-  if (!(tempCelsius >= celsius.minimum && tempCelsius <= celsius.maximum)) {
-    return `temp ${tempCelsius} is not in ${celsius.minimum} … ${celsius.maximum}`
+  if (!isSerialNumber(serialNumber))
+    return `sn ${JSON.stringify(serialNumber)} is not a valid serial number`
+  if (typeof tempCelsius !== 'number') {
+    return `temp ${JSON.stringify(tempCelsius ?? null)} is not a number`
   }
-  if (!Number.isSafeInteger(measuredAtMs)) return 'timestamp is no time'
+  if (!(tempCelsius >= celsius.minimum && tempCelsius <= celsius.maximum)) {
+    return `temp ${tempCelsius} °C is not between ${celsius.minimum} and ${celsius.maximum} °C`
+  }
+  if (!Number.isSafeInteger(measuredAtMs)) return 'timestamp is not a valid time'
   return eventId === null || isEventId(eventId)
     ? undefined
     : `event_id must have 1 to ${eventIdForm.maxLength} characters`
@@ -45,24 +50,30 @@ export class RuleCheck {
 
   /** @returns what is wrong with it, or `undefined` */
   fault({ serialNumber, measuredAtMs }: SubmittedMeasurement): string | undefined {
+    const wrong = measuredAtMs === null ? undefined : this.timeFault(measuredAtMs)
+    return wrong ?? this.#sensorFault(serialNumber)
+  }
+
+  /** @returns what is wrong with the time of a measurement, or `undefined` */
+  timeFault(measuredAtMs: EpochMs): string | undefined {
     const { measuredAtMsMin, measuredAtMsMax } = this.#rules
-    if (measuredAtMs !== null && measuredAtMs < measuredAtMsMin) {
-      return `timestamp is before ${formatInstant(measuredAtMsMin)} (MIN_TIMESTAMP)`
-    }
-    if (measuredAtMs !== null && measuredAtMs > measuredAtMsMax) {
-      return `timestamp is after ${formatInstant(measuredAtMsMax)} (now and MAX_FUTURE)`
-    }
-    return this.#sensorFault(serialNumber)
+    const fault = judgeTime(measuredAtMs, measuredAtMsMin, measuredAtMsMax)
+    if (fault === undefined) return undefined
+    const bound =
+      fault === 'timestamp_too_old'
+        ? `before ${formatInstant(measuredAtMsMin)} (MIN_TIMESTAMP)`
+        : `after ${formatInstant(measuredAtMsMax)} (now plus MAX_FUTURE)`
+    return `timestamp is ${bound}`
   }
 
   #sensorFault(serialNumber: string): string | undefined {
     const key = serialNumberKey(serialNumber)
     if (this.#sensorKeys.has(key)) return undefined
     if (!this.#rules.mayRegisterSensors) {
-      return `sensor ${serialNumber} is unknown: thermolog sensor create, or AUTO_REGISTER=true`
+      return `sensor ${serialNumber} is not registered: create it, or set AUTO_REGISTER=true`
     }
     if (this.#sensorKeys.size >= this.#rules.sensorsMax) {
-      return `sensor ${serialNumber} would be one too many (MAX_SENSORS_PER_USER)`
+      return `sensor ${serialNumber} would exceed MAX_SENSORS_PER_USER`
     }
     this.#sensorKeys.add(key)
     return undefined

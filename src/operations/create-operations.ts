@@ -5,9 +5,12 @@ import type { AccessTokens } from '../access/tokens.ts'
 import { mintToken } from '../access/tokens.ts'
 import { tokenState } from '../domain/access.ts'
 import type { User } from '../domain/access.ts'
+import type { Sensor } from '../domain/sensor.ts'
 import { DAY_MS } from '../domain/time.ts'
-import type { Clock, ControlReader, ControlWriter, Journal } from '../ports.ts'
+import type { Submissions } from '../ingest/submissions.ts'
+import type { Clock, ControlReader, ControlWriter } from '../ports.ts'
 import {
+  checkCompensation,
   checkEmail,
   checkId,
   checkName,
@@ -15,28 +18,41 @@ import {
   checkSerialNumber,
   usage,
 } from './check-arguments.ts'
+import {
+  deleteSensor,
+  deleteUser,
+  findSensor,
+  noSensor,
+  previewSensorDeletion,
+  previewUserDeletion,
+} from './delete-data.ts'
 import { importMeasurements, importRules } from './import-measurements.ts'
-import { OperationError, setAsideListedMax } from './operations.ts'
+import { failed } from './failure.ts'
+import { setAsideListedMax } from './operations.ts'
 import type {
   CreatedToken,
-  DeletedUser,
   ListedToken,
   ListedUser,
+  NewTokenForOld,
+  OfUser,
   Operations,
   OperationsSettings,
+  SensorChangeOrder,
   SensorOrder,
   TokenOrder,
+  TokenRotationOrder,
 } from './operations.ts'
 
 export interface OperationsCollaborators {
   readonly control: ControlReader
   readonly controlWriter: ControlWriter
-  readonly journal: Journal
+  readonly submissions: Pick<Submissions, 'commit'>
   /** Told of tokens that end, and asked for uses; left out where no request is answered. */
   readonly accessTokens?: Pick<AccessTokens, 'forgetToken' | 'forgetUser' | 'lastUsedAtMs'>
   readonly clock: Clock
 }
 
+const SEE_USERS = 'See `thermolog user list`.'
 const LIFETIME_MS_MAX = 100 * 366 * DAY_MS
 
 export function createOperations(
@@ -44,49 +60,63 @@ export function createOperations(
   settings: OperationsSettings,
 ): Operations {
   const { control, controlWriter } = collaborators
-  const userOf = (args: { readonly user: string }) => findUser(control, args.user)
+  const userOf = (args: OfUser) => findUser(control, args.user, SEE_USERS)
+  const ownerOf = (args: OfUser) =>
+    findUser(
+      control,
+      args.user,
+      `Create the user first: thermolog user create --email ${args.user}`,
+    )
   return {
     createUser: async ({ email, name }) => {
       const address = checkEmail(email)
       const user = await controlWriter.createUser(address, checkName('a name', name ?? address))
-      return user ?? fail(`there is a user with the address ${address} already`)
+      return user ?? fail(`a user with the address ${address} already exists`)
     },
     listUsers: () => listUsers(control),
+    previewUserDeletion: async (args) => previewUserDeletion(control, await userOf(args)),
     deleteUser: async (args) => deleteUser(collaborators, await userOf(args)),
     unlinkIdentity: async (args) => {
       await unlinkIdentity(collaborators, await userOf(args), args.issuer)
       return {}
     },
-    createToken: async (args) => createToken(collaborators, await userOf(args), args),
+    createToken: async (args) => createToken(collaborators, await ownerOf(args), args),
     listTokens: async (args) => listTokens(collaborators, await userOf(args), settings),
     revokeToken: async ({ id }) => {
       const isRevoked = await controlWriter.revokeToken(checkId(id))
       collaborators.accessTokens?.forgetToken(id)
       return isRevoked ? {} : fail(`no live token has the id ${id}`, 'See `thermolog token list`.')
     },
-    createSensor: async (args) => createSensor(controlWriter, await userOf(args), args),
+    rotateToken: (args) => rotateToken(collaborators, args),
+    createSensor: async (args) => createSensor(controlWriter, await ownerOf(args), args, settings),
     listSensors: async (args) => control.listSensors((await userOf(args)).id),
+    changeSensor: async (args) => changeSensor(collaborators, args),
+    previewSensorDeletion: async ({ id }) =>
+      previewSensorDeletion(control, await findSensor(control, id)),
+    deleteSensor: async ({ id }) => deleteSensor(collaborators, await findSensor(control, id)),
     listSetAside: async () => ({
       count: await control.countSetAside(),
       measurements: await control.listSetAside(0, setAsideListedMax),
     }),
-    retrySetAside: async ({ ids }) => ({
-      count: await controlWriter.retrySetAside(ids?.map(checkId)),
-    }),
-    dropSetAside: async ({ ids }) => ({
-      count: await controlWriter.dropSetAside(ids?.map(checkId)),
-    }),
-    importRules: async (args) => importRules(collaborators, await userOf(args), settings),
+    retrySetAside: async ({ ids }) => {
+      await countSetAside(control, ids)
+      return { count: await controlWriter.retrySetAside(ids) }
+    },
+    previewDrop: async ({ ids }) => ({ count: await countSetAside(control, ids) }),
+    dropSetAside: async ({ ids }) => {
+      await countSetAside(control, ids)
+      return { count: await controlWriter.dropSetAside(ids) }
+    },
+    importRules: async (args) => importRules(collaborators, await ownerOf(args), settings),
     importMeasurements: async (args) =>
       importMeasurements(collaborators, await userOf(args), args.measurements),
   }
 }
 
-async function findUser(control: ControlReader, email: unknown): Promise<User> {
+async function findUser(control: ControlReader, email: unknown, hint: string): Promise<User> {
   const address = checkEmail(email)
   const user = await control.findUser(address)
   if (user !== undefined) return user
-  const hint = `Create one: thermolog user create --email ${address}. Or see thermolog user list.`
   return fail(`no user has the address ${address}`, hint)
 }
 
@@ -94,15 +124,6 @@ async function listUsers(control: ControlReader): Promise<readonly ListedUser[]>
   const identities = Map.groupBy(await control.listIdentities(), ({ userId }) => userId)
   const users = await control.listUsers()
   return users.map((user) => ({ ...user, identities: identities.get(user.id) ?? [] }))
-}
-
-async function deleteUser(
-  { controlWriter, accessTokens }: OperationsCollaborators,
-  { id, email }: User,
-): Promise<DeletedUser> {
-  const sensors = await controlWriter.deleteUser(id)
-  accessTokens?.forgetUser(id)
-  return sensors === undefined ? fail(`${email} is deleted already`) : { id, sensors }
 }
 
 async function unlinkIdentity(
@@ -124,7 +145,7 @@ async function createToken(
 ): Promise<CreatedToken> {
   const { lifetimeMs } = order
   if (lifetimeMs !== undefined && !(lifetimeMs > 0 && lifetimeMs <= LIFETIME_MS_MAX)) {
-    throw usage('a token is good for at least a second and at most a hundred years')
+    throw usage('a token is valid for at least a second and at most a hundred years')
   }
   const { text, hash } = mintToken('daemon')
   const token = await controlWriter.createToken({
@@ -136,6 +157,23 @@ async function createToken(
     expiresAtMs: lifetimeMs === undefined ? null : clock.nowMs() + Math.round(lifetimeMs),
   })
   return { id: token.id, token: text }
+}
+
+async function rotateToken(
+  { controlWriter, accessTokens, clock }: OperationsCollaborators,
+  { id, overlapMs }: TokenRotationOrder,
+): Promise<NewTokenForOld> {
+  if (!(overlapMs > 0 && overlapMs <= LIFETIME_MS_MAX)) {
+    throw usage('an overlap is at least a second and at most a hundred years')
+  }
+  const { text, hash } = mintToken('daemon')
+  const order = { hash, nowMs: clock.nowMs(), overlapMs: Math.round(overlapMs) }
+  const rotated = await controlWriter.rotateToken(checkId(id), order)
+  if (rotated === undefined) {
+    return fail(`no live daemon token has the id ${id}`, 'See `thermolog token list`.')
+  }
+  accessTokens?.forgetToken(id)
+  return { id: rotated.token.id, token: text, oldExpiresAtMs: rotated.oldExpiresAtMs }
 }
 
 async function listTokens(
@@ -152,23 +190,67 @@ async function listTokens(
   })
 }
 
-async function createSensor(controlWriter: ControlWriter, user: User, order: SensorOrder) {
+async function createSensor(
+  controlWriter: ControlWriter,
+  user: User,
+  order: SensorOrder,
+  { sensorsPerUserMax }: OperationsSettings,
+) {
   const serialNumber = checkSerialNumber(order.serialNumber)
   const alias = order.alias === undefined ? undefined : checkName('an alias', order.alias)
   const sensor = await controlWriter.createSensor(user.id, serialNumber, alias)
   if (sensor === 'taken') {
     return fail(
-      `${user.email} has a sensor ${serialNumber} already`,
-      'Upper and lower case never count; : - . _ do not count between hexadecimal digits.',
+      `${user.email} already has a sensor ${serialNumber}`,
+      'Case does not matter, nor do : - . _ between hexadecimal digits.',
     )
   }
   if (sensor === 'quota') {
     const hint = 'Delete one, or raise MAX_SENSORS_PER_USER.'
-    return fail(`${user.email} has as many sensors as a user may have`, hint)
+    return fail(
+      `${user.email} already has ${sensorsPerUserMax} sensors, the most a user may have`,
+      hint,
+    )
   }
   return sensor
 }
 
+async function changeSensor(
+  { control, controlWriter }: OperationsCollaborators,
+  { id, alias, compensationCelsius }: SensorChangeOrder,
+): Promise<Sensor> {
+  const { userId } = await findSensor(control, id)
+  const change = {
+    ...(alias === undefined ? {} : { alias: checkName('an alias', alias) }),
+    ...(compensationCelsius === undefined
+      ? {}
+      : { compensationCelsius: checkCompensation(compensationCelsius) }),
+  }
+  if (Object.keys(change).length === 0) {
+    throw usage('nothing to change', 'Name an alias, a compensation or both.')
+  }
+  const sensor = await controlWriter.changeSensor(userId, id, change)
+  if (sensor === undefined) throw noSensor(id)
+  return sensor
+}
+
+/** @throws OperationError when one of the ids is of nothing that is set aside */
+async function countSetAside(
+  control: ControlReader,
+  ids: readonly number[] | undefined,
+): Promise<number> {
+  if (ids === undefined) return control.countSetAside()
+  const unknown: number[] = []
+  for (const id of new Set(ids)) {
+    const [found] = await control.listSetAside(checkId(id) - 1, 1)
+    if (found?.id !== id) unknown.push(id)
+  }
+  const hint = 'See `thermolog journal list`. Nothing was changed.'
+  return unknown.length === 0
+    ? new Set(ids).size
+    : fail(`no refused measurement has the id ${unknown.join(', ')}`, hint)
+}
+
 function fail(message: string, hint?: string): never {
-  throw new OperationError({ kind: 'failed', message, ...(hint === undefined ? {} : { hint }) })
+  throw failed(message, hint)
 }

@@ -4,6 +4,16 @@ import { ServiceError } from '../domain/errors.ts'
 import { OperationError } from './operations.ts'
 import type { Failure } from './operations.ts'
 
+/**
+ * Makes a failure of what could not be done.
+ *
+ * @param hint what to do about it
+ */
+export function failed(message: string, hint?: string, options?: ErrorOptions): OperationError {
+  const failure = { kind: 'failed' as const, message, ...(hint !== undefined && { hint }) }
+  return new OperationError(failure, options)
+}
+
 /** @returns what there is to tell, `undefined` for an error that is a fault of ours */
 export function failureOf(error: unknown): Failure | undefined {
   if (error instanceof OperationError) return error.failure

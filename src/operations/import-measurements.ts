@@ -7,7 +7,8 @@ import type { RequestFault } from '../domain/errors.ts'
 import { submissionMeasurementsMax } from '../domain/limits.ts'
 import type { Receipt, SubmittedMeasurement } from '../domain/measurement.ts'
 import { serialNumberKey } from '../domain/sensor.ts'
-import type { Clock, ControlReader, Journal } from '../ports.ts'
+import type { Submissions } from '../ingest/submissions.ts'
+import type { Clock, ControlReader } from '../ports.ts'
 import { usage } from './check-arguments.ts'
 import { formFault } from './check-measurement.ts'
 import { importMeasurementsMax, OperationError } from './operations.ts'
@@ -30,7 +31,7 @@ export async function importRules(
 
 /** Commits the submissions of an import side by side: one group commit takes them together. */
 export async function importMeasurements(
-  { journal, clock }: { journal: Journal; clock: Clock },
+  { submissions, clock }: { submissions: Pick<Submissions, 'commit'>; clock: Clock },
   user: User,
   measurements: readonly SubmittedMeasurement[],
 ): Promise<ImportReceipt> {
@@ -38,7 +39,7 @@ export async function importMeasurements(
   const receivedAtMs = clock.nowMs()
   const parts = cut(measurements)
   const results = await Promise.allSettled(
-    parts.map((part) => journal.commit({ userId: user.id, receivedAtMs, measurements: part })),
+    parts.map((part) => submissions.commit({ userId: user.id, receivedAtMs, measurements: part })),
   )
   const receipts: Receipt[] = []
   const failures: unknown[] = []

@@ -5,7 +5,7 @@
 import type { AccessToken, TokenState, User, UserIdentity } from '../domain/access.ts'
 import type { RequestFault } from '../domain/errors.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
-import type { Sensor } from '../domain/sensor.ts'
+import type { Sensor, SensorChange, SensorId } from '../domain/sensor.ts'
 import type { DurationMs, EpochMs } from '../domain/time.ts'
 import type { SetAsideMeasurement } from '../ports.ts'
 
@@ -13,6 +13,8 @@ import type { SetAsideMeasurement } from '../ports.ts'
 export interface Operations {
   createUser(args: { readonly email: string; readonly name?: string }): Promise<User>
   listUsers(args: Nothing): Promise<readonly ListedUser[]>
+  /** What `deleteUser` would delete now. */
+  previewUserDeletion(args: OfUser): Promise<DeletedUser>
   /** The user with everything of theirs; their measurements leave the store soon after. */
   deleteUser(args: OfUser): Promise<DeletedUser>
   /** Ends the user's identity at an issuer, and all their mobile tokens. */
@@ -20,14 +22,24 @@ export interface Operations {
   createToken(args: TokenOrder): Promise<CreatedToken>
   /** Those that are good for nothing any more too. */
   listTokens(args: OfUser): Promise<readonly ListedToken[]>
-  revokeToken(args: { readonly id: number }): Promise<Nothing>
+  revokeToken(args: OfId): Promise<Nothing>
+  /** A new token like a daemon's, and an end for the old one: it works on for the overlap. */
+  rotateToken(args: TokenRotationOrder): Promise<NewTokenForOld>
   createSensor(args: SensorOrder): Promise<Sensor>
   listSensors(args: OfUser): Promise<readonly Sensor[]>
+  /** Changes alias, compensation or both, as the owner can over the API. */
+  changeSensor(args: SensorChangeOrder): Promise<Sensor>
+  /** What `deleteSensor` would delete now. */
+  previewSensorDeletion(args: OfId): Promise<DeletedSensor>
+  /** The sensor with its measurements, which leave the store soon after. */
+  deleteSensor(args: OfId): Promise<DeletedSensor>
   /** What the measurement store has refused: how much, and the first `setAsideListedMax`. */
   listSetAside(args: Nothing): Promise<SetAsideList>
   /** Has it written to the store again, all of it without ids. */
   retrySetAside(args: SetAsideChoice): Promise<Counted>
-  /** Gives it up for good, all of it without ids. */
+  /** How many `dropSetAside` would delete now. */
+  previewDrop(args: SetAsideChoice): Promise<Counted>
+  /** Deletes it permanently, all of it without ids. */
   dropSetAside(args: SetAsideChoice): Promise<Counted>
   importRules(args: OfUser): Promise<ImportRules>
   /**
@@ -63,14 +75,34 @@ export interface OfUser {
   readonly user: string
 }
 
+export interface OfId {
+  readonly id: number
+}
+
 export interface ListedUser extends User {
   readonly identities: readonly UserIdentity[]
 }
 
 export interface DeletedUser {
   readonly id: number
-  /** How many sensors went with the user. */
+  /** How many sensors go with the user. */
   readonly sensors: number
+  /** How many measurements of these sensors were accepted. */
+  readonly measurements: number
+}
+
+export interface DeletedSensor {
+  readonly id: SensorId
+  readonly serialNumber: string
+  readonly alias: string
+  /** The e-mail address of the owner. */
+  readonly user: string
+  /** How many measurements of it were accepted. */
+  readonly measurements: number
+}
+
+export interface SensorChangeOrder extends SensorChange {
+  readonly id: SensorId
 }
 
 export interface IdentityOfUser extends OfUser {
@@ -89,6 +121,14 @@ export interface CreatedToken {
   readonly id: number
   /** The token's text: shown this once, kept nowhere. */
   readonly token: string
+}
+
+export interface TokenRotationOrder extends OfId {
+  readonly overlapMs: DurationMs
+}
+
+export interface NewTokenForOld extends CreatedToken {
+  readonly oldExpiresAtMs: EpochMs
 }
 
 export interface ListedToken extends AccessToken {

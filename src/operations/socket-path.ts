@@ -4,6 +4,8 @@
 import { join, relative, resolve } from 'node:path'
 import { OperationError } from './operations.ts'
 
+export const SOCKET_FILE = 'thermolog.sock'
+
 /** The kernel keeps a socket's path in 108 bytes with a final zero. */
 const PATH_BYTES_MAX = 107
 
@@ -13,8 +15,8 @@ const PATH_BYTES_MAX = 107
  * @throws OperationError when both are longer than a socket's path may be
  */
 export function operationsSocketPath(dataDir: string): string {
-  const absolute = resolve(dataDir, 'thermolog.sock')
-  const fromHere = join(relative('', resolve(dataDir)) || '.', 'thermolog.sock')
+  const absolute = resolve(dataDir, SOCKET_FILE)
+  const fromHere = join(relative('', resolve(dataDir)) || '.', SOCKET_FILE)
   const path = Buffer.byteLength(fromHere) < Buffer.byteLength(absolute) ? fromHere : absolute
   if (Buffer.byteLength(path) <= PATH_BYTES_MAX) return path
   throw new OperationError({

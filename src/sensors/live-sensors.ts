@@ -3,9 +3,9 @@
 // listens looks at nothing. Looking takes at most a twentieth of the time: where there is much to
 // look at, looks become rarer.
 //
-// Everything is bounded: streams of a token and in all, events of all streams together, sensors in
-// memory. A user whose last stream has ended stays in memory for a while, unlooked at, so that the
-// stream can be resumed.
+// Everything is bounded: streams of a token, of a user and in all, events of all streams together,
+// sensors in memory. A user whose last stream has ended stays in memory for a while, unlooked at,
+// so that the stream can be resumed.
 
 import { setImmediate as letOthers } from 'node:timers/promises'
 import { ServiceError } from '../domain/errors.ts'
@@ -27,6 +27,7 @@ export interface LiveSensorsSettings extends SensorWatchSettings {
   readonly lookEveryMs: DurationMs
   readonly eventStreamsMax: number
   readonly eventStreamsPerTokenMax: number
+  readonly eventStreamsPerUserMax: number
   readonly eventsPerLookMax: number
   readonly watchedSensorsMax: number
   readonly resumeMsMax: DurationMs
@@ -83,12 +84,12 @@ export class LiveSensors {
    * Begins to tell a client of its user's sensors: of all that happens from now on, or has happened
    * since the last event that it has.
    *
-   * @throws ServiceError `rate_limited` when the token has too many streams open
+   * @throws ServiceError `rate_limited` when the token or its user has too many streams open
    * @throws ServiceError `overloaded` when all clients together have, or watch too many sensors
    * @throws ServiceError `shutting_down`
    */
   async open(order: StreamOrder): Promise<LiveStream> {
-    this.#reserve(order.tokenId)
+    this.#reserve(order)
     const audience = this.#join(order.userId)
     try {
       // Where somebody listens already the next look is near.
@@ -125,12 +126,16 @@ export class LiveSensors {
     return Math.ceil(this.#settings.eventsPerLookMax / Math.max(1, this.#streams))
   }
 
-  #reserve(tokenId: number): void {
-    const { eventStreamsMax, eventStreamsPerTokenMax } = this.#settings
+  #reserve({ tokenId, userId }: StreamOrder): void {
+    const { eventStreamsMax, eventStreamsPerTokenMax, eventStreamsPerUserMax } = this.#settings
     if (this.#isStopped) throw stopping()
     const ofToken = this.#streamsOfToken.get(tokenId) ?? 0
     if (ofToken >= eventStreamsPerTokenMax) {
       throw tooMuch('rate_limited', `The token has ${ofToken} streams open; close one.`)
+    }
+    const ofUser = this.#audiences.get(userId)?.members ?? 0
+    if (ofUser >= eventStreamsPerUserMax) {
+      throw tooMuch('rate_limited', `The user has ${ofUser} streams open; close one.`)
     }
     if (this.#streams >= eventStreamsMax) throw tooMuch('overloaded', 'Too many streams are open.')
     this.#streams++

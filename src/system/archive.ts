@@ -18,11 +18,18 @@ export interface ArchiveMember {
 
 const BLOCK_BYTES = 512
 const OCTAL_BYTES_MAX = 8 ** 11 - 1
+const LENGTH_AT = 124
+const LENGTH_BYTES = 12
+const BINARY_LENGTH_AT = 128
 const CHECKSUM_AT = 148
 const HASH_NAME = 'sha256'
 /** Header and content of the hash, and the two empty blocks at the end of every tar archive. */
 const TRAILER_BYTES = 4 * BLOCK_BYTES
 const READ_BYTES = 1024 * 1024
+const NAME_BYTES = 100
+const TEXT_BYTES_MAX = 1024 * 1024
+/** Far more than any that was ever written. */
+const MEMBERS_MAX = 64
 
 export class ArchiveWriter {
   readonly #handle: FileHandle
@@ -81,7 +88,7 @@ export class ArchiveWriter {
 /**
  * Reads a whole archive and holds it against its hash.
  *
- * @returns its members by name
+ * @returns its members by name, all of which lie inside it
  * @throws Error when it is none, or a single bit of it is not as it was written
  */
 export async function verifyArchive(
@@ -103,7 +110,7 @@ export async function verifyArchive(
     if (!trailer.equals(trailerOf(hash.digest('hex')))) {
       throw new Error(`${path} is no backup, or a damaged one: its hash does not fit`)
     }
-    return await readMembers(handle, hashedBytes)
+    return await readMembers(path, handle, hashedBytes)
   } finally {
     await handle.close()
   }
@@ -130,8 +137,11 @@ export async function extractMember(
   }
 }
 
-/** A member that is text. */
+/** A member that is text. @throws Error when it is too long for one */
 export async function readTextMember(path: string, member: ArchiveMember): Promise<string> {
+  if (member.bytes > TEXT_BYTES_MAX) {
+    throw new Error(`${path}: ${member.name} has ${member.bytes} bytes, which is no text of ours`)
+  }
   const handle = await open(path)
   try {
     return (await readAt(handle, member.start, member.bytes)).toString()
@@ -140,16 +150,24 @@ export async function readTextMember(path: string, member: ArchiveMember): Promi
   }
 }
 
+// Anybody can put the right hash behind anything: lengths and names are believed no more than that.
 async function readMembers(
+  path: string,
   handle: FileHandle,
   stop: number,
 ): Promise<ReadonlyMap<string, ArchiveMember>> {
   const members = new Map<string, ArchiveMember>()
   for (let at = 0; at < stop;) {
-    const header = await readAt(handle, at, BLOCK_BYTES)
-    const name = header.toString('latin1', 0, header.indexOf(0))
-    const bytes = lengthOf(header)
+    const header = await readAt(handle, at, Math.min(BLOCK_BYTES, stop - at))
     const start = at + BLOCK_BYTES
+    const bytes = lengthOf(header)
+    if (header.length < BLOCK_BYTES || bytes === undefined || bytes > stop - start) {
+      throw new Error(`${path} is no backup: it has no file of its own at byte ${at}`)
+    }
+    const name = nameOf(header)
+    if (members.has(name))
+      throw new Error(`${path} is no backup: it has ${JSON.stringify(name)} twice`)
+    if (members.size === MEMBERS_MAX) throw new Error(`${path} is no backup: it has too many files`)
     members.set(name, { name, start, bytes })
     at = start + bytes + paddingOf(bytes).length
   }
@@ -168,7 +186,7 @@ function headerOf(member: { name: string; bytes: number }, modifiedAtMs: number)
   header.write('0000600\0', 100)
   header.write('0000000\0', 108)
   header.write('0000000\0', 116)
-  if (member.bytes <= OCTAL_BYTES_MAX) header.write(`${octal(member.bytes, 11)} `, 124)
+  if (member.bytes <= OCTAL_BYTES_MAX) header.write(`${octal(member.bytes, 11)} `, LENGTH_AT)
   else writeBinaryLength(header, member.bytes)
   header.write(`${octal(Math.floor(modifiedAtMs / 1_000), 11)} `, 136)
   header.write('0', 156)
@@ -181,13 +199,20 @@ function headerOf(member: { name: string; bytes: number }, modifiedAtMs: number)
 }
 
 function writeBinaryLength(header: Buffer, bytes: number): void {
-  header[124] = 0x80
-  header.writeBigUInt64BE(BigInt(bytes), 128)
+  header[LENGTH_AT] = 0x80
+  header.writeBigUInt64BE(BigInt(bytes), BINARY_LENGTH_AT)
 }
 
-function lengthOf(header: Buffer): number {
-  if (header[124] === 0x80) return Number(header.readBigUInt64BE(128))
-  return Number.parseInt(header.toString('latin1', 124, 135), 8)
+function nameOf(header: Buffer): string {
+  return header.toString('latin1', 0, NAME_BYTES).replace(/\0.*$/s, '')
+}
+
+/** What a header says; `undefined` when that is no length. */
+function lengthOf(header: Buffer): number | undefined {
+  const field = header.toString('latin1', LENGTH_AT, LENGTH_AT + LENGTH_BYTES)
+  if (/^[0-7]{11}[ \0]$/.test(field)) return Number.parseInt(field, 8)
+  if (!/^\x80\0{3}/.test(field)) return undefined
+  return Number(header.readBigUInt64BE(BINARY_LENGTH_AT))
 }
 
 function octal(value: number, digits: number): string {

@@ -1,19 +1,30 @@
 // Whether the volume of the data directory has so little room left that nothing may be accepted:
-// asked for often, looked up once a second.
+// asked for often, looked up once a second. Three things say so: less is free than has to be, a
+// write found no room, or the ballast is not whole, without which the next start might fail.
 
+import { resolve } from 'node:path'
+import { SECOND_MS } from '../domain/time.ts'
 import type { DurationMs } from '../domain/time.ts'
-import type { Log } from '../ports.ts'
+import type { Log, StorageState } from '../ports.ts'
+import { Ballast } from './ballast.ts'
 import { readDiskSpace } from './disk.ts'
 import type { DiskSpace } from './disk.ts'
 
-const LOOK_EVERY_MS: DurationMs = 1_000
+const LOOK_EVERY_MS: DurationMs = SECOND_MS
 
-export class DiskWatch {
+const MEBIBYTE = 2 ** 20
+
+export class DiskWatch implements StorageState {
   readonly #dataDir: string
   readonly #bytesMin: (space: DiskSpace) => number
   readonly #log: Log
+  readonly #ballast: Ballast
   #timer: NodeJS.Timeout | undefined
+  #looking: Promise<void> | undefined
+  #keepsBallast = false
   #room = { freeBytes: Infinity, freeBytesMin: 0 }
+  /** A write found no room since room was last found. */
+  #isFull = false
   #isLow = false
 
   /** @param settings.bytesMin what has to be free on a volume like that */
@@ -24,6 +35,7 @@ export class DiskWatch {
     this.#log = log
     this.#dataDir = settings.dataDir
     this.#bytesMin = settings.bytesMin
+    this.#ballast = new Ballast(settings.dataDir)
   }
 
   get isLow(): boolean {
@@ -35,25 +47,89 @@ export class DiskWatch {
     return this.#room
   }
 
+  /** Makes room for what is opened next. @throws Error when the directory cannot be looked at */
   async start(): Promise<void> {
+    await this.#ballast.giveUpIfFull()
     await this.#look()
-    this.#timer = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref()
+    this.#timer = setInterval(() => void this.look(), LOOK_EVERY_MS).unref()
+  }
+
+  /** All is open: from now on the ballast is kept. */
+  async keepBallast(): Promise<void> {
+    await this.#looking
+    this.#keepsBallast = true
+    await this.look()
   }
 
   stop(): void {
     clearInterval(this.#timer)
   }
 
+  /** A write found the disk full. It counts as full until something can be written again. */
+  noteFull(): void {
+    if (this.#isFull) return
+    this.#isFull = true
+    this.#judge()
+    // What is free may be from a second ago.
+    void this.look()
+  }
+
+  /** Looks it up now. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined
+    })
+    return this.#looking
+  }
+
+  describe(): { readonly detail: string; readonly hint: string } {
+    const { freeBytes } = this.#room
+    const neededBytes = this.#neededBytes
+    const free = `The volume of DATA_DIR has ${mebibytes(freeBytes)} free`
+    const isShort = freeBytes < neededBytes
+    return {
+      detail: isShort
+        ? `${free} and needs ${mebibytes(neededBytes)}.`
+        : `${free}, and a write found no room.`,
+      hint: `Make room on the volume of ${resolve(this.#dataDir)}.`,
+    }
+  }
+
+  get #neededBytes(): number {
+    const ballastBytes = this.#keepsBallast ? this.#ballast.missingBytes : 0
+    return this.#room.freeBytesMin + ballastBytes
+  }
+
   async #look(): Promise<void> {
+    try {
+      if (this.#isFull && (await this.#ballast.findsRoom())) this.#isFull = false
+      if (this.#keepsBallast) await this.#ballast.take()
+    } catch (error) {
+      // Whatever it is, nothing can be written.
+      if (!this.#isFull) this.#log.error('cannot write to DATA_DIR', { error: String(error) })
+      this.#isFull = true
+    }
     const space = await readDiskSpace(this.#dataDir)
-    const { freeBytes } = space
-    const freeBytesMin = this.#bytesMin(space)
-    this.#room = { freeBytes, freeBytesMin }
-    const isLow = freeBytes < freeBytesMin
+    this.#room = { freeBytes: space.freeBytes, freeBytesMin: this.#bytesMin(space) }
+    this.#judge()
+  }
+
+  #judge(): void {
+    const { freeBytes, freeBytesMin } = this.#room
+    const hasBallast = !this.#keepsBallast || this.#ballast.missingBytes <= 0
+    const isLow = freeBytes < freeBytesMin || this.#isFull || !hasBallast
     if (isLow === this.#isLow) return
     this.#isLow = isLow
-    const fields = { free_bytes: freeBytes, needed_bytes: freeBytesMin }
+    const fields = {
+      data_dir: this.#dataDir,
+      free_bytes: freeBytes,
+      needed_bytes: this.#neededBytes,
+    }
     if (isLow) this.#log.error('the disk is nearly full: submissions are refused', fields)
     else this.#log.info('the disk has room again: submissions are accepted', fields)
   }
+}
+
+function mebibytes(bytes: number): string {
+  return `${(bytes / MEBIBYTE).toFixed(1)} MiB`
 }

@@ -11,8 +11,12 @@ import { parentPort, Worker, workerData } from 'node:worker_threads'
 import { threadHeap } from '../domain/limits.ts'
 import { ControlCommands } from '../sqlite/control/control-commands.ts'
 import { CONTROL_MIGRATIONS } from '../sqlite/control/schema.ts'
-import { SensorDirectory } from '../sqlite/control/sensor-directory.ts'
-import type { CommitAnswer, CommitRequest, CommitThreadData } from '../sqlite/commit-channel.ts'
+import { SensorDirectory } from '../sqlite/commit/sensor-directory.ts'
+import type {
+  CommitAnswer,
+  CommitRequest,
+  CommitThreadData,
+} from '../sqlite/commit/commit-channel.ts'
 import {
   CONTROL_FILE,
   isDiskFault,
@@ -21,8 +25,8 @@ import {
   openForReading,
   openForWriting,
 } from '../sqlite/database.ts'
-import { Committer } from '../sqlite/journal/committer.ts'
-import type { GroupFrame } from '../sqlite/journal/group-frame.ts'
+import { Committer } from '../sqlite/commit/committer.ts'
+import type { GroupFrame } from '../sqlite/commit/group-frame.ts'
 import { Ledger } from '../sqlite/ledger/ledger.ts'
 import { systemClock } from '../system/clock.ts'
 import type { LookUpAnswer, LookUpThreadData, LookUpThreadRequest } from './look-up-thread.ts'

@@ -4,13 +4,12 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { threadHeap } from '../domain/limits.ts'
+import type { ForwardedRows, ReadableRows } from '../ports/journal.ts'
 import type {
   DeletionPass,
   ForwardAnswer,
-  ForwardedRows,
   ForwardRequest,
   ForwardThreadData,
-  ReadableRows,
 } from './forward-thread.ts'
 
 export interface ForwardListener {

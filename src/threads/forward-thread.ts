@@ -16,10 +16,10 @@ import { InfluxConnection } from '../influx/connection.ts'
 import type { InfluxTarget } from '../influx/connection.ts'
 import { InfluxMeasurementWriter } from '../influx/measurement-writer.ts'
 import type { JournalBatch, MeasurementWriter, RejectedMeasurement } from '../ports.ts'
+import type { ForwardedRows, ReadableRows, RefusedMeasurement } from '../ports/journal.ts'
 import { SensorDeletionRows } from '../sqlite/control/sensor-deletion-rows.ts'
 import { CONTROL_FILE, MEASUREMENTS_FILE, openForReading } from '../sqlite/database.ts'
 import { JournalReader } from '../sqlite/journal/journal-reader.ts'
-import type { Refused } from '../sqlite/journal/set-aside.ts'
 import { SqliteMeasurementWriter } from '../sqlite/measurements/measurement-writer.ts'
 import { systemClock } from '../system/clock.ts'
 import { createLog, standardOutput } from '../system/log.ts'
@@ -36,17 +36,6 @@ export interface ForwardThreadData {
 
 export type ForwardRequest =
   { readonly committed: true } | { readonly wanted: true } | { readonly close: true }
-
-export interface ReadableRows {
-  readonly throughSeq: number
-  readonly measurements: number
-}
-
-export interface ForwardedRows extends ReadableRows {
-  readonly refused: readonly Refused[]
-  /** How long the store took for it. */
-  readonly durationMs: DurationMs
-}
 
 export interface DeletionPass {
   readonly sensorId: SensorId
@@ -81,7 +70,7 @@ const INFLUX_WRITES = { socketsMax: 8, timeoutMs: 30 * SECOND_MS }
 const NICENESS_BEHIND_ACKNOWLEDGING = 15
 
 /** What is under way has so long when the service stops; the next start does it again. */
-const STOP_MS_MAX = 5 * SECOND_MS
+const STOP_MS_MAX = 2 * SECOND_MS
 
 const port = parentPort
 if (port === null) throw new Error('BUG: the forward thread is started as a program')
@@ -182,7 +171,10 @@ function openWriter(): MeasurementWriter {
   return new InfluxMeasurementWriter({ connection, checkBucket, clock: systemClock, log })
 }
 
-function refusedOf(batch: JournalBatch, { index, reason }: RejectedMeasurement): Refused {
+function refusedOf(
+  batch: JournalBatch,
+  { index, reason }: RejectedMeasurement,
+): RefusedMeasurement {
   const { userId, sensorId, measuredAtMs, tieBreakNs, tempCelsius } = batch.measurements
   return {
     userId: userId[index] ?? 0,

@@ -30,6 +30,8 @@ describe('a forged answer', () => {
     ['of an unverified address', { claims: { email_verified: false } }, '403'],
     ['of no address', { without: ['email'], userinfo: { sub: 'ana' } }, '403'],
     ['of no possible address', { claims: { email: 'ana' } }, '403'],
+    ['of an address with a space before it', { claims: { email: ' ana@example.org' } }, '403'],
+    ['of an address with a line end', { claims: { email: 'ana@example.org\n' } }, '403'],
   ]
   for (const [name, forgery, code] of forged) {
     it(`${name} makes no user and no token`, async () => {
@@ -129,7 +131,7 @@ describe('a person', () => {
     await send(mobile.service.url, { ...submit, body: measurement })
     const { id } = (await mobile.get('/me', token)).body.data
     const deleted = await mobile.service.operations.deleteUser({ user: 'ana@example.org' })
-    expect(deleted).to.deep.equal({ id, sensors: 1 })
+    expect(deleted).to.deep.equal({ id, sensors: 1, measurements: 1 })
     expect(codeOf(await mobile.get('/dashboard', token))).to.equal('401 invalid_token')
     expect(codeOf(await send(mobile.service.url, { ...submit, body: measurement }))).to.equal(
       '401 invalid_token',
@@ -167,6 +169,14 @@ describe('a code that is sent again', () => {
     expect(codeOf(await mobile.post(other))).to.equal('400 invalid_grant')
     const beta = { ...GRANT, redirect_uri: 'org.example.beta:/callback' }
     expect(codeOf(await mobile.post(beta))).to.equal('400 invalid_grant')
+  })
+
+  it('is not presented again when the provider took it and did not show its keys', async () => {
+    mobile.forger.forgery = { broken: { '/keys': 'fails' } }
+    expect(codeOf(await mobile.post(GRANT))).to.equal('502 provider_failed')
+    mobile.forger.forgery = { answer: refusal('invalid_grant') }
+    expect((await mobile.post(GRANT)).status).to.equal(200)
+    expect(mobile.forger.received).to.have.lengthOf(1)
   })
 
   it('gets nothing once the token is revoked', async () => {

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { InfluxMeasurementReader } from '../../src/influx/measurement-reader.ts'
+import { archiveOf } from '../support/archive-of.ts'
 import { runCommand, serving } from '../support/command.ts'
 import type { Environment } from '../support/command.ts'
 import { expectedLines, readings, sendReadings } from '../support/exported.ts'
@@ -158,6 +159,59 @@ describe('thermolog backup and restore', function () {
     expect((await run('new', ['restore', at('missing')])).stderr).to.match(/no file/)
   })
 
+  describe('of a file that only looks like a backup', () => {
+    const manifest = (members: object) => {
+      const files = { 'control.db': {}, 'ledger.db': {}, 'measurements.db': {} }
+      const whole = { format: 'thermolog-backup-1', thermolog: '1', taken_at: 'now', files }
+      return JSON.stringify({ ...whole, store: 'embedded', ...members })
+    }
+    const manifests: Readonly<Record<string, string | Buffer>> = {
+      'has null for its manifest': 'null',
+      'has a list for its manifest': '[]',
+      'has no JSON for its manifest': 'format: thermolog',
+      'has a manifest of megabytes': Buffer.alloc(3 * 1024 * 1024, ' '),
+      'has a manifest of another form': manifest({ format: null }),
+      'names no files': manifest({ files: null }),
+      'names other files': manifest({ files: { '../../control.db': {}, '\u001b[2J': {} } }),
+      'counts nothing in its files': manifest({ files: { 'control.db': null } }),
+      'has a number for its store': manifest({ store: 7 }),
+      'has not the files that its manifest names': manifest({}),
+    }
+    for (const [what, content] of Object.entries(manifests)) {
+      it(`names it and leaves nothing: it ${what}`, async () => {
+        await writeFile(at('forged'), archiveOf([{ name: 'manifest.json', content }]))
+        await expectRefusal()
+      })
+    }
+
+    it('names it and leaves nothing: its files are no files of SQLite', async () => {
+      const names = ['control.db', 'ledger.db', 'measurements.db']
+      const files = names.map((name) => ({ name, content: 'no database'.repeat(1_000) }))
+      const described = { name: 'manifest.json', content: manifest({}) }
+      await writeFile(at('forged'), archiveOf([...files, described]))
+      await expectRefusal()
+    })
+
+    it('names it and leaves nothing: it has no manifest', async () => {
+      await writeFile(at('forged'), archiveOf([{ name: 'control.db', content: 'x' }]))
+      await expectRefusal()
+    })
+
+    async function expectRefusal(): Promise<void> {
+      const { exitCode, stdout, stderr } = await run('new', ['restore', at('forged')])
+      expect(stderr).to.include(at('forged'))
+      // Nothing of the archive that a terminal would act on; lines of ours.
+      const lines = stderr.replace(/^.*\r/s, '').split('\n')
+      expect(lines.length, stderr).to.be.within(2, 3)
+      for (const line of lines) expect(line).to.match(/^[ -~]*$/)
+      expect(stdout).to.equal('')
+      expect(exitCode).to.equal(1)
+      expect(
+        (await readdir(at('new'))).filter((name) => !name.startsWith('lock.db')),
+      ).to.deep.equal([])
+    }
+  })
+
   it('is refused by serve, and by restore, after a restore that was killed', async () => {
     await mkdir(at('new/restoring'), { recursive: true })
     const served = await run('new', ['serve'], { PORT: '0' })
@@ -173,7 +227,7 @@ describe('thermolog backup and restore', function () {
   it('says so when there is nothing to back up', async () => {
     const { exitCode, stderr } = await run('nowhere', ['backup', at('backup')])
     expect(stderr).to.match(/has no data/)
-    expect(exitCode).to.equal(1)
+    expect(exitCode).to.equal(2)
     expect(await readdir(folder)).to.deep.equal([])
   })
 

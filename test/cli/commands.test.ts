@@ -26,21 +26,40 @@ describe('thermolog', () => {
   describe('wrong usage', () => {
     const wrong: readonly { args: string[]; environment?: Environment; says: RegExp }[] = [
       { args: [], says: /Usage: thermolog/ },
-      { args: ['frobnicate'], says: /unknown command 'frobnicate'/ },
-      { args: ['user', 'create'], says: /required option '--email <address>'/ },
-      { args: ['user', 'create', '--email', 'nobody'], says: /"nobody" is no e-mail address/ },
-      { args: ['token', 'revoke', '-1'], says: /unknown option|positive integer/ },
+      {
+        args: ['frobnicate'],
+        says: /^thermolog: unknown command 'frobnicate'\nSee thermolog --help.\n$/,
+      },
+      {
+        args: ['users', 'list'],
+        says: /^thermolog: unknown command 'users'\nDid you mean user\? See thermolog --help.\n$/,
+      },
+      {
+        args: ['user', 'list', '--all'],
+        says: /^thermolog: .*'--all'\nSee thermolog user list --help/,
+      },
+      {
+        args: ['user', 'create'],
+        says: /^thermolog: required option '--email <address>' .*\nSee thermolog user create --/,
+      },
+      { args: ['user', 'create', '--email', 'nobody'], says: /"nobody" is not a valid e-mail/ },
+      { args: ['token', 'revoke', '-1'], says: /"-1" is not a valid id/ },
       {
         args: ['token', 'create', '--user', ANA, '--name', 'n', '--expires', '3'],
-        says: /a duration like 30s, 15m, 12h or 90d/,
+        says: /^thermolog: --expires must be a duration like 30s, 15m, 12h or 90d, not "3"\n$/,
       },
+      {
+        args: ['token', 'revoke', 'abc'],
+        says: /^thermolog: "abc" is not a valid id\nIds are .*`thermolog token list --user …`/,
+      },
+      {
+        args: ['journal', 'retry'],
+        says: /^thermolog: no measurement is named\nName ids .*: thermolog journal retry --all\n$/,
+      },
+      { args: ['journal', 'drop'], says: /or use: thermolog journal drop --all\n$/ },
+      { args: ['journal', 'drop', '5', '--all'], says: /--all and ids exclude each other/ },
       { args: ['user', 'list'], environment: { PORT: 'x' }, says: /PORT must be/ },
       { args: ['serve'], environment: { MAX_FUTURE: 'soon' }, says: /MAX_FUTURE must be/ },
-      {
-        args: ['user', 'list'],
-        environment: { DATA_DIR: `/${'x'.repeat(120)}` },
-        says: /too long for a socket/,
-      },
     ]
     for (const { args, environment, says } of wrong) {
       it(`ends with 2: thermolog ${args.join(' ')}`, async () => {
@@ -50,6 +69,13 @@ describe('thermolog', () => {
         expect(exitCode).to.equal(2)
       })
     }
+
+    it('marks what is required, and names the scopes', async () => {
+      const { stdout } = await run('token', 'create', '--help')
+      const help = stdout.replace(/\s+/g, ' ')
+      expect(help).to.match(/--user <address> [^(]*\(required\) --name <name> [^(]*\(required\)/)
+      expect(help).to.include('measurements:write, sensors:read, sensors:write')
+    })
 
     it('tells its version', async () => {
       const { exitCode, stdout } = await run('--version')
@@ -89,23 +115,44 @@ describe('thermolog', () => {
         const unlinked = await run('user', 'unlink', gone, '--issuer', 'https://id.example.org')
         expect(unlinked.stderr).to.match(/has no identity at "https:\/\/id.example.org"\n/)
         expect(unlinked.exitCode).to.equal(1)
-        const deleted = await run('user', 'delete', gone)
-        expect(deleted.stderr).to.match(/^user \d+ is deleted, with 1 sensors/)
+        const deleted = await run('user', 'delete', gone, '--yes')
+        expect(deleted.stderr).to.match(
+          /^deleted user \d+ \(.*\) with 1 sensor and 0 measurements\n/,
+        )
         expect(deleted.exitCode).to.equal(0)
-        expect((await run('user', 'delete', gone)).stderr).to.match(/no user has the address/)
+        expect((await run('user', 'delete', gone, '--yes')).stderr).to.match(
+          /no user has the address/,
+        )
       })
 
       it('refuses a user twice, whatever the case', async () => {
         const upper = email.toUpperCase()
         const { exitCode, stderr } = await run('user', 'create', '--email', upper)
-        expect(stderr).to.equal(`thermolog: there is a user with the address ${upper} already\n`)
+        expect(stderr).to.equal(`thermolog: a user with the address ${upper} already exists\n`)
         expect(exitCode).to.equal(1)
       })
 
       it('says that it does not know a user, and what to do', async () => {
         const { exitCode, stderr } = await run('sensor', 'list', '--user', 'no@example.org')
-        expect(stderr).to.match(/no user has the address no@example.org\nCreate one: thermolog/)
+        expect(stderr).to.match(/no user has the address no@example.org\nSee `thermolog user list`/)
         expect(exitCode).to.equal(1)
+      })
+
+      it('says how to create a user who is to own something', async () => {
+        const order = ['--user', 'no@example.org', '--sn', 'A1']
+        const { exitCode, stderr } = await run('sensor', 'create', ...order)
+        expect(stderr).to.match(/user first: thermolog user create --email no@example.org\n$/)
+        expect(exitCode).to.equal(1)
+      })
+
+      it('names refused measurements that there are none of', async () => {
+        for (const verb of ['retry', 'drop']) {
+          const { exitCode, stderr } = await run('journal', verb, '5', '7')
+          expect(stderr).to.match(
+            /^thermolog: no refused measurement has the id 5, 7\nSee `thermol/,
+          )
+          expect(exitCode).to.equal(1)
+        }
       })
 
       it('prints a new token alone, lists it without its text and revokes it', async () => {
@@ -131,6 +178,23 @@ describe('thermolog', () => {
         expect(again.exitCode).to.equal(1)
         const table = await run('token', 'list', '--user', email)
         expect(table.stdout).to.match(/gateway-1 +revoked/)
+      })
+
+      it('prints a token in place of another one, which works on', async () => {
+        const order = ['--user', email, '--name', 'gateway-3', '--json']
+        const { id } = JSON.parse((await run('token', 'create', ...order)).stdout) as { id: number }
+        const rotated = await run('token', 'rotate', String(id))
+        expect(rotated.stdout).to.match(/^thd_live_[\w-]{43}\n$/)
+        expect(rotated.stderr).to.match(new RegExp(`^token ${id} works until \\d{4}-.*Z\n$`))
+        const again = await run('token', 'rotate', String(id), '--overlap', '30s', '--json')
+        const { token, old_expires_at: end } = JSON.parse(again.stdout) as Record<string, string>
+        expect(token).to.match(/^thd_live_/)
+        expect(Date.parse(end ?? '')).to.be.lessThan(
+          Date.parse(/until (.*)/.exec(rotated.stderr)?.[1] ?? ''),
+        )
+        const wrong = await run('token', 'rotate', String(id), '--overlap', '0d')
+        expect(wrong.stderr).to.match(/--overlap must be a duration like 30s/)
+        expect(wrong.exitCode).to.equal(2)
       })
 
       it('says of a mobile token that it has run out for want of use', async () => {
@@ -161,7 +225,7 @@ describe('thermolog', () => {
       it('refuses a scope that there is not', async () => {
         const order = ['--user', email, '--name', 'n', '--scope', 'all']
         const { exitCode, stderr } = await run('token', 'create', ...order)
-        expect(stderr).to.match(/"all" is no scope\nScopes are measurements:write/)
+        expect(stderr).to.match(/"all" is not a scope\nScopes: measurements:write/)
         expect(exitCode).to.equal(2)
       })
 
@@ -171,7 +235,7 @@ describe('thermolog', () => {
         const sensor = JSON.parse(stdout) as Record<string, unknown>
         expect(sensor).to.include({ sn: '28-FF-64-1E', alias: 'Cellar', compensation: 0 })
         const again = await run('sensor', 'create', '--user', email, '--sn', '28ff641e')
-        expect(again.stderr).to.match(/has a sensor 28ff641e already/)
+        expect(again.stderr).to.match(/already has a sensor 28ff641e/)
         expect(again.exitCode).to.equal(1)
         const listed = await run('sensor', 'list', '--user', email, '--json')
         expect(JSON.parse(listed.stdout)).to.deep.equal([sensor])
@@ -206,13 +270,29 @@ describe('thermolog', () => {
       expect(exitCode).to.equal(1)
     })
 
-    it('ends when its port is taken', async () => {
+    it('ends when its port is taken, and names the setting', async () => {
       const other = join(dataDir, 'other')
       const port = new URL(service?.url ?? '').port
       const { exitCode, stderr } = await runCommand(other, ['serve'], { PORT: port })
-      expect(stderr).to.match(/address already in use/)
+      expect(stderr).to.match(
+        new RegExp(`^thermolog: PORT ${port} of 127.0.0.1 is already in use\nSet PORT to a free`),
+      )
       expect(exitCode).to.equal(1)
     })
+
+    // The second is kept for documents: no machine has it.
+    for (const [host, problem] of [
+      ['nowhere.invalid', 'a known host name'],
+      ['192.0.2.1', 'an address of this machine'],
+    ] as const) {
+      it(`ends when it cannot be reached at ${host}, and names the setting`, async () => {
+        const settings = { PORT: '0', HOST: host }
+        const { exitCode, stderr } = await runCommand(join(dataDir, 'other'), ['serve'], settings)
+        expect(stderr).to.match(/^thermolog: HOST .*\nSet HOST to 127\.0\.0\.1 for .*\n$/)
+        expect(stderr).to.include(`HOST ${host} is not ${problem}`)
+        expect(exitCode).to.equal(1)
+      })
+    }
 
     it('starts and takes commands again after the service was killed', async () => {
       await service?.stop('SIGKILL')

@@ -37,7 +37,9 @@ function exportsEverything(newSettings: () => Promise<Environment>): void {
     expect(exported.stderr).to.equal('')
     expect(await service.stop()).to.equal(0)
   })
-  after(() => rm(folder, { recursive: true }))
+  after(async () => {
+    if (folder !== undefined) await rm(folder, { recursive: true })
+  })
 
   const run = (args: readonly string[], dataDir = 'data', more: Environment = {}) =>
     runCommand(join(folder, dataDir), args, { ...settings, ...more })
@@ -139,7 +141,7 @@ describe('thermolog export', function () {
         name: 'a time without zone',
         args: ['--user', USER, '--from', '2026'],
         code: 2,
-        says: /such/,
+        says: /^thermolog: --from "2026" is not a valid time\nExamples: 2026-11-20T10:15:00Z/,
       },
       {
         name: 'another form',
@@ -162,6 +164,12 @@ describe('thermolog export', function () {
         expect(exitCode).to.equal(code)
       })
     }
+
+    it('takes a date for its first moment', async () => {
+      const days = ['--from', '2026-01-02', '--to', '2026-01-01']
+      const { stderr } = await runCommand(dataDir, [...ORDER, ...days])
+      expect(stderr).to.match(/not 2026-01-02T00:00:00.000Z, 2026-01-01T00:00:00.000Z\n$/)
+    })
 
     it('gives a header when there is nothing', async () => {
       const { exitCode, stdout } = await runCommand(dataDir, ORDER)

@@ -98,9 +98,9 @@ describe('thermolog import', () => {
       expect(stderr).to.equal(
         [
           'thermolog: 2 lines bad, nothing was stored',
-          '  line 3: timestamp "now" is no time such as 2026-11-20T10:15:00Z',
-          '  line 4: timestamp "2020" is no time such as 2026-11-20T10:15:00Z',
-          'Correct the file, or say --rejects FILE to store the rest.\n',
+          '  line 3: timestamp "now" is not a valid time (example: 2026-11-20T10:15:00Z)',
+          '  line 4: timestamp "2020" is not a valid time (example: 2026-11-20T10:15:00Z)',
+          'Fix the file, or add --rejects FILE to store the rest.\n',
         ].join('\n'),
       )
       expect(stdout).to.equal('')
@@ -114,12 +114,12 @@ describe('thermolog import', () => {
       const text = `timestamp,temp,sn\n${good}"2020-01-01T00:00:00Z","hot",rest-1\n`
       const first = await importText(text, '--rejects', rejects)
       expect(first.stdout).to.match(/^2 lines read: 1 created, 0 duplicates, 0 conflicts, 1 rej/)
-      expect(first.stderr).to.equal('  line 3: temp is no number\n')
+      expect(first.stderr).to.equal('  line 3: temp "hot" is not a number\n')
       expect(first.exitCode).to.equal(0)
       const kept = await readFile(rejects, 'utf8')
       expect(kept).to.equal(
         'timestamp,temp,sn,rejected_because\n' +
-          '"2020-01-01T00:00:00Z","hot",rest-1,"temp is no number"\n',
+          '"2020-01-01T00:00:00Z","hot",rest-1,"temp ""hot"" is not a number"\n',
       )
       const second = await importText(kept.replace('hot', '2'))
       expect(second.stdout).to.match(/^1 line read: 1 created/)
@@ -131,7 +131,7 @@ describe('thermolog import', () => {
       await writeFile(rejects, 'mine')
       const text = 'timestamp,temp,sn\n2020-01-01T00:00:00Z,1,taken-1\n'
       const refused = await importText(text, '--rejects', rejects)
-      expect(refused.stderr).to.match(/cannot write rejects to \.\/taken: it is there already/)
+      expect(refused.stderr).to.match(/cannot write rejects to \.\/taken: the file already exists/)
       expect(refused.exitCode).to.equal(1)
       expect(await readFile(rejects, 'utf8')).to.equal('mine')
       expect(await serialNumbers()).not.to.include('taken-1')
@@ -157,9 +157,104 @@ describe('thermolog import', () => {
       })
     })
 
+    async function stored(sn: string) {
+      const sensors = await get<{ id: number; sn: string }[]>('/sensors')
+      const id = sensors.find((sensor) => sensor.sn === sn)?.id
+      const period = 'from=2025-03-28T00:00:00Z&to=2025-04-02T00:00:00Z&bucket=raw'
+      type History = { points: { timestamp: string; temp: number }[] }
+      const { points } = await get<History>(`/sensors/${id}/measurements?${period}`)
+      return points.map(({ timestamp, temp }) => `${timestamp} ${temp}`)
+    }
+
+    it('takes what a European spreadsheet writes', async () => {
+      const text =
+        'Zeit;Wert;Sensor\n2025-03-29 12:00:00;"21,5";euro-1\n2025-03-31 12:00;-0,25;euro-1\n'
+      const columns = [
+        '--column-timestamp',
+        'Zeit',
+        '--column-temp',
+        'Wert',
+        '--column-sn',
+        'Sensor',
+      ]
+      const order = [...columns, '--timezone', 'Europe/Berlin']
+      const { exitCode, stderr } = await importText(text, ...order)
+      expect(stderr).to.equal('')
+      expect(exitCode).to.equal(0)
+      expect(await stored('euro-1')).to.deep.equal([
+        '2025-03-29T11:00:00.000Z 21.5',
+        '2025-03-31T10:00:00.000Z -0.25',
+      ])
+      expect((await importText(text, ...order)).stdout).to.match(/0 created, 2 duplicates/)
+    })
+
+    it('names local times that no clock showed, in a file that can be imported', async () => {
+      const text = 'time;temp;sn\n2025-03-30 02:30;1,5;gap-1\n2025-03-30 03:30;2,5;gap-1\n'
+      const order = ['--timezone', 'Europe/Berlin']
+      const whole = await importText(text, ...order)
+      const fault = 'timestamp "2025-03-30 02:30" does not exist in Europe/Berlin'
+      expect(whole.stderr).to.include(`  line 2: ${fault}\n`)
+      expect(whole.exitCode).to.equal(1)
+      const rejects = join(folder, 'gap.csv')
+      expect((await importText(text, ...order, '--rejects', rejects)).exitCode).to.equal(0)
+      const kept = await readFile(rejects, 'utf8')
+      const quoted = fault.replaceAll('"', '""')
+      expect(kept).to.equal(
+        `time;temp;sn;rejected_because\n2025-03-30 02:30;1,5;gap-1;"${quoted}"\n`,
+      )
+      expect((await importText(kept.replace(' 02:30', ' 01:30'), ...order)).exitCode).to.equal(0)
+      expect(await stored('gap-1')).to.deep.equal([
+        '2025-03-30T00:30:00.000Z 1.5',
+        '2025-03-30T01:30:00.000Z 2.5',
+      ])
+    })
+
+    it('takes Unix times and degrees Fahrenheit', async () => {
+      const lines = [
+        { timestamp: 1_743_300_000, temp: 32, sn: 'unix-1' },
+        { timestamp: 1_743_300_000.25, temp: 212, sn: 'unix-1' },
+      ]
+      const text = lines.map((line) => JSON.stringify(line)).join('\n')
+      expect((await importText(text, '--unit', 'F')).stdout).to.match(/2 created/)
+      expect(await stored('unix-1')).to.deep.equal([
+        '2025-03-30T02:00:00.000Z 0',
+        '2025-03-30T02:00:00.250Z 100',
+      ])
+    })
+
+    const wrongForms = [
+      {
+        text: 'time,temp,sn\n',
+        options: ['--unit', 'C'],
+        says: /--unit must be one of F, K, not "C"/,
+      },
+      {
+        text: 'time,temp,sn\n',
+        options: ['--timezone', 'Mars/Olympus'],
+        says: /^thermolog: --timezone "Mars\/Olympus" is not a known time zone\nExamples: Europe/,
+      },
+      {
+        text: 'time (UTC),temp,sn\n',
+        options: ['--timezone', 'Europe/Berlin'],
+        says: /the column "time \(UTC\)" is in UTC\nLeave out --timezone\.\n$/,
+      },
+    ]
+    for (const { text, options, says } of wrongForms) {
+      it(`refuses ${options.join(' ')} for ${text.trim()}`, async () => {
+        const { exitCode, stderr } = await importText(text, ...options)
+        expect(stderr).to.match(says)
+        expect(exitCode).to.equal(2)
+      })
+    }
+
     const refused = [
-      { name: 'a file that is not there', file: 'missing', code: 1, says: /no file missing/ },
-      { name: 'a folder', file: '.', code: 2, says: /is no regular file/ },
+      {
+        name: 'a file that is not there',
+        file: 'missing',
+        code: 1,
+        says: /there is no file missing/,
+      },
+      { name: 'a folder', file: '.', code: 2, says: /is not a regular file/ },
     ]
     for (const { name, file, code, says } of refused) {
       it(`refuses ${name}`, async () => {

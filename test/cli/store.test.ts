@@ -66,7 +66,9 @@ describe('thermolog store copy', function () {
     target = await newBucket(influx())
   })
   afterEach(() => rm(dataDir, { recursive: true }))
-  after(() => rm(filled, { recursive: true }))
+  after(async () => {
+    if (filled !== undefined) await rm(filled, { recursive: true })
+  })
 
   const settings = (url = target.url): Environment => ({
     INFLUX_URL: url,
@@ -179,7 +181,9 @@ describe('thermolog store copy', function () {
       const first = await copy()
       expect(first.exitCode).to.equal(1)
       expect(first.stderr).to.match(/2000 measurements are in InfluxDB, 2000 of them copied now/)
-      expect(first.stderr).to.match(/the service is running.*\nStop it and run the command again/)
+      expect(first.stderr).to.match(
+        /the service is running.*\nStop the service and run the command again/,
+      )
       await post(url, 'LATE', 2)
       await send(url, { method: 'DELETE', path: `/api/v1/sensors/${FREEZER}`, token })
     })

@@ -325,7 +325,7 @@ describe('thermolog verify', function () {
     const help = await runCommand(damaged, ['verify', '--help'])
     expect(help.stdout).to.match(/Example:\n {2}thermolog verify/)
     const empty = await runCommand(join(folder, 'nothing'), ['verify'])
-    expect(empty).to.deep.include({ exitCode: 1, stdout: '' })
+    expect(empty).to.deep.include({ exitCode: 2, stdout: '' })
     expect(empty.stderr).to.match(/has no data/)
   })
 })

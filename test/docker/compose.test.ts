@@ -16,13 +16,22 @@ interface ComposeService {
   readonly volumes: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>
-  readonly healthcheck: { readonly test?: readonly string[]; readonly disable?: boolean }
+  readonly healthcheck?: { readonly test?: readonly string[]; readonly disable?: boolean }
+  readonly logging: { readonly options: Readonly<Record<string, string>> }
+  readonly mem_limit: string
+  readonly pids_limit: number
+  readonly stop_signal?: string
+}
+
+interface Network {
+  readonly internal?: boolean
+  readonly ipam?: { readonly config: readonly { readonly gateway: string }[] }
 }
 
 interface ComposeFile {
   readonly services: Readonly<Record<string, ComposeService>>
   readonly volumes: Readonly<Record<string, unknown>>
-  readonly networks: Readonly<Record<string, { readonly internal?: boolean } | null>>
+  readonly networks: Readonly<Record<string, Network>>
 }
 
 const compose = parse(readText('docker-compose.yml'), { merge: true }) as ComposeFile
@@ -61,7 +70,35 @@ describe('docker-compose.yml', () => {
     for (const [name, { healthcheck, restart }] of services) {
       const runsOnce = name === 'prepare'
       expect(restart, name).to.equal(runsOnce ? 'no' : 'unless-stopped')
-      expect(healthcheck.disable === true, name).to.equal(runsOnce)
+      expect(healthcheck?.disable === true, name).to.equal(runsOnce)
+      // Thermolog's is that of its image.
+      if (name !== 'thermolog') expect(healthcheck, name).not.to.equal(undefined)
+    }
+    expect(readText('Dockerfile')).to.match(/^HEALTHCHECK /m)
+  })
+
+  it('lets nothing take all memory, all processes or all of the disk with its log', () => {
+    for (const [name, service] of services) {
+      expect(service.mem_limit, name).to.match(/^[1-4]g$/)
+      expect(service.pids_limit, name).to.be.within(128, 256)
+      expect(service.logging.options, name).to.deep.equal({ 'max-size': '10m', 'max-file': '3' })
+    }
+  })
+
+  it('stops InfluxDB with the signal at which it closes its files', () => {
+    expect(compose.services['influxdb']?.stop_signal).to.equal('SIGINT')
+  })
+
+  it('trusts the address from which whatever comes through the port comes', () => {
+    const gateways = compose.networks['front']?.ipam?.config.map(({ gateway }) => gateway)
+    const trusted = compose.services['thermolog']?.environment?.['TRUST_PROXY']
+    expect(gateways).to.have.lengthOf(1)
+    expect(trusted).to.equal(`\${TRUST_PROXY:-${gateways?.[0]}}`)
+  })
+
+  it('names a version of each image to the last digit', () => {
+    for (const [name, { image }] of services) {
+      if (image !== 'thermolog') expect(image, name).to.match(/:v?\d+\.\d+\.\d+$/)
     }
   })
 
@@ -69,7 +106,7 @@ describe('docker-compose.yml', () => {
     const conditions = services.map(([name, service]) => [name, service.depends_on ?? {}])
     expect(Object.fromEntries(conditions)).to.deep.equal({
       thermolog: { prepare: { condition: 'service_completed_successfully' } },
-      prepare: { influxdb: { condition: 'service_healthy' } },
+      prepare: { influxdb: { condition: 'service_started' } },
       influxdb: {},
       grafana: { prepare: { condition: 'service_completed_successfully' } },
       prometheus: { prepare: { condition: 'service_completed_successfully' } },
@@ -117,7 +154,7 @@ describe('docker-compose.yml', () => {
       ],
       prometheus: [credentialsFile],
     }
-    const written = readText('docker/prepare-influxdb.ts')
+    const written = readText('docker/secret-files.ts')
     for (const [reader, wanted] of Object.entries(files)) {
       const mount = mounts.find(
         ({ name, source }) => name === reader && source.endsWith('-secrets'),
@@ -133,6 +170,10 @@ describe('docker-compose.yml', () => {
 
 describe('the image', () => {
   const dockerfile = readText('Dockerfile')
+  const packageJson = JSON.parse(readText('package.json')) as {
+    readonly version: string
+    readonly optionalDependencies: Readonly<Record<string, string>>
+  }
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.*) \.\/?\S*$/gm)].flatMap(
     ([, paths]) => paths?.split(' ') ?? [],
   )
@@ -149,6 +190,13 @@ describe('the image', () => {
   it('is built from nothing that is kept from it', () => {
     const allowed = readText('.dockerignore').match(/^!.+$/gm) ?? []
     expect(allowed.map((line) => line.slice(1))).to.have.members([...new Set(copied)])
+  })
+
+  it('has the Node that npm brings elsewhere, and the version of the package', () => {
+    const [, node] = /^FROM node:(\S+)-slim AS node$/m.exec(dockerfile) ?? []
+    expect(new Set(Object.values(packageJson.optionalDependencies))).to.have.all.keys([node])
+    const [, version] = /org\.opencontainers\.image\.version="(.*)"/.exec(dockerfile) ?? []
+    expect(version).to.equal(packageJson.version)
   })
 
   it('runs as somebody who is not root', () => {

@@ -147,6 +147,21 @@ for (const kind of DAEMONS) {
       expect(await stored()).to.deep.equal([1])
     })
 
+    it('says once that its token is not accepted, however often it tries', async () => {
+      const body = JSON.stringify({ code: 'invalid_token' })
+      proxy.useFor(3, { kind: 'answer', status: 401, body })
+      const daemon = start()
+      await daemon.give('cellar', 1)
+      expect(await daemon.finish()).to.equal(0)
+      expect(daemon.errors.match(/ALARM/g)).to.have.lengthOf(1)
+    })
+
+    it('does not start without a token', async () => {
+      const daemon = new Daemon(kind, { url: proxy.url, token: '', spool })
+      expect(await daemon.finish()).to.equal(2)
+      expect(daemon.errors).to.match(/THERMOLOG_TOKEN:? is not set/)
+    })
+
     it('holds what is not permitted, and sends it again', async () => {
       proxy.decide = ({ body }) => {
         const ids = eventIdsIn(body)

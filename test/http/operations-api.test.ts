@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { explanationOf } from '../../src/http/problems.ts'
+import { explanationOf } from '../../src/http/answers/problems.ts'
 import { send } from '../support/http.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'

@@ -18,16 +18,24 @@ const keep = (message: string) => void logged.push(message)
 const log: Log = { debug: keep, info: keep, warn: keep, error: keep }
 const fault = { pointer: '/measurements/3/temp', code: 'maximum', detail: 'too hot', index: 3 }
 
+const absent = () => Promise.reject(new Error('not part of this'))
+
 const operations: Operations = {
   createUser: async ({ email, name = email }) => ({ id: 1, email, name }),
   listUsers: async () => [],
-  deleteUser: async () => ({ id: 1, sensors: 0 }),
+  deleteUser: async () => ({ id: 1, sensors: 0, measurements: 0 }),
   unlinkIdentity: async () => ({}),
   createToken: () => Promise.reject(new ServiceError('overloaded', { retryAfterSeconds: 3 })),
   listTokens: () => Promise.reject(new OperationError({ kind: 'usage', message: 'm', hint: 'h' })),
   revokeToken: () => Promise.reject(new Error('secret of the inside')),
-  createSensor: () => Promise.reject(new Error('not part of this')),
-  listSensors: () => Promise.reject(new Error('not part of this')),
+  rotateToken: absent,
+  createSensor: absent,
+  listSensors: absent,
+  changeSensor: absent,
+  previewUserDeletion: absent,
+  previewSensorDeletion: absent,
+  deleteSensor: absent,
+  previewDrop: absent,
   importRules: () => Promise.reject(new ServiceError('validation_failed', { faults: [fault] })),
   listSetAside: async () => ({ count: 0, measurements: [] }),
   retrySetAside: async () => ({ count: 0 }),

@@ -88,6 +88,34 @@ describe('the HTTP server', () => {
     expect(answer).to.match(/^HTTP\/1\.1 400 /)
   })
 
+  it('answers a request without a host in words', async () => {
+    const { head, problem } = problemOf(await exchange('GET /healthz HTTP/1.1\r\n\r\n'))
+    expect(head).to.match(/^HTTP\/1\.1 400 /)
+    expect(problem.code).to.equal('invalid_request')
+    expect(await exchange('GET /healthz HTTP/1.0\r\n\r\n')).to.match(/^HTTP\/1\.1 200 /)
+  })
+
+  it('refuses what is no address, for tokens and routes alike', async () => {
+    for (const address of ['/api/v1/me#x', '/healthz?#', 'ftp://x/healthz', 'healthz']) {
+      const { head } = problemOf(await exchange(`GET ${address} HTTP/1.1\r\nHost: x\r\n\r\n`))
+      expect(head, address).to.match(/^HTTP\/1\.1 400 /)
+    }
+    const answer = await exchange('GET HTTP://x/api/v1/me HTTP/1.1\r\nHost: x\r\n\r\n')
+    expect(answer).to.match(/^HTTP\/1\.1 401 /)
+  })
+
+  it('writes no status into the log for a client that went away', async () => {
+    const gone = open()
+    gone.write(
+      `POST /api/v1/measurements HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
+        'Content-Type: application/json\r\nContent-Length: 22\r\n\r\n{"sn"',
+    )
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    gone.destroy()
+    await send(service.url, { path: '/api/v1/me', token })
+    expect(service.log.events.filter(({ fields }) => fields['status'] === 404)).to.deep.equal([])
+  })
+
   it('understands an address with scheme and host', async () => {
     const answer = await exchange(
       `GET ${service.url}/healthz?x=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
@@ -157,6 +185,23 @@ describe('the HTTP server', () => {
         '"requests";q=6000;w=60, "measurements";q=600000;w=60',
       )
     }
+  })
+
+  it('stops within eight seconds, whatever was half sent', async () => {
+    const head = `POST /api/v1/measurements HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}`
+    const body = `${head}\r\nContent-Type: application/json\r\nContent-Length: 22\r\n\r\n{"sn"`
+    const sockets = ['', 'GET /he', head, body].map((bytes) => {
+      const socket = open()
+      socket.on('error', () => socket.destroy())
+      socket.write(bytes)
+      return socket
+    })
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    const startedAtMs = performance.now()
+    await service.stop()
+    expect(performance.now() - startedAtMs).to.be.lessThan(8_000)
+    for (const socket of sockets) socket.destroy()
+    service = await startService()
   })
 
   it('answers what is under way when it stops, and closes', async () => {

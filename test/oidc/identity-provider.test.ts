@@ -249,6 +249,43 @@ describe('OidcIdentityProvider', () => {
     expect(await provider.exchange(GRANT)).to.deep.include({ subject: 'ana', email: undefined })
   })
 
+  describe('when the provider changes its keys', function () {
+    this.timeout(30_000)
+    const keyRequests = () => forger.asked.filter((path) => path === '/keys').length
+
+    it('follows at once, for all who sign in, with one request', async () => {
+      await provider.exchange(GRANT)
+      forger.forgery = { keyId: 'k2', publishedKeyId: 'k2' }
+      const exchanges = Array.from({ length: 50 }, () => provider.exchange(GRANT))
+      for (const exchange of exchanges) expect((await exchange).subject).to.equal('ana')
+      expect(keyRequests()).to.equal(2)
+      expect(log.events).to.deep.equal([])
+    })
+
+    it('waits for a key that is published after it was used', async () => {
+      await provider.exchange(GRANT)
+      forger.forgery = { keyId: 'k2' }
+      const exchange = provider.exchange(GRANT)
+      await until(() => keyRequests() >= 3)
+      forger.forgery = { keyId: 'k2', publishedKeyId: 'k2' }
+      expect((await exchange).subject).to.equal('ana')
+      expect(forger.received).to.have.lengthOf(2)
+    })
+
+    it('does not wait for ever, asks now and then, and presents the code only once', async () => {
+      forger.forgery = { keyId: 'k2' }
+      const progress = {}
+      const exchanges = Array.from({ length: 10 }, () => failureOf(provider.exchange(GRANT)))
+      expect(await failureOf(provider.exchange(GRANT, progress))).to.equal('provider_failed')
+      for (const exchange of exchanges) expect(await exchange).to.equal('provider_failed')
+      expect(keyRequests()).to.be.within(2, 6)
+      const presented = forger.received.length
+      forger.forgery = { keyId: 'k2', publishedKeyId: 'k2' }
+      expect((await provider.exchange(GRANT, progress)).subject).to.equal('ana')
+      expect(forger.received).to.have.lengthOf(presented)
+    })
+  })
+
   it('finds the provider in the background, as soon as it is there', async () => {
     forger.forgery = { broken: { '/.well-known/openid-configuration': 'fails' } }
     provider.start()

@@ -46,3 +46,76 @@ describe('listing tokens', () => {
     ])
   })
 })
+
+describe('rotating a token', () => {
+  let mobile: MobileTest
+  beforeEach(async () => {
+    mobile = await startMobile({ ALLOW_SIGN_UP: 'true' })
+  })
+  afterEach(() => mobile.stop())
+
+  const statusOf = async (token: string) => {
+    const headers = { authorization: `Bearer ${token}` }
+    return (await fetch(`${mobile.service.url}/api/v1/me`, { headers })).status
+  }
+  const refusalOf = (id: number, overlapMs = DAY_MS) =>
+    mobile.service.operations.rotateToken({ id, overlapMs }).then(
+      () => 'rotated',
+      (error: Error) => error.message,
+    )
+
+  it('leaves the old one working until the overlap ends', async () => {
+    const { operations, clock } = mobile.service
+    await operations.createUser({ email: USER })
+    const scopes = ['measurements:write', 'sensors:read']
+    const old = await operations.createToken({ user: USER, name: 'gateway-1', scopes })
+    expect(await statusOf(old.token)).to.equal(200)
+    const rotated = await operations.rotateToken({ id: old.id, overlapMs: 7 * DAY_MS })
+    expect(rotated.oldExpiresAtMs).to.equal(clock.nowMs() + 7 * DAY_MS)
+    clock.advanceMs(7 * DAY_MS - 1)
+    expect(await Promise.all([old, rotated].map(({ token }) => statusOf(token)))).to.deep.equal([
+      200, 200,
+    ])
+    clock.advanceMs(1)
+    expect(await Promise.all([old, rotated].map(({ token }) => statusOf(token)))).to.deep.equal([
+      401, 200,
+    ])
+    const listed = await operations.listTokens({ user: USER })
+    expect(
+      listed.map(({ id, name, rights, state }) => ({ id, name, rights, state })),
+    ).to.deep.equal([
+      { id: old.id, name: 'gateway-1', rights: scopes, state: 'expired' },
+      { id: rotated.id, name: 'gateway-1', rights: scopes, state: 'live' },
+    ])
+  })
+
+  it('gives the new one the lifetime of the old one, and the old one no more', async () => {
+    const { operations, clock } = mobile.service
+    await operations.createUser({ email: USER })
+    const order = { user: USER, name: 'x', lifetimeMs: 30 * DAY_MS }
+    const { id } = await operations.createToken(order)
+    clock.advanceMs(29 * DAY_MS)
+    const [old] = await operations.listTokens({ user: USER })
+    const { oldExpiresAtMs } = await operations.rotateToken({ id, overlapMs: 7 * DAY_MS })
+    expect(oldExpiresAtMs).to.equal(old?.expiresAtMs)
+    const [, rotated] = await operations.listTokens({ user: USER })
+    const lifetimeMs = (old?.expiresAtMs ?? 0) - (old?.createdAtMs ?? 0)
+    expect(rotated?.expiresAtMs).to.equal(clock.nowMs() + lifetimeMs)
+  })
+
+  it('is refused for tokens that are none of a daemon, or no good', async () => {
+    const { operations, clock } = mobile.service
+    await mobile.tokenOf({ claims: { email: USER } })
+    const [phone] = await operations.listTokens({ user: USER })
+    expect(await refusalOf(phone?.id ?? 0)).to.match(/^no live daemon token has the id/)
+    const order = { user: USER, name: 'x', lifetimeMs: DAY_MS }
+    const expired = await operations.createToken(order)
+    clock.advanceMs(DAY_MS)
+    expect(await refusalOf(expired.id)).to.match(/^no live daemon token/)
+    const revoked = await operations.createToken(order)
+    await operations.revokeToken({ id: revoked.id })
+    expect(await refusalOf(revoked.id)).to.match(/^no live daemon token/)
+    expect(await refusalOf(99)).to.match(/^no live daemon token/)
+    expect(await refusalOf(revoked.id, 0)).to.match(/^an overlap is at least a second/)
+  })
+})

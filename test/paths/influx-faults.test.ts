@@ -119,6 +119,22 @@ describe('the service, when InfluxDB is in trouble', function () {
     await until(15_000, 'the deleted sensor is still gone', isGone)
   })
 
+  it('keeps neither a reader nor its own end waiting for an InfluxDB that hangs', async () => {
+    await story.post(readingsOf('CELLAR', 0, 100))
+    await story.drained(5_000)
+    const id = await story.sensorId('CELLAR')
+    server().pause()
+    const askedAtMs = performance.now()
+    const { status, body } = await story.history(id)
+    expect([status, body.code]).to.deep.equal([503, 'history_unavailable'])
+    expect(performance.now() - askedAtMs).to.be.below(11_000)
+    await story.post(readingsOf('CELLAR', 100, 100))
+    expect(await story.restartService()).to.be.below(8_000)
+    server().resume()
+    await story.drained(15_000)
+    await story.expectWhole('CELLAR', readingsOf('CELLAR', 0, 200))
+  })
+
   it('sets aside what InfluxDB refuses until it is tried again or dropped', async () => {
     // An integer that was written first has the floats of its month refused.
     await story.writePastService(
@@ -151,7 +167,7 @@ describe('the service, when InfluxDB is in trouble', function () {
     // Until its next restart InfluxDB forgets the type with the last point of the shard.
     await story.deletePastService({ startMs: OTHER_MONTH_MS, stopMs: OTHER_MONTH_MS + DAY_MS })
     const [dropped = { id: 0 }] = await listed()
-    expect((await story.run('journal', 'drop', String(dropped.id))).exitCode).to.equal(0)
+    expect((await story.run('journal', 'drop', String(dropped.id), '--yes')).exitCode).to.equal(0)
     expect((await story.run('journal', 'retry', '--all')).stderr).to.match(/^2 measurements/)
     await story.drained(5_000)
     expect(await listed()).to.deep.equal([])

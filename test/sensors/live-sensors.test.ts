@@ -72,6 +72,18 @@ describe('LiveSensors', () => {
     expect(await codeOf(open(1))).to.equal('open')
   })
 
+  it('opens so many streams of a user, by whatever tokens', async () => {
+    create({ eventStreamsPerUserMax: 2 })
+    const onStalled = () => undefined
+    const ofToken = (tokenId: number) =>
+      live.open({ userId: 1, tokenId, lastEventId: undefined, onStalled })
+    const streams = [await ofToken(1), await ofToken(2)]
+    expect(await codeOf(ofToken(3))).to.equal('rate_limited')
+    expect(await codeOf(open(2))).to.equal('open')
+    streams[0]?.close()
+    expect(await codeOf(ofToken(3))).to.equal('open')
+  })
+
   it('watches so many sensors, and forgets those nobody listens to for others', async () => {
     create({ watchedSensorsMax: 30 })
     const names = Array.from({ length: 20 }, (_, index) => `s${index}`)

@@ -1,19 +1,19 @@
 // How tests find a real Chromium: CHROMIUM_PATH, else one of the usual commands on PATH. Where
-// there is none the tests that need it are pending and named at the end; with REQUIRE_CHROMIUM=1
-// they fail. One is shared by all tests of a run.
+// there is none the tests that need it are left out; with REQUIRE_CHROMIUM=1 they fail. One is
+// shared by all tests of a run.
 
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { chromium } from 'playwright-core'
 import type { Browser } from 'playwright-core'
-import { atEndOfRun, sayNotRun } from './end-of-run.ts'
+import { atEndOfRun } from './end-of-run.ts'
+import { leaveOut } from './left-out.ts'
 
 const COMMANDS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-background-networking']
 const START_MS_MAX = 60_000
 
 let shared: Promise<Browser> | undefined
-const notRun = new Set<string>()
 
 /**
  * Says that the tests of the suite need a browser.
@@ -25,7 +25,7 @@ export function useChromium(): () => Browser {
   before(async function () {
     this.timeout(START_MS_MAX)
     const executablePath = findChromium()
-    if (executablePath === undefined) skipSuite(this)
+    if (executablePath === undefined) leaveOutSuite(this)
     shared ??= chromium.launch({ executablePath, args: FLAGS })
     browser = await shared
   })
@@ -35,15 +35,13 @@ export function useChromium(): () => Browser {
   }
 }
 
-sayNotRun('Chromium on PATH or in CHROMIUM_PATH', notRun)
 atEndOfRun(async () => {
   await (await shared)?.close()
 })
 
-function skipSuite(context: Mocha.Context): never {
+function leaveOutSuite(context: Mocha.Context): never {
   if (process.env['REQUIRE_CHROMIUM'] === '1') throw new Error('REQUIRE_CHROMIUM=1, but none found')
-  notRun.add(context.test?.parent?.fullTitle() ?? '')
-  return context.skip()
+  return leaveOut(context, 'Chromium')
 }
 
 function findChromium(): string | undefined {

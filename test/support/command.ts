@@ -38,6 +38,8 @@ export async function runCommand(
 export interface RunningService {
   readonly url: string
   readonly child: ChildProcess
+  /** The lines that it logged until it was ready. */
+  readonly logged: readonly string[]
   /** Asks it to stop, or kills it, and waits for its end. */
   stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<number | null>
 }
@@ -62,7 +64,7 @@ export async function serve(
     if (event.message === 'ready') {
       // What it logs from here on is read and dropped, so that it never waits for a reader.
       child.stdout.resume()
-      return { url: event.url ?? '', child, stop }
+      return { url: event.url ?? '', child, logged, stop }
     }
   }
   throw new Error(`the service ended before it was ready:\n${logged.join('\n')}\n${await errors}`)

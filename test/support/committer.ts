@@ -5,19 +5,19 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Submission } from '../../src/domain/measurement.ts'
-import { SensorDirectory } from '../../src/sqlite/control/sensor-directory.ts'
+import { SensorDirectory } from '../../src/sqlite/commit/sensor-directory.ts'
 import { CONTROL_MIGRATIONS } from '../../src/sqlite/control/schema.ts'
 import { openForWriting } from '../../src/sqlite/database.ts'
 import type { Connection } from '../../src/sqlite/database.ts'
-import { Committer } from '../../src/sqlite/journal/committer.ts'
-import type { DeciderSettings } from '../../src/sqlite/journal/group-decider.ts'
+import { Committer } from '../../src/sqlite/commit/committer.ts'
+import type { AcceptanceRules } from '../../src/domain/acceptance.ts'
 import {
   allocateGroup,
   GroupBuilder,
   groupColumnsOver,
-} from '../../src/sqlite/journal/group-frame.ts'
-import type { GroupResult } from '../../src/sqlite/journal/group-frame.ts'
-import { lookUpGroup } from '../../src/sqlite/journal/look-up-group.ts'
+} from '../../src/sqlite/commit/group-frame.ts'
+import type { GroupResult } from '../../src/sqlite/commit/group-frame.ts'
+import { lookUpGroup } from '../../src/sqlite/commit/look-up-group.ts'
 import { Ledger } from '../../src/sqlite/ledger/ledger.ts'
 import type { SealRequest } from '../../src/sqlite/ledger/ledger.ts'
 import { RunMerger } from '../../src/sqlite/ledger/run-merger.ts'
@@ -26,7 +26,7 @@ import { SealedEvents } from '../../src/sqlite/ledger/sealed-events.ts'
 import { Sealer } from '../../src/sqlite/ledger/sealer.ts'
 import { readStoredRuns } from '../../src/sqlite/ledger/stored-runs.ts'
 
-const PERMISSIVE: DeciderSettings = {
+const PERMISSIVE: AcceptanceRules = {
   mayRegisterSensors: true,
   sensorsPerUserMax: 1_000,
   futureMsMax: 300_000,
@@ -45,7 +45,7 @@ export interface DecidedGroup extends GroupResult {
 
 export class CommitterBench {
   readonly dir = mkdtempSync(join(tmpdir(), 'thermolog-committer-'))
-  readonly settings: DeciderSettings
+  readonly settings: AcceptanceRules
   readonly epochEvents: number
   control!: Connection
   ledgerFile!: Connection
@@ -58,7 +58,7 @@ export class CommitterBench {
   #sealer: Sealer | undefined
   #merger!: RunMerger
 
-  constructor(settings: Partial<DeciderSettings> = {}, epochEvents = 64) {
+  constructor(settings: Partial<AcceptanceRules> = {}, epochEvents = 64) {
     this.settings = { ...PERMISSIVE, ...settings }
     this.epochEvents = epochEvents
     this.open()

@@ -6,12 +6,13 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { leaveOut } from './left-out.ts'
 
 export interface DaemonKind {
   readonly name: string
   readonly command: readonly string[]
   /** Programs without which it does not run. */
-  readonly needs: readonly string[]
+  readonly needs: readonly ('curl' | 'awk' | 'python3')[]
 }
 
 const pathOf = (file: string) =>
@@ -23,12 +24,10 @@ export const DAEMONS: readonly DaemonKind[] = [
   { name: 'send.ts', command: [process.execPath, pathOf('send.ts')], needs: [] },
 ]
 
-/** Skips the test, and says so, where a program is missing. */
-export function needPrograms(test: Mocha.Context, { name, needs }: DaemonKind): void {
-  const missing = needs.filter((program) => spawnSync(program, ['--version']).error !== undefined)
-  if (missing.length === 0) return
-  process.stderr.write(`      SKIPPED: ${name} needs ${missing.join(', ')}\n`)
-  test.skip()
+/** Leaves out the test where a program is missing. */
+export function needPrograms(test: Mocha.Context, { needs }: DaemonKind): void {
+  const missing = needs.find((program) => spawnSync(program, ['--version']).error !== undefined)
+  if (missing !== undefined) leaveOut(test, missing)
 }
 
 export interface DaemonPlace {

@@ -1,7 +1,7 @@
 // Ordering what befalls the files and the clock of a service, from outside: disk-faults.c stands
 // between it and the C library. Calls that change a file are counted, and at the one that is
 // ordered the process is killed, the power is cut (what was not synced is taken back), or the call
-// fails. Needs a C compiler on Linux; without one the tests are pending and named.
+// fails. Needs a C compiler on Linux; without one the tests are left out.
 
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, openSync, readSync, rmSync, writeSync, writeFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Environment } from './command.ts'
-import { sayNotRun } from './end-of-run.ts'
+import { leaveOut } from './left-out.ts'
 
 const SOURCE = fileURLToPath(new URL('disk-faults.c', import.meta.url))
 
@@ -49,20 +49,18 @@ export interface DiskFault {
   readonly seed?: number
 }
 
-let compiled: { readonly library: string } | { readonly reason: string } | undefined
-const notRun = new Set<string>()
+/** `null`: there is no compiler. */
+let compiled: string | null | undefined
 
 /** Says that the tests of the suite need it. @returns it, for tests and hooks */
 export function useDiskFaults(): () => DiskFaults {
   let faults: DiskFaults | undefined
   before(function () {
-    compiled ??= compile()
-    if ('library' in compiled) return
-    notRun.add(`${this.test?.parent?.fullTitle()}: ${compiled.reason}`)
-    this.skip()
+    compiled = compiled === undefined ? compile() : compiled
+    if (compiled === null) leaveOut(this, 'cc')
   })
   beforeEach(() => {
-    if (compiled !== undefined && 'library' in compiled) faults = new DiskFaults(compiled.library)
+    if (typeof compiled === 'string') faults = new DiskFaults(compiled)
   })
   afterEach(() => faults?.close())
   return () => {
@@ -71,25 +69,23 @@ export function useDiskFaults(): () => DiskFaults {
   }
 }
 
-sayNotRun('a C compiler', notRun)
 process.once('exit', () => {
-  if (compiled !== undefined && 'library' in compiled) {
-    rmSync(join(compiled.library, '..'), { recursive: true })
-  }
+  if (typeof compiled === 'string') rmSync(join(compiled, '..'), { recursive: true })
 })
 
-function compile(): { library: string } | { reason: string } {
-  if (process.platform !== 'linux') return { reason: 'only Linux has LD_PRELOAD' }
-  const library = join(mkdtempSync(join(tmpdir(), 'thermolog-faults-')), 'disk-faults.so')
+function compile(): string | null {
+  // Elsewhere there is no LD_PRELOAD.
+  if (process.platform !== 'linux') return null
+  const target = join(mkdtempSync(join(tmpdir(), 'thermolog-faults-')), 'disk-faults.so')
   const flags = ['-O1', '-Wall', '-Werror', '-shared', '-fPIC']
   const { status, error, stderr } = spawnSync(
     'cc',
-    [...flags, '-o', library, SOURCE, '-ldl', '-lpthread'],
+    [...flags, '-o', target, SOURCE, '-ldl', '-lpthread'],
     { encoding: 'utf8' },
   )
-  if (status === 0) return { library }
-  rmSync(join(library, '..'), { recursive: true })
-  if (error !== undefined) return { reason: `there is no command cc (${error.message})` }
+  if (status === 0) return target
+  rmSync(join(target, '..'), { recursive: true })
+  if (error !== undefined) return null
   throw new Error(stderr)
 }
 

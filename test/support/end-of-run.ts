@@ -8,12 +8,3 @@ const isOneOfSeveral = process.env['MOCHA_WORKER_ID'] !== undefined
 export function atEndOfRun(stop: () => Promise<void>): void {
   if (!isOneOfSeveral) after(stop)
 }
-
-/** Says which tests were not run, when the process ends. */
-export function sayNotRun(what: string, notRun: ReadonlySet<string>): void {
-  process.once('exit', () => {
-    if (notRun.size === 0) return
-    // oxlint-disable-next-line eslint/no-console
-    console.error(`\nNOT RUN, for want of ${what}:\n  ${[...notRun].join('\n  ')}\n`)
-  })
-}

@@ -2,7 +2,7 @@
 // service, or, when none runs, with DATA_DIR open for that long.
 
 import { connectOperations } from '../../src/cli/operations-client.ts'
-import { openOperations } from '../../src/compose-operations.ts'
+import { openOperations } from '../../src/data-dir/operations.ts'
 import { loadConfig } from '../../src/config.ts'
 import { operationsSocketPath } from '../../src/operations/socket-path.ts'
 import type { Environment } from './command.ts'

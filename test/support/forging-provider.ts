@@ -21,6 +21,10 @@ export interface Forgery {
   readonly algorithm?: 'none' | 'HS256'
   /** Signs with a key that is not published. */
   readonly isSignedByOther?: boolean
+  /** The name of the key that it signs with. */
+  readonly keyId?: string
+  /** The name under which it publishes its key. */
+  readonly publishedKeyId?: string
   readonly hasNoIdToken?: boolean
   /** Of the token endpoint, instead of all the above. */
   readonly answer?: { readonly status: number; readonly body: string }
@@ -34,6 +38,8 @@ export class ForgingProvider {
   forgery: Forgery = {}
   /** Forms that the token endpoint was given, with the Authorization header. */
   readonly received: { form: URLSearchParams; authorization: string | undefined }[] = []
+  /** The paths of all requests. */
+  readonly asked: string[] = []
   readonly #nowMs: () => number
   readonly #keys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   readonly #otherKeys = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -78,6 +84,7 @@ export class ForgingProvider {
   async #answer(path: string, request: IncomingMessage) {
     const json = (value: object) => ({ status: 200, body: JSON.stringify(value) })
     const { issuer, forgery } = this
+    this.asked.push(path)
     if (path === '/.well-known/openid-configuration') {
       return json({
         issuer,
@@ -88,7 +95,8 @@ export class ForgingProvider {
         ...forgery.discovery,
       })
     }
-    if (path === '/keys') return json({ keys: [publicJwk(this.#keys.publicKey)] })
+    if (path === '/keys')
+      return json({ keys: [publicJwk(this.#keys.publicKey, forgery.publishedKeyId)] })
     if (path === '/userinfo') return json({ ...forgery.userinfo })
     if (path !== '/token') return { status: 404, body: '{}' }
     const { authorization } = request.headers
@@ -99,7 +107,7 @@ export class ForgingProvider {
   }
 
   #idToken(): string | Promise<string> {
-    const { claims, without = [], algorithm, isSignedByOther = false } = this.forgery
+    const { claims, without = [], algorithm, isSignedByOther = false, keyId = 'k1' } = this.forgery
     const nowSeconds = Math.floor(this.#nowMs() / 1000)
     const all: JWTPayload = {
       iss: this.issuer,
@@ -119,10 +127,10 @@ export class ForgingProvider {
       return new SignJWT(said).setProtectedHeader({ alg: 'HS256', kid: 'k1' }).sign(secret)
     }
     const { privateKey } = isSignedByOther ? this.#otherKeys : this.#keys
-    return new SignJWT(said).setProtectedHeader({ alg: 'ES256', kid: 'k1' }).sign(privateKey)
+    return new SignJWT(said).setProtectedHeader({ alg: 'ES256', kid: keyId }).sign(privateKey)
   }
 }
 
-function publicJwk(key: KeyObject): object {
-  return { ...key.export({ format: 'jwk' }), kid: 'k1', alg: 'ES256', use: 'sig' }
+function publicJwk(key: KeyObject, kid = 'k1'): object {
+  return { ...key.export({ format: 'jwk' }), kid, alg: 'ES256', use: 'sig' }
 }

@@ -81,10 +81,13 @@ export class InfluxStory {
     await rm(this.#dataDir, { recursive: true })
   }
 
-  /** Ends the service as it is told and starts it again. */
-  async restartService(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
+  /** Ends the service as it is told and starts it again. @returns how long the end took, in ms */
+  async restartService(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<number> {
+    const startedAtMs = performance.now()
     await this.#service.stop(signal)
+    const stoppedAtMs = performance.now()
     this.#service = await serve(this.#dataDir, settingsOf(this.target, this.proxy))
+    return stoppedAtMs - startedAtMs
   }
 
   get(path: string): Promise<TestAnswer> {

@@ -1,14 +1,16 @@
 // How tests find a real InfluxDB: INFLUX_TEST_URL with INFLUX_TEST_TOKEN and INFLUX_TEST_ORG, else
 // `influxd` on PATH, else a container. One is shared by all tests of a run. Where there is none the
-// tests that need it are pending and named at the end; with REQUIRE_INFLUX=1 they fail.
+// tests that need it are left out; with REQUIRE_INFLUX=1 they fail.
 
 import { randomUUID } from 'node:crypto'
 import { InfluxConnection } from '../../src/influx/connection.ts'
 import type { InfluxTarget } from '../../src/influx/connection.ts'
 import type { Environment } from './command.ts'
-import { atEndOfRun, sayNotRun } from './end-of-run.ts'
+import { atEndOfRun } from './end-of-run.ts'
 import { hasInfluxd, InfluxServer } from './influxd.ts'
 import type { TestInflux } from './influxd.ts'
+import { leaveOut } from './left-out.ts'
+import type { Missing } from './left-out.ts'
 
 const CONTAINER_IMAGE = 'influxdb:2.7'
 const CONTAINER_PORT = 8_086
@@ -19,12 +21,7 @@ interface Found {
   stop(): Promise<void>
 }
 
-interface NotFound {
-  readonly reason: string
-}
-
-let shared: Promise<Found | NotFound> | undefined
-const notRun = new Set<string>()
+let shared: Promise<Found | undefined> | undefined
 
 /**
  * Says that the tests of the suite need InfluxDB.
@@ -37,8 +34,8 @@ export function useInflux(): () => TestInflux {
     this.timeout(START_MS_MAX)
     shared ??= findInflux()
     const found = await shared
-    if ('influx' in found) influx = found.influx
-    else skipSuite(this, found.reason)
+    if (found === undefined) leaveOutSuite(this, 'influxd')
+    influx = found.influx
   })
   return () => {
     if (influx === undefined) throw new Error('InfluxDB is looked for in a hook before the tests')
@@ -55,8 +52,8 @@ export function useInfluxServer(settings: readonly string[] = []): () => InfluxS
   let server: InfluxServer | undefined
   before(async function () {
     this.timeout(START_MS_MAX)
-    if (hasInfluxd()) server = await InfluxServer.start(settings)
-    else skipSuite(this, 'there is no command influxd, and another one cannot be paused and killed')
+    if (!hasInfluxd()) leaveOutSuite(this, 'influxd to pause and kill')
+    server = await InfluxServer.start(settings)
   })
   after(() => server?.stop())
   return () => {
@@ -132,20 +129,16 @@ afterEach(() => {
   for (const connection of opened.splice(0)) connection.close()
 })
 
-sayNotRun('InfluxDB', notRun)
 atEndOfRun(async () => {
-  const found = await shared
-  if (found !== undefined && 'influx' in found) await found.stop()
+  await (await shared)?.stop()
 })
 
-function skipSuite(context: Mocha.Context, reason: string): void {
-  const suite = context.test?.parent?.fullTitle() ?? ''
-  if (process.env['REQUIRE_INFLUX'] === '1') throw new Error(`REQUIRE_INFLUX=1, but ${reason}`)
-  notRun.add(`${suite}: ${reason}`)
-  context.skip()
+function leaveOutSuite(context: Mocha.Context, missing: Missing): never {
+  if (process.env['REQUIRE_INFLUX'] === '1') throw new Error(`REQUIRE_INFLUX=1, but no ${missing}`)
+  return leaveOut(context, missing)
 }
 
-async function findInflux(): Promise<Found | NotFound> {
+async function findInflux(): Promise<Found | undefined> {
   const url = process.env['INFLUX_TEST_URL']
   if (url !== undefined) {
     const organization = process.env['INFLUX_TEST_ORG'] ?? ''
@@ -159,7 +152,7 @@ async function findInflux(): Promise<Found | NotFound> {
   return await startContainer()
 }
 
-async function startContainer(): Promise<Found | NotFound> {
+async function startContainer(): Promise<Found | undefined> {
   const organization = 'test-organization'
   const influxToken = 'test-token-of-all-rights'
   try {
@@ -179,10 +172,8 @@ async function startContainer(): Promise<Found | NotFound> {
     const url = `http://${container.getHost()}:${container.getMappedPort(CONTAINER_PORT)}`
     const stop = async () => void (await container.stop())
     return { influx: { url, organization, influxToken }, stop }
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    const others = 'INFLUX_TEST_URL is not set, there is no command influxd'
-    return { reason: `${others}, and no container: ${why}` }
+  } catch {
+    return undefined
   }
 }
 

@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { Environment } from './command.ts'
+import { leaveOut } from './left-out.ts'
 
 const CONFIG = fileURLToPath(new URL('../schemathesis/schemathesis.toml', import.meta.url))
 const HOOKS = fileURLToPath(new URL('../schemathesis/hooks.py', import.meta.url))
@@ -24,16 +25,13 @@ export interface Verdict {
   readonly output: string
 }
 
-/** Skips the suite, and says so, where there is none; with REQUIRE_SCHEMATHESIS=1 it fails. */
+/** Leaves out the suite where there is none; with REQUIRE_SCHEMATHESIS=1 it fails. */
 export function needSchemathesis(context: Mocha.Context): void {
   if (spawnSync(COMMAND, ['--version']).error === undefined) return
   if (process.env['REQUIRE_SCHEMATHESIS'] === '1') {
     throw new Error('REQUIRE_SCHEMATHESIS=1, but none found')
   }
-  process.stderr.write(
-    '      SKIPPED: Schemathesis is not installed: the API is not questioned (test/README.md)\n',
-  )
-  context.skip()
+  leaveOut(context, 'Schemathesis')
 }
 
 /**

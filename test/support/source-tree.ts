@@ -22,7 +22,7 @@ export interface Import {
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const SKIPPED = new Set(['node_modules', '.git', 'data', 'coverage'])
-const TEXT = /\.(ts|js|json|md|yml|yaml|html|css|sh|toml|cfg)$|^\.ci\/|^\.[a-z]+$|LICENSE$/
+const TEXT = /\.(ts|js|json|md|yml|yaml|html|css|sh|toml|cfg)$|^(\.ci|bin)\/|^\.[a-z]+$|LICENSE$/
 const IMPORT_FORMS = [
   /^(?:import|export)\b[^'"`;]*?\bfrom '([^']+)'/.source,
   /^import '([^']+)'/.source,

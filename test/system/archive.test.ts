@@ -13,6 +13,9 @@ import {
   readTextMember,
   verifyArchive,
 } from '../../src/system/archive.ts'
+import { archiveOf } from '../support/archive-of.ts'
+import type { ForgedMember } from '../support/archive-of.ts'
+import { leaveOut } from '../support/left-out.ts'
 
 const SIZES = [1, 511, 512, 513, 1_500_000]
 
@@ -56,7 +59,7 @@ describe('an archive', () => {
   })
 
   it('is read by any tar, and its hash by sha256sum', function () {
-    if (spawnSync('tar', ['--version']).status !== 0) this.skip()
+    if (spawnSync('tar', ['--version']).error !== undefined) leaveOut(this, 'tar')
     const options = { cwd: folder, maxBuffer: 2 ** 24 }
     const names = execFileSync('tar', ['tf', path], options).toString().trim().split('\n')
     expect(names).to.deep.equal([...SIZES.map((_, at) => `file-${at}`), 'note', 'sha256'])
@@ -84,5 +87,41 @@ describe('an archive', () => {
       }),
       { numRuns: 30 },
     )
+  })
+
+  describe('whose hash fits is refused all the same', () => {
+    const forged: Readonly<Record<string, readonly ForgedMember[]>> = {
+      'when a length is negative': [{ name: 'control.db', length: '-0000001000 ' }],
+      'when a length is none': [{ name: 'control.db', length: 'zzzzzzzzzzz ' }],
+      'when a length is missing': [{ name: 'control.db', length: '' }],
+      'when a length goes beyond it': [{ name: 'control.db', length: '77777777777 ' }],
+      'when a long length goes beyond it': [
+        { name: 'control.db', length: '\x80\0\0\0\0\0\0\x01\0\0\0\0' },
+      ],
+      'when a long length is beyond all numbers': [
+        { name: 'control.db', length: '\x80\0\0\0'.padEnd(12, '\xff') },
+      ],
+      'when a long length is negative': [{ name: 'control.db', length: ''.padEnd(12, '\xff') }],
+      'when a name is there twice': [{ name: 'control.db' }, { name: 'control.db' }],
+      'when it has a thousand names': Array.from({ length: 1_000 }, (_, at) => ({ name: `${at}` })),
+    }
+    for (const [when, members] of Object.entries(forged)) {
+      it(when, async () => {
+        const file = join(folder, 'forged')
+        await writeFile(file, archiveOf(members))
+        const refusal = await verifyArchive(file, nothing).then(
+          () => 'taken',
+          (error: Error) => error.message,
+        )
+        expect(refusal).to.include(`${file} is no backup: it has `)
+      })
+    }
+
+    it('but not when its lengths are right', async () => {
+      const file = join(folder, 'forged')
+      await writeFile(file, archiveOf([{ name: 'note', content: 'a note' }]))
+      const note = (await verifyArchive(file, nothing)).get('note')
+      expect(note && (await readTextMember(file, note))).to.equal('a note')
+    })
   })
 })

@@ -6,13 +6,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
-import { CommitChannel } from '../../src/sqlite/commit-channel.ts'
+import { CommitChannel } from '../../src/sqlite/commit/commit-channel.ts'
 import { openForReading } from '../../src/sqlite/database.ts'
 import {
   allocateGroup,
   GroupBuilder,
   groupColumnsOver,
-} from '../../src/sqlite/journal/group-frame.ts'
+} from '../../src/sqlite/commit/group-frame.ts'
 
 const EPOCH_EVENTS = 2 ** 13
 const GROUP = 8_000
@@ -37,7 +37,10 @@ describe('the commit thread', function () {
       replayRetention: undefined,
     }
     const entry = new URL('../../src/threads/commit-thread.ts', import.meta.url)
-    channel = await CommitChannel.open(entry, data, fail)
+    channel = await CommitChannel.open(entry, data, {
+      onFailure: fail,
+      onStorageFull: () => fail(new Error('the disk is full')),
+    })
   }
   beforeEach(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'thermolog-'))

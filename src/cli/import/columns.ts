@@ -30,33 +30,37 @@ const OPTIONS: Readonly<Record<ColumnRole, string>> = {
   eventId: '--column-event-id',
 }
 
-const CELSIUS = /^(degrees? |deg\.? ?|°)?c(elsius)?$/
+export type TemperatureUnit = 'C' | 'F' | 'K'
+
+const UNITS: Readonly<Record<TemperatureUnit, { readonly name: string; readonly form: RegExp }>> = {
+  C: { name: 'degrees Celsius', form: /^(degrees? |deg\.? ?|°)?c(elsius)?$/ },
+  F: { name: 'degrees Fahrenheit', form: /^(degrees? |deg\.? ?|°)?f(ahrenheit)?$/ },
+  K: { name: 'kelvins', form: /^(degrees? |deg\.? ?|°)?k(elvins?)?$/ },
+}
 
 /**
  * @param found the file's column names, in order
  * @param named those that the operator named
- * @param hasOneSensor whether the serial number is told apart from the file
+ * @param hasOneSensor whether the serial number is given apart from the file
+ * @param unit of the temperatures
  * @throws OperationError when a column is missing or in another unit
  */
 export function findColumns(
   found: readonly string[],
   named: NamedColumns,
   hasOneSensor: boolean,
+  unit: TemperatureUnit,
 ): Columns {
   const find = (role: ColumnRole) => findColumn(found, role, named[role])
   const timestamp = find('timestamp') ?? missing('timestamp', found)
   const temp = find('temp') ?? missing('temp', found)
   const sn = find('sn')
   const eventId = find('eventId')
-  if (sn === undefined && !hasOneSensor) missing('sn', found, 'or say --sn for all of the file')
+  if (sn === undefined && !hasOneSensor) missing('sn', found, 'or --sn for the whole file')
   if (sn !== undefined && hasOneSensor) {
     throw usage(`the file has serial numbers in its column "${sn}"`, 'Leave out --sn.')
   }
-  const unit = unitOf(temp)
-  if (unit !== '' && !CELSIUS.test(unit)) {
-    const hint = 'Convert it, or name the column with --column-temp if its name is wrong.'
-    if (named.temp === undefined) throw usage(`"${temp}" is not in degrees Celsius`, hint)
-  }
+  if (named.temp === undefined) refuseOtherUnit(temp, unit)
   return {
     names: {
       timestamp,
@@ -66,6 +70,20 @@ export function findColumns(
     },
     isUtc: unitOf(timestamp) === 'utc',
   }
+}
+
+function refuseOtherUnit(column: string, unit: TemperatureUnit): void {
+  const text = unitOf(column)
+  if (text === '' || UNITS[unit].form.test(text)) return
+  const [found] = (['C', 'F', 'K'] as const).filter((known) => UNITS[known].form.test(text))
+  const remedies = {
+    C: 'Leave out --unit',
+    F: 'Add --unit F',
+    K: 'Add --unit K',
+    other: 'Convert it to degrees Celsius',
+  }
+  const hint = `${remedies[found ?? 'other']}, or use --column-temp if the column's name is wrong.`
+  throw usage(`"${column}" is not in ${UNITS[unit].name}`, hint)
 }
 
 function findColumn(
@@ -80,7 +98,10 @@ function findColumn(
   for (const known of KNOWN[role]) {
     const matching = found.filter((column) => plainName(column) === known)
     if (matching.length > 1) {
-      throw usage(`which column is it: ${list(matching)}?`, `Say ${OPTIONS[role]} NAME.`)
+      throw usage(
+        `more than one column for ${role}: ${list(matching)}`,
+        `Add ${OPTIONS[role]} NAME.`,
+      )
     }
     if (matching.length === 1) return matching[0]
   }
@@ -100,7 +121,7 @@ function unitOf(column: string): string {
 }
 
 function missing(role: ColumnRole, found: readonly string[], otherwise = ''): never {
-  const hint = `Say ${OPTIONS[role]} NAME ${otherwise}`.trim()
+  const hint = `Add ${OPTIONS[role]} NAME ${otherwise}`.trim()
   throw usage(`no column for ${role} among ${list(found)}`, `${hint}.`)
 }
 

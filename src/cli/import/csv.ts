@@ -1,6 +1,6 @@
-// CSV (RFC 4180): lines of a file into records. A quoted cell may go over several lines. A quote
-// that is never closed is the fault of the line that opens it: the lines after it are read for
-// themselves, so that one broken line costs one record.
+// CSV (RFC 4180, or with semicolons): lines of a file into records. A quoted cell may go over
+// several lines. A quote that is never closed is the fault of the line that opens it: the lines
+// after it are read for themselves, so that one broken line costs one record.
 
 export interface Line {
   /** From 1. */
@@ -22,18 +22,32 @@ export type CsvRecord = CsvRecordPlace &
     | { readonly cells?: undefined; readonly fault: string }
   )
 
+export type Delimiter = ',' | ';'
+
 const NEVER_CLOSED = 'a quote is never closed'
-const CELL = /(?:"([^"]*(?:""[^"]*)*)"|([^",]*))(,|$)/y
+const CELLS: Readonly<Record<Delimiter, RegExp>> = {
+  ',': /(?:"([^"]*(?:""[^"]*)*)"|([^",]*))(,|$)/y,
+  ';': /(?:"([^"]*(?:""[^"]*)*)"|([^";]*))(;|$)/y,
+}
 const OPEN_QUOTE = /"[^"]*(?:""[^"]*)*$/y
+
+/** What separates the cells of a header: of comma and semicolon the more frequent, unquoted one. */
+export function delimiterOf(header: string): Delimiter {
+  const bare = header.replace(/"[^"]*"?/g, '')
+  const semicolons = bare.split(';').length - 1
+  return semicolons > 0 && semicolons >= bare.split(',').length - 1 ? ';' : ','
+}
 
 /** Puts lines together to records. */
 export class CsvRecords {
+  readonly #delimiter: Delimiter
   readonly #charactersMax: number
   /** Lines of the record that is being put together; all but the last leave a quote open. */
   #lines: Line[] = []
 
   /** @param charactersMax a quote that is open for longer is taken for one that is never closed */
-  constructor(charactersMax: number) {
+  constructor(delimiter: Delimiter, charactersMax: number) {
+    this.#delimiter = delimiter
     this.#charactersMax = charactersMax
   }
 
@@ -42,7 +56,7 @@ export class CsvRecords {
     if (this.#lines.length === 0 && line.text.trim() === '') return []
     this.#lines.push(line)
     const raw = join(this.#lines)
-    const parsed = parseRecord(raw)
+    const parsed = parseRecord(raw, this.#delimiter)
     if (parsed.cells === undefined && parsed.isOpen) {
       return raw.length > this.#charactersMax ? this.#giveUp(parsed.fault) : []
     }
@@ -82,13 +96,14 @@ type ParsedRecord =
   | { readonly cells: readonly string[] }
   | { readonly cells?: undefined; readonly isOpen: boolean; readonly fault: string }
 
-function parseRecord(text: string): ParsedRecord {
-  if (!text.includes('"')) return { cells: text.split(',') }
+function parseRecord(text: string, delimiter: Delimiter): ParsedRecord {
+  if (!text.includes('"')) return { cells: text.split(delimiter) }
+  const pattern = CELLS[delimiter]
   const cells: string[] = []
   let at = 0
   for (;;) {
-    CELL.lastIndex = at
-    const match = CELL.exec(text)
+    pattern.lastIndex = at
+    const match = pattern.exec(text)
     if (match === null) return brokenAt(text, at)
     const [whole, quoted, plain = '', end] = match
     cells.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'))

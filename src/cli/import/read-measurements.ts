@@ -6,17 +6,23 @@
 
 import { hash } from 'node:crypto'
 import type { SubmittedMeasurement } from '../../domain/measurement.ts'
-import { serialNumberKey } from '../../domain/sensor.ts'
-import { parseInstant } from '../../domain/time.ts'
+import { roundCelsius, serialNumberKey } from '../../domain/sensor.ts'
 import type { EpochMs } from '../../domain/time.ts'
 import { formFault } from '../../operations/check-measurement.ts'
 import type { RuleCheck } from '../../operations/check-measurement.ts'
-import type { Columns } from './columns.ts'
+import type { Columns, TemperatureUnit } from './columns.ts'
 import { EqualLines } from './equal-lines.ts'
+import type { LocalTimes } from './local-times.ts'
 import type { FileRecord } from './read-records.ts'
+import { TimeReader } from './read-times.ts'
 
 export interface ReaderSettings {
   readonly columns: Columns
+  readonly unit: TemperatureUnit
+  /** Whether `21,5` is a number. */
+  readonly hasDecimalComma: boolean
+  /** What times without a zone are; `undefined`: there must be none, or the column says UTC. */
+  readonly localTimes: LocalTimes | undefined
   /** The sensor of a file of one sensor. */
   readonly serialNumber: string | undefined
 }
@@ -27,27 +33,32 @@ export type ReadResult =
   | { readonly measurement?: undefined; readonly fault: string }
 
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
-const LOOSE_TIME =
-  /^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2})(:\d{2}(?:\.\d+)?)?\s?([Zz]|[+-]\d{2}:\d{2})?$/
-
 export class MeasurementReader {
   readonly #settings: ReaderSettings
   readonly #rules: RuleCheck
+  readonly #times: TimeReader
 
   constructor(rules: RuleCheck, settings: ReaderSettings) {
+    const { columns, localTimes } = settings
     this.#rules = rules
     this.#settings = settings
+    this.#times = new TimeReader({
+      isUtc: columns.isUtc,
+      localTimes,
+      isPossible: (atMs) => rules.timeFault(atMs) === undefined,
+    })
   }
 
+  /** @throws OperationError when the times of the file can be read in two ways */
   read({ values, fault }: FileRecord): ReadResult {
     if (values === undefined) return { fault: fault ?? 'unreadable' }
-    const { names, isUtc } = this.#settings.columns
+    const { columns, unit, hasDecimalComma } = this.#settings
+    const { names } = columns
     const cell = (name: string | undefined) => (name === undefined ? undefined : values[name])
-    const time = cell(names.timestamp)
-    const measuredAtMs = typeof time === 'string' ? parseTime(time.trim(), isUtc) : undefined
-    if (measuredAtMs === undefined) return { fault: timeFault(time) }
+    const { atMs: measuredAtMs, fault: wrongTime } = this.#times.read(cell(names.timestamp))
+    if (wrongTime !== undefined) return { fault: wrongTime }
     const serialNumber = this.#settings.serialNumber ?? trimmed(cell(names.sn))
-    const tempCelsius = parseNumber(cell(names.temp))
+    const tempCelsius = toCelsius(parseNumber(cell(names.temp), hasDecimalComma), unit)
     const eventId = cell(names.eventId) ?? ''
     const read = {
       eventId: eventId === '' ? null : eventId,
@@ -122,25 +133,15 @@ export class EventNames {
   }
 }
 
-/** RFC 3339; in a file a space may stand for the T, and a column that says UTC needs no zone. */
-function parseTime(text: string, isUtc: boolean): EpochMs | undefined {
-  const exact = parseInstant(text)
-  if (exact !== undefined) return exact
-  const [, date, minute, second = ':00', zone = isUtc ? 'Z' : undefined] =
-    LOOSE_TIME.exec(text) ?? []
-  return zone === undefined ? undefined : parseInstant(`${date}T${minute}${second}${zone}`)
-}
-
-function timeFault(time: unknown): string {
-  const form = 'is no time such as 2026-11-20T10:15:00Z'
-  const isZoneMissing = typeof time === 'string' && LOOSE_TIME.test(time.trim())
-  const why = isZoneMissing ? ', with a zone unless the column is called "… (UTC)"' : ''
-  return `timestamp ${JSON.stringify(time ?? null)} ${form}${why}`
-}
-
-function parseNumber(value: unknown): unknown {
+function parseNumber(value: unknown, hasDecimalComma: boolean): unknown {
   if (typeof value !== 'string') return value
-  return NUMBER.test(value.trim()) ? Number(value) : value
+  const text = hasDecimalComma ? value.trim().replace(',', '.') : value.trim()
+  return NUMBER.test(text) ? Number(text) : value
+}
+
+function toCelsius(value: unknown, unit: TemperatureUnit): unknown {
+  if (typeof value !== 'number' || unit === 'C') return value
+  return roundCelsius(unit === 'F' ? ((value - 32) * 5) / 9 : value - 273.15)
 }
 
 function trimmed(value: unknown): unknown {

@@ -3,8 +3,8 @@
 
 import { OperationError } from '../../operations/operations.ts'
 import type { ByteSource } from './byte-source.ts'
-import { CsvRecords } from './csv.ts'
-import type { CsvRecord, Line } from './csv.ts'
+import { CsvRecords, delimiterOf } from './csv.ts'
+import type { CsvRecord, Delimiter, Line } from './csv.ts'
 
 /** One record of the file: what its columns hold, or what is wrong with it. */
 export interface FileRecord {
@@ -20,6 +20,8 @@ export interface RecordSource {
   readonly format: 'csv' | 'ndjson'
   /** Column names: of the CSV header, or of the first NDJSON object. */
   readonly columns: readonly string[]
+  /** What separates the cells of CSV. */
+  readonly delimiter: Delimiter
   /** The CSV header as the file has it. */
   readonly header: string
   /** @param onBytes told of each part of the file that was read */
@@ -42,12 +44,13 @@ export async function openRecords(source: ByteSource): Promise<RecordSource> {
   if (format === 'ndjson') {
     const columns = await findMembers(source.name, beginning())
     const records = (onBytes: OnBytes) => readNdjson(text(onBytes))
-    return { format, columns, header: '', records }
+    return { format, columns, delimiter: ',', header: '', records }
   }
-  const header = await firstOf(readCsv(beginning(), undefined))
+  const delimiter = await findDelimiter(beginning())
+  const header = await firstOf(readCsv(beginning(), delimiter, undefined))
   const columns = Object.values(header?.values ?? {}).map(String)
-  const records = (onBytes: OnBytes) => readCsv(text(onBytes), columns)
-  return { format, columns, header: header?.raw ?? '', records }
+  const records = (onBytes: OnBytes) => readCsv(text(onBytes), delimiter, columns)
+  return { format, columns, delimiter, header: header?.raw ?? '', records }
 }
 
 /** The members of the first object, and `event_id`, which not every object needs to have. */
@@ -66,6 +69,12 @@ async function detectFormat(file: string, text: AsyncIterable<string>): Promise<
     if (start !== '') return start.startsWith('{') ? 'ndjson' : 'csv'
   }
   throw failed(`${file} is empty`)
+}
+
+async function findDelimiter(text: AsyncIterable<string>): Promise<Delimiter> {
+  for await (const line of readLines(text))
+    if (line.text.trim() !== '') return delimiterOf(line.text)
+  return ','
 }
 
 async function firstOf<T>(values: AsyncIterable<T>): Promise<T | undefined> {
@@ -125,9 +134,10 @@ function parseObject(line: number, raw: string): FileRecord {
 /** @param columns names of the columns; `undefined`: the header itself is wanted as a record */
 async function* readCsv(
   text: AsyncIterable<string>,
+  delimiter: Delimiter,
   columns: readonly string[] | undefined,
 ): AsyncIterable<FileRecord> {
-  const csv = new CsvRecords(RECORD_CHARACTERS_MAX)
+  const csv = new CsvRecords(delimiter, RECORD_CHARACTERS_MAX)
   let isHeader = columns !== undefined
   for await (const line of readLines(text)) {
     for (const record of csv.add(line)) {

@@ -28,7 +28,7 @@ export class RejectsFile {
       return new RejectsFile(path, await open(path, 'wx'), source)
     } catch (error) {
       const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST'
-      const why = isThere ? 'it is there already' : (error as Error).message
+      const why = isThere ? 'the file already exists' : (error as Error).message
       const message = `cannot write rejects to ${path}: ${why}`
       throw new OperationError({ kind: 'failed', message }, { cause: error })
     }
@@ -37,7 +37,9 @@ export class RejectsFile {
   async add(record: FileRecord, reason: string): Promise<void> {
     const isCsv = this.#source.format === 'csv'
     if (this.#count++ === 0 && isCsv) this.#buffered = `${headerOf(this.#source)}\n`
-    this.#buffered += isCsv ? withColumn(record.raw, reason) : withMember(record, reason)
+    this.#buffered += isCsv
+      ? withColumn(record.raw, this.#source.delimiter, reason)
+      : withMember(record, reason)
     this.#buffered += '\n'
     if (this.#buffered.length > BUFFERED_CHARACTERS_MAX) await this.#write()
   }
@@ -56,12 +58,12 @@ export class RejectsFile {
 }
 
 /** The rejects of an earlier import have the column already. */
-function headerOf({ header, columns }: RecordSource): string {
-  return columns.includes(REASON) ? header : `${header},${REASON}`
+function headerOf({ header, delimiter, columns }: RecordSource): string {
+  return columns.includes(REASON) ? header : `${header}${delimiter}${REASON}`
 }
 
-function withColumn(raw: string, reason: string): string {
-  return `${raw},"${reason.replaceAll('"', '""')}"`
+function withColumn(raw: string, delimiter: string, reason: string): string {
+  return `${raw}${delimiter}"${reason.replaceAll('"', '""')}"`
 }
 
 function withMember({ raw, values }: FileRecord, reason: string): string {

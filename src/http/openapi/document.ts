@@ -11,9 +11,9 @@ import {
   problemExamples,
   problemTable,
 } from './problem-answers.ts'
-import { DAEMON_API_BASE, MOBILE_API_BASE } from '../dispatch.ts'
-import { explainedCodes } from '../problems.ts'
-import type { RouteRow } from '../routes.ts'
+import { explainedCodes } from '../answers/problems.ts'
+import { DAEMON_API_BASE, MOBILE_API_BASE } from '../requests/routes.ts'
+import type { RouteRow } from '../requests/routes.ts'
 import { queryParameters, schemaComponents, schemaReference } from './schemas.ts'
 import type { JsonObject } from './schemas.ts'
 

@@ -20,7 +20,7 @@ import type {
   SignInRequest,
   SignInResponse,
   UserResponse,
-} from '../wire.ts'
+} from '../../../schemas/messages.d.ts'
 
 const user: UserResponse['data'] = { id: 3, email: 'ada@example.org', name: 'Ada' }
 

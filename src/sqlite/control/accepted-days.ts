@@ -9,6 +9,7 @@ import type { Connection } from '../database.ts'
 const DAYS = `
   SELECT day, measurements FROM accepted_per_day
   WHERE sensor_id = ? AND day >= ? AND day < ? ORDER BY day`
+const TOTAL = 'SELECT ifnull(sum(measurements), 0) FROM accepted_per_day WHERE sensor_id = ?'
 const LAST_SEQ = `
   SELECT ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'journal'), 0)`
 
@@ -25,10 +26,12 @@ export interface AcceptedDay {
 
 export class AcceptedDays {
   readonly #days
+  readonly #total
   readonly #lastSeq
 
   constructor(db: Connection) {
     this.#days = db.prepare<[SensorId, number, number], DayRow>(DAYS)
+    this.#total = db.prepare<[SensorId], number>(TOTAL).pluck()
     this.#lastSeq = db.prepare<[], number>(LAST_SEQ).pluck()
   }
 
@@ -37,6 +40,11 @@ export class AcceptedDays {
     return this.#days
       .all(sensorId, Math.floor(startMs / DAY_MS), Math.ceil(stopMs / DAY_MS))
       .map(({ day, measurements }) => ({ dayMs: day * DAY_MS, measurements }))
+  }
+
+  /** Of all days. */
+  totalOf(sensorId: SensorId): number {
+    return this.#total.get(sensorId) ?? 0
   }
 
   /** All that was acknowledged until now is in journal rows up to this one. */

@@ -2,7 +2,15 @@
 // transaction of its own, between groups of submissions.
 
 import { foldEmail } from '../../domain/access.ts'
-import type { AccessToken, User, VerifiedIdentity } from '../../domain/access.ts'
+import type {
+  AccessToken,
+  Right,
+  RotatedToken,
+  TokenRotation,
+  User,
+  VerifiedIdentity,
+} from '../../domain/access.ts'
+import { sessionsPerUserMax } from '../../domain/limits.ts'
 import { serialNumberKey } from '../../domain/sensor.ts'
 import type { Sensor, SensorChange, SensorId, UserId } from '../../domain/sensor.ts'
 import { DAY_MS } from '../../domain/time.ts'
@@ -15,18 +23,26 @@ import type {
   SignInOrder,
   StoreSwitch,
 } from '../../ports.ts'
+import type { RefusedMeasurement } from '../../ports/journal.ts'
 import type { Connection } from '../database.ts'
 import { SetAside } from '../journal/set-aside.ts'
-import type { Refused } from '../journal/set-aside.ts'
 import { IdentityRows } from './identity-rows.ts'
 import { SensorRows } from './sensor-rows.ts'
-import type { SensorDirectory } from './sensor-directory.ts'
+import type { SensorDirectory } from '../commit/sensor-directory.ts'
 
 /** The calls of a port, answered at once instead of by a promise. */
 type Synchronous<Port> = {
   [Call in keyof Port]: Port[Call] extends (...args: infer Args) => Promise<infer Result>
     ? (...args: Args) => Result
     : never
+}
+
+interface DaemonTokenRow {
+  userId: number
+  name: string
+  rights: string
+  createdAtMs: number
+  expiresAtMs: number | null
 }
 
 const INSERT_USER = `
@@ -44,9 +60,21 @@ const INSERT_TOKEN = `
   VALUES (?, ?, ?, ?, ?, ?, ?)`
 const REVOKE_TOKEN = `
   UPDATE access_tokens SET revoked_at_ms = ? WHERE id = ? AND revoked_at_ms IS NULL`
+const LIVE_DAEMON_TOKEN = `
+  SELECT user_id AS userId, name, rights, created_at_ms AS createdAtMs, expires_at_ms AS expiresAtMs
+  FROM access_tokens WHERE id = ? AND kind = 'daemon' AND revoked_at_ms IS NULL
+    AND (expires_at_ms IS NULL OR expires_at_ms > ?)`
+const EXPIRE_TOKEN = 'UPDATE access_tokens SET expires_at_ms = ? WHERE id = ?'
 const REVOKE_MOBILE_TOKENS = `
   UPDATE access_tokens SET revoked_at_ms = ?
   WHERE user_id = ? AND kind = 'mobile' AND revoked_at_ms IS NULL`
+const END_OLD_SESSIONS = `
+  UPDATE access_tokens SET revoked_at_ms = ?
+  WHERE id IN (
+    SELECT id FROM access_tokens
+    WHERE user_id = ? AND kind = 'mobile' AND revoked_at_ms IS NULL
+    ORDER BY max(created_at_ms, ifnull(last_used_at_ms, 0)) DESC, id DESC LIMIT -1 OFFSET ?)
+  RETURNING id`
 const RECORD_TOKEN_USE = `
   UPDATE access_tokens SET last_used_at_ms = max(ifnull(last_used_at_ms, 0), ?) WHERE id = ?`
 const INSERT_SENSOR = `
@@ -138,7 +166,10 @@ export class ControlCommands implements Synchronous<ControlWriter> {
       const row = userId && this.#db.prepare<[number], User>(USER_BY_ID).get(userId)
       if (!row) return undefined
       const user = { ...row, name: row.name || row.email }
-      return { user, token: this.createToken({ ...token, userId: user.id, kind: 'mobile' }) }
+      const created = this.createToken({ ...token, userId: user.id, kind: 'mobile' })
+      const endOld = this.#db.prepare<[number, number, number], number>(END_OLD_SESSIONS).pluck()
+      const endedTokenIds = endOld.all(this.#clock.nowMs(), user.id, sessionsPerUserMax)
+      return { user, token: created, endedTokenIds }
     })
   }
 
@@ -164,6 +195,26 @@ export class ControlCommands implements Synchronous<ControlWriter> {
 
   revokeToken(tokenId: number): boolean {
     return this.#db.prepare(REVOKE_TOKEN).run(this.#clock.nowMs(), tokenId).changes > 0
+  }
+
+  rotateToken(tokenId: number, order: TokenRotation): RotatedToken | undefined {
+    const { nowMs, overlapMs } = order
+    const hash = Buffer.from(order.hash)
+    return this.#inTransaction(() => {
+      const find = this.#db.prepare<[number, EpochMs], DaemonTokenRow>(LIVE_DAEMON_TOKEN)
+      const old = find.get(tokenId, nowMs)
+      if (old === undefined) return undefined
+      const { userId, name, expiresAtMs } = old
+      const rights = old.rights.split(' ') as Right[]
+      // What was made for a year is made for a year again.
+      const lifetimeMs = expiresAtMs === null ? null : expiresAtMs - old.createdAtMs
+      const newExpiresAtMs = lifetimeMs === null ? null : nowMs + lifetimeMs
+      const ends = { expiresAtMs: newExpiresAtMs }
+      const token = this.createToken({ userId, kind: 'daemon', name, rights, hash, ...ends })
+      const oldExpiresAtMs = Math.min(expiresAtMs ?? Infinity, nowMs + overlapMs)
+      this.#db.prepare(EXPIRE_TOKEN).run(oldExpiresAtMs, tokenId)
+      return { token, oldExpiresAtMs }
+    })
   }
 
   recordTokenUses(lastUsedAtMs: ReadonlyMap<number, EpochMs>): void {
@@ -234,7 +285,7 @@ export class ControlCommands implements Synchronous<ControlWriter> {
     })
   }
 
-  setAside(measurements: readonly Refused[]): void {
+  setAside(measurements: readonly RefusedMeasurement[]): void {
     this.#setAside.add(measurements, this.#clock.nowMs())
   }
 

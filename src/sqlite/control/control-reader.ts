@@ -20,6 +20,7 @@ import type {
 } from '../../ports.ts'
 import type { Connection } from '../database.ts'
 import { SetAside } from '../journal/set-aside.ts'
+import { AcceptedDays } from './accepted-days.ts'
 import { IdentityRows } from './identity-rows.ts'
 import { SensorDeletionRows } from './sensor-deletion-rows.ts'
 import { SensorRows } from './sensor-rows.ts'
@@ -62,6 +63,7 @@ export class SqliteControlReader implements ControlReader {
   readonly #users
   readonly #identities: IdentityRows
   readonly #sensors: SensorRows
+  readonly #accepted: AcceptedDays
   readonly #deletions: SensorDeletionRows
   readonly #setAside: SetAside
 
@@ -74,6 +76,7 @@ export class SqliteControlReader implements ControlReader {
     this.#users = db.prepare<[], UserRow>(USERS)
     this.#identities = new IdentityRows(db)
     this.#sensors = new SensorRows(db)
+    this.#accepted = new AcceptedDays(db)
     this.#deletions = new SensorDeletionRows(db)
     this.#setAside = new SetAside(db)
   }
@@ -107,6 +110,14 @@ export class SqliteControlReader implements ControlReader {
 
   async findSensor(userId: UserId, sensorId: SensorId): Promise<Sensor | undefined> {
     return this.#sensors.find(userId, sensorId)
+  }
+
+  async findSensorOfAnyone(sensorId: SensorId): Promise<Sensor | undefined> {
+    return this.#sensors.findOfAnyone(sensorId)
+  }
+
+  async countMeasurements(sensorId: SensorId): Promise<number> {
+    return this.#accepted.totalOf(sensorId)
   }
 
   async readSensors(

@@ -24,10 +24,12 @@ const SENSORS = `
     last_seen_at_ms AS lastSeenAtMs, measured_at_ms AS measuredAtMs, temp_celsius AS rawCelsius,
     data_seq AS dataSeq
   FROM sensors LEFT JOIN sensor_latest ON sensor_id = id
-  WHERE user_id = ? AND deleted_at_ms IS NULL`
-const LIST = `${SENSORS} ORDER BY id`
-const FIND = `${SENSORS} AND id = ?`
-const WITH_NEWER_DATA = `${SENSORS} AND data_seq > ? ORDER BY id`
+  WHERE deleted_at_ms IS NULL`
+const OF_USER = `${SENSORS} AND user_id = ?`
+const LIST = `${OF_USER} ORDER BY id`
+const FIND = `${OF_USER} AND id = ?`
+const FIND_OF_ANYONE = `${SENSORS} AND id = ?`
+const WITH_NEWER_DATA = `${OF_USER} AND data_seq > ? ORDER BY id`
 
 // Journal rows and the times of infos only grow, so their sums tell of every change of the sensors
 // that there are; the greatest id and the count tell which these are; and of sensors without news
@@ -49,6 +51,7 @@ export class SensorRows {
   readonly #listWithNewerData
   readonly #list
   readonly #find
+  readonly #findOfAnyone
 
   constructor(db: Connection) {
     this.#version = db.prepare<[EpochMs, EpochMs, UserId], string>(VERSION).pluck()
@@ -56,6 +59,7 @@ export class SensorRows {
     this.#listWithNewerData = db.prepare<[UserId, number], SensorRow>(WITH_NEWER_DATA)
     this.#list = db.prepare<[UserId], SensorRow>(LIST)
     this.#find = db.prepare<[UserId, SensorId], SensorRow>(FIND)
+    this.#findOfAnyone = db.prepare<[SensorId], SensorRow>(FIND_OF_ANYONE)
   }
 
   /** Another one whenever something that is shown of a user's sensors has changed. */
@@ -84,6 +88,11 @@ export class SensorRows {
 
   find(userId: UserId, sensorId: SensorId): Sensor | undefined {
     const row = this.#find.get(userId, sensorId)
+    return row && toSensor(row)
+  }
+
+  findOfAnyone(sensorId: SensorId): Sensor | undefined {
+    const row = this.#findOfAnyone.get(sensorId)
     return row && toSensor(row)
   }
 }

@@ -6,8 +6,8 @@ import type { SensorId } from '../../domain/sensor.ts'
 import type { EpochMs, TimeRange } from '../../domain/time.ts'
 import type { JournalBatch, SensorInfo } from '../../ports.ts'
 import type { Connection } from '../database.ts'
-import { ColumnsGatherer, copyColumns, decodeEntries } from './journal-row.ts'
-import type { JournalColumns } from './journal-row.ts'
+import { ColumnsGatherer, copyColumns, decodeEntries } from '../journal-row.ts'
+import type { JournalColumns } from '../journal-row.ts'
 
 interface Row {
   seq: number

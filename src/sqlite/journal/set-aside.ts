@@ -6,8 +6,9 @@ import type { SensorId } from '../../domain/sensor.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { EpochMs, TimeRange } from '../../domain/time.ts'
 import type { SetAsideMeasurement } from '../../ports.ts'
+import type { RefusedMeasurement } from '../../ports/journal.ts'
 import type { Connection } from '../database.ts'
-import { columnsOver } from './journal-row.ts'
+import { columnsOver } from '../journal-row.ts'
 
 const INSERT = `
   INSERT INTO set_aside
@@ -33,8 +34,6 @@ const UNCOUNT = `
 /** Measurements settled in one transaction. */
 const SETTLED_AT_ONCE = 5_000
 
-export type Refused = Omit<SetAsideMeasurement, 'id' | 'setAsideAtMs'>
-
 export class SetAside {
   readonly #db: Connection
 
@@ -59,7 +58,7 @@ export class SetAside {
    * Setting the same measurement aside again changes nothing. What is of a deleted sensor is gone:
    * nothing of it may be written again.
    */
-  add(refused: readonly Refused[], nowMs: EpochMs): void {
+  add(refused: readonly RefusedMeasurement[], nowMs: EpochMs): void {
     const insert = this.#db.prepare(INSERT)
     this.#db
       .transaction(() => {

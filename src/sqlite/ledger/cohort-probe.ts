@@ -18,7 +18,7 @@ import {
   wordOfKey,
 } from './cohort-segment.ts'
 import type { Segment } from './cohort-segment.ts'
-import { KEY_WORDS } from './event-key.ts'
+import { KEY_WORDS } from '../event-key.ts'
 
 /** Keys that are asked about together: the caches hold their lines and the way there. */
 const STRETCH = 1_024

@@ -1,5 +1,5 @@
 /**
- * The middle of a counting sort: makes of how many there are of each where each begins. When each
+ * Exclusive prefix sum, in place: counts become start offsets. When each
  * has been put where its kind is next, that is where each ends.
  *
  * @returns how many there are in all

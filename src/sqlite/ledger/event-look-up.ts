@@ -7,7 +7,7 @@
 
 import type { Connection } from '../database.ts'
 import type { StoredEvent } from './hot-ledger.ts'
-import { KEY_WORDS } from './event-key.ts'
+import { KEY_WORDS } from '../event-key.ts'
 import { blockOf, EVENT_BYTES, firstWordOf, RUN_STRIDE, unpackEvent } from './run-block.ts'
 import type { RunPlan } from './ledger-run.ts'
 

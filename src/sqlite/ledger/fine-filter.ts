@@ -9,7 +9,7 @@
 
 import type { Connection } from '../database.ts'
 import { SEGMENTS } from './cohort-segment.ts'
-import { KEY_WORDS } from './event-key.ts'
+import { KEY_WORDS } from '../event-key.ts'
 import { wordsIn } from './filter-bits.ts'
 import { addToFilter, LINE_WORDS, lineNoOf, mayContain } from './key-filter.ts'
 import type { RunPlan } from './ledger-run.ts'

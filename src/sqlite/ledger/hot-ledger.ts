@@ -6,13 +6,16 @@
 // durable. Each epoch is a set of columns with two open-addressing indexes over them:
 //   by key   finds an event again
 //   by time  finds the last event of a sensor at a millisecond: the next tie-break follows its own
+// Their hashes are secret (secret-hash.ts), and a walk over slots ends after `PROBES_MAX` of them:
+// what finds all of these taken stands in a Map of strings, whose hash the engine seeds.
 // `truncate` takes back the newest events in reverse order, which leaves both indexes exactly as
 // they were: this is how a refused submission leaves nothing behind.
 
 import { assert } from '../../domain/errors.ts'
 import type { SensorId, UserId } from '../../domain/sensor.ts'
 import type { EpochMs } from '../../domain/time.ts'
-import { KEY_WORDS } from './event-key.ts'
+import { KEY_WORDS } from '../event-key.ts'
+import { hashKeyWords, hashTime } from './secret-hash.ts'
 
 /** An event's place: which epoch, which record. */
 export interface StoredEvent {
@@ -32,6 +35,12 @@ export interface NewEvent {
 /** Index slots a record: half full at most, so that probing stays short. */
 const SLOTS_PER_RECORD = 2
 
+/** Slots that are looked at for one event; in an index half full hardly any needs as many. */
+const PROBES_MAX = 64
+
+/** There is no slot: what is looked for is in the Map, if anywhere. */
+const NO_SLOT = -1
+
 export class LedgerEpoch {
   readonly capacity: number
   readonly keys: Uint32Array
@@ -41,14 +50,18 @@ export class LedgerEpoch {
   readonly measuredAtMs: Float64Array
   readonly tempCelsius: Float64Array
   count = 0
-  // Slots hold record number + 1 in as many bits as a slot's number has, above them bits of what is
-  // looked for: a record of another kind is passed over without a look at its columns, which no
-  // cache holds. 0 is empty.
+  // A slot's number is the high bits of a hash. It holds record number + 1 in as many bits, above
+  // them the low bits of the hash: another record is passed over without a look at its columns,
+  // which no cache holds. 0 is empty.
+  readonly #slotBits: number
   readonly #slotMask: number
   readonly #byKey: Int32Array
   readonly #byTime: Int32Array
   // What the record displaced from its by-time slot, for taking it back.
   readonly #displaced: Int32Array
+  // What had no slot; entries as in the slots.
+  readonly #byKeyBeside = new Map<string, number>()
+  readonly #byTimeBeside = new Map<string, number>()
   /** No event is later: what is new mostly is, and needs no look at the index. */
   #latestMs = -Infinity
   /** Made of all that `fetch` has read, or the reading would be left out. */
@@ -65,22 +78,37 @@ export class LedgerEpoch {
     this.measuredAtMs = new Float64Array(capacity)
     this.tempCelsius = new Float64Array(capacity)
     const slots = capacity * SLOTS_PER_RECORD
+    this.#slotBits = Math.log2(slots)
     this.#slotMask = slots - 1
     this.#byKey = new Int32Array(slots)
     this.#byTime = new Int32Array(slots)
     this.#displaced = new Int32Array(capacity)
   }
 
+  /** Events that found no slot within reach, in either index: a few of 100,000, or a bad hash. */
+  get crowded(): number {
+    return this.#byKeyBeside.size + this.#byTimeBeside.size
+  }
+
   /** Record of the event with this key, or −1. */
   find(words: Uint32Array, offset: number): number {
-    return this.#recordIn(this.#byKey[this.#keySlot(words, offset)] ?? 0)
+    const hash = hashKeyWords(words[offset + 2] ?? 0, words[offset + 3] ?? 0)
+    const slot = this.#keySlot(hash, words, offset)
+    const entry =
+      slot === NO_SLOT ? this.#byKeyBeside.get(keyText(words, offset)) : this.#byKey[slot]
+    return this.#recordIn(entry ?? 0)
   }
 
   /** Record of the last event of the sensor at that time, or −1. */
   findLastAt(sensorId: SensorId, measuredAtMs: EpochMs): number {
     if (measuredAtMs > this.#latestMs) return -1
-    const mixed = mixTime(sensorId, measuredAtMs)
-    return this.#recordIn(this.#byTime[this.#timeSlot(mixed, sensorId, measuredAtMs)] ?? 0)
+    const hash = hashTime(sensorId, measuredAtMs)
+    const slot = this.#timeSlot(hash, sensorId, measuredAtMs)
+    const entry =
+      slot === NO_SLOT
+        ? this.#byTimeBeside.get(timeText(sensorId, measuredAtMs))
+        : this.#byTime[slot]
+    return this.#recordIn(entry ?? 0)
   }
 
   /** Adds an event; `words` holds its key at `offset`, four zeros when it has no event id. */
@@ -93,10 +121,7 @@ export class LedgerEpoch {
     this.measuredAtMs[record] = event.measuredAtMs
     this.tempCelsius[record] = event.tempCelsius
     this.#latestMs = Math.max(this.#latestMs, event.measuredAtMs)
-    const mixedTime = mixTime(event.sensorId, event.measuredAtMs)
-    const timeSlot = this.#timeSlot(mixedTime, event.sensorId, event.measuredAtMs)
-    this.#displaced[record] = this.#byTime[timeSlot] ?? 0
-    this.#byTime[timeSlot] = this.#entry(record, mixedTime)
+    this.#addTime(record, event.sensorId, event.measuredAtMs)
     if (!hasKey(words, offset)) {
       this.keys.fill(0, record * KEY_WORDS, (record + 1) * KEY_WORDS)
       return
@@ -104,14 +129,15 @@ export class LedgerEpoch {
     for (let word = 0; word < KEY_WORDS; word++) {
       this.keys[record * KEY_WORDS + word] = words[offset + word] ?? 0
     }
-    this.#byKey[this.#keySlot(words, offset)] = this.#entry(record, words[offset + 2] ?? 0)
+    this.#setKey(words, offset, record)
   }
 
   /** Has memory bring the slots of keys from `from` to `to` on their way, all at once. */
   fetch(words: Uint32Array, from: number, to: number): void {
     let fetched = 0
-    for (let at = from + KEY_WORDS - 1; at < to; at += KEY_WORDS) {
-      fetched |= this.#byKey[(words[at] ?? 0) & this.#slotMask] ?? 0
+    for (let at = from; at < to; at += KEY_WORDS) {
+      const hash = hashKeyWords(words[at + 2] ?? 0, words[at + 3] ?? 0)
+      fetched |= this.#byKey[this.#slotOf(hash)] ?? 0
     }
     this.fetched |= fetched
   }
@@ -121,11 +147,8 @@ export class LedgerEpoch {
     while (this.count > count) {
       const record = --this.count
       const offset = record * KEY_WORDS
-      if (hasKey(this.keys, offset)) this.#byKey[this.#keySlot(this.keys, offset)] = 0
-      const sensorId = this.sensorId[record] ?? 0
-      const measuredAtMs = this.measuredAtMs[record] ?? 0
-      const timeSlot = this.#timeSlot(mixTime(sensorId, measuredAtMs), sensorId, measuredAtMs)
-      this.#byTime[timeSlot] = this.#displaced[record] ?? 0
+      if (hasKey(this.keys, offset)) this.#forgetKey(offset)
+      this.#forgetTime(record)
     }
   }
 
@@ -135,26 +158,75 @@ export class LedgerEpoch {
     this.#latestMs = -Infinity
     this.#byKey.fill(0)
     this.#byTime.fill(0)
+    this.#byKeyBeside.clear()
+    this.#byTimeBeside.clear()
   }
 
-  #entry(record: number, tag: number): number {
-    return (tag & ~this.#slotMask) | (record + 1)
+  #setKey(words: Uint32Array, offset: number, record: number): void {
+    const hash = hashKeyWords(words[offset + 2] ?? 0, words[offset + 3] ?? 0)
+    const slot = this.#keySlot(hash, words, offset)
+    const entry = this.#entry(record, hash)
+    if (slot === NO_SLOT) this.#byKeyBeside.set(keyText(words, offset), entry)
+    else this.#byKey[slot] = entry
+  }
+
+  #forgetKey(offset: number): void {
+    const { keys } = this
+    const hash = hashKeyWords(keys[offset + 2] ?? 0, keys[offset + 3] ?? 0)
+    const slot = this.#keySlot(hash, keys, offset)
+    if (slot === NO_SLOT) this.#byKeyBeside.delete(keyText(keys, offset))
+    else this.#byKey[slot] = 0
+  }
+
+  #addTime(record: number, sensorId: SensorId, measuredAtMs: EpochMs): void {
+    const hash = hashTime(sensorId, measuredAtMs)
+    const slot = this.#timeSlot(hash, sensorId, measuredAtMs)
+    const entry = this.#entry(record, hash)
+    if (slot === NO_SLOT) {
+      const text = timeText(sensorId, measuredAtMs)
+      this.#displaced[record] = this.#byTimeBeside.get(text) ?? 0
+      this.#byTimeBeside.set(text, entry)
+      return
+    }
+    this.#displaced[record] = this.#byTime[slot] ?? 0
+    this.#byTime[slot] = entry
+  }
+
+  #forgetTime(record: number): void {
+    const sensorId = this.sensorId[record] ?? 0
+    const measuredAtMs = this.measuredAtMs[record] ?? 0
+    const displaced = this.#displaced[record] ?? 0
+    const hash = hashTime(sensorId, measuredAtMs)
+    const slot = this.#timeSlot(hash, sensorId, measuredAtMs)
+    if (slot !== NO_SLOT) this.#byTime[slot] = displaced
+    else if (displaced === 0) this.#byTimeBeside.delete(timeText(sensorId, measuredAtMs))
+    else this.#byTimeBeside.set(timeText(sensorId, measuredAtMs), displaced)
+  }
+
+  #slotOf(hash: number): number {
+    return hash >>> (32 - this.#slotBits)
+  }
+
+  #entry(record: number, hash: number): number {
+    return (hash << this.#slotBits) | (record + 1)
   }
 
   #recordIn(entry: number): number {
     return (entry & this.#slotMask) - 1
   }
 
-  #keySlot(words: Uint32Array, offset: number): number {
+  /** Where the key stands, or would stand. */
+  #keySlot(hash: number, words: Uint32Array, offset: number): number {
     const w0 = words[offset]
     const w1 = words[offset + 1]
-    const w2 = words[offset + 2] ?? 0
+    const w2 = words[offset + 2]
     const w3 = words[offset + 3]
-    let slot = (w3 ?? 0) & this.#slotMask
-    for (;;) {
+    const tag = hash << this.#slotBits
+    let slot = this.#slotOf(hash)
+    for (let probes = 0; probes < PROBES_MAX; probes++) {
       const entry = this.#byKey[slot] ?? 0
       if (entry === 0) return slot
-      if (((entry ^ w2) & ~this.#slotMask) === 0) {
+      if (((entry ^ tag) & ~this.#slotMask) === 0) {
         const at = this.#recordIn(entry) * KEY_WORDS
         const isSame =
           this.keys[at + 3] === w3 &&
@@ -165,14 +237,16 @@ export class LedgerEpoch {
       }
       slot = (slot + 1) & this.#slotMask
     }
+    return NO_SLOT
   }
 
-  #timeSlot(mixed: number, sensorId: SensorId, measuredAtMs: EpochMs): number {
-    let slot = mixed & this.#slotMask
-    for (;;) {
+  #timeSlot(hash: number, sensorId: SensorId, measuredAtMs: EpochMs): number {
+    const tag = hash << this.#slotBits
+    let slot = this.#slotOf(hash)
+    for (let probes = 0; probes < PROBES_MAX; probes++) {
       const entry = this.#byTime[slot] ?? 0
       if (entry === 0) return slot
-      if (((entry ^ mixed) & ~this.#slotMask) === 0) {
+      if (((entry ^ tag) & ~this.#slotMask) === 0) {
         const record = this.#recordIn(entry)
         const isSame =
           this.measuredAtMs[record] === measuredAtMs && this.sensorId[record] === sensorId
@@ -180,7 +254,16 @@ export class LedgerEpoch {
       }
       slot = (slot + 1) & this.#slotMask
     }
+    return NO_SLOT
   }
+}
+
+function keyText(words: Uint32Array, offset: number): string {
+  return words.subarray(offset, offset + KEY_WORDS).join(':')
+}
+
+function timeText(sensorId: SensorId, measuredAtMs: EpochMs): string {
+  return `${sensorId}:${measuredAtMs}`
 }
 
 /** Whether there is an event id behind these words: SHA-256 gives four zero words to nobody. */
@@ -191,16 +274,6 @@ export function hasKey(words: Uint32Array, offset: number): boolean {
     words[offset + 2] !== 0 ||
     words[offset + 3] !== 0
   )
-}
-
-// Neighbouring times of neighbouring sensors must not fall into neighbouring slots.
-function mixTime(sensorId: SensorId, measuredAtMs: EpochMs): number {
-  const high = Math.floor(measuredAtMs / 0x1_0000_0000)
-  let mixed = Math.imul(sensorId, 0x9e3779b1) ^ Math.imul(high, 0x85ebca6b) ^ (measuredAtMs | 0)
-  // `| 0` keeps the low 32 bits of a double only below 2^53, which every instant is.
-  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x7feb352d)
-  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x846ca68b)
-  return mixed ^ (mixed >>> 16)
 }
 
 export class HotLedger {

@@ -3,7 +3,7 @@
 //
 // The line comes from one word of the key, the bits from its second and third.
 
-import { KEY_WORDS } from './event-key.ts'
+import { KEY_WORDS } from '../event-key.ts'
 import { EVENT_BYTES } from './run-block.ts'
 
 export const LINE_WORDS = 16

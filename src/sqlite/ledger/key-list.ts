@@ -1,6 +1,6 @@
 // Some of the keys of a group, one after the other in memory, with their places in the group.
 
-import { KEY_WORDS } from './event-key.ts'
+import { KEY_WORDS } from '../event-key.ts'
 
 export class KeyList {
   words = new Uint32Array(0)

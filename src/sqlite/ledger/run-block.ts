@@ -4,7 +4,7 @@
 // block of a key is its first word scaled to the number of blocks, so that the blocks of a run go
 // up with the keys in them; within a block events stand in any order.
 
-import { KEY_WORDS } from './event-key.ts'
+import { KEY_WORDS } from '../event-key.ts'
 import { hasKey } from './hot-ledger.ts'
 import type { StoredEvent } from './hot-ledger.ts'
 

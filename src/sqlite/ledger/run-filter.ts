@@ -15,7 +15,7 @@
 //   the rest   the remainders: those of the first keys of all buckets, then the others; the first
 //              few may have one bit more
 
-import { KEY_WORDS } from './event-key.ts'
+import { KEY_WORDS } from '../event-key.ts'
 import { bitsSet, readBits } from './filter-bits.ts'
 import { copyFilter, mayContain } from './key-filter.ts'
 import type { LedgerRun } from './ledger-run.ts'
@@ -110,7 +110,7 @@ function mayBeInLine(filter: Uint32Array, at: number, w1: number, w2: number): b
   return hasMore && isFurther(filter, at, place, w2)
 }
 
-/** The same without branches, which nobody could foretell: 0 where it is certainly not there. */
+/** Branch-free: these branches would mispredict every second time. 0 = certainly absent. */
 function isLikelyInLine(filter: Uint32Array, at: number, w1: number, w2: number): number {
   const place = firstPlaceOf(filter, at, w1)
   const difference = differs(filter, at, place, w2)

@@ -6,7 +6,7 @@ import type { Connection } from '../database.ts'
 import { Cohort } from './cohort.ts'
 import { CohortProbe } from './cohort-probe.ts'
 import { SEGMENTS, segmentsBelow } from './cohort-segment.ts'
-import { KEY_WORDS } from './event-key.ts'
+import { KEY_WORDS } from '../event-key.ts'
 import { FineFilters } from './fine-filter.ts'
 import type { StoredEvent } from './hot-ledger.ts'
 import { FilterProbe } from './key-filter.ts'
@@ -53,8 +53,8 @@ export interface FoundEvents {
 const CUT_SHARE_MIN = 1 / 8
 
 /**
- * Where fewer keys come on one that may be there, most are there: fine filters would only be asked
- * beside their blocks.
+ * If more than 1 key in 32 is a candidate, this is a re-send: skip the fine filters, the
+ * blocks will be read anyway.
  */
 const KEYS_PER_CANDIDATE_MIN = 32
 

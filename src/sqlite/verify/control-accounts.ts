@@ -8,7 +8,7 @@ import type { SensorId } from '../../domain/sensor.ts'
 import { DAY_MS, floorToWindow } from '../../domain/time.ts'
 import type { EpochMs } from '../../domain/time.ts'
 import type { Connection } from '../database.ts'
-import { decodeEntries } from '../journal/journal-row.ts'
+import { decodeEntries } from '../journal-row.ts'
 
 const LIVE_AFTER = `
   SELECT id FROM sensors WHERE deleted_at_ms IS NULL AND id > ? ORDER BY id LIMIT ?`

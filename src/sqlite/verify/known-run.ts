@@ -11,7 +11,7 @@ import {
 } from '../ledger/cohort-segment.ts'
 import type { Segment } from '../ledger/cohort-segment.ts'
 import { CohortStore } from '../ledger/cohort-store.ts'
-import { KEY_WORDS } from '../ledger/event-key.ts'
+import { KEY_WORDS } from '../event-key.ts'
 import { wordsIn } from '../ledger/filter-bits.ts'
 import { FilterParts } from '../ledger/filter-parts.ts'
 import { FineFilterInOrder } from '../ledger/fine-filter.ts'

@@ -14,7 +14,7 @@ import { DAY_MS, floorToWindow, formatInstant } from '../../domain/time.ts'
 import type { EpochMs, TimeRange } from '../../domain/time.ts'
 import { LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
-import { decodeEntries } from '../journal/journal-row.ts'
+import { decodeEntries } from '../journal-row.ts'
 import { decodeSpans } from '../ledger/sealed-times.ts'
 import { isCovered } from '../ledger/time-spans.ts'
 

@@ -6,6 +6,7 @@ import {
   MeasurementReader,
   TimeOrder,
 } from '../../../src/cli/import/read-measurements.ts'
+import type { ReaderSettings } from '../../../src/cli/import/read-measurements.ts'
 import { RuleCheck } from '../../../src/operations/check-measurement.ts'
 import type { ImportRules } from '../../../src/operations/operations.ts'
 
@@ -17,10 +18,19 @@ const RULES: ImportRules = {
   sensorsMax: 2,
 }
 
-function createReader(rules: Partial<ImportRules> = {}, timeColumn = 'time') {
-  const columns = findColumns([timeColumn, 'temp', 'sn', 'event_id'], {}, false)
-  const settings = { columns, serialNumber: undefined }
-  return new MeasurementReader(new RuleCheck({ ...RULES, ...rules }), settings)
+function createReader(
+  rules: Partial<ImportRules> = {},
+  form: Partial<ReaderSettings> = {},
+  timeColumn = 'time',
+) {
+  const { unit = 'C' } = form
+  const columns = findColumns([timeColumn, 'temp', 'sn', 'event_id'], {}, false, unit)
+  const usual = { serialNumber: undefined, unit, hasDecimalComma: false, localTimes: undefined }
+  return new MeasurementReader(new RuleCheck({ ...RULES, ...rules }), {
+    columns,
+    ...usual,
+    ...form,
+  })
 }
 
 function record(values: Readonly<Record<string, unknown>>) {
@@ -44,27 +54,29 @@ describe('MeasurementReader', () => {
 
   it('takes a time without a zone only where the column says UTC', () => {
     const looseTime = { 'time (UTC)': '2020-01-01 00:00', temp: '1', sn: 'a1' }
-    const { measurement } = createReader({}, 'time (UTC)').read({
+    const { measurement } = createReader({}, {}, 'time (UTC)').read({
       line: 2,
       raw: '',
       values: looseTime,
     })
     expect(measurement?.measuredAtMs).to.equal(Date.UTC(2020, 0, 1))
-    expect(createReader().read(record({ time: '2020-01-01 00:00' })).fault).to.match(/with a zone/)
+    expect(createReader().read(record({ time: '2020-01-01 00:00' })).fault).to.match(
+      /^timestamp "2020-01-01 00:00" has no time zone: add one to it, or --timezone/,
+    )
     const zoned = createReader().read(record({ time: '2020-01-01 02:00:00+02:00' }))
     expect(zoned.measurement?.measuredAtMs).to.equal(Date.UTC(2020, 0, 1))
   })
 
   const faults = [
-    { values: { time: 'yesterday' }, fault: /^timestamp "yesterday" is no time/ },
+    { values: { time: 'yesterday' }, fault: /^timestamp "yesterday" is not a valid time/ },
     { values: { time: '2009-12-31T23:59:59Z' }, fault: /MIN_TIMESTAMP/ },
     { values: { time: '2026-01-01T00:00:01Z' }, fault: /MAX_FUTURE/ },
-    { values: { temp: '' }, fault: /^temp is no number/ },
-    { values: { temp: '1,5' }, fault: /^temp is no number/ },
-    { values: { temp: '0x10' }, fault: /^temp is no number/ },
-    { values: { temp: '1e999' }, fault: /^temp Infinity is not in/ },
-    { values: { temp: '-273.16' }, fault: /^temp -273.16 is not in -273.15 … 10000/ },
-    { values: { sn: 'a b' }, fault: /^sn "a b" is no serial number/ },
+    { values: { temp: '' }, fault: /^temp "" is not a number/ },
+    { values: { temp: '1,5' }, fault: /^temp "1,5" is not a number/ },
+    { values: { temp: '0x10' }, fault: /^temp "0x10" is not a number/ },
+    { values: { temp: '1e999' }, fault: /^temp Infinity °C is not between/ },
+    { values: { temp: '-273.16' }, fault: /^temp -273.16 °C is not between -273.15 and 10000 °C/ },
+    { values: { sn: 'a b' }, fault: /^sn "a b" is not a valid serial number/ },
     { values: { event_id: 'x'.repeat(129) }, fault: /^event_id must have 1 to 128/ },
     { values: { event_id: 7 }, fault: /^event_id/ },
   ]
@@ -73,6 +85,27 @@ describe('MeasurementReader', () => {
       expect(createReader().read(record(values)).fault).to.match(fault)
     })
   }
+
+  const temperatures = [
+    { unit: 'F', temp: '71.6', celsius: 22 },
+    { unit: 'F', temp: '-459.67', celsius: -273.15 },
+    { unit: 'F', temp: 70, celsius: 21.111111 },
+    { unit: 'K', temp: '294.15', celsius: 21 },
+    { unit: 'K', temp: '0', celsius: -273.15 },
+  ] as const
+  for (const { unit, temp, celsius } of temperatures) {
+    it(`takes ${temp} ${unit} for ${celsius} °C`, () => {
+      const { measurement } = createReader({}, { unit }).read(record({ temp }))
+      expect(measurement?.tempCelsius).to.equal(celsius)
+    })
+  }
+
+  it('takes decimal commas where cells are separated otherwise', () => {
+    const reader = createReader({}, { hasDecimalComma: true })
+    const read = (temp: string) => reader.read(record({ temp })).measurement?.tempCelsius
+    expect(['21,5', '-0,25', '21.5', '7'].map(read)).to.deep.equal([21.5, -0.25, 21.5, 7])
+    expect(['1.234,5', '1,2,3', ','].map(read)).to.deep.equal([undefined, undefined, undefined])
+  })
 
   it('meets the limit of sensors before anything is stored', () => {
     const reader = createReader()
@@ -83,7 +116,7 @@ describe('MeasurementReader', () => {
 
   it('refuses unknown sensors when they are not registered by themselves', () => {
     const reader = createReader({ mayRegisterSensors: false })
-    expect(reader.read(record({ sn: 'b2' })).fault).to.match(/sensor b2 is unknown/)
+    expect(reader.read(record({ sn: 'b2' })).fault).to.match(/sensor b2 is not registered/)
   })
 })
 

@@ -37,6 +37,15 @@ describe('openRecords', () => {
     expect(bytes).to.equal(Buffer.byteLength(text))
   })
 
+  it('reads cells that are separated by semicolons', async () => {
+    const { source, records } = await read('time;temp (a, b)\n"1;2";3,5\n4;"5\n')
+    expect(source).to.include({ delimiter: ';', header: 'time;temp (a, b)' })
+    expect(records[0]?.values).to.deep.equal({ time: '1;2', 'temp (a, b)': '3,5' })
+    expect(records[1]?.fault).to.equal('a quote is never closed')
+    const { source: other } = await read('"a;b;c",time,temp\n')
+    expect(other.columns).to.deep.equal(['a;b;c', 'time', 'temp'])
+  })
+
   it('hands out what is no record with its fault and goes on after it', async () => {
     const { records } = await read('time,temp\n1\n2,"x"y\n3,4,5\n6,7\n')
     expect(records.map(({ line, fault }) => [line, fault?.slice(0, 20)])).to.deep.equal([

@@ -42,6 +42,22 @@ describe('ControlCommands', () => {
 
   const rows = (sql: string) => bench.control.prepare(sql).all()
 
+  describe('signIn', () => {
+    it('ends the least recently used of more than a hundred sessions', () => {
+      const ids = Array.from({ length: 100 }, () => {
+        bench.nowMs += 1_000
+        return signIn()?.token.id ?? 0
+      })
+      commands.recordTokenUses(new Map([[ids[0] ?? 0, bench.nowMs]]))
+      signIn({ subject: 'eve', email: 'eve@example.org' })
+      const another = signIn()
+      expect(another?.endedTokenIds).to.deep.equal([ids[1]])
+      expect(rows('SELECT id FROM access_tokens WHERE revoked_at_ms IS NOT NULL')).to.deep.equal([
+        { id: ids[1] },
+      ])
+    })
+  })
+
   describe('deleteUser', () => {
     it('wipes what is known of the person and orders that the measurements go', () => {
       const userId = signIn()?.user.id ?? 0

@@ -3,7 +3,7 @@
 import { randomFillSync } from 'node:crypto'
 import { expect } from 'chai'
 import Database from 'better-sqlite3'
-import { KEY_WORDS } from '../../../src/sqlite/ledger/event-key.ts'
+import { KEY_WORDS } from '../../../src/sqlite/event-key.ts'
 import {
   FineFilterInOrder,
   FineFilters,

@@ -1,0 +1,71 @@
+// The secrets of docker-compose.yml, each a file in the volume of whoever needs it. A file is there
+// whole, and on disk for good, or it is not there: a power cut may not leave InfluxDB with a
+// password that nobody has. One that is empty counts as missing.
+
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdir, open, readFile, rename, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+
+const OWNER_ONLY = 0o600
+/** Grafana and Prometheus run as other users; the volumes are their own. */
+const ALL_MAY_READ = 0o644
+
+/** Every file, with its mode. */
+const FILES = {
+  'influxdb/admin-password': OWNER_ONLY,
+  'influxdb/admin-token': OWNER_ONLY,
+  'thermolog/.env': OWNER_ONLY,
+  'grafana/admin-password': ALL_MAY_READ,
+  'grafana/influx-read-token': ALL_MAY_READ,
+  'prometheus/metrics-token': ALL_MAY_READ,
+} satisfies Record<string, number>
+
+export type SecretFile = keyof typeof FILES
+
+export class SecretFiles {
+  readonly #directory: string
+
+  constructor(directory: string) {
+    this.#directory = directory
+  }
+
+  /** @returns what is in the file, without blanks around it; nothing in it is `undefined` */
+  async read(file: SecretFile): Promise<string | undefined> {
+    try {
+      const text = await readFile(join(this.#directory, file), 'utf8')
+      return text.trim() === '' ? undefined : text.trim()
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+      throw error
+    }
+  }
+
+  /** @returns the secret of this file, which gets one when it has none */
+  async readOrMake(file: SecretFile): Promise<string> {
+    const kept = await this.read(file)
+    if (kept !== undefined) return kept
+    const secret = randomBytes(32).toString('base64url')
+    await this.write(file, secret)
+    return secret
+  }
+
+  /** The file is on disk when this returns; until then it is as it was. */
+  async write(file: SecretFile, text: string): Promise<void> {
+    const path = join(this.#directory, file)
+    const unfinished = `${path}.unfinished`
+    await mkdir(dirname(path), { recursive: true })
+    await writeFile(unfinished, text, { mode: OWNER_ONLY, flush: true })
+    // Whatever the umask is.
+    await chmod(unfinished, FILES[file])
+    await rename(unfinished, path)
+    const folder = await open(dirname(path))
+    await folder.sync()
+    await folder.close()
+  }
+
+  async missing(): Promise<SecretFile[]> {
+    const files = Object.keys(FILES) as SecretFile[]
+    const found = await Promise.all(files.map((file) => this.read(file)))
+    return files.filter((_, at) => found[at] === undefined)
+  }
+}

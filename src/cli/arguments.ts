@@ -1,0 +1,70 @@
+// What people type behind options and as arguments, read or refused in the voice of all errors:
+// what was given, what would be right, where to find it.
+
+import { readDuration } from '../config-values.ts'
+import { parseInstant } from '../domain/time.ts'
+import type { DurationMs, EpochMs } from '../domain/time.ts'
+import { usage } from '../operations/check-arguments.ts'
+
+/** @returns a reader of one id. @param seeAlso the command that lists ids of this kind */
+export function idReader(seeAlso: string): (text: string) => number {
+  return (text) => {
+    if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
+    throw usage(
+      `${JSON.stringify(text)} is not a valid id`,
+      `Ids are positive integers; \`${seeAlso}\` lists them.`,
+    )
+  }
+}
+
+/** @returns a reader of one id after the other. @param seeAlso see `idReader` */
+export function idsReader(seeAlso: string) {
+  const read = idReader(seeAlso)
+  return (text: string, before: readonly number[] = []): readonly number[] => [
+    ...before,
+    read(text),
+  ]
+}
+
+/** @returns a reader of a duration. @param option for the message */
+export function durationReader(option: string): (text: string) => DurationMs {
+  return (text) => {
+    try {
+      return readDuration(text)
+    } catch (error) {
+      throw usage(`${option} ${(error as Error).message}, not ${JSON.stringify(text)}`)
+    }
+  }
+}
+
+/** @returns a reader of an instant; a date is its first moment in UTC. @param option see above */
+export function timeReader(option: string): (text: string) => EpochMs {
+  return (text) => {
+    const atMs = parseInstant(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text)
+    if (atMs !== undefined) return atMs
+    throw usage(
+      `${option} ${JSON.stringify(text)} is not a valid time`,
+      'Examples: 2026-11-20T10:15:00Z, 2026-11-20T11:15:00+01:00, or 2026-11-20 for midnight UTC.',
+    )
+  }
+}
+
+/** @returns a reader of one of some words. @param option see above */
+export function choiceReader<T extends string>(
+  option: string,
+  choices: readonly T[],
+): (text: string) => T {
+  return (text) => {
+    const choice = choices.find((known) => known === text)
+    if (choice !== undefined) return choice
+    throw usage(`${option} must be one of ${choices.join(', ')}, not ${JSON.stringify(text)}`)
+  }
+}
+
+/** @returns a reader of a number. @param option see above */
+export function numberReader(option: string): (text: string) => number {
+  return (text) => {
+    if (/^[+-]?(\d+\.?\d*|\.\d+)$/.test(text)) return Number(text)
+    throw usage(`${option} must be a number such as -0.4, not ${JSON.stringify(text)}`)
+  }
+}

@@ -1,0 +1,62 @@
+// Times on the clocks of a time zone, as instants. Clocks that are put forward skip some times, and
+// clocks that are put back show some twice: neither says which instant is meant.
+
+import { Temporal } from 'temporal-polyfill'
+import { usage } from '../../operations/check-arguments.ts'
+import { DAY_MS } from '../../domain/time.ts'
+import type { DurationMs, EpochMs } from '../../domain/time.ts'
+
+const DAYS_MAX = 1_000
+
+export type LocalTime =
+  | { readonly atMs: EpochMs; readonly fault?: undefined }
+  | { readonly atMs?: undefined; readonly fault: string }
+
+export class LocalTimes {
+  readonly #zone: string
+  /** What local time is ahead of UTC, by day; `undefined`: it changes near that day. */
+  readonly #offsets = new Map<number, DurationMs | undefined>()
+
+  /** @throws OperationError when there is no such zone */
+  constructor(zone: string) {
+    try {
+      this.#zone = Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(zone).timeZoneId
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      const hint = 'Examples: Europe/Berlin, America/New_York, UTC'
+      throw usage(`--timezone ${JSON.stringify(zone)} is not a known time zone`, hint)
+    }
+  }
+
+  /** @param localMs what the clocks show, as if they showed UTC */
+  toInstant(localMs: EpochMs): LocalTime {
+    const offsetMs = this.#offsetAround(Math.floor(localMs / DAY_MS))
+    if (offsetMs !== undefined) return { atMs: localMs - offsetMs }
+    const shown = plain(localMs)
+    const earlier = shown.toZonedDateTime(this.#zone, { disambiguation: 'earlier' })
+    const later = shown.toZonedDateTime(this.#zone, { disambiguation: 'later' })
+    if (earlier.epochMilliseconds === later.epochMilliseconds) {
+      return { atMs: earlier.epochMilliseconds }
+    }
+    const isSkipped = !earlier.toPlainDateTime().equals(shown)
+    return { fault: `${isSkipped ? 'does not exist' : 'exists twice'} in ${this.#zone}` }
+  }
+
+  #offsetAround(day: number): DurationMs | undefined {
+    if (!this.#offsets.has(day)) {
+      if (this.#offsets.size >= DAYS_MAX) this.#offsets.clear()
+      const before = this.#offsetAt((day - 1) * DAY_MS)
+      const after = this.#offsetAt((day + 2) * DAY_MS)
+      this.#offsets.set(day, before === after ? before : undefined)
+    }
+    return this.#offsets.get(day)
+  }
+
+  #offsetAt(localMs: EpochMs): DurationMs {
+    return plain(localMs).toZonedDateTime(this.#zone).offsetNanoseconds / 1_000_000
+  }
+}
+
+function plain(localMs: EpochMs): Temporal.PlainDateTime {
+  return Temporal.Instant.fromEpochMilliseconds(localMs).toZonedDateTimeISO('UTC').toPlainDateTime()
+}

@@ -1,0 +1,59 @@
+// What a failure looks like: one voice, whether Commander, the settings, an operation or the system
+// has failed. The first line says what is wrong, the next what to do about it.
+
+import { CommanderError } from 'commander'
+import type { Command } from 'commander'
+import { ConfigError, UnfitSettings } from '../config.ts'
+import { failureOf } from '../operations/failure.ts'
+import { UnfitDataDir } from '../system/data-dir.ts'
+
+export const DONE = 0
+const FAILED = 1
+const WRONG_USAGE = 2
+
+/**
+ * Says on standard error why a command has failed.
+ *
+ * @param args what was typed
+ * @returns the exit code
+ */
+export function report(error: unknown, program: Command, args: readonly string[]): number {
+  if (error instanceof CommanderError) return reportUsage(error, program, args)
+  if (isOfSettings(error)) return say(error.message, WRONG_USAGE)
+  const failure = failureOf(error)
+  if (failure === undefined) return say(describe(error), FAILED)
+  const hint = failure.hint === undefined ? '' : `\n${failure.hint}`
+  return say(`${failure.message}${hint}`, failure.kind === 'usage' ? WRONG_USAGE : FAILED)
+}
+
+function reportUsage(error: CommanderError, program: Command, args: readonly string[]): number {
+  // Help and version have been printed.
+  if (error.exitCode === 0) return DONE
+  if (error.code === 'commander.help') return WRONG_USAGE
+  const [message = '', guess = ''] = error.message.replace(/^error: /, '').split('\n')
+  const command = pathOf(program, args).join(' ')
+  return say(`${message}\n${guess.replace(/^\((.*)\)$/, '$1 ')}See ${command} --help.`, WRONG_USAGE)
+}
+
+/** The names of the commands that were meant, as far as there are such. */
+function pathOf(program: Command, args: readonly string[]): string[] {
+  const [first, ...rest] = args
+  const inner = program.commands.find((command) => command.name() === first)
+  return [program.name(), ...(inner === undefined ? [] : pathOf(inner, rest))]
+}
+
+function isOfSettings(error: unknown): error is Error {
+  return [ConfigError, UnfitSettings, UnfitDataDir].some((kind) => error instanceof kind)
+}
+
+/** Where it happened matters only for faults of our own. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const isOurs = error instanceof TypeError || error.message.startsWith('BUG')
+  return isOurs ? (error.stack ?? error.message) : error.message
+}
+
+function say(message: string, exitCode: number): number {
+  process.stderr.write(`thermolog: ${message}\n`)
+  return exitCode
+}

@@ -1,0 +1,194 @@
+// Restoring a backup into a DATA_DIR that has no data. The work is done in a folder `restoring`
+// inside it, and as long as that is there `serve` refuses DATA_DIR: a restore that was killed in
+// the middle is never taken for a whole one.
+
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { BACKUP_FORMAT, MANIFEST_NAME } from './backup.ts'
+import type { BackupManifest, BackupProgress } from './backup.ts'
+import type { Config } from '../config.ts'
+import { failed } from '../operations/failure.ts'
+import { checkFiles } from '../sqlite/backup/check-files.ts'
+import type { FileCounts } from '../sqlite/backup/check-files.ts'
+import { EMBEDDED_STORE } from '../sqlite/backup/data-snapshot.ts'
+import { prepareRestored } from '../sqlite/backup/restored-control.ts'
+import { lockDataDir, RESTORE_FOLDER } from '../sqlite/data-dir-lock.ts'
+import { CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE } from '../sqlite/database.ts'
+import { extractMember, readTextMember, verifyArchive } from '../system/archive.ts'
+import type { ArchiveMember } from '../system/archive.ts'
+import { systemClock } from '../system/clock.ts'
+import { prepareDataDir } from '../system/data-dir.ts'
+import { syncFolder } from '../system/disk.ts'
+
+/** What an empty DATA_DIR may have: a lock of our own, and what a new volume comes with. */
+const NO_DATA = /^(lock\.db(-\w+)?|lost\+found)$/
+
+export interface RestoreOutcome {
+  readonly manifest: BackupManifest
+  /** Tokens that work now. */
+  readonly liveTokens: number
+}
+
+/**
+ * Restores a backup into a DATA_DIR that has no data. On disk when it resolves.
+ *
+ * @throws OperationError when there are data @throws UnfitDataDir
+ * @throws Error when the backup is damaged: nothing is left of it in DATA_DIR
+ */
+export async function restoreBackup(
+  { dataDir }: Config,
+  source: string,
+  { isRevoking, progress }: { readonly isRevoking: boolean; readonly progress: BackupProgress },
+): Promise<RestoreOutcome> {
+  const { size } = await stat(source).catch((error: NodeJS.ErrnoException) => {
+    throw failed(error.code === 'ENOENT' ? `no file ${source}` : error.message)
+  })
+  await prepareDataDir(dataDir)
+  await refuseData(dataDir)
+  progress.begin('verifying', size)
+  const members = await verifyArchive(source, (bytes) => progress.advance(bytes))
+  const manifest = await readManifest(source, members)
+  const lock = lockDataDir(dataDir)
+  try {
+    await refuseData(dataDir)
+    const folder = join(dataDir, RESTORE_FOLDER)
+    await mkdir(folder, { mode: 0o700 })
+    await syncFolder(dataDir)
+    const restoring = { source, members, manifest, folder, isRevoking, progress }
+    const liveTokens = await restoreFiles(restoring)
+    await moveIntoPlace(dataDir, manifest)
+    return { manifest, liveTokens }
+  } finally {
+    lock.release()
+  }
+}
+
+interface Restoring {
+  readonly source: string
+  readonly members: ReadonlyMap<string, ArchiveMember>
+  readonly manifest: BackupManifest
+  /** Inside DATA_DIR. */
+  readonly folder: string
+  readonly isRevoking: boolean
+  readonly progress: BackupProgress
+}
+
+/** Into the folder, which is gone again when it fails. @returns how many tokens work now */
+async function restoreFiles(restoring: Restoring): Promise<number> {
+  const { source, folder, isRevoking } = restoring
+  try {
+    await extractFiles(restoring)
+    const nowMs = systemClock.nowMs()
+    return prepareRestored(join(folder, CONTROL_FILE), { nowMs, isRevoking })
+  } catch (error) {
+    await rm(folder, { recursive: true })
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`${source} cannot be restored: ${reason}`, { cause: error })
+  }
+}
+
+async function extractFiles(restoring: Restoring): Promise<void> {
+  const { source, members, manifest, folder, progress } = restoring
+  const names = Object.keys(manifest.files)
+  const files = names.map((name) => memberOf(source, members, name))
+  progress.begin(
+    'restoring',
+    files.reduce((sum, { bytes }) => sum + bytes, 0),
+  )
+  for (const member of files) {
+    await extractMember(source, member, join(folder, member.name), (n) => progress.advance(n))
+  }
+  const counts = checkFiles(folder, names)
+  const differing = names.filter((name) => !isAsDescribed(counts[name], manifest.files[name]))
+  if (differing.length === 0) return
+  throw new Error(`its manifest says something else of ${differing.join(', ')}`)
+}
+
+/** Another version may count other things. */
+function isAsDescribed(found: FileCounts = {}, described: FileCounts = {}): boolean {
+  return Object.entries(described).every(([what, count]) => (found[what] ?? count) === count)
+}
+
+async function moveIntoPlace(dataDir: string, { files }: BackupManifest): Promise<void> {
+  const folder = join(dataDir, RESTORE_FOLDER)
+  await syncFolder(folder)
+  for (const name of Object.keys(files)) await rename(join(folder, name), join(dataDir, name))
+  await syncFolder(dataDir)
+  // Until here `serve` refuses the directory.
+  await rm(folder, { recursive: true })
+  await syncFolder(dataDir)
+}
+
+/** @throws Error unless it describes the files of a DATA_DIR */
+async function readManifest(
+  source: string,
+  members: ReadonlyMap<string, ArchiveMember>,
+): Promise<BackupManifest> {
+  const text = await readTextMember(source, memberOf(source, members, MANIFEST_NAME))
+  const described = parseObject(text)
+  if (described === undefined) throw noManifest(source)
+  if (described['format'] !== BACKUP_FORMAT) {
+    const hint = 'Restore it with the version of Thermolog that made it.'
+    throw failed(`${source} is a backup of another form: ${quote(described['format'])}`, hint)
+  }
+  if (!isManifest(described)) throw noManifest(source)
+  const { store, files } = described
+  const wanted = [CONTROL_FILE, LEDGER_FILE]
+  if (store === EMBEDDED_STORE) wanted.push(MEASUREMENTS_FILE)
+  const names = Object.keys(files)
+  if (names.toSorted().join() === wanted.toSorted().join()) return described
+  throw new Error(`${source} has ${quote(store)} as its store, and not its files: ${quote(names)}`)
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isManifest(described: object): described is BackupManifest {
+  const { thermolog, taken_at: takenAt, store, files } = described as Partial<BackupManifest>
+  return (
+    [thermolog, takenAt, store].every((member) => typeof member === 'string') &&
+    isObject(files) &&
+    Object.values(files).every(
+      (counts) => isObject(counts) && Object.values(counts).every(Number.isFinite),
+    )
+  )
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What came out of an archive never reaches a terminal as it is. */
+function quote(value: unknown): string {
+  return JSON.stringify(value) ?? 'none'
+}
+
+function noManifest(source: string): Error {
+  return new Error(`${source} is no backup of Thermolog: its ${MANIFEST_NAME} describes none`)
+}
+
+function memberOf(
+  source: string,
+  members: ReadonlyMap<string, ArchiveMember>,
+  name: string,
+): ArchiveMember {
+  const member = members.get(name)
+  if (member === undefined)
+    throw new Error(`${source} is no backup of Thermolog: it has no ${name}`)
+  return member
+}
+
+async function refuseData(dataDir: string): Promise<void> {
+  const found = (await readdir(dataDir)).filter((name) => !NO_DATA.test(name))
+  if (found.length === 0) return
+  const hint = found.includes(RESTORE_FOLDER)
+    ? 'A restore did not come to its end: delete what is in it and restore again.'
+    : 'Name a new directory in DATA_DIR, or move what is in it away.'
+  throw failed(`${dataDir} is not empty (${found[0]}): a restore never writes over data`, hint)
+}

@@ -1,0 +1,261 @@
+// What `thermolog verify` looks at, and in which order: each file by itself, then the journal and
+// the ledger, then the measurement store against them. Reads only, in short transactions, beside a
+// running service or not. What is damaged is not read any further.
+
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate, setTimeout } from 'node:timers/promises'
+import { openReader, refuseOtherStore } from '../open-data-dir.ts'
+import type { Config } from '../config.ts'
+import { ServiceError, StoreUnavailable } from '../domain/errors.ts'
+import { RESTORE_BACKUP } from '../domain/finding.ts'
+import type { Finding, Report } from '../domain/finding.ts'
+import type { DayCounts } from '../domain/sensor-account.ts'
+import type { SensorId } from '../domain/sensor.ts'
+import { SECOND_MS } from '../domain/time.ts'
+import type { TimeRange } from '../domain/time.ts'
+import { InfluxConnection } from '../influx/connection.ts'
+import { MeasurementCounts } from '../influx/point-counts.ts'
+import { OperationError } from '../operations/operations.ts'
+import { verifyDeletedSensors } from '../operations/verify/verify-deleted-sensors.ts'
+import { verifySensors } from '../operations/verify/verify-sensors.ts'
+import { verifySummaries } from '../operations/verify/verify-summaries.ts'
+import {
+  CONTROL_FILE,
+  isDiskFault,
+  LEDGER_FILE,
+  MEASUREMENTS_FILE,
+  openForReading,
+} from '../sqlite/database.ts'
+import type { Connection } from '../sqlite/database.ts'
+import { ControlAccounts } from '../sqlite/verify/control-accounts.ts'
+import { checkFile } from '../sqlite/verify/file-check.ts'
+import { checkJournal, checkSealedSeq } from '../sqlite/verify/journal-check.ts'
+import { LedgerCheck } from '../sqlite/verify/ledger-check.ts'
+import { MeasurementAudit } from '../sqlite/verify/measurement-audit.ts'
+import { TieBreakCheck } from '../sqlite/verify/tie-break-check.ts'
+
+const INFLUX_SETTINGS = { socketsMax: 2, timeoutMs: 60 * SECOND_MS }
+
+/** More are counted and not kept. */
+const FINDINGS_MAX = 1_000
+
+const EMBEDDED_MISSING =
+  'What a backup has of it can be exported there and imported here; else it is lost.'
+const INFLUX_MISSING =
+  'Restart the service: it writes once more what its journal still has; run this again then. ' +
+  'What is missing after that is in a backup of InfluxDB or lost.'
+
+export interface VerifyProgress {
+  /** @param total how much `advance` is told of altogether; what `counted` says */
+  begin(what: string, total: number, counted: string): void
+  advance(amount: number): void
+}
+
+export interface Verdict {
+  /** The first of them. */
+  readonly findings: readonly Finding[]
+  readonly findingsTotal: number
+  readonly sensors: number
+  readonly measurements: number
+  readonly events: number
+  /** Sensors that were sent to all the time, so that only bounds of their counts are known. */
+  readonly moving: number
+}
+
+/** Looks at everything; it may take minutes. */
+export async function verifyData(config: Config, progress: VerifyProgress): Promise<Verdict> {
+  const { dataDir } = config
+  if (!existsSync(join(dataDir, CONTROL_FILE))) {
+    throw new OperationError({ kind: 'failed', message: `${dataDir} has no data` })
+  }
+  const findings: Finding[] = []
+  let findingsTotal = 0
+  const report: Report = (finding) => {
+    if (findingsTotal++ < FINDINGS_MAX) findings.push(finding)
+  }
+  const verifying = { config, progress, report }
+  const whole = checkFiles(verifying)
+  const counts = { sensors: 0, measurements: 0, events: 0, moving: 0 }
+  if (whole.has(CONTROL_FILE)) {
+    refuseOtherStore(config)
+    const control = openForReading(join(dataDir, CONTROL_FILE))
+    try {
+      if (whole.has(LEDGER_FILE)) counts.events = await checkLedger(verifying, control)
+      if (config.influx !== undefined || whole.has(MEASUREMENTS_FILE)) {
+        Object.assign(counts, await checkStore(verifying, new ControlAccounts(control)))
+      }
+      if (whole.has(LEDGER_FILE) && whole.has(MEASUREMENTS_FILE)) {
+        await checkTieBreaks(verifying, control)
+      }
+    } finally {
+      control.close()
+    }
+  }
+  return { findings, findingsTotal, ...counts }
+}
+
+interface Verifying {
+  readonly config: Config
+  readonly progress: VerifyProgress
+  readonly report: Report
+}
+
+/** @returns the names of files that can be read */
+function checkFiles({ config, progress, report }: Verifying): Set<string> {
+  const { dataDir, influx } = config
+  const names = [CONTROL_FILE, LEDGER_FILE, ...(influx === undefined ? [MEASUREMENTS_FILE] : [])]
+  progress.begin('checking files', names.length, 'files')
+  const whole = names.filter((name) => {
+    progress.advance(1)
+    if (existsSync(join(dataDir, name))) return checkFile(join(dataDir, name), report)
+    report({ check: 'file', where: name, problem: 'it is missing', remedy: RESTORE_BACKUP })
+    return false
+  })
+  return new Set(whole)
+}
+
+/** @returns how many events it has */
+async function checkLedger(verifying: Verifying, control: Connection): Promise<number> {
+  const { config, progress, report } = verifying
+  const ledger = openForReading(join(config.dataDir, LEDGER_FILE))
+  const work = async () => {
+    checkSealedSeq(control, ledger, report)
+    checkJournal(control, ledger, report)
+    const check = new LedgerCheck(control, ledger)
+    progress.begin('checking the ledger', check.total(), 'events')
+    return await walk(check.check(report), progress)
+  }
+  try {
+    return (await unlessUnreadable(LEDGER_FILE, work, report)) ?? 0
+  } finally {
+    ledger.close()
+  }
+}
+
+/** Goes through a check that yields how much it has looked at. */
+async function walk<Result>(
+  steps: Generator<number, Result>,
+  progress: VerifyProgress,
+): Promise<Result> {
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+    progress.advance(step.value)
+    await setImmediate()
+  }
+}
+
+/** Of the embedded store. */
+async function checkTieBreaks(verifying: Verifying, control: Connection): Promise<void> {
+  const { config, progress, report } = verifying
+  const ledger = openForReading(join(config.dataDir, LEDGER_FILE))
+  const measurements = openForReading(join(config.dataDir, MEASUREMENTS_FILE))
+  const work = async () => {
+    const check = new TieBreakCheck({ control, ledger, measurements })
+    progress.begin('checking tie-breaks', new ControlAccounts(control).total(), 'measurements')
+    await walk(check.check(report), progress)
+  }
+  try {
+    await unlessUnreadable(MEASUREMENTS_FILE, work, report)
+  } finally {
+    measurements.close()
+    ledger.close()
+  }
+}
+
+async function checkStore(verifying: Verifying, control: ControlAccounts) {
+  const { config, progress, report } = verifying
+  const reader = openReader(config)
+  const store = openStore(config)
+  const advance = (measurements: number) => progress.advance(measurements)
+  const work = async () => {
+    const total = control.total()
+    progress.begin('counting', total, 'measurements')
+    const checked = await verifySensors({
+      control,
+      store,
+      reader,
+      pause: setTimeout,
+      report,
+      advance,
+    })
+    if (store.audit !== undefined) {
+      progress.begin('checking summaries', total, 'measurements')
+      await verifySummaries({ control, store: store.audit, report, advance, rest: setImmediate })
+    }
+    await verifyDeletedSensors({ control, store, report })
+    return checked
+  }
+  try {
+    return await unlessUnreadable(store.name, work, report)
+  } finally {
+    await reader.close()
+    store.close()
+  }
+}
+
+/** A store with the words that findings need for it. */
+interface NamedStore {
+  readonly name: string
+  readonly missingRemedy: string
+  deletionRemedy(sensorId: SensorId): string
+  countByDay(sensorId: SensorId, range: TimeRange): Promise<DayCounts>
+  sensorIds(): Promise<ReadonlySet<SensorId>>
+  /** Of the embedded store. */
+  readonly audit: MeasurementAudit | undefined
+  close(): void
+}
+
+function openStore({ dataDir, influx }: Config): NamedStore {
+  if (influx !== undefined) {
+    const connection = new InfluxConnection(influx, INFLUX_SETTINGS)
+    const counts = new MeasurementCounts(connection)
+    return {
+      name: 'InfluxDB',
+      missingRemedy: INFLUX_MISSING,
+      deletionRemedy: (sensorId) =>
+        'Delete them: influx delete --start 1900-01-01T00:00:00Z --stop 2200-01-01T00:00:00Z ' +
+        `--predicate 'sensor_id="${sensorId}"'.`,
+      countByDay: (sensorId, range) => counts.countByDay(sensorId, range),
+      sensorIds: () => counts.sensorIds(),
+      audit: undefined,
+      close: () => connection.close(),
+    }
+  }
+  const audit = new MeasurementAudit(join(dataDir, MEASUREMENTS_FILE))
+  return {
+    name: MEASUREMENTS_FILE,
+    missingRemedy: EMBEDDED_MISSING,
+    deletionRemedy: () =>
+      'Nothing shows them and their id is never given again: they only take room.',
+    audit,
+    countByDay: (sensorId, range) => audit.countByDay(sensorId, range),
+    sensorIds: () => audit.sensorIds(),
+    close: () => audit.close(),
+  }
+}
+
+/** What cannot be read ends a check, not all of them. @returns `undefined` then */
+async function unlessUnreadable<Result>(
+  where: string,
+  work: () => Promise<Result>,
+  report: Report,
+): Promise<Result | undefined> {
+  try {
+    return await work()
+  } catch (error) {
+    if (isDiskFault(error) || error instanceof ServiceError) {
+      const problem = `it cannot be read: ${causeOf(error).message}`
+      report({ check: 'file', where, problem, remedy: RESTORE_BACKUP })
+    } else if (error instanceof StoreUnavailable) {
+      const problem = `it is out of reach, so it was not checked to the end: ${error.message}`
+      report({ check: 'counts', where, problem, remedy: 'Run it again when the store answers.' })
+    } else throw error
+    return undefined
+  }
+}
+
+function causeOf(error: Error): Error {
+  return error.cause instanceof Error ? error.cause : error
+}

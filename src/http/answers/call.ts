@@ -1,0 +1,49 @@
+// One request on its way through the service: what is known of it at the door, and what is known
+// once its token has been read.
+
+import type { Context } from 'koa'
+import type { Principal } from '../../domain/access.ts'
+import type { ServiceError } from '../../domain/errors.ts'
+import type { Sensor } from '../../domain/sensor.ts'
+import type { EpochMs } from '../../domain/time.ts'
+
+export interface Call {
+  readonly ctx: Context
+  /** As sent, without the query; never decoded. */
+  readonly path: string
+  /** What follows the question mark, `''` without one. */
+  readonly query: string
+  readonly requestId: string
+  /** When the head of the request was read. */
+  readonly receivedAtMs: EpochMs
+  /** The variable segments of the path by name, decoded. */
+  readonly parameters: Readonly<Record<string, string>>
+}
+
+/** What middleware hands on: set when the request is read, and when its token is. */
+export interface CallState {
+  call: Call
+  /** Method and pattern of the address, such as `GET /problems/{code}`, as soon as it is known. */
+  route?: string
+  principal?: Principal
+  /** What a submission is refused with: the token's allowance of measurements is used up. */
+  spent?: ServiceError
+}
+
+export interface ApiCall extends Call {
+  readonly principal: Principal
+}
+
+export interface SensorCall extends ApiCall {
+  /** The sensor that the path names; it belongs to the caller. */
+  readonly sensor: Sensor
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** Answers with a JSON text. */
+export function answerJson({ ctx }: Call, status: number, text: string | Buffer): void {
+  ctx.status = status
+  ctx.res.setHeader('Content-Type', JSON_TYPE)
+  ctx.body = text
+}

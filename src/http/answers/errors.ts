@@ -1,0 +1,61 @@
+// Failures as answers: whatever was thrown becomes a problem document (RFC 9457) and its headers.
+// Nothing of an unexpected error leaves but the request id.
+
+import { ServiceError } from '../../domain/errors.ts'
+import type { ErrorCode } from '../../domain/errors.ts'
+import { boundedFaults } from './fault-list.ts'
+import { problemOf } from './problems.ts'
+import type { ProblemResponse } from '../../../schemas/messages.d.ts'
+
+const PROBLEM_TYPE = 'application/problem+json'
+
+/** The client went away in the middle of its request: nobody is left to be answered. */
+export class ClientGone extends Error {
+  constructor() {
+    super('the client went away')
+    this.name = 'ClientGone'
+  }
+}
+
+export interface ProblemAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+const CHALLENGES: Partial<Record<ErrorCode, string>> = {
+  missing_token: 'Bearer realm="thermolog"',
+  invalid_token: 'Bearer realm="thermolog", error="invalid_token"',
+  insufficient_scope: 'Bearer realm="thermolog", error="insufficient_scope"',
+}
+
+/** The failure that a client is told of: its own one, or `internal_error` for anything else. */
+export function publicError(error: unknown): ServiceError {
+  return error instanceof ServiceError ? error : new ServiceError('internal_error')
+}
+
+/** Status, headers and body of the answer that tells of a failure. */
+export function presentError(error: ServiceError, requestId: string): ProblemAnswer {
+  const { status, title, explanation } = problemOf(error.code)
+  const document: ProblemResponse = {
+    type: `/problems/${error.code}`,
+    title,
+    status,
+    code: error.code,
+    detail: error.detail ?? explanation,
+    request_id: requestId,
+    ...(error.faults && { errors: boundedFaults(error.faults) }),
+    ...error.members,
+  }
+  // Whatever the answer would have been kept for that this one is in place of.
+  const headers: Record<string, string> = {
+    'Content-Type': PROBLEM_TYPE,
+    'Cache-Control': 'no-store',
+  }
+  const challenge = CHALLENGES[error.code]
+  if (challenge !== undefined) headers['WWW-Authenticate'] = challenge
+  if (error.retryAfterSeconds !== undefined) {
+    headers['Retry-After'] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)))
+  }
+  return { status, headers, body: JSON.stringify(document) }
+}

@@ -1,0 +1,138 @@
+// Domain values as messages: the only place where names of the wire are built.
+
+import type { SignedIn } from '../../access/sign-in.ts'
+import type { Principal, User as DomainUser } from '../../domain/access.ts'
+import { compensate } from '../../domain/sensor.ts'
+import type {
+  ReceiptItem,
+  StoredMeasurement,
+  SubmittedMeasurement,
+} from '../../domain/measurement.ts'
+import { formatInstant } from '../../domain/time.ts'
+import type { EpochMs } from '../../domain/time.ts'
+import type { SensorState } from '../../sensors/sensors.ts'
+import type { MobileSettings } from './sign-in-settings.ts'
+import type {
+  BootstrapResponse,
+  DaemonMeResponse,
+  DashboardResponse,
+  Existing,
+  MeasurementResponse,
+  Sensor,
+  SignInResponse,
+  User,
+} from '../../../schemas/messages.d.ts'
+
+export function presentSensor({ sensor, isOnline }: SensorState): Sensor {
+  const { latest } = sensor
+  return {
+    id: sensor.id,
+    sn: sensor.serialNumber,
+    alias: sensor.alias,
+    compensation: sensor.compensationCelsius,
+    online: isOnline,
+    last_seen_at: presentInstant(sensor.lastSeenAtMs),
+    latest: latest && {
+      timestamp: formatInstant(latest.measuredAtMs),
+      temp: compensate(latest.rawCelsius, sensor.compensationCelsius),
+      raw: latest.rawCelsius,
+    },
+    created_at: formatInstant(sensor.createdAtMs),
+  }
+}
+
+/** The receipt of a submission of one. */
+export function presentMeasurement(
+  submitted: SubmittedMeasurement,
+  item: ReceiptItem,
+): MeasurementResponse {
+  return {
+    data: {
+      event_id: submitted.eventId,
+      sn: item.serialNumber,
+      sensor_id: item.sensorId,
+      temp: submitted.tempCelsius,
+      timestamp: formatInstant(item.measuredAtMs),
+      status: item.status,
+    },
+  }
+}
+
+export function presentExisting(eventId: string, existing: StoredMeasurement): Existing {
+  return {
+    event_id: eventId,
+    sn: existing.serialNumber,
+    sensor_id: existing.sensorId,
+    temp: existing.tempCelsius,
+    timestamp: formatInstant(existing.measuredAtMs),
+  }
+}
+
+export function presentDaemonMe(
+  { token, user }: Principal,
+  lastUsedAtMs: EpochMs | null,
+): DaemonMeResponse {
+  return {
+    data: {
+      token: {
+        id: token.id,
+        name: token.name,
+        kind: 'daemon',
+        scopes: [...token.rights],
+        created_at: formatInstant(token.createdAtMs),
+        expires_at: presentInstant(token.expiresAtMs),
+        last_used_at: presentInstant(lastUsedAtMs),
+      },
+      user: presentUser(user),
+    },
+  }
+}
+
+export function presentUser({ id, email, name }: DomainUser): User {
+  return { id, email, name }
+}
+
+export function presentDashboard(
+  user: DomainUser,
+  states: readonly SensorState[],
+): DashboardResponse {
+  return {
+    data: {
+      user: presentUser(user),
+      sensors_total: states.length,
+      sensors_online: states.filter(({ isOnline }) => isOnline).length,
+      sensors: states.map(presentSensor),
+    },
+  }
+}
+
+export function presentSignIn({ token, expiresAtMs, user }: SignedIn): SignInResponse {
+  const expiresAt = formatInstant(expiresAtMs)
+  return {
+    data: { token, token_type: 'Bearer', expires_at: expiresAt, user: presentUser(user) },
+  }
+}
+
+/** @param endpoints authorization endpoints by provider, as far as they are known */
+export function presentBootstrap(
+  { app, links, callbackUrl, signInProviders }: MobileSettings,
+  endpoints: ReadonlyMap<string, string | undefined>,
+): BootstrapResponse {
+  const providers = signInProviders.map((provider) => ({
+    id: provider.id,
+    name: provider.label,
+    issuer: provider.issuer,
+    client_id: provider.clientId,
+    authorization_endpoint: endpoints.get(provider.id) ?? null,
+    redirect_uri: provider.redirectUri,
+    scopes: [...provider.scopes],
+    code_challenge_methods: ['S256' as const],
+  }))
+  return {
+    data: { app, links, sign_in_providers: providers, callback_url: callbackUrl ?? null },
+  }
+}
+
+function presentInstant(atMs: EpochMs | null): string | null {
+  return atMs === null ? null : formatInstant(atMs)
+}

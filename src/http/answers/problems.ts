@@ -1,0 +1,265 @@
+// Every way to fail that a client can meet: status, title and what it means for a person. The only
+// place where a failure gets a status. GET /problems/{code} shows these texts.
+
+import type { ErrorCode } from '../../domain/errors.ts'
+
+export interface Problem {
+  readonly status: number
+  readonly title: string
+  readonly explanation: string
+}
+
+const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
+  malformed_json: {
+    status: 400,
+    title: 'The body is not JSON',
+    explanation: 'The body is not a JSON text in UTF-8. Nothing was stored; set the message aside.',
+  },
+  invalid_request: {
+    status: 400,
+    title: 'The request cannot be read',
+    explanation:
+      'The request violates HTTP, its encoding or its URL. Set it aside: ' +
+      'it will fail every time.',
+  },
+  invalid_grant: {
+    status: 400,
+    title: 'The authorization code was refused',
+    explanation: 'The identity provider refused the code or its verifier. Sign in once more.',
+  },
+  missing_token: {
+    status: 401,
+    title: 'A token is needed',
+    explanation: 'Send your access token in the header: Authorization: Bearer <token>.',
+  },
+  invalid_token: {
+    status: 401,
+    title: 'The token is not valid',
+    explanation:
+      'The access token is unknown, revoked or expired; the three look the same. Sign in again, ' +
+      'or ask the operator for a new one.',
+  },
+  wrong_token_kind: {
+    status: 403,
+    title: 'Wrong kind of token',
+    explanation: 'Daemon tokens (thd_live_) work on /api/v1 only, mobile tokens on /api/mobile/v1.',
+  },
+  insufficient_scope: {
+    status: 403,
+    title: 'The token lacks a scope',
+    explanation:
+      'The token is valid but lacks the scope that this call needs. Ask the operator for one ' +
+      'that has it.',
+  },
+  sign_in_not_allowed: {
+    status: 403,
+    title: 'Sign-in is not allowed',
+    explanation:
+      'No account belongs to this identity, and signing up is not open for it. Ask the operator ' +
+      'for an account with your e-mail address.',
+  },
+  unknown_sensor: {
+    status: 403,
+    title: 'The sensor is not registered',
+    explanation: 'Automatic registration is off: an operator must create the sensor first.',
+  },
+  sensor_quota: {
+    status: 403,
+    title: 'Too many sensors',
+    explanation: 'The user has reached the limit of sensors. Delete some, or ask the operator.',
+  },
+  not_found: {
+    status: 404,
+    title: 'Not found',
+    explanation: 'There is nothing at this URL. /docs lists all URLs.',
+  },
+  sensor_not_found: {
+    status: 404,
+    title: 'No such sensor',
+    explanation: 'You have no sensor with this id. It may have been deleted: list them again.',
+  },
+  unknown_provider: {
+    status: 404,
+    title: 'No such identity provider',
+    explanation: 'The bootstrap response lists the identity providers.',
+  },
+  method_not_allowed: {
+    status: 405,
+    title: 'Method not allowed',
+    explanation: 'The Allow header lists the methods of this URL.',
+  },
+  request_timeout: {
+    status: 408,
+    title: 'The request took too long',
+    explanation: 'The request did not arrive in time. Send it again.',
+  },
+  event_id_conflict: {
+    status: 409,
+    title: 'The event id is in use for different content',
+    explanation:
+      'A measurement with this event_id was accepted before with a different sensor, temp or ' +
+      'timestamp; `existing` shows it. This one was not stored. Do not send it again.',
+  },
+  body_too_large: {
+    status: 413,
+    title: 'The body is too large',
+    explanation: 'After decompression the body is longer than `limit` bytes. Send smaller batches.',
+  },
+  batch_too_large: {
+    status: 413,
+    title: 'The batch is too large',
+    explanation: 'The batch has more than `limit` elements. Split it.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    title: 'Not a JSON body',
+    explanation: 'Send the body as Content-Type: application/json, in UTF-8.',
+  },
+  unsupported_encoding: {
+    status: 415,
+    title: 'The compression is not supported',
+    explanation: 'Content-Encoding may be gzip, deflate or absent.',
+  },
+  validation_failed: {
+    status: 422,
+    title: 'The request is not valid',
+    explanation:
+      '`errors` lists the faults, each with a pointer. Nothing was stored. Fix the request. For ' +
+      'a batch, set the listed elements aside and resend the rest.',
+  },
+  range_too_large: {
+    status: 422,
+    title: 'The period is too long',
+    explanation: 'Ask for a shorter period or a coarser bucket; `suggested_bucket` names one.',
+  },
+  rate_limited: {
+    status: 429,
+    title: 'Too many requests',
+    explanation: 'The allowance for this minute is used up. Retry-After says when to continue.',
+  },
+  internal_error: {
+    status: 500,
+    title: 'Internal error',
+    explanation:
+      'The service failed unexpectedly; the operator can find out why by the request id. It is ' +
+      'unknown whether anything was stored: send the same request again later.',
+  },
+  provider_failed: {
+    status: 502,
+    title: 'The identity provider failed',
+    explanation:
+      'The identity provider failed, or its response could not be verified. Try again later.',
+  },
+  provider_timeout: {
+    status: 504,
+    title: 'The identity provider does not respond',
+    explanation: 'The identity provider did not respond in time. Try again later.',
+  },
+  overloaded: {
+    status: 503,
+    title: 'Overloaded',
+    explanation: 'The queue or the journal is full. Send the same request again after Retry-After.',
+  },
+  storage_full: {
+    status: 503,
+    title: 'The disk is full',
+    explanation: 'The server is out of disk space. Keep the data and send it later.',
+  },
+  history_unavailable: {
+    status: 503,
+    title: 'History is unavailable',
+    explanation:
+      'The measurement store cannot be read at the moment. Nothing is lost. Try again after ' +
+      'Retry-After.',
+  },
+  clock_unset: {
+    status: 503,
+    title: 'The clock of the server is wrong',
+    explanation: 'The clock of the server is before the release of its version. Send it later.',
+  },
+  shutting_down: {
+    status: 503,
+    title: 'The server is stopping',
+    explanation: 'The server is shutting down. Send the same request again after Retry-After.',
+  },
+}
+
+/** Codes of our own inside `errors`; the others there are keywords of JSON Schema. */
+const FAULT_EXPLANATIONS = {
+  timestamp_in_future: {
+    title: 'The timestamp lies in the future',
+    explanation:
+      'The timestamp is further ahead of the server than allowed. Keep the event, check your ' +
+      'clock against `server_time` and send it again.',
+  },
+  timestamp_too_old: {
+    title: 'The timestamp is too old',
+    explanation:
+      'The timestamp is before the earliest one that this server accepts. Check the clock of the ' +
+      'sensor; set the measurement aside.',
+  },
+  too_many_at_one_time: {
+    title: 'Too many measurements at one time',
+    explanation:
+      'The sensor already has a million measurements at this millisecond. Give measurements the ' +
+      'times at which they were taken.',
+  },
+  lone_surrogate: {
+    title: 'The text is not well-formed Unicode',
+    explanation:
+      'The text holds half of a surrogate pair, which no UTF-8 can carry. Cut texts between ' +
+      'characters only.',
+  },
+  repeated_parameter: {
+    title: 'Repeated parameter',
+    explanation: 'Each query parameter may be given once.',
+  },
+  unknown_redirect_uri: {
+    title: 'The redirect URI is not configured',
+    explanation: '`redirect_uri` must equal one that the server was set up with, byte for byte.',
+  },
+  from_not_before_to: {
+    title: 'The period is empty',
+    explanation: '`from` must be before `to`. Left out, `from` is 24 hours before `to`.',
+  },
+  unknown_time_zone: {
+    title: 'The time zone is not known',
+    explanation: '`tz` names a zone of the IANA time zone database, such as Europe/Berlin.',
+  },
+  time_zone_not_allowed: {
+    title: 'No time zone with this bucket',
+    explanation: '`tz` goes with the buckets day and auto; the others are the same in all zones.',
+  },
+  fill_not_allowed: {
+    title: 'fill does not apply to raw',
+    explanation: '`fill` goes with buckets; `raw` lists single measurements: leave it out there.',
+  },
+} as const
+
+/** Status, title and explanation of a code. */
+export function problemOf(code: ErrorCode): Problem {
+  return PROBLEMS[code]
+}
+
+/** Every code with what it means, by status. */
+export function allProblems(): readonly (Problem & { readonly code: ErrorCode })[] {
+  return Object.entries(PROBLEMS)
+    .map(([code, problem]) => ({ code: code as ErrorCode, ...problem }))
+    .toSorted((one, other) => one.status - other.status)
+}
+
+/** Every code that GET /problems/{code} knows. */
+export function explainedCodes(): readonly string[] {
+  return [...Object.keys(PROBLEMS), ...Object.keys(FAULT_EXPLANATIONS)].toSorted()
+}
+
+/** What GET /problems/{code} tells, or `undefined` for a code that does not exist. */
+export function explanationOf(
+  code: string,
+): { title: string; explanation: string; status?: number } | undefined {
+  if (Object.hasOwn(PROBLEMS, code)) return PROBLEMS[code as ErrorCode]
+  if (Object.hasOwn(FAULT_EXPLANATIONS, code)) {
+    return FAULT_EXPLANATIONS[code as keyof typeof FAULT_EXPLANATIONS]
+  }
+  return undefined
+}

@@ -1,0 +1,217 @@
+// JSON bodies within bounds. A body of four megabytes can hold two million values, and JSON.parse
+// takes a second for some of them, during which nobody else is served. No body that a schema
+// accepts needs more than one list of flat objects with a handful of members, so no more than that
+// is built of a large one. Everything else is checked for being JSON, in one pass over the bytes,
+// and is left out:
+//
+// - where only a number or a text can be right, a list or an object is read as an empty one;
+// - an object of more than 32 members is read as `TOO_LONG`;
+// - elements of the list beyond the 501st are left out.
+//
+// What is right is read just as JSON.parse reads it; what is wrong stays wrong in the same way. It
+// is read in slices, between which others have their turn. Small bodies are left to JSON.parse,
+// which is quicker where there is little.
+
+import { isUtf8 } from 'node:buffer'
+import { ServiceError } from '../../domain/errors.ts'
+import { elementMembersMax, submissionMeasurementsMax } from '../../domain/limits.ts'
+import { OpenKinds, passNested, passScalar, passString, skipSpace } from './pass-json.ts'
+import { COLON, COMMA, LIST_END, LIST_START, OBJECT_END, OBJECT_START, QUOTE } from './pass-json.ts'
+
+/** Stands for an object of too many members, which is looked at no further. */
+export const TOO_LONG = Object.freeze({ isTooLong: true })
+
+const SMALL_BYTES_MAX = 16 * 1024
+
+/** So much of a large body is read before others have their turn: some milliseconds. */
+const SLICE_BYTES = 128 * 1024
+
+/** One more than are allowed tells that there are too many. */
+const ELEMENTS_MAX = submissionMeasurementsMax + 1
+
+/** Resolves when everybody else has had a turn. */
+export type LetOthers = () => Promise<void>
+
+/** Work in slices, and what comes of it. */
+type Slices<Result> = Generator<void, Result, void>
+
+/**
+ * What the JSON text of a body says: at once where it is small, else by a promise.
+ *
+ * @param listName the member of the outermost object that may be a list of objects
+ * @throws ServiceError `malformed_json`
+ */
+export function readJson(bytes: Buffer, letOthers: LetOthers, listName?: string): unknown {
+  if (!isUtf8(bytes)) {
+    throw new ServiceError('malformed_json', { detail: 'The body is not valid UTF-8.' })
+  }
+  if (bytes.length > SMALL_BYTES_MAX) return readWithinBounds(bytes, letOthers, listName)
+  try {
+    return JSON.parse(bytes.toString('utf8'))
+  } catch (cause) {
+    throw new ServiceError('malformed_json', { cause })
+  }
+}
+
+/**
+ * The same of a body of any length.
+ *
+ * @param bytes valid UTF-8
+ * @throws ServiceError `malformed_json`
+ */
+export async function readWithinBounds(
+  bytes: Buffer,
+  letOthers: LetOthers,
+  listName?: string,
+): Promise<unknown> {
+  const slices = new BoundedReader(bytes, listName).readAll()
+  try {
+    let slice = slices.next()
+    for (; slice.done !== true; slice = slices.next()) await letOthers()
+    return slice.value
+  } catch (cause) {
+    throw new ServiceError('malformed_json', { cause })
+  }
+}
+
+/** Whether a value is an object of more members than are looked at. */
+export function isTooLong(value: unknown): boolean {
+  if (value === TOO_LONG) return true
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  return Object.keys(value).length > elementMembersMax
+}
+
+class BoundedReader {
+  readonly #bytes: Buffer
+  readonly #listName: string | undefined
+  /** What is being passed over. */
+  readonly #open = new OpenKinds()
+  #at = 0
+  #sliceEnd = SLICE_BYTES
+
+  constructor(bytes: Buffer, listName: string | undefined) {
+    this.#bytes = bytes
+    this.#listName = listName
+  }
+
+  /** @throws SyntaxError */
+  *readAll(): Slices<unknown> {
+    this.#at = skipSpace(this.#bytes, 0)
+    const isObject = this.#next === OBJECT_START
+    const value = isObject ? yield* this.#readObject(this.#listName) : this.#readFlat()
+    yield* this.#finishSlice()
+    if (this.#at < this.#bytes.length) throw new SyntaxError('something follows the value')
+    return value
+  }
+
+  get #next(): number | undefined {
+    return this.#bytes[this.#at]
+  }
+
+  /**
+   * Reads the object that begins here, and the white space after it.
+   *
+   * @param listName the member that may be a list of objects
+   */
+  *#readObject(listName: string | undefined): Slices<unknown> {
+    const members: Record<string, unknown> = {}
+    let count = 0
+    this.#step()
+    if (this.#takes(OBJECT_END)) return members
+    do {
+      const name = count > elementMembersMax ? this.#passText() : this.#readText()
+      this.#expect(COLON)
+      const isList = listName !== undefined && name === listName && this.#next === LIST_START
+      const value = isList ? yield* this.#readList() : this.#readFlat(name !== undefined)
+      if (this.#isSliceOver) yield* this.#finishSlice()
+      if (name !== undefined && !Object.hasOwn(members, name)) count++
+      if (name !== undefined && count <= elementMembersMax) setOwn(members, name, value)
+    } while (this.#takes(COMMA))
+    this.#expect(OBJECT_END)
+    return count > elementMembersMax ? TOO_LONG : members
+  }
+
+  *#readList(): Slices<unknown[]> {
+    const elements: unknown[] = []
+    this.#step()
+    if (this.#takes(LIST_END)) return elements
+    do {
+      const isWanted = elements.length < ELEMENTS_MAX
+      const isObject = isWanted && this.#next === OBJECT_START
+      const element = isObject ? yield* this.#readObject(undefined) : this.#readFlat(isWanted)
+      if (this.#isSliceOver) yield* this.#finishSlice()
+      if (isWanted) elements.push(element)
+    } while (this.#takes(COMMA))
+    this.#expect(LIST_END)
+    return elements
+  }
+
+  /**
+   * Reads a value, of which a list or an object is only passed over, and that as far as the slice
+   * goes: `finishSlice` passes over the rest.
+   *
+   * @param isWanted `false`: the value itself is not asked for
+   */
+  #readFlat(isWanted = true): unknown {
+    const first = this.#next
+    if (first === LIST_START || first === OBJECT_START) {
+      this.#passNested()
+      return first === LIST_START ? [] : {}
+    }
+    if (isWanted && first === QUOTE) return this.#readText()
+    const start = this.#at
+    const stop = passScalar(this.#bytes, start)
+    this.#at = skipSpace(this.#bytes, stop)
+    return isWanted ? JSON.parse(this.#bytes.toString('latin1', start, stop)) : undefined
+  }
+
+  #passNested(): void {
+    this.#at = passNested(this.#bytes, this.#at, this.#open, this.#sliceEnd)
+    if (this.#open.depth === 0) this.#at = skipSpace(this.#bytes, this.#at)
+  }
+
+  get #isSliceOver(): boolean {
+    return this.#at >= this.#sliceEnd
+  }
+
+  /** Lets others have their turn, and again until nothing is left open that is passed over. */
+  *#finishSlice(): Slices<void> {
+    while (this.#isSliceOver) {
+      yield
+      this.#sliceEnd = this.#at + SLICE_BYTES
+      if (this.#open.depth > 0) this.#passNested()
+    }
+  }
+
+  #passText(): undefined {
+    this.#at = skipSpace(this.#bytes, passString(this.#bytes, this.#at))
+  }
+
+  #readText(): string {
+    const start = this.#at
+    const stop = passString(this.#bytes, start)
+    this.#at = skipSpace(this.#bytes, stop)
+    const text = this.#bytes.toString('utf8', start + 1, stop - 1)
+    return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text
+  }
+
+  #step(): void {
+    this.#at = skipSpace(this.#bytes, this.#at + 1)
+  }
+
+  #takes(byte: number): boolean {
+    if (this.#next !== byte) return false
+    this.#step()
+    return true
+  }
+
+  #expect(byte: number): void {
+    if (!this.#takes(byte)) throw new SyntaxError('something else was expected')
+  }
+}
+
+/** Sets a member as JSON.parse does: `__proto__` is a name like others. */
+function setOwn(members: Record<string, unknown>, name: string, value: unknown): void {
+  if (name !== '__proto__') members[name] = value
+  else Object.defineProperty(members, name, { value, configurable: true, enumerable: true })
+}

@@ -1,0 +1,112 @@
+// Reading the small bodies of sign-in, by way of koa-bodyparser. Around it stands what it leaves
+// open: it takes another content type for no body, replaces what is not UTF-8, attaches the body to
+// its errors, and waits for ever for a compressed upload that is cut off. So types are checked
+// before, its errors are translated, and compressed bodies go through our own reader.
+
+import { setTimeout as pause } from 'node:timers/promises'
+import bodyParser from 'koa-bodyparser'
+import type { Context } from 'koa'
+import { ServiceError } from '../../domain/errors.ts'
+import { signInBodyBytesMax } from '../../domain/limits.ts'
+import { SECOND_MS } from '../../domain/time.ts'
+import type { Clock } from '../../ports.ts'
+import { ClientGone } from '../answers/errors.ts'
+import { BodyReader, checkMediaType, encodingOf } from './read-body.ts'
+import { readJson } from './read-json.ts'
+
+const REPLACEMENT_CHARACTER = '\uFFFD'
+const FORM_TYPE = 'application/x-www-form-urlencoded'
+const PACKED_BODIES_MAX = 256
+/** 16 KiB at 512 bytes a second. */
+const ARRIVAL_MS_MAX = 32 * SECOND_MS
+
+/** Copied for each parser: it takes some of them away. */
+const jsonOptions = {
+  enableTypes: ['json'],
+  jsonLimit: String(signInBodyBytesMax),
+  strict: false,
+  detectJSON: () => true,
+  // A member called __proto__ is an unknown one like others. The types do not know this option.
+  onProtoPoisoning: 'ignore',
+}
+
+export class SmallBodyReader {
+  readonly #parseJson = bodyParser({ ...jsonOptions })
+  readonly #parseForm = bodyParser({ enableTypes: ['form'], formLimit: String(signInBodyBytesMax) })
+  readonly #packed: BodyReader
+
+  constructor(clock: Clock) {
+    const inFlightBytesMax = PACKED_BODIES_MAX * signInBodyBytesMax
+    this.#packed = new BodyReader({ bodyBytesMax: signInBodyBytesMax, inFlightBytesMax }, clock)
+  }
+
+  /**
+   * The body as what its JSON says.
+   *
+   * @throws ServiceError `unsupported_media_type`, `unsupported_encoding`, `body_too_large`,
+   *   `invalid_request`, `malformed_json`
+   * @throws ClientGone when the client goes away in the middle
+   */
+  async readJson(ctx: Context): Promise<unknown> {
+    const { req, res } = ctx
+    checkMediaType(req.headers['content-type'])
+    const isPacked = encodingOf(req.headers['content-encoding'], res) !== 'identity'
+    if (isPacked)
+      return this.#packed.read({ request: req, response: res, userId: undefined }, readJson)
+    const text = await read(ctx, this.#parseJson)
+    if (text === '') throw new ServiceError('malformed_json')
+    if (text.includes(REPLACEMENT_CHARACTER)) {
+      throw new ServiceError('malformed_json', { detail: 'The body is not valid UTF-8.' })
+    }
+    return ctx.request.body
+  }
+
+  /**
+   * The parameters of a form.
+   *
+   * @throws ServiceError as `readJson` does
+   * @throws ClientGone when the client goes away in the middle
+   */
+  async readForm(ctx: Context): Promise<URLSearchParams> {
+    const { req, res } = ctx
+    if (ctx.is(FORM_TYPE) === false) {
+      throw new ServiceError('unsupported_media_type', { detail: `Send ${FORM_TYPE}.` })
+    }
+    if (encodingOf(req.headers['content-encoding'], res) !== 'identity') {
+      throw new ServiceError('unsupported_encoding')
+    }
+    return new URLSearchParams(await read(ctx, this.#parseForm))
+  }
+}
+
+/** Has a body parsed. @returns its text */
+async function read(ctx: Context, parse: ReturnType<typeof bodyParser>): Promise<string> {
+  const { req, res } = ctx
+  if (req.destroyed) throw new ClientGone()
+  if (req.headers.expect !== undefined) res.writeContinue()
+  const deadline = new AbortController()
+  try {
+    await Promise.race([parse(ctx, async () => undefined), tooSlow(deadline.signal)])
+    const { rawBody } = ctx.request
+    return typeof rawBody === 'string' ? rawBody : ''
+  } catch (error) {
+    throw translated(error)
+  } finally {
+    deadline.abort()
+  }
+}
+
+async function tooSlow(signal: AbortSignal): Promise<never> {
+  await pause(ARRIVAL_MS_MAX, undefined, { signal })
+  throw new ServiceError('request_timeout')
+}
+
+/** Without the cause: it holds the body. */
+function translated(error: unknown): Error {
+  if (error instanceof ServiceError) return error
+  if (error instanceof SyntaxError) return new ServiceError('malformed_json')
+  const { type } = error as { readonly type?: string }
+  if (type === 'request.aborted') return new ClientGone()
+  if (type !== 'entity.too.large') return new ServiceError('invalid_request')
+  return new ServiceError('body_too_large', { members: { limit: signInBodyBytesMax } })
+}

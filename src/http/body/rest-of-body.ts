@@ -1,0 +1,76 @@
+// Answers that are known before the body has arrived. What is left of a body must never be taken
+// for the next request, by us or by a proxy that uses the connection again: HAProxy, for one, never
+// forwards what it has not read when the answer comes. So a small rest is read and dropped before
+// the answer is given, and the connection lives. After a larger or a later one it cannot go on: the
+// answer says so, our side ends, and what still comes is dropped for a moment before the connection
+// is closed, for an answer does not reach a client whose data are refused.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { SECOND_MS } from '../../domain/time.ts'
+
+const REST_BYTES_MAX = 64 * 1024
+const REST_MS_MAX = 2 * SECOND_MS
+/** What a client may still send while it is being told to stop. */
+const LINGER_BYTES_MAX = 4 * 1024 * 1024
+const LINGER_MS_MAX = 2 * SECOND_MS
+
+/** Whether something of the body is still to come. */
+export function isUnfinished(request: IncomingMessage): boolean {
+  return !request.complete && !request.destroyed && hasBody(request)
+}
+
+/** To be called when the answer is known and nothing of it is sent. Resolves when it may be. */
+export async function finishBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  if (isExpected(request) && (await dropRest(request))) return
+  response.setHeader('Connection', 'close')
+  lingerBeforeClose(request.socket)
+  request.resume()
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = headers
+  return coding !== undefined || length !== '0'
+}
+
+/** Whether the rest of the body is on its way, and small as far as is known. */
+function isExpected({ headers }: IncomingMessage): boolean {
+  const isHeldBack = headers.expect !== undefined
+  return !isHeldBack && Number(headers['content-length'] ?? 0) <= REST_BYTES_MAX
+}
+
+/** @returns whether the whole body has come */
+function dropRest(request: IncomingMessage): Promise<boolean> {
+  return new Promise((resolve) => {
+    let bytes = 0
+    const settle = () => {
+      clearTimeout(timer)
+      request.off('data', onData).off('end', settle).off('close', settle)
+      resolve(request.complete)
+    }
+    const onData = (chunk: Buffer) => {
+      bytes += chunk.length
+      if (bytes > REST_BYTES_MAX) settle()
+    }
+    const timer = setTimeout(settle, REST_MS_MAX)
+    request.on('data', onData).once('end', settle).once('close', settle)
+  })
+}
+
+/** Makes the end of a connection wait for what the client is still sending. */
+function lingerBeforeClose(socket: Socket): void {
+  const close = socket.destroy.bind(socket)
+  socket.destroySoon = () => {
+    const bytesMax = socket.bytesRead + LINGER_BYTES_MAX
+    const timer = setTimeout(close, LINGER_MS_MAX)
+    socket.on('data', () => {
+      if (socket.bytesRead > bytesMax) close()
+    })
+    socket.once('end', close)
+    socket.once('close', () => clearTimeout(timer))
+    socket.end()
+  }
+}

@@ -1,0 +1,110 @@
+// How many connections there are, in all and from one address. Beyond either limit the one that has
+// been idle longest makes room for the new one: a daemon may keep its connection between two
+// minutes, and finds it closed at worst, while whoever only holds connections open keeps nobody
+// out. Where none is idle, the new one is refused.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { clientKey } from './client-address.ts'
+import type { ClientAddresses } from './client-address.ts'
+
+export interface ConnectionLimits {
+  readonly connectionsMax: number
+  readonly connectionsPerAddressMax: number
+}
+
+/** In the order in which they had their last request. */
+type Group = Set<Socket>
+
+interface Connection {
+  /** All connections, and those of its address unless it may have any number. */
+  readonly groups: readonly Group[]
+  /** To its last request. */
+  response: ServerResponse | undefined
+}
+
+export class Connections {
+  readonly #addresses: ClientAddresses
+  readonly #limits: ConnectionLimits
+  readonly #all: Group = new Set()
+  readonly #byAddress = new Map<string, Group>()
+  readonly #open = new Map<Socket, Connection>()
+
+  constructor(addresses: ClientAddresses, limits: ConnectionLimits) {
+    this.#addresses = addresses
+    this.#limits = limits
+  }
+
+  /** A new connection: takes it, or closes one. */
+  admit(socket: Socket): void {
+    const { connectionsMax, connectionsPerAddressMax } = this.#limits
+    const key = this.#keyOf(socket)
+    const ofAddress: Group | undefined =
+      key === undefined ? undefined : (this.#byAddress.get(key) ?? new Set())
+    const hasRoom =
+      (ofAddress === undefined || this.#makeRoom(ofAddress, connectionsPerAddressMax)) &&
+      this.#makeRoom(this.#all, connectionsMax)
+    if (!hasRoom) {
+      socket.destroy()
+      return
+    }
+    if (key !== undefined && ofAddress !== undefined) this.#byAddress.set(key, ofAddress)
+    const groups = ofAddress === undefined ? [this.#all] : [this.#all, ofAddress]
+    for (const group of groups) group.add(socket)
+    this.#open.set(socket, { groups, response: undefined })
+    socket.once('close', () => {
+      this.#forget(socket)
+      if (key !== undefined && ofAddress?.size === 0) this.#byAddress.delete(key)
+    })
+  }
+
+  /** A request has come: its connection is not idle until it is answered. */
+  noteRequest({ socket }: IncomingMessage, response: ServerResponse): void {
+    const connection = this.#open.get(socket)
+    if (connection === undefined) return
+    connection.response = response
+    for (const group of connection.groups) {
+      group.delete(socket)
+      group.add(socket)
+    }
+  }
+
+  /** Closes every connection on which no request is under way. */
+  closeIdle(): void {
+    for (const socket of this.#all) {
+      if (this.#isIdle(socket)) this.#close(socket)
+    }
+  }
+
+  /** What stands for the peer; `undefined`: proxies and this machine may have any number. */
+  #keyOf(socket: Socket): string | undefined {
+    const peer = this.#addresses.ofPeer(socket)
+    return this.#addresses.isNear(peer) ? undefined : clientKey(peer)
+  }
+
+  /** Closes the longest idle one of a full group. @returns whether there is room for one more */
+  #makeRoom(group: Group, countMax: number): boolean {
+    if (group.size < countMax) return true
+    for (const socket of group) {
+      if (!this.#isIdle(socket)) continue
+      this.#close(socket)
+      return true
+    }
+    return false
+  }
+
+  #isIdle(socket: Socket): boolean {
+    const response = this.#open.get(socket)?.response
+    return response === undefined || response.writableFinished || response.destroyed
+  }
+
+  #close(socket: Socket): void {
+    this.#forget(socket)
+    socket.destroy()
+  }
+
+  #forget(socket: Socket): void {
+    for (const group of this.#open.get(socket)?.groups ?? []) group.delete(socket)
+    this.#open.delete(socket)
+  }
+}

@@ -1,0 +1,113 @@
+// The description of the API, and the page that shows it: to programs and to people. The page is
+// Swagger UI as its package has it, with nothing from elsewhere; it may load and call this service
+// and nothing else. Without a token, and the same for everyone.
+
+import { readFile } from 'node:fs/promises'
+import { ServiceError } from '../../domain/errors.ts'
+import { answerJson } from '../answers/call.ts'
+import type { Call } from '../answers/call.ts'
+import { answerUnchanged, entityTag, isKnown } from '../answers/entity-tag.ts'
+import { anything } from '../requests/parameters.ts'
+import { kept } from './kept.ts'
+import { OpenRoutes } from '../requests/routes.ts'
+import type { RouteTable } from '../requests/routes.ts'
+
+const CACHED_FOR_A_DAY = 'public, max-age=86400'
+
+const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>API · Thermolog</title>
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+<link rel="icon" type="image/png" href="/docs/favicon-32x32.png">
+</head>
+<body>
+<div id="page"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
+`
+
+const START = `SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#page',
+  deepLinking: true,
+  displayRequestDuration: true,
+  validatorUrl: null,
+})
+`
+
+interface PackagedFile {
+  readonly type: string
+  readonly read: () => Promise<Buffer>
+}
+
+/** Files of the page that are in the package. */
+const PACKAGED: ReadonlyMap<string, PackagedFile> = new Map([
+  packaged('swagger-ui-bundle.js', import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js')),
+  packaged('swagger-ui.css', import.meta.resolve('swagger-ui-dist/swagger-ui.css')),
+  packaged('favicon-32x32.png', import.meta.resolve('swagger-ui-dist/favicon-32x32.png')),
+])
+
+/** @param describe the OpenAPI document; asked for once, by the first request for it */
+// prettier-ignore
+export function documentsRouter(describe: () => object): RouteTable {
+  const open = new OpenRoutes('')
+
+  open.add('GET /openapi.json', anything, showDocument(describe))
+  open.add('GET /docs',         anything, showPage)
+  open.add('GET /docs/:file',   anything, showFile)
+  return open
+}
+
+function showDocument(describe: () => object) {
+  let known: { readonly text: string; readonly tag: string } | undefined
+  return (call: Call): void => {
+    if (known === undefined) {
+      const text = JSON.stringify(describe())
+      known = { text, tag: entityTag(text) }
+    }
+    const { ctx } = call
+    const { text, tag } = known
+    ctx.set('Cache-Control', 'public, no-cache')
+    if (isKnown(ctx, tag)) return answerUnchanged(ctx, tag)
+    ctx.set('ETag', tag)
+    answerJson(call, 200, text)
+  }
+}
+
+function showPage({ ctx }: Call): void {
+  ctx.set('Content-Security-Policy', PAGE_POLICY)
+  ctx.set('Cache-Control', 'public, no-cache')
+  ctx.type = 'html'
+  ctx.body = PAGE
+}
+
+async function showFile({ ctx, parameters }: Call): Promise<void> {
+  const name = parameters['file'] ?? ''
+  const file = PACKAGED.get(name)
+  if (file === undefined && name !== 'start.js') throw new ServiceError('not_found')
+  const body = file === undefined ? START : await file.read()
+  ctx.set('Cache-Control', CACHED_FOR_A_DAY)
+  ctx.type = file?.type ?? 'js'
+  ctx.body = body
+}
+
+function packaged(name: string, url: string): [string, PackagedFile] {
+  const read = kept(() => readFile(new URL(url)))
+  return [name, { type: name.replace(/^.*\./, ''), read }]
+}

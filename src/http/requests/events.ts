@@ -1,0 +1,101 @@
+// What happens to the caller's sensors, as server-sent events. The answer has no end of its own: it
+// ends when the token does, when the service stops, or when the client goes away or takes nothing.
+//
+// The text is made as fast as the client takes it. What waits meanwhile is no queue but a place
+// among the events, so a slow client costs no memory and gets the newest of each sensor.
+
+import { Readable } from 'node:stream'
+import type { AccessTokens } from '../../access/tokens.ts'
+import { SECOND_MS } from '../../domain/time.ts'
+import type { Clock } from '../../ports.ts'
+import type { LiveSensors } from '../../sensors/live-sensors.ts'
+import type { LiveEvent, LiveStream } from '../../sensors/live-stream.ts'
+import { readBearerToken } from '../callers/authenticate.ts'
+import type { ApiCall } from '../answers/call.ts'
+import { ClientGone } from '../answers/errors.ts'
+import { presentSensor } from '../answers/present.ts'
+
+/** A client is to wait so long before it comes again. */
+const RETRY_MS = 3 * SECOND_MS
+/** A silent stream says that it is alive; shorter than the idle time of common proxies. */
+const HEARTBEAT_MS = 15 * SECOND_MS
+
+interface Collaborators {
+  readonly live: LiveSensors
+  readonly tokens: AccessTokens
+  readonly clock: Clock
+}
+
+export function streamEvents({ live, tokens, clock }: Collaborators) {
+  return async ({ ctx, principal }: ApiCall): Promise<void> => {
+    const token = readBearerToken(ctx.req.headers.authorization) ?? ''
+    const isAllowed = async () => (await tokens.find(token, clock.nowMs())) !== undefined
+    if (ctx.method === 'HEAD') {
+      setHeaders()
+      return
+    }
+    const stream = await live.open({
+      userId: principal.user.id,
+      tokenId: principal.token.id,
+      lastEventId: ctx.get('Last-Event-ID') || undefined,
+      onStalled: () => ctx.res.destroy(),
+    })
+    ctx.res.once('close', () => stream.close())
+    if (ctx.res.destroyed) {
+      stream.close()
+      throw new ClientGone()
+    }
+    setHeaders()
+    // Each text is handed on before the next one is made.
+    ctx.body = Readable.from(eventTexts(stream, isAllowed, clock), { highWaterMark: 1 })
+
+    function setHeaders(): void {
+      ctx.status = 200
+      ctx.set('Content-Type', 'text/event-stream')
+      // Neither we nor a proxy may compress it: a compressor waits for more.
+      ctx.set('Cache-Control', 'no-store, no-transform')
+      ctx.set('X-Accel-Buffering', 'no')
+    }
+  }
+}
+
+/**
+ * The text of a stream, piece by piece.
+ *
+ * @param isAllowed whether the token is still good; asked before anything is told
+ */
+export async function* eventTexts(
+  stream: LiveStream,
+  isAllowed: () => Promise<boolean>,
+  clock: Clock,
+): AsyncGenerator<string> {
+  try {
+    yield openingOf(stream)
+    let toldAtMs = clock.monotonicMs()
+    for (let events = await stream.next(); events !== undefined; events = await stream.next()) {
+      if (!(await isAllowed())) return
+      const isSilent = clock.monotonicMs() - toldAtMs < HEARTBEAT_MS
+      if (events.length === 0 && isSilent) continue
+      yield events.length === 0 ? ':\n\n' : events.map(textOf).join('')
+      toldAtMs = clock.monotonicMs()
+    }
+  } finally {
+    stream.close()
+  }
+}
+
+/** From the id, which comes with no event, a client can resume before anything has happened. */
+function openingOf({ lastEventId }: LiveStream): string {
+  const id = lastEventId === undefined ? '' : `id: ${lastEventId}\n`
+  return `retry: ${RETRY_MS}\n${id}\n`
+}
+
+function textOf(event: LiveEvent): string {
+  return `id: ${event.id}\nevent: ${event.kind}\ndata: ${JSON.stringify(dataOf(event))}\n\n`
+}
+
+function dataOf(event: LiveEvent): object {
+  if (event.kind === 'reset') return {}
+  if (event.kind === 'sensor_deleted') return { id: event.state.sensor.id }
+  return presentSensor(event.state)
+}

@@ -1,0 +1,20 @@
+// Who the caller is.
+
+import type { AccessTokens } from '../../access/tokens.ts'
+import { answerJson } from '../answers/call.ts'
+import type { ApiCall } from '../answers/call.ts'
+import { presentDaemonMe, presentUser } from '../answers/present.ts'
+
+export function showDaemonMe(tokens: AccessTokens) {
+  return (call: ApiCall): void => {
+    const { principal } = call
+    const me = presentDaemonMe(principal, tokens.lastUsedAtMs(principal.token))
+    answerJson(call, 200, JSON.stringify(me))
+  }
+}
+
+export function showUser() {
+  return (call: ApiCall): void => {
+    answerJson(call, 200, JSON.stringify({ data: presentUser(call.principal.user) }))
+  }
+}

@@ -1,0 +1,216 @@
+// Submitting measurements: into the journal, and out with the receipt. What the journal refuses is
+// told with pointers into the body that was sent.
+
+import { ServiceError } from '../../domain/errors.ts'
+import type { RequestFault } from '../../domain/errors.ts'
+import type {
+  Receipt,
+  ReceiptItem,
+  SubmittedMeasurement,
+  SubmittedMeasurements,
+} from '../../domain/measurement.ts'
+import { formatInstant } from '../../domain/time.ts'
+import type { Submissions } from '../../ingest/submissions.ts'
+import { answerJson } from '../answers/call.ts'
+import type { ApiCall, CallState } from '../answers/call.ts'
+import { BatchReceiptWriter } from '../batch/batch-receipt.ts'
+import type { EventIdTexts } from '../batch/event-id-texts.ts'
+import { presentExisting, presentMeasurement } from '../answers/present.ts'
+import { BatchScanner, ScannedBatch } from '../batch/scan-batch.ts'
+import type { BodyReader } from '../body/read-body.ts'
+import { readJson } from '../body/read-json.ts'
+import type { LetOthers } from '../body/read-json.ts'
+import type { RateLimits } from '../callers/rate-limit.ts'
+import { readWithFaults, sendingOf } from './bodies.ts'
+import { readBatch, readMeasurement } from './read-measurements.ts'
+import type { FitElements } from './read-measurements.ts'
+import type { Input } from './routes.ts'
+import { membersOf, throwFaults } from './values.ts'
+
+/** Of a body that cannot be read, so many bytes are charged as one measurement; most have fewer. */
+const BYTES_PER_CHARGE = 256
+
+/** What a submission goes through. */
+export interface Intake {
+  readonly submissions: Submissions
+  readonly rateLimits: RateLimits
+  readonly bodies: BodyReader
+}
+
+/** One measurement. */
+export function measurement(intake: Intake): Input<SubmittedMeasurements> {
+  const read = (call: ApiCall) =>
+    readSubmission(intake, call, readJson, (body) => {
+      const { value, faults } = readWithFaults(body, call.query, readMeasurement)
+      throwFaults(faults)
+      return value
+    })
+  return { place: 'body', schema: 'measurement', read }
+}
+
+/**
+ * A batch of them. One in the everyday form is scanned, any other body goes by way of its JSON.
+ */
+export function measurementBatch(intake: Intake): Input<SubmittedMeasurements> {
+  const scanner = new BatchScanner()
+  const parse = (bytes: Buffer, letOthers: LetOthers) =>
+    scanner.scan(bytes) ?? readJson(bytes, letOthers, 'measurements')
+  const read = (call: ApiCall) =>
+    readSubmission(intake, call, parse, async (body) => {
+      const { value, faults } = readWithFaults(body, call.query, readBatch)
+      if (faults.length === 0) return value.measurements
+      const more = await findMore(intake.submissions, call, value)
+      const serverTime = { server_time: formatInstant(call.receivedAtMs) }
+      throwFaults([...faults, ...more], more.length > 0 ? serverTime : {})
+      return value.measurements
+    })
+  return { place: 'body', schema: 'measurement-batch', read }
+}
+
+/**
+ * Reads a submission; it is turned away before its body is read while submissions are refused, or
+ * the token's allowance is spent. What cannot be read is charged like what is taken, and by its
+ * bytes where they are many: they took the time to read.
+ */
+async function readSubmission(
+  { submissions, rateLimits, bodies }: Intake,
+  call: ApiCall,
+  parse: (bytes: Buffer, letOthers: LetOthers) => unknown,
+  read: (body: unknown) => SubmittedMeasurements | Promise<SubmittedMeasurements>,
+): Promise<SubmittedMeasurements> {
+  const { ctx, principal } = call
+  const refusal = submissions.refusal()
+  if (refusal !== undefined) throw submissions.refused(refusal)
+  const { spent } = ctx.state as CallState
+  if (spent !== undefined) throw spent
+  let bytesRead = 0
+  let body: unknown
+  try {
+    body = await bodies.read(sendingOf(call), (bytes, letOthers) => {
+      bytesRead = bytes.length
+      return parse(bytes, letOthers)
+    })
+    return await read(body)
+  } catch (error) {
+    const count = Math.max(elementsOf(body), Math.ceil(bytesRead / BYTES_PER_CHARGE))
+    await rateLimits.chargeRefused(principal.token.id, count, ctx.res)
+    throw error
+  }
+}
+
+/** How many measurements a body holds, or would hold if it were right. */
+function elementsOf(body: unknown): number {
+  if (body instanceof ScannedBatch) return body.length
+  const { measurements } = membersOf(body)
+  return Array.isArray(measurements) ? measurements.length : 1
+}
+
+/**
+ * What is wrong with the times of the elements whose form is right: every fault is to be told at
+ * once, and which events are known already, so that their times do not matter, the ledger knows.
+ */
+async function findMore(
+  submissions: Submissions,
+  { principal, receivedAtMs }: ApiCall,
+  { measurements, places }: FitElements,
+): Promise<RequestFault[]> {
+  if (measurements.length === 0) return []
+  const userId = principal.user.id
+  const found = await submissions.check({ userId, receivedAtMs, measurements })
+  return found.map((fault) => {
+    const at = fault.index ?? 0
+    const index = places?.[at] ?? at
+    const eventId = measurements.at(at)?.eventId ?? null
+    const pointer = `/measurements/${index}${fault.pointer}`
+    return { ...fault, index, pointer, ...(eventId !== null && { event_id: eventId }) }
+  })
+}
+
+export function postMeasurement(intake: Intake) {
+  return (call: ApiCall, measurements: SubmittedMeasurements): Promise<void> => {
+    const submitted = measurements.at(0)
+    if (submitted === undefined) throw new Error('BUG: a submission of nothing')
+    return answerMeasurement(call, submitted, submit(call, measurements, intake))
+  }
+}
+
+export function postBatch(intake: Intake) {
+  const receipts = new BatchReceiptWriter()
+  return (call: ApiCall, measurements: SubmittedMeasurements): Promise<void> => {
+    const eventIds = receipts.keepEventIds(measurements)
+    return answerBatch(call, { receipts, eventIds }, submit(call, measurements, intake))
+  }
+}
+
+function submit(
+  { ctx, principal, receivedAtMs }: ApiCall,
+  measurements: SubmittedMeasurements,
+  { submissions, rateLimits }: Intake,
+): Promise<Receipt> {
+  const { token, user } = principal
+  const counted = rateLimits.countMeasurements(token.id, measurements.length, ctx.res)
+  const submission = { userId: user.id, receivedAtMs, measurements }
+  return counted.then(() => submissions.commit(submission))
+}
+
+async function answerMeasurement(
+  call: ApiCall,
+  submitted: SubmittedMeasurement,
+  accepted: Promise<Receipt>,
+): Promise<void> {
+  const item = (await receiptOf(call, accepted, asSingle)).at(0)
+  if (item.status === 'conflict') throw conflictError(submitted, item)
+  const text = JSON.stringify(presentMeasurement(submitted, item))
+  answerJson(call, item.status === 'created' ? 201 : 200, text)
+}
+
+async function answerBatch(
+  call: ApiCall,
+  { receipts, eventIds }: { receipts: BatchReceiptWriter; eventIds: EventIdTexts },
+  accepted: Promise<Receipt>,
+): Promise<void> {
+  const receipt = await receiptOf(call, accepted, (fault) => asElement(fault, eventIds))
+  answerJson(call, receipt.counts.created > 0 ? 201 : 200, receipts.write(eventIds, receipt))
+}
+
+/** What was accepted; what the journal refuses is told with pointers into the body. */
+async function receiptOf(
+  { receivedAtMs }: ApiCall,
+  accepted: Promise<Receipt>,
+  place: (fault: RequestFault) => RequestFault,
+): Promise<Receipt> {
+  try {
+    return await accepted
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.faults === undefined) throw error
+    const serverTime = { server_time: formatInstant(receivedAtMs) }
+    throw new ServiceError(error.code, {
+      ...(error.detail !== undefined && { detail: error.detail }),
+      faults: error.faults.map(place),
+      members: error.code === 'validation_failed' ? serverTime : {},
+      cause: error,
+    })
+  }
+}
+
+/** The journal points into the element; the one element is the whole body. */
+function asSingle({ pointer, code, detail }: RequestFault): RequestFault {
+  return { pointer, code, detail }
+}
+
+function asElement(fault: RequestFault, eventIds: EventIdTexts): RequestFault {
+  const { index } = fault
+  if (index === undefined) return fault
+  const eventId = eventIds.at(index)
+  return {
+    ...fault,
+    pointer: `/measurements/${index}${fault.pointer}`,
+    ...(eventId !== null && { event_id: eventId }),
+  }
+}
+
+function conflictError(submitted: SubmittedMeasurement, item: ReceiptItem): ServiceError {
+  if (item.existing === undefined) throw new Error('BUG: a conflict without what it is with')
+  const existing = presentExisting(submitted.eventId ?? '', item.existing)
+  return new ServiceError('event_id_conflict', { members: { existing } })
+}

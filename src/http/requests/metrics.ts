@@ -1,0 +1,33 @@
+// The metrics as Prometheus text, for whoever has the operator's token, or for anyone.
+
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { ServiceError } from '../../domain/errors.ts'
+import { readBearerToken } from '../callers/authenticate.ts'
+import type { Call } from '../answers/call.ts'
+
+/** Where the series come from. */
+export interface MetricsSource {
+  render(): Promise<{ type: string; text: string }>
+}
+
+/** @param token `undefined`: none is asked for */
+export function showMetrics(metrics: MetricsSource, token: string | undefined) {
+  const wanted = token === undefined ? undefined : sha256(token)
+  return async ({ ctx }: Call): Promise<void> => {
+    if (wanted !== undefined) checkToken(ctx.req.headers.authorization, wanted)
+    const { type, text } = await metrics.render()
+    ctx.set('Content-Type', type)
+    ctx.body = text
+  }
+}
+
+/** Takes the same time whatever was sent: hashes are of one length and are compared whole. */
+function checkToken(header: string | undefined, wanted: Buffer): void {
+  const sent = readBearerToken(header)
+  if (sent === undefined) throw new ServiceError('missing_token')
+  if (!timingSafeEqual(sha256(sent), wanted)) throw new ServiceError('invalid_token')
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

@@ -1,0 +1,162 @@
+// How a row of a route table becomes a route of @koa/router, and what a row is made of.
+//
+// A row reads: address · right · input · handler. What happens in front of a handler happens
+// in the order in which failures are promised to be told: token, right, address (a sensor that the
+// path names), then the input.
+
+import { Router } from '@koa/router'
+import type { RouterContext } from '@koa/router'
+import { mayUse } from '../../domain/access.ts'
+import type { Right } from '../../domain/access.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import type { Sensors } from '../../sensors/sensors.ts'
+import type { ApiCall, Call, CallState, SensorCall } from '../answers/call.ts'
+
+export const DAEMON_API_BASE = '/api/v1'
+export const MOBILE_API_BASE = '/api/mobile/v1'
+
+export type CallRouter = Router<CallState>
+
+export type CallContext = RouterContext<CallState>
+
+const VERBS = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const
+
+type Method = keyof typeof VERBS
+
+/** Method and path of a row, separated by blanks, such as `GET /sensors/:id`. */
+type Address = `${Method} ${string}`
+
+/** What a route reads from a request before its handler runs, and the schema it has to meet. */
+export interface Input<T, C extends Call = ApiCall> {
+  readonly place: 'body' | 'query' | 'nowhere'
+  /** A file of schemas/request/ without its ending. */
+  readonly schema: string | undefined
+  /** @throws ServiceError when the request cannot be read or does not meet the schema */
+  read(call: C): T | Promise<T>
+}
+
+type Handler<C, T> = (call: C, input: T) => void | Promise<void>
+
+/** What a row of a table says to those who read about it. */
+export interface RouteRow {
+  /** Method and pattern of the whole address, such as `GET /problems/{code}`. */
+  readonly route: string
+  /** Whether no token of an API is asked for. */
+  readonly isOpen: boolean
+  /** `undefined`: none is needed. */
+  readonly right: Right | undefined
+  readonly input: Pick<Input<unknown, never>, 'place' | 'schema'>
+}
+
+/** The routes of a table and its rows, in order. */
+export interface RouteTable {
+  readonly router: CallRouter
+  readonly rows: readonly RouteRow[]
+}
+
+/** Makes the routes that need no token. */
+export class OpenRoutes implements RouteTable {
+  readonly router: CallRouter
+  readonly rows: RouteRow[] = []
+
+  constructor(base: string) {
+    this.router = createRouter(base)
+  }
+
+  add<T>(address: Address, input: Input<T, Call>, handler: Handler<Call, T>): void {
+    const facts = { isOpen: true, right: undefined, input }
+    addRoute(this, address, facts, async (ctx) => {
+      const call = callOf(ctx)
+      await handler(call, await input.read(call))
+    })
+  }
+}
+
+/** Makes the routes of one API; whose tokens work on it is checked before they are reached. */
+export class ApiRoutes implements RouteTable {
+  readonly router: CallRouter
+  readonly rows: RouteRow[] = []
+  readonly #sensors: Sensors
+
+  constructor(base: string, sensors: Sensors) {
+    this.router = createRouter(base)
+    this.#sensors = sensors
+  }
+
+  /** @param right `undefined`: any live token will do */
+  add<T>(
+    address: Address,
+    right: Right | undefined,
+    input: Input<T>,
+    handler: Handler<ApiCall, T>,
+  ): void {
+    // An async function would hold on to its input as long as the handler waits for the disk.
+    addRoute(this, address, { isOpen: false, right, input }, (ctx) => {
+      const call = apiCallOf(ctx, right)
+      const read = input.read(call)
+      return read instanceof Promise
+        ? read.then((value) => handler(call, value))
+        : handler(call, read)
+    })
+  }
+
+  /** A row whose path names a sensor: `:id`. One that is not the caller's own is 404. */
+  own<T>(
+    address: Address,
+    right: Right | undefined,
+    input: Input<T, SensorCall>,
+    handler: Handler<SensorCall, T>,
+  ): void {
+    addRoute(this, address, { isOpen: false, right, input }, async (ctx) => {
+      const call = await this.#withSensor(apiCallOf(ctx, right))
+      await handler(call, await input.read(call))
+    })
+  }
+
+  async #withSensor(call: ApiCall): Promise<SensorCall> {
+    const sensorId = parseSensorId(call.parameters['id'] ?? '')
+    const sensor = sensorId && (await this.#sensors.find(call.principal.user.id, sensorId))
+    if (!sensor) throw new ServiceError('sensor_not_found')
+    return { ...call, sensor }
+  }
+}
+
+/** Paths are compared to the letter: case counts, and so does a slash at the end. */
+function createRouter(base: string): CallRouter {
+  return new Router<CallState>({ prefix: base, strict: true, sensitive: true })
+}
+
+function addRoute(
+  { router, rows }: { readonly router: CallRouter; readonly rows: RouteRow[] },
+  address: Address,
+  facts: Omit<RouteRow, 'route'>,
+  run: (ctx: CallContext) => void | Promise<void>,
+): void {
+  const [method, path] = address.split(/ +/) as [Method, string]
+  const base = router.opts.prefix ?? ''
+  const route = `${method} ${base}${path.replaceAll(/:(\w+)/g, '{$1}')}`
+  rows.push({ route, ...facts })
+  router[VERBS[method]](path, (ctx) => {
+    ctx.state.route = route
+    return run(ctx)
+  })
+}
+
+function callOf({ state, params }: CallContext): Call {
+  return { ...state.call, parameters: params }
+}
+
+function apiCallOf({ state, params }: CallContext, right: Right | undefined): ApiCall {
+  const { call, principal } = state
+  if (principal === undefined) throw new Error('BUG: a route of an API without a principal')
+  if (right !== undefined && !mayUse(principal, right)) {
+    const detail = `The token lacks the scope ${right}.`
+    throw new ServiceError('insufficient_scope', { detail })
+  }
+  return { ...call, parameters: params, principal }
+}
+
+function parseSensorId(text: string): number | undefined {
+  const id = /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : NaN
+  return Number.isSafeInteger(id) ? id : undefined
+}

@@ -1,0 +1,81 @@
+// The sensors of the caller: listing, changing and deleting them.
+
+import type { SensorPatchRequest } from '../../../schemas/messages.d.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import type { RequestFault } from '../../domain/errors.ts'
+import type { SensorChange } from '../../domain/sensor.ts'
+import type { Sensors } from '../../sensors/sensors.ts'
+import { answerJson } from '../answers/call.ts'
+import type { ApiCall, SensorCall } from '../answers/call.ts'
+import { answerUnchanged, entityTag, isKnown } from '../answers/entity-tag.ts'
+import { presentSensor } from '../answers/present.ts'
+import { faultsIn } from '../body/faults.ts'
+import type { BodyReader } from '../body/read-body.ts'
+import { isSensorPatch } from '../body/validate.ts'
+import { readBody } from './bodies.ts'
+import type { Input } from './routes.ts'
+import { hasAtMost, loneSurrogate, membersOf } from './values.ts'
+
+const ALIAS_CODE_POINTS_MAX = 128
+
+export function listSensors(sensors: Sensors) {
+  return async (call: ApiCall): Promise<void> => {
+    const { ctx, principal } = call
+    const userId = principal.user.id
+    const tagOf = (version: string) => entityTag(`sensors ${userId} ${version}`)
+    const { version, states } = await sensors.listUnlessKnown(userId, (current) =>
+      isKnown(ctx, tagOf(current)),
+    )
+    ctx.set('Cache-Control', 'private, no-cache')
+    if (states === undefined) return answerUnchanged(ctx, tagOf(version))
+    ctx.set('ETag', tagOf(version))
+    answerJson(call, 200, JSON.stringify({ data: states.map(presentSensor) }))
+  }
+}
+
+export function sensorPatch(bodies: BodyReader): Input<SensorChange> {
+  const read = (call: ApiCall) => readBody(bodies, call, readPatch)
+  return { place: 'body', schema: 'sensor-patch', read }
+}
+
+/** The change that a valid patch asks for; faults are added to `faults`. */
+function readPatch(body: unknown, faults: RequestFault[]): SensorChange {
+  const found = faultsIn(isSensorPatch, body)
+  if (found.length > 0) {
+    faults.push(...found)
+    const { alias: unfit } = membersOf(body)
+    if (typeof unfit === 'string') faults.push(...aliasFaults(unfit.trim()))
+    return {}
+  }
+  const { alias, compensation } = body as SensorPatchRequest
+  const trimmed = alias?.trim()
+  if (trimmed !== undefined) faults.push(...aliasFaults(trimmed))
+  return {
+    ...(trimmed !== undefined && { alias: trimmed }),
+    ...(compensation !== undefined && { compensationCelsius: compensation + 0 }),
+  }
+}
+
+function aliasFaults(trimmed: string): RequestFault[] {
+  const pointer = '/alias'
+  if (!trimmed.isWellFormed()) return [loneSurrogate(pointer)]
+  const detail = `must NOT have more than ${ALIAS_CODE_POINTS_MAX} characters`
+  return hasAtMost(ALIAS_CODE_POINTS_MAX, trimmed) ? [] : [{ pointer, code: 'maxLength', detail }]
+}
+
+export function patchSensor(sensors: Sensors) {
+  return async (call: SensorCall, change: SensorChange): Promise<void> => {
+    const state = await sensors.change(call.principal.user.id, call.sensor.id, change)
+    // It may have been deleted since the path was looked up.
+    if (state === undefined) throw new ServiceError('sensor_not_found')
+    answerJson(call, 200, JSON.stringify({ data: presentSensor(state) }))
+  }
+}
+
+export function deleteSensor(sensors: Sensors) {
+  return async ({ ctx, principal, sensor }: SensorCall): Promise<void> => {
+    const wasThere = await sensors.delete(principal.user.id, sensor.id)
+    if (!wasThere) throw new ServiceError('sensor_not_found')
+    ctx.status = 204
+  }
+}

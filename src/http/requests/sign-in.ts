@@ -1,0 +1,78 @@
+// Signing in and out.
+
+import type { SignIn } from '../../access/sign-in.ts'
+import type { AccessTokens } from '../../access/tokens.ts'
+import type { AuthorizationGrant } from '../../domain/access.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import type { RequestFault } from '../../domain/errors.ts'
+import { answerJson } from '../answers/call.ts'
+import type { ApiCall, Call } from '../answers/call.ts'
+import { presentSignIn } from '../answers/present.ts'
+import { isRedirectUri } from '../answers/sign-in-settings.ts'
+import type { MobileSettings } from '../answers/sign-in-settings.ts'
+import { faultsIn } from '../body/faults.ts'
+import type { SmallBodyReader } from '../body/read-small-body.ts'
+import { isSignIn } from '../body/validate.ts'
+import type { AddressLimit } from '../callers/rate-limit.ts'
+import { refuseParameters } from './parameters.ts'
+import type { Input } from './routes.ts'
+import { membersOf, throwFaults } from './values.ts'
+
+/** What a phone brings back; counted against its address before the body is read. */
+export function signInRequest(
+  bodies: SmallBodyReader,
+  limit: AddressLimit,
+  settings: MobileSettings,
+): Input<AuthorizationGrant, Call> {
+  const read = async ({ ctx, query, parameters }: Call) => {
+    const provider = settings.signInProviders.find(({ id }) => id === parameters['idp'])
+    if (provider === undefined) throw new ServiceError('unknown_provider')
+    await limit.count(ctx.req)
+    const body = await bodies.readJson(ctx)
+    const faults: RequestFault[] = []
+    refuseParameters(query, faults)
+    const grant = readGrant(body, faults, (redirectUri) =>
+      isRedirectUri(redirectUri, provider, settings),
+    )
+    throwFaults(faults)
+    return grant
+  }
+  return { place: 'body', schema: 'sign-in', read }
+}
+
+/**
+ * The grant of a valid sign-in; faults are added to `faults`.
+ *
+ * @param isTaken whether a redirect URI is one of those that are configured
+ */
+function readGrant(
+  body: unknown,
+  faults: RequestFault[],
+  isTaken: (redirectUri: string) => boolean,
+): AuthorizationGrant {
+  faults.push(...faultsIn(isSignIn, body))
+  const { code, code_verifier: codeVerifier, redirect_uri: redirectUri } = membersOf(body)
+  if (typeof redirectUri === 'string' && !isTaken(redirectUri)) {
+    const detail = 'must be one of the configured redirect URIs, byte for byte'
+    faults.push({ pointer: '/redirect_uri', code: 'unknown_redirect_uri', detail })
+  }
+  return {
+    code: String(code),
+    codeVerifier: String(codeVerifier),
+    redirectUri: String(redirectUri),
+  }
+}
+
+export function postSignIn(signIn: SignIn) {
+  return async (call: Call, grant: AuthorizationGrant): Promise<void> => {
+    const signedIn = await signIn.signIn(call.parameters['idp'] ?? '', grant)
+    answerJson(call, 200, JSON.stringify(presentSignIn(signedIn)))
+  }
+}
+
+export function logOut(tokens: AccessTokens) {
+  return async ({ ctx, principal }: ApiCall): Promise<void> => {
+    await tokens.revoke(principal.token.id)
+    ctx.status = 204
+  }
+}

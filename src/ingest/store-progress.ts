@@ -1,0 +1,168 @@
+// How far the measurement store is behind the journal: what can be read, what is there for good,
+// and who waits for it. What the store refuses is set aside before the watermark passes it.
+
+import { setTimeout as pause } from 'node:timers/promises'
+import { journalEntryBytes } from '../domain/limits.ts'
+import type { Sensor } from '../domain/sensor.ts'
+import type { DurationMs, TimeRange } from '../domain/time.ts'
+import type { Backlog, Clock, Log, Metrics, ReadBarrier } from '../ports.ts'
+import type {
+  ForwardedRows,
+  JournalState,
+  ReadableRows,
+  RefusedMeasurement,
+} from '../ports/journal.ts'
+
+interface ReadWaiter {
+  readonly seq: number
+  readonly resolve: () => void
+}
+
+interface Collaborators {
+  readonly journal: JournalState
+  /** What was set aside in the range and is not settled. */
+  readonly hasSetAside: (sensorId: Sensor['id'], range: TimeRange) => boolean
+  /** Keeps what the store refuses. Resolves when that is durable. */
+  readonly setAside: (refused: readonly RefusedMeasurement[]) => Promise<void>
+  /** Rows up to this one may leave the journal, as far as the store is concerned. */
+  readonly noteForwarded: (throughSeq: number) => void
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: Metrics
+  /** Tells the forwarder that somebody waits for rows. */
+  readonly onAwaited: () => void
+}
+
+const SET_ASIDE_RETRY_MS = 1_000
+
+export class StoreProgress implements ReadBarrier {
+  readonly #with: Collaborators
+  readonly #readWaiters = new Set<ReadWaiter>()
+  #onReadable: () => void = () => undefined
+  #backlogEntries: number
+  #forwardedSeq: number
+  /** Rows up to here can be read from the store, whether or not they are forwarded for good. */
+  #readableSeq: number
+  /** Measurements that can be read and are not forwarded. */
+  #readableEntries = 0
+  #settling: Promise<void> = Promise.resolve()
+  #isClosed = false
+
+  constructor(collaborators: Collaborators) {
+    const { journal } = collaborators
+    this.#with = collaborators
+    this.#forwardedSeq = journal.forwardedSeq()
+    this.#readableSeq = this.#forwardedSeq
+    this.#backlogEntries = journal.totalsAfter(this.#forwardedSeq).entries
+  }
+
+  /** Bytes of journal that the store has not taken for good. */
+  get backlogBytes(): number {
+    return this.#backlogEntries * journalEntryBytes
+  }
+
+  /** Measurements that cannot be read yet. */
+  get unreadable(): number {
+    return this.#backlogEntries - this.#readableEntries
+  }
+
+  /** Whether somebody waits for the store. */
+  get isAwaited(): boolean {
+    return this.#readWaiters.size > 0
+  }
+
+  /** @param listener told whenever more can be read */
+  onReadable(listener: () => void): void {
+    this.#onReadable = listener
+  }
+
+  backlog(): Backlog {
+    const { journal, clock } = this.#with
+    const committedAtMs = journal.oldestAfter(this.#forwardedSeq)
+    // Rows can be in the store before the answer of their commit is taken apart here.
+    const entries = Math.max(0, this.#backlogEntries)
+    return {
+      entries,
+      bytes: entries * journalEntryBytes,
+      oldestAgeMs: committedAtMs === undefined ? 0 : Math.max(0, clock.nowMs() - committedAtMs),
+    }
+  }
+
+  async waitUntilReadable(seq: number, waitMsMax: DurationMs): Promise<boolean> {
+    if (seq <= this.#readableSeq) return true
+    this.#with.onAwaited()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const waiter = { seq, resolve }
+    this.#readWaiters.add(waiter)
+    const timer = setTimeout(resolve, waitMsMax)
+    await promise
+    clearTimeout(timer)
+    this.#readWaiters.delete(waiter)
+    return seq <= this.#readableSeq
+  }
+
+  async hasUnreadable(sensor: Pick<Sensor, 'id' | 'dataSeq'>, range: TimeRange): Promise<boolean> {
+    if (this.#with.hasSetAside(sensor.id, range)) return true
+    const rows = { afterSeq: this.#readableSeq, throughSeq: sensor.dataSeq }
+    if (rows.throughSeq <= rows.afterSeq) return false
+    return this.#with.journal.hasMeasurements(rows, sensor.id, range)
+  }
+
+  /** Rows were written with so many measurements. */
+  noteJournalled(measurements: number): void {
+    this.#backlogEntries += measurements
+  }
+
+  /** The store shows rows, and has refused none of them. */
+  noteReadable(readable: ReadableRows): Promise<void> {
+    // In its turn: rows before that were refused are not readable until they are set aside.
+    this.#settling = this.#settling.then(() => this.#show(readable))
+    return this.#settling
+  }
+
+  /** The forwarder has settled rows. */
+  noteForwarded(forwarded: ForwardedRows): Promise<void> {
+    this.#settling = this.#settling.then(() => this.#settle(forwarded))
+    return this.#settling
+  }
+
+  /** What is refused from here on is refused again after the next start. */
+  close(): void {
+    this.#isClosed = true
+  }
+
+  async #settle({ throughSeq, measurements, refused }: ForwardedRows): Promise<void> {
+    // The watermark may pass what was refused only when that is kept elsewhere.
+    while (refused.length > 0 && !this.#isClosed) {
+      try {
+        await this.#with.setAside(refused)
+        break
+      } catch (error) {
+        this.#with.log.error('cannot set aside what the store refuses', { error: String(error) })
+        await pause(SET_ASIDE_RETRY_MS)
+      }
+    }
+    if (this.#isClosed && refused.length > 0) return
+    const wasReadable = throughSeq <= this.#readableSeq
+    if (wasReadable) this.#readableEntries -= measurements
+    this.#forwardedSeq = throughSeq
+    this.#backlogEntries -= measurements
+    this.#with.noteForwarded(throughSeq)
+    const rejected = refused.length
+    this.#with.metrics.noteForwarded({ accepted: measurements - rejected, rejected })
+    if (!wasReadable) this.#showThrough(throughSeq)
+  }
+
+  #show({ throughSeq, measurements }: ReadableRows): void {
+    this.#readableEntries += measurements
+    this.#showThrough(throughSeq)
+  }
+
+  #showThrough(seq: number): void {
+    this.#readableSeq = seq
+    for (const waiter of this.#readWaiters) {
+      if (waiter.seq <= seq) waiter.resolve()
+    }
+    this.#onReadable()
+  }
+}

@@ -1,0 +1,211 @@
+// The write path: whether a submission is taken at all, and committing it with others. Submissions
+// that arrive while a commit is under way become the next group; one that finds nothing under way
+// is committed at once, alone. The queue is bounded in submissions and in measurements.
+
+import type { RequestFault } from '../domain/errors.ts'
+import { ServiceError } from '../domain/errors.ts'
+import { buildDateMs, measurementsInFlightMax, submissionsInFlightMax } from '../domain/limits.ts'
+import type { Receipt, Submission } from '../domain/measurement.ts'
+import { refusalError } from '../domain/refusal.ts'
+import type { Refusal } from '../domain/refusal.ts'
+import type { DurationMs } from '../domain/time.ts'
+import type { Clock, Metrics, StorageState } from '../ports.ts'
+import type {
+  CommittedSubmissions,
+  SubmissionCommitter,
+  SubmissionGroup,
+} from '../ports/journal.ts'
+import { StorePace } from './store-pace.ts'
+import type { StoreProgress } from './store-progress.ts'
+
+/** A submission that waits for its receipt. */
+interface Waiting {
+  readonly measurements: number
+  readonly resolve: (receipt: Receipt) => void
+  readonly reject: (reason: unknown) => void
+}
+
+interface WaitingGroup {
+  readonly group: SubmissionGroup
+  readonly waiting: Waiting[]
+}
+
+interface Collaborators {
+  readonly committer: SubmissionCommitter
+  readonly progress: StoreProgress
+  readonly clock: Clock
+  readonly metrics: Metrics
+  readonly storage: StorageState
+  /** Tells the forwarder that there are new rows. */
+  readonly onCommitted: () => void
+}
+
+/**
+ * Groups on their way: one is looked up or committed, and one ready, so that nobody waits for it;
+ * one more lets the processors go on while the disk is waited for. Beside a store that is apart
+ * they have enough to do.
+ */
+const GROUPS_IN_FLIGHT_MAX = { storeInside: 3, storeApart: 2 }
+
+/**
+ * A further group is sent ahead of time only when it is worth a commit of its own: for this many
+ * measurements or, since each answer lets its sender go on, submissions.
+ */
+const GROUP_AHEAD = { measurementsMin: 2_000, submissionsMin: 16 }
+
+export class Submissions {
+  readonly #with: Collaborators
+  readonly #journalBytesMax: number
+  readonly #groupsInFlightMax: number
+  /** The groups that wait, oldest first; only the last one takes more. */
+  readonly #groups: WaitingGroup[] = []
+  readonly #pace: StorePace | undefined
+  #submissionsInFlight = 0
+  #measurementsInFlight = 0
+  #groupsInFlight = 0
+  #isClosed = false
+
+  /**
+   * @param settings.journalBytesMax beyond it submissions are refused until the store has caught up
+   */
+  constructor(
+    collaborators: Collaborators,
+    settings: { readonly journalBytesMax: number; readonly isStoreApart: boolean },
+  ) {
+    this.#with = collaborators
+    this.#journalBytesMax = settings.journalBytesMax
+    const { storeApart, storeInside } = GROUPS_IN_FLIGHT_MAX
+    this.#groupsInFlightMax = settings.isStoreApart ? storeApart : storeInside
+    if (settings.isStoreApart) return
+    const pace = new StorePace(collaborators.clock, () => this.#sendGroups())
+    collaborators.progress.onReadable(() => pace.noteReadable())
+    this.#pace = pace
+  }
+
+  /** Why a submission would be refused now, asked before its body is read; else `undefined`. */
+  refusal(): Refusal | undefined {
+    if (this.#isClosed) return 'shutting_down'
+    // A clock before the day this version was made would give measurements a wrong time.
+    if (this.#with.clock.nowMs() < buildDateMs) return 'clock_unset'
+    if (this.#with.storage.isLow) return 'storage_full'
+    const isQueueFull =
+      this.#submissionsInFlight >= submissionsInFlightMax ||
+      this.#measurementsInFlight >= measurementsInFlightMax
+    const isJournalFull = this.#with.progress.backlogBytes >= this.#journalBytesMax
+    return isQueueFull || isJournalFull ? 'overloaded' : undefined
+  }
+
+  /**
+   * A refusal as the failure that a client is told of, with what the disk lacks.
+   *
+   * @param members more of the problem document
+   */
+  refused(refusal: Refusal, members: Readonly<Record<string, unknown>> = {}): ServiceError {
+    const lacking = refusal === 'storage_full' ? this.#with.storage.describe() : {}
+    return refusalError(refusal, { ...lacking, members })
+  }
+
+  /**
+   * Commits a submission, whole or not at all. Resolves when it is on disk.
+   *
+   * @throws ServiceError `validation_failed` (times out of bounds, too many at one time),
+   *   `unknown_sensor`, `sensor_quota`: nothing of the submission is stored
+   * @throws ServiceError of `refusal`: nothing is stored
+   */
+  commit(submission: Submission): Promise<Receipt> {
+    return this.#submit(submission, false)
+  }
+
+  /** What would make `commit` refuse a submission as `validation_failed`. Nothing is stored. */
+  async check(submission: Submission): Promise<readonly RequestFault[]> {
+    try {
+      await this.#submit(submission, true)
+    } catch (error) {
+      if (error instanceof ServiceError && error.faults !== undefined) return error.faults
+      throw error
+    }
+    throw new Error('BUG: a submission that was only to be checked was accepted')
+  }
+
+  /** Takes no more submissions; those that were taken are still answered. */
+  close(): void {
+    this.#isClosed = true
+  }
+
+  #submit(submission: Submission, isOnlyChecked: boolean): Promise<Receipt> {
+    const refusal = this.refusal()
+    if (refusal !== undefined) return Promise.reject(this.refused(refusal))
+    const measurements = submission.measurements.length
+    const { group, waiting } = this.#groupFor(measurements)
+    group.add(submission, isOnlyChecked)
+    const { promise, resolve, reject } = Promise.withResolvers<Receipt>()
+    waiting.push({ measurements, resolve, reject })
+    this.#submissionsInFlight++
+    this.#measurementsInFlight += measurements
+    this.#sendGroups()
+    return promise
+  }
+
+  #groupFor(measurements: number): WaitingGroup {
+    const last = this.#groups.at(-1)
+    if (last?.group.hasRoomFor(measurements) === true) return last
+    const waiting: WaitingGroup = { group: this.#with.committer.beginGroup(), waiting: [] }
+    this.#groups.push(waiting)
+    return waiting
+  }
+
+  #sendGroups(): void {
+    for (let next = this.#groups[0]; next !== undefined; next = this.#groups[0]) {
+      const { group } = next
+      const isWorthwhile =
+        group.measurements >= GROUP_AHEAD.measurementsMin ||
+        group.submissions >= GROUP_AHEAD.submissionsMin
+      const mayBeSent = this.#groupsInFlight < (isWorthwhile ? this.#groupsInFlightMax : 1)
+      if (group.submissions === 0 || !mayBeSent || this.#mustWaitForStore()) return
+      this.#groups.shift()
+      void this.#commitGroup(next)
+    }
+  }
+
+  /** Whether readers have to get on first. */
+  #mustWaitForStore(): boolean {
+    const { progress } = this.#with
+    return progress.isAwaited && this.#pace?.mustWait(progress.unreadable) === true
+  }
+
+  async #commitGroup({ group, waiting }: WaitingGroup): Promise<void> {
+    const { committer, clock } = this.#with
+    this.#groupsInFlight++
+    const startedAtMs = clock.monotonicMs()
+    try {
+      const committed = await committer.commit(group)
+      this.#answer(waiting, committed, clock.monotonicMs() - startedAtMs)
+    } catch (error) {
+      for (const { reject } of waiting) reject(error)
+    }
+    this.#groupsInFlight--
+    this.#submissionsInFlight -= waiting.length
+    for (const { measurements } of waiting) this.#measurementsInFlight -= measurements
+    this.#sendGroups()
+  }
+
+  #answer(
+    waiting: readonly Waiting[],
+    { hasJournalled, outcomes }: CommittedSubmissions,
+    durationMs: DurationMs,
+  ): void {
+    if (hasJournalled) this.#with.onCommitted()
+    const decided = { created: 0, duplicate: 0, conflict: 0 }
+    waiting.forEach(({ resolve, reject }, at) => {
+      const outcome = outcomes[at]
+      if (outcome === undefined) throw new Error('BUG: a submission without an outcome')
+      if ('code' in outcome) return reject(new ServiceError(outcome.code, outcome))
+      decided.created += outcome.counts.created
+      decided.duplicate += outcome.counts.duplicate
+      decided.conflict += outcome.counts.conflict
+      resolve(outcome)
+    })
+    this.#with.progress.noteJournalled(decided.created)
+    this.#with.metrics.noteGroup({ ...decided, durationMs })
+  }
+}

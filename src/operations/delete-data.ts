@@ -1,0 +1,68 @@
+// Deleting users and sensors with their measurements, and saying beforehand what would go. What is
+// counted goes on changing while senders send; what was deleted is counted anew.
+
+import type { AccessTokens } from '../access/tokens.ts'
+import type { User } from '../domain/access.ts'
+import type { Sensor, SensorId } from '../domain/sensor.ts'
+import type { ControlReader, ControlWriter } from '../ports.ts'
+import { checkId } from './check-arguments.ts'
+import { failed } from './failure.ts'
+import type { DeletedSensor, DeletedUser } from './operations.ts'
+
+interface Collaborators {
+  readonly control: ControlReader
+  readonly controlWriter: ControlWriter
+  readonly accessTokens?: Pick<AccessTokens, 'forgetUser'>
+}
+
+export async function previewUserDeletion(
+  control: ControlReader,
+  { id }: User,
+): Promise<DeletedUser> {
+  const sensors = await control.listSensors(id)
+  let measurements = 0
+  for (const sensor of sensors) measurements += await control.countMeasurements(sensor.id)
+  return { id, sensors: sensors.length, measurements }
+}
+
+export async function deleteUser(
+  { control, controlWriter, accessTokens }: Collaborators,
+  user: User,
+): Promise<DeletedUser> {
+  const { measurements } = await previewUserDeletion(control, user)
+  const sensors = await controlWriter.deleteUser(user.id)
+  accessTokens?.forgetUser(user.id)
+  if (sensors === undefined) throw failed(`user ${user.email} has already been deleted`)
+  return { id: user.id, sensors, measurements }
+}
+
+export async function previewSensorDeletion(
+  control: ControlReader,
+  sensor: Sensor,
+): Promise<DeletedSensor> {
+  const { id, serialNumber, alias, userId } = sensor
+  const owner = (await control.listUsers()).find((user) => user.id === userId)
+  const measurements = await control.countMeasurements(id)
+  return { id, serialNumber, alias, user: owner?.email ?? '', measurements }
+}
+
+export async function deleteSensor(
+  { control, controlWriter }: Collaborators,
+  sensor: Sensor,
+): Promise<DeletedSensor> {
+  const deleted = await previewSensorDeletion(control, sensor)
+  if (!(await controlWriter.deleteSensor(sensor.userId, sensor.id))) throw noSensor(sensor.id)
+  return deleted
+}
+
+/** @throws OperationError when nobody has a sensor of that id */
+export async function findSensor(control: ControlReader, id: unknown): Promise<Sensor> {
+  const sensorId = checkId(id)
+  const sensor = await control.findSensorOfAnyone(sensorId)
+  if (sensor === undefined) throw noSensor(sensorId)
+  return sensor
+}
+
+export function noSensor(sensorId: SensorId) {
+  return failed(`no sensor has the id ${sensorId}`, 'See `thermolog sensor list --user …`.')
+}

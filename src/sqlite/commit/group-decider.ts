@@ -1,0 +1,249 @@
+// Decides a group of submissions against the ledger, in memory, one after the other in the order
+// in which they came, by the rules of domain/acceptance.ts. A submission that is refused is taken
+// back whole, so that the next one sees a ledger without it. Nothing is durable until the group's
+// transaction is through (group-transaction.ts); if that fails, the whole group is taken back.
+
+import {
+  invalidTimes,
+  isSameContent,
+  refusalFor,
+  registrationFault,
+  tieBreakFault,
+  timeFault,
+} from '../../domain/acceptance.ts'
+import type { AcceptanceRules, SubmissionFaults } from '../../domain/acceptance.ts'
+import type { EpochMs } from '../../domain/time.ts'
+import { serialNumberKey } from '../../domain/sensor.ts'
+import type { SensorId, UserId } from '../../domain/sensor.ts'
+import type { DirectoryEntry, SensorDirectory } from './sensor-directory.ts'
+import { KEY_WORDS } from '../event-key.ts'
+import { hasKey } from '../ledger/hot-ledger.ts'
+import type { HotLedger, StoredEvent } from '../ledger/hot-ledger.ts'
+import type { SealedTimes } from '../ledger/sealed-times.ts'
+import {
+  groupColumnsOver,
+  sealedEventOf,
+  STATUS_CONFLICT,
+  STATUS_CREATED,
+  STATUS_DUPLICATE,
+} from './group-frame.ts'
+import type { GroupColumns, GroupConflict, GroupFrame, GroupRefusal } from './group-frame.ts'
+
+/** Elements whose places in memory are asked for at once; the processor's cache holds them all. */
+const FETCHED_TOGETHER = 1_024
+
+/** A group's outcome before its transaction, but for what is in its columns. */
+export interface GroupDecision {
+  readonly refusals: GroupRefusal[]
+  readonly conflicts: GroupConflict[]
+  /** By sensor, when the last new measurement of it was received. */
+  readonly lastSeenAtMs: Map<SensorId, EpochMs>
+}
+
+interface Group extends GroupColumns {
+  readonly serialNumbers: readonly string[]
+  /** By place of the serial number: the sensor that its submission means by it, once looked up. */
+  readonly sensors: (DirectoryEntry | undefined)[]
+}
+
+export class GroupDecider {
+  readonly #hot: HotLedger
+  readonly #sealedTimes: SealedTimes
+  readonly #sensors: SensorDirectory
+  readonly #rules: AcceptanceRules
+
+  constructor(
+    ledger: { hot: HotLedger; sealedTimes: SealedTimes },
+    sensors: SensorDirectory,
+    rules: AcceptanceRules,
+  ) {
+    this.#hot = ledger.hot
+    this.#sealedTimes = ledger.sealedTimes
+    this.#sensors = sensors
+    this.#rules = rules
+  }
+
+  /**
+   * @param frame looked up in the sealed ledger, see `lookUpGroup`; the caller has made sure that
+   *   the current epoch has room for all of its elements
+   */
+  decide(frame: GroupFrame): GroupDecision {
+    const { serialNumbers } = frame
+    const columns = groupColumnsOver(frame.buffer)
+    const decision: GroupDecision = {
+      refusals: [],
+      conflicts: [],
+      lastSeenAtMs: new Map(),
+    }
+    this.#sealedTimes.inOneView(() => {
+      const group: Group = { ...columns, serialNumbers, sensors: [] }
+      let start = 0
+      let fetched = 0
+      for (let submission = 0; submission < frame.submissionCount; submission++) {
+        const end = group.elementsEnd[submission] ?? 0
+        if (end > fetched) {
+          fetched = Math.min(Math.max(end, start + FETCHED_TOGETHER), frame.elementCount)
+          this.#hot.fetch(group.keys, start * KEY_WORDS, fetched * KEY_WORDS)
+        }
+        this.#decideSubmission(group, decision, { submission, start, end })
+        start = end
+      }
+    })
+    return decision
+  }
+
+  #decideSubmission(
+    group: Group,
+    decision: GroupDecision,
+    at: { submission: number; start: number; end: number },
+  ): void {
+    const eventsBefore = this.#hot.current.count
+    const sensorsBefore = this.#sensors.pending.length
+    const conflictsBefore = decision.conflicts.length
+    const refusal = this.#refusalOf(group, decision, at)
+    if (refusal === undefined) {
+      this.#noteLastSeen(group, decision, at)
+      return
+    }
+    this.#hot.current.truncate(eventsBefore)
+    this.#sensors.truncatePending(sensorsBefore)
+    decision.conflicts.length = conflictsBefore
+    decision.refusals.push(refusal)
+  }
+
+  /**
+   * Decides each element. An error of ours, or of what had to be read, is this submission's alone:
+   * nothing is written yet, and the others of its group have nothing to do with it.
+   */
+  #refusalOf(
+    group: Group,
+    decision: GroupDecision,
+    at: { submission: number; start: number; end: number },
+  ): GroupRefusal | undefined {
+    const faults: SubmissionFaults = { invalid: [], forbidden: [] }
+    try {
+      for (let element = at.start; element < at.end; element++) {
+        this.#decideElement(group, decision, { ...at, element }, faults)
+      }
+    } catch (error) {
+      const cause = error instanceof Error ? error : new Error(String(error))
+      return { submission: at.submission, code: 'internal_error', cause }
+    }
+    const isOnlyChecked = group.isOnlyChecked[at.submission] === 1
+    const refusal = isOnlyChecked ? invalidTimes(faults.invalid) : refusalFor(faults)
+    return refusal && { submission: at.submission, ...refusal }
+  }
+
+  #noteLastSeen(
+    group: Group,
+    decision: GroupDecision,
+    at: { submission: number; start: number; end: number },
+  ): void {
+    const receivedAtMs = group.receivedAtMs[at.submission] ?? 0
+    let previousId = 0
+    for (let element = at.start; element < at.end; element++) {
+      const sensorId = group.sensorId[element] ?? 0
+      if (group.status[element] !== STATUS_CREATED || sensorId === previousId) continue
+      decision.lastSeenAtMs.set(sensorId, receivedAtMs)
+      previousId = sensorId
+    }
+  }
+
+  #decideElement(
+    group: Group,
+    decision: GroupDecision,
+    at: { submission: number; start: number; element: number },
+    faults: SubmissionFaults,
+  ): void {
+    const { element } = at
+    const keyAt = element * KEY_WORDS
+    const known = this.#find(group, element)
+    if (known !== undefined) {
+      this.#answerKnown(group, decision, at, known)
+      return
+    }
+    const submittedAtMs = group.measuredAtMs[element] ?? NaN
+    const receivedAtMs = group.receivedAtMs[at.submission] ?? 0
+    const measuredAtMs = Number.isNaN(submittedAtMs) ? receivedAtMs : submittedAtMs
+    const index = element - at.start
+    const wrongTime = timeFault(measuredAtMs, receivedAtMs, this.#rules)
+    if (wrongTime !== undefined) faults.invalid.push({ ...wrongTime, index })
+    const userId = group.userId[at.submission] ?? 0
+    const sensor =
+      this.#sensorOf(group, userId, element) ??
+      this.#register(group, { userId, receivedAtMs, element, index, faults })
+    if (sensor === undefined || wrongTime !== undefined) return
+    const tieBreakNs =
+      this.#hot.nextTieBreak(sensor.id, measuredAtMs) ??
+      this.#sealedTimes.nextTieBreak(sensor.id, measuredAtMs)
+    const noTieBreak = tieBreakFault(tieBreakNs)
+    if (noTieBreak !== undefined) {
+      faults.invalid.push({ ...noTieBreak, index })
+      return
+    }
+    const tempCelsius = group.tempCelsius[element] ?? 0
+    const event = { userId, sensorId: sensor.id, measuredAtMs, tieBreakNs, tempCelsius }
+    this.#hot.current.add(event, group.keys, keyAt)
+    group.status[element] = STATUS_CREATED
+    group.sensorId[element] = sensor.id
+    group.measuredAtMs[element] = measuredAtMs
+  }
+
+  #find(group: Group, element: number): StoredEvent | undefined {
+    const keyAt = element * KEY_WORDS
+    if (!hasKey(group.keys, keyAt)) return undefined
+    return this.#hot.find(group.keys, keyAt) ?? sealedEventOf(group, element)
+  }
+
+  #answerKnown(
+    group: Group,
+    decision: GroupDecision,
+    { submission, element }: { submission: number; element: number },
+    known: StoredEvent,
+  ): void {
+    const submitted = group.serialNumbers[group.serialNumberAt[element] ?? 0] ?? ''
+    const measuredAtMs = group.measuredAtMs[element] ?? NaN
+    const live = this.#sensorOf(group, group.userId[submission] ?? 0, element)
+    const sensor = live?.id === known.sensorId ? live : this.#sensors.byId(known.sensorId)
+    const tempCelsius = group.tempCelsius[element] ?? 0
+    const isSame =
+      isSameContent(known, { tempCelsius, measuredAtMs }) &&
+      (sensor === live || sensor?.serialNumberKey === serialNumberKey(submitted))
+    group.status[element] = isSame ? STATUS_DUPLICATE : STATUS_CONFLICT
+    group.sensorId[element] = known.sensorId
+    group.measuredAtMs[element] = known.measuredAtMs
+    if (isSame) return
+    const serialNumber = sensor?.serialNumber ?? submitted
+    decision.conflicts.push({ element, serialNumber, ...known })
+  }
+
+  /** The sensor that the element is of, `undefined` when there is none yet. */
+  #sensorOf(group: Group, userId: UserId, element: number): DirectoryEntry | undefined {
+    const place = group.serialNumberAt[element] ?? 0
+    const known = group.sensors[place]
+    if (known !== undefined) return known
+    const sensor = this.#sensors.find(userId, group.serialNumbers[place] ?? '')
+    group.sensors[place] = sensor
+    return sensor
+  }
+
+  #register(
+    group: Group,
+    at: {
+      userId: UserId
+      receivedAtMs: EpochMs
+      element: number
+      index: number
+      faults: SubmissionFaults
+    },
+  ): DirectoryEntry | undefined {
+    const { userId, receivedAtMs } = at
+    const serialNumber = group.serialNumbers[group.serialNumberAt[at.element] ?? 0] ?? ''
+    const fault = registrationFault(serialNumber, this.#sensors.count(userId), this.#rules)
+    if (fault !== undefined) {
+      at.faults.forbidden.push({ ...fault, index: at.index })
+      return undefined
+    }
+    return this.#sensors.addPending(userId, serialNumber, receivedAtMs)
+  }
+}

@@ -1,0 +1,130 @@
+// The durable half of a commit: one transaction that holds everything a group of submissions
+// changes. When it returns, all of it is on disk; when it throws, none of it is.
+
+import { DAY_MS } from '../../domain/time.ts'
+import type { EpochMs } from '../../domain/time.ts'
+import type { SensorId } from '../../domain/sensor.ts'
+import type { SensorInfo } from '../../ports.ts'
+import type { PendingSensor } from './sensor-directory.ts'
+import type { Connection } from '../database.ts'
+import type { LedgerEpoch } from '../ledger/hot-ledger.ts'
+import { EntriesEncoder, ROW_MEASUREMENTS_MAX } from '../journal-row.ts'
+
+const INSERT_SENSOR = `
+  INSERT INTO sensors
+    (id, user_id, serial_number, serial_number_key, alias, created_at_ms, info_at_ms)
+  VALUES (?, ?, ?, ?, ?, ?, ?)`
+const INSERT_ROW = `
+  INSERT INTO journal (committed_at_ms, measurements, sensor_infos, entries) VALUES (?, ?, ?, ?)`
+const UPSERT_LATEST = `
+  INSERT INTO sensor_latest (sensor_id, measured_at_ms, temp_celsius, last_seen_at_ms, data_seq)
+  VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT (sensor_id) DO UPDATE SET
+    temp_celsius = iif(excluded.measured_at_ms >= measured_at_ms,
+                       excluded.temp_celsius, temp_celsius),
+    measured_at_ms = max(excluded.measured_at_ms, measured_at_ms),
+    last_seen_at_ms = excluded.last_seen_at_ms,
+    data_seq = excluded.data_seq`
+const UPSERT_DAY = `
+  INSERT INTO accepted_per_day (sensor_id, day, measurements) VALUES (?, ?, ?)
+  ON CONFLICT (sensor_id, day) DO UPDATE SET measurements = measurements + excluded.measurements`
+
+/** What a group adds for one sensor. */
+interface SensorNews {
+  measuredAtMs: EpochMs
+  tempCelsius: number
+}
+
+/** A sensor's day as one number: days are counted from the epoch and stay below 2^22. */
+const DAYS_PER_SENSOR = 2 ** 22
+
+export interface GroupChanges {
+  readonly epoch: LedgerEpoch
+  /** Records of the epoch from here on are new. */
+  readonly firstRecord: number
+  readonly newSensors: readonly PendingSensor[]
+  readonly lastSeenAtMs: ReadonlyMap<SensorId, EpochMs>
+  readonly committedAtMs: EpochMs
+}
+
+export class GroupTransaction {
+  readonly #encoder = new EntriesEncoder()
+  readonly #insertSensor
+  readonly #insertRow
+  readonly #upsertLatest
+  readonly #upsertDay
+
+  constructor(db: Connection) {
+    this.#insertSensor =
+      db.prepare<[number, number, string, string, string, number, number]>(INSERT_SENSOR)
+    this.#insertRow = db.prepare<[number, number, string | null, Buffer]>(INSERT_ROW)
+    this.#upsertLatest = db.prepare<[number, number, number, number, number]>(UPSERT_LATEST)
+    this.#upsertDay = db.prepare<[number, number, number]>(UPSERT_DAY)
+  }
+
+  /**
+   * Writes the changes inside a transaction that the caller opened.
+   *
+   * @returns the seq of the last journal row
+   */
+  write(changes: GroupChanges): number {
+    const { epoch, firstRecord, newSensors } = changes
+    for (const { id, userId, serialNumber, serialNumberKey, createdAtMs } of newSensors) {
+      const alias = serialNumber
+      const names = [serialNumber, serialNumberKey, alias] as const
+      this.#insertSensor.run(id, userId, ...names, createdAtMs, createdAtMs)
+    }
+    const infos = newSensors.length === 0 ? null : JSON.stringify(newSensors.map(infoOf))
+    let seq = 0
+    for (let from = firstRecord; from < epoch.count; from += ROW_MEASUREMENTS_MAX) {
+      const to = Math.min(from + ROW_MEASUREMENTS_MAX, epoch.count)
+      const entries = this.#encoder.encode(epoch, from, to)
+      const rowInfos = from === firstRecord ? infos : null
+      const row = this.#insertRow.run(changes.committedAtMs, to - from, rowInfos, entries)
+      seq = Number(row.lastInsertRowid)
+    }
+    this.#writeNews(changes, seq)
+    return seq
+  }
+
+  #writeNews(changes: GroupChanges, seq: number): void {
+    const { news, perDay } = summarise(changes.epoch, changes.firstRecord)
+    for (const [sensorId, { measuredAtMs, tempCelsius }] of news) {
+      const lastSeenAtMs = changes.lastSeenAtMs.get(sensorId) ?? changes.committedAtMs
+      this.#upsertLatest.run(sensorId, measuredAtMs, tempCelsius, lastSeenAtMs, seq)
+    }
+    for (const [sensorDay, count] of perDay) {
+      const sensorId = Math.floor(sensorDay / DAYS_PER_SENSOR)
+      this.#upsertDay.run(sensorId, sensorDay - sensorId * DAYS_PER_SENSOR, count)
+    }
+  }
+}
+
+function infoOf(sensor: PendingSensor): SensorInfo {
+  const { id, userId, serialNumber, createdAtMs } = sensor
+  const names = { serialNumber, alias: serialNumber, compensationCelsius: 0 }
+  return { userId, sensorId: id, atMs: createdAtMs, ...names }
+}
+
+function summarise(
+  epoch: LedgerEpoch,
+  firstRecord: number,
+): { news: Map<SensorId, SensorNews>; perDay: Map<number, number> } {
+  const news = new Map<SensorId, SensorNews>()
+  const perDay = new Map<number, number>()
+  for (let record = firstRecord; record < epoch.count; record++) {
+    const sensorId = epoch.sensorId[record] ?? 0
+    const measuredAtMs = epoch.measuredAtMs[record] ?? 0
+    const tempCelsius = epoch.tempCelsius[record] ?? 0
+    const latest = news.get(sensorId)
+    if (latest === undefined) {
+      news.set(sensorId, { measuredAtMs, tempCelsius })
+    } else if (measuredAtMs >= latest.measuredAtMs) {
+      latest.measuredAtMs = measuredAtMs
+      latest.tempCelsius = tempCelsius
+    }
+    const sensorDay = sensorId * DAYS_PER_SENSOR + Math.floor(measuredAtMs / DAY_MS)
+    perDay.set(sensorDay, (perDay.get(sensorDay) ?? 0) + 1)
+  }
+  return { news, perDay }
+}

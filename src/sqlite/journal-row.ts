@@ -1,0 +1,93 @@
+// The layout of a journal row's entries: the columns of a group's measurements one after the
+// other, little-endian, eight-byte columns first so that each is aligned:
+//   measured_at_ms f64 · temp f64 · key 4 × u32 · sensor u32 · user u32 · tie-break u32
+// 44 bytes a measurement. A measurement without event id has a key of four zeros.
+
+import { endianness } from 'node:os'
+import { assert } from '../domain/errors.ts'
+import { journalEntryBytes } from '../domain/limits.ts'
+import type { MeasurementColumns } from '../ports.ts'
+import { KEY_WORDS } from './event-key.ts'
+
+/** A row stays below 64 KiB: many small buffers do less harm to memory than a few large ones. */
+export const ROW_MEASUREMENTS_MAX = 1_480
+
+/** The measurements of a journal row with the keys of their events. */
+export interface JournalColumns extends MeasurementColumns {
+  readonly keys: Uint32Array
+}
+
+assert(endianness() === 'LE', 'the journal is laid out for little-endian processors')
+
+/** Columns over one buffer of `count * journalEntryBytes` bytes that starts at a multiple of 8. */
+export function columnsOver(buffer: ArrayBufferLike, start: number, count: number): JournalColumns {
+  const keysAt = start + count * 16
+  const sensorsAt = keysAt + count * 4 * KEY_WORDS
+  return {
+    count,
+    measuredAtMs: new Float64Array(buffer, start, count),
+    tempCelsius: new Float64Array(buffer, start + count * 8, count),
+    keys: new Uint32Array(buffer, keysAt, count * KEY_WORDS),
+    sensorId: new Uint32Array(buffer, sensorsAt, count),
+    userId: new Uint32Array(buffer, sensorsAt + count * 4, count),
+    tieBreakNs: new Uint32Array(buffer, sensorsAt + count * 8, count),
+  }
+}
+
+/** Gathers measurements of many rows in one set of columns, whose memory it uses again. */
+export class ColumnsGatherer {
+  #buffer = new ArrayBuffer(0)
+
+  /** Columns for `count` measurements; good until the next call. */
+  columns(count: number): JournalColumns {
+    if (this.#buffer.byteLength < count * journalEntryBytes) {
+      this.#buffer = new ArrayBuffer(count * journalEntryBytes)
+    }
+    return columnsOver(this.#buffer, 0, count)
+  }
+}
+
+/** Puts measurements into rows, in one buffer again and again. */
+export class EntriesEncoder {
+  readonly #buffer = new ArrayBuffer(ROW_MEASUREMENTS_MAX * journalEntryBytes)
+
+  /** Records [from, to) of the columns as the entries of one row; good until the next call. */
+  encode(source: Columns, from: number, to: number): Buffer {
+    const count = to - from
+    copyRecords({ source, from, to }, columnsOver(this.#buffer, 0, count), 0)
+    return Buffer.from(this.#buffer, 0, count * journalEntryBytes)
+  }
+}
+
+/**
+ * Copies all measurements of `source` into `target` from place `at` on.
+ *
+ * @returns how many
+ */
+export function copyColumns(source: JournalColumns, target: Columns, at: number): number {
+  copyRecords({ source, from: 0, to: source.count }, target, at)
+  return source.count
+}
+
+type Columns = Omit<JournalColumns, 'count'>
+
+function copyRecords(
+  { source, from, to }: { source: Columns; from: number; to: number },
+  target: Columns,
+  at: number,
+): void {
+  target.measuredAtMs.set(source.measuredAtMs.subarray(from, to), at)
+  target.tempCelsius.set(source.tempCelsius.subarray(from, to), at)
+  target.keys.set(source.keys.subarray(from * KEY_WORDS, to * KEY_WORDS), at * KEY_WORDS)
+  target.sensorId.set(source.sensorId.subarray(from, to), at)
+  target.userId.set(source.userId.subarray(from, to), at)
+  target.tieBreakNs.set(source.tieBreakNs.subarray(from, to), at)
+}
+
+/** Reads the entries of a journal row. */
+export function decodeEntries(entries: Buffer): JournalColumns {
+  assert(entries.length % journalEntryBytes === 0, `journal entries of ${entries.length} bytes`)
+  const isAligned = entries.byteOffset % 8 === 0
+  const bytes = isAligned ? entries : Buffer.from(new Uint8Array(entries).buffer)
+  return columnsOver(bytes.buffer, bytes.byteOffset, bytes.length / journalEntryBytes)
+}

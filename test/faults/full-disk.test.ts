@@ -1,0 +1,142 @@
+// Goal: a service that has to start on a full disk comes up, is read, and says what it lacks; it
+// takes measurements as soon as there is room, and has lost none. Method: a real small file system,
+// filled to its last byte; `kill -9` and a start several times over.
+
+import { spawnSync } from 'node:child_process'
+import { appendFile, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { expect } from 'chai'
+import { runCommand } from '../support/command.ts'
+import { FaultyService } from '../support/faulty-service.ts'
+import { expectClean } from '../support/verify.ts'
+
+const STARTS = 5
+const BATCH = 500
+const STORED_BATCHES = 20
+/** More than the pages of a file of this size can take that are free inside it. */
+const FULL_BATCHES_MAX = 1_000
+const START_MS = Date.UTC(2026, 0, 1)
+const LACKS_ROOM = /^The volume of DATA_DIR has 0\.\d MiB free( and needs \d\.\d MiB|, and a write)/
+const DAYS = 'from=2025-12-01T00:00:00Z&to=2026-02-01T00:00:00Z&bucket=day'
+const ROOM_MS_MAX = 10_000
+const POLL_MS = 100
+
+describe('a service that starts on a full disk', () => {
+  let folder: string
+  let service: FaultyService
+  const batches: Parameters<FaultyService['submit']>[0][] = []
+
+  before(async function () {
+    folder = await mkdtemp(join(tmpdir(), 'thermolog-full-'))
+    const options = ['-t', 'tmpfs', '-o', 'size=32m', 'tmpfs', folder]
+    if (spawnSync('mount', options).status !== 0) {
+      process.stderr.write('      NOT RUN: no file system can be mounted here\n')
+      this.skip()
+    }
+    service = new FaultyService(folder, {})
+    await service.start()
+    await service.prepare()
+    for (let batch = 0; batch < STORED_BATCHES; batch++) expect(await submitNext()).to.equal(201)
+  })
+  after(async () => {
+    if (service?.isRunning) await service.stop('SIGKILL')
+    spawnSync('umount', [folder])
+    await rm(folder, { recursive: true })
+  })
+
+  /** A batch that was never sent before. */
+  function submitNext(): Promise<number> {
+    const first = batches.length * BATCH
+    const events = Array.from({ length: BATCH }, (_, at) => {
+      const timestamp = new Date(START_MS + (first + at) * 1_000).toISOString()
+      return { event_id: `full/${first + at}`, sn: 'full', temp: (at % 64) / 4, timestamp }
+    })
+    const batch = { events, isAcknowledged: false }
+    batches.push(batch)
+    return service.submit(batch)
+  }
+
+  /** By another program on the same volume. */
+  const elsewhere = () => join(folder, 'elsewhere')
+
+  async function fillToTheLastByte(): Promise<void> {
+    for (let bytes = 2 ** 20; bytes >= 1;) {
+      try {
+        await appendFile(elsewhere(), Buffer.alloc(bytes))
+      } catch (error) {
+        expect((error as NodeJS.ErrnoException).code).to.equal('ENOSPC')
+        bytes >>= 1
+      }
+    }
+  }
+
+  async function expectFull(): Promise<void> {
+    const ready = await service.send({ path: '/readyz' })
+    expect(ready.status, ready.text).to.equal(503)
+    expect(ready.body).to.include({ code: 'storage_full' })
+    expect(ready.body.detail).to.match(LACKS_ROOM)
+    expect(await submitNext()).to.equal(503)
+  }
+
+  const userCreate = () => {
+    const args = ['user', 'create', '--email', 'late@example.org']
+    return runCommand(service.dataDir, args, { MIN_FREE_DISK: '0B' })
+  }
+
+  it('says that it is full when a write has found no room, whatever MIN_FREE_DISK is', async () => {
+    await fillToTheLastByte()
+    for (let sent = 0; (await submitNext()) !== 503; sent++) {
+      expect(sent).to.be.lessThan(FULL_BATCHES_MAX)
+    }
+    // What is free is looked up once a second.
+    await setTimeout(1_500)
+    await expectFull()
+  })
+
+  it('comes up as often as it has to, is read, and refuses what it cannot keep', async () => {
+    for (let start = 1; start <= STARTS; start++) {
+      await service.stop('SIGKILL')
+      await fillToTheLastByte()
+      expect(await service.start(), `start ${start}`).to.equal(true)
+      const sensors = await service.send({ path: '/api/v1/sensors' })
+      expect(sensors.status).to.equal(200)
+      const path = `/api/v1/sensors/${sensors.body.data[0].id}/measurements?${DAYS}`
+      expect((await service.send({ path })).status).to.equal(200)
+      await expectFull()
+    }
+  })
+
+  it('has commands say which volume lacks what, beside it and alone', async () => {
+    for (const isServing of [true, false]) {
+      if (!isServing) await service.stop()
+      await fillToTheLastByte()
+      const { exitCode, stderr } = await userCreate()
+      expect(stderr).to.match(/^thermolog: The volume of DATA_DIR has 0\.\d MiB free/m)
+      expect(stderr).to.include(`Make room on the volume of ${service.dataDir}.`)
+      expect(exitCode).to.equal(1)
+    }
+  })
+
+  it('takes measurements when there is room, and has kept what it acknowledged', async () => {
+    expect(await service.start()).to.equal(true)
+    await expectFull()
+    await rm(elsewhere())
+    const deadlineMs = performance.now() + ROOM_MS_MAX
+    while ((await service.send({ path: '/readyz' })).status !== 200) {
+      expect(performance.now()).to.be.lessThan(deadlineMs)
+      await setTimeout(POLL_MS)
+    }
+    expect((await userCreate()).exitCode).to.equal(0)
+    for (const batch of batches) {
+      const status = batch.isAcknowledged ? 200 : 201
+      expect(await service.submit(batch)).to.equal(status)
+    }
+    const { acknowledged } = service
+    await service.runRound()
+    await service.check()
+    await service.stop()
+    expect(await expectClean(service.dataDir)).to.be.at.least(acknowledged)
+  })
+})

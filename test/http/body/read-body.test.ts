@@ -1,0 +1,136 @@
+// Reading bodies. Goal: every way in which a body can end settles the reading and gives its share
+// of the budget back. Method: a plain server whose only work is the reading.
+
+import { expect } from 'chai'
+import { createServer } from 'node:http'
+import type { Server } from 'node:http'
+import { connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
+import { ServiceError } from '../../../src/domain/errors.ts'
+import { ClientGone } from '../../../src/http/answers/errors.ts'
+import { BodyReader } from '../../../src/http/body/read-body.ts'
+import { readJson } from '../../../src/http/body/read-json.ts'
+import { systemClock } from '../../../src/system/clock.ts'
+import { sendUnchecked } from '../../support/http.ts'
+
+const MIB = 2 ** 20
+
+describe('BodyReader', () => {
+  let reader: BodyReader
+  let server: Server
+  let url: string
+  let outcomes: string[]
+  let onOutcome: () => void
+
+  beforeEach(async () => {
+    reader = new BodyReader({ bodyBytesMax: 4 * MIB, inFlightBytesMax: 6 * MIB }, systemClock)
+    outcomes = []
+    onOutcome = () => {}
+    server = createServer((request, response) => {
+      const sending = { request, response, userId: undefined }
+      reader.read(sending, readJson).then(
+        (value) => {
+          outcomes.push('read')
+          response.end(JSON.stringify(value))
+          return onOutcome()
+        },
+        (error: unknown) => {
+          const code = error instanceof ServiceError ? error.code : 'failed'
+          outcomes.push(error instanceof ClientGone ? 'gone' : code)
+          response.statusCode = 400
+          response.end(code)
+          return onOutcome()
+        },
+      )
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+
+  afterEach(async () => {
+    expect(reader.inFlightBytes).to.equal(0)
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+
+  const post = async (body: Buffer | string, headers: Record<string, string> = {}) =>
+    (await sendUnchecked(url, { method: 'POST', path: '/', body, headers })).text
+  const nextOutcome = () =>
+    new Promise<void>((resolve) => {
+      onOutcome = resolve
+    })
+
+  it('reads gzip, zlib and raw deflate', async () => {
+    const text = JSON.stringify({ a: 'ä'.repeat(1_000) })
+    expect(await post(gzipSync(text), { 'content-encoding': 'gzip' })).to.equal(text)
+    expect(await post(gzipSync(text), { 'content-encoding': 'X-GZIP' })).to.equal(text)
+    expect(await post(deflateSync(text), { 'content-encoding': 'deflate' })).to.equal(text)
+    expect(await post(deflateRawSync(text), { 'content-encoding': 'deflate' })).to.equal(text)
+  })
+
+  it('counts bytes after decompression', async () => {
+    const bomb = gzipSync(Buffer.alloc(64 * MIB, ' '))
+    expect(await post(bomb, { 'content-encoding': 'gzip' })).to.equal('body_too_large')
+    const most = gzipSync('1'.padEnd(4 * MIB))
+    expect(await post(most, { 'content-encoding': 'gzip' })).to.equal('1')
+  })
+
+  it('stops at the limit of a body without a length', async () => {
+    const headers = { 'transfer-encoding': 'chunked' }
+    expect(await post('1'.padEnd(4 * MIB + 1), headers)).to.equal('body_too_large')
+  })
+
+  it('takes cut and broken compression for a request that cannot be read', async () => {
+    const packed = gzipSync(JSON.stringify({ a: 1 }))
+    const headers = { 'content-encoding': 'gzip' }
+    expect(await post(packed.subarray(0, -9), headers)).to.equal('invalid_request')
+    expect(await post(Buffer.from('no gzip'), headers)).to.equal('invalid_request')
+    expect(await post('', headers)).to.equal('invalid_request')
+  })
+
+  for (const encoding of ['identity', 'gzip']) {
+    it(`settles when the client goes away in the middle of ${encoding}`, async () => {
+      const whole = gzipSync(JSON.stringify({ a: 'x'.repeat(10_000) }))
+      for (let time = 0; time < 20; time++) {
+        const settled = nextOutcome()
+        const socket = connect(Number(new URL(url).port), '127.0.0.1')
+        socket.write(
+          'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n' +
+            `Content-Encoding: ${encoding}\r\nContent-Length: ${whole.length}\r\n\r\n`,
+        )
+        socket.write(whole.subarray(0, 20), () => socket.destroy())
+        await settled
+      }
+      expect(outcomes).to.deep.equal(Array.from({ length: 20 }, () => 'gone'))
+    })
+  }
+
+  it('turns away what the budget has no room for, until there is room again', async () => {
+    const slow = connect(Number(new URL(url).port), '127.0.0.1')
+    slow.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n')
+    slow.write(`Content-Length: ${4 * MIB}\r\n\r\n`)
+    slow.write(' '.repeat(3.5 * MIB))
+    while (reader.inFlightBytes < 3.5 * MIB) await new Promise(setImmediate)
+    expect(await post('1'.padEnd(3 * MIB))).to.equal('overloaded')
+    const packed = gzipSync('1'.padEnd(3 * MIB))
+    expect(await post(packed, { 'content-encoding': 'gzip' })).to.equal('overloaded')
+    expect(await post('1')).to.equal('1')
+    slow.destroy()
+    while (reader.inFlightBytes > 0) await new Promise(setImmediate)
+    expect(await post('1'.padEnd(3 * MIB))).to.equal('1')
+  })
+
+  it('keeps no room for what is only announced', async () => {
+    const idle = Array.from({ length: 8 }, () => {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1')
+      socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n')
+      socket.write(`Content-Length: ${4 * MIB}\r\n\r\n1`)
+      return socket
+    })
+    while (reader.inFlightBytes < idle.length) await new Promise(setImmediate)
+    expect(await post('1'.padEnd(4 * MIB))).to.equal('1')
+    for (const socket of idle) socket.destroy()
+    while (reader.inFlightBytes > 0) await new Promise(setImmediate)
+  })
+})

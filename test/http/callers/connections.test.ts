@@ -1,0 +1,111 @@
+// Goal: whoever only holds connections open keeps nobody out. Method: real sockets on a server that
+// answers when the test says so; who is near is said by the test, for all sockets are.
+
+import { expect } from 'chai'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { ClientAddresses } from '../../../src/http/callers/client-address.ts'
+import { Connections } from '../../../src/http/callers/connections.ts'
+
+class Far extends ClientAddresses {
+  override isNear(): boolean {
+    return false
+  }
+}
+
+describe('Connections', () => {
+  let server: Server
+  let connections: Connections
+  let responses: ServerResponse[]
+  let sockets: Socket[]
+
+  const start = async (addresses: ClientAddresses, connectionsMax: number, ofAddress: number) => {
+    const limits = { connectionsMax, connectionsPerAddressMax: ofAddress }
+    connections = new Connections(addresses, limits)
+    responses = []
+    sockets = []
+    server = createServer((request, response) => {
+      connections.noteRequest(request, response)
+      responses.push(response)
+    })
+    server.on('connection', (socket: Socket) => connections.admit(socket))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  }
+  const open = async (): Promise<Socket> => {
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    socket.on('error', () => socket.destroy())
+    sockets.push(socket)
+    await Promise.race([once(socket, 'connect'), once(socket, 'close')])
+    return socket
+  }
+  /** Has the server work on a request of a connection. */
+  const ask = async (socket: Socket): Promise<ServerResponse> => {
+    const before = responses.length
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    while (responses.length === before) await new Promise(setImmediate)
+    return responses[before] ?? expect.fail('no request')
+  }
+  const answer = async (socket: Socket, response: ServerResponse): Promise<void> => {
+    response.end('done')
+    await once(socket, 'data')
+  }
+  const isClosed = async (socket: Socket): Promise<boolean> => {
+    socket.resume()
+    for (let round = 0; round < 50 && !socket.destroyed; round++) await new Promise(setImmediate)
+    return socket.destroyed
+  }
+
+  afterEach(async () => {
+    for (const socket of sockets) socket.destroy()
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+
+  it('closes the one that has been idle longest for a new one', async () => {
+    await start(new ClientAddresses([]), 3, 512)
+    const [first, second, third] = [await open(), await open(), await open()]
+    await answer(first, await ask(first))
+    const fourth = await open()
+    await once(second, 'close')
+    await answer(fourth, await ask(fourth))
+    await answer(first, await ask(first))
+    expect(await isClosed(third)).to.equal(false)
+  })
+
+  it('refuses a new one where none is idle, and takes it when one is', async () => {
+    await start(new ClientAddresses([]), 2, 512)
+    const [first, second] = [await open(), await open()]
+    const [working] = [await ask(first), await ask(second)]
+    await once(await open(), 'close')
+    await answer(first, working)
+    const fourth = await open()
+    await once(first, 'close')
+    await answer(fourth, await ask(fourth))
+  })
+
+  it('counts those of one address unless it is near', async () => {
+    await start(new Far([]), 10, 2)
+    const first = await open()
+    await open()
+    await open()
+    await once(first, 'close')
+    await new Promise((resolve) => server.close(resolve) && server.closeAllConnections())
+    await start(new ClientAddresses([]), 10, 2)
+    const near = [await open(), await open(), await open()]
+    for (const socket of near) await answer(socket, await ask(socket))
+  })
+
+  it('closes those on which nothing is under way, the others when they are done', async () => {
+    await start(new ClientAddresses([]), 10, 512)
+    const [silent, busy] = [await open(), await open()]
+    const response = await ask(busy)
+    connections.closeIdle()
+    await once(silent, 'close')
+    await answer(busy, response)
+    connections.closeIdle()
+    await once(busy, 'close')
+  })
+})

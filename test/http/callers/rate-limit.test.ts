@@ -1,0 +1,74 @@
+import { expect } from 'chai'
+import { send } from '../../support/http.ts'
+import { startService } from '../../support/service.ts'
+import type { TestService } from '../../support/service.ts'
+
+describe('RateLimits', () => {
+  let service: TestService
+  let token: string
+
+  const start = async (settings: Record<string, string>) => {
+    service = await startService(settings)
+    token = await service.createToken('a@example.org')
+  }
+  const me = (as = token) => send(service.url, { path: '/api/v1/me', token: as })
+  const submit = (count: number) => {
+    const measurements = Array.from({ length: count }, () => ({ sn: 'A1', temp: 1 }))
+    const path = '/api/v1/measurements/batch'
+    return send(service.url, { method: 'POST', path, token, body: { measurements } })
+  }
+
+  afterEach(() => service.stop())
+
+  it('counts the requests of each token by itself', async () => {
+    await start({ RATE_LIMIT_REQUESTS: '2' })
+    expect((await me()).headers['ratelimit']).to.match(/^"requests";r=1;t=60, /)
+    expect((await me()).headers['ratelimit']).to.match(/^"requests";r=0;/)
+    const { status, body, headers } = await me()
+    expect([status, body.code]).to.deep.equal([429, 'rate_limited'])
+    expect(Number(headers['retry-after'])).to.be.within(1, 60)
+    expect(headers['ratelimit']).to.match(/^"requests";r=0;/)
+    expect((await me(await service.createToken('a@example.org'))).status).to.equal(200)
+  })
+
+  it('admits a batch whole while any allowance is left', async () => {
+    await start({ RATE_LIMIT_MEASUREMENTS: '10' })
+    expect((await submit(9)).headers['ratelimit']).to.include('"measurements";r=1;')
+    expect((await submit(9)).status).to.equal(201)
+    const { status, headers } = await submit(1)
+    expect(status).to.equal(429)
+    expect(headers['ratelimit']).to.include('"measurements";r=0;')
+    expect((await me()).status).to.equal(200)
+  })
+
+  it('refuses a submission without reading it when the allowance is spent', async () => {
+    await start({ RATE_LIMIT_MEASUREMENTS: '1' })
+    expect((await submit(1)).status).to.equal(201)
+    const body = 'no JSON at all'
+    const path = '/api/v1/measurements'
+    expect((await send(service.url, { method: 'POST', path, token, body })).status).to.equal(429)
+  })
+
+  it('tells an address of too many invalid tokens to wait, but none with a valid one', async () => {
+    await start({})
+    for (let time = 0; time < 60; time++) expect((await me('thd_live_x')).status).to.equal(401)
+    const { status, headers } = await me('thd_live_y')
+    expect(status).to.equal(429)
+    expect(Number(headers['retry-after'])).to.be.within(1, 60)
+    expect((await me()).status).to.equal(200)
+  })
+
+  it('is off at 0', async () => {
+    await start({ RATE_LIMIT_REQUESTS: '0', RATE_LIMIT_MEASUREMENTS: '0' })
+    const { status, headers } = await submit(1)
+    expect(status).to.equal(201)
+    expect(headers).not.to.have.any.keys('ratelimit', 'ratelimit-policy')
+  })
+
+  it('names only the allowances that there are', async () => {
+    await start({ RATE_LIMIT_REQUESTS: '0', RATE_LIMIT_MEASUREMENTS: '5' })
+    const { headers } = await submit(1)
+    expect(headers['ratelimit']).to.match(/^"measurements";r=4;t=60$/)
+    expect(headers['ratelimit-policy']).to.equal('"measurements";q=5;w=60')
+  })
+})

@@ -1,0 +1,158 @@
+// Goal: the document says what the service does. Method: hold it against the schemas of the
+// answers, the problems, a linter, and itself; what a route table has and nobody has described
+// makes the very request for the document fail.
+
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect } from 'chai'
+import { allProblems } from '../../../src/http/answers/problems.ts'
+import { send } from '../../support/http.ts'
+import { startService } from '../../support/service.ts'
+import type { TestService } from '../../support/service.ts'
+
+const ajv = new Ajv2020({ strict: false, validateFormats: false })
+
+interface Media {
+  readonly schema: object
+  readonly example?: unknown
+}
+
+/** Every object inside a value that has such a member, with the member. */
+function membersCalled(name: string, value: unknown): unknown[] {
+  if (typeof value !== 'object' || value === null) return []
+  const own = Object.hasOwn(value, name) ? [(value as Record<string, unknown>)[name]] : []
+  return [...own, ...Object.values(value).flatMap((part) => membersCalled(name, part))]
+}
+
+function resolve(document: unknown, pointer: string): unknown {
+  return pointer
+    .split('/')
+    .slice(1)
+    .reduce((value, part) => (value as Record<string, unknown> | undefined)?.[part], document)
+}
+
+describe('the description of the API', () => {
+  let service: TestService
+  // oxlint-disable-next-line typescript/no-explicit-any
+  let document: any
+  let text: string
+
+  before(async () => {
+    service = await startService()
+    const answer = await send(service.url, { path: '/openapi.json' })
+    expect(answer.status, answer.text).to.equal(200)
+    expect(answer.headers['content-type']).to.match(/^application\/json/)
+    ;({ text, body: document } = answer)
+    ajv.addSchema({ $id: 'api', ...document })
+  })
+
+  after(() => service.stop())
+
+  it('names nothing that is not in it', () => {
+    const references = membersCalled('$ref', document).map(String)
+    expect(references.length).to.be.greaterThan(100)
+    const lost = references.filter((reference) => {
+      return !reference.startsWith('#/') || resolve(document, reference.slice(1)) === undefined
+    })
+    expect(lost).to.deep.equal([])
+  })
+
+  it('has examples that meet their schemas', () => {
+    const media = membersCalled('content', document.paths)
+      .flatMap((content) => Object.values(content as Record<string, Media>))
+      .filter(({ example }) => example !== undefined)
+    expect(media.length).to.be.greaterThan(15)
+    for (const { schema, example } of media) {
+      const validate = ajv.compile(absolute(schema))
+      expect(validate(example), JSON.stringify([schema, validate.errors])).to.equal(true)
+    }
+  })
+
+  it('shows every failure as it looks', () => {
+    const validate = ajv.compile({ $ref: 'api#/components/schemas/ProblemResponse' })
+    const { examples } = document.components
+    for (const [code, { value }] of Object.entries<{ value: { code: string } }>(examples)) {
+      expect(validate(value), `${code}: ${ajv.errorsText(validate.errors)}`).to.equal(true)
+      expect(value.code).to.equal(code)
+    }
+  })
+
+  it('names each failure at a route, but for that of a method which no route has', () => {
+    const named = new Set(membersCalled('enum', membersCalled('responses', document.paths)).flat())
+    const unnamed = allProblems().filter(({ code }) => !named.has(code))
+    expect(unnamed.map(({ code }) => code)).to.deep.equal(['method_not_allowed'])
+    for (const { code } of allProblems()) expect(document.info.description).to.include(code)
+  })
+
+  it('asks for a token where one is needed', () => {
+    const { paths } = document
+    expect(paths['/api/v1/me'].get.security).to.deep.equal([{ daemonToken: [] }])
+    const reading = [{ mobileToken: ['sensors:read'] }]
+    expect(paths['/api/mobile/v1/sensors'].get.security).to.deep.equal(reading)
+    expect(paths['/api/mobile/v1/bootstrap'].get.security).to.deep.equal([])
+    expect(paths['/healthz'].get.security).to.deep.equal([])
+  })
+
+  it('satisfies a linter', async () => {
+    // The relay has nothing but redirections.
+    const rules = { 'operation-2xx-response': 'off' } as const
+    const config = await createConfig({ extends: ['recommended'], rules })
+    const problems = await lintFromString({ source: text, config })
+    const found = problems.map(({ ruleId, message, location }) => {
+      return `${ruleId}: ${message} at ${location[0]?.pointer ?? ''}`
+    })
+    expect(found).to.deep.equal([])
+  })
+
+  it('is not sent again to who has it', async () => {
+    const path = '/openapi.json'
+    const { headers } = await send(service.url, { path })
+    const known = { 'if-none-match': headers.etag ?? '' }
+    expect((await send(service.url, { path, headers: known })).status).to.equal(304)
+  })
+})
+
+/** A schema of the document, as one beside it. */
+function absolute(schema: object): object {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/')) as object
+}
+
+describe('the page that shows it', () => {
+  let service: TestService
+
+  before(async () => {
+    service = await startService()
+  })
+
+  after(() => service.stop())
+
+  it('loads nothing from elsewhere', async () => {
+    const { status, headers, text } = await send(service.url, { path: '/docs' })
+    expect(status).to.equal(200)
+    expect(headers['content-type']).to.match(/^text\/html/)
+    expect(headers['content-security-policy']).to.match(/default-src 'none'; script-src 'self';/)
+    const addresses = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address]) => address)
+    expect(addresses).to.have.length(4)
+    for (const path of addresses) {
+      const file = await send(service.url, { path: path ?? '' })
+      expect(file.status, path).to.equal(200)
+      expect(file.headers['cache-control']).to.equal('public, max-age=86400')
+    }
+  })
+
+  it('has files of the right types, compressed', async () => {
+    const headers = { 'accept-encoding': 'gzip' }
+    const path = '/docs/swagger-ui-bundle.js'
+    const answer = await send(service.url, { path, headers })
+    expect(answer.headers['content-type']).to.match(/javascript/)
+    expect(answer.headers['content-encoding']).to.equal('gzip')
+    const style = await send(service.url, { path: '/docs/swagger-ui.css' })
+    expect(style.headers['content-type']).to.match(/^text\/css/)
+  })
+
+  for (const file of ['index.html', 'swagger-ui-bundle.js.map', '..%2Fpackage.json', '']) {
+    it(`has no file "${file}"`, async () => {
+      expect((await send(service.url, { path: `/docs/${file}` })).status).to.equal(404)
+    })
+  }
+})

@@ -1,0 +1,33 @@
+// Goal: a run says in one line for each missing program which tests it has left out, and how many.
+// Method: mocha, as `npm test` starts it, on files that want programs, with none on PATH.
+
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url))
+const MOCHA = fileURLToPath(import.meta.resolve('mocha/bin/mocha.js'))
+const FILES = [
+  'test/deploy/thermolog-service.test.ts',
+  'test/influx/bucket-check.test.ts',
+  'test/system/archive.test.ts',
+]
+
+describe('a run of tests', () => {
+  for (const kind of ['--parallel', '--no-parallel']) {
+    it(`ends with what was left out, with ${kind}`, function () {
+      this.timeout(60_000)
+      const options = { cwd: ROOT, env: { PATH: '' }, encoding: 'utf8' } as const
+      const args = [MOCHA, kind, '--jobs', '2', ...FILES]
+      const { status, stdout } = spawnSync(process.execPath, args, options)
+      expect(status, stdout).to.equal(0)
+      const [told = '', end = ''] = stdout.split(/\d+ passing/)
+      expect(told).to.include('gives back every file').and.not.include('left out')
+      expect(told).not.to.include('checkInfluxBucket')
+      expect(end).to.match(/influxd: \d+ tests left out: put it on PATH, or set INFLUX_TEST_URL/)
+      expect(end).to.include('systemd-analyze: 1 test left out: put it on PATH (Debian: systemd)')
+      expect(end).to.include('tar: 1 test left out: put it on PATH')
+      expect(end.match(/left out/g)).to.have.lengthOf(3)
+    })
+  }
+})

@@ -1,0 +1,77 @@
+// Goal: one process at a time owns DATA_DIR, whatever is deleted in it, and who is kept out learns
+// why. Method: real services and commands, on a folder where no socket can be made: its path is too
+// long for one, or something else has the name.
+
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { runCommand, serve } from '../support/command.ts'
+import type { RunningService } from '../support/command.ts'
+
+const SOCKET_PATH_BYTES = 108
+
+describe('a DATA_DIR that a service has', function () {
+  this.timeout(30_000)
+  let folder: string
+  let service: RunningService | undefined
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'thermolog-lock-'))
+  })
+  afterEach(async () => {
+    await service?.stop()
+    service = undefined
+    await rm(folder, { recursive: true })
+  })
+
+  const list = (dataDir: string) => runCommand(dataDir, ['user', 'list'])
+
+  it('is kept from others when the file of the lock is deleted', async () => {
+    service = await serve(folder)
+    await rm(join(folder, 'lock.db'))
+    const second = await runCommand(folder, ['serve'], { PORT: '0' })
+    expect(second.stderr).to.match(/is in use by another process, though its lock\.db is missing/)
+    expect(second.exitCode).to.equal(1)
+    await rm(join(folder, 'thermolog.sock'))
+    expect((await list(folder)).exitCode).to.equal(1)
+    expect(await service.stop()).to.equal(0)
+    // With nobody there it is only a copy that came without one.
+    service = await serve(folder)
+    expect((await list(folder)).exitCode).to.equal(0)
+  })
+
+  /** Folders where the socket cannot be, and why. */
+  const without: Readonly<Record<string, readonly [() => Promise<string>, RegExp]>> = {
+    'its path is too long': [
+      async () => join(folder, 'x'.repeat(SOCKET_PATH_BYTES)),
+      /could make no socket there: the path of DATA_DIR is too long for a socket/,
+    ],
+    'the name is taken': [
+      async () => {
+        await mkdir(join(folder, 'thermolog.sock'))
+        return folder
+      },
+      /could make no socket there: .*thermolog\.sock/,
+    ],
+  }
+  for (const [why, [make, says]] of Object.entries(without)) {
+    it(`is served without a socket, and commands say why: ${why}`, async () => {
+      const dataDir = await make()
+      service = await serve(dataDir)
+      const warnings = service.logged.filter((line) => line.includes('"level":"warn"'))
+      expect(warnings.join()).to.match(/commands cannot reach the service/)
+      for (const command of [
+        ['user', 'list'],
+        ['export', '--user', 'a@example.org'],
+      ]) {
+        const { exitCode, stderr } = await runCommand(dataDir, command)
+        expect(stderr).to.match(says)
+        expect(exitCode).to.equal(1)
+      }
+      const backup = await runCommand(dataDir, ['backup', join(folder, 'backup')])
+      expect(backup.exitCode, backup.stderr).to.equal(0)
+      expect(await service.stop()).to.equal(0)
+      expect((await list(dataDir)).exitCode).to.equal(0)
+    })
+  }
+})
