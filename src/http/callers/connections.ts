@@ -19,8 +19,8 @@ type Group = Set<Socket>
 interface Connection {
   /** All connections, and those of its address unless it may have any number. */
   readonly groups: readonly Group[]
-  /** To its last request. */
-  response: ServerResponse | undefined
+  /** Requests that are not answered to the end. */
+  underWay: number
 }
 
 export class Connections {
@@ -51,7 +51,7 @@ export class Connections {
     if (key !== undefined && ofAddress !== undefined) this.#byAddress.set(key, ofAddress)
     const groups = ofAddress === undefined ? [this.#all] : [this.#all, ofAddress]
     for (const group of groups) group.add(socket)
-    this.#open.set(socket, { groups, response: undefined })
+    this.#open.set(socket, { groups, underWay: 0 })
     socket.once('close', () => {
       this.#forget(socket)
       if (key !== undefined && ofAddress?.size === 0) this.#byAddress.delete(key)
@@ -62,7 +62,9 @@ export class Connections {
   noteRequest({ socket }: IncomingMessage, response: ServerResponse): void {
     const connection = this.#open.get(socket)
     if (connection === undefined) return
-    connection.response = response
+    connection.underWay++
+    // A response that is kept keeps all of its request alive.
+    response.on('close', () => connection.underWay--)
     for (const group of connection.groups) {
       group.delete(socket)
       group.add(socket)
@@ -94,8 +96,7 @@ export class Connections {
   }
 
   #isIdle(socket: Socket): boolean {
-    const response = this.#open.get(socket)?.response
-    return response === undefined || response.writableFinished || response.destroyed
+    return this.#open.get(socket)?.underWay === 0
   }
 
   #close(socket: Socket): void {
