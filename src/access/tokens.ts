@@ -11,7 +11,9 @@ import { TOKEN_PREFIX, tokenState } from '../domain/access.ts'
 import type { UserId } from '../domain/sensor.ts'
 import type { DurationMs, EpochMs } from '../domain/time.ts'
 import { MINUTE_MS } from '../domain/time.ts'
-import type { Clock, ControlReader, ControlWriter, Log } from '../ports.ts'
+import type { ControlReader } from '../ports/control-reader.ts'
+import type { ControlWriter } from '../ports/control-writer.ts'
+import type { Clock, Log } from '../ports/system.ts'
 
 const SECRET_BYTES = 32
 const TOKEN_CHARACTERS_MAX = 128

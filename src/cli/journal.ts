@@ -3,7 +3,7 @@
 import type { Command } from 'commander'
 import { formatInstant } from '../domain/time.ts'
 import { usage } from '../operations/check-arguments.ts'
-import type { SetAsideMeasurement } from '../ports.ts'
+import type { SetAsideMeasurement } from '../ports/store-upkeep.ts'
 import { idsReader } from './arguments.ts'
 import { confirmDeletion } from './confirm.ts'
 import type { DeletionOptions } from './confirm.ts'

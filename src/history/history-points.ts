@@ -12,7 +12,7 @@ import type {
 } from '../domain/history.ts'
 import { compensate, roundCelsius } from '../domain/sensor.ts'
 import type { Sensor } from '../domain/sensor.ts'
-import type { MeasurementReader } from '../ports.ts'
+import type { MeasurementReader } from '../ports/measurement-store.ts'
 import { bucketGrid, hasLocalDays } from './buckets.ts'
 import { fillGaps } from './fill-gaps.ts'
 import { LocalDays } from './local-days.ts'

@@ -7,7 +7,8 @@
 import type { HistoryPoint, ResolvedQuestion } from '../domain/history.ts'
 import { historyWaitMsMax } from '../domain/limits.ts'
 import type { Sensor } from '../domain/sensor.ts'
-import type { MeasurementReader, ReadBarrier } from '../ports.ts'
+import type { ReadBarrier } from '../ports/journal-queue.ts'
+import type { MeasurementReader } from '../ports/measurement-store.ts'
 import { historyPoints } from './history-points.ts'
 
 export interface History {

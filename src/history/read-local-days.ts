@@ -5,7 +5,7 @@
 import { foldWindows } from '../domain/history.ts'
 import type { RawPoint, SeriesRange, WindowSummary } from '../domain/history.ts'
 import { DAY_MS, ceilToWindow, floorToWindow } from '../domain/time.ts'
-import type { MeasurementReader } from '../ports.ts'
+import type { MeasurementReader } from '../ports/measurement-store.ts'
 import type { LocalDays } from './local-days.ts'
 
 /** Days that are listed at a time; the list of a thousand takes a few milliseconds. */

@@ -9,7 +9,7 @@ import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { failureOf } from '../operations/failure.ts'
 import type { Failure, OperationName, Operations } from '../operations/operations.ts'
-import type { Log } from '../ports.ts'
+import type { Log } from '../ports/system.ts'
 
 const BODY_BYTES_MAX = 16 * 1024 * 1024
 const ROUTE = /^\/operations\/(\w+)$/

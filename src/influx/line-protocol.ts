@@ -6,7 +6,7 @@
 
 import { digitsOf, writeDigits } from '../domain/digits.ts'
 import type { EpochMs } from '../domain/time.ts'
-import type { MeasurementColumns, SensorInfo } from '../ports.ts'
+import type { MeasurementColumns, SensorInfo } from '../ports/measurement-store.ts'
 
 export const TEMPERATURE = 'temperature'
 export const TEMPERATURE_FIELD = 'temp'

@@ -7,7 +7,7 @@
 import { ServiceError } from '../domain/errors.ts'
 import type { RawPoint, SeriesRange, WindowSummary } from '../domain/history.ts'
 import type { DurationMs } from '../domain/time.ts'
-import type { MeasurementReader } from '../ports.ts'
+import type { MeasurementReader } from '../ports/measurement-store.ts'
 import { InfluxUnreachable } from './connection.ts'
 import type { InfluxConnection } from './connection.ts'
 import { FluxFailure, queryRows } from './flux-rows.ts'

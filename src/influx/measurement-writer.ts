@@ -10,7 +10,12 @@
 import { StoreUnavailable } from '../domain/errors.ts'
 import type { SensorId, UserId } from '../domain/sensor.ts'
 import type { TimeRange } from '../domain/time.ts'
-import type { Clock, Log, MeasurementWriter, RejectedMeasurement, StoreBatch } from '../ports.ts'
+import type {
+  MeasurementWriter,
+  RejectedMeasurement,
+  StoreBatch,
+} from '../ports/measurement-store.ts'
+import type { Clock, Log } from '../ports/system.ts'
 import type { BucketState } from './bucket-check.ts'
 import { InfluxUnreachable } from './connection.ts'
 import type { InfluxConnection } from './connection.ts'

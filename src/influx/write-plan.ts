@@ -4,7 +4,7 @@
 
 import { DAY_MS } from '../domain/time.ts'
 import type { EpochMs } from '../domain/time.ts'
-import type { MeasurementColumns } from '../ports.ts'
+import type { MeasurementColumns } from '../ports/measurement-store.ts'
 
 /** How much time one shard of a bucket of ours holds. */
 export const SHARD_GROUP_MS = 30 * DAY_MS

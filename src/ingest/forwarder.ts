@@ -15,7 +15,9 @@
 import { StoreUnavailable } from '../domain/errors.ts'
 import { MINUTE_MS, SECOND_MS } from '../domain/time.ts'
 import type { DurationMs, EpochMs } from '../domain/time.ts'
-import type { Clock, JournalBatch, Log, MeasurementWriter, RejectedMeasurement } from '../ports.ts'
+import type { JournalBatch } from '../ports/journal-queue.ts'
+import type { MeasurementWriter, RejectedMeasurement } from '../ports/measurement-store.ts'
+import type { Clock, Log } from '../ports/system.ts'
 import { backoffMs } from './backoff.ts'
 
 export interface ForwarderCollaborators {

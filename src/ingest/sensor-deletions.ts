@@ -7,7 +7,9 @@
 
 import type { SensorId } from '../domain/sensor.ts'
 import type { DurationMs, EpochMs } from '../domain/time.ts'
-import type { Clock, Log, MeasurementWriter, SensorDeletion } from '../ports.ts'
+import type { MeasurementWriter } from '../ports/measurement-store.ts'
+import type { SensorDeletion } from '../ports/store-upkeep.ts'
+import type { Clock, Log } from '../ports/system.ts'
 import { backoffMs } from './backoff.ts'
 
 export interface SensorDeletionsCollaborators {

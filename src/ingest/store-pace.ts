@@ -7,7 +7,7 @@
 // everybody after it until the store does.
 
 import type { DurationMs } from '../domain/time.ts'
-import type { Clock } from '../ports.ts'
+import type { Clock } from '../ports/system.ts'
 
 /** With more than the greater number the store does not keep pace for another reason. */
 const CATCHES_UP_WITH = { measurementsMin: 8_000, measurementsMax: 100_000 }

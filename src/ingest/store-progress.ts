@@ -5,13 +5,15 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { journalEntryBytes } from '../domain/limits.ts'
 import type { Sensor } from '../domain/sensor.ts'
 import type { DurationMs, TimeRange } from '../domain/time.ts'
-import type { Backlog, Clock, Log, Metrics, ReadBarrier } from '../ports.ts'
 import type {
+  Backlog,
   ForwardedRows,
   JournalState,
+  ReadBarrier,
   ReadableRows,
-  RefusedMeasurement,
-} from '../ports/journal.ts'
+} from '../ports/journal-queue.ts'
+import type { RefusedMeasurement } from '../ports/store-upkeep.ts'
+import type { Clock, Log, Metrics } from '../ports/system.ts'
 
 interface ReadWaiter {
   readonly seq: number

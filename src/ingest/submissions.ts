@@ -9,12 +9,12 @@ import type { Receipt, Submission } from '../domain/measurement.ts'
 import { refusalError } from '../domain/refusal.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { DurationMs } from '../domain/time.ts'
-import type { Clock, Metrics, StorageState } from '../ports.ts'
 import type {
   CommittedSubmissions,
   SubmissionCommitter,
   SubmissionGroup,
-} from '../ports/journal.ts'
+} from '../ports/submissions.ts'
+import type { Clock, Metrics, StorageState } from '../ports/system.ts'
 import { StorePace } from './store-pace.ts'
 import type { StoreProgress } from './store-progress.ts'
 

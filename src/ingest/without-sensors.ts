@@ -1,7 +1,8 @@
 // A batch without what belongs to some sensors: what was deleted must not be written again.
 
 import type { SensorId } from '../domain/sensor.ts'
-import type { JournalBatch, MeasurementColumns } from '../ports.ts'
+import type { JournalBatch } from '../ports/journal-queue.ts'
+import type { MeasurementColumns } from '../ports/measurement-store.ts'
 
 /** The batch itself when it has nothing of them. */
 export function withoutSensors(

@@ -11,7 +11,12 @@ import type { SensorId, UserId } from '../domain/sensor.ts'
 import { DAY_MS } from '../domain/time.ts'
 import type { DurationMs, EpochMs, TimeRange } from '../domain/time.ts'
 import { backoffMs } from '../ingest/backoff.ts'
-import type { MeasurementColumns, MeasurementWriter, SensorInfo, StoreBatch } from '../ports.ts'
+import type {
+  MeasurementColumns,
+  MeasurementWriter,
+  SensorInfo,
+  StoreBatch,
+} from '../ports/measurement-store.ts'
 
 export interface OwnedSensor {
   readonly userId: UserId

@@ -8,7 +8,9 @@ import type { User } from '../domain/access.ts'
 import type { Sensor } from '../domain/sensor.ts'
 import { DAY_MS } from '../domain/time.ts'
 import type { Submissions } from '../ingest/submissions.ts'
-import type { Clock, ControlReader, ControlWriter } from '../ports.ts'
+import type { ControlReader } from '../ports/control-reader.ts'
+import type { ControlWriter } from '../ports/control-writer.ts'
+import type { Clock } from '../ports/system.ts'
 import {
   checkCompensation,
   checkEmail,

@@ -7,7 +7,7 @@ import type { RawPoint } from '../domain/history.ts'
 import type { Sensor } from '../domain/sensor.ts'
 import { DAY_MS, floorToWindow, formatInstant } from '../domain/time.ts'
 import type { EpochMs, TimeRange } from '../domain/time.ts'
-import type { MeasurementReader } from '../ports.ts'
+import type { MeasurementReader } from '../ports/measurement-store.ts'
 
 export type ExportFormat = 'csv' | 'ndjson'
 

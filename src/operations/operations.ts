@@ -7,7 +7,7 @@ import type { RequestFault } from '../domain/errors.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
 import type { Sensor, SensorChange, SensorId } from '../domain/sensor.ts'
 import type { DurationMs, EpochMs } from '../domain/time.ts'
-import type { SetAsideMeasurement } from '../ports.ts'
+import type { SetAsideMeasurement } from '../ports/store-upkeep.ts'
 
 /** Each of them throws OperationError, and ServiceError where a port does. */
 export interface Operations {

@@ -2,7 +2,7 @@
 // their watch: who takes slowly, or less than happens, finds the newest state of each sensor there.
 
 import type { DurationMs } from '../domain/time.ts'
-import type { Clock } from '../ports.ts'
+import type { Clock } from '../ports/system.ts'
 import type { SensorEventKind, SensorWatch } from './sensor-watch.ts'
 import type { SensorState } from './sensors.ts'
 

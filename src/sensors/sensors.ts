@@ -4,7 +4,9 @@
 import { isOnline } from '../domain/sensor.ts'
 import type { Sensor, SensorChange, SensorId, UserId } from '../domain/sensor.ts'
 import type { DurationMs } from '../domain/time.ts'
-import type { Clock, ControlReader, ControlWriter } from '../ports.ts'
+import type { ControlReader } from '../ports/control-reader.ts'
+import type { ControlWriter } from '../ports/control-writer.ts'
+import type { Clock } from '../ports/system.ts'
 
 /** A sensor as it is at the moment of asking. */
 export interface SensorState {

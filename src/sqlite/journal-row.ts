@@ -6,7 +6,7 @@
 import { endianness } from 'node:os'
 import { assert } from '../domain/errors.ts'
 import { journalEntryBytes } from '../domain/limits.ts'
-import type { MeasurementColumns } from '../ports.ts'
+import type { MeasurementColumns } from '../ports/measurement-store.ts'
 import { KEY_WORDS } from './event-key.ts'
 
 /** A row stays below 64 KiB: many small buffers do less harm to memory than a few large ones. */

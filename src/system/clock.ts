@@ -1,6 +1,6 @@
 // The machine's two clocks. Nothing else in the service reads the time by itself.
 
-import type { Clock } from '../ports.ts'
+import type { Clock } from '../ports/system.ts'
 
 export const systemClock: Clock = {
   nowMs: () => Date.now(),

@@ -5,7 +5,7 @@
 import { resolve } from 'node:path'
 import { SECOND_MS } from '../domain/time.ts'
 import type { DurationMs } from '../domain/time.ts'
-import type { Log, StorageState } from '../ports.ts'
+import type { Log, StorageState } from '../ports/system.ts'
 import { Ballast } from './ballast.ts'
 import { readDiskSpace } from './disk.ts'
 import type { DiskSpace } from './disk.ts'

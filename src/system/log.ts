@@ -2,7 +2,7 @@
 // in snake_case. Secrets never reach it; who logs sees to that.
 
 import { formatInstant } from '../domain/time.ts'
-import type { Clock, Log, LogFields } from '../ports.ts'
+import type { Clock, Log, LogFields } from '../ports/system.ts'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 

@@ -9,7 +9,7 @@ import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client
 import type { ErrorCode } from '../domain/errors.ts'
 import { SECOND_MS } from '../domain/time.ts'
 import type { DurationMs } from '../domain/time.ts'
-import type { CommittedGroup, ForwardedCount, Metrics } from '../ports.ts'
+import type { CommittedGroup, ForwardedCount, Metrics } from '../ports/system.ts'
 import { addGauges, addStateGauges } from './state-gauges.ts'
 import type { WatchedState } from './state-gauges.ts'
 

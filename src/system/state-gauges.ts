@@ -5,7 +5,7 @@ import { Counter, Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
 import { SECOND_MS } from '../domain/time.ts'
 import type { DurationMs } from '../domain/time.ts'
-import type { Backlog } from '../ports.ts'
+import type { Backlog } from '../ports/journal-queue.ts'
 
 const PREFIX = 'thermolog_'
 

@@ -5,7 +5,8 @@ import { AccessTokens, kindOfToken, mintToken } from '../../src/access/tokens.ts
 import type { MintedToken } from '../../src/access/tokens.ts'
 import type { AccessToken, Principal } from '../../src/domain/access.ts'
 import { DAY_MS } from '../../src/domain/time.ts'
-import type { ControlReader, ControlWriter } from '../../src/ports.ts'
+import type { ControlReader } from '../../src/ports/control-reader.ts'
+import type { ControlWriter } from '../../src/ports/control-writer.ts'
 import { FakeClock } from '../support/clock.ts'
 import { RecordingLog } from '../support/log.ts'
 

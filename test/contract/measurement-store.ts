@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 import type { RawPoint, WindowSummary } from '../../src/domain/history.ts'
-import type { MeasurementReader, MeasurementWriter } from '../../src/ports.ts'
+import type { MeasurementReader, MeasurementWriter } from '../../src/ports/measurement-store.ts'
 import { batchOf, buoyMeasurements, collect } from '../support/measurements.ts'
 import type { TestMeasurement } from '../support/measurements.ts'
 

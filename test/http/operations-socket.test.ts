@@ -11,7 +11,7 @@ import { ServiceError } from '../../src/domain/errors.ts'
 import { OperationsSocket } from '../../src/http/operations-socket.ts'
 import { OperationError } from '../../src/operations/operations.ts'
 import type { Operations } from '../../src/operations/operations.ts'
-import type { Log } from '../../src/ports.ts'
+import type { Log } from '../../src/ports/system.ts'
 
 const logged: string[] = []
 const keep = (message: string) => void logged.push(message)

@@ -1,6 +1,6 @@
 // A clock that stands still until a test moves it.
 
-import type { Clock } from '../../src/ports.ts'
+import type { Clock } from '../../src/ports/system.ts'
 
 export class FakeClock implements Clock {
   #nowMs: number

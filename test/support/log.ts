@@ -1,6 +1,6 @@
 // A log that keeps what is said.
 
-import type { Log, LogFields } from '../../src/ports.ts'
+import type { Log, LogFields } from '../../src/ports/system.ts'
 
 export interface LogEvent {
   readonly level: 'debug' | 'info' | 'warn' | 'error'

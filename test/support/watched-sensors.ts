@@ -2,7 +2,7 @@
 // look at them, so that a test decides when they look.
 
 import type { Sensor } from '../../src/domain/sensor.ts'
-import type { Clock } from '../../src/ports.ts'
+import type { Clock } from '../../src/ports/system.ts'
 import { ControlCommands } from '../../src/sqlite/control/control-commands.ts'
 import { SqliteControlReader } from '../../src/sqlite/control/control-reader.ts'
 import { CommitterBench } from './committer.ts'

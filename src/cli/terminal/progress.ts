@@ -1,7 +1,7 @@
 // How far a long command is: a bar with rate and time left on a terminal, a plain line now and then
 // elsewhere.
 
-import type { Clock } from '../../ports.ts'
+import type { Clock } from '../../ports/system.ts'
 
 interface Stream {
   readonly isTTY?: boolean

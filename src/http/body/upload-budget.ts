@@ -9,7 +9,7 @@ import { refusalError } from '../../domain/refusal.ts'
 import type { UserId } from '../../domain/sensor.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { DurationMs } from '../../domain/time.ts'
-import type { Clock } from '../../ports.ts'
+import type { Clock } from '../../ports/system.ts'
 
 const BYTES_PER_SECOND_MIN = 512
 /** Over so long the rate of an upload is measured. */

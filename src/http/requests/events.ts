@@ -7,7 +7,7 @@
 import { Readable } from 'node:stream'
 import type { AccessTokens } from '../../access/tokens.ts'
 import { SECOND_MS } from '../../domain/time.ts'
-import type { Clock } from '../../ports.ts'
+import type { Clock } from '../../ports/system.ts'
 import type { LiveSensors } from '../../sensors/live-sensors.ts'
 import type { LiveEvent, LiveStream } from '../../sensors/live-stream.ts'
 import { readBearerToken } from '../callers/authenticate.ts'

@@ -10,7 +10,7 @@ import type { DayCounts, SensorAccount } from '../../domain/sensor-account.ts'
 import type { SensorId } from '../../domain/sensor.ts'
 import { DAY_MS, formatInstant } from '../../domain/time.ts'
 import type { DurationMs, EpochMs, TimeRange } from '../../domain/time.ts'
-import type { MeasurementReader } from '../../ports.ts'
+import type { MeasurementReader } from '../../ports/measurement-store.ts'
 import { compareDays, compareLatest } from './compare-account.ts'
 import type { Looked, NewestStored, WrongDay } from './compare-account.ts'
 

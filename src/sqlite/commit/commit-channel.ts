@@ -4,7 +4,7 @@
 import { MessageChannel, Worker } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
 import { threadHeap } from '../../domain/limits.ts'
-import type { ControlWriter } from '../../ports.ts'
+import type { ControlWriter } from '../../ports/control-writer.ts'
 import type { GroupFrame, GroupResult } from './group-frame.ts'
 import type { ReplayRetention } from './committer.ts'
 import type { AcceptanceRules } from '../../domain/acceptance.ts'

@@ -7,7 +7,7 @@
 // needed for a replay.
 
 import type { DurationMs } from '../../domain/time.ts'
-import type { Clock } from '../../ports.ts'
+import type { Clock } from '../../ports/system.ts'
 import type { SensorDirectory } from './sensor-directory.ts'
 import type { Connection } from '../database.ts'
 import type { Ledger } from '../ledger/ledger.ts'

@@ -5,7 +5,7 @@ import type {
   CommittedSubmissions,
   SubmissionCommitter,
   SubmissionGroup,
-} from '../../ports/journal.ts'
+} from '../../ports/submissions.ts'
 import type { CommitChannel } from './commit-channel.ts'
 import { allocateGroup, GroupBuilder } from './group-frame.ts'
 import { outcomesOf } from './group-receipts.ts'

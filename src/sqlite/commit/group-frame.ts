@@ -7,7 +7,7 @@
 import { groupMeasurementsMax, submissionsInFlightMax } from '../../domain/limits.ts'
 import type { Submission, SubmittedMeasurement } from '../../domain/measurement.ts'
 import type { UserId } from '../../domain/sensor.ts'
-import type { RefusedSubmission, SubmissionGroup } from '../../ports/journal.ts'
+import type { RefusedSubmission, SubmissionGroup } from '../../ports/submissions.ts'
 import { KEY_WORDS, writeEventKey } from '../event-key.ts'
 import type { StoredEvent } from '../ledger/hot-ledger.ts'
 

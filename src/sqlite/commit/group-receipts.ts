@@ -3,7 +3,7 @@
 // memory that is cheap to clear.
 
 import type { Receipt, ReceiptItem, ReceiptStatus } from '../../domain/measurement.ts'
-import type { CommittedSubmissions } from '../../ports/journal.ts'
+import type { CommittedSubmissions } from '../../ports/submissions.ts'
 import { groupColumnsOver, STATUS_CREATED, STATUS_DUPLICATE } from './group-frame.ts'
 import type {
   GroupColumns,

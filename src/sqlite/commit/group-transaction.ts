@@ -4,7 +4,7 @@
 import { DAY_MS } from '../../domain/time.ts'
 import type { EpochMs } from '../../domain/time.ts'
 import type { SensorId } from '../../domain/sensor.ts'
-import type { SensorInfo } from '../../ports.ts'
+import type { SensorInfo } from '../../ports/measurement-store.ts'
 import type { PendingSensor } from './sensor-directory.ts'
 import type { Connection } from '../database.ts'
 import type { LedgerEpoch } from '../ledger/hot-ledger.ts'

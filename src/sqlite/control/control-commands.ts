@@ -16,14 +16,13 @@ import type { Sensor, SensorChange, SensorId, UserId } from '../../domain/sensor
 import { DAY_MS } from '../../domain/time.ts'
 import type { EpochMs } from '../../domain/time.ts'
 import type {
-  Clock,
   ControlWriter,
   NewAccessToken,
-  SignedInUser,
   SignInOrder,
-  StoreSwitch,
-} from '../../ports.ts'
-import type { RefusedMeasurement } from '../../ports/journal.ts'
+  SignedInUser,
+} from '../../ports/control-writer.ts'
+import type { RefusedMeasurement, StoreSwitch } from '../../ports/store-upkeep.ts'
+import type { Clock } from '../../ports/system.ts'
 import type { Connection } from '../database.ts'
 import { SetAside } from '../journal/set-aside.ts'
 import { IdentityRows } from './identity-rows.ts'

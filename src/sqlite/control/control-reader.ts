@@ -15,9 +15,9 @@ import type {
   ControlReader,
   SensorMark,
   SensorNews,
-  SetAsideMeasurement,
   VersionedSensors,
-} from '../../ports.ts'
+} from '../../ports/control-reader.ts'
+import type { SetAsideMeasurement } from '../../ports/store-upkeep.ts'
 import type { Connection } from '../database.ts'
 import { SetAside } from '../journal/set-aside.ts'
 import { AcceptedDays } from './accepted-days.ts'

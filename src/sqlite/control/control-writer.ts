@@ -1,6 +1,6 @@
 // ControlWriter as the main thread sees it: each call goes to the commit thread.
 
-import type { ControlWriter } from '../../ports.ts'
+import type { ControlWriter } from '../../ports/control-writer.ts'
 import type { CommitChannel } from '../commit/commit-channel.ts'
 
 /** @param onJournalled told of new journal rows, with how many measurements they have */

@@ -2,7 +2,7 @@
 
 import type { SensorId } from '../../domain/sensor.ts'
 import type { EpochMs } from '../../domain/time.ts'
-import type { SensorDeletion } from '../../ports.ts'
+import type { SensorDeletion } from '../../ports/store-upkeep.ts'
 import type { Connection } from '../database.ts'
 
 interface Row {

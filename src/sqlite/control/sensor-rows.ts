@@ -2,7 +2,7 @@
 
 import type { Sensor, SensorId, UserId } from '../../domain/sensor.ts'
 import type { EpochMs } from '../../domain/time.ts'
-import type { SensorMark, SensorNews } from '../../ports.ts'
+import type { SensorMark, SensorNews } from '../../ports/control-reader.ts'
 import type { Connection } from '../database.ts'
 
 interface SensorRow {

@@ -1,7 +1,7 @@
 // Which measurement store is in use, and of which sensors it has measurements.
 
 import type { SensorId, UserId } from '../../domain/sensor.ts'
-import type { SensorInfo } from '../../ports.ts'
+import type { SensorInfo } from '../../ports/measurement-store.ts'
 import { openForReading } from '../database.ts'
 import type { Connection } from '../database.ts'
 

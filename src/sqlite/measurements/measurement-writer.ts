@@ -19,7 +19,7 @@ import type {
   MeasurementWriter,
   RejectedMeasurement,
   StoreBatch,
-} from '../../ports.ts'
+} from '../../ports/measurement-store.ts'
 import { openForWriting } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { BulkStatement } from './bulk-statement.ts'

@@ -5,7 +5,7 @@
 import type { SensorId, UserId } from '../../domain/sensor.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { EpochMs, TimeRange } from '../../domain/time.ts'
-import type { MeasurementColumns } from '../../ports.ts'
+import type { MeasurementColumns } from '../../ports/measurement-store.ts'
 import { openForReading } from '../database.ts'
 import type { Connection } from '../database.ts'
 

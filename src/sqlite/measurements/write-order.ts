@@ -4,7 +4,7 @@
 // sensor whose times are out of order is sorted.
 
 import type { SensorId } from '../../domain/sensor.ts'
-import type { MeasurementColumns } from '../../ports.ts'
+import type { MeasurementColumns } from '../../ports/measurement-store.ts'
 
 /** The measurements of one sensor in a batch. */
 export interface SensorRun {

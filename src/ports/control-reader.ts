@@ -1,0 +1,68 @@
+// Reading users, access tokens and sensors.
+
+import type { AccessToken, Principal, User, UserIdentity } from '../domain/access.ts'
+import type { Sensor, SensorId, UserId } from '../domain/sensor.ts'
+import type { EpochMs } from '../domain/time.ts'
+import type { SetAsideMeasurement } from './store-upkeep.ts'
+
+/** Reading users, tokens and sensors. What was acknowledged before a call is seen by it. */
+export interface ControlReader {
+  findPrincipal(tokenHash: Buffer): Promise<Principal | undefined>
+  findUser(email: string): Promise<User | undefined>
+  listUsers(): Promise<readonly User[]>
+  listTokens(userId: UserId): Promise<readonly AccessToken[]>
+  /** Of all users. */
+  listIdentities(): Promise<readonly UserIdentity[]>
+  /** By id; never those of another user, never deleted ones. */
+  listSensors(userId: UserId): Promise<readonly Sensor[]>
+  findSensor(userId: UserId, sensorId: SensorId): Promise<Sensor | undefined>
+  /** For operators; never a deleted one. */
+  findSensorOfAnyone(sensorId: SensorId): Promise<Sensor | undefined>
+  /** How many measurements of a sensor were accepted; none of a deleted one. */
+  countMeasurements(sensorId: SensorId): Promise<number>
+  /**
+   * The sensors of a user with the version of all that is shown of them, read at one moment.
+   *
+   * @param onlineSinceMs what was heard from and measured since then is online
+   * @param isKnown whether a version is known to the caller: then the sensors are not read
+   */
+  readSensors(
+    userId: UserId,
+    onlineSinceMs: EpochMs,
+    isKnown: (version: string) => boolean,
+  ): Promise<VersionedSensors>
+  /**
+   * What has changed of a user's sensors since an earlier look, read at one moment.
+   *
+   * @param since the mark of that look; `undefined`: there was none, so all of them are read
+   */
+  readSensorNews(userId: UserId, since: SensorMark | undefined): Promise<SensorNews>
+  /** Deleted sensors whose measurements are not yet gone from the store. */
+  countSensorDeletions(): Promise<number>
+  countSetAside(): Promise<number>
+  /** In the order in which they were set aside, those after `afterId`. */
+  listSetAside(afterId: number, limit: number): Promise<readonly SetAsideMeasurement[]>
+}
+
+export interface VersionedSensors {
+  /** Another one whenever something that is shown has changed. */
+  readonly version: string
+  /** By id; `undefined` when the version is known. */
+  readonly sensors: readonly Sensor[] | undefined
+}
+
+/** Up to where a user's sensors have been looked at. */
+export interface SensorMark {
+  /** Another one whenever a sensor was added, changed by its owner or deleted. */
+  readonly settings: string
+  /** The greatest journal row of their measurements. */
+  readonly dataSeq: number
+}
+
+export interface SensorNews {
+  readonly mark: SensorMark
+  /** Whether `sensors` are all there are; else those with new measurements. */
+  readonly isWhole: boolean
+  /** By id. */
+  readonly sensors: readonly Sensor[]
+}

@@ -1,0 +1,98 @@
+// Changing users, access tokens and sensors.
+
+import type {
+  AccessToken,
+  Right,
+  RotatedToken,
+  TokenKind,
+  TokenRotation,
+  User,
+  VerifiedIdentity,
+} from '../domain/access.ts'
+import type { Sensor, SensorChange, SensorId, UserId } from '../domain/sensor.ts'
+import type { EpochMs } from '../domain/time.ts'
+import type { RefusedMeasurement, StoreSwitch } from './store-upkeep.ts'
+
+/** Changing users, tokens and sensors. Each call is one durable transaction. */
+export interface ControlWriter {
+  /** @returns the user, or `undefined` when the address is taken */
+  createUser(email: string, name: string): Promise<User | undefined>
+  /**
+   * Their sensors are deleted, their tokens and identities end, and what is known of the person is
+   * wiped. The events they sent stay known, their id is never given again.
+   *
+   * @returns how many sensors they had, `undefined` when there is no such user
+   */
+  deleteUser(userId: UserId): Promise<number | undefined>
+  createToken(token: NewAccessToken): Promise<AccessToken>
+  /**
+   * A person signs in: finds the user of the identity, or the one with the verified e-mail address
+   * who has no identity at this issuer yet, or makes one; and makes a mobile token of that user.
+   *
+   * @returns `undefined` when none of this is possible: nothing has changed then
+   */
+  signIn(order: SignInOrder): Promise<SignedInUser | undefined>
+  /** Ends an identity and the user's mobile tokens. @returns whether the user had one there */
+  unlinkIdentity(userId: UserId, issuer: string): Promise<boolean>
+  /** @returns whether a live token had that id */
+  revokeToken(tokenId: number): Promise<boolean>
+  /** Makes a token like a live one of a daemon, which then ends. @returns `undefined`: none such */
+  rotateToken(tokenId: number, order: TokenRotation): Promise<RotatedToken | undefined>
+  /** Last uses by token id; called now and then, not for each use. */
+  recordTokenUses(lastUsedAtMs: ReadonlyMap<number, EpochMs>): Promise<void>
+  /** @returns the sensor, or why not */
+  createSensor(
+    userId: UserId,
+    serialNumber: string,
+    alias: string | undefined,
+  ): Promise<Sensor | 'taken' | 'quota'>
+  /** @returns the sensor after the change, `undefined` when the user has none of that id */
+  changeSensor(
+    userId: UserId,
+    sensorId: SensorId,
+    change: SensorChange,
+  ): Promise<Sensor | undefined>
+  /** Its measurements are deleted from the store afterwards. @returns whether the user had it */
+  deleteSensor(userId: UserId, sensorId: SensorId): Promise<boolean>
+  /** Its measurements were deleted once more. @param dueAtMs when again; `undefined`: never */
+  noteDeletionPass(sensorId: SensorId, dueAtMs: EpochMs | undefined): Promise<void>
+  /** Names the store in use, unless another one has measurements. @returns the one in use now */
+  adoptStore(name: string): Promise<string>
+  /**
+   * Says that another measurement store is in use from now on, which has all measurements.
+   *
+   * @returns whether `from` was in use: nothing is changed otherwise
+   */
+  switchStore(change: StoreSwitch): Promise<boolean>
+  /** Keeps what the store refuses; the same again changes nothing. */
+  setAside(measurements: readonly RefusedMeasurement[]): Promise<void>
+  /** Has set-aside measurements forwarded once more, all of them without ids. @returns how many */
+  retrySetAside(ids: readonly number[] | undefined): Promise<number>
+  /** Gives set-aside measurements up for good, all of them without ids. @returns how many */
+  dropSetAside(ids: readonly number[] | undefined): Promise<number>
+}
+
+export interface NewAccessToken {
+  readonly userId: UserId
+  readonly kind: TokenKind
+  readonly name: string
+  readonly rights: readonly Right[]
+  /** SHA-256 of the token's text. */
+  readonly hash: Buffer
+  readonly expiresAtMs: EpochMs | null
+}
+
+export interface SignInOrder {
+  /** Its e-mail address is one that a user can have. */
+  readonly identity: VerifiedIdentity
+  /** Whether a user may be made for it. */
+  readonly maySignUp: boolean
+  readonly token: Pick<NewAccessToken, 'name' | 'rights' | 'hash' | 'expiresAtMs'>
+}
+
+export interface SignedInUser {
+  readonly user: User
+  readonly token: AccessToken
+  /** Mobile tokens of the user that ended with it: beyond a hundred, the least recently used. */
+  readonly endedTokenIds: readonly number[]
+}

@@ -1,0 +1,37 @@
+// What is kept for the sake of the measurement store: which one is in use, what it has refused, and
+// what is to be deleted there.
+
+import type { SensorId, UserId } from '../domain/sensor.ts'
+import type { EpochMs, TimeRange } from '../domain/time.ts'
+
+export interface StoreSwitch {
+  readonly from: string
+  readonly to: string
+  /** Deleted sensors of which `to` has something: it is deleted there afterwards. */
+  readonly leftovers: readonly Omit<SensorDeletion, 'passes'>[]
+}
+
+/** A deleted sensor whose measurements are still in the store, or might come back. */
+export interface SensorDeletion {
+  readonly userId: UserId
+  readonly sensorId: SensorId
+  readonly range: TimeRange
+  /** How often they were deleted already. */
+  readonly passes: number
+}
+
+/** A measurement that the store refuses for good, and why. */
+export interface RefusedMeasurement {
+  readonly userId: UserId
+  readonly sensorId: SensorId
+  readonly measuredAtMs: EpochMs
+  readonly tieBreakNs: number
+  readonly tempCelsius: number
+  readonly reason: string
+}
+
+/** A measurement that the store has refused, kept until an operator settles it. */
+export interface SetAsideMeasurement extends RefusedMeasurement {
+  readonly id: number
+  readonly setAsideAtMs: EpochMs
+}
