@@ -11,7 +11,6 @@ import { DAY_MS, SECOND_MS } from './domain/time.ts'
 import { checkInfluxBucket } from './influx/bucket-check.ts'
 import { InfluxConnection } from './influx/connection.ts'
 import { InfluxMeasurementReader } from './influx/measurement-reader.ts'
-import { StoreProgress } from './ingest/store-progress.ts'
 import { Submissions } from './ingest/submissions.ts'
 import type { ControlReader } from './ports/control-reader.ts'
 import type { ControlWriter } from './ports/control-writer.ts'
@@ -26,6 +25,7 @@ import type { Connection } from './sqlite/database.ts'
 import { CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE, openForReading } from './sqlite/database.ts'
 import { StoreRows } from './sqlite/control/store-rows.ts'
 import { SqliteSubmissionCommitter } from './sqlite/commit/group-committer.ts'
+import { ForwardProgress } from './sqlite/journal/forward-progress.ts'
 import { JournalReader } from './sqlite/journal/journal-reader.ts'
 import { SetAside } from './sqlite/journal/set-aside.ts'
 import { SqliteMeasurementReader } from './sqlite/measurements/measurement-reader.ts'
@@ -52,7 +52,7 @@ const INFLUX_READS = { socketsMax: 8, timeoutMs: 8 * SECOND_MS }
 
 export interface Core {
   readonly submissions: Submissions
-  readonly progress: StoreProgress
+  readonly progress: ForwardProgress
   readonly control: ControlReader
   readonly controlWriter: ControlWriter
   readonly reader: MeasurementReader
@@ -111,20 +111,20 @@ async function openParts(
   const progress = createProgress({ channel, database, clock, log, metrics }, () =>
     forwarding.hurry(),
   )
-  const controlWriter = createControlWriter(channel, (measurements) => {
+  const onJournalled = (measurements: number) => {
     progress.noteJournalled(measurements)
     forwarding.notify()
-  })
+  }
+  const controlWriter = createControlWriter(channel, onJournalled)
   const storeName = storeNameOf(config)
   await adoptStore(controlWriter, storeName)
   const submissions = new Submissions(
     {
-      committer: new SqliteSubmissionCommitter(channel),
+      committer: new SqliteSubmissionCommitter(channel, onJournalled),
       progress,
       clock,
       metrics,
       storage: disk,
-      onCommitted: () => forwarding.notify(),
     },
     { journalBytesMax: config.journalBytesMax, isStoreApart: influx !== undefined },
   )
@@ -181,10 +181,10 @@ function createProgress(
     readonly metrics: PrometheusMetrics
   },
   onAwaited: () => void,
-): StoreProgress {
+): ForwardProgress {
   const { channel, database, clock, log, metrics } = of
   const setAside = new SetAside(database)
-  return new StoreProgress({
+  return new ForwardProgress({
     journal: new JournalReader(database),
     hasSetAside: (sensorId, range) => setAside.has(sensorId, range),
     setAside: (refused) => channel.call('setAside', refused),
@@ -229,7 +229,7 @@ async function noteDeletionPass(
 function watchState(
   metrics: PrometheusMetrics,
   watched: {
-    readonly progress: StoreProgress
+    readonly progress: ForwardProgress
     readonly forwarding: ForwardChannel
     readonly control: SqliteControlReader
     readonly database: Connection

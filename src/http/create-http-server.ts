@@ -9,8 +9,8 @@ import {
   requestBodyBytesMax,
 } from '../domain/limits.ts'
 import type { HistoryReader } from '../history/read-history.ts'
-import type { StoreProgress } from '../ingest/store-progress.ts'
 import type { Submissions } from '../ingest/submissions.ts'
+import type { QueueFigures } from '../ports/journal-queue.ts'
 import type { IdentityProvider } from '../ports/identity.ts'
 import type { Clock, Log, Metrics } from '../ports/system.ts'
 import type { LiveSensors } from '../sensors/live-sensors.ts'
@@ -36,7 +36,7 @@ import { webPageRouter } from './pages/web-page.ts'
 
 export interface HttpFaceCollaborators {
   readonly submissions: Submissions
-  readonly progress: StoreProgress
+  readonly progress: QueueFigures
   readonly tokens: AccessTokens
   readonly signIn: SignIn
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>

@@ -4,7 +4,7 @@
 import { ServiceError } from '../domain/errors.ts'
 import { SECOND_MS } from '../domain/time.ts'
 import type { Submissions } from '../ingest/submissions.ts'
-import type { StoreProgress } from '../ingest/store-progress.ts'
+import type { QueueFigures } from '../ports/journal-queue.ts'
 import { answerJson } from './answers/call.ts'
 import type { Call } from './answers/call.ts'
 import { showMetrics } from './requests/metrics.ts'
@@ -21,7 +21,7 @@ import type {
 
 export interface OperationsApiCollaborators {
   readonly submissions: Submissions
-  readonly progress: StoreProgress
+  readonly progress: QueueFigures
   /** Whether the last write into the measurement store worked. */
   readonly isStoreWorking: () => boolean
   readonly isDraining: () => boolean

@@ -10,13 +10,13 @@ import { refusalError } from '../domain/refusal.ts'
 import type { Refusal } from '../domain/refusal.ts'
 import type { DurationMs } from '../domain/time.ts'
 import type {
-  CommittedSubmissions,
+  SubmissionOutcome,
   SubmissionCommitter,
   SubmissionGroup,
 } from '../ports/submissions.ts'
+import type { QueueFigures } from '../ports/journal-queue.ts'
 import type { Clock, Metrics, StorageState } from '../ports/system.ts'
 import { StorePace } from './store-pace.ts'
-import type { StoreProgress } from './store-progress.ts'
 
 /** A submission that waits for its receipt. */
 interface Waiting {
@@ -32,12 +32,10 @@ interface WaitingGroup {
 
 interface Collaborators {
   readonly committer: SubmissionCommitter
-  readonly progress: StoreProgress
+  readonly progress: QueueFigures
   readonly clock: Clock
   readonly metrics: Metrics
   readonly storage: StorageState
-  /** Tells the forwarder that there are new rows. */
-  readonly onCommitted: () => void
 }
 
 /**
@@ -178,8 +176,8 @@ export class Submissions {
     this.#groupsInFlight++
     const startedAtMs = clock.monotonicMs()
     try {
-      const committed = await committer.commit(group)
-      this.#answer(waiting, committed, clock.monotonicMs() - startedAtMs)
+      const outcomes = await committer.commit(group)
+      this.#answer(waiting, outcomes, clock.monotonicMs() - startedAtMs)
     } catch (error) {
       for (const { reject } of waiting) reject(error)
     }
@@ -191,10 +189,9 @@ export class Submissions {
 
   #answer(
     waiting: readonly Waiting[],
-    { hasJournalled, outcomes }: CommittedSubmissions,
+    outcomes: readonly SubmissionOutcome[],
     durationMs: DurationMs,
   ): void {
-    if (hasJournalled) this.#with.onCommitted()
     const decided = { created: 0, duplicate: 0, conflict: 0 }
     waiting.forEach(({ resolve, reject }, at) => {
       const outcome = outcomes[at]
@@ -205,7 +202,6 @@ export class Submissions {
       decided.conflict += outcome.counts.conflict
       resolve(outcome)
     })
-    this.#with.progress.noteJournalled(decided.created)
     this.#with.metrics.noteGroup({ ...decided, durationMs })
   }
 }

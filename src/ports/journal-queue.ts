@@ -1,25 +1,9 @@
 // What is accepted on its way to the measurement store: how far it is, and who waits for it.
 
-import type { Sensor, SensorId } from '../domain/sensor.ts'
-import type { DurationMs, EpochMs, TimeRange } from '../domain/time.ts'
+import type { Sensor } from '../domain/sensor.ts'
+import type { DurationMs, TimeRange } from '../domain/time.ts'
 import type { StoreBatch } from './measurement-store.ts'
 import type { RefusedMeasurement } from './store-upkeep.ts'
-
-/** How far the journal is, and what of it is not in the measurement store. */
-export interface JournalState {
-  /** Rows up to this one were in the measurement store when it was last written down. */
-  forwardedSeq(): number
-  /** Measurements in the rows after `seq`. */
-  totalsAfter(seq: number): { readonly entries: number }
-  /** When the first row after `seq` was committed. */
-  oldestAfter(seq: number): EpochMs | undefined
-  /** Whether rows (afterSeq, throughSeq] have measurements of the sensor in the range. */
-  hasMeasurements(
-    rows: { readonly afterSeq: number; readonly throughSeq: number },
-    sensorId: SensorId,
-    range: TimeRange,
-  ): Promise<boolean>
-}
 
 /** What of the journal can be read from the measurement store. */
 export interface ReadableRows {
@@ -47,6 +31,22 @@ export interface ReadBarrier {
    * @param sensor as the control data show it: its `dataSeq` says what has been acknowledged
    */
   hasUnreadable(sensor: Pick<Sensor, 'id' | 'dataSeq'>, range: TimeRange): Promise<boolean>
+}
+
+/**
+ * How far the measurement store is behind. Read at any time and without waiting: the adapter keeps
+ * the figures up to date, none of them older than a second.
+ */
+export interface QueueFigures {
+  backlog(): Backlog
+  /** Bytes of journal that the store has not taken for good. */
+  readonly backlogBytes: number
+  /** Measurements that cannot be read yet. */
+  readonly unreadable: number
+  /** Whether somebody waits for the store. */
+  readonly isAwaited: boolean
+  /** @param listener told whenever more can be read */
+  onReadable(listener: () => void): void
 }
 
 export interface Backlog {

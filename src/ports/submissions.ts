@@ -21,12 +21,8 @@ export interface RefusedSubmission extends Partial<Omit<SubmissionRefusal, 'code
   readonly cause?: Error
 }
 
-export interface CommittedSubmissions {
-  /** Whether the journal has got something new. */
-  readonly hasJournalled: boolean
-  /** Of each submission, in order. */
-  readonly outcomes: readonly (Receipt | RefusedSubmission)[]
-}
+/** What became of a submission. */
+export type SubmissionOutcome = Receipt | RefusedSubmission
 
 /** The write-ahead batch step: decides submissions against the ledger and makes them durable. */
 export interface SubmissionCommitter {
@@ -38,7 +34,8 @@ export interface SubmissionCommitter {
    * Resolves after fsync: from here the senders may forget the data. Event ids that the ledger
    * knows come back as duplicate or conflict and are not stored again.
    *
+   * @returns the outcome of each submission, in order
    * @throws ServiceError `storage_full` when the disk is: nothing of the group is stored
    */
-  commit(group: SubmissionGroup): Promise<CommittedSubmissions>
+  commit(group: SubmissionGroup): Promise<readonly SubmissionOutcome[]>
 }

@@ -3,15 +3,9 @@
 // memory that is cheap to clear.
 
 import type { Receipt, ReceiptItem, ReceiptStatus } from '../../domain/measurement.ts'
-import type { CommittedSubmissions } from '../../ports/submissions.ts'
+import type { SubmissionOutcome } from '../../ports/submissions.ts'
 import { groupColumnsOver, STATUS_CREATED, STATUS_DUPLICATE } from './group-frame.ts'
-import type {
-  GroupColumns,
-  GroupConflict,
-  GroupFrame,
-  GroupRefusal,
-  GroupResult,
-} from './group-frame.ts'
+import type { GroupColumns, GroupConflict, GroupFrame, GroupResult } from './group-frame.ts'
 
 type Decided = Pick<GroupColumns, 'status' | 'sensorId' | 'measuredAtMs' | 'serialNumberAt'>
 
@@ -28,7 +22,7 @@ interface Group extends Decided {
 export function outcomesOf(
   { submissionCount, elementCount }: GroupFrame,
   result: GroupResult,
-): CommittedSubmissions['outcomes'] {
+): SubmissionOutcome[] {
   const columns = groupColumnsOver(result.buffer)
   const group: Group = {
     status: Uint8Array.from(columns.status.subarray(0, elementCount)),
@@ -39,7 +33,7 @@ export function outcomesOf(
     conflicts: new Map(result.conflicts.map((conflict) => [conflict.element, conflict])),
   }
   const refusals = new Map(result.refusals.map((refusal) => [refusal.submission, refusal]))
-  const outcomes: (Receipt | GroupRefusal)[] = []
+  const outcomes: SubmissionOutcome[] = []
   let start = 0
   for (let submission = 0; submission < submissionCount; submission++) {
     const end = columns.elementsEnd[submission] ?? 0

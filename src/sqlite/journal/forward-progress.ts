@@ -1,19 +1,21 @@
-// How far the measurement store is behind the journal: what can be read, what is there for good,
-// and who waits for it. What the store refuses is set aside before the watermark passes it.
+// How far the measurement store is behind the journal, as the main thread sees it: what can be
+// read, what is there for good, and who waits for it. What the store refuses is set aside before
+// the watermark passes it.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { journalEntryBytes } from '../domain/limits.ts'
-import type { Sensor } from '../domain/sensor.ts'
-import type { DurationMs, TimeRange } from '../domain/time.ts'
+import { journalEntryBytes } from '../../domain/limits.ts'
+import type { Sensor } from '../../domain/sensor.ts'
+import type { DurationMs, TimeRange } from '../../domain/time.ts'
 import type {
   Backlog,
   ForwardedRows,
-  JournalState,
-  ReadBarrier,
+  QueueFigures,
   ReadableRows,
-} from '../ports/journal-queue.ts'
-import type { RefusedMeasurement } from '../ports/store-upkeep.ts'
-import type { Clock, Log, Metrics } from '../ports/system.ts'
+  ReadBarrier,
+} from '../../ports/journal-queue.ts'
+import type { RefusedMeasurement } from '../../ports/store-upkeep.ts'
+import type { Clock, Log, Metrics } from '../../ports/system.ts'
+import type { JournalReader } from './journal-reader.ts'
 
 interface ReadWaiter {
   readonly seq: number
@@ -21,7 +23,7 @@ interface ReadWaiter {
 }
 
 interface Collaborators {
-  readonly journal: JournalState
+  readonly journal: JournalReader
   /** What was set aside in the range and is not settled. */
   readonly hasSetAside: (sensorId: Sensor['id'], range: TimeRange) => boolean
   /** Keeps what the store refuses. Resolves when that is durable. */
@@ -37,7 +39,7 @@ interface Collaborators {
 
 const SET_ASIDE_RETRY_MS = 1_000
 
-export class StoreProgress implements ReadBarrier {
+export class ForwardProgress implements ReadBarrier, QueueFigures {
   readonly #with: Collaborators
   readonly #readWaiters = new Set<ReadWaiter>()
   #onReadable: () => void = () => undefined
@@ -58,22 +60,18 @@ export class StoreProgress implements ReadBarrier {
     this.#backlogEntries = journal.totalsAfter(this.#forwardedSeq).entries
   }
 
-  /** Bytes of journal that the store has not taken for good. */
   get backlogBytes(): number {
     return this.#backlogEntries * journalEntryBytes
   }
 
-  /** Measurements that cannot be read yet. */
   get unreadable(): number {
     return this.#backlogEntries - this.#readableEntries
   }
 
-  /** Whether somebody waits for the store. */
   get isAwaited(): boolean {
     return this.#readWaiters.size > 0
   }
 
-  /** @param listener told whenever more can be read */
   onReadable(listener: () => void): void {
     this.#onReadable = listener
   }
