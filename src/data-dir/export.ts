@@ -17,6 +17,7 @@ import type { ControlReader } from '../ports/control-reader.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
 import { AcceptedDays } from '../sqlite/control/accepted-days.ts'
 import { SqliteControlReader } from '../sqlite/control/control-reader.ts'
+import { versionOf } from '../sqlite/data-version.ts'
 import { CONTROL_FILE, openForReading } from '../sqlite/database.ts'
 import type { Connection } from '../sqlite/database.ts'
 import { JournalReader } from '../sqlite/journal/journal-reader.ts'
@@ -102,7 +103,7 @@ async function forward(config: Config, db: Connection): Promise<void> {
   const core = await openCore({ ...config, logLevel: 'silent' }, { clock: systemClock, log })
   try {
     const lastSeq = new AcceptedDays(db).lastSeq()
-    while (!(await core.progress.waitUntilReadable(lastSeq, SECOND_MS))) {
+    while (!(await core.progress.waitUntilReadable(versionOf(lastSeq), SECOND_MS))) {
       if (!core.forwarding.isStoreWorking) throw storeTakesNothing()
     }
   } finally {

@@ -14,6 +14,12 @@ export interface LatestReading {
   readonly rawCelsius: number
 }
 
+/**
+ * Which measurements of a sensor have been accepted: another one whenever one more has been. It
+ * is read by whoever keeps the journal; others ask at most whether two are the same.
+ */
+export type DataVersion = string
+
 export interface Sensor {
   readonly id: SensorId
   readonly userId: UserId
@@ -25,8 +31,7 @@ export interface Sensor {
   /** When a new measurement of it was last received; `null` before the first. */
   readonly lastSeenAtMs: EpochMs | null
   readonly latest: LatestReading | null
-  /** Journal row of its last accepted measurement, 0 before the first: the version of its data. */
-  readonly dataSeq: number
+  readonly dataVersion: DataVersion
 }
 
 /** What an owner may change. */

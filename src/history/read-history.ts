@@ -50,7 +50,7 @@ export class HistoryReader {
     const range = { startMs: fromMs, stopMs: toMs }
     // Asked first, so that a lag of other sensors, or of another time, makes nobody wait.
     if (!(await this.#barrier.hasUnreadable(sensor, range))) return true
-    await this.#barrier.waitUntilReadable(sensor.dataSeq, historyWaitMsMax)
+    await this.#barrier.waitUntilReadable(sensor.dataVersion, historyWaitMsMax)
     return !(await this.#barrier.hasUnreadable(sensor, range))
   }
 }
@@ -61,7 +61,7 @@ export class HistoryReader {
  */
 export function historyVersion(sensor: Sensor, question: ResolvedQuestion): string {
   return JSON.stringify([
-    [sensor.id, sensor.dataSeq],
+    [sensor.id, sensor.dataVersion],
     [sensor.serialNumber, sensor.alias, sensor.compensationCelsius],
     [question.fromMs, question.toMs, question.bucket, question.timeZone, question.isFilled],
   ])

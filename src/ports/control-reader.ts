@@ -34,9 +34,9 @@ export interface ControlReader {
   /**
    * What has changed of a user's sensors since an earlier look, read at one moment.
    *
-   * @param since the mark of that look; `undefined`: there was none, so all of them are read
+   * @param since the cursor of that look; `undefined`: there was none, so all of them are read
    */
-  readSensorNews(userId: UserId, since: SensorMark | undefined): Promise<SensorNews>
+  readSensorNews(userId: UserId, since: SensorCursor | undefined): Promise<SensorNews>
   /** Deleted sensors whose measurements are not yet gone from the store. */
   countSensorDeletions(): Promise<number>
   countSetAside(): Promise<number>
@@ -51,16 +51,11 @@ export interface VersionedSensors {
   readonly sensors: readonly Sensor[] | undefined
 }
 
-/** Up to where a user's sensors have been looked at. */
-export interface SensorMark {
-  /** Another one whenever a sensor was added, changed by its owner or deleted. */
-  readonly settings: string
-  /** The greatest journal row of their measurements. */
-  readonly dataSeq: number
-}
+/** Up to where a user's sensors have been looked at; only who gave it reads it. */
+export type SensorCursor = string
 
 export interface SensorNews {
-  readonly mark: SensorMark
+  readonly cursor: SensorCursor
   /** Whether `sensors` are all there are; else those with new measurements. */
   readonly isWhole: boolean
   /** By id. */

@@ -1,6 +1,6 @@
 // What is accepted on its way to the measurement store: how far it is, and who waits for it.
 
-import type { Sensor } from '../domain/sensor.ts'
+import type { DataVersion, Sensor } from '../domain/sensor.ts'
 import type { DurationMs, TimeRange } from '../domain/time.ts'
 import type { StoreBatch } from './measurement-store.ts'
 import type { RefusedMeasurement } from './store-upkeep.ts'
@@ -21,16 +21,16 @@ export interface ForwardedRows extends ReadableRows {
 
 /** Who reads the measurement store waits here for what was acknowledged and is on its way there. */
 export interface ReadBarrier {
-  /** Waits up to `waitMsMax` until every row up to `seq` can be read. @returns whether it can */
-  waitUntilReadable(seq: number, waitMsMax: DurationMs): Promise<boolean>
+  /** Waits up to `waitMsMax` until all of a version can be read. @returns whether it can */
+  waitUntilReadable(version: DataVersion, waitMsMax: DurationMs): Promise<boolean>
 
   /**
    * Whether acknowledged measurements of the sensor in the range are not readable in the store:
    * still on their way, or set aside because the store refused them.
    *
-   * @param sensor as the control data show it: its `dataSeq` says what has been acknowledged
+   * @param sensor as the control data show it: its `dataVersion` says what has been acknowledged
    */
-  hasUnreadable(sensor: Pick<Sensor, 'id' | 'dataSeq'>, range: TimeRange): Promise<boolean>
+  hasUnreadable(sensor: Pick<Sensor, 'id' | 'dataVersion'>, range: TimeRange): Promise<boolean>
 }
 
 /**

@@ -10,7 +10,7 @@ import { randomBytes } from 'node:crypto'
 import { isOnline } from '../domain/sensor.ts'
 import type { Sensor, SensorId, UserId } from '../domain/sensor.ts'
 import type { DurationMs } from '../domain/time.ts'
-import type { ControlReader, SensorMark, SensorNews } from '../ports/control-reader.ts'
+import type { ControlReader, SensorCursor, SensorNews } from '../ports/control-reader.ts'
 import type { Clock } from '../ports/system.ts'
 import type { SensorState } from './sensors.ts'
 
@@ -53,7 +53,7 @@ export class SensorWatch {
   readonly #deleted = new Map<SensorId, SensorEvent>()
   /** By number; also events that newer ones of the same sensor have superseded. */
   #log: SensorEvent[] = []
-  #mark: SensorMark | undefined
+  #cursor: SensorCursor | undefined
   #looking: Promise<void> | undefined
   #looks = 0
   #lastNo = 0
@@ -100,9 +100,9 @@ export class SensorWatch {
   }
 
   async #look(): Promise<void> {
-    const isFirst = this.#mark === undefined
-    const news = await this.#with.control.readSensorNews(this.#userId, this.#mark)
-    this.#mark = news.mark
+    const isFirst = this.#cursor === undefined
+    const news = await this.#with.control.readSensorNews(this.#userId, this.#cursor)
+    this.#cursor = news.cursor
     this.#looks++
     if (isFirst) {
       for (const sensor of news.sensors) {
@@ -186,7 +186,7 @@ export class SensorWatch {
 function isSame(one: SensorState, other: SensorState): boolean {
   return (
     one.isOnline === other.isOnline &&
-    one.sensor.dataSeq === other.sensor.dataSeq &&
+    one.sensor.dataVersion === other.sensor.dataVersion &&
     one.sensor.alias === other.sensor.alias &&
     one.sensor.compensationCelsius === other.sensor.compensationCelsius
   )

@@ -237,7 +237,7 @@ async function textOf(numbers: readonly number[], format: 'csv' | 'ndjson'): Pro
     createdAtMs: 0,
     lastSeenAtMs: 0,
     latest: null,
-    dataSeq: 0,
+    dataVersion: '0',
   }
   const days = [{ dayMs: 0, measurements: numbers.length }]
   const order = { sensors: [{ sensor, days }], range: { startMs: 0, stopMs: 1e9 }, format }

@@ -15,7 +15,7 @@ function sensor(lastSeenAtMs: number | null, measuredAtMs: number | null): Senso
     createdAtMs: 0,
     lastSeenAtMs,
     latest: measuredAtMs === null ? null : { measuredAtMs, rawCelsius: 1 },
-    dataSeq: 1,
+    dataVersion: '1',
   }
 }
 

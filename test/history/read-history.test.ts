@@ -30,7 +30,7 @@ const SENSOR: Sensor = {
   createdAtMs: START_MS,
   lastSeenAtMs: START_MS,
   latest: null,
-  dataSeq: 7,
+  dataVersion: '7',
 }
 
 const ALL_READABLE = { waitUntilReadable: async () => true, hasUnreadable: async () => false }
@@ -270,9 +270,9 @@ describe('HistoryReader', () => {
 
     /** A journal that answers `hasUnreadable` in this order. */
     const lagging = (...unreadable: boolean[]) => {
-      const waits: number[] = []
+      const waits: string[] = []
       const journal = {
-        waitUntilReadable: async (seq: number) => waits.push(seq) > 0,
+        waitUntilReadable: async (version: string) => waits.push(version) > 0,
         hasUnreadable: async () => unreadable.shift() ?? false,
       }
       return { journal, waits }
@@ -287,7 +287,7 @@ describe('HistoryReader', () => {
     it('waits for what the sensor has, and is complete when it came', async () => {
       const { journal, waits } = lagging(true, false)
       const { isComplete } = await new HistoryReader(reader, journal).read(SENSOR, resolved)
-      expect([isComplete, waits]).to.deep.equal([true, [SENSOR.dataSeq]])
+      expect([isComplete, waits]).to.deep.equal([true, [SENSOR.dataVersion]])
     })
 
     it('is not complete when something is missing after the wait', async () => {
@@ -340,7 +340,7 @@ describe('historyVersion', () => {
   it('changes with the data and with all that an answer says', () => {
     const changes: Partial<Sensor>[] = [
       { id: 2 },
-      { dataSeq: 8 },
+      { dataVersion: '8' },
       { serialNumber: 'other' },
       { alias: 'Attic' },
       { compensationCelsius: 1 },

@@ -13,7 +13,7 @@ import type { Sensor, SensorId, UserId } from '../../domain/sensor.ts'
 import type { EpochMs } from '../../domain/time.ts'
 import type {
   ControlReader,
-  SensorMark,
+  SensorCursor,
   SensorNews,
   VersionedSensors,
 } from '../../ports/control-reader.ts'
@@ -132,7 +132,7 @@ export class SqliteControlReader implements ControlReader {
     })()
   }
 
-  async readSensorNews(userId: UserId, since: SensorMark | undefined): Promise<SensorNews> {
+  async readSensorNews(userId: UserId, since: SensorCursor | undefined): Promise<SensorNews> {
     return this.#db.transaction(() => this.#sensors.news(userId, since))()
   }
 

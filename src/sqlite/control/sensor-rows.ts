@@ -2,7 +2,8 @@
 
 import type { Sensor, SensorId, UserId } from '../../domain/sensor.ts'
 import type { EpochMs } from '../../domain/time.ts'
-import type { SensorMark, SensorNews } from '../../ports/control-reader.ts'
+import type { SensorCursor, SensorNews } from '../../ports/control-reader.ts'
+import { cursorOf, seenAt, versionOf } from '../data-version.ts'
 import type { Connection } from '../database.ts'
 
 interface SensorRow {
@@ -68,18 +69,14 @@ export class SensorRows {
   }
 
   /** What has changed since a look; to be called in a transaction. */
-  news(userId: UserId, since: SensorMark | undefined): SensorNews {
+  news(userId: UserId, since: SensorCursor | undefined): SensorNews {
     const settings = this.#settings.get(userId) ?? ''
-    const isWhole = settings !== since?.settings
-    const seenSeq = since?.dataSeq ?? 0
-    const sensors = isWhole
-      ? this.list(userId)
-      : this.#listWithNewerData.all(userId, seenSeq).map(toSensor)
-    const dataSeq = sensors.reduce(
-      (greatest, sensor) => Math.max(greatest, sensor.dataSeq),
-      seenSeq,
-    )
-    return { mark: { settings, dataSeq }, isWhole, sensors }
+    const seen = since === undefined ? undefined : seenAt(since)
+    const isWhole = settings !== seen?.settings
+    const seenSeq = seen?.dataSeq ?? 0
+    const rows = isWhole ? this.#list.all(userId) : this.#listWithNewerData.all(userId, seenSeq)
+    const dataSeq = rows.reduce((greatest, row) => Math.max(greatest, row.dataSeq ?? 0), seenSeq)
+    return { cursor: cursorOf({ settings, dataSeq }), isWhole, sensors: rows.map(toSensor) }
   }
 
   list(userId: UserId): Sensor[] {
@@ -103,6 +100,6 @@ function toSensor(row: SensorRow): Sensor {
   return {
     ...sensor,
     latest: hasLatest ? { measuredAtMs, rawCelsius } : null,
-    dataSeq: dataSeq ?? 0,
+    dataVersion: versionOf(dataSeq ?? 0),
   }
 }

@@ -4,7 +4,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { journalEntryBytes } from '../../domain/limits.ts'
-import type { Sensor } from '../../domain/sensor.ts'
+import type { DataVersion, Sensor } from '../../domain/sensor.ts'
 import type { DurationMs, TimeRange } from '../../domain/time.ts'
 import type {
   Backlog,
@@ -15,6 +15,7 @@ import type {
 } from '../../ports/journal-queue.ts'
 import type { RefusedMeasurement } from '../../ports/store-upkeep.ts'
 import type { Clock, Log, Metrics } from '../../ports/system.ts'
+import { seqOf } from '../data-version.ts'
 import type { JournalReader } from './journal-reader.ts'
 
 interface ReadWaiter {
@@ -88,7 +89,8 @@ export class ForwardProgress implements ReadBarrier, QueueFigures {
     }
   }
 
-  async waitUntilReadable(seq: number, waitMsMax: DurationMs): Promise<boolean> {
+  async waitUntilReadable(version: DataVersion, waitMsMax: DurationMs): Promise<boolean> {
+    const seq = seqOf(version)
     if (seq <= this.#readableSeq) return true
     this.#with.onAwaited()
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -101,9 +103,12 @@ export class ForwardProgress implements ReadBarrier, QueueFigures {
     return seq <= this.#readableSeq
   }
 
-  async hasUnreadable(sensor: Pick<Sensor, 'id' | 'dataSeq'>, range: TimeRange): Promise<boolean> {
+  async hasUnreadable(
+    sensor: Pick<Sensor, 'id' | 'dataVersion'>,
+    range: TimeRange,
+  ): Promise<boolean> {
     if (this.#with.hasSetAside(sensor.id, range)) return true
-    const rows = { afterSeq: this.#readableSeq, throughSeq: sensor.dataSeq }
+    const rows = { afterSeq: this.#readableSeq, throughSeq: seqOf(sensor.dataVersion) }
     if (rows.throughSeq <= rows.afterSeq) return false
     return this.#with.journal.hasMeasurements(rows, sensor.id, range)
   }

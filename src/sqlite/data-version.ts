@@ -1,0 +1,29 @@
+// What SQLite makes of opaque versions and cursors: the journal has one writer, so how far a reader
+// has seen is the number of a row.
+
+import type { DataVersion } from '../domain/sensor.ts'
+import type { SensorCursor } from '../ports/control-reader.ts'
+
+/** What has been accepted up to a row of the journal. */
+export function versionOf(seq: number): DataVersion {
+  return String(seq)
+}
+
+/** The row of the journal that a version names. */
+export function seqOf(version: DataVersion): number {
+  return Number(version)
+}
+
+interface SeenSensors {
+  readonly dataSeq: number
+  readonly settings: string
+}
+
+export function cursorOf({ dataSeq, settings }: SeenSensors): SensorCursor {
+  return `${dataSeq}|${settings}`
+}
+
+export function seenAt(cursor: SensorCursor): SeenSensors {
+  const end = cursor.indexOf('|')
+  return { dataSeq: Number(cursor.slice(0, end)), settings: cursor.slice(end + 1) }
+}
