@@ -137,7 +137,7 @@ async function openParts(
         metrics.noteForwardDuration(forwarded.durationMs)
         void progress.noteForwarded(forwarded)
       },
-      onDeletionPass: (pass) => void noteDeletionPass(controlWriter, pass).catch(onFailure),
+      onDeletionPass: (pass) => void noteDeletionPass(channel, pass).catch(onFailure),
       onFailure,
     },
   )
@@ -215,11 +215,11 @@ async function ownDataDir(
 
 /** What a full disk keeps from being noted is due again, and done again. */
 async function noteDeletionPass(
-  controlWriter: ControlWriter,
+  channel: CommitChannel,
   { sensorId, dueAtMs }: DeletionPass,
 ): Promise<void> {
   try {
-    await controlWriter.noteDeletionPass(sensorId, dueAtMs)
+    await channel.call('noteDeletionPass', sensorId, dueAtMs)
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'storage_full') throw error
   }

@@ -15,29 +15,22 @@
 import { StoreUnavailable } from '../domain/errors.ts'
 import { MINUTE_MS, SECOND_MS } from '../domain/time.ts'
 import type { DurationMs, EpochMs } from '../domain/time.ts'
-import type { JournalBatch } from '../ports/journal-queue.ts'
-import type { MeasurementWriter, RejectedMeasurement } from '../ports/measurement-store.ts'
+import type {
+  ClaimedBatch,
+  JournalBatch,
+  JournalQueue,
+  JournalReplay,
+  Written,
+} from '../ports/journal-queue.ts'
+import type { MeasurementWriter } from '../ports/measurement-store.ts'
 import type { Clock, Log } from '../ports/system.ts'
 import { backoffMs } from './backoff.ts'
 
 export interface ForwarderCollaborators {
-  /** The rows after `seq`, `undefined` when there are none. Good until the next but one is read. */
-  readonly readBatch: (seq: number, measurementsMax: number) => JournalBatch | undefined
-  /** The last row that there is. */
-  readonly lastSeq: () => number
-  /** When the oldest row after `seq` was committed. */
-  readonly oldestAfter: (seq: number) => EpochMs | undefined
-  /** Rows that are written again, without those of deleted sensors. Good until the next is read. */
-  readonly readReplay: (seq: number, measurementsMax: number) => JournalBatch | undefined
+  readonly queue: JournalQueue
   readonly writer: MeasurementWriter
-  /** Called when every row up to the batch's last can be read, where nothing was rejected. */
-  readonly noteReadable: (batch: JournalBatch) => void
-  /** Called when every row up to the batch's last is durable in the store, but for the rejected. */
-  readonly settle: (batch: JournalBatch, written: Written) => void
   /** Told of every write that does not work, and when the store takes measurements again. */
   readonly noteState: (isStoreWorking: boolean) => void
-  /** Told before it waits to be notified of new rows; nobody need notify it at other times. */
-  readonly noteIdle: () => void
   /** Resolves after that time, at once when `signal` is aborted. */
   readonly pause: (durationMs: DurationMs, signal: AbortSignal) => Promise<void>
   readonly random: () => number
@@ -45,25 +38,15 @@ export interface ForwarderCollaborators {
   readonly log: Log
 }
 
-/** What came of a write that the store took. */
-export interface Written {
-  readonly rejected: readonly RejectedMeasurement[]
-  readonly durationMs: DurationMs
-}
-
 export interface ForwarderSettings {
   readonly batchMeasurementsMax: number
-  /** Rows up to here are in the store already. */
-  readonly forwardedSeq: number
   /** Whether the store's process has a life of its own, so that it may lose what it took. */
   readonly isStoreApart: boolean
 }
 
 /** A batch on its way. */
 interface Forwarding {
-  readonly batch: JournalBatch
-  /** More rows than those of the batch had come since the one before was begun. */
-  readonly isOutrun: boolean
+  readonly batch: ClaimedBatch
   /** It fills a write so little that the next is worth waiting for. */
   readonly isTrickle: boolean
   /** `undefined` when it was stopped before the store took the batch. */
@@ -92,43 +75,29 @@ export class Forwarder {
   readonly #with: ForwarderCollaborators
   readonly #settings: ForwarderSettings
   readonly #stopping = new AbortController()
-  #forwardedSeq: number
   /** Batches that the store took and that are not settled, oldest first. */
   readonly #unsettled: { readonly batch: JournalBatch; readonly written: Written }[] = []
   #unsettledMeasurements = 0
   /** Until all of them are settled. */
   #settling: Promise<void> | undefined
-  /** Rows up to this one were written, or are being written. */
-  #begunSeq: number
   /** Begun while the batch before was under way. */
   #ahead: Forwarding | undefined
-  /** The last row that there was when a batch was last read. */
-  #lastSeq: number
-  #replay: { afterSeq: number; readonly throughSeq: number } | undefined
+  #replay: JournalReplay | undefined
   /** As it was last told. */
   #life: string | undefined
   #isLifeInDoubt = false
   #lifeCheckedAtMs = -Infinity
   #lastUnknownOutcomeAtMs: EpochMs
   #running: Promise<void> | undefined
-  #wake: (() => void) | undefined
   #gathering = new AbortController()
+  #idling = new AbortController()
 
   constructor(collaborators: ForwarderCollaborators, settings: ForwarderSettings) {
     this.#with = collaborators
     this.#settings = settings
-    this.#forwardedSeq = settings.forwardedSeq
-    this.#begunSeq = settings.forwardedSeq
-    this.#lastSeq = settings.forwardedSeq
     // A write of the process before this one may still be on its way to a store of its own.
     const { clock } = collaborators
     this.#lastUnknownOutcomeAtMs = settings.isStoreApart ? clock.nowMs() : -Infinity
-    if (settings.isStoreApart) this.#startReplay()
-  }
-
-  /** Rows up to this one are in the store for good. */
-  get forwardedSeq(): number {
-    return this.#forwardedSeq
   }
 
   /** When a write last ended without an answer, so that it may still arrive. */
@@ -140,11 +109,6 @@ export class Forwarder {
     this.#running ??= this.#run()
   }
 
-  /** There are new rows. */
-  notify(): void {
-    this.#wake?.()
-  }
-
   /** Somebody waits for what is in the journal now. */
   hurry(): void {
     this.#gathering.abort()
@@ -154,11 +118,12 @@ export class Forwarder {
   async stop(): Promise<void> {
     this.#stopping.abort()
     this.#gathering.abort()
-    this.#wake?.()
+    this.#idling.abort()
     await this.#running
   }
 
   async #run(): Promise<void> {
+    if (this.#settings.isStoreApart) await this.#startReplay()
     while (!this.#stopping.signal.aborted) {
       await this.#checkLife()
       const isForwarded = await this.#forwardNext()
@@ -167,19 +132,20 @@ export class Forwarder {
     }
     await this.#ahead?.writing
     await this.#settling
+    await this.#with.queue.release()
   }
 
   async #forwardNext(): Promise<boolean> {
-    const next = this.#ahead ?? this.#begin()
+    const next = this.#ahead ?? (await this.#begin())
     if (next === undefined) return false
-    const { batch, isOutrun, isTrickle } = next
-    const mayBeginAhead = this.#settings.isStoreApart && !isTrickle && !isOutrun
-    this.#ahead = mayBeginAhead ? this.#begin() : undefined
+    const { batch, isTrickle } = next
+    const mayBeginAhead = this.#settings.isStoreApart && !isTrickle && !batch.isOutrun
+    this.#ahead = mayBeginAhead ? await this.#begin() : undefined
     const written = await next.writing
     if (written === undefined) return true
     await this.#settleLater(batch, written)
     if (isTrickle) await this.#with.pause(GATHERED.pauseMs, this.#gathering.signal)
-    else if (isOutrun && this.#mayWait()) {
+    else if (batch.isOutrun && (await this.#mayWait())) {
       const pauseMs = written.durationMs * GIVING_WAY.pauseShare
       await this.#with.pause(pauseMs, this.#gathering.signal)
     }
@@ -192,7 +158,7 @@ export class Forwarder {
     this.#unsettledMeasurements += batch.measurements.count
     this.#settling ??= this.#settle()
     const hasRejected = written.rejected.length > 0
-    if (!hasRejected) this.#with.noteReadable(batch)
+    if (!hasRejected) await this.#with.queue.noteReadable(batch)
     // What was rejected is looked up in the batch, which is good for the next moment only.
     const mustWait = hasRejected || this.#unsettledMeasurements > UNSETTLED_MEASUREMENTS_MAX
     if (mustWait || this.#settings.isStoreApart) await this.#settling
@@ -204,73 +170,58 @@ export class Forwarder {
       const synced = this.#unsettled.length
       await this.#with.writer.sync()
       for (const { batch, written } of this.#unsettled.splice(0, synced)) {
-        this.#forwardedSeq = batch.throughSeq
         this.#unsettledMeasurements -= batch.measurements.count
-        this.#with.settle(batch, written)
+        await this.#with.queue.settle(batch, written)
       }
     }
     this.#settling = undefined
   }
 
-  /** Reads the next batch and begins to write it. */
-  #begin(): Forwarding | undefined {
+  /** Claims the next batch and begins to write it. */
+  async #begin(): Promise<Forwarding | undefined> {
     const { batchMeasurementsMax } = this.#settings
     // Whoever is in a hurry from here on waits for rows that this batch may not have.
     if (!this.#stopping.signal.aborted) this.#gathering = new AbortController()
-    const batch = this.#with.readBatch(this.#begunSeq, batchMeasurementsMax)
+    const batch = await this.#with.queue.claim(batchMeasurementsMax)
     if (batch === undefined) return undefined
-    const isOutrun = this.#isOutrun(batch.throughSeq - this.#begunSeq)
     const isTrickle = batch.measurements.count < batchMeasurementsMax * GATHERED.share
-    this.#begunSeq = batch.throughSeq
-    return { batch, isOutrun, isTrickle, writing: this.#write(batch) }
+    return { batch, isTrickle, writing: this.#write(batch) }
   }
 
-  /** Whether more rows than these have come since the batch before. */
-  #isOutrun(rows: number): boolean {
-    const lastSeq = this.#with.lastSeq()
-    const came = lastSeq - this.#lastSeq
-    this.#lastSeq = lastSeq
-    return came > rows
-  }
-
-  #mayWait(): boolean {
-    const { oldestAfter, clock } = this.#with
-    const oldestAtMs = oldestAfter(this.#forwardedSeq)
-    const isYoung = oldestAtMs !== undefined && clock.nowMs() - oldestAtMs < GIVING_WAY.ageMsMax
-    return this.#settings.isStoreApart && isYoung
+  async #mayWait(): Promise<boolean> {
+    if (!this.#settings.isStoreApart) return false
+    const { queue, clock } = this.#with
+    const oldestAtMs = await queue.oldestAtMs()
+    return oldestAtMs !== undefined && clock.nowMs() - oldestAtMs < GIVING_WAY.ageMsMax
   }
 
   // What the store refuses now it has refused, and was set aside, when it was written first.
   async #replayNext(): Promise<boolean> {
     const replay = this.#replay
     if (replay === undefined) return false
-    const { afterSeq, throughSeq } = replay
-    const batch = this.#with.readReplay(afterSeq, this.#settings.batchMeasurementsMax)
-    const isAtEnd = batch === undefined || afterSeq >= throughSeq
-    if (isAtEnd) {
+    const read = () => replay.read(this.#settings.batchMeasurementsMax)
+    const batch = await read()
+    if (batch === undefined) {
       this.#replay = undefined
       this.#with.log.info('replayed the journal into the measurement store')
       return false
     }
     // Read anew for each attempt: a sensor may be deleted while the store is out of reach.
-    const readAgain = () =>
-      this.#with.readReplay(afterSeq, this.#settings.batchMeasurementsMax) ?? batch
-    const written = await this.#write(batch, readAgain)
-    // A new life may have begun meanwhile, and the replay with it.
-    if (written !== undefined && replay === this.#replay) replay.afterSeq = batch.throughSeq
+    const written = await this.#write(batch, async () => (await read()) ?? batch)
+    if (written !== undefined) replay.pass(batch)
     return true
   }
 
   /** @returns `undefined` when it was stopped before the store took the batch */
   async #write(
     batch: JournalBatch,
-    readAgain: () => JournalBatch = () => batch,
+    readAgain: () => Promise<JournalBatch> = async () => batch,
   ): Promise<Written | undefined> {
     const { writer, clock } = this.#with
     for (let attempt = 0; !this.#stopping.signal.aborted; attempt++) {
       try {
         const startedAtMs = clock.monotonicMs()
-        const rejected = await writer.write(attempt === 0 ? batch : readAgain())
+        const rejected = await writer.write(attempt === 0 ? batch : await readAgain())
         const durationMs = clock.monotonicMs() - startedAtMs
         if (attempt > 0) await this.#noteRecovery()
         return { rejected, durationMs }
@@ -311,37 +262,34 @@ export class Forwarder {
     this.#lifeCheckedAtMs = nowMs
     const life = await this.#with.writer.life()
     if (life === undefined) {
-      if (!this.#isLifeInDoubt) this.#startReplay()
+      if (!this.#isLifeInDoubt) await this.#startReplay()
       this.#isLifeInDoubt = true
       return
     }
     // What was replayed in the meantime may have been the end of the life before.
     const isAnother = life !== this.#life && (this.#life !== undefined || this.#isLifeInDoubt)
-    if (isAnother) this.#startReplay()
+    if (isAnother) await this.#startReplay()
     this.#life = life
     this.#isLifeInDoubt = false
   }
 
-  #startReplay(): void {
-    if (this.#begunSeq === 0) return
+  async #startReplay(): Promise<void> {
+    // What is being written may be taken by the life that ends: it is claimed, so it is in it.
+    const replay = await this.#with.queue.replay()
+    if (replay === undefined) return
     this.#with.log.info('replaying the journal into the measurement store')
-    // What is being written may be taken by the life that ends.
-    this.#replay = { afterSeq: 0, throughSeq: this.#begunSeq }
+    this.#replay = replay
   }
 
   async #newRows(): Promise<void> {
-    const { readBatch, noteIdle } = this.#with
-    noteIdle()
-    if (readBatch(this.#begunSeq, 1) !== undefined) return
-    const idle = new AbortController()
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve
-      if (this.#stopping.signal.aborted) resolve()
-      if (this.#settings.isStoreApart) {
-        void this.#with.pause(LIFE_CHECK_EVERY_MS, idle.signal).then(resolve)
-      }
-    })
-    idle.abort()
-    this.#wake = undefined
+    const idling = new AbortController()
+    this.#idling = idling
+    if (this.#stopping.signal.aborted) return
+    const waiting = [this.#with.queue.waitForRows(idling.signal)]
+    if (this.#settings.isStoreApart) {
+      waiting.push(this.#with.pause(LIFE_CHECK_EVERY_MS, idling.signal))
+    }
+    await Promise.race(waiting)
+    idling.abort()
   }
 }

@@ -8,16 +8,13 @@
 import type { SensorId } from '../domain/sensor.ts'
 import type { DurationMs, EpochMs } from '../domain/time.ts'
 import type { MeasurementWriter } from '../ports/measurement-store.ts'
-import type { SensorDeletion } from '../ports/store-upkeep.ts'
+import type { SensorDeletion, SensorDeletionJobs } from '../ports/store-upkeep.ts'
 import type { Clock, Log } from '../ports/system.ts'
 import { backoffMs } from './backoff.ts'
 
 export interface SensorDeletionsCollaborators {
-  /** Deletions that are due and whose sensors' rows are all forwarded. */
-  readonly readDue: (nowMs: EpochMs) => readonly SensorDeletion[]
+  readonly jobs: SensorDeletionJobs
   readonly writer: MeasurementWriter
-  /** One more pass is through; the next is at `dueAtMs`, `undefined`: it was the last. */
-  readonly notePass: (deletion: SensorDeletion, dueAtMs: EpochMs | undefined) => void
   readonly lastUnknownOutcomeAtMs: () => EpochMs
   readonly pause: (durationMs: DurationMs, signal: AbortSignal) => Promise<void>
   readonly random: () => number
@@ -40,7 +37,7 @@ export class SensorDeletions {
   readonly #stopping = new AbortController()
   /** Tries that failed, one after the other. */
   readonly #failures = new Map<SensorId, number>()
-  /** Not before: noted here and perhaps not yet in what `readDue` reads, or just tried in vain. */
+  /** Not before: noted here and perhaps not yet in what is due, or just tried in vain. */
   readonly #notBeforeMs = new Map<SensorId, EpochMs>()
   #running: Promise<void> | undefined
 
@@ -61,7 +58,7 @@ export class SensorDeletions {
 
   async #run(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
-      for (const deletion of this.#due()) {
+      for (const deletion of await this.#due()) {
         if (this.#stopping.signal.aborted) return
         await this.#delete(deletion)
       }
@@ -69,16 +66,17 @@ export class SensorDeletions {
     }
   }
 
-  #due(): readonly SensorDeletion[] {
+  async #due(): Promise<readonly SensorDeletion[]> {
     const nowMs = this.#with.clock.nowMs()
     for (const [sensorId, notBeforeMs] of this.#notBeforeMs) {
       if (notBeforeMs <= nowMs) this.#notBeforeMs.delete(sensorId)
     }
-    return this.#with.readDue(nowMs).filter(({ sensorId }) => !this.#notBeforeMs.has(sensorId))
+    const due = await this.#with.jobs.due(nowMs)
+    return due.filter(({ sensorId }) => !this.#notBeforeMs.has(sensorId))
   }
 
   async #delete(deletion: SensorDeletion): Promise<void> {
-    const { writer, clock, log, notePass } = this.#with
+    const { jobs, writer, clock, log } = this.#with
     const { sensorId, range } = deletion
     try {
       await writer.deleteSensor(deletion, range)
@@ -91,7 +89,7 @@ export class SensorDeletions {
     const isLast = this.#isLast(deletion, nowMs)
     const dueAtMs = isLast ? undefined : nowMs + this.#settings.passGapMs
     this.#notBeforeMs.set(sensorId, nowMs + Math.max(this.#settings.lookEveryMs * 2, 5_000))
-    notePass(deletion, dueAtMs)
+    await jobs.notePass(deletion, dueAtMs)
     if (isLast) log.info('a sensor is deleted from the measurement store', { sensor_id: sensorId })
   }
 

@@ -11,7 +11,7 @@ import type {
 } from '../domain/access.ts'
 import type { Sensor, SensorChange, SensorId, UserId } from '../domain/sensor.ts'
 import type { EpochMs } from '../domain/time.ts'
-import type { RefusedMeasurement, StoreSwitch } from './store-upkeep.ts'
+import type { StoreSwitch } from './store-upkeep.ts'
 
 /** Changing users, tokens and sensors. Each call is one durable transaction. */
 export interface ControlWriter {
@@ -54,8 +54,6 @@ export interface ControlWriter {
   ): Promise<Sensor | undefined>
   /** Its measurements are deleted from the store afterwards. @returns whether the user had it */
   deleteSensor(userId: UserId, sensorId: SensorId): Promise<boolean>
-  /** Its measurements were deleted once more. @param dueAtMs when again; `undefined`: never */
-  noteDeletionPass(sensorId: SensorId, dueAtMs: EpochMs | undefined): Promise<void>
   /** Names the store in use, unless another one has measurements. @returns the one in use now */
   adoptStore(name: string): Promise<string>
   /**
@@ -64,8 +62,6 @@ export interface ControlWriter {
    * @returns whether `from` was in use: nothing is changed otherwise
    */
   switchStore(change: StoreSwitch): Promise<boolean>
-  /** Keeps what the store refuses; the same again changes nothing. */
-  setAside(measurements: readonly RefusedMeasurement[]): Promise<void>
   /** Has set-aside measurements forwarded once more, all of them without ids. @returns how many */
   retrySetAside(ids: readonly number[] | undefined): Promise<number>
   /** Gives set-aside measurements up for good, all of them without ids. @returns how many */

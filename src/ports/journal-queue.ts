@@ -1,22 +1,81 @@
-// What is accepted on its way to the measurement store: how far it is, and who waits for it.
+// What is accepted on its way to the measurement store: taking it from the journal, how far that
+// is, and who waits for it.
 
 import type { DataVersion, Sensor } from '../domain/sensor.ts'
-import type { DurationMs, TimeRange } from '../domain/time.ts'
-import type { StoreBatch } from './measurement-store.ts'
-import type { RefusedMeasurement } from './store-upkeep.ts'
+import type { DurationMs, EpochMs, TimeRange } from '../domain/time.ts'
+import type { RejectedMeasurement, StoreBatch } from './measurement-store.ts'
 
-/** What of the journal can be read from the measurement store. */
-export interface ReadableRows {
-  readonly throughSeq: number
-  readonly measurements: number
+/**
+ * Where rows lie: in which of the journal's streams, and the last of them. Rows of one stream are
+ * in order, those of two have none. Only who gave it reads it.
+ */
+export interface JournalPlace {
+  readonly stream: number
+  readonly seq: number
 }
 
-/** What of the journal is in the measurement store for good. */
-export interface ForwardedRows extends ReadableRows {
-  /** What the store will never take. */
-  readonly refused: readonly RefusedMeasurement[]
-  /** How long the store took for it. */
+/** Journal rows on their way to the measurement store. */
+export interface JournalBatch extends StoreBatch {
+  readonly place: JournalPlace
+}
+
+/** Rows that are this process's to forward. */
+export interface ClaimedBatch extends JournalBatch {
+  /** More rows had come since the claim before than these. */
+  readonly isOutrun: boolean
+}
+
+/** What came of a batch that the store took. */
+export interface Written {
+  readonly rejected: readonly RejectedMeasurement[]
   readonly durationMs: DurationMs
+}
+
+/** The forwarder's side of the journal. A row is in one claim at a time and leaves by `settle`. */
+export interface JournalQueue {
+  /**
+   * Takes the next rows in hand: at least one and, unless that alone has more, at most
+   * `measurementsMax` measurements. Good until the next but one is claimed.
+   *
+   * @returns `undefined` when there are none
+   */
+  claim(measurementsMax: number): Promise<ClaimedBatch | undefined>
+
+  /** Every row up to the batch's last can be read from the store, and none was rejected. */
+  noteReadable(batch: JournalBatch): Promise<void>
+
+  /**
+   * Every row up to the batch's last is durable in the store, but for the rejected, which are kept
+   * apart before the rows may go. A crash may undo it: then the rows are claimed again.
+   */
+  settle(batch: JournalBatch, written: Written): Promise<void>
+
+  /** Gives back what is claimed and not settled: it is claimed anew, here or elsewhere. */
+  release(): Promise<void>
+
+  /**
+   * Begins to read again what the journal still has of all that was claimed until now.
+   *
+   * @returns `undefined` when nothing ever was
+   */
+  replay(): Promise<JournalReplay | undefined>
+
+  /** When the oldest row that is not settled was committed. */
+  oldestAtMs(): Promise<EpochMs | undefined>
+
+  /** Resolves when there are rows to claim, at once when `signal` is aborted. */
+  waitForRows(signal: AbortSignal): Promise<void>
+}
+
+export interface JournalReplay {
+  /**
+   * The next rows, without what belongs to sensors that are deleted by now. The same rows until
+   * they are passed. Good until the next call.
+   *
+   * @returns `undefined` at the end
+   */
+  read(measurementsMax: number): Promise<JournalBatch | undefined>
+  pass(batch: JournalBatch): void
 }
 
 /** Who reads the measurement store waits here for what was acknowledged and is on its way there. */
@@ -53,10 +112,4 @@ export interface Backlog {
   readonly entries: number
   readonly bytes: number
   readonly oldestAgeMs: DurationMs
-}
-
-/** Journal rows on their way to the measurement store. */
-export interface JournalBatch extends StoreBatch {
-  /** The last of the rows. */
-  readonly throughSeq: number
 }

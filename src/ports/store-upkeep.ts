@@ -35,3 +35,15 @@ export interface SetAsideMeasurement extends RefusedMeasurement {
   readonly id: number
   readonly setAsideAtMs: EpochMs
 }
+
+/** The deletions of sensors that are to be carried out in the measurement store. */
+export interface SensorDeletionJobs {
+  /** Those that are due, of sensors whose rows are all forwarded. */
+  due(nowMs: EpochMs): Promise<readonly SensorDeletion[]>
+  /**
+   * Measurements were deleted once more. A crash may undo it: then they are once more.
+   *
+   * @param dueAtMs when again; `undefined`: never
+   */
+  notePass(deletion: SensorDeletion, dueAtMs: EpochMs | undefined): Promise<void>
+}

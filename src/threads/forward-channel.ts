@@ -4,7 +4,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { threadHeap } from '../domain/limits.ts'
-import type { ForwardedRows, ReadableRows } from '../ports/journal-queue.ts'
+import type { ForwardedRows, ReadableRows } from '../sqlite/journal/journal-queue.ts'
 import type {
   DeletionPass,
   ForwardAnswer,

@@ -10,17 +10,15 @@ import { MINUTE_MS, SECOND_MS } from '../domain/time.ts'
 import type { DurationMs, EpochMs } from '../domain/time.ts'
 import { Forwarder } from '../ingest/forwarder.ts'
 import { SensorDeletions } from '../ingest/sensor-deletions.ts'
-import { withoutSensors } from '../ingest/without-sensors.ts'
 import { checkInfluxBucket } from '../influx/bucket-check.ts'
 import { InfluxConnection } from '../influx/connection.ts'
 import type { InfluxTarget } from '../influx/connection.ts'
 import { InfluxMeasurementWriter } from '../influx/measurement-writer.ts'
-import type { ForwardedRows, JournalBatch, ReadableRows } from '../ports/journal-queue.ts'
-import type { MeasurementWriter, RejectedMeasurement } from '../ports/measurement-store.ts'
-import type { RefusedMeasurement } from '../ports/store-upkeep.ts'
+import type { MeasurementWriter } from '../ports/measurement-store.ts'
 import { SensorDeletionRows } from '../sqlite/control/sensor-deletion-rows.ts'
 import { CONTROL_FILE, MEASUREMENTS_FILE, openForReading } from '../sqlite/database.ts'
-import { JournalReader } from '../sqlite/journal/journal-reader.ts'
+import { SqliteJournalQueue } from '../sqlite/journal/journal-queue.ts'
+import type { QueueNews } from '../sqlite/journal/journal-queue.ts'
 import { SqliteMeasurementWriter } from '../sqlite/measurements/measurement-writer.ts'
 import { systemClock } from '../system/clock.ts'
 import { createLog, standardOutput } from '../system/log.ts'
@@ -46,8 +44,7 @@ export interface DeletionPass {
 
 export type ForwardAnswer =
   | { readonly started: true }
-  | { readonly readable: ReadableRows }
-  | { readonly forwarded: ForwardedRows }
+  | QueueNews
   /** A write did not work, or the store takes measurements again. */
   | { readonly isStoreWorking: boolean }
   | { readonly deletionPass: DeletionPass }
@@ -84,37 +81,19 @@ if (influx !== undefined && process.platform === 'linux') {
 }
 const log = createLog(systemClock, { level: logLevel, component: 'forwarder' }, standardOutput)
 const control = openForReading(join(dataDir, CONTROL_FILE))
-const journal = new JournalReader(control)
-const inTurn = [journal, new JournalReader(control)]
-const replayed = new JournalReader(control)
 const deletionRows = new SensorDeletionRows(control)
+const queue = new SqliteJournalQueue({
+  control,
+  isDeleted: (sensorId) => deletionRows.isDeleted(sensorId),
+  tell: answer,
+  isIdle,
+})
 const writer = openWriter()
 const forwarder = new Forwarder(
   {
-    readBatch: (seq, measurementsMax) => {
-      inTurn.reverse()
-      return inTurn[0]?.readBatch(seq, measurementsMax)
-    },
-    lastSeq: () => journal.lastSeq(),
-    oldestAfter: (seq) => journal.oldestAfter(seq),
-    readReplay: (seq, measurementsMax) => {
-      const batch = replayed.readBatch(seq, measurementsMax)
-      return batch && withoutSensors(batch, (sensorId) => deletionRows.isDeleted(sensorId))
-    },
+    queue,
     writer,
-    noteReadable: ({ throughSeq, measurements }) =>
-      answer({ readable: { throughSeq, measurements: measurements.count } }),
-    settle: (batch, { rejected, durationMs }) =>
-      answer({
-        forwarded: {
-          throughSeq: batch.throughSeq,
-          measurements: batch.measurements.count,
-          refused: rejected.map((one) => refusedOf(batch, one)),
-          durationMs,
-        },
-      }),
     noteState: (isStoreWorking) => answer({ isStoreWorking }),
-    noteIdle: () => Atomics.store(isIdle, 0, 1),
     pause,
     random: Math.random,
     clock: systemClock,
@@ -122,15 +101,16 @@ const forwarder = new Forwarder(
   },
   {
     batchMeasurementsMax: BATCH_MEASUREMENTS_MAX[influx === undefined ? 'embedded' : 'influx'],
-    forwardedSeq: journal.forwardedSeq(),
     isStoreApart: influx !== undefined,
   },
 )
 const deletions = new SensorDeletions(
   {
-    readDue: (nowMs) => deletionRows.due(forwarder.forwardedSeq, nowMs),
+    jobs: {
+      due: async (nowMs) => deletionRows.due(queue.settledSeq, nowMs),
+      notePass: async ({ sensorId }, dueAtMs) => answer({ deletionPass: { sensorId, dueAtMs } }),
+    },
     writer,
-    notePass: ({ sensorId }, dueAtMs) => answer({ deletionPass: { sensorId, dueAtMs } }),
     lastUnknownOutcomeAtMs: () => forwarder.lastUnknownOutcomeAtMs,
     pause,
     random: Math.random,
@@ -145,7 +125,7 @@ const deletions = new SensorDeletions(
 )
 
 port.on('message', (request: ForwardRequest) => {
-  if ('committed' in request) forwarder.notify()
+  if ('committed' in request) queue.notify()
   else if ('wanted' in request) forwarder.hurry()
   else void close()
 })
@@ -170,21 +150,6 @@ function openWriter(): MeasurementWriter {
   const connection = new InfluxConnection(influx, INFLUX_WRITES)
   const checkBucket = () => checkInfluxBucket(connection)
   return new InfluxMeasurementWriter({ connection, checkBucket, clock: systemClock, log })
-}
-
-function refusedOf(
-  batch: JournalBatch,
-  { index, reason }: RejectedMeasurement,
-): RefusedMeasurement {
-  const { userId, sensorId, measuredAtMs, tieBreakNs, tempCelsius } = batch.measurements
-  return {
-    userId: userId[index] ?? 0,
-    sensorId: sensorId[index] ?? 0,
-    measuredAtMs: measuredAtMs[index] ?? 0,
-    tieBreakNs: tieBreakNs[index] ?? 0,
-    tempCelsius: tempCelsius[index] ?? 0,
-    reason,
-  }
 }
 
 function answer(message: ForwardAnswer): void {

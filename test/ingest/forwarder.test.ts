@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import { StoreUnavailable } from '../../src/domain/errors.ts'
 import { Forwarder } from '../../src/ingest/forwarder.ts'
-import type { JournalBatch } from '../../src/ports/journal-queue.ts'
+import type { JournalBatch, JournalQueue } from '../../src/ports/journal-queue.ts'
 import type { RejectedMeasurement } from '../../src/ports/measurement-store.ts'
 import { RecordingLog } from '../support/log.ts'
 import { batchOf } from '../support/measurements.ts'
@@ -54,18 +54,12 @@ class Bench {
   #writes = 0
   #lifeChecks = 0
   #nowMs = 0
-  #lastSeq = 0
 
   constructor(story: Story) {
-    const { rows, lives } = story
-    const readBatch = (seq: number): JournalBatch | undefined =>
-      seq < rows ? { throughSeq: seq + 1, ...batchOf(readings(seq + 1, story)) } : undefined
+    const { lives } = story
     this.forwarder = new Forwarder(
       {
-        readBatch,
-        lastSeq: () => (this.#lastSeq += story.comingPerRow ?? 0),
-        oldestAfter: () => this.#nowMs - (story.ageMs ?? 0),
-        readReplay: readBatch,
+        queue: this.#queueOf(story),
         writer: {
           write: async ({ measurements }) => this.#write(story, measurements.sensorId[0] ?? 0),
           sync: () => this.#sync(story),
@@ -73,13 +67,7 @@ class Bench {
           life: async () => lives?.[Math.min(this.#lifeChecks++, lives.length - 1)],
           close: async () => undefined,
         },
-        noteReadable: ({ throughSeq }) => this.readable.push(throughSeq),
-        settle: ({ throughSeq }, { rejected }) => {
-          this.settled.push(throughSeq)
-          this.rejected.push(...rejected)
-        },
         noteState: (isWorking) => this.states.push(isWorking),
-        noteIdle: () => void this.idle++,
         pause: (durationMs, signal) => this.#pause(durationMs, signal),
         random: () => 0,
         clock: { nowMs: () => this.#nowMs, monotonicMs: () => (this.#nowMs += WRITE_MS) },
@@ -87,10 +75,42 @@ class Bench {
       },
       {
         batchMeasurementsMax: story.measurementsMax ?? 1,
-        forwardedSeq: story.forwardedSeq ?? 0,
         isStoreApart: lives !== undefined,
       },
     )
+  }
+
+  #queueOf(story: Story): JournalQueue {
+    const { rows, forwardedSeq = 0 } = story
+    let claimed = forwardedSeq
+    const batchAfter = (row: number): JournalBatch => {
+      return { place: { stream: 0, seq: row + 1 }, ...batchOf(readings(row + 1, story)) }
+    }
+    return {
+      claim: async () => {
+        if (claimed === rows) return undefined
+        return { ...batchAfter(claimed++), isOutrun: (story.comingPerRow ?? 0) > 1 }
+      },
+      noteReadable: async ({ place }) => void this.readable.push(place.seq),
+      settle: async ({ place }, { rejected }) => {
+        this.settled.push(place.seq)
+        this.rejected.push(...rejected)
+      },
+      release: async () => {
+        claimed = this.settled.at(-1) ?? forwardedSeq
+      },
+      replay: async () => {
+        const last = claimed
+        let passed = 0
+        const read = async () => (passed < last ? batchAfter(passed) : undefined)
+        return last === 0 ? undefined : { read, pass: ({ place }) => void (passed = place.seq) }
+      },
+      oldestAtMs: async () => this.#nowMs - (story.ageMs ?? 0),
+      waitForRows: async (signal) => {
+        this.idle++
+        if (!signal.aborted) await once(signal, 'abort')
+      },
+    }
   }
 
   async runUntil(isDone: () => boolean): Promise<void> {
@@ -146,7 +166,6 @@ describe('Forwarder', () => {
     while (bench.readable.length < 3) await setImmediate()
     expect(bench.readable).to.deep.equal([1, 2, 3])
     expect(bench.settled).to.deep.equal([])
-    expect(bench.forwarder.forwardedSeq).to.equal(0)
     release()
     await bench.runUntil(() => bench.settled.length === 3)
     expect(bench.settled).to.deep.equal([1, 2, 3])
@@ -229,7 +248,7 @@ describe('Forwarder', () => {
     })
   })
 
-  it('says when it has nothing to do, and looks once more before it waits', async () => {
+  it('waits for rows when it has nothing to do', async () => {
     const bench = new Bench({ rows: 1, writes: ['takes'] })
     await bench.runUntil(() => bench.idle > 0)
     expect(bench.settled).to.deep.equal([1])

@@ -23,12 +23,18 @@ async function run(looks: number, { isRefused, unknownOutcomeAtMs, passesMin = 1
   let nowMs = 0
   const deletions = new SensorDeletions(
     {
-      readDue: () =>
-        [...due]
-          .filter(([, { dueAtMs }]) => dueAtMs <= nowMs)
-          .map(([sensorId, { passes }]) => {
-            return { userId: 1, sensorId, passes, range: { startMs: 0, stopMs: 1 } }
-          }),
+      jobs: {
+        due: async () =>
+          [...due]
+            .filter(([, { dueAtMs }]) => dueAtMs <= nowMs)
+            .map(([sensorId, { passes }]) => {
+              return { userId: 1, sensorId, passes, range: { startMs: 0, stopMs: 1 } }
+            }),
+        notePass: async ({ sensorId, passes }, dueAtMs) => {
+          if (dueAtMs === undefined) due.delete(sensorId)
+          else due.set(sensorId, { passes: passes + 1, dueAtMs })
+        },
+      },
       writer: {
         write: async () => [],
         sync: async () => undefined,
@@ -38,10 +44,6 @@ async function run(looks: number, { isRefused, unknownOutcomeAtMs, passesMin = 1
         },
         life: async () => undefined,
         close: async () => undefined,
-      },
-      notePass: ({ sensorId, passes }, dueAtMs) => {
-        if (dueAtMs === undefined) due.delete(sensorId)
-        else due.set(sensorId, { passes: passes + 1, dueAtMs })
       },
       lastUnknownOutcomeAtMs: () => unknownOutcomeAtMs ?? -Infinity,
       pause: async () => {

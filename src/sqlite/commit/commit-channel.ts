@@ -4,7 +4,7 @@
 import { MessageChannel, Worker } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
 import { threadHeap } from '../../domain/limits.ts'
-import type { ControlWriter } from '../../ports/control-writer.ts'
+import type { Commands } from './commands.ts'
 import type { GroupFrame, GroupResult } from './group-frame.ts'
 import type { ReplayRetention } from './committer.ts'
 import type { AcceptanceRules } from '../../domain/acceptance.ts'
@@ -24,7 +24,7 @@ export interface CommitThreadData extends CommitSettings {
 
 export type CommitRequest =
   | { readonly id: number; readonly group: GroupFrame }
-  | { readonly id: number; readonly command: keyof ControlWriter; readonly args: unknown[] }
+  | { readonly id: number; readonly command: keyof Commands; readonly args: unknown[] }
   | { readonly forwardedSeq: number }
   | { readonly id: number; readonly close: true }
 
@@ -90,11 +90,11 @@ export class CommitChannel {
   }
 
   /** @throws Error of `onStorageFull` */
-  call<Command extends keyof ControlWriter>(
+  call<Command extends keyof Commands>(
     command: Command,
-    ...args: Parameters<ControlWriter[Command]>
-  ): ReturnType<ControlWriter[Command]> {
-    return this.#request((id) => ({ id, command, args })) as ReturnType<ControlWriter[Command]>
+    ...args: Parameters<Commands[Command]>
+  ): ReturnType<Commands[Command]> {
+    return this.#request((id) => ({ id, command, args })) as ReturnType<Commands[Command]>
   }
 
   noteForwarded(seq: number): void {

@@ -15,18 +15,14 @@ import { serialNumberKey } from '../../domain/sensor.ts'
 import type { Sensor, SensorChange, SensorId, UserId } from '../../domain/sensor.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { EpochMs } from '../../domain/time.ts'
-import type {
-  ControlWriter,
-  NewAccessToken,
-  SignInOrder,
-  SignedInUser,
-} from '../../ports/control-writer.ts'
+import type { NewAccessToken, SignInOrder, SignedInUser } from '../../ports/control-writer.ts'
 import type { RefusedMeasurement, StoreSwitch } from '../../ports/store-upkeep.ts'
 import type { Clock } from '../../ports/system.ts'
 import type { Connection } from '../database.ts'
 import { SetAside } from '../journal/set-aside.ts'
 import { IdentityRows } from './identity-rows.ts'
 import { SensorRows } from './sensor-rows.ts'
+import type { Commands } from '../commit/commands.ts'
 import type { SensorDirectory } from '../commit/sensor-directory.ts'
 
 /** The calls of a port, answered at once instead of by a promise. */
@@ -116,7 +112,7 @@ const INSERT_INFO = `
     'serialNumber', serial_number, 'alias', alias, 'compensationCelsius', compensation_celsius))
   FROM sensors WHERE id = ?`
 
-export class ControlCommands implements Synchronous<ControlWriter> {
+export class ControlCommands implements Synchronous<Commands> {
   readonly #db: Connection
   readonly #directory: SensorDirectory
   readonly #clock: Clock

@@ -23,7 +23,6 @@ export function createControlWriter(
     recordTokenUses: (uses) => channel.call('recordTokenUses', uses),
     adoptStore: (name) => channel.call('adoptStore', name),
     switchStore: (change) => channel.call('switchStore', change),
-    setAside: (measurements) => channel.call('setAside', measurements),
     retrySetAside: async (ids) => {
       const retried = await channel.call('retrySetAside', ids)
       if (retried > 0) onJournalled(retried)
@@ -40,7 +39,6 @@ export function createControlWriter(
       if (sensor !== undefined) onJournalled(0)
       return sensor
     },
-    noteDeletionPass: (sensorId, dueAtMs) => channel.call('noteDeletionPass', sensorId, dueAtMs),
     deleteSensor: async (userId, sensorId) => {
       const wasThere = await channel.call('deleteSensor', userId, sensorId)
       if (wasThere) onJournalled(0)

@@ -6,16 +6,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { journalEntryBytes } from '../../domain/limits.ts'
 import type { DataVersion, Sensor } from '../../domain/sensor.ts'
 import type { DurationMs, TimeRange } from '../../domain/time.ts'
-import type {
-  Backlog,
-  ForwardedRows,
-  QueueFigures,
-  ReadableRows,
-  ReadBarrier,
-} from '../../ports/journal-queue.ts'
+import type { Backlog, QueueFigures, ReadBarrier } from '../../ports/journal-queue.ts'
 import type { RefusedMeasurement } from '../../ports/store-upkeep.ts'
 import type { Clock, Log, Metrics } from '../../ports/system.ts'
 import { seqOf } from '../data-version.ts'
+import type { ForwardedRows, ReadableRows } from './journal-queue.ts'
 import type { JournalReader } from './journal-reader.ts'
 
 interface ReadWaiter {

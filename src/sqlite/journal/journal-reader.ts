@@ -16,6 +16,9 @@ interface Row {
   entries: Buffer | null
 }
 
+/** One thread writes all rows. */
+const STREAM = 0
+
 /** Rows of a batch at most, however few measurements they have. */
 const ROWS_PER_READ = 10_000
 
@@ -88,7 +91,11 @@ export class JournalReader {
       throughSeq = row.seq
     }
     if (throughSeq === seq) return undefined
-    return { throughSeq, measurements: this.#gather(parts, count), sensorInfos }
+    return {
+      place: { stream: STREAM, seq: throughSeq },
+      measurements: this.#gather(parts, count),
+      sensorInfos,
+    }
   }
 
   #gather(parts: readonly JournalColumns[], count: number): JournalColumns {

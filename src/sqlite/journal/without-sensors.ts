@@ -1,21 +1,21 @@
 // A batch without what belongs to some sensors: what was deleted must not be written again.
 
-import type { SensorId } from '../domain/sensor.ts'
-import type { JournalBatch } from '../ports/journal-queue.ts'
-import type { MeasurementColumns } from '../ports/measurement-store.ts'
+import type { SensorId } from '../../domain/sensor.ts'
+import type { JournalBatch } from '../../ports/journal-queue.ts'
+import type { MeasurementColumns } from '../../ports/measurement-store.ts'
 
 /** The batch itself when it has nothing of them. */
 export function withoutSensors(
   batch: JournalBatch,
   isMeant: (sensorId: SensorId) => boolean,
 ): JournalBatch {
-  const { measurements, sensorInfos, throughSeq } = batch
+  const { measurements, sensorInfos, place } = batch
   const ids = new Set(measurements.sensorId.subarray(0, measurements.count))
   for (const { sensorId } of sensorInfos) ids.add(sensorId)
   const meant = new Set([...ids].filter(isMeant))
   if (meant.size === 0) return batch
   return {
-    throughSeq,
+    place,
     measurements: keep(measurements, (at) => !meant.has(measurements.sensorId[at] ?? 0)),
     sensorInfos: sensorInfos.filter(({ sensorId }) => !meant.has(sensorId)),
   }

@@ -1,0 +1,158 @@
+// JournalQueue on SQLite. One process forwards, so what is claimed is known in memory alone, and
+// the journal is one stream. The thread that commits hears by way of the main thread how far the
+// store is, and writes it down.
+
+import type { SensorId } from '../../domain/sensor.ts'
+import type { DurationMs, EpochMs } from '../../domain/time.ts'
+import type {
+  ClaimedBatch,
+  JournalBatch,
+  JournalQueue,
+  JournalReplay,
+  Written,
+} from '../../ports/journal-queue.ts'
+import type { RejectedMeasurement } from '../../ports/measurement-store.ts'
+import type { RefusedMeasurement } from '../../ports/store-upkeep.ts'
+import type { Connection } from '../database.ts'
+import { JournalReader } from './journal-reader.ts'
+import { withoutSensors } from './without-sensors.ts'
+
+/** What of the journal can be read from the measurement store. */
+export interface ReadableRows {
+  readonly throughSeq: number
+  readonly measurements: number
+}
+
+/** What of the journal is in the measurement store for good. */
+export interface ForwardedRows extends ReadableRows {
+  /** What the store will never take. */
+  readonly refused: readonly RefusedMeasurement[]
+  /** How long the store took for it. */
+  readonly durationMs: DurationMs
+}
+
+export type QueueNews = { readonly readable: ReadableRows } | { readonly forwarded: ForwardedRows }
+
+interface Collaborators {
+  readonly control: Connection
+  readonly isDeleted: (sensorId: SensorId) => boolean
+  /** Tells the main thread. */
+  readonly tell: (news: QueueNews) => void
+  /** Shared: 1 while it waits to be told of new rows. */
+  readonly isIdle: Int32Array
+}
+
+export class SqliteJournalQueue implements JournalQueue {
+  readonly #with: Collaborators
+  readonly #journal: JournalReader
+  /** A batch is good until the next but one is claimed. */
+  readonly #inTurn: JournalReader[]
+  readonly #replayed: JournalReader
+  #settledSeq: number
+  #claimedSeq: number
+  /** The last row that there was at the last claim. */
+  #lastSeq: number
+  #wake: (() => void) | undefined
+
+  constructor(collaborators: Collaborators) {
+    const { control } = collaborators
+    this.#with = collaborators
+    this.#journal = new JournalReader(control)
+    this.#inTurn = [this.#journal, new JournalReader(control)]
+    this.#replayed = new JournalReader(control)
+    this.#settledSeq = this.#journal.forwardedSeq()
+    this.#claimedSeq = this.#settledSeq
+    this.#lastSeq = this.#settledSeq
+  }
+
+  /** Rows up to this one are in the store for good. */
+  get settledSeq(): number {
+    return this.#settledSeq
+  }
+
+  /** There are new rows. */
+  notify(): void {
+    this.#wake?.()
+  }
+
+  async claim(measurementsMax: number): Promise<ClaimedBatch | undefined> {
+    this.#inTurn.reverse()
+    const batch = this.#inTurn[0]?.readBatch(this.#claimedSeq, measurementsMax)
+    if (batch === undefined) return undefined
+    const { seq } = batch.place
+    const rows = seq - this.#claimedSeq
+    const lastSeq = this.#journal.lastSeq()
+    const isOutrun = lastSeq - this.#lastSeq > rows
+    this.#lastSeq = lastSeq
+    this.#claimedSeq = seq
+    return { ...batch, isOutrun }
+  }
+
+  async noteReadable({ place, measurements }: JournalBatch): Promise<void> {
+    this.#with.tell({ readable: { throughSeq: place.seq, measurements: measurements.count } })
+  }
+
+  async settle(batch: JournalBatch, { rejected, durationMs }: Written): Promise<void> {
+    const { place, measurements } = batch
+    this.#settledSeq = place.seq
+    this.#with.tell({
+      forwarded: {
+        throughSeq: place.seq,
+        measurements: measurements.count,
+        refused: rejected.map((one) => refusedOf(batch, one)),
+        durationMs,
+      },
+    })
+  }
+
+  async release(): Promise<void> {
+    this.#claimedSeq = this.#settledSeq
+  }
+
+  async replay(): Promise<JournalReplay | undefined> {
+    const throughSeq = this.#claimedSeq
+    if (throughSeq === 0) return undefined
+    let afterSeq = 0
+    return {
+      read: async (measurementsMax) =>
+        afterSeq < throughSeq ? this.#readReplay(afterSeq, measurementsMax) : undefined,
+      pass: ({ place }) => {
+        afterSeq = place.seq
+      },
+    }
+  }
+
+  async oldestAtMs(): Promise<EpochMs | undefined> {
+    return this.#journal.oldestAfter(this.#settledSeq)
+  }
+
+  async waitForRows(signal: AbortSignal): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#wake = resolve
+    signal.addEventListener('abort', () => resolve(), { once: true })
+    // Said before it looks: who commits in between tells of it.
+    Atomics.store(this.#with.isIdle, 0, 1)
+    if (signal.aborted || this.#journal.lastSeq() > this.#claimedSeq) resolve()
+    await promise
+    if (this.#wake === resolve) this.#wake = undefined
+  }
+
+  #readReplay(afterSeq: number, measurementsMax: number): JournalBatch | undefined {
+    const batch = this.#replayed.readBatch(afterSeq, measurementsMax)
+    return batch && withoutSensors(batch, this.#with.isDeleted)
+  }
+}
+
+function refusedOf(
+  { measurements }: JournalBatch,
+  { index, reason }: RejectedMeasurement,
+): RefusedMeasurement {
+  return {
+    userId: measurements.userId[index] ?? 0,
+    sensorId: measurements.sensorId[index] ?? 0,
+    measuredAtMs: measurements.measuredAtMs[index] ?? 0,
+    tieBreakNs: measurements.tieBreakNs[index] ?? 0,
+    tempCelsius: measurements.tempCelsius[index] ?? 0,
+    reason,
+  }
+}
