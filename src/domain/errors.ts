@@ -33,6 +33,7 @@ export type ErrorCode =
   | 'history_unavailable'
   | 'clock_unset'
   | 'shutting_down'
+  | 'outcome_unknown'
 
 /** One fault of a request. `pointer` is a JSON pointer into the body, or `/name` of a parameter. */
 export interface RequestFault {

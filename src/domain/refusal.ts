@@ -5,16 +5,19 @@ import type { ServiceErrorOptions } from './errors.ts'
 
 export type Refusal = 'overloaded' | 'storage_full' | 'clock_unset' | 'shutting_down'
 
-const RETRY_AFTER_SECONDS: Readonly<Record<Refusal, number>> = {
+type Postponed = Refusal | 'outcome_unknown'
+
+const RETRY_AFTER_SECONDS: Readonly<Record<Postponed, number>> = {
   overloaded: 1,
   storage_full: 60,
   clock_unset: 30,
   shutting_down: 5,
+  outcome_unknown: 1,
 }
 
-/** A refusal as the failure that a client is told of. */
+/** A refusal, or not knowing what became of a commit, as the failure that a client is told of. */
 export function refusalError(
-  refusal: Refusal,
+  refusal: Postponed,
   options: Pick<ServiceErrorOptions, 'detail' | 'members' | 'hint' | 'cause'> = {},
 ): ServiceError {
   return new ServiceError(refusal, { retryAfterSeconds: RETRY_AFTER_SECONDS[refusal], ...options })

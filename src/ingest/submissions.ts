@@ -109,6 +109,7 @@ export class Submissions {
    * @throws ServiceError `validation_failed` (times out of bounds, too many at one time),
    *   `unknown_sensor`, `sensor_quota`: nothing of the submission is stored
    * @throws ServiceError of `refusal`: nothing is stored
+   * @throws ServiceError `outcome_unknown`: all of it is stored or nothing
    */
   commit(submission: Submission): Promise<Receipt> {
     return this.#submit(submission, false)

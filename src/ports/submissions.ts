@@ -36,6 +36,7 @@ export interface SubmissionCommitter {
    *
    * @returns the outcome of each submission, in order
    * @throws ServiceError `storage_full` when the disk is: nothing of the group is stored
+   * @throws ServiceError `outcome_unknown` when nobody can tell in time whether the group is stored
    */
   commit(group: SubmissionGroup): Promise<readonly SubmissionOutcome[]>
 }

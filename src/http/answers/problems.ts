@@ -182,6 +182,13 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
     title: 'The server is stopping',
     explanation: 'The server is shutting down. Send the same request again after Retry-After.',
   },
+  outcome_unknown: {
+    status: 503,
+    title: 'Stored or not: unknown',
+    explanation:
+      'The database was lost while it stored the measurements. Send the same again after ' +
+      'Retry-After: what has an event id is stored once, what has none may be stored twice.',
+  },
 }
 
 /** Codes of our own inside `errors`; the others there are keywords of JSON Schema. */

@@ -35,6 +35,7 @@ const SUBMITTING: readonly ErrorCode[] = [
   'overloaded',
   'storage_full',
   'clock_unset',
+  'outcome_unknown',
   'unknown_sensor',
   'sensor_quota',
 ]
