@@ -33,7 +33,7 @@ const WORKING_CACHE_KIB = 6_144
 /**
  * Opens a file for writing, creates it when missing, and brings its schema up to date.
  *
- * @throws Error when the file was written by a newer version of the service
+ * @throws Error when it has a format of another version of the service
  */
 export function openForWriting(
   file: string,
@@ -79,16 +79,30 @@ export function isDiskFault(error: unknown): error is Error {
   return error instanceof Database.SqliteError && fault.test(error.code)
 }
 
+/** @throws Error when a file, which has data, has a format that is not known */
+export function refuseOtherFormat(
+  db: Connection,
+  file: string,
+  migrations: readonly Migration[],
+): void {
+  const found = formatOf(db)
+  const [oldest = 0, newest = 0] = [migrations.at(0)?.version, migrations.at(-1)?.version]
+  if (found >= oldest && found <= newest) return
+  throw new Error(
+    `${file} has schema version ${found}, this version of Thermolog knows ${newest}: ` +
+      'use the version that wrote it, or restore a backup made by this one',
+  )
+}
+
+/** 0 when there is nothing in the file. */
+export function formatOf(db: Connection): number {
+  return Number(db.pragma('user_version', { simple: true }))
+}
+
 function migrate(db: Connection, file: string, migrations: readonly Migration[]): void {
-  const known = migrations.at(-1)?.version ?? 0
   db.transaction(() => {
-    const found = Number(db.pragma('user_version', { simple: true }))
-    if (found > known) {
-      throw new Error(
-        `${file} has schema version ${found}, this version of Thermolog knows ${known}: ` +
-          'run the newer version that wrote it, or restore a backup made by this one',
-      )
-    }
+    const found = formatOf(db)
+    if (found > 0) refuseOtherFormat(db, file, migrations)
     for (const migration of migrations) {
       if (migration.version <= found) continue
       db.exec(migration.sql)

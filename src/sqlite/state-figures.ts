@@ -11,7 +11,7 @@ const DELETIONS = `
   SELECT count(*) AS count, min(deleted_at_ms) AS oldestAtMs
   FROM sensor_deletions JOIN sensors ON id = sensor_id`
 /** State 1: in use. */
-const SEALED_EVENTS = 'SELECT total(events) FROM runs WHERE state = 1'
+const SEALED_EVENTS = 'SELECT total(events) FROM runs WHERE merged_into IS NULL'
 
 interface DeletionsRow {
   readonly count: number

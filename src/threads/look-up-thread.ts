@@ -13,6 +13,7 @@ import type { CommitRequest } from '../sqlite/commit/commit-channel.ts'
 import { LEDGER_FILE, openForReading } from '../sqlite/database.ts'
 import { lookUpGroup } from '../sqlite/commit/look-up-group.ts'
 import type { SealRequest } from '../sqlite/ledger/ledger.ts'
+import type { MergeProgress } from '../sqlite/ledger/ledger-run.ts'
 import { SealedEvents } from '../sqlite/ledger/sealed-events.ts'
 import type { SealAnswer, SealStarted, SealThreadData, SealThreadRequest } from './seal-thread.ts'
 
@@ -52,7 +53,7 @@ sealer.on('error', (error) => {
 })
 sealer.on('message', (news: SealAnswer) => {
   if ('sealed' in news) noteSealed(news)
-  else if ('merged' in news) sealed.noteMerged(news.merged)
+  else if ('merged' in news) noteMerged(news.merged)
 })
 port.on('message', (request: LookUpThreadRequest) => {
   if ('close' in request) void close()
@@ -83,6 +84,11 @@ function noteSealed(news: Extract<SealAnswer, { sealed: unknown }>): void {
   epochsWaiting--
   answer({ sealedThroughSeq: news.throughSeq })
   for (const held of heldBack.splice(0)) lookUp(held)
+}
+
+function noteMerged(merged: MergeProgress): void {
+  sealed.noteMerged(merged)
+  sealer.postMessage({ takenSegment: merged.stopSegment } satisfies SealThreadRequest)
 }
 
 async function close(): Promise<void> {

@@ -31,7 +31,11 @@ export interface SealThreadData {
   readonly epochEvents: number
 }
 
-export type SealThreadRequest = SealRequest | { readonly close: true }
+export type SealThreadRequest =
+  | SealRequest
+  /** Segments below it are looked for in the run that is being merged into, and nowhere else. */
+  | { readonly takenSegment: number }
+  | { readonly close: true }
 
 /** The first answer; nothing has been merged before it since the start. */
 export interface SealStarted {
@@ -62,6 +66,7 @@ let wake: (() => void) | undefined
 
 port.on('message', (request: SealThreadRequest) => {
   if ('close' in request) isClosing = true
+  else if ('takenSegment' in request) merger.noteTaken(request.takenSegment)
   else requests.push(request)
   wake?.()
 })
@@ -73,12 +78,13 @@ control.close()
 ledger.close()
 port.close()
 
-// The filters of all runs are most of what the ledger takes: they go over, and are not copied.
+// The filters of cohorts are most of the ledger's memory: they are transferred, not copied.
 function start(): void {
   const started = readStoredRuns(ledger, merger.progress)
-  const filters = [...started.young, ...started.old].map(({ filter }) => filter.buffer)
-  const segments = started.cohorts.flatMap((cohort) => buffersOf(cohort.segments))
-  answer({ started }, [...(filters as ArrayBuffer[]), ...segments])
+  answer(
+    { started },
+    started.cohorts.flatMap((cohort) => buffersOf(cohort.segments)),
+  )
 }
 
 // A step that found the disk full has changed nothing. Commits go on until too many epochs wait.
@@ -111,12 +117,10 @@ function seal(request: SealRequest): void {
 }
 
 function merge(): void {
-  const merged = merger.step()
-  const segments = merged === undefined ? [] : buffersOf(merged.segments)
-  const segmentBytes = segments.reduce((sum, { byteLength }) => sum + byteLength, 0)
-  if (merged !== undefined) answer({ merged }, segments)
+  const { merged, bytes } = merger.step()
+  if (merged !== undefined) answer({ merged }, buffersOf(merged.segments))
   // Last: it may find the disk full.
-  log.noteWritten(merger.stepBytes + segmentBytes)
+  log.noteWritten(bytes)
 }
 
 function buffersOf(segments: readonly NumberedSegment[]): ArrayBuffer[] {

@@ -39,12 +39,17 @@ describe('a SQLite file of the service', () => {
     openForWriting(file, [FIRST, SECOND]).close()
   })
 
-  it('is refused when a newer version of the service has written it', () => {
-    openForWriting(file, [FIRST, SECOND]).close()
-    expect(() => openForWriting(file, [FIRST])).to.throw(
-      /schema version 2, this version of Thermolog knows 1: run the newer version/,
-    )
-  })
+  for (const { other, written, known } of [
+    { other: 'newer', written: [FIRST, SECOND], known: [FIRST] },
+    { other: 'older', written: [FIRST], known: [SECOND] },
+  ]) {
+    it(`is refused when it has the format of ${other} versions of the service`, () => {
+      openForWriting(file, written).close()
+      expect(() => openForWriting(file, known)).to.throw(
+        /schema version \d, this version of Thermolog knows \d: use the version that wrote it/,
+      )
+    })
+  }
 
   it('cannot be written by those who opened it for reading', () => {
     openForWriting(file, [FIRST]).close()

@@ -20,6 +20,7 @@ import type { GroupResult } from '../../src/sqlite/commit/group-frame.ts'
 import { lookUpGroup } from '../../src/sqlite/commit/look-up-group.ts'
 import { Ledger } from '../../src/sqlite/ledger/ledger.ts'
 import type { SealRequest } from '../../src/sqlite/ledger/ledger.ts'
+import type { MergeProgress } from '../../src/sqlite/ledger/ledger-run.ts'
 import { RunMerger } from '../../src/sqlite/ledger/run-merger.ts'
 import { LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES } from '../../src/sqlite/ledger/schema.ts'
 import { SealedEvents } from '../../src/sqlite/ledger/sealed-events.ts'
@@ -33,8 +34,11 @@ const PERMISSIVE: AcceptanceRules = {
   measuredAtMsMin: 0,
 }
 
-/** Small, so that few runs make several levels, and a merge of small runs several steps. */
-const MERGE_PLAN = { youngRuns: 4, oldRuns: 3, blocksPerStep: 3 }
+/** Few runs, so that small epochs bring about many merges, each of several steps. */
+const MERGE_PLAN = { runs: 4, segmentsPerStep: 24 }
+
+/** Steps of a merge that the reader has not heard of. */
+const STEPS_UNTOLD = 2
 
 /** A result with the columns of its elements. */
 export interface DecidedGroup extends GroupResult {
@@ -57,6 +61,8 @@ export class CommitterBench {
   #requests: SealRequest[] = []
   #sealer: Sealer | undefined
   #merger!: RunMerger
+  /** Steps that the reader has not been told of. */
+  #untold: MergeProgress[] = []
 
   constructor(settings: Partial<AcceptanceRules> = {}, epochEvents = 64) {
     this.settings = { ...PERMISSIVE, ...settings }
@@ -72,6 +78,7 @@ export class CommitterBench {
       LEDGER_PAGE_BYTES,
     )
     this.#requests = []
+    this.#untold = []
     this.#sealer = undefined
     this.#merger = new RunMerger(this.ledgerFile, MERGE_PLAN)
     const files = { control: this.control, ledger: this.ledgerFile }
@@ -110,7 +117,8 @@ export class CommitterBench {
   }
 
   /**
-   * Does what the seal thread does: seals what is asked for, and merges.
+   * Does what the seal thread does: seals what is asked for, and merges. The reader hears of
+   * the steps of a merge late, as a busy one does.
    *
    * @param stepsMax stops in the middle of a merge when so many steps have been taken
    */
@@ -122,9 +130,21 @@ export class CommitterBench {
       this.ledger.noteSealed(request.throughSeq)
       this.#merger.noteSealed(sealed.run.events)
     }
-    for (let step = 0; step < stepsMax && !this.#merger.isIdle; step++) {
-      const merged = this.#merger.step()
-      if (merged !== undefined) this.sealedEvents.noteMerged(merged)
+    for (let step = 0; step < stepsMax; step++) {
+      if (this.#merger.isIdle) this.#tellReader(0)
+      if (this.#merger.isIdle) return
+      const { merged } = this.#merger.step()
+      if (merged !== undefined) this.#untold.push(merged)
+      this.#tellReader(STEPS_UNTOLD)
+    }
+  }
+
+  #tellReader(untoldMax: number): void {
+    while (this.#untold.length > untoldMax) {
+      const merged = this.#untold.shift()
+      if (merged === undefined) return
+      this.sealedEvents.noteMerged(merged)
+      this.#merger.noteTaken(merged.stopSegment)
     }
   }
 

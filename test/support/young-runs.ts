@@ -5,10 +5,9 @@ import { join } from 'node:path'
 import { openForWriting } from '../../src/sqlite/database.ts'
 import type { Connection } from '../../src/sqlite/database.ts'
 import { BlockShuffle } from '../../src/sqlite/ledger/block-shuffle.ts'
-import { OwnFilterWriter } from '../../src/sqlite/ledger/own-filter-writer.ts'
-import { EVENT_BYTES } from '../../src/sqlite/ledger/run-block.ts'
+import { BlockStore } from '../../src/sqlite/ledger/block-store.ts'
+import { blocksFor, EVENT_BYTES, SEGMENTS } from '../../src/sqlite/ledger/run-block.ts'
 import { MERGE_PLAN } from '../../src/sqlite/ledger/run-merger.ts'
-import { planRun, RunWriter } from '../../src/sqlite/ledger/run-writer.ts'
 import { LEDGER_MIGRATIONS } from '../../src/sqlite/ledger/schema.ts'
 
 /** Replaces the one run of a stopped service's ledger by one run fewer than are merged. */
@@ -19,21 +18,22 @@ export function dealIntoYoungRuns(dataDir: string): void {
 }
 
 function deal(ledger: Connection): void {
-  const blocks = ledger.prepare<[], Buffer>('SELECT entries FROM blocks ORDER BY id').pluck().all()
-  const events = Buffer.concat(blocks)
+  const entries = ledger.prepare<[], Buffer>('SELECT entries FROM blocks ORDER BY id').pluck()
+  const events = Buffer.concat(entries.all())
   ledger.exec('DELETE FROM blocks; DELETE FROM runs')
-  const runs = MERGE_PLAN.youngRuns - 1
-  const count = events.length / EVENT_BYTES
+  const insertRun = ledger.prepare(
+    `INSERT INTO runs (events, blocks, segments_written) VALUES (?, ?, ${SEGMENTS})`,
+  )
+  const shuffle = new BlockShuffle()
+  const runs = MERGE_PLAN.runs - 1
   for (let run = 0; run < runs; run++) {
-    const mine: Buffer[] = []
-    for (let event = run; event < count; event += runs) {
-      mine.push(events.subarray(event * EVENT_BYTES, (event + 1) * EVENT_BYTES))
+    shuffle.clear()
+    for (let at = run * EVENT_BYTES; at < events.length; at += runs * EVENT_BYTES) {
+      shuffle.gather(events.subarray(at, at + EVENT_BYTES))
     }
-    const plan = planRun(ledger, 0, mine.length)
-    const writer = new RunWriter(ledger, new OwnFilterWriter(ledger, plan))
-    const shuffle = new BlockShuffle()
-    for (const event of mine) shuffle.gather(event)
-    shuffle.write(writer, 0, writer.run.blocks)
-    writer.putIntoUse()
+    const blocks = blocksFor(shuffle.events)
+    const runNo = Number(insertRun.run(shuffle.events, blocks).lastInsertRowid)
+    const plan = { runNo, events: shuffle.events, blocks }
+    new BlockStore(ledger).write(plan, 0, shuffle.arrange(plan, 0, SEGMENTS))
   }
 }

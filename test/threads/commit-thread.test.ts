@@ -68,7 +68,12 @@ describe('the commit thread', function () {
 
   async function mergedRun(): Promise<void> {
     const ledger = openForReading(join(dataDir, 'ledger.db'))
-    const merged = ledger.prepare('SELECT 1 FROM runs WHERE state = 1 AND level = 1').pluck()
+    const merged = ledger
+      .prepare(
+        `SELECT 1 FROM runs WHERE merged_no = 0
+      AND NOT EXISTS (SELECT 1 FROM runs WHERE merged_into IS NOT NULL)`,
+      )
+      .pluck()
     while (merged.get() === undefined) await setTimeout(POLL_MS)
     ledger.close()
   }

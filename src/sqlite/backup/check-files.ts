@@ -3,8 +3,14 @@
 
 import { join } from 'node:path'
 import { CONTROL_MIGRATIONS } from '../control/schema.ts'
-import { CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE, openForReading } from '../database.ts'
-import type { Connection, Migration } from '../database.ts'
+import {
+  CONTROL_FILE,
+  LEDGER_FILE,
+  MEASUREMENTS_FILE,
+  openForReading,
+  refuseOtherFormat,
+} from '../database.ts'
+import type { Migration } from '../database.ts'
 import { LEDGER_MIGRATIONS } from '../ledger/schema.ts'
 import { MEASUREMENT_MIGRATIONS } from '../measurements/schema.ts'
 
@@ -35,7 +41,7 @@ const KINDS: Readonly<Record<string, FileKind>> = {
   [LEDGER_FILE]: {
     migrations: LEDGER_MIGRATIONS,
     counts: {
-      events: 'SELECT total(events) FROM runs WHERE state = 1',
+      events: 'SELECT total(events) FROM runs WHERE merged_into IS NULL',
       sealed_seq: 'SELECT seq FROM sealed WHERE id = 1',
     },
   },
@@ -53,7 +59,7 @@ const KINDS: Readonly<Record<string, FileKind>> = {
  *
  * @param folder where they are
  * @returns what is in each
- * @throws Error when one is damaged or of a newer version, or they do not go together
+ * @throws Error when one is damaged or of another format, or they do not go together
  */
 export function checkFiles(folder: string, names: readonly string[]): Record<string, FileCounts> {
   const counts = Object.fromEntries(names.map((name) => [name, checkFile(folder, name)]))
@@ -66,7 +72,7 @@ function checkFile(folder: string, name: string): FileCounts {
   if (kind === undefined) throw new Error(`${name} is no file of Thermolog`)
   const db = openForReading(join(folder, name))
   try {
-    checkVersion(db, name, kind.migrations)
+    refuseOtherFormat(db, name, kind.migrations)
     const [found] = db.prepare<[], string>('PRAGMA integrity_check(1)').pluck().all()
     if (found !== 'ok') throw new Error(`${name} is damaged: ${found}`)
     const counted = Object.entries(kind.counts).map(([what, sql]) => {
@@ -93,12 +99,4 @@ function checkTogether(counts: Readonly<Record<string, FileCounts>>): void {
 
 function unfit(why: string): Error {
   return new Error(`the files do not go together: ${why}`)
-}
-
-function checkVersion(db: Connection, name: string, migrations: readonly Migration[]): void {
-  const version = Number(db.pragma('user_version', { simple: true }))
-  const known = migrations.at(-1)?.version ?? 0
-  if (version <= known) return
-  const why = `${name} has schema version ${version}, this version of Thermolog knows ${known}`
-  throw new Error(`${why}: use the version that made it`)
 }

@@ -9,7 +9,8 @@ import type { GroupFrame } from './group-frame.ts'
 export function lookUpGroup({ buffer, elementCount }: GroupFrame, sealed: SealedEvents): void {
   const columns = groupColumnsOver(buffer)
   columns.sealedSensorId.fill(0, 0, elementCount)
-  sealed.findAll(columns.keys, elementCount, {
+  const places = Array.from({ length: elementCount }, (_, element) => element)
+  sealed.findAll(columns.keys, places, {
     has: (element) => columns.sealedSensorId[element] !== 0,
     set: (element, { sensorId, measuredAtMs, tempCelsius }) => {
       columns.sealedSensorId[element] = sensorId

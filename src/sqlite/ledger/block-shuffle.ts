@@ -1,19 +1,23 @@
-// Packed events of a stretch of keys, brought into the blocks of the run that they go to: counted,
-// then put where they belong. Nothing is compared and nothing sorted. Of the time that sealing and
-// merging take most goes here.
+// Brings packed events into the order of the blocks that they go to, by a counting sort: nothing is
+// compared. Most of the time that sealing and merging take is spent here.
 
-import { blockOf, EVENT_BYTES } from './run-block.ts'
-import type { RunWriter } from './run-writer.ts'
+import { toStarts } from './counting-sort.ts'
+import type { Run } from './ledger-run.ts'
+import { blockIdOf, EVENT_BYTES, firstBlockIdOf } from './run-block.ts'
 
-// Events start at even places, so that two bytes can be moved at a time.
+// Events start at even offsets, so two bytes are moved at a time.
 const EVENT_UNITS = EVENT_BYTES / 2
 
-/** Blocks whose keys are put into the filter at once: the processor's cache holds them. */
-const BLOCKS_KNOWN_TOGETHER = 256
+/** Events block by block. */
+export interface ArrangedEvents {
+  readonly entries: Buffer
+  /** For each block, how many events there are up to its end. */
+  readonly ends: Int32Array
+}
 
 export class BlockShuffle {
   #gathered = new Uint16Array(0)
-  #shuffled = new Uint16Array(0)
+  #arranged = new Uint16Array(0)
   #blockOfEvent = new Int32Array(0)
   #count = 0
 
@@ -35,69 +39,31 @@ export class BlockShuffle {
   }
 
   /**
-   * Writes the blocks [from, to) with the events that were gathered for them.
-   *
-   * @returns those events in the order of their blocks; good until the next call
+   * Arranges all events that were gathered, by the blocks of the segments [from, to) of a run.
+   * Valid until the next call.
    */
-  write(writer: RunWriter, from: number, to: number): Buffer {
-    const stops = this.#shuffle(writer.run.blocks, from, to)
-    let start = 0
-    for (let block = from; block < to; block++) {
-      const stop = stops[block - from] ?? 0
-      if (stop > start) {
-        this.#tellKeys(writer, start, stop)
-        writer.write(block, this.#bytes(start, stop))
-      }
-      if ((block + 1) % BLOCKS_KNOWN_TOGETHER === 0) writer.finishKeysBefore(block + 1)
-      start = stop
-    }
-    writer.finishKeysBefore(to)
-    return this.#bytes(0, start)
-  }
-
-  #bytes(start: number, stop: number): Buffer {
-    const { buffer } = this.#shuffled
-    return Buffer.from(buffer, start * EVENT_BYTES, (stop - start) * EVENT_BYTES)
-  }
-
-  /** @returns for each block where its events end */
-  #shuffle(blocks: number, from: number, to: number): Int32Array {
+  arrange(run: Run, from: number, to: number): ArrangedEvents {
+    const firstId = firstBlockIdOf(run, from)
+    const next = new Int32Array(firstBlockIdOf(run, to) - firstId)
     const gathered = this.#gathered
-    const shuffled = this.#shuffled
-    const next = new Int32Array(to - from)
     for (let event = 0; event < this.#count; event++) {
-      const block = blockOf(wordAt(gathered, event * EVENT_UNITS), blocks) - from
-      const isWanted = block >= 0 && block < to - from
-      this.#blockOfEvent[event] = isWanted ? block : -1
-      if (isWanted) next[block] = (next[block] ?? 0) + 1
+      const block = blockIdOf(run, wordAt(gathered, event * EVENT_UNITS)) - firstId
+      this.#blockOfEvent[event] = block
+      next[block] = (next[block] ?? 0) + 1
     }
-    let sum = 0
-    for (let block = 0; block < next.length; block++) {
-      const count = next[block] ?? 0
-      next[block] = sum
-      sum += count
-    }
+    toStarts(next, next.length)
+    const arranged = this.#arranged
     for (let event = 0; event < this.#count; event++) {
-      const block = this.#blockOfEvent[event] ?? -1
-      if (block < 0) continue
+      const block = this.#blockOfEvent[event] ?? 0
       const place = next[block] ?? 0
       next[block] = place + 1
       let source = event * EVENT_UNITS
       let target = place * EVENT_UNITS
       const stop = source + EVENT_UNITS
-      while (source < stop) shuffled[target++] = gathered[source++] ?? 0
+      while (source < stop) arranged[target++] = gathered[source++] ?? 0
     }
-    return next
-  }
-
-  #tellKeys(writer: RunWriter, start: number, stop: number): void {
-    const shuffled = this.#shuffled
-    for (let event = start; event < stop; event++) {
-      const at = event * EVENT_UNITS
-      const w1 = wordAt(shuffled, at + 2)
-      const w2 = wordAt(shuffled, at + 4)
-      writer.filter.know(wordAt(shuffled, at), w1, w2, wordAt(shuffled, at + 6))
-    }
+    const entries = Buffer.from(arranged.buffer, 0, this.#count * EVENT_BYTES)
+    return { entries, ends: next }
   }
 
   #reserve(events: number): void {
@@ -106,7 +72,7 @@ export class BlockShuffle {
     const grown = new Uint16Array(capacity * EVENT_UNITS)
     grown.set(this.#gathered)
     this.#gathered = grown
-    this.#shuffled = new Uint16Array(capacity * EVENT_UNITS)
+    this.#arranged = new Uint16Array(capacity * EVENT_UNITS)
     this.#blockOfEvent = new Int32Array(capacity)
   }
 }

@@ -1,8 +1,8 @@
 // Asks the filter of a cohort about many keys at once.
 //
-// One key after the other would wait for its line of memory, and then for its keys in it, each
-// time. Here the lines of all are asked for first, then the keys, and are on their way together;
-// and what most of them fail at has no branches, which nobody could foretell.
+// Asking one key after the other would wait for its line of memory, and then for its keys in it,
+// each time. Here the lines of all are requested first, then the keys, and arrive together. The
+// tests that most keys fail are branch-free: their branches could not be predicted.
 
 import {
   firstPlaceOf,
@@ -12,13 +12,13 @@ import {
   isBucketUsed,
   lineNoOf,
   positionOf,
-  segmentOf,
   slotAt,
   startOfLine,
   wordOfKey,
 } from './cohort-segment.ts'
 import type { Segment } from './cohort-segment.ts'
 import { KEY_WORDS } from '../event-key.ts'
+import { segmentOf } from './run-block.ts'
 
 /** Keys that are asked about together: the caches hold their lines and the way there. */
 const STRETCH = 1_024
@@ -42,37 +42,38 @@ export class CohortProbe {
   fetched = 0
 
   /**
-   * Which keys which runs may have: never misses one that has.
+   * Which runs may have which of some keys: never misses one that has.
    *
    * @param segments all, by their numbers
    * @param keys four words each
-   * @param count how many of them are asked about
+   * @param places of the keys that are asked about
    */
   findCandidates(
     segments: readonly Segment[],
     keys: Uint32Array,
-    count: number,
+    places: readonly number[],
     onCandidate: OnCandidate,
   ): void {
-    for (let start = 0; start < count; start += STRETCH) {
-      const stop = Math.min(start + STRETCH, count)
-      this.#fetchLines(segments, keys.subarray(start * KEY_WORDS, stop * KEY_WORDS))
-      const used = this.#findUsed(stop - start)
+    for (let start = 0; start < places.length; start += STRETCH) {
+      const some = places.slice(start, start + STRETCH)
+      this.#fetchLines(segments, keys, some)
+      const used = this.#findUsed(some.length)
       this.#fetchFirst(used)
       const further = this.#fetchFurther(used)
-      for (let at = 0; at < used; at++) this.#tellFirst(at, start, onCandidate)
-      for (let at = 0; at < further; at++) this.#tellFurther(at, start, onCandidate)
+      for (let at = 0; at < used; at++) this.#tellFirst(at, some, onCandidate)
+      for (let at = 0; at < further; at++) this.#tellFurther(at, some, onCandidate)
     }
   }
 
-  #fetchLines(segments: readonly Segment[], keys: Uint32Array): void {
+  #fetchLines(segments: readonly Segment[], keys: Uint32Array, places: readonly number[]): void {
     const positions = this.#positions
     const lines = this.#lines
     const ends = this.#ends
-    const count = keys.length / KEY_WORDS
+    const count = places.length
     for (let at = 0; at < count; at++) {
-      const w0 = keys[at * KEY_WORDS] ?? 0
-      const position = positionOf(w0, keys[at * KEY_WORDS + 1] ?? 0)
+      const keyAt = (places[at] ?? 0) * KEY_WORDS
+      const w0 = keys[keyAt] ?? 0
+      const position = positionOf(w0, keys[keyAt + 1] ?? 0)
       const segment = segments[segmentOf(w0)] as Segment
       this.#segments[at] = segment
       positions[at] = position
@@ -137,20 +138,20 @@ export class CohortProbe {
     return further
   }
 
-  #tellFirst(candidate: number, start: number, onCandidate: OnCandidate): void {
+  #tellFirst(candidate: number, places: readonly number[], onCandidate: OnCandidate): void {
     const at = this.#used[candidate] ?? 0
     const segment = this.#segments[at] as Segment
     const place = this.#firstPlaces[candidate] ?? 0
     const slots = slotAt(segment, this.#lines[at] ?? 0, place, this.#positions[at] ?? 0)
-    if (slots !== 0) onCandidate(start + at, slots)
+    if (slots !== 0) onCandidate(places[at] ?? 0, slots)
   }
 
-  #tellFurther(candidate: number, start: number, onCandidate: OnCandidate): void {
+  #tellFurther(candidate: number, places: readonly number[], onCandidate: OnCandidate): void {
     const at = this.#further[candidate] ?? 0
     const segment = this.#segments[at] as Segment
     const place = this.#furtherPlaces[candidate] ?? 0
     const line = { line: this.#lines[at] ?? 0, end: this.#ends[at] ?? 0 }
     const slots = furtherSlots(segment, line, place, this.#positions[at] ?? 0)
-    if (slots !== 0) onCandidate(start + at, slots)
+    if (slots !== 0) onCandidate(places[at] ?? 0, slots)
   }
 }

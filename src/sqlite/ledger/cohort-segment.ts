@@ -1,11 +1,10 @@
-// The filter that a cohort has in common: runs of the middle size, up to sixteen, that are going to
-// be merged with each other. One look says which of them may have a key; to ask each run's own
-// filter would take a line of memory or two for each.
+// The filter of a cohort: up to sixteen merged runs that share it. One look says which of them may
+// have a key; a filter for each run would take a line of memory or two for each.
 //
-// A segment of it knows the keys that begin with one byte. Whenever a run joins the cohort, each
-// segment is made again with the keys of that run (cohort-segment-merger.ts), so a key is kept as
-// what can be brought into a larger segment: its next 27 bits, the position, and the slot that its
-// run has in the cohort.
+// It is stored in segments, by the first byte of the keys. When a run joins the cohort, each
+// segment is rebuilt with the keys of that run (cohort-segment-merger.ts). So what is kept of a key
+// can be moved into a larger segment: its next 27 bits, the position, and the slot that its run has
+// in the cohort.
 //
 // A position's first bits are its line, the next eight its bucket there, the rest its remainder.
 // There are as many lines as give a bucket about one key. In words:
@@ -25,7 +24,6 @@
 
 import { bitsSet, readBits } from './filter-bits.ts'
 
-export const SEGMENTS = 256
 export const SLOTS = 16
 export const SLOT_BITS = 4
 export const POSITION_BITS = 27
@@ -45,21 +43,6 @@ export type Segment = Uint32Array<ArrayBuffer>
 /** A segment that knows no key. */
 export const EMPTY_SEGMENT: Segment = new Uint32Array(LINE_TABLE_AT + 2 + BUCKET_WORDS + 1)
 EMPTY_SEGMENT.set([LINE_TABLE_AT + 2, LINE_TABLE_AT + 2 + BUCKET_WORDS], LINE_TABLE_AT)
-
-/** The segment of a key with that first word. */
-export function segmentOf(w0: number): number {
-  return w0 >>> 24
-}
-
-/** The least first word of a key in that segment; 2^32 where there is no such segment any more. */
-export function firstWordOfSegment(segmentNo: number): number {
-  return segmentNo * 0x100_0000
-}
-
-/** How many segments hold only keys with a lower first word. */
-export function segmentsBelow(word: number): number {
-  return Math.floor(word / 0x100_0000)
-}
 
 /** A key's position in its segment, of its first two words. */
 export function positionOf(w0: number, w1: number): number {
@@ -177,11 +160,6 @@ export function furtherPlaceOf(segment: Segment, line: number, end: number, firs
 /** @returns for the first key of a bucket 1 where it has more, else 1 where it is the last */
 export function flagOf(segment: Segment, end: number, place: number): number {
   return ((segment[end - 1 - (place >>> 5)] ?? 0) >>> (~place & 31)) & 1
-}
-
-export function setFlag(segment: Segment, end: number, place: number): void {
-  const word = end - 1 - (place >>> 5)
-  segment[word] = (segment[word] ?? 0) | (0x8000_0000 >>> (place & 31))
 }
 
 /** How many of the first flags are set. */

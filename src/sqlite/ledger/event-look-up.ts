@@ -1,22 +1,18 @@
-// Looking an event up in a run: one block, or two where the run is being merged and what was in the
-// block has moved on. Which of them it is has to be seen in one view of the file, so a look-up is
-// done inside a transaction. What has moved never comes back, so how far that is known to have gone
-// is kept, and the block that is not there any more is not looked for again.
-//
-// Many keys are looked up by one statement: that takes less than half of what one for each takes.
+// Looking events up in the blocks of a run. Many keys are looked up by one statement, which takes
+// less than half the time of one statement each.
 
 import type { Connection } from '../database.ts'
-import type { StoredEvent } from './hot-ledger.ts'
 import { KEY_WORDS } from '../event-key.ts'
-import { blockOf, EVENT_BYTES, firstWordOf, RUN_STRIDE, unpackEvent } from './run-block.ts'
-import type { RunPlan } from './ledger-run.ts'
+import type { StoredEvent } from './hot-ledger.ts'
+import type { Run } from './ledger-run.ts'
+import { blockIdOf, EVENT_BYTES, unpackEvent } from './run-block.ts'
 
-type Place = Pick<RunPlan, 'runNo' | 'blocks'>
+type Place = Pick<Run, 'runNo' | 'blocks'>
 
 const KEY_BYTES = KEY_WORDS * 4
 
-// SQLite finds the event in its block: to have all of that copied would take longer than the rest.
-// What begins at 0, where it is not there, is one byte shorter.
+// SQLite finds the event in its block: copying all of that would take longer than the rest. What
+// begins at 0, where the key is not there, is one byte shorter.
 const EVENT = `SELECT substr(entries, instr(entries, ?), ${EVENT_BYTES}) FROM blocks WHERE id = ?`
 // The events one after the other, in the order of the ids. Shorter where one is not there.
 const EVENTS = `
@@ -24,45 +20,27 @@ const EVENTS = `
     entries, instr(entries, substr(?, key * ${KEY_BYTES} + 1, ${KEY_BYTES})), ${EVENT_BYTES}
   ), '') AS BLOB)
   FROM json_each(?) LEFT JOIN blocks ON blocks.id = value`
-const MERGED_INTO = `
-  SELECT run_no AS runNo, blocks, ifnull(next_block, blocks) AS nextBlock
-  FROM merges JOIN runs ON run_no = merges.target_no
-  LEFT JOIN merge_progress ON merge_progress.target_no = run_no
-  WHERE source_no = ?`
 
-/** Where the events of a run are that is being merged. */
-interface Moved {
-  readonly to: Place
-  /** Those whose keys have a lower first word are there. */
-  readonly belowWord: number
-}
-
-/** So many keys are looked up by one statement at most, and at least: else each by its own. */
+/** Keys that one statement looks up at most, and at least: fewer are looked up one by one. */
 const TOGETHER_MAX = 256
 const TOGETHER_MIN = 8
-
-/** More runs than are ever being merged at a time. */
-const MOVED_MAX = 256
 
 export class EventLookUp {
   readonly #event
   readonly #events
-  readonly #mergedInto
   readonly #key = Buffer.alloc(KEY_BYTES)
   readonly #keys = Buffer.alloc(TOGETHER_MAX * KEY_BYTES)
-  readonly #moved = new Map<number, Moved>()
 
   constructor(db: Connection) {
     this.#event = db.prepare<[Buffer, number], Buffer>(EVENT).pluck()
     this.#events = db.prepare<[Buffer, string], Buffer>(EVENTS).pluck()
-    this.#mergedInto = db.prepare<[number], Place & { nextBlock: number }>(MERGED_INTO)
   }
 
   /**
-   * The events with some of the keys, of those that are in the run or in what that is merged into.
+   * Finds the events of a run that have one of some keys.
    *
    * @param words four for each key
-   * @param places of the keys that are looked up
+   * @param places of the keys that are looked up; those of one block best follow each other
    */
   findAll(
     run: Place,
@@ -82,14 +60,14 @@ export class EventLookUp {
 
   /** @returns the places that are left to be looked up one by one: all, where one is missing */
   #findTogether(
-    { runNo, blocks }: Place,
+    run: Place,
     words: Uint32Array,
     places: readonly number[],
     found: { set(place: number, event: StoredEvent): void },
   ): number[] {
     const ids = places.map((place, at) => {
       this.#writeKey(words, place * KEY_WORDS, this.#keys, at * KEY_BYTES)
-      return runNo * RUN_STRIDE + blockOf(words[place * KEY_WORDS] ?? 0, blocks)
+      return blockIdOf(run, words[place * KEY_WORDS] ?? 0)
     })
     const events = this.#events.get(this.#keys, `[${ids.join(',')}]`)
     if (events?.length !== places.length * EVENT_BYTES) return [...places]
@@ -102,37 +80,16 @@ export class EventLookUp {
     })
   }
 
-  /** The event with the key at `offset`, if it is in the run or in what that is merged into. */
+  /** The event of a run that has the key at `offset`, if there is one. */
   find(run: Place, words: Uint32Array, offset: number): StoredEvent | undefined {
-    const firstWord = words[offset] ?? 0
     this.#writeKey(words, offset, this.#key, 0)
-    let place: Place | undefined = run
-    while (place !== undefined) {
-      const moved = this.#moved.get(place.runNo)
-      const hasMoved = moved !== undefined && firstWord < moved.belowWord
-      const id = place.runNo * RUN_STRIDE + blockOf(firstWord, place.blocks)
-      const event = hasMoved ? undefined : this.#event.get(this.#key, id)
-      if (event !== undefined) {
-        return event.length === EVENT_BYTES ? unpackEvent(event) : undefined
-      }
-      place = hasMoved ? moved.to : this.#readMoved(place)
-    }
-    return undefined
+    const event = this.#event.get(this.#key, blockIdOf(run, words[offset] ?? 0))
+    return event?.length === EVENT_BYTES ? unpackEvent(event) : undefined
   }
 
   #writeKey(words: Uint32Array, offset: number, key: Buffer, at: number): void {
     for (let word = 0; word < KEY_WORDS; word++) {
       key.writeUInt32LE(words[offset + word] ?? 0, at + word * 4)
     }
-  }
-
-  /** What a run is merged into, if it is. */
-  #readMoved({ runNo }: Place): Place | undefined {
-    const target = this.#mergedInto.get(runNo)
-    if (target === undefined) return undefined
-    if (this.#moved.size >= MOVED_MAX) this.#moved.clear()
-    const belowWord = firstWordOf(target.nextBlock, target.blocks)
-    this.#moved.set(runNo, { to: target, belowWord })
-    return target
   }
 }

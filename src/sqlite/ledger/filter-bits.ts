@@ -10,14 +10,6 @@ export function readBits(words: Uint32Array, at: number, bit: number, width: num
   return (low | high) & ((1 << width) - 1)
 }
 
-/** Sets bits that are zero. */
-export function setBits(words: Uint32Array, at: number, bit: number, value: number): void {
-  const word = at + (bit >>> 5)
-  const shift = bit & 31
-  words[word] = (words[word] ?? 0) | (value << shift)
-  words[word + 1] = (words[word + 1] ?? 0) | ((value >>> 1) >>> (31 - shift))
-}
-
 /** How many bits of a word are set. */
 export function bitsSet(word: number): number {
   const pairs = word - ((word >>> 1) & 0x5555_5555)

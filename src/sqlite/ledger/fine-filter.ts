@@ -1,18 +1,18 @@
-// What lies, on disk only, between the filter of a cohort and the blocks of its runs. Of the new
-// keys one in some hundred passes the filter that is in memory, and to look for it in its block
-// takes a page from the disk that nobody has read for long, if the ledger is large. A run's fine
-// filter is a fortieth of its blocks: the pages that are asked again and again the system has.
+// The second filter of a merged run, on disk only. One in some hundred new keys passes the filter
+// of a cohort, which is in memory, and to look for it in its block takes a page that nothing has
+// read for long when the ledger is large. A run's fine filter is a fortieth of its blocks, so its
+// pages are read often enough to stay in the system's cache.
 //
-// It is a Bloom filter of six bits a key, in parts, by the first bits of keys: a part fits a page
-// five times. It is made of what the filter in memory does not have of a key: line and bits come
-// from the last three words. Of the keys that are not there one in thirteen passes.
+// It is a Bloom filter of six bits a key, in parts, by the first bits of keys: a page holds five
+// parts. It is made of what the cohort's filter does not have of a key: line and bits come from the
+// last three words. One in thirteen keys that are not there passes.
 
 import type { Connection } from '../database.ts'
-import { SEGMENTS } from './cohort-segment.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import { wordsIn } from './filter-bits.ts'
 import { addToFilter, LINE_WORDS, lineNoOf, mayContain } from './key-filter.ts'
-import type { RunPlan } from './ledger-run.ts'
+import type { Run } from './ledger-run.ts'
+import { EVENT_BYTES, SEGMENTS } from './run-block.ts'
 
 const PARTS_PER_SEGMENT = 8
 const PARTS = SEGMENTS * PARTS_PER_SEGMENT
@@ -23,38 +23,29 @@ const LINE_BYTES = LINE_WORDS * 4
 const SET_PART = 'INSERT OR REPLACE INTO fine_filters (id, filter) VALUES (?, ?)'
 const PART = 'SELECT filter FROM fine_filters WHERE id = ?'
 const LINE = `SELECT substr(filter, ?, ${LINE_BYTES}) FROM fine_filters WHERE id = ?`
-const DELETE_PARTS = 'DELETE FROM fine_filters WHERE id >= ? AND id < ?'
 
-type FilteredRun = Pick<RunPlan, 'runNo' | 'events'>
+type FilteredRun = Pick<Run, 'runNo' | 'events'>
 
 export class FineFilterWriter {
-  readonly #run: FilteredRun
-  readonly #parts = new Map<number, Uint32Array>()
   readonly #setPart
 
-  constructor(db: Connection, run: FilteredRun) {
-    this.#run = run
+  constructor(db: Connection) {
     this.#setPart = db.prepare<[number, Buffer]>(SET_PART)
   }
 
-  /** Adds a key, which these are the words of. */
-  know(w0: number, w1: number, w2: number, w3: number): void {
-    const partNo = partOf(w0)
-    let part = this.#parts.get(partNo)
-    if (part === undefined) {
-      part = new Uint32Array(linesOfPart(this.#run) * LINE_WORDS)
-      this.#parts.set(partNo, part)
+  /** Writes what is needed for a segment of a run. @param entries all its events, packed */
+  write(run: FilteredRun, segmentNo: number, entries: Buffer): void {
+    const firstPart = segmentNo * PARTS_PER_SEGMENT
+    const words = linesOfPart(run) * LINE_WORDS
+    const parts = Array.from({ length: PARTS_PER_SEGMENT }, () => new Uint32Array(words))
+    for (let at = 0; at < entries.length; at += EVENT_BYTES) {
+      const part = parts[partOf(entries.readUInt32LE(at)) - firstPart] as Uint32Array
+      const w3 = entries.readUInt32LE(at + 12)
+      addToFilter(part, w3, entries.readUInt32LE(at + 4), entries.readUInt32LE(at + 8))
     }
-    addToFilter(part, w3, w1, w2)
-  }
-
-  /** Stores the parts of segments before that one: all their keys are known. */
-  storeBefore(segmentNo: number): void {
-    for (const [partNo, { buffer }] of this.#parts) {
-      if (partNo >= segmentNo * PARTS_PER_SEGMENT) continue
-      this.#setPart.run(partId(this.#run, partNo), Buffer.from(buffer))
-      this.#parts.delete(partNo)
-    }
+    parts.forEach(({ buffer }, at) => {
+      this.#setPart.run(partId(run, firstPart + at), Buffer.from(buffer))
+    })
   }
 }
 
@@ -70,8 +61,7 @@ export class FineFilters {
     const [w0 = 0, w1 = 0, w2 = 0, w3 = 0] = keys.subarray(offset, offset + KEY_WORDS)
     const lineNo = lineNoOf(linesOfPart(run), w3)
     const line = this.#line.get(lineNo * LINE_BYTES + 1, partId(run, partOf(w0)))
-    // Runs of before version 6 have none.
-    if (line?.length !== LINE_BYTES) return true
+    if (line === undefined) throw new Error(`BUG: run ${run.runNo} has no fine filter`)
     return mayContain(wordsIn(line), w3, w1, w2)
   }
 }
@@ -97,12 +87,6 @@ export class FineFilterInOrder {
     }
     return this.#words === undefined || mayContain(this.#words, w3, w1, w2)
   }
-}
-
-/** Lets go of the parts of segments before that one. */
-export function deleteFineFilter(db: Connection, runNo: number, segmentNo: number): void {
-  const first = runNo * PARTS
-  db.prepare<[number, number]>(DELETE_PARTS).run(first, first + segmentNo * PARTS_PER_SEGMENT)
 }
 
 function linesOfPart({ events }: FilteredRun): number {

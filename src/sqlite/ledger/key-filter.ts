@@ -1,7 +1,6 @@
-// A blocked Bloom filter over event keys, for keys that come in any order: one cache line of 512
-// bits a key, seven bits in it. Of the keys that are not there about one in 110 passes.
-//
-// The line comes from one word of the key, the bits from its second and third.
+// A blocked Bloom filter over event keys: a key sets seven bits in one cache line of 512. The line
+// comes from one word of the key, the bits from its second and third. With ten bits a key one in
+// 110 of the keys that are not there passes, with sixteen one in a thousand.
 
 import { KEY_WORDS } from '../event-key.ts'
 import { EVENT_BYTES } from './run-block.ts'
@@ -19,28 +18,11 @@ const FIRST_LINE_AT = LINE_BYTES - 16
 /** Keys that are asked about together: their lines stay in the nearest caches. */
 const STRETCH = 1_024
 
-const BITS_PER_KEY = 10
-
-/** Words of a filter for that many keys, whole cache lines. */
-export function filterWords(keys: number): number {
-  return Math.ceil((keys * BITS_PER_KEY) / 512) * LINE_WORDS
-}
-
-/** Bytes of memory that `filterIn` makes a filter of so many words of. */
-export function filterBytes(words: number): number {
-  return words * 4 + LINE_BYTES
-}
-
-/** The filter in a piece of memory of its own. */
-export function filterIn<Memory extends ArrayBufferLike>(memory: Memory): Uint32Array<Memory> {
-  return new Uint32Array(memory, FIRST_LINE_AT, (memory.byteLength - LINE_BYTES) / 4)
-}
-
-/** A copy of a filter, in a piece of memory of its own. */
-export function copyFilter(filter: Uint32Array): Uint32Array {
-  const copy = filterIn(new ArrayBuffer(filterBytes(filter.length)))
-  copy.set(filter)
-  return copy
+/** An empty filter for that many keys, in memory that threads can share. */
+export function newFilter(keys: number, bitsPerKey: number): Uint32Array<SharedArrayBuffer> {
+  const lines = Math.max(1, Math.ceil((keys * bitsPerKey) / (LINE_BYTES * 8)))
+  const memory = new SharedArrayBuffer((lines + 1) * LINE_BYTES)
+  return new Uint32Array(memory, FIRST_LINE_AT, lines * LINE_WORDS)
 }
 
 /** Adds a key: the word that its line comes from, its second and its third. */
@@ -53,11 +35,11 @@ export function addToFilter(filter: Uint32Array, lineWord: number, w1: number, w
   setBit(filter, line, (w1 >>> 27) | (((w2 >>> 27) << 5) & 511))
 }
 
-/** Adds the keys of packed events. */
-export function addEventsToFilter(filter: Uint32Array, entries: Buffer): void {
+/** Adds the keys of packed events. @param lineWord which word of a key its line comes from */
+export function addEventsToFilter(filter: Uint32Array, lineWord: number, entries: Buffer): void {
   for (let at = 0; at < entries.length; at += EVENT_BYTES) {
-    const w0 = entries.readUInt32LE(at)
-    addToFilter(filter, w0, entries.readUInt32LE(at + 4), entries.readUInt32LE(at + 8))
+    const word = entries.readUInt32LE(at + lineWord * 4)
+    addToFilter(filter, word, entries.readUInt32LE(at + 4), entries.readUInt32LE(at + 8))
   }
 }
 
@@ -86,51 +68,65 @@ export class FilterProbe {
   fetched = 0
 
   /**
-   * Which keys may have been added: never misses one that was.
+   * Which of some keys may have been added: never misses one that was.
    *
-   * One key after the other would wait for its line of memory each time. Here the lines are all
-   * asked for first, and so are on their way together; the first tests have no branches, which
-   * nobody could foretell.
+   * Asking one key after the other would wait for its line of memory each time. Here all lines are
+   * requested first and arrive together; the first tests are branch-free, since their branches
+   * could not be predicted.
    *
    * @param lineWord which word of a key its line comes from
-   * @param count how many keys are asked about
-   * @returns their places, ascending
+   * @param keys four words each
+   * @param places of the keys that are asked about
+   * @returns the places of those that may have been added, in the same order
    */
-  candidates(filter: Uint32Array, lineWord: number, keys: Uint32Array, count: number): number[] {
-    const places: number[] = []
-    for (let start = 0; start < count; start += STRETCH) {
-      const length = Math.min(STRETCH, count - start)
-      const first = start * KEY_WORDS
-      this.#fetchLines(filter, keys, first + lineWord, length)
-      const candidates = this.#findCandidates(filter, keys, first, length)
-      for (let place = 0; place < candidates; place++) {
-        const at = this.#candidates[place] ?? 0
-        const keyAt = first + at * KEY_WORDS
+  candidates(
+    filter: Uint32Array,
+    lineWord: number,
+    keys: Uint32Array,
+    places: readonly number[],
+  ): number[] {
+    const candidates: number[] = []
+    for (let start = 0; start < places.length; start += STRETCH) {
+      const some = places.slice(start, start + STRETCH)
+      this.#fetchLines(filter, lineWord, keys, some)
+      const count = this.#findCandidates(filter, keys, some)
+      for (let candidate = 0; candidate < count; candidate++) {
+        const at = this.#candidates[candidate] ?? 0
+        const place = some[at] ?? 0
+        const keyAt = place * KEY_WORDS
         const line = this.#lines[at] ?? 0
         const isKnown = hasLineBits(filter, line, keys[keyAt + 1] ?? 0, keys[keyAt + 2] ?? 0)
-        if (isKnown) places.push(start + at)
+        if (isKnown) candidates.push(place)
       }
     }
-    return places
+    return candidates
   }
 
-  #fetchLines(filter: Uint32Array, keys: Uint32Array, first: number, count: number): void {
+  #fetchLines(
+    filter: Uint32Array,
+    lineWord: number,
+    keys: Uint32Array,
+    places: readonly number[],
+  ): void {
     const lines = this.#lines
-    for (let at = 0; at < count; at++) lines[at] = lineOf(filter, keys[first + at * KEY_WORDS] ?? 0)
+    for (let at = 0; at < places.length; at++) {
+      lines[at] = lineOf(filter, keys[(places[at] ?? 0) * KEY_WORDS + lineWord] ?? 0)
+    }
     let fetched = 0
-    for (let at = 0; at < count; at++) fetched |= filter[lines[at] ?? 0] ?? 0
+    for (let at = 0; at < places.length; at++) fetched |= filter[lines[at] ?? 0] ?? 0
     this.fetched |= fetched
   }
 
   /** @returns how many keys have three of the bits */
-  #findCandidates(filter: Uint32Array, keys: Uint32Array, first: number, count: number): number {
+  #findCandidates(filter: Uint32Array, keys: Uint32Array, places: readonly number[]): number {
     const lines = this.#lines
     const candidates = this.#candidates
     let found = 0
-    for (let at = 0; at < count; at++) {
+    for (let at = 0; at < places.length; at++) {
       const line = lines[at] ?? 0
-      const w1 = keys[first + at * KEY_WORDS + 1] ?? 0
-      const w2 = keys[first + at * KEY_WORDS + 2] ?? 0
+      const keyAt = (places[at] ?? 0) * KEY_WORDS
+      const w1 = keys[keyAt + 1] ?? 0
+      const w2 = keys[keyAt + 2] ?? 0
       const bits = bitAt(filter, line, w1) & bitAt(filter, line, w2) & bitAt(filter, line, w1 >>> 9)
       candidates[found] = at
       found += bits & 1

@@ -1,35 +1,29 @@
-// What a run of the sealed ledger is to those who write, merge, ask and check runs. Types only.
+// What a run of the sealed ledger is to the code that writes, merges, reads and checks runs. Types
+// only.
 
 import type { Segment } from './cohort-segment.ts'
-import type { RunGeneration } from './run-generation.ts'
 
-/** What is known of a run before its events. */
-export interface RunPlan {
+export interface Run {
   readonly runNo: number
   readonly events: number
+  /** A multiple of the number of segments: no block has keys of two segments. */
   readonly blocks: number
-  /** Of which kind its own filter is, see `mayBeIn` in run-filter.ts. */
-  readonly filterWord: number
 }
 
-/** A run with a filter of its own. */
-export interface LedgerRun extends RunPlan {
+/** A run as it was sealed, with a filter of its own in memory. */
+export interface YoungRun extends Run {
   readonly filter: Uint32Array
-  /** Its lines before this one have been given back: what they know is in another run by now. */
-  readonly firstLine: number
 }
 
-/** A run that the filter of a cohort knows, by its slot there. */
-export interface CohortRun extends RunPlan {
-  /** The number of the first run that the cohort has had. */
+/** A run that young runs were merged into; its cohort's filter knows it by its slot. */
+export interface MergedRun extends Run {
   readonly cohortNo: number
   readonly slot: number
 }
 
-/** Runs that are going to be merged with each other, with the filter that they have in common. */
+/** A cohort as it is stored. */
 export interface StoredCohort {
-  readonly cohortNo: number
-  readonly runs: readonly CohortRun[]
+  readonly runs: readonly MergedRun[]
   readonly segments: readonly NumberedSegment[]
 }
 
@@ -38,32 +32,35 @@ export interface NumberedSegment {
   readonly segment: Segment
 }
 
+/** Young runs that share a filter (run-generation.ts). */
+export interface RunGeneration {
+  readonly no: number
+  readonly filter: Uint32Array<SharedArrayBuffer>
+}
+
 /** A run that has just been sealed, with the generation that it was added to. */
 export interface SealedRun {
-  readonly run: LedgerRun
+  readonly run: YoungRun
   readonly generation: RunGeneration
 }
 
 /** What a start finds. */
 export interface StoredRuns {
-  /** Runs of the first level, the newest first, with a generation for them. */
-  readonly young: readonly LedgerRun[]
+  /** The newest first, with a generation for all of them. */
+  readonly young: readonly YoungRun[]
   readonly generation: RunGeneration
   readonly cohorts: readonly StoredCohort[]
-  readonly old: readonly LedgerRun[]
-  /** Merges that were stopped on their way; the runs that they merge are among the others. */
-  readonly merging: readonly MergeProgress[]
+  /** A merge that was stopped on its way. */
+  readonly merging: MergeProgress | undefined
 }
 
 /** How far a merge is. */
 export interface MergeProgress {
-  /** What is merged into; a filter of its own is in memory that both threads see. */
-  readonly run: LedgerRun | CohortRun
-  /** What has been made again of the filter of its cohort. */
+  readonly run: MergedRun
+  /** Segments of its cohort's filter that know more than before. */
   readonly segments: readonly NumberedSegment[]
+  /** The young runs that are being merged. */
   readonly sourceNos: readonly number[]
-  /** The events with a lower first word are in the run, and its filter knows them. */
-  readonly belowWord: number
-  /** All are, and the runs that they came from are out of use. */
-  readonly isWhole: boolean
+  /** The events of segments below this one are in the merged run. */
+  readonly stopSegment: number
 }

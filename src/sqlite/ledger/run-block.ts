@@ -1,37 +1,43 @@
-// The layout of a sealed run: how an event is packed, and which block it is in.
+// The layout of a run: how an event is packed, and which block and which segment a key is in.
 //
 // An event takes 34 bytes: key 16, sensor 4, milliseconds 6, temperature 8, little-endian. The
-// block of a key is its first word scaled to the number of blocks, so that the blocks of a run go
-// up with the keys in them; within a block events stand in any order.
+// block of a key is its first word scaled to the number of blocks, so blocks ascend with the keys
+// in them; within a block events are in no order. The first byte of a key is its segment: the unit
+// in which runs are merged and filters are stored.
 
 import { KEY_WORDS } from '../event-key.ts'
 import { hasKey } from './hot-ledger.ts'
 import type { StoredEvent } from './hot-ledger.ts'
+import type { Run } from './ledger-run.ts'
 
 export const EVENT_BYTES = 34
 
-/** Events of a block on average: rows of about 1,100 bytes fill a page of 16 KiB well. */
-export const BLOCK_EVENTS_MEAN = 32
+export const SEGMENTS = 256
 
-/** Up to here `word * blocks` is exact in a double. */
-const BLOCKS_MAX = 2 ** 21
+/** Events of a block on average: rows of about 1,100 bytes fill a page of 16 KiB well. */
+const BLOCK_EVENTS_MEAN = 32
 
 /** Distance between the block ids of two runs. */
-export const RUN_STRIDE = 2 ** 24
+const RUN_STRIDE = 2 ** 24
 
 const TWO_32 = 0x1_0000_0000
 
-export function blocksOfRun(events: number): number {
-  return Math.min(BLOCKS_MAX, Math.max(1, Math.ceil(events / BLOCK_EVENTS_MEAN)))
+export function blocksFor(events: number): number {
+  return SEGMENTS * Math.max(1, Math.ceil(events / (BLOCK_EVENTS_MEAN * SEGMENTS)))
 }
 
-export function blockOf(firstWord: number, blocks: number): number {
-  return Math.floor((firstWord * blocks) / TWO_32)
+export function segmentOf(firstWord: number): number {
+  return firstWord >>> 24
 }
 
-/** The least first word of a key in that block; 2^32 where there is no such block any more. */
-export function firstWordOf(block: number, blocks: number): number {
-  return Math.ceil((block * TWO_32) / blocks)
+/** The id of the block that has the keys with that first word. */
+export function blockIdOf({ runNo, blocks }: Pick<Run, 'runNo' | 'blocks'>, firstWord: number) {
+  return runNo * RUN_STRIDE + Math.floor((firstWord * blocks) / TWO_32)
+}
+
+/** The id of the first block of a segment; one past the last block for the number of segments. */
+export function firstBlockIdOf({ runNo, blocks }: Pick<Run, 'runNo' | 'blocks'>, segment: number) {
+  return runNo * RUN_STRIDE + (blocks / SEGMENTS) * segment
 }
 
 /** Events as columns; index i of each belongs to one event, but keys have several words each. */
@@ -42,11 +48,11 @@ interface EventColumns {
   readonly tempCelsius: Float64Array
 }
 
-/** Packs events, into one piece of memory again and again. */
+/** Packs events, reusing one buffer. */
 export class EventPacker {
   #bytes = Buffer.alloc(0)
 
-  /** Those that have an event id; good until the next call. */
+  /** Those that have an event id; valid until the next call. */
   pack(events: EventColumns & { readonly count: number }): Buffer {
     const bytesMax = events.count * EVENT_BYTES
     if (this.#bytes.length < bytesMax) this.#bytes = Buffer.alloc(bytesMax)
@@ -63,7 +69,7 @@ export class EventPacker {
 }
 
 /** @param bytes a view, whose numbers are written several times as fast as a Buffer's */
-export function packEvent(events: EventColumns, event: number, bytes: DataView, at: number): void {
+function packEvent(events: EventColumns, event: number, bytes: DataView, at: number): void {
   for (let word = 0; word < KEY_WORDS; word++) {
     bytes.setUint32(at + word * 4, events.keys[event * KEY_WORDS + word] ?? 0, true)
   }

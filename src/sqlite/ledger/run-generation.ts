@@ -1,20 +1,32 @@
-// The filter that a generation of young runs has in common, beside the one that each has of its
-// own. Most of what is looked up is new: one filter instead of dozens then says so. It lies in
-// memory that the seal thread, which adds to it, and the look-up thread, which asks it, both see;
-// bits are only ever set, and those of a run are set before the run is made known.
+// The filter that a generation of young runs shares, beside the one that each has of its own. Most
+// events that are looked up are new, and this one filter tells so in place of dozens. It is in
+// memory that the seal thread, which adds to it, and the look-up thread, which asks it, share. Bits
+// are only ever set, and those of a run are set before the run is announced.
 
-import { filterBytes, filterIn, filterWords } from './key-filter.ts'
+import { newFilter } from './key-filter.ts'
+import type { RunGeneration } from './ledger-run.ts'
 
-/** A part of the runs that are merged at first: the filter takes its memory with the first one. */
+/** Half of the young runs that are merged at a time: filters take memory with their first run. */
 export const RUNS_PER_GENERATION = 32
 
-export interface RunGeneration {
-  readonly no: number
-  /** Its lines come from the first words of keys. */
-  readonly filter: Uint32Array<SharedArrayBuffer>
+const BITS_PER_KEY = 10
+/** Asked only when the filter of a generation lets a key pass, of dozens of runs. */
+const OWN_BITS_PER_KEY = 16
+
+/** Which word of a key its line comes from: another one in a run's own filter. */
+export const GENERATION_LINE_WORD = 0
+export const OWN_LINE_WORD = 3
+
+export function newGeneration(no: number, events: number): RunGeneration {
+  return { no, filter: newFilter(events, BITS_PER_KEY) }
 }
 
-/** Says which generation the next run belongs to. */
+/** The filter of one young run. */
+export function newOwnFilter(events: number): Uint32Array<SharedArrayBuffer> {
+  return newFilter(events, OWN_BITS_PER_KEY)
+}
+
+/** Decides which generation the next run belongs to. */
 export class Generations {
   readonly #eventsOfRunMax: number
   #current: RunGeneration | undefined
@@ -26,9 +38,8 @@ export class Generations {
 
   next(): RunGeneration {
     if (this.#current === undefined || this.#runs === RUNS_PER_GENERATION) {
-      const words = filterWords(RUNS_PER_GENERATION * this.#eventsOfRunMax)
-      const filter = filterIn(new SharedArrayBuffer(filterBytes(words)))
-      this.#current = { no: (this.#current?.no ?? 0) + 1, filter }
+      const no = (this.#current?.no ?? 0) + 1
+      this.#current = newGeneration(no, RUNS_PER_GENERATION * this.#eventsOfRunMax)
       this.#runs = 0
     }
     this.#runs++

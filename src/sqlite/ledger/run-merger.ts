@@ -1,307 +1,206 @@
-// Keeping the number of runs small: enough runs of a level become one run of the next. Of the first
-// level these are many, for a look-up asks them together (run-generation.ts).
+// Keeping the number of young runs small: when there are enough, they are merged into one run,
+// which joins a cohort (cohort-segment.ts). Merged runs are never merged again: one look into their
+// cohort's filter covers sixteen of them, so writing their events once more would save nothing.
 //
-// A merge goes on in steps, each one transaction: the events of a stretch of keys are written to
-// the new run, and are gone from the old ones. So an event is always in exactly one run, the pages
-// of the old ones are free for the new one, and a crash between any two steps leaves a merge that
-// goes on where it stood. Readers are told how far the new run goes: what lies below is asked of
-// it, the rest of the old ones, whose filters are given back as they are used up. Who is told late,
-// and misses a block of an old one, looks where that is being merged into.
+// A merge goes on in steps of a few segments, each one transaction: the events of these segments
+// are written to the new run, whose filters then know them. Readers are told, and say when they
+// look for these segments in the new run only; a later step deletes them from the old runs. So an
+// event can be found at every moment, the pages of the old runs serve the new one, and a merge that
+// was stopped goes on where it was.
 //
-// How far merges go on is bound to how much is sealed. Those of young runs go fast: such a run
-// takes the most memory for an event. The others do little more than needed: they take their share
-// of the time evenly, and are done before there are as many runs again. That many are merged at
-// once is a compromise: each level of merges writes all events once more, each run is one more
-// filter to ask.
+// How far a merge goes is bound to how much is sealed, several times as much, so that the load is
+// even and few young runs are in memory.
 
 import { giveBack } from '../../domain/give-back.ts'
 import type { Connection } from '../database.ts'
-import { BLOCKS_PER_STRETCH, BlockReader } from './block-reader.ts'
 import { BlockShuffle } from './block-shuffle.ts'
-import { CohortFilterWriter } from './cohort-filter-writer.ts'
-import { SEGMENTS, segmentsBelow } from './cohort-segment.ts'
+import { BlockStore } from './block-store.ts'
 import { CohortStore } from './cohort-store.ts'
-import { FilterParts } from './filter-parts.ts'
-import type { MergeProgress, NumberedSegment, RunPlan } from './ledger-run.ts'
-import { OwnFilterWriter } from './own-filter-writer.ts'
-import { BLOCK_EVENTS_MEAN, blockOf, EVENT_BYTES, firstWordOf, RUN_STRIDE } from './run-block.ts'
+import { SLOTS } from './cohort-segment.ts'
+import { FineFilterWriter } from './fine-filter.ts'
+import type { MergedRun, MergeProgress, NumberedSegment, Run } from './ledger-run.ts'
+import { blocksFor, EVENT_BYTES, SEGMENTS } from './run-block.ts'
 import { RUNS_PER_GENERATION } from './run-generation.ts'
-import { planRun, RunWriter } from './run-writer.ts'
-import type { RunFilterWriter } from './run-writer.ts'
 
 /** How much is merged at a time. */
 export interface MergePlan {
-  /** Runs of the first level that become one of the second. */
-  readonly youngRuns: number
-  /** Runs of any other level that become one of the next. */
-  readonly oldRuns: number
-  /** Blocks written in one step. */
-  readonly blocksPerStep: number
+  /** Young runs that become one. */
+  readonly runs: number
+  readonly segmentsPerStep: number
 }
-
-/** Events that a merge may take for one that is sealed: one would just do, more is less even. */
-const MERGED_PER_SEALED = { young: 4, old: 1.0625 }
-
-/** A merge that owes more than for so many seals goes before the next. */
-const SEALS_OWED_MAX = 4
 
 /** A step takes some hundredths of a second; shorter ones write more pages more than once. */
-export const MERGE_PLAN: MergePlan = {
-  youngRuns: 2 * RUNS_PER_GENERATION,
-  oldRuns: 16,
-  blocksPerStep: 16 * BLOCKS_PER_STRETCH,
-}
+export const MERGE_PLAN: MergePlan = { runs: 2 * RUNS_PER_GENERATION, segmentsPerStep: 4 }
 
-const PLAN = 'run_no AS runNo, events, blocks, filter_word AS filterWord'
-const FREE = 'state = 1 AND run_no NOT IN (SELECT source_no FROM merges)'
-// The higher ones first: a run that is merged at the first level joins a cohort that stays.
-const FULL_LEVELS = `
-  SELECT level FROM runs WHERE ${FREE} GROUP BY level
-  HAVING count(*) >= iif(level = 0, ?, ?) ORDER BY level DESC`
+/** Events that are merged for each event that is sealed. */
+const MERGED_PER_SEALED = 4
+
+/** A merge that is due for more than so many seals goes before the next seal. */
+const SEALS_DUE_MAX = 4
+
+const COUNT_FREE = 'SELECT count(*) FROM runs WHERE merged_no IS NULL AND merged_into IS NULL'
 const OLDEST_RUNS = `
-  SELECT ${PLAN} FROM runs
-  WHERE ${FREE} AND level = ? ORDER BY run_no LIMIT ?`
+  SELECT run_no AS runNo, events, blocks FROM runs
+  WHERE merged_no IS NULL AND merged_into IS NULL ORDER BY run_no LIMIT ?`
+const INSERT_TARGET = `
+  INSERT INTO runs (events, blocks, merged_no, segments_written)
+  SELECT ?, ?, count(merged_no), 0 FROM runs`
+const SET_MERGED_INTO = 'UPDATE runs SET merged_into = ? WHERE run_no = ?'
 const UNFINISHED = `
-  SELECT ${PLAN}, level - 1 AS level, next_block AS nextBlock
-  FROM merge_progress JOIN runs ON run_no = target_no`
+  SELECT run_no AS runNo, events, blocks, merged_no / ${SLOTS} AS cohortNo,
+    merged_no % ${SLOTS} AS slot, segments_written AS stopSegment
+  FROM runs WHERE run_no = (SELECT max(merged_into) FROM runs)`
 const SOURCES = `
-  SELECT ${PLAN} FROM merges JOIN runs ON run_no = source_no
-  WHERE target_no = ? ORDER BY run_no`
-const INSERT_SOURCE = 'INSERT INTO merges (target_no, source_no) VALUES (?, ?)'
-const INSERT_PROGRESS = 'INSERT INTO merge_progress (target_no, next_block) VALUES (?, 0)'
-const DELETE_BLOCKS = 'DELETE FROM blocks WHERE id >= ? AND id < ?'
-const SET_NEXT_BLOCK = 'UPDATE merge_progress SET next_block = ? WHERE target_no = ?'
-const PUT_OUT_OF_USE = `
-  UPDATE runs SET state = 2, filter = NULL
-  WHERE run_no IN (SELECT source_no FROM merges WHERE target_no = ?)`
-const DELETE_PROGRESS = 'DELETE FROM merge_progress WHERE target_no = ?'
-// Others may still be reading as if they were there, but nobody does when this starts.
-const FORGET_REPLACED = `
-  DELETE FROM merges WHERE source_no IN (SELECT run_no FROM runs WHERE state = 2);
-  DELETE FROM runs WHERE state = 2`
+  SELECT run_no AS runNo, events, blocks FROM runs WHERE merged_into = ? ORDER BY run_no`
+const SET_WRITTEN = 'UPDATE runs SET segments_written = ? WHERE run_no = ?'
+const DELETE_SOURCES = 'DELETE FROM runs WHERE merged_into = ?'
 
-interface LevelMerge {
-  readonly writer: RunWriter
-  readonly sources: readonly RunPlan[]
-  /** Blocks before it are written. */
-  nextBlock: number
-  /** Events that it may still merge for what has been sealed. */
-  allowance: number
-  /** What it may owe before the next seal. */
-  allowanceMax: number
-}
-
-/** What a step has done. */
-interface Moved {
-  /** The new run is written up to this block. */
-  readonly stop: number
-  readonly segments: readonly NumberedSegment[]
+interface Merge {
+  readonly run: MergedRun
+  readonly sources: readonly Run[]
+  /** Segments below it are written. */
+  stopSegment: number
+  /** Segments below it are not looked for in the sources any more. */
+  takenSegment: number
+  /** Segments below it are deleted from the sources. */
+  deletedSegment: number
+  /** Events that it is due to merge for what has been sealed. */
+  due: number
 }
 
 export class RunMerger {
   readonly #db: Connection
   readonly #plan: MergePlan
-  /** By the level of the runs that are merged. */
-  readonly #merges = new Map<number, LevelMerge>()
   readonly #shuffle = new BlockShuffle()
-  readonly #blocks: BlockReader
-  readonly #deleteBlocks
-  readonly #setNextBlock
+  readonly #blocks: BlockStore
   readonly #cohorts: CohortStore
+  readonly #fineFilters: FineFilterWriter
+  #merge: Merge | undefined
+  #dueMax = 0
 
-  /** Takes up the merges that a stop or a crash has left. */
+  /** Takes up the merge that a stop or a crash has left. */
   constructor(db: Connection, plan = MERGE_PLAN) {
     this.#db = db
     this.#plan = plan
-    this.#blocks = new BlockReader(db)
-    this.#deleteBlocks = db.prepare<[number, number]>(DELETE_BLOCKS)
-    this.#setNextBlock = db.prepare<[number, number]>(SET_NEXT_BLOCK)
+    this.#blocks = new BlockStore(db)
     this.#cohorts = new CohortStore(db)
-    db.transaction(() => db.exec(FORGET_REPLACED))()
-    const unfinished = db.prepare<[], RunPlan & { level: number; nextBlock: number }>(UNFINISHED)
-    for (const { level, nextBlock, ...target } of unfinished.all()) {
-      const isOfBefore = level === 0 && this.#cohorts.placeOf(target.runNo) === undefined
-      const merge = isOfBefore ? this.#adopt(target, nextBlock) : this.#mergeInto(target, nextBlock)
-      this.#merges.set(level, merge)
-    }
+    this.#fineFilters = new FineFilterWriter(db)
+    const merge = this.#readUnfinished()
+    if (merge === undefined) return
+    // Readers begin with what is stored, and so never look for these segments in the sources.
+    merge.takenSegment = merge.stopSegment
+    db.transaction(() => this.#deleteTaken(merge))()
+    merge.deletedSegment = merge.takenSegment
+    if (merge.deletedSegment < SEGMENTS) this.#merge = merge
   }
 
-  /** So many events more are sealed: merges may begin, and go on. */
+  /** So many more events are sealed: a merge may begin, or go on. */
   noteSealed(events: number): void {
-    const { youngRuns, oldRuns } = this.#plan
-    const fullLevels = this.#db.prepare<[number, number], number>(FULL_LEVELS).pluck()
-    for (const level of fullLevels.all(youngRuns, oldRuns)) {
-      if (!this.#merges.has(level)) this.#merges.set(level, this.#begin(level))
-    }
-    for (const [level, merge] of this.#merges) {
-      const allowance = events * (level === 0 ? MERGED_PER_SEALED.young : MERGED_PER_SEALED.old)
-      merge.allowance += allowance
-      merge.allowanceMax = allowance * SEALS_OWED_MAX
-    }
+    this.#merge ??= this.#begin()
+    if (this.#merge === undefined) return
+    this.#merge.due += events * MERGED_PER_SEALED
+    this.#dueMax = events * MERGED_PER_SEALED * SEALS_DUE_MAX
   }
 
-  /** How far the merges are. */
-  get progress(): readonly MergeProgress[] {
-    return [...this.#merges.values()].map((merge) => progressOf(merge, []))
+  /** Readers look for the segments below that one in the merged run alone. */
+  noteTaken(stopSegment: number): void {
+    if (this.#merge !== undefined) this.#merge.takenSegment = stopSegment
+  }
+
+  /** How far the merge is that is under way. */
+  get progress(): MergeProgress | undefined {
+    return this.#merge && progressOf(this.#merge, [])
   }
 
   /** Whether runs would become too many if more were sealed before a step is taken. */
   get isBehind(): boolean {
-    return [...this.#merges.values()].some((merge) => merge.allowance > merge.allowanceMax)
+    return !this.isIdle && (this.#merge?.due ?? 0) > this.#dueMax
   }
 
-  /** What a step commits, about. */
-  get stepBytes(): number {
-    return this.#plan.blocksPerStep * BLOCK_EVENTS_MEAN * EVENT_BYTES
-  }
-
-  /** Whether there is nothing to do before more is sealed. */
+  /** Whether there is nothing to do before more is sealed, or taken by readers. */
   get isIdle(): boolean {
-    return this.#next() === undefined
+    if (this.#merge === undefined) return true
+    const { stopSegment, takenSegment, due } = this.#merge
+    return stopSegment === SEGMENTS ? takenSegment < SEGMENTS : due <= 0
   }
 
   /**
-   * Takes one step; durable when it returns.
+   * Takes one step; durable when it returns. A step that throws has changed nothing.
    *
-   * @returns how far the merge is that it went on with
+   * @returns how far the merge is, when events were merged, and about how many bytes were written
    */
-  step(): MergeProgress | undefined {
-    const next = this.#next()
-    if (next === undefined) return undefined
-    const [level, merge] = next
-    const { run } = merge.writer
-    let moved: Moved
-    try {
-      moved = this.#db.transaction(() => this.#move(merge)).immediate()
-    } catch (cause) {
-      // The file is as before the step, the filter is not: it is read again.
-      const { nextBlock, allowance, allowanceMax } = merge
-      this.#merges.set(level, { ...this.#mergeInto(run, nextBlock), allowance, allowanceMax })
-      throw cause
-    }
-    merge.nextBlock = moved.stop
-    merge.allowance -= this.#plan.blocksPerStep * (run.events / run.blocks)
-    if (moved.stop === run.blocks) this.#merges.delete(level)
-    return progressOf(merge, moved.segments)
+  step(): { readonly merged: MergeProgress | undefined; readonly bytes: number } {
+    const merge = this.#merge
+    if (merge === undefined || this.isIdle) return { merged: undefined, bytes: 0 }
+    const stop = Math.min(merge.stopSegment + this.#plan.segmentsPerStep, SEGMENTS)
+    let events = 0
+    const segments = this.#db
+      .transaction(() => {
+        this.#deleteTaken(merge)
+        const written: NumberedSegment[] = []
+        for (let segmentNo = merge.stopSegment; segmentNo < stop; segmentNo++) {
+          written.push(this.#moveSegment(merge, segmentNo))
+          events += this.#shuffle.events
+        }
+        this.#db.prepare<[number, number]>(SET_WRITTEN).run(stop, merge.run.runNo)
+        return written
+      })
+      .immediate()
+    merge.deletedSegment = merge.takenSegment
+    if (merge.deletedSegment === SEGMENTS) this.#merge = undefined
+    if (segments.length === 0) return { merged: undefined, bytes: 0 }
+    merge.stopSegment = stop
+    merge.due -= events
+    const bytes = segments.reduce((sum, { segment }) => sum + segment.byteLength, 0)
+    return { merged: progressOf(merge, segments), bytes: bytes + events * EVENT_BYTES }
   }
 
-  #next(): [number, LevelMerge] | undefined {
-    for (const [level, merge] of this.#merges) {
-      if (merge.allowance > 0) return [level, merge]
-    }
-    return undefined
-  }
-
-  #begin(level: number): LevelMerge {
+  #begin(): Merge | undefined {
+    const { runs } = this.#plan
+    const free = this.#db.prepare<[], number>(COUNT_FREE).pluck().get() ?? 0
+    if (free < runs) return undefined
     const begin = this.#db.transaction(() => {
-      const count = level === 0 ? this.#plan.youngRuns : this.#plan.oldRuns
-      const sources = this.#db.prepare<[number, number], RunPlan>(OLDEST_RUNS).all(level, count)
+      const sources = this.#db.prepare<[number], Run>(OLDEST_RUNS).all(runs)
       const events = sources.reduce((sum, run) => sum + run.events, 0)
-      const plan = planRun(this.#db, level + 1, events)
-      this.#db.prepare(INSERT_PROGRESS).run(plan.runNo)
-      for (const { runNo } of sources) this.#db.prepare(INSERT_SOURCE).run(plan.runNo, runNo)
-      if (level === 0) this.#cohorts.join(plan)
-      return plan
+      const target = this.#db.prepare(INSERT_TARGET).run(events, blocksFor(events))
+      const setMergedInto = this.#db.prepare(SET_MERGED_INTO)
+      for (const { runNo } of sources) setMergedInto.run(target.lastInsertRowid, runNo)
     })
-    return this.#mergeInto(begin.immediate(), 0)
+    begin.immediate()
+    return this.#readUnfinished()
   }
 
-  #mergeInto(plan: RunPlan, nextBlock: number): LevelMerge {
-    const place = this.#cohorts.placeOf(plan.runNo)
-    const storedWord = firstWordOf(nextBlock, plan.blocks)
-    const filter =
-      place === undefined
-        ? new OwnFilterWriter(this.#db, plan)
-        : new CohortFilterWriter(this.#db, { ...plan, ...place }, storedWord)
-    return this.#mergeWith(filter, nextBlock)
+  #readUnfinished(): Merge | undefined {
+    const unfinished = this.#db.prepare<[], MergedRun & { stopSegment: number }>(UNFINISHED).get()
+    if (unfinished === undefined) return undefined
+    const { stopSegment, ...run } = unfinished
+    const sources = this.#db.prepare<[number], Run>(SOURCES).all(run.runNo)
+    return { run, sources, stopSegment, takenSegment: 0, deletedSegment: 0, due: 0 }
   }
 
-  /** Takes a run into a cohort that a version before has begun with a filter of its own. */
-  #adopt(plan: RunPlan, nextBlock: number): LevelMerge {
-    const adopt = this.#db.transaction(() => {
-      new FilterParts(this.#db, plan).delete()
-      const filter = new CohortFilterWriter(this.#db, this.#cohorts.join(plan), 0)
-      const merge = this.#mergeWith(filter, nextBlock)
-      merge.writer.storeFilter()
-      return merge
-    })
-    return adopt.immediate()
-  }
-
-  #mergeWith(filter: RunFilterWriter, nextBlock: number): LevelMerge {
-    const writer = new RunWriter(this.#db, filter)
-    const { runNo } = filter.run
-    const sources = this.#db.prepare<[number], RunPlan>(SOURCES).all(runNo)
-    this.#learn(writer, nextBlock)
-    return { writer, sources, nextBlock, allowance: 0, allowanceMax: 0 }
-  }
-
-  #move({ writer, sources, nextBlock }: LevelMerge): Moved {
-    const { runNo, blocks } = writer.run
-    const stop = Math.min(nextBlock + this.#plan.blocksPerStep, blocks)
-    let from = nextBlock
-    while (from < stop) {
-      const to = Math.min(from + BLOCKS_PER_STRETCH, stop)
-      const firstWord = firstWordOf(from, blocks)
-      const lastWord = firstWordOf(to, blocks) - 1
-      this.#shuffle.clear()
-      for (const source of sources) {
-        const first = blockOf(firstWord, source.blocks)
-        const last = blockOf(lastWord, source.blocks)
-        const events = this.#blocks.read(source.runNo, first, last + 1)
-        this.#shuffle.gather(events)
-        giveBack(events)
-      }
-      this.#shuffle.write(writer, from, to)
-      from = to
-    }
+  #moveSegment({ run, sources }: Merge, segmentNo: number): NumberedSegment {
+    this.#shuffle.clear()
     for (const source of sources) {
-      const moved = blockOf(firstWordOf(stop, blocks), source.blocks)
-      this.#deleteBlocks.run(blockId(source, 0), blockId(source, moved))
+      const events = this.#blocks.read(source, segmentNo)
+      this.#shuffle.gather(events)
+      giveBack(events)
     }
-    this.#setNextBlock.run(stop, runNo)
-    if (stop === blocks) return { stop, segments: this.#finish(writer) }
-    const segments = writer.storeFilter()
-    this.#cohorts.deleteSegments(runNo, segmentsBelow(writer.filter.knownBelowWord))
-    return { stop, segments }
+    const arranged = this.#shuffle.arrange(run, segmentNo, segmentNo + 1)
+    this.#blocks.write(run, segmentNo, arranged)
+    this.#fineFilters.write(run, segmentNo, arranged.entries)
+    return this.#cohorts.addToSegment(run, segmentNo, arranged.entries)
   }
 
-  #finish(writer: RunWriter): NumberedSegment[] {
-    const { runNo } = writer.run
-    const segments = writer.putIntoUse()
-    this.#cohorts.deleteSegments(runNo, SEGMENTS)
-    this.#cohorts.deleteRuns(runNo)
-    this.#db.prepare(PUT_OUT_OF_USE).run(runNo)
-    this.#db.prepare(DELETE_PROGRESS).run(runNo)
-    return segments
-  }
-
-  /**
-   * The filter is stored up to a line, and that ends before the blocks do: what lies between is
-   * made of those again. Versions before have not stored it at all.
-   */
-  #learn(writer: RunWriter, nextBlock: number): void {
-    const { run } = writer
-    let from = blockOf(writer.filter.knownBelowWord, run.blocks)
-    while (from < nextBlock) {
-      const to = Math.min(from + BLOCKS_PER_STRETCH, nextBlock)
-      writer.learn(this.#blocks.read(run.runNo, from, to))
-      writer.finishKeysBefore(to)
-      from = to
-    }
+  #deleteTaken({ run, sources, takenSegment, deletedSegment }: Merge): void {
+    if (takenSegment === deletedSegment) return
+    for (const source of sources) this.#blocks.delete(source, deletedSegment, takenSegment)
+    if (takenSegment === SEGMENTS) this.#db.prepare<[number]>(DELETE_SOURCES).run(run.runNo)
   }
 }
 
 function progressOf(
-  { writer, sources, nextBlock }: LevelMerge,
+  { run, sources, stopSegment }: Merge,
   segments: readonly NumberedSegment[],
 ): MergeProgress {
-  const { run, filter } = writer
-  const sourceNos = sources.map(({ runNo }) => runNo)
-  const isWhole = nextBlock === run.blocks
-  return { run, segments, sourceNos, belowWord: filter.knownBelowWord, isWhole }
-}
-
-function blockId({ runNo }: Pick<RunPlan, 'runNo'>, block: number): number {
-  return runNo * RUN_STRIDE + block
+  return { run, segments, sourceNos: sources.map(({ runNo }) => runNo), stopSegment }
 }

@@ -8,14 +8,12 @@ import type { Connection } from '../database.ts'
 import { decodeEntries } from '../journal-row.ts'
 import type { JournalColumns } from '../journal-row.ts'
 import { BlockShuffle } from './block-shuffle.ts'
+import { BlockStore } from './block-store.ts'
 import { addEventsToFilter } from './key-filter.ts'
 import type { SealRequest } from './ledger.ts'
-import type { LedgerRun, SealedRun } from './ledger-run.ts'
-import { OwnFilterWriter } from './own-filter-writer.ts'
-import { EventPacker } from './run-block.ts'
-import { Generations } from './run-generation.ts'
-import type { RunGeneration } from './run-generation.ts'
-import { planRun, RunWriter } from './run-writer.ts'
+import type { RunGeneration, SealedRun, YoungRun } from './ledger-run.ts'
+import { blocksFor, EventPacker, SEGMENTS } from './run-block.ts'
+import { GENERATION_LINE_WORD, Generations, newOwnFilter, OWN_LINE_WORD } from './run-generation.ts'
 import { decodeSpans, encodeSpans } from './sealed-times.ts'
 import { cover } from './time-spans.ts'
 import type { TimeSpans } from './time-spans.ts'
@@ -23,6 +21,8 @@ import type { TimeSpans } from './time-spans.ts'
 const ROWS = `
   SELECT entries FROM journal
   WHERE seq > ? AND seq <= ? AND measurements > 0 AND is_repeated = 0 ORDER BY seq`
+const INSERT_RUN = `
+  INSERT INTO runs (events, blocks, segments_written) VALUES (?, ?, ${SEGMENTS})`
 const SET_SEALED = 'UPDATE sealed SET seq = ? WHERE id = 1'
 const SPANS = 'SELECT spans FROM time_spans WHERE sensor_id = ?'
 const SET_SPANS = `
@@ -37,6 +37,8 @@ export class Sealer {
   readonly #generations: Generations
   readonly #packer = new EventPacker()
   readonly #shuffle = new BlockShuffle()
+  readonly #blocks: BlockStore
+  readonly #insertRun
   readonly #journalRows
   readonly #setSealed
   readonly #spans
@@ -51,6 +53,8 @@ export class Sealer {
   constructor(control: Connection, ledger: Connection, epochEvents: number) {
     this.#ledger = ledger
     this.#generations = new Generations(epochEvents)
+    this.#blocks = new BlockStore(ledger)
+    this.#insertRun = ledger.prepare<[number, number]>(INSERT_RUN)
     this.#journalRows = control.prepare<[number, number], Buffer>(ROWS).pluck()
     this.#setSealed = ledger.prepare<[number]>(SET_SEALED)
     this.#spans = ledger.prepare<[number], Buffer>(SPANS).pluck()
@@ -83,13 +87,16 @@ export class Sealer {
     for (const [sensorId, spans] of spansOf) this.#setSpans.run(sensorId, encodeSpans(spans))
   }
 
-  #writeRun({ filter }: RunGeneration): LedgerRun {
-    const plan = planRun(this.#ledger, 0, this.#shuffle.events)
-    const ownFilter = new OwnFilterWriter(this.#ledger, plan)
-    const writer = new RunWriter(this.#ledger, ownFilter)
-    addEventsToFilter(filter, this.#shuffle.write(writer, 0, plan.blocks))
-    writer.putIntoUse()
-    return ownFilter.run
+  #writeRun(generation: RunGeneration): YoungRun {
+    const { events } = this.#shuffle
+    const blocks = blocksFor(events)
+    const { lastInsertRowid } = this.#insertRun.run(events, blocks)
+    const run = { runNo: Number(lastInsertRowid), events, blocks, filter: newOwnFilter(events) }
+    const arranged = this.#shuffle.arrange(run, 0, SEGMENTS)
+    this.#blocks.write(run, 0, arranged)
+    addEventsToFilter(generation.filter, GENERATION_LINE_WORD, arranged.entries)
+    addEventsToFilter(run.filter, OWN_LINE_WORD, arranged.entries)
+    return run
   }
 
   #noteTimes(events: JournalColumns, spansOf: Map<SensorId, TimeSpans>): void {

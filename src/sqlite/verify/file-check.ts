@@ -7,12 +7,14 @@ import type { Report } from '../../domain/finding.ts'
 import { CONTROL_MIGRATIONS } from '../control/schema.ts'
 import {
   CONTROL_FILE,
+  formatOf,
   isDiskFault,
   LEDGER_FILE,
   MEASUREMENTS_FILE,
   openForReading,
+  refuseOtherFormat,
 } from '../database.ts'
-import type { Connection, Migration } from '../database.ts'
+import type { Migration } from '../database.ts'
 import { LEDGER_MIGRATIONS } from '../ledger/schema.ts'
 import { MEASUREMENT_MIGRATIONS } from '../measurements/schema.ts'
 
@@ -27,7 +29,7 @@ const MIGRATIONS: Readonly<Record<string, readonly Migration[]>> = {
 
 /**
  * @returns whether the file, which is there, is whole
- * @throws Error when it is of a newer version
+ * @throws Error when it has a format of another version
  */
 export function checkFile(file: string, report: Report): boolean {
   const faults = faultsOf(file)
@@ -42,7 +44,8 @@ function faultsOf(file: string): string[] {
   try {
     const db = openForReading(file)
     try {
-      if (versionOf(db, basename(file)) === 0) return ['there are no tables in it']
+      if (formatOf(db) === 0) return ['there are no tables in it']
+      refuseOtherFormat(db, basename(file), MIGRATIONS[basename(file)] ?? [])
       const tables = db.prepare<[], string>(TABLES).pluck().all()
       return tables.flatMap((table) => {
         const check = db.prepare<[], string>(`PRAGMA quick_check('${table}')`).pluck()
@@ -56,12 +59,4 @@ function faultsOf(file: string): string[] {
     if (!isDiskFault(error)) throw error
     return [error.message]
   }
-}
-
-function versionOf(db: Connection, name: string): number {
-  const version = Number(db.pragma('user_version', { simple: true }))
-  const known = MIGRATIONS[name]?.at(-1)?.version ?? 0
-  if (version <= known) return version
-  const why = `${name} has schema version ${version}, this version of Thermolog knows ${known}`
-  throw new Error(`${why}: use the version that wrote it`)
 }

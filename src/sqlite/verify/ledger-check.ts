@@ -13,24 +13,18 @@ import type { Connection } from '../database.ts'
 import { decodeEntries } from '../journal-row.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import { hasKey } from '../ledger/hot-ledger.ts'
-import type { RunPlan } from '../ledger/ledger-run.ts'
+import type { Run } from '../ledger/ledger-run.ts'
 import { KnownRuns } from './known-run.ts'
-import type { KnownRun, StoredRun } from './known-run.ts'
+import type { KnownRun } from './known-run.ts'
 import { RunCheck } from './run-check.ts'
 import type { CheckedGroup, RunGroup } from './run-check.ts'
 
 // Runs that are being merged go by the number of the run that they go into, and so does that run.
-const LIVE_GROUPS = `
-  SELECT DISTINCT coalesce(target_no, run_no) AS groupNo
-  FROM runs LEFT JOIN merges ON source_no = run_no WHERE state = 1 ORDER BY groupNo`
-const RUNS = `
-  SELECT run_no AS runNo, events, blocks, filter, filter_word AS filterWord
-  FROM runs LEFT JOIN merges ON source_no = run_no
-  WHERE state = 1 AND coalesce(target_no, run_no) = ? ORDER BY run_no`
-const INTO = `
-  SELECT run_no AS runNo, events, blocks, filter_word AS filterWord
-  FROM runs WHERE run_no = ? AND state = 0`
-const EVENTS = 'SELECT total(events) FROM runs WHERE state = 1'
+const LIVE_GROUPS = 'SELECT DISTINCT coalesce(merged_into, run_no) FROM runs ORDER BY 1'
+const YOUNG_RUNS = `
+  SELECT run_no AS runNo, events, blocks FROM runs
+  WHERE merged_no IS NULL AND coalesce(merged_into, run_no) = ? ORDER BY run_no`
+const EVENTS = 'SELECT total(events) FROM runs WHERE merged_into IS NULL'
 const SEALED = 'SELECT seq FROM sealed WHERE id = 1'
 const UNSEALED = 'FROM journal WHERE seq > ? AND measurements > 0 AND is_repeated = 0'
 const COUNT_UNSEALED = `SELECT total(measurements) ${UNSEALED}`
@@ -114,16 +108,17 @@ export class LedgerCheck {
   }
 
   #readGroup(groupNo: number): RunGroup {
-    const runs = this.#ledger.prepare<[number], StoredRun>(RUNS).all(groupNo)
-    const into = this.#ledger.prepare<[number], RunPlan>(INTO).get(groupNo)
-    return {
-      runs: runs.map((run) => this.#knownRuns.read(run)),
-      into: into && this.#knownRuns.readBeingWritten(into),
-    }
+    const young = this.#ledger.prepare<[number], Run>(YOUNG_RUNS).all(groupNo)
+    const runs = young.map((run) => this.#knownRuns.readYoung(run))
+    const merged = this.#knownRuns.readMerged(groupNo)
+    if (merged === undefined) return { runs, into: undefined }
+    return runs.length === 0 ? { runs: [merged], into: undefined } : { runs, into: merged }
   }
 
   #checkedRuns(): KnownRun[] {
-    return [...this.#checked.values()].flatMap(({ runs }) => runs)
+    return [...this.#checked.values()].flatMap(({ runs, into }) =>
+      into === undefined ? runs : [...runs, into],
+    )
   }
 
   /** Of one moment of control.db, so that what is accepted and what is journalled agree. */

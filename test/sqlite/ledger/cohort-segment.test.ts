@@ -66,7 +66,7 @@ describe('a segment of the filter of a cohort', () => {
       const segments = Array<Segment>(256).fill(segment)
       const others = randomKeys(300_000)
       let taken = 0
-      new CohortProbe().findCandidates(segments, others, 300_000, () => taken++)
+      new CohortProbe().findCandidates(segments, others, placesTo(300_000), () => taken++)
       expect(taken).to.be.lessThan(300_000 / oneIn)
       expect(segment.byteLength / (runs * KEYS_OF_RUN)).to.be.lessThan(bytes)
     })
@@ -85,7 +85,7 @@ describe('a segment of the filter of a cohort', () => {
     }
     const found = new Set<string>()
     const probe = new CohortProbe()
-    probe.findCandidates(segments, keys, 20_000, (at, slots) => {
+    probe.findCandidates(segments, keys, placesTo(20_000), (at, slots) => {
       for (let slot = 0; slot < SLOTS; slot++) if ((slots >>> slot) & 1) found.add(`${at} ${slot}`)
     })
     for (let at = 0; at < 20_000; at++) {
@@ -105,6 +105,10 @@ function segmentOf(positionsOf: readonly (readonly number[])[]): Segment {
     (segment, positions, slot) => merger.merge(segment, Int32Array.from(positions), slot),
     EMPTY_SEGMENT,
   )
+}
+
+function placesTo(count: number): number[] {
+  return Array.from({ length: count }, (_, place) => place)
 }
 
 function randomPositions(count: number): number[] {
