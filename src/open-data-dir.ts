@@ -17,7 +17,7 @@ import type { ControlWriter } from './ports/control-writer.ts'
 import type { MeasurementReader } from './ports/measurement-store.ts'
 import type { Clock, Log } from './ports/system.ts'
 import { EMBEDDED_STORE } from './sqlite/backup/data-snapshot.ts'
-import { CommitChannel } from './sqlite/commit/commit-channel.ts'
+import type { CommitChannel } from './sqlite/commit/commit-channel.ts'
 import { SqliteControlReader } from './sqlite/control/control-reader.ts'
 import { createControlWriter } from './sqlite/control/control-writer.ts'
 import { lockDataDir, refuseUnfinishedRestore } from './sqlite/data-dir-lock.ts'
@@ -34,8 +34,10 @@ import { prepareDataDir } from './system/data-dir.ts'
 import { DiskWatch } from './system/disk-watch.ts'
 import { readDiskSpace } from './system/disk.ts'
 import { PrometheusMetrics } from './system/metrics.ts'
-import { ForwardChannel } from './threads/forward-channel.ts'
+import type { ForwardChannel } from './threads/forward-channel.ts'
 import type { DeletionPass } from './threads/forward-thread.ts'
+import { startForwarding, startWriting } from './threads/start-threads.ts'
+import type { WritingThreads } from './threads/start-threads.ts'
 
 /** What InfluxDB took in this time is written again when it has started anew. */
 const REPLAY_KEPT_MS = DAY_MS
@@ -101,12 +103,11 @@ async function openParts(
   const { dataDir, influx } = config
   const disk = await ownDataDir(config, log, closers)
   const onFailure = (error: Error) => endProcess(error, log)
-  const channel = await openCommitChannel(config, disk, onFailure)
+  const writing = await startWriters(config, disk, onFailure)
+  closers.push(() => writing.close())
+  const { channel } = writing
   const database = openForReading(join(dataDir, CONTROL_FILE))
-  closers.push(
-    () => channel.close(),
-    () => void database.close(),
-  )
+  closers.push(() => void database.close())
   const metrics = new PrometheusMetrics()
   const progress = createProgress({ channel, database, clock, log, metrics }, () =>
     forwarding.hurry(),
@@ -129,7 +130,7 @@ async function openParts(
     { journalBytesMax: config.journalBytesMax, isStoreApart: influx !== undefined },
   )
   if (influx !== undefined) await checkBucket(influx, log)
-  const forwarding = await ForwardChannel.open(
+  const forwarding = await startForwarding(
     { dataDir, logLevel: config.logLevel, influx },
     {
       onReadable: (readable) => void progress.noteReadable(readable),
@@ -156,20 +157,19 @@ async function openParts(
 }
 
 /** Settings are picked one by one: a thread gets no secret. */
-function openCommitChannel(
+function startWriters(
   config: Config,
   disk: DiskWatch,
   onFailure: (error: Error) => void,
-): Promise<CommitChannel> {
+): Promise<WritingThreads> {
   const { dataDir, mayRegisterSensors, sensorsPerUserMax, futureMsMax, measuredAtMsMin } = config
   const rules = { mayRegisterSensors, sensorsPerUserMax, futureMsMax, measuredAtMsMin }
   const settings = { dataDir, epochEvents, replayRetention: retentionOf(config), ...rules }
-  const entry = new URL('./threads/commit-thread.ts', import.meta.url)
   const onStorageFull = () => {
     disk.noteFull()
     return refusalError('storage_full', disk.describe())
   }
-  return CommitChannel.open(entry, settings, { onFailure, onStorageFull })
+  return startWriting(settings, { onFailure, onStorageFull })
 }
 
 function createProgress(

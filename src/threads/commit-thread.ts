@@ -1,21 +1,19 @@
 // The commit thread: the only writer of control.db. It takes groups of submissions and changes of
-// users, tokens and sensors one after the other, as they come from the look-up thread, which it
-// starts.
+// users, tokens and sensors one after the other, as they come from the look-up thread.
 //
 // An error of the disk during a commit leaves open whether the group is stored: the thread ends
 // with it, the process after it, and the next start finds out from the file.
 
-import { once } from 'node:events'
 import { join } from 'node:path'
-import { parentPort, Worker, workerData } from 'node:worker_threads'
-import { threadHeap } from '../domain/limits.ts'
+import { parentPort, workerData } from 'node:worker_threads'
+import type { MessagePort } from 'node:worker_threads'
 import { ControlCommands } from '../sqlite/control/control-commands.ts'
 import { CONTROL_MIGRATIONS } from '../sqlite/control/schema.ts'
 import { SensorDirectory } from '../sqlite/commit/sensor-directory.ts'
 import type {
   CommitAnswer,
   CommitRequest,
-  CommitThreadData,
+  CommitSettings,
 } from '../sqlite/commit/commit-channel.ts'
 import {
   CONTROL_FILE,
@@ -29,10 +27,15 @@ import { Committer } from '../sqlite/commit/committer.ts'
 import type { GroupFrame } from '../sqlite/commit/group-frame.ts'
 import { Ledger } from '../sqlite/ledger/ledger.ts'
 import { systemClock } from '../system/clock.ts'
-import type { LookUpAnswer, LookUpThreadData, LookUpThreadRequest } from './look-up-thread.ts'
+import type { LookUpAnswer } from './look-up-thread.ts'
+
+export interface CommitThreadData extends CommitSettings {
+  /** Where requests come in, looked up, and where events go that are to be sealed. */
+  readonly lookUps: MessagePort
+}
 
 const data = workerData as CommitThreadData
-const { dataDir, epochEvents, requests } = data
+const { dataDir, epochEvents, lookUps } = data
 const port = parentPort
 if (port === null) throw new Error('BUG: the commit thread is started as a program')
 
@@ -40,33 +43,27 @@ if (port === null) throw new Error('BUG: the commit thread is started as a progr
 const TIDY_EVERY_MS = 1_000
 
 const control = openForWriting(join(dataDir, CONTROL_FILE), CONTROL_MIGRATIONS)
-const lookUps = new Worker(new URL('./look-up-thread.ts', import.meta.url), {
-  workerData: { dataDir, epochEvents, requests } satisfies LookUpThreadData,
-  transferList: [requests],
-  resourceLimits: threadHeap,
-})
-await once(lookUps, 'message')
-
 const ledgerFile = openForReading(join(dataDir, LEDGER_FILE))
 const ledger = new Ledger({ control, ledger: ledgerFile }, epochEvents, (request) =>
-  lookUps.postMessage(request satisfies LookUpThreadRequest),
+  lookUps.postMessage(request),
 )
 const sensors = new SensorDirectory(control)
 const committer = new Committer(control, ledger, { sensors, clock: systemClock }, data)
 const commands = new ControlCommands(control, sensors, systemClock, data)
 const tidying = setInterval(tidy, TIDY_EVERY_MS)
 
-lookUps.on('error', (error) => {
-  throw error
-})
 lookUps.on('message', (request: LookUpAnswer) => {
   if ('group' in request) commitGroup(request.id, request.group)
   else if ('sealedThroughSeq' in request) ledger.noteSealed(request.sealedThroughSeq)
   else if ('command' in request) runCommand(request)
   else if ('forwardedSeq' in request) committer.noteForwarded(request.forwardedSeq)
-  else if ('close' in request) void close(request.id)
+  else if ('finish' in request) finish(request.id)
 })
-answer({ started: true })
+port.once('message', () => {
+  control.close()
+  port.close()
+})
+port.postMessage('started')
 
 function commitGroup(id: number, group: GroupFrame): void {
   try {
@@ -101,14 +98,11 @@ function tidy(): void {
   }
 }
 
-async function close(id: number): Promise<void> {
+function finish(id: number): void {
   clearInterval(tidying)
   tidy()
-  const lookUpsEnded = once(lookUps, 'exit')
   ledgerFile.close()
-  lookUps.postMessage({ close: true } satisfies LookUpThreadRequest)
-  await lookUpsEnded
-  control.close()
+  lookUps.close()
   answer({ id, result: undefined })
 }
 

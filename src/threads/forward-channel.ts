@@ -2,15 +2,9 @@
 // reached the measurement store and whether the store takes anything at all.
 
 import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
-import { threadHeap } from '../domain/limits.ts'
+import type { Worker } from 'node:worker_threads'
 import type { ForwardedRows, ReadableRows } from '../sqlite/journal/journal-queue.ts'
-import type {
-  DeletionPass,
-  ForwardAnswer,
-  ForwardRequest,
-  ForwardThreadData,
-} from './forward-thread.ts'
+import type { DeletionPass, ForwardAnswer, ForwardRequest } from './forward-thread.ts'
 
 export interface ForwardListener {
   /** Rows can be read from the store, and are forwarded when they are there for good. */
@@ -18,8 +12,6 @@ export interface ForwardListener {
   readonly onForwarded: (forwarded: ForwardedRows) => void
   /** A deleted sensor's measurements were deleted from the store. */
   readonly onDeletionPass: (pass: DeletionPass) => void
-  /** The thread has died; the journal keeps what it has not forwarded. */
-  readonly onFailure: (error: Error) => void
 }
 
 export class ForwardChannel {
@@ -28,25 +20,10 @@ export class ForwardChannel {
   #isStoreWorking = true
   #failures = 0
 
-  private constructor(worker: Worker, isIdle: Int32Array) {
+  constructor(worker: Worker, isIdle: Int32Array, listener: ForwardListener) {
     this.#worker = worker
     this.#isIdle = isIdle
-  }
-
-  /** Resolves once the measurement store is open and forwarding has begun. */
-  static async open(
-    order: Omit<ForwardThreadData, 'isIdle'>,
-    listener: ForwardListener,
-  ): Promise<ForwardChannel> {
-    const entry = new URL('./forward-thread.ts', import.meta.url)
-    const isIdle = new Int32Array(new SharedArrayBuffer(4))
-    const workerData: ForwardThreadData = { ...order, isIdle }
-    const worker = new Worker(entry, { workerData, resourceLimits: threadHeap })
-    const channel = new ForwardChannel(worker, isIdle)
-    worker.on('message', (answer: ForwardAnswer) => channel.#hear(answer, listener))
-    await once(worker, 'message')
-    worker.on('error', listener.onFailure)
-    return channel
+    worker.on('message', (answer: ForwardAnswer) => this.#hear(answer, listener))
   }
 
   /** Whether the last write into the store worked. */

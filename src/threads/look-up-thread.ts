@@ -1,69 +1,57 @@
 // The look-up thread: asks the sealed part of the ledger for the events of each group before the
 // commit thread takes it, so that the disk reads of one group and the fsync of the one before go on
 // at the same time. All that goes to the commit thread passes here and stays in its order; so does
-// what the seal thread, which it starts, has sealed: when the commit thread hears of it and forgets
+// what the seal thread has sealed: when the commit thread hears of it and forgets
 // those events, whatever comes after was looked up in what they are sealed in.
 
-import { once } from 'node:events'
 import { join } from 'node:path'
-import { parentPort, Worker, workerData } from 'node:worker_threads'
+import { parentPort, workerData } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
-import { threadHeap } from '../domain/limits.ts'
 import type { CommitRequest } from '../sqlite/commit/commit-channel.ts'
 import { LEDGER_FILE, openForReading } from '../sqlite/database.ts'
 import { lookUpGroup } from '../sqlite/commit/look-up-group.ts'
 import type { SealRequest } from '../sqlite/ledger/ledger.ts'
-import type { MergeProgress } from '../sqlite/ledger/ledger-run.ts'
+import type { MergeProgress, StoredRuns } from '../sqlite/ledger/ledger-run.ts'
 import { SealedEvents } from '../sqlite/ledger/sealed-events.ts'
-import type { SealAnswer, SealStarted, SealThreadData, SealThreadRequest } from './seal-thread.ts'
+import type { SealAnswer, SealThreadRequest } from './seal-thread.ts'
 
-export interface LookUpThreadData extends SealThreadData {
+export interface LookUpThreadData {
+  readonly dataDir: string
+  /** What is sealed already. */
+  readonly runs: StoredRuns
   /** Where what is for the commit thread comes in. */
   readonly requests: MessagePort
+  readonly commits: MessagePort
+  readonly seals: MessagePort
 }
 
-export type LookUpThreadRequest = SealRequest | { readonly close: true }
-
 export type LookUpAnswer =
-  /** The ledger's file is there, in its present form. */
-  | { readonly started: true }
   /** A group is looked up. */
-  | CommitRequest
-  | { readonly sealedThroughSeq: number }
+  CommitRequest | { readonly sealedThroughSeq: number }
 
 /** Epochs that wait to be sealed at most; beyond it groups wait for the seal thread. */
 const EPOCHS_WAITING_MAX = 3
 
-const { requests, ...sealData } = workerData as LookUpThreadData
+const { dataDir, runs, requests, commits, seals } = workerData as LookUpThreadData
 const port = parentPort
 if (port === null) throw new Error('BUG: the look-up thread is started as a program')
 
-const sealer = new Worker(new URL('./seal-thread.ts', import.meta.url), {
-  workerData: sealData satisfies SealThreadData,
-  resourceLimits: threadHeap,
-})
-const [{ started: storedRuns }] = (await once(sealer, 'message')) as [SealStarted]
-const ledger = openForReading(join(sealData.dataDir, LEDGER_FILE))
-const sealed = new SealedEvents(ledger, storedRuns)
+const ledger = openForReading(join(dataDir, LEDGER_FILE))
+const sealed = new SealedEvents(ledger, runs)
 const heldBack: Extract<CommitRequest, { group: unknown }>[] = []
 let epochsWaiting = 0
 
-sealer.on('error', (error) => {
-  throw error
-})
-sealer.on('message', (news: SealAnswer) => {
+seals.on('message', (news: SealAnswer) => {
   if ('sealed' in news) noteSealed(news)
-  else if ('merged' in news) noteMerged(news.merged)
+  else noteMerged(news.merged)
 })
-port.on('message', (request: LookUpThreadRequest) => {
-  if ('close' in request) void close()
-  else requestSeal(request)
-})
+commits.on('message', requestSeal)
 requests.on('message', (request: CommitRequest) => {
   if ('group' in request) lookUp(request)
   else answer(request)
 })
-answer({ started: true })
+port.once('message', end)
+port.postMessage('started')
 
 function lookUp(request: Extract<CommitRequest, { group: unknown }>): void {
   if (epochsWaiting >= EPOCHS_WAITING_MAX) {
@@ -76,7 +64,7 @@ function lookUp(request: Extract<CommitRequest, { group: unknown }>): void {
 
 function requestSeal(request: SealRequest): void {
   epochsWaiting++
-  sealer.postMessage(request satisfies SealThreadRequest)
+  seals.postMessage(request satisfies SealThreadRequest)
 }
 
 function noteSealed(news: Extract<SealAnswer, { sealed: unknown }>): void {
@@ -88,21 +76,17 @@ function noteSealed(news: Extract<SealAnswer, { sealed: unknown }>): void {
 
 function noteMerged(merged: MergeProgress): void {
   sealed.noteMerged(merged)
-  sealer.postMessage({ takenSegment: merged.stopSegment } satisfies SealThreadRequest)
+  seals.postMessage({ takenSegment: merged.stopSegment } satisfies SealThreadRequest)
 }
 
-async function close(): Promise<void> {
-  // Nobody waits for their answers any more, and what is being sealed would let them go on.
+function end(): void {
+  // Nobody waits for their answers any more.
   heldBack.length = 0
-  const sealerEnded = once(sealer, 'exit')
-  // Who closes a file last empties its log, and only a writer can.
   ledger.close()
-  sealer.postMessage({ close: true } satisfies SealThreadRequest)
-  await sealerEnded
-  requests.close()
+  for (const each of [requests, commits, seals]) each.close()
   port?.close()
 }
 
 function answer(message: LookUpAnswer): void {
-  port?.postMessage(message)
+  commits.postMessage(message)
 }

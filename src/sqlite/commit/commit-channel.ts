@@ -1,9 +1,7 @@
 // The main thread's line to the commit thread: requests go out with a number, by way of the look-up
 // thread, answers come back with it.
 
-import { MessageChannel, Worker } from 'node:worker_threads'
-import type { MessagePort } from 'node:worker_threads'
-import { threadHeap } from '../../domain/limits.ts'
+import type { MessagePort, Worker } from 'node:worker_threads'
 import type { Commands } from './commands.ts'
 import type { GroupFrame, GroupResult } from './group-frame.ts'
 import type { ReplayRetention } from './committer.ts'
@@ -16,32 +14,19 @@ export interface CommitSettings extends AcceptanceRules {
   readonly replayRetention: ReplayRetention | undefined
 }
 
-/** What the commit thread is started with. */
-export interface CommitThreadData extends CommitSettings {
-  /** Where requests come in. */
-  readonly requests: MessagePort
-}
-
 export type CommitRequest =
   | { readonly id: number; readonly group: GroupFrame }
   | { readonly id: number; readonly command: keyof Commands; readonly args: unknown[] }
   | { readonly forwardedSeq: number }
-  | { readonly id: number; readonly close: true }
+  /** The last one. */
+  | { readonly id: number; readonly finish: true }
 
 export type CommitAnswer =
-  | { readonly started: true }
   | { readonly id: number; readonly group: GroupResult }
   | { readonly id: number; readonly result: unknown }
   /** The disk is full: nothing of the request is stored. */
   | { readonly id: number; readonly storageFull: true }
   | { readonly id: number; readonly failure: string }
-
-interface CommitEvents {
-  /** The thread has died: what was in flight may or may not be stored. Called once. */
-  readonly onFailure: (error: Error) => void
-  /** The disk is full: nothing of a request is stored. @returns what it fails with */
-  readonly onStorageFull: () => Error
-}
 
 interface Waiting {
   readonly resolve: (value: unknown) => void
@@ -49,39 +34,20 @@ interface Waiting {
 }
 
 export class CommitChannel {
-  readonly #worker: Worker
   readonly #requests: MessagePort
   readonly #onStorageFull: () => Error
   readonly #waiting = new Map<number, Waiting>()
   #lastId = 0
 
-  private constructor(worker: Worker, requests: MessagePort, onStorageFull: () => Error) {
-    this.#worker = worker
+  /**
+   * @param answers the commit thread, which has started
+   * @param requests leads there by way of the look-up thread
+   * @param onStorageFull the disk is full, nothing of a request is stored: what it fails with
+   */
+  constructor(answers: Worker, requests: MessagePort, onStorageFull: () => Error) {
     this.#requests = requests
     this.#onStorageFull = onStorageFull
-  }
-
-  /** Starts the commit thread and resolves once the ledger is in memory. */
-  static async open(
-    entry: URL,
-    settings: CommitSettings,
-    { onFailure, onStorageFull }: CommitEvents,
-  ): Promise<CommitChannel> {
-    const { port1, port2 } = new MessageChannel()
-    const worker = new Worker(entry, {
-      workerData: { ...settings, requests: port2 } satisfies CommitThreadData,
-      transferList: [port2],
-      resourceLimits: threadHeap,
-    })
-    const channel = new CommitChannel(worker, port1, onStorageFull)
-    await new Promise<void>((resolve, reject) => {
-      worker.once('message', () => resolve())
-      worker.once('error', reject)
-    })
-    worker.removeAllListeners('error')
-    worker.on('message', (answer: CommitAnswer) => channel.#settle(answer))
-    worker.on('error', onFailure)
-    return channel
+    answers.on('message', (answer: CommitAnswer) => this.#settle(answer))
   }
 
   /** @throws Error of `onStorageFull` */
@@ -101,10 +67,9 @@ export class CommitChannel {
     this.#requests.postMessage({ forwardedSeq: seq } satisfies CommitRequest)
   }
 
-  /** Resolves when all requests before it are answered and the files are closed. */
-  async close(): Promise<void> {
-    await this.#request((id) => ({ id, close: true }))
-    await this.#worker.terminate()
+  /** Ends it. Resolves when all requests are answered. */
+  async finish(): Promise<void> {
+    await this.#request((id) => ({ id, finish: true }))
     this.#requests.close()
   }
 
@@ -117,7 +82,6 @@ export class CommitChannel {
   }
 
   #settle(answer: CommitAnswer): void {
-    if ('started' in answer) return
     const waiting = this.#waiting.get(answer.id)
     this.#waiting.delete(answer.id)
     if (waiting === undefined) return

@@ -6,7 +6,7 @@ import type { Connection } from '../database.ts'
 import { BlockStore } from './block-store.ts'
 import { CohortStore } from './cohort-store.ts'
 import { addEventsToFilter } from './key-filter.ts'
-import type { MergeProgress, Run, StoredRuns, YoungRun } from './ledger-run.ts'
+import type { MergeProgress, NumberedSegment, Run, StoredRuns, YoungRun } from './ledger-run.ts'
 import { SEGMENTS } from './run-block.ts'
 import {
   GENERATION_LINE_WORD,
@@ -39,4 +39,13 @@ export function readStoredRuns(db: Connection, merging: MergeProgress | undefine
     return { ...run, filter }
   })
   return { young, generation, cohorts: new CohortStore(db).cohorts(), merging }
+}
+
+/** The filters of cohorts, most of the ledger's memory: to be transferred, not copied. */
+export function filterBuffers({ cohorts }: StoredRuns): ArrayBuffer[] {
+  return cohorts.flatMap(({ segments }) => segmentBuffers(segments))
+}
+
+export function segmentBuffers(segments: readonly NumberedSegment[]): ArrayBuffer[] {
+  return segments.map(({ segment }) => segment.buffer)
 }

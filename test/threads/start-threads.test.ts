@@ -6,23 +6,24 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
-import { CommitChannel } from '../../src/sqlite/commit/commit-channel.ts'
 import { openForReading } from '../../src/sqlite/database.ts'
 import {
   allocateGroup,
   GroupBuilder,
   groupColumnsOver,
 } from '../../src/sqlite/commit/group-frame.ts'
+import { startWriting } from '../../src/threads/start-threads.ts'
+import type { WritingThreads } from '../../src/threads/start-threads.ts'
 
 const EPOCH_EVENTS = 2 ** 13
 const GROUP = 8_000
 const POLL_MS = 10
 const NOW_MS = 1_800_000_000_000
 
-describe('the commit thread', function () {
+describe('the threads that write', function () {
   this.timeout(60_000)
   let dataDir = ''
-  let channel: CommitChannel
+  let threads: WritingThreads
   const fail = (error: Error) => {
     throw error
   }
@@ -36,8 +37,7 @@ describe('the commit thread', function () {
       measuredAtMsMin: 0,
       replayRetention: undefined,
     }
-    const entry = new URL('../../src/threads/commit-thread.ts', import.meta.url)
-    channel = await CommitChannel.open(entry, data, {
+    threads = await startWriting(data, {
       onFailure: fail,
       onStorageFull: () => fail(new Error('the disk is full')),
     })
@@ -47,7 +47,7 @@ describe('the commit thread', function () {
     await open()
   })
   afterEach(async () => {
-    await channel.close()
+    await threads.close()
     await rm(dataDir, { recursive: true })
   })
 
@@ -61,7 +61,7 @@ describe('the commit thread', function () {
       measuredAtMs: NOW_MS - at,
     }))
     builder.add({ userId: 1, receivedAtMs: NOW_MS, measurements })
-    const { buffer } = await channel.commitGroup(builder.finish())
+    const { buffer } = await threads.channel.commitGroup(builder.finish())
     const { status } = groupColumnsOver(buffer)
     return status.subarray(0, GROUP).filter((each) => each === 0).length
   }
@@ -83,7 +83,7 @@ describe('the commit thread', function () {
     for (let group = 0; group < groups; group++) expect(await commit(group)).to.equal(GROUP)
     expect(await commit(0)).to.equal(0)
     await mergedRun()
-    await channel.close()
+    await threads.close()
     await open()
     for (let group = 0; group < groups; group++) expect(await commit(group)).to.equal(0)
     expect(await commit(groups)).to.equal(GROUP)

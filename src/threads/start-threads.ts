@@ -1,0 +1,110 @@
+// Which threads there are besides the main thread, who starts them (only this file does), and what
+// goes where:
+//
+//   main ─ submissions, commands ─▶ look-up ─ the same, looked up ─▶ commit ─ answers ─▶ main
+//                                    ▲   │ ◀─ events to be sealed ────┘
+//                     what is sealed │   ▼ events to be sealed
+//                                     seal
+//
+//   main ◀─ what is in the store ─ forward
+//
+// An error that a thread does not catch ends it: what it was writing may be on disk or not, so the
+// process has to end as well.
+
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { MessageChannel, Worker } from 'node:worker_threads'
+import type { Transferable, WorkerOptions } from 'node:worker_threads'
+import { threadHeap } from '../domain/limits.ts'
+import { CommitChannel } from '../sqlite/commit/commit-channel.ts'
+import type { CommitSettings } from '../sqlite/commit/commit-channel.ts'
+import { CONTROL_MIGRATIONS } from '../sqlite/control/schema.ts'
+import { CONTROL_FILE, openForWriting } from '../sqlite/database.ts'
+import { filterBuffers } from '../sqlite/ledger/stored-runs.ts'
+import type { CommitThreadData } from './commit-thread.ts'
+import { ForwardChannel } from './forward-channel.ts'
+import type { ForwardListener } from './forward-channel.ts'
+import type { ForwardThreadData } from './forward-thread.ts'
+import type { LookUpThreadData } from './look-up-thread.ts'
+import type { SealStarted, SealThreadData } from './seal-thread.ts'
+
+type Entry = 'commit' | 'look-up' | 'seal' | 'forward'
+
+export interface WritingThreads {
+  readonly channel: CommitChannel
+  /** Resolves when all requests are answered and the files are closed. */
+  close(): Promise<void>
+}
+
+/** Starts those that write control.db and ledger.db; resolves once the ledger is in memory. */
+export async function startWriting(
+  settings: CommitSettings,
+  events: { readonly onFailure: (error: Error) => void; readonly onStorageFull: () => Error },
+): Promise<WritingThreads> {
+  const { dataDir, epochEvents } = settings
+  const started: Worker[] = []
+  const start = (entry: Entry, workerData: object, transferList: Transferable[]) => {
+    const thread = startThread(entry, { workerData, transferList })
+    started.push(thread)
+    return thread
+  }
+  openForWriting(join(dataDir, CONTROL_FILE), CONTROL_MIGRATIONS).close()
+  const requests = new MessageChannel()
+  const lookedUp = new MessageChannel()
+  const sealed = new MessageChannel()
+  try {
+    const ofSeal: SealThreadData = { dataDir, epochEvents, lookUps: sealed.port1 }
+    const seal = start('seal', ofSeal, [sealed.port1])
+    const { runs } = await firstMessage<SealStarted>(seal)
+    const ports = { requests: requests.port1, commits: lookedUp.port1, seals: sealed.port2 }
+    const ofLookUp: LookUpThreadData = { dataDir, runs, ...ports }
+    const lookUp = start('look-up', ofLookUp, [...Object.values(ports), ...filterBuffers(runs)])
+    await firstMessage(lookUp)
+    const ofCommit: CommitThreadData = { ...settings, lookUps: lookedUp.port2 }
+    const commit = start('commit', ofCommit, [lookedUp.port2])
+    await firstMessage(commit)
+    for (const thread of started) thread.on('error', events.onFailure)
+    const channel = new CommitChannel(commit, requests.port2, events.onStorageFull)
+    const close = async () => {
+      await channel.finish()
+      // Who closes a file last empties its log, and only its writer can.
+      for (const thread of [lookUp, seal, commit]) await endThread(thread)
+    }
+    return { channel, close }
+  } catch (error) {
+    for (const thread of started) await thread.terminate()
+    throw error
+  }
+}
+
+/** Starts the one that forwards; resolves once the measurement store is open. */
+export async function startForwarding(
+  order: Omit<ForwardThreadData, 'isIdle'>,
+  listener: ForwardListener & { readonly onFailure: (error: Error) => void },
+): Promise<ForwardChannel> {
+  const isIdle = new Int32Array(new SharedArrayBuffer(4))
+  const workerData: ForwardThreadData = { ...order, isIdle }
+  const thread = startThread('forward', { workerData })
+  const channel = new ForwardChannel(thread, isIdle, listener)
+  await firstMessage(thread)
+  thread.on('error', listener.onFailure)
+  return channel
+}
+
+function startThread(entry: Entry, options: WorkerOptions): Worker {
+  const file = new URL(`./${entry}-thread.ts`, import.meta.url)
+  return new Worker(file, { ...options, resourceLimits: threadHeap })
+}
+
+/** @throws Error that ended the thread before */
+async function firstMessage<First>(thread: Worker): Promise<First> {
+  const [message] = (await once(thread, 'message')) as [First]
+  return message
+}
+
+/** Tells a thread that nobody will ask it for anything any more; resolves when it has ended. */
+async function endThread(thread: Worker): Promise<void> {
+  const ended = once(thread, 'exit')
+  thread.postMessage('end')
+  await ended
+}
