@@ -2,7 +2,7 @@
 
 import { request as httpRequest } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { operationsSocketPath } from '../src/operations/socket-path.ts'
+import { operationsSocketPath } from '../src/socket/path.ts'
 import { BATCH, CONNECTIONS, expectAll } from './batch-load.ts'
 import { StampedRequest } from './bodies.ts'
 import { runLoad } from './load.ts'

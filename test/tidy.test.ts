@@ -24,6 +24,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   system: ['domain', 'ports', 'system'],
   // A worker thread composes itself, as compose.ts does for the process.
   threads: ['domain', 'ports', ...CORE, 'sqlite', 'influx', 'system', 'threads'],
+  socket: ['domain', 'ports', 'operations', 'socket'],
   // It serves the files of the chart page, which import each other and nothing else.
   http: ['domain', 'ports', ...CORE, 'operations', 'http', 'web', 'schemas'],
   web: ['web'],
@@ -31,6 +32,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   cli: [
     'cli',
     'operations',
+    'socket',
     ...CORE,
     'domain',
     'ports',

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import type { Operations } from '../operations/operations.ts'
 import { OperationError } from '../operations/operations.ts'
-import { operationsSocketPath, SOCKET_FILE } from '../operations/socket-path.ts'
-import { connectOperations } from './operations-client.ts'
-import type { OperationsClient } from './operations-client.ts'
+import { operationsSocketPath, SOCKET_FILE } from '../socket/path.ts'
+import { connectOperations } from '../socket/client.ts'
+import type { OperationsClient } from '../socket/client.ts'
 import { readSettingsWithData } from './read-settings.ts'
 
 /**

@@ -1,10 +1,10 @@
 // A user with a daemon token, made as the commands make them but in this process: by the running
 // service, or, when none runs, with DATA_DIR open for that long.
 
-import { connectOperations } from '../../src/cli/operations-client.ts'
+import { connectOperations } from '../../src/socket/client.ts'
 import { openOperations } from '../../src/data-dir/operations.ts'
 import { loadConfig } from '../../src/config.ts'
-import { operationsSocketPath } from '../../src/operations/socket-path.ts'
+import { operationsSocketPath } from '../../src/socket/path.ts'
 import type { Environment } from './command.ts'
 
 /** @returns the token */

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { resolve } from 'node:path'
-import { operationsSocketPath } from '../../src/operations/socket-path.ts'
+import { operationsSocketPath } from '../../src/socket/path.ts'
 
 describe('operationsSocketPath', () => {
   it('is the shorter of the absolute path and the one from here', () => {
