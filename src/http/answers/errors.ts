@@ -3,6 +3,7 @@
 
 import { ServiceError } from '../../domain/errors.ts'
 import type { ErrorCode } from '../../domain/errors.ts'
+import { refusalError } from '../../domain/refusal.ts'
 import { boundedFaults } from './fault-list.ts'
 import { problemOf } from './problems.ts'
 import type { ProblemResponse } from '../../../schemas/messages.d.ts'
@@ -29,9 +30,20 @@ const CHALLENGES: Partial<Record<ErrorCode, string>> = {
   insufficient_scope: 'Bearer realm="thermolog", error="insufficient_scope"',
 }
 
-/** The failure that a client is told of: its own one, or `internal_error` for anything else. */
+/**
+ * The failure that a client is told of: its own one, `overloaded` while no file can be opened, or
+ * `internal_error` for anything else.
+ */
 export function publicError(error: unknown): ServiceError {
-  return error instanceof ServiceError ? error : new ServiceError('internal_error')
+  if (error instanceof ServiceError) return error
+  return lacksDescriptors(error)
+    ? refusalError('overloaded', { cause: error })
+    : new ServiceError('internal_error')
+}
+
+function lacksDescriptors(error: unknown): boolean {
+  const isSystemError = error instanceof Error && 'code' in error
+  return isSystemError && (error.code === 'EMFILE' || error.code === 'ENFILE')
 }
 
 /** Status, headers and body of the answer that tells of a failure. */

@@ -56,7 +56,8 @@ describe('files that cannot be opened for a moment', () => {
     limitDescriptors(String(Math.min(...free(open))))
     for (const path of PATHS) {
       const { statusCode, headers } = await ask(path)
-      expect(statusCode, path).to.equal(500)
+      expect(statusCode, path).to.equal(503)
+      expect(headers['retry-after'], path).to.match(/^\d+$/)
       expect(headers['cache-control'], path).to.equal('no-store')
     }
     limitDescriptors('1024')
