@@ -13,6 +13,8 @@ import { HistoryReader } from './history/read-history.ts'
 import { createHttpServer } from './http/create-http-server.ts'
 import { OperationsSocket } from './socket/server.ts'
 import type { MobileSettings } from './http/answers/sign-in-settings.ts'
+import { MemoryRateCounters } from './memory/rate-counters.ts'
+import { MemorySignInCodes } from './memory/sign-in-codes.ts'
 import { OidcIdentityProvider } from './oidc/identity-provider.ts'
 import { createOperations } from './operations/create-operations.ts'
 import { operationsSocketPath } from './socket/path.ts'
@@ -63,11 +65,11 @@ export async function createService(config: Config, overrides: Overrides = {}): 
     { control, controlWriter, submissions, accessTokens: tokens, clock },
     config,
   )
-  const identityProviders = createIdentityProviders(config, { clock, log })
-  const signIn = new SignIn({ providers: identityProviders, controlWriter, tokens, clock }, config)
+  const providers = createIdentityProviders(config, { clock, log })
+  const codes = new MemorySignInCodes(clock)
+  const signIn = new SignIn({ providers, codes, controlWriter, tokens, clock }, config)
   const socket = new OperationsSocket({ operations, log })
   const history = new HistoryReader(reader, progress)
-  const isStoreWorking = () => forwarding.isStoreWorking
   const server = createHttpServer(
     {
       submissions,
@@ -77,8 +79,9 @@ export async function createService(config: Config, overrides: Overrides = {}): 
       live,
       history,
       signIn,
-      identityProviders,
-      isStoreWorking,
+      identityProviders: providers,
+      isStoreWorking: () => forwarding.isStoreWorking,
+      rateCounters: new MemoryRateCounters(),
       metrics,
       clock,
       log,
@@ -93,7 +96,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
   return {
     start: async () => {
       tokens.start()
-      for (const provider of identityProviders.values()) provider.start()
+      for (const provider of providers.values()) provider.start()
       await startSocket(socket, config, log)
       const { url } = await server.start()
       log.info('ready', { url, data_dir: config.dataDir, store: core.storeName })
@@ -101,7 +104,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
     },
     stop: async () => {
       log.info('stopping')
-      for (const provider of identityProviders.values()) provider.stop()
+      for (const provider of providers.values()) provider.stop()
       await server.stop()
       await socket.stop()
       await tokens.stop()

@@ -21,9 +21,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   sqlite: ['domain', 'ports', 'sqlite'],
   influx: ['domain', 'ports', 'influx'],
   oidc: ['domain', 'ports', 'oidc'],
+  memory: ['domain', 'ports', 'memory'],
   system: ['domain', 'ports', 'system'],
   // A worker thread composes itself, as compose.ts does for the process.
-  threads: ['domain', 'ports', ...CORE, 'sqlite', 'influx', 'system', 'threads'],
+  threads: ['domain', 'ports', ...CORE, 'sqlite', 'influx', 'memory', 'system', 'threads'],
   socket: ['domain', 'ports', 'operations', 'socket'],
   // It serves the files of the chart page, which import each other and nothing else.
   http: ['domain', 'ports', ...CORE, 'operations', 'http', 'web', 'schemas'],
@@ -73,7 +74,7 @@ const HOME: Readonly<Record<string, readonly string[]>> = {
   '@koa/router': ['http'],
   'koa-bodyparser': ['http'],
   'koa-compress': ['http'],
-  'rate-limiter-flexible': ['http'],
+  'rate-limiter-flexible': ['memory'],
   ajv: ['http'],
   commander: ['cli'],
   'prom-client': ['system'],

@@ -1,35 +1,18 @@
-// Signing in: an authorization code from a phone becomes a mobile token.
-//
-// A phone on a bad network may not get its answer and asks again with the same code, which no
-// provider takes twice. So what came of a code is remembered for two minutes, in memory alone: the
-// same code, verifier and redirect URI get the same token, as long as that is good. Only a hash of
-// the three is the key. A step that failed is tried again with the next request, those before it
-// are not.
+// Signing in: an authorization code from a phone becomes a mobile token. For two minutes the same
+// code, verifier and redirect URI get the same token, as long as that is good.
 
-import { hash } from 'node:crypto'
-import type { AuthorizationGrant, User, VerifiedIdentity } from '../domain/access.ts'
+import type { AuthorizationGrant, VerifiedIdentity } from '../domain/access.ts'
 import { isEmail } from '../domain/access.ts'
 import { ServiceError } from '../domain/errors.ts'
-import type { DurationMs, EpochMs } from '../domain/time.ts'
-import { MINUTE_MS } from '../domain/time.ts'
+import type { DurationMs } from '../domain/time.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
-import type { ExchangeProgress, IdentityProvider } from '../ports/identity.ts'
+import type { IdentityProvider } from '../ports/identity.ts'
+import type { SignedIn, SignInAttempt, SignInCodes } from '../ports/sign-in-codes.ts'
 import type { Clock } from '../ports/system.ts'
 import { mintToken } from './tokens.ts'
 import type { AccessTokens } from './tokens.ts'
 
-const REPLAY_MS = 2 * MINUTE_MS
-/** Codes remembered at a time, about 1 KB each; beyond it the oldest is forgotten. */
-const ATTEMPTS_MAX = 10_000
 const NAME_CODE_POINTS_MAX = 128
-
-export interface SignedIn {
-  /** The text of the mobile token. */
-  readonly token: string
-  /** When it ends at the latest. */
-  readonly expiresAtMs: EpochMs
-  readonly user: User
-}
 
 export interface SignInSettings {
   /** Who may get an account: anyone, nobody, or addresses of these e-mail domains. */
@@ -41,26 +24,14 @@ export interface SignInSettings {
 interface Collaborators {
   readonly providers: ReadonlyMap<string, IdentityProvider>
   readonly controlWriter: ControlWriter
+  readonly codes: SignInCodes
   readonly tokens: AccessTokens
   readonly clock: Clock
-}
-
-/** What came of one code so far. */
-interface Attempt {
-  readonly startedAtMs: EpochMs
-  /** Until the provider's word is verified. */
-  exchange: ExchangeProgress
-  /** Once it is. */
-  identity?: VerifiedIdentity
-  /** Of the request under way or of the one that succeeded. */
-  answer?: Promise<SignedIn> | undefined
 }
 
 export class SignIn {
   readonly #with: Collaborators
   readonly #settings: SignInSettings
-  /** By hash, the oldest first. */
-  readonly #attempts = new Map<string, Attempt>()
 
   constructor(collaborators: Collaborators, settings: SignInSettings) {
     this.#with = collaborators
@@ -75,46 +46,23 @@ export class SignIn {
   async signIn(idp: string, grant: AuthorizationGrant): Promise<SignedIn> {
     const provider = this.#with.providers.get(idp)
     if (provider === undefined) throw new ServiceError('unknown_provider')
-    const attempt = this.#attemptOf(idp, grant)
-    const isRepeat = attempt.answer !== undefined
-    attempt.answer ??= this.#answer(attempt, provider, { idp, grant })
-    const signedIn = await attempt.answer
+    const { code, codeVerifier, redirectUri } = grant
+    const secret = JSON.stringify([idp, code, codeVerifier, redirectUri])
+    const { signedIn, isRepeat } = await this.#with.codes.once(secret, (attempt) =>
+      this.#exchange(attempt, provider, { idp, grant }),
+    )
     if (isRepeat && !(await this.#isGood(signedIn))) throw new ServiceError('invalid_grant')
     return signedIn
   }
 
-  #attemptOf(idp: string, { code, codeVerifier, redirectUri }: AuthorizationGrant): Attempt {
-    const startedAtMs = this.#with.clock.nowMs()
-    this.#forgetOld(startedAtMs)
-    const key = hash('sha256', JSON.stringify([idp, code, codeVerifier, redirectUri]), 'base64')
-    const known = this.#attempts.get(key)
-    if (known !== undefined) return known
-    const attempt: Attempt = { startedAtMs, exchange: {} }
-    this.#attempts.set(key, attempt)
-    return attempt
-  }
-
-  #forgetOld(nowMs: EpochMs): void {
-    for (const [key, { startedAtMs }] of this.#attempts) {
-      const isOld = startedAtMs + REPLAY_MS <= nowMs
-      if (!isOld && this.#attempts.size < ATTEMPTS_MAX) return
-      this.#attempts.delete(key)
-    }
-  }
-
-  async #answer(
-    attempt: Attempt,
+  async #exchange(
+    attempt: SignInAttempt,
     provider: IdentityProvider,
     { idp, grant }: { idp: string; grant: AuthorizationGrant },
   ): Promise<SignedIn> {
-    try {
-      attempt.identity ??= await provider.exchange(grant, attempt.exchange)
-      attempt.exchange = {}
-      return await this.#issue(attempt.identity, idp)
-    } catch (error) {
-      attempt.answer = undefined
-      throw error
-    }
+    attempt.identity ??= await provider.exchange(grant, attempt.exchange)
+    attempt.exchange = {}
+    return this.#issue(attempt.identity, idp)
   }
 
   async #issue(verified: VerifiedIdentity, idp: string): Promise<SignedIn> {

@@ -12,6 +12,7 @@ import type { HistoryReader } from '../history/read-history.ts'
 import type { Submissions } from '../ingest/submissions.ts'
 import type { QueueFigures } from '../ports/journal-queue.ts'
 import type { IdentityProvider } from '../ports/identity.ts'
+import type { RateCounters } from '../ports/rate-counters.ts'
 import type { Clock, Log, Metrics } from '../ports/system.ts'
 import type { LiveSensors } from '../sensors/live-sensors.ts'
 import type { Sensors } from '../sensors/sensors.ts'
@@ -25,7 +26,7 @@ import { createDocument } from './openapi/document.ts'
 import { mobileApiRouter, relayRouter, signInRouter } from './mobile-api.ts'
 import { operationsRouter } from './operations-api.ts'
 import type { MetricsSource } from './requests/metrics.ts'
-import { AddressLimit, RateLimits } from './callers/rate-limit.ts'
+import { AddressLimit, limitOf, RateLimits } from './callers/rate-limit.ts'
 import type { RateLimitsSettings } from './callers/rate-limit.ts'
 import { BodyReader } from './body/read-body.ts'
 import type { RouteRow } from './requests/routes.ts'
@@ -45,6 +46,7 @@ export interface HttpFaceCollaborators {
   readonly history: HistoryReader
   /** Whether the last write into the measurement store worked. */
   readonly isStoreWorking: () => boolean
+  readonly rateCounters: RateCounters
   readonly metrics: Metrics & MetricsSource
   readonly clock: Clock
   readonly log: Log
@@ -63,7 +65,7 @@ export function createHttpServer(
   collaborators: HttpFaceCollaborators,
   settings: HttpFaceSettings,
 ): HttpServer {
-  const { tokens, live, clock } = collaborators
+  const { tokens, live, rateCounters, clock } = collaborators
   const draining = new Draining()
   const isDraining = () => draining.isOn
   draining.signal.addEventListener('abort', () => live.stop())
@@ -71,11 +73,13 @@ export function createHttpServer(
     { bodyBytesMax: requestBodyBytesMax, inFlightBytesMax: requestBodiesInFlightBytesMax },
     clock,
   )
-  const rateLimits = new RateLimits(settings)
+  const rateLimits = new RateLimits(rateCounters, settings)
   const addresses = new ClientAddresses(settings.trustedProxies)
   const connections = new Connections(addresses, { ...settings, connectionsPerAddressMax })
-  const failedTokens = new AddressLimit(failedTokensPerMinute, addresses)
-  const signInLimit = new AddressLimit(settings.signInsPerMinute, addresses)
+  const perAddress = (name: string, perMinute: number) =>
+    new AddressLimit(limitOf(rateCounters, name, perMinute), addresses)
+  const failedTokens = perAddress('failed tokens', failedTokensPerMinute)
+  const signInLimit = perAddress('sign-ins', settings.signInsPerMinute)
   const mobile = { ...collaborators, signInLimit }
   const tables: Tables = {
     daemon: daemonApiRouter({ ...collaborators, rateLimits, bodies }),

@@ -6,7 +6,9 @@
 // arrive, the job is repeated, and repeated again after such a write.
 
 import type { SensorId } from '../domain/sensor.ts'
+import { MINUTE_MS } from '../domain/time.ts'
 import type { DurationMs, EpochMs } from '../domain/time.ts'
+import type { Leases } from '../ports/leases.ts'
 import type { MeasurementWriter } from '../ports/measurement-store.ts'
 import type { SensorDeletion, SensorDeletionJobs } from '../ports/store-upkeep.ts'
 import type { Clock, Log } from '../ports/system.ts'
@@ -14,6 +16,7 @@ import { backoffMs } from './backoff.ts'
 
 export interface SensorDeletionsCollaborators {
   readonly jobs: SensorDeletionJobs
+  readonly leases: Leases
   readonly writer: MeasurementWriter
   readonly lastUnknownOutcomeAtMs: () => EpochMs
   readonly pause: (durationMs: DurationMs, signal: AbortSignal) => Promise<void>
@@ -30,6 +33,9 @@ export interface SensorDeletionsSettings {
   /** How often it is looked whether one is due. */
   readonly lookEveryMs: DurationMs
 }
+
+/** One process deletes at a time. It is prolonged before each deletion, which takes less. */
+const LEASE = { name: 'sensor deletions', forMs: 5 * MINUTE_MS }
 
 export class SensorDeletions {
   readonly #with: SensorDeletionsCollaborators
@@ -59,14 +65,20 @@ export class SensorDeletions {
   async #run(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       for (const deletion of await this.#due()) {
-        if (this.#stopping.signal.aborted) return
+        if (this.#stopping.signal.aborted || !(await this.#holdsLease())) break
         await this.#delete(deletion)
       }
       await this.#with.pause(this.#settings.lookEveryMs, this.#stopping.signal)
     }
+    await this.#with.leases.release(LEASE.name)
+  }
+
+  #holdsLease(): Promise<boolean> {
+    return this.#with.leases.take(LEASE.name, LEASE.forMs)
   }
 
   async #due(): Promise<readonly SensorDeletion[]> {
+    if (!(await this.#holdsLease())) return []
     const nowMs = this.#with.clock.nowMs()
     for (const [sensorId, notBeforeMs] of this.#notBeforeMs) {
       if (notBeforeMs <= nowMs) this.#notBeforeMs.delete(sensorId)

@@ -14,6 +14,7 @@ import { checkInfluxBucket } from '../influx/bucket-check.ts'
 import { InfluxConnection } from '../influx/connection.ts'
 import type { InfluxTarget } from '../influx/connection.ts'
 import { InfluxMeasurementWriter } from '../influx/measurement-writer.ts'
+import { MemoryLeases } from '../memory/leases.ts'
 import type { MeasurementWriter } from '../ports/measurement-store.ts'
 import { SensorDeletionRows } from '../sqlite/control/sensor-deletion-rows.ts'
 import { CONTROL_FILE, MEASUREMENTS_FILE, openForReading } from '../sqlite/database.ts'
@@ -110,6 +111,7 @@ const deletions = new SensorDeletions(
       due: async (nowMs) => deletionRows.due(queue.settledSeq, nowMs),
       notePass: async ({ sensorId }, dueAtMs) => answer({ deletionPass: { sensorId, dueAtMs } }),
     },
+    leases: new MemoryLeases(systemClock).of('service'),
     writer,
     lastUnknownOutcomeAtMs: () => forwarder.lastUnknownOutcomeAtMs,
     pause,

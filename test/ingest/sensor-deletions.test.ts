@@ -14,9 +14,12 @@ interface Story {
   readonly isRefused: (sensorId: number) => boolean
   readonly unknownOutcomeAtMs?: number
   readonly passesMin?: number
+  /** Whether another process has the lease. */
+  readonly isHeldElsewhere?: boolean
 }
 
-async function run(looks: number, { isRefused, unknownOutcomeAtMs, passesMin = 1 }: Story) {
+async function run(looks: number, story: Story) {
+  const { isRefused, unknownOutcomeAtMs, passesMin = 1, isHeldElsewhere = false } = story
   const log = new RecordingLog()
   const tried: { sensorId: number; atMs: number }[] = []
   const due = new Map([1, 2].map((sensorId) => [sensorId, { passes: 0, dueAtMs: 0 }]))
@@ -35,6 +38,7 @@ async function run(looks: number, { isRefused, unknownOutcomeAtMs, passesMin = 1
           else due.set(sensorId, { passes: passes + 1, dueAtMs })
         },
       },
+      leases: { take: async () => !isHeldElsewhere, release: async () => undefined },
       writer: {
         write: async () => [],
         sync: async () => undefined,
@@ -71,6 +75,12 @@ describe('SensorDeletions', () => {
     expect(left).to.deep.equal([1])
     expect(triesOf(1).length).to.be.within(8, 16)
     expect(log.events.filter(({ level }) => level === 'warn')).to.have.lengthOf(1)
+  })
+
+  it('deletes nothing while another process does', async () => {
+    const { triesOf, left } = await run(10, { isRefused: () => false, isHeldElsewhere: true })
+    expect([triesOf(1), triesOf(2)]).to.deep.equal([[], []])
+    expect(left).to.deep.equal([1, 2])
   })
 
   it('deletes twice where the store can bring back what it has deleted', async () => {

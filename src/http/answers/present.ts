@@ -1,6 +1,6 @@
 // Domain values as messages: the only place where names of the wire are built.
 
-import type { SignedIn } from '../../access/sign-in.ts'
+import type { SignedIn } from '../../ports/sign-in-codes.ts'
 import type { Principal, User as DomainUser } from '../../domain/access.ts'
 import { compensate } from '../../domain/sensor.ts'
 import type {

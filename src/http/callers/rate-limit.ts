@@ -1,16 +1,15 @@
 // The allowance of each token: requests and measurements a minute; and of each address: attempts to
 // sign in, and tokens that are not valid. Every authenticated answer says what is left of it
-// (draft-ietf-httpapi-ratelimit-headers). Counted in memory: a restart forgets.
+// (draft-ietf-httpapi-ratelimit-headers).
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { RateLimiterMemory } from 'rate-limiter-flexible'
-import type { RateLimiterRes } from 'rate-limiter-flexible'
 import { ServiceError } from '../../domain/errors.ts'
-import { SECOND_MS } from '../../domain/time.ts'
+import { MINUTE_MS, SECOND_MS } from '../../domain/time.ts'
+import type { RateCounter, RateCounters, RateState } from '../../ports/rate-counters.ts'
 import { clientKey } from './client-address.ts'
 import type { ClientAddresses } from './client-address.ts'
 
-const WINDOW_SECONDS = 60
+const WINDOW_MS = MINUTE_MS
 
 export interface RateLimitsSettings {
   /** A token and minute; 0 is off. */
@@ -19,37 +18,47 @@ export interface RateLimitsSettings {
   readonly measurementsPerMinute: number
 }
 
+/** A counter and what it may reach. */
+interface Limit {
+  readonly counter: RateCounter
+  readonly points: number
+}
+
 /** Counts attempts by the address of the client: to sign in, or with a token that is not valid. */
 export class AddressLimit {
-  readonly #limiter: RateLimiterMemory | undefined
+  readonly #limit: Limit | undefined
   readonly #addresses: ClientAddresses
 
-  /** @param perMinute an address; 0 is off */
-  constructor(perMinute: number, addresses: ClientAddresses) {
-    this.#limiter = limiterOf(perMinute)
+  constructor(limit: Limit | undefined, addresses: ClientAddresses) {
+    this.#limit = limit
     this.#addresses = addresses
   }
 
   /** @throws ServiceError `rate_limited` when the address has used up its attempts */
   async count(request: IncomingMessage): Promise<void> {
-    if (this.#limiter === undefined) return
-    const attempts = await this.#limiter.penalty(clientKey(this.#addresses.of(request)), 1)
-    if (attempts.consumedPoints > this.#limiter.points) throw rateLimited(attempts)
+    if (this.#limit === undefined) return
+    const { counter, points } = this.#limit
+    const attempts = await counter.count(clientKey(this.#addresses.of(request)), 1)
+    if (attempts.consumedPoints > points) throw rateLimited(attempts)
   }
 }
 
 /** Counts what tokens do and says so in the headers of the answer. */
 export class RateLimits {
-  readonly #requests: RateLimiterMemory | undefined
-  readonly #measurements: RateLimiterMemory | undefined
+  readonly #requests: Limit | undefined
+  readonly #measurements: Limit | undefined
   readonly #policy: string
 
-  constructor({ requestsPerMinute, measurementsPerMinute }: RateLimitsSettings) {
-    this.#requests = limiterOf(requestsPerMinute)
-    this.#measurements = limiterOf(measurementsPerMinute)
+  constructor(
+    counters: RateCounters,
+    { requestsPerMinute, measurementsPerMinute }: RateLimitsSettings,
+  ) {
+    this.#requests = limitOf(counters, 'requests', requestsPerMinute)
+    this.#measurements = limitOf(counters, 'measurements', measurementsPerMinute)
     this.#policy = [
-      requestsPerMinute > 0 && `"requests";q=${requestsPerMinute};w=${WINDOW_SECONDS}`,
-      measurementsPerMinute > 0 && `"measurements";q=${measurementsPerMinute};w=${WINDOW_SECONDS}`,
+      requestsPerMinute > 0 && `"requests";q=${requestsPerMinute};w=${WINDOW_MS / SECOND_MS}`,
+      measurementsPerMinute > 0 &&
+        `"measurements";q=${measurementsPerMinute};w=${WINDOW_MS / SECOND_MS}`,
     ]
       .filter(Boolean)
       .join(', ')
@@ -61,8 +70,8 @@ export class RateLimits {
    */
   async countRequest(tokenId: number, response: ServerResponse): Promise<ServiceError | undefined> {
     if (this.#policy === '') return undefined
-    const requests = await this.#requests?.penalty(tokenId, 1)
-    const measurements = await this.#measurements?.penalty(tokenId, 0)
+    const requests = await this.#requests?.counter.count(tokenId, 1)
+    const measurements = await this.#measurements?.counter.count(tokenId, 0)
     response.setHeader('RateLimit-Policy', this.#policy)
     response.setHeader('RateLimit', stateOf(requests, measurements))
     if (this.#requests && requests && requests.consumedPoints > this.#requests.points) {
@@ -93,40 +102,43 @@ export class RateLimits {
   }
 
   async #charge(
-    limiter: RateLimiterMemory,
+    limit: Limit,
     { tokenId, count }: { tokenId: number; count: number },
     response: ServerResponse,
-  ): Promise<RateLimiterRes> {
-    const measurements = await limiter.penalty(tokenId, count)
-    const requests = await this.#requests?.penalty(tokenId, 0)
+  ): Promise<RateState> {
+    const measurements = await limit.counter.count(tokenId, count)
+    const requests = await this.#requests?.counter.count(tokenId, 0)
     response.setHeader('RateLimit', stateOf(requests, measurements))
     return measurements
   }
 }
 
-function limiterOf(perMinute: number): RateLimiterMemory | undefined {
+/** @param perMinute for each key; 0 is off */
+export function limitOf(
+  counters: RateCounters,
+  name: string,
+  perMinute: number,
+): Limit | undefined {
   if (perMinute === 0) return undefined
-  return new RateLimiterMemory({ points: perMinute, duration: WINDOW_SECONDS })
+  const counter = counters.open(name, { points: perMinute, windowMs: WINDOW_MS })
+  return { counter, points: perMinute }
 }
 
-function stateOf(
-  requests: RateLimiterRes | undefined,
-  measurements: RateLimiterRes | undefined,
-): string {
+function stateOf(requests: RateState | undefined, measurements: RateState | undefined): string {
   const ofRequests = requests ? itemOf('"requests"', requests) : ''
   if (measurements === undefined) return ofRequests
   const ofMeasurements = itemOf('"measurements"', measurements)
   return requests ? `${ofRequests}, ${ofMeasurements}` : ofMeasurements
 }
 
-function itemOf(name: string, state: RateLimiterRes): string {
+function itemOf(name: string, state: RateState): string {
   return `${name};r=${state.remainingPoints};t=${secondsLeft(state)}`
 }
 
-function secondsLeft(state: RateLimiterRes): number {
+function secondsLeft(state: RateState): number {
   return Math.ceil(state.msBeforeNext / SECOND_MS)
 }
 
-function rateLimited(state: RateLimiterRes): ServiceError {
+function rateLimited(state: RateState): ServiceError {
   return new ServiceError('rate_limited', { retryAfterSeconds: secondsLeft(state) })
 }

@@ -10,6 +10,7 @@ import { refusalError } from '../../../src/domain/refusal.ts'
 import type { HistoryReader } from '../../../src/history/read-history.ts'
 import { createHttpServer } from '../../../src/http/create-http-server.ts'
 import type { HttpServer } from '../../../src/http/server.ts'
+import { MemoryRateCounters } from '../../../src/memory/rate-counters.ts'
 import { Submissions } from '../../../src/ingest/submissions.ts'
 import type { ControlReader } from '../../../src/ports/control-reader.ts'
 import type { ControlWriter } from '../../../src/ports/control-writer.ts'
@@ -96,6 +97,7 @@ function openFace(): HttpServer {
       signIn: {} as SignIn,
       identityProviders: new Map(),
       isStoreWorking: () => true,
+      rateCounters: new MemoryRateCounters(),
       metrics,
       clock,
       log,

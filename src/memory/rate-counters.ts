@@ -1,0 +1,18 @@
+// RateCounters in memory: of this process alone, and a restart forgets.
+
+import { RateLimiterMemory } from 'rate-limiter-flexible'
+import { SECOND_MS } from '../domain/time.ts'
+import type { RateAllowance, RateCounter, RateCounters } from '../ports/rate-counters.ts'
+
+export class MemoryRateCounters implements RateCounters {
+  readonly #counters = new Map<string, RateCounter>()
+
+  open(name: string, { points, windowMs }: RateAllowance): RateCounter {
+    const known = this.#counters.get(name)
+    if (known !== undefined) return known
+    const limiter = new RateLimiterMemory({ points, duration: windowMs / SECOND_MS })
+    const counter: RateCounter = { count: (key, counted) => limiter.penalty(key, counted) }
+    this.#counters.set(name, counter)
+    return counter
+  }
+}

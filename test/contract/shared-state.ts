@@ -1,0 +1,133 @@
+// What every adapter of leases, sign-in codes and rate counters promises, told of two processes
+// that share them.
+
+import { setImmediate } from 'node:timers/promises'
+import { expect } from 'chai'
+import { MINUTE_MS } from '../../src/domain/time.ts'
+import type { Leases } from '../../src/ports/leases.ts'
+import type { RateCounters } from '../../src/ports/rate-counters.ts'
+import type { SignedIn, SignInCodes } from '../../src/ports/sign-in-codes.ts'
+
+/** What one process has of it. */
+export interface SharedState {
+  readonly leases: Leases
+  readonly codes: SignInCodes
+  readonly rateCounters: RateCounters
+}
+
+export interface OpenSharedState {
+  readonly processes: readonly [SharedState, SharedState]
+  /** Moves the clock of both. */
+  advanceMs(ms: number): void
+  close(): Promise<void>
+}
+
+const LEASE_MS = MINUTE_MS
+const WINDOW_MS = MINUTE_MS
+/** Half a second is promised. */
+const SHARED_MS_MAX = 1_000
+
+const signedIn = (token: string): SignedIn => {
+  return { token, expiresAtMs: 1, user: { id: 1, email: 'a@example.org', name: 'A' } }
+}
+
+export function describeSharedState(name: string, open: () => Promise<OpenSharedState>): void {
+  describe(`shared state: ${name}`, () => {
+    let shared: OpenSharedState
+    let one: SharedState
+    let other: SharedState
+    beforeEach(async () => {
+      shared = await open()
+      ;[one, other] = shared.processes
+    })
+    afterEach(() => shared.close())
+
+    describe('a lease', () => {
+      const take = ({ leases }: SharedState) => leases.take('x', LEASE_MS)
+
+      it('is one process’s alone, who may prolong it', async () => {
+        expect([await take(one), await take(other), await take(one)]).to.deep.equal([
+          true,
+          false,
+          true,
+        ])
+      })
+
+      it('is free when it is over or given up, and another of another name always', async () => {
+        await take(one)
+        expect(await other.leases.take('y', LEASE_MS)).to.equal(true)
+        shared.advanceMs(LEASE_MS + 1)
+        expect(await take(other)).to.equal(true)
+        await other.leases.release('x')
+        expect(await take(one)).to.equal(true)
+      })
+
+      it('is not given up by who has it not', async () => {
+        await take(one)
+        await other.leases.release('x')
+        expect(await take(other)).to.equal(false)
+      })
+    })
+
+    describe('a sign-in code', () => {
+      it('is exchanged once, also when it comes again before there is an answer', async () => {
+        const { promise, resolve } = Promise.withResolvers<SignedIn>()
+        const first = one.codes.once('c', () => promise)
+        await setImmediate()
+        const second = other.codes.once('c', async () => signedIn('second'))
+        resolve(signedIn('first'))
+        expect(await first).to.deep.equal({ signedIn: signedIn('first'), isRepeat: false })
+        expect(await second).to.deep.equal({ signedIn: signedIn('first'), isRepeat: true })
+      })
+
+      it('is another one with another secret, and after two minutes', async () => {
+        await one.codes.once('c', async () => signedIn('first'))
+        const of = async (secret: string) =>
+          (await other.codes.once(secret, async () => signedIn('another'))).signedIn.token
+        expect(await of('d')).to.equal('another')
+        expect(await of('c')).to.equal('first')
+        shared.advanceMs(2 * MINUTE_MS)
+        expect(await of('c')).to.equal('another')
+      })
+
+      it('goes on where it failed', async () => {
+        const failure = one.codes.once('c', async (attempt) => {
+          attempt.exchange.tokens = { idToken: 'kept', accessToken: undefined }
+          throw new Error('later')
+        })
+        expect(await failure.catch((error: Error) => error.message)).to.equal('later')
+        const { signedIn: answer, isRepeat } = await other.codes.once('c', async (attempt) =>
+          signedIn(attempt.exchange.tokens?.idToken ?? 'lost'),
+        )
+        expect([answer.token, isRepeat]).to.deep.equal(['kept', false])
+      })
+    })
+
+    describe('a rate counter', () => {
+      const open2 = (name2: string) => {
+        const allowance = { points: 3, windowMs: WINDOW_MS }
+        return [one, other].map(({ rateCounters }) => rateCounters.open(name2, allowance))
+      }
+
+      it('counts the points of each key, beyond the allowance too', async () => {
+        const [counter] = open2('a')
+        expect(await counter?.count('k', 2)).to.include({ consumedPoints: 2, remainingPoints: 1 })
+        expect(await counter?.count('k', 2)).to.include({ consumedPoints: 4, remainingPoints: 0 })
+        expect(await counter?.count(7, 0)).to.include({ consumedPoints: 0, remainingPoints: 3 })
+        expect((await counter?.count('k', 0))?.msBeforeNext).to.be.within(1, WINDOW_MS)
+      })
+
+      it('knows soon what the other process has counted', async () => {
+        const [counter, elsewhere] = open2('b')
+        await counter?.count('k', 2)
+        const deadlineMs = performance.now() + SHARED_MS_MAX
+        let known = 0
+        while (known < 2 && performance.now() < deadlineMs) {
+          known = (await elsewhere?.count('k', 0))?.consumedPoints ?? 0
+          await setImmediate()
+        }
+        expect(known).to.equal(2)
+      })
+    })
+  })
+}
