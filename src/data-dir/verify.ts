@@ -33,6 +33,7 @@ import { checkFile } from '../sqlite/verify/file-check.ts'
 import { checkJournal, checkSealedSeq } from '../sqlite/verify/journal-check.ts'
 import { LedgerCheck } from '../sqlite/verify/ledger-check.ts'
 import { MeasurementAudit } from '../sqlite/verify/measurement-audit.ts'
+import { checkSecret } from '../sqlite/verify/secret-check.ts'
 import { TieBreakCheck } from '../sqlite/verify/tie-break-check.ts'
 
 const INFLUX_SETTINGS = { socketsMax: 2, timeoutMs: 60 * SECOND_MS }
@@ -120,6 +121,7 @@ async function checkLedger(verifying: Verifying, control: Connection): Promise<n
   const { config, progress, report } = verifying
   const ledger = openForReading(join(config.dataDir, LEDGER_FILE))
   const work = async () => {
+    checkSecret(control, ledger, report)
     checkSealedSeq(control, ledger, report)
     checkJournal(control, ledger, report)
     const check = new LedgerCheck(control, ledger)

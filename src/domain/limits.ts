@@ -84,7 +84,7 @@ export const liveLimits = {
 export const epochEvents = 2 ** 17
 
 /** Bytes of a measurement in the journal. */
-export const journalEntryBytes = 44
+export const journalEntryBytes = 45
 
 /**
  * Heap of each worker thread: what a batch leaves behind is collected before it piles up. The young

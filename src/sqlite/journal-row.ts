@@ -1,7 +1,8 @@
 // The layout of a journal row's entries: the columns of a group's measurements one after the
 // other, little-endian, eight-byte columns first so that each is aligned:
-//   measured_at_ms f64 · temp f64 · key 4 × u32 · sensor u32 · user u32 · tie-break u32
-// 44 bytes a measurement. A measurement without event id has a key of four zeros.
+//   measured_at_ms f64 · temp f64 · key 4 × u32 · sensor u32 · user u32 · tie-break u32 ·
+//   whether it has an event id u8 (its key means nothing where it has none)
+// 45 bytes a measurement.
 
 import { endianness } from 'node:os'
 import { assert } from '../domain/errors.ts'
@@ -10,11 +11,13 @@ import type { MeasurementColumns } from '../ports/measurement-store.ts'
 import { KEY_WORDS } from './event-key.ts'
 
 /** A row stays below 64 KiB: many small buffers do less harm to memory than a few large ones. */
-export const ROW_MEASUREMENTS_MAX = 1_480
+export const ROW_MEASUREMENTS_MAX = 1_450
 
 /** The measurements of a journal row with the keys of their events. */
 export interface JournalColumns extends MeasurementColumns {
   readonly keys: Uint32Array
+  /** 1 where a measurement has an event id. */
+  readonly hasEventId: Uint8Array
 }
 
 assert(endianness() === 'LE', 'the journal is laid out for little-endian processors')
@@ -31,6 +34,7 @@ export function columnsOver(buffer: ArrayBufferLike, start: number, count: numbe
     sensorId: new Uint32Array(buffer, sensorsAt, count),
     userId: new Uint32Array(buffer, sensorsAt + count * 4, count),
     tieBreakNs: new Uint32Array(buffer, sensorsAt + count * 8, count),
+    hasEventId: new Uint8Array(buffer, sensorsAt + count * 12, count),
   }
 }
 
@@ -82,6 +86,7 @@ function copyRecords(
   target.sensorId.set(source.sensorId.subarray(from, to), at)
   target.userId.set(source.userId.subarray(from, to), at)
   target.tieBreakNs.set(source.tieBreakNs.subarray(from, to), at)
+  target.hasEventId.set(source.hasEventId.subarray(from, to), at)
 }
 
 /** Reads the entries of a journal row. */

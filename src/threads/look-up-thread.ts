@@ -8,7 +8,9 @@ import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
 import type { CommitRequest } from '../sqlite/commit/commit-channel.ts'
-import { LEDGER_FILE, openForReading } from '../sqlite/database.ts'
+import { CONTROL_FILE, LEDGER_FILE, openForReading } from '../sqlite/database.ts'
+import { EventKeyCipher } from '../sqlite/event-key.ts'
+import { readEventSecret } from '../sqlite/event-secret.ts'
 import { lookUpGroup } from '../sqlite/commit/look-up-group.ts'
 import type { SealRequest } from '../sqlite/ledger/ledger.ts'
 import type { MergeProgress, StoredRuns } from '../sqlite/ledger/ledger-run.ts'
@@ -38,6 +40,7 @@ if (port === null) throw new Error('BUG: the look-up thread is started as a prog
 
 const ledger = openForReading(join(dataDir, LEDGER_FILE))
 const sealed = new SealedEvents(ledger, runs)
+const cipher = new EventKeyCipher(readSecret())
 const heldBack: Extract<CommitRequest, { group: unknown }>[] = []
 let epochsWaiting = 0
 
@@ -53,12 +56,19 @@ requests.on('message', (request: CommitRequest) => {
 port.once('message', end)
 port.postMessage('started')
 
+function readSecret(): Uint8Array {
+  const control = openForReading(join(dataDir, CONTROL_FILE))
+  const secret = readEventSecret(control)
+  control.close()
+  return secret
+}
+
 function lookUp(request: Extract<CommitRequest, { group: unknown }>): void {
   if (epochsWaiting >= EPOCHS_WAITING_MAX) {
     heldBack.push(request)
     return
   }
-  lookUpGroup(request.group, sealed)
+  lookUpGroup(request.group, cipher, sealed)
   answer(request)
 }
 

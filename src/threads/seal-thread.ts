@@ -13,6 +13,7 @@ import {
   openForReading,
   openForWriting,
 } from '../sqlite/database.ts'
+import { bindLedger, readEventSecret } from '../sqlite/event-secret.ts'
 import type { SealRequest } from '../sqlite/ledger/ledger.ts'
 import type { MergeProgress, SealedRun, StoredRuns } from '../sqlite/ledger/ledger-run.ts'
 import { LogKeeper } from '../sqlite/ledger/log-keeper.ts'
@@ -51,6 +52,7 @@ if (port === null) throw new Error('BUG: the seal thread is started as a program
 const { dataDir, epochEvents, lookUps } = workerData as SealThreadData
 const control = openForReading(join(dataDir, CONTROL_FILE))
 const ledger = openForWriting(join(dataDir, LEDGER_FILE), LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES)
+bindLedger(ledger, readEventSecret(control))
 const sealer = new Sealer(control, ledger, epochEvents)
 const merger = new RunMerger(ledger)
 const log = new LogKeeper(ledger)

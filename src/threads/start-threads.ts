@@ -20,6 +20,7 @@ import { CommitChannel } from '../sqlite/commit/commit-channel.ts'
 import type { CommitSettings } from '../sqlite/commit/commit-channel.ts'
 import { CONTROL_MIGRATIONS } from '../sqlite/control/schema.ts'
 import { CONTROL_FILE, openForWriting } from '../sqlite/database.ts'
+import { makeEventSecret } from '../sqlite/event-secret.ts'
 import { filterBuffers } from '../sqlite/ledger/stored-runs.ts'
 import type { CommitThreadData } from './commit-thread.ts'
 import { ForwardChannel } from './forward-channel.ts'
@@ -48,7 +49,7 @@ export async function startWriting(
     started.push(thread)
     return thread
   }
-  openForWriting(join(dataDir, CONTROL_FILE), CONTROL_MIGRATIONS).close()
+  prepareControl(dataDir)
   const requests = new MessageChannel()
   const lookedUp = new MessageChannel()
   const sealed = new MessageChannel()
@@ -75,6 +76,13 @@ export async function startWriting(
     for (const thread of started) await thread.terminate()
     throw error
   }
+}
+
+/** What every thread finds in control.db: its tables, and the secret that each reads for itself. */
+function prepareControl(dataDir: string): void {
+  const control = openForWriting(join(dataDir, CONTROL_FILE), CONTROL_MIGRATIONS)
+  makeEventSecret(control)
+  control.close()
 }
 
 /** Starts the one that forwards; resolves once the measurement store is open. */

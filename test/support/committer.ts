@@ -17,6 +17,8 @@ import {
   groupColumnsOver,
 } from '../../src/sqlite/commit/group-frame.ts'
 import type { GroupResult } from '../../src/sqlite/commit/group-frame.ts'
+import { EventKeyCipher } from '../../src/sqlite/event-key.ts'
+import { bindLedger, makeEventSecret, readEventSecret } from '../../src/sqlite/event-secret.ts'
 import { lookUpGroup } from '../../src/sqlite/commit/look-up-group.ts'
 import { Ledger } from '../../src/sqlite/ledger/ledger.ts'
 import type { SealRequest } from '../../src/sqlite/ledger/ledger.ts'
@@ -60,6 +62,7 @@ export class CommitterBench {
   nowMs = 1_800_000_000_000
   #requests: SealRequest[] = []
   #sealer: Sealer | undefined
+  #cipher!: EventKeyCipher
   #merger!: RunMerger
   /** Steps that the reader has not been told of. */
   #untold: MergeProgress[] = []
@@ -77,6 +80,10 @@ export class CommitterBench {
       LEDGER_MIGRATIONS,
       LEDGER_PAGE_BYTES,
     )
+    makeEventSecret(this.control)
+    const secret = readEventSecret(this.control)
+    bindLedger(this.ledgerFile, secret)
+    this.#cipher = new EventKeyCipher(secret)
     this.#requests = []
     this.#untold = []
     this.#sealer = undefined
@@ -104,7 +111,7 @@ export class CommitterBench {
     const group = new GroupBuilder(allocateGroup())
     for (const submission of submissions) group.add(submission)
     const frame = group.finish()
-    lookUpGroup(frame, this.sealedEvents)
+    lookUpGroup(frame, this.#cipher, this.sealedEvents)
     const result = this.committer.commit(frame)
     const { status, sensorId, measuredAtMs } = groupColumnsOver(frame.buffer)
     const { elementCount } = frame

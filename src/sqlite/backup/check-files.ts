@@ -11,6 +11,7 @@ import {
   refuseOtherFormat,
 } from '../database.ts'
 import type { Migration } from '../database.ts'
+import { readEventSecret, refuseOtherLedger } from '../event-secret.ts'
 import { LEDGER_MIGRATIONS } from '../ledger/schema.ts'
 import { MEASUREMENT_MIGRATIONS } from '../measurements/schema.ts'
 
@@ -64,6 +65,7 @@ const KINDS: Readonly<Record<string, FileKind>> = {
 export function checkFiles(folder: string, names: readonly string[]): Record<string, FileCounts> {
   const counts = Object.fromEntries(names.map((name) => [name, checkFile(folder, name)]))
   checkTogether(counts)
+  checkSecret(folder)
   return counts
 }
 
@@ -94,6 +96,17 @@ function checkTogether(counts: Readonly<Record<string, FileCounts>>): void {
   }
   if (measurements !== summarised) {
     throw unfit(`${measurements} measurements, ${summarised} of them in summaries`)
+  }
+}
+
+function checkSecret(folder: string): void {
+  const control = openForReading(join(folder, CONTROL_FILE))
+  const ledger = openForReading(join(folder, LEDGER_FILE))
+  try {
+    refuseOtherLedger(ledger, readEventSecret(control))
+  } finally {
+    control.close()
+    ledger.close()
   }
 }
 

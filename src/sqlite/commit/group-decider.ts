@@ -17,7 +17,6 @@ import { serialNumberKey } from '../../domain/sensor.ts'
 import type { SensorId, UserId } from '../../domain/sensor.ts'
 import type { DirectoryEntry, SensorDirectory } from './sensor-directory.ts'
 import { KEY_WORDS } from '../event-key.ts'
-import { hasKey } from '../ledger/hot-ledger.ts'
 import type { HotLedger, StoredEvent } from '../ledger/hot-ledger.ts'
 import type { SealedTimes } from '../ledger/sealed-times.ts'
 import {
@@ -182,7 +181,8 @@ export class GroupDecider {
       return
     }
     const tempCelsius = group.tempCelsius[element] ?? 0
-    const event = { userId, sensorId: sensor.id, measuredAtMs, tieBreakNs, tempCelsius }
+    const hasEventId = group.hasEventId[element] ?? 0
+    const event = { userId, sensorId: sensor.id, measuredAtMs, tieBreakNs, tempCelsius, hasEventId }
     this.#hot.current.add(event, group.keys, keyAt)
     group.status[element] = STATUS_CREATED
     group.sensorId[element] = sensor.id
@@ -191,7 +191,7 @@ export class GroupDecider {
 
   #find(group: Group, element: number): StoredEvent | undefined {
     const keyAt = element * KEY_WORDS
-    if (!hasKey(group.keys, keyAt)) return undefined
+    if (group.hasEventId[element] === 0) return undefined
     return this.#hot.find(group.keys, keyAt) ?? sealedEventOf(group, element)
   }
 

@@ -6,9 +6,8 @@
 
 import { groupMeasurementsMax, submissionsInFlightMax } from '../../domain/limits.ts'
 import type { Submission, SubmittedMeasurement } from '../../domain/measurement.ts'
-import type { UserId } from '../../domain/sensor.ts'
 import type { RefusedSubmission, SubmissionGroup } from '../../ports/submissions.ts'
-import { KEY_WORDS, writeEventKey } from '../event-key.ts'
+import { KEY_WORDS, writeEventId } from '../event-key.ts'
 import type { StoredEvent } from '../ledger/hot-ledger.ts'
 
 export const STATUS_CREATED = 0
@@ -25,8 +24,10 @@ export interface GroupColumns {
   readonly receivedAtMs: Float64Array
   /** Per submission: 1 where it is only to be checked, and refused whatever comes out. */
   readonly isOnlyChecked: Uint8Array
-  /** Per element: four zero words where it has no event id. */
+  /** Per element: encrypted by the look-up thread; they mean nothing without an event id. */
   readonly keys: Uint32Array
+  /** Per element: 1 where it has one. */
+  readonly hasEventId: Uint8Array
   readonly tempCelsius: Float64Array
   /** NaN where the element has no timestamp; when it is decided, the stored time. */
   readonly measuredAtMs: Float64Array
@@ -82,7 +83,7 @@ export interface GroupConflict {
 const SUBMISSIONS = submissionsInFlightMax
 const ELEMENTS = groupMeasurementsMax
 const WORDS = SUBMISSIONS * 2 + ELEMENTS * (KEY_WORDS + 3)
-const GROUP_BYTES = (SUBMISSIONS + ELEMENTS * 4) * 8 + WORDS * 4 + ELEMENTS + SUBMISSIONS
+const GROUP_BYTES = (SUBMISSIONS + ELEMENTS * 4) * 8 + WORDS * 4 + ELEMENTS * 2 + SUBMISSIONS
 
 export function allocateGroup(): SharedArrayBuffer {
   return new SharedArrayBuffer(GROUP_BYTES)
@@ -105,6 +106,7 @@ export function groupColumnsOver(buffer: SharedArrayBuffer): GroupColumns {
     sealedSensorId: new Uint32Array(buffer, take(ELEMENTS * 4), ELEMENTS),
     sensorId: new Uint32Array(buffer, take(ELEMENTS * 4), ELEMENTS),
     status: new Uint8Array(buffer, take(ELEMENTS), ELEMENTS),
+    hasEventId: new Uint8Array(buffer, take(ELEMENTS), ELEMENTS),
     isOnlyChecked: new Uint8Array(buffer, take(SUBMISSIONS), SUBMISSIONS),
   }
 }
@@ -150,7 +152,7 @@ export class GroupBuilder implements SubmissionGroup {
     return this.#elements + measurements <= ELEMENTS && this.#submissions < SUBMISSIONS
   }
 
-  /** Event ids become keys here. */
+  /** Event ids become plain bits of keys here. */
   add(submission: Submission, isOnlyChecked = false): void {
     const elements = this.#elements
     const serialNumbers = this.#serialNumbers.length
@@ -173,7 +175,7 @@ export class GroupBuilder implements SubmissionGroup {
         place = this.#serialNumbers.push(measurement.serialNumber) - 1
         placeOf.set(measurement.serialNumber, place)
       }
-      this.#addElement(userId, measurement, place)
+      this.#addElement(measurement, place)
     }
     const submission = this.#submissions++
     this.#columns.userId[submission] = userId
@@ -192,17 +194,15 @@ export class GroupBuilder implements SubmissionGroup {
     }
   }
 
-  #addElement(userId: UserId, measurement: SubmittedMeasurement, serialNumberAt: number): void {
+  #addElement(measurement: SubmittedMeasurement, serialNumberAt: number): void {
     const element = this.#elements++
     const { eventId, tempCelsius, measuredAtMs } = measurement
     // What goes to another thread is what its columns can hold, whoever made it.
     const hasNumbers = Number.isFinite(tempCelsius) && Number.isSafeInteger(measuredAtMs ?? 0)
     if (!hasNumbers || typeof measurement.serialNumber !== 'string') throw noMeasurement()
-    const { keys } = this.#columns
-    const keyAt = element * KEY_WORDS
-    if (eventId === null) keys.fill(0, keyAt, keyAt + KEY_WORDS)
-    else if (typeof eventId !== 'string') throw noMeasurement()
-    else writeEventKey(userId, eventId, keys, keyAt)
+    if (eventId !== null && typeof eventId !== 'string') throw noMeasurement()
+    if (eventId !== null) writeEventId(eventId, this.#columns.keys, element * KEY_WORDS)
+    this.#columns.hasEventId[element] = eventId === null ? 0 : 1
     this.#columns.serialNumberAt[element] = serialNumberAt
     this.#columns.tempCelsius[element] = tempCelsius
     this.#columns.measuredAtMs[element] = measuredAtMs ?? NaN

@@ -1,15 +1,24 @@
-// What a group goes through before it is decided: for each of its elements, what the sealed ledger
-// has under its key is written down beside it.
+// What a group goes through before it is decided: its keys are encrypted, and what the sealed
+// ledger has under each is written down beside it.
 
 import type { SealedEvents } from '../ledger/sealed-events.ts'
+import type { EventKeyCipher } from '../event-key.ts'
 import { groupColumnsOver } from './group-frame.ts'
 import type { GroupFrame } from './group-frame.ts'
 
-/** Asks the sealed ledger for the events of a group, and writes down what it knows. */
-export function lookUpGroup({ buffer, elementCount }: GroupFrame, sealed: SealedEvents): void {
+/** Asks the sealed ledger for the events of a group, once, and writes down what it knows. */
+export function lookUpGroup(
+  { buffer, elementCount, submissionCount }: GroupFrame,
+  cipher: EventKeyCipher,
+  sealed: SealedEvents,
+): void {
   const columns = groupColumnsOver(buffer)
+  cipher.encrypt(columns, submissionCount)
   columns.sealedSensorId.fill(0, 0, elementCount)
-  const places = Array.from({ length: elementCount }, (_, element) => element)
+  const places: number[] = []
+  for (let element = 0; element < elementCount; element++) {
+    if (columns.hasEventId[element] === 1) places.push(element)
+  }
   sealed.findAll(columns.keys, places, {
     has: (element) => columns.sealedSensorId[element] !== 0,
     set: (element, { sensorId, measuredAtMs, tempCelsius }) => {

@@ -7,9 +7,10 @@
 
 import type { Migration } from '../database.ts'
 
+/** The only format: a file of another number is refused. */
 export const CONTROL_MIGRATIONS: readonly Migration[] = [
   {
-    version: 1,
+    version: 10,
     sql: `
       CREATE TABLE users (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -115,11 +116,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
         forwarded_seq INTEGER NOT NULL
       ) STRICT;
       INSERT INTO journal_watermark (id, forwarded_seq) VALUES (1, 0);
-    `,
-  },
-  {
-    version: 2,
-    sql: `
+
       -- People at identity providers. A user has at most one of each issuer.
       CREATE TABLE identities (
         issuer TEXT NOT NULL,
@@ -129,6 +126,14 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
         PRIMARY KEY (issuer, subject),
         UNIQUE (user_id, issuer)
       ) STRICT, WITHOUT ROWID;
+
+      -- What event keys are encrypted with, and what it makes of a fixed block.
+      CREATE TABLE event_secret (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        secret BLOB NOT NULL,
+        checksum INTEGER NOT NULL,
+        journal_check BLOB NOT NULL
+      ) STRICT;
     `,
   },
 ]

@@ -30,6 +30,8 @@ export interface NewEvent {
   readonly measuredAtMs: EpochMs
   readonly tieBreakNs: number
   readonly tempCelsius: number
+  /** 1 where it has an event id. */
+  readonly hasEventId: number
 }
 
 /** Index slots a record: half full at most, so that probing stays short. */
@@ -44,6 +46,7 @@ const NO_SLOT = -1
 export class LedgerEpoch {
   readonly capacity: number
   readonly keys: Uint32Array
+  readonly hasEventId: Uint8Array
   readonly userId: Uint32Array
   readonly sensorId: Uint32Array
   readonly tieBreakNs: Uint32Array
@@ -72,6 +75,7 @@ export class LedgerEpoch {
     assert((capacity & (capacity - 1)) === 0, `epoch capacity ${capacity} is no power of two`)
     this.capacity = capacity
     this.keys = new Uint32Array(capacity * KEY_WORDS)
+    this.hasEventId = new Uint8Array(capacity)
     this.userId = new Uint32Array(capacity)
     this.sensorId = new Uint32Array(capacity)
     this.tieBreakNs = new Uint32Array(capacity)
@@ -111,7 +115,7 @@ export class LedgerEpoch {
     return this.#recordIn(entry ?? 0)
   }
 
-  /** Adds an event; `words` holds its key at `offset`, four zeros when it has no event id. */
+  /** Adds an event; `words` holds its key at `offset`, if it has an event id. */
   add(event: NewEvent, words: Uint32Array, offset: number): void {
     const record = this.count++
     assert(record < this.capacity, `epoch of ${this.capacity} events is full`)
@@ -122,10 +126,8 @@ export class LedgerEpoch {
     this.tempCelsius[record] = event.tempCelsius
     this.#latestMs = Math.max(this.#latestMs, event.measuredAtMs)
     this.#addTime(record, event.sensorId, event.measuredAtMs)
-    if (!hasKey(words, offset)) {
-      this.keys.fill(0, record * KEY_WORDS, (record + 1) * KEY_WORDS)
-      return
-    }
+    this.hasEventId[record] = event.hasEventId
+    if (event.hasEventId === 0) return
     for (let word = 0; word < KEY_WORDS; word++) {
       this.keys[record * KEY_WORDS + word] = words[offset + word] ?? 0
     }
@@ -146,8 +148,7 @@ export class LedgerEpoch {
   truncate(count: number): void {
     while (this.count > count) {
       const record = --this.count
-      const offset = record * KEY_WORDS
-      if (hasKey(this.keys, offset)) this.#forgetKey(offset)
+      if (this.hasEventId[record] === 1) this.#forgetKey(record * KEY_WORDS)
       this.#forgetTime(record)
     }
   }
@@ -264,16 +265,6 @@ function keyText(words: Uint32Array, offset: number): string {
 
 function timeText(sensorId: SensorId, measuredAtMs: EpochMs): string {
   return `${sensorId}:${measuredAtMs}`
-}
-
-/** Whether there is an event id behind these words: SHA-256 gives four zero words to nobody. */
-export function hasKey(words: Uint32Array, offset: number): boolean {
-  return (
-    words[offset] !== 0 ||
-    words[offset + 1] !== 0 ||
-    words[offset + 2] !== 0 ||
-    words[offset + 3] !== 0
-  )
 }
 
 export class HotLedger {

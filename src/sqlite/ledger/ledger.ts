@@ -88,6 +88,7 @@ export class Ledger {
           measuredAtMs: columns.measuredAtMs[at] ?? 0,
           tieBreakNs: columns.tieBreakNs[at] ?? 0,
           tempCelsius: columns.tempCelsius[at] ?? 0,
+          hasEventId: columns.hasEventId[at] ?? 0,
         }
         this.hot.current.add(event, columns.keys, at * KEY_WORDS)
       }

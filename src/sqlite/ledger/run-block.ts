@@ -6,7 +6,6 @@
 // in which runs are merged and filters are stored.
 
 import { KEY_WORDS } from '../event-key.ts'
-import { hasKey } from './hot-ledger.ts'
 import type { StoredEvent } from './hot-ledger.ts'
 import type { Run } from './ledger-run.ts'
 
@@ -43,6 +42,7 @@ export function firstBlockIdOf({ runNo, blocks }: Pick<Run, 'runNo' | 'blocks'>,
 /** Events as columns; index i of each belongs to one event, but keys have several words each. */
 interface EventColumns {
   readonly keys: Uint32Array
+  readonly hasEventId: Uint8Array
   readonly sensorId: Uint32Array
   readonly measuredAtMs: Float64Array
   readonly tempCelsius: Float64Array
@@ -60,7 +60,7 @@ export class EventPacker {
     const view = new DataView(buffer, byteOffset, bytesMax)
     let end = 0
     for (let event = 0; event < events.count; event++) {
-      if (!hasKey(events.keys, event * KEY_WORDS)) continue
+      if (events.hasEventId[event] === 0) continue
       packEvent(events, event, view, end)
       end += EVENT_BYTES
     }

@@ -60,7 +60,9 @@ export const LEDGER_MIGRATIONS: readonly Migration[] = [
       -- Every journal row up to this one is sealed.
       CREATE TABLE sealed (
         id INTEGER PRIMARY KEY CHECK (id = 1),
-        seq INTEGER NOT NULL
+        seq INTEGER NOT NULL,
+        -- What the secret that keys are encrypted with makes of a fixed block; NULL in a new file.
+        key_check BLOB
       ) STRICT;
       INSERT INTO sealed (id, seq) VALUES (1, 0);
     `,

@@ -12,7 +12,6 @@ import { LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { decodeEntries } from '../journal-row.ts'
 import { KEY_WORDS } from '../event-key.ts'
-import { hasKey } from '../ledger/hot-ledger.ts'
 import type { Run } from '../ledger/ledger-run.ts'
 import { KnownRuns } from './known-run.ts'
 import type { KnownRun } from './known-run.ts'
@@ -132,7 +131,7 @@ export class LedgerCheck {
         const columns = decodeEntries(entries)
         for (let at = 0; at < columns.count; at++) {
           const offset = at * KEY_WORDS
-          if (!hasKey(columns.keys, offset)) continue
+          if (columns.hasEventId[at] === 0) continue
           keys.set(columns.keys.subarray(offset, offset + KEY_WORDS), count++ * KEY_WORDS)
           addTo(counts, columns.sensorId[at] ?? 0, 1)
         }

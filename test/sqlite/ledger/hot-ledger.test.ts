@@ -109,13 +109,14 @@ describe('LedgerEpoch', function () {
 })
 
 function addTime(epoch: LedgerEpoch, time: Time): void {
-  epoch.add({ userId: 1, tieBreakNs: 0, tempCelsius: 20, ...time }, NO_KEY, 0)
+  epoch.add({ userId: 1, tieBreakNs: 0, tempCelsius: 20, hasEventId: 0, ...time }, NO_KEY, 0)
 }
 
 /** Each at a time of its own, in step. */
 function addKey(epoch: LedgerEpoch, words: Uint32Array, offset: number): void {
   const measuredAtMs = 1_700_000_000_000 + epoch.count * 1_000
-  epoch.add({ userId: 1, sensorId: 1, measuredAtMs, tieBreakNs: 0, tempCelsius: 20 }, words, offset)
+  const place = { userId: 1, sensorId: 1, measuredAtMs, tieBreakNs: 0 }
+  epoch.add({ ...place, tempCelsius: 20, hasEventId: 1 }, words, offset)
 }
 
 /** Keys that have one slot by the secret hash. */
