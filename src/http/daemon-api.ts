@@ -13,7 +13,13 @@ import {
   postMeasurement,
 } from './requests/measurements.ts'
 import { none } from './requests/parameters.ts'
-import { deleteSensor, listSensors, patchSensor, sensorPatch } from './requests/sensors.ts'
+import {
+  deleteSensor,
+  listSensors,
+  patchSensor,
+  sensorPatch,
+  showSensor,
+} from './requests/sensors.ts'
 import type { RateLimits } from './callers/rate-limit.ts'
 import type { BodyReader } from './body/read-body.ts'
 import { ApiRoutes, DAEMON_API_BASE } from './requests/routes.ts'
@@ -43,6 +49,7 @@ export function daemonApiRouter(
   api.add('GET    /sensors',                   'sensors:read',       none,  listSensors(sensors))
   api.add('POST   /measurements',              'measurements:write', one,   postMeasurement(intake))
   api.add('POST   /measurements/batch',        'measurements:write', batch, postBatch(intake))
+  api.own('GET    /sensors/:id',               'sensors:read',       none,  showSensor(sensors))
   api.own('GET    /sensors/:id/measurements',  'sensors:read',       query, getHistory(history))
   api.own('PATCH  /sensors/:id',               'sensors:write',      patch, patchSensor(sensors))
   api.own('DELETE /sensors/:id',               'sensors:write',      none,  deleteSensor(sensors))

@@ -15,7 +15,7 @@ import { getHistory, historyQuery } from './requests/history.ts'
 import { showUser } from './requests/me.ts'
 import { none } from './requests/parameters.ts'
 import { relayedForm, relayedQuery, relayToApp } from './requests/relay.ts'
-import { listSensors } from './requests/sensors.ts'
+import { listSensors, showSensor } from './requests/sensors.ts'
 import { logOut, postSignIn, signInRequest } from './requests/sign-in.ts'
 import type { AddressLimit } from './callers/rate-limit.ts'
 import { SmallBodyReader } from './body/read-small-body.ts'
@@ -46,6 +46,7 @@ export function mobileApiRouter(
   api.add('POST /logout',                   undefined,      none,  logOut(tokens))
   api.add('GET  /dashboard',                'sensors:read', none,  showDashboard(sensors))
   api.add('GET  /sensors',                  'sensors:read', none,  listSensors(sensors))
+  api.own('GET  /sensors/:id',              'sensors:read', none,  showSensor(sensors))
   api.own('GET  /sensors/:id/measurements', 'sensors:read', query, getHistory(history))
   api.add('GET  /events',                   'sensors:read', none,  events)
   return api

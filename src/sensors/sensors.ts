@@ -45,7 +45,7 @@ export class Sensors {
   /** By id. */
   async list(userId: UserId): Promise<readonly SensorState[]> {
     const sensors = await this.#with.control.listSensors(userId)
-    return sensors.map((sensor) => this.#stateOf(sensor))
+    return sensors.map((sensor) => this.stateOf(sensor))
   }
 
   /** As `list`, unless the caller knows the version of what it would show. */
@@ -59,11 +59,17 @@ export class Sensors {
       onlineSinceMs,
       isKnown,
     )
-    return { version, states: sensors?.map((sensor) => this.#stateOf(sensor)) }
+    return { version, states: sensors?.map((sensor) => this.stateOf(sensor)) }
   }
 
   find(userId: UserId, sensorId: SensorId): Promise<Sensor | undefined> {
     return this.#with.control.findSensor(userId, sensorId)
+  }
+
+  /** The sensor as it is now. */
+  stateOf(sensor: Sensor): SensorState {
+    const nowMs = this.#with.clock.nowMs()
+    return { sensor, isOnline: isOnline(sensor, nowMs, this.#settings.offlineAfterMs) }
   }
 
   /** @returns the sensor after the change, `undefined` when the user has none of that id */
@@ -73,16 +79,11 @@ export class Sensors {
     change: SensorChange,
   ): Promise<SensorState | undefined> {
     const sensor = await this.#with.controlWriter.changeSensor(userId, sensorId, change)
-    return sensor && this.#stateOf(sensor)
+    return sensor && this.stateOf(sensor)
   }
 
   /** @returns whether the user had it */
   delete(userId: UserId, sensorId: SensorId): Promise<boolean> {
     return this.#with.controlWriter.deleteSensor(userId, sensorId)
-  }
-
-  #stateOf(sensor: Sensor): SensorState {
-    const nowMs = this.#with.clock.nowMs()
-    return { sensor, isOnline: isOnline(sensor, nowMs, this.#settings.offlineAfterMs) }
   }
 }

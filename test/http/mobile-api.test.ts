@@ -91,13 +91,12 @@ describe('a mobile token', () => {
 
   it('never writes on its own API either', async () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
-      for (const path of ['/me', '/dashboard', '/sensors', '/sensors/1/measurements']) {
+      const resources = ['/me', '/dashboard', '/sensors', '/sensors/1', '/sensors/1/measurements']
+      for (const path of resources) {
         const answer = await send(mobile.service.url, { method, path: BASE + path, token })
         expect(codeOf(answer)).to.equal('405 method_not_allowed')
         expect(answer.headers.allow).to.equal('GET, HEAD')
       }
-      const sensor = { method, path: `${BASE}/sensors/1`, token }
-      expect(codeOf(await send(mobile.service.url, sensor))).to.equal('404 not_found')
     }
   })
 

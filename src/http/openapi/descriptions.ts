@@ -70,6 +70,12 @@ const sensors: Omit<RouteDescription, 'id'> = {
   },
 }
 
+const sensor: Omit<RouteDescription, 'id'> = {
+  tag: 'Sensors',
+  summary: 'A sensor as it is now',
+  answers: { 200: { description: 'The sensor.', schema: 'sensor' } },
+}
+
 const relay: Omit<RouteDescription, 'id'> = {
   tag: 'Sign-in',
   summary: 'Sends a browser on from the identity provider to the app',
@@ -116,6 +122,7 @@ const DAEMON: Readonly<Record<string, RouteDescription>> = {
     codes: [...SUBMITTING, 'batch_too_large'],
   },
   'GET /api/v1/sensors/{id}/measurements': { id: 'readHistory', ...history },
+  'GET /api/v1/sensors/{id}': { id: 'showSensor', ...sensor },
   'PATCH /api/v1/sensors/{id}': {
     id: 'changeSensor',
     tag: 'Sensors',
@@ -185,6 +192,7 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
     },
   },
   'GET /api/mobile/v1/sensors': { id: 'listSensorsOfPhone', ...sensors },
+  'GET /api/mobile/v1/sensors/{id}': { id: 'showSensorOnPhone', ...sensor },
   'GET /api/mobile/v1/sensors/{id}/measurements': { id: 'readHistoryOnPhone', ...history },
   'GET /api/mobile/v1/events': {
     id: 'streamEvents',

@@ -1,4 +1,4 @@
-// The sensors of the caller: listing, changing and deleting them.
+// The sensors of the caller: listing, showing, changing and deleting them.
 
 import type { SensorPatchRequest } from '../../../schemas/messages.d.ts'
 import { ServiceError } from '../../domain/errors.ts'
@@ -30,6 +30,13 @@ export function listSensors(sensors: Sensors) {
     if (states === undefined) return answerUnchanged(ctx, tagOf(version))
     ctx.set('ETag', tagOf(version))
     answerJson(call, 200, JSON.stringify({ data: states.map(presentSensor) }))
+  }
+}
+
+export function showSensor(sensors: Sensors) {
+  return (call: SensorCall): void => {
+    const state = sensors.stateOf(call.sensor)
+    answerJson(call, 200, JSON.stringify({ data: presentSensor(state) }))
   }
 }
 

@@ -43,6 +43,14 @@ describe('sensors', () => {
       created_at: body.data.created_at,
     })
     expect(await list()).to.deep.equal([body.data])
+    const alone = await send(service.url, { path: '/api/v1/sensors/1', token })
+    expect(alone.body.data).to.deep.equal(body.data)
+  })
+
+  it('shows nobody the sensor of another user', async () => {
+    const other = await service.createToken('b@example.org')
+    const { body } = await send(service.url, { path: '/api/v1/sensors/1', token: other })
+    expect(body.code).to.equal('sensor_not_found')
   })
 
   it('works out whether a sensor is online when it is asked', async () => {
