@@ -191,6 +191,7 @@ export interface DaemonMeResponse {
   data: {
     token: AccessToken
     user: User
+    store: Store
   }
 }
 export interface AccessToken {
@@ -212,6 +213,16 @@ export interface User {
    * Falls back to the e-mail address.
    */
   name: string
+}
+/**
+ * Which data the service has: the id is another one after a restore.
+ */
+export interface Store {
+  id: string
+  /**
+   * All that was acknowledged before is there; null when nothing was restored.
+   */
+  restored_to: string | null
 }
 /**
  * All that an app shows first.

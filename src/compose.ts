@@ -57,6 +57,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
     createLog(clock, { level: config.logLevel, component: 'thermolog' }, standardOutput)
   const core = await openCore(config, { clock, log })
   const { submissions, progress, control, controlWriter, reader, forwarding, metrics } = core
+  const identity = await control.readDataIdentity()
   const tokens = new AccessTokens({ control, controlWriter, clock, log }, config)
   const sensors = new Sensors({ control, controlWriter, clock }, config)
   const live = new LiveSensors({ control, clock, log }, { ...liveLimits, ...config })
@@ -80,6 +81,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
       history,
       signIn,
       identityProviders: providers,
+      dataIdentity: () => identity,
       isStoreWorking: () => forwarding.isStoreWorking,
       rateCounters: new MemoryRateCounters(),
       metrics,

@@ -25,7 +25,7 @@ export const MANIFEST_NAME = 'manifest.json'
 export interface BackupManifest {
   readonly format: typeof BACKUP_FORMAT
   readonly thermolog: string
-  /** The moment whose data it has. */
+  /** All that was acknowledged before is in it. */
   readonly taken_at: string
   /** `embedded`, or which InfluxDB has the measurements, which are then not in it. */
   readonly store: string
@@ -72,8 +72,9 @@ async function copySnapshot(
   folder: string,
   progress: BackupProgress,
 ): Promise<BackupManifest> {
-  const snapshot = await DataSnapshot.take(dataDir)
+  // Before the snapshot: what is acknowledged while it is taken may not be in it.
   const takenAtMs = systemClock.nowMs()
+  const snapshot = await DataSnapshot.take(dataDir)
   const { storeName, files } = snapshot
   const totalBytes = files.reduce((sum, { bytes }) => sum + bytes, 0)
   try {

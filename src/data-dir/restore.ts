@@ -75,11 +75,15 @@ interface Restoring {
 
 /** Into the folder, which is gone again when it fails. @returns how many tokens work now */
 async function restoreFiles(restoring: Restoring): Promise<number> {
-  const { source, folder, isRevoking } = restoring
+  const { source, manifest, folder, isRevoking } = restoring
   try {
     await extractFiles(restoring)
     const nowMs = systemClock.nowMs()
-    return prepareRestored(join(folder, CONTROL_FILE), { nowMs, isRevoking })
+    return prepareRestored(join(folder, CONTROL_FILE), {
+      nowMs,
+      restoredToMs: Date.parse(manifest.taken_at),
+      isRevoking,
+    })
   } catch (error) {
     await rm(folder, { recursive: true })
     const reason = error instanceof Error ? error.message : String(error)
@@ -153,6 +157,7 @@ function isManifest(described: object): described is BackupManifest {
   const { thermolog, taken_at: takenAt, store, files } = described as Partial<BackupManifest>
   return (
     [thermolog, takenAt, store].every((member) => typeof member === 'string') &&
+    Number.isFinite(Date.parse(takenAt ?? '')) &&
     isObject(files) &&
     Object.values(files).every(
       (counts) => isObject(counts) && Object.values(counts).every(Number.isFinite),

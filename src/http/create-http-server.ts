@@ -10,6 +10,7 @@ import {
 } from '../domain/limits.ts'
 import type { HistoryReader } from '../history/read-history.ts'
 import type { Submissions } from '../ingest/submissions.ts'
+import type { DataIdentity } from '../ports/control-reader.ts'
 import type { QueueFigures } from '../ports/journal-queue.ts'
 import type { IdentityProvider } from '../ports/identity.ts'
 import type { RateCounters } from '../ports/rate-counters.ts'
@@ -44,6 +45,8 @@ export interface HttpFaceCollaborators {
   readonly sensors: Sensors
   readonly live: LiveSensors
   readonly history: HistoryReader
+  /** As it is known now: told in every answer to a caller with a token. */
+  readonly dataIdentity: () => DataIdentity
   /** Whether the last write into the measurement store worked. */
   readonly isStoreWorking: () => boolean
   readonly rateCounters: RateCounters
@@ -65,7 +68,7 @@ export function createHttpServer(
   collaborators: HttpFaceCollaborators,
   settings: HttpFaceSettings,
 ): HttpServer {
-  const { tokens, live, rateCounters, clock } = collaborators
+  const { live, rateCounters, clock } = collaborators
   const draining = new Draining()
   const isDraining = () => draining.isOn
   draining.signal.addEventListener('abort', () => live.stop())
@@ -90,7 +93,12 @@ export function createHttpServer(
     documents: documentsRouter(() => createDocument(rowsOf(tables), settings.mobile.app.version)),
     webPage: webPageRouter(),
   }
-  const dispatch = createDispatch(tables, { tokens, rateLimits, failedTokens, isDraining })
+  const dispatch = createDispatch(tables, {
+    ...collaborators,
+    rateLimits,
+    failedTokens,
+    isDraining,
+  })
   return new HttpServer(dispatch, draining, { ...collaborators, connections }, settings)
 }
 

@@ -3,6 +3,7 @@
 import type { AccessTokens } from '../access/tokens.ts'
 import type { HistoryReader } from '../history/read-history.ts'
 import type { Submissions } from '../ingest/submissions.ts'
+import type { DataIdentity } from '../ports/control-reader.ts'
 import type { Sensors } from '../sensors/sensors.ts'
 import { getHistory, historyQuery } from './requests/history.ts'
 import { showDaemonMe } from './requests/me.ts'
@@ -32,20 +33,23 @@ export interface DaemonApiCollaborators {
   readonly history: HistoryReader
   readonly rateLimits: RateLimits
   readonly bodies: BodyReader
+  readonly dataIdentity: () => DataIdentity
 }
 
 // prettier-ignore
 export function daemonApiRouter(
-  { tokens, sensors, submissions, history, rateLimits, bodies }: DaemonApiCollaborators,
+  collaborators: DaemonApiCollaborators,
 ): RouteTable {
+  const { tokens, sensors, submissions, history, rateLimits, bodies } = collaborators
   const api = new ApiRoutes(DAEMON_API_BASE, sensors)
   const intake = { submissions, rateLimits, bodies }
   const one = measurement(intake)
   const batch = measurementBatch(intake)
   const patch = sensorPatch(bodies)
   const query = historyQuery
+  const me = showDaemonMe(tokens, collaborators.dataIdentity)
 
-  api.add('GET    /me',                        undefined,            none,  showDaemonMe(tokens))
+  api.add('GET    /me',                        undefined,            none,  me)
   api.add('GET    /sensors',                   'sensors:read',       none,  listSensors(sensors))
   api.add('POST   /measurements',              'measurements:write', one,   postMeasurement(intake))
   api.add('POST   /measurements/batch',        'measurements:write', batch, postBatch(intake))

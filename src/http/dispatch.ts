@@ -8,6 +8,7 @@ import type { AccessTokens } from '../access/tokens.ts'
 import type { Principal, TokenKind } from '../domain/access.ts'
 import { ServiceError } from '../domain/errors.ts'
 import { refusalError } from '../domain/refusal.ts'
+import type { DataIdentity } from '../ports/control-reader.ts'
 import { authenticate } from './callers/authenticate.ts'
 import type { CallState } from './answers/call.ts'
 import type { AddressLimit, RateLimits } from './callers/rate-limit.ts'
@@ -32,6 +33,7 @@ interface Collaborators {
   readonly tokens: AccessTokens
   readonly rateLimits: RateLimits
   readonly failedTokens: AddressLimit
+  readonly dataIdentity: () => DataIdentity
   /** Whether the server is stopping. */
   readonly isDraining: () => boolean
 }
@@ -87,10 +89,11 @@ function routed({ router }: RouteTable, otherwise: Run): Run {
 }
 
 function withToken(kind: TokenKind, run: Run, collaborators: Collaborators): Run {
-  const { rateLimits } = collaborators
+  const { rateLimits, dataIdentity } = collaborators
   return async (ctx) => {
     const known = principalOf(ctx, kind, collaborators)
     const principal = known instanceof Promise ? await known : known
+    ctx.res.setHeader('Thermolog-Store', dataIdentity().id)
     const spent = await rateLimits.countRequest(principal.token.id, ctx.res)
     if (spent !== undefined) ctx.state.spent = spent
     ctx.state.principal = principal

@@ -5,8 +5,17 @@ import type { Sensor, SensorId, UserId } from '../domain/sensor.ts'
 import type { EpochMs } from '../domain/time.ts'
 import type { SetAsideMeasurement } from './store-upkeep.ts'
 
+/** Which data these are, so that senders notice when they were restored. */
+export interface DataIdentity {
+  /** Random; made with the data, and anew by each restore. */
+  readonly id: string
+  /** All that was acknowledged before is there; `null`: they were never restored. */
+  readonly restoredToMs: EpochMs | null
+}
+
 /** Reading users, tokens and sensors. What was acknowledged before a call is seen by it. */
 export interface ControlReader {
+  readDataIdentity(): Promise<DataIdentity>
   findPrincipal(tokenHash: Buffer): Promise<Principal | undefined>
   findUser(email: string): Promise<User | undefined>
   listUsers(): Promise<readonly User[]>

@@ -113,6 +113,28 @@ describe('thermolog backup and restore', function () {
     }
   })
 
+  it('tells senders that the data are others, and up to when they are whole', async () => {
+    await copyFilled()
+    const storeOf = (dataDir: string) =>
+      serving(at(dataDir), {}, async (url) => {
+        const { body } = await send(url, { path: '/api/v1/me', token })
+        return body.data.store as { id: string; restored_to: string | null }
+      })
+    const old = await storeOf('old')
+    expect(old.restored_to).to.equal(null)
+    const beganAtMs = Date.now()
+    await mustRun('old', ['backup', at('backup')])
+    const endedAtMs = Date.now()
+    expect(await storeOf('old')).to.deep.equal(old)
+    await mustRun('new', ['restore', at('backup')])
+    await mustRun('other', ['restore', at('backup')])
+    const restored = await storeOf('new')
+    expect(Date.parse(restored.restored_to ?? '')).to.be.within(beganAtMs, endedAtMs)
+    expect(await storeOf('new')).to.deep.equal(restored)
+    const ids = [old.id, restored.id, (await storeOf('other')).id]
+    expect(new Set(ids).size).to.equal(3)
+  })
+
   it('ends all tokens when it is told to', async () => {
     await copyFilled()
     await mustRun('old', ['backup', at('backup')])

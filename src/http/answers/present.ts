@@ -10,6 +10,7 @@ import type {
 } from '../../domain/measurement.ts'
 import { formatInstant } from '../../domain/time.ts'
 import type { EpochMs } from '../../domain/time.ts'
+import type { DataIdentity } from '../../ports/control-reader.ts'
 import type { SensorState } from '../../sensors/sensors.ts'
 import type { MobileSettings } from './sign-in-settings.ts'
 import type {
@@ -71,6 +72,7 @@ export function presentExisting(eventId: string, existing: StoredMeasurement): E
 export function presentDaemonMe(
   { token, user }: Principal,
   lastUsedAtMs: EpochMs | null,
+  identity: DataIdentity,
 ): DaemonMeResponse {
   return {
     data: {
@@ -84,6 +86,7 @@ export function presentDaemonMe(
         last_used_at: presentInstant(lastUsedAtMs),
       },
       user: presentUser(user),
+      store: { id: identity.id, restored_to: presentInstant(identity.restoredToMs) },
     },
   }
 }

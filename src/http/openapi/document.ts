@@ -39,6 +39,7 @@ const HEADERS: Readonly<Record<string, JsonObject>> = {
   'X-Request-Id': text('Names the request in the operator’s log; a well-formed one is kept.'),
   'WWW-Authenticate': text('How to authenticate.'),
   'Retry-After': { description: 'Seconds until it is worth trying again.', schema: seconds() },
+  'Thermolog-Store': text('The id of the data: another one after a restore.'),
   RateLimit: text('What is left of the allowances of the token.'),
   'RateLimit-Policy': text('The allowances of the token, of requests and of measurements.'),
   ETag: text('For `If-None-Match`.'),
@@ -183,7 +184,7 @@ function bodyOf({ input }: RouteRow, { fields = [] }: RouteDescription): JsonObj
 
 function answerOf({ isOpen }: RouteRow, answer: AnswerDescription): JsonObject {
   const { description, schema, texts = [], headers = [] } = answer
-  const ofToken = isOpen ? [] : ['RateLimit', 'RateLimit-Policy']
+  const ofToken = isOpen ? [] : ['Thermolog-Store', 'RateLimit', 'RateLimit-Policy']
   const content = {
     ...(schema !== undefined && jsonOf('response', schema)),
     ...Object.fromEntries(texts.map((type) => [type, { schema: schemaOfText(type) }])),

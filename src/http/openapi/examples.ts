@@ -111,6 +111,7 @@ const daemonMe: DaemonMeResponse = {
       last_used_at: '2026-11-20T10:15:02.113Z',
     },
     user,
+    store: { id: '5a1bd1a4f0c84c0f9f3e6a4a2f7c9d10', restored_to: null },
   },
 }
 

@@ -1,14 +1,15 @@
 // Who the caller is.
 
 import type { AccessTokens } from '../../access/tokens.ts'
+import type { DataIdentity } from '../../ports/control-reader.ts'
 import { answerJson } from '../answers/call.ts'
 import type { ApiCall } from '../answers/call.ts'
 import { presentDaemonMe, presentUser } from '../answers/present.ts'
 
-export function showDaemonMe(tokens: AccessTokens) {
+export function showDaemonMe(tokens: AccessTokens, dataIdentity: () => DataIdentity) {
   return (call: ApiCall): void => {
     const { principal } = call
-    const me = presentDaemonMe(principal, tokens.lastUsedAtMs(principal.token))
+    const me = presentDaemonMe(principal, tokens.lastUsedAtMs(principal.token), dataIdentity())
     answerJson(call, 200, JSON.stringify(me))
   }
 }

@@ -7,6 +7,8 @@
 // above all, goes by 2^32. An empty journal row takes the new number at once, because the journal's
 // last number is one that is waited for.
 //
+// Senders learn from another identity that there was a restore, and up to when it has everything.
+//
 // Rows that were forwarded are kept for a store of its own, for a day from their commit. That day
 // begins anew: the store may have been restored too, and gets all of them once more.
 
@@ -37,7 +39,17 @@ const SET_SEQUENCE = 'INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)'
 const RENEW_ROWS = 'UPDATE journal SET committed_at_ms = ?'
 const INSERT_EMPTY_ROW = 'INSERT INTO journal (seq, committed_at_ms, measurements) VALUES (?, ?, 0)'
 const REVOKE_ALL = 'UPDATE access_tokens SET revoked_at_ms = ? WHERE revoked_at_ms IS NULL'
+const RENEW_IDENTITY = `
+  UPDATE data_identity SET text = lower(hex(randomblob(16))), restored_to_ms = ? WHERE id = 1`
 const COUNT_LIVE = 'SELECT count(*) FROM access_tokens WHERE revoked_at_ms IS NULL'
+
+export interface RestoreOrder {
+  readonly nowMs: EpochMs
+  /** What was acknowledged before is in the backup. */
+  readonly restoredToMs: EpochMs
+  /** Whether all tokens end. */
+  readonly isRevoking: boolean
+}
 
 /**
  * Makes a restored control.db fit for use. Durable when it returns, with no log beside the file.
@@ -47,12 +59,13 @@ const COUNT_LIVE = 'SELECT count(*) FROM access_tokens WHERE revoked_at_ms IS NU
  */
 export function prepareRestored(
   file: string,
-  { nowMs, isRevoking }: { readonly nowMs: EpochMs; readonly isRevoking: boolean },
+  { nowMs, restoredToMs, isRevoking }: RestoreOrder,
 ): number {
   const db = openForWriting(file, CONTROL_MIGRATIONS)
   try {
     db.transaction(() => {
       moveSequences(db, nowMs)
+      db.prepare(RENEW_IDENTITY).run(restoredToMs)
       if (isRevoking) db.prepare(REVOKE_ALL).run(nowMs)
     }).immediate()
     db.pragma('wal_checkpoint(TRUNCATE)')

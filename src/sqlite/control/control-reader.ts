@@ -13,6 +13,7 @@ import type { Sensor, SensorId, UserId } from '../../domain/sensor.ts'
 import type { EpochMs } from '../../domain/time.ts'
 import type {
   ControlReader,
+  DataIdentity,
   SensorCursor,
   SensorNews,
   VersionedSensors,
@@ -52,6 +53,8 @@ const TOKENS_OF_USER = `
   SELECT ${TOKEN_COLUMNS} FROM access_tokens t WHERE t.user_id = ? ORDER BY t.id`
 const USER_BY_ID = 'SELECT id, email, name FROM users WHERE id = ?'
 const USER_BY_EMAIL = 'SELECT id, email, name FROM users WHERE email_key = ?'
+const DATA_IDENTITY = `
+  SELECT text AS id, restored_to_ms AS restoredToMs FROM data_identity WHERE id = 1`
 const USERS = 'SELECT id, email, name FROM users ORDER BY id'
 
 export class SqliteControlReader implements ControlReader {
@@ -79,6 +82,12 @@ export class SqliteControlReader implements ControlReader {
     this.#accepted = new AcceptedDays(db)
     this.#deletions = new SensorDeletionRows(db)
     this.#setAside = new SetAside(db)
+  }
+
+  async readDataIdentity(): Promise<DataIdentity> {
+    const identity = this.#db.prepare<[], DataIdentity>(DATA_IDENTITY).get()
+    if (identity === undefined) throw new Error('BUG: control.db has no identity')
+    return identity
   }
 
   async findPrincipal(tokenHash: Buffer): Promise<Principal | undefined> {

@@ -136,4 +136,17 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
       ) STRICT;
     `,
   },
+  {
+    version: 3,
+    sql: `
+      -- Which data these are: the id is another one after each restore, which brings back all that
+      -- had been acknowledged up to a moment.
+      CREATE TABLE data_identity (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        text TEXT NOT NULL,
+        restored_to_ms INTEGER
+      ) STRICT;
+      INSERT INTO data_identity (id, text) VALUES (1, lower(hex(randomblob(16))));
+    `,
+  },
 ]

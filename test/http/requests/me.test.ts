@@ -21,6 +21,19 @@ describe('who the caller is', () => {
     expect(body.data.user).to.deep.include({ email: 'a@example.org', name: 'a@example.org' })
   })
 
+  it('learns which data the service has, in every answer', async () => {
+    const token = await service.createToken('a@example.org', { scopes: ['sensors:read'] })
+    const { body, headers } = await send(service.url, { path: '/api/v1/me', token })
+    const { id } = body.data.store
+    expect(body.data.store).to.deep.equal({ id, restored_to: null })
+    expect(id).to.match(/^[0-9a-f]{32}$/)
+    expect(headers['thermolog-store']).to.equal(id)
+    const refused = await send(service.url, { path: '/api/v1/sensors/7/measurements', token })
+    expect([refused.status, refused.headers['thermolog-store']]).to.deep.equal([404, id])
+    const unknown = await send(service.url, { path: '/api/v1/me', token: 'thd_live_x' })
+    expect(unknown.headers).not.to.have.property('thermolog-store')
+  })
+
   it('is told no more once the token is revoked', async () => {
     const { id, token } = await service.createTokenWithId('a@example.org')
     expect((await send(service.url, { path: '/api/v1/me', token })).status).to.equal(200)

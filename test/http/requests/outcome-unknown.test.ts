@@ -96,6 +96,7 @@ function openFace(): HttpServer {
       history: {} as HistoryReader,
       signIn: {} as SignIn,
       identityProviders: new Map(),
+      dataIdentity: () => ({ id: 'x', restoredToMs: null }),
       isStoreWorking: () => true,
       rateCounters: new MemoryRateCounters(),
       metrics,
