@@ -16,6 +16,7 @@ import type { ControlReader } from './ports/control-reader.ts'
 import type { ControlWriter } from './ports/control-writer.ts'
 import type { MeasurementReader } from './ports/measurement-store.ts'
 import type { Clock, Log } from './ports/system.ts'
+import type { StoreRecords } from './ports/store-upkeep.ts'
 import { EMBEDDED_STORE } from './sqlite/backup/data-snapshot.ts'
 import type { CommitChannel } from './sqlite/commit/commit-channel.ts'
 import { SqliteControlReader } from './sqlite/control/control-reader.ts'
@@ -23,7 +24,6 @@ import { createControlWriter } from './sqlite/control/control-writer.ts'
 import { lockDataDir, refuseUnfinishedRestore } from './sqlite/data-dir-lock.ts'
 import type { Connection } from './sqlite/database.ts'
 import { CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE, openForReading } from './sqlite/database.ts'
-import { StoreRows } from './sqlite/control/store-rows.ts'
 import { SqliteSubmissionCommitter } from './sqlite/commit/group-committer.ts'
 import { ForwardProgress } from './sqlite/journal/forward-progress.ts'
 import { JournalReader } from './sqlite/journal/journal-reader.ts'
@@ -277,10 +277,8 @@ async function adoptStore(controlWriter: ControlWriter, wanted: string): Promise
  *
  * @throws UnfitSettings when DATA_DIR keeps its measurements in another store than the settings say
  */
-export function refuseOtherStore(config: Config): void {
-  const rows = new StoreRows(join(config.dataDir, CONTROL_FILE))
-  const inUse = rows.storeName()
-  rows.close()
+export async function refuseOtherStore(config: Config, store: StoreRecords): Promise<void> {
+  const inUse = await store.readStoreName()
   const wanted = storeNameOf(config)
   if (inUse === undefined || inUse === wanted) return
   throw new UnfitSettings(

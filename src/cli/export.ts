@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Command } from 'commander'
 import type { ExportSource } from '../data-dir/export.ts'
-import type { Sensor } from '../domain/sensor.ts'
+import type { Sensor, SensorId } from '../domain/sensor.ts'
 import { formatInstant } from '../domain/time.ts'
 import type { EpochMs, TimeRange } from '../domain/time.ts'
 import { checkEmail, usage } from '../operations/check-arguments.ts'
@@ -69,11 +69,9 @@ async function exportMeasurements(options: ExportOptions): Promise<void> {
   const { openExport } = await import('../data-dir/export.ts')
   const source = await openExport(config, { isServiceRunning: service !== undefined })
   try {
-    const sensors = (await chosenSensors(source, options)).map((sensor) =>
-      source.describe(sensor, range),
-    )
+    const sensors = await described(source, await chosenSensors(source, options), range)
     await print(source, sensors, { range, format: options.format })
-    refuseMissing(source, sensors, range)
+    await refuseMissing(source, sensors, range)
   } finally {
     await source.close()
   }
@@ -92,6 +90,19 @@ async function chosenSensors(
     throw failed(`${email} has no sensor ${unknown.join(', ')}`, 'See `thermolog sensor list`.')
   }
   return ids === undefined ? sensors : sensors.filter(({ id }) => ids.includes(id))
+}
+
+/** Sensors with what was accepted of them in the days that the range touches. */
+function described(
+  { control }: ExportSource,
+  sensors: readonly Sensor[],
+  range: TimeRange,
+): Promise<ExportedSensor[]> {
+  return Promise.all(
+    sensors.map(async (sensor) => {
+      return { sensor, days: await control.listAcceptedDays(sensor.id, range) }
+    }),
+  )
 }
 
 async function print(
@@ -124,12 +135,15 @@ async function print(
 }
 
 /** What the store has refused was acknowledged all the same. */
-function refuseMissing(
-  source: ExportSource,
+async function refuseMissing(
+  { control }: ExportSource,
   sensors: readonly ExportedSensor[],
   range: TimeRange,
-): void {
-  const ids = sensors.map(({ sensor }) => sensor.id).filter((id) => source.hasSetAside(id, range))
+): Promise<void> {
+  const ids: SensorId[] = []
+  for (const { sensor } of sensors) {
+    if (await control.hasSetAside(sensor.id, range)) ids.push(sensor.id)
+  }
   if (ids.length === 0) return
   const message = `the measurement store has refused some of sensor ${ids.join(', ')}`
   throw failed(

@@ -4,7 +4,6 @@
 // day are the same on both sides. Killed anywhere, DATA_DIR still uses the embedded store, and the
 // same again goes on where it was.
 
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { openCore, storeNameOf } from '../open-data-dir.ts'
@@ -21,10 +20,10 @@ import { MeasurementCounts } from '../influx/point-counts.ts'
 import { copyStore } from '../operations/copy-store.ts'
 import type { CopyOutcome, CopyProgress } from '../operations/copy-store.ts'
 import { failed } from '../operations/failure.ts'
-import type { StoreSwitch } from '../ports/store-upkeep.ts'
-import { StoreRows } from '../sqlite/control/store-rows.ts'
-import { CONTROL_FILE, MEASUREMENTS_FILE } from '../sqlite/database.ts'
+import type { StoreRecords, StoreSwitch } from '../ports/store-upkeep.ts'
+import { MEASUREMENTS_FILE } from '../sqlite/database.ts'
 import { StoredMeasurements } from '../sqlite/measurements/stored-measurements.ts'
+import { openBeside } from './open-beside.ts'
 import { systemClock } from '../system/clock.ts'
 import { createLog, standardError } from '../system/log.ts'
 
@@ -41,7 +40,7 @@ export interface StoreMove {
 interface Copying {
   readonly config: Config
   readonly influx: InfluxConfig
-  readonly rows: StoreRows
+  readonly store: StoreRecords
   readonly progress: CopyProgress
 }
 
@@ -65,7 +64,7 @@ export function moveStore(config: Config, progress: CopyProgress): Promise<Store
       await drain(core, progress)
       const { outcome, found } = await copy(copying)
       checkCounts(outcome)
-      await switchStore(core, storeNameOf(config), leftoversOf(copying.rows, found))
+      await switchStore(core, storeNameOf(config), await leftoversOf(copying.store, found))
       return outcome
     } finally {
       await core.close()
@@ -78,27 +77,24 @@ async function withRows(
   progress: CopyProgress,
   work: (copying: Copying) => Promise<CopyOutcome>,
 ): Promise<StoreMove> {
-  const { influx, dataDir } = config
+  const { influx } = config
   if (influx === undefined) {
     throw new UnfitSettings('INFLUX_URL and its companions say where to copy to: set all four')
   }
-  const file = join(dataDir, CONTROL_FILE)
-  if (!existsSync(file)) {
-    throw failed(`${dataDir} has no measurements yet`, 'Run `thermolog serve` with INFLUX_* set.')
-  }
-  const rows = new StoreRows(file)
+  const beside = openBeside(config)
+  const { store } = beside
   try {
     const storeName = storeNameOf(config)
     const embedded = storeNameOf({ ...config, influx: undefined })
-    const inUse = rows.storeName() ?? embedded
+    const inUse = (await store.readStoreName()) ?? embedded
     if (inUse === storeName) return { outcome: undefined, storeName }
     if (inUse !== embedded) {
       const what = 'only those of the embedded store can be copied'
       throw new UnfitSettings(`DATA_DIR keeps its measurements in ${inUse}: ${what}`)
     }
-    return { outcome: await work({ config, influx, rows, progress }), storeName }
+    return { outcome: await work({ config, influx, store, progress }), storeName }
   } finally {
-    rows.close()
+    beside.close()
   }
 }
 
@@ -119,7 +115,7 @@ async function drain({ progress: stored, control, forwarding }: Core, progress: 
 }
 
 /** @returns the outcome, and which sensors InfluxDB has measurements of */
-async function copy({ config, influx, rows, progress }: Copying) {
+async function copy({ config, influx, store, progress }: Copying) {
   const connection = new InfluxConnection(influx, INFLUX_SETTINGS)
   const log = createLog(systemClock, { level: 'error', component: 'command' }, standardError)
   const source = new StoredMeasurements(join(config.dataDir, MEASUREMENTS_FILE))
@@ -128,7 +124,7 @@ async function copy({ config, influx, rows, progress }: Copying) {
     await checkBucket(connection)
     const checkBucketAgain = () => checkInfluxBucket(connection)
     const outcome = await copyStore({
-      sensors: rows.liveSensors(),
+      sensors: await store.listSensorInfos(),
       source,
       target,
       writer: new InfluxMeasurementWriter({
@@ -141,7 +137,7 @@ async function copy({ config, influx, rows, progress }: Copying) {
       pause: (durationMs) => setTimeout(durationMs),
       random: Math.random,
     })
-    return { outcome, found: await countDeleted(target, rows) }
+    return { outcome, found: await countDeleted(target, store) }
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     throw failed(error.message, 'Run the command again: it goes on where it stopped.', {
@@ -166,8 +162,11 @@ async function checkBucket(connection: InfluxConnection): Promise<void> {
 type DaysOfSensors = ReadonlyMap<SensorId, ReadonlyMap<number, number>>
 
 /** The days of all sensors that InfluxDB has and that are not live. */
-async function countDeleted(target: MeasurementCounts, rows: StoreRows): Promise<DaysOfSensors> {
-  const live = new Set(rows.liveSensors().map(({ sensorId }) => sensorId))
+async function countDeleted(
+  target: MeasurementCounts,
+  store: StoreRecords,
+): Promise<DaysOfSensors> {
+  const live = new Set((await store.listSensorInfos()).map(({ sensorId }) => sensorId))
   const days = new Map<SensorId, ReadonlyMap<number, number>>()
   for (const sensorId of await target.sensorIds()) {
     if (!live.has(sensorId)) days.set(sensorId, await target.countByDay(sensorId))
@@ -176,17 +175,22 @@ async function countDeleted(target: MeasurementCounts, rows: StoreRows): Promise
 }
 
 /** What an earlier copy has brought over of sensors that were deleted since. */
-function leftoversOf(rows: StoreRows, found: DaysOfSensors): StoreSwitch['leftovers'] {
-  return [...found].map(([sensorId, days]) => {
-    const userId = rows.ownerOfDeleted(sensorId)
-    if (userId === undefined) {
-      const hint = 'Name a bucket in INFLUX_BUCKET that nothing else writes to.'
-      throw failed(`the bucket has measurements of a sensor ${sensorId}, which is not ours`, hint)
-    }
-    const edges = [...days.keys()]
-    const range = { startMs: Math.min(...edges), stopMs: Math.max(...edges) + DAY_MS }
-    return { userId, sensorId, range }
-  })
+async function leftoversOf(
+  store: StoreRecords,
+  found: DaysOfSensors,
+): Promise<StoreSwitch['leftovers']> {
+  return Promise.all(
+    Array.from(found, async ([sensorId, days]) => {
+      const userId = await store.findOwnerOfDeleted(sensorId)
+      if (userId === undefined) {
+        const hint = 'Name a bucket in INFLUX_BUCKET that nothing else writes to.'
+        throw failed(`the bucket has measurements of a sensor ${sensorId}, which is not ours`, hint)
+      }
+      const edges = [...days.keys()]
+      const range = { startMs: Math.min(...edges), stopMs: Math.max(...edges) + DAY_MS }
+      return { userId, sensorId, range }
+    }),
+  )
 }
 
 function checkCounts({ mismatchedDays, mismatches, refusal }: CopyOutcome): void {

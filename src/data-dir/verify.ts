@@ -16,10 +16,11 @@ import { SECOND_MS } from '../domain/time.ts'
 import type { TimeRange } from '../domain/time.ts'
 import { InfluxConnection } from '../influx/connection.ts'
 import { MeasurementCounts } from '../influx/point-counts.ts'
-import { OperationError } from '../operations/operations.ts'
 import { verifyDeletedSensors } from '../operations/verify/verify-deleted-sensors.ts'
 import { verifySensors } from '../operations/verify/verify-sensors.ts'
 import { verifySummaries } from '../operations/verify/verify-summaries.ts'
+import { StoreRows } from '../sqlite/control/store-rows.ts'
+import { refuseUnfinishedRestore } from '../sqlite/data-dir-lock.ts'
 import {
   CONTROL_FILE,
   isDiskFault,
@@ -67,9 +68,7 @@ export interface Verdict {
 /** Looks at everything; it may take minutes. */
 export async function verifyData(config: Config, progress: VerifyProgress): Promise<Verdict> {
   const { dataDir } = config
-  if (!existsSync(join(dataDir, CONTROL_FILE))) {
-    throw new OperationError({ kind: 'failed', message: `${dataDir} has no data` })
-  }
+  refuseUnfinishedRestore(dataDir)
   const findings: Finding[] = []
   let findingsTotal = 0
   const report: Report = (finding) => {
@@ -79,9 +78,9 @@ export async function verifyData(config: Config, progress: VerifyProgress): Prom
   const whole = checkFiles(verifying)
   const counts = { sensors: 0, measurements: 0, events: 0, moving: 0 }
   if (whole.has(CONTROL_FILE)) {
-    refuseOtherStore(config)
     const control = openForReading(join(dataDir, CONTROL_FILE))
     try {
+      await refuseOtherStore(config, new StoreRows(control))
       if (whole.has(LEDGER_FILE)) counts.events = await checkLedger(verifying, control)
       if (config.influx !== undefined || whole.has(MEASUREMENTS_FILE)) {
         Object.assign(counts, await checkStore(verifying, new ControlAccounts(control)))

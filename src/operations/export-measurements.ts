@@ -6,7 +6,8 @@
 import type { RawPoint } from '../domain/history.ts'
 import type { Sensor } from '../domain/sensor.ts'
 import { DAY_MS, floorToWindow, formatInstant } from '../domain/time.ts'
-import type { EpochMs, TimeRange } from '../domain/time.ts'
+import type { TimeRange } from '../domain/time.ts'
+import type { AcceptedDay } from '../ports/control-reader.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
 
 export type ExportFormat = 'csv' | 'ndjson'
@@ -15,7 +16,7 @@ export type ExportFormat = 'csv' | 'ndjson'
 export interface ExportedSensor {
   readonly sensor: Sensor
   /** UTC days that have measurements, in ascending order, and how many were accepted. */
-  readonly days: readonly { readonly dayMs: EpochMs; readonly measurements: number }[]
+  readonly days: readonly AcceptedDay[]
 }
 
 export interface ExportOrder {

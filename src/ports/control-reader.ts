@@ -2,7 +2,7 @@
 
 import type { AccessToken, Principal, User, UserIdentity } from '../domain/access.ts'
 import type { Sensor, SensorId, UserId } from '../domain/sensor.ts'
-import type { EpochMs } from '../domain/time.ts'
+import type { EpochMs, TimeRange } from '../domain/time.ts'
 import type { SetAsideMeasurement } from './store-upkeep.ts'
 
 /** Which data these are, so that senders notice when they were restored. */
@@ -46,9 +46,13 @@ export interface ControlReader {
    * @param since the cursor of that look; `undefined`: there was none, so all of them are read
    */
   readSensorNews(userId: UserId, since: SensorCursor | undefined): Promise<SensorNews>
+  /** The UTC days that a range touches, in ascending order, and what was accepted on them. */
+  listAcceptedDays(sensorId: SensorId, range: TimeRange): Promise<readonly AcceptedDay[]>
   /** Deleted sensors whose measurements are not yet gone from the store. */
   countSensorDeletions(): Promise<number>
   countSetAside(): Promise<number>
+  /** Whether the store has refused measurements of the sensor in the range. */
+  hasSetAside(sensorId: SensorId, range: TimeRange): Promise<boolean>
   /** In the order in which they were set aside, those after `afterId`. */
   listSetAside(afterId: number, limit: number): Promise<readonly SetAsideMeasurement[]>
 }
@@ -69,4 +73,11 @@ export interface SensorNews {
   readonly isWhole: boolean
   /** By id. */
   readonly sensors: readonly Sensor[]
+}
+
+/** A UTC day that has measurements. */
+export interface AcceptedDay {
+  /** Its start. */
+  readonly dayMs: EpochMs
+  readonly measurements: number
 }

@@ -92,6 +92,14 @@ export interface ReadBarrier {
   hasUnreadable(sensor: Pick<Sensor, 'id' | 'dataVersion'>, range: TimeRange): Promise<boolean>
 }
 
+/** The journal from beside the process that forwards it, for commands. */
+export interface JournalWatch extends Pick<ReadBarrier, 'waitUntilReadable'> {
+  /** All that was acknowledged until now. */
+  head(): Promise<DataVersion>
+  /** What the store has of it; another one whenever it has taken more. */
+  forwarded(): Promise<DataVersion>
+}
+
 /**
  * How far the measurement store is behind. Read at any time and without waiting: the adapter keeps
  * the figures up to date, none of them older than a second.

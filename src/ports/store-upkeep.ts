@@ -3,6 +3,17 @@
 
 import type { SensorId, UserId } from '../domain/sensor.ts'
 import type { EpochMs, TimeRange } from '../domain/time.ts'
+import type { SensorInfo } from './measurement-store.ts'
+
+/** Which store has the measurements, and of which sensors. */
+export interface StoreRecords {
+  /** `undefined` before the first start. */
+  readStoreName(): Promise<string | undefined>
+  /** What the sensors of all users are called now, by id. */
+  listSensorInfos(): Promise<readonly SensorInfo[]>
+  /** Whose a deleted sensor was, `undefined` when there is none of that id. */
+  findOwnerOfDeleted(sensorId: SensorId): Promise<UserId | undefined>
+}
 
 export interface StoreSwitch {
   readonly from: string

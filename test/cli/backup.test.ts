@@ -234,11 +234,16 @@ describe('thermolog backup and restore', function () {
     }
   })
 
-  it('is refused by serve, and by restore, after a restore that was killed', async () => {
+  it('is refused by all that works on data after a restore that was killed', async () => {
     await mkdir(at('new/restoring'), { recursive: true })
     const served = await run('new', ['serve'], { PORT: '0' })
     expect(served.stderr).to.match(/a restore into .* did not come to its end: delete/)
     expect(served.exitCode).to.equal(1)
+    for (const args of [['export', '--user', USER], ['verify']]) {
+      const { stderr, exitCode } = await run('new', args)
+      expect([args[0], exitCode]).to.deep.equal([args[0], 1])
+      expect(stderr).to.match(/did not come to its end/)
+    }
     await copyFilled()
     await mustRun('old', ['backup', at('backup')])
     const again = await run('new', ['restore', at('backup')])

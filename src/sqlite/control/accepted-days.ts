@@ -1,38 +1,29 @@
 // How many measurements of a sensor were accepted, by UTC day: kept apart from the measurement
-// store, so it is known what to look for there. Beside it how far the journal is forwarded.
+// store, so it is known what to look for there.
 
 import type { SensorId } from '../../domain/sensor.ts'
 import { DAY_MS } from '../../domain/time.ts'
-import type { EpochMs, TimeRange } from '../../domain/time.ts'
+import type { TimeRange } from '../../domain/time.ts'
+import type { AcceptedDay } from '../../ports/control-reader.ts'
 import type { Connection } from '../database.ts'
 
 const DAYS = `
   SELECT day, measurements FROM accepted_per_day
   WHERE sensor_id = ? AND day >= ? AND day < ? ORDER BY day`
 const TOTAL = 'SELECT ifnull(sum(measurements), 0) FROM accepted_per_day WHERE sensor_id = ?'
-const LAST_SEQ = `
-  SELECT ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'journal'), 0)`
 
 interface DayRow {
   day: number
   measurements: number
 }
 
-export interface AcceptedDay {
-  /** Its start. */
-  readonly dayMs: EpochMs
-  readonly measurements: number
-}
-
 export class AcceptedDays {
   readonly #days
   readonly #total
-  readonly #lastSeq
 
   constructor(db: Connection) {
     this.#days = db.prepare<[SensorId, number, number], DayRow>(DAYS)
     this.#total = db.prepare<[SensorId], number>(TOTAL).pluck()
-    this.#lastSeq = db.prepare<[], number>(LAST_SEQ).pluck()
   }
 
   /** Days that the range touches, in ascending order; those without any are left out. */
@@ -45,10 +36,5 @@ export class AcceptedDays {
   /** Of all days. */
   totalOf(sensorId: SensorId): number {
     return this.#total.get(sensorId) ?? 0
-  }
-
-  /** All that was acknowledged until now is in journal rows up to this one. */
-  lastSeq(): number {
-    return this.#lastSeq.get() ?? 0
   }
 }

@@ -10,8 +10,9 @@ import type {
   UserIdentity,
 } from '../../domain/access.ts'
 import type { Sensor, SensorId, UserId } from '../../domain/sensor.ts'
-import type { EpochMs } from '../../domain/time.ts'
+import type { EpochMs, TimeRange } from '../../domain/time.ts'
 import type {
+  AcceptedDay,
   ControlReader,
   DataIdentity,
   SensorCursor,
@@ -145,12 +146,20 @@ export class SqliteControlReader implements ControlReader {
     return this.#db.transaction(() => this.#sensors.news(userId, since))()
   }
 
+  async listAcceptedDays(sensorId: SensorId, range: TimeRange): Promise<readonly AcceptedDay[]> {
+    return this.#accepted.ofSensor(sensorId, range)
+  }
+
   async countSensorDeletions(): Promise<number> {
     return this.#deletions.count()
   }
 
   async countSetAside(): Promise<number> {
     return this.#setAside.count()
+  }
+
+  async hasSetAside(sensorId: SensorId, range: TimeRange): Promise<boolean> {
+    return this.#setAside.has(sensorId, range)
   }
 
   async listSetAside(afterId: number, limit: number): Promise<readonly SetAsideMeasurement[]> {

@@ -2,7 +2,7 @@
 
 import type { SensorId, UserId } from '../../domain/sensor.ts'
 import type { SensorInfo } from '../../ports/measurement-store.ts'
-import { openForReading } from '../database.ts'
+import type { StoreRecords } from '../../ports/store-upkeep.ts'
 import type { Connection } from '../database.ts'
 
 const STORE = 'SELECT name FROM measurement_store WHERE id = 1'
@@ -12,30 +12,22 @@ const LIVE_SENSORS = `
   FROM sensors WHERE deleted_at_ms IS NULL ORDER BY id`
 const OWNER_OF_DELETED = 'SELECT user_id FROM sensors WHERE id = ? AND deleted_at_ms IS NOT NULL'
 
-export class StoreRows {
+export class StoreRows implements StoreRecords {
   readonly #db: Connection
 
-  /** Opens control.db, which is there. */
-  constructor(file: string) {
-    this.#db = openForReading(file)
+  constructor(db: Connection) {
+    this.#db = db
   }
 
-  /** `undefined` before the first start. */
-  storeName(): string | undefined {
+  async readStoreName(): Promise<string | undefined> {
     return this.#db.prepare<[], string>(STORE).pluck().get()
   }
 
-  /** What the sensors of all users are called now, by id. */
-  liveSensors(): SensorInfo[] {
+  async listSensorInfos(): Promise<readonly SensorInfo[]> {
     return this.#db.prepare<[], SensorInfo>(LIVE_SENSORS).all()
   }
 
-  /** Whose a deleted sensor was, `undefined` when there is none of that id. */
-  ownerOfDeleted(sensorId: SensorId): UserId | undefined {
+  async findOwnerOfDeleted(sensorId: SensorId): Promise<UserId | undefined> {
     return this.#db.prepare<[number], UserId>(OWNER_OF_DELETED).pluck().get(sensorId)
-  }
-
-  close(): void {
-    this.#db.close()
   }
 }

@@ -1,0 +1,31 @@
+// Reading DATA_DIR beside whoever writes it, for commands: what a database has, by ports alone.
+
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import type { ControlReader } from '../ports/control-reader.ts'
+import type { JournalWatch } from '../ports/journal-queue.ts'
+import type { StoreRecords } from '../ports/store-upkeep.ts'
+import { SqliteControlReader } from '../sqlite/control/control-reader.ts'
+import { StoreRows } from '../sqlite/control/store-rows.ts'
+import { refuseUnfinishedRestore } from '../sqlite/data-dir-lock.ts'
+import { CONTROL_FILE, openForReading } from '../sqlite/database.ts'
+import { SqliteJournalWatch } from '../sqlite/journal/journal-watch.ts'
+
+export interface Beside {
+  readonly control: ControlReader
+  readonly journal: JournalWatch
+  readonly store: StoreRecords
+  close(): void
+}
+
+/** @throws UnfitDataDir when a restore has not come to its end */
+export function openBeside({ dataDir }: Config): Beside {
+  refuseUnfinishedRestore(dataDir)
+  const db = openForReading(join(dataDir, CONTROL_FILE))
+  return {
+    control: new SqliteControlReader(db),
+    journal: new SqliteJournalWatch(db),
+    store: new StoreRows(db),
+    close: () => void db.close(),
+  }
+}
