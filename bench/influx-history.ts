@@ -1,5 +1,6 @@
-// Two weeks of minutes read from InfluxDB as the service reads them, by turns with the same Flux
-// asked by hand, of which the answer is only counted.
+// A year of minutes read from InfluxDB as the service reads it, by turns with Flux sent by hand,
+// whose response is only counted: the same query for raw values and quarters of an hour over two
+// weeks, and for hours over the year what people write, a union of four aggregates.
 
 import { InfluxConnection } from '../src/influx/connection.ts'
 import { rawQuery, windowsQuery } from '../src/influx/flux.ts'
@@ -13,9 +14,29 @@ import type { Figure } from './report.ts'
 const MINUTE_MS = 60_000
 const WINDOW_MS = 15 * MINUTE_MS
 const START_MS = Date.UTC(2026, 0, 5)
-const RANGE = { sensorId: 1, startMs: START_MS, stopMs: START_MS + 14 * 86_400_000 }
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+const TWO_WEEKS = { sensorId: 1, startMs: START_MS, stopMs: START_MS + 14 * DAY_MS }
+const YEAR = { sensorId: 1, startMs: START_MS, stopMs: START_MS + 365 * DAY_MS }
+const LINES_AT_ONCE = 10_000
 const ROUNDS = 15
 const TIMEOUT_MS = 30_000
+
+const HOURS_BY_HAND = `
+data = () => from(bucket: "${BUCKET}")
+  |> range(start: ${time(YEAR.startMs)}, stop: ${time(YEAR.stopMs)})
+  |> filter(fn: (r) => r._measurement == "temperature" and r._field == "temp")
+  |> filter(fn: (r) => r.sensor_id == "1")
+hours = (tables=<-, fn, name) => tables
+  |> aggregateWindow(every: 1h, fn: fn, createEmpty: false)
+  |> toFloat()
+  |> set(key: "_field", value: name)
+union(tables: [
+  data() |> hours(fn: mean, name: "mean"),
+  data() |> hours(fn: min, name: "min"),
+  data() |> hours(fn: max, name: "max"),
+  data() |> hours(fn: count, name: "count"),
+])`
 
 export async function measureInfluxHistory(): Promise<Figure[]> {
   if (!hasInfluxd()) {
@@ -26,7 +47,7 @@ export async function measureInfluxHistory(): Promise<Figure[]> {
 }
 
 async function measureReads(server: InfluxServer): Promise<Figure[]> {
-  say('two weeks of minutes from InfluxDB')
+  say('a year of minutes from InfluxDB')
   const target = { ...server, influxBucket: BUCKET }
   const connection = new InfluxConnection(target, { socketsMax: 4, timeoutMs: TIMEOUT_MS })
   const reader = new InfluxMeasurementReader(connection)
@@ -35,13 +56,18 @@ async function measureReads(server: InfluxServer): Promise<Figure[]> {
   const figures = [
     await compare(
       'two weeks of minutes from InfluxDB, raw; beside the same Flux by hand',
-      () => drain(reader.readRaw(RANGE)),
-      () => byHand(rawQuery(BUCKET, RANGE)),
+      () => drain(reader.readRaw(TWO_WEEKS)),
+      () => byHand(rawQuery(BUCKET, TWO_WEEKS)),
     ),
     await compare(
       'and in windows of 15 minutes',
-      () => drain(reader.readWindows(RANGE, WINDOW_MS)),
-      () => byHand(windowsQuery(BUCKET, RANGE, WINDOW_MS)),
+      () => drain(reader.readWindows(TWO_WEEKS, WINDOW_MS)),
+      () => byHand(windowsQuery(BUCKET, TWO_WEEKS, WINDOW_MS)),
+    ),
+    await compare(
+      'a year of minutes by hour; beside a union of aggregateWindow',
+      () => drain(reader.readWindows(YEAR, HOUR_MS)),
+      () => byHand(HOURS_BY_HAND),
     ),
   ]
   connection.close()
@@ -49,11 +75,27 @@ async function measureReads(server: InfluxServer): Promise<Figure[]> {
 }
 
 async function writeMinutes(connection: InfluxConnection, org: string): Promise<void> {
-  const lines: string[] = []
-  for (let atMs = RANGE.startMs; atMs < RANGE.stopMs; atMs += MINUTE_MS) {
-    const celsius = ((atMs / MINUTE_MS) % 977) / 8
-    lines.push(`temperature,sensor_id=1,user_id=1 temp=${celsius} ${atMs}`)
+  const minutes = (YEAR.stopMs - YEAR.startMs) / MINUTE_MS
+  for (let first = 0; first < minutes; first += LINES_AT_ONCE) {
+    const length = Math.min(LINES_AT_ONCE, minutes - first)
+    await writeLines(
+      connection,
+      org,
+      Array.from({ length }, (_, at) => minuteLine(first + at)),
+    )
   }
+}
+
+function minuteLine(minute: number): string {
+  const celsius = (minute % 977) / 8
+  return `temperature,sensor_id=1,user_id=1 temp=${celsius} ${START_MS + minute * MINUTE_MS}`
+}
+
+async function writeLines(
+  connection: InfluxConnection,
+  org: string,
+  lines: readonly string[],
+): Promise<void> {
   const query = new URLSearchParams({ org, bucket: BUCKET, precision: 'ms' })
   const path = `/api/v2/write?${query.toString()}`
   const { status, body } = await connection.exchange({
@@ -105,4 +147,8 @@ async function drain(chunks: AsyncIterable<readonly unknown[]>): Promise<void> {
   let count = 0
   for await (const chunk of chunks) count += chunk.length
   if (count === 0) throw new Error('there is no history in the reader')
+}
+
+function time(atMs: number): string {
+  return new Date(atMs).toISOString()
 }
