@@ -36,7 +36,8 @@ const COMPRESSION_BYTES_MIN = 1_024
 const compressAnswer = compress({
   filter: (type) => /json|csv|text|javascript|svg/.test(type),
   threshold: COMPRESSION_BYTES_MIN,
-  gzip: { level: constants.Z_BEST_SPEED },
+  // Clients take a long history faster in few large pieces.
+  gzip: { level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024 },
   // Three times the time of gzip for a tenth less.
   br: false,
   deflate: false,

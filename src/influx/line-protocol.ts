@@ -4,7 +4,7 @@
 // The names here are what people who read the bucket directly build upon. A number without a suffix
 // is a float; an integer, written once, would hide all floats of its field from queries.
 
-import { digitsOf, writeDigits } from '../domain/digits.ts'
+import { digitsOf, writeAscii, writeDigits, writeNumber } from '../domain/digits.ts'
 import type { EpochMs } from '../domain/time.ts'
 import type { MeasurementColumns, SensorInfo } from '../ports/measurement-store.ts'
 
@@ -16,11 +16,7 @@ const TIE_BREAKS = 1_000_000
 const NO_TIE_BREAK = '000000'
 const SPACE = 32
 const LINE_END = 10
-const MINUS = 45
-const POINT = 46
 
-/** Most temperatures have no more decimals. Where the digits are many, `String` may use others. */
-const DECIMALS = { digits: 4, scale: 10_000, scaledMax: 2 ** 31 - 1 }
 /** Of a millisecond's nanoseconds. */
 const TIE_BREAK_DIGITS = 6
 
@@ -53,30 +49,6 @@ export function temperatureLines(columns: MeasurementColumns, places: Uint32Arra
     lines[end++] = LINE_END
   }
   return lines.subarray(0, end)
-}
-
-function writeAscii(bytes: Buffer, start: number, text: string): number {
-  for (let at = 0; at < text.length; at++) bytes[start + at] = text.charCodeAt(at)
-  return start + text.length
-}
-
-/** As `String` writes it. */
-function writeNumber(bytes: Buffer, start: number, value: number): number {
-  const { digits, scale, scaledMax } = DECIMALS
-  const scaled = Math.round(value * scale)
-  if (scaled / scale !== value || Math.abs(scaled) > scaledMax) {
-    return writeAscii(bytes, start, String(value))
-  }
-  let end = start
-  if (scaled < 0) bytes[end++] = MINUS
-  const whole = Math.floor(Math.abs(scaled) / scale)
-  end = writeDigits(bytes, end, whole, digitsOf(whole))
-  let decimals = Math.abs(scaled) - whole * scale
-  if (decimals === 0) return end
-  bytes[end++] = POINT
-  let width = digits
-  for (; decimals % 10 === 0; width--) decimals /= 10
-  return writeDigits(bytes, end, decimals, width)
 }
 
 /** As `timestampNs` has it. */

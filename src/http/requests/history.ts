@@ -27,7 +27,7 @@ const FIRST_ASKED_MS = Date.parse('0001-01-03T00:00:00Z')
 const LAST_ASKED_MS = Date.parse('9999-12-29T00:00:00Z')
 
 /** What is gathered before an answer is sent as a stream. */
-const WHOLE_CHARACTERS_MAX = 256 * 1024
+const WHOLE_BYTES_MAX = 128 * 1024
 
 export const historyQuery: Input<ResolvedQuestion> = {
   place: 'query',
@@ -107,24 +107,24 @@ function acceptedFormat(ctx: Context): HistoryFormat {
 async function answer(ctx: Context, history: History, format: HistoryFormat): Promise<void> {
   const chunks = history.points[Symbol.asyncIterator]()
   const write = format.pointWriter()
-  let text = format.head(history)
+  let whole = Buffer.from(format.head(history))
   ctx.status = 200
   ctx.set('Content-Type', format.contentType)
-  while (text.length < WHOLE_CHARACTERS_MAX) {
+  while (whole.length < WHOLE_BYTES_MAX) {
     const next = await chunks.next()
     if (next.done === true) {
-      ctx.body = text + format.tail
+      ctx.body = Buffer.concat([whole, Buffer.from(format.tail)])
       return
     }
-    text += write(next.value)
+    whole = Buffer.concat([whole, write(next.value)])
   }
   if (ctx.method === 'HEAD') {
     await chunks.return?.()
     ctx.res.removeHeader('Content-Length')
     return
   }
-  const stream = Readable.from(textOf({ text, chunks, write, tail: format.tail }), {
-    // One string of a chunk is more than enough to wait for the client with.
+  const stream = Readable.from(bytesOf({ whole, chunks, write, tail: format.tail }), {
+    // One chunk is more than enough to wait for the client with.
     highWaterMark: 1,
   })
   stream.once('close', () => void chunks.return?.())
@@ -135,17 +135,17 @@ async function answer(ctx: Context, history: History, format: HistoryFormat): Pr
 
 interface Unsent {
   /** What has been gathered. */
-  readonly text: string
+  readonly whole: Buffer
   readonly chunks: AsyncIterator<readonly HistoryPoint[]>
-  readonly write: (points: readonly HistoryPoint[]) => string
+  readonly write: (points: readonly HistoryPoint[]) => Buffer
   readonly tail: string
 }
 
-async function* textOf({ text, chunks, write, tail }: Unsent): AsyncIterable<Buffer> {
-  yield Buffer.from(text)
+async function* bytesOf({ whole, chunks, write, tail }: Unsent): AsyncIterable<Buffer> {
+  yield whole
   for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) {
     const part = write(next.value)
-    if (part !== '') yield Buffer.from(part)
+    if (part.length > 0) yield part
   }
   if (tail !== '') yield Buffer.from(tail)
 }

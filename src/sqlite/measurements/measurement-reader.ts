@@ -35,13 +35,12 @@ const QUARTER_MS = 15 * MINUTE_MS
 const NO_TIE_BREAK = -1
 
 type RawRow = [measuredAtMs: number, tieBreakNs: number, celsius: number]
-type SummaryRow = [startMs: number, count: number, sum: number, min: number, max: number]
 
 export class SqliteMeasurementReader implements MeasurementReader {
   readonly #db: Connection
   readonly #raw: Statement<number[], RawRow>
   /** By the length of the window. */
-  readonly #stored: ReadonlyMap<DurationMs, Statement<number[], SummaryRow>>
+  readonly #stored: ReadonlyMap<DurationMs, Statement<number[], WindowSummary>>
 
   /** Opens `file`, which its writer has made before. */
   constructor(file: string) {
@@ -81,16 +80,18 @@ export class SqliteMeasurementReader implements MeasurementReader {
   }
 }
 
-function prepareSummaries(db: Connection, table: SummaryTable): Statement<number[], SummaryRow> {
+function prepareSummaries(db: Connection, table: SummaryTable): Statement<number[], WindowSummary> {
   const sql = `
-    SELECT start_ms, measurement_count, sum_celsius, min_celsius, max_celsius FROM ${table}
+    SELECT start_ms AS startMs, measurement_count AS count, sum_celsius AS sum,
+      min_celsius AS min, max_celsius AS max
+    FROM ${table}
     WHERE sensor_id = ? AND start_ms >= ? AND start_ms < ?
     ORDER BY start_ms LIMIT ${CHUNK_ROWS}`
-  return db.prepare<number[], SummaryRow>(sql).raw()
+  return db.prepare<number[], WindowSummary>(sql)
 }
 
 async function* readStored(
-  statement: Statement<number[], SummaryRow>,
+  statement: Statement<number[], WindowSummary>,
   range: SeriesRange,
 ): AsyncIterable<readonly WindowSummary[]> {
   let { startMs } = range
@@ -98,9 +99,9 @@ async function* readStored(
     const rows = readRows(statement, [range.sensorId, startMs, range.stopMs])
     const last = rows.at(-1)
     if (last === undefined) return
-    yield rows.map(([at, count, sum, min, max]) => ({ startMs: at, count, sum, min, max }))
+    yield rows
     if (rows.length < CHUNK_ROWS) return
-    startMs = last[0] + 1
+    startMs = last.startMs + 1
     await setImmediate()
   }
 }

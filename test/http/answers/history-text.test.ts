@@ -24,7 +24,7 @@ describe('the text of a history', () => {
     fc.assert(
       fc.property(fc.array(fc.array(point, { maxLength: 4 }), { maxLength: 4 }), (chunks) => {
         const write = HISTORY_FORMATS.get('application/json')?.pointWriter()
-        const text = chunks.map((chunk) => write?.(chunk)).join('')
+        const text = chunks.map((chunk) => write?.(chunk).toString()).join('')
         const expected = chunks.flat().map((one) => {
           if ('measuredAtMs' in one) {
             return { timestamp: formatInstant(one.measuredAtMs), temp: one.temp }
