@@ -10,7 +10,7 @@ import type { Migration } from '../database.ts'
 /** The only format: a file of another number is refused. */
 export const CONTROL_MIGRATIONS: readonly Migration[] = [
   {
-    version: 10,
+    version: 11,
     sql: `
       CREATE TABLE users (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -134,11 +134,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
         checksum INTEGER NOT NULL,
         journal_check BLOB NOT NULL
       ) STRICT;
-    `,
-  },
-  {
-    version: 3,
-    sql: `
+
       -- Which data these are: the id is another one after each restore, which brings back all that
       -- had been acknowledged up to a moment.
       CREATE TABLE data_identity (
