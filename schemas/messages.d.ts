@@ -72,6 +72,15 @@ export interface SensorPatchRequest {
   compensation?: number
 }
 /**
+ * Of which sensors histories are asked for; the other parameters are those of one history.
+ */
+export interface SeriesQueryRequest {
+  /**
+   * Ids of 1 to 50 sensors, separated by commas, in the order of the answer.
+   */
+  sensors: string
+}
+/**
  * What a phone brings back from the identity provider.
  */
 export interface SignInRequest {
@@ -483,6 +492,35 @@ export interface SensorListResponse {
 }
 export interface SensorResponse {
   data: Sensor
+}
+/**
+ * The measurements of several sensors in [from, to), in the order asked for.
+ */
+export interface SeriesResponse {
+  data: {
+    /**
+     * A moment in UTC, always with Z and three fraction digits.
+     */
+    from: string
+    /**
+     * A moment in UTC, always with Z and three fraction digits.
+     */
+    to: string
+    /**
+     * The resolution of a history.
+     */
+    bucket: 'raw' | 'minute' | '5min' | '15min' | 'hour' | 'day'
+    tz: string
+    series: SensorSeries[]
+  }
+}
+export interface SensorSeries {
+  sensor: HistorySensor
+  /**
+   * False when acknowledged measurements of the period are not readable.
+   */
+  complete: boolean
+  points: RawPoint[] | BucketPoint[]
 }
 /**
  * A person has signed in.

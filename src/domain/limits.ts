@@ -52,6 +52,9 @@ export const rawPeriodMsMax = 7 * 86_400_000
 /** Points of a history with `fill=null`. */
 export const filledPointsMax = 10_000
 
+/** Buckets of an answer about several sensors: buckets of the period, of each sensor. */
+export const seriesBucketsMax = 200_000
+
 /** `bucket=auto` picks the finest bucket of which at most this many cover the period. */
 export const autoPointsMax = 1_500
 

@@ -6,7 +6,12 @@ import { ServiceError } from '../domain/errors.ts'
 import type { RequestFault } from '../domain/errors.ts'
 import { WINDOW_MS } from '../domain/history.ts'
 import type { Bucket, HistoryQuestion, ResolvedQuestion } from '../domain/history.ts'
-import { autoPointsMax, filledPointsMax, rawPeriodMsMax } from '../domain/limits.ts'
+import {
+  autoPointsMax,
+  filledPointsMax,
+  rawPeriodMsMax,
+  seriesBucketsMax,
+} from '../domain/limits.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, floorToWindow, formatInstant } from '../domain/time.ts'
 import type { DurationMs, EpochMs, TimeRange } from '../domain/time.ts'
 import { LocalDays, isTimeZone } from './local-days.ts'
@@ -102,6 +107,20 @@ function resolveWindows(range: TimeRange, asked: WindowsAsked): ResolvedQuestion
   const toMs =
     grid.startOf(range.stopMs) === range.stopMs ? range.stopMs : grid.stopOf(range.stopMs)
   return { ...asked, fromMs, toMs }
+}
+
+/** @throws ServiceError `range_too_large` when so many sensors have too many buckets together */
+export function refuseTooManyBuckets(
+  { fromMs, toMs, bucket, timeZone }: ResolvedQuestion,
+  sensors: number,
+): void {
+  if (bucket === 'raw') return
+  const range = { startMs: fromMs, stopMs: toMs }
+  const bucketsMax = Math.floor(seriesBucketsMax / Math.max(1, sensors))
+  if (bucketGrid(bucket, timeZone).countOf(range) <= bucketsMax) return
+  const coarser = WINDOWS.slice(WINDOWS.indexOf(bucket) + 1)
+  const suggested = finestThatFits(coarser, range, bucketsMax)
+  throw rangeTooLarge(bucket, bucketsMax * WINDOW_MS[bucket], suggested)
 }
 
 function automaticBucket(range: TimeRange): Bucket {

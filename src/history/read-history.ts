@@ -46,6 +46,28 @@ export class HistoryReader {
     return { sensor, question, isComplete, points }
   }
 
+  /**
+   * Reads histories of several sensors, the same question asked of each; the points of one are
+   * read when those before it have been taken.
+   *
+   * @throws ServiceError `history_unavailable` when the store is out of reach
+   */
+  async readSeveral(
+    sensors: readonly Sensor[],
+    question: ResolvedQuestion,
+  ): Promise<readonly History[]> {
+    const areComplete = await Promise.all(
+      sensors.map((sensor) => this.#isReadable(sensor, question)),
+    )
+    const [first, ...others] = sensors.map((sensor) =>
+      historyPoints(this.#reader, sensor, question),
+    )
+    const points = first === undefined ? [] : [await begin(first), ...others]
+    return sensors.map((sensor, at) => {
+      return { sensor, question, isComplete: areComplete[at]!, points: points[at]! }
+    })
+  }
+
   async #isReadable(sensor: Sensor, { fromMs, toMs }: ResolvedQuestion): Promise<boolean> {
     const range = { startMs: fromMs, stopMs: toMs }
     // Asked first, so that a lag of other sensors, or of another time, makes nobody wait.

@@ -23,6 +23,7 @@ import {
 } from './requests/sensors.ts'
 import type { RateLimits } from './callers/rate-limit.ts'
 import type { BodyReader } from './body/read-body.ts'
+import { getSeries, seriesQuery } from './requests/series.ts'
 import { ApiRoutes, DAEMON_API_BASE } from './requests/routes.ts'
 import type { RouteTable } from './requests/routes.ts'
 
@@ -47,12 +48,14 @@ export function daemonApiRouter(
   const batch = measurementBatch(intake)
   const patch = sensorPatch(bodies)
   const query = historyQuery
+  const several = seriesQuery(sensors)
   const me = showDaemonMe(tokens, collaborators.dataIdentity)
 
   api.add('GET    /me',                        undefined,            none,  me)
   api.add('GET    /sensors',                   'sensors:read',       none,  listSensors(sensors))
   api.add('POST   /measurements',              'measurements:write', one,   postMeasurement(intake))
   api.add('POST   /measurements/batch',        'measurements:write', batch, postBatch(intake))
+  api.add('GET    /measurements',              'sensors:read',       several, getSeries(history))
   api.own('GET    /sensors/:id',               'sensors:read',       none,  showSensor(sensors))
   api.own('GET    /sensors/:id/measurements',  'sensors:read',       query, getHistory(history))
   api.own('PATCH  /sensors/:id',               'sensors:write',      patch, patchSensor(sensors))

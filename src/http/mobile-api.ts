@@ -19,6 +19,7 @@ import { listSensors, showSensor } from './requests/sensors.ts'
 import { logOut, postSignIn, signInRequest } from './requests/sign-in.ts'
 import type { AddressLimit } from './callers/rate-limit.ts'
 import { SmallBodyReader } from './body/read-small-body.ts'
+import { getSeries, seriesQuery } from './requests/series.ts'
 import { ApiRoutes, OpenRoutes, MOBILE_API_BASE } from './requests/routes.ts'
 import type { RouteTable } from './requests/routes.ts'
 import type { MobileSettings } from './answers/sign-in-settings.ts'
@@ -40,12 +41,14 @@ export function mobileApiRouter(
 ): RouteTable {
   const api = new ApiRoutes(MOBILE_API_BASE, sensors)
   const query = historyQuery
+  const several = seriesQuery(sensors)
   const events = streamEvents({ live, tokens, clock })
 
   api.add('GET  /me',                       undefined,      none,  showUser())
   api.add('POST /logout',                   undefined,      none,  logOut(tokens))
   api.add('GET  /dashboard',                'sensors:read', none,  showDashboard(sensors))
   api.add('GET  /sensors',                  'sensors:read', none,  listSensors(sensors))
+  api.add('GET  /measurements',             'sensors:read', several, getSeries(history))
   api.own('GET  /sensors/:id',              'sensors:read', none,  showSensor(sensors))
   api.own('GET  /sensors/:id/measurements', 'sensors:read', query, getHistory(history))
   api.add('GET  /events',                   'sensors:read', none,  events)

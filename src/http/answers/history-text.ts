@@ -2,20 +2,20 @@
 // of hours is 8,760 of them, and as strings they cost more than reading them from the store.
 
 import { writeAscii, writeDigits, writeNumber } from '../../domain/digits.ts'
-import type { BucketPoint, HistoryPoint } from '../../domain/history.ts'
+import type { BucketPoint, HistoryPoint, ResolvedQuestion } from '../../domain/history.ts'
 import { DAY_MS, SECOND_MS, floorToWindow, formatInstant } from '../../domain/time.ts'
 import type { DurationMs, EpochMs } from '../../domain/time.ts'
 import type { History } from '../../history/read-history.ts'
 import type { HistoryResponse } from '../../../schemas/messages.d.ts'
 
-/** How a history is written. `head` and `tail` enclose the points of all chunks. */
+/** How histories are written. What they are made of is taken as it is written. */
 export interface HistoryFormat {
   readonly name: 'json' | 'csv' | 'ndjson'
   readonly contentType: string
-  head(history: History): string
-  /** A writer of one history's points, chunk after chunk. */
-  pointWriter(): (points: readonly HistoryPoint[]) => Buffer
-  readonly tail: string
+  /** The history of one sensor. */
+  one(history: History): AsyncIterable<Buffer>
+  /** Histories of several sensors, which answer one question. */
+  several(histories: readonly History[], question: ResolvedQuestion): AsyncIterable<Buffer>
 }
 
 /** The longest point: 66 of names, an instant of 24, three numbers of 25 and a count of 16. */
@@ -29,42 +29,52 @@ const LATIN_Z = 90
 const jsonFormat: HistoryFormat = {
   name: 'json',
   contentType: 'application/json; charset=utf-8',
-  head: (history) => `{"data":${JSON.stringify(presentEnvelope(history)).slice(0, -1)},"points":[`,
-  pointWriter: () => {
-    const writeInstant = instantWriter()
-    let isFirst = true
-    return chunkWriter((bytes, at, point) => {
-      const start = isFirst ? at : writeAscii(bytes, at, ',')
-      isFirst = false
-      return writeJsonPoint(bytes, start, point, writeInstant)
-    })
+  async *one(history) {
+    yield Buffer.from(`{"data":${opened(presentSeries(history))}`)
+    yield* chunksOf(history, jsonPointWriter, '{')
+    yield Buffer.from(']}}')
   },
-  tail: ']}}',
+  async *several(histories, question) {
+    yield Buffer.from(
+      `{"data":${JSON.stringify(presentQuestion(question)).slice(0, -1)},"series":[`,
+    )
+    for (const [at, history] of histories.entries()) {
+      const { sensor, complete } = presentSeries(history)
+      yield Buffer.from(`${at === 0 ? '' : ','}${opened({ sensor, complete })}`)
+      yield* chunksOf(history, jsonPointWriter, '{')
+      yield Buffer.from(']}')
+    }
+    yield Buffer.from(']}}')
+  },
 }
 
 const ndjsonFormat: HistoryFormat = {
   name: 'ndjson',
   contentType: 'application/x-ndjson; charset=utf-8',
-  head: () => '',
-  pointWriter: () => {
-    const writeInstant = instantWriter()
-    return chunkWriter((bytes, at, point) =>
-      writeAscii(bytes, writeJsonPoint(bytes, at, point, writeInstant), '\n'),
-    )
+  one: (history) => chunksOf(history, ndjsonPointWriter, '{'),
+  async *several(histories) {
+    for (const history of histories) {
+      const { id, serialNumber } = history.sensor
+      const start = `{"sensor_id":${id},"sn":"${serialNumber}",`
+      yield* chunksOf(history, ndjsonPointWriter, start)
+    }
   },
-  tail: '',
 }
 
 const csvFormat: HistoryFormat = {
   name: 'csv',
   contentType: 'text/csv; charset=utf-8; header=present',
-  head: ({ question }) =>
-    question.bucket === 'raw' ? 'timestamp,temp\r\n' : 'timestamp,temp,min,max,count\r\n',
-  pointWriter: () => {
-    const writeInstant = instantWriter()
-    return chunkWriter((bytes, at, point) => writeCsvPoint(bytes, at, point, writeInstant))
+  async *one(history) {
+    yield Buffer.from(csvHead(history.question))
+    yield* chunksOf(history, csvPointWriter, '')
   },
-  tail: '',
+  async *several(histories, question) {
+    yield Buffer.from(`sensor_id,sn,${csvHead(question)}`)
+    for (const history of histories) {
+      const { id, serialNumber } = history.sensor
+      yield* chunksOf(history, csvPointWriter, `${id},${serialNumber},`)
+    }
+  },
 }
 
 /** By media type; the first one is what a client gets that accepts none or any of them. */
@@ -74,45 +84,82 @@ export const HISTORY_FORMATS: ReadonlyMap<string, HistoryFormat> = new Map([
   ['application/x-ndjson', ndjsonFormat],
 ])
 
-function presentEnvelope({
+/** The text of an object up to the points that it has as its last member. */
+function opened(envelope: object): string {
+  return `${JSON.stringify(envelope).slice(0, -1)},"points":[`
+}
+
+function presentSeries({
   sensor,
   question,
   isComplete,
 }: History): Omit<HistoryResponse['data'], 'points'> {
+  const { id, serialNumber: sn, alias, compensationCelsius: compensation } = sensor
   return {
-    sensor: {
-      id: sensor.id,
-      sn: sensor.serialNumber,
-      alias: sensor.alias,
-      compensation: sensor.compensationCelsius,
-    },
-    from: formatInstant(question.fromMs),
-    to: formatInstant(question.toMs),
-    bucket: question.bucket,
-    tz: question.timeZone,
+    sensor: { id, sn, alias, compensation },
+    ...presentQuestion(question),
     complete: isComplete,
+  }
+}
+
+function presentQuestion({ fromMs, toMs, bucket, timeZone }: ResolvedQuestion) {
+  return { from: formatInstant(fromMs), to: formatInstant(toMs), bucket, tz: timeZone }
+}
+
+function csvHead({ bucket }: ResolvedQuestion): string {
+  return bucket === 'raw' ? 'timestamp,temp\r\n' : 'timestamp,temp,min,max,count\r\n'
+}
+
+/** @param start of each point, with what stands before its own members or columns */
+async function* chunksOf(
+  { points }: History,
+  pointWriter: (start: string) => Writer<HistoryPoint>,
+  start: string,
+): AsyncIterable<Buffer> {
+  const write = pointWriter(start)
+  for await (const chunk of points) {
+    const bytes = Buffer.allocUnsafeSlow(chunk.length * (POINT_BYTES_MAX + start.length))
+    let end = 0
+    for (const point of chunk) end = write(bytes, end, point)
+    yield bytes.subarray(0, end)
   }
 }
 
 /** Writes something at a place in bytes, and returns where it ends. */
 type Writer<Value> = (bytes: Buffer, at: number, value: Value) => number
 
-function chunkWriter(write: Writer<HistoryPoint>): (points: readonly HistoryPoint[]) => Buffer {
-  return (points) => {
-    const bytes = Buffer.allocUnsafeSlow(points.length * POINT_BYTES_MAX)
-    let end = 0
-    for (const point of points) end = write(bytes, end, point)
-    return bytes.subarray(0, end)
+function jsonPointWriter(start: string): Writer<HistoryPoint> {
+  const writeInstant = instantWriter()
+  let isFirst = true
+  return (bytes, at, point) => {
+    const comma = isFirst ? at : writeAscii(bytes, at, ',')
+    isFirst = false
+    return writeJsonPoint(bytes, writeAscii(bytes, comma, start), point, writeInstant)
   }
 }
 
+function ndjsonPointWriter(start: string): Writer<HistoryPoint> {
+  const writeInstant = instantWriter()
+  return (bytes, at, point) => {
+    const end = writeJsonPoint(bytes, writeAscii(bytes, at, start), point, writeInstant)
+    return writeAscii(bytes, end, '\n')
+  }
+}
+
+function csvPointWriter(start: string): Writer<HistoryPoint> {
+  const writeInstant = instantWriter()
+  return (bytes, at, point) =>
+    writeCsvPoint(bytes, writeAscii(bytes, at, start), point, writeInstant)
+}
+
+/** Writes an object without its first brace. */
 function writeJsonPoint(
   bytes: Buffer,
   start: number,
   point: HistoryPoint,
   writeInstant: Writer<EpochMs>,
 ): number {
-  let at = writeAscii(bytes, start, '{"timestamp":"')
+  let at = writeAscii(bytes, start, '"timestamp":"')
   at = writeInstant(bytes, at, isBucket(point) ? point.startMs : point.measuredAtMs)
   at = writeAscii(bytes, at, '","temp":')
   at = writeJsonNumber(bytes, at, point.temp)

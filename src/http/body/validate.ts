@@ -6,6 +6,7 @@ import commonSchema from '../../../schemas/common.json' with { type: 'json' }
 import historyQuerySchema from '../../../schemas/request/history-query.json' with { type: 'json' }
 import batchSchema from '../../../schemas/request/measurement-batch.json' with { type: 'json' }
 import measurementSchema from '../../../schemas/request/measurement.json' with { type: 'json' }
+import seriesQuerySchema from '../../../schemas/request/series-query.json' with { type: 'json' }
 import signInSchema from '../../../schemas/request/sign-in.json' with { type: 'json' }
 import sensorPatchSchema from '../../../schemas/request/sensor-patch.json' with { type: 'json' }
 import type {
@@ -13,6 +14,7 @@ import type {
   MeasurementBatchRequest,
   MeasurementRequest,
   SensorPatchRequest,
+  SeriesQueryRequest,
   SignInRequest,
 } from '../../../schemas/messages.d.ts'
 
@@ -36,6 +38,7 @@ export const isBatchFrame = ajv.compile(withoutItems(batchSchema))
 export const isSensorPatch = compile<SensorPatchRequest>(sensorPatchSchema, 'sensor-patch')
 export const isSignIn = compile<SignInRequest>(signInSchema, 'sign-in')
 export const isHistoryQuery = compile<HistoryQueryRequest>(historyQuerySchema, 'history-query')
+export const isSeriesQuery = compile<SeriesQueryRequest>(seriesQuerySchema, 'series-query')
 
 function compile<T>(schema: object, name: string): ValidateFunction<T> {
   const key = `/request/${name}.json`

@@ -61,6 +61,25 @@ const history: Omit<RouteDescription, 'id'> = {
   codes: ['range_too_large', 'history_unavailable'],
 }
 
+const series: Omit<RouteDescription, 'id'> = {
+  tag: 'Measurements',
+  summary: 'The measurements of several sensors, raw or by buckets',
+  description:
+    'One question, asked of each sensor: see the history of one. As CSV and NDJSON each line ' +
+    'begins with `sensor_id` and `sn`. Sensors and buckets of the period multiplied are at most ' +
+    '200,000.',
+  answers: {
+    200: {
+      description: 'The histories, in the order asked for.',
+      schema: 'series',
+      texts: HISTORY_TEXTS,
+      headers: ['ETag', 'Thermolog-Bucket', 'Thermolog-Complete'],
+    },
+    304: UNCHANGED,
+  },
+  codes: ['sensor_not_found', 'range_too_large', 'history_unavailable'],
+}
+
 const sensors: Omit<RouteDescription, 'id'> = {
   tag: 'Sensors',
   summary: 'The sensors of the token’s user, by id',
@@ -121,6 +140,7 @@ const DAEMON: Readonly<Record<string, RouteDescription>> = {
     },
     codes: [...SUBMITTING, 'batch_too_large'],
   },
+  'GET /api/v1/measurements': { id: 'readSeries', ...series },
   'GET /api/v1/sensors/{id}/measurements': { id: 'readHistory', ...history },
   'GET /api/v1/sensors/{id}': { id: 'showSensor', ...sensor },
   'PATCH /api/v1/sensors/{id}': {
@@ -193,6 +213,7 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
   },
   'GET /api/mobile/v1/sensors': { id: 'listSensorsOfPhone', ...sensors },
   'GET /api/mobile/v1/sensors/{id}': { id: 'showSensorOnPhone', ...sensor },
+  'GET /api/mobile/v1/measurements': { id: 'readSeriesOnPhone', ...series },
   'GET /api/mobile/v1/sensors/{id}/measurements': { id: 'readHistoryOnPhone', ...history },
   'GET /api/mobile/v1/events': {
     id: 'streamEvents',

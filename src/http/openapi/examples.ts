@@ -18,6 +18,7 @@ import type {
   SensorPatchRequest,
   SensorResponse,
   SignInRequest,
+  SeriesResponse,
   SignInResponse,
   UserResponse,
 } from '../../../schemas/messages.d.ts'
@@ -95,6 +96,23 @@ const history: HistoryResponse = {
     points: [
       { timestamp: '2026-11-20T09:00:00.000Z', temp: 11.2, min: 11.1, max: 11.3, count: 60 },
       { timestamp: '2026-11-20T10:00:00.000Z', temp: 11.35, min: 11.3, max: 11.4, count: 16 },
+    ],
+  },
+}
+
+const series: SeriesResponse = {
+  data: {
+    from: '2026-11-20T09:00:00.000Z',
+    to: '2026-11-20T11:00:00.000Z',
+    bucket: 'hour',
+    tz: 'UTC',
+    series: [
+      { sensor: history.data.sensor, complete: true, points: history.data.points },
+      {
+        sensor: { id: 9, sn: '28FF641E93160435', alias: 'Attic', compensation: 0 },
+        complete: true,
+        points: [],
+      },
     ],
   },
 }
@@ -183,6 +201,7 @@ export const EXAMPLES: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['response/sensor', sensorAnswer],
   ['response/sensor-list', sensorList],
   ['response/history', history],
+  ['response/series', series],
   ['response/daemon-me', daemonMe],
   ['response/bootstrap', bootstrap],
   ['response/sign-in', signedIn],

@@ -7,6 +7,7 @@ import historyQuery from '../../../schemas/request/history-query.json' with { ty
 import batch from '../../../schemas/request/measurement-batch.json' with { type: 'json' }
 import measurement from '../../../schemas/request/measurement.json' with { type: 'json' }
 import sensorPatch from '../../../schemas/request/sensor-patch.json' with { type: 'json' }
+import seriesQuery from '../../../schemas/request/series-query.json' with { type: 'json' }
 import signIn from '../../../schemas/request/sign-in.json' with { type: 'json' }
 import batchReceipt from '../../../schemas/response/batch-receipt.json' with { type: 'json' }
 import bootstrap from '../../../schemas/response/bootstrap.json' with { type: 'json' }
@@ -21,6 +22,7 @@ import problem from '../../../schemas/response/problem.json' with { type: 'json'
 import readiness from '../../../schemas/response/readiness.json' with { type: 'json' }
 import sensorList from '../../../schemas/response/sensor-list.json' with { type: 'json' }
 import sensor from '../../../schemas/response/sensor.json' with { type: 'json' }
+import series from '../../../schemas/response/series.json' with { type: 'json' }
 import signedIn from '../../../schemas/response/sign-in.json' with { type: 'json' }
 import user from '../../../schemas/response/user.json' with { type: 'json' }
 
@@ -53,13 +55,17 @@ const FILES: ReadonlyMap<string, SchemaFile> = new Map<string, SchemaFile>([
   ['response/readiness.json', readiness],
   ['response/sensor-list.json', sensorList],
   ['response/sensor.json', sensor],
+  ['response/series.json', series],
   ['response/sign-in.json', signedIn],
   ['response/user.json', user],
 ])
 
 /** Schemas whose members are parameters of a query, by their names in schemas/request/. */
 const QUERIES: ReadonlyMap<string, { readonly properties: Readonly<Record<string, JsonObject>> }> =
-  new Map([['history-query', historyQuery]])
+  new Map<string, { readonly properties: Readonly<Record<string, JsonObject>> }>([
+    ['history-query', historyQuery],
+    ['series-query', { properties: { ...seriesQuery.properties, ...historyQuery.properties } }],
+  ])
 
 /** All components by name. */
 export function schemaComponents(): JsonObject {
@@ -92,6 +98,7 @@ export function queryParameters(name: string): JsonObject[] {
   return Object.entries(query.properties).map(([parameter, { description, ...schema }]) => ({
     name: parameter,
     in: 'query',
+    ...(parameter === 'sensors' && { required: true }),
     ...(description !== undefined && { description }),
     schema: withComponents(schema, `request/${name}.json`),
   }))

@@ -1,0 +1,82 @@
+// Histories as answers: in the format that the client accepts, a short one in one piece, a long one
+// streamed as fast as the client takes it. When the store fails in the middle the connection is
+// cut: a body that ends as it should is a whole one.
+
+import { Readable } from 'node:stream'
+import type { Context } from 'koa'
+import type { ResolvedQuestion } from '../../domain/history.ts'
+import { HISTORY_FORMATS } from './history-text.ts'
+import type { HistoryFormat } from './history-text.ts'
+
+/** What is gathered before an answer is sent as a stream. */
+const WHOLE_BYTES_MAX = 128 * 1024
+
+/** The format that the client prefers; answers of histories differ by it. */
+export function acceptedFormat(ctx: Context): HistoryFormat {
+  ctx.set('Cache-Control', 'private, no-cache')
+  ctx.vary('Accept')
+  const types = [...HISTORY_FORMATS.keys()]
+  // What the client accepts may be none of them; it gets the first, as one does that accepts all.
+  const accepted = ctx.accepts(types) || types[0]
+  const format = HISTORY_FORMATS.get(accepted ?? '')
+  if (format === undefined) throw new Error('BUG: no format of history')
+  return format
+}
+
+/** @param tag `undefined`: it is incomplete, and changes without a change of the data */
+export function setHistoryHeaders(
+  ctx: Context,
+  { bucket }: ResolvedQuestion,
+  tag: string | undefined,
+): void {
+  if (tag !== undefined) ctx.set('ETag', tag)
+  // The formats without an envelope have no other place for these two.
+  ctx.set('Thermolog-Bucket', bucket)
+  ctx.set('Thermolog-Complete', String(tag !== undefined))
+}
+
+/** @param pieces of the whole text, in order */
+export async function answerInPieces(
+  ctx: Context,
+  { contentType }: HistoryFormat,
+  pieces: AsyncIterable<Buffer>,
+): Promise<void> {
+  const unread = pieces[Symbol.asyncIterator]()
+  const { start, isWhole } = await gather(unread)
+  ctx.status = 200
+  ctx.set('Content-Type', contentType)
+  if (isWhole) {
+    ctx.body = start
+    return
+  }
+  if (ctx.method === 'HEAD') {
+    await unread.return?.()
+    ctx.res.removeHeader('Content-Length')
+    return
+  }
+  // One piece is more than enough to wait for the client with.
+  const stream = Readable.from(resume(start, unread), { highWaterMark: 1 })
+  stream.once('close', () => void unread.return?.())
+  // Through a compressor an error would not reach the answer by itself.
+  stream.once('error', () => ctx.res.destroy())
+  ctx.body = stream
+}
+
+async function gather(unread: AsyncIterator<Buffer>): Promise<{ start: Buffer; isWhole: boolean }> {
+  const gathered: Buffer[] = []
+  let bytes = 0
+  while (bytes < WHOLE_BYTES_MAX) {
+    const next = await unread.next()
+    if (next.done === true) return { start: Buffer.concat(gathered), isWhole: true }
+    gathered.push(next.value)
+    bytes += next.value.length
+  }
+  return { start: Buffer.concat(gathered), isWhole: false }
+}
+
+async function* resume(start: Buffer, unread: AsyncIterator<Buffer>): AsyncIterable<Buffer> {
+  yield start
+  for (let next = await unread.next(); next.done !== true; next = await unread.next()) {
+    if (next.value.length > 0) yield next.value
+  }
+}

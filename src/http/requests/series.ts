@@ -1,0 +1,73 @@
+// Histories of several sensors in one answer: one question, asked of each.
+
+import { ServiceError } from '../../domain/errors.ts'
+import type { RequestFault } from '../../domain/errors.ts'
+import type { ResolvedQuestion } from '../../domain/history.ts'
+import type { Sensor } from '../../domain/sensor.ts'
+import { refuseTooManyBuckets } from '../../history/buckets.ts'
+import { historyVersion } from '../../history/read-history.ts'
+import type { HistoryReader } from '../../history/read-history.ts'
+import type { Sensors } from '../../sensors/sensors.ts'
+import type { ApiCall } from '../answers/call.ts'
+import { answerUnchanged, entityTag, isKnown } from '../answers/entity-tag.ts'
+import { acceptedFormat, answerInPieces, setHistoryHeaders } from '../answers/history-answer.ts'
+import { allFaultsIn } from '../body/faults.ts'
+import { isSeriesQuery } from '../body/validate.ts'
+import { readQuestion } from './history.ts'
+import { readParameters } from './parameters.ts'
+import type { Input } from './routes.ts'
+
+interface SeriesQuestion {
+  /** In the order asked for. */
+  readonly sensors: readonly Sensor[]
+  readonly question: ResolvedQuestion
+}
+
+export function seriesQuery(sensors: Sensors): Input<SeriesQuestion> {
+  return {
+    place: 'query',
+    schema: 'series-query',
+    read: async ({ query, receivedAtMs, principal }) => {
+      const found: RequestFault[] = []
+      const { sensors: ids, ...parameters } = readParameters(query, found)
+      const faults = allFaultsIn(isSeriesQuery, ids === undefined ? {} : { sensors: ids })
+      const isSound = faults.length === 0 && ids !== undefined
+      // Like a sensor in a path: one that is not the caller's is told before what is asked of it.
+      const asked = isSound ? await findAll(sensors, principal.user.id, ids) : []
+      const question = readQuestion(parameters, receivedAtMs, [...found, ...faults])
+      refuseTooManyBuckets(question, asked.length)
+      return { sensors: asked, question }
+    },
+  }
+}
+
+/** @throws ServiceError `sensor_not_found`, naming each that is not the user's */
+async function findAll(sensors: Sensors, userId: number, ids: string): Promise<Sensor[]> {
+  const faults: RequestFault[] = []
+  const found: Sensor[] = []
+  for (const id of ids.split(',')) {
+    const sensor = await sensors.find(userId, Number(id))
+    if (sensor !== undefined) found.push(sensor)
+    else
+      faults.push({
+        pointer: '/sensors',
+        code: 'sensor_not_found',
+        detail: `${id} is no sensor of yours`,
+      })
+  }
+  if (faults.length > 0) throw new ServiceError('sensor_not_found', { faults })
+  return found
+}
+
+export function getSeries(reader: HistoryReader) {
+  return async ({ ctx }: ApiCall, { sensors, question }: SeriesQuestion): Promise<void> => {
+    const format = acceptedFormat(ctx)
+    const versions = sensors.map((sensor) => historyVersion(sensor, question))
+    const tag = entityTag([format.name, 'series', ...versions].join(' '))
+    if (isKnown(ctx, tag)) return answerUnchanged(ctx, tag)
+    const histories = await reader.readSeveral(sensors, question)
+    const isComplete = histories.every((history) => history.isComplete)
+    setHistoryHeaders(ctx, question, isComplete ? tag : undefined)
+    await answerInPieces(ctx, format, format.several(histories, question))
+  }
+}
