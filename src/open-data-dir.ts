@@ -35,7 +35,7 @@ import { DiskWatch } from './system/disk-watch.ts'
 import { readDiskSpace } from './system/disk.ts'
 import { PrometheusMetrics } from './system/metrics.ts'
 import type { ForwardChannel } from './threads/forward-channel.ts'
-import type { DeletionPass } from './threads/forward-thread.ts'
+import type { DeletionPass } from './sqlite/control/sensor-deletion-jobs.ts'
 import { startForwarding, startWriting } from './threads/start-threads.ts'
 import type { WritingThreads } from './threads/start-threads.ts'
 

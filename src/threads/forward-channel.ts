@@ -4,7 +4,8 @@
 import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
 import type { ForwardedRows, ReadableRows } from '../sqlite/journal/journal-queue.ts'
-import type { DeletionPass, ForwardAnswer, ForwardRequest } from './forward-thread.ts'
+import type { DeletionPass } from '../sqlite/control/sensor-deletion-jobs.ts'
+import type { ForwardAnswer, ForwardRequest } from './forward-thread.ts'
 
 export interface ForwardListener {
   /** Rows can be read from the store, and are forwarded when they are there for good. */

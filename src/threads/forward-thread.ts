@@ -5,9 +5,8 @@ import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
-import type { SensorId } from '../domain/sensor.ts'
 import { MINUTE_MS, SECOND_MS } from '../domain/time.ts'
-import type { DurationMs, EpochMs } from '../domain/time.ts'
+import type { DurationMs } from '../domain/time.ts'
 import { Forwarder } from '../ingest/forwarder.ts'
 import { SensorDeletions } from '../ingest/sensor-deletions.ts'
 import { checkInfluxBucket } from '../influx/bucket-check.ts'
@@ -16,6 +15,8 @@ import type { InfluxTarget } from '../influx/connection.ts'
 import { InfluxMeasurementWriter } from '../influx/measurement-writer.ts'
 import { MemoryLeases } from '../memory/leases.ts'
 import type { MeasurementWriter } from '../ports/measurement-store.ts'
+import { SqliteSensorDeletionJobs } from '../sqlite/control/sensor-deletion-jobs.ts'
+import type { DeletionPass } from '../sqlite/control/sensor-deletion-jobs.ts'
 import { SensorDeletionRows } from '../sqlite/control/sensor-deletion-rows.ts'
 import { CONTROL_FILE, MEASUREMENTS_FILE, openForReading } from '../sqlite/database.ts'
 import { SqliteJournalQueue } from '../sqlite/journal/journal-queue.ts'
@@ -36,12 +37,6 @@ export interface ForwardThreadData {
 
 export type ForwardRequest =
   { readonly committed: true } | { readonly wanted: true } | { readonly close: true }
-
-export interface DeletionPass {
-  readonly sensorId: SensorId
-  /** When it is due again; `undefined`: never. */
-  readonly dueAtMs: EpochMs | undefined
-}
 
 export type ForwardAnswer =
   | { readonly started: true }
@@ -107,10 +102,11 @@ const forwarder = new Forwarder(
 )
 const deletions = new SensorDeletions(
   {
-    jobs: {
-      due: async (nowMs) => deletionRows.due(queue.settledSeq, nowMs),
-      notePass: async ({ sensorId }, dueAtMs) => answer({ deletionPass: { sensorId, dueAtMs } }),
-    },
+    jobs: new SqliteSensorDeletionJobs({
+      rows: deletionRows,
+      settledSeq: () => queue.settledSeq,
+      tell: answer,
+    }),
     leases: new MemoryLeases(systemClock).of('service'),
     writer,
     lastUnknownOutcomeAtMs: () => forwarder.lastUnknownOutcomeAtMs,

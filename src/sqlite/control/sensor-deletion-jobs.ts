@@ -1,0 +1,36 @@
+// SensorDeletionJobs on SQLite: read where the forwarder is, written by the thread that commits.
+
+import type { SensorId } from '../../domain/sensor.ts'
+import type { EpochMs } from '../../domain/time.ts'
+import type { SensorDeletion, SensorDeletionJobs } from '../../ports/store-upkeep.ts'
+import type { SensorDeletionRows } from './sensor-deletion-rows.ts'
+
+export interface DeletionPass {
+  readonly sensorId: SensorId
+  /** When it is due again; `undefined`: never. */
+  readonly dueAtMs: EpochMs | undefined
+}
+
+interface Collaborators {
+  readonly rows: SensorDeletionRows
+  /** Rows of the journal up to this one are in the store for good. */
+  readonly settledSeq: () => number
+  /** Tells the main thread. */
+  readonly tell: (news: { readonly deletionPass: DeletionPass }) => void
+}
+
+export class SqliteSensorDeletionJobs implements SensorDeletionJobs {
+  readonly #with: Collaborators
+
+  constructor(collaborators: Collaborators) {
+    this.#with = collaborators
+  }
+
+  async due(nowMs: EpochMs): Promise<readonly SensorDeletion[]> {
+    return this.#with.rows.due(this.#with.settledSeq(), nowMs)
+  }
+
+  async notePass({ sensorId }: SensorDeletion, dueAtMs: EpochMs | undefined): Promise<void> {
+    this.#with.tell({ deletionPass: { sensorId, dueAtMs } })
+  }
+}

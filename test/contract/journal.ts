@@ -1,0 +1,341 @@
+// What every journal promises.
+// Goal: what is acknowledged, and what reaches the measurement store, never depends on the engine.
+// Method: one suite against the ports, called by the tests of each engine.
+
+import { setTimeout } from 'node:timers/promises'
+import { expect } from 'chai'
+import type { SubmittedMeasurement } from '../../src/domain/measurement.ts'
+import type { ClaimedBatch } from '../../src/ports/journal-queue.ts'
+import {
+  accept,
+  asRefused,
+  commit,
+  measurement,
+  newUser,
+  NOW_MS,
+  PERMISSIVE,
+  placesOf,
+  statuses,
+  submission,
+} from './open-data.ts'
+import type { NewData, OpenData, TestData } from './open-data.ts'
+
+const ALL = 1_000
+const WRITTEN = { rejected: [], durationMs: 1 }
+const RANGE = { startMs: NOW_MS - 1_000, stopMs: NOW_MS + 1_000 }
+/** Figures are a second old at most. */
+const FIGURES_MS_MAX = 2_000
+
+/** Declares the suite for one engine. */
+export function describeJournal(name: string, newData: NewData): void {
+  describe(`${name} as a journal`, function () {
+    this.timeout(20_000)
+    let files: TestData
+    let data: OpenData
+    let userId: number
+    beforeEach(async () => {
+      files = await newData(PERMISSIVE)
+      data = await files.open()
+      userId = await newUser(data)
+    })
+    afterEach(async () => {
+      await data.close()
+      await files.remove()
+    })
+
+    const reopen = async () => {
+      await data.close()
+      data = await files.open()
+    }
+    const send = (...changes: readonly Partial<SubmittedMeasurement>[]) =>
+      accept(data, submission(userId, ...changes.map((change) => measurement(change))))
+    const sensor = async (id: number) => {
+      const found = await data.control.findSensor(userId, id)
+      if (found === undefined) throw new Error(`no sensor ${id}`)
+      return found
+    }
+    const mustClaim = async (measurementsMax = ALL): Promise<ClaimedBatch> => {
+      const batch = await data.queue.claim(measurementsMax)
+      if (batch === undefined) throw new Error('there is nothing to claim')
+      return batch
+    }
+    /** Claims all that there is. */
+    const claimAll = async (): Promise<string[]> => {
+      const places: string[] = []
+      for (let batch = await data.queue.claim(ALL); batch; batch = await data.queue.claim(ALL)) {
+        places.push(...placesOf(batch.measurements))
+      }
+      return places
+    }
+    const settleAll = async () => {
+      for (let batch = await data.queue.claim(ALL); batch; batch = await data.queue.claim(ALL)) {
+        await data.queue.settle(batch, WRITTEN)
+      }
+    }
+
+    describe('committing', () => {
+      it('creates an event once, in a group, after it, and after a start', async () => {
+        const event = measurement({ eventId: 'e1' })
+        const [first] = await commit(data, submission(userId, event, event))
+        expect(first && 'at' in first && statuses(first)).to.deep.equal(['created', 'duplicate'])
+        expect(statuses(await accept(data, submission(userId, event)))).to.deep.equal(['duplicate'])
+        await reopen()
+        expect(statuses(await accept(data, submission(userId, event)))).to.deep.equal(['duplicate'])
+        expect(await claimAll()).to.have.lengthOf(1)
+      })
+
+      it('creates an event once when many send it at the same time', async () => {
+        const event = submission(userId, measurement({ eventId: 'e1' }))
+        const outcomes = await Promise.all(Array.from({ length: 20 }, () => commit(data, event)))
+        const found = outcomes
+          .flat()
+          .map((outcome) => ('at' in outcome ? outcome.at(0).status : ''))
+        expect(found.filter((status) => status === 'created')).to.have.lengthOf(1)
+        expect(found.filter((status) => status === 'duplicate')).to.have.lengthOf(19)
+      })
+
+      it('answers other content with what is stored', async () => {
+        await accept(data, submission(userId, measurement({ eventId: 'e1' })))
+        const other = measurement({ eventId: 'e1', tempCelsius: 12, serialNumber: 'attic' })
+        const item = (await accept(data, submission(userId, other))).at(0)
+        expect(item.status).to.equal('conflict')
+        expect(item.existing).to.include({ serialNumber: 'cellar', tempCelsius: 11.75 })
+        expect(await data.control.listSensors(userId)).to.have.lengthOf(1)
+      })
+
+      it('takes a repeat without a time for the same, whenever it comes', async () => {
+        await accept(data, submission(userId, measurement({ eventId: 'e1' })))
+        const repeat = measurement({ eventId: 'e1', measuredAtMs: null })
+        const item = (await accept(data, { ...submission(userId, repeat), receivedAtMs: 1 })).at(0)
+        expect(item).to.include({ status: 'duplicate', measuredAtMs: NOW_MS })
+      })
+
+      it('keeps the events of users apart', async () => {
+        const event = measurement({ eventId: 'e1' })
+        const other = await newUser(data)
+        const [one, two] = await commit(data, submission(userId, event), submission(other, event))
+        for (const outcome of [one, two]) {
+          expect(outcome && 'at' in outcome && statuses(outcome)).to.deep.equal(['created'])
+        }
+      })
+
+      it('keeps events without an id apart, also at one millisecond', async () => {
+        const { count } = await send({}, {}, {})
+        expect(count).to.equal(3)
+        await send({})
+        const sensorId = (await data.control.listSensors(userId))[0]?.id
+        const places = [0, 1, 2, 3].map((tieBreak) => `${sensorId}:0:${tieBreak}`)
+        expect((await claimAll()).toSorted()).to.deep.equal(places)
+      })
+
+      it('refuses a submission whole, and what it named stays free', async () => {
+        const early = measurement({ serialNumber: 'new', measuredAtMs: 0 })
+        const event = measurement({ eventId: 'e1', serialNumber: 'new' })
+        const ofOthers = submission(userId, measurement())
+        const [refused, taken] = await commit(data, submission(userId, event, early), ofOthers)
+        const { code, faults } = asRefused(refused)
+        expect([code, faults?.map(({ index }) => index)]).to.deep.equal(['validation_failed', [1]])
+        expect(taken && 'at' in taken && statuses(taken)).to.deep.equal(['created'])
+        const names = (await data.control.listSensors(userId)).map((one) => one.serialNumber)
+        expect(names).to.deep.equal(['cellar'])
+        expect(statuses(await accept(data, submission(userId, event)))).to.deep.equal(['created'])
+      })
+
+      it('registers no more sensors than a user may have', async () => {
+        const named = ['a1', 'b1', 'c1', 'd1'].map((serialNumber) => measurement({ serialNumber }))
+        const [refused] = await commit(data, submission(userId, ...named))
+        expect(asRefused(refused).code).to.equal('sensor_quota')
+        expect(await data.control.listSensors(userId)).to.deep.equal([])
+        await accept(data, submission(userId, ...named.slice(0, 3)))
+        expect(asRefused((await commit(data, submission(userId, ...named)))[0]).code).to.equal(
+          'sensor_quota',
+        )
+      })
+
+      it('stores nothing of what is only checked', async () => {
+        const group = data.committer.beginGroup()
+        group.add(submission(userId, measurement({ eventId: 'e1', measuredAtMs: 0 })), true)
+        group.add(submission(userId, measurement({ eventId: 'e2' })), true)
+        const [wrong, right] = await data.committer.commit(group)
+        expect(asRefused(wrong).faults).to.have.lengthOf(1)
+        expect(asRefused(right).faults).to.deep.equal([])
+        expect(await data.queue.claim(ALL)).to.equal(undefined)
+      })
+
+      it('gives a sensor another version with each new measurement, with no repeat', async () => {
+        const sensorId = (await send({ eventId: 'e1' })).at(0).sensorId
+        const versions = [(await sensor(sensorId)).dataVersion]
+        await send({ eventId: 'e1' })
+        expect((await sensor(sensorId)).dataVersion).to.equal(versions[0])
+        await send({ eventId: 'e2', measuredAtMs: NOW_MS - 1 })
+        versions.push((await sensor(sensorId)).dataVersion)
+        await reopen()
+        await send({ eventId: 'e3' })
+        versions.push((await sensor(sensorId)).dataVersion)
+        expect(new Set(versions).size).to.equal(3)
+      })
+    })
+
+    describe('the queue', () => {
+      it('hands out what is accepted once, in the order of a sensor', async () => {
+        const { sensorId } = (await send({}, { measuredAtMs: NOW_MS + 5 })).at(0)
+        await send({ measuredAtMs: NOW_MS + 3 })
+        expect(await claimAll()).to.deep.equal([0, 5, 3].map((ms) => `${sensorId}:${ms}:0`))
+        expect(await data.queue.claim(ALL)).to.equal(undefined)
+      })
+
+      it('claims no more than is asked for, unless one row alone has more', async () => {
+        for (let time = 0; time < 3; time++) await send({}, {})
+        expect((await mustClaim(4)).measurements.count).to.be.within(1, 4)
+        expect((await mustClaim(1)).measurements.count).to.equal(2)
+      })
+
+      it('tells what sensors are called when they are registered and changed', async () => {
+        const { sensorId } = (await send({})).at(0)
+        await data.controlWriter.changeSensor(userId, sensorId, { alias: 'Cellar' })
+        const infos: string[] = []
+        for (let batch = await data.queue.claim(ALL); batch; batch = await data.queue.claim(ALL)) {
+          infos.push(...batch.sensorInfos.map(({ alias }) => alias))
+        }
+        expect(infos).to.deep.equal(['cellar', 'Cellar'])
+      })
+
+      it('hands out again what was given back, or not settled before a start', async () => {
+        await send({})
+        await data.queue.settle(await mustClaim(), WRITTEN)
+        await send({ measuredAtMs: NOW_MS + 1 })
+        const claimed = placesOf((await mustClaim()).measurements)
+        await data.queue.release()
+        expect(await claimAll()).to.deep.equal(claimed)
+        await reopen()
+        expect(await claimAll()).to.include.members(claimed)
+      })
+
+      it('reads again what was claimed, without sensors that are deleted by then', async () => {
+        expect(await data.queue.replay()).to.equal(undefined)
+        const { sensorId } = (await send({}, { serialNumber: 'attic' })).at(0)
+        await claimAll()
+        const replay = await data.queue.replay()
+        const before = await replay?.read(ALL)
+        expect(before?.measurements.count).to.equal(2)
+        await data.controlWriter.deleteSensor(userId, sensorId)
+        const after = await replay?.read(ALL)
+        if (after === undefined) throw new Error('it was not passed')
+        expect(placesOf(after.measurements)).not.to.include(`${sensorId}:0:0`)
+        expect(after.measurements.count).to.equal(1)
+        replay?.pass(after)
+        expect(await replay?.read(ALL)).to.equal(undefined)
+      })
+
+      it('wakes who waits for rows, and who is told to stop', async () => {
+        await settleAll()
+        const aborting = new AbortController()
+        const stopped = data.queue.waitForRows(aborting.signal)
+        aborting.abort()
+        await stopped
+        let isAwake = false
+        const wait = async () => {
+          await data.queue.waitForRows(new AbortController().signal)
+          isAwake = true
+        }
+        const waiting = wait()
+        await setTimeout(50)
+        expect(isAwake).to.equal(false)
+        await send({})
+        await waiting
+        await data.queue.waitForRows(new AbortController().signal)
+      })
+
+      it('says how old the oldest row is that is not settled', async () => {
+        expect(await data.queue.oldestAtMs()).to.equal(undefined)
+        await send({})
+        expect(await data.queue.oldestAtMs()).to.be.a('number')
+        await settleAll()
+        expect(await data.queue.oldestAtMs()).to.equal(undefined)
+      })
+
+      it('says when more comes than is claimed', async () => {
+        for (let row = 0; row < 3; row++) await send({}, {})
+        expect((await mustClaim(1)).isOutrun).to.equal(true)
+        expect((await mustClaim(1)).isOutrun).to.equal(false)
+      })
+    })
+
+    describe('who reads', () => {
+      it('waits for the measurements of the sensor and the time, and no others', async () => {
+        const receipt = await send({}, { serialNumber: 'attic', measuredAtMs: NOW_MS - 5_000 })
+        const [cellar, attic] = [
+          await sensor(receipt.at(0).sensorId),
+          await sensor(receipt.at(1).sensorId),
+        ]
+        expect(await data.barrier.hasUnreadable(cellar, RANGE)).to.equal(true)
+        expect(await data.barrier.hasUnreadable(attic, RANGE)).to.equal(false)
+        expect(await data.barrier.waitUntilReadable(cellar.dataVersion, 50)).to.equal(false)
+        const waiting = data.barrier.waitUntilReadable(cellar.dataVersion, 5_000)
+        const batch = await mustClaim()
+        await data.queue.noteReadable(batch)
+        expect(await waiting).to.equal(true)
+        expect(await data.barrier.hasUnreadable(cellar, RANGE)).to.equal(false)
+        await data.queue.settle(batch, WRITTEN)
+        expect(await data.barrier.waitUntilReadable(attic.dataVersion, 5_000)).to.equal(true)
+      })
+
+      it('is told what the store refuses, until an operator has settled it', async () => {
+        const { sensorId } = (await send({}, { measuredAtMs: NOW_MS + 1 })).at(0)
+        const batch = await mustClaim()
+        await data.queue.settle(batch, { ...WRITTEN, rejected: [{ index: 0, reason: 'never' }] })
+        const { dataVersion } = await sensor(sensorId)
+        expect(await data.barrier.waitUntilReadable(dataVersion, 5_000)).to.equal(true)
+        const [refused] = await data.control.listSetAside(0, ALL)
+        expect(refused).to.include({ sensorId, measuredAtMs: NOW_MS, reason: 'never' })
+        expect(await data.barrier.hasUnreadable(await sensor(sensorId), RANGE)).to.equal(true)
+        expect(await data.control.hasSetAside(sensorId, RANGE)).to.equal(true)
+        expect(await data.controlWriter.retrySetAside(undefined)).to.equal(1)
+        expect(await claimAll()).to.deep.equal([`${sensorId}:0:0`])
+        expect(await data.control.countSetAside()).to.equal(0)
+      })
+
+      it('knows how much waits', async () => {
+        const entriesAre = async (entries: number) => {
+          const deadlineMs = performance.now() + FIGURES_MS_MAX
+          while (data.figures.backlog().entries !== entries && performance.now() < deadlineMs) {
+            await setTimeout(10)
+          }
+          expect(data.figures.backlog().entries).to.equal(entries)
+        }
+        await send({}, {})
+        await entriesAre(2)
+        expect(data.figures.unreadable).to.equal(2)
+        expect(data.figures.backlogBytes).to.be.greaterThan(0)
+        await settleAll()
+        await entriesAre(0)
+      })
+    })
+
+    describe('deleting a sensor', () => {
+      it('is due in the store when all that it had is forwarded', async () => {
+        const { sensorId } = (await send({})).at(0)
+        await data.controlWriter.deleteSensor(userId, sensorId)
+        const due = () => data.jobs.due(Date.now() + 1_000)
+        expect(await due()).to.deep.equal([])
+        await settleAll()
+        const [job] = await due()
+        if (job === undefined) throw new Error('it is not due')
+        expect(job).to.include({ sensorId, userId, passes: 0 })
+        expect(job.range.startMs).to.be.at.most(NOW_MS)
+        expect(job.range.stopMs).to.be.greaterThan(NOW_MS)
+      })
+
+      it('leaves its events known, and brings nothing back', async () => {
+        const event = measurement({ eventId: 'e1' })
+        const { sensorId } = (await accept(data, submission(userId, event))).at(0)
+        await data.controlWriter.deleteSensor(userId, sensorId)
+        const item = (await accept(data, submission(userId, event))).at(0)
+        expect(item).to.include({ status: 'duplicate', sensorId })
+        expect(await data.control.listSensors(userId)).to.deep.equal([])
+        const next = (await accept(data, submission(userId, measurement()))).at(0)
+        expect(next.sensorId).not.to.equal(sensorId)
+      })
+    })
+  })
+}

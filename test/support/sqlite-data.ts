@@ -1,0 +1,89 @@
+// The journal and the control data on SQLite: the threads that write, and in this thread what the
+// main thread and the forwarder have of them.
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { AcceptanceRules } from '../../src/domain/acceptance.ts'
+import { refusalError } from '../../src/domain/refusal.ts'
+import { SqliteSubmissionCommitter } from '../../src/sqlite/commit/group-committer.ts'
+import { SqliteControlReader } from '../../src/sqlite/control/control-reader.ts'
+import { createControlWriter } from '../../src/sqlite/control/control-writer.ts'
+import { SqliteSensorDeletionJobs } from '../../src/sqlite/control/sensor-deletion-jobs.ts'
+import { SensorDeletionRows } from '../../src/sqlite/control/sensor-deletion-rows.ts'
+import { StoreRows } from '../../src/sqlite/control/store-rows.ts'
+import { CONTROL_FILE, openForReading } from '../../src/sqlite/database.ts'
+import { ForwardProgress } from '../../src/sqlite/journal/forward-progress.ts'
+import { SqliteJournalQueue } from '../../src/sqlite/journal/journal-queue.ts'
+import type { QueueNews } from '../../src/sqlite/journal/journal-queue.ts'
+import { JournalReader } from '../../src/sqlite/journal/journal-reader.ts'
+import { SetAside } from '../../src/sqlite/journal/set-aside.ts'
+import { systemClock } from '../../src/system/clock.ts'
+import { PrometheusMetrics } from '../../src/system/metrics.ts'
+import { startWriting } from '../../src/threads/start-threads.ts'
+import type { OpenData, TestData } from '../contract/open-data.ts'
+import { RecordingLog } from './log.ts'
+
+export async function newSqliteData(rules: AcceptanceRules): Promise<TestData> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'thermolog-data-'))
+  return {
+    open: () => openIn(dataDir, rules),
+    remove: () => rm(dataDir, { recursive: true }),
+  }
+}
+
+async function openIn(dataDir: string, rules: AcceptanceRules): Promise<OpenData> {
+  const { channel, close } = await startWriting(
+    { dataDir, epochEvents: 64, replayRetention: undefined, ...rules },
+    {
+      onFailure: (error) => {
+        throw error
+      },
+      onStorageFull: () => refusalError('storage_full'),
+    },
+  )
+  const control = openForReading(join(dataDir, CONTROL_FILE))
+  const rows = new SensorDeletionRows(control)
+  const setAside = new SetAside(control)
+  const progress = new ForwardProgress({
+    journal: new JournalReader(control),
+    hasSetAside: (sensorId, range) => setAside.has(sensorId, range),
+    setAside: (refused) => channel.call('setAside', refused),
+    noteForwarded: (throughSeq) => channel.noteForwarded(throughSeq),
+    clock: systemClock,
+    log: new RecordingLog(),
+    metrics: new PrometheusMetrics(),
+    onAwaited: () => undefined,
+  })
+  const hear = (news: QueueNews) => {
+    if ('readable' in news) void progress.noteReadable(news.readable)
+    else void progress.noteForwarded(news.forwarded)
+  }
+  const isDeleted = (sensorId: number) => rows.isDeleted(sensorId)
+  const isIdle = new Int32Array(new SharedArrayBuffer(4))
+  const queue = new SqliteJournalQueue({ control, isDeleted, tell: hear, isIdle })
+  const onJournalled = (measurements: number) => {
+    progress.noteJournalled(measurements)
+    queue.notify()
+  }
+  return {
+    committer: new SqliteSubmissionCommitter(channel, onJournalled),
+    queue,
+    jobs: new SqliteSensorDeletionJobs({
+      rows,
+      settledSeq: () => queue.settledSeq,
+      tell: ({ deletionPass: { sensorId, dueAtMs } }) =>
+        void channel.call('noteDeletionPass', sensorId, dueAtMs),
+    }),
+    barrier: progress,
+    figures: progress,
+    control: new SqliteControlReader(control),
+    controlWriter: createControlWriter(channel, onJournalled),
+    store: new StoreRows(control),
+    close: async () => {
+      progress.close()
+      await close()
+      control.close()
+    },
+  }
+}
