@@ -9,6 +9,7 @@
 import { parseArgs } from 'node:util'
 import { measureBatches } from './batches.ts'
 import { measureDashboard } from './dashboard.ts'
+import { measureFairness } from './fairness.ts'
 import { measureHistory } from './history.ts'
 import { measureInfluxHistory } from './influx-history.ts'
 import { measureInflux } from './influx.ts'
@@ -36,6 +37,7 @@ const measures: Readonly<Record<string, () => Promise<Figure[]>>> = {
   batches: () => measureBatches(seconds),
   influx: () => measureInflux(seconds),
   tenants: () => measureTenants(seconds),
+  fairness: () => measureFairness(seconds),
   mixed: () => measureMixed(seconds),
   dashboard: () => measureDashboard(),
   history: () => measureHistory(),

@@ -34,6 +34,18 @@ export const measurementsInFlightMax = 128_000
 /** Measurements that one commit takes; larger groups are no faster, and wait longer. */
 export const groupMeasurementsMax = 16_000
 
+/**
+ * What one user has in a group at most, so that nobody waits long behind another: this takes some
+ * hundredths of a second.
+ */
+export const groupShareMax = { submissions: 512, measurements: 4_000 }
+
+/** What one user has of all that is accepted for commit; beyond it that user's requests get 503. */
+export const userInFlightMax = {
+  submissions: submissionsInFlightMax / 2,
+  measurements: measurementsInFlightMax / 2,
+}
+
 /** Measurements of one sensor at one millisecond: the digits below it tell them apart. */
 export const measurementsAtOneTimeMax = 1_000_000
 

@@ -1,13 +1,22 @@
 // The write path: whether a submission is taken at all, and committing it with others. Submissions
 // that arrive while a commit is under way become the next group; one that finds nothing under way
-// is committed at once, alone. The queue is bounded in submissions and in measurements.
+// is committed at once, alone. Groups are filled from users in turn, none of whom gets more than a
+// share of one: what another user sends waits for the groups on their way and for one share, not
+// for all that waits. The queue is bounded in submissions and in measurements, for each user too.
 
 import type { RequestFault } from '../domain/errors.ts'
 import { ServiceError } from '../domain/errors.ts'
-import { buildDateMs, measurementsInFlightMax, submissionsInFlightMax } from '../domain/limits.ts'
+import {
+  buildDateMs,
+  groupShareMax,
+  measurementsInFlightMax,
+  submissionsInFlightMax,
+  userInFlightMax,
+} from '../domain/limits.ts'
 import type { Receipt, Submission } from '../domain/measurement.ts'
 import { refusalError } from '../domain/refusal.ts'
 import type { Refusal } from '../domain/refusal.ts'
+import type { UserId } from '../domain/sensor.ts'
 import type { DurationMs } from '../domain/time.ts'
 import type {
   SubmissionOutcome,
@@ -17,10 +26,13 @@ import type {
 import type { QueueFigures } from '../ports/journal-queue.ts'
 import type { Clock, Metrics, StorageState } from '../ports/system.ts'
 import { StorePace } from './store-pace.ts'
+import { UserShares } from './user-shares.ts'
+import { UserTurns } from './user-turns.ts'
 
 /** A submission that waits for its receipt. */
 interface Waiting {
-  readonly measurements: number
+  readonly submission: Submission
+  readonly isOnlyChecked: boolean
   readonly resolve: (receipt: Receipt) => void
   readonly reject: (reason: unknown) => void
 }
@@ -28,6 +40,7 @@ interface Waiting {
 interface WaitingGroup {
   readonly group: SubmissionGroup
   readonly waiting: Waiting[]
+  readonly shares: UserShares
 }
 
 interface Collaborators {
@@ -55,8 +68,10 @@ export class Submissions {
   readonly #with: Collaborators
   readonly #journalBytesMax: number
   readonly #groupsInFlightMax: number
-  /** The groups that wait, oldest first; only the last one takes more. */
-  readonly #groups: WaitingGroup[] = []
+  /** The group that is sent next; what it has no room for waits for its turn. */
+  #next: WaitingGroup | undefined
+  readonly #turns = new UserTurns<Waiting>()
+  readonly #inFlightOf = new UserShares(userInFlightMax)
   readonly #pace: StorePace | undefined
   #submissionsInFlight = 0
   #measurementsInFlight = 0
@@ -80,13 +95,19 @@ export class Submissions {
     this.#pace = pace
   }
 
-  /** Why a submission would be refused now, asked before its body is read; else `undefined`. */
-  refusal(): Refusal | undefined {
+  /**
+   * Why a submission would be refused now, asked before its body is read; else `undefined`.
+   *
+   * @param userId `undefined`: of nobody in particular
+   */
+  refusal(userId?: UserId): Refusal | undefined {
     if (this.#isClosed) return 'shutting_down'
     // A clock before the day this version was made would give measurements a wrong time.
     if (this.#with.clock.nowMs() < buildDateMs) return 'clock_unset'
     if (this.#with.storage.isLow) return 'storage_full'
+    const isShareTaken = userId !== undefined && !this.#inFlightOf.hasRoomFor(userId, 1)
     const isQueueFull =
+      isShareTaken ||
       this.#submissionsInFlight >= submissionsInFlightMax ||
       this.#measurementsInFlight >= measurementsInFlightMax
     const isJournalFull = this.#with.progress.backlogBytes >= this.#journalBytesMax
@@ -132,37 +153,59 @@ export class Submissions {
   }
 
   #submit(submission: Submission, isOnlyChecked: boolean): Promise<Receipt> {
-    const refusal = this.refusal()
+    const { userId } = submission
+    const refusal = this.refusal(userId)
     if (refusal !== undefined) return Promise.reject(this.refused(refusal))
-    const measurements = submission.measurements.length
-    const { group, waiting } = this.#groupFor(measurements)
-    group.add(submission, isOnlyChecked)
     const { promise, resolve, reject } = Promise.withResolvers<Receipt>()
-    waiting.push({ measurements, resolve, reject })
-    this.#submissionsInFlight++
-    this.#measurementsInFlight += measurements
+    const waiting = { submission, isOnlyChecked, resolve, reject }
+    this.#count(waiting, 1)
+    if (this.#turns.has(userId) || !this.#take(waiting)) this.#turns.add(userId, waiting)
     this.#sendGroups()
     return promise
   }
 
-  #groupFor(measurements: number): WaitingGroup {
-    const last = this.#groups.at(-1)
-    if (last?.group.hasRoomFor(measurements) === true) return last
-    const waiting: WaitingGroup = { group: this.#with.committer.beginGroup(), waiting: [] }
-    this.#groups.push(waiting)
-    return waiting
+  /** Puts a submission into the next group. @returns whether there was room for it */
+  #take(waiting: Waiting): boolean {
+    const { submission, isOnlyChecked, reject } = waiting
+    const { userId, measurements } = submission
+    this.#next ??= {
+      group: this.#with.committer.beginGroup(),
+      waiting: [],
+      shares: new UserShares(groupShareMax),
+    }
+    const { group, shares } = this.#next
+    const { length } = measurements
+    if (!group.hasRoomFor(length) || !shares.hasRoomFor(userId, length)) return false
+    try {
+      group.add(submission, isOnlyChecked)
+      shares.add(userId, length)
+      this.#next.waiting.push(waiting)
+    } catch (error) {
+      this.#count(waiting, -1)
+      reject(error)
+    }
+    return true
+  }
+
+  #count({ submission }: Waiting, sign: 1 | -1): void {
+    const { userId, measurements } = submission
+    this.#submissionsInFlight += sign
+    this.#measurementsInFlight += sign * measurements.length
+    if (sign === 1) this.#inFlightOf.add(userId, measurements.length)
+    else this.#inFlightOf.remove(userId, measurements.length)
   }
 
   #sendGroups(): void {
-    for (let next = this.#groups[0]; next !== undefined; next = this.#groups[0]) {
+    for (let next = this.#next; next !== undefined; next = this.#next) {
       const { group } = next
       const isWorthwhile =
         group.measurements >= GROUP_AHEAD.measurementsMin ||
         group.submissions >= GROUP_AHEAD.submissionsMin
       const mayBeSent = this.#groupsInFlight < (isWorthwhile ? this.#groupsInFlightMax : 1)
       if (group.submissions === 0 || !mayBeSent || this.#mustWaitForStore()) return
-      this.#groups.shift()
+      this.#next = undefined
       void this.#commitGroup(next)
+      this.#turns.offer((waiting) => this.#take(waiting))
     }
   }
 
@@ -183,8 +226,7 @@ export class Submissions {
       for (const { reject } of waiting) reject(error)
     }
     this.#groupsInFlight--
-    this.#submissionsInFlight -= waiting.length
-    for (const { measurements } of waiting) this.#measurementsInFlight -= measurements
+    for (const each of waiting) this.#count(each, -1)
     this.#sendGroups()
   }
 

@@ -79,7 +79,7 @@ async function readSubmission(
   read: (body: unknown) => SubmittedMeasurements | Promise<SubmittedMeasurements>,
 ): Promise<SubmittedMeasurements> {
   const { ctx, principal } = call
-  const refusal = submissions.refusal()
+  const refusal = submissions.refusal(principal.user.id)
   if (refusal !== undefined) throw submissions.refused(refusal)
   const { spent } = ctx.state as CallState
   if (spent !== undefined) throw spent
