@@ -13,7 +13,7 @@ import {
   postBatch,
   postMeasurement,
 } from './requests/measurements.ts'
-import { none } from './requests/parameters.ts'
+import { none } from './requests/input.ts'
 import {
   deleteSensor,
   listSensors,

@@ -4,8 +4,8 @@
 // share of one: what another user sends waits for the groups on their way and for one share, not
 // for all that waits. The queue is bounded in submissions and in measurements, for each user too.
 
-import type { RequestFault } from '../domain/errors.ts'
-import { ServiceError } from '../domain/errors.ts'
+import type { Refusal, RequestFault } from '../domain/errors.ts'
+import { ServiceError, refusalError } from '../domain/errors.ts'
 import {
   buildDateMs,
   groupShareMax,
@@ -14,8 +14,6 @@ import {
   userInFlightMax,
 } from '../domain/limits.ts'
 import type { Receipt, Submission } from '../domain/measurement.ts'
-import { refusalError } from '../domain/refusal.ts'
-import type { Refusal } from '../domain/refusal.ts'
 import type { UserId } from '../domain/sensor.ts'
 import type { DurationMs } from '../domain/time.ts'
 import type {

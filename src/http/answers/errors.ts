@@ -1,9 +1,8 @@
 // Failures as answers: whatever was thrown becomes a problem document (RFC 9457) and its headers.
 // Nothing of an unexpected error leaves but the request id.
 
-import { ServiceError } from '../../domain/errors.ts'
+import { ServiceError, refusalError } from '../../domain/errors.ts'
 import type { ErrorCode } from '../../domain/errors.ts'
-import { refusalError } from '../../domain/refusal.ts'
 import { boundedFaults } from './fault-list.ts'
 import { problemOf } from './problems.ts'
 import type { ProblemResponse } from '../../../schemas/messages.d.ts'

@@ -4,8 +4,7 @@
 // twice as much), and while more than half of the budget is taken the slowest ones are cut off too,
 // one a second.
 
-import { ServiceError } from '../../domain/errors.ts'
-import { refusalError } from '../../domain/refusal.ts'
+import { ServiceError, refusalError } from '../../domain/errors.ts'
 import type { UserId } from '../../domain/sensor.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { DurationMs } from '../../domain/time.ts'

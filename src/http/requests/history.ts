@@ -11,11 +11,9 @@ import type { HistoryReader } from '../../history/read-history.ts'
 import type { SensorCall } from '../answers/call.ts'
 import { answerUnchanged, entityTag, isKnown } from '../answers/entity-tag.ts'
 import { acceptedFormat, answerInPieces, setHistoryHeaders } from '../answers/history-answer.ts'
-import { allFaultsIn } from '../body/faults.ts'
-import { isHistoryQuery } from '../body/validate.ts'
-import { readParameters } from './parameters.ts'
-import type { Input } from './routes.ts'
-import { notAnInstant, throwFaults } from './values.ts'
+import { allFaultsIn, isHistoryQuery } from '../body/validate.ts'
+import { notAnInstant, readParameters, throwFaults } from './input.ts'
+import type { Input } from './input.ts'
 
 /** Periods may be widened by a day and must still be of years with four digits. */
 const FIRST_ASKED_MS = Date.parse('0001-01-03T00:00:00Z')

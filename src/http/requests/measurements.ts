@@ -21,11 +21,10 @@ import type { BodyReader } from '../body/read-body.ts'
 import { readJson } from '../body/read-json.ts'
 import type { LetOthers } from '../body/read-json.ts'
 import type { RateLimits } from '../callers/rate-limit.ts'
-import { readWithFaults, sendingOf } from './bodies.ts'
+import { membersOf, readWithFaults, sendingOf, throwFaults } from './input.ts'
 import { readBatch, readMeasurement } from './read-measurements.ts'
 import type { FitElements } from './read-measurements.ts'
-import type { Input } from './routes.ts'
-import { membersOf, throwFaults } from './values.ts'
+import type { Input } from './input.ts'
 
 /** Of a body that cannot be read, so many bytes are charged as one measurement; most have fewer. */
 const BYTES_PER_CHARGE = 256

@@ -6,10 +6,9 @@ import { ServiceError } from '../../domain/errors.ts'
 import { elementFaultsMax } from '../../domain/limits.ts'
 import type { SubmittedMeasurement, SubmittedMeasurements } from '../../domain/measurement.ts'
 import { parseInstant } from '../../domain/time.ts'
-import { faultsIn } from '../body/faults.ts'
-import { hasAtMost, loneSurrogate, membersOf, notAnInstant } from './values.ts'
+import { batchElementsMax, faultsIn, isBatchFrame, isMeasurement } from '../body/validate.ts'
+import { hasAtMost, loneSurrogate, membersOf, notAnInstant } from './input.ts'
 import { ScannedBatch } from '../batch/scan-batch.ts'
-import { batchElementsMax, isBatchFrame, isMeasurement } from '../body/validate.ts'
 import type { MeasurementRequest } from '../../../schemas/messages.d.ts'
 
 const EVENT_ID_CODE_POINTS_MAX = 128

@@ -6,7 +6,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { Call } from '../answers/call.ts'
 import type { MobileSettings } from '../answers/sign-in-settings.ts'
 import type { SmallBodyReader } from '../body/read-small-body.ts'
-import type { Input } from './routes.ts'
+import type { Input } from './input.ts'
 
 const RELAYED = ['code', 'state', 'iss', 'error', 'error_description']
 const SEE_OTHER = 303

@@ -11,6 +11,7 @@ import type { Right } from '../../domain/access.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { Sensors } from '../../sensors/sensors.ts'
 import type { ApiCall, Call, CallState, SensorCall } from '../answers/call.ts'
+import type { Input } from './input.ts'
 
 export const DAEMON_API_BASE = '/api/v1'
 export const MOBILE_API_BASE = '/api/mobile/v1'
@@ -25,15 +26,6 @@ type Method = keyof typeof VERBS
 
 /** Method and path of a row, separated by blanks, such as `GET /sensors/:id`. */
 type Address = `${Method} ${string}`
-
-/** What a route reads from a request before its handler runs, and the schema it has to meet. */
-export interface Input<T, C extends Call = ApiCall> {
-  readonly place: 'body' | 'query' | 'nowhere'
-  /** A file of schemas/request/ without its ending. */
-  readonly schema: string | undefined
-  /** @throws ServiceError when the request cannot be read or does not meet the schema */
-  read(call: C): T | Promise<T>
-}
 
 type Handler<C, T> = (call: C, input: T) => void | Promise<void>
 

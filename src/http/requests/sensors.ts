@@ -9,12 +9,10 @@ import { answerJson } from '../answers/call.ts'
 import type { ApiCall, SensorCall } from '../answers/call.ts'
 import { answerUnchanged, entityTag, isKnown } from '../answers/entity-tag.ts'
 import { presentSensor } from '../answers/present.ts'
-import { faultsIn } from '../body/faults.ts'
+import { faultsIn, isSensorPatch } from '../body/validate.ts'
 import type { BodyReader } from '../body/read-body.ts'
-import { isSensorPatch } from '../body/validate.ts'
-import { readBody } from './bodies.ts'
-import type { Input } from './routes.ts'
-import { hasAtMost, loneSurrogate, membersOf } from './values.ts'
+import { hasAtMost, loneSurrogate, membersOf, readBody } from './input.ts'
+import type { Input } from './input.ts'
 
 const ALIAS_CODE_POINTS_MAX = 128
 

@@ -11,11 +11,10 @@ import type { Sensors } from '../../sensors/sensors.ts'
 import type { ApiCall } from '../answers/call.ts'
 import { answerUnchanged, entityTag, isKnown } from '../answers/entity-tag.ts'
 import { acceptedFormat, answerInPieces, setHistoryHeaders } from '../answers/history-answer.ts'
-import { allFaultsIn } from '../body/faults.ts'
-import { isSeriesQuery } from '../body/validate.ts'
+import { allFaultsIn, isSeriesQuery } from '../body/validate.ts'
 import { readQuestion } from './history.ts'
-import { readParameters } from './parameters.ts'
-import type { Input } from './routes.ts'
+import { readParameters } from './input.ts'
+import type { Input } from './input.ts'
 
 interface SeriesQuestion {
   /** In the order asked for. */

@@ -10,13 +10,11 @@ import type { ApiCall, Call } from '../answers/call.ts'
 import { presentSignIn } from '../answers/present.ts'
 import { isRedirectUri } from '../answers/sign-in-settings.ts'
 import type { MobileSettings } from '../answers/sign-in-settings.ts'
-import { faultsIn } from '../body/faults.ts'
+import { faultsIn, isSignIn } from '../body/validate.ts'
 import type { SmallBodyReader } from '../body/read-small-body.ts'
-import { isSignIn } from '../body/validate.ts'
 import type { AddressLimit } from '../callers/rate-limit.ts'
-import { refuseParameters } from './parameters.ts'
-import type { Input } from './routes.ts'
-import { membersOf, throwFaults } from './values.ts'
+import { membersOf, refuseParameters, throwFaults } from './input.ts'
+import type { Input } from './input.ts'
 
 /** What a phone brings back; counted against its address before the body is read. */
 export function signInRequest(

@@ -1,0 +1,134 @@
+// What requests carry and how it is read: the query, a body of JSON, values in either. Every fault
+// is found before anything is refused.
+
+import { ServiceError } from '../../domain/errors.ts'
+import type { RequestFault } from '../../domain/errors.ts'
+import type { ApiCall, Call } from '../answers/call.ts'
+import { pointerSegment } from '../answers/fault-list.ts'
+import type { BodyReader, Sending } from '../body/read-body.ts'
+import { readJson } from '../body/read-json.ts'
+
+/** What a route reads from a request before its handler runs, and the schema it has to meet. */
+export interface Input<T, C extends Call = ApiCall> {
+  readonly place: 'body' | 'query' | 'nowhere'
+  /** A file of schemas/request/ without its ending. */
+  readonly schema: string | undefined
+  /** @throws ServiceError when the request cannot be read or does not meet the schema */
+  read(call: C): T | Promise<T>
+}
+
+/** Nothing: the route has no parameters, and a body is not looked at. */
+export const none: Input<undefined, Call> = {
+  place: 'nowhere',
+  schema: undefined,
+  read(call) {
+    const faults: RequestFault[] = []
+    refuseParameters(call.query, faults)
+    throwFaults(faults)
+    return undefined
+  },
+}
+
+/** Nothing, whatever the request has: monitors add parameters of their own. */
+export const anything: Input<undefined, Call> = {
+  place: 'nowhere',
+  schema: undefined,
+  read: () => undefined,
+}
+
+/**
+ * The parameters of a query, each once; repeated ones are added to `faults`. A `+` is a plus: no
+ * parameter can hold a space, and offsets and time zones do hold pluses.
+ *
+ * @throws ServiceError `invalid_request` when the query is not encoded properly
+ */
+export function readParameters(query: string, faults: RequestFault[]): Record<string, string> {
+  const parameters = Object.create(null) as Record<string, string>
+  for (const pair of query.split('&')) {
+    if (pair === '') continue
+    const equals = pair.indexOf('=')
+    const name = decodeComponent(equals === -1 ? pair : pair.slice(0, equals))
+    if (name in parameters) {
+      const pointer = `/${pointerSegment(name)}`
+      faults.push({ pointer, code: 'repeated_parameter', detail: 'is there more than once' })
+    }
+    parameters[name] = equals === -1 ? '' : decodeComponent(pair.slice(equals + 1))
+  }
+  return parameters
+}
+
+/** Adds a fault for each parameter, for routes that have none. */
+export function refuseParameters(query: string, faults: RequestFault[]): void {
+  if (query === '') return
+  for (const name of Object.keys(readParameters(query, faults))) {
+    const pointer = `/${pointerSegment(name)}`
+    faults.push({ pointer, code: 'additionalProperties', detail: 'is not known here' })
+  }
+}
+
+function decodeComponent(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch (cause) {
+    throw new ServiceError('invalid_request', { detail: 'The query is not encoded.', cause })
+  }
+}
+
+const INSTANT_DETAIL = 'must be a time like 2026-11-20T10:15:00.000Z or 2026-11-20T11:15:00+01:00'
+
+/** @throws ServiceError `validation_failed` with every fault, if there is any */
+export function throwFaults(
+  faults: readonly RequestFault[],
+  members: Readonly<Record<string, unknown>> = {},
+): void {
+  if (faults.length === 0) return
+  const detail = faults.length === 1 ? 'The request has one fault.' : undefined
+  throw new ServiceError('validation_failed', {
+    detail: detail ?? `The request has ${faults.length} faults.`,
+    faults,
+    members,
+  })
+}
+
+/** Whether a text is not longer than that; a very long one is not counted through. */
+export function hasAtMost(codePointsMax: number, text: string): boolean {
+  return text.length <= 2 * codePointsMax && Array.from(text).length <= codePointsMax
+}
+
+export function membersOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+}
+
+export function loneSurrogate(pointer: string): RequestFault {
+  return { pointer, code: 'lone_surrogate', detail: 'must be well-formed Unicode' }
+}
+
+export function notAnInstant(pointer: string): RequestFault {
+  return { pointer, code: 'format', detail: INSTANT_DETAIL }
+}
+
+export function sendingOf({ ctx, principal }: ApiCall): Sending {
+  return { request: ctx.req, response: ctx.res, userId: principal.user.id }
+}
+
+export async function readBody<T>(
+  bodies: BodyReader,
+  call: ApiCall,
+  read: (body: unknown, faults: RequestFault[]) => T,
+): Promise<T> {
+  const body = await bodies.read(sendingOf(call), readJson)
+  const { value, faults } = readWithFaults(body, call.query, read)
+  throwFaults(faults)
+  return value
+}
+
+export function readWithFaults<T>(
+  body: unknown,
+  query: string,
+  read: (body: unknown, faults: RequestFault[]) => T,
+): { value: T; faults: RequestFault[] } {
+  const faults: RequestFault[] = []
+  refuseParameters(query, faults)
+  const value = read(body, faults)
+  return { value, faults }
+}
