@@ -1,7 +1,7 @@
 // The messages of the API as types. Written by `npm run generate` from schemas/.
 
 /**
- * The query parameters of a history: the period [from, to) and how it is cut into points.
+ * The query parameters of a history: the period [from, to) and its resolution.
  */
 export interface HistoryQueryRequest {
   /**
@@ -13,20 +13,20 @@ export interface HistoryQueryRequest {
    */
   to?: string
   /**
-   * Default: auto, which looks at the length of the period alone.
+   * Default: auto, which depends on the length of the period alone.
    */
   bucket?: 'auto' | 'raw' | 'minute' | '5min' | '15min' | 'hour' | 'day'
   /**
-   * An IANA time zone whose calendar days count; only with the buckets day and auto.
+   * An IANA time zone for local days; only with the buckets day and auto.
    */
   tz?: string
   /**
-   * Lists buckets without measurements, with null values; not with raw.
+   * Includes buckets without measurements, with null values; not with raw.
    */
   fill?: 'null'
 }
 /**
- * Measurements that are stored in one transaction, all or nothing.
+ * Measurements to store in one transaction, all or nothing.
  */
 export interface MeasurementBatchRequest {
   /**
@@ -40,8 +40,8 @@ export interface MeasurementBatchRequest {
  */
 export interface MeasurementRequest {
   /**
-   * The sender's name for a measurement: opaque, compared byte for byte, no lone surrogates. The
-   * length counts Unicode code points.
+   * The sender's name for a measurement: opaque, compared byte for byte, no lone surrogates. Its
+   * length is counted in Unicode code points.
    */
   event_id?: string
   /**
@@ -49,57 +49,57 @@ export interface MeasurementRequest {
    */
   sn: string
   /**
-   * A temperature as it is submitted, in degrees Celsius.
+   * A submitted temperature, in degrees Celsius.
    */
   temp: number
   /**
    * A moment in the RFC 3339 profile of ISO 8601: with Z or an offset, up to nine fraction digits,
-   * cut to the millisecond; no leap second.
+   * truncated to the millisecond; no leap seconds.
    */
   timestamp?: string
 }
 /**
- * What the owner of a sensor changes; at least one of the members.
+ * Changes to a sensor; at least one member is required.
  */
 export interface SensorPatchRequest {
   /**
-   * 1 to 128 characters after white space at both ends is removed; no lone surrogates.
+   * 1 to 128 characters after leading and trailing white space is removed; no lone surrogates.
    */
   alias?: string
   /**
-   * Added to every raw temperature when it is read, in degrees Celsius.
+   * Added to every raw temperature on reading, in degrees Celsius.
    */
   compensation?: number
 }
 /**
- * Of which sensors histories are asked for; the other parameters are those of one history.
+ * The sensors whose histories you want; the other parameters are those of one history.
  */
 export interface SeriesQueryRequest {
   /**
-   * Ids of 1 to 50 sensors, separated by commas, in the order of the answer.
+   * Ids of 1 to 50 sensors, separated by commas, in the order of the response.
    */
   sensors: string
 }
 /**
- * What a phone brings back from the identity provider.
+ * What an app receives from the identity provider.
  */
 export interface SignInRequest {
   /**
-   * The authorization code, as the provider gave it.
+   * The authorization code from the provider.
    */
   code: string
   /**
-   * The verifier (RFC 7636) whose challenge the authorization request had: 43 to 128 letters,
+   * The verifier (RFC 7636) for the challenge in the authorization request: 43 to 128 letters,
    * digits and - . _ ~
    */
   code_verifier: string
   /**
-   * The one that the authorization request had, byte for byte.
+   * The redirect URI of the authorization request, byte for byte.
    */
   redirect_uri: string
 }
 /**
- * What was decided about each element of a batch; all that is created is on disk.
+ * The outcome of each element of a batch; what is created is on disk.
  */
 export interface BatchReceiptResponse {
   data: {
@@ -118,18 +118,18 @@ export interface BatchReceiptItem {
    */
   timestamp: string
   /**
-   * What was decided about a measurement.
+   * The outcome for a measurement.
    */
   status: 'created' | 'duplicate' | 'conflict'
   existing?: Existing
 }
 /**
- * What is stored under an event id that was sent again with other content.
+ * What is stored under an event id that was sent again with different content.
  */
 export interface Existing {
   /**
-   * The sender's name for a measurement: opaque, compared byte for byte, no lone surrogates. The
-   * length counts Unicode code points.
+   * The sender's name for a measurement: opaque, compared byte for byte, no lone surrogates. Its
+   * length is counted in Unicode code points.
    */
   event_id: string
   /**
@@ -138,7 +138,7 @@ export interface Existing {
   sn: string
   sensor_id: number
   /**
-   * A temperature as it is submitted, in degrees Celsius.
+   * A submitted temperature, in degrees Celsius.
    */
   temp: number
   /**
@@ -147,7 +147,7 @@ export interface Existing {
   timestamp: string
 }
 /**
- * What an app has to know before anyone has signed in.
+ * What an app needs before sign-in.
  */
 export interface BootstrapResponse {
   data: {
@@ -156,7 +156,7 @@ export interface BootstrapResponse {
       version: string
     }
     /**
-     * Those that the operator has set.
+     * The links that the operator has set.
      */
     links: {
       website?: string
@@ -166,35 +166,35 @@ export interface BootstrapResponse {
     }
     sign_in_providers: SignInProvider[]
     /**
-     * Where the app is called back; null when there is no way to sign in.
+     * Where the browser returns to the app; null if sign-in is not set up.
      */
     callback_url: string | null
   }
 }
 export interface SignInProvider {
   /**
-   * `{idp}` of the addresses.
+   * The `{idp}` in paths.
    */
   id: string
   /**
-   * For a person.
+   * Shown to people.
    */
   name: string
   issuer: string
   client_id: string
   /**
-   * Null as long as the provider was not reached.
+   * Null until the service has reached the provider.
    */
   authorization_endpoint: string | null
   /**
-   * What the authorization request has to name.
+   * The redirect URI for the authorization request.
    */
   redirect_uri: string
   scopes: string[]
   code_challenge_methods: 'S256'[]
 }
 /**
- * The access token that made the request, and whose it is.
+ * The access token of the request, and its user.
  */
 export interface DaemonMeResponse {
   data: {
@@ -219,22 +219,22 @@ export interface User {
   id: number
   email: string
   /**
-   * Falls back to the e-mail address.
+   * Default: the e-mail address.
    */
   name: string
 }
 /**
- * Which data the service has: the id is another one after a restore.
+ * The data that the service has; its id changes after a restore.
  */
 export interface Store {
   id: string
   /**
-   * All that was acknowledged before is there; null when nothing was restored.
+   * Everything acknowledged before this moment is there; null if nothing was restored.
    */
   restored_to: string | null
 }
 /**
- * All that an app shows first.
+ * Everything for the first page of an app.
  */
 export interface DashboardResponse {
   data: {
@@ -242,7 +242,7 @@ export interface DashboardResponse {
     sensors_total: number
     sensors_online: number
     /**
-     * By id.
+     * Ordered by id.
      */
     sensors: Sensor[]
   }
@@ -254,16 +254,16 @@ export interface Sensor {
    */
   sn: string
   /**
-   * Starts equal to sn.
+   * Initially equal to sn.
    */
   alias: string
   /**
-   * Added to every raw temperature when it is read, in degrees Celsius.
+   * Added to every raw temperature on reading, in degrees Celsius.
    */
   compensation: number
   online: boolean
   /**
-   * When a new measurement of it was last received; null before the first.
+   * When a new measurement was last received; null before the first.
    */
   last_seen_at: string | null
   /**
@@ -290,7 +290,7 @@ export interface Reading {
   raw: number
 }
 /**
- * The process answers.
+ * The process is alive.
  */
 export interface HealthResponse {
   status: 'ok'
@@ -315,7 +315,7 @@ export interface HistoryResponse {
     bucket: 'raw' | 'minute' | '5min' | '15min' | 'hour' | 'day'
     tz: string
     /**
-     * False when acknowledged measurements of the period are not readable.
+     * False when some acknowledged measurements of the period are not readable yet.
      */
     complete: boolean
     points: RawPoint[] | BucketPoint[]
@@ -329,7 +329,7 @@ export interface HistorySensor {
   sn: string
   alias: string
   /**
-   * Added to every raw temperature when it is read, in degrees Celsius.
+   * Added to every raw temperature on reading, in degrees Celsius.
    */
   compensation: number
 }
@@ -354,7 +354,7 @@ export interface BucketPoint {
   count: number
 }
 /**
- * One event of a stream: what its lines of these names say.
+ * One event of a stream, by its fields.
  */
 export interface LiveEvent {
   /**
@@ -363,7 +363,7 @@ export interface LiveEvent {
   id: string
   event: 'sensor' | 'sensor_silent' | 'sensor_deleted' | 'reset'
   /**
-   * The sensor; of a deleted one its id; nothing with a reset.
+   * The sensor; for a deleted one its id; empty for a reset.
    */
   data: string
   [k: string]: unknown
@@ -380,7 +380,7 @@ export interface MeasurementResponse {
     sn: string
     sensor_id: number
     /**
-     * A temperature as it is submitted, in degrees Celsius.
+     * A submitted temperature, in degrees Celsius.
      */
     temp: number
     /**
@@ -388,25 +388,25 @@ export interface MeasurementResponse {
      */
     timestamp: string
     /**
-     * What was decided about a measurement.
+     * The outcome for a measurement.
      */
     status: 'created' | 'duplicate' | 'conflict'
   }
 }
 /**
- * What a code in a failure means, for a person.
+ * What an error code means, for people.
  */
 export interface ProblemExplanationResponse {
   code: string
   /**
-   * Absent for codes that appear inside errors only.
+   * Absent for codes that appear only inside errors.
    */
   status?: number
   title: string
   explanation: string
 }
 /**
- * A failure, as RFC 9457 has it.
+ * An error (RFC 9457).
  */
 export interface ProblemResponse {
   type: string
@@ -432,7 +432,7 @@ export interface ProblemResponse {
   server_time?: string
   existing?: Existing
   /**
-   * The longest period that is allowed, an ISO 8601 duration.
+   * The longest allowed period, an ISO 8601 duration.
    */
   max_period?: string
   /**
@@ -441,7 +441,7 @@ export interface ProblemResponse {
   suggested_bucket?: 'raw' | 'minute' | '5min' | '15min' | 'hour' | 'day'
   backlog?: Backlog
   /**
-   * Whether the last write into the measurement store worked.
+   * Whether the last write into the measurement store succeeded.
    */
   measurement_store?: 'ok' | 'failing'
 }
@@ -451,17 +451,17 @@ export interface Fault {
    */
   pointer: string
   /**
-   * A JSON Schema keyword or a code of our own.
+   * A JSON Schema keyword or a code of this API.
    */
   code: string
   detail: string
   /**
-   * Element of a batch.
+   * Index of the element in a batch.
    */
   index?: number
   /**
-   * The sender's name for a measurement: opaque, compared byte for byte, no lone surrogates. The
-   * length counts Unicode code points.
+   * The sender's name for a measurement: opaque, compared byte for byte, no lone surrogates. Its
+   * length is counted in Unicode code points.
    */
   event_id?: string
 }
@@ -474,18 +474,18 @@ export interface Backlog {
   oldest_age_seconds: number
 }
 /**
- * Measurements are accepted; how far the measurement store is behind.
+ * Measurements are accepted; the state of the backlog.
  */
 export interface ReadinessResponse {
   status: 'ready'
   backlog: Backlog
   /**
-   * Whether the last write into the measurement store worked.
+   * Whether the last write into the measurement store succeeded.
    */
   measurement_store: 'ok' | 'failing'
 }
 /**
- * The sensors of the token's user, by id.
+ * The sensors of the token's user, ordered by id.
  */
 export interface SensorListResponse {
   data: Sensor[]
@@ -528,7 +528,7 @@ export interface SensorSeries {
 export interface SignInResponse {
   data: {
     /**
-     * The mobile token; it is shown to nobody else.
+     * The mobile token; it is shown only here.
      */
     token: string
     token_type: 'Bearer'
@@ -540,7 +540,7 @@ export interface SignInResponse {
   }
 }
 /**
- * Whose the token is.
+ * The user of the token.
  */
 export interface UserResponse {
   data: User

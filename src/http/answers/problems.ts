@@ -1,5 +1,5 @@
-// Every way to fail that a client can meet: status, title and what it means for a person. The only
-// place where a failure gets a status. GET /problems/{code} shows these texts.
+// Every error that a client can get: status, title and an explanation for people. The only place
+// where an error gets a status. GET /problems/{code} shows these texts.
 
 import type { ErrorCode } from '../../domain/errors.ts'
 
@@ -24,8 +24,8 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   },
   invalid_grant: {
     status: 400,
-    title: 'The authorization code was refused',
-    explanation: 'The identity provider refused the code or its verifier. Sign in once more.',
+    title: 'The authorization code was rejected',
+    explanation: 'The identity provider rejected the code or its verifier. Sign in again.',
   },
   missing_token: {
     status: 401,
@@ -55,8 +55,8 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
     status: 403,
     title: 'Sign-in is not allowed',
     explanation:
-      'No account belongs to this identity, and signing up is not open for it. Ask the operator ' +
-      'for an account with your e-mail address.',
+      'This identity has no account and may not sign up. Ask the operator for an account with ' +
+      'your e-mail address.',
   },
   unknown_sensor: {
     status: 403,
@@ -76,7 +76,8 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   sensor_not_found: {
     status: 404,
     title: 'No such sensor',
-    explanation: 'You have no sensor with this id. It may have been deleted: list them again.',
+    explanation:
+      'You have no sensor with this id. It may have been deleted: list your sensors again.',
   },
   unknown_provider: {
     status: 404,
@@ -174,8 +175,8 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   },
   clock_unset: {
     status: 503,
-    title: 'The clock of the server is wrong',
-    explanation: 'The clock of the server is before the release of its version. Send it later.',
+    title: 'The server’s clock is wrong',
+    explanation: 'The server’s clock is earlier than the release of its version. Send it later.',
   },
   shutting_down: {
     status: 503,
@@ -184,14 +185,14 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   },
   outcome_unknown: {
     status: 503,
-    title: 'Stored or not: unknown',
+    title: 'Unknown whether it was stored',
     explanation:
-      'The database was lost while it stored the measurements. Send the same again after ' +
-      'Retry-After: what has an event id is stored once, what has none may be stored twice.',
+      'The connection to the database was lost during the commit. Send the same again after ' +
+      'Retry-After: with event ids it is stored once, without them perhaps twice.',
   },
 }
 
-/** Codes of our own inside `errors`; the others there are keywords of JSON Schema. */
+/** Our own codes inside `errors`; the others there are JSON Schema keywords. */
 const FAULT_EXPLANATIONS = {
   timestamp_in_future: {
     title: 'The timestamp lies in the future',
@@ -202,8 +203,8 @@ const FAULT_EXPLANATIONS = {
   timestamp_too_old: {
     title: 'The timestamp is too old',
     explanation:
-      'The timestamp is before the earliest one that this server accepts. Check the clock of the ' +
-      'sensor; set the measurement aside.',
+      'The timestamp is before the earliest one that this server accepts. Check the sensor’s ' +
+      'clock; set the measurement aside.',
   },
   too_many_at_one_time: {
     title: 'Too many measurements at one time',
@@ -214,23 +215,24 @@ const FAULT_EXPLANATIONS = {
   lone_surrogate: {
     title: 'The text is not well-formed Unicode',
     explanation:
-      'The text holds half of a surrogate pair, which no UTF-8 can carry. Cut texts between ' +
-      'characters only.',
+      'The text contains half of a surrogate pair, which UTF-8 cannot represent. Cut texts only ' +
+      'between characters.',
   },
   repeated_parameter: {
     title: 'Repeated parameter',
-    explanation: 'Each query parameter may be given once.',
+    explanation: 'Give each query parameter only once.',
   },
   unknown_redirect_uri: {
     title: 'The redirect URI is not configured',
-    explanation: '`redirect_uri` must equal one that the server was set up with, byte for byte.',
+    explanation:
+      '`redirect_uri` must equal one of the URIs in the server’s settings, byte for byte.',
   },
   from_not_before_to: {
     title: 'The period is empty',
-    explanation: '`from` must be before `to`. Left out, `from` is 24 hours before `to`.',
+    explanation: '`from` must be before `to`. By default, `from` is 24 hours before `to`.',
   },
   unknown_time_zone: {
-    title: 'The time zone is not known',
+    title: 'Unknown time zone',
     explanation: '`tz` names a zone of the IANA time zone database, such as Europe/Berlin.',
   },
   time_zone_not_allowed: {
@@ -239,7 +241,7 @@ const FAULT_EXPLANATIONS = {
   },
   fill_not_allowed: {
     title: 'fill does not apply to raw',
-    explanation: '`fill` goes with buckets; `raw` lists single measurements: leave it out there.',
+    explanation: '`fill` applies to buckets; `raw` lists single measurements, so leave `fill` out.',
   },
 } as const
 
@@ -248,7 +250,7 @@ export function problemOf(code: ErrorCode): Problem {
   return PROBLEMS[code]
 }
 
-/** Every code with what it means, by status. */
+/** Every code with its problem, by status. */
 export function allProblems(): readonly (Problem & { readonly code: ErrorCode })[] {
   return Object.entries(PROBLEMS)
     .map(([code, problem]) => ({ code: code as ErrorCode, ...problem }))
@@ -260,7 +262,7 @@ export function explainedCodes(): readonly string[] {
   return [...Object.keys(PROBLEMS), ...Object.keys(FAULT_EXPLANATIONS)].toSorted()
 }
 
-/** What GET /problems/{code} tells, or `undefined` for a code that does not exist. */
+/** What GET /problems/{code} shows, or `undefined` for an unknown code. */
 export function explanationOf(
   code: string,
 ): { title: string; explanation: string; status?: number } | undefined {

@@ -1,6 +1,6 @@
-// What the document says of each route beside what its row in the route tables says already: words,
-// answers and the failures of its own. Failures that come with a token, a body or a sensor in the
-// path are added by the document.
+// What the OpenAPI document says about each route beyond its row in the route tables: texts,
+// responses and the route's own errors. The document adds the errors that come with a token, a body
+// or a sensor in the path.
 
 import type { ErrorCode } from '../../domain/errors.ts'
 
@@ -11,9 +11,9 @@ export interface AnswerDescription {
   readonly description: string
   /** A file of schemas/response/ without its ending; `undefined`: not JSON, or no body. */
   readonly schema?: string
-  /** Types of bodies that are no JSON. */
+  /** Media types of bodies other than JSON. */
   readonly texts?: readonly string[]
-  /** Names of headers out of the components. */
+  /** Names of headers in the components. */
   readonly headers?: readonly string[]
 }
 
@@ -24,9 +24,9 @@ export interface RouteDescription {
   readonly description?: string
   readonly answers: Readonly<Record<number, AnswerDescription>>
   readonly codes?: readonly ErrorCode[]
-  /** Whether it goes on after the event that `Last-Event-ID` names. */
+  /** Whether it resumes after the event that `Last-Event-ID` names. */
   readonly isResumable?: boolean
-  /** Parameters of a query, or of a form, that have no schema. */
+  /** Query or form parameters without a schema. */
   readonly fields?: readonly string[]
 }
 
@@ -40,15 +40,15 @@ const SUBMITTING: readonly ErrorCode[] = [
   'sensor_quota',
 ]
 const RELAYED = ['code', 'state', 'iss', 'error', 'error_description']
-const UNCHANGED = { description: 'Nothing has changed since the tag of `If-None-Match`.' }
+const UNCHANGED = { description: 'Nothing has changed since the `ETag` in `If-None-Match`.' }
 
 const history: Omit<RouteDescription, 'id'> = {
   tag: 'Measurements',
-  summary: 'The measurements of a sensor, raw or by buckets',
+  summary: 'The measurements of a sensor, raw or in buckets',
   description:
     'The period is `[from, to)`; buckets widen it to their edges. `temp` is the submitted value ' +
-    'or the mean, with the compensation of the sensor added. `complete: false` says that ' +
-    'acknowledged measurements of the period are not readable yet: ask again.',
+    'or the mean, with the compensation of the sensor added. `complete: false` means that ' +
+    'some acknowledged measurements of the period are not readable yet: ask again.',
   answers: {
     200: {
       description: 'The points, ascending.',
@@ -63,7 +63,7 @@ const history: Omit<RouteDescription, 'id'> = {
 
 const series: Omit<RouteDescription, 'id'> = {
   tag: 'Measurements',
-  summary: 'The measurements of several sensors, raw or by buckets',
+  summary: 'The measurements of several sensors, raw or in buckets',
   description:
     'One question, asked of each sensor: see the history of one. As CSV and NDJSON each line ' +
     'begins with `sensor_id` and `sn`. Sensors and buckets of the period multiplied are at most ' +
@@ -97,10 +97,10 @@ const sensor: Omit<RouteDescription, 'id'> = {
 
 const relay: Omit<RouteDescription, 'id'> = {
   tag: 'Sign-in',
-  summary: 'Sends a browser on from the identity provider to the app',
+  summary: 'Redirects a browser from the identity provider to the app',
   description: 'For identity providers that refuse the custom schemes of apps.',
   answers: {
-    303: { description: 'To the app, with what OAuth has to say.', headers: ['Location'] },
+    303: { description: 'Redirect to the app, with the OAuth parameters.', headers: ['Location'] },
   },
   codes: ['unknown_provider'],
   fields: RELAYED,
@@ -110,7 +110,7 @@ const DAEMON: Readonly<Record<string, RouteDescription>> = {
   'GET /api/v1/me': {
     id: 'showDaemonMe',
     tag: 'Account',
-    summary: 'The daemon token that asks, and whose it is',
+    summary: 'The daemon token of this request, and its user',
     answers: { 200: { description: 'The token and its user.', schema: 'daemon-me' } },
   },
   'GET /api/v1/sensors': { id: 'listSensors', ...sensors },
@@ -119,8 +119,8 @@ const DAEMON: Readonly<Record<string, RouteDescription>> = {
     tag: 'Measurements',
     summary: 'Submits one measurement',
     description:
-      'Answered when it is on disk. Sending the same again is safe with an `event_id`: it is ' +
-      'stored once. A sensor that was not used before is registered with it.',
+      'The response comes when it is on disk. With an `event_id` you can safely resend it: it is ' +
+      'stored once. A new sensor is registered with its first measurement.',
     answers: {
       201: { description: 'It is stored.', schema: 'measurement' },
       200: { description: 'It was stored before: `duplicate`.', schema: 'measurement' },
@@ -132,10 +132,10 @@ const DAEMON: Readonly<Record<string, RouteDescription>> = {
     tag: 'Measurements',
     summary: 'Submits 1 to 500 measurements, all or nothing',
     description:
-      'Held against all rules before anything is stored, and stored in one transaction. A ' +
-      'conflict of one element is a decided outcome: nothing of it is stored, the others are.',
+      'The whole batch is validated before anything is stored, and stored in one transaction. An ' +
+      'element whose status is `conflict` is not stored; the others are.',
     answers: {
-      201: { description: 'At least one is new and stored.', schema: 'batch-receipt' },
+      201: { description: 'At least one is new and was stored.', schema: 'batch-receipt' },
       200: { description: 'None of them is new.', schema: 'batch-receipt' },
     },
     codes: [...SUBMITTING, 'batch_too_large'],
@@ -163,9 +163,13 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
   'GET /api/mobile/v1/bootstrap': {
     id: 'bootstrap',
     tag: 'Sign-in',
-    summary: 'What an app has to know before anyone has signed in',
+    summary: 'What an app needs before sign-in',
     answers: {
-      200: { description: 'The app and its sign-in.', schema: 'bootstrap', headers: ['ETag'] },
+      200: {
+        description: 'The app and its identity providers.',
+        schema: 'bootstrap',
+        headers: ['ETag'],
+      },
       304: UNCHANGED,
     },
     codes: ['validation_failed', 'shutting_down'],
@@ -175,8 +179,8 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
     tag: 'Sign-in',
     summary: 'Exchanges an authorization code for a mobile token',
     description:
-      'The same code, verifier and redirect URI may be sent again for two minutes: the answer ' +
-      'is the same token.',
+      'You can send the same code, verifier and redirect URI again for two minutes, and get the ' +
+      'same token.',
     answers: { 200: { description: 'The person has signed in.', schema: 'sign-in' } },
     codes: [
       'unknown_provider',
@@ -192,20 +196,20 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
   'GET /api/mobile/v1/me': {
     id: 'showUser',
     tag: 'Account',
-    summary: 'Whose the mobile token is',
+    summary: 'The user of the mobile token',
     answers: { 200: { description: 'The user.', schema: 'user' } },
   },
   'POST /api/mobile/v1/logout': {
     id: 'logOut',
     tag: 'Sign-in',
-    summary: 'Revokes the token that asks',
-    answers: { 204: { description: 'The token works no more.' } },
+    summary: 'Revokes the token of this request',
+    answers: { 204: { description: 'The token is revoked.' } },
     codes: ['storage_full'],
   },
   'GET /api/mobile/v1/dashboard': {
     id: 'showDashboard',
     tag: 'Sensors',
-    summary: 'All that an app shows first',
+    summary: 'Everything for the first page of an app',
     answers: {
       200: { description: 'User and sensors.', schema: 'dashboard', headers: ['ETag'] },
       304: UNCHANGED,
@@ -218,12 +222,13 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
   'GET /api/mobile/v1/events': {
     id: 'streamEvents',
     tag: 'Sensors',
-    summary: 'What happens to the sensors, as server-sent events',
+    summary: 'Changes to the sensors, as server-sent events',
     description:
-      'An answer without an end; comments keep it alive. `event: sensor` (registered, changed, ' +
-      'a new latest value) and `event: sensor_silent` (offline now) have the sensor as `data`, ' +
-      'in the form of the list; `event: sensor_deleted` has its `id`. `event: reset` says that ' +
-      'too much was missed: load the dashboard again. A sensor has about one event a second.',
+      'An endless response; comments keep it alive. `event: sensor` (registered, changed, ' +
+      'a new latest value) and `event: sensor_silent` (offline now) have the sensor as ' +
+      '`data`, as in the list; `event: sensor_deleted` has its `id`. `event: reset` means that ' +
+      'you missed too much: load the dashboard again. A sensor has at most about one event a ' +
+      'second.',
     answers: { 200: { description: 'The events.', texts: ['text/event-stream'] } },
     codes: ['overloaded'],
     isResumable: true,
@@ -236,13 +241,13 @@ const PUBLIC: Readonly<Record<string, RouteDescription>> = {
   'GET /healthz': {
     id: 'showHealth',
     tag: 'Operations',
-    summary: 'Whether the process answers',
-    answers: { 200: { description: 'It does.', schema: 'health' } },
+    summary: 'Whether the process is alive',
+    answers: { 200: { description: 'It is.', schema: 'health' } },
   },
   'GET /readyz': {
     id: 'showReadiness',
     tag: 'Operations',
-    summary: 'Whether submissions are taken',
+    summary: 'Whether submissions are accepted',
     answers: { 200: { description: 'They are.', schema: 'readiness' } },
     codes: ['overloaded', 'storage_full', 'clock_unset', 'shutting_down'],
   },
@@ -250,14 +255,14 @@ const PUBLIC: Readonly<Record<string, RouteDescription>> = {
     id: 'showMetrics',
     tag: 'Operations',
     summary: 'Metrics as Prometheus text',
-    description: 'Wants the operator’s token as Bearer where one is set.',
+    description: 'Requires `METRICS_TOKEN` as Bearer if the operator has set one.',
     answers: { 200: { description: 'All series.', texts: ['text/plain'] } },
     codes: ['missing_token', 'invalid_token'],
   },
   'GET /problems/{code}': {
     id: 'explainProblem',
     tag: 'Documents',
-    summary: 'What a code in a failure means',
+    summary: 'What an error code means',
     answers: {
       200: {
         description: 'The explanation.',
@@ -279,7 +284,7 @@ const PUBLIC: Readonly<Record<string, RouteDescription>> = {
   'GET /docs': {
     id: 'showPage',
     tag: 'Documents',
-    summary: 'A page that shows this document',
+    summary: 'A page that renders this document',
     answers: { 200: { description: 'The page.', texts: ['text/html'] } },
   },
   'GET /docs/{file}': {
@@ -306,7 +311,7 @@ const CHART_PAGE: Readonly<Record<string, RouteDescription>> = {
   'GET /service-worker.js': {
     id: 'showChartPageWorker',
     tag: 'Chart page',
-    summary: 'What keeps the page for when there is no network',
+    summary: 'The service worker, which keeps the page available offline',
     answers: {
       200: { description: 'The script.', texts: ['text/javascript'], headers: ['ETag'] },
       304: UNCHANGED,
@@ -315,7 +320,7 @@ const CHART_PAGE: Readonly<Record<string, RouteDescription>> = {
   'GET /manifest.webmanifest': {
     id: 'showChartPageManifest',
     tag: 'Chart page',
-    summary: 'How the page is installed as an app',
+    summary: 'The manifest for installing the page as an app',
     answers: {
       200: {
         description: 'The manifest.',
