@@ -1,5 +1,6 @@
 // What people type behind options and as arguments, read or refused in the voice of all errors:
-// what was given, what would be right, where to find it.
+// what was given, what would be right, where to find it. Every command's help ends with a line to
+// copy.
 
 import { readDuration } from '../config-values.ts'
 import { parseInstant } from '../domain/time.ts'
@@ -67,4 +68,9 @@ export function numberReader(option: string): (text: string) => number {
     if (/^[+-]?(\d+\.?\d*|\.\d+)$/.test(text)) return Number(text)
     throw usage(`${option} must be a number such as -0.4, not ${JSON.stringify(text)}`)
   }
+}
+
+/** Text to put after a command's help. */
+export function example(line: string): string {
+  return `\nExample:\n  ${line}`
 }

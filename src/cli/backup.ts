@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander'
 import type { BackupManifest } from '../data-dir/backup.ts'
-import { example } from './example.ts'
+import { example } from './arguments.ts'
 import { ByteProgress } from './terminal/byte-progress.ts'
 import { printJson } from './terminal/print.ts'
 import { readSettings, readSettingsWithData } from './read-settings.ts'

@@ -2,7 +2,7 @@
 
 import { createInterface } from 'node:readline'
 import { usage } from '../operations/check-arguments.ts'
-import { failed } from '../operations/failure.ts'
+import { failed } from '../operations/operations.ts'
 
 export interface DeletionOptions {
   /** Delete without asking. */

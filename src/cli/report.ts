@@ -4,7 +4,7 @@
 import { CommanderError } from 'commander'
 import type { Command } from 'commander'
 import { ConfigError, UnfitSettings } from '../config.ts'
-import { failureOf } from '../operations/failure.ts'
+import { failureOf } from '../operations/operations.ts'
 import { UnfitDataDir } from '../system/data-dir.ts'
 
 export const DONE = 0

@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
 import type { Config } from '../config.ts'
 import { formatInstant } from '../domain/time.ts'
-import { failed } from '../operations/failure.ts'
+import { failed } from '../operations/operations.ts'
 import type { OperationError } from '../operations/operations.ts'
 import { checkFiles } from '../sqlite/backup/check-files.ts'
 import type { FileCounts } from '../sqlite/backup/check-files.ts'

@@ -19,7 +19,7 @@ import { InfluxMeasurementWriter } from '../influx/measurement-writer.ts'
 import { MeasurementCounts } from '../influx/point-counts.ts'
 import { copyStore } from '../operations/copy-store.ts'
 import type { CopyOutcome, CopyProgress } from '../operations/copy-store.ts'
-import { failed } from '../operations/failure.ts'
+import { failed } from '../operations/operations.ts'
 import type { StoreRecords, StoreSwitch } from '../ports/store-upkeep.ts'
 import { MEASUREMENTS_FILE } from '../sqlite/database.ts'
 import { StoredMeasurements } from '../sqlite/measurements/stored-measurements.ts'
@@ -81,7 +81,7 @@ async function withRows(
   if (influx === undefined) {
     throw new UnfitSettings('INFLUX_URL and its companions say where to copy to: set all four')
   }
-  const beside = openBeside(config)
+  const beside = openBeside(config.dataDir)
   const { store } = beside
   try {
     const storeName = storeNameOf(config)

@@ -5,7 +5,7 @@
 import { openCore, openReader, refuseOtherStore } from '../open-data-dir.ts'
 import type { Config } from '../config.ts'
 import { SECOND_MS } from '../domain/time.ts'
-import { failed } from '../operations/failure.ts'
+import { failed } from '../operations/operations.ts'
 import type { OperationError } from '../operations/operations.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { JournalWatch } from '../ports/journal-queue.ts'
@@ -32,7 +32,7 @@ export async function openExport(
   config: Config,
   { isServiceRunning }: { readonly isServiceRunning: boolean },
 ): Promise<ExportSource> {
-  const beside = openBeside(config)
+  const beside = openBeside(config.dataDir)
   const { control, journal, store } = beside
   try {
     await refuseOtherStore(config, store)

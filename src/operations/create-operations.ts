@@ -29,8 +29,7 @@ import {
   previewUserDeletion,
 } from './delete-data.ts'
 import { importMeasurements, importRules } from './import-measurements.ts'
-import { failed } from './failure.ts'
-import { setAsideListedMax } from './operations.ts'
+import { failed, setAsideListedMax } from './operations.ts'
 import type {
   CreatedToken,
   ListedToken,

@@ -7,7 +7,7 @@ import type { Sensor, SensorId } from '../domain/sensor.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
 import { checkId } from './check-arguments.ts'
-import { failed } from './failure.ts'
+import { failed } from './operations.ts'
 import type { DeletedSensor, DeletedUser } from './operations.ts'
 
 interface Collaborators {

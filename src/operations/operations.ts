@@ -1,8 +1,10 @@
 // What an operator can have done: users, tokens and sensors made and listed, measurements imported.
 // The same operations are carried out by a running service, over the socket in its DATA_DIR, or by
-// a command in its own process when no service runs. So arguments and answers are plain JSON.
+// a command in its own process when no service runs. So arguments, answers and failures are plain
+// JSON.
 
 import type { AccessToken, TokenState, User, UserIdentity } from '../domain/access.ts'
+import { ServiceError } from '../domain/errors.ts'
 import type { RequestFault } from '../domain/errors.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
 import type { Sensor, SensorChange, SensorId } from '../domain/sensor.ts'
@@ -194,5 +196,30 @@ export class OperationError extends Error {
     super(failure.message, options)
     this.name = 'OperationError'
     this.failure = failure
+  }
+}
+
+/**
+ * Makes a failure of what could not be done.
+ *
+ * @param hint what to do about it
+ */
+export function failed(message: string, hint?: string, options?: ErrorOptions): OperationError {
+  const failure = { kind: 'failed' as const, message, ...(hint !== undefined && { hint }) }
+  return new OperationError(failure, options)
+}
+
+/** @returns what there is to tell, `undefined` for an error that is a fault of ours */
+export function failureOf(error: unknown): Failure | undefined {
+  if (error instanceof OperationError) return error.failure
+  if (!(error instanceof ServiceError) || error.code === 'internal_error') return undefined
+  return {
+    kind: 'failed',
+    message: error.detail ?? error.code.replaceAll('_', ' '),
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+    ...(error.retryAfterSeconds === undefined
+      ? {}
+      : { retryAfterSeconds: error.retryAfterSeconds }),
+    ...(error.faults === undefined ? {} : { faults: error.faults }),
   }
 }

@@ -7,7 +7,7 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
-import { failureOf } from '../operations/failure.ts'
+import { failureOf } from '../operations/operations.ts'
 import type { Failure, OperationName, Operations } from '../operations/operations.ts'
 import type { Log } from '../ports/system.ts'
 

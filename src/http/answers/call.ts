@@ -1,7 +1,8 @@
 // One request on its way through the service: what is known of it at the door, and what is known
-// once its token has been read.
+// once its token has been read; and answering it, where an entity tag says what the client has.
 
 import type { Context } from 'koa'
+import { hash } from 'node:crypto'
 import type { Principal } from '../../domain/access.ts'
 import type { ServiceError } from '../../domain/errors.ts'
 import type { Sensor } from '../../domain/sensor.ts'
@@ -46,4 +47,36 @@ export function answerJson({ ctx }: Call, status: number, text: string | Buffer)
   ctx.status = status
   ctx.res.setHeader('Content-Type', JSON_TYPE)
   ctx.body = text
+}
+
+const TAG_CHARACTERS = 22
+
+/** A weak tag, as compressed and plain bodies share it, of a text that changes with the answer. */
+export function entityTag(version: string): string {
+  return `W/"${hash('sha256', version, 'base64url').slice(0, TAG_CHARACTERS)}"`
+}
+
+/** Whether `If-None-Match` names the tag; compared weakly, as RFC 9110 has it. */
+export function isKnown({ req }: Context, tag: string): boolean {
+  const header = req.headers['if-none-match']
+  if (header === undefined) return false
+  const opaque = tag.slice(2)
+  return header.split(',').some((item) => {
+    const known = item.trim()
+    return known === '*' || known === tag || known === opaque
+  })
+}
+
+/** Answers that nothing has changed. */
+export function answerUnchanged(ctx: Context, tag: string): void {
+  ctx.set('ETag', tag)
+  ctx.status = 304
+}
+
+/** The client went away in the middle of its request: nobody is left to be answered. */
+export class ClientGone extends Error {
+  constructor() {
+    super('the client went away')
+    this.name = 'ClientGone'
+  }
 }

@@ -9,14 +9,6 @@ import type { ProblemResponse } from '../../../schemas/messages.d.ts'
 
 const PROBLEM_TYPE = 'application/problem+json'
 
-/** The client went away in the middle of its request: nobody is left to be answered. */
-export class ClientGone extends Error {
-  constructor() {
-    super('the client went away')
-    this.name = 'ClientGone'
-  }
-}
-
 export interface ProblemAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

@@ -5,16 +5,45 @@
 import { Readable } from 'node:stream'
 import type { Context } from 'koa'
 import type { ResolvedQuestion } from '../../domain/history.ts'
+import { answerUnchanged, entityTag, isKnown } from './call.ts'
 import { HISTORY_FORMATS } from './history-text.ts'
 import type { HistoryFormat } from './history-text.ts'
 
 /** What is gathered before an answer is sent as a stream. */
 const WHOLE_BYTES_MAX = 128 * 1024
 
-/** The format that the client prefers; answers of histories differ by it. */
-export function acceptedFormat(ctx: Context): HistoryFormat {
+/** What is read of the store for an answer. */
+export interface HistoryAnswer {
+  readonly isComplete: boolean
+  /** The whole text, in order. */
+  readonly pieces: AsyncIterable<Buffer>
+}
+
+/**
+ * Answers with histories, or with 304 to a client that has them already.
+ *
+ * @param version another one whenever the answer would be another
+ */
+export async function answerHistories(
+  ctx: Context,
+  asked: { readonly question: ResolvedQuestion; readonly version: string },
+  read: (format: HistoryFormat) => Promise<HistoryAnswer>,
+): Promise<void> {
+  const format = acceptedFormat(ctx)
+  const tag = entityTag(`${format.name} ${asked.version}`)
   ctx.set('Cache-Control', 'private, no-cache')
   ctx.vary('Accept')
+  if (isKnown(ctx, tag)) return answerUnchanged(ctx, tag)
+  const { isComplete, pieces } = await read(format)
+  // An incomplete answer changes without a change of the data.
+  if (isComplete) ctx.set('ETag', tag)
+  // The formats without an envelope have no other place for these two.
+  ctx.set('Thermolog-Bucket', asked.question.bucket)
+  ctx.set('Thermolog-Complete', String(isComplete))
+  await answerInPieces(ctx, format, pieces)
+}
+
+function acceptedFormat(ctx: Context): HistoryFormat {
   const types = [...HISTORY_FORMATS.keys()]
   // What the client accepts may be none of them; it gets the first, as one does that accepts all.
   const accepted = ctx.accepts(types) || types[0]
@@ -23,20 +52,7 @@ export function acceptedFormat(ctx: Context): HistoryFormat {
   return format
 }
 
-/** @param tag `undefined`: it is incomplete, and changes without a change of the data */
-export function setHistoryHeaders(
-  ctx: Context,
-  { bucket }: ResolvedQuestion,
-  tag: string | undefined,
-): void {
-  if (tag !== undefined) ctx.set('ETag', tag)
-  // The formats without an envelope have no other place for these two.
-  ctx.set('Thermolog-Bucket', bucket)
-  ctx.set('Thermolog-Complete', String(tag !== undefined))
-}
-
-/** @param pieces of the whole text, in order */
-export async function answerInPieces(
+async function answerInPieces(
   ctx: Context,
   { contentType }: HistoryFormat,
   pieces: AsyncIterable<Buffer>,

@@ -6,13 +6,13 @@
 // whole before they are unpacked: they are bounded as well, and nothing of a connection hangs on
 // the unpacking.
 
+import { ClientGone } from '../answers/call.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createGunzip, createInflate, createInflateRaw } from 'node:zlib'
 import { ServiceError } from '../../domain/errors.ts'
 import { giveBack } from '../../domain/give-back.ts'
 import type { UserId } from '../../domain/sensor.ts'
 import type { Clock } from '../../ports/system.ts'
-import { ClientGone } from '../answers/errors.ts'
 import type { LetOthers } from './read-json.ts'
 import { UploadBudget } from './upload-budget.ts'
 import type { Upload } from './upload-budget.ts'

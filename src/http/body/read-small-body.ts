@@ -3,6 +3,7 @@
 // its errors, and waits for ever for a compressed upload that is cut off. So types are checked
 // before, its errors are translated, and compressed bodies go through our own reader.
 
+import { ClientGone } from '../answers/call.ts'
 import { setTimeout as pause } from 'node:timers/promises'
 import bodyParser from 'koa-bodyparser'
 import type { Context } from 'koa'
@@ -10,7 +11,6 @@ import { ServiceError } from '../../domain/errors.ts'
 import { signInBodyBytesMax } from '../../domain/limits.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
-import { ClientGone } from '../answers/errors.ts'
 import { BodyReader, checkMediaType, encodingOf } from './read-body.ts'
 import { readJson } from './read-json.ts'
 

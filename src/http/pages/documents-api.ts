@@ -4,9 +4,8 @@
 
 import { readFile } from 'node:fs/promises'
 import { ServiceError } from '../../domain/errors.ts'
-import { answerJson } from '../answers/call.ts'
+import { answerJson, answerUnchanged, entityTag, isKnown } from '../answers/call.ts'
 import type { Call } from '../answers/call.ts'
-import { answerUnchanged, entityTag, isKnown } from '../answers/entity-tag.ts'
 import { anything } from '../requests/input.ts'
 import { kept } from './kept.ts'
 import { OpenRoutes } from '../requests/routes.ts'

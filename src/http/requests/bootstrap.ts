@@ -1,9 +1,8 @@
 // What an app has to know before anyone has signed in: how it is called and how people sign in.
 
 import type { IdentityProvider } from '../../ports/identity.ts'
-import { answerJson } from '../answers/call.ts'
+import { answerJson, answerUnchanged, entityTag, isKnown } from '../answers/call.ts'
 import type { Call } from '../answers/call.ts'
-import { answerUnchanged, entityTag, isKnown } from '../answers/entity-tag.ts'
 import { presentBootstrap } from '../answers/present.ts'
 import type { MobileSettings } from '../answers/sign-in-settings.ts'
 

@@ -2,9 +2,8 @@
 // it never waits for the measurement store.
 
 import type { Sensors } from '../../sensors/sensors.ts'
-import { answerJson } from '../answers/call.ts'
+import { answerJson, answerUnchanged, entityTag, isKnown } from '../answers/call.ts'
 import type { ApiCall } from '../answers/call.ts'
-import { answerUnchanged, entityTag, isKnown } from '../answers/entity-tag.ts'
 import { presentDashboard } from '../answers/present.ts'
 
 export function showDashboard(sensors: Sensors) {

@@ -4,6 +4,7 @@
 // The text is made as fast as the client takes it. What waits meanwhile is no queue but a place
 // among the events, so a slow client costs no memory and gets the newest of each sensor.
 
+import { ClientGone } from '../answers/call.ts'
 import { Readable } from 'node:stream'
 import type { AccessTokens } from '../../access/tokens.ts'
 import { SECOND_MS } from '../../domain/time.ts'
@@ -12,7 +13,6 @@ import type { LiveSensors } from '../../sensors/live-sensors.ts'
 import type { LiveEvent, LiveStream } from '../../sensors/live-stream.ts'
 import { readBearerToken } from '../callers/authenticate.ts'
 import type { ApiCall } from '../answers/call.ts'
-import { ClientGone } from '../answers/errors.ts'
 import { presentSensor } from '../answers/present.ts'
 
 /** A client is to wait so long before it comes again. */

@@ -9,8 +9,7 @@ import { resolveQuestion } from '../../history/buckets.ts'
 import { historyVersion } from '../../history/read-history.ts'
 import type { HistoryReader } from '../../history/read-history.ts'
 import type { SensorCall } from '../answers/call.ts'
-import { answerUnchanged, entityTag, isKnown } from '../answers/entity-tag.ts'
-import { acceptedFormat, answerInPieces, setHistoryHeaders } from '../answers/history-answer.ts'
+import { answerHistories } from '../answers/history-answer.ts'
 import { allFaultsIn, isHistoryQuery } from '../body/validate.ts'
 import { notAnInstant, readParameters, throwFaults } from './input.ts'
 import type { Input } from './input.ts'
@@ -73,13 +72,11 @@ function readInstantParameter(
 }
 
 export function getHistory(reader: HistoryReader) {
-  return async (call: SensorCall, question: ResolvedQuestion): Promise<void> => {
-    const { ctx, sensor } = call
-    const format = acceptedFormat(ctx)
-    const tag = entityTag(`${format.name} ${historyVersion(sensor, question)}`)
-    if (isKnown(ctx, tag)) return answerUnchanged(ctx, tag)
-    const history = await reader.read(sensor, question)
-    setHistoryHeaders(ctx, question, history.isComplete ? tag : undefined)
-    await answerInPieces(ctx, format, format.one(history))
+  return ({ ctx, sensor }: SensorCall, question: ResolvedQuestion): Promise<void> => {
+    const version = historyVersion(sensor, question)
+    return answerHistories(ctx, { question, version }, async (format) => {
+      const history = await reader.read(sensor, question)
+      return { isComplete: history.isComplete, pieces: format.one(history) }
+    })
   }
 }

@@ -9,8 +9,7 @@ import { historyVersion } from '../../history/read-history.ts'
 import type { HistoryReader } from '../../history/read-history.ts'
 import type { Sensors } from '../../sensors/sensors.ts'
 import type { ApiCall } from '../answers/call.ts'
-import { answerUnchanged, entityTag, isKnown } from '../answers/entity-tag.ts'
-import { acceptedFormat, answerInPieces, setHistoryHeaders } from '../answers/history-answer.ts'
+import { answerHistories } from '../answers/history-answer.ts'
 import { allFaultsIn, isSeriesQuery } from '../body/validate.ts'
 import { readQuestion } from './history.ts'
 import { readParameters } from './input.ts'
@@ -59,14 +58,12 @@ async function findAll(sensors: Sensors, userId: number, ids: string): Promise<S
 }
 
 export function getSeries(reader: HistoryReader) {
-  return async ({ ctx }: ApiCall, { sensors, question }: SeriesQuestion): Promise<void> => {
-    const format = acceptedFormat(ctx)
-    const versions = sensors.map((sensor) => historyVersion(sensor, question))
-    const tag = entityTag([format.name, 'series', ...versions].join(' '))
-    if (isKnown(ctx, tag)) return answerUnchanged(ctx, tag)
-    const histories = await reader.readSeveral(sensors, question)
-    const isComplete = histories.every((history) => history.isComplete)
-    setHistoryHeaders(ctx, question, isComplete ? tag : undefined)
-    await answerInPieces(ctx, format, format.several(histories, question))
+  return ({ ctx }: ApiCall, { sensors, question }: SeriesQuestion): Promise<void> => {
+    const version = sensors.map((sensor) => historyVersion(sensor, question)).join(' ')
+    return answerHistories(ctx, { question, version: `series ${version}` }, async (format) => {
+      const histories = await reader.readSeveral(sensors, question)
+      const isComplete = histories.every((history) => history.isComplete)
+      return { isComplete, pieces: format.several(histories, question) }
+    })
   }
 }

@@ -1,6 +1,7 @@
 // Reading bodies. Goal: every way in which a body can end settles the reading and gives its share
 // of the budget back. Method: a plain server whose only work is the reading.
 
+import { ClientGone } from '../../../src/http/answers/call.ts'
 import { expect } from 'chai'
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
@@ -8,7 +9,6 @@ import { connect } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { ServiceError } from '../../../src/domain/errors.ts'
-import { ClientGone } from '../../../src/http/answers/errors.ts'
 import { BodyReader } from '../../../src/http/body/read-body.ts'
 import { readJson } from '../../../src/http/body/read-json.ts'
 import { systemClock } from '../../../src/system/clock.ts'
