@@ -31,7 +31,10 @@ export interface Written {
   readonly durationMs: DurationMs
 }
 
-/** The forwarder's side of the journal. A row is in one claim at a time and leaves by `settle`. */
+/**
+ * The forwarder's side of the journal. A row is in one claim at a time and leaves by `settle`. What
+ * its database lacks for a while an adapter waits for; a call that rejects ends the process.
+ */
 export interface JournalQueue {
   /**
    * Takes the next rows in hand: at least one and, unless that alone has more, at most
