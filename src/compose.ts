@@ -1,11 +1,11 @@
-// The composition root, with open-data-dir.ts the only place that knows every part. Read from top
+// The composition root, with core/open-core.ts the only place that knows every part. Read from top
 // to bottom it says what the service is made of, in the order in which the parts need each other;
 // stopping goes back up.
 
 import manifest from '../package.json' with { type: 'json' }
 import { SignIn } from './access/sign-in.ts'
 import { AccessTokens } from './access/tokens.ts'
-import { openCore } from './open-data-dir.ts'
+import { openCore } from './core/open-core.ts'
 import type { Config } from './config.ts'
 import { liveLimits } from './domain/limits.ts'
 import { SECOND_MS } from './domain/time.ts'

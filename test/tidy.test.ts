@@ -48,7 +48,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // What a command does to a whole DATA_DIR: it knows all that has files there.
   'data-dir': [
     'data-dir',
-    'open-data-dir',
+    'core',
     'operations',
     'domain',
     'ports',
@@ -58,7 +58,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'config',
     'package',
   ],
-  'open-data-dir': ['ingest', 'threads', 'domain', 'ports', 'sqlite', 'influx', 'system', 'config'],
+  core: ['core', 'ingest', 'threads', 'domain', 'ports', 'sqlite', 'influx', 'system', 'config'],
   config: ['domain', 'config-values', 'config-names'],
   'config-values': ['domain'],
   'config-names': [],

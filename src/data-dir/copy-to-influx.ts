@@ -6,8 +6,9 @@
 
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { openCore, storeNameOf } from '../open-data-dir.ts'
-import type { Core } from '../open-data-dir.ts'
+import { storeNameOf } from '../core/measurement-store.ts'
+import { openCore } from '../core/open-core.ts'
+import type { Core } from '../core/open-core.ts'
 import { UnfitSettings } from '../config.ts'
 import type { Config, InfluxConfig } from '../config.ts'
 import { StoreUnavailable } from '../domain/errors.ts'

@@ -2,7 +2,8 @@
 // not. All that was acknowledged when it began is in it: first the journal is forwarded up to
 // there, by the service that runs, or here, owning DATA_DIR for that long. Changes nothing else.
 
-import { openCore, openReader, refuseOtherStore } from '../open-data-dir.ts'
+import { openReader, refuseOtherStore } from '../core/measurement-store.ts'
+import { openCore } from '../core/open-core.ts'
 import type { Config } from '../config.ts'
 import { SECOND_MS } from '../domain/time.ts'
 import { failed } from '../operations/operations.ts'

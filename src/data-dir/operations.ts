@@ -1,7 +1,7 @@
 // What a command of operators works with while no service runs: the core, without the faces of the
 // service, whose libraries would take most of the time that such a command takes.
 
-import { openCore } from '../open-data-dir.ts'
+import { openCore } from '../core/open-core.ts'
 import type { Config } from '../config.ts'
 import { createOperations } from '../operations/create-operations.ts'
 import type { Operations } from '../operations/operations.ts'

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate, setTimeout } from 'node:timers/promises'
-import { openReader, refuseOtherStore } from '../open-data-dir.ts'
+import { openReader, refuseOtherStore } from '../core/measurement-store.ts'
 import type { Config } from '../config.ts'
 import { ServiceError, StoreUnavailable } from '../domain/errors.ts'
 import { RESTORE_BACKUP } from '../domain/finding.ts'

@@ -1,0 +1,190 @@
+// What the service and a command that works without it have in common: DATA_DIR with its lock, the
+// threads that write, the readers beside them, and the measurement store of the settings.
+
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { ServiceError, refusalError } from '../domain/errors.ts'
+import { epochEvents } from '../domain/limits.ts'
+import { Submissions } from '../ingest/submissions.ts'
+import type { ControlReader } from '../ports/control-reader.ts'
+import type { ControlWriter } from '../ports/control-writer.ts'
+import type { MeasurementReader } from '../ports/measurement-store.ts'
+import type { Clock, Log } from '../ports/system.ts'
+import type { CommitChannel } from '../sqlite/commit/commit-channel.ts'
+import { SqliteControlReader } from '../sqlite/control/control-reader.ts'
+import { createControlWriter } from '../sqlite/control/control-writer.ts'
+import type { Connection } from '../sqlite/database.ts'
+import { CONTROL_FILE, openForReading } from '../sqlite/database.ts'
+import { SqliteSubmissionCommitter } from '../sqlite/commit/group-committer.ts'
+import { ForwardProgress } from '../sqlite/journal/forward-progress.ts'
+import { JournalReader } from '../sqlite/journal/journal-reader.ts'
+import { SetAside } from '../sqlite/journal/set-aside.ts'
+import type { DiskWatch } from '../system/disk-watch.ts'
+import { PrometheusMetrics } from '../system/metrics.ts'
+import type { ForwardChannel } from '../threads/forward-channel.ts'
+import type { DeletionPass } from '../sqlite/control/sensor-deletion-jobs.ts'
+import { startForwarding, startWriting } from '../threads/start-threads.ts'
+import type { WritingThreads } from '../threads/start-threads.ts'
+import {
+  adoptStore,
+  checkBucket,
+  openReader,
+  retentionOf,
+  storeNameOf,
+} from './measurement-store.ts'
+import { ownDataDir, saidWithRoom } from './own-data-dir.ts'
+import { watchState } from './watch-state.ts'
+
+export interface Core {
+  readonly submissions: Submissions
+  readonly progress: ForwardProgress
+  readonly control: ControlReader
+  readonly controlWriter: ControlWriter
+  readonly reader: MeasurementReader
+  readonly forwarding: ForwardChannel
+  readonly metrics: PrometheusMetrics
+  /** `embedded`, or which InfluxDB. */
+  readonly storeName: string
+  close(): Promise<void>
+}
+
+/**
+ * Opens DATA_DIR for this process alone.
+ *
+ * @throws UnfitSettings @throws UnfitDataDir
+ */
+export async function openCore(config: Config, system: { clock: Clock; log: Log }): Promise<Core> {
+  const closers: (() => void | Promise<void>)[] = []
+  const close = async () => {
+    for (const closeOne of closers.splice(0).toReversed()) await closeOne()
+  }
+  try {
+    const core = await openParts(config, system, closers)
+    return { ...core, close }
+  } catch (error) {
+    await close()
+    throw await saidWithRoom(error, config.dataDir)
+  }
+}
+
+/** @param closers gets what closes each part as soon as it is open; to be called last to first */
+async function openParts(
+  config: Config,
+  { clock, log }: { clock: Clock; log: Log },
+  closers: (() => void | Promise<void>)[],
+): Promise<Omit<Core, 'close'>> {
+  const { dataDir, influx } = config
+  const disk = await ownDataDir(config, log, closers)
+  const onFailure = (error: Error) => endProcess(error, log)
+  const writing = await startWriters(config, disk, onFailure)
+  closers.push(() => writing.close())
+  const { channel } = writing
+  const database = openForReading(join(dataDir, CONTROL_FILE))
+  closers.push(() => void database.close())
+  const metrics = new PrometheusMetrics()
+  const progress = createProgress({ channel, database, clock, log, metrics }, () =>
+    forwarding.hurry(),
+  )
+  const onJournalled = (measurements: number) => {
+    progress.noteJournalled(measurements)
+    forwarding.notify()
+  }
+  const controlWriter = createControlWriter(channel, onJournalled)
+  const storeName = storeNameOf(config)
+  await adoptStore(controlWriter, storeName)
+  const submissions = new Submissions(
+    {
+      committer: new SqliteSubmissionCommitter(channel, onJournalled),
+      progress,
+      clock,
+      metrics,
+      storage: disk,
+    },
+    { journalBytesMax: config.journalBytesMax, isStoreApart: influx !== undefined },
+  )
+  await checkBucket(config, log)
+  const forwarding = await startForwarding(
+    { dataDir, logLevel: config.logLevel, influx },
+    {
+      onReadable: (readable) => void progress.noteReadable(readable),
+      onForwarded: (forwarded) => {
+        metrics.noteForwardDuration(forwarded.durationMs)
+        void progress.noteForwarded(forwarded)
+      },
+      onDeletionPass: (pass) => void noteDeletionPass(channel, pass).catch(onFailure),
+      onFailure,
+    },
+  )
+  closers.push(
+    () => forwarding.close(),
+    () => progress.close(),
+    () => submissions.close(),
+  )
+  await disk.keepBallast()
+  const reader = openReader(config)
+  closers.push(() => reader.close())
+  const control = new SqliteControlReader(database)
+  const watched = { progress, forwarding, control, database, disk, clock }
+  closers.push(watchState(metrics, watched, config))
+  return { submissions, progress, control, controlWriter, reader, forwarding, metrics, storeName }
+}
+
+/** Settings are picked one by one: a thread gets no secret. */
+function startWriters(
+  config: Config,
+  disk: DiskWatch,
+  onFailure: (error: Error) => void,
+): Promise<WritingThreads> {
+  const { dataDir, mayRegisterSensors, sensorsPerUserMax, futureMsMax, measuredAtMsMin } = config
+  const rules = { mayRegisterSensors, sensorsPerUserMax, futureMsMax, measuredAtMsMin }
+  const settings = { dataDir, epochEvents, replayRetention: retentionOf(config), ...rules }
+  const onStorageFull = () => {
+    disk.noteFull()
+    return refusalError('storage_full', disk.describe())
+  }
+  return startWriting(settings, { onFailure, onStorageFull })
+}
+
+function createProgress(
+  of: {
+    readonly channel: CommitChannel
+    readonly database: Connection
+    readonly clock: Clock
+    readonly log: Log
+    readonly metrics: PrometheusMetrics
+  },
+  onAwaited: () => void,
+): ForwardProgress {
+  const { channel, database, clock, log, metrics } = of
+  const setAside = new SetAside(database)
+  return new ForwardProgress({
+    journal: new JournalReader(database),
+    hasSetAside: (sensorId, range) => setAside.has(sensorId, range),
+    setAside: (refused) => channel.call('setAside', refused),
+    noteForwarded: (throughSeq) => channel.noteForwarded(throughSeq),
+    clock,
+    log,
+    metrics,
+    onAwaited,
+  })
+}
+
+/** What a full disk keeps from being noted is due again, and done again. */
+async function noteDeletionPass(
+  channel: CommitChannel,
+  { sensorId, dueAtMs }: DeletionPass,
+): Promise<void> {
+  try {
+    await channel.call('noteDeletionPass', sensorId, dueAtMs)
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.code !== 'storage_full') throw error
+  }
+}
+
+// What a thread was writing may or may not be on disk: only a new start can tell.
+function endProcess(error: Error, log: Log): never {
+  log.error('a writing thread has died; the service ends, start it again', {
+    error: error.stack ?? error.message,
+  })
+  process.exit(1)
+}

@@ -1,0 +1,43 @@
+// What metrics ask of the parts when they are read.
+
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import type { Clock } from '../ports/system.ts'
+import type { SqliteControlReader } from '../sqlite/control/control-reader.ts'
+import type { Connection } from '../sqlite/database.ts'
+import { LEDGER_FILE, openForReading } from '../sqlite/database.ts'
+import type { ForwardProgress } from '../sqlite/journal/forward-progress.ts'
+import { StateFigures } from '../sqlite/state-figures.ts'
+import type { DiskWatch } from '../system/disk-watch.ts'
+import type { PrometheusMetrics } from '../system/metrics.ts'
+import type { ForwardChannel } from '../threads/forward-channel.ts'
+
+/** Tells metrics what to ask when they are read. @returns what ends that */
+export function watchState(
+  metrics: PrometheusMetrics,
+  watched: {
+    readonly progress: ForwardProgress
+    readonly forwarding: ForwardChannel
+    readonly control: SqliteControlReader
+    readonly database: Connection
+    readonly disk: DiskWatch
+    readonly clock: Clock
+  },
+  config: Config,
+): () => void {
+  const { progress, forwarding, control, database, disk, clock } = watched
+  const ledger = openForReading(join(config.dataDir, LEDGER_FILE))
+  const figures = new StateFigures(database, ledger)
+  metrics.watch({
+    backlog: () => progress.backlog(),
+    journalBytesMax: config.journalBytesMax,
+    isStoreWorking: () => forwarding.isStoreWorking,
+    countForwardFailures: () => forwarding.failures,
+    countSetAside: () => control.countSetAside(),
+    sensors: () => figures.sensors(clock.nowMs() - config.offlineAfterMs),
+    sensorDeletions: () => figures.sensorDeletions(clock.nowMs()),
+    countSealedEvents: () => figures.sealedEvents(),
+    disk: () => disk.room,
+  })
+  return () => void ledger.close()
+}
