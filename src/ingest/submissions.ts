@@ -24,8 +24,7 @@ import type {
 import type { QueueFigures } from '../ports/journal-queue.ts'
 import type { Clock, Metrics, StorageState } from '../ports/system.ts'
 import { StorePace } from './store-pace.ts'
-import { UserShares } from './user-shares.ts'
-import { UserTurns } from './user-turns.ts'
+import { UserShares, UserTurns } from './users-in-turn.ts'
 
 /** A submission that waits for its receipt. */
 interface Waiting {

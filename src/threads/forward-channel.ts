@@ -3,7 +3,7 @@
 
 import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
-import type { ForwardedRows, ReadableRows } from '../sqlite/journal/journal-queue.ts'
+import type { ForwardedRows, ReadableRows } from '../sqlite/journal/forward-progress.ts'
 import type { DeletionPass } from '../sqlite/control/sensor-deletion-jobs.ts'
 import type { ForwardAnswer, ForwardRequest } from './forward-thread.ts'
 

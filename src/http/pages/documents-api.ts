@@ -7,6 +7,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { answerJson, answerUnchanged, entityTag, isKnown } from '../answers/call.ts'
 import type { Call } from '../answers/call.ts'
 import { anything } from '../requests/input.ts'
+import { explainProblem } from './explain-problem.ts'
 import { kept } from './kept.ts'
 import { OpenRoutes } from '../requests/routes.ts'
 import type { RouteTable } from '../requests/routes.ts'
@@ -67,9 +68,10 @@ const PACKAGED: ReadonlyMap<string, PackagedFile> = new Map([
 export function documentsRouter(describe: () => object): RouteTable {
   const open = new OpenRoutes('')
 
-  open.add('GET /openapi.json', anything, showDocument(describe))
-  open.add('GET /docs',         anything, showPage)
-  open.add('GET /docs/:file',   anything, showFile)
+  open.add('GET /problems/:code', anything, explainProblem)
+  open.add('GET /openapi.json',   anything, showDocument(describe))
+  open.add('GET /docs',           anything, showPage)
+  open.add('GET /docs/:file',     anything, showFile)
   return open
 }
 

@@ -3,7 +3,6 @@
 
 import type { RequestFault } from '../../domain/errors.ts'
 import type { HistoryQuestion, ResolvedQuestion } from '../../domain/history.ts'
-import { parseInstant } from '../../domain/time.ts'
 import type { EpochMs } from '../../domain/time.ts'
 import { resolveQuestion } from '../../history/buckets.ts'
 import { historyVersion } from '../../history/read-history.ts'
@@ -11,12 +10,8 @@ import type { HistoryReader } from '../../history/read-history.ts'
 import type { SensorCall } from '../answers/call.ts'
 import { answerHistories } from '../answers/history-answer.ts'
 import { allFaultsIn, isHistoryQuery } from '../body/validate.ts'
-import { notAnInstant, readParameters, throwFaults } from './input.ts'
+import { readInstant, readParameters, throwFaults } from './input.ts'
 import type { Input } from './input.ts'
-
-/** Periods may be widened by a day and must still be of years with four digits. */
-const FIRST_ASKED_MS = Date.parse('0001-01-03T00:00:00Z')
-const LAST_ASKED_MS = Date.parse('9999-12-29T00:00:00Z')
 
 export const historyQuery: Input<ResolvedQuestion> = {
   place: 'query',
@@ -41,8 +36,8 @@ export function readQuestion(
 ): ResolvedQuestion {
   found.push(...allFaultsIn(isHistoryQuery, parameters))
   const { from, to, bucket, tz, fill } = parameters
-  const fromMs = readInstantParameter('from', from, found)
-  const toMs = readInstantParameter('to', to, found)
+  const fromMs = readInstant('from', from, found)
+  const toMs = readInstant('to', to, found)
   const isSound = (name: string) => !found.some(({ pointer }) => pointer === `/${name}`)
   const hasBucket = bucket !== undefined && isSound('bucket')
   const question = {
@@ -55,20 +50,6 @@ export function readQuestion(
   // A period of which one end is not known cannot be judged.
   if (!isSound('from') || !isSound('to')) throwFaults(found)
   return resolveQuestion(question, nowMs, found)
-}
-
-function readInstantParameter(
-  name: string,
-  text: string | undefined,
-  faults: RequestFault[],
-): number | undefined {
-  const atMs = text === undefined ? undefined : parseInstant(text)
-  if (text !== undefined && atMs === undefined) faults.push(notAnInstant(`/${name}`))
-  if (atMs !== undefined && !(atMs >= FIRST_ASKED_MS && atMs <= LAST_ASKED_MS)) {
-    const detail = 'must lie between the years 1 and 9999'
-    faults.push({ pointer: `/${name}`, code: 'format', detail })
-  }
-  return atMs
 }
 
 export function getHistory(reader: HistoryReader) {

@@ -3,6 +3,7 @@
 
 import { ServiceError } from '../../domain/errors.ts'
 import type { RequestFault } from '../../domain/errors.ts'
+import { parseInstant } from '../../domain/time.ts'
 import type { ApiCall, Call } from '../answers/call.ts'
 import { pointerSegment } from '../answers/fault-list.ts'
 import type { BodyReader, Sending } from '../body/read-body.ts'
@@ -131,4 +132,23 @@ export function readWithFaults<T>(
   refuseParameters(query, faults)
   const value = read(body, faults)
   return { value, faults }
+}
+
+/** Periods may be widened by a day and must still be of years with four digits. */
+const FIRST_ASKED_MS = Date.parse('0001-01-03T00:00:00Z')
+const LAST_ASKED_MS = Date.parse('9999-12-29T00:00:00Z')
+
+/** The instant of a parameter; what is wrong with it is added to `faults`. */
+export function readInstant(
+  name: string,
+  text: string | undefined,
+  faults: RequestFault[],
+): number | undefined {
+  const atMs = text === undefined ? undefined : parseInstant(text)
+  if (text !== undefined && atMs === undefined) faults.push(notAnInstant(`/${name}`))
+  if (atMs !== undefined && !(atMs >= FIRST_ASKED_MS && atMs <= LAST_ASKED_MS)) {
+    const detail = 'must lie between the years 1 and 9999'
+    faults.push({ pointer: `/${name}`, code: 'format', detail })
+  }
+  return atMs
 }

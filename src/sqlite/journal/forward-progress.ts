@@ -10,8 +10,21 @@ import type { Backlog, QueueFigures, ReadBarrier } from '../../ports/journal-que
 import type { RefusedMeasurement } from '../../ports/store-upkeep.ts'
 import type { Clock, Log, Metrics } from '../../ports/system.ts'
 import { seqOf } from '../data-version.ts'
-import type { ForwardedRows, ReadableRows } from './journal-queue.ts'
 import type { JournalReader } from './journal-reader.ts'
+
+/** What of the journal can be read from the measurement store. */
+export interface ReadableRows {
+  readonly throughSeq: number
+  readonly measurements: number
+}
+
+/** What of the journal is in the measurement store for good. */
+export interface ForwardedRows extends ReadableRows {
+  /** What the store will never take. */
+  readonly refused: readonly RefusedMeasurement[]
+  /** How long the store took for it. */
+  readonly durationMs: DurationMs
+}
 
 interface ReadWaiter {
   readonly seq: number

@@ -14,22 +14,9 @@ import type {
 import type { RejectedMeasurement } from '../../ports/measurement-store.ts'
 import type { RefusedMeasurement } from '../../ports/store-upkeep.ts'
 import type { Connection } from '../database.ts'
+import type { ForwardedRows, ReadableRows } from './forward-progress.ts'
 import { JournalReader } from './journal-reader.ts'
 import { withoutSensors } from './without-sensors.ts'
-
-/** What of the journal can be read from the measurement store. */
-export interface ReadableRows {
-  readonly throughSeq: number
-  readonly measurements: number
-}
-
-/** What of the journal is in the measurement store for good. */
-export interface ForwardedRows extends ReadableRows {
-  /** What the store will never take. */
-  readonly refused: readonly RefusedMeasurement[]
-  /** How long the store took for it. */
-  readonly durationMs: DurationMs
-}
 
 export type QueueNews = { readonly readable: ReadableRows } | { readonly forwarded: ForwardedRows }
 
