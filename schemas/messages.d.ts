@@ -153,8 +153,19 @@ export interface BootstrapResponse {
   data: {
     app: {
       name: string
+      /**
+       * Of the service.
+       */
       version: string
+      /**
+       * Of the app: an older one asks its user to update. Null: any will do.
+       */
+      minimum_version: string | null
     }
+    /**
+     * A sensor not heard from for so long is offline.
+     */
+    offline_after_seconds: number
     /**
      * The links that the operator has set.
      */

@@ -155,7 +155,11 @@ function createIdentityProviders(
 
 function mobileSettings(config: Config): MobileSettings {
   const { appName, links, mobileRedirectUris, mobileCallbackUrl: callbackUrl } = config
+  const { mayEditOnPhones: mayEdit, offlineAfterMs, appMinimumVersion: minimumVersion } = config
   return {
+    mayEdit,
+    offlineAfterMs,
+    minimumVersion,
     app: { name: appName, version: manifest.version },
     links,
     redirectUris: mobileRedirectUris,

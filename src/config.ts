@@ -74,7 +74,11 @@ export interface Config {
   readonly allowSignUp: boolean | readonly string[]
   readonly mobileTokenIdleMs: DurationMs
   readonly mobileTokenLifetimeMs: DurationMs
+  /** Whether mobile tokens may change alias and compensation. */
+  readonly mayEditOnPhones: boolean
   readonly appName: string
+  /** Of the app; `undefined`: any will do. */
+  readonly appMinimumVersion: string | undefined
   readonly links: Readonly<Partial<Record<'website' | 'privacy' | 'terms' | 'support', string>>>
   readonly metricsToken: string | undefined
   readonly logLevel: (typeof LOG_LEVELS)[number]
@@ -213,7 +217,9 @@ function readSignIn(settings: Settings) {
     allowSignUp: settings.read('ALLOW_SIGN_UP', readSignUp, false),
     mobileTokenIdleMs: settings.read('MOBILE_TOKEN_IDLE', readDuration, 90 * DAY_MS),
     mobileTokenLifetimeMs: settings.read('MOBILE_TOKEN_LIFETIME', readDuration, 365 * DAY_MS),
+    mayEditOnPhones: settings.read('MOBILE_EDITS', readBoolean, true),
     appName: settings.read('APP_NAME', String, 'Thermolog'),
+    appMinimumVersion: settings.read('APP_MINIMUM_VERSION', String, undefined),
     links: readLinks(settings),
   }
 }

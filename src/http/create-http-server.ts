@@ -83,10 +83,10 @@ export function createHttpServer(
     new AddressLimit(limitOf(rateCounters, name, perMinute), addresses)
   const failedTokens = perAddress('failed tokens', failedTokensPerMinute)
   const signInLimit = perAddress('sign-ins', settings.signInsPerMinute)
-  const mobile = { ...collaborators, signInLimit }
+  const mobile = { ...collaborators, signInLimit, bodies }
   const tables: Tables = {
     daemon: daemonApiRouter({ ...collaborators, rateLimits, bodies }),
-    mobile: mobileApiRouter(mobile),
+    mobile: mobileApiRouter(mobile, settings.mobile),
     signIn: signInRouter(mobile, settings.mobile),
     relay: relayRouter(clock, settings.mobile),
     operations: operationsRouter({ ...collaborators, isDraining }, settings),

@@ -15,9 +15,10 @@ import { getHistory, historyQuery } from './requests/history.ts'
 import { showUser } from './requests/me.ts'
 import { none } from './requests/input.ts'
 import { relayedForm, relayedQuery, relayToApp } from './requests/relay.ts'
-import { listSensors, showSensor } from './requests/sensors.ts'
+import { listSensors, patchSensor, sensorPatch, showSensor } from './requests/sensors.ts'
 import { logOut, postSignIn, signInRequest } from './requests/sign-in.ts'
 import type { AddressLimit } from './callers/rate-limit.ts'
+import type { BodyReader } from './body/read-body.ts'
 import { SmallBodyReader } from './body/read-small-body.ts'
 import { getSeries, seriesQuery } from './requests/series.ts'
 import { ApiRoutes, OpenRoutes, MOBILE_API_BASE } from './requests/routes.ts'
@@ -32,16 +33,21 @@ export interface MobileApiCollaborators {
   readonly signIn: SignIn
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>
   readonly signInLimit: AddressLimit
+  readonly bodies: BodyReader
   readonly clock: Clock
 }
 
 // prettier-ignore
 export function mobileApiRouter(
-  { tokens, sensors, live, history, clock }: MobileApiCollaborators,
+  { tokens, sensors, live, history, bodies, clock }: MobileApiCollaborators,
+  { mayEdit }: Pick<MobileSettings, 'mayEdit'>,
 ): RouteTable {
   const api = new ApiRoutes(MOBILE_API_BASE, sensors)
   const query = historyQuery
   const several = seriesQuery(sensors)
+  const patch = sensorPatch(bodies)
+  // What no mobile token has.
+  const edit = mayEdit ? 'sensors:read' : 'sensors:write'
   const events = streamEvents({ live, tokens, clock })
 
   api.add('GET  /me',                       undefined,      none,  showUser())
@@ -50,6 +56,7 @@ export function mobileApiRouter(
   api.add('GET  /sensors',                  'sensors:read', none,  listSensors(sensors))
   api.add('GET  /measurements',             'sensors:read', several, getSeries(history))
   api.own('GET  /sensors/:id',              'sensors:read', none,  showSensor(sensors))
+  api.own('PATCH /sensors/:id',             edit,           patch, patchSensor(sensors))
   api.own('GET  /sensors/:id/measurements', 'sensors:read', query, getHistory(history))
   api.add('GET  /events',                   'sensors:read', none,  events)
   return api

@@ -4,7 +4,7 @@
 // what was thrown into a problem document. Stopping takes no new connection, answers what is under
 // way and says `Connection: close`; what is not done by the deadline is cut off.
 
-import { ClientGone } from './answers/call.ts'
+import { ClientGone, requestIdFrom } from './answers/call.ts'
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
@@ -22,7 +22,6 @@ import { answerClientError, refuseTunnel } from './client-error.ts'
 import type { Connections } from './callers/connections.ts'
 import { isSubmission } from './dispatch.ts'
 import { presentError, publicError } from './answers/errors.ts'
-import { requestIdFrom } from './answers/request-id.ts'
 import { finishBody, isUnfinished } from './body/rest-of-body.ts'
 
 const HEADERS_TIMEOUT_MS = 15 * SECOND_MS

@@ -17,7 +17,11 @@ describe('bootstrap', () => {
   it('tells an app what it has to know, without a token', async () => {
     const { status, body } = await send(mobile.service.url, { path: `${BASE}/bootstrap` })
     expect(status).to.equal(200)
-    expect(body.data.app).to.deep.equal({ name: 'Cellar', version: '0.1.0' })
+    expect(body.data.app).to.deep.equal({
+      name: 'Cellar',
+      version: '0.1.0',
+      minimum_version: null,
+    })
     expect(body.data.links).to.deep.equal({ privacy: 'https://example.org/privacy' })
     expect(body.data.callback_url).to.equal(REDIRECT_URI)
     const [apple, forged] = body.data.sign_in_providers
@@ -89,15 +93,36 @@ describe('a mobile token', () => {
     })
   }
 
-  it('never writes on its own API either', async () => {
+  it('writes nothing on its own API but name and compensation', async () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
-      const resources = ['/me', '/dashboard', '/sensors', '/sensors/1', '/sensors/1/measurements']
-      for (const path of resources) {
+      for (const path of ['/me', '/dashboard', '/sensors', '/sensors/1/measurements']) {
         const answer = await send(mobile.service.url, { method, path: BASE + path, token })
         expect(codeOf(answer)).to.equal('405 method_not_allowed')
         expect(answer.headers.allow).to.equal('GET, HEAD')
       }
+      if (method === 'PATCH') continue
+      const sensor = { method, path: `${BASE}/sensors/1`, token }
+      expect(codeOf(await send(mobile.service.url, sensor))).to.equal('405 method_not_allowed')
     }
+    const body = { alias: 'Cellar', compensation: -0.5 }
+    const patch = { method: 'PATCH', path: `${BASE}/sensors/1`, token, body }
+    expect((await send(mobile.service.url, patch)).body.data).to.include(body)
+    expect((await mobile.get('/sensors/1', token)).body.data).to.include(body)
+    const unfit = await send(mobile.service.url, { ...patch, body: { alias: ' ' } })
+    expect(codeOf(unfit)).to.equal('422 validation_failed')
+  })
+
+  it('changes nothing where the operator does not let it', async () => {
+    const strict = await startMobile({ MOBILE_EDITS: 'false', APP_MINIMUM_VERSION: '2.1' })
+    await strict.submit('ana@example.org', { sn: 'A1', temp: 1 })
+    const own = await strict.tokenOf()
+    const body = { alias: 'Cellar' }
+    const patch = { method: 'PATCH', path: `${BASE}/sensors/1`, token: own, body }
+    expect(codeOf(await send(strict.service.url, patch))).to.equal('403 insufficient_scope')
+    const bootstrap = await send(strict.service.url, { path: `${BASE}/bootstrap` })
+    expect(bootstrap.body.data.app.minimum_version).to.equal('2.1')
+    expect(bootstrap.body.data.offline_after_seconds).to.equal(900)
+    await strict.stop()
   })
 
   it('is the only one that works on this API', async () => {

@@ -2,7 +2,7 @@
 // once its token has been read; and answering it, where an entity tag says what the client has.
 
 import type { Context } from 'koa'
-import { hash } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import type { Principal } from '../../domain/access.ts'
 import type { ServiceError } from '../../domain/errors.ts'
 import type { Sensor } from '../../domain/sensor.ts'
@@ -79,4 +79,11 @@ export class ClientGone extends Error {
     super('the client went away')
     this.name = 'ClientGone'
   }
+}
+
+const WELL_FORMED = /^[A-Za-z0-9._-]{1,128}$/
+
+/** The client's own request id when it is well-formed, else a random one. */
+export function requestIdFrom(header: string | string[] | undefined): string {
+  return typeof header === 'string' && WELL_FORMED.test(header) ? header : randomUUID()
 }

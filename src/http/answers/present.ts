@@ -8,7 +8,7 @@ import type {
   StoredMeasurement,
   SubmittedMeasurement,
 } from '../../domain/measurement.ts'
-import { formatInstant } from '../../domain/time.ts'
+import { formatInstant, SECOND_MS } from '../../domain/time.ts'
 import type { EpochMs } from '../../domain/time.ts'
 import type { DataIdentity } from '../../ports/control-reader.ts'
 import type { SensorState } from '../../sensors/sensors.ts'
@@ -118,9 +118,10 @@ export function presentSignIn({ token, expiresAtMs, user }: SignedIn): SignInRes
 
 /** @param endpoints authorization endpoints by provider, as far as they are known */
 export function presentBootstrap(
-  { app, links, callbackUrl, signInProviders }: MobileSettings,
+  settings: MobileSettings,
   endpoints: ReadonlyMap<string, string | undefined>,
 ): BootstrapResponse {
+  const { app, links, callbackUrl, signInProviders, minimumVersion = null } = settings
   const providers = signInProviders.map((provider) => ({
     id: provider.id,
     name: provider.label,
@@ -132,7 +133,13 @@ export function presentBootstrap(
     code_challenge_methods: ['S256' as const],
   }))
   return {
-    data: { app, links, sign_in_providers: providers, callback_url: callbackUrl ?? null },
+    data: {
+      app: { ...app, minimum_version: minimumVersion },
+      offline_after_seconds: settings.offlineAfterMs / SECOND_MS,
+      links,
+      sign_in_providers: providers,
+      callback_url: callbackUrl ?? null,
+    },
   }
 }
 

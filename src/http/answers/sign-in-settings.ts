@@ -12,6 +12,12 @@ export interface SignInProviderSettings {
 }
 
 export interface MobileSettings {
+  /** Whether phones may change alias and compensation. */
+  readonly mayEdit: boolean
+  /** A sensor not heard from for so long is offline. */
+  readonly offlineAfterMs: number
+  /** Older apps ask their users to update; `undefined`: any will do. */
+  readonly minimumVersion: string | undefined
   readonly app: { readonly name: string; readonly version: string }
   readonly links: Readonly<Partial<Record<'website' | 'privacy' | 'terms' | 'support', string>>>
   /** Taken from any provider. */

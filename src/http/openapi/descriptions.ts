@@ -217,6 +217,14 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
   },
   'GET /api/mobile/v1/sensors': { id: 'listSensorsOfPhone', ...sensors },
   'GET /api/mobile/v1/sensors/{id}': { id: 'showSensorOnPhone', ...sensor },
+  'PATCH /api/mobile/v1/sensors/{id}': {
+    id: 'changeSensorOnPhone',
+    tag: 'Sensors',
+    summary: 'Changes the alias or the compensation of a sensor',
+    description: 'Where the operator has set `MOBILE_EDITS=false`, 403 `insufficient_scope`.',
+    answers: { 200: { description: 'The sensor after the change.', schema: 'sensor' } },
+    codes: ['storage_full'],
+  },
   'GET /api/mobile/v1/measurements': { id: 'readSeriesOnPhone', ...series },
   'GET /api/mobile/v1/sensors/{id}/measurements': { id: 'readHistoryOnPhone', ...history },
   'GET /api/mobile/v1/events': {

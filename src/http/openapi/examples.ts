@@ -135,7 +135,8 @@ const daemonMe: DaemonMeResponse = {
 
 const bootstrap: BootstrapResponse = {
   data: {
-    app: { name: 'Thermolog', version: '0.1.0' },
+    app: { name: 'Thermolog', version: '0.1.0', minimum_version: null },
+    offline_after_seconds: 900,
     links: { privacy: 'https://example.org/privacy' },
     sign_in_providers: [
       {

@@ -138,17 +138,32 @@ export function readWithFaults<T>(
 const FIRST_ASKED_MS = Date.parse('0001-01-03T00:00:00Z')
 const LAST_ASKED_MS = Date.parse('9999-12-29T00:00:00Z')
 
+/** What generated clients write: a blank for the T, blanks before the offset, none of its colon. */
+const LOOSE_INSTANT =
+  /^(\d{4}-\d{2}-\d{2})[T +](\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?) *(Z|[+-]\d{2}:?\d{2})$/i
+
 /** The instant of a parameter; what is wrong with it is added to `faults`. */
 export function readInstant(
   name: string,
   text: string | undefined,
   faults: RequestFault[],
 ): number | undefined {
-  const atMs = text === undefined ? undefined : parseInstant(text)
-  if (text !== undefined && atMs === undefined) faults.push(notAnInstant(`/${name}`))
+  const atMs = text === undefined ? undefined : parseInstant(strictInstant(text))
+  if (text !== undefined && atMs === undefined) {
+    const fault = notAnInstant(`/${name}`)
+    faults.push({ ...fault, detail: `${fault.detail}; in an address + is written %2B` })
+  }
   if (atMs !== undefined && !(atMs >= FIRST_ASKED_MS && atMs <= LAST_ASKED_MS)) {
     const detail = 'must lie between the years 1 and 9999'
     faults.push({ pointer: `/${name}`, code: 'format', detail })
   }
   return atMs
+}
+
+/** A loosely written instant as it should be; anything else as it is. */
+function strictInstant(text: string): string {
+  const [, date, time, offset = ''] = LOOSE_INSTANT.exec(text) ?? []
+  return date === undefined
+    ? text
+    : `${date}T${time}${offset.replace(/(\d{2}):?(\d{2})$/, '$1:$2')}`
 }

@@ -3,7 +3,7 @@
 // store is, and writes it down.
 
 import type { SensorId } from '../../domain/sensor.ts'
-import type { DurationMs, EpochMs } from '../../domain/time.ts'
+import type { EpochMs } from '../../domain/time.ts'
 import type {
   ClaimedBatch,
   JournalBatch,

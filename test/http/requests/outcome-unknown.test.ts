@@ -106,6 +106,9 @@ function openFace(): HttpServer {
     {
       ...config,
       mobile: {
+        mayEdit: true,
+        offlineAfterMs: 900_000,
+        minimumVersion: undefined,
         app: { name: 'x', version: '1' },
         links: config.links,
         redirectUris: [],
