@@ -1,7 +1,7 @@
-// Backup of DATA_DIR as one file, beside a running service; nothing is changed. The files of one
-// moment (sqlite/backup/data-snapshot.ts) are copied next to the target, checked, packed with a
-// manifest, and what was packed is read again. Only then does it get its name, which must be free.
-// Killed before, it leaves `FILE.unfinished` and nothing else.
+// Backs up DATA_DIR as one file, beside a running service, changing nothing. A consistent snapshot
+// of the files (sqlite/backup/data-snapshot.ts) is copied next to the target, checked, packed with
+// a manifest and read back. Only then does the archive get its name, which must be free. If it is
+// killed before that, it leaves `FILE.unfinished` and nothing else.
 
 import { existsSync } from 'node:fs'
 import { link, mkdir, rename, rm, stat } from 'node:fs/promises'
@@ -21,20 +21,20 @@ import { syncFolder } from '../system/disk.ts'
 export const BACKUP_FORMAT = 'thermolog-backup-1'
 export const MANIFEST_NAME = 'manifest.json'
 
-/** What a backup says of itself. */
+/** A backup's description of itself. */
 export interface BackupManifest {
   readonly format: typeof BACKUP_FORMAT
   readonly thermolog: string
   /** All that was acknowledged before is in it. */
   readonly taken_at: string
-  /** `embedded`, or which InfluxDB has the measurements, which are then not in it. */
+  /** `embedded`, or the InfluxDB that holds the measurements, which are then not in the backup. */
   readonly store: string
-  /** What is in each file, in the order in which they are packed. */
+  /** The contents of each file, in packing order. */
   readonly files: Readonly<Record<string, FileCounts>>
 }
 
 export interface BackupProgress {
-  /** @param totalBytes how much `advance` is told of altogether */
+  /** @param totalBytes the sum of all calls of `advance` */
   begin(what: string, totalBytes: number): void
   advance(bytes: number): void
 }
@@ -42,7 +42,7 @@ export interface BackupProgress {
 /**
  * Writes a backup. On disk and verified when it resolves.
  *
- * @throws OperationError when `target` is there already
+ * @throws OperationError when `target` already exists
  */
 export async function writeBackup(
   { dataDir }: Config,
@@ -66,7 +66,7 @@ export async function writeBackup(
   }
 }
 
-/** The files of one moment, copied into the folder and found whole. */
+/** A snapshot of the files, copied into the folder and checked. */
 async function copySnapshot(
   dataDir: string,
   folder: string,
@@ -113,7 +113,7 @@ async function pack(
   try {
     for (const { name, file } of files) {
       await writer.addFile(name, file, (bytes) => progress.advance(bytes))
-      // Its room may be needed for the next one.
+      // The next one may need its space.
       await rm(file)
     }
     await writer.addText(MANIFEST_NAME, `${JSON.stringify(described, null, 2)}\n`)
@@ -127,23 +127,26 @@ async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw failed(`cannot write there: ${error.message}`)
     const hint = 'Delete it, unless that backup is still being written.'
-    throw failed(`${folder} is there: another backup has not come to its end`, hint)
+    throw failed(`${folder} exists: another backup has not finished`, hint)
   })
 }
 
-/** Unlike a rename, a link never takes the place of a file. */
+/** Unlike a rename, a link never replaces a file. */
 async function giveName(archive: string, target: string): Promise<void> {
   try {
     await link(archive, target)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST' || existsSync(target)) throw isThere(target)
-    // Sticks and shares of other systems often have no links.
+    // USB sticks and network shares often have no links.
     await rename(archive, target)
   }
   await syncFolder(dirname(target))
 }
 
 function isThere(target: string): OperationError {
-  return failed(`${target} is there already: a backup never overwrites`, 'Name another file.')
+  return failed(
+    `${target} already exists, and a backup never overwrites a file`,
+    'Name another file.',
+  )
 }

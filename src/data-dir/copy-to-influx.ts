@@ -1,8 +1,8 @@
-// Moving the embedded measurement store into InfluxDB. Beside a running service a copy can only be
-// a first one: measurements go on coming. The last one owns DATA_DIR, lets the journal run empty,
-// copies what is missing, and has DATA_DIR use InfluxDB only when the counts of every sensor and
-// day are the same on both sides. Killed anywhere, DATA_DIR still uses the embedded store, and the
-// same again goes on where it was.
+// Moving the embedded measurement store into InfluxDB. A copy made beside
+// a running service is only preliminary, because measurements keep arriving. The final one owns
+// DATA_DIR, drains the journal, copies what is missing, and switches DATA_DIR to InfluxDB only if
+// the counts of every sensor and day are equal on both sides. If it is killed, DATA_DIR still uses
+// the embedded store, and running it again resumes the copy.
 
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -32,9 +32,9 @@ const INFLUX_SETTINGS = { socketsMax: 4, timeoutMs: 60 * SECOND_MS }
 const DRAIN_LOOK_EVERY_MS = 50
 
 export interface StoreMove {
-  /** `undefined`: DATA_DIR used InfluxDB already, nothing was done. */
+  /** `undefined`: DATA_DIR already used InfluxDB, nothing was done. */
   readonly outcome: CopyOutcome | undefined
-  /** What DATA_DIR uses when the move is through. */
+  /** The store that DATA_DIR uses after the move. */
   readonly storeName: string
 }
 
@@ -45,15 +45,15 @@ interface Copying {
   readonly progress: CopyProgress
 }
 
-/** Copies what is there now, beside a running service or not. DATA_DIR goes on as it was. */
+/** Copies what is there now, whether a service runs or not. DATA_DIR stays unchanged. */
 export function copyForNow(config: Config, progress: CopyProgress): Promise<StoreMove> {
   return withRows(config, progress, async (copying) => (await copy(copying)).outcome)
 }
 
 /**
- * Copies everything and has DATA_DIR use InfluxDB from then on. Owns DATA_DIR meanwhile.
+ * Copies everything and switches DATA_DIR to InfluxDB. Owns DATA_DIR meanwhile.
  *
- * @throws OperationError when the two sides differ after all: DATA_DIR goes on as it was
+ * @throws OperationError when the two sides still differ: DATA_DIR stays unchanged
  */
 export function moveStore(config: Config, progress: CopyProgress): Promise<StoreMove> {
   return withRows(config, progress, async (copying) => {
@@ -80,7 +80,9 @@ async function withRows(
 ): Promise<StoreMove> {
   const { influx } = config
   if (influx === undefined) {
-    throw new UnfitSettings('INFLUX_URL and its companions say where to copy to: set all four')
+    throw new UnfitSettings(
+      'no InfluxDB to copy to: set all four of INFLUX_URL, _ORG, _BUCKET and _TOKEN',
+    )
   }
   const beside = openBeside(config.dataDir)
   const { store } = beside
@@ -90,7 +92,7 @@ async function withRows(
     const inUse = (await store.readStoreName()) ?? embedded
     if (inUse === storeName) return { outcome: undefined, storeName }
     if (inUse !== embedded) {
-      const what = 'only those of the embedded store can be copied'
+      const what = 'only an embedded store can be copied'
       throw new UnfitSettings(`DATA_DIR keeps its measurements in ${inUse}: ${what}`)
     }
     return { outcome: await work({ config, influx, store, progress }), storeName }
@@ -99,14 +101,14 @@ async function withRows(
   }
 }
 
-/** Until all that was acknowledged is in the embedded store, and all deleted is gone from it. */
+/** Waits until everything acknowledged is in the embedded store, and everything deleted is gone. */
 async function drain({ progress: stored, control, forwarding }: Core, progress: CopyProgress) {
   const left = async () => stored.backlog().entries + (await control.countSensorDeletions())
   let entries = await left()
   progress.begin('emptying the journal', entries)
   while (entries > 0) {
     if (!forwarding.isStoreWorking) {
-      throw failed('the embedded store takes nothing from the journal', 'Is the disk full?')
+      throw failed('writes from the journal into the embedded store fail', 'Is the disk full?')
     }
     await setTimeout(DRAIN_LOOK_EVERY_MS)
     const before = entries
@@ -115,7 +117,7 @@ async function drain({ progress: stored, control, forwarding }: Core, progress: 
   }
 }
 
-/** @returns the outcome, and which sensors InfluxDB has measurements of */
+/** @returns the outcome, and the sensors that have measurements in InfluxDB */
 async function copy({ config, influx, store, progress }: Copying) {
   const connection = new InfluxConnection(influx, INFLUX_SETTINGS)
   const log = createLog(systemClock, { level: 'error', component: 'command' }, standardError)
@@ -141,7 +143,7 @@ async function copy({ config, influx, store, progress }: Copying) {
     return { outcome, found: await countDeleted(target, store) }
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
-    throw failed(error.message, 'Run the command again: it goes on where it stopped.', {
+    throw failed(error.message, 'Run the command again: it resumes where it stopped.', {
       cause: error,
     })
   } finally {
@@ -156,13 +158,13 @@ async function checkBucket(connection: InfluxConnection): Promise<void> {
     throw new UnfitSettings(`${state.problem}: ${state.remedy}`)
   }
   if (state.kind === 'unreachable') {
-    throw failed(`InfluxDB is out of reach: ${state.reason}`, 'Nothing was copied.')
+    throw failed(`InfluxDB cannot be reached: ${state.reason}`, 'Nothing was copied.')
   }
 }
 
 type DaysOfSensors = ReadonlyMap<SensorId, ReadonlyMap<number, number>>
 
-/** The days of all sensors that InfluxDB has and that are not live. */
+/** The days of all sensors that are in InfluxDB but no longer exist. */
 async function countDeleted(
   target: MeasurementCounts,
   store: StoreRecords,
@@ -175,7 +177,7 @@ async function countDeleted(
   return days
 }
 
-/** What an earlier copy has brought over of sensors that were deleted since. */
+/** What an earlier copy transferred of sensors deleted since. */
 async function leftoversOf(
   store: StoreRecords,
   found: DaysOfSensors,
@@ -184,8 +186,11 @@ async function leftoversOf(
     Array.from(found, async ([sensorId, days]) => {
       const userId = await store.findOwnerOfDeleted(sensorId)
       if (userId === undefined) {
-        const hint = 'Name a bucket in INFLUX_BUCKET that nothing else writes to.'
-        throw failed(`the bucket has measurements of a sensor ${sensorId}, which is not ours`, hint)
+        const hint = 'Set INFLUX_BUCKET to a bucket that nothing else writes to.'
+        throw failed(
+          `the bucket has measurements of a sensor ${sensorId}, which Thermolog does not know`,
+          hint,
+        )
       }
       const edges = [...days.keys()]
       const range = { startMs: Math.min(...edges), stopMs: Math.max(...edges) + DAY_MS }
@@ -205,9 +210,9 @@ function checkCounts({ mismatchedDays, mismatches, refusal }: CopyOutcome): void
   if (more > 0) named.push(`  and ${more} more`)
   if (refusal !== undefined) named.push(`  InfluxDB refused some: ${refusal}`)
   const hint =
-    'DATA_DIR goes on with the embedded store. Delete what is in the bucket and not ours, ' +
-    'or name an empty bucket, and run the command again.'
-  throw failed(`days with another number of measurements:\n${named.join('\n')}`, hint)
+    'DATA_DIR keeps using the embedded store. Delete from the bucket what Thermolog did not ' +
+    'write, or set INFLUX_BUCKET to an empty one, and run the command again.'
+  throw failed(`days with different numbers of measurements:\n${named.join('\n')}`, hint)
 }
 
 async function switchStore(

@@ -1,6 +1,6 @@
-// What an export reads: users and sensors, and the measurement store, beside a running service or
-// not. All that was acknowledged when it began is in it: first the journal is forwarded up to
-// there, by the service that runs, or here, owning DATA_DIR for that long. Changes nothing else.
+// What an export reads: users and sensors, and the measurement store, whether a service runs or
+// not. It contains everything acknowledged when it began: the journal is first forwarded up to
+// there, by the running service, or here, owning DATA_DIR meanwhile. It changes nothing else.
 
 import { openReader, refuseOtherStore } from '../core/measurement-store.ts'
 import { openCore } from '../core/open-core.ts'
@@ -15,7 +15,7 @@ import { systemClock } from '../system/clock.ts'
 import { createLog, standardError } from '../system/log.ts'
 import { openBeside } from './open-beside.ts'
 
-/** A store that takes nothing for so long will not take it soon. */
+/** A store without progress for this long will not recover soon. */
 const STANDSTILL_MS_MAX = 30 * SECOND_MS
 
 export interface ExportSource {
@@ -25,9 +25,9 @@ export interface ExportSource {
 }
 
 /**
- * Opens what is to be exported, when all of it can be read.
+ * Opens the source of an export, if all of it can be read.
  *
- * @throws OperationError when the store does not take what was acknowledged
+ * @throws OperationError when acknowledged measurements cannot be forwarded
  */
 export async function openExport(
   config: Config,
@@ -66,7 +66,7 @@ async function waitUntilForwarded(journal: JournalWatch): Promise<void> {
 
 async function forward(config: Config, journal: JournalWatch): Promise<void> {
   const log = createLog(systemClock, { level: 'error', component: 'command' }, standardError)
-  // Its threads would speak on standard output, which belongs to the command.
+  // Its threads would log to standard output, which belongs to the command.
   const core = await openCore({ ...config, logLevel: 'silent' }, { clock: systemClock, log })
   try {
     const head = await journal.head()
@@ -80,7 +80,7 @@ async function forward(config: Config, journal: JournalWatch): Promise<void> {
 
 function storeTakesNothing(): OperationError {
   return failed(
-    'the measurement store does not take what was acknowledged, so not all of it can be read',
-    'See the log of the service; export again when it is forwarded.',
+    'some acknowledged measurements are not in the measurement store yet, and writes to it fail',
+    'See the log of the service; export again when the backlog is gone.',
   )
 }

@@ -1,6 +1,6 @@
-// Restoring a backup into a DATA_DIR that has no data. The work is done in a folder `restoring`
-// inside it, and as long as that is there `serve` refuses DATA_DIR: a restore that was killed in
-// the middle is never taken for a whole one.
+// Restoring a backup into a DATA_DIR that has no data. The work happens in a folder `restoring`
+// inside it, and while that exists `serve` refuses DATA_DIR: an interrupted restore is never
+// mistaken for a complete one.
 
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -20,20 +20,20 @@ import { systemClock } from '../system/clock.ts'
 import { prepareDataDir } from '../system/data-dir.ts'
 import { syncFolder } from '../system/disk.ts'
 
-/** What an empty DATA_DIR may have: a lock of our own, and what a new volume comes with. */
+/** What an empty DATA_DIR may contain: our lock, and what comes with a new volume. */
 const NO_DATA = /^(lock\.db(-\w+)?|lost\+found)$/
 
 export interface RestoreOutcome {
   readonly manifest: BackupManifest
-  /** Tokens that work now. */
+  /** Tokens that are now valid. */
   readonly liveTokens: number
 }
 
 /**
  * Restores a backup into a DATA_DIR that has no data. On disk when it resolves.
  *
- * @throws OperationError when there are data @throws UnfitDataDir
- * @throws Error when the backup is damaged: nothing is left of it in DATA_DIR
+ * @throws OperationError when DATA_DIR has data @throws UnfitDataDir
+ * @throws Error when the backup is damaged: nothing of it stays in DATA_DIR
  */
 export async function restoreBackup(
   { dataDir }: Config,
@@ -73,7 +73,7 @@ interface Restoring {
   readonly progress: BackupProgress
 }
 
-/** Into the folder, which is gone again when it fails. @returns how many tokens work now */
+/** Restores into the folder, which is removed on failure. @returns how many tokens are now valid */
 async function restoreFiles(restoring: Restoring): Promise<number> {
   const { source, manifest, folder, isRevoking } = restoring
   try {
@@ -105,10 +105,10 @@ async function extractFiles(restoring: Restoring): Promise<void> {
   const counts = checkFiles(folder, names)
   const differing = names.filter((name) => !isAsDescribed(counts[name], manifest.files[name]))
   if (differing.length === 0) return
-  throw new Error(`its manifest says something else of ${differing.join(', ')}`)
+  throw new Error(`its manifest does not match its contents: ${differing.join(', ')}`)
 }
 
-/** Another version may count other things. */
+/** Other versions may count other things. */
 function isAsDescribed(found: FileCounts = {}, described: FileCounts = {}): boolean {
   return Object.entries(described).every(([what, count]) => (found[what] ?? count) === count)
 }
@@ -132,8 +132,8 @@ async function readManifest(
   const described = parseObject(text)
   if (described === undefined) throw noManifest(source)
   if (described['format'] !== BACKUP_FORMAT) {
-    const hint = 'Restore it with the version of Thermolog that made it.'
-    throw failed(`${source} is a backup of another form: ${quote(described['format'])}`, hint)
+    const hint = 'Restore it with the version of Thermolog that wrote it.'
+    throw failed(`${source} is a backup in another format: ${quote(described['format'])}`, hint)
   }
   if (!isManifest(described)) throw noManifest(source)
   const { store, files } = described
@@ -141,7 +141,9 @@ async function readManifest(
   if (store === EMBEDDED_STORE) wanted.push(MEASUREMENTS_FILE)
   const names = Object.keys(files)
   if (names.toSorted().join() === wanted.toSorted().join()) return described
-  throw new Error(`${source} has ${quote(store)} as its store, and not its files: ${quote(names)}`)
+  throw new Error(
+    `${source} names the store ${quote(store)}, which does not match its files: ${quote(names)}`,
+  )
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
@@ -169,13 +171,15 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What came out of an archive never reaches a terminal as it is. */
+/** Text from an archive never reaches a terminal unescaped. */
 function quote(value: unknown): string {
   return JSON.stringify(value) ?? 'none'
 }
 
 function noManifest(source: string): Error {
-  return new Error(`${source} is no backup of Thermolog: its ${MANIFEST_NAME} describes none`)
+  return new Error(
+    `${source} is not a Thermolog backup: its ${MANIFEST_NAME} does not describe one`,
+  )
 }
 
 function memberOf(
@@ -185,7 +189,7 @@ function memberOf(
 ): ArchiveMember {
   const member = members.get(name)
   if (member === undefined)
-    throw new Error(`${source} is no backup of Thermolog: it has no ${name}`)
+    throw new Error(`${source} is not a Thermolog backup: it has no ${name}`)
   return member
 }
 
@@ -193,7 +197,7 @@ async function refuseData(dataDir: string): Promise<void> {
   const found = (await readdir(dataDir)).filter((name) => !NO_DATA.test(name))
   if (found.length === 0) return
   const hint = found.includes(RESTORE_FOLDER)
-    ? 'A restore did not come to its end: delete what is in it and restore again.'
-    : 'Name a new directory in DATA_DIR, or move what is in it away.'
-  throw failed(`${dataDir} is not empty (${found[0]}): a restore never writes over data`, hint)
+    ? 'A restore was interrupted: delete everything in it and restore again.'
+    : 'Set DATA_DIR to a new directory, or move its contents elsewhere.'
+  throw failed(`${dataDir} is not empty (${found[0]}): a restore never overwrites data`, hint)
 }

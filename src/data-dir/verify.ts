@@ -1,6 +1,6 @@
-// What `thermolog verify` looks at, and in which order: each file by itself, then the journal and
-// the ledger, then the measurement store against them. Reads only, in short transactions, beside a
-// running service or not. What is damaged is not read any further.
+// What `thermolog verify` checks, in order: each file by itself, then the journal and the ledger,
+// then the measurement store against them. It only reads, in short transactions, whether a service
+// runs or not. A damaged file is not read any further.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -39,17 +39,17 @@ import { TieBreakCheck } from '../sqlite/verify/tie-break-check.ts'
 
 const INFLUX_SETTINGS = { socketsMax: 2, timeoutMs: 60 * SECOND_MS }
 
-/** More are counted and not kept. */
+/** More are counted but not kept. */
 const FINDINGS_MAX = 1_000
 
 const EMBEDDED_MISSING =
-  'What a backup has of it can be exported there and imported here; else it is lost.'
+  'Restore a backup elsewhere, export this part there and import it here; else it is lost.'
 const INFLUX_MISSING =
-  'Restart the service: it writes once more what its journal still has; run this again then. ' +
-  'What is missing after that is in a backup of InfluxDB or lost.'
+  'Restart the service: it rewrites what its journal still has. Then run this again. ' +
+  'What is still missing is in a backup of InfluxDB, or lost.'
 
 export interface VerifyProgress {
-  /** @param total how much `advance` is told of altogether; what `counted` says */
+  /** @param total the sum of all calls of `advance`, in units of `counted` */
   begin(what: string, total: number, counted: string): void
   advance(amount: number): void
 }
@@ -61,11 +61,11 @@ export interface Verdict {
   readonly sensors: number
   readonly measurements: number
   readonly events: number
-  /** Sensors that were sent to all the time, so that only bounds of their counts are known. */
+  /** Sensors that received data throughout, so that only bounds of their counts are known. */
   readonly moving: number
 }
 
-/** Looks at everything; it may take minutes. */
+/** Checks everything; it may take minutes. */
 export async function verifyData(config: Config, progress: VerifyProgress): Promise<Verdict> {
   const { dataDir } = config
   refuseUnfinishedRestore(dataDir)
@@ -115,7 +115,7 @@ function checkFiles({ config, progress, report }: Verifying): Set<string> {
   return new Set(whole)
 }
 
-/** @returns how many events it has */
+/** @returns the number of its events */
 async function checkLedger(verifying: Verifying, control: Connection): Promise<number> {
   const { config, progress, report } = verifying
   const ledger = openForReading(join(config.dataDir, LEDGER_FILE))
@@ -134,7 +134,7 @@ async function checkLedger(verifying: Verifying, control: Connection): Promise<n
   }
 }
 
-/** Goes through a check that yields how much it has looked at. */
+/** Runs a check that yields how much it has checked. */
 async function walk<Result>(
   steps: Generator<number, Result>,
   progress: VerifyProgress,
@@ -196,7 +196,7 @@ async function checkStore(verifying: Verifying, control: ControlAccounts) {
   }
 }
 
-/** A store with the words that findings need for it. */
+/** A store, with the wording for findings about it. */
 interface NamedStore {
   readonly name: string
   readonly missingRemedy: string
@@ -229,7 +229,7 @@ function openStore({ dataDir, influx }: Config): NamedStore {
     name: MEASUREMENTS_FILE,
     missingRemedy: EMBEDDED_MISSING,
     deletionRemedy: () =>
-      'Nothing shows them and their id is never given again: they only take room.',
+      'No API shows them and their id is never reused: they only take up space.',
     audit,
     countByDay: (sensorId, range) => audit.countByDay(sensorId, range),
     sensorIds: () => audit.sensorIds(),
@@ -237,7 +237,7 @@ function openStore({ dataDir, influx }: Config): NamedStore {
   }
 }
 
-/** What cannot be read ends a check, not all of them. @returns `undefined` then */
+/** An unreadable file ends one check, not all of them. @returns `undefined` in that case */
 async function unlessUnreadable<Result>(
   where: string,
   work: () => Promise<Result>,
@@ -250,8 +250,8 @@ async function unlessUnreadable<Result>(
       const problem = `it cannot be read: ${causeOf(error).message}`
       report({ check: 'file', where, problem, remedy: RESTORE_BACKUP })
     } else if (error instanceof StoreUnavailable) {
-      const problem = `it is out of reach, so it was not checked to the end: ${error.message}`
-      report({ check: 'counts', where, problem, remedy: 'Run it again when the store answers.' })
+      const problem = `it became unreachable, so the check is incomplete: ${error.message}`
+      report({ check: 'counts', where, problem, remedy: 'Run this again when the store responds.' })
     } else throw error
     return undefined
   }

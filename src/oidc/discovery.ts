@@ -1,6 +1,6 @@
-// What an identity provider says of itself (OpenID Connect Discovery): looked for in the background
-// until it is found, kept, and looked up again now and then. What was found stays in force while
-// the provider cannot be reached.
+// An identity provider's metadata (OpenID Connect Discovery): fetched in the background until it
+// is found, cached, and refreshed now and then. The cached metadata stays in use while the provider
+// cannot be reached.
 
 import { isSecureUrl } from '../domain/secure-url.ts'
 import type { DurationMs } from '../domain/time.ts'
@@ -16,19 +16,19 @@ export interface ProviderMetadata {
   readonly tokenEndpoint: string
   readonly jwksUri: string
   readonly userinfoEndpoint: string | undefined
-  /** How a confidential client names itself at the token endpoint. */
+  /** How a confidential client authenticates at the token endpoint. */
   readonly tokenEndpointAuthMethods: readonly string[]
 }
 
 export interface DiscoverySettings {
   readonly issuer: string
-  /** One attempt may take so long. */
+  /** Time limit of one attempt. */
   readonly timeoutMs: DurationMs
 }
 
 export class Discovery {
   readonly #settings: DiscoverySettings
-  /** Told after each attempt, with what failed. */
+  /** Called after each attempt, with the error if it failed. */
   readonly #onAttempt: (failure: unknown) => void
   #metadata: ProviderMetadata | undefined
   #attempt: Promise<ProviderMetadata> | undefined
@@ -45,7 +45,7 @@ export class Discovery {
   }
 
   /**
-   * What is known, or, when nothing is yet, what an attempt made now finds.
+   * The cached metadata, or, if there is none yet, the result of an attempt made now.
    *
    * @throws ProviderFault, DOMException `TimeoutError`
    */
@@ -68,7 +68,7 @@ export class Discovery {
     try {
       await this.#lookUp()
     } catch {
-      // Told to `onAttempt`.
+      // Reported to `onAttempt`.
       nextMs = retryMs
       nextRetryMs = Math.min(retryMs * 2, RETRY_MS_MAX)
     }
@@ -76,7 +76,7 @@ export class Discovery {
     this.#timer = setTimeout(() => void this.#keepLooking(nextRetryMs), nextMs).unref()
   }
 
-  /** Whoever asks at the same time shares the attempt. */
+  /** Concurrent callers share the attempt. */
   async #lookUp(): Promise<ProviderMetadata> {
     this.#attempt ??= this.#read()
     try {
@@ -101,7 +101,7 @@ export class Discovery {
   }
 }
 
-/** @throws ProviderFault when it is of another issuer, or something is missing or not secure */
+/** @throws ProviderFault when the issuer differs, or something is missing or insecure */
 function toMetadata(members: Readonly<Record<string, unknown>>, issuer: string): ProviderMetadata {
   if (members['issuer'] !== issuer) {
     const named = JSON.stringify(members['issuer'] ?? null).slice(0, 256)

@@ -1,7 +1,6 @@
 // IdentityProvider on OpenID Connect: authorization code with PKCE, for public and confidential
-// clients. Everything that one exchange asks of the provider has to be answered within one time
-// limit. What failed goes to the log as a reason, once for each new one; never a code, a token or
-// an address of a person.
+// clients. All requests of one exchange share one time limit. Failures are logged with their
+// reason, once per new reason, but never a code, a token or a person's address.
 
 import type { JWTVerifyGetKey } from 'jose'
 import type { AuthorizationGrant, VerifiedIdentity } from '../domain/access.ts'
@@ -22,7 +21,7 @@ export interface OidcSettings {
   readonly clientId: string
   /** `undefined`: a public client. */
   readonly clientSecret: string | undefined
-  /** For all that one exchange asks of the provider. */
+  /** Shared by all requests of one exchange. */
   readonly timeoutMs: DurationMs
 }
 
@@ -34,7 +33,7 @@ interface Collaborators {
 type Members = Readonly<Record<string, unknown>>
 type ProviderTokens = NonNullable<ExchangeProgress['tokens']>
 
-/** Tokens of ten thousand codes may have to be kept; longer ones are not. */
+/** The tokens of ten thousand codes may have to be kept; longer ones are refused. */
 const KEPT_CHARACTERS_MAX = 16 * 1024
 
 export class OidcIdentityProvider implements IdentityProvider {
@@ -42,7 +41,7 @@ export class OidcIdentityProvider implements IdentityProvider {
   readonly #settings: OidcSettings
   readonly #discovery: Discovery
   #keys: { readonly jwksUri: string; readonly get: JWTVerifyGetKey } | undefined
-  /** The failure that was logged last, until something works again. */
+  /** The failure logged last, until something succeeds. */
   #failure: string | undefined
 
   constructor(collaborators: Collaborators, settings: OidcSettings) {
@@ -105,7 +104,7 @@ export class OidcIdentityProvider implements IdentityProvider {
     }
   }
 
-  /** Has the code exchanged. @returns what the token endpoint says */
+  /** Exchanges the code. @returns the token endpoint's response */
   async #redeem(
     { code, codeVerifier, redirectUri }: AuthorizationGrant,
     metadata: ProviderMetadata,
@@ -124,10 +123,10 @@ export class OidcIdentityProvider implements IdentityProvider {
     if (status < 500 && members['error'] === 'invalid_grant')
       throw new ServiceError('invalid_grant')
     const reason = /^[\w.-]{1,64}$/.exec(textOf(members['error']) ?? '')?.[0] ?? 'no reason given'
-    throw new ProviderFault(`the token endpoint answers ${status}: ${reason}`)
+    throw new ProviderFault(`the token endpoint responded ${status}: ${reason}`)
   }
 
-  /** Names the client in the form, or in the headers that are returned. */
+  /** Adds the client's credentials to the form, or returns them as headers. */
   #authenticate(form: URLSearchParams, metadata: ProviderMetadata): Record<string, string> {
     const { clientId, clientSecret } = this.#settings
     const methods = metadata.tokenEndpointAuthMethods
@@ -177,7 +176,7 @@ interface UserinfoAccess {
   readonly signal: AbortSignal
 }
 
-/** The claims, or where they have no e-mail address those of the userinfo endpoint as well. */
+/** The claims, plus those of the userinfo endpoint if they have no e-mail address. */
 async function withEmail(
   claims: IdTokenClaims,
   { metadata, accessToken, signal }: UserinfoAccess,
@@ -187,12 +186,13 @@ async function withEmail(
   if (accessToken === undefined) return claims
   const headers = { authorization: `Bearer ${accessToken}` }
   const { status, members } = await askProvider(userinfoEndpoint, { headers }, signal)
-  if (status !== 200) throw new ProviderFault(`the userinfo endpoint answers ${status}`)
-  if (members['sub'] !== claims.sub) throw new ProviderFault('userinfo is of someone else')
+  if (status !== 200) throw new ProviderFault(`the userinfo endpoint responded ${status}`)
+  if (members['sub'] !== claims.sub)
+    throw new ProviderFault('the userinfo response is for another subject')
   return { name: claims['name'], ...members }
 }
 
-/** What a promise settles to, unless the signal is first. */
+/** Settles like the promise, unless the signal comes first. */
 async function before<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const { promise: ended, reject } = Promise.withResolvers<never>()
   const onAbort = () => reject(signal.reason as Error)
@@ -208,7 +208,7 @@ function isTimeout(error: unknown): boolean {
   return error instanceof DOMException && error.name === 'TimeoutError'
 }
 
-/** As RFC 6749 wants both parts of Basic: encoded like the values of a form. */
+/** RFC 6749 requires both parts of Basic to be encoded like form values. */
 function formEncoded(text: string): string {
   return new URLSearchParams({ x: text }).toString().slice('x='.length)
 }

@@ -1,12 +1,12 @@
-// One HTTP exchange with an identity provider: over https or on loopback, no redirect followed, the
-// answer bounded and read as JSON, everything within the time of the caller's signal.
+// One HTTP exchange with an identity provider: over https or on loopback, without following
+// redirects, with a bounded JSON response, all within the time of the caller's signal.
 
 import { isSecureUrl } from '../domain/secure-url.ts'
 
 /** Discovery, key sets and tokens are a few KB. */
 const ANSWER_BYTES_MAX = 256 * 1024
 
-/** The provider could not be asked, or what it said makes no sense. The message is for the log. */
+/** The provider could not be reached, or its response is unusable. The message is for the log. */
 export class ProviderFault extends Error {}
 
 export interface ProviderAnswer {
@@ -23,7 +23,7 @@ export interface ProviderRequest {
 }
 
 /**
- * @throws ProviderFault when it cannot be reached, redirects or says too much
+ * @throws ProviderFault when it cannot be reached, redirects or responds with too much
  * @throws DOMException `TimeoutError` or `AbortError` when the signal ends it
  */
 export async function askProvider(
@@ -35,13 +35,13 @@ export async function askProvider(
   return { status, members: membersOf(text) }
 }
 
-/** As `askProvider`, with the body as it is. */
+/** Like `askProvider`, with the body as bytes. */
 export async function fetchText(
   url: string,
   { method = 'GET', headers = {}, form }: ProviderRequest,
   signal: AbortSignal,
 ): Promise<{ status: number; text: string }> {
-  if (!isSecureUrl(url)) throw new ProviderFault('an address is neither https nor on loopback')
+  if (!isSecureUrl(url)) throw new ProviderFault('a URL is neither https nor on loopback')
   try {
     const response = await fetch(url, {
       method,
@@ -83,7 +83,7 @@ function membersOf(text: string): Record<string, unknown> {
   }
 }
 
-/** What `fetch` knows is in the cause of its error. */
+/** `fetch` puts the actual reason into the cause of its error. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error
   const { code, message } = cause as { readonly code?: string; readonly message?: string }

@@ -1,9 +1,9 @@
-// Whether an ID token is what it claims to be: signed by the provider's published keys with an
-// algorithm of the list, made by this issuer, for this client, lately, and still good.
+// Verifies an ID token: signed with the provider's published keys and an algorithm of the list,
+// by this issuer, for this client, recently, and not expired.
 //
-// A provider changes its keys whenever it likes, and may sign with one before it publishes it. A
-// token of an unknown key waits for it. Nobody but the provider can have us wait, as the token
-// comes straight from there; whoever waits shares one request a second.
+// A provider may rotate its keys at any time, and may sign with a key before publishing it. A token
+// with an unknown key therefore waits for that key. Only the provider can cause such a wait, since
+// the token comes straight from it; all who wait share one request a second.
 
 import { setTimeout } from 'node:timers/promises'
 import { createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose'
@@ -12,16 +12,16 @@ import { SECOND_MS } from '../domain/time.ts'
 import type { DurationMs, EpochMs } from '../domain/time.ts'
 import { fetchText, ProviderFault } from './provider-exchange.ts'
 
-/** Asymmetric ones alone: with a shared secret the client could have signed it itself. */
+/** Only asymmetric ones: with a shared secret the client could have signed it itself. */
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ')
 
-/** Keys are not fetched again sooner, whoever asks. */
+/** Minimum time between two fetches of the keys. */
 const KEYS_EVERY_MS: DurationMs = SECOND_MS
-/** So often in all, a token of an unknown key has them fetched again. */
+/** How often a token with an unknown key may cause another fetch. */
 const KEY_LOOKS_MAX = 5
 
 const CLOCK_TOLERANCE_SECONDS = 60
-/** It comes straight from the provider, so it was made for this exchange. */
+/** It comes straight from the provider, so it was issued for this exchange. */
 const AGE_SECONDS_MAX = 60 * 60
 const SUBJECT_CHARACTERS_MAX = 255
 
@@ -34,8 +34,8 @@ export interface IdTokenExpectation {
 }
 
 /**
- * The keys that a provider publishes, fetched when they are needed and kept for ten minutes. One
- * that is unknown is waited for, for some seconds.
+ * A provider's published keys, fetched on demand and cached for ten minutes. An unknown key is
+ * awaited for a few seconds.
  */
 export function providerKeys(jwksUri: string, timeoutMs: DurationMs): JWTVerifyGetKey {
   const keys = createRemoteJWKSet(new URL(jwksUri), {
@@ -62,7 +62,7 @@ export function providerKeys(jwksUri: string, timeoutMs: DurationMs): JWTVerifyG
 /**
  * The claims of an ID token.
  *
- * @throws ProviderFault when anything about it is wrong, or its key cannot be had
+ * @throws ProviderFault when anything about it is wrong, or its key is unavailable
  */
 export async function verifyIdToken(
   idToken: string,
@@ -84,7 +84,7 @@ export async function verifyIdToken(
   }
   const isForSeveral = Array.isArray(aud) && aud.length > 1
   if (azp === undefined ? isForSeveral : azp !== clientId) {
-    throw new ProviderFault('the ID token was made for another party')
+    throw new ProviderFault('the ID token was issued for another party')
   }
   return { ...claims, sub }
 }
@@ -101,13 +101,13 @@ async function verifiedClaims(
       throw new ProviderFault(`the ID token does not verify: ${error.claim} ${error.reason}`)
     }
     if (error instanceof ProviderFault) throw error
-    // Also what the keys are to blame for: they are the provider's as well.
+    // Errors in the keys count too: they are the provider's as well.
     const { code = 'unreadable' } = error as { readonly code?: unknown }
     throw new ProviderFault(`the ID token does not verify: ${String(code)}`, { cause: error })
   }
 }
 
-/** Google's tokens may name their issuer without its scheme, as its documents say. */
+/** Google's tokens may name their issuer without its scheme, as documented. */
 function issuersOf(issuer: string): readonly string[] {
   const google = 'https://accounts.google.com'
   return issuer === google ? [google, 'accounts.google.com'] : [issuer]

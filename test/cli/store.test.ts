@@ -234,7 +234,7 @@ describe('thermolog store copy', function () {
     const refused = await copy()
     expect(refused.exitCode).to.equal(1)
     expect(refused.stderr).to.match(/sensor 1, 2026-03-15: 0 here, 1 in InfluxDB/)
-    expect(refused.stderr).to.match(/goes on with the embedded store/)
+    expect(refused.stderr).to.match(/keeps using the embedded store/)
     await serving(dataDir, {}, readAll)
   })
 
@@ -250,7 +250,7 @@ describe('thermolog store copy', function () {
     await writeLine(`temperature,user_id=1,sensor_id=999 temp=1 ${START_MS}000000`)
     const refused = await copy()
     expect(refused.exitCode).to.equal(1)
-    expect(refused.stderr).to.match(/a sensor 999, which is not ours\n.*INFLUX_BUCKET/)
+    expect(refused.stderr).to.match(/a sensor 999, which Thermolog does not know\n.*INFLUX_BUCKET/)
   })
 
   it('refuses settings of no InfluxDB, one that expires data, or one out of reach', async () => {
@@ -264,6 +264,6 @@ describe('thermolog store copy', function () {
     expect(expiring.stderr).to.match(/after 86400 seconds: .*--retention 0/)
     const away = await copy('http://127.0.0.1:9')
     expect(away.exitCode).to.equal(1)
-    expect(away.stderr).to.match(/out of reach/)
+    expect(away.stderr).to.match(/cannot be reached/)
   })
 })

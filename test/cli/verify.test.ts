@@ -373,7 +373,7 @@ describe('thermolog verify with InfluxDB', function () {
     await sendBatch({ url: service.url, token }, 0)
     expect(await service.stop()).to.equal(0)
     const { findings } = await verify(dataDir, NOWHERE)
-    expect(findings.map(({ problem }) => problem).join()).to.match(/^it is out of reach/)
+    expect(findings.map(({ problem }) => problem).join()).to.match(/^it became unreachable/)
   })
 
   it('refuses settings that name another store', async () => {

@@ -209,7 +209,7 @@ describe('OidcIdentityProvider', () => {
     await provider.exchange(GRANT)
     const said = log.events.map(({ level, fields }) => `${level} ${String(fields['reason'])}`)
     expect(said).to.deep.equal([
-      'warn the token endpoint answers 401: invalid_client',
+      'warn the token endpoint responded 401: invalid_client',
       'info undefined',
     ])
   })
