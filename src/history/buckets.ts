@@ -1,6 +1,6 @@
-// From a question as asked to a definite one: defaults taken, bounds checked, `auto` decided, ends
-// moved to bucket edges. Pure: it depends on the question and the time of asking, never on data.
-// That is what makes a bucket the same in every answer that shows it.
+// Turns a question as asked into a definite one: applies defaults, checks bounds, resolves `auto`,
+// moves the ends to bucket edges. Pure: it depends on the question and the time of asking, never on
+// data, which makes a bucket the same in every response that shows it.
 
 import { ServiceError } from '../domain/errors.ts'
 import type { RequestFault } from '../domain/errors.ts'
@@ -33,7 +33,7 @@ export interface BucketGrid {
   startOf(atMs: EpochMs): EpochMs
   /** Start of the bucket after it. */
   stopOf(atMs: EpochMs): EpochMs
-  /** How many buckets the range touches at most. */
+  /** How many buckets the range touches, at most. */
   countOf(range: TimeRange): number
 }
 
@@ -50,10 +50,10 @@ export function hasLocalDays(bucket: Bucket, timeZone: string): boolean {
 /**
  * Makes a question definite.
  *
- * @param found faults of its form: they are told together with its own
+ * @param found faults of form, reported together with those found here
  *
- * `auto` takes a time zone and `fill` whatever it resolves to: a zone then only names itself, and
- * an answer of single measurements has no bucket to fill.
+ * `auto` accepts a time zone and `fill` whatever it resolves to: below days the zone changes
+ * nothing, and raw measurements have no buckets to fill.
  *
  * @throws ServiceError `validation_failed`, with every fault found: `from_not_before_to`,
  *   `unknown_time_zone`, `time_zone_not_allowed`, `fill_not_allowed`

@@ -1,15 +1,15 @@
-// Listing the buckets that hold nothing, so that a chart shows a hole as a hole.
+// Lists the empty buckets too, so that a chart shows a gap as a gap.
 
 import { setImmediate } from 'node:timers/promises'
 import type { BucketPoint } from '../domain/history.ts'
 import type { EpochMs, TimeRange } from '../domain/time.ts'
 import type { BucketGrid } from './buckets.ts'
 
-/** Days of a zone are dear to find; other work runs between chunks of this many points. */
+/** Local days are expensive to compute; other work runs between chunks of this many points. */
 const CHUNK_POINTS = 500
 
 /**
- * Puts an empty point into each bucket of the range that has none.
+ * Adds an empty point for each bucket of the range that has none.
  *
  * @param chunks ascending points, each at the start of a bucket of `grid`
  * @param range its ends are edges of buckets; at most `filledPointsMax` of them

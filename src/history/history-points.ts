@@ -1,4 +1,4 @@
-// From what is stored to the points of an answer: compensated, averaged, gaps filled when asked.
+// Turns stored data into the points of a response: compensated, averaged, gaps filled on request.
 
 import { WINDOW_MS } from '../domain/history.ts'
 import type {
@@ -18,10 +18,10 @@ import { fillGaps } from './fill-gaps.ts'
 import { LocalDays } from './local-days.ts'
 import { readLocalDays } from './read-local-days.ts'
 
-/** Nine decimals of a sum; which values came first shows only after them. */
+/** Nine decimals of a sum; the order of addition affects only later ones. */
 const SUM_DECIMALS = 1_000_000_000
 
-/** The points of an answer in ascending order, in chunks, read as they are taken. */
+/** The points of a response in ascending order, in chunks, read as they are consumed. */
 export function historyPoints(
   reader: MeasurementReader,
   sensor: Sensor,
@@ -65,8 +65,8 @@ function bucketPoint(summary: WindowSummary, compensationCelsius: number): Bucke
 }
 
 /**
- * Decimal values have a decimal sum. Taking the noise of its binary addition away makes the mean
- * depend on the values alone and not on the order in which they came.
+ * Decimal values have a decimal sum. Rounding off the noise of binary addition makes the mean
+ * independent of the order in which the values arrived.
  */
 function meanCelsius({ sum, count }: WindowSummary, compensationCelsius: number): number {
   const scaled = sum * SUM_DECIMALS

@@ -11,10 +11,10 @@ import type { DurationMs, EpochMs, TimeRange } from '../domain/time.ts'
 
 const EPOCH = new Temporal.PlainDate(1970, 1, 1)
 
-/** Windows that days are folded from, coarsest first. */
+/** Windows from which days are folded, coarsest first. */
 const FOLDED_WINDOWS_MS: readonly DurationMs[] = [HOUR_MS, 15 * MINUTE_MS, MINUTE_MS]
 
-/** Whether `name` is a time zone of the IANA database; a bare offset is none. */
+/** Whether `name` is a time zone of the IANA database; a bare offset is not. */
 export function isTimeZone(name: string): boolean {
   try {
     return /^[A-Za-z]/.test(name) && EPOCH.toZonedDateTime(name) !== undefined
@@ -24,21 +24,21 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** Days next to each other that the same windows add up to. */
+/** Consecutive days that are folded from the same windows. */
 export interface DayStretch extends TimeRange {
   /** Length of the windows on the UTC epoch grid, or `undefined`: only measurements do. */
   readonly windowMs: DurationMs | undefined
 }
 
 interface Day extends TimeRange {
-  /** Days between 1970-01-01 and its date. */
+  /** Days from 1970-01-01 to its date. */
   readonly number: number
 }
 
 /** The days of one zone. Cheapest when asked in ascending order. */
 export class LocalDays {
   readonly #timeZone: string
-  /** The day that was asked for last. */
+  /** The day of the last call. */
   #day: Day | undefined
 
   /** @throws RangeError when there is no such zone */
@@ -56,14 +56,14 @@ export class LocalDays {
     return this.#dayOf(atMs).stopMs
   }
 
-  /** How many dates the range touches; skipped ones between them are counted. */
+  /** How many dates the range touches, counting skipped ones between them. */
   countOf(range: TimeRange): number {
     return this.#dayOf(range.stopMs - 1).number - this.#dayOf(range.startMs).number + 1
   }
 
   /**
-   * The days of a range, gathered by the windows they are folded from. Which these are depends on
-   * a day alone, so that its value is the same in every range.
+   * The days of a range, grouped by the windows they are folded from. The windows depend only on
+   * the day, so that its value is the same in every range.
    *
    * @param range its ends are edges of days
    * @param daysMax days of one stretch at most
@@ -115,7 +115,7 @@ export class LocalDays {
     return Math.floor((atMs + offsetNanoseconds / 1_000_000) / DAY_MS)
   }
 
-  /** The first instant of a date, or of the next one that there is. */
+  /** The first instant of a date, or of the next date that exists. */
   #edge(number: number): EpochMs {
     return EPOCH.add({ days: number }).toZonedDateTime(this.#timeZone).epochMilliseconds
   }

@@ -1,8 +1,8 @@
-// The read path: a definite question about one sensor, answered from the measurement store.
+// The read path: answers a definite question about one sensor from the measurement store.
 //
-// An answer is called complete only when every measurement that was acknowledged before the
-// question is in it. The journal is asked first and the store read after it: what arrives in
-// between can only add to the answer.
+// A response is complete only if it contains every measurement acknowledged before the question.
+// The journal is checked first and the store read after it: what arrives in between can only add to
+// the response.
 
 import type { HistoryPoint, ResolvedQuestion } from '../domain/history.ts'
 import { historyWaitMsMax } from '../domain/limits.ts'
@@ -14,13 +14,13 @@ import { historyPoints } from './history-points.ts'
 export interface History {
   readonly sensor: Sensor
   readonly question: ResolvedQuestion
-  /** Whether every measurement of the range that was acknowledged before is in it. */
+  /** Whether it contains every measurement of the range acknowledged before the question. */
   readonly isComplete: boolean
-  /** Ascending, in chunks that are not empty, read as they are taken; to be iterated once. */
+  /** Ascending, in non-empty chunks, read as they are consumed; iterate only once. */
   readonly points: AsyncIterable<readonly HistoryPoint[]>
 }
 
-/** Reads histories from the measurement store, and knows from the journal what is not in it yet. */
+/** Reads histories from the measurement store, and checks the journal for what is not there yet. */
 export class HistoryReader {
   readonly #reader: MeasurementReader
   readonly #barrier: ReadBarrier
@@ -32,12 +32,12 @@ export class HistoryReader {
 
   /**
    * Reads a history. Waits up to `historyWaitMsMax` for measurements of the range that are
-   * acknowledged and not yet in the store.
+   * acknowledged but not yet in the store.
    *
-   * The first chunk is read before it resolves: a store out of reach rejects here, where it can
-   * still be told, and not in the middle of an answer.
+   * The first chunk is read before it resolves, so that an unreachable store rejects here, where
+   * the error can still be reported, and not in the middle of a response.
    *
-   * @param sensor as the control data show it at the time of the question
+   * @param sensor its control data at the time of the question
    * @throws ServiceError `history_unavailable` when the store is out of reach
    */
   async read(sensor: Sensor, question: ResolvedQuestion): Promise<History> {
@@ -70,7 +70,7 @@ export class HistoryReader {
 
   async #isReadable(sensor: Sensor, { fromMs, toMs }: ResolvedQuestion): Promise<boolean> {
     const range = { startMs: fromMs, stopMs: toMs }
-    // Asked first, so that a lag of other sensors, or of another time, makes nobody wait.
+    // Checked first, so that a backlog of other sensors or times delays nobody.
     if (!(await this.#barrier.hasUnreadable(sensor, range))) return true
     await this.#barrier.waitUntilReadable(sensor.dataVersion, historyWaitMsMax)
     return !(await this.#barrier.hasUnreadable(sensor, range))
@@ -78,8 +78,9 @@ export class HistoryReader {
 }
 
 /**
- * Everything that a complete answer depends on: the definite question, the sensor's data and what
- * the answer says of the sensor. Equal texts mean equal answers, known without reading the store.
+ * Everything that a complete response depends on: the definite question, the version of the
+ * sensor's data and the sensor's settings. Equal texts mean equal responses, without reading the
+ * store.
  */
 export function historyVersion(sensor: Sensor, question: ResolvedQuestion): string {
   return JSON.stringify([

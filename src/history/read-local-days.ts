@@ -1,6 +1,6 @@
-// Summaries of the calendar days of a zone, folded from the coarsest windows whose edges the edges
-// of the day are: hours nearly everywhere, quarters of an hour for zones of half hours, minutes and
-// single measurements for the odd offsets of the past.
+// Summaries of a zone's calendar days, folded from the coarsest windows that align with the day:
+// hours nearly everywhere, quarters of an hour for half-hour zones, minutes and single measurements
+// for the odd offsets of the past.
 
 import { foldWindows } from '../domain/history.ts'
 import type { RawPoint, SeriesRange, WindowSummary } from '../domain/history.ts'
@@ -8,11 +8,11 @@ import { DAY_MS, ceilToWindow, floorToWindow } from '../domain/time.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
 import type { LocalDays } from './local-days.ts'
 
-/** Days that are listed at a time; the list of a thousand takes a few milliseconds. */
+/** Days listed at a time; listing a thousand takes a few milliseconds. */
 const STRETCH_DAYS_MAX = 1_000
 
 /**
- * One summary for each day that has measurements.
+ * One summary per day that has measurements.
  *
  * @param series its ends are edges of days
  */
@@ -31,7 +31,7 @@ export async function* readLocalDays(
   }
 }
 
-/** A long range cut to the days with data: from year 1 to 9999 there are many days to list. */
+/** Cuts a long range to the days with data: years 1 to 9999 have many days to list. */
 async function withoutEmptyEnds(
   reader: MeasurementReader,
   series: SeriesRange,

@@ -1,5 +1,5 @@
-// Whether the place where measurements are to be kept is as it has to be. Asked at start, and again
-// when InfluxDB can be reached for the first time: faults are found before the journal fills up.
+// Checks that the bucket is fit to hold the measurements, at start and again when InfluxDB is first
+// reached: faults are found before the journal fills up.
 
 import { readFailure, InfluxUnreachable } from './connection.ts'
 import type { InfluxAnswer, InfluxConnection } from './connection.ts'
@@ -7,13 +7,13 @@ import { SHARD_GROUP_MS } from './write-plan.ts'
 
 export type BucketState =
   | { readonly kind: 'ready' }
-  /** It was not there and has been made. */
+  /** It was missing and has been created. */
   | { readonly kind: 'created' }
-  /** Nothing is known yet; no fault of the settings as far as can be told. */
+  /** Nothing is known yet; as far as can be seen, the settings are not at fault. */
   | { readonly kind: 'unreachable'; readonly reason: string }
-  /** It deletes measurements after some time: they must not be sent there. */
+  /** It expires measurements: they must not be sent there. */
   | { readonly kind: 'expires'; readonly problem: string; readonly remedy: string }
-  /** An operator has to change something; nothing can be written or read before. */
+  /** An operator must change something before anything can be written or read. */
   | { readonly kind: 'fault'; readonly problem: string; readonly remedy: string }
 
 interface BucketAnswer {
@@ -23,7 +23,7 @@ interface BucketAnswer {
 
 const CREATE_COMMAND = 'influx bucket create --retention 0 --shard-group-duration 30d'
 
-/** Looks at the influx bucket and its rights; makes it when it is not there and the token may. */
+/** Checks the influx bucket and its rights; creates it if it is missing and the token may do so. */
 export async function checkInfluxBucket(connection: InfluxConnection): Promise<BucketState> {
   try {
     return await checkBucket(connection)
@@ -66,7 +66,7 @@ function secondsOf({ everySeconds }: { readonly everySeconds?: number }): number
   return everySeconds ?? 0
 }
 
-/** A write of no lines has the rights of a write checked and nothing else. */
+/** An empty write checks the right to write and does nothing else. */
 async function checkWriting(connection: InfluxConnection): Promise<BucketState> {
   const { organization: org, influxBucket: bucket } = connection.target
   const path = `/api/v2/write?${new URLSearchParams({ org, bucket }).toString()}`

@@ -1,8 +1,9 @@
-// One HTTP exchange with InfluxDB, for everything that this folder asks of it.
+// One HTTP exchange with InfluxDB, for every request of this folder.
 //
-// It retries nothing and buffers nothing: what an answer means, and whether to ask again, is
-// decided by who asks. An exchange that takes too long is aborted and its socket closed, so no
-// socket is lost to a server that has stopped answering. The influx token is in no error's words.
+// It retries nothing and buffers nothing: the caller decides what a response means and whether to
+// repeat the request. An exchange that takes too long is aborted and its socket closed, so no
+// socket is lost to a server that has stopped responding. No error message contains the influx
+// token.
 
 import { Agent as HttpAgent, request as httpRequest } from 'node:http'
 import type { IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http'
@@ -12,9 +13,9 @@ import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 import type { DurationMs } from '../domain/time.ts'
 
-/** Where measurements are kept, and the right to use it. */
+/** Where measurements are stored, with the credentials. */
 export interface InfluxTarget {
-  /** May have a path, before which InfluxDB's own begin. */
+  /** May have a path, which precedes InfluxDB's own paths. */
   readonly url: string
   readonly organization: string
   readonly influxBucket: string
@@ -22,15 +23,15 @@ export interface InfluxTarget {
 }
 
 export interface ConnectionSettings {
-  /** Exchanges at once; more wait for their turn. */
+  /** Concurrent exchanges; further ones wait. */
   readonly socketsMax: number
-  /** For a whole exchange; of one that is streamed, between two pieces of it. */
+  /** For a whole exchange; for a streamed one, between two pieces. */
   readonly timeoutMs: DurationMs
 }
 
 export interface InfluxRequest {
   readonly method: 'GET' | 'POST'
-  /** With its query. */
+  /** Including the query. */
   readonly path: string
   readonly contentType?: string
   readonly body?: Buffer | string
@@ -44,13 +45,13 @@ export interface InfluxAnswer {
 
 export interface InfluxStream {
   readonly status: number
-  /** Has to be read to its end or left by `break`, else its socket is held until the time-out. */
+  /** Read it to the end or leave by `break`, or its socket is held until the time-out. */
   readonly chunks: AsyncIterable<Buffer>
 }
 
-/** There was no answer, or it broke off. */
+/** There was no response, or it was cut off. */
 export class InfluxUnreachable extends Error {
-  /** Whether the request was under way, so that it may still have its effect, even later. */
+  /** Whether the request was sent, so that it may still take effect, even later. */
   readonly hasBeenSent: boolean
 
   constructor(cause: Error, hasBeenSent: boolean) {
@@ -62,16 +63,16 @@ export class InfluxUnreachable extends Error {
 
 const compress = promisify(gzip)
 
-/** Below it a packet or two are saved, which is less than compressing costs. */
+/** Below this, compressing costs more than the packet or two it saves. */
 const COMPRESS_BYTES_MIN = 2_048
 
-/** An answer that is kept whole; nothing that is asked for comes near it. */
+/** Limit of a response read as a whole; none of ours comes near it. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024
 
-/** Longer than pauses between writes, shorter than after what servers and proxies hang up. */
+/** Longer than pauses between writes, shorter than the idle time-outs of servers and proxies. */
 const IDLE_SOCKET_MS = 30_000
 
-/** Between processes of one machine bytes are cheaper than compressing them. */
+/** Between processes on one machine, sending bytes is cheaper than compressing them. */
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
 export class InfluxConnection {
@@ -80,7 +81,7 @@ export class InfluxConnection {
   readonly #url: URL
   readonly #agent: HttpAgent
   readonly #request: typeof httpRequest
-  /** Sockets that are connected: a request goes out on one of these as soon as it has it. */
+  /** Connected sockets: a request that gets one of these is sent at once. */
   readonly #connected = new WeakSet<Duplex>()
 
   constructor(target: InfluxTarget, settings: ConnectionSettings) {
@@ -95,7 +96,7 @@ export class InfluxConnection {
   }
 
   /**
-   * Makes a request and takes the whole answer, whatever its status.
+   * Sends a request and returns the whole response, whatever its status.
    *
    * @throws InfluxUnreachable
    */
@@ -111,9 +112,9 @@ export class InfluxConnection {
   }
 
   /**
-   * Makes a request that only reads and hands out the answer as it comes.
+   * Sends a request that only reads and yields the response as it arrives.
    *
-   * @throws InfluxUnreachable, also when the answer breaks off
+   * @throws InfluxUnreachable, also when the response is cut off
    */
   async stream(order: InfluxRequest): Promise<InfluxStream> {
     const silence = new AbortController()
@@ -127,13 +128,13 @@ export class InfluxConnection {
     }
   }
 
-  /** Ends the sockets that are not in use. */
+  /** Closes idle sockets. */
   close(): void {
     this.#agent.destroy()
   }
 
-  // A socket that was kept open may be closed by the server at the moment of its next use. Reading
-  // twice does no harm; a write that may have arrived is left to who knows what that means.
+  // The server may close a kept-alive socket just as it is used again. Repeating a read does no
+  // harm; what to do about a write that may have arrived is up to the caller.
   async #sendReading(order: InfluxRequest, signal: AbortSignal): Promise<IncomingMessage> {
     try {
       return await this.#send(order, signal)
@@ -165,11 +166,11 @@ export class InfluxConnection {
       const fail = (error: unknown) => {
         reject(new InfluxUnreachable(reasonOf(error, signal), hasBeenSent))
       }
-      // An aborted request that waits for a socket would fail only when one is free.
+      // Without this, an aborted request waiting for a socket would fail only once it gets one.
       signal.addEventListener('abort', fail)
       outgoing.once('socket', (socket) => {
         signal.removeEventListener('abort', fail)
-        // Not by `reusedSocket`: that is false for a request that has waited for the socket.
+        // `reusedSocket` will not do: it is false for a request that has waited for its socket.
         hasBeenSent = this.#connected.has(socket)
         if (hasBeenSent) return
         socket.once(connected, () => {
@@ -202,7 +203,7 @@ export class InfluxConnection {
   async *#chunksOf(incoming: IncomingMessage): AsyncGenerator<Buffer> {
     const { timeoutMs } = this.#settings
     const hangUp = () => incoming.destroy(new Error(`silent for ${timeoutMs} ms`))
-    // Counts only while a piece is waited for: a slow reader of ours is no fault of the server.
+    // Runs only while waiting for a piece: a slow reader on our side is not the server's fault.
     let timer = setTimeout(hangUp, timeoutMs)
     try {
       for await (const chunk of incoming) {
@@ -218,7 +219,7 @@ export class InfluxConnection {
   }
 }
 
-/** What InfluxDB says about a failure, in one line; `code` only of its own answers. */
+/** InfluxDB's error message in one line; `code` only if the response is its own. */
 export function readFailure(body: string): { readonly code?: string; readonly message: string } {
   try {
     const parsed = JSON.parse(body) as { code?: unknown; message?: unknown } | null
@@ -246,7 +247,7 @@ function reasonOf(error: unknown, signal: AbortSignal): Error {
   const reason: unknown = signal.aborted ? signal.reason : error
   if (!(reason instanceof Error)) return new Error(String(reason))
   if (reason.message !== '') return reason
-  // Several addresses were tried: such an error has no words of its own.
+  // Several addresses were tried: such an error has no message of its own.
   return new Error(codeOf(reason) ?? reason.name, { cause: reason })
 }
 

@@ -1,8 +1,8 @@
-// The answer to a question in Flux, read as it comes: rows of `_time` and `_value`, a result after
-// the other. A stream of 600,000 rows takes a fraction of a second and no memory to speak of.
+// Streams the response to a Flux query: rows of `_time` and `_value`, one result after the other.
+// 600,000 rows take a fraction of a second and hardly any memory.
 //
-// InfluxDB says 200 before it has computed anything. A failure after that is a table of its own in
-// the middle of the answer, with the columns `error` and `reference`: it is an error here too.
+// InfluxDB sends status 200 before it has computed anything. A later failure appears as a separate
+// table in the middle of the response, with the columns `error` and `reference`, and throws here.
 
 import { parseInstant } from '../domain/time.ts'
 import type { EpochMs } from '../domain/time.ts'
@@ -11,7 +11,7 @@ import type { InfluxConnection } from './connection.ts'
 
 /** Consecutive rows of one result; index i of both belongs to one row. */
 export interface FluxRows {
-  /** What the query yields it as. */
+  /** Its name in the query's `yield`. */
   readonly result: string
   readonly timesMs: readonly EpochMs[]
   readonly values: readonly number[]
@@ -22,9 +22,9 @@ interface GrowingRows extends FluxRows {
   readonly values: number[]
 }
 
-/** InfluxDB does not answer the question, or not to its end. */
+/** InfluxDB failed the query, at once or part-way. */
 export class FluxFailure extends Error {
-  /** 200 when it failed after it had begun to answer. */
+  /** 200 if it failed part-way. */
   readonly status: number
 
   constructor(message: string, status: number) {
@@ -40,9 +40,9 @@ const ERROR_HEADER = /^,?error,reference/
 const DIALECT = { header: true, annotations: [], delimiter: ',', quoteChar: '"' }
 
 /**
- * Asks a question of which every result has the columns `_time` and `_value`.
+ * Runs a query whose results all have the columns `_time` and `_value`.
  *
- * @throws FluxFailure, InfluxUnreachable; also after rows
+ * @throws FluxFailure, InfluxUnreachable; also after some rows
  */
 export async function* queryRows(
   connection: InfluxConnection,
@@ -59,17 +59,17 @@ export async function* queryRows(
   yield* parseRows(chunks)
 }
 
-/** @throws FluxFailure at a table of an error, Error at columns that were not asked for */
+/** @throws FluxFailure at an error table, Error at unexpected columns */
 export async function* parseRows(chunks: AsyncIterable<Buffer>): AsyncGenerator<FluxRows> {
   let rest = ''
   for await (const chunk of chunks) {
-    // Numbers and times are ASCII; an error's words may come out a little odd.
+    // Numbers and times are ASCII; an error message may be slightly garbled.
     const text = rest + chunk.toString('latin1')
     const end = text.lastIndexOf('\n') + 1
     rest = text.slice(end)
     yield* parseLines(text, end)
   }
-  // Every line ends with a line feed; an answer that was cut off is an error of the connection.
+  // Every line ends with a line feed; a truncated response is an error of the connection.
   yield* parseLines(`${rest}\n`, rest.length + 1)
 }
 
@@ -105,7 +105,7 @@ function filled(rows: FluxRows): FluxRows[] {
   return rows.values.length > 0 ? [rows] : []
 }
 
-/** Rows begin with a comma and the name of their result, which is none of these. */
+/** Rows begin with a comma and the name of their result, which is not one of these. */
 function isRow(text: string, start: number): boolean {
   return text[start] === ',' && !NO_ROW.some((name) => text.startsWith(name, start))
 }

@@ -1,9 +1,9 @@
-// Every question in Flux, as text. Values go in through the client library's sanitiser alone.
+// Every Flux query, as text. Values are inserted only through the client library's sanitiser.
 //
-// Shapes that InfluxDB answers inside its storage engine: a filter on measurement, tag and field,
-// one aggregate whose windows are as long as they are apart, and `keep` at the end. Each pipeline
-// has its own `from()`: several that share one are computed outside the engine, dozens of times
-// slower. A range always has its stop, since without one points of the future are left out.
+// InfluxDB computes queries of this shape inside its storage engine: a filter on measurement, tag
+// and field, one aggregate over adjoining windows, and `keep` at the end. Each pipeline has its own
+// `from()`: pipelines that share one run outside the engine, dozens of times slower. A range always
+// has a stop, because without one InfluxDB leaves out points in the future.
 
 import { flux, fluxDateTime, fluxDuration, fluxExpression } from '@influxdata/influxdb-client'
 import type { SeriesRange } from '../domain/history.ts'
@@ -12,7 +12,7 @@ import { formatInstant } from '../domain/time.ts'
 import type { DurationMs, EpochMs, TimeRange } from '../domain/time.ts'
 import { TEMPERATURE, TEMPERATURE_FIELD } from './line-protocol.ts'
 
-/** All that the API's summaries are made of; the mean is sum by count. */
+/** Everything the API's summaries are made of; the mean is sum divided by count. */
 export const AGGREGATES = ['count', 'max', 'min', 'sum'] as const
 
 export type Aggregate = (typeof AGGREGATES)[number]
@@ -30,8 +30,7 @@ export function rawQuery(influxBucket: string, range: SeriesRange): string {
 }
 
 /**
- * One result for each aggregate, named like it: columns `_time`, the start of the window, and
- * `_value`.
+ * One result per aggregate, named after it: columns `_time`, the start of the window, and `_value`.
  */
 export function windowsQuery(
   influxBucket: string,
@@ -46,7 +45,7 @@ export function windowsQuery(
   ].join('\n')
 }
 
-/** How many values there are: columns `_time`, the start of the window, and `_value`. */
+/** The number of values: columns `_time`, the start of the window, and `_value`. */
 export function countQuery(
   influxBucket: string,
   series: FieldOfSensor,

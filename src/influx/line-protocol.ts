@@ -1,8 +1,8 @@
-// Measurements and infos as lines of InfluxDB's line protocol. Pure functions of immutable data:
-// what is written again has the same series and the same nanosecond and overwrites itself.
+// Measurements and infos in InfluxDB's line protocol. Pure functions of immutable data: a repeated
+// write has the same series and the same nanosecond and overwrites itself.
 //
-// The names here are what people who read the bucket directly build upon. A number without a suffix
-// is a float; an integer, written once, would hide all floats of its field from queries.
+// People who read the bucket directly rely on these names. A number without a suffix is a float; a
+// single integer would hide all floats of its field from queries.
 
 import { digitsOf, writeAscii, writeDigits, writeNumber } from '../domain/digits.ts'
 import type { EpochMs } from '../domain/time.ts'
@@ -17,16 +17,16 @@ const NO_TIE_BREAK = '000000'
 const SPACE = 32
 const LINE_END = 10
 
-/** Of a millisecond's nanoseconds. */
+/** Digits of the nanoseconds within a millisecond. */
 const TIE_BREAK_DIGITS = 6
 
-/** Of a temperature's line: names 37, ids 26, a double 24, nanoseconds 20, and two between. */
+/** A temperature's line: names 37, ids 26, a double 24, nanoseconds 20, and two separators. */
 const LINE_BYTES_MAX = 128
 
 /**
- * One line for each measurement named, in that order. They are written as bytes: as one growing
- * string they cost twice the time, and memory that is slow to clear. Tags are in the order of their
- * names, or InfluxDB sorts them for each line, which takes it up to a fifth of its time.
+ * One line per measurement, in the order of `places`, written as bytes: one growing string takes
+ * twice the time and creates garbage. Tags are ordered by name, or InfluxDB sorts them for each
+ * line, which takes up to a fifth of its time.
  *
  * @param places indices into the columns
  */
@@ -51,14 +51,14 @@ export function temperatureLines(columns: MeasurementColumns, places: Uint32Arra
   return lines.subarray(0, end)
 }
 
-/** As `timestampNs` has it. */
+/** In the form of `timestampNs`. */
 function writeTime(bytes: Buffer, start: number, atMs: EpochMs, tieBreakNs: number): number {
   if (atMs <= 0) return writeAscii(bytes, start, timestampNs(atMs, tieBreakNs))
   const tieBreakAt = writeDigits(bytes, start, atMs, digitsOf(atMs))
   return writeDigits(bytes, tieBreakAt, tieBreakNs, TIE_BREAK_DIGITS)
 }
 
-/** One line for each info. */
+/** One line per info. */
 export function sensorInfoLines(infos: readonly SensorInfo[]): Buffer {
   const lines = infos.map((info) => {
     const { userId, sensorId, serialNumber, alias, compensationCelsius, atMs } = info
@@ -69,7 +69,7 @@ export function sensorInfoLines(infos: readonly SensorInfo[]): Buffer {
   return Buffer.from(lines.join(''), 'utf8')
 }
 
-/** Nanoseconds since the epoch in digits: too large for a double, too many for bigints. */
+/** Nanoseconds since the epoch, as digits: too large for a double, too frequent for bigints. */
 export function timestampNs(atMs: EpochMs, tieBreakNs: number): string {
   if (atMs <= 0) return String(BigInt(atMs) * BigInt(TIE_BREAKS) + BigInt(tieBreakNs))
   if (tieBreakNs === 0) return atMs + NO_TIE_BREAK

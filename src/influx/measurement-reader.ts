@@ -1,8 +1,8 @@
 // The reading side of InfluxDB as the measurement store.
 //
-// Raw measurements are handed through as they come. Windows come as one result for each aggregate,
-// one after the other, all of the first before any of the second: a long range is therefore asked
-// for in parts, so that no more than one part is ever in memory.
+// Raw measurements are passed on as they arrive. Windows arrive as one result per aggregate, all of
+// the first before any of the second: a long range is therefore queried in parts, so that memory
+// never holds more than one part.
 
 import { ServiceError } from '../domain/errors.ts'
 import type { RawPoint, SeriesRange, WindowSummary } from '../domain/history.ts'
@@ -18,7 +18,7 @@ import { WindowTables } from './window-tables.ts'
 /** A year of hours in one request, and 1 MB of memory. */
 const PART_WINDOWS_MAX = 10_000
 
-/** Reads of one part, if writes meet each of them. */
+/** Reads of one part, if each of them overlaps a write. */
 const ATTEMPTS_MAX = 5
 
 const RETRY_AFTER_SECONDS = 5
@@ -27,7 +27,7 @@ export class InfluxMeasurementReader implements MeasurementReader {
   readonly #connection: InfluxConnection
   readonly #influxBucket: string
 
-  /** Closes the connection when it is closed. */
+  /** Takes over the connection and closes it in `close`. */
   constructor(connection: InfluxConnection) {
     this.#connection = connection
     this.#influxBucket = connection.target.influxBucket
@@ -71,7 +71,7 @@ export class InfluxMeasurementReader implements MeasurementReader {
     try {
       yield* queryRows(this.#connection, query)
     } catch (error) {
-      // A question that InfluxDB calls wrong is a fault of ours, which waiting does not mend.
+      // A query that InfluxDB rejects is a bug of ours, which waiting does not fix.
       const isOurs = error instanceof FluxFailure && error.status === 400
       const isTheirs = error instanceof InfluxUnreachable || error instanceof FluxFailure
       if (isOurs || !isTheirs) throw error

@@ -1,11 +1,11 @@
-// The writing side of InfluxDB as the measurement store. Nothing is kept here: a batch stays in the
-// journal until its write has resolved, and where anything is in doubt it is written again whole.
+// The writing side of InfluxDB as the measurement store. It keeps nothing: a batch stays in the
+// journal until its write has resolved, and if anything is in doubt the whole batch is rewritten.
 //
-// InfluxDB acknowledges a write when its log is on disk. A write that was refused because of some
-// lines is cut in two, and again, until the lines are found that will never be taken.
+// InfluxDB acknowledges a write when its log is on disk. A write refused because of some lines is
+// bisected until the permanently refused lines are found.
 //
-// Nothing is written before the bucket was found to keep what it is given: it may have been out of
-// reach when the service started.
+// Nothing is written before the bucket has been checked not to expire data: InfluxDB may have been
+// unreachable when the service started.
 
 import { StoreUnavailable } from '../domain/errors.ts'
 import type { SensorId, UserId } from '../domain/sensor.ts'
@@ -25,7 +25,7 @@ import { writeOutcome } from './write-outcome.ts'
 import type { WriteOutcome } from './write-outcome.ts'
 import { planRequests } from './write-plan.ts'
 
-/** More would only wait in InfluxDB; one would leave it idle while the next is made. */
+/** More would only queue in InfluxDB; one would leave it idle while the next is prepared. */
 const REQUESTS_IN_FLIGHT_MAX = 3
 
 const INFOS_A_REQUEST_MAX = 1_000
@@ -38,7 +38,7 @@ export interface InfluxWriterCollaborators {
   readonly log: Log
 }
 
-/** Lines that belong into one request. */
+/** Lines for one request. */
 interface Lines {
   readonly count: number
   readonly toBody: (start: number, stop: number) => Buffer
@@ -54,7 +54,7 @@ export class InfluxMeasurementWriter implements MeasurementWriter {
   readonly #deletion: SensorDeletion
   #isBucketReady = false
 
-  /** Closes the connection when it is closed. */
+  /** Takes over the connection and closes it in `close`. */
   constructor({ connection, checkBucket, clock, log }: InfluxWriterCollaborators) {
     this.#connection = connection
     this.#checkBucket = checkBucket
@@ -79,8 +79,7 @@ export class InfluxMeasurementWriter implements MeasurementWriter {
         try {
           await this.#write(lines, 0, lines.count)
         } catch (error) {
-          // What was written when it was not known whether it was may arrive after all: it weighs
-          // more than a refusal.
+          // A write with unknown outcome may still be applied, so it outranks a definite refusal.
           failure = graver(failure, error as Error)
         }
       }
@@ -90,12 +89,12 @@ export class InfluxMeasurementWriter implements MeasurementWriter {
     return rejected.sort((a, b) => a.index - b.index)
   }
 
-  /** InfluxDB answers a write when it has synced it. */
+  /** InfluxDB responds to a write after syncing it. */
   async sync(): Promise<void> {
     return undefined
   }
 
-  /** @throws StoreUnavailable when it is not certain that they are gone */
+  /** @throws StoreUnavailable if it is not certain that they are gone */
   async deleteSensor(
     sensor: { userId: UserId; sensorId: SensorId },
     range: TimeRange,
@@ -169,7 +168,7 @@ export class InfluxMeasurementWriter implements MeasurementWriter {
     await this.#write(lines, middle, stop)
   }
 
-  /** Writes lines of which none may be refused. */
+  /** Writes lines none of which may be refused. */
   async #writeAll(body: Buffer): Promise<void> {
     const outcome = await this.#post(body)
     if (outcome.kind === 'accepted') return
@@ -190,9 +189,9 @@ export class InfluxMeasurementWriter implements MeasurementWriter {
     }
   }
 
-  // There is no later for it: the next change of the sensor writes it whole again.
+  // It is not retried: the sensor's next change writes all of it again.
   #sayInfoRejected(sensorId: SensorId | undefined, reason: string): void {
-    this.#log.error('InfluxDB refuses what a sensor is called', { sensor_id: sensorId, reason })
+    this.#log.error('InfluxDB refuses the info of a sensor', { sensor_id: sensorId, reason })
   }
 }
 

@@ -1,4 +1,4 @@
-// What InfluxDB has of whom, in numbers: to know what is gone, and what has arrived.
+// Counts of InfluxDB's points by sensor: to verify what is deleted, and what has arrived.
 
 import { StoreUnavailable } from '../domain/errors.ts'
 import type { SensorId } from '../domain/sensor.ts'
@@ -12,11 +12,11 @@ import { countQuery, sensorsQuery } from './flux.ts'
 import type { FieldOfSensor } from './flux.ts'
 import { TEMPERATURE, TEMPERATURE_FIELD } from './line-protocol.ts'
 
-/** All that a measurement's time can be. */
+/** All possible times of a measurement. */
 const EVER: TimeRange = { startMs: Date.UTC(1900, 0, 1), stopMs: Date.UTC(2200, 0, 1) }
 
 /**
- * Values by UTC day, named by its start, of days that have any.
+ * Values per UTC day, keyed by its start, for days that have any.
  *
  * @throws StoreUnavailable
  */
@@ -33,7 +33,7 @@ export async function countByDay(
   return counts
 }
 
-/** The measurements of sensors, in numbers. */
+/** Counts of the measurements of sensors. */
 export class MeasurementCounts {
   readonly #connection: InfluxConnection
 
@@ -48,7 +48,7 @@ export class MeasurementCounts {
   }
 
   /**
-   * Every sensor of which there is a measurement.
+   * Every sensor that has a measurement.
    *
    * @throws StoreUnavailable
    */
@@ -62,7 +62,7 @@ export class MeasurementCounts {
   }
 }
 
-/** An error of InfluxDB as the store's callers know it; any other as it is. */
+/** Translates InfluxDB's errors for the store's callers; passes on others unchanged. */
 export function asUnavailable(error: unknown): unknown {
   const isTheirs = error instanceof InfluxUnreachable || error instanceof FluxFailure
   return isTheirs ? new StoreUnavailable(error.message, { cause: error }) : error

@@ -1,10 +1,10 @@
-// Deleting a sensor's points so that they stay deleted.
+// Deletes a sensor's points so that they stay deleted.
 //
-// A deletion that meets a snapshot of InfluxDB's cache is acknowledged and deletes nothing, or
-// hides points that come back with the next write to the series. So after it one sentinel point is
-// written into every shard concerned: what was hidden is then seen, and only when the sentinels are
-// all there is, and then are gone too, is the sensor deleted. A crash anywhere, or a doubt, leaves
-// the job to its next run, which begins from the start.
+// A deletion that coincides with a snapshot of InfluxDB's cache is acknowledged but deletes
+// nothing, or only hides points until the next write to the series. So it is followed by one
+// sentinel point in every affected shard, which makes hidden points visible again. The sensor
+// counts as deleted only when nothing but the sentinels is left, and then they are gone too. After
+// a crash or in doubt the job is left to its next run, which starts over.
 
 import { setTimeout } from 'node:timers/promises'
 import { StoreUnavailable } from '../domain/errors.ts'
@@ -20,10 +20,10 @@ import { asUnavailable, countByDay } from './point-counts.ts'
 /** Beyond five years only days that show points get sentinels: they may open a shard each. */
 const SENTINEL_DAYS_MAX = 5 * 366
 
-/** A snapshot is done in seconds. */
+/** A snapshot takes seconds. */
 const RETRY_PAUSES_MS: readonly DurationMs[] = [0.25 * SECOND_MS, SECOND_MS]
 
-/** Infos are written at the time of a change: within what a clock can have said. */
+/** Infos have the time of a change: the range of any plausible clock. */
 const ANY_TIME: TimeRange = { startMs: 0, stopMs: Date.UTC(2200, 0, 1) }
 
 interface Series extends FieldOfSensor {
@@ -39,7 +39,7 @@ export class SensorDeletion {
     this.#writeLines = writeLines
   }
 
-  /** @throws StoreUnavailable when it is not certain that all is gone */
+  /** @throws StoreUnavailable if it is not certain that everything is gone */
   async delete(
     sensor: { readonly userId: UserId; readonly sensorId: SensorId },
     range: TimeRange,
@@ -79,7 +79,7 @@ export class SensorDeletion {
     return (await this.#countByDay(series, range)).size === 0
   }
 
-  // Every shard is some days long, whatever the bucket says, and begins with a day.
+  // Every shard covers whole days, whatever the bucket's settings, and begins with a day.
   async #sentinelDays(series: Series, range: TimeRange): Promise<EpochMs[]> {
     const days = (range.stopMs - range.startMs) / DAY_MS
     if (days > SENTINEL_DAYS_MAX) return [...(await this.#countByDay(series, range)).keys()]
@@ -90,14 +90,14 @@ export class SensorDeletion {
     return countByDay(this.#connection, series, range)
   }
 
-  // The predicate is never empty: InfluxDB would delete everything in the range.
+  // The predicate is never empty: with an empty one InfluxDB deletes everything in the range.
   async #deletePoints({ measurement, userId, sensorId }: Series, range: TimeRange): Promise<void> {
     const { organization: org, influxBucket: bucket } = this.#connection.target
     const answer = await this.#exchangeDeletion(
       `/api/v2/delete?${new URLSearchParams({ org, bucket }).toString()}`,
       {
         start: formatInstant(range.startMs),
-        // The end is deleted too.
+        // The stop is inclusive.
         stop: formatInstant(range.stopMs - 1).replace('Z', '999999Z'),
         predicate: [
           `_measurement="${measurement}"`,

@@ -1,8 +1,8 @@
-// Four results of one question, joined window by window.
+// The four results of one query, joined window by window.
 //
-// Each aggregate looks at the data by itself, a moment after the other. A measurement that is
-// written in between is in one and not in the next, and a mean made of such a sum and count would
-// be of no data at all. What is seen not to fit is asked for again.
+// Each aggregate reads the data separately, one moment after the other. A measurement written in
+// between is in one and not in the next, and a mean of such a sum and count would match no data at
+// all. Results that visibly do not fit are queried again.
 
 import type { WindowSummary } from '../domain/history.ts'
 import type { EpochMs } from '../domain/time.ts'
@@ -10,7 +10,7 @@ import { AGGREGATES } from './flux.ts'
 import type { Aggregate } from './flux.ts'
 import type { FluxRows } from './flux-rows.ts'
 
-/** A sum of doubles is off by so much at most, in proportion. */
+/** Greatest relative error of a sum of doubles. */
 const ROUNDING = 1e-9
 
 interface Table {
@@ -26,7 +26,7 @@ export class WindowTables {
     sum: { timesMs: [], values: [] },
   }
 
-  /** Takes rows of one of the results. */
+  /** Adds rows of one of the results. */
   add({ result, timesMs, values }: FluxRows): void {
     const name = AGGREGATES.find((aggregate) => aggregate === result)
     if (name === undefined) throw new Error(`BUG: InfluxDB answers with a result named ${result}`)

@@ -1,7 +1,7 @@
-// What an answer to a write means for the lines that were written: one table, nothing else decides.
+// What a response to a write means for its lines: this table alone decides.
 //
-// Only an answer that is InfluxDB's own may settle a line for good. The same status from a proxy,
-// or from another server behind a wrong address, says nothing about the data.
+// Only InfluxDB's own response may settle a line permanently. The same status from a proxy, or from
+// another server at a wrong URL, says nothing about the data.
 
 import { SECOND_MS } from '../domain/time.ts'
 import type { DurationMs, EpochMs } from '../domain/time.ts'
@@ -11,23 +11,23 @@ import type { InfluxAnswer } from './connection.ts'
 export type WriteOutcome =
   /** All lines are durable. */
   | { readonly kind: 'accepted' }
-  /** Nothing can be said of any line: the same again later. */
+  /** The outcome is unknown for every line: retry the same later. */
   | {
       readonly kind: 'kept'
       readonly reason: string
       readonly retryAfterMs: DurationMs | undefined
-      /** Whether the lines may still arrive. */
+      /** Whether the lines may still be applied. */
       readonly isOutcomeUnknown: boolean
     }
-  /** Our settings or rights are wrong, not the data: the same again when they are right. */
+  /** Our settings or rights are wrong, not the data: retry the same once they are fixed. */
   | {
       readonly kind: 'paused'
       readonly reason: string
       readonly retryAfterMs: DurationMs | undefined
     }
-  /** No line was written, because of one at least. */
+  /** No line was written, because of at least one bad line. */
   | { readonly kind: 'rejected'; readonly reason: string }
-  /** Some lines will never be written, the others are. */
+  /** Some lines will never be written, the others were. */
   | {
       readonly kind: 'rejected_in_part'
       readonly reason: string
