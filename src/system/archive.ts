@@ -1,5 +1,5 @@
 // A backup as one file: a tar archive (ustar) that ends with a member `sha256`, the hash of all
-// bytes before it. So any tar can take it apart, and every bit of it is accounted for. Lengths of
+// bytes before it. So any tar can unpack it, and every bit of it is covered. Lengths of
 // 8 GiB and more are written in binary, as GNU tar does.
 
 import { createHash } from 'node:crypto'
@@ -28,7 +28,7 @@ const TRAILER_BYTES = 4 * BLOCK_BYTES
 const READ_BYTES = 1024 * 1024
 const NAME_BYTES = 100
 const TEXT_BYTES_MAX = 1024 * 1024
-/** Far more than any that was ever written. */
+/** Far more than any backup has. */
 const MEMBERS_MAX = 64
 
 export class ArchiveWriter {
@@ -41,7 +41,7 @@ export class ArchiveWriter {
     this.#modifiedAtMs = modifiedAtMs
   }
 
-  /** Makes the file, for its owner alone. @param modifiedAtMs the time that its members show */
+  /** Creates the file, private to its owner. @param modifiedAtMs the members' modification time */
   static async create(path: string, modifiedAtMs: number): Promise<ArchiveWriter> {
     return new ArchiveWriter(await open(path, 'wx', 0o600), modifiedAtMs)
   }
@@ -86,10 +86,10 @@ export class ArchiveWriter {
 }
 
 /**
- * Reads a whole archive and holds it against its hash.
+ * Reads a whole archive and checks it against its hash.
  *
- * @returns its members by name, all of which lie inside it
- * @throws Error when it is none, or a single bit of it is not as it was written
+ * @returns its members by name, all within its bounds
+ * @throws Error if it is not an archive, or a single bit of it has changed
  */
 export async function verifyArchive(
   path: string,
@@ -99,7 +99,7 @@ export async function verifyArchive(
   try {
     const { size } = await handle.stat()
     const hashedBytes = size - TRAILER_BYTES
-    if (hashedBytes < BLOCK_BYTES) throw new Error(`${path} is no backup: it is too short`)
+    if (hashedBytes < BLOCK_BYTES) throw new Error(`${path} is not a backup: it is too short`)
     const hash = createHash('sha256')
     const chunks = createReadStream(path, { end: hashedBytes - 1, highWaterMark: READ_BYTES })
     for await (const chunk of chunks as AsyncIterable<Buffer>) {
@@ -108,7 +108,7 @@ export async function verifyArchive(
     }
     const trailer = await readAt(handle, hashedBytes, TRAILER_BYTES)
     if (!trailer.equals(trailerOf(hash.digest('hex')))) {
-      throw new Error(`${path} is no backup, or a damaged one: its hash does not fit`)
+      throw new Error(`${path} is not a backup, or it is damaged: its hash does not match`)
     }
     return await readMembers(path, handle, hashedBytes)
   } finally {
@@ -137,10 +137,10 @@ export async function extractMember(
   }
 }
 
-/** A member that is text. @throws Error when it is too long for one */
+/** Reads a text member. @throws Error if it is too long */
 export async function readTextMember(path: string, member: ArchiveMember): Promise<string> {
   if (member.bytes > TEXT_BYTES_MAX) {
-    throw new Error(`${path}: ${member.name} has ${member.bytes} bytes, which is no text of ours`)
+    throw new Error(`${path}: ${member.name} has ${member.bytes} bytes, too many for this text`)
   }
   const handle = await open(path)
   try {
@@ -150,7 +150,7 @@ export async function readTextMember(path: string, member: ArchiveMember): Promi
   }
 }
 
-// Anybody can put the right hash behind anything: lengths and names are believed no more than that.
+// Anybody can append the right hash to anything: lengths and names are not trusted because of it.
 async function readMembers(
   path: string,
   handle: FileHandle,
@@ -162,12 +162,13 @@ async function readMembers(
     const start = at + BLOCK_BYTES
     const bytes = lengthOf(header)
     if (header.length < BLOCK_BYTES || bytes === undefined || bytes > stop - start) {
-      throw new Error(`${path} is no backup: it has no file of its own at byte ${at}`)
+      throw new Error(`${path} is not a backup: it has an unknown member at byte ${at}`)
     }
     const name = nameOf(header)
     if (members.has(name))
-      throw new Error(`${path} is no backup: it has ${JSON.stringify(name)} twice`)
-    if (members.size === MEMBERS_MAX) throw new Error(`${path} is no backup: it has too many files`)
+      throw new Error(`${path} is not a backup: it has ${JSON.stringify(name)} twice`)
+    if (members.size === MEMBERS_MAX)
+      throw new Error(`${path} is not a backup: it has too many files`)
     members.set(name, { name, start, bytes })
     at = start + bytes + paddingOf(bytes).length
   }
@@ -207,7 +208,7 @@ function nameOf(header: Buffer): string {
   return header.toString('latin1', 0, NAME_BYTES).replace(/\0.*$/s, '')
 }
 
-/** What a header says; `undefined` when that is no length. */
+/** The length in a header; `undefined` if invalid. */
 function lengthOf(header: Buffer): number | undefined {
   const field = header.toString('latin1', LENGTH_AT, LENGTH_AT + LENGTH_BYTES)
   if (/^[0-7]{11}[ \0]$/.test(field)) return Number.parseInt(field, 8)
@@ -223,7 +224,7 @@ function paddingOf(bytes: number): Buffer {
   return Buffer.alloc((BLOCK_BYTES - (bytes % BLOCK_BYTES)) % BLOCK_BYTES)
 }
 
-/** The same for the same hash, so that it can be held against what is there as a whole. */
+/** Depends only on the hash, so that it can be compared as a whole. */
 function trailerOf(hash: string): Buffer {
   const trailer = Buffer.alloc(TRAILER_BYTES)
   const line = `${hash}\n`

@@ -1,9 +1,9 @@
-// A few megabytes of DATA_DIR that are there to be given up. SQLite cannot even be opened without
-// room for its logs and their indexes: on a disk without any, a service that has to start again
-// could not come up, and nobody could read what is there. It gives up its ballast then, takes it
-// back at once from what is left, and takes the rest as soon as there is room.
+// A few megabytes reserved in DATA_DIR for emergencies. SQLite cannot even open its files without
+// space for its logs and their indexes: on a full disk a service that has to restart could not
+// start, and nobody could read the data. It then releases the ballast, reserves at once what is
+// left of it, and the rest as soon as there is space.
 //
-// Killed anywhere, it leaves a shorter ballast; the next look makes it whole.
+// If it is killed at any point, the ballast is shorter, and the next check completes it.
 
 import { randomBytes } from 'node:crypto'
 import { open, rm, stat } from 'node:fs/promises'
@@ -11,11 +11,11 @@ import { join } from 'node:path'
 import { readDiskSpace } from './disk.ts'
 
 const BALLAST_BYTES = 4 * 2 ** 20
-/** What a group of submissions may take. */
+/** The most that a group of submissions takes. */
 const PROBE_BYTES = 2 ** 20
 const PART_BYTES = 64 * 2 ** 10
 
-/** Whether an error says that a write found no room, or more than its user may have. */
+/** Whether a write failed for lack of space, or because of a quota. */
 function isNoRoom(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException
   return code === 'ENOSPC' || code === 'EDQUOT'
@@ -33,18 +33,18 @@ export class Ballast {
     this.#probe = join(dataDir, 'ballast-probe')
   }
 
-  /** What it lacked when it was last taken. */
+  /** What was missing when it was last reserved. */
   get missingBytes(): number {
     return this.#missingBytes
   }
 
-  /** Gives it up where there is less room than it takes itself. */
+  /** Releases it if there is less free space than its own size. */
   async giveUpIfFull(): Promise<void> {
     const { freeBytes } = await readDiskSpace(this.#dataDir)
     if (freeBytes < BALLAST_BYTES) await rm(this.#file, { force: true })
   }
 
-  /** Takes as much of it as there is room for. */
+  /** Reserves as much of it as there is space for. */
   async take(): Promise<void> {
     this.#missingBytes = BALLAST_BYTES - (await sizeOf(this.#file))
     if (this.#missingBytes <= 0) return
@@ -52,7 +52,7 @@ export class Ballast {
     this.#missingBytes = BALLAST_BYTES - (await sizeOf(this.#file))
   }
 
-  /** Whether something can be written, whatever the volume says of its room. */
+  /** Whether something can be written, whatever the volume reports as free. */
   async findsRoom(): Promise<boolean> {
     const written = await append(this.#probe, PROBE_BYTES)
     await rm(this.#probe, { force: true })
@@ -60,13 +60,13 @@ export class Ballast {
   }
 }
 
-/** @returns how much there was room for */
+/** @returns how much there was space for */
 async function append(file: string, bytes: number): Promise<number> {
   let written = 0
   try {
     const handle = await open(file, 'a', 0o600)
     try {
-      // Bytes that no file system can keep in less room than they take.
+      // Bytes that no file system can compress.
       for (; written < bytes; written += PART_BYTES) {
         await handle.writeFile(randomBytes(Math.min(PART_BYTES, bytes - written)))
       }

@@ -1,4 +1,4 @@
-// The machine's two clocks. Nothing else in the service reads the time by itself.
+// The machine's two clocks. Nothing else in the service reads the time.
 
 import type { Clock } from '../ports/system.ts'
 

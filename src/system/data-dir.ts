@@ -1,12 +1,12 @@
-// The folder DATA_DIR itself, before a file of it is opened: that it is one, on a disk of this
-// machine, that this process may write there, and that nobody else can read what is in it. SQLite
-// would say of all of this that it is unable to open a file.
+// Checks the folder DATA_DIR before any file in it is opened: that it is a folder, on a local disk,
+// writable for this process, and unreadable for others. SQLite would only report that it is unable
+// to open a file.
 
 import { access, chmod, constants, mkdir, readdir, stat, statfs } from 'node:fs/promises'
 import type { Stats } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 
-/** DATA_DIR names what cannot be used; the message says what, and why. */
+/** DATA_DIR cannot be used; the message says why. */
 export class UnfitDataDir extends Error {
   constructor(dataDir: string, problem: string) {
     super(`DATA_DIR ${resolve(dataDir)} cannot be used: ${problem}`)
@@ -14,7 +14,7 @@ export class UnfitDataDir extends Error {
   }
 }
 
-/** File systems by what `statfs` of Linux calls them; see its manual. */
+/** File systems by their number in Linux's `statfs`; see its manual. */
 const NETWORK_FILE_SYSTEMS: ReadonlyMap<bigint, string> = new Map([
   [0x6969n, 'NFS'],
   [0x517bn, 'SMB'],
@@ -26,17 +26,17 @@ const NETWORK_FILE_SYSTEMS: ReadonlyMap<bigint, string> = new Map([
 const OTHERS_AND_GROUP = 0o077
 const FOLDER_MODE = 0o700
 
-/** Files of ours, which were made before they were nobody else's business. */
+/** Our files, which may have been created before they were private. */
 const FILES = /^((control|ledger|measurements|lock)\.db(-wal|-shm|-journal)?|ballast)$/
 
-/** The name of a file system that more than one machine can write to, if it is one. */
+/** The file system's name, if more than one machine can write to it. */
 export function networkFileSystem(type: bigint): string | undefined {
-  // Where a word has 32 bits the upper half is made of the sign.
+  // On 32-bit systems the upper half is the sign extension.
   return NETWORK_FILE_SYSTEMS.get(type & 0xffff_ffffn)
 }
 
 /**
- * For whoever only looks into it. One that is not there yet is none that is unfit.
+ * For commands that only read. A DATA_DIR that does not exist yet is not unfit.
  *
  * @throws UnfitDataDir
  */
@@ -50,9 +50,9 @@ export async function refuseUnfitDataDir(dataDir: string): Promise<void> {
 }
 
 /**
- * Whether there are data in it, or a restore of some that did not come to its end.
+ * Whether it has data, or the remains of an interrupted restore.
  *
- * @throws UnfitDataDir when that cannot be seen
+ * @throws UnfitDataDir if that cannot be determined
  */
 export async function hasData(dataDir: string): Promise<boolean> {
   for (const name of ['control.db', 'restoring']) {
@@ -70,8 +70,8 @@ export async function hasData(dataDir: string): Promise<boolean> {
 }
 
 /**
- * For whoever is to write: makes it where it is missing, and all that is in it, and will be made
- * in it from now on by this process, for its owner alone.
+ * For processes that write: creates it if it is missing, and makes everything in it private to its
+ * owner, including what this process will create there.
  *
  * @throws UnfitDataDir
  */
@@ -86,7 +86,7 @@ export async function prepareDataDir(dataDir: string): Promise<void> {
   }
 }
 
-// Step by step: told to make the parents as well, Node tries for ever where nothing can be made.
+// Step by step: with `recursive`, Node loops endlessly where nothing can be created.
 async function makeFolder(dataDir: string): Promise<void> {
   const { path: there } = await nearest(dataDir)
   const missing: string[] = []
@@ -123,26 +123,26 @@ async function refuseNetwork(dataDir: string, path: string): Promise<void> {
   const { type } = await statfs(path, { bigint: true })
   const name = networkFileSystem(type)
   if (name === undefined) return
-  const why = 'where a second machine could write at the same time, and no lock would tell'
-  throw new UnfitDataDir(dataDir, `it is on ${name}, ${why}: use a disk of this machine`)
+  const why = 'where a second machine could write at the same time without being noticed'
+  throw new UnfitDataDir(dataDir, `it is on ${name}, ${why}: use a local disk`)
 }
 
-/** What keeps this process from something, in words; `undefined`: nothing. */
+/** Why this process may not do something, in words; `undefined` if it may. */
 async function problemOf(path: string, wanted: number): Promise<string | undefined> {
   try {
     await access(path, wanted)
     return undefined
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    if (code === 'EROFS') return `${path} is on a file system that is read-only`
+    if (code === 'EROFS') return `${path} is on a read-only file system`
     const stats = await statOf(path)
-    if (stats === undefined) return `${path} cannot be looked at (${code})`
+    if (stats === undefined) return `${path} cannot be examined (${code})`
     const what = (wanted & constants.W_OK) === 0 ? 'look into' : 'write to'
     return `uid ${uid()} may not ${what} ${path} (${code}), which ${ownerOf(stats)}`
   }
 }
 
-/** The path itself or, as long as that is missing, the folder that it would be made in. */
+/** The path itself or, if it does not exist, the folder in which it would be created. */
 async function nearest(dataDir: string): Promise<{ path: string; stats: Stats }> {
   for (let path = resolve(dataDir); ; path = dirname(path)) {
     const stats = await statOf(path)
@@ -151,7 +151,7 @@ async function nearest(dataDir: string): Promise<{ path: string; stats: Stats }>
   }
 }
 
-/** `undefined` when there is none, or none that could be looked at. */
+/** `undefined` if it does not exist or cannot be examined. */
 async function statOf(path: string): Promise<Stats | undefined> {
   try {
     return await stat(path)

@@ -1,6 +1,6 @@
-// Whether the volume of the data directory has so little room left that nothing may be accepted:
-// asked for often, looked up once a second. Three things say so: less is free than has to be, a
-// write found no room, or the ballast is not whole, without which the next start might fail.
+// Whether the data directory's volume is too full to accept anything: asked often, checked once a
+// second. It is too full if less than the minimum is free, if a write failed for lack of space, or
+// if the ballast is incomplete, without which the next start might fail.
 
 import { resolve } from 'node:path'
 import { SECOND_MS } from '../domain/time.ts'
@@ -23,11 +23,11 @@ export class DiskWatch implements StorageState {
   #looking: Promise<void> | undefined
   #keepsBallast = false
   #room = { freeBytes: Infinity, freeBytesMin: 0 }
-  /** A write found no room since room was last found. */
+  /** A write failed for lack of space, and none has succeeded since. */
   #isFull = false
   #isLow = false
 
-  /** @param settings.bytesMin what has to be free on a volume like that */
+  /** @param settings.bytesMin the minimum free space on such a volume */
   constructor(
     log: Log,
     settings: { readonly dataDir: string; readonly bytesMin: (space: DiskSpace) => number },
@@ -42,19 +42,19 @@ export class DiskWatch implements StorageState {
     return this.#isLow
   }
 
-  /** What is free, and what has to be, as it was last looked up. */
+  /** Free space, and its minimum, as last checked. */
   get room(): { readonly freeBytes: number; readonly freeBytesMin: number } {
     return this.#room
   }
 
-  /** Makes room for what is opened next. @throws Error when the directory cannot be looked at */
+  /** Makes room for opening files. @throws Error if the directory cannot be examined */
   async start(): Promise<void> {
     await this.#ballast.giveUpIfFull()
     await this.#look()
     this.#timer = setInterval(() => void this.look(), LOOK_EVERY_MS).unref()
   }
 
-  /** All is open: from now on the ballast is kept. */
+  /** Everything is open: from now on the ballast is kept. */
   async keepBallast(): Promise<void> {
     await this.#looking
     this.#keepsBallast = true
@@ -65,16 +65,16 @@ export class DiskWatch implements StorageState {
     clearInterval(this.#timer)
   }
 
-  /** A write found the disk full. It counts as full until something can be written again. */
+  /** A write found the disk full. It counts as full until a write succeeds. */
   noteFull(): void {
     if (this.#isFull) return
     this.#isFull = true
     this.#judge()
-    // What is free may be from a second ago.
+    // The figure may be a second old.
     void this.look()
   }
 
-  /** Looks it up now. */
+  /** Checks now. */
   look(): Promise<void> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined
@@ -90,8 +90,8 @@ export class DiskWatch implements StorageState {
     return {
       detail: isShort
         ? `${free} and needs ${mebibytes(neededBytes)}.`
-        : `${free}, and a write found no room.`,
-      hint: `Make room on the volume of ${resolve(this.#dataDir)}.`,
+        : `${free}, and a write failed for lack of space.`,
+      hint: `Free space on the volume of ${resolve(this.#dataDir)}.`,
     }
   }
 
@@ -105,7 +105,7 @@ export class DiskWatch implements StorageState {
       if (this.#isFull && (await this.#ballast.findsRoom())) this.#isFull = false
       if (this.#keepsBallast) await this.#ballast.take()
     } catch (error) {
-      // Whatever it is, nothing can be written.
+      // Whatever the reason, nothing can be written.
       if (!this.#isFull) this.#log.error('cannot write to DATA_DIR', { error: String(error) })
       this.#isFull = true
     }
@@ -126,7 +126,7 @@ export class DiskWatch implements StorageState {
       needed_bytes: this.#neededBytes,
     }
     if (isLow) this.#log.error('the disk is nearly full: submissions are refused', fields)
-    else this.#log.info('the disk has room again: submissions are accepted', fields)
+    else this.#log.info('the disk has space again: submissions are accepted', fields)
   }
 }
 

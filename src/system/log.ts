@@ -1,5 +1,5 @@
-// The log: one JSON line an event with time, level, component, message and the event's own fields
-// in snake_case. Secrets never reach it; who logs sees to that.
+// The log: one JSON line per event with time, level, component, message and the event's own fields
+// in snake_case. Callers must never pass secrets.
 
 import { formatInstant } from '../domain/time.ts'
 import type { Clock, Log, LogFields } from '../ports/system.ts'
@@ -11,16 +11,16 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 export interface LogSettings {
   /** Events below it are dropped. */
   readonly level: LogLevel
-  /** The part of the service that speaks. */
+  /** The part of the service that logs. */
   readonly component: string
 }
 
-/** Where lines go; each comes with its line feed. */
+/** Where lines go; each ends with a line feed. */
 export type LogSink = (line: string) => void
 
 export const standardOutput: LogSink = (line) => void process.stdout.write(line)
 
-/** For commands, whose standard output is for what was asked of them. */
+/** For commands, whose standard output is for their results. */
 export const standardError: LogSink = (line) => void process.stderr.write(line)
 
 export function createLog(clock: Clock, settings: LogSettings, sink: LogSink): Log {

@@ -1,9 +1,9 @@
-// What happens in the service as Prometheus reads it. Counting is on the way of every request: it
-// adds to a plain number, and only a question for the metrics makes series of these. Label values
-// are bounded: patterns of addresses, statuses, codes.
+// The service's metrics in Prometheus format. Counting is part of every request: it adds to a plain
+// number, and only a scrape turns these into series. Label values are bounded: route patterns,
+// statuses, codes.
 //
-// How much waits is looked at when somebody asks, and what watches the process begins with the
-// first question: a service that nobody watches does not pay for it. A restart counts from zero.
+// Gauges are read on each scrape, and process metrics start with the first one: a service without
+// Prometheus does not pay for them. A restart counts from zero.
 
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
 import type { ErrorCode } from '../domain/errors.ts'
@@ -26,14 +26,14 @@ const COMMIT_SECONDS = [
 ]
 const FORWARD_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
-/** Gauges with the names of counters; each has a twin with the same values and a fit name. */
+/** Gauges named like counters; each has a twin with the same values and a proper name. */
 const MISNAMED = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`)
 
 export class PrometheusMetrics implements Metrics {
   readonly #registry = new Registry()
   readonly #outcomes = { created: 0, duplicate: 0, conflict: 0 }
   readonly #forwarded = { accepted: 0, rejected: 0 }
-  /** Answers by pattern; index of the array: status. */
+  /** Responses by pattern; the array index is the status. */
   readonly #answers = new Map<string, Float64Array>()
   readonly #refusals = new Map<ErrorCode, number>()
   readonly #groupMeasurements: Histogram
@@ -57,7 +57,7 @@ export class PrometheusMetrics implements Metrics {
     })
     this.#forwardSeconds = new Histogram({
       name: `${PREFIX}forward_duration_seconds`,
-      help: 'Time that the measurement store took for a batch that it took',
+      help: 'Time to write a batch into the measurement store',
       buckets: FORWARD_SECONDS,
       registers,
     })
@@ -69,7 +69,7 @@ export class PrometheusMetrics implements Metrics {
     this.#outcomes.created += created
     this.#outcomes.duplicate += duplicate
     this.#outcomes.conflict += conflict
-    // Where nothing is new, nothing is written.
+    // If nothing is new, nothing is written.
     if (created === 0) return
     this.#groupMeasurements.observe(created)
     this.#commitSeconds.observe(durationMs / SECOND_MS)
@@ -93,17 +93,17 @@ export class PrometheusMetrics implements Metrics {
     this.#refusals.set(code, (this.#refusals.get(code) ?? 0) + 1)
   }
 
-  /** A batch was written, which took so long. */
+  /** A batch was written in this time. */
   noteForwardDuration(durationMs: DurationMs): void {
     this.#forwardSeconds.observe(durationMs / SECOND_MS)
   }
 
-  /** Has the state of the service told as well. Called once, when all of it is open. */
+  /** Adds the gauges of the service's state. Called once, when everything is open. */
   watch(state: WatchedState): void {
     addStateGauges(this.#registry, state)
   }
 
-  /** Has the open streams of live events told as well. */
+  /** Adds the gauge of open live-event streams. */
   watchStreams(count: () => number): void {
     addGauges(this.#registry, count, [
       { name: 'event_streams', help: 'Open streams of live events', read: (streams) => streams },
@@ -124,10 +124,10 @@ export class PrometheusMetrics implements Metrics {
 
   #addMeasurementCounts(): void {
     const byOutcome = ['outcome']
-    this.#addCounter('measurements', 'Measurements that were decided', byOutcome, (add) => {
+    this.#addCounter('measurements', 'Measurements by outcome', byOutcome, (add) => {
       for (const [outcome, count] of Object.entries(this.#outcomes)) add({ outcome }, count)
     })
-    const help = 'Measurements that the store took, and that it refused for good'
+    const help = 'Measurements that the store took, or refused permanently'
     this.#addCounter('forwarded_measurements', help, byOutcome, (add) => {
       for (const [outcome, count] of Object.entries(this.#forwarded)) add({ outcome }, count)
     })
@@ -143,7 +143,7 @@ export class PrometheusMetrics implements Metrics {
         })
       }
     })
-    const help = 'Submissions that were answered with a problem'
+    const help = 'Submissions that were rejected'
     this.#addCounter('refused_submissions', help, ['code'], (add) => {
       for (const [code, count] of this.#refusals) add({ code }, count)
     })

@@ -1,17 +1,17 @@
-// How many files, and so connections, this process may have open. Node itself raises the limit as
-// far as it may when it starts.
+// How many files, and thus connections, this process may have open. Node raises the limit as far as
+// allowed when it starts.
 
 import { readFileSync } from 'node:fs'
 
 const LIMITS_FILE = '/proc/self/limits'
 
-/** The limit, `Infinity` where it cannot be known. */
+/** The limit, `Infinity` if unknown. */
 export function openFilesMax(): number {
   try {
     const [, softLimit] = /^Max open files +(\d+)/m.exec(readFileSync(LIMITS_FILE, 'utf8')) ?? []
     return softLimit === undefined ? Infinity : Number(softLimit)
   } catch (error) {
-    // Other systems than Linux have no such file.
+    // Only Linux has this file.
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return Infinity
     throw error
   }

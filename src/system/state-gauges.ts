@@ -1,5 +1,5 @@
-// The state of the service as gauges: what waits, what is stored, what room is left. Nothing is
-// kept up to date for them: each is looked at when somebody asks, and costs as little as that.
+// The state of the service as gauges: backlog, stored data, free space. Each is read on a scrape;
+// nothing is kept up to date for them.
 
 import { Counter, Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
@@ -9,14 +9,14 @@ import type { Backlog } from '../ports/journal-queue.ts'
 
 const PREFIX = 'thermolog_'
 
-/** What is looked at when somebody asks. */
+/** What a scrape reads. */
 export interface WatchedState {
   readonly backlog: () => Backlog
   /** Submissions are refused when the backlog has this size. */
   readonly journalBytesMax: number
-  /** Whether the last write into the measurement store worked. */
+  /** Whether the last write into the measurement store succeeded. */
   readonly isStoreWorking: () => boolean
-  /** Writes into the measurement store that did not work, since the start. */
+  /** Failed writes into the measurement store since the start. */
   readonly countForwardFailures: () => number
   readonly countSetAside: () => Promise<number>
   readonly sensors: () => SensorCounts
@@ -31,16 +31,16 @@ export interface SensorCounts {
   readonly online: number
 }
 
-/** Deleted sensors whose measurements are not yet gone from the store. */
+/** Deleted sensors whose measurements are still in the store. */
 export interface PendingDeletions {
   readonly count: number
-  /** Since the oldest of them was deleted; 0 when there is none. */
+  /** Time since the oldest of them was deleted; 0 if there is none. */
   readonly oldestAgeMs: DurationMs
 }
 
 export interface DiskRoom {
   readonly freeBytes: number
-  /** Below it submissions are refused. */
+  /** Submissions are refused below it. */
   readonly freeBytesMin: number
 }
 
@@ -67,12 +67,12 @@ export function addStateGauges(registry: Registry, state: WatchedState): void {
   addGauges(registry, state.disk, [
     {
       name: 'disk_free_bytes',
-      help: 'Free room on the volume of DATA_DIR',
+      help: 'Free space on the volume of DATA_DIR',
       read: ({ freeBytes }) => freeBytes,
     },
     {
       name: 'disk_free_min_bytes',
-      help: 'Free room below which submissions are refused',
+      help: 'Free space below which submissions are refused',
       read: ({ freeBytesMin }) => freeBytesMin,
     },
   ])
@@ -106,7 +106,7 @@ function addJournal(registry: Registry, { backlog, journalBytesMax }: WatchedSta
 function addStore(registry: Registry, state: WatchedState): void {
   const failures = new Counter({
     name: `${PREFIX}forward_failures_total`,
-    help: 'Writes into the measurement store that did not work and were made again',
+    help: 'Failed writes into the measurement store, which were repeated',
     registers: [registry],
     collect: () => {
       failures.reset()
@@ -116,14 +116,14 @@ function addStore(registry: Registry, state: WatchedState): void {
   addGauges(registry, state.isStoreWorking, [
     {
       name: 'store_working',
-      help: 'Whether the last write into the measurement store worked',
+      help: 'Whether the last write into the measurement store succeeded',
       read: Number,
     },
   ])
   addGauges(registry, state.sensorDeletions, [
     {
       name: 'pending_sensor_deletions',
-      help: 'Deleted sensors whose measurements are not yet gone from the store',
+      help: 'Deleted sensors whose measurements are still in the store',
       read: ({ count }) => count,
     },
     {
@@ -134,13 +134,13 @@ function addStore(registry: Registry, state: WatchedState): void {
   ])
   const setAside: Gauge = new Gauge({
     name: `${PREFIX}set_aside_measurements`,
-    help: 'Measurements that the store refuses, until an operator settles them',
+    help: 'Refused measurements that an operator has to settle',
     registers: [registry],
     collect: async () => setAside.set(await state.countSetAside()),
   })
 }
 
-/** Gauges of one look: the first of them is collected first and sets the others. */
+/** Gauges of one reading: the first of them is collected first and sets the others. */
 export function addGauges<Look>(
   registry: Registry,
   look: () => Look,

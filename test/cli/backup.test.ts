@@ -174,7 +174,7 @@ describe('thermolog backup and restore', function () {
     await writeFile(at('other'), 'no backup')
     for (const file of ['damaged', 'short', 'other']) {
       const { exitCode, stderr } = await run('new', ['restore', at(file)])
-      expect(stderr).to.match(/is no backup/)
+      expect(stderr).to.match(/is not a backup/)
       expect(exitCode).to.equal(1)
       expect(await readdir(at('new'))).to.deep.equal([])
     }

@@ -114,7 +114,7 @@ describe('a service that starts on a full disk', () => {
       await fillToTheLastByte()
       const { exitCode, stderr } = await userCreate()
       expect(stderr).to.match(/^thermolog: The volume of DATA_DIR has 0\.\d MiB free/m)
-      expect(stderr).to.include(`Make room on the volume of ${service.dataDir}.`)
+      expect(stderr).to.include(`Free space on the volume of ${service.dataDir}.`)
       expect(exitCode).to.equal(1)
     }
   })

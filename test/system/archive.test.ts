@@ -82,8 +82,8 @@ describe('an archive', () => {
       fc.asyncProperty(place, async (bit) => {
         const bytes = Buffer.from(whole)
         bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7))
-        expect(await refusal(bytes)).to.match(/is no backup, or a damaged one/)
-        expect(await refusal(whole.subarray(0, bit >> 3))).to.match(/is no backup/)
+        expect(await refusal(bytes)).to.match(/is not a backup, or it is damaged/)
+        expect(await refusal(whole.subarray(0, bit >> 3))).to.match(/is not a backup/)
       }),
       { numRuns: 30 },
     )
@@ -113,7 +113,7 @@ describe('an archive', () => {
           () => 'taken',
           (error: Error) => error.message,
         )
-        expect(refusal).to.include(`${file} is no backup: it has `)
+        expect(refusal).to.include(`${file} is not a backup: it has `)
       })
     }
 
