@@ -1,5 +1,5 @@
-// Connections on which no request can be read: they get a problem document as well, written by hand
-// because there is no answer object, and are closed.
+// Connections on which no request can be read: they get a problem document too, written by hand
+// because there is no response object, and are closed.
 
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
@@ -11,16 +11,16 @@ import { presentError } from './answers/errors.ts'
 
 const ALL_METHODS = 'GET, HEAD, POST, PATCH, DELETE'
 
-/** Answers `clientError` of a server: 408 for what came too slowly, 405, else 400. */
+/** Handles a server's `clientError`: 408 for a request that was too slow, 405, else 400. */
 export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): void {
   const { _httpMessage: answer } = socket as Duplex & { _httpMessage?: ServerResponse | null }
-  // An answer that has begun cannot be taken back; the cut connection tells.
+  // A response that has begun cannot be taken back; cutting the connection shows the failure.
   const canAnswer = socket.writable && !answer?.headersSent && error.code !== 'ECONNRESET'
   if (canAnswer) socket.end(rawAnswer(codeOf(error)), () => socket.destroy())
   else socket.destroy()
 }
 
-/** Answers CONNECT: this is no proxy. */
+/** Refuses CONNECT: this is not a proxy. */
 export function refuseTunnel(socket: Duplex): void {
   socket.end(rawAnswer('method_not_allowed'), () => socket.destroy())
 }
@@ -30,7 +30,7 @@ function codeOf(error: NodeJS.ErrnoException): ErrorCode {
   return error.code === 'HPE_INVALID_METHOD' ? 'method_not_allowed' : 'invalid_request'
 }
 
-/** A whole HTTP/1.1 answer that closes its connection. */
+/** A complete HTTP/1.1 response that closes its connection. */
 function rawAnswer(code: ErrorCode): string {
   const requestId = randomUUID()
   const { status, headers, body } = presentError(new ServiceError(code), requestId)

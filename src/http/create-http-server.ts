@@ -1,4 +1,4 @@
-// The parts of the HTTP face put together, in the order in which they need each other.
+// Puts the parts of the HTTP side together, in dependency order.
 
 import type { SignIn } from '../access/sign-in.ts'
 import type { AccessTokens } from '../access/tokens.ts'
@@ -45,9 +45,9 @@ export interface HttpFaceCollaborators {
   readonly sensors: Sensors
   readonly live: LiveSensors
   readonly history: HistoryReader
-  /** As it is known now: told in every answer to a caller with a token. */
+  /** Its current value, sent in every response to a caller with a token. */
   readonly dataIdentity: () => DataIdentity
-  /** Whether the last write into the measurement store worked. */
+  /** Whether the last write into the measurement store succeeded. */
   readonly isStoreWorking: () => boolean
   readonly rateCounters: RateCounters
   readonly metrics: Metrics & MetricsSource
@@ -56,7 +56,7 @@ export interface HttpFaceCollaborators {
 }
 
 export interface HttpFaceSettings extends HttpServerSettings, RateLimitsSettings {
-  /** An address and minute; 0 is off. */
+  /** Per address and minute; 0: no limit. */
   readonly signInsPerMinute: number
   readonly trustedProxies: readonly string[]
   readonly mobile: MobileSettings

@@ -1,6 +1,6 @@
-// From a request to the router that answers it: token and allowance first. Below the base of an API
-// the token comes before everything else, so that nobody without one learns which addresses there
-// are; what needs no token there is looked for before.
+// From a request to its router: token and rate limit first. Under the base path of an API the token
+// is checked before everything else, so that nobody without one learns which paths exist; routes
+// that need no token are looked up before that.
 
 import type { IncomingMessage } from 'node:http'
 import type { Middleware } from 'koa'
@@ -14,7 +14,7 @@ import type { AddressLimit, RateLimits } from './callers/rate-limit.ts'
 import { DAEMON_API_BASE, MOBILE_API_BASE } from './requests/routes.ts'
 import type { CallContext, RouteTable } from './requests/routes.ts'
 
-/** What a request counts as whose address is not known, or not looked at for want of a token. */
+/** The route label of a request whose path is unknown, or not looked up for lack of a token. */
 const OTHER_ROUTES = {
   daemon: `other ${DAEMON_API_BASE}`,
   mobile: `other ${MOBILE_API_BASE}`,
@@ -40,7 +40,7 @@ interface Collaborators {
 export interface Tables {
   readonly daemon: RouteTable
   readonly mobile: RouteTable
-  /** What needs no token of the mobile API. */
+  /** The mobile API's routes without a token. */
   readonly signIn: RouteTable
   readonly relay: RouteTable
   readonly operations: RouteTable
@@ -50,14 +50,14 @@ export interface Tables {
 
 type Run = (ctx: CallContext) => Promise<unknown>
 
-/** Answers a request or throws what failed. */
+/** Handles a request, or throws its error. */
 export function createDispatch(
   tables: Tables,
   collaborators: Collaborators,
 ): Middleware<CallState> {
   const daemon = withToken('daemon', routed(tables.daemon, refusePath), collaborators)
   const mobile = withToken('mobile', routed(tables.mobile, refusePath), collaborators)
-  // An address that needs no token needs none to refuse a method either.
+  // A path that needs no token needs none to refuse a method either.
   const signIn = routed(tables.signIn, (ctx) => (isFound(ctx) ? refusePath(ctx) : mobile(ctx)))
   const pages = routed(tables.documents, routed(tables.webPage, refusePath))
   const beside = routed(tables.relay, pages)
@@ -76,12 +76,12 @@ export function createDispatch(
   }
 }
 
-/** Whether a request submits measurements, whatever becomes of it. */
+/** Whether a request submits measurements, whatever its outcome. */
 export function isSubmission(method: string, path: string): boolean {
   return method === 'POST' && SUBMISSIONS.has(path)
 }
 
-/** Runs a router, and what comes after it when no route of it is meant. */
+/** Runs a router, and `next` if none of its routes matches. */
 function routed({ router }: RouteTable, otherwise: Run): Run {
   const routes = router.routes()
   return (ctx) => routes(ctx, () => otherwise(ctx)) as Promise<unknown>
@@ -100,7 +100,7 @@ function withToken(kind: TokenKind, run: Run, collaborators: Collaborators): Run
   }
 }
 
-/** Who asks. Answers at once when the token is known already. */
+/** The caller. Synchronous if the token is already known. */
 function principalOf(
   { req, state }: CallContext,
   kind: TokenKind,
@@ -116,7 +116,7 @@ function principalOf(
   }
 }
 
-/** An address from which too many ask with a token that is not valid is told to wait. */
+/** Makes an address with too many invalid tokens wait. */
 async function refuseToken(
   request: IncomingMessage,
   failedTokens: AddressLimit,
@@ -127,12 +127,12 @@ async function refuseToken(
   throw error
 }
 
-/** Whether a router has the address, by whatever method. */
+/** Whether a router has the path, for any method. */
 function isFound({ matched }: CallContext): boolean {
   return matched !== undefined && matched.length > 0
 }
 
-/** Tells that there is no such address, or which methods it has. */
+/** Reports that there is no such path, or which methods it has. */
 async function refusePath(ctx: CallContext): Promise<never> {
   const found = new Set(ctx.matched?.flatMap(({ methods }) => methods))
   if (found.size === 0) throw new ServiceError('not_found')

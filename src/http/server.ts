@@ -1,8 +1,8 @@
 // The HTTP server: what every request passes through, and starting and stopping.
 //
-// One layer around all routes names the request, sets the headers that every answer has and turns
-// what was thrown into a problem document. Stopping takes no new connection, answers what is under
-// way and says `Connection: close`; what is not done by the deadline is cut off.
+// One layer around all routes assigns the request id, sets the common headers and turns errors into
+// problem documents. Stopping accepts no new connections, finishes requests under way with
+// `Connection: close`, and cuts off what is not done by the deadline.
 
 import { ClientGone, requestIdFrom } from './answers/call.ts'
 import { createServer } from 'node:http'
@@ -25,20 +25,20 @@ import { presentError, publicError } from './answers/errors.ts'
 import { finishBody, isUnfinished } from './body/rest-of-body.ts'
 
 const HEADERS_TIMEOUT_MS = 15 * SECOND_MS
-/** Longer than the idle time of common proxies, so that they are the ones who close. */
+/** Longer than the idle time of common proxies, so that the proxy closes the connection. */
 const KEEP_ALIVE_TIMEOUT_MS = 75 * SECOND_MS
 const TIMEOUT_CHECK_INTERVAL_MS = 5 * SECOND_MS
 const HEADER_BYTES_MAX = 16 * 1024
 const IDLE_CHECK_INTERVAL_MS = 50
 const COMPRESSION_BYTES_MIN = 1_024
 
-/** Answers are compressed while they are made: what costs little beats what packs best. */
+/** Responses are compressed on the fly: speed matters more than the last percent of size. */
 const compressAnswer = compress({
   filter: (type) => /json|csv|text|javascript|svg/.test(type),
   threshold: COMPRESSION_BYTES_MIN,
-  // Clients take a long history faster in few large pieces.
+  // Clients process a long history faster in few large pieces.
   gzip: { level: constants.Z_BEST_SPEED, chunkSize: 64 * 1024 },
-  // Three times the time of gzip for a tenth less.
+  // Takes three times as long as gzip to save a tenth.
   br: false,
   deflate: false,
   zstd: false,
@@ -53,15 +53,15 @@ export interface HttpServerCollaborators {
 
 export interface HttpServerSettings {
   readonly host: string
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number
-  /** Requests under way have so long to end when the server stops. */
+  /** Time for requests under way to finish when the server stops. */
   readonly drainMsMax: DurationMs
-  /** Also how many may wait to be taken. */
+  /** Also the length of the listen backlog. */
   readonly connectionsMax: number
 }
 
-/** Whether the server stops, told to those whose answers have no end of their own. */
+/** Whether the server is stopping, for endless responses. */
 export class Draining {
   readonly #controller = new AbortController()
 
@@ -103,25 +103,25 @@ export class HttpServer {
     this.#server = createServer(
       {
         headersTimeout: HEADERS_TIMEOUT_MS,
-        // Bodies have no deadline but a least rate (upload-budget.ts): some lines are slow.
+        // Bodies have no deadline but a minimum rate (upload-budget.ts): some networks are slow.
         requestTimeout: 0,
         keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
         connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
         maxHeaderSize: HEADER_BYTES_MAX,
-        // Node would refuse without a problem document.
+        // Node would refuse it without a problem document.
         requireHostHeader: false,
       },
       onRequest,
     )
     this.#server.on('connection', (socket: Socket) => connections.admit(socket))
-    // A body that is expected is asked for when it is read; other expectations are not kept.
+    // `Expect: 100-continue` is answered when the body is read; other expectations are ignored.
     this.#server.on('checkContinue', onRequest)
     this.#server.on('checkExpectation', onRequest)
     this.#server.on('clientError', answerClientError)
     this.#server.on('connect', (_request, socket) => refuseTunnel(socket))
   }
 
-  /** Resolves when the server takes requests. @throws when the address is not to be had */
+  /** Resolves when the server accepts requests. @throws when the address is not available */
   async start(): Promise<{ url: string }> {
     const { host, port, connectionsMax: backlog } = this.#settings
     await new Promise<void>((resolve, reject) => {
@@ -148,7 +148,7 @@ export class HttpServer {
     const closed = new Promise<void>((resolve) => {
       this.#server.close(() => resolve())
     })
-    // Answers that began before do not say that their connection closes.
+    // Responses that began earlier do not announce that their connection closes.
     this.#connections.closeIdle()
     const idleCheck = setInterval(() => this.#connections.closeIdle(), IDLE_CHECK_INTERVAL_MS)
     const deadline = setTimeout(() => this.#server.closeAllConnections(), this.#settings.drainMsMax)
@@ -183,7 +183,7 @@ function createApp(
     metrics.noteAnswer(ctx.state.route ?? 'other /', ctx.status)
     logRequest(call, log)
   })
-  // What fails while an answer is on its way; a client that goes away is no failure.
+  // Errors while a response is being sent; a client that disconnects is not an error.
   app.on('error', (error: NodeJS.ErrnoException) => {
     const isClientGone = /^(ECONNRESET|EPIPE|ERR_STREAM_PREMATURE_CLOSE)$/.test(error.code ?? '')
     if (!isClientGone) log.error('cannot finish an answer', { error: String(error.stack) })
@@ -191,7 +191,7 @@ function createApp(
   return app
 }
 
-/** Reads what a request asks for; from here on it has one address, for tokens and routes alike. */
+/** Reads the request's path; from here on there is one, for tokens and routes alike. */
 function readCall(ctx: Context, clock: Clock): Call {
   const url = originForm(ctx.req.url ?? '/')
   ctx.req.url = url
@@ -206,13 +206,13 @@ function readCall(ctx: Context, clock: Clock): Call {
   }
 }
 
-/** A request to a proxy names the whole address; the part behind the host counts. */
+/** A request to a proxy has an absolute URL; only the part after the host counts. */
 function originForm(url: string): string {
   if (url.charCodeAt(0) === 47 /* / */) return url
   return url.replace(/^https?:\/\/[^/?]*/i, '') || '/'
 }
 
-/** @throws ServiceError `invalid_request` for what HTTP does not allow */
+/** @throws ServiceError `invalid_request` for violations of HTTP */
 function checkForm({ headers, httpVersion }: IncomingMessage, { path, query }: Call): void {
   const hasHost = headers.host !== undefined || httpVersion !== '1.1'
   if (!hasHost) throw new ServiceError('invalid_request', { detail: 'The Host header is missing.' })
@@ -229,7 +229,7 @@ function setCommonHeaders(response: ServerResponse, requestId: string): void {
   response.setHeader('Referrer-Policy', 'no-referrer')
 }
 
-/** @returns what the client is told, `undefined` when there is none any more */
+/** @returns what the client is told, `undefined` if it has disconnected */
 function answerError(
   { ctx, requestId, path }: Call,
   error: unknown,
@@ -251,13 +251,13 @@ function answerError(
   return failure.code
 }
 
-/** The stack of what an error began with: that is where to look. */
+/** The stack of an error's root cause. */
 function stackOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause === undefined ? String(error.stack) : stackOf(error.cause)
 }
 
-/** Tiny answers are the rule and are not worth a look at what the client accepts. */
+/** Most responses are tiny and not worth parsing what the client accepts. */
 function mayBeCompressed(ctx: Context): boolean {
   const { body } = ctx
   if (typeof body === 'string') return body.length >= COMPRESSION_BYTES_MIN
@@ -265,8 +265,8 @@ function mayBeCompressed(ctx: Context): boolean {
 }
 
 /**
- * One line a request. None for a submission that was taken, and none for one that was turned away
- * because there are too many: that would add to the load. The query may hold what is secret.
+ * One line per request, except for accepted submissions and for those rejected because of overload,
+ * to which logging would add. The query is left out because it may contain secrets.
  */
 function logRequest({ ctx, path, requestId }: Call, log: Log): void {
   const { status, method } = ctx

@@ -1,4 +1,4 @@
-// What an app has to know before anyone has signed in: how it is called and how people sign in.
+// What an app needs before sign-in: its name and how people sign in.
 
 import type { IdentityProvider } from '../../ports/identity.ts'
 import { answerJson, answerUnchanged, entityTag, isKnown } from '../answers/call.ts'
@@ -19,7 +19,7 @@ export function showBootstrap(
     )
     const text = JSON.stringify(presentBootstrap(settings, endpoints))
     const tag = entityTag(text)
-    // A provider that is not there yet may be there in a second.
+    // A provider that is not ready yet may be in a second.
     const isWhole = endpoints.values().every((endpoint) => endpoint !== undefined)
     ctx.set('Cache-Control', isWhole ? `public, max-age=${CACHE_SECONDS}` : 'no-cache')
     if (isKnown(ctx, tag)) return answerUnchanged(ctx, tag)

@@ -1,5 +1,5 @@
-// All that an app shows first, in one answer: out of one read transaction of the control data, so
-// it never waits for the measurement store.
+// Everything for the first page of an app in one response, from one read transaction of the control
+// data, so it never waits for the measurement store.
 
 import type { Sensors } from '../../sensors/sensors.ts'
 import { answerJson, answerUnchanged, entityTag, isKnown } from '../answers/call.ts'

@@ -1,8 +1,8 @@
-// What happens to the caller's sensors, as server-sent events. The answer has no end of its own: it
-// ends when the token does, when the service stops, or when the client goes away or takes nothing.
+// Changes to the caller's sensors, as server-sent events. The response is endless: it ends when the
+// token does, when the service stops, or when the client disconnects or stops reading.
 //
-// The text is made as fast as the client takes it. What waits meanwhile is no queue but a place
-// among the events, so a slow client costs no memory and gets the newest of each sensor.
+// The text is produced as fast as the client reads it. A slow client has no queue, only a position
+// among the events, so it takes no memory and gets the newest state of each sensor.
 
 import { ClientGone } from '../answers/call.ts'
 import { Readable } from 'node:stream'
@@ -15,9 +15,9 @@ import { readBearerToken } from '../callers/authenticate.ts'
 import type { ApiCall } from '../answers/call.ts'
 import { presentSensor } from '../answers/present.ts'
 
-/** A client is to wait so long before it comes again. */
+/** How long a client should wait before it reconnects. */
 const RETRY_MS = 3 * SECOND_MS
-/** A silent stream says that it is alive; shorter than the idle time of common proxies. */
+/** A quiet stream sends a comment this often; shorter than the idle time of common proxies. */
 const HEARTBEAT_MS = 15 * SECOND_MS
 
 interface Collaborators {
@@ -46,13 +46,13 @@ export function streamEvents({ live, tokens, clock }: Collaborators) {
       throw new ClientGone()
     }
     setHeaders()
-    // Each text is handed on before the next one is made.
+    // Each text is passed on before the next one is produced.
     ctx.body = Readable.from(eventTexts(stream, isAllowed, clock), { highWaterMark: 1 })
 
     function setHeaders(): void {
       ctx.status = 200
       ctx.set('Content-Type', 'text/event-stream')
-      // Neither we nor a proxy may compress it: a compressor waits for more.
+      // Neither we nor a proxy may compress it: a compressor would wait for more.
       ctx.set('Cache-Control', 'no-store, no-transform')
       ctx.set('X-Accel-Buffering', 'no')
     }
@@ -62,7 +62,7 @@ export function streamEvents({ live, tokens, clock }: Collaborators) {
 /**
  * The text of a stream, piece by piece.
  *
- * @param isAllowed whether the token is still good; asked before anything is told
+ * @param isAllowed whether the token is still valid; checked before anything is sent
  */
 export async function* eventTexts(
   stream: LiveStream,
@@ -84,7 +84,7 @@ export async function* eventTexts(
   }
 }
 
-/** From the id, which comes with no event, a client can resume before anything has happened. */
+/** With this id, sent without an event, a client can resume before anything has happened. */
 function openingOf({ lastEventId }: LiveStream): string {
   const id = lastEventId === undefined ? '' : `id: ${lastEventId}\n`
   return `retry: ${RETRY_MS}\n${id}\n`

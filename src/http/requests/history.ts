@@ -1,5 +1,5 @@
-// The history of one sensor: the question that is asked, then 304 when nothing has changed, else
-// its points in the format that the client accepts.
+// The history of one sensor: reads the question, then responds 304 if nothing has changed, else
+// with the points in the format that the client accepts.
 
 import type { RequestFault } from '../../domain/errors.ts'
 import type { HistoryQuestion, ResolvedQuestion } from '../../domain/history.ts'
@@ -23,8 +23,8 @@ export const historyQuery: Input<ResolvedQuestion> = {
 }
 
 /**
- * The definite question that query parameters ask. What is wrong with one parameter does not hide
- * what is wrong with the others.
+ * The definite question in the query parameters. A fault in one parameter does not hide faults in
+ * the others.
  *
  * @param found faults that are known already
  * @throws ServiceError as `resolveQuestion` does
@@ -47,7 +47,7 @@ export function readQuestion(
     ...(tz !== undefined && isSound('tz') && { timeZone: tz }),
     isFilled: fill !== undefined && isSound('fill'),
   }
-  // A period of which one end is not known cannot be judged.
+  // A period with an invalid end cannot be checked.
   if (!isSound('from') || !isSound('to')) throwFaults(found)
   return resolveQuestion(question, nowMs, found)
 }

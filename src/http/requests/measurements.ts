@@ -1,5 +1,5 @@
 // Submitting measurements: into the journal, and out with the receipt. What the journal refuses is
-// told with pointers into the body that was sent.
+// reported with pointers into the body.
 
 import { ServiceError } from '../../domain/errors.ts'
 import type { RequestFault } from '../../domain/errors.ts'
@@ -26,10 +26,10 @@ import { readBatch, readMeasurement } from './read-measurements.ts'
 import type { FitElements } from './read-measurements.ts'
 import type { Input } from './input.ts'
 
-/** Of a body that cannot be read, so many bytes are charged as one measurement; most have fewer. */
+/** Bytes of an unreadable body that are charged as one measurement; most have fewer. */
 const BYTES_PER_CHARGE = 256
 
-/** What a submission goes through. */
+/** The parts that a submission passes through. */
 export interface Intake {
   readonly submissions: Submissions
   readonly rateLimits: RateLimits
@@ -48,7 +48,7 @@ export function measurement(intake: Intake): Input<SubmittedMeasurements> {
 }
 
 /**
- * A batch of them. One in the everyday form is scanned, any other body goes by way of its JSON.
+ * A batch of them. The everyday form is scanned as bytes, any other body is parsed as JSON.
  */
 export function measurementBatch(intake: Intake): Input<SubmittedMeasurements> {
   const scanner = new BatchScanner()
@@ -97,7 +97,7 @@ async function readSubmission(
   }
 }
 
-/** How many measurements a body holds, or would hold if it were right. */
+/** How many measurements a body has, or would have if it were valid. */
 function elementsOf(body: unknown): number {
   if (body instanceof ScannedBatch) return body.length
   const { measurements } = membersOf(body)
@@ -172,7 +172,7 @@ async function answerBatch(
   answerJson(call, receipt.counts.created > 0 ? 201 : 200, receipts.write(eventIds, receipt))
 }
 
-/** What was accepted; what the journal refuses is told with pointers into the body. */
+/** What was accepted; what the journal refuses is reported with pointers into the body. */
 async function receiptOf(
   { receivedAtMs }: ApiCall,
   accepted: Promise<Receipt>,

@@ -1,16 +1,16 @@
-// The metrics as Prometheus text, for whoever has the operator's token, or for anyone.
+// The metrics as Prometheus text, for holders of the operator's token, or for anyone.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { ServiceError } from '../../domain/errors.ts'
 import { readBearerToken } from '../callers/authenticate.ts'
 import type { Call } from '../answers/call.ts'
 
-/** Where the series come from. */
+/** The source of the series. */
 export interface MetricsSource {
   render(): Promise<{ type: string; text: string }>
 }
 
-/** @param token `undefined`: none is asked for */
+/** @param token `undefined`: none is required */
 export function showMetrics(metrics: MetricsSource, token: string | undefined) {
   const wanted = token === undefined ? undefined : sha256(token)
   return async ({ ctx }: Call): Promise<void> => {
@@ -21,7 +21,7 @@ export function showMetrics(metrics: MetricsSource, token: string | undefined) {
   }
 }
 
-/** Takes the same time whatever was sent: hashes are of one length and are compared whole. */
+/** Constant-time: hashes have one length and are compared whole. */
 function checkToken(header: string | undefined, wanted: Buffer): void {
   const sent = readBearerToken(header)
   if (sent === undefined) throw new ServiceError('missing_token')

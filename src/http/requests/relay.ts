@@ -1,6 +1,6 @@
-// For identity providers that refuse the custom schemes of apps: they send people to this address,
-// and it sends them on to the app, with what OAuth has to say and nothing else. Nothing is kept and
-// nothing is logged; the code is of no use without the verifier, which has never left the phone.
+// For identity providers that refuse the custom schemes of apps: they send people to this URL,
+// which redirects to the app with the OAuth parameters and nothing else. Nothing is stored or
+// logged; the code is useless without the verifier, which has never left the phone.
 
 import { ServiceError } from '../../domain/errors.ts'
 import type { Call } from '../answers/call.ts'
@@ -11,14 +11,14 @@ import type { Input } from './input.ts'
 const RELAYED = ['code', 'state', 'iss', 'error', 'error_description']
 const SEE_OTHER = 303
 
-/** What an identity provider has to say, in the query that it sends a browser with. */
+/** The provider's response, in the query. */
 export const relayedQuery: Input<URLSearchParams, Call> = {
   place: 'query',
   schema: undefined,
   read: ({ query }) => new URLSearchParams(query),
 }
 
-/** The same in the form that it has a browser post. */
+/** The provider's response, as a posted form. */
 export function relayedForm(bodies: SmallBodyReader): Input<URLSearchParams, Call> {
   return { place: 'body', schema: undefined, read: ({ ctx }) => bodies.readForm(ctx) }
 }
@@ -36,7 +36,7 @@ export function relayToApp({ signInProviders, callbackUrl }: MobileSettings) {
       if (value !== undefined) relayed.set(name, value)
     }
     const separator = callbackUrl.includes('?') ? '&' : '?'
-    // Not by ctx.redirect: it would write the address into the body as well.
+    // Not ctx.redirect, which would also write the URL into the body.
     ctx.body = null
     ctx.status = SEE_OTHER
     ctx.set('Location', callbackUrl + (relayed.size === 0 ? '' : separator + relayed.toString()))

@@ -1,8 +1,7 @@
 // How a row of a route table becomes a route of @koa/router, and what a row is made of.
 //
-// A row reads: address · right · input · handler. What happens in front of a handler happens
-// in the order in which failures are promised to be told: token, right, address (a sensor that the
-// path names), then the input.
+// A row reads: path · right · input · handler. The checks before a handler run in the promised
+// order of errors: token, right, path (the sensor in it), then the input.
 
 import { Router } from '@koa/router'
 import type { RouterContext } from '@koa/router'
@@ -24,18 +23,18 @@ const VERBS = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as 
 
 type Method = keyof typeof VERBS
 
-/** Method and path of a row, separated by blanks, such as `GET /sensors/:id`. */
+/** Method and path of a row, separated by a space, such as `GET /sensors/:id`. */
 type Address = `${Method} ${string}`
 
 type Handler<C, T> = (call: C, input: T) => void | Promise<void>
 
-/** What a row of a table says to those who read about it. */
+/** A row of a table, for the documents. */
 export interface RouteRow {
-  /** Method and pattern of the whole address, such as `GET /problems/{code}`. */
+  /** Method and pattern of the whole path, such as `GET /problems/{code}`. */
   readonly route: string
-  /** Whether no token of an API is asked for. */
+  /** Whether no API token is required. */
   readonly isOpen: boolean
-  /** `undefined`: none is needed. */
+  /** `undefined`: none is required. */
   readonly right: Right | undefined
   readonly input: Pick<Input<unknown, never>, 'place' | 'schema'>
 }
@@ -46,7 +45,7 @@ export interface RouteTable {
   readonly rows: readonly RouteRow[]
 }
 
-/** Makes the routes that need no token. */
+/** Creates the routes that need no token. */
 export class OpenRoutes implements RouteTable {
   readonly router: CallRouter
   readonly rows: RouteRow[] = []
@@ -64,7 +63,7 @@ export class OpenRoutes implements RouteTable {
   }
 }
 
-/** Makes the routes of one API; whose tokens work on it is checked before they are reached. */
+/** Creates the routes of one API; its kind of token is checked before they are reached. */
 export class ApiRoutes implements RouteTable {
   readonly router: CallRouter
   readonly rows: RouteRow[] = []
@@ -82,7 +81,7 @@ export class ApiRoutes implements RouteTable {
     input: Input<T>,
     handler: Handler<ApiCall, T>,
   ): void {
-    // An async function would hold on to its input as long as the handler waits for the disk.
+    // An async function would keep its input alive while the handler waits for the disk.
     addRoute(this, address, { isOpen: false, right, input }, (ctx) => {
       const call = apiCallOf(ctx, right)
       const read = input.read(call)
@@ -92,7 +91,7 @@ export class ApiRoutes implements RouteTable {
     })
   }
 
-  /** A row whose path names a sensor: `:id`. One that is not the caller's own is 404. */
+  /** A row whose path contains a sensor: `:id`. Another user's sensor is 404. */
   own<T>(
     address: Address,
     right: Right | undefined,
@@ -113,7 +112,7 @@ export class ApiRoutes implements RouteTable {
   }
 }
 
-/** Paths are compared to the letter: case counts, and so does a slash at the end. */
+/** Paths are compared exactly: case and a trailing slash count. */
 function createRouter(base: string): CallRouter {
   return new Router<CallState>({ prefix: base, strict: true, sensitive: true })
 }
