@@ -1,7 +1,6 @@
 // What metrics ask of the parts when they are read.
 
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
 import type { Clock } from '../ports/system.ts'
 import type { SqliteControlReader } from '../sqlite/control/control-reader.ts'
 import type { Connection } from '../sqlite/database.ts'
@@ -23,18 +22,22 @@ export function watchState(
     readonly disk: DiskWatch
     readonly clock: Clock
   },
-  config: Config,
+  settings: {
+    readonly dataDir: string
+    readonly journalBytesMax: number
+    readonly offlineAfterMs: number
+  },
 ): () => void {
   const { progress, forwarding, control, database, disk, clock } = watched
-  const ledger = openForReading(join(config.dataDir, LEDGER_FILE))
+  const ledger = openForReading(join(settings.dataDir, LEDGER_FILE))
   const figures = new StateFigures(database, ledger)
   metrics.watch({
     backlog: () => progress.backlog(),
-    journalBytesMax: config.journalBytesMax,
+    journalBytesMax: settings.journalBytesMax,
     isStoreWorking: () => forwarding.isStoreWorking,
     countForwardFailures: () => forwarding.failures,
     countSetAside: () => control.countSetAside(),
-    sensors: () => figures.sensors(clock.nowMs() - config.offlineAfterMs),
+    sensors: () => figures.sensors(clock.nowMs() - settings.offlineAfterMs),
     sensorDeletions: () => figures.sensorDeletions(clock.nowMs()),
     countSealedEvents: () => figures.sealedEvents(),
     disk: () => disk.room,
