@@ -85,11 +85,11 @@ async function chooseIds({ port, token }: MeasuredService): Promise<Buffer[]> {
   say('choosing event ids')
   const headers = { authorization: `Bearer ${token}` }
   const response = await fetch(`http://127.0.0.1:${port}/api/v1/me`, { headers })
-  const { user } = (await response.json()) as { user: { id: number } }
+  const { data } = (await response.json()) as { data: { user: { id: number } } }
   const timestamp = new Date(Date.now() - 86_400_000).toISOString()
   return Array.from({ length: CHOSEN_BATCHES }, () => {
     const measurements = Array.from({ length: BATCH }, (_, at) => {
-      return { event_id: chosenId(user.id), sn: `chosen-${at % 10}`, temp: at / 10, timestamp }
+      return { event_id: chosenId(data.user.id), sn: `chosen-${at % 10}`, temp: at / 10, timestamp }
     })
     return postRequest('/api/v1/measurements/batch', token, JSON.stringify({ measurements }))
   })

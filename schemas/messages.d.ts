@@ -494,6 +494,18 @@ export interface ReadinessResponse {
    * Whether the last write into the measurement store succeeded.
    */
   measurement_store: 'ok' | 'failing'
+  /**
+   * Stored data that submissions needed and that are damaged: those are answered 503
+   * `data_damaged`, all others are accepted. Absent while nothing was found.
+   */
+  damaged?: {
+    /**
+     * @minItems 1
+     * @maxItems 10
+     */
+    problems: string[]
+    remedy: string
+  }
 }
 /**
  * The sensors of the token's user, ordered by id.

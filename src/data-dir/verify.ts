@@ -29,6 +29,8 @@ import {
   openForReading,
 } from '../sqlite/database.ts'
 import type { Connection } from '../sqlite/database.ts'
+import { DamagedData } from '../sqlite/damaged-data.ts'
+import { checkChecksums } from '../sqlite/verify/checksum-check.ts'
 import { ControlAccounts } from '../sqlite/verify/control-accounts.ts'
 import { checkFile } from '../sqlite/verify/file-check.ts'
 import { checkJournal, checkSealedSeq } from '../sqlite/verify/journal-check.ts'
@@ -121,6 +123,7 @@ async function checkLedger(verifying: Verifying, control: Connection): Promise<n
   const ledger = openForReading(join(config.dataDir, LEDGER_FILE))
   const work = async () => {
     checkSecret(control, ledger, report)
+    checkChecksums(ledger, report)
     checkSealedSeq(control, ledger, report)
     checkJournal(control, ledger, report)
     const check = new LedgerCheck(control, ledger)
@@ -249,6 +252,8 @@ async function unlessUnreadable<Result>(
     if (isDiskFault(error) || error instanceof ServiceError) {
       const problem = `it cannot be read: ${causeOf(error).message}`
       report({ check: 'file', where, problem, remedy: RESTORE_BACKUP })
+    } else if (error instanceof DamagedData) {
+      report({ check: 'file', where, problem: error.message, remedy: RESTORE_BACKUP })
     } else if (error instanceof StoreUnavailable) {
       const problem = `it became unreachable, so the check is incomplete: ${error.message}`
       report({ check: 'counts', where, problem, remedy: 'Run this again when the store responds.' })

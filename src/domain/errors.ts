@@ -34,6 +34,7 @@ export type ErrorCode =
   | 'clock_unset'
   | 'shutting_down'
   | 'outcome_unknown'
+  | 'data_damaged'
 
 /** One fault of a request. `pointer` is a JSON pointer into the body, or `/name` of a parameter. */
 export interface RequestFault {
@@ -117,7 +118,7 @@ export function assert(isTrue: boolean, invariant: string): asserts isTrue {
 
 export type Refusal = 'overloaded' | 'storage_full' | 'clock_unset' | 'shutting_down'
 
-type Postponed = Refusal | 'outcome_unknown'
+type Postponed = Refusal | 'outcome_unknown' | 'data_damaged'
 
 const RETRY_AFTER_SECONDS: Readonly<Record<Postponed, number>> = {
   overloaded: 1,
@@ -125,6 +126,7 @@ const RETRY_AFTER_SECONDS: Readonly<Record<Postponed, number>> = {
   clock_unset: 30,
   shutting_down: 5,
   outcome_unknown: 1,
+  data_damaged: 60,
 }
 
 /** A refusal, or not knowing what became of a commit, as the failure that a client is told of. */

@@ -1,6 +1,7 @@
 // What operators and load balancers ask. None of it needs a token, but for the metrics where the
 // operator has set one.
 
+import { RESTORE_BACKUP } from '../domain/finding.ts'
 import { SECOND_MS } from '../domain/time.ts'
 import type { Submissions } from '../ingest/submissions.ts'
 import type { QueueFigures } from '../ports/journal-queue.ts'
@@ -47,6 +48,9 @@ function showReadiness(call: Call, collaborators: OperationsApiCollaborators): v
   const state: Omit<ReadinessResponse, 'status'> = {
     backlog: { entries, bytes, oldest_age_seconds: oldestAgeMs / SECOND_MS },
     measurement_store: isStoreWorking() ? 'ok' : 'failing',
+    ...(submissions.damaged.length > 0 && {
+      damaged: { problems: [...submissions.damaged], remedy: RESTORE_BACKUP },
+    }),
   }
   const refusal = isDraining() ? 'shutting_down' : submissions.refusal()
   if (refusal !== undefined) throw submissions.refused(refusal, state)

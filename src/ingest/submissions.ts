@@ -6,6 +6,7 @@
 
 import type { Refusal, RequestFault } from '../domain/errors.ts'
 import { ServiceError, refusalError } from '../domain/errors.ts'
+import { RESTORE_BACKUP } from '../domain/finding.ts'
 import {
   buildDateMs,
   groupShareMax,
@@ -17,6 +18,7 @@ import type { Receipt, Submission } from '../domain/measurement.ts'
 import type { UserId } from '../domain/sensor.ts'
 import type { DurationMs } from '../domain/time.ts'
 import type {
+  RefusedSubmission,
   SubmissionOutcome,
   SubmissionCommitter,
   SubmissionGroup,
@@ -61,6 +63,9 @@ const GROUPS_IN_FLIGHT_MAX = { storeInside: 3, storeApart: 2 }
  */
 const GROUP_AHEAD = { measurementsMin: 2_000, submissionsMin: 16 }
 
+/** What is damaged is named so often, and once each. */
+const DAMAGED_MAX = 10
+
 export class Submissions {
   readonly #with: Collaborators
   readonly #journalBytesMax: number
@@ -73,6 +78,7 @@ export class Submissions {
   #submissionsInFlight = 0
   #measurementsInFlight = 0
   #groupsInFlight = 0
+  readonly #damaged = new Set<string>()
   #isClosed = false
 
   /**
@@ -90,6 +96,11 @@ export class Submissions {
     const pace = new StorePace(collaborators.clock, () => this.#sendGroups())
     collaborators.progress.onReadable(() => pace.noteReadable())
     this.#pace = pace
+  }
+
+  /** What submissions needed that is damaged, the first of it. */
+  get damaged(): readonly string[] {
+    return [...this.#damaged]
   }
 
   /**
@@ -227,6 +238,14 @@ export class Submissions {
     this.#sendGroups()
   }
 
+  #failureOf(refused: RefusedSubmission): ServiceError {
+    if (refused.code !== 'data_damaged') return new ServiceError(refused.code, refused)
+    if (refused.cause !== undefined && this.#damaged.size < DAMAGED_MAX) {
+      this.#damaged.add(refused.cause.message)
+    }
+    return refusalError(refused.code, { cause: refused.cause, hint: RESTORE_BACKUP })
+  }
+
   #answer(
     waiting: readonly Waiting[],
     outcomes: readonly SubmissionOutcome[],
@@ -236,7 +255,7 @@ export class Submissions {
     waiting.forEach(({ resolve, reject }, at) => {
       const outcome = outcomes[at]
       if (outcome === undefined) throw new Error('BUG: a submission without an outcome')
-      if ('code' in outcome) return reject(new ServiceError(outcome.code, outcome))
+      if ('code' in outcome) return reject(this.#failureOf(outcome))
       decided.created += outcome.counts.created
       decided.duplicate += outcome.counts.duplicate
       decided.conflict += outcome.counts.conflict

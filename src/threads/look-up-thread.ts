@@ -68,8 +68,7 @@ function lookUp(request: Extract<CommitRequest, { group: unknown }>): void {
     heldBack.push(request)
     return
   }
-  lookUpGroup(request.group, cipher, sealed)
-  answer(request)
+  answer({ ...request, group: lookUpGroup(request.group, cipher, sealed) })
 }
 
 function requestSeal(request: SealRequest): void {

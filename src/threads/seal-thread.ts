@@ -13,6 +13,7 @@ import {
   openForReading,
   openForWriting,
 } from '../sqlite/database.ts'
+import { DamagedData } from '../sqlite/damaged-data.ts'
 import { bindLedger, readEventSecret } from '../sqlite/event-secret.ts'
 import type { SealRequest } from '../sqlite/ledger/ledger.ts'
 import type { MergeProgress, SealedRun, StoredRuns } from '../sqlite/ledger/ledger-run.ts'
@@ -109,8 +110,19 @@ function seal(request: SealRequest): void {
   log.noteWritten(sealed.run.events * EVENT_BYTES)
 }
 
+/** What is damaged stays where it is, and is found by whoever looks for it there. */
+function mergeStep(): ReturnType<RunMerger['step']> {
+  try {
+    return merger.step()
+  } catch (error) {
+    if (!(error instanceof DamagedData)) throw error
+    merger.suspend()
+    return { merged: undefined, bytes: 0 }
+  }
+}
+
 function merge(): void {
-  const { merged, bytes } = merger.step()
+  const { merged, bytes } = mergeStep()
   if (merged !== undefined) answer({ merged }, segmentBuffers(merged.segments))
   // Last: it may find the disk full.
   log.noteWritten(bytes)

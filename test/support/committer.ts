@@ -111,8 +111,7 @@ export class CommitterBench {
     const group = new GroupBuilder(allocateGroup())
     for (const submission of submissions) group.add(submission)
     const frame = group.finish()
-    lookUpGroup(frame, this.#cipher, this.sealedEvents)
-    const result = this.committer.commit(frame)
+    const result = this.committer.commit(lookUpGroup(frame, this.#cipher, this.sealedEvents))
     const { status, sensorId, measuredAtMs } = groupColumnsOver(frame.buffer)
     const { elementCount } = frame
     return {

@@ -190,6 +190,13 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
       'The connection to the database was lost during the commit. Send the same again after ' +
       'Retry-After: with event ids it is stored once, without them perhaps twice.',
   },
+  data_damaged: {
+    status: 503,
+    title: 'Stored data are damaged',
+    explanation:
+      'What the server needs to answer this request is damaged on its disk. Keep the data and ' +
+      'send the same again after Retry-After: the operator has to restore a backup.',
+  },
 }
 
 /** Our own codes inside `errors`; the others there are JSON Schema keywords. */

@@ -36,6 +36,7 @@ const SUBMITTING: readonly ErrorCode[] = [
   'storage_full',
   'clock_unset',
   'outcome_unknown',
+  'data_damaged',
   'unknown_sensor',
   'sensor_quota',
 ]

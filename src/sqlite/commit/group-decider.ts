@@ -16,6 +16,7 @@ import type { EpochMs } from '../../domain/time.ts'
 import { serialNumberKey } from '../../domain/sensor.ts'
 import type { SensorId, UserId } from '../../domain/sensor.ts'
 import type { DirectoryEntry, SensorDirectory } from './sensor-directory.ts'
+import { DamagedData } from '../damaged-data.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import type { HotLedger, StoredEvent } from '../ledger/hot-ledger.ts'
 import type { SealedTimes } from '../ledger/sealed-times.ts'
@@ -41,6 +42,7 @@ export interface GroupDecision {
 
 interface Group extends GroupColumns {
   readonly serialNumbers: readonly string[]
+  readonly damage: string
   /** By place of the serial number: the sensor that its submission means by it, once looked up. */
   readonly sensors: (DirectoryEntry | undefined)[]
 }
@@ -67,7 +69,7 @@ export class GroupDecider {
    *   the current epoch has room for all of its elements
    */
   decide(frame: GroupFrame): GroupDecision {
-    const { serialNumbers } = frame
+    const { serialNumbers, damage = '' } = frame
     const columns = groupColumnsOver(frame.buffer)
     const decision: GroupDecision = {
       refusals: [],
@@ -75,7 +77,7 @@ export class GroupDecider {
       lastSeenAtMs: new Map(),
     }
     this.#sealedTimes.inOneView(() => {
-      const group: Group = { ...columns, serialNumbers, sensors: [] }
+      const group: Group = { ...columns, serialNumbers, damage, sensors: [] }
       let start = 0
       let fetched = 0
       for (let submission = 0; submission < frame.submissionCount; submission++) {
@@ -126,7 +128,8 @@ export class GroupDecider {
       }
     } catch (error) {
       const cause = error instanceof Error ? error : new Error(String(error))
-      return { submission: at.submission, code: 'internal_error', cause }
+      const code = error instanceof DamagedData ? 'data_damaged' : 'internal_error'
+      return { submission: at.submission, code, cause }
     }
     const isOnlyChecked = group.isOnlyChecked[at.submission] === 1
     const refusal = isOnlyChecked ? invalidTimes(faults.invalid) : refusalFor(faults)
@@ -192,7 +195,7 @@ export class GroupDecider {
   #find(group: Group, element: number): StoredEvent | undefined {
     const keyAt = element * KEY_WORDS
     if (group.hasEventId[element] === 0) return undefined
-    return this.#hot.find(group.keys, keyAt) ?? sealedEventOf(group, element)
+    return this.#hot.find(group.keys, keyAt) ?? sealedEventOf(group, element, group.damage)
   }
 
   #answerKnown(

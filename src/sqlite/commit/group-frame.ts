@@ -7,12 +7,16 @@
 import { groupMeasurementsMax, submissionsInFlightMax } from '../../domain/limits.ts'
 import type { Submission, SubmittedMeasurement } from '../../domain/measurement.ts'
 import type { RefusedSubmission, SubmissionGroup } from '../../ports/submissions.ts'
+import { DamagedData } from '../damaged-data.ts'
 import { KEY_WORDS, writeEventId } from '../event-key.ts'
 import type { StoredEvent } from '../ledger/hot-ledger.ts'
 
 export const STATUS_CREATED = 0
 export const STATUS_DUPLICATE = 1
 export const STATUS_CONFLICT = 2
+
+/** No sensor has this id: ids are below 2^31. */
+export const SEALED_DAMAGED = 0xffff_ffff
 
 /** Columns of a group; those of elements run through all of its submissions. */
 export interface GroupColumns {
@@ -33,7 +37,10 @@ export interface GroupColumns {
   readonly measuredAtMs: Float64Array
   /** Position in the group's serial numbers. */
   readonly serialNumberAt: Uint32Array
-  /** When it is looked up: the sensor of the sealed event that has the key, 0 where none has. */
+  /**
+   * When it is looked up: the sensor of the sealed event that has the key, 0 where none has, and
+   * `SEALED_DAMAGED` where nobody can tell.
+   */
   readonly sealedSensorId: Uint32Array
   readonly sealedMeasuredAtMs: Float64Array
   readonly sealedTempCelsius: Float64Array
@@ -51,6 +58,8 @@ export interface GroupFrame {
   readonly buffer: SharedArrayBuffer
   /** Of each submission its distinct spellings, one submission after the other. */
   readonly serialNumbers: readonly string[]
+  /** When it is looked up: what of the sealed ledger is damaged that it needs. */
+  readonly damage?: string
 }
 
 /** What was decided. */
@@ -111,10 +120,19 @@ export function groupColumnsOver(buffer: SharedArrayBuffer): GroupColumns {
   }
 }
 
-/** The sealed event with the key of an element. */
-export function sealedEventOf(columns: GroupColumns, element: number): StoredEvent | undefined {
+/**
+ * The sealed event with the key of an element.
+ *
+ * @throws DamagedData when what is stored under it is damaged
+ */
+export function sealedEventOf(
+  columns: GroupColumns,
+  element: number,
+  damage: string,
+): StoredEvent | undefined {
   const sensorId = columns.sealedSensorId[element] ?? 0
   if (sensorId === 0) return undefined
+  if (sensorId === SEALED_DAMAGED) throw new DamagedData(damage)
   return {
     sensorId,
     measuredAtMs: columns.sealedMeasuredAtMs[element] ?? 0,

@@ -3,15 +3,21 @@
 
 import type { SealedEvents } from '../ledger/sealed-events.ts'
 import type { EventKeyCipher } from '../event-key.ts'
-import { groupColumnsOver } from './group-frame.ts'
+import { groupColumnsOver, SEALED_DAMAGED } from './group-frame.ts'
 import type { GroupFrame } from './group-frame.ts'
 
-/** Asks the sealed ledger for the events of a group, once, and writes down what it knows. */
+/**
+ * Asks the sealed ledger for the events of a group, once, and writes down what it knows.
+ *
+ * @returns the group, with what it needs that is damaged
+ */
 export function lookUpGroup(
-  { buffer, elementCount, submissionCount }: GroupFrame,
+  group: GroupFrame,
   cipher: EventKeyCipher,
   sealed: SealedEvents,
-): void {
+): GroupFrame {
+  const { buffer, elementCount, submissionCount } = group
+  let damage: string | undefined
   const columns = groupColumnsOver(buffer)
   cipher.encrypt(columns, submissionCount)
   columns.sealedSensorId.fill(0, 0, elementCount)
@@ -26,5 +32,10 @@ export function lookUpGroup(
       columns.sealedMeasuredAtMs[element] = measuredAtMs
       columns.sealedTempCelsius[element] = tempCelsius
     },
+    setDamaged: (element, { message }) => {
+      columns.sealedSensorId[element] = SEALED_DAMAGED
+      damage ??= message
+    },
   })
+  return damage === undefined ? group : { ...group, damage }
 }

@@ -1,13 +1,12 @@
 // Measurements that the store refuses for good: kept until an operator has them tried again or
 // drops them. They count as unreadable until then.
 
-import { journalEntryBytes } from '../../domain/limits.ts'
 import type { SensorId } from '../../domain/sensor.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { EpochMs, TimeRange } from '../../domain/time.ts'
 import type { RefusedMeasurement, SetAsideMeasurement } from '../../ports/store-upkeep.ts'
 import type { Connection } from '../database.ts'
-import { columnsOver } from '../journal-row.ts'
+import { columnsOver, entriesBytes, sealEntries } from '../journal-row.ts'
 
 const INSERT = `
   INSERT INTO set_aside
@@ -119,7 +118,7 @@ export class SetAside {
 }
 
 function encode(measurements: readonly SetAsideMeasurement[]): Buffer {
-  const buffer = new ArrayBuffer(measurements.length * journalEntryBytes)
+  const buffer = new ArrayBuffer(entriesBytes(measurements.length))
   const columns = columnsOver(buffer, 0, measurements.length)
   measurements.forEach((measurement, at) => {
     columns.measuredAtMs[at] = measurement.measuredAtMs
@@ -128,5 +127,5 @@ function encode(measurements: readonly SetAsideMeasurement[]): Buffer {
     columns.userId[at] = measurement.userId
     columns.tieBreakNs[at] = measurement.tieBreakNs
   })
-  return Buffer.from(buffer)
+  return sealEntries(Buffer.from(buffer), true)
 }

@@ -1,21 +1,25 @@
 // The filters of cohorts in ledger.db, by segments.
 
 import { giveBack } from '../../domain/give-back.ts'
+import { checksumOf, DamagedData } from '../damaged-data.ts'
+import { LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
+import { BlockStore } from './block-store.ts'
 import { EMPTY_SEGMENT, positionOf, SLOTS } from './cohort-segment.ts'
 import type { Segment } from './cohort-segment.ts'
 import { SegmentMerger } from './cohort-segment-merger.ts'
 import type { MergedRun, NumberedSegment, StoredCohort } from './ledger-run.ts'
 import { EVENT_BYTES, SEGMENTS } from './run-block.ts'
 
-const SEGMENT = 'SELECT filter FROM cohort_segments WHERE id = ?'
-const SET_SEGMENT = 'INSERT OR REPLACE INTO cohort_segments (id, filter) VALUES (?, ?)'
+const SEGMENT = 'SELECT id, checksum, filter FROM cohort_segments WHERE id = ?'
+const SET_SEGMENT = `
+  INSERT OR REPLACE INTO cohort_segments (id, checksum, filter) VALUES (?, ?, ?)`
 const SEGMENTS_OF = `
-  SELECT id - :cohortNo * ${SEGMENTS} AS segmentNo, filter FROM cohort_segments
+  SELECT id, checksum, filter FROM cohort_segments
   WHERE id >= :cohortNo * ${SEGMENTS} AND id < (:cohortNo + 1) * ${SEGMENTS} ORDER BY id`
 const MERGED_RUNS = `
   SELECT run_no AS runNo, events, blocks, merged_no / ${SLOTS} AS cohortNo,
-    merged_no % ${SLOTS} AS slot
+    merged_no % ${SLOTS} AS slot, segments_written AS segmentsWritten
   FROM runs WHERE merged_no IS NOT NULL ORDER BY merged_no`
 
 export class CohortStore {
@@ -24,48 +28,95 @@ export class CohortStore {
   readonly #segmentsOf
   readonly #runs
   readonly #merger = new SegmentMerger()
+  readonly #blocks: BlockStore
 
   constructor(db: Connection) {
-    this.#segment = db.prepare<[number], Buffer>(SEGMENT).pluck()
-    this.#setSegment = db.prepare<[number, Buffer]>(SET_SEGMENT)
+    this.#blocks = new BlockStore(db)
+    this.#segment = db.prepare<[number], SegmentRow>(SEGMENT)
+    this.#setSegment = db.prepare<[number, number, Buffer]>(SET_SEGMENT)
     this.#segmentsOf = db.prepare<[{ cohortNo: number }], SegmentRow>(SEGMENTS_OF)
-    this.#runs = db.prepare<[], MergedRun>(MERGED_RUNS)
+    this.#runs = db.prepare<[], WrittenRun>(MERGED_RUNS)
   }
 
   /** All merged runs, the oldest first. */
-  runs(): MergedRun[] {
+  runs(): WrittenRun[] {
     return this.#runs.all()
   }
 
-  /** All cohorts, the oldest first. */
+  /** All cohorts, the oldest first, repaired where they are damaged. @throws DamagedData */
   cohorts(): StoredCohort[] {
     const cohorts = Map.groupBy(this.runs(), ({ cohortNo }) => cohortNo)
-    return Array.from(cohorts, ([cohortNo, runs]) => ({ runs, segments: this.segments(cohortNo) }))
-  }
-
-  /** All segments that there are. */
-  segments(cohortNo: number): NumberedSegment[] {
-    // One by one: the filters of all cohorts are most of the ledger's memory.
-    return Array.from(this.#segmentsOf.iterate({ cohortNo }), ({ segmentNo, filter }) => {
-      return { segmentNo, segment: segmentIn(filter) }
+    return Array.from(cohorts, ([cohortNo, runs]) => {
+      const segments = this.segments(cohortNo)
+      return { runs, segments: [...segments, ...this.#repair(runs, segments)] }
     })
   }
 
-  /** Rebuilds a segment with the events that a run has there, packed. */
+  /** The segments that there are and that are whole. */
+  segments(cohortNo: number): NumberedSegment[] {
+    const segments: NumberedSegment[] = []
+    // One by one: the filters of all cohorts are most of the ledger's memory.
+    for (const row of this.#segmentsOf.iterate({ cohortNo })) {
+      if (isWhole(row)) segments.push({ segmentNo: row.id % SEGMENTS, segment: segmentIn(row) })
+    }
+    return segments
+  }
+
+  /**
+   * Makes the segments of a cohort that are missing or damaged again from the blocks of its runs.
+   *
+   * @throws DamagedData when these are damaged too
+   */
+  #repair(runs: readonly WrittenRun[], segments: readonly NumberedSegment[]): NumberedSegment[] {
+    const whole = new Set(segments.map(({ segmentNo }) => segmentNo))
+    const written = Math.max(...runs.map(({ segmentsWritten }) => segmentsWritten))
+    const repaired: NumberedSegment[] = []
+    for (let segmentNo = 0; segmentNo < written; segmentNo++) {
+      if (whole.has(segmentNo)) continue
+      let segment = EMPTY_SEGMENT
+      for (const run of runs.filter(({ segmentsWritten }) => segmentNo < segmentsWritten)) {
+        const entries = this.#blocks.read(run, segmentNo)
+        segment = this.#merger.merge(segment, positionsOf(entries), run.slot)
+      }
+      this.#store((runs[0]?.cohortNo ?? 0) * SEGMENTS + segmentNo, segment)
+      repaired.push({ segmentNo, segment })
+    }
+    return repaired
+  }
+
+  /** Rebuilds a segment with the events that a run has there, packed. @throws DamagedData */
   addToSegment(run: MergedRun, segmentNo: number, entries: Buffer): NumberedSegment {
     const id = run.cohortNo * SEGMENTS + segmentNo
     const stored = this.#segment.get(id)
+    if (stored !== undefined && !isWhole(stored)) {
+      throw new DamagedData(`segment ${id} of a filter in ${LEDGER_FILE} is damaged`)
+    }
     const before = stored === undefined ? EMPTY_SEGMENT : segmentIn(stored)
     const segment = this.#merger.merge(before, positionsOf(entries), run.slot)
     if (before !== EMPTY_SEGMENT) giveBack(Buffer.from(before.buffer))
-    this.#setSegment.run(id, Buffer.from(segment.buffer))
+    this.#store(id, segment)
     return { segmentNo, segment }
+  }
+
+  #store(id: number, { buffer }: Segment): void {
+    const bytes = Buffer.from(buffer)
+    this.#setSegment.run(id, checksumOf(id, bytes), bytes)
   }
 }
 
+/** A merged run, and how far it is written. */
+export interface WrittenRun extends MergedRun {
+  readonly segmentsWritten: number
+}
+
 interface SegmentRow {
-  readonly segmentNo: number
+  readonly id: number
+  readonly checksum: number
   readonly filter: Buffer
+}
+
+function isWhole({ id, checksum, filter }: SegmentRow): boolean {
+  return checksumOf(id, filter) === checksum
 }
 
 function positionsOf(entries: Buffer): Int32Array {
@@ -78,7 +129,7 @@ function positionsOf(entries: Buffer): Int32Array {
 }
 
 /** A copy in memory of its own, which is aligned. */
-function segmentIn(filter: Buffer): Segment {
+function segmentIn({ filter }: SegmentRow): Segment {
   const segment = new Uint32Array(filter.length / 4)
   filter.copy(Buffer.from(segment.buffer))
   giveBack(filter)

@@ -7,10 +7,12 @@
 // parts. It is made of what the cohort's filter does not have of a key: line and bits come from the
 // last three words. One in thirteen keys that are not there passes.
 
+import { checksumOf, DamagedData } from '../damaged-data.ts'
+import { LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import { wordsIn } from './filter-bits.ts'
-import { addToFilter, LINE_WORDS, lineNoOf, mayContain } from './key-filter.ts'
+import { addToFilter, LINE_WORDS, mayContain } from './key-filter.ts'
 import type { Run } from './ledger-run.ts'
 import { EVENT_BYTES, SEGMENTS } from './run-block.ts'
 
@@ -20,9 +22,8 @@ const PART_BITS = Math.log2(PARTS)
 const BITS_PER_KEY = 6
 const LINE_BYTES = LINE_WORDS * 4
 
-const SET_PART = 'INSERT OR REPLACE INTO fine_filters (id, filter) VALUES (?, ?)'
-const PART = 'SELECT filter FROM fine_filters WHERE id = ?'
-const LINE = `SELECT substr(filter, ?, ${LINE_BYTES}) FROM fine_filters WHERE id = ?`
+const SET_PART = 'INSERT OR REPLACE INTO fine_filters (id, checksum, filter) VALUES (?, ?, ?)'
+const PART = 'SELECT checksum, filter FROM fine_filters WHERE id = ?'
 
 type FilteredRun = Pick<Run, 'runNo' | 'events'>
 
@@ -30,7 +31,7 @@ export class FineFilterWriter {
   readonly #setPart
 
   constructor(db: Connection) {
-    this.#setPart = db.prepare<[number, Buffer]>(SET_PART)
+    this.#setPart = db.prepare<[number, number, Buffer]>(SET_PART)
   }
 
   /** Writes what is needed for a segment of a run. @param entries all its events, packed */
@@ -44,49 +45,48 @@ export class FineFilterWriter {
       addToFilter(part, w3, entries.readUInt32LE(at + 4), entries.readUInt32LE(at + 8))
     }
     parts.forEach(({ buffer }, at) => {
-      this.#setPart.run(partId(run, firstPart + at), Buffer.from(buffer))
+      const id = partId(run, firstPart + at)
+      const bytes = Buffer.from(buffer)
+      this.#setPart.run(id, checksumOf(id, bytes), bytes)
     })
   }
 }
 
 export class FineFilters {
-  readonly #line
+  readonly #part
+  // The part that was asked last: keys are best asked about in their order.
+  #partId = -1
+  #words: Uint32Array = new Uint32Array(0)
 
   constructor(db: Connection) {
-    this.#line = db.prepare<[number, number], Buffer>(LINE).pluck()
+    this.#part = db.prepare<[number], PartRow>(PART)
   }
 
-  /** Whether the key at `offset` may be in a run: never false for one that is. */
+  /**
+   * Whether the key at `offset` may be in a run: never false for one that is.
+   *
+   * @throws DamagedData
+   */
   mayBeIn(run: FilteredRun, keys: Uint32Array, offset: number): boolean {
     const [w0 = 0, w1 = 0, w2 = 0, w3 = 0] = keys.subarray(offset, offset + KEY_WORDS)
-    const lineNo = lineNoOf(linesOfPart(run), w3)
-    const line = this.#line.get(lineNo * LINE_BYTES + 1, partId(run, partOf(w0)))
-    if (line === undefined) throw new Error(`BUG: run ${run.runNo} has no fine filter`)
-    return mayContain(wordsIn(line), w3, w1, w2)
+    this.#read(partId(run, partOf(w0)))
+    return mayContain(this.#words, w3, w1, w2)
+  }
+
+  #read(id: number): void {
+    if (id === this.#partId) return
+    const row = this.#part.get(id)
+    if (row === undefined || checksumOf(id, row.filter) !== row.checksum) {
+      throw new DamagedData(`part ${id} of a fine filter in ${LEDGER_FILE} is damaged`)
+    }
+    this.#partId = id
+    this.#words = wordsIn(row.filter)
   }
 }
 
-/** The fine filter of one run, of which all keys are asked about in their order. */
-export class FineFilterInOrder {
-  readonly #run: FilteredRun
-  readonly #part
-  #partNo = -1
-  #words: Uint32Array | undefined
-
-  constructor(db: Connection, run: FilteredRun) {
-    this.#run = run
-    this.#part = db.prepare<[number], Buffer>(PART).pluck()
-  }
-
-  mayBeIn(keys: Uint32Array, offset: number): boolean {
-    const [w0 = 0, w1 = 0, w2 = 0, w3 = 0] = keys.subarray(offset, offset + KEY_WORDS)
-    if (partOf(w0) !== this.#partNo) {
-      this.#partNo = partOf(w0)
-      const part = this.#part.get(partId(this.#run, this.#partNo))
-      this.#words = part && wordsIn(part)
-    }
-    return this.#words === undefined || mayContain(this.#words, w3, w1, w2)
-  }
+interface PartRow {
+  readonly checksum: number
+  readonly filter: Buffer
 }
 
 function linesOfPart({ events }: FilteredRun): number {

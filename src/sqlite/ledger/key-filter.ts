@@ -43,6 +43,12 @@ export function addEventsToFilter(filter: Uint32Array, lineWord: number, entries
   }
 }
 
+/** Has every key of a segment pass, where lines come from the first word of keys. */
+export function fillSegment(filter: Uint32Array, segment: number): void {
+  const [first, last] = [segment * 0x100_0000, segment * 0x100_0000 + 0xff_ffff]
+  filter.fill(0xffff_ffff, lineOf(filter, first), lineOf(filter, last) + LINE_WORDS)
+}
+
 /** Whether the key may have been added: never false for one that was. */
 export function mayContain(filter: Uint32Array, lineWord: number, w1: number, w2: number): boolean {
   return hasLineBits(filter, lineOf(filter, lineWord), w1, w2)
@@ -135,13 +141,9 @@ export class FilterProbe {
   }
 }
 
-/** Which of so many lines a key is in: the word that says it, scaled. */
-export function lineNoOf(lines: number, word: number): number {
-  return Math.floor((word / 0x1_0000_0000) * lines)
-}
-
+/** Where the line of a key begins: the word that says it, scaled to the number of lines. */
 function lineOf(filter: Uint32Array, word: number): number {
-  return lineNoOf(filter.length / LINE_WORDS, word) * LINE_WORDS
+  return Math.floor((word / 0x1_0000_0000) * (filter.length / LINE_WORDS)) * LINE_WORDS
 }
 
 function setBit(filter: Uint32Array, line: number, bit: number): void {

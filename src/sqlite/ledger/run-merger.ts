@@ -77,6 +77,7 @@ export class RunMerger {
   readonly #fineFilters: FineFilterWriter
   #merge: Merge | undefined
   #dueMax = 0
+  #isSuspended = false
 
   /** Takes up the merge that a stop or a crash has left. */
   constructor(db: Connection, plan = MERGE_PLAN) {
@@ -92,6 +93,11 @@ export class RunMerger {
     db.transaction(() => this.#deleteTaken(merge))()
     merge.deletedSegment = merge.takenSegment
     if (merge.deletedSegment < SEGMENTS) this.#merge = merge
+  }
+
+  /** Merges no more until the next start: something that it needs is damaged. */
+  suspend(): void {
+    this.#isSuspended = true
   }
 
   /** So many more events are sealed: a merge may begin, or go on. */
@@ -119,7 +125,7 @@ export class RunMerger {
 
   /** Whether there is nothing to do before more is sealed, or taken by readers. */
   get isIdle(): boolean {
-    if (this.#merge === undefined) return true
+    if (this.#merge === undefined || this.#isSuspended) return true
     const { stopSegment, takenSegment, due } = this.#merge
     return stopSegment === SEGMENTS ? takenSegment < SEGMENTS : due <= 0
   }
@@ -127,6 +133,7 @@ export class RunMerger {
   /**
    * Takes one step; durable when it returns. A step that throws has changed nothing.
    *
+   * @throws DamagedData when it has to read what is damaged
    * @returns how far the merge is, when events were merged, and about how many bytes were written
    */
   step(): { readonly merged: MergeProgress | undefined; readonly bytes: number } {

@@ -1,6 +1,7 @@
 // Finding events in the sealed part of the ledger: which run may have a key, and what is stored
 // under it. The filters are in memory; a key that none of them knows costs no disk access.
 
+import { DamagedData } from '../damaged-data.ts'
 import type { Connection } from '../database.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import { Cohort } from './cohort.ts'
@@ -10,6 +11,7 @@ import { FineFilters } from './fine-filter.ts'
 import type { StoredEvent } from './hot-ledger.ts'
 import { FilterProbe } from './key-filter.ts'
 import type {
+  MergedRun,
   MergeProgress,
   Run,
   RunGeneration,
@@ -31,6 +33,8 @@ interface YoungRuns {
 export interface FoundEvents {
   has(place: number): boolean
   set(place: number, event: StoredEvent): void
+  /** What is stored under a key cannot be read: it may be there or not. */
+  setDamaged(place: number, damage: DamagedData): void
 }
 
 /**
@@ -153,14 +157,38 @@ export class SealedEvents {
     for (const [slot, ofSlot] of placesBySlot) {
       const run = cohort.runOf(slot)
       if (run === undefined) continue
-      const mayBeIn = (place: number) => this.#fineFilters.mayBeIn(run, keys, place * KEY_WORDS)
+      const mayBeIn = (place: number) => this.#mayBeIn(run, keys, place)
       this.#findIn(run, keys, isLikelyNew ? ofSlot.filter(mayBeIn) : ofSlot, found)
+    }
+  }
+
+  /** What a fine filter that is damaged says does not matter: the block knows. */
+  #mayBeIn(run: MergedRun, keys: Uint32Array, place: number): boolean {
+    try {
+      return this.#fineFilters.mayBeIn(run, keys, place * KEY_WORDS)
+    } catch (error) {
+      if (!(error instanceof DamagedData)) throw error
+      return true
     }
   }
 
   // In the order of the keys, which is that of their blocks: those of one page are read with it.
   #findIn(run: Run, keys: Uint32Array, places: number[], found: FoundEvents): void {
     places.sort((one, other) => (keys[one * KEY_WORDS] ?? 0) - (keys[other * KEY_WORDS] ?? 0))
-    this.#lookUp.findAll(run, keys, places, found)
+    try {
+      this.#lookUp.findAll(run, keys, places, found)
+    } catch (error) {
+      if (!(error instanceof DamagedData)) throw error
+      for (const place of places) this.#findOne(run, keys, place, found)
+    }
+  }
+
+  #findOne(run: Run, keys: Uint32Array, place: number, found: FoundEvents): void {
+    try {
+      this.#lookUp.findAll(run, keys, [place], found)
+    } catch (error) {
+      if (!(error instanceof DamagedData)) throw error
+      found.setDamaged(place, error)
+    }
   }
 }

@@ -2,6 +2,7 @@
 
 import type { SensorId } from '../../domain/sensor.ts'
 import type { EpochMs } from '../../domain/time.ts'
+import { checksumOf } from '../damaged-data.ts'
 import type { Connection } from '../database.ts'
 import { isCovered } from './time-spans.ts'
 
@@ -46,21 +47,39 @@ export class SealedTimes {
     const cached = this.#spanCache.get(sensorId)
     if (cached !== undefined) return cached
     const stored = this.#spans.get(sensorId)
-    const spans = stored === undefined ? NO_SPANS : decodeSpans(stored)
+    const spans = stored === undefined ? NO_SPANS : readSpans(sensorId, stored)
     if (this.#spanCache.size >= SPAN_CACHE_MAX) this.#spanCache.clear()
     this.#spanCache.set(sensorId, spans)
     return spans
   }
 }
 
-export function decodeSpans(bytes: Buffer): Float64Array {
-  const spans = new Float64Array(bytes.length / 8)
+const CHECKSUM_BYTES = 4
+
+/** What stands for spans that are damaged: too much does no harm. */
+const ALL_TIMES = Float64Array.of(-Infinity, Infinity)
+
+/** The spans that were stored; all of time where they are damaged. */
+export function readSpans(sensorId: SensorId, bytes: Buffer): Float64Array {
+  return decodeSpans(sensorId, bytes) ?? ALL_TIMES
+}
+
+/** @returns `undefined` when they are not what was written */
+export function decodeSpans(sensorId: SensorId, bytes: Buffer): Float64Array | undefined {
+  const end = bytes.length - CHECKSUM_BYTES
+  const isWhole =
+    end >= 0 && checksumOf(sensorId, bytes.subarray(0, end)) === bytes.readUInt32LE(end)
+  if (!isWhole) return undefined
+  const spans = new Float64Array(end / 8)
   for (let at = 0; at < spans.length; at++) spans[at] = bytes.readDoubleLE(at * 8)
   return spans
 }
 
-export function encodeSpans(spans: readonly number[]): Buffer {
-  const bytes = Buffer.allocUnsafe(spans.length * 8)
+/** With a checksum behind them. */
+export function encodeSpans(sensorId: SensorId, spans: readonly number[]): Buffer {
+  const end = spans.length * 8
+  const bytes = Buffer.allocUnsafe(end + CHECKSUM_BYTES)
   spans.forEach((edge, at) => bytes.writeDoubleLE(edge, at * 8))
+  bytes.writeUInt32LE(checksumOf(sensorId, bytes.subarray(0, end)), end)
   return bytes
 }

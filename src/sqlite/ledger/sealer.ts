@@ -14,13 +14,13 @@ import type { SealRequest } from './ledger.ts'
 import type { RunGeneration, SealedRun, YoungRun } from './ledger-run.ts'
 import { blocksFor, EventPacker, SEGMENTS } from './run-block.ts'
 import { GENERATION_LINE_WORD, Generations, newOwnFilter, OWN_LINE_WORD } from './run-generation.ts'
-import { decodeSpans, encodeSpans } from './sealed-times.ts'
+import { encodeSpans, readSpans } from './sealed-times.ts'
 import { cover } from './time-spans.ts'
 import type { TimeSpans } from './time-spans.ts'
 
 const ROWS = `
   SELECT entries FROM journal
-  WHERE seq > ? AND seq <= ? AND measurements > 0 AND is_repeated = 0 ORDER BY seq`
+  WHERE seq > ? AND seq <= ? AND entries IS NOT NULL ORDER BY seq`
 const INSERT_RUN = `
   INSERT INTO runs (events, blocks, segments_written) VALUES (?, ?, ${SEGMENTS})`
 const SET_SEALED = 'UPDATE sealed SET seq = ? WHERE id = 1'
@@ -80,11 +80,13 @@ export class Sealer {
     const spansOf = new Map<SensorId, TimeSpans>()
     for (const entries of this.#journalRows.iterate(afterSeq, throughSeq)) {
       const events = decodeEntries(entries)
+      if (events.isRepeated) continue
       this.#shuffle.gather(this.#packer.pack(events))
       this.#noteTimes(events, spansOf)
       giveBack(entries)
     }
-    for (const [sensorId, spans] of spansOf) this.#setSpans.run(sensorId, encodeSpans(spans))
+    for (const [sensorId, spans] of spansOf)
+      this.#setSpans.run(sensorId, encodeSpans(sensorId, spans))
   }
 
   #writeRun(generation: RunGeneration): YoungRun {
@@ -107,7 +109,7 @@ export class Sealer {
       let spans = spansOf.get(sensorId)
       if (spans === undefined) {
         const stored = this.#spans.get(sensorId)
-        spans = stored === undefined ? [] : [...decodeSpans(stored)]
+        spans = stored === undefined ? [] : [...readSpans(sensorId, stored)]
         spansOf.set(sensorId, spans)
       }
       cover(spans, measuredAtMs)

@@ -2,10 +2,11 @@
 // made again from their events, a few million.
 
 import { giveBack } from '../../domain/give-back.ts'
+import { DamagedData } from '../damaged-data.ts'
 import type { Connection } from '../database.ts'
 import { BlockStore } from './block-store.ts'
 import { CohortStore } from './cohort-store.ts'
-import { addEventsToFilter } from './key-filter.ts'
+import { addEventsToFilter, fillSegment } from './key-filter.ts'
 import type { MergeProgress, NumberedSegment, Run, StoredRuns, YoungRun } from './ledger-run.ts'
 import { SEGMENTS } from './run-block.ts'
 import {
@@ -31,7 +32,13 @@ export function readStoredRuns(db: Connection, merging: MergeProgress | undefine
     const filter = newOwnFilter(run.events)
     const isSource = merging?.sourceNos.includes(run.runNo) === true
     for (let segment = isSource ? merging.stopSegment : 0; segment < SEGMENTS; segment++) {
-      const entries = blocks.read(run, segment)
+      const entries = readIfWhole(blocks, run, segment)
+      if (entries === undefined) {
+        // Every key of the segment is looked for there, and none is answered without.
+        fillSegment(generation.filter, segment)
+        filter.fill(0xffff_ffff)
+        continue
+      }
       addEventsToFilter(generation.filter, GENERATION_LINE_WORD, entries)
       addEventsToFilter(filter, OWN_LINE_WORD, entries)
       giveBack(entries)
@@ -42,6 +49,15 @@ export function readStoredRuns(db: Connection, merging: MergeProgress | undefine
 }
 
 /** The filters of cohorts, most of the ledger's memory: to be transferred, not copied. */
+function readIfWhole(blocks: BlockStore, run: Run, segment: number): Buffer | undefined {
+  try {
+    return blocks.read(run, segment)
+  } catch (error) {
+    if (error instanceof DamagedData) return undefined
+    throw error
+  }
+}
+
 export function filterBuffers({ cohorts }: StoredRuns): ArrayBuffer[] {
   return cohorts.flatMap(({ segments }) => segmentBuffers(segments))
 }

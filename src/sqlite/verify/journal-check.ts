@@ -6,16 +6,16 @@
 
 import { RESTORE_BACKUP } from '../../domain/finding.ts'
 import type { Finding, Report } from '../../domain/finding.ts'
-import { journalEntryBytes } from '../../domain/limits.ts'
 import { CONTROL_FILE, LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
+import { entriesBytes, isWhole } from '../journal-row.ts'
 
 const MARKS = `
   SELECT (SELECT forwarded_seq FROM journal_watermark WHERE id = 1) AS forwardedSeq,
     ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'journal'), 0) AS lastSeq`
 // An empty row may follow any number.
 const ROWS = `
-  SELECT seq, measurements, ifnull(length(entries), 0) AS bytes,
+  SELECT seq, measurements, entries,
     measurements = 0 AND sensor_infos IS NULL AND entries IS NULL AS isEmpty
   FROM journal ORDER BY seq`
 const SEALED = 'SELECT seq FROM sealed WHERE id = 1'
@@ -28,7 +28,7 @@ interface Marks {
 interface Row {
   readonly seq: number
   readonly measurements: number
-  readonly bytes: number
+  readonly entries: Buffer | null
   readonly isEmpty: number
 }
 
@@ -71,12 +71,14 @@ function readSealedSeq(ledger: Connection): number {
 function checkRows(control: Connection, { lastSeq }: Marks, problems: string[]): number {
   let firstSeq: number | undefined
   let previousSeq = 0
-  for (const { seq, measurements, bytes, isEmpty } of control.prepare<[], Row>(ROWS).iterate()) {
+  for (const { seq, measurements, entries, isEmpty } of control.prepare<[], Row>(ROWS).iterate()) {
     const isGap = firstSeq !== undefined && seq !== previousSeq + 1
     if (isGap && isEmpty === 0) {
       problems.push(`rows ${previousSeq + 1} to ${seq - 1} are missing`)
     }
-    if (bytes !== measurements * journalEntryBytes) {
+    if (entries !== null && !isWhole(entries)) problems.push(`row ${seq} is damaged`)
+    const bytes = entries?.length ?? entriesBytes(0)
+    if (bytes !== entriesBytes(measurements)) {
       problems.push(`row ${seq} says ${measurements} measurements and has ${bytes} bytes`)
     }
     firstSeq ??= isEmpty === 1 ? 0 : seq

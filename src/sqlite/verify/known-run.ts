@@ -1,12 +1,13 @@
 // Runs as `verify` knows them: with the filters that are stored of a merged run, and with one for
 // each young run that was made when its events were read.
 
+import { DamagedData } from '../damaged-data.ts'
 import type { Connection } from '../database.ts'
 import { EMPTY_SEGMENT, mayBeInSlot, positionOf } from '../ledger/cohort-segment.ts'
 import type { Segment } from '../ledger/cohort-segment.ts'
 import { CohortStore } from '../ledger/cohort-store.ts'
 import { KEY_WORDS } from '../event-key.ts'
-import { FineFilterInOrder } from '../ledger/fine-filter.ts'
+import { FineFilters } from '../ledger/fine-filter.ts'
 import { addToFilter, mayContain } from '../ledger/key-filter.ts'
 import type { MergedRun, Run, YoungRun } from '../ledger/ledger-run.ts'
 import { segmentOf } from '../ledger/run-block.ts'
@@ -16,7 +17,7 @@ export type KnownRun = YoungRun | KnownMergedRun
 
 type KnownMergedRun = MergedRun & {
   readonly cohort: KnownCohort
-  readonly fine: FineFilterInOrder
+  readonly fine: FineFilters
 }
 
 interface KnownCohort {
@@ -28,14 +29,24 @@ interface KnownCohort {
 const PROGRESS = `
   SELECT group_concat(run_no || ' ' || segments_written) FROM runs WHERE merged_no IS NOT NULL`
 
-/** Whether the key at `offset` may be in the run: never false for one that is. */
+/** Whether the key at `offset` may be in the run: never false for one that is, if all is whole. */
 export function mayBeKnown(run: KnownRun, keys: Uint32Array, offset: number): boolean {
   const [w0 = 0, w1 = 0, w2 = 0] = keys.subarray(offset, offset + KEY_WORDS)
   if ('filter' in run) {
     return mayContain(run.filter, keys[offset + OWN_LINE_WORD] ?? 0, w1, w2)
   }
   const segment = run.cohort.segments.get(segmentOf(w0)) ?? EMPTY_SEGMENT
-  return mayBeInSlot(segment, positionOf(w0, w1), run.slot) && run.fine.mayBeIn(keys, offset)
+  return mayBeInSlot(segment, positionOf(w0, w1), run.slot) && mayBeInFine(run, keys, offset)
+}
+
+/** What is damaged knows nothing. */
+function mayBeInFine(run: KnownMergedRun, keys: Uint32Array, offset: number): boolean {
+  try {
+    return run.fine.mayBeIn(run, keys, offset)
+  } catch (error) {
+    if (error instanceof DamagedData) return false
+    throw error
+  }
 }
 
 /** Makes a young run's filter know the key at `offset`; that of others is stored. */
@@ -63,7 +74,7 @@ export class KnownRuns {
   readMerged(runNo: number): KnownMergedRun | undefined {
     const run = this.#cohortStore.runs().find((merged) => merged.runNo === runNo)
     if (run === undefined) return undefined
-    const fine = new FineFilterInOrder(this.#db, run)
+    const fine = new FineFilters(this.#db)
     return { ...run, cohort: this.#readCohort(run.cohortNo), fine }
   }
 

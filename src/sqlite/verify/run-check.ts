@@ -8,6 +8,7 @@
 import type { SensorId } from '../../domain/sensor.ts'
 import { formatInstant } from '../../domain/time.ts'
 import type { EpochMs } from '../../domain/time.ts'
+import { checksumOf, DamagedData } from '../damaged-data.ts'
 import type { Connection } from '../database.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import { EventLookUp } from '../ledger/event-look-up.ts'
@@ -20,7 +21,7 @@ import type { KnownRun } from './known-run.ts'
 const PROBLEMS_MAX = 10
 const SPAN_CACHE_MAX = 50_000
 
-const BLOCKS = 'SELECT id, entries FROM blocks WHERE id >= ? AND id < ? ORDER BY id'
+const BLOCKS = 'SELECT id, checksum, entries FROM blocks WHERE id >= ? AND id < ? ORDER BY id'
 const STATE = `
   SELECT segments_written AS written, merged_into AS intoNo FROM runs WHERE run_no = ?`
 const SPANS = 'SELECT spans FROM time_spans WHERE sensor_id = ?'
@@ -42,6 +43,7 @@ export interface CheckedGroup extends RunGroup {
 
 interface BlockRow {
   readonly id: number
+  readonly checksum: number
   readonly entries: Buffer
 }
 
@@ -100,7 +102,14 @@ export class RunCheck {
   }
 
   #isIn(run: KnownRun, words: Uint32Array, offset: number): boolean {
-    return mayBeKnown(run, words, offset) && this.#lookUp.find(run, words, offset) !== undefined
+    if (!mayBeKnown(run, words, offset)) return false
+    try {
+      return this.#lookUp.find(run, words, offset) !== undefined
+    } catch (error) {
+      // It is named when the run itself is checked.
+      if (error instanceof DamagedData) return false
+      throw error
+    }
   }
 
   /** @returns how many events are in it, or `undefined` when the group has changed */
@@ -134,13 +143,13 @@ export class RunCheck {
   }
 
   #checkBlock(
-    { id, entries }: BlockRow,
+    { id, checksum, entries }: BlockRow,
     at: { run: KnownRun; group: CheckedGroup; others: readonly KnownRun[]; halves: bigint[] },
   ): void {
     const { run, group, others, halves } = at
     const place = `run ${run.runNo}: block ${id - firstBlockIdOf(run, 0)}`
-    if (entries.length % EVENT_BYTES !== 0) {
-      add(group, `${place} has ${entries.length} bytes`)
+    if (checksumOf(id, entries) !== checksum || entries.length % EVENT_BYTES !== 0) {
+      add(group, `${place} is damaged`)
       return
     }
     for (let event = 0; event < entries.length; event += EVENT_BYTES) {
@@ -182,8 +191,8 @@ export class RunCheck {
     if (known !== undefined && isCovered(known, measuredAtMs)) return true
     // They may have grown since.
     const stored = this.#spans.get(sensorId)
-    if (stored === undefined) return false
-    const spans = decodeSpans(stored)
+    const spans = stored && decodeSpans(sensorId, stored)
+    if (spans === undefined) return false
     if (this.#spanCache.size >= SPAN_CACHE_MAX) this.#spanCache.clear()
     this.#spanCache.set(sensorId, spans)
     return isCovered(spans, measuredAtMs)

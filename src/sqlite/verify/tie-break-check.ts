@@ -15,7 +15,7 @@ import type { EpochMs, TimeRange } from '../../domain/time.ts'
 import { LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { decodeEntries } from '../journal-row.ts'
-import { decodeSpans } from '../ledger/sealed-times.ts'
+import { readSpans } from '../ledger/sealed-times.ts'
 import { isCovered } from '../ledger/time-spans.ts'
 
 const ROWS_AT_ONCE = 10_000
@@ -130,7 +130,7 @@ export class TieBreakCheck {
 
   #spansOf(sensorId: SensorId): Float64Array {
     const stored = this.#spans.get(sensorId)
-    return stored === undefined ? new Float64Array(0) : decodeSpans(stored)
+    return stored === undefined ? new Float64Array(0) : readSpans(sensorId, stored)
   }
 
   #suspect(sensorId: SensorId, { measuredAtMs, tieBreakNs }: TakenTime): void {

@@ -4,11 +4,7 @@ import { randomFillSync } from 'node:crypto'
 import { expect } from 'chai'
 import Database from 'better-sqlite3'
 import { KEY_WORDS } from '../../../src/sqlite/event-key.ts'
-import {
-  FineFilterInOrder,
-  FineFilters,
-  FineFilterWriter,
-} from '../../../src/sqlite/ledger/fine-filter.ts'
+import { FineFilters, FineFilterWriter } from '../../../src/sqlite/ledger/fine-filter.ts'
 import { EVENT_BYTES, segmentOf } from '../../../src/sqlite/ledger/run-block.ts'
 import { LEDGER_MIGRATIONS } from '../../../src/sqlite/ledger/schema.ts'
 
@@ -38,14 +34,9 @@ describe('the fine filter of a run', () => {
     expect(passed.length).to.be.lessThan(OTHERS / 10)
   })
 
-  it('says the same of all keys in their order', () => {
-    const inOrder = new FineFilterInOrder(db, run)
-    for (const asked of [keys, others]) {
-      const places = Array.from({ length: 5_000 }, (_, at) => at * KEY_WORDS)
-      for (const at of places.sort((one, other) => (asked[one] ?? 0) - (asked[other] ?? 0))) {
-        expect(inOrder.mayBeIn(asked, at)).to.equal(filters.mayBeIn(run, asked, at))
-      }
-    }
+  it('is refused when it is damaged', () => {
+    db.exec('UPDATE fine_filters SET filter = zeroblob(length(filter))')
+    expect(() => new FineFilters(db).mayBeIn(run, keys, 0)).to.throw(/is damaged/)
   })
 })
 

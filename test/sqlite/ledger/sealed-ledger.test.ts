@@ -7,7 +7,10 @@ import fc from 'fast-check'
 import type { Finding } from '../../../src/domain/finding.ts'
 import type { Submission, SubmittedMeasurement } from '../../../src/domain/measurement.ts'
 import { STATUS_CREATED } from '../../../src/sqlite/commit/group-frame.ts'
-import { EVENT_BYTES } from '../../../src/sqlite/ledger/run-block.ts'
+import { BlockShuffle } from '../../../src/sqlite/ledger/block-shuffle.ts'
+import { BlockStore } from '../../../src/sqlite/ledger/block-store.ts'
+import type { Run } from '../../../src/sqlite/ledger/ledger-run.ts'
+import { EVENT_BYTES, SEGMENTS } from '../../../src/sqlite/ledger/run-block.ts'
 import { LEDGER_PAGE_BYTES } from '../../../src/sqlite/ledger/schema.ts'
 import { LedgerCheck } from '../../../src/sqlite/verify/ledger-check.ts'
 import { CommitterBench } from '../../support/committer.ts'
@@ -96,6 +99,27 @@ describe('the sealed ledger', () => {
       bench.close()
     })
   }
+
+  it('names an event that is in two runs', () => {
+    const bench = new CommitterBench({}, EPOCH_EVENTS)
+    createdOf(bench, freshEvents(EPOCH_EVENTS - 1))
+    createdOf(bench, freshEvents(EPOCH_EVENTS - 1))
+    bench.seal()
+    const { ledgerFile } = bench
+    ledgerFile.exec(
+      `INSERT INTO runs (events, blocks, segments_written)
+         SELECT events, blocks, segments_written FROM runs`,
+    )
+    const select = 'SELECT run_no AS runNo, events, blocks FROM runs ORDER BY run_no'
+    const [run, copy] = ledgerFile.prepare<[], Run>(select).all()
+    const blocks = new BlockStore(ledgerFile)
+    const shuffle = new BlockShuffle()
+    for (let segment = 0; segment < SEGMENTS; segment++) shuffle.gather(blocks.read(run!, segment))
+    blocks.write(copy!, 0, shuffle.arrange(copy!, 0, SEGMENTS))
+    const problems = findingsOf(bench).map(({ problem }) => problem)
+    expect(problems).to.include('run 2: an event of it is in run 1 too')
+    bench.close()
+  })
 
   it('knows after a start what cohorts know, in segments that are worth giving back', function () {
     this.timeout(120_000)
