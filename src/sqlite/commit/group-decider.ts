@@ -18,6 +18,8 @@ import type { SensorId, UserId } from '../../domain/sensor.ts'
 import type { DirectoryEntry, SensorDirectory } from './sensor-directory.ts'
 import { DamagedData } from '../damaged-data.ts'
 import { KEY_WORDS } from '../event-key.ts'
+import type { BlockStore } from '../ledger/block-store.ts'
+import type { SealedEvent } from '../ledger/event-look-up.ts'
 import type { HotLedger, StoredEvent } from '../ledger/hot-ledger.ts'
 import type { SealedTimes } from '../ledger/sealed-times.ts'
 import {
@@ -50,16 +52,18 @@ interface Group extends GroupColumns {
 export class GroupDecider {
   readonly #hot: HotLedger
   readonly #sealedTimes: SealedTimes
+  readonly #blocks: BlockStore
   readonly #sensors: SensorDirectory
   readonly #rules: AcceptanceRules
 
   constructor(
-    ledger: { hot: HotLedger; sealedTimes: SealedTimes },
+    ledger: { hot: HotLedger; sealedTimes: SealedTimes; blocks: BlockStore },
     sensors: SensorDirectory,
     rules: AcceptanceRules,
   ) {
     this.#hot = ledger.hot
     this.#sealedTimes = ledger.sealedTimes
+    this.#blocks = ledger.blocks
     this.#sensors = sensors
     this.#rules = rules
   }
@@ -192,7 +196,7 @@ export class GroupDecider {
     group.measuredAtMs[element] = measuredAtMs
   }
 
-  #find(group: Group, element: number): StoredEvent | undefined {
+  #find(group: Group, element: number): StoredEvent | SealedEvent | undefined {
     const keyAt = element * KEY_WORDS
     if (group.hasEventId[element] === 0) return undefined
     return this.#hot.find(group.keys, keyAt) ?? sealedEventOf(group, element, group.damage)
@@ -202,7 +206,7 @@ export class GroupDecider {
     group: Group,
     decision: GroupDecision,
     { submission, element }: { submission: number; element: number },
-    known: StoredEvent,
+    known: StoredEvent | SealedEvent,
   ): void {
     const submitted = group.serialNumbers[group.serialNumberAt[element] ?? 0] ?? ''
     const measuredAtMs = group.measuredAtMs[element] ?? NaN
@@ -212,12 +216,17 @@ export class GroupDecider {
     const isSame =
       isSameContent(known, { tempCelsius, measuredAtMs }) &&
       (sensor === live || sensor?.serialNumberKey === serialNumberKey(submitted))
+    // What is the same is whole; all else is told only of a block that is.
+    const isRepeat = isSame && sensor === live && !Number.isNaN(measuredAtMs)
+    if ('blockId' in known && !isRepeat) this.#blocks.check(known.blockId)
     group.status[element] = isSame ? STATUS_DUPLICATE : STATUS_CONFLICT
     group.sensorId[element] = known.sensorId
     group.measuredAtMs[element] = known.measuredAtMs
     if (isSame) return
     const serialNumber = sensor?.serialNumber ?? submitted
-    decision.conflicts.push({ element, serialNumber, ...known })
+    const { sensorId } = known
+    const existing = { sensorId, tempCelsius: known.tempCelsius, measuredAtMs: known.measuredAtMs }
+    decision.conflicts.push({ element, serialNumber, ...existing })
   }
 
   /** The sensor that the element is of, `undefined` when there is none yet. */

@@ -9,7 +9,7 @@ import type { Submission, SubmittedMeasurement } from '../../domain/measurement.
 import type { RefusedSubmission, SubmissionGroup } from '../../ports/submissions.ts'
 import { DamagedData } from '../damaged-data.ts'
 import { KEY_WORDS, writeEventId } from '../event-key.ts'
-import type { StoredEvent } from '../ledger/hot-ledger.ts'
+import type { SealedEvent } from '../ledger/event-look-up.ts'
 
 export const STATUS_CREATED = 0
 export const STATUS_DUPLICATE = 1
@@ -44,6 +44,8 @@ export interface GroupColumns {
   readonly sealedSensorId: Uint32Array
   readonly sealedMeasuredAtMs: Float64Array
   readonly sealedTempCelsius: Float64Array
+  /** The block that has that event. */
+  readonly sealedBlockId: Float64Array
   /** When it is decided. */
   readonly status: Uint8Array
   /** When it is decided. */
@@ -92,7 +94,7 @@ export interface GroupConflict {
 const SUBMISSIONS = submissionsInFlightMax
 const ELEMENTS = groupMeasurementsMax
 const WORDS = SUBMISSIONS * 2 + ELEMENTS * (KEY_WORDS + 3)
-const GROUP_BYTES = (SUBMISSIONS + ELEMENTS * 4) * 8 + WORDS * 4 + ELEMENTS * 2 + SUBMISSIONS
+const GROUP_BYTES = (SUBMISSIONS + ELEMENTS * 5) * 8 + WORDS * 4 + ELEMENTS * 2 + SUBMISSIONS
 
 export function allocateGroup(): SharedArrayBuffer {
   return new SharedArrayBuffer(GROUP_BYTES)
@@ -108,6 +110,7 @@ export function groupColumnsOver(buffer: SharedArrayBuffer): GroupColumns {
     measuredAtMs: new Float64Array(buffer, take(ELEMENTS * 8), ELEMENTS),
     sealedMeasuredAtMs: new Float64Array(buffer, take(ELEMENTS * 8), ELEMENTS),
     sealedTempCelsius: new Float64Array(buffer, take(ELEMENTS * 8), ELEMENTS),
+    sealedBlockId: new Float64Array(buffer, take(ELEMENTS * 8), ELEMENTS),
     userId: new Uint32Array(buffer, take(SUBMISSIONS * 4), SUBMISSIONS),
     elementsEnd: new Uint32Array(buffer, take(SUBMISSIONS * 4), SUBMISSIONS),
     keys: new Uint32Array(buffer, take(ELEMENTS * KEY_WORDS * 4), ELEMENTS * KEY_WORDS),
@@ -129,7 +132,7 @@ export function sealedEventOf(
   columns: GroupColumns,
   element: number,
   damage: string,
-): StoredEvent | undefined {
+): SealedEvent | undefined {
   const sensorId = columns.sealedSensorId[element] ?? 0
   if (sensorId === 0) return undefined
   if (sensorId === SEALED_DAMAGED) throw new DamagedData(damage)
@@ -137,6 +140,7 @@ export function sealedEventOf(
     sensorId,
     measuredAtMs: columns.sealedMeasuredAtMs[element] ?? 0,
     tempCelsius: columns.sealedTempCelsius[element] ?? 0,
+    blockId: columns.sealedBlockId[element] ?? 0,
   }
 }
 

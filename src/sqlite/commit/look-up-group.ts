@@ -27,7 +27,8 @@ export function lookUpGroup(
   }
   sealed.findAll(columns.keys, places, {
     has: (element) => columns.sealedSensorId[element] !== 0,
-    set: (element, { sensorId, measuredAtMs, tempCelsius }) => {
+    set: (element, { sensorId, measuredAtMs, tempCelsius, blockId }) => {
+      columns.sealedBlockId[element] = blockId
       columns.sealedSensorId[element] = sensorId
       columns.sealedMeasuredAtMs[element] = measuredAtMs
       columns.sealedTempCelsius[element] = tempCelsius

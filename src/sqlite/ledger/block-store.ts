@@ -13,25 +13,31 @@ const BLOCKS = `
   SELECT CAST(group_concat(entries, '') AS BLOB) AS entries,
     json_group_array(length(entries)) AS lengths, json_group_array(checksum) AS checksums
   FROM blocks WHERE id >= ? AND id < ?`
+const BLOCK = 'SELECT checksum, entries FROM blocks WHERE id = ?'
 const INSERT_BLOCK = 'INSERT INTO blocks (id, checksum, entries) VALUES (?, ?, ?)'
 const DELETE_BLOCKS = 'DELETE FROM blocks WHERE id >= ? AND id < ?'
 
 /** Blocks one after the other, with what is needed to check each. */
-export interface BlockRows {
+interface BlockRows {
+  /** `null` where there are none. */
   readonly entries: Buffer | null
-  /** JSON: bytes of each; `null` where there is none. */
+  /** JSON: bytes of each. */
   readonly lengths: string
   /** JSON. */
   readonly checksums: string
 }
 
+type WholeRows = BlockRows & { readonly entries: Buffer }
+
 export class BlockStore {
   readonly #blocks
+  readonly #block
   readonly #insert
   readonly #delete
 
   constructor(db: Connection) {
     this.#blocks = db.prepare<[number, number], BlockRows>(BLOCKS)
+    this.#block = db.prepare<[number], { checksum: number; entries: Buffer }>(BLOCK)
     this.#insert = db.prepare<[number, number, Buffer]>(INSERT_BLOCK)
     this.#delete = db.prepare<[number, number]>(DELETE_BLOCKS)
   }
@@ -45,9 +51,30 @@ export class BlockStore {
     const [first, end] = [firstBlockIdOf(run, segment), firstBlockIdOf(run, segment + 1)]
     const rows = this.#blocks.get(first, end)
     if (rows?.entries === undefined || rows.entries === null) throw damagedBlock(first)
-    const count = checkBlocks(rows.entries, rows, (at) => first + at)
-    if (count !== end - first) throw damagedBlock(first)
-    return rows.entries
+    const { entries } = rows
+    if (checkBlocks(first, { ...rows, entries }) !== end - first) throw damagedBlock(first)
+    return entries
+  }
+
+  /**
+   * The packed events of a block.
+   *
+   * @throws DamagedData when it is missing or not what was written
+   */
+  readOne(id: number): Buffer {
+    const row = this.#block.get(id)
+    if (row === undefined || checksumOf(id, row.entries) !== row.checksum) throw damagedBlock(id)
+    return row.entries
+  }
+
+  /**
+   * Checks a block that was read. One that is gone was whole: what is merged is checked.
+   *
+   * @throws DamagedData
+   */
+  check(id: number): void {
+    const row = this.#block.get(id)
+    if (row !== undefined && checksumOf(id, row.entries) !== row.checksum) throw damagedBlock(id)
   }
 
   /** Writes blocks, of which the first is the first of a segment. */
@@ -68,33 +95,19 @@ export class BlockStore {
   }
 }
 
-/**
- * Checks blocks that were read together.
- *
- * @param idAt the id of the block at a place
- * @param onBlock is told where each begins and ends
- * @returns how many there are
- * @throws DamagedData when one of them is not what was written
- */
-export function checkBlocks(
-  entries: Buffer,
-  { lengths, checksums }: BlockRows,
-  idAt: (place: number) => number,
-  onBlock?: (place: number, start: number, end: number) => void,
-): number {
-  const bytes = JSON.parse(lengths) as (number | null)[]
-  const expected = JSON.parse(checksums) as (number | null)[]
+/** @returns how many blocks there are @throws DamagedData when one is not what was written */
+function checkBlocks(firstId: number, { entries, lengths, checksums }: WholeRows): number {
+  const bytes = JSON.parse(lengths) as number[]
+  const expected = JSON.parse(checksums) as number[]
   let start = 0
-  for (let place = 0; place < bytes.length; place++) {
-    const end = start + (bytes[place] ?? 0)
-    const checksum = checksumOf(idAt(place), entries.subarray(start, end))
-    if (checksum !== expected[place]) throw damagedBlock(idAt(place))
-    onBlock?.(place, start, end)
-    start = end
-  }
+  bytes.forEach((length, at) => {
+    const block = entries.subarray(start, start + length)
+    if (checksumOf(firstId + at, block) !== expected[at]) throw damagedBlock(firstId + at)
+    start += length
+  })
   return bytes.length
 }
 
-export function damagedBlock(id: number): DamagedData {
+function damagedBlock(id: number): DamagedData {
   return new DamagedData(`block ${id} in ${LEDGER_FILE} is damaged`)
 }

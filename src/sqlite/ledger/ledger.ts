@@ -12,6 +12,7 @@ import type { Connection } from '../database.ts'
 import { giveBack } from '../../domain/give-back.ts'
 import { decodeEntries } from '../journal-row.ts'
 import { KEY_WORDS } from '../event-key.ts'
+import { BlockStore } from './block-store.ts'
 import { HotLedger } from './hot-ledger.ts'
 import { SealedTimes } from './sealed-times.ts'
 
@@ -29,6 +30,7 @@ const UNSEALED_ROWS = `
 export class Ledger {
   readonly hot: HotLedger
   readonly sealedTimes: SealedTimes
+  readonly blocks: BlockStore
   readonly #requestSeal: (request: SealRequest) => void
   #sealedSeq: number
   #lastSeq: number
@@ -42,6 +44,7 @@ export class Ledger {
   ) {
     this.hot = new HotLedger(epochCapacity)
     this.sealedTimes = new SealedTimes(connections.ledger)
+    this.blocks = new BlockStore(connections.ledger)
     this.#requestSeal = requestSeal
     this.#sealedSeq = connections.ledger.prepare<[], number>(SEALED_SEQ).pluck().get() ?? 0
     this.#lastSeq = this.#sealedSeq
