@@ -37,7 +37,7 @@ const PERMISSIVE: AcceptanceRules = {
 }
 
 /** Few runs, so that small epochs bring about many merges, each of several steps. */
-const MERGE_PLAN = { runs: 4, segmentsPerStep: 24 }
+const MERGE_PLAN = { runs: 4, eventsPerStep: 96 }
 
 /** Steps of a merge that the reader has not heard of. */
 const STEPS_UNTOLD = 2

@@ -12,6 +12,7 @@
 // even and few young runs are in memory.
 
 import { giveBack } from '../../domain/give-back.ts'
+import { epochEvents } from '../../domain/limits.ts'
 import type { Connection } from '../database.ts'
 import { BlockShuffle } from './block-shuffle.ts'
 import { BlockStore } from './block-store.ts'
@@ -26,11 +27,12 @@ import { RUNS_PER_GENERATION } from './run-generation.ts'
 export interface MergePlan {
   /** Young runs that become one. */
   readonly runs: number
-  readonly segmentsPerStep: number
+  /** A step ends with the segment that brings it up to so many. */
+  readonly eventsPerStep: number
 }
 
 /** A step takes some hundredths of a second; shorter ones write more pages more than once. */
-export const MERGE_PLAN: MergePlan = { runs: 2 * RUNS_PER_GENERATION, segmentsPerStep: 4 }
+export const MERGE_PLAN: MergePlan = { runs: 2 * RUNS_PER_GENERATION, eventsPerStep: epochEvents }
 
 /** Events that are merged for each event that is sealed. */
 const MERGED_PER_SEALED = 4
@@ -139,14 +141,15 @@ export class RunMerger {
   step(): { readonly merged: MergeProgress | undefined; readonly bytes: number } {
     const merge = this.#merge
     if (merge === undefined || this.isIdle) return { merged: undefined, bytes: 0 }
-    const stop = Math.min(merge.stopSegment + this.#plan.segmentsPerStep, SEGMENTS)
+    const { eventsPerStep } = this.#plan
+    let stop = merge.stopSegment
     let events = 0
     const segments = this.#db
       .transaction(() => {
         this.#deleteTaken(merge)
         const written: NumberedSegment[] = []
-        for (let segmentNo = merge.stopSegment; segmentNo < stop; segmentNo++) {
-          written.push(this.#moveSegment(merge, segmentNo))
+        while (stop < SEGMENTS && events < eventsPerStep) {
+          written.push(this.#moveSegment(merge, stop++))
           events += this.#shuffle.events
         }
         this.#db.prepare<[number, number]>(SET_WRITTEN).run(stop, merge.run.runNo)
