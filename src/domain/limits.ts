@@ -4,6 +4,9 @@
 /** Elements of one batch (given by the contract). */
 export const submissionMeasurementsMax = 500
 
+/** Measurements of a submission that the live allowance admits; a backlog has more. */
+export const liveMeasurementsMax = 10
+
 /** Members of one object of a request; one with more is not looked at any further. */
 export const elementMembersMax = 32
 

@@ -1,21 +1,30 @@
-// The allowance of each token: requests and measurements a minute; and of each address: attempts to
-// sign in, and tokens that are not valid. Every authenticated answer says what is left of it
+// The allowance of each token: requests and measurements a minute, and a small one of live
+// measurements for when those are spent; and of each address: attempts to sign in, and tokens that
+// are not valid. Every authenticated response says what is left of it
 // (draft-ietf-httpapi-ratelimit-headers).
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ServiceError } from '../../domain/errors.ts'
+import { liveMeasurementsMax } from '../../domain/limits.ts'
+import type { SubmittedMeasurements } from '../../domain/measurement.ts'
 import { MINUTE_MS, SECOND_MS } from '../../domain/time.ts'
+import type { DurationMs, EpochMs } from '../../domain/time.ts'
 import type { RateCounter, RateCounters, RateState } from '../../ports/rate-counters.ts'
 import { clientKey } from './client-address.ts'
 import type { ClientAddresses } from './client-address.ts'
 
 const WINDOW_MS = MINUTE_MS
 
+/** The live allowance as a share of the allowance of measurements. */
+const LIVE_SHARE = 1 / 10
+
 export interface RateLimitsSettings {
   /** A token and minute; 0 is off. */
   readonly requestsPerMinute: number
   /** A token and minute; 0 is off. */
   readonly measurementsPerMinute: number
+  /** Measurements younger than this are live. */
+  readonly offlineAfterMs: DurationMs
 }
 
 /** A counter and what it may reach. */
@@ -47,39 +56,42 @@ export class AddressLimit {
 export class RateLimits {
   readonly #requests: Limit | undefined
   readonly #measurements: Limit | undefined
+  readonly #live: Limit | undefined
+  readonly #liveAgeMsMax: DurationMs
   readonly #policy: string
 
   constructor(
     counters: RateCounters,
-    { requestsPerMinute, measurementsPerMinute }: RateLimitsSettings,
+    { requestsPerMinute, measurementsPerMinute, offlineAfterMs }: RateLimitsSettings,
   ) {
     this.#requests = limitOf(counters, 'requests', requestsPerMinute)
     this.#measurements = limitOf(counters, 'measurements', measurementsPerMinute)
-    this.#policy = [
-      requestsPerMinute > 0 && `"requests";q=${requestsPerMinute};w=${WINDOW_MS / SECOND_MS}`,
-      measurementsPerMinute > 0 &&
-        `"measurements";q=${measurementsPerMinute};w=${WINDOW_MS / SECOND_MS}`,
-    ]
-      .filter(Boolean)
+    const livePerMinute = Math.ceil(measurementsPerMinute * LIVE_SHARE)
+    this.#live = limitOf(counters, 'live', livePerMinute)
+    this.#liveAgeMsMax = offlineAfterMs
+    const limits = { requests: this.#requests, measurements: this.#measurements, live: this.#live }
+    this.#policy = Object.entries(limits)
+      .flatMap(([name, limit]) => (limit ? [policyOf(name, limit)] : []))
       .join(', ')
   }
 
   /**
-   * @returns what a submission is refused with when the token has used up its measurements
+   * @returns what a submission is refused with when the token has used up its measurements, the
+   *   live ones included
    * @throws ServiceError `rate_limited` when the token has used up its requests
    */
   async countRequest(tokenId: number, response: ServerResponse): Promise<ServiceError | undefined> {
     if (this.#policy === '') return undefined
     const requests = await this.#requests?.counter.count(tokenId, 1)
     const measurements = await this.#measurements?.counter.count(tokenId, 0)
+    const live = await this.#live?.counter.count(tokenId, 0)
     response.setHeader('RateLimit-Policy', this.#policy)
-    response.setHeader('RateLimit', stateOf(requests, measurements))
+    response.setHeader('RateLimit', stateOf({ requests, measurements, live }))
     if (this.#requests && requests && requests.consumedPoints > this.#requests.points) {
       throw rateLimited(requests)
     }
-    if (!this.#measurements || !measurements) return undefined
-    const isSpent = measurements.consumedPoints >= this.#measurements.points
-    return isSpent ? rateLimited(measurements) : undefined
+    if (!isSpent(this.#measurements, measurements) || !isSpent(this.#live, live)) return undefined
+    return rateLimited(measurements)
   }
 
   /** Counts measurements of a submission that is refused for another reason. */
@@ -89,16 +101,39 @@ export class RateLimits {
   }
 
   /**
-   * Admits all of them while any allowance is left.
+   * Admits all of them while any allowance is left: of measurements or, where that is spent, of
+   * live measurements.
    *
    * @throws ServiceError `rate_limited` when there was none
    */
-  async countMeasurements(tokenId: number, count: number, response: ServerResponse): Promise<void> {
-    if (this.#measurements === undefined) return
+  async countMeasurements(
+    tokenId: number,
+    submission: { readonly receivedAtMs: EpochMs; readonly measurements: SubmittedMeasurements },
+    response: ServerResponse,
+  ): Promise<void> {
+    if (this.#measurements === undefined || this.#live === undefined) return
+    const isLive = this.#isLive(submission)
+    const count = submission.measurements.length
     const measurements = await this.#charge(this.#measurements, { tokenId, count }, response)
-    if (measurements.consumedPoints - count >= this.#measurements.points) {
-      throw rateLimited(measurements)
+    if (!isSpent(this.#measurements, measurements, count)) return
+    if (!isLive) throw rateLimited(measurements)
+    const live = await this.#charge(this.#live, { tokenId, count }, response)
+    if (isSpent(this.#live, live, count)) throw rateLimited(measurements)
+  }
+
+  #isLive({
+    receivedAtMs,
+    measurements,
+  }: {
+    readonly receivedAtMs: EpochMs
+    readonly measurements: SubmittedMeasurements
+  }): boolean {
+    if (measurements.length > liveMeasurementsMax) return false
+    for (let index = 0; index < measurements.length; index++) {
+      const measuredAtMs = measurements.at(index)?.measuredAtMs ?? receivedAtMs
+      if (receivedAtMs - measuredAtMs >= this.#liveAgeMsMax) return false
     }
+    return true
   }
 
   async #charge(
@@ -106,10 +141,15 @@ export class RateLimits {
     { tokenId, count }: { tokenId: number; count: number },
     response: ServerResponse,
   ): Promise<RateState> {
-    const measurements = await limit.counter.count(tokenId, count)
-    const requests = await this.#requests?.counter.count(tokenId, 0)
-    response.setHeader('RateLimit', stateOf(requests, measurements))
-    return measurements
+    const stateAfter = (of: Limit | undefined) =>
+      of?.counter.count(tokenId, of === limit ? count : 0)
+    const requests = await stateAfter(this.#requests)
+    const measurements = await stateAfter(this.#measurements)
+    const live = await stateAfter(this.#live)
+    response.setHeader('RateLimit', stateOf({ requests, measurements, live }))
+    const charged = limit === this.#live ? live : measurements
+    if (charged === undefined) throw new Error('BUG: an allowance that is off was charged')
+    return charged
   }
 }
 
@@ -124,15 +164,27 @@ export function limitOf(
   return { counter, points: perMinute }
 }
 
-function stateOf(requests: RateState | undefined, measurements: RateState | undefined): string {
-  const ofRequests = requests ? itemOf('"requests"', requests) : ''
-  if (measurements === undefined) return ofRequests
-  const ofMeasurements = itemOf('"measurements"', measurements)
-  return requests ? `${ofRequests}, ${ofMeasurements}` : ofMeasurements
+/** @param count points of the state that are not to be considered: they were counted just now */
+function isSpent(
+  limit: Limit | undefined,
+  state: RateState | undefined,
+  count = 0,
+): state is RateState {
+  if (limit === undefined || state === undefined) return false
+  return state.consumedPoints - count >= limit.points
 }
 
-function itemOf(name: string, state: RateState): string {
-  return `${name};r=${state.remainingPoints};t=${secondsLeft(state)}`
+function policyOf(name: string, { points }: Limit): string {
+  return `"${name}";q=${points};w=${WINDOW_MS / SECOND_MS}`
+}
+
+/** The states of allowances by name; those that are off are left out. */
+function stateOf(states: Readonly<Record<string, RateState | undefined>>): string {
+  return Object.entries(states)
+    .flatMap(([name, state]) =>
+      state ? [`"${name}";r=${state.remainingPoints};t=${secondsLeft(state)}`] : [],
+    )
+    .join(', ')
 }
 
 function secondsLeft(state: RateState): number {

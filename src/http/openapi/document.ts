@@ -41,7 +41,9 @@ const HEADERS: Readonly<Record<string, JsonObject>> = {
   'Retry-After': { description: 'Seconds until it is worth trying again.', schema: seconds() },
   'Thermolog-Store': text('The id of the data: another one after a restore.'),
   RateLimit: text('What is left of the allowances of the token.'),
-  'RateLimit-Policy': text('The allowances of the token, of requests and of measurements.'),
+  'RateLimit-Policy': text(
+    'The allowances of the token: requests, measurements and live measurements.',
+  ),
   ETag: text('For `If-None-Match`.'),
   Location: text('Where to go on.'),
   'Thermolog-Bucket': text('The bucket of the points, for formats that have no place for it.'),

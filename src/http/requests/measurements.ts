@@ -147,8 +147,8 @@ function submit(
   { submissions, rateLimits }: Intake,
 ): Promise<Receipt> {
   const { token, user } = principal
-  const counted = rateLimits.countMeasurements(token.id, measurements.length, ctx.res)
   const submission = { userId: user.id, receivedAtMs, measurements }
+  const counted = rateLimits.countMeasurements(token.id, submission, ctx.res)
   return counted.then(() => submissions.commit(submission))
 }
 

@@ -35,14 +35,35 @@ describe('RateLimits', () => {
     await start({ RATE_LIMIT_MEASUREMENTS: '10' })
     expect((await submit(9)).headers['ratelimit']).to.include('"measurements";r=1;')
     expect((await submit(9)).status).to.equal(201)
-    const { status, headers } = await submit(1)
+    const { status, headers } = await submit(11)
     expect(status).to.equal(429)
     expect(headers['ratelimit']).to.include('"measurements";r=0;')
     expect((await me()).status).to.equal(200)
   })
 
+  it('admits what is measured now while a backlog has spent the allowance', async () => {
+    await start({ RATE_LIMIT_MEASUREMENTS: '30', OFFLINE_AFTER: '15m' })
+    const first = await submit(40)
+    expect([first.status, first.headers['ratelimit-policy']]).to.deep.equal([
+      201,
+      '"requests";q=6000;w=60, "measurements";q=30;w=60, "live";q=3;w=60',
+    ])
+    expect(first.headers['ratelimit']).to.include('"live";r=3;')
+    expect((await submit(11)).status).to.equal(429)
+    const path = '/api/v1/measurements'
+    const measuredAt = (timestamp: string) =>
+      send(service.url, { method: 'POST', path, token, body: { sn: 'A1', temp: 1, timestamp } })
+    expect((await measuredAt('2026-11-20T10:00:02.113Z')).status).to.equal(429)
+    const live = await measuredAt('2026-11-20T10:00:02.114Z')
+    expect(live.status).to.equal(201)
+    expect(live.headers['ratelimit']).to.include('"live";r=2;')
+    expect((await submit(10)).status).to.equal(201)
+    expect((await submit(1)).status).to.equal(429)
+  })
+
   it('refuses a submission without reading it when the allowance is spent', async () => {
     await start({ RATE_LIMIT_MEASUREMENTS: '1' })
+    expect((await submit(1)).status).to.equal(201)
     expect((await submit(1)).status).to.equal(201)
     const body = 'no JSON at all'
     const path = '/api/v1/measurements'
@@ -68,7 +89,7 @@ describe('RateLimits', () => {
   it('names only the allowances that there are', async () => {
     await start({ RATE_LIMIT_REQUESTS: '0', RATE_LIMIT_MEASUREMENTS: '5' })
     const { headers } = await submit(1)
-    expect(headers['ratelimit']).to.match(/^"measurements";r=4;t=60$/)
-    expect(headers['ratelimit-policy']).to.equal('"measurements";q=5;w=60')
+    expect(headers['ratelimit']).to.match(/^"measurements";r=4;t=60, "live";r=1;t=60$/)
+    expect(headers['ratelimit-policy']).to.equal('"measurements";q=5;w=60, "live";q=1;w=60')
   })
 })
