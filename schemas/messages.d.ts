@@ -1,6 +1,16 @@
 // The messages of the API as types. Written by `npm run generate` from schemas/.
 
 /**
+ * The query parameters of a batch.
+ */
+export interface BatchQueryRequest {
+  /**
+   * skip: stores what is valid and reports every other element as rejected. Default: a batch with
+   * an invalid element is refused whole.
+   */
+  on_invalid?: 'skip'
+}
+/**
  * The query parameters of a history: the period [from, to) and its resolution.
  */
 export interface HistoryQueryRequest {
@@ -106,22 +116,30 @@ export interface BatchReceiptResponse {
     created: number
     duplicates: number
     conflicts: number
+    /**
+     * Elements that were skipped; only with on_invalid=skip.
+     */
+    rejected?: number
     measurements: BatchReceiptItem[]
   }
 }
 export interface BatchReceiptItem {
   index: number
   event_id: string | null
-  sensor_id: number
+  sensor_id?: number
   /**
    * A moment in UTC, always with Z and three fraction digits.
    */
-  timestamp: string
+  timestamp?: string
   /**
    * The outcome for a measurement.
    */
-  status: 'created' | 'duplicate' | 'conflict'
+  status: 'created' | 'duplicate' | 'conflict' | 'rejected'
   existing?: Existing
+  /**
+   * Why the element is rejected; a rejected one has no sensor_id and no timestamp.
+   */
+  errors?: Fault[]
 }
 /**
  * What is stored under an event id that was sent again with different content.
@@ -145,6 +163,26 @@ export interface Existing {
    * A moment in UTC, always with Z and three fraction digits.
    */
   timestamp: string
+}
+export interface Fault {
+  /**
+   * A JSON pointer into the body, or the parameter's name after a slash.
+   */
+  pointer: string
+  /**
+   * A JSON Schema keyword or a code of this API.
+   */
+  code: string
+  detail: string
+  /**
+   * Index of the element in a batch.
+   */
+  index?: number
+  /**
+   * The sender's name for a measurement: opaque, compared byte for byte, no lone surrogates. Its
+   * length is counted in Unicode code points.
+   */
+  event_id?: string
 }
 /**
  * What an app needs before sign-in.
@@ -401,7 +439,7 @@ export interface MeasurementResponse {
     /**
      * The outcome for a measurement.
      */
-    status: 'created' | 'duplicate' | 'conflict'
+    status: 'created' | 'duplicate' | 'conflict' | 'rejected'
   }
 }
 /**
@@ -455,26 +493,6 @@ export interface ProblemResponse {
    * Whether the last write into the measurement store succeeded.
    */
   measurement_store?: 'ok' | 'failing'
-}
-export interface Fault {
-  /**
-   * A JSON pointer into the body, or the parameter's name after a slash.
-   */
-  pointer: string
-  /**
-   * A JSON Schema keyword or a code of this API.
-   */
-  code: string
-  detail: string
-  /**
-   * Index of the element in a batch.
-   */
-  index?: number
-  /**
-   * The sender's name for a measurement: opaque, compared byte for byte, no lone surrogates. Its
-   * length is counted in Unicode code points.
-   */
-  event_id?: string
 }
 /**
  * Acknowledged measurements that are not yet in the measurement store.

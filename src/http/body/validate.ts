@@ -4,6 +4,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 import type {
+  BatchQueryRequest,
   HistoryQueryRequest,
   MeasurementBatchRequest,
   MeasurementRequest,
@@ -16,6 +17,7 @@ import { elementFaultsMax, elementMembersMax } from '../../domain/limits.ts'
 import { pointerSegment } from '../answers/fault-list.ts'
 import { isTooLong } from './read-json.ts'
 import commonSchema from '../../../schemas/common.json' with { type: 'json' }
+import batchQuerySchema from '../../../schemas/request/batch-query.json' with { type: 'json' }
 import historyQuerySchema from '../../../schemas/request/history-query.json' with { type: 'json' }
 import batchSchema from '../../../schemas/request/measurement-batch.json' with { type: 'json' }
 import measurementSchema from '../../../schemas/request/measurement.json' with { type: 'json' }
@@ -40,6 +42,7 @@ export const isMeasurement = ajv.getSchema<MeasurementRequest>('/request/measure
 export const isBatch = compile<MeasurementBatchRequest>(batchSchema, 'measurement-batch')
 /** A batch but for its elements, which are held against `isMeasurement` one by one. */
 export const isBatchFrame = ajv.compile(withoutItems(batchSchema))
+export const isBatchQuery = compile<BatchQueryRequest>(batchQuerySchema, 'batch-query')
 export const isSensorPatch = compile<SensorPatchRequest>(sensorPatchSchema, 'sensor-patch')
 export const isSignIn = compile<SignInRequest>(signInSchema, 'sign-in')
 export const isHistoryQuery = compile<HistoryQueryRequest>(historyQuerySchema, 'history-query')

@@ -27,6 +27,14 @@ export interface RateLimitsSettings {
   readonly offlineAfterMs: DurationMs
 }
 
+/** What a token submits. */
+interface CountedSubmission {
+  readonly receivedAtMs: EpochMs
+  readonly measurements: SubmittedMeasurements
+  /** Where more were sent than can be stored. */
+  readonly count?: number
+}
+
 /** A counter and what it may reach. */
 interface Limit {
   readonly counter: RateCounter
@@ -108,12 +116,12 @@ export class RateLimits {
    */
   async countMeasurements(
     tokenId: number,
-    submission: { readonly receivedAtMs: EpochMs; readonly measurements: SubmittedMeasurements },
+    submission: CountedSubmission,
     response: ServerResponse,
   ): Promise<void> {
     if (this.#measurements === undefined || this.#live === undefined) return
     const isLive = this.#isLive(submission)
-    const count = submission.measurements.length
+    const count = submission.count ?? submission.measurements.length
     const measurements = await this.#charge(this.#measurements, { tokenId, count }, response)
     if (!isSpent(this.#measurements, measurements, count)) return
     if (!isLive) throw rateLimited(measurements)
@@ -121,14 +129,8 @@ export class RateLimits {
     if (isSpent(this.#live, live, count)) throw rateLimited(measurements)
   }
 
-  #isLive({
-    receivedAtMs,
-    measurements,
-  }: {
-    readonly receivedAtMs: EpochMs
-    readonly measurements: SubmittedMeasurements
-  }): boolean {
-    if (measurements.length > liveMeasurementsMax) return false
+  #isLive({ receivedAtMs, measurements, count = measurements.length }: CountedSubmission): boolean {
+    if (count > liveMeasurementsMax) return false
     for (let index = 0; index < measurements.length; index++) {
       const measuredAtMs = measurements.at(index)?.measuredAtMs ?? receivedAtMs
       if (receivedAtMs - measuredAtMs >= this.#liveAgeMsMax) return false

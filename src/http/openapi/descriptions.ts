@@ -131,10 +131,11 @@ const DAEMON: Readonly<Record<string, RouteDescription>> = {
   'POST /api/v1/measurements/batch': {
     id: 'submitBatch',
     tag: 'Measurements',
-    summary: 'Submits 1 to 500 measurements, all or nothing',
+    summary: 'Submits 1 to 500 measurements, all or nothing unless you say otherwise',
     description:
       'The whole batch is validated before anything is stored, and stored in one transaction. An ' +
-      'element whose status is `conflict` is not stored; the others are.',
+      'element whose status is `conflict` is not stored; the others are. With `on_invalid=skip` ' +
+      'what is valid is stored and every other element comes back as `rejected`.',
     answers: {
       201: { description: 'At least one is new and was stored.', schema: 'batch-receipt' },
       200: { description: 'None of them is new.', schema: 'batch-receipt' },

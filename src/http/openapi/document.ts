@@ -168,6 +168,9 @@ function parametersOf({ route, input }: RouteRow, { fields = [] }: RouteDescript
     if (parameter === undefined) throw new Error(`BUG: nobody has described {${name}}`)
     return { name, in: 'path', required: true, ...parameter }
   })
+  if (input.querySchema !== undefined) {
+    return [...ofPath, ...queryParameters(input.querySchema)]
+  }
   if (input.place !== 'query') return ofPath
   const ofQuery =
     input.schema === undefined

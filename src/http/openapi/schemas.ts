@@ -3,6 +3,7 @@
 // its own; references between files become references between components.
 
 import common from '../../../schemas/common.json' with { type: 'json' }
+import batchQuery from '../../../schemas/request/batch-query.json' with { type: 'json' }
 import historyQuery from '../../../schemas/request/history-query.json' with { type: 'json' }
 import batch from '../../../schemas/request/measurement-batch.json' with { type: 'json' }
 import measurement from '../../../schemas/request/measurement.json' with { type: 'json' }
@@ -63,6 +64,7 @@ const FILES: ReadonlyMap<string, SchemaFile> = new Map<string, SchemaFile>([
 /** Schemas whose members are parameters of a query, by their names in schemas/request/. */
 const QUERIES: ReadonlyMap<string, { readonly properties: Readonly<Record<string, JsonObject>> }> =
   new Map<string, { readonly properties: Readonly<Record<string, JsonObject>> }>([
+    ['batch-query', batchQuery],
     ['history-query', historyQuery],
     ['series-query', { properties: { ...seriesQuery.properties, ...historyQuery.properties } }],
   ])

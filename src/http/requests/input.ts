@@ -1,6 +1,7 @@
 // What requests carry and how it is read: the query, a body of JSON, values in either. Every fault
 // is found before anything is refused.
 
+import type { ValidateFunction } from 'ajv/dist/2020.js'
 import { ServiceError } from '../../domain/errors.ts'
 import type { RequestFault } from '../../domain/errors.ts'
 import { parseInstant } from '../../domain/time.ts'
@@ -8,12 +9,15 @@ import type { ApiCall, Call } from '../answers/call.ts'
 import { pointerSegment } from '../answers/fault-list.ts'
 import type { BodyReader, Sending } from '../body/read-body.ts'
 import { readJson } from '../body/read-json.ts'
+import { allFaultsIn } from '../body/validate.ts'
 
 /** What a route reads from a request before its handler runs, and the schema it has to meet. */
 export interface Input<T, C extends Call = ApiCall> {
   readonly place: 'body' | 'query' | 'nowhere'
   /** A file of schemas/request/ without its ending. */
   readonly schema: string | undefined
+  /** The same for the query of a route that reads a body. */
+  readonly querySchema?: string
   /** @throws ServiceError when the request cannot be read or does not meet the schema */
   read(call: C): T | Promise<T>
 }
@@ -110,6 +114,18 @@ export function notAnInstant(pointer: string): RequestFault {
 
 export function sendingOf({ ctx, principal }: ApiCall): Sending {
   return { request: ctx.req, response: ctx.res, userId: principal.user.id }
+}
+
+/** The parameters of a query that a schema describes; what is wrong is added to `faults`. */
+export function readQuery<T extends object>(
+  query: string,
+  isValid: ValidateFunction<T>,
+  faults: RequestFault[],
+): Partial<T> {
+  if (query === '') return {}
+  const parameters: unknown = readParameters(query, faults)
+  faults.push(...allFaultsIn(isValid, parameters))
+  return parameters as Partial<T>
 }
 
 export async function readBody<T>(

@@ -10,6 +10,7 @@ import type {
   SubmittedMeasurements,
 } from '../../domain/measurement.ts'
 import { formatInstant } from '../../domain/time.ts'
+import { commitValid } from '../../ingest/commit-valid.ts'
 import type { Submissions } from '../../ingest/submissions.ts'
 import { answerJson } from '../answers/call.ts'
 import type { ApiCall, CallState } from '../answers/call.ts'
@@ -21,7 +22,9 @@ import type { BodyReader } from '../body/read-body.ts'
 import { readJson } from '../body/read-json.ts'
 import type { LetOthers } from '../body/read-json.ts'
 import type { RateLimits } from '../callers/rate-limit.ts'
-import { membersOf, readWithFaults, sendingOf, throwFaults } from './input.ts'
+import { isBatchQuery } from '../body/validate.ts'
+import { membersOf, readQuery, readWithFaults, sendingOf, throwFaults } from './input.ts'
+import { PartialBatch } from './partial-batch.ts'
 import { readBatch, readMeasurement } from './read-measurements.ts'
 import type { FitElements } from './read-measurements.ts'
 import type { Input } from './input.ts'
@@ -50,20 +53,23 @@ export function measurement(intake: Intake): Input<SubmittedMeasurements> {
 /**
  * A batch of them. The everyday form is scanned as bytes, any other body is parsed as JSON.
  */
-export function measurementBatch(intake: Intake): Input<SubmittedMeasurements> {
+export function measurementBatch(intake: Intake): Input<SubmittedMeasurements | PartialBatch> {
   const scanner = new BatchScanner()
   const parse = (bytes: Buffer, letOthers: LetOthers) =>
     scanner.scan(bytes) ?? readJson(bytes, letOthers, 'measurements')
   const read = (call: ApiCall) =>
     readSubmission(intake, call, parse, async (body) => {
-      const { value, faults } = readWithFaults(body, call.query, readBatch)
+      const faults: RequestFault[] = []
+      const parameters = readQuery(call.query, isBatchQuery, faults)
+      const value = readBatch(body, faults)
+      if (parameters.on_invalid === 'skip') return new PartialBatch(value, faults)
       if (faults.length === 0) return value.measurements
       const more = await findMore(intake.submissions, call, value)
       const serverTime = { server_time: formatInstant(call.receivedAtMs) }
       throwFaults([...faults, ...more], more.length > 0 ? serverTime : {})
       return value.measurements
     })
-  return { place: 'body', schema: 'measurement-batch', read }
+  return { place: 'body', schema: 'measurement-batch', querySchema: 'batch-query', read }
 }
 
 /**
@@ -71,12 +77,12 @@ export function measurementBatch(intake: Intake): Input<SubmittedMeasurements> {
  * the token's allowance is spent. What cannot be read is charged like what is taken, and by its
  * bytes where they are many: they took the time to read.
  */
-async function readSubmission(
+async function readSubmission<T>(
   { submissions, rateLimits, bodies }: Intake,
   call: ApiCall,
   parse: (bytes: Buffer, letOthers: LetOthers) => unknown,
-  read: (body: unknown) => SubmittedMeasurements | Promise<SubmittedMeasurements>,
-): Promise<SubmittedMeasurements> {
+  read: (body: unknown) => T | Promise<T>,
+): Promise<T> {
   const { ctx, principal } = call
   const refusal = submissions.refusal(principal.user.id)
   if (refusal !== undefined) throw submissions.refused(refusal)
@@ -135,10 +141,25 @@ export function postMeasurement(intake: Intake) {
 
 export function postBatch(intake: Intake) {
   const receipts = new BatchReceiptWriter()
-  return (call: ApiCall, measurements: SubmittedMeasurements): Promise<void> => {
+  return (call: ApiCall, measurements: SubmittedMeasurements | PartialBatch): Promise<void> => {
+    if (measurements instanceof PartialBatch) return postPartialBatch(call, measurements, intake)
     const eventIds = receipts.keepEventIds(measurements)
     return answerBatch(call, { receipts, eventIds }, submit(call, measurements, intake))
   }
+}
+
+async function postPartialBatch(
+  call: ApiCall,
+  batch: PartialBatch,
+  { submissions, rateLimits }: Intake,
+): Promise<void> {
+  const { ctx, principal, receivedAtMs } = call
+  const { measurements, count } = batch
+  const { token, user } = principal
+  await rateLimits.countMeasurements(token.id, { receivedAtMs, measurements, count }, ctx.res)
+  const submission = { userId: user.id, receivedAtMs, measurements }
+  const receipt = batch.receipt(await commitValid(submissions, submission))
+  answerJson(call, receipt.data.created > 0 ? 201 : 200, JSON.stringify(receipt))
 }
 
 function submit(

@@ -36,7 +36,7 @@ export interface RouteRow {
   readonly isOpen: boolean
   /** `undefined`: none is required. */
   readonly right: Right | undefined
-  readonly input: Pick<Input<unknown, never>, 'place' | 'schema'>
+  readonly input: Pick<Input<unknown, never>, 'place' | 'schema' | 'querySchema'>
 }
 
 /** The routes of a table and its rows, in order. */

@@ -1,0 +1,86 @@
+// A batch with `on_invalid=skip`: what is valid is stored, every other element comes back as
+// rejected, with its faults.
+
+import type { RequestFault } from '../../domain/errors.ts'
+import type { ReceiptItem, SubmittedMeasurement } from '../../domain/measurement.ts'
+import { formatInstant } from '../../domain/time.ts'
+import type { PartialReceipt } from '../../ingest/commit-valid.ts'
+import { presentExisting } from '../answers/present.ts'
+import { throwFaults } from './input.ts'
+import type { FitElements } from './read-measurements.ts'
+import type { BatchReceiptItem, BatchReceiptResponse } from '../../../schemas/messages.d.ts'
+
+export class PartialBatch {
+  /** The elements whose form is valid. */
+  readonly measurements: readonly SubmittedMeasurement[]
+  /** Elements of the batch. */
+  readonly count: number
+  readonly #places: readonly number[]
+  readonly #faults: readonly RequestFault[]
+
+  /**
+   * @param faults of the batch and its elements, as they were read
+   * @throws ServiceError `validation_failed` when something is wrong with the batch as a whole
+   */
+  constructor({ measurements, places, count }: FitElements, faults: readonly RequestFault[]) {
+    if (faults.some(({ index }) => index === undefined)) throwFaults(faults)
+    // Whatever the elements were read into is used again for the next batch.
+    this.measurements = Array.from({ length: measurements.length }, (_, index) => {
+      const measurement = measurements.at(index)
+      if (measurement === undefined) throw new Error(`BUG: no element ${index}`)
+      return { ...measurement }
+    })
+    this.count = count
+    this.#places = places ?? [...this.measurements.keys()]
+    this.#faults = faults
+  }
+
+  /** What is told of a commit of `measurements`. */
+  receipt({ receipt, places, faults }: PartialReceipt): BatchReceiptResponse {
+    const ofBatch = [...this.#faults, ...faults.map((fault) => this.#ofElement(fault))]
+    const items = [...rejectedItems(ofBatch)]
+    places.forEach((place, at) => {
+      const item = receipt?.at(at)
+      if (item === undefined) return
+      const index = this.#places[place] ?? 0
+      items.push(decidedItem(index, this.measurements[place]?.eventId ?? null, item))
+    })
+    const { created = 0, duplicate = 0, conflict = 0 } = receipt?.counts ?? {}
+    const rejected = items.length - places.length
+    const measurements = items.toSorted((a, b) => a.index - b.index)
+    return {
+      data: { created, duplicates: duplicate, conflicts: conflict, rejected, measurements },
+    }
+  }
+
+  #ofElement(fault: RequestFault): RequestFault {
+    const place = fault.index ?? 0
+    const index = this.#places[place] ?? 0
+    const eventId = this.measurements[place]?.eventId ?? null
+    const pointer = `/measurements/${index}${fault.pointer}`
+    return { ...fault, index, pointer, ...(eventId !== null && { event_id: eventId }) }
+  }
+}
+
+function decidedItem(index: number, eventId: string | null, item: ReceiptItem): BatchReceiptItem {
+  const { sensorId, measuredAtMs, status, existing } = item
+  return {
+    index,
+    event_id: eventId,
+    sensor_id: sensorId,
+    timestamp: formatInstant(measuredAtMs),
+    status,
+    ...(existing && { existing: presentExisting(eventId ?? '', existing) }),
+  }
+}
+
+function rejectedItems(faults: readonly RequestFault[]): Iterable<BatchReceiptItem> {
+  const items = new Map<number, BatchReceiptItem & { readonly errors: RequestFault[] }>()
+  for (const fault of faults) {
+    const { index = 0, event_id: eventId = null } = fault
+    const known = items.get(index)
+    if (known !== undefined) known.errors.push(fault)
+    else items.set(index, { index, event_id: eventId, status: 'rejected', errors: [fault] })
+  }
+  return items.values()
+}

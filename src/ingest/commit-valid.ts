@@ -1,0 +1,63 @@
+// A submission for senders that cannot take one apart: what is valid is committed, in one
+// transaction, and the rest is named. Elements that are rejected take no event id and register no
+// sensor: the submission is committed without them.
+
+import { ServiceError } from '../domain/errors.ts'
+import type { RequestFault } from '../domain/errors.ts'
+import type { Receipt, SubmittedMeasurement } from '../domain/measurement.ts'
+import type { UserId } from '../domain/sensor.ts'
+import type { EpochMs } from '../domain/time.ts'
+import type { Submissions } from './submissions.ts'
+
+export interface DivisibleSubmission {
+  readonly userId: UserId
+  readonly receivedAtMs: EpochMs
+  readonly measurements: readonly SubmittedMeasurement[]
+}
+
+export interface PartialReceipt {
+  /** `undefined`: no element is valid. */
+  readonly receipt: Receipt | undefined
+  /** For each element of the receipt, its place in the submission. */
+  readonly places: readonly number[]
+  /** What is wrong with the others; `index` is the place in the submission. */
+  readonly faults: readonly RequestFault[]
+}
+
+/**
+ * Commits the valid elements of a submission.
+ *
+ * @throws ServiceError as `Submissions.commit`, except for what is wrong with elements
+ */
+export async function commitValid(
+  submissions: Submissions,
+  { userId, receivedAtMs, measurements: all }: DivisibleSubmission,
+): Promise<PartialReceipt> {
+  const faults: RequestFault[] = []
+  let places = [...all.keys()]
+  while (places.length > 0) {
+    const measurements = places.flatMap((place) => all[place] ?? [])
+    try {
+      const receipt = await submissions.commit({ userId, receivedAtMs, measurements })
+      return { receipt, places, faults }
+    } catch (error) {
+      // Times are refused before sensors, so this takes three rounds at most, or one more whenever
+      // another submission has taken the user's last sensor.
+      const found = faultsOf(error)
+      const rejected = new Set(found.map(({ index }) => index))
+      faults.push(...found.map((fault) => ({ ...fault, index: places[fault.index] ?? 0 })))
+      places = places.filter((_, at) => !rejected.has(at))
+    }
+  }
+  return { receipt: undefined, places, faults }
+}
+
+/** @throws the error itself unless it names elements, and nothing else */
+function faultsOf(error: unknown): (RequestFault & { readonly index: number })[] {
+  const faults = error instanceof ServiceError ? (error.faults ?? []) : []
+  const ofElements = faults.flatMap((fault) =>
+    fault.index === undefined ? [] : [{ ...fault, index: fault.index }],
+  )
+  if (ofElements.length === 0 || ofElements.length < faults.length) throw error
+  return ofElements
+}
