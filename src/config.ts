@@ -57,6 +57,10 @@ export interface Config {
   readonly futureMsMax: DurationMs
   readonly measuredAtMsMin: EpochMs
   readonly offlineAfterMs: DurationMs
+  /** Fields of line protocol that are temperatures, beside the known ones. */
+  readonly lineFields: readonly string[]
+  /** Tags of line protocol that are serial numbers, beside the known ones. */
+  readonly lineSerialTags: readonly string[]
   /** A token and minute; 0 is off. */
   readonly requestsPerMinute: number
   /** A token and minute; 0 is off. */
@@ -197,6 +201,8 @@ function readIngest(settings: Settings) {
     futureMsMax: settings.read('MAX_FUTURE', readDuration, 5 * MINUTE_MS),
     measuredAtMsMin: settings.read('MIN_TIMESTAMP', readMoment, Date.UTC(2010, 0, 1)),
     offlineAfterMs: settings.read('OFFLINE_AFTER', readDuration, 15 * MINUTE_MS),
+    lineFields: settings.read('LINE_FIELDS', readList, []),
+    lineSerialTags: settings.read('LINE_SERIAL_TAGS', readList, []),
     journalBytesMax: settings.read('MAX_JOURNAL_SIZE', readSize, 4 * 2 ** 30),
     freeDiskMin: settings.read('MIN_FREE_DISK', readFreeSpace, DEFAULT_FREE_DISK),
   }

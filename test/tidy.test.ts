@@ -19,6 +19,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   access: ['domain', 'ports', 'access'],
   operations: ['domain', 'ports', ...CORE, 'operations', 'schemas'],
   sqlite: ['domain', 'ports', 'sqlite'],
+  'line-protocol': ['domain', 'line-protocol'],
   influx: ['domain', 'ports', 'influx'],
   oidc: ['domain', 'ports', 'oidc'],
   memory: ['domain', 'ports', 'memory'],
@@ -27,7 +28,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   threads: ['domain', 'ports', ...CORE, 'sqlite', 'influx', 'memory', 'system', 'threads'],
   socket: ['domain', 'ports', 'operations', 'socket'],
   // It serves the files of the chart page, which import each other and nothing else.
-  http: ['domain', 'ports', ...CORE, 'operations', 'http', 'web', 'schemas'],
+  http: ['domain', 'ports', ...CORE, 'line-protocol', 'operations', 'http', 'web', 'schemas'],
   web: ['web'],
   // A command composes itself: it reads the settings, the clock, and opens what it works on.
   cli: [
@@ -84,7 +85,7 @@ const HOME: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Rooms of rules alone: they reach disk, network and processes through ports. */
-const PURE_ROOMS = new Set(['domain', 'ports', 'operations', ...CORE])
+const PURE_ROOMS = new Set(['domain', 'ports', 'line-protocol', 'operations', ...CORE])
 const OUTSIDE_WORLD = /^node:(fs|http|https|net|tls|dgram|child_process|worker_threads|os)\b/
 
 interface BannedWord {

@@ -7,6 +7,9 @@ export const submissionMeasurementsMax = 500
 /** Measurements of a submission that the live allowance admits; a backlog has more. */
 export const liveMeasurementsMax = 10
 
+/** Lines of a body of line protocol. */
+export const lineBodyLinesMax = 50_000
+
 /** Members of one object of a request; one with more is not looked at any further. */
 export const elementMembersMax = 32
 

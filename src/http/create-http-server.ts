@@ -29,7 +29,10 @@ import { operationsRouter } from './operations-api.ts'
 import type { MetricsSource } from './requests/metrics.ts'
 import { AddressLimit, limitOf, RateLimits } from './callers/rate-limit.ts'
 import type { RateLimitsSettings } from './callers/rate-limit.ts'
+import { lineApiRouter } from './lines/line-api.ts'
+import type { LineSettings } from './lines/write-lines.ts'
 import { BodyReader } from './body/read-body.ts'
+import { SmallBodyReader } from './body/read-small-body.ts'
 import type { RouteRow } from './requests/routes.ts'
 import { Draining, HttpServer } from './server.ts'
 import type { HttpServerSettings } from './server.ts'
@@ -55,7 +58,7 @@ export interface HttpFaceCollaborators {
   readonly log: Log
 }
 
-export interface HttpFaceSettings extends HttpServerSettings, RateLimitsSettings {
+export interface HttpFaceSettings extends HttpServerSettings, RateLimitsSettings, LineSettings {
   /** Per address and minute; 0: no limit. */
   readonly signInsPerMinute: number
   readonly trustedProxies: readonly string[]
@@ -83,11 +86,16 @@ export function createHttpServer(
     new AddressLimit(limitOf(rateCounters, name, perMinute), addresses)
   const failedTokens = perAddress('failed tokens', failedTokensPerMinute)
   const signInLimit = perAddress('sign-ins', settings.signInsPerMinute)
+  const smallBodies = new SmallBodyReader(clock)
   const mobile = { ...collaborators, signInLimit, bodies }
   const tables: Tables = {
     daemon: daemonApiRouter({ ...collaborators, rateLimits, bodies }),
     mobile: mobileApiRouter(mobile, settings.mobile),
     signIn: signInRouter(mobile, settings.mobile),
+    lines: lineApiRouter(
+      { ...collaborators, rateLimits, bodies, smallBodies, failedTokens, isDraining },
+      settings,
+    ),
     relay: relayRouter(clock, settings.mobile),
     operations: operationsRouter({ ...collaborators, isDraining }, settings),
     documents: documentsRouter(() => createDocument(rowsOf(tables), settings.mobile.app.version)),
@@ -102,7 +110,7 @@ export function createHttpServer(
   return new HttpServer(dispatch, draining, { ...collaborators, connections }, settings)
 }
 
-/** The rows of all tables: those of the APIs first. */
+/** The rows of all tables but InfluxDB's calls, which are not ours to describe: APIs first. */
 function rowsOf(tables: Tables): readonly RouteRow[] {
   const { daemon, signIn, mobile, relay, operations, documents, webPage } = tables
   const inOrder = [daemon, signIn, mobile, relay, operations, documents, webPage]

@@ -8,7 +8,7 @@ import type { AccessTokens } from '../access/tokens.ts'
 import type { Principal, TokenKind } from '../domain/access.ts'
 import { ServiceError, refusalError } from '../domain/errors.ts'
 import type { DataIdentity } from '../ports/control-reader.ts'
-import { authenticate } from './callers/authenticate.ts'
+import { authenticate, readBearerToken } from './callers/authenticate.ts'
 import type { CallState } from './answers/call.ts'
 import type { AddressLimit, RateLimits } from './callers/rate-limit.ts'
 import { DAEMON_API_BASE, MOBILE_API_BASE } from './requests/routes.ts'
@@ -24,6 +24,8 @@ const OTHER_ROUTES = {
 const SUBMISSIONS = new Set([
   `${DAEMON_API_BASE}/measurements`,
   `${DAEMON_API_BASE}/measurements/batch`,
+  '/api/v2/write',
+  '/write',
 ])
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE']
@@ -42,6 +44,8 @@ export interface Tables {
   readonly mobile: RouteTable
   /** The mobile API's routes without a token. */
   readonly signIn: RouteTable
+  /** The calls that senders to InfluxDB make; they look at tokens themselves. */
+  readonly lines: RouteTable
   readonly relay: RouteTable
   readonly operations: RouteTable
   readonly documents: RouteTable
@@ -61,7 +65,8 @@ export function createDispatch(
   const signIn = routed(tables.signIn, (ctx) => (isFound(ctx) ? refusePath(ctx) : mobile(ctx)))
   const pages = routed(tables.documents, routed(tables.webPage, refusePath))
   const beside = routed(tables.relay, pages)
-  const open = routed(tables.operations, beside)
+  const lines = routed(tables.lines, beside)
+  const open = routed(tables.operations, lines)
   const { isDraining } = collaborators
   return (context) => {
     // Routers add what this type has more than theirs.
@@ -108,7 +113,8 @@ function principalOf(
 ): Principal | Promise<Principal> {
   try {
     const { authorization } = req.headers
-    const known = authenticate(tokens, authorization, kind, state.call.receivedAtMs)
+    const text = readBearerToken(authorization)
+    const known = authenticate(tokens, text, kind, state.call.receivedAtMs)
     if (!(known instanceof Promise)) return known
     return known.catch((error: unknown) => refuseToken(req, failedTokens, error))
   } catch (error) {

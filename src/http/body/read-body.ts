@@ -65,8 +65,13 @@ export class BodyReader {
    * @throws ClientGone when the client goes away in the middle
    */
   async read<T>(sending: Sending, parse: Parse<T>): Promise<T> {
+    checkMediaType(sending.request.headers['content-type'])
+    return this.readAny(sending, parse)
+  }
+
+  /** The same of a body of whatever media type. */
+  async readAny<T>(sending: Sending, parse: Parse<T>): Promise<T> {
     const { headers } = sending.request
-    checkMediaType(headers['content-type'])
     const encoding = encodingOf(headers['content-encoding'], sending.response)
     const isPacked = encoding !== 'identity'
     const bytesMax = this.#bodyBytesMax + (isPacked ? COMPRESSION_OVERHEAD_BYTES_MAX : 0)

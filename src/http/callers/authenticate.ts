@@ -16,18 +16,31 @@ export function readBearerToken(header: string | undefined): string | undefined 
 }
 
 /**
- * The principal behind an Authorization header. Answers at once when it is known already.
+ * The text of a token as clients of InfluxDB present it: `Token T`, `Token name:T`, `Bearer T`, or
+ * `Basic` with it as the password. `undefined` when the header has none.
+ */
+export function readInfluxToken(header: string | undefined): string | undefined {
+  const [, scheme = '', credentials = ''] = /^(token|basic) +(\S+) *$/i.exec(header ?? '') ?? []
+  if (scheme === '') return readBearerToken(header)
+  const isBasic = scheme.toLowerCase() === 'basic'
+  const text = isBasic ? Buffer.from(credentials, 'base64').toString() : credentials
+  // No token of ours has a colon.
+  return text.slice(text.lastIndexOf(':') + 1) || undefined
+}
+
+/**
+ * The principal of a presented token. Answers at once when it is known already.
  *
+ * @param text of the token; `undefined`: none was presented
  * @param kind the tokens that work on this API
  * @throws ServiceError `missing_token`, `invalid_token`, `wrong_token_kind`
  */
 export function authenticate(
   tokens: AccessTokens,
-  header: string | undefined,
+  text: string | undefined,
   kind: TokenKind,
   nowMs: EpochMs,
 ): Principal | Promise<Principal> {
-  const text = readBearerToken(header)
   if (text === undefined) throw new ServiceError('missing_token')
   const found = tokens.find(text, nowMs)
   return found instanceof Promise

@@ -1,0 +1,132 @@
+// What clients of InfluxDB are told: its own forms of success and failure, in both versions of its
+// write API. Never 404, 409 or 422: there are senders that throw away what they sent on these.
+
+import type { ErrorCode, ServiceError } from '../../domain/errors.ts'
+import { presentError } from '../answers/errors.ts'
+import { answerJson } from '../answers/call.ts'
+import type { Call } from '../answers/call.ts'
+
+export type WriteVersion = 'v1' | 'v2'
+
+/** What became of a body that was stored, in part at least. */
+export interface WriteOutcome {
+  readonly created: number
+  readonly duplicates: number
+  /** Points without a temperature. */
+  readonly skipped: number
+  /** Points without a time. */
+  readonly unkeyed: number
+}
+
+interface InfluxFailure {
+  readonly status: number
+  readonly code: string
+}
+
+const UNAUTHORIZED = { status: 401, code: 'unauthorized' }
+const FORBIDDEN = { status: 403, code: 'forbidden' }
+const TOO_LARGE = { status: 413, code: 'request too large' }
+const INVALID = { status: 400, code: 'invalid' }
+const UNAVAILABLE = { status: 503, code: 'unavailable' }
+
+const FAILURES: Partial<Record<ErrorCode, InfluxFailure>> = {
+  missing_token: UNAUTHORIZED,
+  invalid_token: UNAUTHORIZED,
+  wrong_token_kind: FORBIDDEN,
+  insufficient_scope: FORBIDDEN,
+  body_too_large: TOO_LARGE,
+  batch_too_large: TOO_LARGE,
+  invalid_request: INVALID,
+  unsupported_encoding: INVALID,
+  unsupported_media_type: INVALID,
+  internal_error: { status: 500, code: 'internal error' },
+}
+
+const MESSAGE_LINES_MAX = 20
+
+/** Answers that all temperatures are stored. */
+export function answerStored({ ctx }: Call, outcome: WriteOutcome): void {
+  setOutcome({ ctx }, outcome)
+  ctx.status = 204
+}
+
+/** A line of which something cannot be stored, and why. */
+export interface UnstoredLine {
+  readonly number: number
+  readonly reason: string
+}
+
+/**
+ * Answers that some lines cannot be stored; all others are.
+ *
+ * @param lines which, at least one, each once, in their order
+ * @param lineCount lines of the body that have a temperature, or cannot be read
+ */
+export function answerPartly(
+  call: Call,
+  version: WriteVersion,
+  {
+    lines,
+    lineCount,
+    outcome,
+  }: {
+    readonly lines: readonly UnstoredLine[]
+    readonly lineCount: number
+    readonly outcome: WriteOutcome
+  },
+): void {
+  setOutcome(call, outcome)
+  const named = lines.slice(0, MESSAGE_LINES_MAX)
+  const reasons = named.map(({ number, reason }) => `line ${number}: ${reason}`)
+  if (lines.length > named.length) reasons.push(`and ${lines.length - named.length} more`)
+  const count = `${lines.length} of ${lineCount} lines not stored`
+  const message = `partial write: ${count}; ${reasons.join('; ')}`
+  answerInflux(call, version, { ...INVALID, message, line: lines[0]?.number })
+}
+
+/** Answers that nothing was stored because of what the request is. */
+export function answerInvalid(call: Call, version: WriteVersion, message: string): void {
+  answerInflux(call, version, { ...INVALID, message })
+}
+
+/** Answers that something failed, as the problem that it would be elsewhere. */
+export function answerFailure(call: Call, version: WriteVersion, error: ServiceError): void {
+  const { headers } = presentError(error, call.requestId)
+  for (const name of ['Retry-After', 'WWW-Authenticate']) {
+    if (headers[name] !== undefined) call.ctx.set(name, headers[name])
+  }
+  const maxLength = error.code === 'body_too_large' ? error.members['limit'] : undefined
+  const message = error.detail ?? messageOf(error)
+  answerInflux(call, version, { ...failureOf(error.code, version), message, maxLength })
+}
+
+function failureOf(code: ErrorCode, version: WriteVersion): InfluxFailure {
+  // Some senders of version 1 drop what they sent on any 4xx.
+  const status = version === 'v1' ? 503 : 429
+  if (code === 'rate_limited') return { status, code: 'too many requests' }
+  return FAILURES[code] ?? UNAVAILABLE
+}
+
+function messageOf({ code, members }: ServiceError): string {
+  const words = code.replaceAll('_', ' ')
+  const { limit } = members
+  return typeof limit === 'number' ? `${words}: the limit is ${limit}` : words
+}
+
+function setOutcome({ ctx }: Pick<Call, 'ctx'>, outcome: WriteOutcome): void {
+  ctx.set({
+    'Thermolog-Created': String(outcome.created),
+    'Thermolog-Duplicates': String(outcome.duplicates),
+    'Thermolog-Skipped': String(outcome.skipped),
+    'Thermolog-Unkeyed': String(outcome.unkeyed),
+  })
+}
+
+function answerInflux(
+  call: Call,
+  version: WriteVersion,
+  { status, code, message, ...members }: InfluxFailure & Readonly<Record<string, unknown>>,
+): void {
+  const body = version === 'v1' ? { error: message } : { code, message, ...members }
+  answerJson(call, status, JSON.stringify(body))
+}

@@ -1,0 +1,174 @@
+// Writing line protocol, as clients of InfluxDB do: admitted whole, stored in transactions of 500,
+// answered when all of it is on disk.
+
+import { mayUse } from '../../domain/access.ts'
+import type { Principal } from '../../domain/access.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import { submissionMeasurementsMax } from '../../domain/limits.ts'
+import { commitLines } from '../../ingest/commit-lines.ts'
+import type { Submissions } from '../../ingest/submissions.ts'
+import { unitOf } from '../../line-protocol/point-time.ts'
+import { decodeText } from '../../line-protocol/point.ts'
+import { readLines } from '../../line-protocol/read-lines.ts'
+import type { LineBody, LineReading, LineRules } from '../../line-protocol/read-lines.ts'
+import type { ApiCall, Call } from '../answers/call.ts'
+import type { BodyReader } from '../body/read-body.ts'
+import type { RateLimits } from '../callers/rate-limit.ts'
+import { sendingOf } from '../requests/input.ts'
+import { answerInvalid, answerPartly, answerStored } from './line-answers.ts'
+import type { UnstoredLine, WriteOutcome, WriteVersion } from './line-answers.ts'
+
+/** Of a body that cannot be read, so many bytes are charged as one measurement. */
+const BYTES_PER_CHARGE = 256
+const FIELDS_NAMED_MAX = 10
+
+/** What operators add to what is known of line protocol. */
+export interface LineSettings {
+  /** Fields that are temperatures. */
+  readonly lineFields: readonly string[]
+  /** Tags that are serial numbers. */
+  readonly lineSerialTags: readonly string[]
+}
+
+export interface LineIntake {
+  readonly submissions: Submissions
+  readonly rateLimits: RateLimits
+  readonly bodies: BodyReader
+}
+
+export class LineWrites {
+  readonly #with: LineIntake
+  readonly #fields: ReadonlySet<string>
+  readonly #serialTags: readonly string[]
+  /** Tokens that have stored a temperature this way since the start. */
+  readonly #proven = new Set<number>()
+
+  constructor(intake: LineIntake, { lineFields, lineSerialTags }: LineSettings) {
+    this.#with = intake
+    this.#fields = new Set(lineFields.map((name) => name.toLowerCase()))
+    this.#serialTags = lineSerialTags
+  }
+
+  /**
+   * Stores the body of a request and answers it.
+   *
+   * @throws ServiceError when nothing is stored, or not all is and the same can be sent again
+   */
+  async write(call: Call, principal: Principal, version: WriteVersion): Promise<void> {
+    const { submissions, rateLimits } = this.#with
+    if (!mayUse(principal, 'measurements:write')) {
+      const detail = 'The token lacks the scope measurements:write.'
+      throw new ServiceError('insufficient_scope', { detail })
+    }
+    const { token, user } = principal
+    const spent = await rateLimits.countRequest(token.id, call.ctx.res)
+    const refusal = submissions.refusal(user.id)
+    if (refusal !== undefined) throw submissions.refused(refusal)
+    if (spent !== undefined) throw spent
+    const precision = new URLSearchParams(call.query).get('precision') || 'ns'
+    const unitNs = unitOf(precision, version)
+    if (unitNs === undefined) {
+      return answerInvalid(call, version, `invalid precision ${JSON.stringify(precision)}`)
+    }
+    const rules = { fields: this.#fields, serialTags: this.#serialTags, unitNs }
+    const apiCall = { ...call, principal }
+    const body = await this.#read(apiCall, { ...rules, serialNumberPrefix: '' })
+    await this.#store(apiCall, version, body)
+  }
+
+  async #read(call: ApiCall, rules: LineRules): Promise<LineBody> {
+    const { bodies, rateLimits } = this.#with
+    let bytesRead = 0
+    try {
+      return await bodies.readAny(sendingOf(call), (bytes, letOthers) => {
+        bytesRead = bytes.length
+        return readLines(bytes, rules, letOthers)
+      })
+    } catch (error) {
+      const count = Math.ceil(bytesRead / BYTES_PER_CHARGE)
+      await rateLimits.chargeRefused(call.principal.token.id, count, call.ctx.res)
+      throw error
+    }
+  }
+
+  async #store(call: ApiCall, version: WriteVersion, body: LineBody): Promise<void> {
+    const { submissions, rateLimits } = this.#with
+    const { principal, receivedAtMs, ctx } = call
+    const { token, user } = principal
+    const unkeyed = body.unkeyed.slice(0, submissionMeasurementsMax)
+    const readings = [...body.keyed, ...unkeyed]
+    const measurements = readings.map(({ measurement }) => measurement)
+    const count = readings.length + body.refused.length + body.skipped.length
+    if (count > 0) {
+      await rateLimits.countMeasurements(token.id, { receivedAtMs, measurements, count }, ctx.res)
+    }
+    const receipt = await commitLines(submissions, {
+      userId: user.id,
+      receivedAtMs,
+      keyed: measurements.slice(0, body.keyed.length),
+      unkeyed: measurements.slice(body.keyed.length),
+    })
+    const { created, duplicates, faults } = receipt
+    if (created + duplicates > 0) this.#proven.add(token.id)
+    const outcome = { created, duplicates, skipped: body.skipped.length, unkeyed: unkeyed.length }
+    const unstored = [
+      ...body.refused.map(({ line, reason }) => ({ number: line.number, reason })),
+      ...body.unkeyed.slice(unkeyed.length).map(tooManyUnkeyed),
+      ...faults.map(({ index = 0, detail }) => ({
+        number: readings[index]?.line.number ?? 0,
+        reason: detail,
+      })),
+    ]
+    this.#answer(call, version, { body, outcome, unstored })
+  }
+
+  #answer(
+    call: ApiCall,
+    version: WriteVersion,
+    told: {
+      readonly body: LineBody
+      readonly outcome: WriteOutcome
+      readonly unstored: readonly UnstoredLine[]
+    },
+  ): void {
+    const { body, outcome, unstored } = told
+    if (unstored.length > 0) {
+      const lines = eachOnce(unstored)
+      const stored = eachOnce([...body.keyed, ...body.unkeyed].map(({ line }) => line))
+      const lineCount = new Set([...lines, ...stored].map(({ number }) => number)).size
+      return answerPartly(call, version, { lines, lineCount, outcome })
+    }
+    const isNothing = outcome.created + outcome.duplicates === 0 && outcome.skipped > 0
+    if (isNothing && !this.#proven.has(call.principal.token.id)) {
+      return answerInvalid(call, version, noTemperature(body))
+    }
+    answerStored(call, outcome)
+  }
+}
+
+function tooManyUnkeyed({ line }: LineReading): UnstoredLine {
+  const reason = `more than ${submissionMeasurementsMax} points without a time in one request`
+  return { number: line.number, reason }
+}
+
+/** The first of each number, by number. */
+function eachOnce<Numbered extends { readonly number: number }>(
+  lines: readonly Numbered[],
+): Numbered[] {
+  const byNumber = new Map<number, Numbered>()
+  for (const line of lines) {
+    if (!byNumber.has(line.number)) byNumber.set(line.number, line)
+  }
+  return [...byNumber.values()].toSorted((a, b) => a.number - b.number)
+}
+
+function noTemperature({ skipped }: LineBody): string {
+  const names = new Set<string>()
+  for (const { point } of skipped) {
+    for (const { key } of point.fields) {
+      if (names.size < FIELDS_NAMED_MAX) names.add(decodeText(key))
+    }
+  }
+  const fields = [...names].join(', ')
+  return `none of these fields is known as a temperature: ${fields}; LINE_FIELDS adds names`
+}

@@ -1,0 +1,132 @@
+// Which sensor a temperature of a point is of, and which event it is. Both are functions of the
+// point alone. The event id depends on no setting and not on the serial number, so a point that
+// is sent again is known whatever was changed meanwhile. Its rule has a version, `lp1`.
+
+import { hash } from 'node:crypto'
+import type { Field, Point, Tag } from './point.ts'
+import { decodeText } from './point.ts'
+import { tagOf } from './temperature.ts'
+
+export interface SerialNumberRules {
+  /** Tags that name a sensor, beside the known ones. */
+  readonly serialTags: readonly string[]
+  /** Goes before every serial number. */
+  readonly serialNumberPrefix: string
+}
+
+const SERIAL_TAGS = ['dev_eui', 'devEUI', 'sn', 'serial', 'sensor_id', 'mac', 'address']
+const SERIAL_HEX_DIGITS_MIN = 8
+
+/** Tags that say nothing of which sensor it is. */
+const UNNAMED_TAGS = new Set([
+  '_seq',
+  'mic',
+  'friendly_name',
+  'device_name',
+  'unit',
+  'unit_of_measurement',
+  'device_class',
+  'domain',
+  'metric_type',
+  'f_port',
+])
+
+/** Fields of which a point has one: their names are not part of a serial number. */
+const UNNAMED_FIELDS = new Set([
+  'temp',
+  'temperature',
+  'temp_c',
+  'temperature_c',
+  'value',
+  'gauge',
+  'temp_input',
+  'current_temperature',
+])
+
+const SERIAL_CHARACTERS_MAX = 64
+const HASHED_HEAD_CHARACTERS = 47
+const HASH_DIGITS = 16
+const FORBIDDEN = /[^0-9A-Za-z:._-]/gu
+const ANY_LETTER_OR_DIGIT = /[0-9A-Za-z]/
+
+/** Tags that are different whenever a point is sent. */
+const SENDING_TAGS = new Set(['_seq', 'mic'])
+/** Tags that name a sensor wherever it is read: then the host that read it does not count. */
+const WORLDWIDE_TAGS = new Set(['dev_eui', 'devEUI', 'mac'])
+const WORLDWIDE_IF_LONG = new Set(['sn', 'serial', 'address'])
+const WORLDWIDE_HEX_DIGITS_MIN = 12
+
+/** The serial number of the sensor that a field is of. */
+export function serialNumberOf(point: Point, field: string, rules: SerialNumberRules): string {
+  const name = decodeText(field)
+  const suffix = UNNAMED_FIELDS.has(name.toLowerCase()) ? '' : `.${name}`
+  return asSerialNumber(rules.serialNumberPrefix + sensorNameOf(point, rules) + suffix)
+}
+
+/**
+ * The event id of a measurement.
+ *
+ * @param nanoseconds the time of the point, decimal
+ * @param value as sent, in the sender's unit
+ */
+export function eventIdOf(
+  point: Point,
+  { key, value }: Field & { readonly value: number },
+  nanoseconds: string,
+): string {
+  const isWorldwide = point.tags.some(isWorldwideTag)
+  const pieces = [latin1(point.measurement)]
+  for (const tag of point.tags) {
+    if (SENDING_TAGS.has(tag.key) || (isWorldwide && tag.key === 'host')) continue
+    pieces.push(latin1(tag.key), latin1(tag.value))
+  }
+  const double = Buffer.alloc(8)
+  // −0 is 0.
+  double.writeDoubleBE(value + 0)
+  pieces.push(latin1(key), latin1(nanoseconds), double)
+  return `lp1:${hash('sha256', Buffer.concat(pieces.flatMap(afterLength)), 'hex')}`
+}
+
+function sensorNameOf(point: Point, { serialTags }: SerialNumberRules): string {
+  for (const key of SERIAL_TAGS) {
+    const value = tagOf(point, key)
+    if (value !== undefined && hexDigits(value) >= SERIAL_HEX_DIGITS_MIN) return value
+  }
+  for (const key of serialTags) {
+    const value = tagOf(point, key)
+    if (value !== undefined) return value
+  }
+  const domain = tagOf(point, 'domain')
+  const entity = tagOf(point, 'entity_id')
+  if (domain !== undefined && entity !== undefined) return `${domain}.${entity}`
+  const values = point.tags.filter(({ key }) => !UNNAMED_TAGS.has(key)).map(({ value }) => value)
+  return decodeText([point.measurement, ...values].join('.'))
+}
+
+/** What is no serial number becomes one that nothing else becomes. */
+function asSerialNumber(text: string): string {
+  const allowed = text.replaceAll(FORBIDDEN, '_')
+  const isFit = allowed === text && ANY_LETTER_OR_DIGIT.test(text)
+  if (isFit && text.length <= SERIAL_CHARACTERS_MAX) return text
+  const digits = hash('sha256', text, 'hex').slice(0, HASH_DIGITS)
+  return `${allowed.slice(0, HASHED_HEAD_CHARACTERS)}.${digits}`
+}
+
+function isWorldwideTag({ key, value }: Tag): boolean {
+  if (WORLDWIDE_TAGS.has(key)) return true
+  return WORLDWIDE_IF_LONG.has(key) && hexDigits(value) >= WORLDWIDE_HEX_DIGITS_MIN
+}
+
+function hexDigits(text: string): number {
+  return text.replaceAll(/[^0-9A-Fa-f]/g, '').length
+}
+
+function latin1(text: string): Buffer {
+  return Buffer.from(text, 'latin1')
+}
+
+function afterLength(piece: Buffer): Buffer[] {
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(piece.length)
+  return [length, piece]
+}

@@ -1,0 +1,41 @@
+// The time of a point: a decimal number of units since 1970, which the request names.
+
+import type { EpochMs } from '../domain/time.ts'
+
+export interface PointTime {
+  /** Decimal. */
+  readonly nanoseconds: string
+  /** Cut to the millisecond. */
+  readonly measuredAtMs: EpochMs
+}
+
+/** Nanoseconds by their names in `precision`. */
+const UNITS: ReadonlyMap<string, bigint> = new Map([
+  ['n', 1n],
+  ['ns', 1n],
+  ['u', 1_000n],
+  ['us', 1_000n],
+  ['µ', 1_000n],
+  ['ms', 1_000_000n],
+  ['s', 1_000_000_000n],
+  ['m', 60_000_000_000n],
+  ['h', 3_600_000_000_000n],
+])
+
+const V2_UNITS: ReadonlySet<string> = new Set(['ns', 'us', 'ms', 's'])
+const NS_PER_MS = 1_000_000n
+const NS_MAX = 2n ** 63n
+
+/** Nanoseconds of a unit, `undefined` for one that this version of the API does not have. */
+export function unitOf(precision: string, version: 'v1' | 'v2'): bigint | undefined {
+  return version === 'v2' && !V2_UNITS.has(precision) ? undefined : UNITS.get(precision)
+}
+
+/** @returns `undefined` for a time that 64 bits of nanoseconds cannot hold */
+export function pointTime(text: string, unitNs: bigint): PointTime | undefined {
+  const ns = BigInt(text) * unitNs
+  if (ns >= NS_MAX || ns < -NS_MAX) return undefined
+  const cutMs = ns / NS_PER_MS
+  const measuredAtMs = Number(ns < 0n && ns % NS_PER_MS !== 0n ? cutMs - 1n : cutMs)
+  return { nanoseconds: String(ns), measuredAtMs }
+}

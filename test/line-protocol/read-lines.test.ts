@@ -1,0 +1,193 @@
+// Bodies of line protocol as measurements. The identities of the fixture are the promise: whoever
+// changes what a point is called stores everything that is sent again a second time.
+
+import { expect } from 'chai'
+import * as fc from 'fast-check'
+import { readLines } from '../../src/line-protocol/read-lines.ts'
+import type { LineBody, LineRules } from '../../src/line-protocol/read-lines.ts'
+import identities from '../fixtures/line-protocol-identities.json' with { type: 'json' }
+
+const RULES: LineRules = {
+  fields: new Set(),
+  serialTags: [],
+  serialNumberPrefix: '',
+  unitNs: 1n,
+}
+
+const read = (body: string | Buffer, rules: Partial<LineRules> = {}): Promise<LineBody> =>
+  readLines(Buffer.from(body), { ...RULES, ...rules }, async () => undefined)
+
+async function temperatures(body: string): Promise<Record<string, number>> {
+  const { keyed, unkeyed } = await read(body)
+  return Object.fromEntries(
+    [...keyed, ...unkeyed].map(({ measurement }) => [
+      measurement.serialNumber,
+      measurement.tempCelsius,
+    ]),
+  )
+}
+
+describe('readLines', () => {
+  for (const { line, event_id: eventId, sn, temp } of identities.points) {
+    it(`knows the event and the sensor of ${line.split(' ')[0]} by the vectors`, async () => {
+      const { keyed } = await read(line)
+      expect(keyed.map(({ measurement }) => measurement)).to.deep.equal([
+        {
+          eventId,
+          serialNumber: sn,
+          tempCelsius: temp,
+          measuredAtMs: Math.floor(Number(line.split(' ').at(-1)) / 1e6),
+        },
+      ])
+    })
+  }
+
+  it('gives the same event id whatever the settings and the unit of the time are', async () => {
+    const point = 't,probe=p1 temp=1,pool=2'
+    const plain = await read(`${point} 1795380000000000000`, { fields: new Set(['pool']) })
+    const rules = { serialTags: ['probe'], serialNumberPrefix: 'a.', unitNs: 1_000_000_000n }
+    const other = await read(`${point} 1795380000`, { ...rules, fields: new Set(['pool']) })
+    const ids = ({ keyed }: LineBody) => keyed.map(({ measurement }) => measurement.eventId)
+    expect(ids(other)).to.deep.equal(ids(plain)).and.to.have.lengthOf(2)
+    const names = other.keyed.map(({ measurement }) => measurement.serialNumber)
+    expect(names).to.deep.equal(['a.p1', 'a.p1.pool'])
+  })
+
+  it('takes what each sender calls a temperature, and nothing else', async () => {
+    const kept = {
+      'GT-WT03,id=232,channel=1,mic=CRC battery_ok=1,temperature_C=26.1,humidity=48': 26.1,
+      'Acurite,id=1 temperature_F=77': 25,
+      'temperature,device=tasmota1,sensor=ds18b20,id=01144A0CB2AA value=24.44': 24.44,
+      'node_hwmon_temp_celsius,chip=c,sensor=temp1 gauge=41': 41,
+      'w,unit_of_measurement=K value=293.15': 20,
+      'w1,type=temperature value=21i': 21,
+      'sensors,chip=c temp_input=40.5,temp_crit=100,temp_max=90': 40.5,
+      'env temperature_2_celsius=3u': 3,
+      'x TEMP=1e1': 10,
+    }
+    for (const [line, celsius] of Object.entries(kept)) {
+      expect(Object.values(await temperatures(line)), line).to.deep.equal([celsius])
+    }
+    const skipped = [
+      'climate.a,domain=climate,entity_id=a temperature=22,state="heat"',
+      '%,domain=sensor,entity_id=h value=40',
+      't temp="warm"',
+      't temp=true',
+      't target_temp=1,set_temperature=2,temperature_min=3',
+      'mem value=1',
+    ]
+    for (const line of skipped) {
+      const body = await read(line)
+      expect([body.skipped.length, body.unkeyed.length, body.refused], line).to.deep.equal([
+        1,
+        0,
+        [],
+      ])
+    }
+  })
+
+  it('tells sensors apart by what names them', async () => {
+    expect(
+      await temperatures(
+        [
+          'x,dev_eui=0102030405060708,sn=28-0316a2794fff temp=1',
+          'x,sn=kitchen,room=b temp=2',
+          'x,domain=sensor,entity_id=living value=1,temp=3',
+          'x,b=2,a=1,_seq=9,device_name=n temp=4,temperature_1=5',
+          `x,a=${'y'.repeat(80)} temp=6`,
+          '_,a=- temp=7',
+        ].join('\n'),
+      ),
+    ).to.deep.equal({
+      '0102030405060708': 1,
+      'x.b.kitchen': 2,
+      'sensor.living': 3,
+      'x.1.2': 4,
+      'x.1.2.temperature_1': 5,
+      [`x.${'y'.repeat(45)}.2824c0ae32493a2c`]: 6,
+      '_.-.7f875fe5287bbef0': 7,
+    })
+  })
+
+  it('refuses a line without harm to its neighbours', async () => {
+    const bad = [
+      'x',
+      'x temp=',
+      'x temp',
+      ',a=1 temp=1',
+      'x,a= temp=1',
+      'x,a=1,a=2 temp=1',
+      'x,a=1=2 temp=1',
+      'x temp=1x',
+      'x temp=NaN',
+      'x temp=9223372036854775808i',
+      'x temp=1 12:30',
+      'x temp=1 1 1',
+      'x temp=1 9223372036854775808',
+      'x text="open',
+      'x temp=-273.16',
+      'x temp=10000.1',
+      'x\\',
+    ]
+    const good = 'x,sn=0011223344 temp=1'
+    const body = await read(bad.flatMap((line) => [line, good]).join('\n'))
+    expect(body.unkeyed).to.have.lengthOf(bad.length)
+    expect(body.refused.map(({ line }) => line.text)).to.deep.equal(bad)
+    expect(body.refused.map(({ line }) => line.number)).to.deep.equal(
+      bad.map((_, at) => 2 * at + 1),
+    )
+  })
+
+  it('reads bytes that are not UTF-8 in no line but their own', async () => {
+    const odd = Buffer.from('x,room=caf\xe9 temp=1', 'latin1')
+    const good = Buffer.from('\nx,room=café temp=2')
+    const body = await read(Buffer.concat([odd, good]))
+    expect(body.refused.map(({ reason }) => reason)).to.deep.equal(['not UTF-8'])
+    expect(body.unkeyed[0]?.measurement.serialNumber).to.match(/^x\.caf_\./)
+  })
+
+  it('reads line breaks in strings, comments and blanks', async () => {
+    const body = await read('# c\n\n  x text="a\nb \\" c",temp=1\r\n\tx temp=2 \n')
+    expect(body.unkeyed.map(({ line }) => line.number)).to.deep.equal([3, 5])
+    expect(body.refused).to.deep.equal([])
+  })
+
+  it('reads what was written, whatever the texts are', async () => {
+    // A backslash at an end would escape what comes after it, in every version of the protocol.
+    const texts = fc
+      .string({ unit: 'binary', minLength: 1, maxLength: 20 })
+      .filter((text) => !/[\\\r\n\t\0]|^#/u.test(text) && text.isWellFormed())
+    const escape = (text: string) => text.replaceAll(/[,= ]/g, '\\$&')
+    const points = fc.record({
+      measurement: texts,
+      tags: fc.dictionary(texts, texts, { noNullPrototype: true }),
+      text: fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed()),
+      temp: fc.double({ min: -200, max: 9_000, noNaN: true }),
+      time: fc.integer({ min: 0 }),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(points, { minLength: 1, maxLength: 5 }), async (written) => {
+        const lines = written.map(({ measurement, tags, text, temp, time }) => {
+          const pairs = Object.entries(tags).map(
+            ([key, value]) => `,${escape(key)}=${escape(value)}`,
+          )
+          const quoted = `"${text.replaceAll(/["\\]/g, '\\$&')}"`
+          const name = measurement.replaceAll(/[, ]/g, '\\$&')
+          return `${name}${pairs.join('')} s=${quoted},temperature_c=${temp} ${time}`
+        })
+        const { keyed, refused } = await read(lines.join('\n'))
+        const expected = written.map(({ temp, tags }) => (tags['domain'] ? temp : temp + 0))
+        expect(refused).to.deep.equal([])
+        expect(keyed.map(({ measurement }) => measurement.tempCelsius)).to.deep.equal(expected)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('is not slow, whatever quotes nothing closes or fields share a long key', async () => {
+    const open = await read('" b="\n'.repeat(49_000))
+    expect(open.refused.length).to.be.greaterThan(0)
+    const many = `x,a=${'y'.repeat(1_000_000)} ${'temp=1,'.repeat(300_000)}temp=1`
+    expect((await read(many)).refused).to.have.lengthOf(1)
+  }).timeout(5_000)
+})
