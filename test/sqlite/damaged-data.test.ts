@@ -67,6 +67,21 @@ describe('stored data with a flipped bit', function () {
     expect(() => bench.crash()).to.throw(/a row of the journal in control.db is damaged/)
   })
 
+  it('of the id of a sensor does not make an event one that is not there', () => {
+    // The event and its sensor, the second one, whose id becomes 0.
+    const blocks = bench.ledgerFile.prepare<[], { id: number; entries: Buffer }>(
+      'SELECT id, entries FROM blocks WHERE length(entries) = 34',
+    )
+    const set = bench.ledgerFile.prepare('UPDATE blocks SET entries = ? WHERE id = ?')
+    const ofSecond = blocks.all().filter(({ entries }) => entries.readUInt32LE(16) === 2)
+    expect(ofSecond).to.not.be.empty
+    for (const { id, entries } of ofSecond) {
+      entries.writeUInt32LE(0, 16)
+      set.run(entries, id)
+    }
+    expectNoneTakenAgain()
+  })
+
   it('is refused for what needs it alone', () => {
     // The block of one event of the merged run.
     const id = bench.ledgerFile.prepare<[], number>(

@@ -30,6 +30,8 @@ const EVENTS = `
   ), '') AS BLOB)
   FROM json_each(?) LEFT JOIN blocks ON blocks.id = value`
 
+const NO_SENSOR = 0
+
 /** Keys that one statement looks up at most, and at least: fewer are looked up one by one. */
 const TOGETHER_MAX = 256
 const TOGETHER_MIN = 8
@@ -68,7 +70,7 @@ export class EventLookUp {
     }
   }
 
-  /** @returns the places of keys that were not found */
+  /** @returns the places of keys that were not found, or with what cannot be */
   #findTogether(
     run: Place,
     words: Uint32Array,
@@ -87,9 +89,13 @@ export class EventLookUp {
       const isIt =
         event.length === EVENT_BYTES &&
         this.#keys.compare(event, 0, KEY_BYTES, keyAt, keyAt + KEY_BYTES) === 0
-      if (isIt) found.set(place, { ...unpackEvent(event), blockId: ids[at] ?? 0 })
       next += isIt ? EVENT_BYTES : EVENT_BYTES - 1
-      return !isIt
+      if (!isIt) return true
+      const stored = unpackEvent(event)
+      // No sensor has this id, which would stand for a key that is not there.
+      if (stored.sensorId === NO_SENSOR) return true
+      found.set(place, { ...stored, blockId: ids[at] ?? 0 })
+      return false
     })
   }
 
