@@ -180,9 +180,11 @@ describe('the HTTP server', () => {
   it('says what is left of the allowance on every authenticated answer', async () => {
     for (const path of ['/api/v1/me', '/api/v1/nothing', '/api/v1/sensors/9/measurements']) {
       const { headers } = await send(service.url, { path, token })
-      expect(headers['ratelimit']).to.match(/^"requests";r=\d+;t=\d+, "measurements";r=\d+;t=\d+$/)
+      expect(headers['ratelimit']).to.match(
+        /^"requests";r=\d+;t=\d+, "measurements";r=\d+;t=\d+, "live";r=\d+;t=\d+$/,
+      )
       expect(headers['ratelimit-policy']).to.equal(
-        '"requests";q=6000;w=60, "measurements";q=600000;w=60',
+        '"requests";q=6000;w=60, "measurements";q=600000;w=60, "live";q=60000;w=60',
       )
     }
   })
