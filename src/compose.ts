@@ -17,6 +17,7 @@ import { MemoryRateCounters } from './memory/rate-counters.ts'
 import { MemorySignInCodes } from './memory/sign-in-codes.ts'
 import { OidcIdentityProvider } from './oidc/identity-provider.ts'
 import { createOperations } from './operations/create-operations.ts'
+import { RefusedRetries } from './operations/refused-retries.ts'
 import { operationsSocketPath } from './socket/path.ts'
 import type { IdentityProvider } from './ports/identity.ts'
 import type { Clock, Log } from './ports/system.ts'
@@ -66,6 +67,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
     { control, controlWriter, submissions, accessTokens: tokens, clock },
     config,
   )
+  const retries = new RefusedRetries({ control, controlWriter, submissions, clock, log }, config)
   const providers = createIdentityProviders(config, { clock, log })
   const codes = new MemorySignInCodes(clock)
   const signIn = new SignIn({ providers, codes, controlWriter, tokens, clock }, config)
@@ -74,6 +76,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
   const server = createHttpServer(
     {
       submissions,
+      refusedWriter: controlWriter,
       progress,
       tokens,
       sensors,
@@ -98,6 +101,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
   return {
     start: async () => {
       tokens.start()
+      retries.start()
       for (const provider of providers.values()) provider.start()
       await startSocket(socket, config, log)
       const { url } = await server.start()
@@ -109,6 +113,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
       for (const provider of providers.values()) provider.stop()
       await server.stop()
       await socket.stop()
+      await retries.stop()
       await tokens.stop()
       await core.close()
       log.info('stopped')

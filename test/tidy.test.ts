@@ -17,7 +17,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   history: ['domain', 'ports', 'history'],
   sensors: ['domain', 'ports', 'sensors'],
   access: ['domain', 'ports', 'access'],
-  operations: ['domain', 'ports', ...CORE, 'operations', 'schemas'],
+  operations: ['domain', 'ports', ...CORE, 'line-protocol', 'operations', 'schemas'],
   sqlite: ['domain', 'ports', 'sqlite'],
   'line-protocol': ['domain', 'line-protocol'],
   influx: ['domain', 'ports', 'influx'],

@@ -27,6 +27,20 @@ export function idsReader(seeAlso: string) {
   ]
 }
 
+/** The ids that a command was given, none for `--all`. @param command for the message */
+export function chooseIds(
+  command: string,
+  ids: readonly number[],
+  { all }: { readonly all?: boolean },
+): { ids?: readonly number[] } {
+  if (all === true && ids.length === 0) return {}
+  if (all !== true && ids.length > 0) return { ids }
+  const problem = all === true ? '--all and ids exclude each other' : 'no id is named'
+  const list = command.replace(/ .*/, ' list')
+  const hint = `Name ids from \`thermolog ${list}\`, or use: thermolog ${command} --all`
+  throw usage(problem, hint)
+}
+
 /** @returns a reader of a duration. @param option for the message */
 export function durationReader(option: string): (text: string) => DurationMs {
   return (text) => {

@@ -2,9 +2,8 @@
 
 import type { Command } from 'commander'
 import { formatInstant } from '../domain/time.ts'
-import { usage } from '../operations/check-arguments.ts'
 import type { SetAsideMeasurement } from '../ports/store-upkeep.ts'
-import { example, idsReader } from './arguments.ts'
+import { chooseIds, example, idsReader } from './arguments.ts'
 import { confirmDeletion } from './confirm.ts'
 import type { DeletionOptions } from './confirm.ts'
 import { withOperations } from './open-operations.ts'
@@ -52,7 +51,7 @@ async function list({ json }: { readonly json?: boolean }): Promise<void> {
 }
 
 async function retry(ids: readonly number[], options: ChoiceOptions): Promise<void> {
-  const choice = choose('retry', ids, options)
+  const choice = chooseIds('journal retry', ids, options)
   const { count } = await withOperations((operations) => operations.retrySetAside(choice))
   process.stderr.write(`${counted(count, 'measurement')} queued for the store again\n`)
 }
@@ -61,25 +60,13 @@ async function drop(
   ids: readonly number[],
   options: ChoiceOptions & DeletionOptions,
 ): Promise<void> {
-  const choice = choose('drop', ids, options)
+  const choice = chooseIds('journal drop', ids, options)
   await confirmDeletion(options, async () => {
     const { count } = await withOperations((operations) => operations.previewDrop(choice))
     return count === 0 ? undefined : counted(count, 'refused measurement')
   })
   const { count } = await withOperations((operations) => operations.dropSetAside(choice))
   process.stderr.write(`deleted ${counted(count, 'refused measurement')}\n`)
-}
-
-function choose(
-  verb: string,
-  ids: readonly number[],
-  { all }: ChoiceOptions,
-): { ids?: readonly number[] } {
-  if (all === true && ids.length === 0) return {}
-  if (all !== true && ids.length > 0) return { ids }
-  const problem = all === true ? '--all and ids exclude each other' : 'no measurement is named'
-  const hint = `Name ids from \`thermolog journal list\`, or use: thermolog journal ${verb} --all`
-  throw usage(problem, hint)
 }
 
 function present(measurement: SetAsideMeasurement) {

@@ -7,6 +7,7 @@ import { addBackupCommands } from './backup.ts'
 import { addExportCommand } from './export.ts'
 import { addImportCommand } from './import.ts'
 import { addJournalCommands } from './journal.ts'
+import { addRefusedCommands } from './refused.ts'
 import { DONE, report } from './report.ts'
 import { addSensorCommands } from './sensor.ts'
 import { addServeCommand } from './serve.ts'
@@ -48,6 +49,7 @@ function createProgram(): Command {
   addExportCommand(program)
   addBackupCommands(program)
   addJournalCommands(program)
+  addRefusedCommands(program)
   addStoreCommands(program)
   addVerifyCommand(program)
   return program

@@ -10,6 +10,10 @@ export const liveMeasurementsMax = 10
 /** Lines of a body of line protocol. */
 export const lineBodyLinesMax = 50_000
 
+/** What was refused and is kept, in all and of each user. */
+export const refusedBytesMax = 64 * 2 ** 20
+export const refusedUserBytesMax = refusedBytesMax / 8
+
 /** Members of one object of a request; one with more is not looked at any further. */
 export const elementMembersMax = 32
 

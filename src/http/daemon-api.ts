@@ -3,6 +3,7 @@
 import type { AccessTokens } from '../access/tokens.ts'
 import type { HistoryReader } from '../history/read-history.ts'
 import type { Submissions } from '../ingest/submissions.ts'
+import type { RefusedWriter } from '../ports/refused.ts'
 import type { DataIdentity } from '../ports/control-reader.ts'
 import type { Sensors } from '../sensors/sensors.ts'
 import { getHistory, historyQuery } from './requests/history.ts'
@@ -31,6 +32,7 @@ export interface DaemonApiCollaborators {
   readonly tokens: AccessTokens
   readonly sensors: Sensors
   readonly submissions: Submissions
+  readonly refusedWriter: RefusedWriter
   readonly history: HistoryReader
   readonly rateLimits: RateLimits
   readonly bodies: BodyReader
@@ -43,7 +45,7 @@ export function daemonApiRouter(
 ): RouteTable {
   const { tokens, sensors, submissions, history, rateLimits, bodies } = collaborators
   const api = new ApiRoutes(DAEMON_API_BASE, sensors)
-  const intake = { submissions, rateLimits, bodies }
+  const intake = { submissions, rateLimits, bodies, refusedWriter: collaborators.refusedWriter }
   const one = measurement(intake)
   const batch = measurementBatch(intake)
   const patch = sensorPatch(bodies)

@@ -33,7 +33,7 @@ export interface LineReceipt {
  *   and of the unkeyed ones none, unless it is `outcome_unknown`
  */
 export async function commitLines(
-  submissions: Submissions,
+  submissions: Pick<Submissions, 'commit'>,
   { userId, receivedAtMs, keyed, unkeyed }: LineSubmission,
 ): Promise<LineReceipt> {
   let created = 0

@@ -30,7 +30,7 @@ export interface PartialReceipt {
  * @throws ServiceError as `Submissions.commit`, except for what is wrong with elements
  */
 export async function commitValid(
-  submissions: Submissions,
+  submissions: Pick<Submissions, 'commit'>,
   { userId, receivedAtMs, measurements: all }: DivisibleSubmission,
 ): Promise<PartialReceipt> {
   const faults: RequestFault[] = []

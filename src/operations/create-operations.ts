@@ -29,6 +29,7 @@ import {
   previewUserDeletion,
 } from './delete-data.ts'
 import { importMeasurements, importRules } from './import-measurements.ts'
+import { listRefused, retryRefused } from './refused.ts'
 import { failed, setAsideListedMax } from './operations.ts'
 import type {
   CreatedToken,
@@ -108,10 +109,19 @@ export function createOperations(
       await countSetAside(control, ids)
       return { count: await controlWriter.dropSetAside(ids) }
     },
+    listRefused: () => listRefused(control),
+    retryRefused: async ({ ids }) => ({
+      count: await retryRefused(collaborators, settings, checkIds(ids)),
+    }),
+    dropRefused: async ({ ids }) => ({ count: await controlWriter.dropRefused(checkIds(ids)) }),
     importRules: async (args) => importRules(collaborators, await ownerOf(args), settings),
     importMeasurements: async (args) =>
       importMeasurements(collaborators, await userOf(args), args.measurements),
   }
+}
+
+function checkIds(ids: readonly number[] | undefined): readonly number[] | undefined {
+  return ids?.map(checkId)
 }
 
 async function findUser(control: ControlReader, email: unknown, hint: string): Promise<User> {

@@ -9,6 +9,7 @@ import type { RequestFault } from '../domain/errors.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
 import type { Sensor, SensorChange, SensorId } from '../domain/sensor.ts'
 import type { DurationMs, EpochMs } from '../domain/time.ts'
+import type { RefusedEntry } from '../ports/refused.ts'
 import type { SetAsideMeasurement } from '../ports/store-upkeep.ts'
 
 /** Each of them throws OperationError, and ServiceError where a port does. */
@@ -43,6 +44,12 @@ export interface Operations {
   previewDrop(args: SetAsideChoice): Promise<Counted>
   /** Deletes it permanently, all of it without ids. */
   dropSetAside(args: SetAsideChoice): Promise<Counted>
+  /** What was refused: how much, and the first `refusedListedMax`. */
+  listRefused(args: Nothing): Promise<RefusedList>
+  /** Tries to store it again, all of it without ids. @returns how much is stored */
+  retryRefused(args: SetAsideChoice): Promise<Counted>
+  /** Deletes it permanently, all of it without ids. */
+  dropRefused(args: SetAsideChoice): Promise<Counted>
   importRules(args: OfUser): Promise<ImportRules>
   /**
    * Stores up to `importMeasurementsMax` measurements, in order. Resolves when they are on disk.
@@ -64,6 +71,19 @@ export interface SetAsideList {
 export interface SetAsideChoice {
   readonly ids?: readonly number[]
 }
+
+/** `content` is readable. */
+export type ListedRefused = RefusedEntry
+
+export interface RefusedList {
+  readonly count: number
+  /** How many had to make room for newer ones. */
+  readonly dropped: number
+  readonly entries: readonly ListedRefused[]
+}
+
+/** More are counted and not listed. */
+export const refusedListedMax = 1_000
 
 export interface Counted {
   readonly count: number
@@ -170,6 +190,9 @@ export interface OperationsSettings {
   readonly sensorsPerUserMax: number
   readonly futureMsMax: DurationMs
   readonly measuredAtMsMin: EpochMs
+  /** See `LineNames`. */
+  readonly lineFields: readonly string[]
+  readonly lineSerialTags: readonly string[]
 }
 
 /** Measurements of one `importMeasurements`. */

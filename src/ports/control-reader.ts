@@ -3,6 +3,7 @@
 import type { AccessToken, Principal, User, UserIdentity } from '../domain/access.ts'
 import type { Sensor, SensorId, UserId } from '../domain/sensor.ts'
 import type { EpochMs, TimeRange } from '../domain/time.ts'
+import type { RefusedReader } from './refused.ts'
 import type { SetAsideMeasurement } from './store-upkeep.ts'
 
 /** Which data these are, so that senders notice when they were restored. */
@@ -14,7 +15,7 @@ export interface DataIdentity {
 }
 
 /** Reading users, tokens and sensors. What was acknowledged before a call is seen by it. */
-export interface ControlReader {
+export interface ControlReader extends RefusedReader {
   readDataIdentity(): Promise<DataIdentity>
   findPrincipal(tokenHash: Buffer): Promise<Principal | undefined>
   findUser(email: string): Promise<User | undefined>

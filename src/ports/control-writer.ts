@@ -11,10 +11,11 @@ import type {
 } from '../domain/access.ts'
 import type { Sensor, SensorChange, SensorId, UserId } from '../domain/sensor.ts'
 import type { EpochMs } from '../domain/time.ts'
+import type { RefusedWriter } from './refused.ts'
 import type { StoreSwitch } from './store-upkeep.ts'
 
 /** Changing users, tokens and sensors. Each call is one durable transaction. */
-export interface ControlWriter {
+export interface ControlWriter extends RefusedWriter {
   /** @returns the user, or `undefined` when the address is taken */
   createUser(email: string, name: string): Promise<User | undefined>
   /**

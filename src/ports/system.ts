@@ -42,6 +42,8 @@ export interface Metrics {
    * @param route method and pattern of its address, out of a bounded set: `GET /healthz`
    */
   noteAnswer(route: string, status: number): void
+  /** A body of line protocol was decided. */
+  noteLinePoints(points: LinePoints): void
   /** A submission was answered with a problem. */
   noteRefusedSubmission(code: ErrorCode): void
 }
@@ -53,6 +55,19 @@ export interface CommittedGroup {
   readonly conflict: number
   /** From handing it over to its being on disk. */
   readonly durationMs: DurationMs
+}
+
+/** What became of a body of line protocol. */
+export interface LinePoints {
+  /** Measurements. */
+  readonly created: number
+  readonly duplicates: number
+  /** Points without a temperature. */
+  readonly skipped: number
+  /** Measurements of points without a time. */
+  readonly unkeyed: number
+  /** Lines. */
+  readonly refused: number
 }
 
 export interface ForwardedCount {

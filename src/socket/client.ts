@@ -42,6 +42,9 @@ export async function connectOperations(socketPath: string): Promise<OperationsC
     retrySetAside: call('retrySetAside'),
     previewDrop: call('previewDrop'),
     dropSetAside: call('dropSetAside'),
+    listRefused: call('listRefused'),
+    retryRefused: call('retryRefused'),
+    dropRefused: call('dropRefused'),
     importRules: call('importRules'),
     importMeasurements: call('importMeasurements'),
   }

@@ -9,7 +9,7 @@ import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client
 import type { ErrorCode } from '../domain/errors.ts'
 import { SECOND_MS } from '../domain/time.ts'
 import type { DurationMs } from '../domain/time.ts'
-import type { CommittedGroup, ForwardedCount, Metrics } from '../ports/system.ts'
+import type { CommittedGroup, ForwardedCount, LinePoints, Metrics } from '../ports/system.ts'
 import { addGauges, addStateGauges } from './state-gauges.ts'
 import type { WatchedState } from './state-gauges.ts'
 
@@ -32,6 +32,7 @@ const MISNAMED = ['handles', 'requests', 'resources'].map((what) => `nodejs_acti
 export class PrometheusMetrics implements Metrics {
   readonly #registry = new Registry()
   readonly #outcomes = { created: 0, duplicate: 0, conflict: 0 }
+  readonly #linePoints = { created: 0, duplicate: 0, skipped: 0, unkeyed: 0, refused: 0 }
   readonly #forwarded = { accepted: 0, rejected: 0 }
   /** Responses by pattern; the array index is the status. */
   readonly #answers = new Map<string, Float64Array>()
@@ -73,6 +74,14 @@ export class PrometheusMetrics implements Metrics {
     if (created === 0) return
     this.#groupMeasurements.observe(created)
     this.#commitSeconds.observe(durationMs / SECOND_MS)
+  }
+
+  noteLinePoints({ created, duplicates, skipped, unkeyed, refused }: LinePoints): void {
+    this.#linePoints.created += created
+    this.#linePoints.duplicate += duplicates
+    this.#linePoints.skipped += skipped
+    this.#linePoints.unkeyed += unkeyed
+    this.#linePoints.refused += refused
   }
 
   noteForwarded({ accepted, rejected }: ForwardedCount): void {
@@ -126,6 +135,11 @@ export class PrometheusMetrics implements Metrics {
     const byOutcome = ['outcome']
     this.#addCounter('measurements', 'Measurements by outcome', byOutcome, (add) => {
       for (const [outcome, count] of Object.entries(this.#outcomes)) add({ outcome }, count)
+    })
+    const ofLines =
+      'Line protocol: measurements created, duplicate and unkeyed; points skipped; lines refused'
+    this.#addCounter('line_points', ofLines, byOutcome, (add) => {
+      for (const [outcome, count] of Object.entries(this.#linePoints)) add({ outcome }, count)
     })
     const help = 'Measurements that the store took, or refused permanently'
     this.#addCounter('forwarded_measurements', help, byOutcome, (add) => {

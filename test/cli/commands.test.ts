@@ -54,7 +54,7 @@ describe('thermolog', () => {
       },
       {
         args: ['journal', 'retry'],
-        says: /^thermolog: no measurement is named\nName ids .*: thermolog journal retry --all\n$/,
+        says: /^thermolog: no id is named\nName ids .*: thermolog journal retry --all\n$/,
       },
       { args: ['journal', 'drop'], says: /or use: thermolog journal drop --all\n$/ },
       { args: ['journal', 'drop', '5', '--all'], says: /--all and ids exclude each other/ },

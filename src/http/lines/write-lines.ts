@@ -4,19 +4,25 @@
 import { mayUse } from '../../domain/access.ts'
 import type { Principal } from '../../domain/access.ts'
 import { ServiceError } from '../../domain/errors.ts'
+import type { RequestFault } from '../../domain/errors.ts'
 import { submissionMeasurementsMax } from '../../domain/limits.ts'
+import type { EpochMs } from '../../domain/time.ts'
 import { commitLines } from '../../ingest/commit-lines.ts'
 import type { Submissions } from '../../ingest/submissions.ts'
 import { unitOf } from '../../line-protocol/point-time.ts'
 import { decodeText } from '../../line-protocol/point.ts'
 import { readLines } from '../../line-protocol/read-lines.ts'
-import type { LineBody, LineReading, LineRules } from '../../line-protocol/read-lines.ts'
+import type { Line, LineBody, LineReading, LineRules } from '../../line-protocol/read-lines.ts'
+import type { RefusedWriter } from '../../ports/refused.ts'
+import type { Metrics } from '../../ports/system.ts'
 import type { ApiCall, Call } from '../answers/call.ts'
 import type { BodyReader } from '../body/read-body.ts'
 import type { RateLimits } from '../callers/rate-limit.ts'
+import { keepRefused, retryTime } from '../requests/keep-refused.ts'
+import type { Refusal } from '../requests/keep-refused.ts'
 import { sendingOf } from '../requests/input.ts'
 import { answerInvalid, answerPartly, answerStored } from './line-answers.ts'
-import type { UnstoredLine, WriteOutcome, WriteVersion } from './line-answers.ts'
+import type { WriteOutcome, WriteVersion } from './line-answers.ts'
 
 /** Of a body that cannot be read, so many bytes are charged as one measurement. */
 const BYTES_PER_CHARGE = 256
@@ -32,8 +38,15 @@ export interface LineSettings {
 
 export interface LineIntake {
   readonly submissions: Submissions
+  readonly refusedWriter: RefusedWriter
+  readonly metrics: Metrics
   readonly rateLimits: RateLimits
   readonly bodies: BodyReader
+}
+
+/** A line of which something cannot be stored. */
+interface UnstoredText extends Pick<Refusal, 'reason' | 'retryAtMs'> {
+  readonly line: Line
 }
 
 export class LineWrites {
@@ -73,7 +86,7 @@ export class LineWrites {
     const rules = { fields: this.#fields, serialTags: this.#serialTags, unitNs }
     const apiCall = { ...call, principal }
     const body = await this.#read(apiCall, { ...rules, serialNumberPrefix: '' })
-    await this.#store(apiCall, version, body)
+    await this.#store(apiCall, { version, unitNs }, body)
   }
 
   async #read(call: ApiCall, rules: LineRules): Promise<LineBody> {
@@ -91,8 +104,12 @@ export class LineWrites {
     }
   }
 
-  async #store(call: ApiCall, version: WriteVersion, body: LineBody): Promise<void> {
-    const { submissions, rateLimits } = this.#with
+  async #store(
+    call: ApiCall,
+    { version, unitNs }: { version: WriteVersion; unitNs: bigint },
+    body: LineBody,
+  ): Promise<void> {
+    const { submissions, rateLimits, refusedWriter, metrics } = this.#with
     const { principal, receivedAtMs, ctx } = call
     const { token, user } = principal
     const unkeyed = body.unkeyed.slice(0, submissionMeasurementsMax)
@@ -111,14 +128,19 @@ export class LineWrites {
     const { created, duplicates, faults } = receipt
     if (created + duplicates > 0) this.#proven.add(token.id)
     const outcome = { created, duplicates, skipped: body.skipped.length, unkeyed: unkeyed.length }
-    const unstored = [
-      ...body.refused.map(({ line, reason }) => ({ number: line.number, reason })),
+    const unstored = eachOnce([
+      ...body.refused.map(({ line, reason }) => ({ line, reason, retryAtMs: null })),
       ...body.unkeyed.slice(unkeyed.length).map(tooManyUnkeyed),
-      ...faults.map(({ index = 0, detail }) => ({
-        number: readings[index]?.line.number ?? 0,
-        reason: detail,
-      })),
-    ]
+      ...faults.flatMap((fault) => unstoredOf(fault, readings[fault.index ?? 0], receivedAtMs)),
+    ])
+    const refusals = unstored.map(({ line, ...why }) => ({
+      ...why,
+      kind: 'line' as const,
+      content: line.text,
+      unitNs: String(unitNs),
+    }))
+    await keepRefused(refusedWriter, call, refusals)
+    metrics.noteLinePoints({ ...outcome, refused: unstored.length })
     this.#answer(call, version, { body, outcome, unstored })
   }
 
@@ -128,14 +150,14 @@ export class LineWrites {
     told: {
       readonly body: LineBody
       readonly outcome: WriteOutcome
-      readonly unstored: readonly UnstoredLine[]
+      readonly unstored: readonly UnstoredText[]
     },
   ): void {
     const { body, outcome, unstored } = told
     if (unstored.length > 0) {
-      const lines = eachOnce(unstored)
-      const stored = eachOnce([...body.keyed, ...body.unkeyed].map(({ line }) => line))
-      const lineCount = new Set([...lines, ...stored].map(({ number }) => number)).size
+      const lines = unstored.map(({ line, reason }) => ({ number: line.number, reason }))
+      const withTemperature = [...unstored, ...body.keyed, ...body.unkeyed]
+      const lineCount = new Set(withTemperature.map(({ line }) => line.number)).size
       return answerPartly(call, version, { lines, lineCount, outcome })
     }
     const isNothing = outcome.created + outcome.duplicates === 0 && outcome.skipped > 0
@@ -146,20 +168,29 @@ export class LineWrites {
   }
 }
 
-function tooManyUnkeyed({ line }: LineReading): UnstoredLine {
+function tooManyUnkeyed({ line }: LineReading): UnstoredText {
   const reason = `more than ${submissionMeasurementsMax} points without a time in one request`
-  return { number: line.number, reason }
+  return { line, reason, retryAtMs: null }
 }
 
-/** The first of each number, by number. */
-function eachOnce<Numbered extends { readonly number: number }>(
-  lines: readonly Numbered[],
-): Numbered[] {
-  const byNumber = new Map<number, Numbered>()
-  for (const line of lines) {
-    if (!byNumber.has(line.number)) byNumber.set(line.number, line)
+function unstoredOf(
+  fault: RequestFault,
+  reading: LineReading | undefined,
+  receivedAtMs: EpochMs,
+): UnstoredText[] {
+  if (reading === undefined) return []
+  const { line, measurement } = reading
+  const retryAtMs = retryTime(fault, measurement.measuredAtMs, receivedAtMs)
+  return [{ line, reason: fault.detail, retryAtMs }]
+}
+
+/** The first of each line, in the order of the lines. */
+function eachOnce(unstored: readonly UnstoredText[]): readonly UnstoredText[] {
+  const byNumber = new Map<number, UnstoredText>()
+  for (const each of unstored) {
+    if (!byNumber.has(each.line.number)) byNumber.set(each.line.number, each)
   }
-  return [...byNumber.values()].toSorted((a, b) => a.number - b.number)
+  return [...byNumber.values()].toSorted((a, b) => a.line.number - b.line.number)
 }
 
 function noTemperature({ skipped }: LineBody): string {

@@ -12,6 +12,8 @@ import type {
 import { formatInstant } from '../../domain/time.ts'
 import { commitValid } from '../../ingest/commit-valid.ts'
 import type { Submissions } from '../../ingest/submissions.ts'
+import type { RefusedWriter } from '../../ports/refused.ts'
+import { keepRefused } from './keep-refused.ts'
 import { answerJson } from '../answers/call.ts'
 import type { ApiCall, CallState } from '../answers/call.ts'
 import { BatchReceiptWriter } from '../batch/batch-receipt.ts'
@@ -35,6 +37,7 @@ const BYTES_PER_CHARGE = 256
 /** The parts that a submission passes through. */
 export interface Intake {
   readonly submissions: Submissions
+  readonly refusedWriter: RefusedWriter
   readonly rateLimits: RateLimits
   readonly bodies: BodyReader
 }
@@ -62,7 +65,7 @@ export function measurementBatch(intake: Intake): Input<SubmittedMeasurements | 
       const faults: RequestFault[] = []
       const parameters = readQuery(call.query, isBatchQuery, faults)
       const value = readBatch(body, faults)
-      if (parameters.on_invalid === 'skip') return new PartialBatch(value, faults)
+      if (parameters.on_invalid === 'skip') return new PartialBatch(value, faults, body)
       if (faults.length === 0) return value.measurements
       const more = await findMore(intake.submissions, call, value)
       const serverTime = { server_time: formatInstant(call.receivedAtMs) }
@@ -151,14 +154,16 @@ export function postBatch(intake: Intake) {
 async function postPartialBatch(
   call: ApiCall,
   batch: PartialBatch,
-  { submissions, rateLimits }: Intake,
+  { submissions, rateLimits, refusedWriter }: Intake,
 ): Promise<void> {
   const { ctx, principal, receivedAtMs } = call
   const { measurements, count } = batch
   const { token, user } = principal
   await rateLimits.countMeasurements(token.id, { receivedAtMs, measurements, count }, ctx.res)
   const submission = { userId: user.id, receivedAtMs, measurements }
-  const receipt = batch.receipt(await commitValid(submissions, submission))
+  const committed = await commitValid(submissions, submission)
+  await keepRefused(refusedWriter, call, batch.refusals(committed, receivedAtMs))
+  const receipt = batch.receipt(committed)
   answerJson(call, receipt.data.created > 0 ? 201 : 200, JSON.stringify(receipt))
 }
 

@@ -4,9 +4,12 @@
 import type { RequestFault } from '../../domain/errors.ts'
 import type { ReceiptItem, SubmittedMeasurement } from '../../domain/measurement.ts'
 import { formatInstant } from '../../domain/time.ts'
+import type { EpochMs } from '../../domain/time.ts'
 import type { PartialReceipt } from '../../ingest/commit-valid.ts'
 import { presentExisting } from '../answers/present.ts'
-import { throwFaults } from './input.ts'
+import type { Refusal } from './keep-refused.ts'
+import { retryTime } from './keep-refused.ts'
+import { membersOf, throwFaults } from './input.ts'
 import type { FitElements } from './read-measurements.ts'
 import type { BatchReceiptItem, BatchReceiptResponse } from '../../../schemas/messages.d.ts'
 
@@ -17,12 +20,18 @@ export class PartialBatch {
   readonly count: number
   readonly #places: readonly number[]
   readonly #faults: readonly RequestFault[]
+  readonly #elements: readonly unknown[]
 
   /**
    * @param faults of the batch and its elements, as they were read
+   * @param body what its JSON says, or a batch that was scanned
    * @throws ServiceError `validation_failed` when something is wrong with the batch as a whole
    */
-  constructor({ measurements, places, count }: FitElements, faults: readonly RequestFault[]) {
+  constructor(
+    { measurements, places, count }: FitElements,
+    faults: readonly RequestFault[],
+    body: unknown,
+  ) {
     if (faults.some(({ index }) => index === undefined)) throwFaults(faults)
     // Whatever the elements were read into is used again for the next batch.
     this.measurements = Array.from({ length: measurements.length }, (_, index) => {
@@ -33,6 +42,8 @@ export class PartialBatch {
     this.count = count
     this.#places = places ?? [...this.measurements.keys()]
     this.#faults = faults
+    const { measurements: elements } = membersOf(body)
+    this.#elements = Array.isArray(elements) ? elements : []
   }
 
   /** What is told of a commit of `measurements`. */
@@ -53,6 +64,26 @@ export class PartialBatch {
     }
   }
 
+  /** What is to be kept of a commit of `measurements`: every rejected element. */
+  refusals({ faults }: PartialReceipt, receivedAtMs: EpochMs): readonly Refusal[] {
+    const byIndex = new Map<number, Refusal>()
+    for (const fault of this.#faults) {
+      const { index = 0, pointer, detail } = fault
+      const element = JSON.stringify(this.#elements[index] ?? null)
+      const reason = `${pointer.replace(/^\/measurements\/\d+\/?/, '')} ${detail}`.trim()
+      if (!byIndex.has(index)) byIndex.set(index, refusalOf(element, reason, null))
+    }
+    for (const fault of faults) {
+      const place = fault.index ?? 0
+      const index = this.#places[place] ?? 0
+      const measurement = this.measurements[place]
+      if (measurement === undefined || byIndex.has(index)) continue
+      const retryAtMs = retryTime(fault, measurement.measuredAtMs, receivedAtMs)
+      byIndex.set(index, refusalOf(elementOf(measurement), fault.detail, retryAtMs))
+    }
+    return [...byIndex.values()]
+  }
+
   #ofElement(fault: RequestFault): RequestFault {
     const place = fault.index ?? 0
     const index = this.#places[place] ?? 0
@@ -60,6 +91,25 @@ export class PartialBatch {
     const pointer = `/measurements/${index}${fault.pointer}`
     return { ...fault, index, pointer, ...(eventId !== null && { event_id: eventId }) }
   }
+}
+
+function refusalOf(content: string, reason: string, retryAtMs: EpochMs | null): Refusal {
+  return { kind: 'element', content, unitNs: '1', reason, retryAtMs }
+}
+
+/** A measurement as an element of a batch says it. */
+function elementOf({
+  eventId,
+  serialNumber,
+  tempCelsius,
+  measuredAtMs,
+}: SubmittedMeasurement): string {
+  return JSON.stringify({
+    ...(eventId !== null && { event_id: eventId }),
+    sn: serialNumber,
+    temp: tempCelsius,
+    ...(measuredAtMs !== null && { timestamp: formatInstant(measuredAtMs) }),
+  })
 }
 
 function decidedItem(index: number, eventId: string | null, item: ReceiptItem): BatchReceiptItem {

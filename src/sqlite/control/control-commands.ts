@@ -21,6 +21,8 @@ import type { Clock } from '../../ports/system.ts'
 import type { Connection } from '../database.ts'
 import { SetAside } from '../journal/set-aside.ts'
 import { IdentityRows } from './identity-rows.ts'
+import { RefusedRows } from './refused-rows.ts'
+import type { Refused, RefusedEntry } from '../../ports/refused.ts'
 import { SensorRows } from './sensor-rows.ts'
 import type { Commands } from '../commit/commands.ts'
 import type { SensorDirectory } from '../commit/sensor-directory.ts'
@@ -120,6 +122,7 @@ export class ControlCommands implements Synchronous<Commands> {
   readonly #identityRows: IdentityRows
   readonly #sensorRows: SensorRows
   readonly #setAside: SetAside
+  readonly #refused: RefusedRows
 
   constructor(
     db: Connection,
@@ -134,6 +137,7 @@ export class ControlCommands implements Synchronous<Commands> {
     this.#identityRows = new IdentityRows(db)
     this.#sensorRows = new SensorRows(db)
     this.#setAside = new SetAside(db)
+    this.#refused = new RefusedRows(db)
   }
 
   createUser(email: string, name: string): User | undefined {
@@ -290,6 +294,18 @@ export class ControlCommands implements Synchronous<Commands> {
 
   dropSetAside(ids: readonly number[] | undefined): number {
     return this.#setAside.drop(ids)
+  }
+
+  keepRefused(refused: readonly Refused[]): void {
+    this.#inTransaction(() => this.#refused.keep(refused))
+  }
+
+  noteRefusedAgain(again: readonly Pick<RefusedEntry, 'id' | 'reason'>[]): void {
+    this.#inTransaction(() => this.#refused.noteAgain(again))
+  }
+
+  dropRefused(ids: readonly number[] | undefined): number {
+    return this.#inTransaction(() => this.#refused.drop(ids))
   }
 
   #deleteSensorRows(userId: UserId, sensorId: SensorId, nowMs: EpochMs): boolean {

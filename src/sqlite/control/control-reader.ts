@@ -21,6 +21,8 @@ import type {
 } from '../../ports/control-reader.ts'
 import type { SetAsideMeasurement } from '../../ports/store-upkeep.ts'
 import type { Connection } from '../database.ts'
+import { RefusedRows } from './refused-rows.ts'
+import type { RefusedEntry } from '../../ports/refused.ts'
 import { SetAside } from '../journal/set-aside.ts'
 import { AcceptedDays } from './accepted-days.ts'
 import { IdentityRows } from './identity-rows.ts'
@@ -70,6 +72,7 @@ export class SqliteControlReader implements ControlReader {
   readonly #accepted: AcceptedDays
   readonly #deletions: SensorDeletionRows
   readonly #setAside: SetAside
+  readonly #refused: RefusedRows
 
   constructor(db: Connection) {
     this.#db = db
@@ -83,6 +86,7 @@ export class SqliteControlReader implements ControlReader {
     this.#accepted = new AcceptedDays(db)
     this.#deletions = new SensorDeletionRows(db)
     this.#setAside = new SetAside(db)
+    this.#refused = new RefusedRows(db)
   }
 
   async readDataIdentity(): Promise<DataIdentity> {
@@ -164,6 +168,18 @@ export class SqliteControlReader implements ControlReader {
 
   async listSetAside(afterId: number, limit: number): Promise<readonly SetAsideMeasurement[]> {
     return this.#setAside.list(afterId, limit)
+  }
+
+  async listRefused(afterId: number, limit: number): Promise<readonly RefusedEntry[]> {
+    return this.#refused.list(afterId, limit)
+  }
+
+  async listDueRefused(nowMs: EpochMs, limit: number): Promise<readonly RefusedEntry[]> {
+    return this.#refused.due(nowMs, limit)
+  }
+
+  async countRefused(): Promise<{ count: number; dropped: number }> {
+    return this.#refused.count()
   }
 }
 

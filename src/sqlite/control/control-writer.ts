@@ -28,6 +28,9 @@ export function createControlWriter(
       if (retried > 0) onJournalled(retried)
       return retried
     },
+    keepRefused: (refused) => channel.call('keepRefused', refused),
+    noteRefusedAgain: (again) => channel.call('noteRefusedAgain', again),
+    dropRefused: (ids) => channel.call('dropRefused', ids),
     dropSetAside: (ids) => channel.call('dropSetAside', ids),
     createSensor: async (userId, serialNumber, alias) => {
       const sensor = await channel.call('createSensor', userId, serialNumber, alias)

@@ -10,7 +10,7 @@ import type { Migration } from '../database.ts'
 /** The only format: a file of another number is refused. */
 export const CONTROL_MIGRATIONS: readonly Migration[] = [
   {
-    version: 11,
+    version: 12,
     sql: `
       CREATE TABLE users (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -90,6 +90,40 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
         set_aside_at_ms INTEGER NOT NULL,
         UNIQUE (sensor_id, measured_at_ms, tie_break_ns)
       ) STRICT;
+
+      -- Lines and elements of batches that cannot be stored as they are, equal ones of a user once.
+      CREATE TABLE refused (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+        token_id INTEGER NOT NULL,
+        kind TEXT NOT NULL CHECK (kind IN ('line', 'element')),
+        content TEXT NOT NULL,
+        unit_ns TEXT NOT NULL,
+        serial_number_prefix TEXT NOT NULL,
+        content_hash BLOB NOT NULL,
+        reason TEXT NOT NULL,
+        count INTEGER NOT NULL DEFAULT 1,
+        received_at_ms INTEGER NOT NULL,
+        retry_at_ms INTEGER,
+        bytes INTEGER NOT NULL,
+        UNIQUE (user_id, content_hash)
+      ) STRICT;
+      CREATE INDEX refused_by_user ON refused (user_id, id);
+      CREATE INDEX refused_due ON refused (retry_at_ms) WHERE retry_at_ms IS NOT NULL;
+
+      -- What each user has in it, and how much had to make room.
+      CREATE TABLE refused_totals (
+        user_id INTEGER PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
+        bytes INTEGER NOT NULL,
+        dropped INTEGER NOT NULL DEFAULT 0
+      ) STRICT;
+      CREATE TRIGGER refused_more AFTER INSERT ON refused BEGIN
+        INSERT INTO refused_totals (user_id, bytes) VALUES (new.user_id, new.bytes)
+        ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+      END;
+      CREATE TRIGGER refused_less AFTER DELETE ON refused BEGIN
+        UPDATE refused_totals SET bytes = bytes - old.bytes WHERE user_id = old.user_id;
+      END;
 
       -- Deleted sensors whose measurements are still to be deleted from the store: after the rows
       -- up to after_seq are forwarded, not before due_at_ms, and more than once where the store

@@ -89,6 +89,7 @@ function openFace(): HttpServer {
   return createHttpServer(
     {
       submissions,
+      refusedWriter: {} as ControlWriter,
       progress: PROGRESS,
       tokens,
       sensors: {} as Sensors,

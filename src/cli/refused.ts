@@ -1,0 +1,94 @@
+// `thermolog refused`: lines and elements of batches that can never be stored as they are.
+
+import type { Command } from 'commander'
+import { formatInstant } from '../domain/time.ts'
+import type { ListedRefused } from '../operations/operations.ts'
+import { chooseIds, example, idsReader } from './arguments.ts'
+import { confirmDeletion } from './confirm.ts'
+import type { DeletionOptions } from './confirm.ts'
+import { withOperations } from './open-operations.ts'
+import { counted, printJson, printTable } from './terminal/print.ts'
+
+const readIds = idsReader('thermolog refused list')
+
+interface ChoiceOptions {
+  readonly all?: boolean
+}
+
+export function addRefusedCommands(program: Command): void {
+  const refused = program
+    .command('refused')
+    .description('handle lines and elements of batches that the service has refused')
+  refused
+    .command('list')
+    .description('list what was refused, with the reason')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('thermolog refused list --json'))
+    .action(list)
+  refused
+    .command('retry')
+    .description('try to store it again')
+    .argument('[id...]', 'ids, see `thermolog refused list`', readIds)
+    .option('--all', 'all of it')
+    .addHelpText('after', example('thermolog refused retry --all'))
+    .action(retry)
+  refused
+    .command('drop')
+    .description('delete it permanently')
+    .argument('[id...]', 'ids, see `thermolog refused list`', readIds)
+    .option('--all', 'all of it')
+    .option('--yes', 'delete without asking')
+    .addHelpText('after', example('thermolog refused drop 3 4'))
+    .action(drop)
+}
+
+async function list({ json }: { readonly json?: boolean }): Promise<void> {
+  const listed = await withOperations((operations) => operations.listRefused({}))
+  if (json === true) printJson(listed.entries.map(present))
+  else printTable(listed.entries.map(present), 'nothing was refused')
+  const more = listed.count - listed.entries.length
+  if (more > 0) process.stderr.write(`and ${more} more\n`)
+  if (listed.dropped > 0) process.stderr.write(`${listed.dropped} made room for newer ones\n`)
+}
+
+async function retry(ids: readonly number[], options: ChoiceOptions): Promise<void> {
+  const choice = chooseIds('refused retry', ids, options)
+  const { count } = await withOperations((operations) => operations.retryRefused(choice))
+  process.stderr.write(`stored ${counted(count, 'refused item')}\n`)
+}
+
+async function drop(
+  ids: readonly number[],
+  options: ChoiceOptions & DeletionOptions,
+): Promise<void> {
+  const choice = chooseIds('refused drop', ids, options)
+  await confirmDeletion(options, async () => {
+    const { count } = await withOperations((operations) => operations.listRefused({}))
+    const named = choice.ids?.length ?? count
+    return named === 0 ? undefined : counted(named, 'refused item')
+  })
+  const { count } = await withOperations((operations) => operations.dropRefused(choice))
+  process.stderr.write(`deleted ${counted(count, 'refused item')}\n`)
+}
+
+function present(entry: ListedRefused) {
+  return {
+    id: entry.id,
+    user_id: entry.userId,
+    token_id: entry.tokenId,
+    kind: entry.kind,
+    count: entry.count,
+    received_at: formatInstant(entry.receivedAtMs),
+    retry_at: entry.retryAtMs === null ? null : formatInstant(entry.retryAtMs),
+    reason: escaped(entry.reason),
+    content: escaped(entry.content),
+  }
+}
+
+/** Whatever a terminal might take for more than text is written out. */
+function escaped(text: string): string {
+  return text.replaceAll(
+    /[^\P{C} ]|[\u2028\u2029]/gu,
+    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+  )
+}

@@ -1,0 +1,38 @@
+// What a caller sent and the service will not store, kept before the caller is told.
+
+import type { RequestFault } from '../../domain/errors.ts'
+import { DAY_MS } from '../../domain/time.ts'
+import type { EpochMs } from '../../domain/time.ts'
+import type { Refused, RefusedWriter } from '../../ports/refused.ts'
+import type { ApiCall } from '../answers/call.ts'
+
+/** What is refused, and why. */
+export type Refusal = Pick<Refused, 'kind' | 'content' | 'unitNs' | 'reason' | 'retryAtMs'>
+
+/** One transaction each: others are committed in between. */
+const KEPT_AT_ONCE = 1_000
+const RETRIED_AHEAD_MS_MAX = DAY_MS
+
+/** Resolves when it is on disk. */
+export async function keepRefused(
+  writer: Pick<RefusedWriter, 'keepRefused'>,
+  { principal, receivedAtMs }: ApiCall,
+  refusals: readonly Refusal[],
+): Promise<void> {
+  const { token, user } = principal
+  const of = { userId: user.id, tokenId: token.id, serialNumberPrefix: '', receivedAtMs }
+  for (let from = 0; from < refusals.length; from += KEPT_AT_ONCE) {
+    const part = refusals.slice(from, from + KEPT_AT_ONCE)
+    await writer.keepRefused(part.map((refusal) => ({ ...refusal, ...of })))
+  }
+}
+
+/** When to try again what is refused for this: a time not too far ahead will come. */
+export function retryTime(
+  { code }: RequestFault,
+  measuredAtMs: EpochMs | null,
+  receivedAtMs: EpochMs,
+): EpochMs | null {
+  if (code !== 'timestamp_in_future' || measuredAtMs === null) return null
+  return measuredAtMs - receivedAtMs <= RETRIED_AHEAD_MS_MAX ? measuredAtMs : null
+}

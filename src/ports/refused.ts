@@ -1,0 +1,46 @@
+// What can never be stored as it is, kept for senders that do not keep it: lines of line protocol,
+// and rejected elements of batches.
+
+import type { UserId } from '../domain/sensor.ts'
+import type { EpochMs } from '../domain/time.ts'
+
+/** A line or an element that was refused, with what is needed to read it again. */
+export interface Refused {
+  readonly userId: UserId
+  readonly tokenId: number
+  readonly kind: 'line' | 'element'
+  /** A line's bytes, one character each; an element as JSON. */
+  readonly content: string
+  /** Of a line: nanoseconds of the unit of its time, decimal. */
+  readonly unitNs: string
+  /** Of a line: what goes before its serial number. */
+  readonly serialNumberPrefix: string
+  readonly reason: string
+  readonly receivedAtMs: EpochMs
+  /** When it is to be tried again; `null`: only when an operator says so. */
+  readonly retryAtMs: EpochMs | null
+}
+
+export interface RefusedEntry extends Refused {
+  readonly id: number
+  /** How often it came; all else is of the last time. */
+  readonly count: number
+}
+
+export interface RefusedReader {
+  /** By id, those after `afterId`. */
+  listRefused(afterId: number, limit: number): Promise<readonly RefusedEntry[]>
+  listDueRefused(nowMs: EpochMs, limit: number): Promise<readonly RefusedEntry[]>
+  /** How many there are, and how many had to make room for newer ones. */
+  countRefused(): Promise<{ readonly count: number; readonly dropped: number }>
+}
+
+/** Each call is one durable transaction. */
+export interface RefusedWriter {
+  /** Equal content of a user is kept once. Beyond the limits the user's oldest entries go. */
+  keepRefused(refused: readonly Refused[]): Promise<void>
+  /** They were refused again: they wait for an operator now. */
+  noteRefusedAgain(again: readonly Pick<RefusedEntry, 'id' | 'reason'>[]): Promise<void>
+  /** Deletes entries, all of them without ids. @returns how many */
+  dropRefused(ids: readonly number[] | undefined): Promise<number>
+}
