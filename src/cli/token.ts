@@ -20,6 +20,7 @@ interface CreateOptions {
   readonly name: string
   readonly scope?: readonly string[]
   readonly expires?: DurationMs
+  readonly snPrefix?: string
   readonly json?: boolean
 }
 
@@ -50,6 +51,7 @@ export function addTokenCommands(program: Command): void {
       'how long it is valid, such as 90d; default: no limit',
       readLifetime,
     )
+    .option('--sn-prefix <prefix>', 'goes before each serial number in line protocol')
     .option('--json', 'print JSON: id and token')
     .addHelpText(
       'after',
@@ -82,12 +84,13 @@ export function addTokenCommands(program: Command): void {
 }
 
 async function create(options: CreateOptions): Promise<void> {
-  const { user, name, scope, expires, json } = options
+  const { user, name, scope, expires, snPrefix, json } = options
   const order = {
     user,
     name,
     ...(scope === undefined ? {} : { scopes: scope }),
     ...(expires === undefined ? {} : { lifetimeMs: expires }),
+    ...(snPrefix === undefined ? {} : { serialNumberPrefix: snPrefix }),
   }
   const created = await withOperations((operations) => operations.createToken(order))
   if (json === true) printJson(created)

@@ -28,6 +28,8 @@ export interface AccessToken {
   readonly kind: TokenKind
   readonly name: string
   readonly rights: readonly Right[]
+  /** Before every serial number that comes with it in line protocol; `''`: nothing. */
+  readonly serialNumberPrefix: string
   readonly createdAtMs: EpochMs
   readonly expiresAtMs: EpochMs | null
   readonly lastUsedAtMs: EpochMs | null

@@ -3,11 +3,18 @@
 // sensor: the submission is committed without them.
 
 import { ServiceError } from '../domain/errors.ts'
-import type { RequestFault } from '../domain/errors.ts'
+import type { ErrorCode, RequestFault } from '../domain/errors.ts'
 import type { Receipt, SubmittedMeasurement } from '../domain/measurement.ts'
 import type { UserId } from '../domain/sensor.ts'
 import type { EpochMs } from '../domain/time.ts'
 import type { Submissions } from './submissions.ts'
+
+/** Failures that say what is wrong with elements. */
+const OF_ELEMENTS: ReadonlySet<ErrorCode> = new Set([
+  'validation_failed',
+  'unknown_sensor',
+  'sensor_quota',
+])
 
 export interface DivisibleSubmission {
   readonly userId: UserId
@@ -54,7 +61,8 @@ export async function commitValid(
 
 /** @throws the error itself unless it names elements, and nothing else */
 function faultsOf(error: unknown): (RequestFault & { readonly index: number })[] {
-  const faults = error instanceof ServiceError ? (error.faults ?? []) : []
+  const isOfElements = error instanceof ServiceError && OF_ELEMENTS.has(error.code)
+  const faults = isOfElements ? (error.faults ?? []) : []
   const ofElements = faults.flatMap((fault) =>
     fault.index === undefined ? [] : [{ ...fault, index: fault.index }],
   )

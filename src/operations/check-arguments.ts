@@ -84,3 +84,15 @@ export function usage(message: string, hint?: string): OperationError {
 function quote(value: unknown): string {
   return JSON.stringify(value) ?? 'nothing'
 }
+
+const PREFIX = /^[0-9A-Za-z:._-]{0,32}$/
+
+/** @returns the prefix, `''` where none is given */
+export function checkPrefix(value: unknown): string {
+  const prefix = value ?? ''
+  if (typeof prefix === 'string' && PREFIX.test(prefix)) return prefix
+  throw usage(
+    `${JSON.stringify(value)} is not a valid prefix of serial numbers`,
+    'It has at most 32 letters, digits and : . _ -',
+  )
+}

@@ -16,6 +16,7 @@ import {
   checkEmail,
   checkId,
   checkName,
+  checkPrefix,
   checkScopes,
   checkSerialNumber,
   usage,
@@ -164,6 +165,7 @@ async function createToken(
     kind: 'daemon',
     name: checkName('the name of a token', order.name),
     rights: checkScopes(order.scopes),
+    serialNumberPrefix: checkPrefix(order.serialNumberPrefix),
     hash,
     expiresAtMs: lifetimeMs === undefined ? null : clock.nowMs() + Math.round(lifetimeMs),
   })

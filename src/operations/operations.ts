@@ -133,6 +133,8 @@ export interface IdentityOfUser extends OfUser {
 
 export interface TokenOrder extends OfUser {
   readonly name: string
+  /** Goes before every serial number that comes with it in line protocol. */
+  readonly serialNumberPrefix?: string
   /** What the token may do; everything when left out. */
   readonly scopes?: readonly string[]
   /** How long it is good for; for ever when left out. */

@@ -74,6 +74,7 @@ export interface NewAccessToken {
   readonly kind: TokenKind
   readonly name: string
   readonly rights: readonly Right[]
+  readonly serialNumberPrefix?: string
   /** SHA-256 of the token's text. */
   readonly hash: Buffer
   readonly expiresAtMs: EpochMs | null

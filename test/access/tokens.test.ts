@@ -65,6 +65,7 @@ describe('AccessTokens', () => {
       id: known.size + 1,
       userId: 1,
       kind,
+      serialNumberPrefix: '',
       name: 'gateway',
       rights: [],
       createdAtMs: clock.nowMs(),

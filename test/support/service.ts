@@ -8,7 +8,7 @@ import { connectOperations } from '../../src/socket/client.ts'
 import { createService } from '../../src/compose.ts'
 import { loadConfig } from '../../src/config.ts'
 import type { Environment } from '../../src/config.ts'
-import type { CreatedToken, Operations } from '../../src/operations/operations.ts'
+import type { CreatedToken, Operations, TokenOrder } from '../../src/operations/operations.ts'
 import { operationsSocketPath } from '../../src/socket/path.ts'
 import { FakeClock } from './clock.ts'
 import { RecordingLog } from './log.ts'
@@ -19,8 +19,8 @@ export interface TestService {
   readonly log: RecordingLog
   readonly operations: Operations
   /** A daemon token of a user, who is made when there is none of that address yet. */
-  createToken(user: string, order?: { scopes?: string[]; lifetimeMs?: number }): Promise<string>
-  createTokenWithId(user: string): Promise<CreatedToken>
+  createToken(user: string, order?: Omit<Partial<TokenOrder>, 'user'>): Promise<string>
+  createTokenWithId(user: string, order?: Partial<TokenOrder>): Promise<CreatedToken>
   stop(): Promise<void>
 }
 
@@ -48,9 +48,9 @@ export async function startService(settings: Environment = {}): Promise<TestServ
       await ensureUser(user)
       return (await operations.createToken({ user, name: 'gateway', ...order })).token
     },
-    createTokenWithId: async (user) => {
+    createTokenWithId: async (user, order = {}) => {
       await ensureUser(user)
-      return operations.createToken({ user, name: 'gateway' })
+      return operations.createToken({ name: 'gateway', ...order, user })
     },
     stop: async () => {
       await client.close()

@@ -85,7 +85,10 @@ export class LineWrites {
     }
     const rules = { fields: this.#fields, serialTags: this.#serialTags, unitNs }
     const apiCall = { ...call, principal }
-    const body = await this.#read(apiCall, { ...rules, serialNumberPrefix: '' })
+    const body = await this.#read(apiCall, {
+      ...rules,
+      serialNumberPrefix: token.serialNumberPrefix,
+    })
     await this.#store(apiCall, { version, unitNs }, body)
   }
 

@@ -20,7 +20,8 @@ export async function keepRefused(
   refusals: readonly Refusal[],
 ): Promise<void> {
   const { token, user } = principal
-  const of = { userId: user.id, tokenId: token.id, serialNumberPrefix: '', receivedAtMs }
+  const { id: tokenId, serialNumberPrefix } = token
+  const of = { userId: user.id, tokenId, serialNumberPrefix, receivedAtMs }
   for (let from = 0; from < refusals.length; from += KEPT_AT_ONCE) {
     const part = refusals.slice(from, from + KEPT_AT_ONCE)
     await writer.keepRefused(part.map((refusal) => ({ ...refusal, ...of })))

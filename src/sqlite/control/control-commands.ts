@@ -38,6 +38,7 @@ interface DaemonTokenRow {
   userId: number
   name: string
   rights: string
+  serialNumberPrefix: string
   createdAtMs: number
   expiresAtMs: number | null
 }
@@ -53,12 +54,14 @@ const LIVE_SENSOR_IDS = 'SELECT id FROM sensors WHERE user_id = ? AND deleted_at
 const WIPE_SERIAL_NUMBERS = `
   UPDATE sensors SET serial_number = '', serial_number_key = '' WHERE user_id = ?`
 const INSERT_TOKEN = `
-  INSERT INTO access_tokens (user_id, kind, name, rights, hash, created_at_ms, expires_at_ms)
-  VALUES (?, ?, ?, ?, ?, ?, ?)`
+  INSERT INTO access_tokens
+    (user_id, kind, name, rights, serial_number_prefix, hash, created_at_ms, expires_at_ms)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 const REVOKE_TOKEN = `
   UPDATE access_tokens SET revoked_at_ms = ? WHERE id = ? AND revoked_at_ms IS NULL`
 const LIVE_DAEMON_TOKEN = `
-  SELECT user_id AS userId, name, rights, created_at_ms AS createdAtMs, expires_at_ms AS expiresAtMs
+  SELECT user_id AS userId, name, rights, serial_number_prefix AS serialNumberPrefix,
+    created_at_ms AS createdAtMs, expires_at_ms AS expiresAtMs
   FROM access_tokens WHERE id = ? AND kind = 'daemon' AND revoked_at_ms IS NULL
     AND (expires_at_ms IS NULL OR expires_at_ms > ?)`
 const EXPIRE_TOKEN = 'UPDATE access_tokens SET expires_at_ms = ? WHERE id = ?'
@@ -181,15 +184,16 @@ export class ControlCommands implements Synchronous<Commands> {
   }
 
   createToken(token: NewAccessToken): AccessToken {
-    const { userId, kind, name, rights, expiresAtMs } = token
+    const { userId, kind, name, rights, serialNumberPrefix = '', expiresAtMs } = token
     const createdAtMs = this.#clock.nowMs()
     const hash = Buffer.from(token.hash)
     const { lastInsertRowid } = this.#db
       .prepare(INSERT_TOKEN)
-      .run(userId, kind, name, rights.join(' '), hash, createdAtMs, expiresAtMs)
+      .run(userId, kind, name, rights.join(' '), serialNumberPrefix, hash, createdAtMs, expiresAtMs)
     const id = Number(lastInsertRowid)
     const unused = { lastUsedAtMs: null, revokedAtMs: null }
-    return { id, userId, kind, name, rights, createdAtMs, expiresAtMs, ...unused }
+    const what = { id, userId, kind, name, rights, serialNumberPrefix }
+    return { ...what, createdAtMs, expiresAtMs, ...unused }
   }
 
   revokeToken(tokenId: number): boolean {
@@ -203,13 +207,14 @@ export class ControlCommands implements Synchronous<Commands> {
       const find = this.#db.prepare<[number, EpochMs], DaemonTokenRow>(LIVE_DAEMON_TOKEN)
       const old = find.get(tokenId, nowMs)
       if (old === undefined) return undefined
-      const { userId, name, expiresAtMs } = old
+      const { userId, name, serialNumberPrefix, expiresAtMs } = old
       const rights = old.rights.split(' ') as Right[]
       // What was made for a year is made for a year again.
       const lifetimeMs = expiresAtMs === null ? null : expiresAtMs - old.createdAtMs
       const newExpiresAtMs = lifetimeMs === null ? null : nowMs + lifetimeMs
       const ends = { expiresAtMs: newExpiresAtMs }
-      const token = this.createToken({ userId, kind: 'daemon', name, rights, hash, ...ends })
+      const same = { userId, kind: 'daemon', name, rights, serialNumberPrefix } as const
+      const token = this.createToken({ ...same, hash, ...ends })
       const oldExpiresAtMs = Math.min(expiresAtMs ?? Infinity, nowMs + overlapMs)
       this.#db.prepare(EXPIRE_TOKEN).run(oldExpiresAtMs, tokenId)
       return { token, oldExpiresAtMs }

@@ -35,6 +35,7 @@ interface TokenRow {
   kind: TokenKind
   name: string
   rights: string
+  serialNumberPrefix: string
   createdAtMs: number
   expiresAtMs: number | null
   lastUsedAtMs: number | null
@@ -49,6 +50,7 @@ interface UserRow {
 
 const TOKEN_COLUMNS = `
   t.id, t.user_id AS userId, t.kind, t.name, t.rights, t.created_at_ms AS createdAtMs,
+  t.serial_number_prefix AS serialNumberPrefix,
   t.expires_at_ms AS expiresAtMs, t.last_used_at_ms AS lastUsedAtMs,
   t.revoked_at_ms AS revokedAtMs`
 const TOKEN_BY_HASH = `SELECT ${TOKEN_COLUMNS} FROM access_tokens t WHERE t.hash = ?`

@@ -10,7 +10,7 @@ import type { Migration } from '../database.ts'
 /** The only format: a file of another number is refused. */
 export const CONTROL_MIGRATIONS: readonly Migration[] = [
   {
-    version: 12,
+    version: 13,
     sql: `
       CREATE TABLE users (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -26,6 +26,8 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
         kind TEXT NOT NULL CHECK (kind IN ('daemon', 'mobile')),
         name TEXT NOT NULL,
         rights TEXT NOT NULL,
+        -- Before every serial number that comes with it in line protocol.
+        serial_number_prefix TEXT NOT NULL DEFAULT '',
         hash BLOB NOT NULL UNIQUE,
         created_at_ms INTEGER NOT NULL,
         expires_at_ms INTEGER,

@@ -163,6 +163,23 @@ describe('the calls of senders to InfluxDB', () => {
     expect(await sensors()).to.deep.equal({ 'p1.pool': 1, 'p1.boiler_now': 2 })
   })
 
+  it('keep two homes apart whose tokens have different prefixes', async () => {
+    await start()
+    const line = `°C,domain=sensor,entity_id=living value=20 ${NOW_S}`
+    expect((await write(line)).status).to.equal(204)
+    const order = { serialNumberPrefix: 'cabin.' }
+    const cabin = await service.createTokenWithId('a@example.org', order)
+    const { token: rotated } = await service.operations.rotateToken({
+      id: cabin.id,
+      overlapMs: 1_000,
+    })
+    for (const [at, text] of [cabin.token, rotated].entries()) {
+      const later = line.replace(String(NOW_S), String(NOW_S - 1 - at))
+      await write(later, { authorization: `Token ${text}` })
+    }
+    expect(await sensors()).to.have.all.keys('sensor.living', 'cabin.sensor.living')
+  })
+
   it('tell a sender to wait so that it keeps what it has', async () => {
     await start({ RATE_LIMIT_MEASUREMENTS: '1' })
     const lines = Array.from({ length: 20 }, (_, at) => `t temp=1 ${NOW_S - at}`).join('\n')

@@ -75,6 +75,7 @@ function openFace(): HttpServer {
       kind: 'daemon',
       name: 'gateway',
       rights: ['measurements:write'],
+      serialNumberPrefix: '',
       createdAtMs: 0,
       expiresAtMs: null,
       lastUsedAtMs: null,
