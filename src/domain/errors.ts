@@ -1,5 +1,6 @@
-// Failures that a client, or an operator, is told of. A code is stable and documented; which
-// status and words it gets is decided in http/answers/errors.ts alone.
+// Failures that a client, or an operator, is told of. A code is stable and documented: its status
+// and words are in http/answers/problems.ts, the routes that answer it in
+// http/openapi/descriptions.ts, and docs/api.md lists it.
 
 export type ErrorCode =
   | 'malformed_json'

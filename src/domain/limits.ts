@@ -17,6 +17,9 @@ export const refusedUserBytesMax = refusedBytesMax / 8
 /** Members of one object of a request; one with more is not looked at any further. */
 export const elementMembersMax = 32
 
+/** Characters, as code points, of an alias and of other names that people give. */
+export const nameCharactersMax = 128
+
 /** Request body after decompression. */
 export const requestBodyBytesMax = 4 * 1024 * 1024
 

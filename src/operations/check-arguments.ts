@@ -1,11 +1,11 @@
 // Checks of what operators type. Limits that a client can meet too are taken from schemas/.
 
+import { nameCharactersMax } from '../domain/limits.ts'
 import { ALL_RIGHTS, isEmail } from '../domain/access.ts'
 import type { Right } from '../domain/access.ts'
 import common from '../../schemas/common.json' with { type: 'json' }
 import { OperationError } from './operations.ts'
 
-const NAME_CHARACTERS_MAX = 128
 const KNOWN_SCOPES = `Scopes: ${ALL_RIGHTS.join(', ')}.`
 const { pattern, maxLength } = common.$defs.serialNumber
 const { minimum, maximum } = common.$defs.compensation
@@ -29,8 +29,8 @@ export function checkName(what: string, name: unknown): string {
   const text = typeof name === 'string' ? name.trim() : ''
   const characters = Array.from(text).length
   if (!text.isWellFormed()) throw usage(`${what} must be valid Unicode`)
-  if (characters < 1 || characters > NAME_CHARACTERS_MAX) {
-    throw usage(`${what} must have 1 to ${NAME_CHARACTERS_MAX} characters, not ${characters}`)
+  if (characters < 1 || characters > nameCharactersMax) {
+    throw usage(`${what} must have 1 to ${nameCharactersMax} characters, not ${characters}`)
   }
   return text
 }

@@ -3,6 +3,7 @@
 import type { SensorPatchRequest } from '../../../schemas/messages.d.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { RequestFault } from '../../domain/errors.ts'
+import { nameCharactersMax } from '../../domain/limits.ts'
 import type { SensorChange } from '../../domain/sensor.ts'
 import type { Sensors } from '../../sensors/sensors.ts'
 import { answerJson, answerUnchanged, entityTag, isKnown } from '../answers/call.ts'
@@ -12,8 +13,6 @@ import { faultsIn, isSensorPatch } from '../body/validate.ts'
 import type { BodyReader } from '../body/read-body.ts'
 import { hasAtMost, loneSurrogate, membersOf, readBody } from './input.ts'
 import type { Input } from './input.ts'
-
-const ALIAS_CODE_POINTS_MAX = 128
 
 export function listSensors(sensors: Sensors) {
   return async (call: ApiCall): Promise<void> => {
@@ -63,8 +62,8 @@ function readPatch(body: unknown, faults: RequestFault[]): SensorChange {
 function aliasFaults(trimmed: string): RequestFault[] {
   const pointer = '/alias'
   if (!trimmed.isWellFormed()) return [loneSurrogate(pointer)]
-  const detail = `must NOT have more than ${ALIAS_CODE_POINTS_MAX} characters`
-  return hasAtMost(ALIAS_CODE_POINTS_MAX, trimmed) ? [] : [{ pointer, code: 'maxLength', detail }]
+  const detail = `must NOT have more than ${nameCharactersMax} characters`
+  return hasAtMost(nameCharactersMax, trimmed) ? [] : [{ pointer, code: 'maxLength', detail }]
 }
 
 export function patchSensor(sensors: Sensors) {

@@ -4,7 +4,7 @@ import type { Report } from '../../domain/finding.ts'
 import type { SensorId } from '../../domain/sensor.ts'
 import { DAY_MS, floorToWindow, formatInstant } from '../../domain/time.ts'
 import type { EpochMs, TimeRange } from '../../domain/time.ts'
-import { EVER } from './verify-sensors.ts'
+import { EVER } from './verify-counts.ts'
 
 /** Of a sensor's windows so many are named. */
 const NAMED_MAX = 20
