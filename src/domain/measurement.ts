@@ -11,6 +11,8 @@ export interface SubmittedMeasurement {
   readonly tempCelsius: number
   /** `null`: the time at which the server received the request counts. */
   readonly measuredAtMs: EpochMs | null
+  /** What its sensor is called when it is registered with it; default: the serial number. */
+  readonly alias?: string
 }
 
 /** The elements of a submission, in the sender's order. An array is one. */

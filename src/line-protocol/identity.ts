@@ -43,6 +43,12 @@ const UNNAMED_FIELDS = new Set([
   'current_temperature',
 ])
 
+/** String fields, or tags. */
+const ALIAS_FIELDS = ['friendly_name_str', 'friendly_name', 'device_name']
+const ALIAS_CHARACTERS_MAX = 128
+/** More than so many characters have: what is cut in two is not among them. */
+const ALIAS_BYTES_MAX = 1_024
+
 const SERIAL_CHARACTERS_MAX = 64
 const HASHED_HEAD_CHARACTERS = 47
 const HASH_DIGITS = 16
@@ -85,6 +91,19 @@ export function eventIdOf(
   double.writeDoubleBE(value + 0)
   pieces.push(latin1(key), latin1(nanoseconds), double)
   return `lp1:${hash('sha256', Buffer.concat(pieces.flatMap(afterLength)), 'hex')}`
+}
+
+/** What people call the sensor of a point, where it says so. */
+export function aliasOf(point: Point): string | undefined {
+  for (const key of ALIAS_FIELDS) {
+    const ofField = point.fields.find((field) => field.key === key)?.value
+    const ofTag = point.tags.find((tag) => tag.key === key)?.value
+    const bytes = typeof ofField === 'string' ? ofField : (ofTag ?? '')
+    const text = decodeText(bytes.slice(0, ALIAS_BYTES_MAX)).trim()
+    const alias = Array.from(text).slice(0, ALIAS_CHARACTERS_MAX).join('').trim()
+    if (alias !== '') return alias
+  }
+  return undefined
 }
 
 function sensorNameOf(point: Point, { serialTags }: SerialNumberRules): string {

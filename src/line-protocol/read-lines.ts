@@ -5,7 +5,7 @@ import { isUtf8 } from 'node:buffer'
 import { ServiceError } from '../domain/errors.ts'
 import { lineBodyLinesMax } from '../domain/limits.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
-import { eventIdOf, serialNumberOf } from './identity.ts'
+import { aliasOf, eventIdOf, serialNumberOf } from './identity.ts'
 import type { SerialNumberRules } from './identity.ts'
 import { decodeText, LineFault, readPoint } from './point.ts'
 import type { Field, Point } from './point.ts'
@@ -146,7 +146,9 @@ class LinesReader implements LineBody {
       const range = `${CELSIUS_MIN} to ${CELSIUS_MAX}`
       return this.#refuse(line, `${decodeText(field.key)} is outside ${range} degrees Celsius`)
     }
+    const alias = aliasOf(point)
     const measurement = {
+      ...(alias !== undefined && { alias }),
       eventId: time && eventIdOf(point, field, time.nanoseconds),
       serialNumber: serialNumberOf(point, field.key, this.#rules),
       tempCelsius,

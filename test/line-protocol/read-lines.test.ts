@@ -37,6 +37,7 @@ describe('readLines', () => {
           serialNumber: sn,
           tempCelsius: temp,
           measuredAtMs: Math.floor(Number(line.split(' ').at(-1)) / 1e6),
+          ...(line.includes('device_name') && { alias: 'Stall 3' }),
         },
       ])
     })

@@ -44,6 +44,7 @@ export interface GroupDecision {
 
 interface Group extends GroupColumns {
   readonly serialNumbers: readonly string[]
+  readonly aliases: ReadonlyMap<number, string>
   readonly damage: string
   /** By place of the serial number: the sensor that its submission means by it, once looked up. */
   readonly sensors: (DirectoryEntry | undefined)[]
@@ -73,7 +74,7 @@ export class GroupDecider {
    *   the current epoch has room for all of its elements
    */
   decide(frame: GroupFrame): GroupDecision {
-    const { serialNumbers, damage = '' } = frame
+    const { serialNumbers, aliases, damage = '' } = frame
     const columns = groupColumnsOver(frame.buffer)
     const decision: GroupDecision = {
       refusals: [],
@@ -81,7 +82,7 @@ export class GroupDecider {
       lastSeenAtMs: new Map(),
     }
     this.#sealedTimes.inOneView(() => {
-      const group: Group = { ...columns, serialNumbers, damage, sensors: [] }
+      const group: Group = { ...columns, serialNumbers, aliases, damage, sensors: [] }
       let start = 0
       let fetched = 0
       for (let submission = 0; submission < frame.submissionCount; submission++) {
@@ -250,12 +251,14 @@ export class GroupDecider {
     },
   ): DirectoryEntry | undefined {
     const { userId, receivedAtMs } = at
-    const serialNumber = group.serialNumbers[group.serialNumberAt[at.element] ?? 0] ?? ''
+    const place = group.serialNumberAt[at.element] ?? 0
+    const serialNumber = group.serialNumbers[place] ?? ''
     const fault = registrationFault(serialNumber, this.#sensors.count(userId), this.#rules)
     if (fault !== undefined) {
       at.faults.forbidden.push({ ...fault, index: at.index })
       return undefined
     }
-    return this.#sensors.addPending(userId, serialNumber, receivedAtMs)
+    const alias = group.aliases.get(place) ?? serialNumber
+    return this.#sensors.addPending(userId, serialNumber, { alias, createdAtMs: receivedAtMs })
   }
 }

@@ -60,6 +60,8 @@ export interface GroupFrame {
   readonly buffer: SharedArrayBuffer
   /** Of each submission its distinct spellings, one submission after the other. */
   readonly serialNumbers: readonly string[]
+  /** By place of the serial number: what the sensor is called if it is registered. */
+  readonly aliases: ReadonlyMap<number, string>
   /** When it is looked up: what of the sealed ledger is damaged that it needs. */
   readonly damage?: string
 }
@@ -153,6 +155,7 @@ export class GroupBuilder implements SubmissionGroup {
   readonly #buffer: SharedArrayBuffer
   readonly #columns: GroupColumns
   readonly #serialNumbers: string[] = []
+  readonly #aliases = new Map<number, string>()
   #submissions = 0
   #elements = 0
 
@@ -196,6 +199,9 @@ export class GroupBuilder implements SubmissionGroup {
       if (place === undefined) {
         place = this.#serialNumbers.push(measurement.serialNumber) - 1
         placeOf.set(measurement.serialNumber, place)
+        // A submission that was taken back may have left one here.
+        if (measurement.alias === undefined) this.#aliases.delete(place)
+        else this.#aliases.set(place, measurement.alias)
       }
       this.#addElement(measurement, place)
     }
@@ -213,6 +219,7 @@ export class GroupBuilder implements SubmissionGroup {
       elementCount: this.#elements,
       buffer: this.#buffer,
       serialNumbers: this.#serialNumbers,
+      aliases: this.#aliases,
     }
   }
 

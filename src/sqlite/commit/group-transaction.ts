@@ -69,8 +69,7 @@ export class GroupTransaction {
    */
   write(changes: GroupChanges): number {
     const { epoch, firstRecord, newSensors } = changes
-    for (const { id, userId, serialNumber, serialNumberKey, createdAtMs } of newSensors) {
-      const alias = serialNumber
+    for (const { id, userId, serialNumber, serialNumberKey, alias, createdAtMs } of newSensors) {
       const names = [serialNumber, serialNumberKey, alias] as const
       this.#insertSensor.run(id, userId, ...names, createdAtMs, createdAtMs)
     }
@@ -101,8 +100,8 @@ export class GroupTransaction {
 }
 
 function infoOf(sensor: PendingSensor): SensorInfo {
-  const { id, userId, serialNumber, createdAtMs } = sensor
-  const names = { serialNumber, alias: serialNumber, compensationCelsius: 0 }
+  const { id, userId, serialNumber, alias, createdAtMs } = sensor
+  const names = { serialNumber, alias, compensationCelsius: 0 }
   return { userId, sensorId: id, atMs: createdAtMs, ...names }
 }
 

@@ -16,6 +16,7 @@ export interface DirectoryEntry {
 
 /** A sensor that its group's transaction will create. */
 export interface PendingSensor extends DirectoryEntry {
+  readonly alias: string
   readonly createdAtMs: EpochMs
 }
 
@@ -85,10 +86,14 @@ export class SensorDirectory {
   }
 
   /** Registers a sensor for the group at hand. */
-  addPending(userId: UserId, serialNumber: string, createdAtMs: EpochMs): PendingSensor {
+  addPending(
+    userId: UserId,
+    serialNumber: string,
+    { alias, createdAtMs }: Pick<PendingSensor, 'alias' | 'createdAtMs'>,
+  ): PendingSensor {
     const key = serialNumberKey(serialNumber)
     const id = ++this.#lastId
-    const sensor = { id, userId, serialNumber, serialNumberKey: key, createdAtMs }
+    const sensor = { id, userId, serialNumber, serialNumberKey: key, alias, createdAtMs }
     this.#pending.push(sensor)
     this.#addToCount(userId, 1)
     this.#remember(`${userId}:${key}`, sensor)

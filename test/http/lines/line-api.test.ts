@@ -163,6 +163,22 @@ describe('the calls of senders to InfluxDB', () => {
     expect(await sensors()).to.deep.equal({ 'p1.pool': 1, 'p1.boiler_now': 2 })
   })
 
+  it('call a sensor as its first point does, until somebody changes that', async () => {
+    await start()
+    const point = '°C,domain=sensor,entity_id=kitchen friendly_name_str="Küche ",value='
+    await write(`${point}20 ${NOW_S}
+t,sn=0011223344 temp=1 ${NOW_S}`)
+    const { operations } = service
+    const named = async () => {
+      const listed = await operations.listSensors({ user: 'a@example.org' })
+      return listed.map(({ alias }) => alias)
+    }
+    expect(await named()).to.deep.equal(['Küche', '0011223344'])
+    await operations.changeSensor({ id: 1, alias: 'Kitchen' })
+    await write(`${point}21 ${NOW_S - 1}`)
+    expect(await named()).to.deep.equal(['Kitchen', '0011223344'])
+  })
+
   it('keep two homes apart whose tokens have different prefixes', async () => {
     await start()
     const line = `°C,domain=sensor,entity_id=living value=20 ${NOW_S}`
