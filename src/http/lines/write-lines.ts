@@ -122,27 +122,28 @@ export class LineWrites {
     if (count > 0) {
       await rateLimits.countMeasurements(token.id, { receivedAtMs, measurements, count }, ctx.res)
     }
-    const receipt = await commitLines(submissions, {
+    const keep = (unstored: readonly UnstoredText[]) =>
+      keepRefused(refusedWriter, call, unstored.map(refusalOf(unitNs)))
+    // Before points without a time are stored: a failure after that would have them sent again.
+    const unreadable = eachOnce([
+      ...body.refused.map(({ line, reason }) => ({ line, reason, retryAtMs: null })),
+      ...body.unkeyed.slice(unkeyed.length).map(tooManyUnkeyed),
+    ])
+    await keep(unreadable)
+    const { created, duplicates, faults } = await commitLines(submissions, {
       userId: user.id,
       receivedAtMs,
       keyed: measurements.slice(0, body.keyed.length),
       unkeyed: measurements.slice(body.keyed.length),
     })
-    const { created, duplicates, faults } = receipt
     if (created + duplicates > 0) this.#proven.add(token.id)
     const outcome = { created, duplicates, skipped: body.skipped.length, unkeyed: unkeyed.length }
     const unstored = eachOnce([
-      ...body.refused.map(({ line, reason }) => ({ line, reason, retryAtMs: null })),
-      ...body.unkeyed.slice(unkeyed.length).map(tooManyUnkeyed),
+      ...unreadable,
       ...faults.flatMap((fault) => unstoredOf(fault, readings[fault.index ?? 0], receivedAtMs)),
     ])
-    const refusals = unstored.map(({ line, ...why }) => ({
-      ...why,
-      kind: 'line' as const,
-      content: line.text,
-      unitNs: String(unitNs),
-    }))
-    await keepRefused(refusedWriter, call, refusals)
+    const kept = new Set(unreadable)
+    await keep(unstored.filter((each) => !kept.has(each)))
     metrics.noteLinePoints({ ...outcome, refused: unstored.length })
     this.#answer(call, version, { body, outcome, unstored })
   }
@@ -169,6 +170,15 @@ export class LineWrites {
     }
     answerStored(call, outcome)
   }
+}
+
+function refusalOf(unitNs: bigint): (unstored: UnstoredText) => Refusal {
+  return ({ line, ...why }) => ({
+    ...why,
+    kind: 'line',
+    content: line.text,
+    unitNs: String(unitNs),
+  })
 }
 
 function tooManyUnkeyed({ line }: LineReading): UnstoredText {
