@@ -4,7 +4,6 @@
 import { isIP } from 'node:net'
 import { isSecureUrl } from './domain/secure-url.ts'
 import { parseInstant } from './domain/time.ts'
-import type { DurationMs, EpochMs } from './domain/time.ts'
 
 /** A text is not of the form that its setting has; the message says what it must be. */
 export class FormError extends Error {}
@@ -25,7 +24,7 @@ const SIZE_UNITS_BYTES: Readonly<Record<string, number>> = {
 }
 
 /** `30s`, `15m`, `12h`, `90d`; more than nothing. */
-export function readDuration(text: string): DurationMs {
+export function readDuration(text: string): number {
   const [, digits = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
   const durationMs = Number(digits) * (DURATION_UNITS_MS[unit] ?? NaN)
   if (durationMs > 0) return durationMs
@@ -73,7 +72,7 @@ export function integerReader(min: number, max: number): (text: string) => numbe
   }
 }
 
-export function readMoment(text: string): EpochMs {
+export function readMoment(text: string): number {
   const atMs = parseInstant(text)
   if (atMs !== undefined) return atMs
   throw new FormError('must be a time like 2010-01-01T00:00:00Z')

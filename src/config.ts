@@ -23,7 +23,6 @@ import { judgeNames } from './config-names.ts'
 import type { NameFaults } from './config-names.ts'
 import type { FreeSpaceRule } from './config-values.ts'
 import { DAY_MS, MINUTE_MS } from './domain/time.ts'
-import type { DurationMs, EpochMs } from './domain/time.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -54,9 +53,9 @@ export interface Config {
   readonly influx: InfluxConfig | undefined
   readonly mayRegisterSensors: boolean
   readonly sensorsPerUserMax: number
-  readonly futureMsMax: DurationMs
-  readonly measuredAtMsMin: EpochMs
-  readonly offlineAfterMs: DurationMs
+  readonly futureMsMax: number
+  readonly measuredAtMsMin: number
+  readonly offlineAfterMs: number
   /** Fields of line protocol that are temperatures, beside the known ones. */
   readonly lineFields: readonly string[]
   /** Tags of line protocol that are serial numbers, beside the known ones. */
@@ -76,8 +75,8 @@ export interface Config {
   readonly mobileCallbackUrl: string | undefined
   /** Anyone, nobody, or people whose e-mail address is of one of these domains. */
   readonly allowSignUp: boolean | readonly string[]
-  readonly mobileTokenIdleMs: DurationMs
-  readonly mobileTokenLifetimeMs: DurationMs
+  readonly mobileTokenIdleMs: number
+  readonly mobileTokenLifetimeMs: number
   /** Whether mobile tokens may change alias and compensation. */
   readonly mayEditOnPhones: boolean
   readonly appName: string

@@ -4,7 +4,6 @@
 import type { AuthorizationGrant, VerifiedIdentity } from '../domain/access.ts'
 import { isEmail } from '../domain/access.ts'
 import { ServiceError } from '../domain/errors.ts'
-import type { DurationMs } from '../domain/time.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
 import type { IdentityProvider } from '../ports/identity.ts'
 import type { SignedIn, SignInAttempt, SignInCodes } from '../ports/sign-in-codes.ts'
@@ -18,7 +17,7 @@ export interface SignInSettings {
   /** Who may get an account: anyone, nobody, or addresses of these e-mail domains. */
   readonly allowSignUp: boolean | readonly string[]
   /** From issue to the end, however much it is used. */
-  readonly mobileTokenLifetimeMs: DurationMs
+  readonly mobileTokenLifetimeMs: number
 }
 
 interface Collaborators {

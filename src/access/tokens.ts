@@ -8,8 +8,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { AccessToken, Principal, TokenKind } from '../domain/access.ts'
 import { TOKEN_PREFIX, tokenState } from '../domain/access.ts'
-import type { UserId } from '../domain/sensor.ts'
-import type { DurationMs, EpochMs } from '../domain/time.ts'
 import { MINUTE_MS } from '../domain/time.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
@@ -42,7 +40,7 @@ export function kindOfToken(text: string): TokenKind | undefined {
 
 export interface AccessTokensSettings {
   /** A mobile token that was not used for so long has run out. */
-  readonly mobileTokenIdleMs: DurationMs
+  readonly mobileTokenIdleMs: number
 }
 
 interface Collaborators {
@@ -54,7 +52,7 @@ interface Collaborators {
 
 interface CachedPrincipal {
   readonly principal: Principal
-  lastUsedAtMs: EpochMs | null
+  lastUsedAtMs: number | null
 }
 
 /** Whose a presented token is. Call `start` to have last uses written, `stop` to write the rest. */
@@ -62,7 +60,7 @@ export class AccessTokens {
   readonly #with: Collaborators
   readonly #settings: AccessTokensSettings
   readonly #cache = new Map<string, CachedPrincipal>()
-  #unwrittenUses = new Map<number, EpochMs>()
+  #unwrittenUses = new Map<number, number>()
   #timer: NodeJS.Timeout | undefined
   /** Counts invalidations: a look-up that began before one must not fill the cache after it. */
   #generation = 0
@@ -77,7 +75,7 @@ export class AccessTokens {
    *
    * @returns `undefined` for a token that is unknown, revoked or has run out: they look the same
    */
-  find(text: string, nowMs: EpochMs): Principal | undefined | Promise<Principal | undefined> {
+  find(text: string, nowMs: number): Principal | undefined | Promise<Principal | undefined> {
     if (text.length > TOKEN_CHARACTERS_MAX) return undefined
     const key = hash('sha256', text, 'binary')
     const cached = this.#cache.get(key)
@@ -85,7 +83,7 @@ export class AccessTokens {
   }
 
   /** When a token was last used, as far as is known. */
-  lastUsedAtMs(token: AccessToken): EpochMs | null {
+  lastUsedAtMs(token: AccessToken): number | null {
     return this.#unwrittenUses.get(token.id) ?? token.lastUsedAtMs
   }
 
@@ -101,7 +99,7 @@ export class AccessTokens {
   }
 
   /** A user was changed or deleted: what is known of their tokens is looked up again. */
-  forgetUser(userId: UserId): void {
+  forgetUser(userId: number): void {
     this.#forget((principal) => principal.user.id === userId)
   }
 
@@ -116,7 +114,7 @@ export class AccessTokens {
     await this.#flush()
   }
 
-  async #load(key: string, nowMs: EpochMs): Promise<Principal | undefined> {
+  async #load(key: string, nowMs: number): Promise<Principal | undefined> {
     const generation = this.#generation
     const principal = await this.#with.control.findPrincipal(Buffer.from(key, 'binary'))
     if (principal === undefined) return undefined
@@ -127,7 +125,7 @@ export class AccessTokens {
     return this.#use(found, nowMs)
   }
 
-  #use(cached: CachedPrincipal, nowMs: EpochMs): Principal | undefined {
+  #use(cached: CachedPrincipal, nowMs: number): Principal | undefined {
     const { token } = cached.principal
     const { mobileTokenIdleMs } = this.#settings
     const state = tokenState(token, cached.lastUsedAtMs, nowMs, mobileTokenIdleMs)

@@ -4,7 +4,6 @@
 
 import { readDuration } from '../config-values.ts'
 import { parseInstant } from '../domain/time.ts'
-import type { DurationMs, EpochMs } from '../domain/time.ts'
 import { usage } from '../operations/check-arguments.ts'
 
 /** @returns a reader of one id. @param seeAlso the command that lists ids of this kind */
@@ -42,7 +41,7 @@ export function chooseIds(
 }
 
 /** @returns a reader of a duration. @param option for the message */
-export function durationReader(option: string): (text: string) => DurationMs {
+export function durationReader(option: string): (text: string) => number {
   return (text) => {
     try {
       return readDuration(text)
@@ -53,7 +52,7 @@ export function durationReader(option: string): (text: string) => DurationMs {
 }
 
 /** @returns a reader of an instant; a date is its first moment in UTC. @param option see above */
-export function timeReader(option: string): (text: string) => EpochMs {
+export function timeReader(option: string): (text: string) => number {
   return (text) => {
     const atMs = parseInstant(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text)
     if (atMs !== undefined) return atMs

@@ -4,9 +4,9 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Command } from 'commander'
 import type { ExportSource } from '../data-dir/export.ts'
-import type { Sensor, SensorId } from '../domain/sensor.ts'
+import type { Sensor } from '../domain/sensor.ts'
 import { formatInstant } from '../domain/time.ts'
-import type { EpochMs, TimeRange } from '../domain/time.ts'
+import type { TimeRange } from '../domain/time.ts'
 import { checkEmail, usage } from '../operations/check-arguments.ts'
 import { exportText } from '../operations/export-measurements.ts'
 import type { ExportedSensor, ExportFormat } from '../operations/export-measurements.ts'
@@ -26,8 +26,8 @@ const readFormat = choiceReader('--format', FORMATS)
 interface ExportOptions {
   readonly user: string
   readonly sensor?: readonly number[]
-  readonly from?: EpochMs
-  readonly to?: EpochMs
+  readonly from?: number
+  readonly to?: number
   readonly format: ExportFormat
 }
 
@@ -139,7 +139,7 @@ async function refuseMissing(
   sensors: readonly ExportedSensor[],
   range: TimeRange,
 ): Promise<void> {
-  const ids: SensorId[] = []
+  const ids: number[] = []
   for (const { sensor } of sensors) {
     if (await control.hasSetAside(sensor.id, range)) ids.push(sensor.id)
   }

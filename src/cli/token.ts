@@ -4,7 +4,6 @@
 import type { Command } from 'commander'
 import { ALL_RIGHTS } from '../domain/access.ts'
 import { DAY_MS, formatInstant } from '../domain/time.ts'
-import type { DurationMs, EpochMs } from '../domain/time.ts'
 import type { ListedToken } from '../operations/operations.ts'
 import { durationReader, example, idReader } from './arguments.ts'
 import { withOperations } from './open-operations.ts'
@@ -19,13 +18,13 @@ interface CreateOptions {
   readonly user: string
   readonly name: string
   readonly scope?: readonly string[]
-  readonly expires?: DurationMs
+  readonly expires?: number
   readonly snPrefix?: string
   readonly json?: boolean
 }
 
 interface RotateOptions {
-  readonly overlap?: DurationMs
+  readonly overlap?: number
   readonly json?: boolean
 }
 
@@ -147,7 +146,7 @@ function presentToken(token: ListedToken) {
   }
 }
 
-function instantOrNull(atMs: EpochMs | null): string | null {
+function instantOrNull(atMs: number | null): string | null {
   return atMs === null ? null : formatInstant(atMs)
 }
 

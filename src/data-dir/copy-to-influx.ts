@@ -12,7 +12,6 @@ import type { Core } from '../core/open-core.ts'
 import { UnfitSettings } from '../config.ts'
 import type { Config, InfluxConfig } from '../config.ts'
 import { StoreUnavailable } from '../domain/errors.ts'
-import type { SensorId } from '../domain/sensor.ts'
 import { DAY_MS, SECOND_MS, formatInstant } from '../domain/time.ts'
 import { checkInfluxBucket } from '../influx/bucket-check.ts'
 import { InfluxConnection } from '../influx/connection.ts'
@@ -162,7 +161,7 @@ async function checkBucket(connection: InfluxConnection): Promise<void> {
   }
 }
 
-type DaysOfSensors = ReadonlyMap<SensorId, ReadonlyMap<number, number>>
+type DaysOfSensors = ReadonlyMap<number, ReadonlyMap<number, number>>
 
 /** The days of all sensors that are in InfluxDB but no longer exist. */
 async function countDeleted(
@@ -170,7 +169,7 @@ async function countDeleted(
   store: StoreRecords,
 ): Promise<DaysOfSensors> {
   const live = new Set((await store.listSensorInfos()).map(({ sensorId }) => sensorId))
-  const days = new Map<SensorId, ReadonlyMap<number, number>>()
+  const days = new Map<number, ReadonlyMap<number, number>>()
   for (const sensorId of await target.sensorIds()) {
     if (!live.has(sensorId)) days.set(sensorId, await target.countByDay(sensorId))
   }

@@ -11,7 +11,6 @@ import { ServiceError, StoreUnavailable } from '../domain/errors.ts'
 import { RESTORE_BACKUP } from '../domain/finding.ts'
 import type { Finding, Report } from '../domain/finding.ts'
 import type { DayCounts } from '../domain/sensor-account.ts'
-import type { SensorId } from '../domain/sensor.ts'
 import { SECOND_MS } from '../domain/time.ts'
 import type { TimeRange } from '../domain/time.ts'
 import { InfluxConnection } from '../influx/connection.ts'
@@ -203,9 +202,9 @@ async function checkStore(verifying: Verifying, control: ControlAccounts) {
 interface NamedStore {
   readonly name: string
   readonly missingRemedy: string
-  deletionRemedy(sensorId: SensorId): string
-  countByDay(sensorId: SensorId, range: TimeRange): Promise<DayCounts>
-  sensorIds(): Promise<ReadonlySet<SensorId>>
+  deletionRemedy(sensorId: number): string
+  countByDay(sensorId: number, range: TimeRange): Promise<DayCounts>
+  sensorIds(): Promise<ReadonlySet<number>>
   /** Of the embedded store. */
   readonly audit: MeasurementAudit | undefined
   close(): void

@@ -5,15 +5,14 @@
 import type { ErrorCode, RequestFault } from './errors.ts'
 import { measurementsAtOneTimeMax } from './limits.ts'
 import { formatInstant } from './time.ts'
-import type { DurationMs, EpochMs } from './time.ts'
 
 /** The rules that an operator can set. */
 export interface AcceptanceRules {
   readonly mayRegisterSensors: boolean
   readonly sensorsPerUserMax: number
   /** How far ahead of its receipt a measurement may be. */
-  readonly futureMsMax: DurationMs
-  readonly measuredAtMsMin: EpochMs
+  readonly futureMsMax: number
+  readonly measuredAtMsMin: number
 }
 
 export type TimeFault = 'timestamp_in_future' | 'timestamp_too_old'
@@ -22,7 +21,7 @@ export type TimeFault = 'timestamp_in_future' | 'timestamp_too_old'
 export interface EventContent {
   readonly tempCelsius: number
   /** NaN where a sender names no time. */
-  readonly measuredAtMs: EpochMs
+  readonly measuredAtMs: number
 }
 
 /** Whether a known event is only repeated. A repeat without a time is one at any time. */
@@ -34,9 +33,9 @@ export function isSameContent(known: EventContent, submitted: EventContent): boo
 
 /** What is wrong with the time of a measurement that is not known yet. */
 export function judgeTime(
-  measuredAtMs: EpochMs,
-  measuredAtMsMin: EpochMs,
-  measuredAtMsMax: EpochMs,
+  measuredAtMs: number,
+  measuredAtMsMin: number,
+  measuredAtMsMax: number,
 ): TimeFault | undefined {
   if (measuredAtMs > measuredAtMsMax) return 'timestamp_in_future'
   return measuredAtMs < measuredAtMsMin ? 'timestamp_too_old' : undefined
@@ -44,8 +43,8 @@ export function judgeTime(
 
 /** What is wrong with the time of a new measurement, said to its sender. */
 export function timeFault(
-  measuredAtMs: EpochMs,
-  receivedAtMs: EpochMs,
+  measuredAtMs: number,
+  receivedAtMs: number,
   { futureMsMax, measuredAtMsMin }: AcceptanceRules,
 ): RequestFault | undefined {
   const code = judgeTime(measuredAtMs, measuredAtMsMin, receivedAtMs + futureMsMax)

@@ -1,8 +1,5 @@
 // Who may do what.
 
-import type { UserId } from './sensor.ts'
-import type { DurationMs, EpochMs } from './time.ts'
-
 export type TokenKind = 'daemon' | 'mobile'
 
 export type Right = 'measurements:write' | 'sensors:read' | 'sensors:write'
@@ -15,7 +12,7 @@ export const TOKEN_PREFIX: Readonly<Record<TokenKind, string>> = {
 }
 
 export interface User {
-  readonly id: UserId
+  readonly id: number
   readonly email: string
   /** Falls back to the e-mail address. */
   readonly name: string
@@ -24,30 +21,30 @@ export interface User {
 /** An access token as it is kept: never its text, only what it allows and how long. */
 export interface AccessToken {
   readonly id: number
-  readonly userId: UserId
+  readonly userId: number
   readonly kind: TokenKind
   readonly name: string
   readonly rights: readonly Right[]
   /** Before every serial number that comes with it in line protocol; `''`: nothing. */
   readonly serialNumberPrefix: string
-  readonly createdAtMs: EpochMs
-  readonly expiresAtMs: EpochMs | null
-  readonly lastUsedAtMs: EpochMs | null
-  readonly revokedAtMs: EpochMs | null
+  readonly createdAtMs: number
+  readonly expiresAtMs: number | null
+  readonly lastUsedAtMs: number | null
+  readonly revokedAtMs: number | null
 }
 
 export interface TokenRotation {
   /** SHA-256 of the new token's text. */
   readonly hash: Uint8Array
-  readonly nowMs: EpochMs
+  readonly nowMs: number
   /** How long the old token works on; one that expires earlier still does. */
-  readonly overlapMs: DurationMs
+  readonly overlapMs: number
 }
 
 /** A token in place of another one, which works on for a while. */
 export interface RotatedToken {
   readonly token: AccessToken
-  readonly oldExpiresAtMs: EpochMs
+  readonly oldExpiresAtMs: number
 }
 
 /** Only a live token is good for anything; an idle one, a mobile one, was not used for too long. */
@@ -56,9 +53,9 @@ export type TokenState = 'live' | 'revoked' | 'expired' | 'idle'
 /** @param lastUsedAtMs may be later than what is kept of it */
 export function tokenState(
   token: AccessToken,
-  lastUsedAtMs: EpochMs | null,
-  nowMs: EpochMs,
-  mobileTokenIdleMs: DurationMs,
+  lastUsedAtMs: number | null,
+  nowMs: number,
+  mobileTokenIdleMs: number,
 ): TokenState {
   if (token.revokedAtMs !== null) return 'revoked'
   if (token.expiresAtMs !== null && token.expiresAtMs <= nowMs) return 'expired'
@@ -88,8 +85,8 @@ export interface VerifiedIdentity extends Identity {
 
 /** An identity that belongs to a user. */
 export interface UserIdentity extends Identity {
-  readonly userId: UserId
-  readonly createdAtMs: EpochMs
+  readonly userId: number
+  readonly createdAtMs: number
 }
 
 /** What a phone brings back from the identity provider. */

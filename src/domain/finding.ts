@@ -1,8 +1,6 @@
 // What a check of the stored data finds wrong: where it is, what it is and what to do about it.
 
-import type { SensorId } from './sensor.ts'
 import { formatInstant } from './time.ts'
-import type { EpochMs } from './time.ts'
 
 /** What was held against what. */
 export type CheckName =
@@ -12,9 +10,9 @@ export interface Finding {
   readonly check: CheckName
   /** A file of DATA_DIR, or the measurement store's name. */
   readonly where: string
-  readonly sensorId?: SensorId
+  readonly sensorId?: number
   /** The start of a UTC day. */
-  readonly dayMs?: EpochMs
+  readonly dayMs?: number
   readonly problem: string
   /** What to do, as a sentence. */
   readonly remedy: string
@@ -36,6 +34,6 @@ export function describeFinding(finding: Finding): string {
 }
 
 /** `2026-11-20`. */
-export function formatDay(dayMs: EpochMs): string {
+export function formatDay(dayMs: number): string {
   return formatInstant(dayMs).slice(0, 10)
 }

@@ -1,14 +1,13 @@
 // History: the resolutions it comes in and the shapes of its points.
 
-import type { SensorId } from './sensor.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './time.ts'
-import type { DurationMs, EpochMs, TimeRange } from './time.ts'
+import type { TimeRange } from './time.ts'
 
 /** The resolution of a history: every measurement, or one point a window. */
 export type Bucket = 'raw' | 'minute' | '5min' | '15min' | 'hour' | 'day'
 
 /** The windows of each bucket; `day` with a time zone has local days instead. */
-export const WINDOW_MS: Readonly<Record<Exclude<Bucket, 'raw'>, DurationMs>> = {
+export const WINDOW_MS: Readonly<Record<Exclude<Bucket, 'raw'>, number>> = {
   minute: MINUTE_MS,
   '5min': 5 * MINUTE_MS,
   '15min': 15 * MINUTE_MS,
@@ -18,8 +17,8 @@ export const WINDOW_MS: Readonly<Record<Exclude<Bucket, 'raw'>, DurationMs>> = {
 
 /** A question as asked: what is left out takes its default when the question is resolved. */
 export interface HistoryQuestion {
-  readonly fromMs?: EpochMs
-  readonly toMs?: EpochMs
+  readonly fromMs?: number
+  readonly toMs?: number
   readonly bucket?: Bucket | 'auto'
   /** An IANA time zone; only with `day` and `auto`. */
   readonly timeZone?: string
@@ -31,8 +30,8 @@ export interface HistoryQuestion {
  * question and the time of asking alone, never on data.
  */
 export interface ResolvedQuestion {
-  readonly fromMs: EpochMs
-  readonly toMs: EpochMs
+  readonly fromMs: number
+  readonly toMs: number
   readonly bucket: Bucket
   /** As it was asked for, else `UTC`. Days are of this zone; finer buckets are the same in all. */
   readonly timeZone: string
@@ -42,13 +41,13 @@ export interface ResolvedQuestion {
 
 /** One measurement of a history; `temp` is compensated. */
 export interface MeasurementPoint {
-  readonly measuredAtMs: EpochMs
+  readonly measuredAtMs: number
   readonly temp: number
 }
 
 /** One bucket of a history, all of it compensated; `temp` is the mean. */
 export interface BucketPoint {
-  readonly startMs: EpochMs
+  readonly startMs: number
   /** `null`, as `min` and `max`, when `count` is 0. */
   readonly temp: number | null
   readonly min: number | null
@@ -60,13 +59,13 @@ export type HistoryPoint = MeasurementPoint | BucketPoint
 
 /** A stored measurement as a history reads it. */
 export interface RawPoint {
-  readonly measuredAtMs: EpochMs
+  readonly measuredAtMs: number
   readonly rawCelsius: number
 }
 
 /** What is known of the measurements of one window [startMs, startMs + length); count ≥ 1. */
 export interface WindowSummary {
-  readonly startMs: EpochMs
+  readonly startMs: number
   readonly count: number
   readonly sum: number
   readonly min: number
@@ -75,7 +74,7 @@ export interface WindowSummary {
 
 /** A stretch of one sensor's stored measurements. */
 export interface SeriesRange extends TimeRange {
-  readonly sensorId: SensorId
+  readonly sensorId: number
 }
 
 /** What two summaries are together; it begins where the first does. */
@@ -97,7 +96,7 @@ function mergeSummaries(first: WindowSummary, second: WindowSummary): WindowSumm
  */
 export async function* foldWindows(
   chunks: AsyncIterable<readonly WindowSummary[]>,
-  startOf: (startMs: EpochMs) => EpochMs,
+  startOf: (startMs: number) => number,
 ): AsyncIterable<readonly WindowSummary[]> {
   let last: WindowSummary | undefined
   for await (const chunk of chunks) {

@@ -1,8 +1,5 @@
 // A measurement on its way in: what was submitted, and what was decided about it.
 
-import type { SensorId, UserId } from './sensor.ts'
-import type { EpochMs } from './time.ts'
-
 /** One element of a submission; its form is already validated. */
 export interface SubmittedMeasurement {
   /** The sender's name for it, or `null`: then it is a measurement of its own each time. */
@@ -10,7 +7,7 @@ export interface SubmittedMeasurement {
   readonly serialNumber: string
   readonly tempCelsius: number
   /** `null`: the time at which the server received the request counts. */
-  readonly measuredAtMs: EpochMs | null
+  readonly measuredAtMs: number | null
   /** What its sensor is called when it is registered with it; default: the serial number. */
   readonly alias?: string
 }
@@ -24,8 +21,8 @@ export interface SubmittedMeasurements {
 
 /** What one request submits: 1 to `submissionMeasurementsMax` elements, all or nothing. */
 export interface Submission {
-  readonly userId: UserId
-  readonly receivedAtMs: EpochMs
+  readonly userId: number
+  readonly receivedAtMs: number
   readonly measurements: SubmittedMeasurements
 }
 
@@ -34,18 +31,18 @@ export type ReceiptStatus = 'created' | 'duplicate' | 'conflict'
 /** What is stored under an event id that was submitted again with other content. */
 export interface StoredMeasurement {
   readonly serialNumber: string
-  readonly sensorId: SensorId
+  readonly sensorId: number
   readonly tempCelsius: number
-  readonly measuredAtMs: EpochMs
+  readonly measuredAtMs: number
 }
 
 /** What was decided about one element. */
 export interface ReceiptItem {
   readonly status: ReceiptStatus
-  readonly sensorId: SensorId
+  readonly sensorId: number
   /** The sensor's kept spelling. */
   readonly serialNumber: string
-  readonly measuredAtMs: EpochMs
+  readonly measuredAtMs: number
   /** Only of a conflict. */
   readonly existing?: StoredMeasurement
 }

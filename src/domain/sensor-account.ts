@@ -1,11 +1,9 @@
 // What the control data say that a measurement store has to have of a sensor.
 
 import type { RawPoint } from './history.ts'
-import type { SensorId } from './sensor.ts'
-import type { EpochMs } from './time.ts'
 
 /** Measurements by UTC day, named by its start; days without any may be left out. */
-export type DayCounts = ReadonlyMap<EpochMs, number>
+export type DayCounts = ReadonlyMap<number, number>
 
 /** Measurements of a sensor that were accepted and are not certainly in the store. */
 export interface Outstanding {
@@ -15,7 +13,7 @@ export interface Outstanding {
 }
 
 export interface SensorAccount {
-  readonly sensorId: SensorId
+  readonly sensorId: number
   readonly accepted: DayCounts
   readonly latest: RawPoint | undefined
   /** In the journal, and not known to be forwarded. */

@@ -1,16 +1,8 @@
 // A sensor as its user sees it: identity, alias, compensation, latest value, online or not.
 
-import type { DurationMs, EpochMs } from './time.ts'
-
-/** A positive integer, never given twice. */
-export type SensorId = number
-
-/** A positive integer, never given twice. */
-export type UserId = number
-
 /** The newest reading of a sensor: the greatest time; of several at that time the last accepted. */
 export interface LatestReading {
-  readonly measuredAtMs: EpochMs
+  readonly measuredAtMs: number
   readonly rawCelsius: number
 }
 
@@ -21,15 +13,15 @@ export interface LatestReading {
 export type DataVersion = string
 
 export interface Sensor {
-  readonly id: SensorId
-  readonly userId: UserId
+  readonly id: number
+  readonly userId: number
   /** The serial number as it was first spelled. */
   readonly serialNumber: string
   readonly alias: string
   readonly compensationCelsius: number
-  readonly createdAtMs: EpochMs
+  readonly createdAtMs: number
   /** When a new measurement of it was last received; `null` before the first. */
-  readonly lastSeenAtMs: EpochMs | null
+  readonly lastSeenAtMs: number | null
   readonly latest: LatestReading | null
   readonly dataVersion: DataVersion
 }
@@ -56,7 +48,7 @@ export function compensate(rawCelsius: number, compensationCelsius: number): num
 }
 
 /** Online means heard from lately and having lately measured: a backfill of old data is neither. */
-export function isOnline(sensor: Sensor, nowMs: EpochMs, offlineAfterMs: DurationMs): boolean {
+export function isOnline(sensor: Sensor, nowMs: number, offlineAfterMs: number): boolean {
   if (sensor.lastSeenAtMs === null || sensor.latest === null) return false
   const oldestMs = nowMs - offlineAfterMs
   return sensor.lastSeenAtMs >= oldestMs && sensor.latest.measuredAtMs >= oldestMs

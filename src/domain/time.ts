@@ -1,18 +1,10 @@
 // Instants, durations and ranges. Wire times are RFC 3339 text and are read and written only here.
 // Inside, an instant is an integer of milliseconds since the UTC epoch; ranges are half-open.
 
-declare const epochMs: unique symbol
-
-/** Milliseconds since 1970-01-01T00:00:00Z, an integer. */
-export type EpochMs = number & { readonly [epochMs]?: true }
-
-/** A length of time in milliseconds. */
-export type DurationMs = number
-
 /** The period [startMs, stopMs): the start belongs to it, the stop does not. */
 export interface TimeRange {
-  readonly startMs: EpochMs
-  readonly stopMs: EpochMs
+  readonly startMs: number
+  readonly stopMs: number
 }
 
 export const SECOND_MS = 1_000
@@ -24,17 +16,17 @@ const DAYS_BEFORE_MONTH = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334
 const DIGIT_ZERO = 48
 
 /** Start of the window of `windowMs` on the epoch grid that holds `atMs`. */
-export function floorToWindow(atMs: EpochMs, windowMs: DurationMs): EpochMs {
+export function floorToWindow(atMs: number, windowMs: number): number {
   return Math.floor(atMs / windowMs) * windowMs
 }
 
 /** First window edge at or after `atMs`. */
-export function ceilToWindow(atMs: EpochMs, windowMs: DurationMs): EpochMs {
+export function ceilToWindow(atMs: number, windowMs: number): number {
   return Math.ceil(atMs / windowMs) * windowMs
 }
 
 /** `2026-11-20T10:15:00.000Z`: always UTC, always three fraction digits. */
-export function formatInstant(atMs: EpochMs): string {
+export function formatInstant(atMs: number): string {
   return new Date(atMs).toISOString()
 }
 
@@ -44,7 +36,7 @@ export function formatInstant(atMs: EpochMs): string {
  *
  * @returns the instant, or `undefined` when `text` is not of that form or names no real moment
  */
-export function parseInstant(text: string): EpochMs | undefined {
+export function parseInstant(text: string): number | undefined {
   if (text.length < 20 || text.length > 35) return undefined
   const year = twoDigits(text, 0) * 100 + twoDigits(text, 2)
   const month = twoDigits(text, 5)
@@ -86,7 +78,7 @@ function readFraction(text: string): { ms: number; end: number } | undefined {
   return digits >= 1 && digits <= 9 ? { ms, end } : undefined
 }
 
-function readOffset(text: string, at: number): DurationMs | undefined {
+function readOffset(text: string, at: number): number | undefined {
   const sign = text[at]
   if (sign === 'Z' || sign === 'z') return text.length === at + 1 ? 0 : undefined
   if ((sign !== '+' && sign !== '-') || text.length !== at + 6 || text[at + 3] !== ':') {

@@ -13,7 +13,7 @@ import {
   seriesBucketsMax,
 } from '../domain/limits.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, floorToWindow, formatInstant } from '../domain/time.ts'
-import type { DurationMs, EpochMs, TimeRange } from '../domain/time.ts'
+import type { TimeRange } from '../domain/time.ts'
 import { LocalDays, isTimeZone } from './local-days.ts'
 
 type Window = Exclude<Bucket, 'raw'>
@@ -30,9 +30,9 @@ const WINDOWS: readonly Window[] = ['minute', '5min', '15min', 'hour', 'day']
 /** Where the buckets of an answer begin and end. */
 export interface BucketGrid {
   /** Start of the bucket that holds `atMs`. */
-  startOf(atMs: EpochMs): EpochMs
+  startOf(atMs: number): number
   /** Start of the bucket after it. */
-  stopOf(atMs: EpochMs): EpochMs
+  stopOf(atMs: number): number
   /** How many buckets the range touches, at most. */
   countOf(range: TimeRange): number
 }
@@ -61,7 +61,7 @@ export function hasLocalDays(bucket: Bucket, timeZone: string): boolean {
  */
 export function resolveQuestion(
   question: HistoryQuestion,
-  nowMs: EpochMs,
+  nowMs: number,
   found: readonly RequestFault[] = [],
 ): ResolvedQuestion {
   const range = rangeOf(question, nowMs)
@@ -77,7 +77,7 @@ export function resolveQuestion(
   return resolveWindows(range, { bucket, timeZone, isFilled: question.isFilled })
 }
 
-function rangeOf({ fromMs, toMs }: HistoryQuestion, nowMs: EpochMs): TimeRange {
+function rangeOf({ fromMs, toMs }: HistoryQuestion, nowMs: number): TimeRange {
   const stopMs = toMs ?? floorToWindow(nowMs, MINUTE_MS) + MINUTE_MS
   return { startMs: fromMs ?? stopMs - DEFAULT_PERIOD_MS, stopMs }
 }
@@ -136,7 +136,7 @@ function finestThatFits(
   return windows.find((window) => epochGrid(WINDOW_MS[window]).countOf(range) <= pointsMax)
 }
 
-function epochGrid(windowMs: DurationMs): BucketGrid {
+function epochGrid(windowMs: number): BucketGrid {
   return {
     startOf: (atMs) => floorToWindow(atMs, windowMs),
     stopOf: (atMs) => floorToWindow(atMs, windowMs) + windowMs,
@@ -172,7 +172,7 @@ function fillFaults({ isFilled, bucket }: HistoryQuestion): RequestFault[] {
 
 function rangeTooLarge(
   bucket: Bucket,
-  periodMsMax: DurationMs,
+  periodMsMax: number,
   suggested: Bucket | undefined,
 ): ServiceError {
   const maxPeriod = formatDuration(periodMsMax)
@@ -187,7 +187,7 @@ function rangeTooLarge(
 }
 
 /** ISO 8601 in days, hours and minutes: `P7D`, `P6DT22H40M`. */
-function formatDuration(durationMs: DurationMs): string {
+function formatDuration(durationMs: number): string {
   const days = Math.floor(durationMs / DAY_MS)
   const hours = Math.floor((durationMs % DAY_MS) / HOUR_MS)
   const minutes = Math.floor((durationMs % HOUR_MS) / MINUTE_MS)

@@ -2,7 +2,7 @@
 
 import { setImmediate } from 'node:timers/promises'
 import type { BucketPoint } from '../domain/history.ts'
-import type { EpochMs, TimeRange } from '../domain/time.ts'
+import type { TimeRange } from '../domain/time.ts'
 import type { BucketGrid } from './buckets.ts'
 
 /** Local days are expensive to compute; other work runs between chunks of this many points. */
@@ -46,6 +46,6 @@ async function* withEmptyOnes(
   for (; nextMs < range.stopMs; nextMs = grid.stopOf(nextMs)) yield emptyPoint(nextMs)
 }
 
-function emptyPoint(startMs: EpochMs): BucketPoint {
+function emptyPoint(startMs: number): BucketPoint {
   return { startMs, temp: null, min: null, max: null, count: 0 }
 }

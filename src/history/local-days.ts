@@ -7,12 +7,12 @@
 
 import { Temporal } from 'temporal-polyfill'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../domain/time.ts'
-import type { DurationMs, EpochMs, TimeRange } from '../domain/time.ts'
+import type { TimeRange } from '../domain/time.ts'
 
 const EPOCH = new Temporal.PlainDate(1970, 1, 1)
 
 /** Windows from which days are folded, coarsest first. */
-const FOLDED_WINDOWS_MS: readonly DurationMs[] = [HOUR_MS, 15 * MINUTE_MS, MINUTE_MS]
+const FOLDED_WINDOWS_MS: readonly number[] = [HOUR_MS, 15 * MINUTE_MS, MINUTE_MS]
 
 /** Whether `name` is a time zone of the IANA database; a bare offset is not. */
 export function isTimeZone(name: string): boolean {
@@ -27,7 +27,7 @@ export function isTimeZone(name: string): boolean {
 /** Consecutive days that are folded from the same windows. */
 export interface DayStretch extends TimeRange {
   /** Length of the windows on the UTC epoch grid, or `undefined`: only measurements do. */
-  readonly windowMs: DurationMs | undefined
+  readonly windowMs: number | undefined
 }
 
 interface Day extends TimeRange {
@@ -47,12 +47,12 @@ export class LocalDays {
   }
 
   /** Start of the day that holds `atMs`. */
-  startOf(atMs: EpochMs): EpochMs {
+  startOf(atMs: number): number {
     return this.#dayOf(atMs).startMs
   }
 
   /** Start of the day after the one that holds `atMs`. */
-  stopOf(atMs: EpochMs): EpochMs {
+  stopOf(atMs: number): number {
     return this.#dayOf(atMs).stopMs
   }
 
@@ -71,7 +71,7 @@ export class LocalDays {
   *stretches(range: TimeRange, daysMax: number): Iterable<DayStretch> {
     let { startMs } = range
     let stopMs = startMs
-    let windowMs: DurationMs | undefined
+    let windowMs: number | undefined
     let days = 0
     while (stopMs < range.stopMs) {
       const day = this.#dayOf(stopMs)
@@ -88,14 +88,14 @@ export class LocalDays {
     if (days > 0) yield { startMs, stopMs, windowMs }
   }
 
-  #dayOf(atMs: EpochMs): Day {
+  #dayOf(atMs: number): Day {
     const day = this.#day
     if (day !== undefined && atMs >= day.startMs && atMs < day.stopMs) return day
     this.#day = this.#findDay(atMs, day?.stopMs === atMs ? day : undefined)
     return this.#day
   }
 
-  #findDay(atMs: EpochMs, dayBefore: Day | undefined): Day {
+  #findDay(atMs: number, dayBefore: Day | undefined): Day {
     let number = dayBefore === undefined ? this.#localDate(atMs) : dayBefore.number + 1
     let startMs = dayBefore === undefined ? this.#edge(number) : atMs
     let stopMs = this.#edge(number + 1)
@@ -108,7 +108,7 @@ export class LocalDays {
     return { number, startMs, stopMs }
   }
 
-  #localDate(atMs: EpochMs): number {
+  #localDate(atMs: number): number {
     const { offsetNanoseconds } = Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(
       this.#timeZone,
     )
@@ -116,12 +116,12 @@ export class LocalDays {
   }
 
   /** The first instant of a date, or of the next date that exists. */
-  #edge(number: number): EpochMs {
+  #edge(number: number): number {
     return EPOCH.add({ days: number }).toZonedDateTime(this.#timeZone).epochMilliseconds
   }
 }
 
-function windowOf(day: TimeRange): DurationMs | undefined {
+function windowOf(day: TimeRange): number | undefined {
   return FOLDED_WINDOWS_MS.find(
     (windowMs) => day.startMs % windowMs === 0 && day.stopMs % windowMs === 0,
   )

@@ -14,7 +14,6 @@ import compress from 'koa-compress'
 import { constants } from 'node:zlib'
 import { ServiceError } from '../domain/errors.ts'
 import type { ErrorCode } from '../domain/errors.ts'
-import type { DurationMs } from '../domain/time.ts'
 import { SECOND_MS } from '../domain/time.ts'
 import type { Clock, Log, Metrics } from '../ports/system.ts'
 import type { Call, CallState } from './answers/call.ts'
@@ -56,7 +55,7 @@ export interface HttpServerSettings {
   /** 0: any free port. */
   readonly port: number
   /** Time for requests under way to finish when the server stops. */
-  readonly drainMsMax: DurationMs
+  readonly drainMsMax: number
   /** Also the length of the listen backlog. */
   readonly connectionsMax: number
 }

@@ -11,7 +11,6 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
-import type { DurationMs } from '../domain/time.ts'
 
 /** Where measurements are stored, with the credentials. */
 export interface InfluxTarget {
@@ -26,7 +25,7 @@ export interface ConnectionSettings {
   /** Concurrent exchanges; further ones wait. */
   readonly socketsMax: number
   /** For a whole exchange; for a streamed one, between two pieces. */
-  readonly timeoutMs: DurationMs
+  readonly timeoutMs: number
 }
 
 export interface InfluxRequest {

@@ -5,7 +5,6 @@
 // table in the middle of the response, with the columns `error` and `reference`, and throws here.
 
 import { parseInstant } from '../domain/time.ts'
-import type { EpochMs } from '../domain/time.ts'
 import { readFailure } from './connection.ts'
 import type { InfluxConnection } from './connection.ts'
 
@@ -13,12 +12,12 @@ import type { InfluxConnection } from './connection.ts'
 export interface FluxRows {
   /** Its name in the query's `yield`. */
   readonly result: string
-  readonly timesMs: readonly EpochMs[]
+  readonly timesMs: readonly number[]
   readonly values: readonly number[]
 }
 
 interface GrowingRows extends FluxRows {
-  readonly timesMs: EpochMs[]
+  readonly timesMs: number[]
   readonly values: number[]
 }
 
@@ -95,7 +94,7 @@ function* parseLines(text: string, end: number): Generator<FluxRows> {
   yield* filled(rows)
 }
 
-function readInstant(text: string): EpochMs {
+function readInstant(text: string): number {
   const atMs = parseInstant(text)
   if (atMs === undefined) throw new Error(`BUG: a time of InfluxDB: ${text.slice(0, 100)}`)
   return atMs

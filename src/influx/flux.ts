@@ -7,9 +7,8 @@
 
 import { flux, fluxDateTime, fluxDuration, fluxExpression } from '@influxdata/influxdb-client'
 import type { SeriesRange } from '../domain/history.ts'
-import type { SensorId } from '../domain/sensor.ts'
 import { formatInstant } from '../domain/time.ts'
-import type { DurationMs, EpochMs, TimeRange } from '../domain/time.ts'
+import type { TimeRange } from '../domain/time.ts'
 import { TEMPERATURE, TEMPERATURE_FIELD } from './line-protocol.ts'
 
 /** Everything the API's summaries are made of; the mean is sum divided by count. */
@@ -21,7 +20,7 @@ export type Aggregate = (typeof AGGREGATES)[number]
 export interface FieldOfSensor {
   readonly measurement: string
   readonly field: string
-  readonly sensorId: SensorId
+  readonly sensorId: number
 }
 
 /** Columns `_time` and `_value`: every measurement, by time. */
@@ -32,11 +31,7 @@ export function rawQuery(influxBucket: string, range: SeriesRange): string {
 /**
  * One result per aggregate, named after it: columns `_time`, the start of the window, and `_value`.
  */
-export function windowsQuery(
-  influxBucket: string,
-  range: SeriesRange,
-  windowMs: DurationMs,
-): string {
+export function windowsQuery(influxBucket: string, range: SeriesRange, windowMs: number): string {
   const pipeline = source(influxBucket, temperatureOf(range), range)
   return [
     `summarize = (fn) => ${pipeline}`,
@@ -50,7 +45,7 @@ export function countQuery(
   influxBucket: string,
   series: FieldOfSensor,
   range: TimeRange,
-  windowMs: DurationMs,
+  windowMs: number,
 ): string {
   const pipeline = source(influxBucket, series, range)
   return [pipeline, aggregateWindow('count', windowMs), KEEP].join('\n')
@@ -81,12 +76,12 @@ function source(influxBucket: string, series: FieldOfSensor, range: TimeRange): 
   |> filter(fn: (r) => r.sensor_id == ${String(sensorId)})`.toString()
 }
 
-function aggregateWindow(fn: string, windowMs: DurationMs): string {
+function aggregateWindow(fn: string, windowMs: number): string {
   const every = fluxDuration(`${windowMs}ms`)
   return flux`  |> aggregateWindow(every: ${every}, fn: ${fluxExpression(fn)},
     timeSrc: "_start", createEmpty: false)`.toString()
 }
 
-function instant(atMs: EpochMs): ReturnType<typeof fluxDateTime> {
+function instant(atMs: number): ReturnType<typeof fluxDateTime> {
   return fluxDateTime(formatInstant(atMs))
 }

@@ -5,7 +5,6 @@
 // single integer would hide all floats of its field from queries.
 
 import { digitsOf, writeAscii, writeDigits, writeNumber } from '../domain/digits.ts'
-import type { EpochMs } from '../domain/time.ts'
 import type { MeasurementColumns, SensorInfo } from '../ports/measurement-store.ts'
 
 export const TEMPERATURE = 'temperature'
@@ -52,7 +51,7 @@ export function temperatureLines(columns: MeasurementColumns, places: Uint32Arra
 }
 
 /** In the form of `timestampNs`. */
-function writeTime(bytes: Buffer, start: number, atMs: EpochMs, tieBreakNs: number): number {
+function writeTime(bytes: Buffer, start: number, atMs: number, tieBreakNs: number): number {
   if (atMs <= 0) return writeAscii(bytes, start, timestampNs(atMs, tieBreakNs))
   const tieBreakAt = writeDigits(bytes, start, atMs, digitsOf(atMs))
   return writeDigits(bytes, tieBreakAt, tieBreakNs, TIE_BREAK_DIGITS)
@@ -70,7 +69,7 @@ export function sensorInfoLines(infos: readonly SensorInfo[]): Buffer {
 }
 
 /** Nanoseconds since the epoch, as digits: too large for a double, too frequent for bigints. */
-export function timestampNs(atMs: EpochMs, tieBreakNs: number): string {
+export function timestampNs(atMs: number, tieBreakNs: number): string {
   if (atMs <= 0) return String(BigInt(atMs) * BigInt(TIE_BREAKS) + BigInt(tieBreakNs))
   if (tieBreakNs === 0) return atMs + NO_TIE_BREAK
   return atMs + String(TIE_BREAKS + tieBreakNs).slice(1)

@@ -6,7 +6,6 @@
 
 import { ServiceError } from '../domain/errors.ts'
 import type { RawPoint, SeriesRange, WindowSummary } from '../domain/history.ts'
-import type { DurationMs } from '../domain/time.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
 import { InfluxUnreachable } from './connection.ts'
 import type { InfluxConnection } from './connection.ts'
@@ -42,7 +41,7 @@ export class InfluxMeasurementReader implements MeasurementReader {
 
   async *readWindows(
     range: SeriesRange,
-    windowMs: DurationMs,
+    windowMs: number,
   ): AsyncIterable<readonly WindowSummary[]> {
     const partMs = PART_WINDOWS_MAX * windowMs
     for (let { startMs } = range; startMs < range.stopMs; startMs += partMs) {
@@ -56,7 +55,7 @@ export class InfluxMeasurementReader implements MeasurementReader {
     this.#connection.close()
   }
 
-  async #readPart(range: SeriesRange, windowMs: DurationMs): Promise<WindowSummary[]> {
+  async #readPart(range: SeriesRange, windowMs: number): Promise<WindowSummary[]> {
     const query = windowsQuery(this.#influxBucket, range, windowMs)
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       const tables = new WindowTables()

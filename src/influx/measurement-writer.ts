@@ -8,7 +8,6 @@
 // unreachable when the service started.
 
 import { StoreUnavailable } from '../domain/errors.ts'
-import type { SensorId, UserId } from '../domain/sensor.ts'
 import type { TimeRange } from '../domain/time.ts'
 import type {
   MeasurementWriter,
@@ -96,7 +95,7 @@ export class InfluxMeasurementWriter implements MeasurementWriter {
 
   /** @throws StoreUnavailable if it is not certain that they are gone */
   async deleteSensor(
-    sensor: { userId: UserId; sensorId: SensorId },
+    sensor: { userId: number; sensorId: number },
     range: TimeRange,
   ): Promise<void> {
     await this.#ensureBucket()
@@ -190,7 +189,7 @@ export class InfluxMeasurementWriter implements MeasurementWriter {
   }
 
   // It is not retried: the sensor's next change writes all of it again.
-  #sayInfoRejected(sensorId: SensorId | undefined, reason: string): void {
+  #sayInfoRejected(sensorId: number | undefined, reason: string): void {
     this.#log.error('InfluxDB refuses the info of a sensor', { sensor_id: sensorId, reason })
   }
 }

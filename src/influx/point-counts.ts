@@ -1,9 +1,8 @@
 // Counts of InfluxDB's points by sensor: to verify what is deleted, and what has arrived.
 
 import { StoreUnavailable } from '../domain/errors.ts'
-import type { SensorId } from '../domain/sensor.ts'
 import { DAY_MS } from '../domain/time.ts'
-import type { EpochMs, TimeRange } from '../domain/time.ts'
+import type { TimeRange } from '../domain/time.ts'
 import { InfluxUnreachable } from './connection.ts'
 import type { InfluxConnection } from './connection.ts'
 import { FluxFailure, queryRows } from './flux-rows.ts'
@@ -24,8 +23,8 @@ export async function countByDay(
   connection: InfluxConnection,
   series: FieldOfSensor,
   range: TimeRange,
-): Promise<Map<EpochMs, number>> {
-  const counts = new Map<EpochMs, number>()
+): Promise<Map<number, number>> {
+  const counts = new Map<number, number>()
   const query = countQuery(connection.target.influxBucket, series, range, DAY_MS)
   for await (const { timesMs, values } of ask(connection, query)) {
     for (const [at, dayMs] of timesMs.entries()) counts.set(dayMs, values[at] as number)
@@ -42,7 +41,7 @@ export class MeasurementCounts {
   }
 
   /** @throws StoreUnavailable */
-  countByDay(sensorId: SensorId, range = EVER): Promise<Map<EpochMs, number>> {
+  countByDay(sensorId: number, range = EVER): Promise<Map<number, number>> {
     const series = { measurement: TEMPERATURE, field: TEMPERATURE_FIELD, sensorId }
     return countByDay(this.#connection, series, range)
   }
@@ -52,8 +51,8 @@ export class MeasurementCounts {
    *
    * @throws StoreUnavailable
    */
-  async sensorIds(): Promise<Set<SensorId>> {
-    const ids = new Set<SensorId>()
+  async sensorIds(): Promise<Set<number>> {
+    const ids = new Set<number>()
     const query = sensorsQuery(this.#connection.target.influxBucket, EVER)
     for await (const { values } of ask(this.#connection, query)) {
       for (const id of values) ids.add(id)

@@ -8,9 +8,8 @@
 
 import { setTimeout } from 'node:timers/promises'
 import { StoreUnavailable } from '../domain/errors.ts'
-import type { SensorId, UserId } from '../domain/sensor.ts'
 import { DAY_MS, SECOND_MS, ceilToWindow, floorToWindow, formatInstant } from '../domain/time.ts'
-import type { DurationMs, EpochMs, TimeRange } from '../domain/time.ts'
+import type { TimeRange } from '../domain/time.ts'
 import { readFailure } from './connection.ts'
 import type { InfluxConnection } from './connection.ts'
 import type { FieldOfSensor } from './flux.ts'
@@ -21,13 +20,13 @@ import { asUnavailable, countByDay } from './point-counts.ts'
 const SENTINEL_DAYS_MAX = 5 * 366
 
 /** A snapshot takes seconds. */
-const RETRY_PAUSES_MS: readonly DurationMs[] = [0.25 * SECOND_MS, SECOND_MS]
+const RETRY_PAUSES_MS: readonly number[] = [0.25 * SECOND_MS, SECOND_MS]
 
 /** Infos have the time of a change: the range of any plausible clock. */
 const ANY_TIME: TimeRange = { startMs: 0, stopMs: Date.UTC(2200, 0, 1) }
 
 interface Series extends FieldOfSensor {
-  readonly userId: UserId
+  readonly userId: number
 }
 
 export class SensorDeletion {
@@ -41,7 +40,7 @@ export class SensorDeletion {
 
   /** @throws StoreUnavailable if it is not certain that everything is gone */
   async delete(
-    sensor: { readonly userId: UserId; readonly sensorId: SensorId },
+    sensor: { readonly userId: number; readonly sensorId: number },
     range: TimeRange,
   ): Promise<void> {
     const startMs = floorToWindow(range.startMs, DAY_MS)
@@ -80,13 +79,13 @@ export class SensorDeletion {
   }
 
   // Every shard covers whole days, whatever the bucket's settings, and begins with a day.
-  async #sentinelDays(series: Series, range: TimeRange): Promise<EpochMs[]> {
+  async #sentinelDays(series: Series, range: TimeRange): Promise<number[]> {
     const days = (range.stopMs - range.startMs) / DAY_MS
     if (days > SENTINEL_DAYS_MAX) return [...(await this.#countByDay(series, range)).keys()]
     return Array.from({ length: days }, (_, day) => range.startMs + day * DAY_MS)
   }
 
-  #countByDay(series: Series, range: TimeRange): Promise<Map<EpochMs, number>> {
+  #countByDay(series: Series, range: TimeRange): Promise<Map<number, number>> {
     return countByDay(this.#connection, series, range)
   }
 

@@ -5,7 +5,6 @@
 // all. Results that visibly do not fit are queried again.
 
 import type { WindowSummary } from '../domain/history.ts'
-import type { EpochMs } from '../domain/time.ts'
 import { AGGREGATES } from './flux.ts'
 import type { Aggregate } from './flux.ts'
 import type { FluxRows } from './flux-rows.ts'
@@ -14,7 +13,7 @@ import type { FluxRows } from './flux-rows.ts'
 const ROUNDING = 1e-9
 
 interface Table {
-  readonly timesMs: EpochMs[]
+  readonly timesMs: number[]
   readonly values: number[]
 }
 

@@ -4,7 +4,6 @@
 // another server at a wrong URL, says nothing about the data.
 
 import { SECOND_MS } from '../domain/time.ts'
-import type { DurationMs, EpochMs } from '../domain/time.ts'
 import { readFailure } from './connection.ts'
 import type { InfluxAnswer } from './connection.ts'
 
@@ -15,7 +14,7 @@ export type WriteOutcome =
   | {
       readonly kind: 'kept'
       readonly reason: string
-      readonly retryAfterMs: DurationMs | undefined
+      readonly retryAfterMs: number | undefined
       /** Whether the lines may still be applied. */
       readonly isOutcomeUnknown: boolean
     }
@@ -23,7 +22,7 @@ export type WriteOutcome =
   | {
       readonly kind: 'paused'
       readonly reason: string
-      readonly retryAfterMs: DurationMs | undefined
+      readonly retryAfterMs: number | undefined
     }
   /** No line was written, because of at least one bad line. */
   | { readonly kind: 'rejected'; readonly reason: string }
@@ -38,7 +37,7 @@ export type WriteOutcome =
   | { readonly kind: 'too_large'; readonly reason: string }
 
 /** @param nowMs wall time, for a `Retry-After` that is a date */
-export function writeOutcome(answer: InfluxAnswer, nowMs: EpochMs): WriteOutcome {
+export function writeOutcome(answer: InfluxAnswer, nowMs: number): WriteOutcome {
   const { status, body } = answer
   const { code, message } = readFailure(body)
   const reason = message === '' ? `status ${status}` : `${message} (status ${status})`
@@ -59,7 +58,7 @@ export function writeOutcome(answer: InfluxAnswer, nowMs: EpochMs): WriteOutcome
 }
 
 /** `Retry-After` is a number of seconds or a date; `undefined` when it is neither. */
-export function readRetryAfter(text: string | undefined, nowMs: EpochMs): DurationMs | undefined {
+export function readRetryAfter(text: string | undefined, nowMs: number): number | undefined {
   if (text === undefined) return undefined
   if (/^\d{1,9}$/.test(text)) return Number(text) * SECOND_MS
   const atMs = Date.parse(text)

@@ -3,7 +3,6 @@
 // together by time, so that a request meets few.
 
 import { DAY_MS } from '../domain/time.ts'
-import type { EpochMs } from '../domain/time.ts'
 import type { MeasurementColumns } from '../ports/measurement-store.ts'
 
 /** How much time one shard of a bucket of ours holds. */
@@ -18,7 +17,7 @@ const REQUEST_LINES_MAX = 8_000
 const REQUEST_SHARD_GROUPS_MAX = 4
 
 /** The shard that a time falls into, counted. */
-export function shardGroupOf(atMs: EpochMs): number {
+export function shardGroupOf(atMs: number): number {
   return Math.floor((atMs - SHARD_GROUP_EDGE_MS) / SHARD_GROUP_MS)
 }
 

@@ -1,7 +1,5 @@
 // How long to wait before the next attempt.
 
-import type { DurationMs } from '../domain/time.ts'
-
 const FIRST_PAUSE_MS = 100
 const PAUSE_MS_MAX = 15_000
 
@@ -12,7 +10,7 @@ const PAUSE_MS_MAX = 15_000
  * @param attempt 0 for the pause after the first failure
  * @param random in [0, 1)
  */
-export function backoffMs(attempt: number, random: number): DurationMs {
+export function backoffMs(attempt: number, random: number): number {
   const fullMs = Math.min(PAUSE_MS_MAX, FIRST_PAUSE_MS * 2 ** Math.min(attempt, 16))
   return fullMs / 2 + (fullMs / 2) * random
 }

@@ -5,15 +5,13 @@
 import type { RequestFault } from '../domain/errors.ts'
 import { submissionMeasurementsMax } from '../domain/limits.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
-import type { UserId } from '../domain/sensor.ts'
-import type { EpochMs } from '../domain/time.ts'
 import { commitValid } from './commit-valid.ts'
 import type { Submissions } from './submissions.ts'
 
 /** Measurements in the order in which they are committed. */
 export interface LineSubmission {
-  readonly userId: UserId
-  readonly receivedAtMs: EpochMs
+  readonly userId: number
+  readonly receivedAtMs: number
   /** With an event id. */
   readonly keyed: readonly SubmittedMeasurement[]
   /** Without one; at most `submissionMeasurementsMax`. */

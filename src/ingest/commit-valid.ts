@@ -5,8 +5,6 @@
 import { ServiceError } from '../domain/errors.ts'
 import type { ErrorCode, RequestFault } from '../domain/errors.ts'
 import type { Receipt, SubmittedMeasurement } from '../domain/measurement.ts'
-import type { UserId } from '../domain/sensor.ts'
-import type { EpochMs } from '../domain/time.ts'
 import type { Submissions } from './submissions.ts'
 
 /** Failures that say what is wrong with elements. */
@@ -17,8 +15,8 @@ const OF_ELEMENTS: ReadonlySet<ErrorCode> = new Set([
 ])
 
 export interface DivisibleSubmission {
-  readonly userId: UserId
-  readonly receivedAtMs: EpochMs
+  readonly userId: number
+  readonly receivedAtMs: number
   readonly measurements: readonly SubmittedMeasurement[]
 }
 

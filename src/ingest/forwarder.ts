@@ -14,7 +14,6 @@
 
 import { StoreUnavailable } from '../domain/errors.ts'
 import { MINUTE_MS, SECOND_MS } from '../domain/time.ts'
-import type { DurationMs, EpochMs } from '../domain/time.ts'
 import type {
   ClaimedBatch,
   JournalBatch,
@@ -32,7 +31,7 @@ export interface ForwarderCollaborators {
   /** Told of every write that does not work, and when the store takes measurements again. */
   readonly noteState: (isStoreWorking: boolean) => void
   /** Resolves after that time, at once when `signal` is aborted. */
-  readonly pause: (durationMs: DurationMs, signal: AbortSignal) => Promise<void>
+  readonly pause: (durationMs: number, signal: AbortSignal) => Promise<void>
   readonly random: () => number
   readonly clock: Clock
   readonly log: Log
@@ -87,7 +86,7 @@ export class Forwarder {
   #life: string | undefined
   #isLifeInDoubt = false
   #lifeCheckedAtMs = -Infinity
-  #lastUnknownOutcomeAtMs: EpochMs
+  #lastUnknownOutcomeAtMs: number
   #running: Promise<void> | undefined
   #gathering = new AbortController()
   #idling = new AbortController()
@@ -101,7 +100,7 @@ export class Forwarder {
   }
 
   /** When a write last ended without an answer, so that it may still arrive. */
-  get lastUnknownOutcomeAtMs(): EpochMs {
+  get lastUnknownOutcomeAtMs(): number {
     return this.#lastUnknownOutcomeAtMs
   }
 

@@ -5,9 +5,7 @@
 // Where a store can bring back what it has deleted, or a write with an unknown outcome may still
 // arrive, the job is repeated, and repeated again after such a write.
 
-import type { SensorId } from '../domain/sensor.ts'
 import { MINUTE_MS } from '../domain/time.ts'
-import type { DurationMs, EpochMs } from '../domain/time.ts'
 import type { Leases } from '../ports/leases.ts'
 import type { MeasurementWriter } from '../ports/measurement-store.ts'
 import type { SensorDeletion, SensorDeletionJobs } from '../ports/store-upkeep.ts'
@@ -18,8 +16,8 @@ export interface SensorDeletionsCollaborators {
   readonly jobs: SensorDeletionJobs
   readonly leases: Leases
   readonly writer: MeasurementWriter
-  readonly lastUnknownOutcomeAtMs: () => EpochMs
-  readonly pause: (durationMs: DurationMs, signal: AbortSignal) => Promise<void>
+  readonly lastUnknownOutcomeAtMs: () => number
+  readonly pause: (durationMs: number, signal: AbortSignal) => Promise<void>
   readonly random: () => number
   readonly clock: Clock
   readonly log: Log
@@ -29,9 +27,9 @@ export interface SensorDeletionsSettings {
   /** How often a sensor's measurements are deleted at least. */
   readonly passesMin: number
   /** Between two passes. */
-  readonly passGapMs: DurationMs
+  readonly passGapMs: number
   /** How often it is looked whether one is due. */
-  readonly lookEveryMs: DurationMs
+  readonly lookEveryMs: number
 }
 
 /** One process deletes at a time. It is prolonged before each deletion, which takes less. */
@@ -42,9 +40,9 @@ export class SensorDeletions {
   readonly #settings: SensorDeletionsSettings
   readonly #stopping = new AbortController()
   /** Tries that failed, one after the other. */
-  readonly #failures = new Map<SensorId, number>()
+  readonly #failures = new Map<number, number>()
   /** Not before: noted here and perhaps not yet in what is due, or just tried in vain. */
-  readonly #notBeforeMs = new Map<SensorId, EpochMs>()
+  readonly #notBeforeMs = new Map<number, number>()
   #running: Promise<void> | undefined
 
   constructor(collaborators: SensorDeletionsCollaborators, settings: SensorDeletionsSettings) {
@@ -105,7 +103,7 @@ export class SensorDeletions {
     if (isLast) log.info('a sensor is deleted from the measurement store', { sensor_id: sensorId })
   }
 
-  #noteFailure(sensorId: SensorId, error: unknown): void {
+  #noteFailure(sensorId: number, error: unknown): void {
     const { clock, log, random } = this.#with
     const failures = this.#failures.get(sensorId) ?? 0
     this.#failures.set(sensorId, failures + 1)
@@ -118,7 +116,7 @@ export class SensorDeletions {
     })
   }
 
-  #isLast({ passes }: SensorDeletion, nowMs: EpochMs): boolean {
+  #isLast({ passes }: SensorDeletion, nowMs: number): boolean {
     const { passesMin, passGapMs } = this.#settings
     const quietSinceMs = this.#with.lastUnknownOutcomeAtMs()
     return passes + 1 >= passesMin && (passesMin === 1 || quietSinceMs < nowMs - passGapMs)

@@ -6,13 +6,12 @@
 // A store that does not get on holds nobody up: whoever has waited in vain goes on, and so does
 // everybody after it until the store does.
 
-import type { DurationMs } from '../domain/time.ts'
 import type { Clock } from '../ports/system.ts'
 
 /** With more than the greater number the store does not keep pace for another reason. */
 const CATCHES_UP_WITH = { measurementsMin: 8_000, measurementsMax: 100_000 }
 
-const WAIT_MS_MAX: DurationMs = 250
+const WAIT_MS_MAX: number = 250
 
 export class StorePace {
   readonly #clock: Clock

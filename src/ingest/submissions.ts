@@ -15,8 +15,6 @@ import {
   userInFlightMax,
 } from '../domain/limits.ts'
 import type { Receipt, Submission } from '../domain/measurement.ts'
-import type { UserId } from '../domain/sensor.ts'
-import type { DurationMs } from '../domain/time.ts'
 import type {
   RefusedSubmission,
   SubmissionOutcome,
@@ -108,7 +106,7 @@ export class Submissions {
    *
    * @param userId `undefined`: of nobody in particular
    */
-  refusal(userId?: UserId): Refusal | undefined {
+  refusal(userId?: number): Refusal | undefined {
     if (this.#isClosed) return 'shutting_down'
     // A clock before the day this version was made would give measurements a wrong time.
     if (this.#with.clock.nowMs() < buildDateMs) return 'clock_unset'
@@ -249,7 +247,7 @@ export class Submissions {
   #answer(
     waiting: readonly Waiting[],
     outcomes: readonly SubmissionOutcome[],
-    durationMs: DurationMs,
+    durationMs: number,
   ): void {
     const decided = { created: 0, duplicate: 0, conflict: 0 }
     waiting.forEach(({ resolve, reject }, at) => {

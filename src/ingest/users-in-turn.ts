@@ -1,17 +1,15 @@
 // A queue that users share: turns, so that whoever has much waiting gets no more of them than
 // others, and shares, which say how much each may have waiting at all.
 
-import type { UserId } from '../domain/sensor.ts'
-
 export class UserTurns<Item> {
   /** Users in the order of their turns, each with at least one item, oldest first. */
-  readonly #lines = new Map<UserId, Item[]>()
+  readonly #lines = new Map<number, Item[]>()
 
-  has(userId: UserId): boolean {
+  has(userId: number): boolean {
     return this.#lines.has(userId)
   }
 
-  add(userId: UserId, item: Item): void {
+  add(userId: number, item: Item): void {
     const line = this.#lines.get(userId)
     if (line === undefined) this.#lines.set(userId, [item])
     else line.push(item)
@@ -23,7 +21,7 @@ export class UserTurns<Item> {
    *
    * @param take says whether it takes an item
    */
-  offer(take: (item: Item, userId: UserId) => boolean): void {
+  offer(take: (item: Item, userId: number) => boolean): void {
     for (let isTaken = true; isTaken;) {
       isTaken = false
       // A copy: a user who goes to the end has had the turn of this round.
@@ -48,7 +46,7 @@ const NOTHING: Amount = { submissions: 0, measurements: 0 }
 
 export class UserShares {
   readonly #max: Amount
-  readonly #shares = new Map<UserId, Amount>()
+  readonly #shares = new Map<number, Amount>()
 
   /** @param max a user may have; one submission is always taken */
   constructor(max: Amount) {
@@ -56,7 +54,7 @@ export class UserShares {
   }
 
   /** Whether a user may have that many measurements more, as one submission. */
-  hasRoomFor(userId: UserId, measurements: number): boolean {
+  hasRoomFor(userId: number, measurements: number): boolean {
     const share = this.#shares.get(userId)
     if (share === undefined) return true
     return (
@@ -65,15 +63,15 @@ export class UserShares {
     )
   }
 
-  add(userId: UserId, measurements: number): void {
+  add(userId: number, measurements: number): void {
     this.#change(userId, 1, measurements)
   }
 
-  remove(userId: UserId, measurements: number): void {
+  remove(userId: number, measurements: number): void {
     this.#change(userId, -1, -measurements)
   }
 
-  #change(userId: UserId, submissions: number, measurements: number): void {
+  #change(userId: number, submissions: number, measurements: number): void {
     const share = this.#shares.get(userId) ?? NOTHING
     const changed = {
       submissions: share.submissions + submissions,

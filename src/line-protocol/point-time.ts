@@ -1,12 +1,10 @@
 // The time of a point: a decimal number of units since 1970, which the request names.
 
-import type { EpochMs } from '../domain/time.ts'
-
 export interface PointTime {
   /** Decimal. */
   readonly nanoseconds: string
   /** Cut to the millisecond. */
-  readonly measuredAtMs: EpochMs
+  readonly measuredAtMs: number
 }
 
 /** Nanoseconds by their names in `precision`. */

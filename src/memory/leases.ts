@@ -1,12 +1,11 @@
 // Leases in memory, of owners within one process.
 
-import type { EpochMs } from '../domain/time.ts'
 import type { Leases } from '../ports/leases.ts'
 import type { Clock } from '../ports/system.ts'
 
 interface Held {
   readonly owner: string
-  readonly untilMs: EpochMs
+  readonly untilMs: number
 }
 
 export class MemoryLeases {

@@ -2,7 +2,6 @@
 
 import { hash } from 'node:crypto'
 import { MINUTE_MS } from '../domain/time.ts'
-import type { EpochMs } from '../domain/time.ts'
 import type { ExchangedCode, SignedIn, SignInAttempt, SignInCodes } from '../ports/sign-in-codes.ts'
 import type { Clock } from '../ports/system.ts'
 
@@ -11,7 +10,7 @@ const REMEMBERED_MS = 2 * MINUTE_MS
 const CODES_MAX = 10_000
 
 interface Code {
-  readonly firstSeenAtMs: EpochMs
+  readonly firstSeenAtMs: number
   readonly attempt: SignInAttempt
   /** Of the request under way or of the one that succeeded. */
   answer?: Promise<SignedIn> | undefined
@@ -47,7 +46,7 @@ export class MemorySignInCodes implements SignInCodes {
     return code
   }
 
-  #forgetOld(nowMs: EpochMs): void {
+  #forgetOld(nowMs: number): void {
     for (const [key, { firstSeenAtMs }] of this.#codes) {
       const isOld = firstSeenAtMs + REMEMBERED_MS <= nowMs
       if (!isOld && this.#codes.size < CODES_MAX) return

@@ -3,7 +3,6 @@
 // cannot be reached.
 
 import { isSecureUrl } from '../domain/secure-url.ts'
-import type { DurationMs } from '../domain/time.ts'
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../domain/time.ts'
 import { askProvider, ProviderFault } from './provider-exchange.ts'
 
@@ -23,7 +22,7 @@ export interface ProviderMetadata {
 export interface DiscoverySettings {
   readonly issuer: string
   /** Time limit of one attempt. */
-  readonly timeoutMs: DurationMs
+  readonly timeoutMs: number
 }
 
 export class Discovery {
@@ -62,9 +61,9 @@ export class Discovery {
     clearTimeout(this.#timer)
   }
 
-  async #keepLooking(retryMs: DurationMs): Promise<void> {
-    let nextMs: DurationMs = REFRESH_MS
-    let nextRetryMs: DurationMs = FIRST_RETRY_MS
+  async #keepLooking(retryMs: number): Promise<void> {
+    let nextMs: number = REFRESH_MS
+    let nextRetryMs: number = FIRST_RETRY_MS
     try {
       await this.#lookUp()
     } catch {

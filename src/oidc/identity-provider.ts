@@ -5,7 +5,6 @@
 import type { JWTVerifyGetKey } from 'jose'
 import type { AuthorizationGrant, VerifiedIdentity } from '../domain/access.ts'
 import { ServiceError } from '../domain/errors.ts'
-import type { DurationMs } from '../domain/time.ts'
 import type { ExchangeProgress, IdentityProvider } from '../ports/identity.ts'
 import type { Clock, Log } from '../ports/system.ts'
 import { Discovery } from './discovery.ts'
@@ -22,7 +21,7 @@ export interface OidcSettings {
   /** `undefined`: a public client. */
   readonly clientSecret: string | undefined
   /** Shared by all requests of one exchange. */
-  readonly timeoutMs: DurationMs
+  readonly timeoutMs: number
 }
 
 interface Collaborators {

@@ -9,14 +9,13 @@ import { setTimeout } from 'node:timers/promises'
 import { createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose'
 import type { JWTPayload, JWTVerifyGetKey } from 'jose'
 import { SECOND_MS } from '../domain/time.ts'
-import type { DurationMs, EpochMs } from '../domain/time.ts'
 import { fetchText, ProviderFault } from './provider-exchange.ts'
 
 /** Only asymmetric ones: with a shared secret the client could have signed it itself. */
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ')
 
 /** Minimum time between two fetches of the keys. */
-const KEYS_EVERY_MS: DurationMs = SECOND_MS
+const KEYS_EVERY_MS: number = SECOND_MS
 /** How often a token with an unknown key may cause another fetch. */
 const KEY_LOOKS_MAX = 5
 
@@ -30,14 +29,14 @@ export type IdTokenClaims = JWTPayload & { readonly sub: string }
 export interface IdTokenExpectation {
   readonly issuer: string
   readonly clientId: string
-  readonly nowMs: EpochMs
+  readonly nowMs: number
 }
 
 /**
  * A provider's published keys, fetched on demand and cached for ten minutes. An unknown key is
  * awaited for a few seconds.
  */
-export function providerKeys(jwksUri: string, timeoutMs: DurationMs): JWTVerifyGetKey {
+export function providerKeys(jwksUri: string, timeoutMs: number): JWTVerifyGetKey {
   const keys = createRemoteJWKSet(new URL(jwksUri), {
     timeoutDuration: timeoutMs,
     cooldownDuration: KEYS_EVERY_MS,

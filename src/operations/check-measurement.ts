@@ -5,7 +5,6 @@ import { judgeTime } from '../domain/acceptance.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
 import { serialNumberKey } from '../domain/sensor.ts'
 import { formatInstant } from '../domain/time.ts'
-import type { EpochMs } from '../domain/time.ts'
 import common from '../../schemas/common.json' with { type: 'json' }
 import { isSerialNumber } from './check-arguments.ts'
 import type { ImportRules } from './operations.ts'
@@ -55,7 +54,7 @@ export class RuleCheck {
   }
 
   /** @returns what is wrong with the time of a measurement, or `undefined` */
-  timeFault(measuredAtMs: EpochMs): string | undefined {
+  timeFault(measuredAtMs: number): string | undefined {
     const { measuredAtMsMin, measuredAtMsMax } = this.#rules
     const fault = judgeTime(measuredAtMs, measuredAtMsMin, measuredAtMsMax)
     if (fault === undefined) return undefined

@@ -7,9 +7,8 @@
 
 import { StoreUnavailable } from '../domain/errors.ts'
 import type { DayCounts } from '../domain/sensor-account.ts'
-import type { SensorId, UserId } from '../domain/sensor.ts'
 import { DAY_MS } from '../domain/time.ts'
-import type { DurationMs, EpochMs, TimeRange } from '../domain/time.ts'
+import type { TimeRange } from '../domain/time.ts'
 import { backoffMs } from '../ingest/backoff.ts'
 import type {
   MeasurementColumns,
@@ -19,8 +18,8 @@ import type {
 } from '../ports/measurement-store.ts'
 
 export interface OwnedSensor {
-  readonly userId: UserId
-  readonly sensorId: SensorId
+  readonly userId: number
+  readonly sensorId: number
 }
 
 export interface StoreCopyCollaborators {
@@ -29,17 +28,17 @@ export interface StoreCopyCollaborators {
   readonly source: {
     /** How many measurements there are, of all sensors. */
     total(): number
-    countByDay(sensorId: SensorId): DayCounts
+    countByDay(sensorId: number): DayCounts
     /** In order, in chunks that are good for as long as they are held. */
     read(sensor: OwnedSensor, range: TimeRange): Iterable<MeasurementColumns>
   }
   readonly target: {
     /** @throws StoreUnavailable */
-    countByDay(sensorId: SensorId): Promise<DayCounts>
+    countByDay(sensorId: number): Promise<DayCounts>
   }
   readonly writer: Pick<MeasurementWriter, 'write'>
   readonly progress: CopyProgress
-  readonly pause: (durationMs: DurationMs) => Promise<unknown>
+  readonly pause: (durationMs: number) => Promise<unknown>
   readonly random: () => number
 }
 
@@ -51,8 +50,8 @@ export interface CopyProgress {
 
 /** A day that has not as many measurements on both sides. */
 export interface DayMismatch {
-  readonly sensorId: SensorId
-  readonly dayMs: EpochMs
+  readonly sensorId: number
+  readonly dayMs: number
   readonly inSource: number
   readonly inTarget: number
 }
@@ -145,7 +144,7 @@ class StoreCopy {
     }
   }
 
-  #compare(sensorId: SensorId, wanted: DayCounts, found: DayCounts): void {
+  #compare(sensorId: number, wanted: DayCounts, found: DayCounts): void {
     const days = new Set([...wanted.keys(), ...found.keys()])
     for (const dayMs of [...days].sort((a, b) => a - b)) {
       const inSource = wanted.get(dayMs) ?? 0
@@ -172,8 +171,8 @@ class StoreCopy {
 }
 
 /** Days that follow one another, as one range each. */
-function stretches(daysMs: readonly EpochMs[]): TimeRange[] {
-  const ranges: { startMs: EpochMs; stopMs: EpochMs }[] = []
+function stretches(daysMs: readonly number[]): TimeRange[] {
+  const ranges: { startMs: number; stopMs: number }[] = []
   for (const dayMs of daysMs.toSorted((a, b) => a - b)) {
     const last = ranges.at(-1)
     if (last?.stopMs === dayMs) last.stopMs += DAY_MS

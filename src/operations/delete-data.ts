@@ -3,7 +3,7 @@
 
 import type { AccessTokens } from '../access/tokens.ts'
 import type { User } from '../domain/access.ts'
-import type { Sensor, SensorId } from '../domain/sensor.ts'
+import type { Sensor } from '../domain/sensor.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
 import { checkId } from './check-arguments.ts'
@@ -64,6 +64,6 @@ export async function findSensor(control: ControlReader, id: unknown): Promise<S
   return sensor
 }
 
-export function noSensor(sensorId: SensorId) {
+export function noSensor(sensorId: number) {
   return failed(`no sensor has the id ${sensorId}`, 'See `thermolog sensor list --user …`.')
 }

@@ -7,8 +7,7 @@ import type { AccessToken, TokenState, User, UserIdentity } from '../domain/acce
 import { ServiceError } from '../domain/errors.ts'
 import type { RequestFault } from '../domain/errors.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
-import type { Sensor, SensorChange, SensorId } from '../domain/sensor.ts'
-import type { DurationMs, EpochMs } from '../domain/time.ts'
+import type { Sensor, SensorChange } from '../domain/sensor.ts'
 import type { RefusedEntry } from '../ports/refused.ts'
 import type { SetAsideMeasurement } from '../ports/store-upkeep.ts'
 
@@ -114,7 +113,7 @@ export interface DeletedUser {
 }
 
 export interface DeletedSensor {
-  readonly id: SensorId
+  readonly id: number
   readonly serialNumber: string
   readonly alias: string
   /** The e-mail address of the owner. */
@@ -124,7 +123,7 @@ export interface DeletedSensor {
 }
 
 export interface SensorChangeOrder extends SensorChange {
-  readonly id: SensorId
+  readonly id: number
 }
 
 export interface IdentityOfUser extends OfUser {
@@ -138,7 +137,7 @@ export interface TokenOrder extends OfUser {
   /** What the token may do; everything when left out. */
   readonly scopes?: readonly string[]
   /** How long it is good for; for ever when left out. */
-  readonly lifetimeMs?: DurationMs
+  readonly lifetimeMs?: number
 }
 
 export interface CreatedToken {
@@ -148,11 +147,11 @@ export interface CreatedToken {
 }
 
 export interface TokenRotationOrder extends OfId {
-  readonly overlapMs: DurationMs
+  readonly overlapMs: number
 }
 
 export interface NewTokenForOld extends CreatedToken {
-  readonly oldExpiresAtMs: EpochMs
+  readonly oldExpiresAtMs: number
 }
 
 export interface ListedToken extends AccessToken {
@@ -166,8 +165,8 @@ export interface SensorOrder extends OfUser {
 
 /** What a measurement of an import is held against before anything is stored. */
 export interface ImportRules {
-  readonly measuredAtMsMin: EpochMs
-  readonly measuredAtMsMax: EpochMs
+  readonly measuredAtMsMin: number
+  readonly measuredAtMsMax: number
   /** Whether unknown serial numbers are registered. */
   readonly mayRegisterSensors: boolean
   /** Keys of the user's sensors, see `serialNumberKey`, and how many there may be. */
@@ -187,11 +186,11 @@ export interface ImportReceipt {
 }
 
 export interface OperationsSettings {
-  readonly mobileTokenIdleMs: DurationMs
+  readonly mobileTokenIdleMs: number
   readonly mayRegisterSensors: boolean
   readonly sensorsPerUserMax: number
-  readonly futureMsMax: DurationMs
-  readonly measuredAtMsMin: EpochMs
+  readonly futureMsMax: number
+  readonly measuredAtMsMin: number
   /** See `LineNames`. */
   readonly lineFields: readonly string[]
   readonly lineSerialTags: readonly string[]

@@ -1,8 +1,8 @@
 // Reading users, access tokens and sensors.
 
 import type { AccessToken, Principal, User, UserIdentity } from '../domain/access.ts'
-import type { Sensor, SensorId, UserId } from '../domain/sensor.ts'
-import type { EpochMs, TimeRange } from '../domain/time.ts'
+import type { Sensor } from '../domain/sensor.ts'
+import type { TimeRange } from '../domain/time.ts'
 import type { RefusedReader } from './refused.ts'
 import type { SetAsideMeasurement } from './store-upkeep.ts'
 
@@ -11,7 +11,7 @@ export interface DataIdentity {
   /** Random; made with the data, and anew by each restore. */
   readonly id: string
   /** All that was acknowledged before is there; `null`: they were never restored. */
-  readonly restoredToMs: EpochMs | null
+  readonly restoredToMs: number | null
 }
 
 /** Reading users, tokens and sensors. What was acknowledged before a call is seen by it. */
@@ -20,16 +20,16 @@ export interface ControlReader extends RefusedReader {
   findPrincipal(tokenHash: Buffer): Promise<Principal | undefined>
   findUser(email: string): Promise<User | undefined>
   listUsers(): Promise<readonly User[]>
-  listTokens(userId: UserId): Promise<readonly AccessToken[]>
+  listTokens(userId: number): Promise<readonly AccessToken[]>
   /** Of all users. */
   listIdentities(): Promise<readonly UserIdentity[]>
   /** By id; never those of another user, never deleted ones. */
-  listSensors(userId: UserId): Promise<readonly Sensor[]>
-  findSensor(userId: UserId, sensorId: SensorId): Promise<Sensor | undefined>
+  listSensors(userId: number): Promise<readonly Sensor[]>
+  findSensor(userId: number, sensorId: number): Promise<Sensor | undefined>
   /** For operators; never a deleted one. */
-  findSensorOfAnyone(sensorId: SensorId): Promise<Sensor | undefined>
+  findSensorOfAnyone(sensorId: number): Promise<Sensor | undefined>
   /** How many measurements of a sensor were accepted; none of a deleted one. */
-  countMeasurements(sensorId: SensorId): Promise<number>
+  countMeasurements(sensorId: number): Promise<number>
   /**
    * The sensors of a user with the version of all that is shown of them, read at one moment.
    *
@@ -37,8 +37,8 @@ export interface ControlReader extends RefusedReader {
    * @param isKnown whether a version is known to the caller: then the sensors are not read
    */
   readSensors(
-    userId: UserId,
-    onlineSinceMs: EpochMs,
+    userId: number,
+    onlineSinceMs: number,
     isKnown: (version: string) => boolean,
   ): Promise<VersionedSensors>
   /**
@@ -46,14 +46,14 @@ export interface ControlReader extends RefusedReader {
    *
    * @param since the cursor of that look; `undefined`: there was none, so all of them are read
    */
-  readSensorNews(userId: UserId, since: SensorCursor | undefined): Promise<SensorNews>
+  readSensorNews(userId: number, since: SensorCursor | undefined): Promise<SensorNews>
   /** The UTC days that a range touches, in ascending order, and what was accepted on them. */
-  listAcceptedDays(sensorId: SensorId, range: TimeRange): Promise<readonly AcceptedDay[]>
+  listAcceptedDays(sensorId: number, range: TimeRange): Promise<readonly AcceptedDay[]>
   /** Deleted sensors whose measurements are not yet gone from the store. */
   countSensorDeletions(): Promise<number>
   countSetAside(): Promise<number>
   /** Whether the store has refused measurements of the sensor in the range. */
-  hasSetAside(sensorId: SensorId, range: TimeRange): Promise<boolean>
+  hasSetAside(sensorId: number, range: TimeRange): Promise<boolean>
   /** In the order in which they were set aside, those after `afterId`. */
   listSetAside(afterId: number, limit: number): Promise<readonly SetAsideMeasurement[]>
 }
@@ -79,6 +79,6 @@ export interface SensorNews {
 /** A UTC day that has measurements. */
 export interface AcceptedDay {
   /** Its start. */
-  readonly dayMs: EpochMs
+  readonly dayMs: number
   readonly measurements: number
 }

@@ -9,8 +9,7 @@ import type {
   User,
   VerifiedIdentity,
 } from '../domain/access.ts'
-import type { Sensor, SensorChange, SensorId, UserId } from '../domain/sensor.ts'
-import type { EpochMs } from '../domain/time.ts'
+import type { Sensor, SensorChange } from '../domain/sensor.ts'
 import type { RefusedWriter } from './refused.ts'
 import type { StoreSwitch } from './store-upkeep.ts'
 
@@ -24,7 +23,7 @@ export interface ControlWriter extends RefusedWriter {
    *
    * @returns how many sensors they had, `undefined` when there is no such user
    */
-  deleteUser(userId: UserId): Promise<number | undefined>
+  deleteUser(userId: number): Promise<number | undefined>
   createToken(token: NewAccessToken): Promise<AccessToken>
   /**
    * A person signs in: finds the user of the identity, or the one with the verified e-mail address
@@ -34,27 +33,23 @@ export interface ControlWriter extends RefusedWriter {
    */
   signIn(order: SignInOrder): Promise<SignedInUser | undefined>
   /** Ends an identity and the user's mobile tokens. @returns whether the user had one there */
-  unlinkIdentity(userId: UserId, issuer: string): Promise<boolean>
+  unlinkIdentity(userId: number, issuer: string): Promise<boolean>
   /** @returns whether a live token had that id */
   revokeToken(tokenId: number): Promise<boolean>
   /** Makes a token like a live one of a daemon, which then ends. @returns `undefined`: none such */
   rotateToken(tokenId: number, order: TokenRotation): Promise<RotatedToken | undefined>
   /** Last uses by token id; called now and then, not for each use. */
-  recordTokenUses(lastUsedAtMs: ReadonlyMap<number, EpochMs>): Promise<void>
+  recordTokenUses(lastUsedAtMs: ReadonlyMap<number, number>): Promise<void>
   /** @returns the sensor, or why not */
   createSensor(
-    userId: UserId,
+    userId: number,
     serialNumber: string,
     alias: string | undefined,
   ): Promise<Sensor | 'taken' | 'quota'>
   /** @returns the sensor after the change, `undefined` when the user has none of that id */
-  changeSensor(
-    userId: UserId,
-    sensorId: SensorId,
-    change: SensorChange,
-  ): Promise<Sensor | undefined>
+  changeSensor(userId: number, sensorId: number, change: SensorChange): Promise<Sensor | undefined>
   /** Its measurements are deleted from the store afterwards. @returns whether the user had it */
-  deleteSensor(userId: UserId, sensorId: SensorId): Promise<boolean>
+  deleteSensor(userId: number, sensorId: number): Promise<boolean>
   /** Names the store in use, unless another one has measurements. @returns the one in use now */
   adoptStore(name: string): Promise<string>
   /**
@@ -70,14 +65,14 @@ export interface ControlWriter extends RefusedWriter {
 }
 
 export interface NewAccessToken {
-  readonly userId: UserId
+  readonly userId: number
   readonly kind: TokenKind
   readonly name: string
   readonly rights: readonly Right[]
   readonly serialNumberPrefix?: string
   /** SHA-256 of the token's text. */
   readonly hash: Buffer
-  readonly expiresAtMs: EpochMs | null
+  readonly expiresAtMs: number | null
 }
 
 export interface SignInOrder {

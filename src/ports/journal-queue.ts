@@ -2,7 +2,7 @@
 // is, and who waits for it.
 
 import type { DataVersion, Sensor } from '../domain/sensor.ts'
-import type { DurationMs, EpochMs, TimeRange } from '../domain/time.ts'
+import type { TimeRange } from '../domain/time.ts'
 import type { RejectedMeasurement, StoreBatch } from './measurement-store.ts'
 
 /**
@@ -28,7 +28,7 @@ export interface ClaimedBatch extends JournalBatch {
 /** What came of a batch that the store took. */
 export interface Written {
   readonly rejected: readonly RejectedMeasurement[]
-  readonly durationMs: DurationMs
+  readonly durationMs: number
 }
 
 /**
@@ -64,7 +64,7 @@ export interface JournalQueue {
   replay(): Promise<JournalReplay | undefined>
 
   /** When the oldest row that is not settled was committed. */
-  oldestAtMs(): Promise<EpochMs | undefined>
+  oldestAtMs(): Promise<number | undefined>
 
   /** Resolves when there are rows to claim, at once when `signal` is aborted. */
   waitForRows(signal: AbortSignal): Promise<void>
@@ -84,7 +84,7 @@ export interface JournalReplay {
 /** Who reads the measurement store waits here for what was acknowledged and is on its way there. */
 export interface ReadBarrier {
   /** Waits up to `waitMsMax` until all of a version can be read. @returns whether it can */
-  waitUntilReadable(version: DataVersion, waitMsMax: DurationMs): Promise<boolean>
+  waitUntilReadable(version: DataVersion, waitMsMax: number): Promise<boolean>
 
   /**
    * Whether acknowledged measurements of the sensor in the range are not readable in the store:
@@ -122,5 +122,5 @@ export interface QueueFigures {
 export interface Backlog {
   readonly entries: number
   readonly bytes: number
-  readonly oldestAgeMs: DurationMs
+  readonly oldestAgeMs: number
 }

@@ -1,8 +1,7 @@
 // The long-term home of measurements, whatever it is made of.
 
 import type { RawPoint, SeriesRange, WindowSummary } from '../domain/history.ts'
-import type { SensorId, UserId } from '../domain/sensor.ts'
-import type { DurationMs, EpochMs, TimeRange } from '../domain/time.ts'
+import type { TimeRange } from '../domain/time.ts'
 
 /** What a measurement store is given at once, in journal order. */
 export interface StoreBatch {
@@ -13,10 +12,10 @@ export interface StoreBatch {
 
 /** A registration or a change of a sensor, for those who read the store directly. */
 export interface SensorInfo {
-  readonly userId: UserId
-  readonly sensorId: SensorId
+  readonly userId: number
+  readonly sensorId: number
   /** Later than the one before it. */
-  readonly atMs: EpochMs
+  readonly atMs: number
   readonly serialNumber: string
   readonly alias: string
   readonly compensationCelsius: number
@@ -61,7 +60,7 @@ export interface MeasurementWriter {
    * Deletes all measurements of a sensor whose times lie in the range, and its infos. Resolves when
    * they are certainly gone. May be repeated, and may run beside `write`.
    */
-  deleteSensor(sensor: { userId: UserId; sensorId: SensorId }, range: TimeRange): Promise<void>
+  deleteSensor(sensor: { userId: number; sensorId: number }, range: TimeRange): Promise<void>
 
   /**
    * A text that is another one after the store's process has started anew, when it may have lost
@@ -84,7 +83,7 @@ export interface MeasurementReader {
    * @param windowMs one minute, 5 or 15 minutes, one hour or one day
    * @throws ServiceError `history_unavailable` when the store is out of reach
    */
-  readWindows(range: SeriesRange, windowMs: DurationMs): AsyncIterable<readonly WindowSummary[]>
+  readWindows(range: SeriesRange, windowMs: number): AsyncIterable<readonly WindowSummary[]>
 
   close(): Promise<void>
 }

@@ -1,7 +1,5 @@
 // Counting what callers do, each against an allowance for a window of time.
 
-import type { DurationMs } from '../domain/time.ts'
-
 export interface RateCounters {
   /** @param name of the counter, the same in every process */
   open(name: string, allowance: RateAllowance): RateCounter
@@ -10,7 +8,7 @@ export interface RateCounters {
 export interface RateAllowance {
   readonly points: number
   /** A window begins with the first point that is counted. */
-  readonly windowMs: DurationMs
+  readonly windowMs: number
 }
 
 export interface RateCounter {
@@ -28,5 +26,5 @@ export interface RateState {
   /** Of the allowance; 0 beyond it. */
   readonly remainingPoints: number
   /** Until the window ends. */
-  readonly msBeforeNext: DurationMs
+  readonly msBeforeNext: number
 }

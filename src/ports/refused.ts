@@ -1,12 +1,9 @@
 // What can never be stored as it is, kept for senders that do not keep it: lines of line protocol,
 // and rejected elements of batches.
 
-import type { UserId } from '../domain/sensor.ts'
-import type { EpochMs } from '../domain/time.ts'
-
 /** A line or an element that was refused, with what is needed to read it again. */
 export interface Refused {
-  readonly userId: UserId
+  readonly userId: number
   readonly tokenId: number
   readonly kind: 'line' | 'element'
   /** A line's bytes, one character each; an element as JSON. */
@@ -16,9 +13,9 @@ export interface Refused {
   /** Of a line: what goes before its serial number. */
   readonly serialNumberPrefix: string
   readonly reason: string
-  readonly receivedAtMs: EpochMs
+  readonly receivedAtMs: number
   /** When it is to be tried again; `null`: only when an operator says so. */
-  readonly retryAtMs: EpochMs | null
+  readonly retryAtMs: number | null
 }
 
 export interface RefusedEntry extends Refused {
@@ -30,7 +27,7 @@ export interface RefusedEntry extends Refused {
 export interface RefusedReader {
   /** By id, those after `afterId`. */
   listRefused(afterId: number, limit: number): Promise<readonly RefusedEntry[]>
-  listDueRefused(nowMs: EpochMs, limit: number): Promise<readonly RefusedEntry[]>
+  listDueRefused(nowMs: number, limit: number): Promise<readonly RefusedEntry[]>
   /** How many there are, and how many had to make room for newer ones. */
   countRefused(): Promise<{ readonly count: number; readonly dropped: number }>
 }

@@ -2,14 +2,13 @@
 // network asks again with the one it has.
 
 import type { User, VerifiedIdentity } from '../domain/access.ts'
-import type { EpochMs } from '../domain/time.ts'
 import type { ExchangeProgress } from './identity.ts'
 
 export interface SignedIn {
   /** The text of the mobile token. */
   readonly token: string
   /** When it ends at the latest. */
-  readonly expiresAtMs: EpochMs
+  readonly expiresAtMs: number
   readonly user: User
 }
 

@@ -1,8 +1,7 @@
 // What is kept for the sake of the measurement store: which one is in use, what it has refused, and
 // what is to be deleted there.
 
-import type { SensorId, UserId } from '../domain/sensor.ts'
-import type { EpochMs, TimeRange } from '../domain/time.ts'
+import type { TimeRange } from '../domain/time.ts'
 import type { SensorInfo } from './measurement-store.ts'
 
 /** Which store has the measurements, and of which sensors. */
@@ -12,7 +11,7 @@ export interface StoreRecords {
   /** What the sensors of all users are called now, by id. */
   listSensorInfos(): Promise<readonly SensorInfo[]>
   /** Whose a deleted sensor was, `undefined` when there is none of that id. */
-  findOwnerOfDeleted(sensorId: SensorId): Promise<UserId | undefined>
+  findOwnerOfDeleted(sensorId: number): Promise<number | undefined>
 }
 
 export interface StoreSwitch {
@@ -24,8 +23,8 @@ export interface StoreSwitch {
 
 /** A deleted sensor whose measurements are still in the store, or might come back. */
 export interface SensorDeletion {
-  readonly userId: UserId
-  readonly sensorId: SensorId
+  readonly userId: number
+  readonly sensorId: number
   readonly range: TimeRange
   /** How often they were deleted already. */
   readonly passes: number
@@ -33,9 +32,9 @@ export interface SensorDeletion {
 
 /** A measurement that the store refuses for good, and why. */
 export interface RefusedMeasurement {
-  readonly userId: UserId
-  readonly sensorId: SensorId
-  readonly measuredAtMs: EpochMs
+  readonly userId: number
+  readonly sensorId: number
+  readonly measuredAtMs: number
   readonly tieBreakNs: number
   readonly tempCelsius: number
   readonly reason: string
@@ -44,17 +43,17 @@ export interface RefusedMeasurement {
 /** A measurement that the store has refused, kept until an operator settles it. */
 export interface SetAsideMeasurement extends RefusedMeasurement {
   readonly id: number
-  readonly setAsideAtMs: EpochMs
+  readonly setAsideAtMs: number
 }
 
 /** The deletions of sensors that are to be carried out in the measurement store. */
 export interface SensorDeletionJobs {
   /** Those that are due, of sensors whose rows are all forwarded. */
-  due(nowMs: EpochMs): Promise<readonly SensorDeletion[]>
+  due(nowMs: number): Promise<readonly SensorDeletion[]>
   /**
    * Measurements were deleted once more. A crash may undo it: then they are once more.
    *
    * @param dueAtMs when again; `undefined`: never
    */
-  notePass(deletion: SensorDeletion, dueAtMs: EpochMs | undefined): Promise<void>
+  notePass(deletion: SensorDeletion, dueAtMs: number | undefined): Promise<void>
 }

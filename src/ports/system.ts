@@ -1,13 +1,12 @@
 // What the core needs of the machine: time, a log, room on the disk, and counting what happens.
 
 import type { ErrorCode } from '../domain/errors.ts'
-import type { DurationMs, EpochMs } from '../domain/time.ts'
 
 export interface Clock {
   /** Wall time: may jump. For dates. */
-  nowMs(): EpochMs
+  nowMs(): number
   /** Never goes back; its zero means nothing. For durations. */
-  monotonicMs(): DurationMs
+  monotonicMs(): number
 }
 
 /** One structured line an event; values are plain and free of secrets. */
@@ -54,7 +53,7 @@ export interface CommittedGroup {
   readonly duplicate: number
   readonly conflict: number
   /** From handing it over to its being on disk. */
-  readonly durationMs: DurationMs
+  readonly durationMs: number
 }
 
 /** What became of a body of line protocol. */

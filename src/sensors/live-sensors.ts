@@ -9,9 +9,7 @@
 
 import { setImmediate as letOthers } from 'node:timers/promises'
 import { ServiceError } from '../domain/errors.ts'
-import type { UserId } from '../domain/sensor.ts'
 import { SECOND_MS } from '../domain/time.ts'
-import type { DurationMs } from '../domain/time.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { Clock, Log } from '../ports/system.ts'
 import { LiveStream } from './live-stream.ts'
@@ -25,14 +23,14 @@ const LOOKING_SHARE = 20
 const RETRY_AFTER_SECONDS = 60
 
 export interface LiveSensorsSettings extends SensorWatchSettings {
-  readonly lookEveryMs: DurationMs
+  readonly lookEveryMs: number
   readonly eventStreamsMax: number
   readonly eventStreamsPerTokenMax: number
   readonly eventStreamsPerUserMax: number
   readonly eventsPerLookMax: number
   readonly watchedSensorsMax: number
-  readonly resumeMsMax: DurationMs
-  readonly stallMsMax: DurationMs
+  readonly resumeMsMax: number
+  readonly stallMsMax: number
 }
 
 interface Collaborators {
@@ -43,7 +41,7 @@ interface Collaborators {
 
 /** What a client asks for. */
 export interface StreamOrder {
-  readonly userId: UserId
+  readonly userId: number
   readonly tokenId: number
   /** Of the last event it has, `undefined`: it begins. */
   readonly lastEventId: string | undefined
@@ -53,19 +51,19 @@ export interface StreamOrder {
 
 /** A watch and those who are told of it. */
 interface Audience {
-  readonly userId: UserId
+  readonly userId: number
   readonly watch: SensorWatch
   readonly streams: Map<LiveStream, StreamOrder>
   /** Streams, those that are about to open included; 0: it is idle. */
   members: number
-  idleSinceMs: DurationMs
+  idleSinceMs: number
 }
 
 export class LiveSensors {
   readonly #with: Collaborators
   readonly #settings: LiveSensorsSettings
   /** Idle ones lie in the order in which they became idle. */
-  readonly #audiences = new Map<UserId, Audience>()
+  readonly #audiences = new Map<number, Audience>()
   readonly #streamsOfToken = new Map<number, number>()
   #streams = 0
   #timer: NodeJS.Timeout | undefined
@@ -143,7 +141,7 @@ export class LiveSensors {
     this.#streamsOfToken.set(tokenId, ofToken + 1)
   }
 
-  #join(userId: UserId): Audience {
+  #join(userId: number): Audience {
     const audience = this.#audiences.get(userId) ?? {
       userId,
       watch: new SensorWatch(userId, this.#with, this.#settings),
@@ -187,7 +185,7 @@ export class LiveSensors {
     return size <= this.#settings.watchedSensorsMax
   }
 
-  #lookLater(waitMs: DurationMs): void {
+  #lookLater(waitMs: number): void {
     if (this.#isStopped) return
     this.#timer ??= setTimeout(() => void this.#lookAround(), waitMs)
   }

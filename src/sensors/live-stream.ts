@@ -1,7 +1,6 @@
 // What one client is told of a user's sensors. It holds nothing but a place among the events of
 // their watch: who takes slowly, or less than happens, finds the newest state of each sensor there.
 
-import type { DurationMs } from '../domain/time.ts'
 import type { Clock } from '../ports/system.ts'
 import type { SensorEventKind, SensorWatch } from './sensor-watch.ts'
 import type { SensorState } from './sensors.ts'
@@ -27,7 +26,7 @@ export class LiveStream {
   #mustReset: boolean
   #allowance = 0
   #waiting: PromiseWithResolvers<void> | undefined
-  #lastTakenAtMs: DurationMs
+  #lastTakenAtMs: number
   #isClosed = false
 
   /** @param lastEventId of the last event that the client has; `undefined`: it has none */
@@ -68,7 +67,7 @@ export class LiveStream {
   }
 
   /** Whether the client has taken nothing for so long. */
-  isStalled(stallMsMax: DurationMs): boolean {
+  isStalled(stallMsMax: number): boolean {
     if (this.#waiting !== undefined) return false
     return this.#hooks.clock.monotonicMs() - this.#lastTakenAtMs > stallMsMax
   }

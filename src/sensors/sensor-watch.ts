@@ -8,8 +8,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { isOnline } from '../domain/sensor.ts'
-import type { Sensor, SensorId, UserId } from '../domain/sensor.ts'
-import type { DurationMs } from '../domain/time.ts'
+import type { Sensor } from '../domain/sensor.ts'
 import type { ControlReader, SensorCursor, SensorNews } from '../ports/control-reader.ts'
 import type { Clock } from '../ports/system.ts'
 import type { SensorState } from './sensors.ts'
@@ -25,7 +24,7 @@ export interface SensorEvent {
 }
 
 export interface SensorWatchSettings {
-  readonly offlineAfterMs: DurationMs
+  readonly offlineAfterMs: number
   readonly watchedDeletionsMax: number
 }
 
@@ -46,11 +45,11 @@ const GOLDEN_RATIO = 0.618_033_988_749_895
 export class SensorWatch {
   /** Of this watch alone, 96 random bits. */
   readonly id = randomBytes(12).toString('base64url')
-  readonly #userId: UserId
+  readonly #userId: number
   readonly #with: Collaborators
   readonly #settings: SensorWatchSettings
-  readonly #events = new Map<SensorId, SensorEvent>()
-  readonly #deleted = new Map<SensorId, SensorEvent>()
+  readonly #events = new Map<number, SensorEvent>()
+  readonly #deleted = new Map<number, SensorEvent>()
   /** By number; also events that newer ones of the same sensor have superseded. */
   #log: SensorEvent[] = []
   #cursor: SensorCursor | undefined
@@ -59,7 +58,7 @@ export class SensorWatch {
   #lastNo = 0
   #forgottenNo = 0
 
-  constructor(userId: UserId, collaborators: Collaborators, settings: SensorWatchSettings) {
+  constructor(userId: number, collaborators: Collaborators, settings: SensorWatchSettings) {
     this.#userId = userId
     this.#with = collaborators
     this.#settings = settings

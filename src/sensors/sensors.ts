@@ -2,8 +2,7 @@
 // when it is asked for, by no timer.
 
 import { isOnline } from '../domain/sensor.ts'
-import type { Sensor, SensorChange, SensorId, UserId } from '../domain/sensor.ts'
-import type { DurationMs } from '../domain/time.ts'
+import type { Sensor, SensorChange } from '../domain/sensor.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
 import type { Clock } from '../ports/system.ts'
@@ -23,7 +22,7 @@ export interface VersionedStates {
 
 export interface SensorsSettings {
   /** A sensor not heard from for so long is offline. */
-  readonly offlineAfterMs: DurationMs
+  readonly offlineAfterMs: number
 }
 
 interface Collaborators {
@@ -43,14 +42,14 @@ export class Sensors {
   }
 
   /** By id. */
-  async list(userId: UserId): Promise<readonly SensorState[]> {
+  async list(userId: number): Promise<readonly SensorState[]> {
     const sensors = await this.#with.control.listSensors(userId)
     return sensors.map((sensor) => this.stateOf(sensor))
   }
 
   /** As `list`, unless the caller knows the version of what it would show. */
   async listUnlessKnown(
-    userId: UserId,
+    userId: number,
     isKnown: (version: string) => boolean,
   ): Promise<VersionedStates> {
     const onlineSinceMs = this.#with.clock.nowMs() - this.#settings.offlineAfterMs
@@ -62,7 +61,7 @@ export class Sensors {
     return { version, states: sensors?.map((sensor) => this.stateOf(sensor)) }
   }
 
-  find(userId: UserId, sensorId: SensorId): Promise<Sensor | undefined> {
+  find(userId: number, sensorId: number): Promise<Sensor | undefined> {
     return this.#with.control.findSensor(userId, sensorId)
   }
 
@@ -74,8 +73,8 @@ export class Sensors {
 
   /** @returns the sensor after the change, `undefined` when the user has none of that id */
   async change(
-    userId: UserId,
-    sensorId: SensorId,
+    userId: number,
+    sensorId: number,
     change: SensorChange,
   ): Promise<SensorState | undefined> {
     const sensor = await this.#with.controlWriter.changeSensor(userId, sensorId, change)
@@ -83,7 +82,7 @@ export class Sensors {
   }
 
   /** @returns whether the user had it */
-  delete(userId: UserId, sensorId: SensorId): Promise<boolean> {
+  delete(userId: number, sensorId: number): Promise<boolean> {
     return this.#with.controlWriter.deleteSensor(userId, sensorId)
   }
 }

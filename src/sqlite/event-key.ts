@@ -9,7 +9,6 @@
 
 import { createCipheriv, hash } from 'node:crypto'
 import type { Cipheriv } from 'node:crypto'
-import type { UserId } from '../domain/sensor.ts'
 
 export const KEY_WORDS = 4
 const KEY_BYTES = KEY_WORDS * 4
@@ -90,7 +89,7 @@ export interface PlainKeys {
   /** Four words each. */
   readonly keys: Uint32Array
   /** Per submission. */
-  readonly userId: ArrayLike<UserId>
+  readonly userId: ArrayLike<number>
   /** Per submission: one past its last event. */
   readonly elementsEnd: ArrayLike<number>
 }
@@ -98,7 +97,7 @@ export interface PlainKeys {
 export class EventKeyCipher {
   readonly #ofUsers: Cipheriv
   readonly #ofEvents: Cipheriv
-  readonly #masks = new Map<UserId, Uint32Array>()
+  readonly #masks = new Map<number, Uint32Array>()
 
   constructor(secret: Uint8Array) {
     this.#ofUsers = cipherOf(secret.subarray(0, EVENT_SECRET_BYTES / 2))
@@ -130,7 +129,7 @@ export class EventKeyCipher {
     return Buffer.from(keys.buffer)
   }
 
-  #maskOf(userId: UserId): Uint32Array {
+  #maskOf(userId: number): Uint32Array {
     const known = this.#masks.get(userId)
     if (known !== undefined) return known
     const block = Buffer.alloc(KEY_BYTES)

@@ -1,6 +1,5 @@
 // Figures of what is in control.db and ledger.db, for monitoring: each a query that reads little.
 
-import type { DurationMs, EpochMs } from '../domain/time.ts'
 import type { Connection } from './database.ts'
 
 const REGISTERED = 'SELECT count(*) FROM sensors WHERE deleted_at_ms IS NULL'
@@ -15,7 +14,7 @@ const SEALED_EVENTS = 'SELECT total(events) FROM runs WHERE merged_into IS NULL'
 
 interface DeletionsRow {
   readonly count: number
-  readonly oldestAtMs: EpochMs | null
+  readonly oldestAtMs: number | null
 }
 
 export class StateFigures {
@@ -26,7 +25,7 @@ export class StateFigures {
 
   constructor(control: Connection, ledger: Connection) {
     this.#registered = control.prepare<[], number>(REGISTERED).pluck()
-    this.#online = control.prepare<[EpochMs, EpochMs], number>(ONLINE).pluck()
+    this.#online = control.prepare<[number, number], number>(ONLINE).pluck()
     this.#deletions = control.prepare<[], DeletionsRow>(DELETIONS)
     this.#sealedEvents = ledger.prepare<[], number>(SEALED_EVENTS).pluck()
   }
@@ -36,7 +35,7 @@ export class StateFigures {
    *
    * @param onlineSinceMs what was heard from and measured since then is online
    */
-  sensors(onlineSinceMs: EpochMs): { registered: number; online: number } {
+  sensors(onlineSinceMs: number): { registered: number; online: number } {
     return {
       registered: this.#registered.get() ?? 0,
       online: this.#online.get(onlineSinceMs, onlineSinceMs) ?? 0,
@@ -44,7 +43,7 @@ export class StateFigures {
   }
 
   /** Deleted sensors whose measurements are not yet gone from the store; 0 ms when none is. */
-  sensorDeletions(nowMs: EpochMs): { count: number; oldestAgeMs: DurationMs } {
+  sensorDeletions(nowMs: number): { count: number; oldestAgeMs: number } {
     const { count = 0, oldestAtMs = null } = this.#deletions.get() ?? {}
     return { count, oldestAgeMs: oldestAtMs === null ? 0 : Math.max(0, nowMs - oldestAtMs) }
   }

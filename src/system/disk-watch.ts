@@ -4,13 +4,12 @@
 
 import { resolve } from 'node:path'
 import { SECOND_MS } from '../domain/time.ts'
-import type { DurationMs } from '../domain/time.ts'
 import type { Log, StorageState } from '../ports/system.ts'
 import { Ballast } from './ballast.ts'
 import { readDiskSpace } from './disk.ts'
 import type { DiskSpace } from './disk.ts'
 
-const LOOK_EVERY_MS: DurationMs = SECOND_MS
+const LOOK_EVERY_MS: number = SECOND_MS
 
 const MEBIBYTE = 2 ** 20
 

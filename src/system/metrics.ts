@@ -8,7 +8,6 @@
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
 import type { ErrorCode } from '../domain/errors.ts'
 import { SECOND_MS } from '../domain/time.ts'
-import type { DurationMs } from '../domain/time.ts'
 import type { CommittedGroup, ForwardedCount, LinePoints, Metrics } from '../ports/system.ts'
 import { addGauges, addStateGauges } from './state-gauges.ts'
 import type { WatchedState } from './state-gauges.ts'
@@ -103,7 +102,7 @@ export class PrometheusMetrics implements Metrics {
   }
 
   /** A batch was written in this time. */
-  noteForwardDuration(durationMs: DurationMs): void {
+  noteForwardDuration(durationMs: number): void {
     this.#forwardSeconds.observe(durationMs / SECOND_MS)
   }
 

@@ -4,7 +4,6 @@
 import { Counter, Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
 import { SECOND_MS } from '../domain/time.ts'
-import type { DurationMs } from '../domain/time.ts'
 import type { Backlog } from '../ports/journal-queue.ts'
 
 const PREFIX = 'thermolog_'
@@ -35,7 +34,7 @@ export interface SensorCounts {
 export interface PendingDeletions {
   readonly count: number
   /** Time since the oldest of them was deleted; 0 if there is none. */
-  readonly oldestAgeMs: DurationMs
+  readonly oldestAgeMs: number
 }
 
 export interface DiskRoom {

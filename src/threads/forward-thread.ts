@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { MINUTE_MS, SECOND_MS } from '../domain/time.ts'
-import type { DurationMs } from '../domain/time.ts'
 import { Forwarder } from '../ingest/forwarder.ts'
 import { SensorDeletions } from '../ingest/sensor-deletions.ts'
 import { checkInfluxBucket } from '../influx/bucket-check.ts'
@@ -154,7 +153,7 @@ function answer(message: ForwardAnswer): void {
   port?.postMessage(message)
 }
 
-async function pause(durationMs: DurationMs, signal: AbortSignal): Promise<void> {
+async function pause(durationMs: number, signal: AbortSignal): Promise<void> {
   try {
     await setTimeout(durationMs, undefined, { signal })
   } catch (error) {

@@ -5,7 +5,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { isOnline } from '../../src/domain/sensor.ts'
-import type { Sensor, SensorId } from '../../src/domain/sensor.ts'
+import type { Sensor } from '../../src/domain/sensor.ts'
 import { LiveStream } from '../../src/sensors/live-stream.ts'
 import type { LiveEvent } from '../../src/sensors/live-stream.ts'
 import { SensorWatch } from '../../src/sensors/sensor-watch.ts'
@@ -22,7 +22,7 @@ interface Shown {
 
 /** Knows sensors from a list, and from then on by what it is told. */
 class Client {
-  readonly known = new Map<SensorId, Shown>()
+  readonly known = new Map<number, Shown>()
   readonly #sensors: WatchedSensors
   readonly #watch: SensorWatch
   #stream: LiveStream

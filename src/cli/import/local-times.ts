@@ -4,18 +4,17 @@
 import { Temporal } from 'temporal-polyfill'
 import { usage } from '../../operations/check-arguments.ts'
 import { DAY_MS } from '../../domain/time.ts'
-import type { DurationMs, EpochMs } from '../../domain/time.ts'
 
 const DAYS_MAX = 1_000
 
 export type LocalTime =
-  | { readonly atMs: EpochMs; readonly fault?: undefined }
+  | { readonly atMs: number; readonly fault?: undefined }
   | { readonly atMs?: undefined; readonly fault: string }
 
 export class LocalTimes {
   readonly #zone: string
   /** What local time is ahead of UTC, by day; `undefined`: it changes near that day. */
-  readonly #offsets = new Map<number, DurationMs | undefined>()
+  readonly #offsets = new Map<number, number | undefined>()
 
   /** @throws OperationError when there is no such zone */
   constructor(zone: string) {
@@ -29,7 +28,7 @@ export class LocalTimes {
   }
 
   /** @param localMs what the clocks show, as if they showed UTC */
-  toInstant(localMs: EpochMs): LocalTime {
+  toInstant(localMs: number): LocalTime {
     const offsetMs = this.#offsetAround(Math.floor(localMs / DAY_MS))
     if (offsetMs !== undefined) return { atMs: localMs - offsetMs }
     const shown = plain(localMs)
@@ -42,7 +41,7 @@ export class LocalTimes {
     return { fault: `${isSkipped ? 'does not exist' : 'exists twice'} in ${this.#zone}` }
   }
 
-  #offsetAround(day: number): DurationMs | undefined {
+  #offsetAround(day: number): number | undefined {
     if (!this.#offsets.has(day)) {
       if (this.#offsets.size >= DAYS_MAX) this.#offsets.clear()
       const before = this.#offsetAt((day - 1) * DAY_MS)
@@ -52,11 +51,11 @@ export class LocalTimes {
     return this.#offsets.get(day)
   }
 
-  #offsetAt(localMs: EpochMs): DurationMs {
+  #offsetAt(localMs: number): number {
     return plain(localMs).toZonedDateTime(this.#zone).offsetNanoseconds / 1_000_000
   }
 }
 
-function plain(localMs: EpochMs): Temporal.PlainDateTime {
+function plain(localMs: number): Temporal.PlainDateTime {
   return Temporal.Instant.fromEpochMilliseconds(localMs).toZonedDateTimeISO('UTC').toPlainDateTime()
 }

@@ -7,7 +7,6 @@
 import { hash } from 'node:crypto'
 import type { SubmittedMeasurement } from '../../domain/measurement.ts'
 import { roundCelsius, serialNumberKey } from '../../domain/sensor.ts'
-import type { EpochMs } from '../../domain/time.ts'
 import { formFault } from '../../operations/check-measurement.ts'
 import type { RuleCheck } from '../../operations/check-measurement.ts'
 import type { Columns, TemperatureUnit } from './columns.ts'
@@ -78,7 +77,7 @@ export class MeasurementReader {
 
 /** Which sensors of a file have their measurements in the order of time, by key. */
 export class TimeOrder {
-  readonly #lastMs = new Map<string, EpochMs>()
+  readonly #lastMs = new Map<string, number>()
   readonly #disordered = new Set<string>()
 
   add({ serialNumber, measuredAtMs }: SubmittedMeasurement): void {
@@ -101,7 +100,7 @@ export class TimeOrder {
 export class EventNames {
   readonly #order: TimeOrder | undefined
   readonly #equalLines = new EqualLines()
-  readonly #lastLines = new Map<string, { atMs: EpochMs; counts: Map<number, number> }>()
+  readonly #lastLines = new Map<string, { atMs: number; counts: Map<number, number> }>()
 
   /** @param order of the whole file, when it was read before */
   constructor(order: TimeOrder | undefined) {
@@ -121,7 +120,7 @@ export class EventNames {
     return { eventId: name, serialNumber, measuredAtMs, tempCelsius }
   }
 
-  #countAtLastTime(sensorKey: string, atMs: EpochMs, tempCelsius: number): number {
+  #countAtLastTime(sensorKey: string, atMs: number, tempCelsius: number): number {
     let last = this.#lastLines.get(sensorKey)
     if (last?.atMs !== atMs) {
       last = { atMs, counts: new Map() }

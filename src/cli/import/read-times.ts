@@ -3,7 +3,6 @@
 // first one that only makes sense as one of them.
 
 import { formatInstant, parseInstant, SECOND_MS } from '../../domain/time.ts'
-import type { EpochMs } from '../../domain/time.ts'
 import { usage } from '../../operations/check-arguments.ts'
 import type { LocalTime, LocalTimes } from './local-times.ts'
 
@@ -17,7 +16,7 @@ export interface TimeSettings {
   /** What times without a zone are, otherwise; `undefined`: there must be none. */
   readonly localTimes: LocalTimes | undefined
   /** Whether a measurement may have this time. */
-  readonly isPossible: (atMs: EpochMs) => boolean
+  readonly isPossible: (atMs: number) => boolean
 }
 
 export class TimeReader {
@@ -41,7 +40,7 @@ export class TimeReader {
     return atMs === undefined ? invalid(value) : { atMs }
   }
 
-  #readUnix(text: string): EpochMs | undefined {
+  #readUnix(text: string): number | undefined {
     const number = Number(text)
     this.#unixUnitMs ??= this.#decideUnit(number)
     if (this.#unixUnitMs === undefined) return undefined

@@ -6,7 +6,6 @@ import { hash, randomUUID } from 'node:crypto'
 import type { Principal } from '../../domain/access.ts'
 import type { ServiceError } from '../../domain/errors.ts'
 import type { Sensor } from '../../domain/sensor.ts'
-import type { EpochMs } from '../../domain/time.ts'
 
 export interface Call {
   readonly ctx: Context
@@ -16,7 +15,7 @@ export interface Call {
   readonly query: string
   readonly requestId: string
   /** When the head of the request was read. */
-  readonly receivedAtMs: EpochMs
+  readonly receivedAtMs: number
   /** The variable segments of the path by name, decoded. */
   readonly parameters: Readonly<Record<string, string>>
 }

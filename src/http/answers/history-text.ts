@@ -4,7 +4,6 @@
 import { writeAscii, writeDigits, writeNumber } from '../../domain/digits.ts'
 import type { BucketPoint, HistoryPoint, ResolvedQuestion } from '../../domain/history.ts'
 import { DAY_MS, SECOND_MS, floorToWindow, formatInstant } from '../../domain/time.ts'
-import type { DurationMs, EpochMs } from '../../domain/time.ts'
 import type { History } from '../../history/read-history.ts'
 import type { HistoryResponse } from '../../../schemas/messages.d.ts'
 
@@ -157,7 +156,7 @@ function writeJsonPoint(
   bytes: Buffer,
   start: number,
   point: HistoryPoint,
-  writeInstant: Writer<EpochMs>,
+  writeInstant: Writer<number>,
 ): number {
   let at = writeAscii(bytes, start, '"timestamp":"')
   at = writeInstant(bytes, at, isBucket(point) ? point.startMs : point.measuredAtMs)
@@ -182,7 +181,7 @@ function writeCsvPoint(
   bytes: Buffer,
   start: number,
   point: HistoryPoint,
-  writeInstant: Writer<EpochMs>,
+  writeInstant: Writer<number>,
 ): number {
   let at = writeInstant(bytes, start, isBucket(point) ? point.startMs : point.measuredAtMs)
   for (const value of isBucket(point)
@@ -199,7 +198,7 @@ function isBucket(point: HistoryPoint): point is BucketPoint {
 }
 
 /** Writes instants; points of one day, which come together, share the work of its date. */
-function instantWriter(): Writer<EpochMs> {
+function instantWriter(): Writer<number> {
   let dayMs = NaN
   let date = ''
   return (bytes, at, atMs) => {
@@ -212,7 +211,7 @@ function instantWriter(): Writer<EpochMs> {
   }
 }
 
-function writeTimeOfDay(bytes: Buffer, start: number, ms: DurationMs): number {
+function writeTimeOfDay(bytes: Buffer, start: number, ms: number): number {
   const seconds = Math.floor(ms / SECOND_MS)
   const minutes = Math.floor(seconds / 60)
   let at = writeDigits(bytes, start, Math.floor(minutes / 60), 2)

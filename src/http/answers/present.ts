@@ -9,7 +9,6 @@ import type {
   SubmittedMeasurement,
 } from '../../domain/measurement.ts'
 import { formatInstant, SECOND_MS } from '../../domain/time.ts'
-import type { EpochMs } from '../../domain/time.ts'
 import type { DataIdentity } from '../../ports/control-reader.ts'
 import type { SensorState } from '../../sensors/sensors.ts'
 import type { MobileSettings } from './sign-in-settings.ts'
@@ -71,7 +70,7 @@ export function presentExisting(eventId: string, existing: StoredMeasurement): E
 
 export function presentDaemonMe(
   { token, user }: Principal,
-  lastUsedAtMs: EpochMs | null,
+  lastUsedAtMs: number | null,
   identity: DataIdentity,
 ): DaemonMeResponse {
   return {
@@ -143,6 +142,6 @@ export function presentBootstrap(
   }
 }
 
-function presentInstant(atMs: EpochMs | null): string | null {
+function presentInstant(atMs: number | null): string | null {
   return atMs === null ? null : formatInstant(atMs)
 }

@@ -3,7 +3,6 @@
 
 import { digitsOf, writeDigits } from '../../domain/digits.ts'
 import { floorToWindow, formatInstant, MINUTE_MS, SECOND_MS } from '../../domain/time.ts'
-import type { EpochMs } from '../../domain/time.ts'
 import { WideBytes } from './wide-bytes.ts'
 
 const BYTES_FIRST = 64 * 1024
@@ -24,7 +23,7 @@ export class JsonBytes {
   #bytes = new WideBytes(Buffer.allocUnsafeSlow(BYTES_FIRST))
   #length = 0
   /** The last instant that was written, and its text. */
-  #instantMs: EpochMs = NaN
+  #instantMs: number = NaN
   readonly #instant = new WideBytes(Buffer.alloc(INSTANT_BYTES))
   #instantLength = 0
 
@@ -62,7 +61,7 @@ export class JsonBytes {
   }
 
   /** As `formatInstant` has it, without quotes. */
-  writeInstant(atMs: EpochMs): void {
+  writeInstant(atMs: number): void {
     if (atMs !== this.#instantMs) this.#setInstant(atMs)
     this.write(this.#instant, 0, this.#instantLength)
   }
@@ -91,7 +90,7 @@ export class JsonBytes {
   }
 
   /** What is in one minute differs only from the seconds on. */
-  #setInstant(atMs: EpochMs): void {
+  #setInstant(atMs: number): void {
     const { bytes } = this.#instant
     const minuteMs = floorToWindow(atMs, MINUTE_MS)
     if (minuteMs !== floorToWindow(this.#instantMs, MINUTE_MS)) {

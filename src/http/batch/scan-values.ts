@@ -6,7 +6,6 @@
 import commonSchema from '../../../schemas/common.json' with { type: 'json' }
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../domain/time.ts'
 import { floorToWindow, parseInstant } from '../../domain/time.ts'
-import type { EpochMs } from '../../domain/time.ts'
 import type { WideBytes } from './wide-bytes.ts'
 
 export const NOT_READ = -1
@@ -99,7 +98,7 @@ export function scanCelsius(
 export class InstantScanner {
   /** Where a time of the day stands in the body; `NOT_READ` while there is none. */
   #dayAt = NOT_READ
-  #dayMs: EpochMs = NaN
+  #dayMs: number = NaN
 
   begin(): void {
     this.#dayAt = NOT_READ

@@ -11,7 +11,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createGunzip, createInflate, createInflateRaw } from 'node:zlib'
 import { ServiceError } from '../../domain/errors.ts'
 import { giveBack } from '../../domain/give-back.ts'
-import type { UserId } from '../../domain/sensor.ts'
 import type { Clock } from '../../ports/system.ts'
 import type { LetOthers } from './read-json.ts'
 import { UploadBudget } from './upload-budget.ts'
@@ -36,7 +35,7 @@ export interface Sending {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   /** Whose share of the budget it takes; `undefined`: nobody's, the user is not known. */
-  readonly userId: UserId | undefined
+  readonly userId: number | undefined
 }
 
 type Parse<T> = (bytes: Buffer, letOthers: LetOthers) => T | Promise<T>

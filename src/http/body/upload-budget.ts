@@ -5,9 +5,7 @@
 // one a second.
 
 import { ServiceError, refusalError } from '../../domain/errors.ts'
-import type { UserId } from '../../domain/sensor.ts'
 import { SECOND_MS } from '../../domain/time.ts'
-import type { DurationMs } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
 
 const BYTES_PER_SECOND_MIN = 512
@@ -25,7 +23,7 @@ export class UploadBudget {
   readonly #bytesMax: number
   readonly #clock: Clock
   readonly #receiving = new Set<Upload>()
-  readonly #bytesOfUser = new Map<UserId, number>()
+  readonly #bytesOfUser = new Map<number, number>()
   #bytes = 0
   #checking: NodeJS.Timeout | undefined
 
@@ -44,7 +42,7 @@ export class UploadBudget {
    *
    * @param userId `undefined`: nobody is known yet, and nobody's share is counted
    */
-  open(userId: UserId | undefined): Upload {
+  open(userId: number | undefined): Upload {
     const upload = new Upload(this, userId, this.#clock.monotonicMs())
     this.#receiving.add(upload)
     this.#checking ??= setInterval(() => this.#check(), CHECK_EVERY_MS).unref()
@@ -52,7 +50,7 @@ export class UploadBudget {
   }
 
   /** @throws ServiceError `overloaded` when the budget, or the user's share, has no room for it */
-  take(userId: UserId | undefined, bytes: number): void {
+  take(userId: number | undefined, bytes: number): void {
     const ofUser = userId === undefined ? 0 : (this.#bytesOfUser.get(userId) ?? 0)
     const isUserFull = ofUser + bytes > this.#bytesMax * USER_SHARE
     if (this.#bytes + bytes > this.#bytesMax || isUserFull) throw refusalError('overloaded')
@@ -60,7 +58,7 @@ export class UploadBudget {
     if (userId !== undefined) this.#bytesOfUser.set(userId, ofUser + bytes)
   }
 
-  give(userId: UserId | undefined, bytes: number): void {
+  give(userId: number | undefined, bytes: number): void {
     this.#bytes -= bytes
     if (userId === undefined) return
     // Taken out when nothing is received: it may well be needed at once again.
@@ -87,7 +85,7 @@ export class UploadBudget {
     if (this.#bytes > this.#bytesMax * BUSY_SHARE) this.#cutSlowest(nowMs)
   }
 
-  #cutSlowest(nowMs: DurationMs): void {
+  #cutSlowest(nowMs: number): void {
     let slowest: Upload | undefined
     for (const upload of this.#receiving) {
       if (upload.ageMs(nowMs) < SLOW_AFTER_MS) continue
@@ -100,15 +98,15 @@ export class UploadBudget {
 /** One body on its way in, and what it has taken of the budget. */
 export class Upload {
   readonly #budget: UploadBudget
-  readonly #userId: UserId | undefined
-  readonly #startedAtMs: DurationMs
-  #windowStartedAtMs: DurationMs
+  readonly #userId: number | undefined
+  readonly #startedAtMs: number
+  #windowStartedAtMs: number
   #windowBytes = 0
   #arrivedBytes = 0
   #takenBytes = 0
   #stop: ((reason: ServiceError) => void) | undefined
 
-  constructor(budget: UploadBudget, userId: UserId | undefined, nowMs: DurationMs) {
+  constructor(budget: UploadBudget, userId: number | undefined, nowMs: number) {
     this.#budget = budget
     this.#userId = userId
     this.#startedAtMs = nowMs
@@ -145,7 +143,7 @@ export class Upload {
     this.#takenBytes = 0
   }
 
-  isTooSlow(nowMs: DurationMs): boolean {
+  isTooSlow(nowMs: number): boolean {
     const windowMs = nowMs - this.#windowStartedAtMs
     if (windowMs < RATE_WINDOW_MS) return false
     const isSlow = this.#windowBytes < (BYTES_PER_SECOND_MIN * windowMs) / SECOND_MS
@@ -154,12 +152,12 @@ export class Upload {
     return isSlow
   }
 
-  ageMs(nowMs: DurationMs): DurationMs {
+  ageMs(nowMs: number): number {
     return nowMs - this.#startedAtMs
   }
 
   /** Bytes a millisecond since it began. */
-  rate(nowMs: DurationMs): number {
+  rate(nowMs: number): number {
     return this.#arrivedBytes / Math.max(1, this.ageMs(nowMs))
   }
 

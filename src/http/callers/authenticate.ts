@@ -3,7 +3,6 @@
 import type { AccessTokens } from '../../access/tokens.ts'
 import type { Principal, TokenKind } from '../../domain/access.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import type { EpochMs } from '../../domain/time.ts'
 
 const SCHEME = 'bearer '
 
@@ -39,7 +38,7 @@ export function authenticate(
   tokens: AccessTokens,
   text: string | undefined,
   kind: TokenKind,
-  nowMs: EpochMs,
+  nowMs: number,
 ): Principal | Promise<Principal> {
   if (text === undefined) throw new ServiceError('missing_token')
   const found = tokens.find(text, nowMs)

@@ -8,7 +8,6 @@ import { ServiceError } from '../../domain/errors.ts'
 import { liveMeasurementsMax } from '../../domain/limits.ts'
 import type { SubmittedMeasurements } from '../../domain/measurement.ts'
 import { MINUTE_MS, SECOND_MS } from '../../domain/time.ts'
-import type { DurationMs, EpochMs } from '../../domain/time.ts'
 import type { RateCounter, RateCounters, RateState } from '../../ports/rate-counters.ts'
 import { clientKey } from './client-address.ts'
 import type { ClientAddresses } from './client-address.ts'
@@ -24,12 +23,12 @@ export interface RateLimitsSettings {
   /** A token and minute; 0 is off. */
   readonly measurementsPerMinute: number
   /** Measurements younger than this are live. */
-  readonly offlineAfterMs: DurationMs
+  readonly offlineAfterMs: number
 }
 
 /** What a token submits. */
 interface CountedSubmission {
-  readonly receivedAtMs: EpochMs
+  readonly receivedAtMs: number
   readonly measurements: SubmittedMeasurements
   /** Where more were sent than can be stored. */
   readonly count?: number
@@ -65,7 +64,7 @@ export class RateLimits {
   readonly #requests: Limit | undefined
   readonly #measurements: Limit | undefined
   readonly #live: Limit | undefined
-  readonly #liveAgeMsMax: DurationMs
+  readonly #liveAgeMsMax: number
   readonly #policy: string
 
   constructor(

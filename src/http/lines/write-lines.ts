@@ -6,7 +6,6 @@ import type { Principal } from '../../domain/access.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { RequestFault } from '../../domain/errors.ts'
 import { submissionMeasurementsMax } from '../../domain/limits.ts'
-import type { EpochMs } from '../../domain/time.ts'
 import { commitLines } from '../../ingest/commit-lines.ts'
 import type { Submissions } from '../../ingest/submissions.ts'
 import { unitOf } from '../../line-protocol/point-time.ts'
@@ -189,7 +188,7 @@ function tooManyUnkeyed({ line }: LineReading): UnstoredText {
 function unstoredOf(
   fault: RequestFault,
   reading: LineReading | undefined,
-  receivedAtMs: EpochMs,
+  receivedAtMs: number,
 ): UnstoredText[] {
   if (reading === undefined) return []
   const { line, measurement } = reading

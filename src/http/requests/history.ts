@@ -3,7 +3,6 @@
 
 import type { RequestFault } from '../../domain/errors.ts'
 import type { HistoryQuestion, ResolvedQuestion } from '../../domain/history.ts'
-import type { EpochMs } from '../../domain/time.ts'
 import { resolveQuestion } from '../../history/buckets.ts'
 import { historyVersion } from '../../history/read-history.ts'
 import type { HistoryReader } from '../../history/read-history.ts'
@@ -31,7 +30,7 @@ export const historyQuery: Input<ResolvedQuestion> = {
  */
 export function readQuestion(
   parameters: Readonly<Record<string, string>>,
-  nowMs: EpochMs,
+  nowMs: number,
   found: RequestFault[],
 ): ResolvedQuestion {
   found.push(...allFaultsIn(isHistoryQuery, parameters))

@@ -2,7 +2,6 @@
 
 import type { RequestFault } from '../../domain/errors.ts'
 import { DAY_MS } from '../../domain/time.ts'
-import type { EpochMs } from '../../domain/time.ts'
 import type { Refused, RefusedWriter } from '../../ports/refused.ts'
 import type { ApiCall } from '../answers/call.ts'
 
@@ -31,9 +30,9 @@ export async function keepRefused(
 /** When to try again what is refused for this: a time not too far ahead will come. */
 export function retryTime(
   { code }: RequestFault,
-  measuredAtMs: EpochMs | null,
-  receivedAtMs: EpochMs,
-): EpochMs | null {
+  measuredAtMs: number | null,
+  receivedAtMs: number,
+): number | null {
   if (code !== 'timestamp_in_future' || measuredAtMs === null) return null
   return measuredAtMs - receivedAtMs <= RETRIED_AHEAD_MS_MAX ? measuredAtMs : null
 }

@@ -4,7 +4,6 @@
 import type { RequestFault } from '../../domain/errors.ts'
 import type { ReceiptItem, SubmittedMeasurement } from '../../domain/measurement.ts'
 import { formatInstant } from '../../domain/time.ts'
-import type { EpochMs } from '../../domain/time.ts'
 import type { PartialReceipt } from '../../ingest/commit-valid.ts'
 import { presentExisting } from '../answers/present.ts'
 import type { Refusal } from './keep-refused.ts'
@@ -65,7 +64,7 @@ export class PartialBatch {
   }
 
   /** What is to be kept of a commit of `measurements`: every rejected element. */
-  refusals({ faults }: PartialReceipt, receivedAtMs: EpochMs): readonly Refusal[] {
+  refusals({ faults }: PartialReceipt, receivedAtMs: number): readonly Refusal[] {
     const byIndex = new Map<number, Refusal>()
     for (const fault of this.#faults) {
       const { index = 0, pointer, detail } = fault
@@ -93,7 +92,7 @@ export class PartialBatch {
   }
 }
 
-function refusalOf(content: string, reason: string, retryAtMs: EpochMs | null): Refusal {
+function refusalOf(content: string, reason: string, retryAtMs: number | null): Refusal {
   return { kind: 'element', content, unitNs: '1', reason, retryAtMs }
 }
 

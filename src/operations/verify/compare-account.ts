@@ -7,7 +7,6 @@
 
 import type { RawPoint } from '../../domain/history.ts'
 import type { SensorAccount } from '../../domain/sensor-account.ts'
-import type { EpochMs } from '../../domain/time.ts'
 
 /** A sensor's account around one look at the store. */
 export interface Looked {
@@ -17,7 +16,7 @@ export interface Looked {
 
 /** What is wrong with a day, with the numbers that were expected and found. */
 export interface WrongDay {
-  readonly dayMs: EpochMs
+  readonly dayMs: number
   readonly kind: 'missing' | 'surplus'
   readonly expected: number
   readonly found: number
@@ -26,7 +25,7 @@ export interface WrongDay {
 export interface ComparedDays {
   readonly wrong: readonly WrongDay[]
   /** Right or wrong, this look cannot tell. */
-  readonly moving: readonly EpochMs[]
+  readonly moving: readonly number[]
 }
 
 /**
@@ -35,11 +34,11 @@ export interface ComparedDays {
  */
 export function compareDays(
   { before, after }: Looked,
-  stored: ReadonlyMap<EpochMs, number>,
-  isMeant: (dayMs: EpochMs) => boolean,
+  stored: ReadonlyMap<number, number>,
+  isMeant: (dayMs: number) => boolean,
 ): ComparedDays {
   const wrong: WrongDay[] = []
-  const moving: EpochMs[] = []
+  const moving: number[] = []
   const days = new Set([...before.accepted.keys(), ...after.accepted.keys(), ...stored.keys()])
   for (const dayMs of [...days].filter(isMeant).sort((a, b) => a - b)) {
     const found = stored.get(dayMs) ?? 0
@@ -52,11 +51,11 @@ export function compareDays(
   return { wrong, moving }
 }
 
-function acceptedOn({ accepted, setAside }: SensorAccount, dayMs: EpochMs): number {
+function acceptedOn({ accepted, setAside }: SensorAccount, dayMs: number): number {
   return (accepted.get(dayMs) ?? 0) - (setAside.perDay.get(dayMs) ?? 0)
 }
 
-function forwardedOn(account: SensorAccount, dayMs: EpochMs): number {
+function forwardedOn(account: SensorAccount, dayMs: number): number {
   return acceptedOn(account, dayMs) - (account.pending.perDay.get(dayMs) ?? 0)
 }
 

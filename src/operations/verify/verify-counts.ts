@@ -7,9 +7,8 @@
 import type { Finding, Report } from '../../domain/finding.ts'
 import type { RawPoint } from '../../domain/history.ts'
 import type { DayCounts, SensorAccount } from '../../domain/sensor-account.ts'
-import type { SensorId } from '../../domain/sensor.ts'
 import { DAY_MS, formatInstant } from '../../domain/time.ts'
-import type { DurationMs, EpochMs, TimeRange } from '../../domain/time.ts'
+import type { TimeRange } from '../../domain/time.ts'
 import type { MeasurementReader } from '../../ports/measurement-store.ts'
 import { compareDays, compareLatest } from './compare-account.ts'
 import type { Looked, NewestStored, WrongDay } from './compare-account.ts'
@@ -27,9 +26,9 @@ export const EVER: TimeRange = { startMs: Date.UTC(1900, 0, 1), stopMs: Date.UTC
 
 export interface SensorCheckCollaborators {
   readonly control: {
-    sensorsAfter(sensorId: SensorId, limit: number): readonly SensorId[]
+    sensorsAfter(sensorId: number, limit: number): readonly number[]
     /** The accounts of those that are live, all of one moment. */
-    read(sensorIds: readonly SensorId[]): ReadonlyMap<SensorId, SensorAccount>
+    read(sensorIds: readonly number[]): ReadonlyMap<number, SensorAccount>
     mayHaveDropped(): boolean
   }
   readonly store: {
@@ -38,10 +37,10 @@ export interface SensorCheckCollaborators {
     /** What can be done when it lacks measurements. */
     readonly missingRemedy: string
     /** @throws StoreUnavailable */
-    countByDay(sensorId: SensorId, range: TimeRange): Promise<DayCounts>
+    countByDay(sensorId: number, range: TimeRange): Promise<DayCounts>
   }
   readonly reader: Pick<MeasurementReader, 'readRaw'>
-  readonly pause: (durationMs: DurationMs) => Promise<unknown>
+  readonly pause: (durationMs: number) => Promise<unknown>
   readonly report: Report
   /** So many more measurements are counted. */
   readonly advance: (measurements: number) => void
@@ -51,7 +50,7 @@ export interface SensorCheckCollaborators {
 interface Open {
   readonly range: TimeRange
   /** The days that are open; `undefined`: all. */
-  readonly days: ReadonlySet<EpochMs> | undefined
+  readonly days: ReadonlySet<number> | undefined
   readonly isLatestOpen: boolean
 }
 
@@ -85,7 +84,7 @@ export async function verifySensors(
 
 class SensorGroup {
   readonly #with: SensorCheckCollaborators
-  #open: Map<SensorId, Open>
+  #open: Map<number, Open>
   /** What was wrong at the last look. */
   #findings: Finding[] = []
   /** Whether the last look left something open that is not wrong. */
@@ -93,7 +92,7 @@ class SensorGroup {
   measurements = 0
   moving = 0
 
-  constructor(collaborators: SensorCheckCollaborators, ids: readonly SensorId[]) {
+  constructor(collaborators: SensorCheckCollaborators, ids: readonly number[]) {
     this.#with = collaborators
     this.#open = new Map(ids.map((id) => [id, ALL_OPEN]))
   }
@@ -118,7 +117,7 @@ class SensorGroup {
     const { control } = this.#with
     const ids = [...this.#open.keys()]
     const before = control.read(ids)
-    const looks = new Map<SensorId, { stored: DayCounts; newest: NewestStored }>()
+    const looks = new Map<number, { stored: DayCounts; newest: NewestStored }>()
     for (const [sensorId, account] of before) {
       const { range } = this.#open.get(sensorId) ?? ALL_OPEN
       const stored = await this.#with.store.countByDay(sensorId, range)
@@ -183,7 +182,7 @@ class SensorGroup {
   }
 }
 
-function rangeOf(days: readonly EpochMs[]): TimeRange {
+function rangeOf(days: readonly number[]): TimeRange {
   if (days.length === 0) return { startMs: EVER.startMs, stopMs: EVER.startMs + DAY_MS }
   return { startMs: Math.min(...days), stopMs: Math.max(...days) + DAY_MS }
 }

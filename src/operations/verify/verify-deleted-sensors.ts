@@ -2,26 +2,25 @@
 // deletion is through, and in control.db.
 
 import type { Report } from '../../domain/finding.ts'
-import type { SensorId } from '../../domain/sensor.ts'
 
 export interface DeletedSensorsCollaborators {
   readonly control: {
-    isLive(sensorId: SensorId): boolean
+    isLive(sensorId: number): boolean
     /** Whether what the store has of a deleted sensor is still to be deleted. */
-    isLeaving(sensorId: SensorId): boolean
+    isLeaving(sensorId: number): boolean
     /** Rows of `name` about sensors that are not live. */
-    strayRows(): readonly { readonly name: string; readonly sensorId: SensorId }[]
+    strayRows(): readonly { readonly name: string; readonly sensorId: number }[]
   }
   readonly store: {
     readonly name: string
     /** How what it has of a sensor is deleted by hand. */
-    deletionRemedy(sensorId: SensorId): string
+    deletionRemedy(sensorId: number): string
     /**
      * Sensors of which anything is there.
      *
      * @throws StoreUnavailable
      */
-    sensorIds(): Promise<ReadonlySet<SensorId>>
+    sensorIds(): Promise<ReadonlySet<number>>
   }
   readonly report: Report
 }
@@ -32,9 +31,9 @@ export async function verifyDeletedSensors({
   report,
 }: DeletedSensorsCollaborators): Promise<void> {
   // A deletion may be through between the two looks: then the store has nothing at the second.
-  const isKnown = (sensorId: SensorId) => control.isLive(sensorId) || control.isLeaving(sensorId)
+  const isKnown = (sensorId: number) => control.isLive(sensorId) || control.isLeaving(sensorId)
   const suspects = [...(await store.sensorIds())].filter((sensorId) => !isKnown(sensorId))
-  const left = suspects.length === 0 ? new Set<SensorId>() : await store.sensorIds()
+  const left = suspects.length === 0 ? new Set<number>() : await store.sensorIds()
   for (const sensorId of suspects.filter((id) => left.has(id))) {
     report({
       check: 'deleted_sensors',

@@ -1,9 +1,8 @@
 // Holding the summaries of the embedded store against its measurements.
 
 import type { Report } from '../../domain/finding.ts'
-import type { SensorId } from '../../domain/sensor.ts'
 import { DAY_MS, floorToWindow, formatInstant } from '../../domain/time.ts'
-import type { EpochMs, TimeRange } from '../../domain/time.ts'
+import type { TimeRange } from '../../domain/time.ts'
 import { EVER } from './verify-counts.ts'
 
 /** Of a sensor's windows so many are named. */
@@ -11,18 +10,18 @@ const NAMED_MAX = 20
 
 interface WrongSummary {
   readonly table: string
-  readonly startMs: EpochMs
+  readonly startMs: number
   readonly measurements: number
   readonly summarised: number
 }
 
 export interface SummariesCollaborators {
-  readonly control: { isLive(sensorId: SensorId): boolean }
+  readonly control: { isLive(sensorId: number): boolean }
   readonly store: {
-    sensorIds(): Promise<ReadonlySet<SensorId>>
+    sensorIds(): Promise<ReadonlySet<number>>
     /** Some days at a time. */
     checkSummaries(
-      sensorId: SensorId,
+      sensorId: number,
       range: TimeRange,
     ): Iterable<{ readonly measurements: number; readonly wrong: readonly WrongSummary[] }>
   }

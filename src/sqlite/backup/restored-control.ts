@@ -12,7 +12,6 @@
 // Rows that were forwarded are kept for a store of its own, for a day from their commit. That day
 // begins anew: the store may have been restored too, and gets all of them once more.
 
-import type { EpochMs } from '../../domain/time.ts'
 import { CONTROL_MIGRATIONS } from '../control/schema.ts'
 import { openForWriting } from '../database.ts'
 import type { Connection } from '../database.ts'
@@ -44,9 +43,9 @@ const RENEW_IDENTITY = `
 const COUNT_LIVE = 'SELECT count(*) FROM access_tokens WHERE revoked_at_ms IS NULL'
 
 export interface RestoreOrder {
-  readonly nowMs: EpochMs
+  readonly nowMs: number
   /** What was acknowledged before is in the backup. */
-  readonly restoredToMs: EpochMs
+  readonly restoredToMs: number
   /** Whether all tokens end. */
   readonly isRevoking: boolean
 }
@@ -75,7 +74,7 @@ export function prepareRestored(
   }
 }
 
-function moveSequences(db: Connection, nowMs: EpochMs): void {
+function moveSequences(db: Connection, nowMs: number): void {
   db.prepare(RENEW_ROWS).run(nowMs)
   for (const { name, lastId } of db
     .prepare<[], { name: string; lastId: number }>(NUMBERED_TABLES)

@@ -1,8 +1,6 @@
 // What else the thread that writes control.db can be asked for: what the port says, and what other
 // parts of this adapter find out.
 
-import type { SensorId } from '../../domain/sensor.ts'
-import type { EpochMs } from '../../domain/time.ts'
 import type { ControlWriter } from '../../ports/control-writer.ts'
 import type { RefusedMeasurement } from '../../ports/store-upkeep.ts'
 
@@ -10,5 +8,5 @@ export interface Commands extends ControlWriter {
   /** Keeps what the store refuses; the same again changes nothing. */
   setAside(measurements: readonly RefusedMeasurement[]): Promise<void>
   /** Its measurements were deleted once more. @param dueAtMs when again; `undefined`: never */
-  noteDeletionPass(sensorId: SensorId, dueAtMs: EpochMs | undefined): Promise<void>
+  noteDeletionPass(sensorId: number, dueAtMs: number | undefined): Promise<void>
 }

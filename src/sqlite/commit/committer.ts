@@ -6,7 +6,6 @@
 // measurement store and sealed in the ledger, and, where the store may lose what it took, no longer
 // needed for a replay.
 
-import type { DurationMs } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
 import type { SensorDirectory } from './sensor-directory.ts'
 import type { Connection } from '../database.ts'
@@ -30,7 +29,7 @@ const COUNT_ENTRIES = 'SELECT total(measurements) FROM journal'
 
 /** How long forwarded rows are kept for writing them to the store again. */
 export interface ReplayRetention {
-  readonly keptMs: DurationMs
+  readonly keptMs: number
   /** At least so many measurements, however old. */
   readonly measurementsMin: number
   /** Of more than these the oldest go, however young. */

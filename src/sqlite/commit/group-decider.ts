@@ -12,9 +12,7 @@ import {
   timeFault,
 } from '../../domain/acceptance.ts'
 import type { AcceptanceRules, SubmissionFaults } from '../../domain/acceptance.ts'
-import type { EpochMs } from '../../domain/time.ts'
 import { serialNumberKey } from '../../domain/sensor.ts'
-import type { SensorId, UserId } from '../../domain/sensor.ts'
 import type { DirectoryEntry, SensorDirectory } from './sensor-directory.ts'
 import { DamagedData } from '../damaged-data.ts'
 import { KEY_WORDS } from '../event-key.ts'
@@ -39,7 +37,7 @@ export interface GroupDecision {
   readonly refusals: GroupRefusal[]
   readonly conflicts: GroupConflict[]
   /** By sensor, when the last new measurement of it was received. */
-  readonly lastSeenAtMs: Map<SensorId, EpochMs>
+  readonly lastSeenAtMs: Map<number, number>
 }
 
 interface Group extends GroupColumns {
@@ -231,7 +229,7 @@ export class GroupDecider {
   }
 
   /** The sensor that the element is of, `undefined` when there is none yet. */
-  #sensorOf(group: Group, userId: UserId, element: number): DirectoryEntry | undefined {
+  #sensorOf(group: Group, userId: number, element: number): DirectoryEntry | undefined {
     const place = group.serialNumberAt[element] ?? 0
     const known = group.sensors[place]
     if (known !== undefined) return known
@@ -243,8 +241,8 @@ export class GroupDecider {
   #register(
     group: Group,
     at: {
-      userId: UserId
-      receivedAtMs: EpochMs
+      userId: number
+      receivedAtMs: number
       element: number
       index: number
       faults: SubmissionFaults

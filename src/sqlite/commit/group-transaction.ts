@@ -2,8 +2,6 @@
 // changes. When it returns, all of it is on disk; when it throws, none of it is.
 
 import { DAY_MS } from '../../domain/time.ts'
-import type { EpochMs } from '../../domain/time.ts'
-import type { SensorId } from '../../domain/sensor.ts'
 import type { SensorInfo } from '../../ports/measurement-store.ts'
 import type { PendingSensor } from './sensor-directory.ts'
 import type { Connection } from '../database.ts'
@@ -31,7 +29,7 @@ const UPSERT_DAY = `
 
 /** What a group adds for one sensor. */
 interface SensorNews {
-  measuredAtMs: EpochMs
+  measuredAtMs: number
   tempCelsius: number
 }
 
@@ -43,8 +41,8 @@ export interface GroupChanges {
   /** Records of the epoch from here on are new. */
   readonly firstRecord: number
   readonly newSensors: readonly PendingSensor[]
-  readonly lastSeenAtMs: ReadonlyMap<SensorId, EpochMs>
-  readonly committedAtMs: EpochMs
+  readonly lastSeenAtMs: ReadonlyMap<number, number>
+  readonly committedAtMs: number
 }
 
 export class GroupTransaction {
@@ -108,8 +106,8 @@ function infoOf(sensor: PendingSensor): SensorInfo {
 function summarise(
   epoch: LedgerEpoch,
   firstRecord: number,
-): { news: Map<SensorId, SensorNews>; perDay: Map<number, number> } {
-  const news = new Map<SensorId, SensorNews>()
+): { news: Map<number, SensorNews>; perDay: Map<number, number> } {
+  const news = new Map<number, SensorNews>()
   const perDay = new Map<number, number>()
   for (let record = firstRecord; record < epoch.count; record++) {
     const sensorId = epoch.sensorId[record] ?? 0

@@ -3,13 +3,11 @@
 // register, until their transaction is through or they are taken back.
 
 import { serialNumberKey } from '../../domain/sensor.ts'
-import type { SensorId, UserId } from '../../domain/sensor.ts'
-import type { EpochMs } from '../../domain/time.ts'
 import type { Connection } from '../database.ts'
 
 export interface DirectoryEntry {
-  readonly id: SensorId
-  readonly userId: UserId
+  readonly id: number
+  readonly userId: number
   readonly serialNumber: string
   readonly serialNumberKey: string
 }
@@ -17,7 +15,7 @@ export interface DirectoryEntry {
 /** A sensor that its group's transaction will create. */
 export interface PendingSensor extends DirectoryEntry {
   readonly alias: string
-  readonly createdAtMs: EpochMs
+  readonly createdAtMs: number
 }
 
 /** Sensors kept in memory, about 200 bytes each. */
@@ -37,22 +35,22 @@ export class SensorDirectory {
   readonly #byId
   readonly #countLive
   readonly #cacheByKey = new Map<string, DirectoryEntry>()
-  readonly #cacheById = new Map<SensorId, DirectoryEntry>()
-  readonly #liveCounts = new Map<UserId, number>()
+  readonly #cacheById = new Map<number, DirectoryEntry>()
+  readonly #liveCounts = new Map<number, number>()
   /** Deleted since the start; a request of theirs may still be under way. */
-  readonly #closedUsers = new Set<UserId>()
+  readonly #closedUsers = new Set<number>()
   readonly #pending: PendingSensor[] = []
   #lastId: number
 
   constructor(db: Connection) {
-    this.#liveByKey = db.prepare<[UserId, string], DirectoryEntry>(LIVE_BY_KEY)
-    this.#byId = db.prepare<[SensorId], DirectoryEntry>(BY_ID)
-    this.#countLive = db.prepare<[UserId], number>(COUNT_LIVE).pluck()
+    this.#liveByKey = db.prepare<[number, string], DirectoryEntry>(LIVE_BY_KEY)
+    this.#byId = db.prepare<[number], DirectoryEntry>(BY_ID)
+    this.#countLive = db.prepare<[number], number>(COUNT_LIVE).pluck()
     this.#lastId = db.prepare<[], number>(LAST_ID).pluck().get() ?? 0
   }
 
   /** The live sensor that a user means by this spelling, one that is being registered included. */
-  find(userId: UserId, serialNumber: string): DirectoryEntry | undefined {
+  find(userId: number, serialNumber: string): DirectoryEntry | undefined {
     const key = serialNumberKey(serialNumber)
     const cacheKey = `${userId}:${key}`
     const cached = this.#cacheByKey.get(cacheKey)
@@ -63,7 +61,7 @@ export class SensorDirectory {
   }
 
   /** Any sensor there ever was, deleted ones included. */
-  byId(id: SensorId): DirectoryEntry | undefined {
+  byId(id: number): DirectoryEntry | undefined {
     const cached = this.#cacheById.get(id)
     if (cached !== undefined) return cached
     const found = this.#byId.get(id)
@@ -74,7 +72,7 @@ export class SensorDirectory {
   }
 
   /** Live sensors of a user, pending ones included; of one who is deleted more than any limit. */
-  count(userId: UserId): number {
+  count(userId: number): number {
     if (this.#closedUsers.has(userId)) return Infinity
     const known = this.#liveCounts.get(userId)
     if (known !== undefined) return known
@@ -87,7 +85,7 @@ export class SensorDirectory {
 
   /** Registers a sensor for the group at hand. */
   addPending(
-    userId: UserId,
+    userId: number,
     serialNumber: string,
     { alias, createdAtMs }: Pick<PendingSensor, 'alias' | 'createdAtMs'>,
   ): PendingSensor {
@@ -120,7 +118,7 @@ export class SensorDirectory {
   }
 
   /** Reserves an id for a sensor that an operator creates. */
-  takeId(): SensorId {
+  takeId(): number {
     return ++this.#lastId
   }
 
@@ -131,7 +129,7 @@ export class SensorDirectory {
   }
 
   /** A user is deleted: they get no sensors any more. */
-  closeUser(userId: UserId): void {
+  closeUser(userId: number): void {
     this.#closedUsers.add(userId)
     this.forgetAll()
   }
@@ -144,7 +142,7 @@ export class SensorDirectory {
     }
   }
 
-  #addToCount(userId: UserId, difference: number): void {
+  #addToCount(userId: number, difference: number): void {
     const count = this.#liveCounts.get(userId)
     if (count !== undefined) this.#liveCounts.set(userId, count + difference)
   }

@@ -1,7 +1,6 @@
 // How many measurements of a sensor were accepted, by UTC day: kept apart from the measurement
 // store, so it is known what to look for there.
 
-import type { SensorId } from '../../domain/sensor.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
 import type { AcceptedDay } from '../../ports/control-reader.ts'
@@ -22,19 +21,19 @@ export class AcceptedDays {
   readonly #total
 
   constructor(db: Connection) {
-    this.#days = db.prepare<[SensorId, number, number], DayRow>(DAYS)
-    this.#total = db.prepare<[SensorId], number>(TOTAL).pluck()
+    this.#days = db.prepare<[number, number, number], DayRow>(DAYS)
+    this.#total = db.prepare<[number], number>(TOTAL).pluck()
   }
 
   /** Days that the range touches, in ascending order; those without any are left out. */
-  ofSensor(sensorId: SensorId, { startMs, stopMs }: TimeRange): AcceptedDay[] {
+  ofSensor(sensorId: number, { startMs, stopMs }: TimeRange): AcceptedDay[] {
     return this.#days
       .all(sensorId, Math.floor(startMs / DAY_MS), Math.ceil(stopMs / DAY_MS))
       .map(({ day, measurements }) => ({ dayMs: day * DAY_MS, measurements }))
   }
 
   /** Of all days. */
-  totalOf(sensorId: SensorId): number {
+  totalOf(sensorId: number): number {
     return this.#total.get(sensorId) ?? 0
   }
 }

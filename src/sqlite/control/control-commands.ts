@@ -12,9 +12,8 @@ import type {
 } from '../../domain/access.ts'
 import { sessionsPerUserMax } from '../../domain/limits.ts'
 import { serialNumberKey } from '../../domain/sensor.ts'
-import type { Sensor, SensorChange, SensorId, UserId } from '../../domain/sensor.ts'
+import type { Sensor, SensorChange } from '../../domain/sensor.ts'
 import { DAY_MS } from '../../domain/time.ts'
-import type { EpochMs } from '../../domain/time.ts'
 import type { NewAccessToken, SignInOrder, SignedInUser } from '../../ports/control-writer.ts'
 import type { RefusedMeasurement, StoreSwitch } from '../../ports/store-upkeep.ts'
 import type { Clock } from '../../ports/system.ts'
@@ -150,7 +149,7 @@ export class ControlCommands implements Synchronous<Commands> {
     return changes === 0 ? undefined : { id: Number(lastInsertRowid), email, name: name || email }
   }
 
-  deleteUser(userId: UserId): number | undefined {
+  deleteUser(userId: number): number | undefined {
     const nowMs = this.#clock.nowMs()
     const deleted = this.#inTransaction(() => {
       const sensorIds = this.#db.prepare<[number], number>(LIVE_SENSOR_IDS).pluck().all(userId)
@@ -175,7 +174,7 @@ export class ControlCommands implements Synchronous<Commands> {
     })
   }
 
-  unlinkIdentity(userId: UserId, issuer: string): boolean {
+  unlinkIdentity(userId: number, issuer: string): boolean {
     return this.#inTransaction(() => {
       const wasThere = this.#identityRows.remove(userId, issuer)
       if (wasThere) this.#db.prepare(REVOKE_MOBILE_TOKENS).run(this.#clock.nowMs(), userId)
@@ -204,7 +203,7 @@ export class ControlCommands implements Synchronous<Commands> {
     const { nowMs, overlapMs } = order
     const hash = Buffer.from(order.hash)
     return this.#inTransaction(() => {
-      const find = this.#db.prepare<[number, EpochMs], DaemonTokenRow>(LIVE_DAEMON_TOKEN)
+      const find = this.#db.prepare<[number, number], DaemonTokenRow>(LIVE_DAEMON_TOKEN)
       const old = find.get(tokenId, nowMs)
       if (old === undefined) return undefined
       const { userId, name, serialNumberPrefix, expiresAtMs } = old
@@ -221,7 +220,7 @@ export class ControlCommands implements Synchronous<Commands> {
     })
   }
 
-  recordTokenUses(lastUsedAtMs: ReadonlyMap<number, EpochMs>): void {
+  recordTokenUses(lastUsedAtMs: ReadonlyMap<number, number>): void {
     const record = this.#db.prepare(RECORD_TOKEN_USE)
     this.#inTransaction(() => {
       for (const [tokenId, usedAtMs] of lastUsedAtMs) record.run(usedAtMs, tokenId)
@@ -229,7 +228,7 @@ export class ControlCommands implements Synchronous<Commands> {
   }
 
   createSensor(
-    userId: UserId,
+    userId: number,
     serialNumber: string,
     alias: string | undefined,
   ): Sensor | 'taken' | 'quota' {
@@ -249,7 +248,7 @@ export class ControlCommands implements Synchronous<Commands> {
     return sensor
   }
 
-  changeSensor(userId: UserId, sensorId: SensorId, change: SensorChange): Sensor | undefined {
+  changeSensor(userId: number, sensorId: number, change: SensorChange): Sensor | undefined {
     const { alias = null, compensationCelsius = null } = change
     const nowMs = this.#clock.nowMs()
     this.#inTransaction(() => {
@@ -260,14 +259,14 @@ export class ControlCommands implements Synchronous<Commands> {
     return this.#sensorRows.find(userId, sensorId)
   }
 
-  deleteSensor(userId: UserId, sensorId: SensorId): boolean {
+  deleteSensor(userId: number, sensorId: number): boolean {
     const nowMs = this.#clock.nowMs()
     const wasThere = this.#inTransaction(() => this.#deleteSensorRows(userId, sensorId, nowMs))
     if (wasThere) this.#directory.forgetAll()
     return wasThere
   }
 
-  noteDeletionPass(sensorId: SensorId, dueAtMs: EpochMs | undefined): void {
+  noteDeletionPass(sensorId: number, dueAtMs: number | undefined): void {
     if (dueAtMs === undefined) this.#db.prepare(END_DELETION).run(sensorId)
     else this.#db.prepare(NOTE_PASS).run(dueAtMs, sensorId)
   }
@@ -313,7 +312,7 @@ export class ControlCommands implements Synchronous<Commands> {
     return this.#inTransaction(() => this.#refused.drop(ids))
   }
 
-  #deleteSensorRows(userId: UserId, sensorId: SensorId, nowMs: EpochMs): boolean {
+  #deleteSensorRows(userId: number, sensorId: number, nowMs: number): boolean {
     if (this.#db.prepare(DELETE_SENSOR).run(nowMs, sensorId, userId).changes === 0) return false
     this.#orderDeletion(userId, sensorId, nowMs)
     for (const sql of [FORGET_LATEST, FORGET_DAYS, FORGET_SET_ASIDE]) {
@@ -323,12 +322,12 @@ export class ControlCommands implements Synchronous<Commands> {
   }
 
   /** The user of an identity, who is found by it, joined with it or made for it. */
-  #userFor(identity: VerifiedIdentity, maySignUp: boolean): UserId | undefined {
+  #userFor(identity: VerifiedIdentity, maySignUp: boolean): number | undefined {
     const known = this.#identityRows.userOf(identity)
     if (known !== undefined) return known
     const { email, isEmailVerified, name = '' } = identity
     if (email === undefined || !isEmailVerified) return undefined
-    const byEmail = this.#db.prepare<[string], UserId>(USER_ID_BY_EMAIL).pluck()
+    const byEmail = this.#db.prepare<[string], number>(USER_ID_BY_EMAIL).pluck()
     const userId =
       byEmail.get(foldEmail(email)) ?? (maySignUp ? this.createUser(email, name)?.id : undefined)
     if (userId === undefined) return undefined
@@ -337,7 +336,7 @@ export class ControlCommands implements Synchronous<Commands> {
   }
 
   // What was accepted per day says between which times the sensor's measurements lie.
-  #orderDeletion(userId: UserId, sensorId: SensorId, nowMs: EpochMs): void {
+  #orderDeletion(userId: number, sensorId: number, nowMs: number): void {
     const days = this.#db.prepare<[number], { first: number | null; last: number | null }>(
       DAYS_OF_SENSOR,
     )

@@ -9,8 +9,8 @@ import type {
   User,
   UserIdentity,
 } from '../../domain/access.ts'
-import type { Sensor, SensorId, UserId } from '../../domain/sensor.ts'
-import type { EpochMs, TimeRange } from '../../domain/time.ts'
+import type { Sensor } from '../../domain/sensor.ts'
+import type { TimeRange } from '../../domain/time.ts'
 import type {
   AcceptedDay,
   ControlReader,
@@ -79,8 +79,8 @@ export class SqliteControlReader implements ControlReader {
   constructor(db: Connection) {
     this.#db = db
     this.#tokenByHash = db.prepare<[Buffer], TokenRow>(TOKEN_BY_HASH)
-    this.#tokensOfUser = db.prepare<[UserId], TokenRow>(TOKENS_OF_USER)
-    this.#userById = db.prepare<[UserId], UserRow>(USER_BY_ID)
+    this.#tokensOfUser = db.prepare<[number], TokenRow>(TOKENS_OF_USER)
+    this.#userById = db.prepare<[number], UserRow>(USER_BY_ID)
     this.#userByEmail = db.prepare<[string], UserRow>(USER_BY_EMAIL)
     this.#users = db.prepare<[], UserRow>(USERS)
     this.#identities = new IdentityRows(db)
@@ -112,7 +112,7 @@ export class SqliteControlReader implements ControlReader {
     return this.#users.all().map(toUser)
   }
 
-  async listTokens(userId: UserId): Promise<readonly AccessToken[]> {
+  async listTokens(userId: number): Promise<readonly AccessToken[]> {
     return this.#tokensOfUser.all(userId).map(toToken)
   }
 
@@ -120,25 +120,25 @@ export class SqliteControlReader implements ControlReader {
     return this.#identities.list()
   }
 
-  async listSensors(userId: UserId): Promise<readonly Sensor[]> {
+  async listSensors(userId: number): Promise<readonly Sensor[]> {
     return this.#sensors.list(userId)
   }
 
-  async findSensor(userId: UserId, sensorId: SensorId): Promise<Sensor | undefined> {
+  async findSensor(userId: number, sensorId: number): Promise<Sensor | undefined> {
     return this.#sensors.find(userId, sensorId)
   }
 
-  async findSensorOfAnyone(sensorId: SensorId): Promise<Sensor | undefined> {
+  async findSensorOfAnyone(sensorId: number): Promise<Sensor | undefined> {
     return this.#sensors.findOfAnyone(sensorId)
   }
 
-  async countMeasurements(sensorId: SensorId): Promise<number> {
+  async countMeasurements(sensorId: number): Promise<number> {
     return this.#accepted.totalOf(sensorId)
   }
 
   async readSensors(
-    userId: UserId,
-    onlineSinceMs: EpochMs,
+    userId: number,
+    onlineSinceMs: number,
     isKnown: (version: string) => boolean,
   ): Promise<VersionedSensors> {
     // One transaction: the version is of the very sensors that are read.
@@ -148,11 +148,11 @@ export class SqliteControlReader implements ControlReader {
     })()
   }
 
-  async readSensorNews(userId: UserId, since: SensorCursor | undefined): Promise<SensorNews> {
+  async readSensorNews(userId: number, since: SensorCursor | undefined): Promise<SensorNews> {
     return this.#db.transaction(() => this.#sensors.news(userId, since))()
   }
 
-  async listAcceptedDays(sensorId: SensorId, range: TimeRange): Promise<readonly AcceptedDay[]> {
+  async listAcceptedDays(sensorId: number, range: TimeRange): Promise<readonly AcceptedDay[]> {
     return this.#accepted.ofSensor(sensorId, range)
   }
 
@@ -164,7 +164,7 @@ export class SqliteControlReader implements ControlReader {
     return this.#setAside.count()
   }
 
-  async hasSetAside(sensorId: SensorId, range: TimeRange): Promise<boolean> {
+  async hasSetAside(sensorId: number, range: TimeRange): Promise<boolean> {
     return this.#setAside.has(sensorId, range)
   }
 
@@ -176,7 +176,7 @@ export class SqliteControlReader implements ControlReader {
     return this.#refused.list(afterId, limit)
   }
 
-  async listDueRefused(nowMs: EpochMs, limit: number): Promise<readonly RefusedEntry[]> {
+  async listDueRefused(nowMs: number, limit: number): Promise<readonly RefusedEntry[]> {
     return this.#refused.due(nowMs, limit)
   }
 

@@ -1,8 +1,6 @@
 // The identities of users: which person at which identity provider is which user.
 
 import type { Identity, UserIdentity } from '../../domain/access.ts'
-import type { UserId } from '../../domain/sensor.ts'
-import type { EpochMs } from '../../domain/time.ts'
 import type { Connection } from '../database.ts'
 
 const USER_OF = 'SELECT user_id FROM identities WHERE issuer = ? AND subject = ?'
@@ -21,8 +19,8 @@ export class IdentityRows {
     this.#db = db
   }
 
-  userOf({ issuer, subject }: Identity): UserId | undefined {
-    return this.#db.prepare<[string, string], UserId>(USER_OF).pluck().get(issuer, subject)
+  userOf({ issuer, subject }: Identity): number | undefined {
+    return this.#db.prepare<[string, string], number>(USER_OF).pluck().get(issuer, subject)
   }
 
   list(): UserIdentity[] {
@@ -30,12 +28,12 @@ export class IdentityRows {
   }
 
   /** @returns whether it was added: a user has at most one identity of each issuer */
-  add({ issuer, subject }: Identity, userId: UserId, nowMs: EpochMs): boolean {
+  add({ issuer, subject }: Identity, userId: number, nowMs: number): boolean {
     return this.#db.prepare(ADD).run(issuer, subject, userId, nowMs).changes > 0
   }
 
   /** @returns whether there was one */
-  remove(userId: UserId, issuer: string): boolean {
+  remove(userId: number, issuer: string): boolean {
     return this.#db.prepare(REMOVE).run(userId, issuer).changes > 0
   }
 }

@@ -3,8 +3,6 @@
 
 import { hash } from 'node:crypto'
 import { refusedBytesMax, refusedUserBytesMax } from '../../domain/limits.ts'
-import type { UserId } from '../../domain/sensor.ts'
-import type { EpochMs } from '../../domain/time.ts'
 import type { Refused, RefusedEntry } from '../../ports/refused.ts'
 import type { Connection } from '../database.ts'
 
@@ -48,7 +46,7 @@ export class RefusedRows {
     return this.#db.prepare<[number, number], RefusedEntry>(LIST).all(afterId, limit)
   }
 
-  due(nowMs: EpochMs, limit: number): RefusedEntry[] {
+  due(nowMs: number, limit: number): RefusedEntry[] {
     return this.#db.prepare<[number, number], RefusedEntry>(DUE).all(nowMs, limit)
   }
 
@@ -82,8 +80,8 @@ export class RefusedRows {
     return ids.reduce((dropped, id) => dropped + drop.run(id).changes, 0)
   }
 
-  #makeRoom(userId: UserId): void {
-    const ofUser = this.#db.prepare<[UserId], number>(BYTES_OF_USER).pluck()
+  #makeRoom(userId: number): void {
+    const ofUser = this.#db.prepare<[number], number>(BYTES_OF_USER).pluck()
     const ofAll = this.#db.prepare<[], number>(BYTES_OF_ALL).pluck()
     const dropOldest = this.#db.prepare(DROP_OLDEST)
     const countDropped = this.#db.prepare(COUNT_DROPPED)

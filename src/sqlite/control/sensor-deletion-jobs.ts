@@ -1,14 +1,12 @@
 // SensorDeletionJobs on SQLite: read where the forwarder is, written by the thread that commits.
 
-import type { SensorId } from '../../domain/sensor.ts'
-import type { EpochMs } from '../../domain/time.ts'
 import type { SensorDeletion, SensorDeletionJobs } from '../../ports/store-upkeep.ts'
 import type { SensorDeletionRows } from './sensor-deletion-rows.ts'
 
 export interface DeletionPass {
-  readonly sensorId: SensorId
+  readonly sensorId: number
   /** When it is due again; `undefined`: never. */
-  readonly dueAtMs: EpochMs | undefined
+  readonly dueAtMs: number | undefined
 }
 
 interface Collaborators {
@@ -26,11 +24,11 @@ export class SqliteSensorDeletionJobs implements SensorDeletionJobs {
     this.#with = collaborators
   }
 
-  async due(nowMs: EpochMs): Promise<readonly SensorDeletion[]> {
+  async due(nowMs: number): Promise<readonly SensorDeletion[]> {
     return this.#with.rows.due(this.#with.settledSeq(), nowMs)
   }
 
-  async notePass({ sensorId }: SensorDeletion, dueAtMs: EpochMs | undefined): Promise<void> {
+  async notePass({ sensorId }: SensorDeletion, dueAtMs: number | undefined): Promise<void> {
     this.#with.tell({ deletionPass: { sensorId, dueAtMs } })
   }
 }

@@ -1,7 +1,5 @@
 // Reading which deleted sensors still have measurements in the store.
 
-import type { SensorId } from '../../domain/sensor.ts'
-import type { EpochMs } from '../../domain/time.ts'
 import type { SensorDeletion } from '../../ports/store-upkeep.ts'
 import type { Connection } from '../database.ts'
 
@@ -31,7 +29,7 @@ export class SensorDeletionRows {
   }
 
   /** Deletions that are due, of sensors whose rows up to `forwardedSeq` are all there were. */
-  due(forwardedSeq: number, nowMs: EpochMs): SensorDeletion[] {
+  due(forwardedSeq: number, nowMs: number): SensorDeletion[] {
     return this.#due.all(forwardedSeq, nowMs).map(({ startMs, stopMs, ...deletion }) => ({
       ...deletion,
       range: { startMs, stopMs },
@@ -43,7 +41,7 @@ export class SensorDeletionRows {
     return this.#count.get() ?? 0
   }
 
-  isDeleted(sensorId: SensorId): boolean {
+  isDeleted(sensorId: number): boolean {
     return this.#isDeleted.get(sensorId) === 1
   }
 }

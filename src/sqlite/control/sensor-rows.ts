@@ -1,7 +1,6 @@
 // Sensors as their users see them: the row, and the latest value beside it.
 
-import type { Sensor, SensorId, UserId } from '../../domain/sensor.ts'
-import type { EpochMs } from '../../domain/time.ts'
+import type { Sensor } from '../../domain/sensor.ts'
 import type { SensorCursor, SensorNews } from '../../ports/control-reader.ts'
 import { cursorOf, seenAt, versionOf } from '../data-version.ts'
 import type { Connection } from '../database.ts'
@@ -55,21 +54,21 @@ export class SensorRows {
   readonly #findOfAnyone
 
   constructor(db: Connection) {
-    this.#version = db.prepare<[EpochMs, EpochMs, UserId], string>(VERSION).pluck()
-    this.#settings = db.prepare<[UserId], string>(SETTINGS).pluck()
-    this.#listWithNewerData = db.prepare<[UserId, number], SensorRow>(WITH_NEWER_DATA)
-    this.#list = db.prepare<[UserId], SensorRow>(LIST)
-    this.#find = db.prepare<[UserId, SensorId], SensorRow>(FIND)
-    this.#findOfAnyone = db.prepare<[SensorId], SensorRow>(FIND_OF_ANYONE)
+    this.#version = db.prepare<[number, number, number], string>(VERSION).pluck()
+    this.#settings = db.prepare<[number], string>(SETTINGS).pluck()
+    this.#listWithNewerData = db.prepare<[number, number], SensorRow>(WITH_NEWER_DATA)
+    this.#list = db.prepare<[number], SensorRow>(LIST)
+    this.#find = db.prepare<[number, number], SensorRow>(FIND)
+    this.#findOfAnyone = db.prepare<[number], SensorRow>(FIND_OF_ANYONE)
   }
 
   /** Another one whenever something that is shown of a user's sensors has changed. */
-  version(userId: UserId, onlineSinceMs: EpochMs): string {
+  version(userId: number, onlineSinceMs: number): string {
     return this.#version.get(onlineSinceMs, onlineSinceMs, userId) ?? ''
   }
 
   /** What has changed since a look; to be called in a transaction. */
-  news(userId: UserId, since: SensorCursor | undefined): SensorNews {
+  news(userId: number, since: SensorCursor | undefined): SensorNews {
     const settings = this.#settings.get(userId) ?? ''
     const seen = since === undefined ? undefined : seenAt(since)
     const isWhole = settings !== seen?.settings
@@ -79,16 +78,16 @@ export class SensorRows {
     return { cursor: cursorOf({ settings, dataSeq }), isWhole, sensors: rows.map(toSensor) }
   }
 
-  list(userId: UserId): Sensor[] {
+  list(userId: number): Sensor[] {
     return this.#list.all(userId).map(toSensor)
   }
 
-  find(userId: UserId, sensorId: SensorId): Sensor | undefined {
+  find(userId: number, sensorId: number): Sensor | undefined {
     const row = this.#find.get(userId, sensorId)
     return row && toSensor(row)
   }
 
-  findOfAnyone(sensorId: SensorId): Sensor | undefined {
+  findOfAnyone(sensorId: number): Sensor | undefined {
     const row = this.#findOfAnyone.get(sensorId)
     return row && toSensor(row)
   }

@@ -1,6 +1,5 @@
 // Which measurement store is in use, and of which sensors it has measurements.
 
-import type { SensorId, UserId } from '../../domain/sensor.ts'
 import type { SensorInfo } from '../../ports/measurement-store.ts'
 import type { StoreRecords } from '../../ports/store-upkeep.ts'
 import type { Connection } from '../database.ts'
@@ -27,7 +26,7 @@ export class StoreRows implements StoreRecords {
     return this.#db.prepare<[], SensorInfo>(LIVE_SENSORS).all()
   }
 
-  async findOwnerOfDeleted(sensorId: SensorId): Promise<UserId | undefined> {
-    return this.#db.prepare<[number], UserId>(OWNER_OF_DELETED).pluck().get(sensorId)
+  async findOwnerOfDeleted(sensorId: number): Promise<number | undefined> {
+    return this.#db.prepare<[number], number>(OWNER_OF_DELETED).pluck().get(sensorId)
   }
 }

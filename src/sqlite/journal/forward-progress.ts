@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { journalEntryBytes } from '../../domain/limits.ts'
 import type { DataVersion, Sensor } from '../../domain/sensor.ts'
-import type { DurationMs, TimeRange } from '../../domain/time.ts'
+import type { TimeRange } from '../../domain/time.ts'
 import type { Backlog, QueueFigures, ReadBarrier } from '../../ports/journal-queue.ts'
 import type { RefusedMeasurement } from '../../ports/store-upkeep.ts'
 import type { Clock, Log, Metrics } from '../../ports/system.ts'
@@ -23,7 +23,7 @@ export interface ForwardedRows extends ReadableRows {
   /** What the store will never take. */
   readonly refused: readonly RefusedMeasurement[]
   /** How long the store took for it. */
-  readonly durationMs: DurationMs
+  readonly durationMs: number
 }
 
 interface ReadWaiter {
@@ -97,7 +97,7 @@ export class ForwardProgress implements ReadBarrier, QueueFigures {
     }
   }
 
-  async waitUntilReadable(version: DataVersion, waitMsMax: DurationMs): Promise<boolean> {
+  async waitUntilReadable(version: DataVersion, waitMsMax: number): Promise<boolean> {
     const seq = seqOf(version)
     if (seq <= this.#readableSeq) return true
     this.#with.onAwaited()

@@ -2,8 +2,6 @@
 // the journal is one stream. The thread that commits hears by way of the main thread how far the
 // store is, and writes it down.
 
-import type { SensorId } from '../../domain/sensor.ts'
-import type { EpochMs } from '../../domain/time.ts'
 import type {
   ClaimedBatch,
   JournalBatch,
@@ -22,7 +20,7 @@ export type QueueNews = { readonly readable: ReadableRows } | { readonly forward
 
 interface Collaborators {
   readonly control: Connection
-  readonly isDeleted: (sensorId: SensorId) => boolean
+  readonly isDeleted: (sensorId: number) => boolean
   /** Tells the main thread. */
   readonly tell: (news: QueueNews) => void
   /** Shared: 1 while it waits to be told of new rows. */
@@ -109,7 +107,7 @@ export class SqliteJournalQueue implements JournalQueue {
     }
   }
 
-  async oldestAtMs(): Promise<EpochMs | undefined> {
+  async oldestAtMs(): Promise<number | undefined> {
     return this.#journal.oldestAfter(this.#settledSeq)
   }
 

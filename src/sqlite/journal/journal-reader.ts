@@ -2,8 +2,7 @@
 // the backlog, and whether something of a sensor is still on its way.
 
 import { setImmediate } from 'node:timers/promises'
-import type { SensorId } from '../../domain/sensor.ts'
-import type { EpochMs, TimeRange } from '../../domain/time.ts'
+import type { TimeRange } from '../../domain/time.ts'
 import type { JournalBatch } from '../../ports/journal-queue.ts'
 import type { SensorInfo } from '../../ports/measurement-store.ts'
 import type { Connection } from '../database.ts'
@@ -67,7 +66,7 @@ export class JournalReader {
   }
 
   /** When the first row after `seq` was committed. */
-  oldestAfter(seq: number): EpochMs | undefined {
+  oldestAfter(seq: number): number | undefined {
     return this.#oldestAfter.get(seq)
   }
 
@@ -108,7 +107,7 @@ export class JournalReader {
   /** Whether rows (afterSeq, throughSeq] have measurements of the sensor in the range. */
   async hasMeasurements(
     rows: { readonly afterSeq: number; readonly throughSeq: number },
-    sensorId: SensorId,
+    sensorId: number,
     range: TimeRange,
   ): Promise<boolean> {
     for (let afterSeq = rows.afterSeq; afterSeq < rows.throughSeq;) {
@@ -126,7 +125,7 @@ export class JournalReader {
   }
 }
 
-function holds(columns: JournalColumns, sensorId: SensorId, range: TimeRange): boolean {
+function holds(columns: JournalColumns, sensorId: number, range: TimeRange): boolean {
   for (let at = 0; at < columns.count; at++) {
     const measuredAtMs = columns.measuredAtMs[at] ?? 0
     const isInRange = measuredAtMs >= range.startMs && measuredAtMs < range.stopMs

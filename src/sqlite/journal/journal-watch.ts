@@ -3,7 +3,6 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import type { DataVersion } from '../../domain/sensor.ts'
-import type { DurationMs } from '../../domain/time.ts'
 import type { JournalWatch } from '../../ports/journal-queue.ts'
 import type { Connection } from '../database.ts'
 import { seqOf, versionOf } from '../data-version.ts'
@@ -26,7 +25,7 @@ export class SqliteJournalWatch implements JournalWatch {
     return versionOf(this.#journal.forwardedSeq())
   }
 
-  async waitUntilReadable(version: DataVersion, waitMsMax: DurationMs): Promise<boolean> {
+  async waitUntilReadable(version: DataVersion, waitMsMax: number): Promise<boolean> {
     const seq = seqOf(version)
     for (let waitedMs = 0; waitedMs < waitMsMax; waitedMs += LOOK_EVERY_MS) {
       if (this.#journal.forwardedSeq() >= seq) return true

@@ -1,9 +1,8 @@
 // Measurements that the store refuses for good: kept until an operator has them tried again or
 // drops them. They count as unreadable until then.
 
-import type { SensorId } from '../../domain/sensor.ts'
 import { DAY_MS } from '../../domain/time.ts'
-import type { EpochMs, TimeRange } from '../../domain/time.ts'
+import type { TimeRange } from '../../domain/time.ts'
 import type { RefusedMeasurement, SetAsideMeasurement } from '../../ports/store-upkeep.ts'
 import type { Connection } from '../database.ts'
 import { columnsOver, entriesBytes, sealEntries } from '../journal-row.ts'
@@ -48,7 +47,7 @@ export class SetAside {
     return this.#db.prepare<[], number>(COUNT).pluck().get() ?? 0
   }
 
-  has(sensorId: SensorId, { startMs, stopMs }: TimeRange): boolean {
+  has(sensorId: number, { startMs, stopMs }: TimeRange): boolean {
     return this.#db.prepare(HAS).get(sensorId, startMs, stopMs) !== undefined
   }
 
@@ -56,7 +55,7 @@ export class SetAside {
    * Setting the same measurement aside again changes nothing. What is of a deleted sensor is gone:
    * nothing of it may be written again.
    */
-  add(refused: readonly RefusedMeasurement[], nowMs: EpochMs): void {
+  add(refused: readonly RefusedMeasurement[], nowMs: number): void {
     const insert = this.#db.prepare(INSERT)
     this.#db
       .transaction(() => {
@@ -74,7 +73,7 @@ export class SetAside {
    * @param ids `undefined`: all
    * @returns how many
    */
-  retry(ids: readonly number[] | undefined, nowMs: EpochMs): number {
+  retry(ids: readonly number[] | undefined, nowMs: number): number {
     return this.#settle(ids, (part) => {
       const row = [nowMs, part.length, encode(part)] as const
       const { lastInsertRowid } = this.#db.prepare(INSERT_ROW).run(...row)

@@ -1,13 +1,12 @@
 // A batch without what belongs to some sensors: what was deleted must not be written again.
 
-import type { SensorId } from '../../domain/sensor.ts'
 import type { JournalBatch } from '../../ports/journal-queue.ts'
 import type { MeasurementColumns } from '../../ports/measurement-store.ts'
 
 /** The batch itself when it has nothing of them. */
 export function withoutSensors(
   batch: JournalBatch,
-  isMeant: (sensorId: SensorId) => boolean,
+  isMeant: (sensorId: number) => boolean,
 ): JournalBatch {
   const { measurements, sensorInfos, place } = batch
   const ids = new Set(measurements.sensorId.subarray(0, measurements.count))

@@ -12,22 +12,20 @@
 // they were: this is how a refused submission leaves nothing behind.
 
 import { assert } from '../../domain/errors.ts'
-import type { SensorId, UserId } from '../../domain/sensor.ts'
-import type { EpochMs } from '../../domain/time.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import { hashKeyWords, hashTime } from './secret-hash.ts'
 
 /** An event's place: which epoch, which record. */
 export interface StoredEvent {
-  readonly sensorId: SensorId
-  readonly measuredAtMs: EpochMs
+  readonly sensorId: number
+  readonly measuredAtMs: number
   readonly tempCelsius: number
 }
 
 export interface NewEvent {
-  readonly userId: UserId
-  readonly sensorId: SensorId
-  readonly measuredAtMs: EpochMs
+  readonly userId: number
+  readonly sensorId: number
+  readonly measuredAtMs: number
   readonly tieBreakNs: number
   readonly tempCelsius: number
   /** 1 where it has an event id. */
@@ -104,7 +102,7 @@ export class LedgerEpoch {
   }
 
   /** Record of the last event of the sensor at that time, or −1. */
-  findLastAt(sensorId: SensorId, measuredAtMs: EpochMs): number {
+  findLastAt(sensorId: number, measuredAtMs: number): number {
     if (measuredAtMs > this.#latestMs) return -1
     const hash = hashTime(sensorId, measuredAtMs)
     const slot = this.#timeSlot(hash, sensorId, measuredAtMs)
@@ -179,7 +177,7 @@ export class LedgerEpoch {
     else this.#byKey[slot] = 0
   }
 
-  #addTime(record: number, sensorId: SensorId, measuredAtMs: EpochMs): void {
+  #addTime(record: number, sensorId: number, measuredAtMs: number): void {
     const hash = hashTime(sensorId, measuredAtMs)
     const slot = this.#timeSlot(hash, sensorId, measuredAtMs)
     const entry = this.#entry(record, hash)
@@ -241,7 +239,7 @@ export class LedgerEpoch {
     return NO_SLOT
   }
 
-  #timeSlot(hash: number, sensorId: SensorId, measuredAtMs: EpochMs): number {
+  #timeSlot(hash: number, sensorId: number, measuredAtMs: number): number {
     const tag = hash << this.#slotBits
     let slot = this.#slotOf(hash)
     for (let probes = 0; probes < PROBES_MAX; probes++) {
@@ -263,7 +261,7 @@ function keyText(words: Uint32Array, offset: number): string {
   return words.subarray(offset, offset + KEY_WORDS).join(':')
 }
 
-function timeText(sensorId: SensorId, measuredAtMs: EpochMs): string {
+function timeText(sensorId: number, measuredAtMs: number): string {
   return `${sensorId}:${measuredAtMs}`
 }
 
@@ -323,7 +321,7 @@ export class HotLedger {
   }
 
   /** The tie-break after the last one given at that time by a hot event, if there is one. */
-  nextTieBreak(sensorId: SensorId, measuredAtMs: EpochMs): number | undefined {
+  nextTieBreak(sensorId: number, measuredAtMs: number): number | undefined {
     for (let at = this.#epochs.length - 1; at >= 0; at--) {
       const epoch = this.#epochs[at]
       const record = epoch?.findLastAt(sensorId, measuredAtMs) ?? -1

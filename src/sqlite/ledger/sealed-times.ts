@@ -1,7 +1,5 @@
 // Which times of a sensor the sealed part of the ledger has: the next tie-break follows from it.
 
-import type { SensorId } from '../../domain/sensor.ts'
-import type { EpochMs } from '../../domain/time.ts'
 import { checksumOf } from '../damaged-data.ts'
 import type { Connection } from '../database.ts'
 import { isCovered } from './time-spans.ts'
@@ -18,7 +16,7 @@ export class SealedTimes {
   readonly #inOneView
   readonly #spans
   readonly #tieBreak
-  readonly #spanCache = new Map<SensorId, Float64Array>()
+  readonly #spanCache = new Map<number, Float64Array>()
 
   constructor(db: Connection) {
     this.#inOneView = db.transaction((work: () => void) => work())
@@ -37,13 +35,13 @@ export class SealedTimes {
   }
 
   /** The first tie-break that no sealed measurement of the sensor has at that time. */
-  nextTieBreak(sensorId: SensorId, measuredAtMs: EpochMs): number {
+  nextTieBreak(sensorId: number, measuredAtMs: number): number {
     if (!isCovered(this.#spansOf(sensorId), measuredAtMs)) return 0
     // Covered but without a row: at most one measurement is there, and it has 0.
     return this.#tieBreak.get(sensorId, measuredAtMs) ?? 1
   }
 
-  #spansOf(sensorId: SensorId): Float64Array {
+  #spansOf(sensorId: number): Float64Array {
     const cached = this.#spanCache.get(sensorId)
     if (cached !== undefined) return cached
     const stored = this.#spans.get(sensorId)
@@ -60,12 +58,12 @@ const CHECKSUM_BYTES = 4
 const ALL_TIMES = Float64Array.of(-Infinity, Infinity)
 
 /** The spans that were stored; all of time where they are damaged. */
-export function readSpans(sensorId: SensorId, bytes: Buffer): Float64Array {
+export function readSpans(sensorId: number, bytes: Buffer): Float64Array {
   return decodeSpans(sensorId, bytes) ?? ALL_TIMES
 }
 
 /** @returns `undefined` when they are not what was written */
-export function decodeSpans(sensorId: SensorId, bytes: Buffer): Float64Array | undefined {
+export function decodeSpans(sensorId: number, bytes: Buffer): Float64Array | undefined {
   const end = bytes.length - CHECKSUM_BYTES
   const isWhole =
     end >= 0 && checksumOf(sensorId, bytes.subarray(0, end)) === bytes.readUInt32LE(end)
@@ -76,7 +74,7 @@ export function decodeSpans(sensorId: SensorId, bytes: Buffer): Float64Array | u
 }
 
 /** With a checksum behind them. */
-export function encodeSpans(sensorId: SensorId, spans: readonly number[]): Buffer {
+export function encodeSpans(sensorId: number, spans: readonly number[]): Buffer {
   const end = spans.length * 8
   const bytes = Buffer.allocUnsafe(end + CHECKSUM_BYTES)
   spans.forEach((edge, at) => bytes.writeDoubleLE(edge, at * 8))

@@ -3,7 +3,6 @@
 // sealed: one transaction. A crash before its end leaves nothing; the same stretch is sealed again.
 
 import { giveBack } from '../../domain/give-back.ts'
-import type { SensorId } from '../../domain/sensor.ts'
 import type { Connection } from '../database.ts'
 import { decodeEntries } from '../journal-row.ts'
 import type { JournalColumns } from '../journal-row.ts'
@@ -77,7 +76,7 @@ export class Sealer {
   // Row by row: a stretch may have as many rows as events.
   #readStretch({ afterSeq, throughSeq }: SealRequest): void {
     this.#shuffle.clear()
-    const spansOf = new Map<SensorId, TimeSpans>()
+    const spansOf = new Map<number, TimeSpans>()
     for (const entries of this.#journalRows.iterate(afterSeq, throughSeq)) {
       const events = decodeEntries(entries)
       if (events.isRepeated) continue
@@ -101,7 +100,7 @@ export class Sealer {
     return run
   }
 
-  #noteTimes(events: JournalColumns, spansOf: Map<SensorId, TimeSpans>): void {
+  #noteTimes(events: JournalColumns, spansOf: Map<number, TimeSpans>): void {
     for (let at = 0; at < events.count; at++) {
       const sensorId = events.sensorId[at] ?? 0
       const measuredAtMs = events.measuredAtMs[at] ?? 0

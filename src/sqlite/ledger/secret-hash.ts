@@ -11,8 +11,6 @@
 // Assumed is that nobody can see a collision: it costs nanoseconds, among commits of milliseconds.
 
 import { randomFillSync } from 'node:crypto'
-import type { SensorId } from '../../domain/sensor.ts'
-import type { EpochMs } from '../../domain/time.ts'
 
 const [A = 0, B = 0, C = 0, D = 0, E = 0, F = 0, G = 0, H = 0] = randomFillSync(new Int32Array(8))
 
@@ -24,7 +22,7 @@ export function hashKeyWords(word: number, other: number): number {
 }
 
 /** Of a sensor and a millisecond, 32 bits. */
-export function hashTime(sensorId: SensorId, measuredAtMs: EpochMs): number {
+export function hashTime(sensorId: number, measuredAtMs: number): number {
   // `| 0` keeps the low 32 bits of a double only below 2^53, which every instant is. What is above
   // them is no more than half a word.
   const low = measuredAtMs | 0

@@ -2,15 +2,13 @@
 // cover more than there is, never less: a time outside all of them is certainly free, so that a
 // measurement there needs no look-up for its tie-break.
 
-import type { EpochMs } from '../../domain/time.ts'
-
 /** Stretches a sensor has at most; the two with the smallest gap between them become one. */
 const SPANS_MAX = 8
 
 /** Pairs from, to in ascending order, without overlap. */
 export type TimeSpans = number[]
 
-export function isCovered(spans: ArrayLike<number>, atMs: EpochMs): boolean {
+export function isCovered(spans: ArrayLike<number>, atMs: number): boolean {
   for (let at = spans.length - 2; at >= 0; at -= 2) {
     if (atMs > (spans[at + 1] ?? 0)) return false
     if (atMs >= (spans[at] ?? 0)) return true
@@ -19,7 +17,7 @@ export function isCovered(spans: ArrayLike<number>, atMs: EpochMs): boolean {
 }
 
 /** Makes `spans` cover `atMs`. */
-export function cover(spans: TimeSpans, atMs: EpochMs): void {
+export function cover(spans: TimeSpans, atMs: number): void {
   let at = spans.length
   while (at > 0 && (spans[at - 2] ?? 0) > atMs) at -= 2
   if (at > 0 && (spans[at - 1] ?? 0) >= atMs) return

@@ -12,7 +12,6 @@ import { ServiceError } from '../../domain/errors.ts'
 import { foldWindows } from '../../domain/history.ts'
 import type { RawPoint, SeriesRange, WindowSummary } from '../../domain/history.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, floorToWindow } from '../../domain/time.ts'
-import type { DurationMs } from '../../domain/time.ts'
 import type { MeasurementReader } from '../../ports/measurement-store.ts'
 import { openForReading } from '../database.ts'
 import type { Connection } from '../database.ts'
@@ -40,7 +39,7 @@ export class SqliteMeasurementReader implements MeasurementReader {
   readonly #db: Connection
   readonly #raw: Statement<number[], RawRow>
   /** By the length of the window. */
-  readonly #stored: ReadonlyMap<DurationMs, Statement<number[], WindowSummary>>
+  readonly #stored: ReadonlyMap<number, Statement<number[], WindowSummary>>
 
   /** Opens `file`, which its writer has made before. */
   constructor(file: string) {
@@ -69,7 +68,7 @@ export class SqliteMeasurementReader implements MeasurementReader {
     }
   }
 
-  readWindows(range: SeriesRange, windowMs: DurationMs): AsyncIterable<readonly WindowSummary[]> {
+  readWindows(range: SeriesRange, windowMs: number): AsyncIterable<readonly WindowSummary[]> {
     const stored = this.#stored.get(windowMs)
     if (stored !== undefined) return readStored(stored, range)
     return foldWindows(this.readWindows(range, MINUTE_MS), (atMs) => floorToWindow(atMs, windowMs))

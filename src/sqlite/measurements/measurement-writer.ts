@@ -13,7 +13,6 @@ import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { setImmediate } from 'node:timers/promises'
 import type { Statement, Transaction } from 'better-sqlite3'
-import type { SensorId } from '../../domain/sensor.ts'
 import type {
   MeasurementColumns,
   MeasurementWriter,
@@ -100,7 +99,7 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
     }
   }
 
-  async deleteSensor({ sensorId }: { sensorId: SensorId }): Promise<void> {
+  async deleteSensor({ sensorId }: { sensorId: number }): Promise<void> {
     for (const deleteSomeRows of this.#deletions) {
       while (deleteSomeRows(sensorId)) await setImmediate()
     }

@@ -5,7 +5,6 @@
 // What a minute gathered then goes into its quarter of an hour, and so on up to its day.
 
 import { DAY_MS, HOUR_MS, MINUTE_MS, floorToWindow } from '../../domain/time.ts'
-import type { DurationMs, EpochMs } from '../../domain/time.ts'
 import type { Connection } from '../database.ts'
 import { BulkStatement } from './bulk-statement.ts'
 import type { SummaryTable } from './schema.ts'
@@ -31,7 +30,7 @@ export class Rollups {
   }
 
   /** Counts one stored measurement. Cheapest when called in the order of sensor and time. */
-  add(sensorId: number, measuredAtMs: EpochMs, celsius: number): void {
+  add(sensorId: number, measuredAtMs: number, celsius: number): void {
     this.#minutes.add(sensorId, measuredAtMs, celsius)
   }
 
@@ -58,7 +57,7 @@ function upsertInto(db: Connection, table: SummaryTable): BulkStatement {
 /** The summaries of one resolution: the window being gathered, and the rollup it goes into. */
 class Rollup {
   readonly #upsert: BulkStatement
-  readonly #windowMs: DurationMs
+  readonly #windowMs: number
   readonly #coarser: Rollup | undefined
   #sensorId = NO_SENSOR
   #startMs = 0
@@ -67,13 +66,13 @@ class Rollup {
   #min = Infinity
   #max = -Infinity
 
-  constructor(upsert: BulkStatement, windowMs: DurationMs, coarser?: Rollup) {
+  constructor(upsert: BulkStatement, windowMs: number, coarser?: Rollup) {
     this.#upsert = upsert
     this.#windowMs = windowMs
     this.#coarser = coarser
   }
 
-  add(sensorId: number, atMs: EpochMs, celsius: number): void {
+  add(sensorId: number, atMs: number, celsius: number): void {
     this.#moveTo(sensorId, atMs)
     this.#count += 1
     this.#sum += celsius
@@ -102,7 +101,7 @@ class Rollup {
     if (finer.#max > this.#max) this.#max = finer.#max
   }
 
-  #moveTo(sensorId: number, atMs: EpochMs): void {
+  #moveTo(sensorId: number, atMs: number): void {
     const offsetMs = atMs - this.#startMs
     if (sensorId === this.#sensorId && offsetMs >= 0 && offsetMs < this.#windowMs) return
     this.#write()

@@ -4,7 +4,6 @@
 // gigabytes and keep every other write waiting; so each step deletes the oldest rows that are left
 // in a transaction of its own. A crash loses no more than the position, which is always the start.
 
-import type { SensorId } from '../../domain/sensor.ts'
 import type { Connection } from '../database.ts'
 import { SUMMARY_TABLES } from './schema.ts'
 
@@ -12,7 +11,7 @@ import { SUMMARY_TABLES } from './schema.ts'
 const ROWS_MAX = 50_000
 
 /** Deletes the oldest rows of a sensor in one table. @returns whether there are more */
-export type DeleteSomeRows = (sensorId: SensorId) => boolean
+export type DeleteSomeRows = (sensorId: number) => boolean
 
 /** One deletion for each table that has rows of sensors. */
 export function createSensorDeletions(db: Connection): readonly DeleteSomeRows[] {
@@ -24,7 +23,7 @@ export function createSensorDeletions(db: Connection): readonly DeleteSomeRows[]
 
 function createDeletion(db: Connection, table: string, key: string): DeleteSomeRows {
   const findKept = db
-    .prepare<[SensorId], number[]>(
+    .prepare<[number], number[]>(
       `SELECT ${key} FROM ${table} WHERE sensor_id = ? ORDER BY ${key} LIMIT 1 OFFSET ${ROWS_MAX}`,
     )
     .raw()
@@ -33,7 +32,7 @@ function createDeletion(db: Connection, table: string, key: string): DeleteSomeR
     `DELETE FROM ${table} WHERE sensor_id = ? AND (${key}) < (${marks})`,
   )
   const deleteAll = db.prepare(`DELETE FROM ${table} WHERE sensor_id = ?`)
-  const deleteSome = db.transaction((sensorId: SensorId) => {
+  const deleteSome = db.transaction((sensorId: number) => {
     const firstKept = findKept.get(sensorId)
     if (firstKept === undefined) deleteAll.run(sensorId)
     else deleteBefore.run(sensorId, ...firstKept)

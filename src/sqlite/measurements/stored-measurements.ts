@@ -2,9 +2,8 @@
 // and how many rows there are. Read in chunks with no transaction in between, so that a service
 // that writes beside it is not held up.
 
-import type { SensorId, UserId } from '../../domain/sensor.ts'
 import { DAY_MS } from '../../domain/time.ts'
-import type { EpochMs, TimeRange } from '../../domain/time.ts'
+import type { TimeRange } from '../../domain/time.ts'
 import type { MeasurementColumns } from '../../ports/measurement-store.ts'
 import { openForReading } from '../database.ts'
 import type { Connection } from '../database.ts'
@@ -49,8 +48,8 @@ export class StoredMeasurements {
   }
 
   /** Measurements by UTC day, named by its start, of days that have any. */
-  countByDay(sensorId: SensorId): Map<EpochMs, number> {
-    const counts = new Map<EpochMs, number>()
+  countByDay(sensorId: number): Map<number, number> {
+    const counts = new Map<number, number>()
     for (const dayMs of this.#days.all(sensorId)) {
       counts.set(dayMs, this.#count.get(sensorId, dayMs, dayMs + DAY_MS) ?? 0)
     }
@@ -59,7 +58,7 @@ export class StoredMeasurements {
 
   /** By time and then by tie-break. */
   *read(
-    { userId, sensorId }: { readonly userId: UserId; readonly sensorId: SensorId },
+    { userId, sensorId }: { readonly userId: number; readonly sensorId: number },
     range: TimeRange,
   ): Generator<MeasurementColumns> {
     let after = [range.startMs, NO_TIE_BREAK]

@@ -3,12 +3,11 @@
 // arrive in the order of their time, so they are gathered by sensor in linear time and only a
 // sensor whose times are out of order is sorted.
 
-import type { SensorId } from '../../domain/sensor.ts'
 import type { MeasurementColumns } from '../../ports/measurement-store.ts'
 
 /** The measurements of one sensor in a batch. */
 export interface SensorRun {
-  readonly sensorId: SensorId
+  readonly sensorId: number
   /** Indices into the columns, in ascending (time, tie-break); equal ones as they came. */
   readonly indices: Uint32Array
 }
@@ -26,7 +25,7 @@ export function sensorRuns(columns: MeasurementColumns): SensorRun[] {
 }
 
 function emptyRuns(columns: MeasurementColumns): SensorRun[] {
-  const counts = new Map<SensorId, number>()
+  const counts = new Map<number, number>()
   for (let index = 0; index < columns.count; index++) {
     const sensorId = columns.sensorId[index] as number
     counts.set(sensorId, (counts.get(sensorId) ?? 0) + 1)

@@ -4,9 +4,7 @@
 
 import type { RawPoint } from '../../domain/history.ts'
 import type { Outstanding, SensorAccount } from '../../domain/sensor-account.ts'
-import type { SensorId } from '../../domain/sensor.ts'
 import { DAY_MS, floorToWindow } from '../../domain/time.ts'
-import type { EpochMs } from '../../domain/time.ts'
 import type { Connection } from '../database.ts'
 import { decodeEntries } from '../journal-row.ts'
 
@@ -39,7 +37,7 @@ const STRAY = `
 /** A row about a sensor that is not live. */
 export interface StrayRow {
   readonly name: string
-  readonly sensorId: SensorId
+  readonly sensorId: number
 }
 
 export class ControlAccounts {
@@ -52,11 +50,11 @@ export class ControlAccounts {
 
   constructor(db: Connection) {
     this.#db = db
-    this.#accepted = db.prepare<[SensorId], { day: number; measurements: number }>(ACCEPTED)
-    this.#latest = db.prepare<[SensorId], RawPoint>(LATEST)
+    this.#accepted = db.prepare<[number], { day: number; measurements: number }>(ACCEPTED)
+    this.#latest = db.prepare<[number], RawPoint>(LATEST)
     this.#unforwarded = db.prepare<[], Buffer>(UNFORWARDED).pluck()
-    this.#setAside = db.prepare<[SensorId], RawPoint>(SET_ASIDE)
-    this.#isLive = db.prepare<[SensorId], number>(IS_LIVE).pluck()
+    this.#setAside = db.prepare<[number], RawPoint>(SET_ASIDE)
+    this.#isLive = db.prepare<[number], number>(IS_LIVE).pluck()
   }
 
   /** How many measurements of live sensors were accepted. */
@@ -65,16 +63,16 @@ export class ControlAccounts {
   }
 
   /** Live sensors with a greater id, in its order. */
-  sensorsAfter(sensorId: SensorId, limit: number): SensorId[] {
+  sensorsAfter(sensorId: number, limit: number): number[] {
     return this.#db.prepare<[number, number], number>(LIVE_AFTER).pluck().all(sensorId, limit)
   }
 
-  isLive(sensorId: SensorId): boolean {
+  isLive(sensorId: number): boolean {
     return this.#isLive.get(sensorId) !== undefined
   }
 
   /** Whether what the store has of a deleted sensor is still to be deleted. */
-  isLeaving(sensorId: SensorId): boolean {
+  isLeaving(sensorId: number): boolean {
     return this.#db.prepare(IS_LEAVING).get(sensorId) !== undefined
   }
 
@@ -88,7 +86,7 @@ export class ControlAccounts {
   }
 
   /** The accounts of those of the sensors that are live, all of one moment. */
-  read(sensorIds: readonly SensorId[]): Map<SensorId, SensorAccount> {
+  read(sensorIds: readonly number[]): Map<number, SensorAccount> {
     return this.#db.transaction(() => {
       const live = sensorIds.filter((sensorId) => this.isLive(sensorId))
       const pending = this.#readPending(new Set(live))
@@ -96,7 +94,7 @@ export class ControlAccounts {
     })()
   }
 
-  #account(sensorId: SensorId, pending: Outstanding): SensorAccount {
+  #account(sensorId: number, pending: Outstanding): SensorAccount {
     const setAside = new Tally()
     for (const { measuredAtMs, rawCelsius } of this.#setAside.iterate(sensorId)) {
       setAside.add(measuredAtMs, rawCelsius)
@@ -106,8 +104,8 @@ export class ControlAccounts {
     return { sensorId, accepted, latest: this.#latest.get(sensorId), pending, setAside }
   }
 
-  #readPending(sensorIds: ReadonlySet<SensorId>): Map<SensorId, Tally> {
-    const tallies = new Map<SensorId, Tally>()
+  #readPending(sensorIds: ReadonlySet<number>): Map<number, Tally> {
+    const tallies = new Map<number, Tally>()
     for (const entries of this.#unforwarded.iterate()) {
       const columns = decodeEntries(entries)
       for (let at = 0; at < columns.count; at++) {
@@ -123,11 +121,11 @@ export class ControlAccounts {
 }
 
 class Tally implements Outstanding {
-  readonly perDay = new Map<EpochMs, number>()
+  readonly perDay = new Map<number, number>()
   newest: RawPoint | undefined
 
   /** In the order in which they were accepted, of one time at least. */
-  add(measuredAtMs: EpochMs, rawCelsius: number): void {
+  add(measuredAtMs: number, rawCelsius: number): void {
     const dayMs = floorToWindow(measuredAtMs, DAY_MS)
     this.perDay.set(dayMs, (this.perDay.get(dayMs) ?? 0) + 1)
     if (this.newest !== undefined && measuredAtMs < this.newest.measuredAtMs) return

@@ -7,7 +7,6 @@
 
 import { RESTORE_BACKUP } from '../../domain/finding.ts'
 import type { Finding, Report } from '../../domain/finding.ts'
-import type { SensorId } from '../../domain/sensor.ts'
 import { LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { decodeEntries } from '../journal-row.ts'
@@ -67,7 +66,7 @@ export class LedgerCheck {
       yield* this.#checkNextGroup()
       sealedSeq = this.#settledSeq()
     }
-    const counts = new Map<SensorId, number>()
+    const counts = new Map<number, number>()
     let events = 0
     for (const group of this.#checked.values()) {
       for (const problem of group.problems) report(findingOf(problem))
@@ -121,7 +120,7 @@ export class LedgerCheck {
   }
 
   /** Of one moment of control.db, so that what is accepted and what is journalled agree. */
-  #readUnsealed(sealedSeq: number, counts: Map<SensorId, number>, report: Report): Unsealed {
+  #readUnsealed(sealedSeq: number, counts: Map<number, number>, report: Report): Unsealed {
     return this.#control.transaction(() => {
       const total = this.#control.prepare<[number], number>(COUNT_UNSEALED).pluck().get(sealedSeq)
       const keys = new Uint32Array((total ?? 0) * KEY_WORDS)
@@ -141,13 +140,13 @@ export class LedgerCheck {
     })()
   }
 
-  #checkSensors(counts: ReadonlyMap<SensorId, number>, report: Report): void {
+  #checkSensors(counts: ReadonlyMap<number, number>, report: Report): void {
     const isKnown = this.#control.prepare(IS_KNOWN)
     for (const sensorId of counts.keys()) {
       if (isKnown.get(sensorId) !== undefined) continue
       report({ ...findingOf('it has events of a sensor that never was'), sensorId })
     }
-    const rows = this.#control.prepare<[], { id: SensorId; accepted: number }>(ACCEPTED)
+    const rows = this.#control.prepare<[], { id: number; accepted: number }>(ACCEPTED)
     for (const { id: sensorId, accepted } of rows.iterate()) {
       const events = counts.get(sensorId) ?? 0
       if (events <= accepted) continue
@@ -173,7 +172,7 @@ export class LedgerCheck {
   }
 }
 
-function addTo(counts: Map<SensorId, number>, sensorId: SensorId, count: number): void {
+function addTo(counts: Map<number, number>, sensorId: number, count: number): void {
   counts.set(sensorId, (counts.get(sensorId) ?? 0) + count)
 }
 

@@ -2,9 +2,8 @@
 // and how many measurements a day there are, and whether the summaries are those of the
 // measurements. Every transaction reads some ten thousand rows, beside the forward thread.
 
-import type { SensorId } from '../../domain/sensor.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, floorToWindow } from '../../domain/time.ts'
-import type { DurationMs, EpochMs, TimeRange } from '../../domain/time.ts'
+import type { TimeRange } from '../../domain/time.ts'
 import { openForReading } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { SUMMARY_TABLES } from '../measurements/schema.ts'
@@ -17,7 +16,7 @@ const QUARTER_MS = 15 * MINUTE_MS
 /** A summary is a sum of sums, added up in another order than here. */
 const SUM_TOLERANCE = 1e-9
 
-const WINDOWS: readonly { readonly table: SummaryTable; readonly windowMs: DurationMs }[] = [
+const WINDOWS: readonly { readonly table: SummaryTable; readonly windowMs: number }[] = [
   { table: 'minute_summaries', windowMs: MINUTE_MS },
   { table: 'quarter_summaries', windowMs: QUARTER_MS },
   { table: 'hour_summaries', windowMs: HOUR_MS },
@@ -44,7 +43,7 @@ const COUNT = `
   WHERE sensor_id = :sensorId AND measured_at_ms >= :startMs AND measured_at_ms < :stopMs`
 
 /** The windows that differ, made from the measurements and as they are stored. */
-function mismatches(table: SummaryTable, windowMs: DurationMs): string {
+function mismatches(table: SummaryTable, windowMs: number): string {
   const start = `measured_at_ms - ((measured_at_ms % ${windowMs}) + ${windowMs}) % ${windowMs}`
   return `
     SELECT start_ms AS startMs, total(n) FILTER (WHERE NOT is_stored) AS measurements,
@@ -68,14 +67,14 @@ function mismatches(table: SummaryTable, windowMs: DurationMs): string {
 /** A window whose summary is not that of its measurements. */
 export interface WrongSummary {
   readonly table: SummaryTable
-  readonly startMs: EpochMs
+  readonly startMs: number
   readonly measurements: number
   /** How many the summary counts; 0 when there is none. */
   readonly summarised: number
 }
 
 type Row = Omit<WrongSummary, 'table'>
-type InRange = TimeRange & { readonly sensorId: SensorId }
+type InRange = TimeRange & { readonly sensorId: number }
 type From = Omit<InRange, 'stopMs'>
 
 export class MeasurementAudit {
@@ -101,8 +100,8 @@ export class MeasurementAudit {
   }
 
   /** Sensors of which anything is there. */
-  async sensorIds(): Promise<Set<SensorId>> {
-    const ids = new Set<SensorId>()
+  async sensorIds(): Promise<Set<number>> {
+    const ids = new Set<number>()
     let after = -1
     for (;;) {
       const id = this.#nextSensor.get({ after }) ?? undefined
@@ -113,8 +112,8 @@ export class MeasurementAudit {
   }
 
   /** Measurements by UTC day, named by its start, of days in the range that have any. */
-  async countByDay(sensorId: SensorId, range: TimeRange): Promise<Map<EpochMs, number>> {
-    const counts = new Map<EpochMs, number>()
+  async countByDay(sensorId: number, range: TimeRange): Promise<Map<number, number>> {
+    const counts = new Map<number, number>()
     let { startMs } = range
     for (;;) {
       const atMs = this.#nextMeasured.get({ sensorId, startMs }) ?? undefined
@@ -128,7 +127,7 @@ export class MeasurementAudit {
 
   /** Yields, for a few days at a time, how many measurements they have and what is wrong there. */
   *checkSummaries(
-    sensorId: SensorId,
+    sensorId: number,
     range: TimeRange,
   ): Generator<{ readonly measurements: number; readonly wrong: readonly WrongSummary[] }> {
     let { startMs } = range

@@ -5,9 +5,7 @@
 // event is in exactly one of them. A group is read a segment at a time, each in one view of the
 // file with no transaction in between, beside the seal thread.
 
-import type { SensorId } from '../../domain/sensor.ts'
 import { formatInstant } from '../../domain/time.ts'
-import type { EpochMs } from '../../domain/time.ts'
 import { checksumOf, DamagedData } from '../damaged-data.ts'
 import type { Connection } from '../database.ts'
 import { KEY_WORDS } from '../event-key.ts'
@@ -38,7 +36,7 @@ export interface CheckedGroup extends RunGroup {
   /** The first of them. */
   readonly problems: string[]
   /** How many of its events each sensor has. */
-  readonly eventsOf: Map<SensorId, number>
+  readonly eventsOf: Map<number, number>
 }
 
 interface BlockRow {
@@ -58,7 +56,7 @@ export class RunCheck {
   readonly #blocks
   readonly #state
   readonly #spans
-  readonly #spanCache = new Map<SensorId, Float64Array>()
+  readonly #spanCache = new Map<number, Float64Array>()
   readonly #words = new Uint32Array(KEY_WORDS)
 
   constructor(ledger: Connection) {
@@ -186,7 +184,7 @@ export class RunCheck {
     add(group, `${nameOf(group)}: ${event}, which is outside its time spans`)
   }
 
-  #isSpanned(sensorId: SensorId, measuredAtMs: EpochMs): boolean {
+  #isSpanned(sensorId: number, measuredAtMs: number): boolean {
     const known = this.#spanCache.get(sensorId)
     if (known !== undefined && isCovered(known, measuredAtMs)) return true
     // They may have grown since.

@@ -9,9 +9,8 @@
 import { RESTORE_BACKUP } from '../../domain/finding.ts'
 import type { Report } from '../../domain/finding.ts'
 import type { SeriesRange } from '../../domain/history.ts'
-import type { SensorId } from '../../domain/sensor.ts'
 import { DAY_MS, floorToWindow, formatInstant } from '../../domain/time.ts'
-import type { EpochMs, TimeRange } from '../../domain/time.ts'
+import type { TimeRange } from '../../domain/time.ts'
 import { LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { decodeEntries } from '../journal-row.ts'
@@ -49,16 +48,16 @@ interface Stretch extends TimeRange {
 
 /** The greatest tie-break of a time in the store. */
 interface TakenTime {
-  readonly measuredAtMs: EpochMs
+  readonly measuredAtMs: number
   readonly tieBreakNs: number
 }
 
 interface Wrong {
-  readonly firstMs: EpochMs
+  readonly firstMs: number
   times: number
 }
 
-type Taking = Omit<SeriesRange, 'stopMs'> & { readonly lastMs: EpochMs; readonly nextNs: number }
+type Taking = Omit<SeriesRange, 'stopMs'> & { readonly lastMs: number; readonly nextNs: number }
 
 export class TieBreakCheck {
   readonly #control: Connection
@@ -68,16 +67,16 @@ export class TieBreakCheck {
   readonly #part
   readonly #taken
   /** By sensor and time, the tie-break that could be given again. */
-  readonly #suspects = new Map<SensorId, Map<EpochMs, number>>()
+  readonly #suspects = new Map<number, Map<number, number>>()
   #suspectsCount = 0
-  readonly #wrong = new Map<SensorId, Wrong>()
+  readonly #wrong = new Map<number, Wrong>()
 
   constructor(files: { control: Connection; ledger: Connection; measurements: Connection }) {
     const { control, ledger, measurements } = files
     this.#control = control
     this.#ledger = ledger
-    this.#spans = ledger.prepare<[SensorId], Buffer>(SPANS).pluck()
-    this.#nextNs = ledger.prepare<[SensorId, EpochMs], number>(NEXT_NS).pluck()
+    this.#spans = ledger.prepare<[number], Buffer>(SPANS).pluck()
+    this.#nextNs = ledger.prepare<[number, number], number>(NEXT_NS).pluck()
     this.#part = measurements.prepare<
       [SeriesRange],
       { measurements: number; lastMs: number | null }
@@ -87,7 +86,7 @@ export class TieBreakCheck {
 
   /** Looks at the measurements of all live sensors; yields how many since. */
   *check(report: Report): Generator<number> {
-    const nextLive = this.#control.prepare<[SensorId], SensorId>(NEXT_LIVE).pluck()
+    const nextLive = this.#control.prepare<[number], number>(NEXT_LIVE).pluck()
     for (let id = nextLive.get(0); id !== undefined; id = nextLive.get(id)) {
       for (const stretch of stretchesOf(this.#spansOf(id))) yield* this.#look(id, stretch)
     }
@@ -106,7 +105,7 @@ export class TieBreakCheck {
     }
   }
 
-  *#look(sensorId: SensorId, { nextNs, ...range }: Stretch): Generator<number> {
+  *#look(sensorId: number, { nextNs, ...range }: Stretch): Generator<number> {
     let { startMs } = range
     for (;;) {
       const part = this.#part.get({ ...range, sensorId, startMs })
@@ -124,17 +123,17 @@ export class TieBreakCheck {
   }
 
   /** The next tie-break that the ledger gives within a sensor's spans. */
-  #nextWithin(sensorId: SensorId, measuredAtMs: EpochMs): number {
+  #nextWithin(sensorId: number, measuredAtMs: number): number {
     return this.#nextNs.get(sensorId, measuredAtMs) ?? 1
   }
 
-  #spansOf(sensorId: SensorId): Float64Array {
+  #spansOf(sensorId: number): Float64Array {
     const stored = this.#spans.get(sensorId)
     return stored === undefined ? new Float64Array(0) : readSpans(sensorId, stored)
   }
 
-  #suspect(sensorId: SensorId, { measuredAtMs, tieBreakNs }: TakenTime): void {
-    const times = this.#suspects.get(sensorId) ?? new Map<EpochMs, number>()
+  #suspect(sensorId: number, { measuredAtMs, tieBreakNs }: TakenTime): void {
+    const times = this.#suspects.get(sensorId) ?? new Map<number, number>()
     this.#suspects.set(sensorId, times.set(measuredAtMs, tieBreakNs))
     this.#suspectsCount++
   }
@@ -178,7 +177,7 @@ export class TieBreakCheck {
     }
   }
 
-  #note(sensorId: SensorId, times: ReadonlyMap<EpochMs, number>): void {
+  #note(sensorId: number, times: ReadonlyMap<number, number>): void {
     const [firstMs = 0] = times.keys()
     const wrong = this.#wrong.get(sensorId) ?? { firstMs, times: 0 }
     wrong.times += times.size
