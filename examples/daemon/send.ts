@@ -6,36 +6,35 @@
 //
 // Each reading is a line of a file of the spool, under an event id which it keeps until it is
 // decided. The id is printed when the line is on disk: from there on a `kill -9` loses nothing.
-// Files are sent whole, oldest first, and deleted when all of it is decided; after any doubt a file
+// Files are sent whole, newest first, and deleted when all of it is decided; after any doubt a file
 // is sent again, for sent twice is stored once. One daemon a spool.
 //
 //   $SPOOL/000000000001.ndjson   waits to be sent
 //   $SPOOL/held.ndjson           the service does not want it now: sent again after a while
 //   $SPOOL/rejected.ndjson       the service will never take it: for a person to look at
+//   $SPOOL/ballast               room to set readings aside on a full disk
 
 import { randomBytes } from 'node:crypto'
-import {
-  appendFileSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  unlinkSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 
 const URL_OF_SERVICE = process.env['THERMOLOG_URL'] ?? 'http://127.0.0.1:8080'
 const TOKEN = process.env['THERMOLOG_TOKEN'] ?? ''
 const SPOOL = process.env['SPOOL'] ?? './spool'
-const RETRY_MS_MAX = Number(process.env['RETRY_SECONDS_MAX'] ?? 60) * 1_000
+const RETRY_MS_MAX = numberOf('RETRY_SECONDS_MAX', 60) * 1_000
+const SILENCE_MS_MAX = numberOf('SILENCE_SECONDS_MAX', 3_600) * 1_000
+const SPOOL_BYTES_MAX = numberOf('SPOOL_MB_MAX', 256) * 1e6
+const RETRY_AFTER_MS_MAX = 600_000
+const BALLAST_BYTES = 1 << 20
 const BATCH_MAX = 500
 const TIMEOUT_MS = 30_000
 const IDLE_MS = 200
+
+const UNPERMITTED = ['unknown_sensor', 'sensor_quota']
+const UNUSABLE = ['event_id_conflict', 'unsupported_media_type']
+const TOO_MUCH = ['malformed_json', 'body_too_large', 'batch_too_large']
 
 interface Element {
   readonly event_id: string
@@ -46,7 +45,7 @@ interface Element {
 
 /** What the service answers, as far as a daemon looks at it. */
 interface Answer {
-  readonly code?: string
+  readonly code?: string | undefined
   readonly server_time?: string
   readonly data?: { readonly measurements?: readonly { event_id: string; status: string }[] }
   readonly errors?: readonly { code: string; event_id?: string }[]
@@ -59,6 +58,17 @@ interface Verdict {
   readonly delivered: ReadonlySet<string>
   readonly rejected: Reasons
   readonly held: Reasons
+}
+
+function numberOf(name: string, otherwise: number): number {
+  const value = Number(process.env[name] ?? otherwise)
+  if (value > 0 && value < Infinity) return value
+  return giveUp(`${name} is not a number above 0`)
+}
+
+function giveUp(text: string): never {
+  process.stderr.write(`${text}\n`)
+  process.exit(2)
 }
 
 function alarm(text: string): void {
@@ -81,68 +91,111 @@ class Spool {
   #lines = 0
 
   constructor() {
-    mkdirSync(SPOOL, { recursive: true })
+    fs.mkdirSync(SPOOL, { recursive: true })
     // The last file may end in half a line: nothing is written behind that.
     this.#number = Number.parseInt(this.#files().at(-1) ?? '0', 10)
+    this.#renewBallast()
   }
 
-  keep(element: Element): void {
-    if (this.#fd === undefined || this.#lines >= BATCH_MAX) this.#startFile()
-    append(this.#fd!, `${JSON.stringify(element)}\n`)
+  /** @returns whether there was room for it */
+  keep(element: Element): boolean {
+    try {
+      if (this.#fd === undefined || this.#lines >= BATCH_MAX) this.#startFile()
+      append(this.#fd!, `${JSON.stringify(element)}\n`)
+    } catch (error) {
+      if (!isFull(error)) throw error
+      // Nothing is written behind half a line.
+      this.#endFile()
+      return false
+    }
     this.#lines++
+    return true
   }
 
-  /** The oldest file, to which nothing is added any more. */
+  /** The newest file, to which nothing is added any more: who looks wants to know how it is now. */
   take(): { readonly name: string; readonly elements: Element[] } | undefined {
-    const [name] = this.#files()
+    const name = this.#files().at(-1)
     if (name === undefined) return undefined
     if (name === nameOf(this.#number)) this.#endFile()
     return { name, elements: readElements(name) }
   }
 
-  /** All of it is decided. */
   remove(name: string): void {
-    unlinkSync(join(SPOOL, name))
+    fs.unlinkSync(join(SPOOL, name))
     syncFolder()
+    this.#renewBallast()
   }
 
   putInto(name: 'held.ndjson' | 'rejected.ndjson', elements: readonly object[]): void {
     if (elements.length === 0) return
-    const fd = openSync(join(SPOOL, name), 'a')
     // A new line first: the last one may be half a line.
-    append(fd, elements.map((element) => `\n${JSON.stringify(element)}\n`).join(''))
-    closeSync(fd)
-    syncFolder()
+    const text = elements.map((element) => `\n${JSON.stringify(element)}\n`).join('')
+    try {
+      appendTo(name, text)
+    } catch (error) {
+      if (!isFull(error)) throw error
+      fs.rmSync(join(SPOOL, 'ballast'), { force: true })
+      appendTo(name, text)
+    }
   }
 
   releaseHeld(): void {
     if (!this.hasHeld()) return
     this.#endFile()
-    renameSync(join(SPOOL, 'held.ndjson'), join(SPOOL, nameOf(++this.#number)))
+    fs.renameSync(join(SPOOL, 'held.ndjson'), join(SPOOL, nameOf(++this.#number)))
     syncFolder()
   }
 
   hasHeld(): boolean {
-    return existsSync(join(SPOOL, 'held.ndjson'))
+    return fs.existsSync(join(SPOOL, 'held.ndjson'))
   }
 
   #files(): string[] {
-    return readdirSync(SPOOL)
+    return fs
+      .readdirSync(SPOOL)
       .filter((name) => /^\d+\.ndjson$/.test(name))
       .toSorted()
   }
 
+  #renewBallast(): void {
+    const file = join(SPOOL, 'ballast')
+    if (fs.existsSync(file)) return
+    try {
+      fs.writeFileSync(file, randomBytes(BALLAST_BYTES), { flush: true })
+    } catch (error) {
+      if (!isFull(error)) throw error
+      fs.rmSync(file, { force: true })
+    }
+  }
+
   #startFile(): void {
     this.#endFile()
-    this.#fd = openSync(join(SPOOL, nameOf(++this.#number)), 'ax')
+    const sizes = this.#files().map((name) => fs.statSync(join(SPOOL, name)).size)
+    const isTooMuch = sizes.reduce((sum, size) => sum + size, 0) > SPOOL_BYTES_MAX
+    if (isTooMuch) throw Object.assign(new Error('the spool is full'), { code: 'ENOSPC' })
+    this.#fd = fs.openSync(join(SPOOL, nameOf(++this.#number)), 'ax')
     this.#lines = 0
     syncFolder()
   }
 
   #endFile(): void {
-    if (this.#fd !== undefined) closeSync(this.#fd)
+    if (this.#fd !== undefined) fs.closeSync(this.#fd)
     this.#fd = undefined
   }
+}
+
+function isFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')
+}
+
+function appendTo(name: string, text: string): void {
+  const fd = fs.openSync(join(SPOOL, name), 'a')
+  try {
+    append(fd, text)
+  } finally {
+    fs.closeSync(fd)
+  }
+  syncFolder()
 }
 
 function nameOf(number: number): string {
@@ -150,19 +203,19 @@ function nameOf(number: number): string {
 }
 
 function append(fd: number, text: string): void {
-  appendFileSync(fd, text)
-  fsyncSync(fd)
+  fs.appendFileSync(fd, text)
+  fs.fsyncSync(fd)
 }
 
 function syncFolder(): void {
-  const fd = openSync(SPOOL, 'r')
-  fsyncSync(fd)
-  closeSync(fd)
+  const fd = fs.openSync(SPOOL, 'r')
+  fs.fsyncSync(fd)
+  fs.closeSync(fd)
 }
 
 /** Without half a line: its id was never printed, or it is still in the file that it came from. */
 function readElements(name: string): Element[] {
-  const lines = readFileSync(join(SPOOL, name), 'utf8').split('\n')
+  const lines = fs.readFileSync(join(SPOOL, name), 'utf8').split('\n')
   return lines.filter((line) => line.startsWith('{') && line.endsWith('}')).map(parseElement)
 }
 
@@ -176,13 +229,27 @@ async function post(
   try {
     const response = await fetch(`${URL_OF_SERVICE}/api/v1/measurements/batch`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ measurements: batch }),
+      redirect: 'manual',
+      headers: {
+        authorization: `Bearer ${TOKEN}`,
+        'content-type': 'application/json',
+        'content-encoding': 'gzip',
+      },
+      body: gzipSync(JSON.stringify({ measurements: batch })),
       signal: AbortSignal.timeout(TIMEOUT_MS),
     })
-    const body = parseAnswer(await response.text())
-    const askedMs = Number(response.headers.get('retry-after') ?? 0) * 1_000 || 0
-    return { status: response.status, body, askedMs }
+    const { status } = response
+    const { code, ...body } = parseAnswer(await response.text())
+    const asked = Number(response.headers.get('retry-after') ?? 0) * 1_000 || 0
+    const askedMs = Math.min(asked, RETRY_AFTER_MS_MAX)
+    // A refusal of anything else is a proxy's or a hotspot's.
+    const isOwn =
+      response.headers.get('content-type')?.startsWith('application/problem+json') === true
+    return {
+      status,
+      body: isOwn ? { ...body, code } : { data: status < 300 ? (body.data ?? {}) : {} },
+      askedMs,
+    }
   } catch {
     // No answer: it may have been stored, or not.
     return { status: 0, body: {}, askedMs: 0 }
@@ -204,26 +271,33 @@ function parseAnswer(text: string): Answer {
 }
 
 /** What the answer means for each event; of what it does not name, nothing is known. */
-function judge(status: number, { data, errors }: Answer, batch: readonly Element[]): Verdict {
+function judge(answer: Answer, batch: readonly Element[]): Verdict {
+  const { code = '', data, errors } = answer
   const delivered = new Set<string>()
   const rejected = new Map<string, string>()
   const held = new Map<string, string>()
-  if (status >= 200 && status < 300) {
-    // Only what the receipt names: this 200 may be of somebody else on the way.
-    for (const { event_id: id, status: decision } of data?.measurements ?? []) {
-      if (decision === 'conflict') rejected.set(id, decision)
-      if (decision === 'created' || decision === 'duplicate') delivered.add(id)
-    }
-  } else if (status === 403 || status === 422) {
-    for (const { event_id: id, code } of errors ?? []) {
-      const waits = status === 403 || code === 'timestamp_in_future'
-      if (id !== undefined) (waits ? held : rejected).set(id, code)
-    }
-    for (const id of rejected.keys()) held.delete(id)
-  } else if ([400, 404, 405, 409, 413, 415].includes(status)) {
-    for (const { event_id: id } of batch) rejected.set(id, `status ${status}`)
+  // Only what the receipt names: a 200 may be of somebody else on the way.
+  for (const { event_id: id, status: decision } of data?.measurements ?? []) {
+    if (decision === 'conflict') rejected.set(id, decision)
+    if (decision === 'created' || decision === 'duplicate') delivered.add(id)
   }
+  const isUnpermitted = UNPERMITTED.includes(code)
+  for (const { event_id: id = '', code: fault } of errors ?? []) {
+    if (isUnpermitted || fault === 'timestamp_in_future') held.set(id, fault)
+    else if (code === 'validation_failed') rejected.set(id, fault)
+  }
+  for (const id of rejected.keys()) held.delete(id)
+  // A batch that is too much is halved until it is one.
+  const isUnusable = [...UNUSABLE, ...TOO_MUCH].includes(code)
+  for (const { event_id: id } of isUnusable ? batch : []) rejected.set(id, code)
   return { delivered, rejected, held }
+}
+
+let silentSinceMs = performance.now()
+function watchSilence(status: number, count: number): void {
+  if (performance.now() - silentSinceMs < SILENCE_MS_MAX) return
+  silentSinceMs = performance.now()
+  alarm(`nothing was delivered for long, ${count} readings and more wait: status ${status}`)
 }
 
 /** Sends until each event of the batch is decided or held. */
@@ -232,7 +306,15 @@ async function sendBatch(spool: Spool, batch: readonly Element[]): Promise<void>
   let lastAlarm = ''
   for (let failures = 0; left.length > 0;) {
     const { status, body, askedMs } = await post(left)
-    const { delivered, rejected, held } = judge(status, body, left)
+    if (left.length > 1 && TOO_MUCH.includes(body.code ?? '')) {
+      const half = Math.ceil(left.length / 2)
+      await sendBatch(spool, left.slice(0, half))
+      await sendBatch(spool, left.slice(half))
+      return
+    }
+    const { delivered, rejected, held } = judge(body, left)
+    if (delivered.size > 0) silentSinceMs = performance.now()
+    else watchSilence(status, left.length)
     spool.putInto(
       'rejected.ndjson',
       left
@@ -245,9 +327,10 @@ async function sendBatch(spool: Spool, batch: readonly Element[]): Promise<void>
     )
     const before = left.length
     left = left.filter(({ event_id: id }) => ![delivered, rejected, held].some((s) => s.has(id)))
-    if (status === 401 || status === 403 || rejected.size + held.size > 0) {
+    const isRefused = status >= 300 && status < 500 && status !== 408 && status !== 429
+    if (isRefused || rejected.size + held.size > 0) {
       const codes = [...new Set([...rejected.values(), ...held.values()])].join(', ')
-      const told = `status ${status} ${body.code ?? ''}: ${codes}`
+      const told = `status ${status} ${body.code ?? ''}: ${codes || 'everything is kept'}`
       const text = `${told}; server time ${body.server_time ?? '?'}`
       // A refused token is worth one line, not one for each attempt.
       if (text !== lastAlarm) alarm(text)
@@ -271,6 +354,7 @@ async function sendAll(spool: Spool, isInputOver: () => boolean): Promise<void> 
     const file = spool.take()
     if (file === undefined) {
       if (isInputOver() && !spool.hasHeld()) return
+      silentSinceMs = performance.now()
       await setTimeout(IDLE_MS)
       continue
     }
@@ -291,12 +375,11 @@ async function* wholeLines(input: NodeJS.ReadStream): AsyncGenerator<string> {
   }
 }
 
-if (TOKEN === '') {
-  process.stderr.write('THERMOLOG_TOKEN is not set\n')
-  process.exit(2)
-}
+if (TOKEN === '') giveUp('THERMOLOG_TOKEN is not set')
+if (!/^https?:\/\/[^/]/.test(URL_OF_SERVICE)) giveUp('THERMOLOG_URL is no address')
 const spool = new Spool()
 let isInputOver = false
+let isLosing = false
 const sending = sendAll(spool, () => isInputOver)
 for await (const line of wholeLines(process.stdin)) {
   const [, sn = '', temp = ''] = /^([A-Za-z0-9:._-]+)\s+(-?\d+(?:\.\d+)?)\s*$/.exec(line) ?? []
@@ -307,8 +390,10 @@ for await (const line of wholeLines(process.stdin)) {
   const nowMs = Date.now()
   const timestamp = new Date(nowMs).toISOString()
   const id = uuid7(nowMs)
-  spool.keep({ event_id: id, sn, temp: Number(temp), timestamp })
-  process.stdout.write(`${id}\n`)
+  const isKept = spool.keep({ event_id: id, sn, temp: Number(temp), timestamp })
+  if (isKept) process.stdout.write(`${id}\n`)
+  else if (!isLosing) alarm('there is no room: new readings are lost until old ones are sent')
+  isLosing = !isKept
 }
 isInputOver = true
 await sending

@@ -7,9 +7,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { gunzipSync } from 'node:zlib'
 import { Daemon, DAEMONS, needPrograms } from '../support/daemon.ts'
 import { FaultProxy } from '../support/fault-proxy.ts'
-import type { Fault } from '../support/fault-proxy.ts'
+import type { Fault, ProxiedRequest } from '../support/fault-proxy.ts'
 import { send } from '../support/http.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
@@ -138,8 +139,7 @@ for (const kind of DAEMONS) {
     })
 
     it('keeps everything while its token is not accepted', async () => {
-      const body = JSON.stringify({ code: 'invalid_token' })
-      proxy.useFor(2, { kind: 'answer', status: 401, body })
+      proxy.useFor(2, problem(401, { code: 'invalid_token' }))
       const daemon = start()
       await daemon.give('cellar', 1)
       expect(await daemon.finish()).to.equal(0)
@@ -148,8 +148,7 @@ for (const kind of DAEMONS) {
     })
 
     it('says once that its token is not accepted, however often it tries', async () => {
-      const body = JSON.stringify({ code: 'invalid_token' })
-      proxy.useFor(3, { kind: 'answer', status: 401, body })
+      proxy.useFor(3, problem(401, { code: 'invalid_token' }))
       const daemon = start()
       await daemon.give('cellar', 1)
       expect(await daemon.finish()).to.equal(0)
@@ -162,16 +161,25 @@ for (const kind of DAEMONS) {
       expect(daemon.errors).to.match(/THERMOLOG_TOKEN:? is not set/)
     })
 
+    for (const status of [400, 404, 405, 413]) {
+      it(`keeps everything when a proxy answers ${status} with a page of its own`, async () => {
+        const headers = { 'content-type': 'text/html' }
+        proxy.useFor(2, { kind: 'answer', status, headers, body: '<h1>nginx</h1>' })
+        const daemon = start()
+        await daemon.give('cellar', 1)
+        expect(await daemon.finish()).to.equal(0)
+        expect(daemon.errors).to.include(`ALARM: `).and.to.include(`${status}`)
+        expect(await stored()).to.deep.equal([1])
+      })
+    }
+
     it('holds what is not permitted, and sends it again', async () => {
-      proxy.decide = ({ body }) => {
-        const ids = eventIdsIn(body)
+      proxy.decide = (request) => {
+        const ids = eventIdsIn(request)
+        if (ids.length === 0) return { kind: 'pass' }
         const errors = ids.map((id, index) => ({ code: 'unknown_sensor', index, event_id: id }))
         proxy.use({ kind: 'pass' })
-        return {
-          kind: 'answer',
-          status: 403,
-          body: JSON.stringify({ code: 'unknown_sensor', errors }),
-        }
+        return problem(403, { code: 'unknown_sensor', errors })
       }
       const daemon = start()
       await daemon.give('cellar', 1)
@@ -181,15 +189,16 @@ for (const kind of DAEMONS) {
     })
 
     it('never sends a conflict again', async () => {
-      proxy.decide = ({ body }) => {
-        const measurements = eventIdsIn(body).map((id) => ({ event_id: id, status: 'conflict' }))
+      proxy.decide = (request) => {
+        if (request.method === 'GET') return { kind: 'pass' }
+        const measurements = eventIdsIn(request).map((id) => ({ event_id: id, status: 'conflict' }))
         return { kind: 'answer', status: 200, body: JSON.stringify({ data: { measurements } }) }
       }
       const daemon = start()
       await daemon.give('cellar', 1)
       expect(await daemon.finish()).to.equal(0)
       expect(daemon.errors).to.match(/ALARM: .*conflict/)
-      expect(proxy.requests).to.have.lengthOf(1)
+      expect(proxy.requests.filter(({ method }) => method === 'POST')).to.have.lengthOf(1)
     })
 
     it('sends no more than 500 at once', async function () {
@@ -201,14 +210,22 @@ for (const kind of DAEMONS) {
       proxy.use({ kind: 'pass' })
       expect(await daemon.finish()).to.equal(0)
       expect(await stored()).to.have.lengthOf(count)
-      const sizes = proxy.requests.map(({ body }) => eventIdsIn(body).length)
+      const sizes = proxy.requests.map((request) => eventIdsIn(request).length)
       expect(Math.max(...sizes)).to.be.at.most(500)
     })
   })
 }
 
-function eventIdsIn(body: Buffer): string[] {
-  const { measurements } = JSON.parse(body.toString('utf8')) as {
+function problem(status: number, members: object): Fault {
+  const headers = { 'content-type': 'application/problem+json; charset=utf-8' }
+  return { kind: 'answer', status, headers, body: JSON.stringify({ status, ...members }) }
+}
+
+/** Of a request that asks for something, none. */
+function eventIdsIn({ method, headers, body }: ProxiedRequest): string[] {
+  if (method === 'GET') return []
+  const text = headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body
+  const { measurements } = JSON.parse(text.toString('utf8')) as {
     measurements: { event_id: string }[]
   }
   return measurements.map(({ event_id: id }) => id)

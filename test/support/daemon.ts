@@ -34,6 +34,7 @@ export interface DaemonPlace {
   readonly url: string
   readonly token: string
   readonly spool: string
+  readonly settings?: Readonly<Record<string, string>>
 }
 
 export class Daemon {
@@ -52,6 +53,7 @@ export class Daemon {
         THERMOLOG_TOKEN: place.token,
         SPOOL: place.spool,
         RETRY_SECONDS_MAX: '1',
+        ...place.settings,
       },
     })
     this.#ended = once(this.#child, 'exit')

@@ -1,0 +1,244 @@
+// Goal: the daemons of examples/daemon/ come out of what happens to a gateway by itself: a full
+// disk, a peer that refuses, a clock that was never set, a service restored from a backup. Method:
+// the real service behind a proxy, a small file system, and a clock that is wrong.
+
+import { spawnSync } from 'node:child_process'
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { gunzipSync } from 'node:zlib'
+import { expect } from 'chai'
+import { Daemon, DAEMONS, needPrograms } from '../support/daemon.ts'
+import type { DaemonKind } from '../support/daemon.ts'
+import { FaultProxy } from '../support/fault-proxy.ts'
+import { send } from '../support/http.ts'
+import { leaveOut } from '../support/left-out.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+
+const HOUR_MS = 3_600_000
+const CLOCK_MS_MAX = 5_000
+const PYTHON = DAEMONS.find(({ name }) => name === 'send.py')!
+const [PROGRAM = ''] = PYTHON.command.slice(1)
+
+/** Python's daemon on a machine whose clock is so far off, and that says so. */
+const withClock = (offsetSeconds: number): DaemonKind => ({
+  ...PYTHON,
+  command: [
+    'python3',
+    '-c',
+    [
+      'import runpy, sys, time, ctypes',
+      'real, real_ns = time.time, time.time_ns',
+      `time.time = lambda: real() + ${offsetSeconds}`,
+      `time.time_ns = lambda: real_ns() + ${offsetSeconds} * 10**9`,
+      'ctypes.CDLL = lambda name: type("C", (), {"adjtimex": staticmethod(lambda timex: 5)})',
+      `sys.argv = ['${PROGRAM}']`,
+      `runpy.run_path('${PROGRAM}', run_name='__main__')`,
+    ].join('\n'),
+  ],
+})
+
+let service: TestService
+let proxy: FaultProxy
+let token: string
+let folder: string
+
+async function begin(): Promise<void> {
+  service = await startService()
+  service.clock.set(new Date(Math.max(Date.now(), service.clock.nowMs())).toISOString())
+  proxy = await FaultProxy.start(service.url)
+  token = await service.createToken('a@example.org')
+  folder = await mkdtemp(join(tmpdir(), 'thermolog-daemon-'))
+}
+
+async function end(): Promise<void> {
+  await proxy.close()
+  await service.stop()
+  await rm(folder, { recursive: true })
+}
+
+const start = (kind: DaemonKind) =>
+  new Daemon(kind, { url: proxy.url, token, spool: join(folder, 'spool') })
+
+async function points(): Promise<{ readonly temp: number; readonly timestamp: string }[]> {
+  const { body } = await send(service.url, { path: '/api/v1/sensors', token })
+  const [sensor] = body.data as { readonly id: number }[]
+  const [from, to] = [-HOUR_MS, HOUR_MS].map((ms) => new Date(Date.now() + ms).toISOString())
+  const path = `/api/v1/sensors/${sensor?.id}/measurements?bucket=raw&from=${from}&to=${to}`
+  return (await send(service.url, { path, token })).body.data.points
+}
+
+for (const kind of DAEMONS) {
+  describe(`examples/daemon/${kind.name} on a full disk`, () => {
+    beforeEach(async function () {
+      needPrograms(this, kind)
+      await begin()
+      const mount = ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', folder]
+      if (spawnSync('mount', mount).status !== 0) leaveOut(this, 'the right to mount')
+    })
+    afterEach(async () => {
+      if (folder === undefined) return
+      spawnSync('umount', [folder])
+      await end()
+    })
+
+    it('says so once, and drains when the service is back', async function () {
+      this.timeout(120_000)
+      proxy.use({ kind: 'cut' })
+      const daemon = start(kind)
+      expect(await daemon.give('cellar', 1)).to.equal(true)
+      fill(600)
+      const lost = untilLost(daemon)
+      let kept = 1
+      while (!daemon.errors.includes('no room')) {
+        if (await Promise.race([daemon.give('cellar', kept + 1), lost])) kept++
+      }
+      await daemon.kill()
+      proxy.use({ kind: 'pass' })
+      const again = start(kind)
+      expect(await again.finish(), again.errors).to.equal(0)
+      expect((await points()).length).to.be.within(kept, kept + 1)
+      expect(daemon.errors.match(/no room/g)).to.have.lengthOf(1)
+    })
+  })
+}
+
+/** Takes the room of the file system but for so many KiB. */
+function fill(leftKib: number): void {
+  const script = `free=$(df -Pk "$1" | awk 'NR == 2 { print $4 }')
+    dd if=/dev/zero of="$1/other" bs=1024 count=$((free - ${leftKib}))`
+  expect(spawnSync('sh', ['-c', script, 'sh', folder]).status).to.equal(0)
+}
+
+async function untilLost(daemon: Daemon): Promise<false> {
+  while (!daemon.errors.includes('no room')) await setTimeout(5)
+  return false
+}
+
+describe('examples/daemon/send.py in trouble', () => {
+  beforeEach(async function () {
+    needPrograms(this, PYTHON)
+    await begin()
+  })
+  afterEach(async () => {
+    if (folder !== undefined) await end()
+  })
+
+  for (const [title, offset] of [
+    ['in 1970', -Math.floor(Date.now() / 1_000)],
+    ['three days behind', -259_200],
+    ['a year ahead', 31_536_000],
+  ] as const) {
+    it(`stores the right times of a board whose clock is ${title}`, async () => {
+      proxy.useFor(2, { kind: 'cut' })
+      const daemon = start(withClock(offset))
+      const beforeMs = Date.now()
+      for (const temp of [1, 2]) await daemon.give('cellar', temp)
+      expect(await daemon.finish(), daemon.errors).to.equal(0)
+      const found = await points()
+      expect(found).to.have.lengthOf(2)
+      for (const { timestamp } of found) {
+        expect(Date.parse(timestamp)).to.be.closeTo(beforeMs, CLOCK_MS_MAX)
+      }
+    })
+  }
+
+  it('sends the newest readings first', async () => {
+    proxy.use({ kind: 'cut' })
+    const daemon = start(PYTHON)
+    for (let temp = 1; temp <= 600; temp++) await daemon.give('cellar', temp)
+    proxy.use({ kind: 'pass' })
+    await until(async () => proxy.requests.some(({ headers }) => headers['content-encoding']))
+    expect(await daemon.finish()).to.equal(0)
+    const [fresh] = proxy.requests.filter(({ headers }) => headers['content-encoding'] === 'gzip')
+    expect(gunzipText(fresh!.body)).to.include('"temp":600').and.not.to.include('"temp":99.0,')
+  })
+
+  it('says after a while that nothing is delivered, and why', async function () {
+    this.timeout(60_000)
+    proxy.use({ kind: 'answer', status: 503, headers: { 'retry-after': '0' } })
+    const daemon = new Daemon(PYTHON, {
+      url: proxy.url,
+      token,
+      spool: join(folder, 'spool'),
+      settings: { SILENCE_SECONDS_MAX: '1' },
+    })
+    await daemon.give('cellar', 1)
+    await until(async () => daemon.errors.includes('nothing was delivered'))
+    proxy.use({ kind: 'pass' })
+    expect(await daemon.finish()).to.equal(0)
+    expect(daemon.errors).to.include('1 readings wait: status 503')
+  })
+
+  it('sends again, once, what a restored service may lack', async () => {
+    const first = start(PYTHON)
+    await first.give('cellar', 1)
+    expect(await first.finish()).to.equal(0)
+    await proxy.close()
+    await service.stop()
+    service = await startService()
+    service.clock.set(new Date(Math.max(Date.now(), service.clock.nowMs())).toISOString())
+    proxy = await FaultProxy.start(service.url)
+    token = await service.createToken('a@example.org')
+    for (const temp of [2, 3]) {
+      const daemon = start(PYTHON)
+      await daemon.give('cellar', temp)
+      expect(await daemon.finish()).to.equal(0)
+      const told = daemon.errors.includes('restored: 1 delivered readings are sent again')
+      expect(told, daemon.errors).to.equal(temp === 2)
+    }
+    expect((await points()).map(({ temp }) => temp)).to.have.members([1, 2, 3])
+  })
+
+  it('gives back what was set aside', async () => {
+    const daemon = start(PYTHON)
+    await daemon.give('cellar', 99_999)
+    expect(await daemon.finish()).to.equal(0)
+    const env = { ...process.env, SPOOL: join(folder, 'spool') }
+    const run = (option: string) =>
+      spawnSync('python3', [PROGRAM, option], { env, encoding: 'utf8' }).stdout
+    expect(JSON.parse(run('--aside'))).to.include({ temp: 99_999, reason: 'maximum' })
+    expect(run('--retry')).to.equal('1 readings are sent again\n')
+    expect(run('--aside')).to.equal('')
+  })
+
+  for (const [name, value] of Object.entries({
+    THERMOLOG_URL: 'thermolog.example',
+    RETRY_SECONDS_MAX: 'a minute',
+    SPOOL_MB_MAX: '0',
+  })) {
+    it(`does not start with ${name}=${value}`, async () => {
+      const place = { url: proxy.url, token, spool: join(folder, 'spool') }
+      const daemon = new Daemon(PYTHON, { ...place, settings: { [name]: value } })
+      expect(await daemon.finish()).to.equal(2)
+      expect(daemon.errors).to.include(name)
+    })
+  }
+
+  it('installs a unit that systemd understands', async function () {
+    if (spawnSync('systemd-analyze', ['--version']).error) leaveOut(this, 'systemd-analyze')
+    const env = { ...process.env, DESTDIR: folder, THERMOLOG_TOKEN: token }
+    const command = `printf 'cellar %s\\n' "$(date +%S)"`
+    const installed = spawnSync('python3', [PROGRAM, '--install', command], { env })
+    expect(installed.status, installed.stderr.toString()).to.equal(0)
+    const unit = join(folder, 'etc/systemd/system/thermolog-send.service')
+    const verified = spawnSync('systemd-analyze', ['verify', '--man=no', unit], {
+      encoding: 'utf8',
+    })
+    expect(verified.stderr).to.equal('')
+    expect(await readFile(unit, 'utf8')).to.include(`printf 'cellar %%s\\\\n' \\"$$(date +%%S)\\"`)
+    const settings = await stat(join(folder, 'etc/thermolog-send.env'))
+    expect(settings.mode & 0o777).to.equal(0o600)
+  })
+})
+
+function gunzipText(body: Buffer): string {
+  return gunzipSync(body).toString('utf8')
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  for (let look = 0; look < 500 && !(await isSo()); look++) await setTimeout(20)
+  expect(await isSo()).to.equal(true)
+}
