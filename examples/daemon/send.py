@@ -327,12 +327,16 @@ class Spool:
         offset_ms = clock.now_ms() - clock.monotonic_ms()
         stamp = (
             "UPDATE readings SET at_ms = monotonic_ms + ?, boot = NULL, state = 'new'"
-            " WHERE state = 'unset' AND boot = ?"
+            " WHERE event_id IN (SELECT event_id FROM readings"
+            " WHERE state = 'unset' AND boot = ? LIMIT 500)"
         )
+        # In small steps, for which a full disk has room.
+        while self.change([(stamp, [(offset_ms, clock.boot)])]):
+            pass
         lost = (
             "UPDATE readings SET state = 'rejected', reason = 'clock_unset' WHERE state = 'unset'"
         )
-        return self.change([(stamp, [(offset_ms, clock.boot)]), (lost, [()])])
+        return self.change([(lost, [()])])
 
     def batch(self, count, since_ms=0):
         """The newest first: who looks wants to know how it is now."""
