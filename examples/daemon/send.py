@@ -623,7 +623,8 @@ class Sender:
         server_time = answer.body.get("server_time", "unknown")
         text = f"{answer.reason}, server time {server_time}"
         if rejected:
-            self.alarms.tell(f"{text}: set aside {rejected}")
+            codes = ", ".join(sorted(set(map(str, rejected.values()))))
+            self.alarms.tell(f"{text}: {len(rejected)} set aside, --aside shows them: {codes}")
         if held:
             codes = ", ".join(sorted(set(map(str, held.values()))))
             self.alarms.tell(f"{text}: {len(held)} held: {codes}", f"held {codes}", 86_400)
