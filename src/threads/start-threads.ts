@@ -20,6 +20,7 @@ import { CommitChannel } from '../sqlite/commit/commit-channel.ts'
 import type { CommitSettings } from '../sqlite/commit/commit-channel.ts'
 import { CONTROL_MIGRATIONS } from '../sqlite/control/schema.ts'
 import { CONTROL_FILE, openForWriting } from '../sqlite/database.ts'
+import type { Connection } from '../sqlite/database.ts'
 import { makeEventSecret } from '../sqlite/event-secret.ts'
 import { filterBuffers } from '../sqlite/ledger/stored-runs.ts'
 import type { CommitThreadData } from './commit-thread.ts'
@@ -49,7 +50,7 @@ export async function startWriting(
     started.push(thread)
     return thread
   }
-  prepareControl(dataDir)
+  const control = openPrepared(dataDir)
   const requests = new MessageChannel()
   const lookedUp = new MessageChannel()
   const sealed = new MessageChannel()
@@ -75,14 +76,17 @@ export async function startWriting(
   } catch (error) {
     for (const thread of started) await thread.terminate()
     throw error
+  } finally {
+    // Not before: whoever closes a file last gives its log's room away, which others may take.
+    control.close()
   }
 }
 
 /** What every thread finds in control.db: its tables, and the secret that each reads for itself. */
-function prepareControl(dataDir: string): void {
+function openPrepared(dataDir: string): Connection {
   const control = openForWriting(join(dataDir, CONTROL_FILE), CONTROL_MIGRATIONS)
   makeEventSecret(control)
-  control.close()
+  return control
 }
 
 /** Starts the one that forwards; resolves once the measurement store is open. */

@@ -44,6 +44,7 @@ let service: TestService
 let proxy: FaultProxy
 let token: string
 let folder: string
+let hasBegun = false
 
 async function begin(): Promise<void> {
   service = await startService()
@@ -51,9 +52,13 @@ async function begin(): Promise<void> {
   proxy = await FaultProxy.start(service.url)
   token = await service.createToken('a@example.org')
   folder = await mkdtemp(join(tmpdir(), 'thermolog-daemon-'))
+  hasBegun = true
 }
 
 async function end(): Promise<void> {
+  // A test that is left out has not begun.
+  if (!hasBegun) return
+  hasBegun = false
   await proxy.close()
   await service.stop()
   await rm(folder, { recursive: true })
@@ -79,8 +84,7 @@ for (const kind of DAEMONS) {
       if (spawnSync('mount', mount).status !== 0) leaveOut(this, 'the right to mount')
     })
     afterEach(async () => {
-      if (folder === undefined) return
-      spawnSync('umount', [folder])
+      if (hasBegun) spawnSync('umount', [folder])
       await end()
     })
 
@@ -122,9 +126,7 @@ describe('examples/daemon/send.py in trouble', () => {
     needPrograms(this, PYTHON)
     await begin()
   })
-  afterEach(async () => {
-    if (folder !== undefined) await end()
-  })
+  afterEach(end)
 
   for (const [title, offset] of [
     ['in 1970', -Math.floor(Date.now() / 1_000)],
