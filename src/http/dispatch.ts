@@ -2,10 +2,9 @@
 // is checked before everything else, so that nobody without one learns which paths exist; routes
 // that need no token are looked up before that.
 
-import type { IncomingMessage } from 'node:http'
 import type { Middleware } from 'koa'
 import type { AccessTokens } from '../access/tokens.ts'
-import type { Principal, TokenKind } from '../domain/access.ts'
+import type { TokenKind } from '../domain/access.ts'
 import { ServiceError, refusalError } from '../domain/errors.ts'
 import type { DataIdentity } from '../ports/control-reader.ts'
 import { authenticate, readBearerToken } from './callers/authenticate.ts'
@@ -95,7 +94,11 @@ function routed({ router }: RouteTable, otherwise: Run): Run {
 function withToken(kind: TokenKind, run: Run, collaborators: Collaborators): Run {
   const { rateLimits, dataIdentity } = collaborators
   return async (ctx) => {
-    const known = principalOf(ctx, kind, collaborators)
+    const text = readBearerToken(ctx.req.headers.authorization)
+    const known = authenticate(ctx.req, text, collaborators, {
+      kind,
+      nowMs: ctx.state.call.receivedAtMs,
+    })
     const principal = known instanceof Promise ? await known : known
     ctx.res.setHeader('Thermolog-Store', dataIdentity().id)
     const spent = await rateLimits.countRequest(principal.token.id, ctx.res)
@@ -103,34 +106,6 @@ function withToken(kind: TokenKind, run: Run, collaborators: Collaborators): Run
     ctx.state.principal = principal
     return run(ctx)
   }
-}
-
-/** The caller. Synchronous if the token is already known. */
-function principalOf(
-  { req, state }: CallContext,
-  kind: TokenKind,
-  { tokens, failedTokens }: Collaborators,
-): Principal | Promise<Principal> {
-  try {
-    const { authorization } = req.headers
-    const text = readBearerToken(authorization)
-    const known = authenticate(tokens, text, kind, state.call.receivedAtMs)
-    if (!(known instanceof Promise)) return known
-    return known.catch((error: unknown) => refuseToken(req, failedTokens, error))
-  } catch (error) {
-    return refuseToken(req, failedTokens, error)
-  }
-}
-
-/** Makes an address with too many invalid tokens wait. */
-async function refuseToken(
-  request: IncomingMessage,
-  failedTokens: AddressLimit,
-  error: unknown,
-): Promise<never> {
-  const isInvalid = error instanceof ServiceError && error.code === 'invalid_token'
-  if (isInvalid) await failedTokens.count(request)
-  throw error
 }
 
 /** Whether a router has the path, for any method. */

@@ -20,7 +20,7 @@ import type { Call, CallState } from './answers/call.ts'
 import { answerClientError, refuseTunnel } from './client-error.ts'
 import type { Connections } from './callers/connections.ts'
 import { isSubmission } from './dispatch.ts'
-import { presentError, publicError } from './answers/errors.ts'
+import { logFault, presentError, publicError } from './answers/errors.ts'
 import { finishBody, isUnfinished } from './body/rest-of-body.ts'
 
 const HEADERS_TIMEOUT_MS = 15 * SECOND_MS
@@ -229,31 +229,19 @@ function setCommonHeaders(response: ServerResponse, requestId: string): void {
 }
 
 /** @returns what the client is told, `undefined` if it has disconnected */
-function answerError(
-  { ctx, requestId, path }: Call,
-  error: unknown,
-  log: Log,
-): ErrorCode | undefined {
+function answerError(call: Call, error: unknown, log: Log): ErrorCode | undefined {
+  const { ctx, requestId } = call
   if (error instanceof ClientGone) {
     ctx.respond = false
     return undefined
   }
   const failure = publicError(error)
   const { status, headers, body } = presentError(failure, requestId)
-  if (failure !== error || failure.code === 'internal_error') {
-    const stack = stackOf(error)
-    log.error('request failed', { request_id: requestId, method: ctx.method, path, error: stack })
-  }
+  logFault(log, call, error)
   ctx.status = status
   ctx.set(headers)
   ctx.body = body
   return failure.code
-}
-
-/** The stack of an error's root cause. */
-function stackOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  return error.cause === undefined ? String(error.stack) : stackOf(error.cause)
 }
 
 /** Most responses are tiny and not worth parsing what the client accepts. */

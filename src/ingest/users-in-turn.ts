@@ -42,11 +42,15 @@ export interface Amount {
   readonly measurements: number
 }
 
-const NOTHING: Amount = { submissions: 0, measurements: 0 }
+/** Changed in place: this is done for each submission. */
+interface Share {
+  submissions: number
+  measurements: number
+}
 
 export class UserShares {
   readonly #max: Amount
-  readonly #shares = new Map<number, Amount>()
+  readonly #shares = new Map<number, Share>()
 
   /** @param max a user may have; one submission is always taken */
   constructor(max: Amount) {
@@ -64,20 +68,21 @@ export class UserShares {
   }
 
   add(userId: number, measurements: number): void {
-    this.#change(userId, 1, measurements)
-  }
-
-  remove(userId: number, measurements: number): void {
-    this.#change(userId, -1, -measurements)
-  }
-
-  #change(userId: number, submissions: number, measurements: number): void {
-    const share = this.#shares.get(userId) ?? NOTHING
-    const changed = {
-      submissions: share.submissions + submissions,
-      measurements: share.measurements + measurements,
+    const share = this.#shares.get(userId)
+    if (share === undefined) {
+      this.#shares.set(userId, { submissions: 1, measurements })
+      return
     }
-    if (changed.submissions === 0) this.#shares.delete(userId)
-    else this.#shares.set(userId, changed)
+    share.submissions++
+    share.measurements += measurements
+  }
+
+  /** Takes back what was added. */
+  remove(userId: number, measurements: number): void {
+    const share = this.#shares.get(userId)
+    if (share === undefined) return
+    share.submissions--
+    share.measurements -= measurements
+    if (share.submissions === 0) this.#shares.delete(userId)
   }
 }

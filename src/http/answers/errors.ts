@@ -3,6 +3,8 @@
 
 import { ServiceError, refusalError } from '../../domain/errors.ts'
 import type { ErrorCode } from '../../domain/errors.ts'
+import type { Log } from '../../ports/system.ts'
+import type { Call } from './call.ts'
 import { boundedFaults } from './fault-list.ts'
 import { problemOf } from './problems.ts'
 import type { ProblemResponse } from '../../../schemas/messages.d.ts'
@@ -61,4 +63,17 @@ export function presentError(error: ServiceError, requestId: string): ProblemAns
     headers['Retry-After'] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)))
   }
   return { status, headers, body: JSON.stringify(document) }
+}
+
+/** Tells the log of what is our fault, whatever the client is told. */
+export function logFault(log: Log, { ctx, requestId, path }: Call, error: unknown): void {
+  if (error instanceof ServiceError && error.code !== 'internal_error') return
+  const stack = stackOf(error)
+  log.error('request failed', { request_id: requestId, method: ctx.method, path, error: stack })
+}
+
+/** The stack of an error's root cause. */
+function stackOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause === undefined ? String(error.stack) : stackOf(error.cause)
 }

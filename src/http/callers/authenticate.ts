@@ -1,8 +1,11 @@
 // Who makes a request: the bearer token of its Authorization header, never one of its query.
 
+import type { IncomingMessage } from 'node:http'
 import type { AccessTokens } from '../../access/tokens.ts'
-import type { Principal, TokenKind } from '../../domain/access.ts'
+import { mayUse } from '../../domain/access.ts'
+import type { Principal, Right, TokenKind } from '../../domain/access.ts'
 import { ServiceError } from '../../domain/errors.ts'
+import type { AddressLimit } from './rate-limit.ts'
 
 const SCHEME = 'bearer '
 
@@ -27,18 +30,50 @@ export function readInfluxToken(header: string | undefined): string | undefined 
   return text.slice(text.lastIndexOf(':') + 1) || undefined
 }
 
+interface Collaborators {
+  readonly tokens: AccessTokens
+  readonly failedTokens: AddressLimit
+}
+
+interface Asked {
+  /** The tokens that work on this API. */
+  readonly kind: TokenKind
+  readonly nowMs: number
+}
+
 /**
  * The principal of a presented token. Answers at once when it is known already.
  *
  * @param text of the token; `undefined`: none was presented
- * @param kind the tokens that work on this API
- * @throws ServiceError `missing_token`, `invalid_token`, `wrong_token_kind`
+ * @throws ServiceError `missing_token`, `invalid_token`, `wrong_token_kind`, `rate_limited` (too
+ *   many invalid ones came from this address)
  */
 export function authenticate(
+  request: IncomingMessage,
+  text: string | undefined,
+  { tokens, failedTokens }: Collaborators,
+  asked: Asked,
+): Principal | Promise<Principal> {
+  try {
+    const found = find(tokens, text, asked)
+    if (!(found instanceof Promise)) return found
+    return found.catch((error: unknown) => refuseToken(request, failedTokens, error))
+  } catch (error) {
+    return refuseToken(request, failedTokens, error)
+  }
+}
+
+/** @throws ServiceError `insufficient_scope` when the principal's token lacks a right */
+export function requireRight(principal: Principal, right: Right): void {
+  if (mayUse(principal, right)) return
+  const detail = `The token lacks the scope ${right}.`
+  throw new ServiceError('insufficient_scope', { detail })
+}
+
+function find(
   tokens: AccessTokens,
   text: string | undefined,
-  kind: TokenKind,
-  nowMs: number,
+  { kind, nowMs }: Asked,
 ): Principal | Promise<Principal> {
   if (text === undefined) throw new ServiceError('missing_token')
   const found = tokens.find(text, nowMs)
@@ -51,4 +86,15 @@ function ofKind(principal: Principal | undefined, kind: TokenKind): Principal {
   if (principal === undefined) throw new ServiceError('invalid_token')
   if (principal.token.kind !== kind) throw new ServiceError('wrong_token_kind')
   return principal
+}
+
+/** Makes an address with too many invalid tokens wait. */
+async function refuseToken(
+  request: IncomingMessage,
+  failedTokens: AddressLimit,
+  error: unknown,
+): Promise<never> {
+  const isInvalid = error instanceof ServiceError && error.code === 'invalid_token'
+  if (isInvalid) await failedTokens.count(request)
+  throw error
 }

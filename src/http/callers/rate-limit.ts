@@ -154,6 +154,14 @@ export class RateLimits {
   }
 }
 
+/** Of a body that cannot be read, so many bytes are charged as one measurement; most have fewer. */
+const BYTES_PER_CHARGE = 256
+
+/** As how many measurements a body that cannot be read is charged: it took the time to read. */
+export function chargeOf(bytes: number): number {
+  return Math.ceil(bytes / BYTES_PER_CHARGE)
+}
+
 /** @param perMinute for each key; 0 is off */
 export function limitOf(
   counters: RateCounters,

@@ -2,13 +2,12 @@
 // own: tokens in four spellings, responses in InfluxDB's form, and unknown parameters are ignored.
 
 import type { AccessTokens } from '../../access/tokens.ts'
-import type { Principal } from '../../domain/access.ts'
 import { refusalError, ServiceError } from '../../domain/errors.ts'
 import type { DataIdentity } from '../../ports/control-reader.ts'
 import type { Log, Metrics } from '../../ports/system.ts'
 import { answerJson, ClientGone } from '../answers/call.ts'
 import type { Call } from '../answers/call.ts'
-import { publicError } from '../answers/errors.ts'
+import { logFault, publicError } from '../answers/errors.ts'
 import { authenticate, readInfluxToken } from '../callers/authenticate.ts'
 import type { AddressLimit } from '../callers/rate-limit.ts'
 import type { SmallBodyReader } from '../body/read-small-body.ts'
@@ -58,7 +57,11 @@ function write(writes: LineWrites, version: WriteVersion, collaborators: LineApi
     try {
       refuseCrossSite(call)
       if (isDraining()) throw refusalError('shutting_down')
-      const principal = await principalOf(call, collaborators)
+      const text = readInfluxToken(call.ctx.req.headers.authorization)
+      const principal = await authenticate(call.ctx.req, text, collaborators, {
+        kind: 'daemon',
+        nowMs: call.receivedAtMs,
+      })
       call.ctx.res.setHeader('Thermolog-Store', dataIdentity().id)
       await writes.write(call, principal, version)
     } catch (error) {
@@ -76,26 +79,8 @@ function tellFailure(
 ): void {
   const failure = publicError(error)
   metrics.noteRefusedSubmission(failure.code)
-  if (failure !== error || failure.code === 'internal_error') {
-    const { cause = error } = error instanceof Error ? error : {}
-    const stack = cause instanceof Error ? String(cause.stack) : String(cause)
-    log.error('request failed', { request_id: call.requestId, path: call.path, error: stack })
-  }
+  logFault(log, call, error)
   answerFailure(call, version, failure)
-}
-
-async function principalOf(
-  { ctx, receivedAtMs }: Call,
-  { tokens, failedTokens }: LineApiCollaborators,
-): Promise<Principal> {
-  try {
-    const text = readInfluxToken(ctx.req.headers.authorization)
-    return await authenticate(tokens, text, 'daemon', receivedAtMs)
-  } catch (error) {
-    const isInvalid = error instanceof ServiceError && error.code === 'invalid_token'
-    if (isInvalid) await failedTokens.count(ctx.req)
-    throw error
-  }
 }
 
 /** Pages of other sites may not reach a service in their reader's network. */

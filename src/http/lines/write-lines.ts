@@ -1,9 +1,7 @@
 // Writing line protocol, as clients of InfluxDB do: admitted whole, stored in transactions of 500,
 // answered when all of it is on disk.
 
-import { mayUse } from '../../domain/access.ts'
 import type { Principal } from '../../domain/access.ts'
-import { ServiceError } from '../../domain/errors.ts'
 import type { RequestFault } from '../../domain/errors.ts'
 import { submissionMeasurementsMax } from '../../domain/limits.ts'
 import { commitLines } from '../../ingest/commit-lines.ts'
@@ -16,6 +14,8 @@ import type { RefusedWriter } from '../../ports/refused.ts'
 import type { Metrics } from '../../ports/system.ts'
 import type { ApiCall, Call } from '../answers/call.ts'
 import type { BodyReader } from '../body/read-body.ts'
+import { requireRight } from '../callers/authenticate.ts'
+import { chargeOf } from '../callers/rate-limit.ts'
 import type { RateLimits } from '../callers/rate-limit.ts'
 import { keepRefused, retryTime } from '../requests/keep-refused.ts'
 import type { Refusal } from '../requests/keep-refused.ts'
@@ -23,8 +23,6 @@ import { sendingOf } from '../requests/input.ts'
 import { answerInvalid, answerPartly, answerStored } from './line-answers.ts'
 import type { WriteOutcome, WriteVersion } from './line-answers.ts'
 
-/** Of a body that cannot be read, so many bytes are charged as one measurement. */
-const BYTES_PER_CHARGE = 256
 const FIELDS_NAMED_MAX = 10
 
 /** What operators add to what is known of line protocol. */
@@ -68,10 +66,7 @@ export class LineWrites {
    */
   async write(call: Call, principal: Principal, version: WriteVersion): Promise<void> {
     const { submissions, rateLimits } = this.#with
-    if (!mayUse(principal, 'measurements:write')) {
-      const detail = 'The token lacks the scope measurements:write.'
-      throw new ServiceError('insufficient_scope', { detail })
-    }
+    requireRight(principal, 'measurements:write')
     const { token, user } = principal
     const spent = await rateLimits.countRequest(token.id, call.ctx.res)
     const refusal = submissions.refusal(user.id)
@@ -100,7 +95,7 @@ export class LineWrites {
         return readLines(bytes, rules, letOthers)
       })
     } catch (error) {
-      const count = Math.ceil(bytesRead / BYTES_PER_CHARGE)
+      const count = chargeOf(bytesRead)
       await rateLimits.chargeRefused(call.principal.token.id, count, call.ctx.res)
       throw error
     }

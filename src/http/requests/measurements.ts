@@ -23,6 +23,7 @@ import { BatchScanner, ScannedBatch } from '../batch/scan-batch.ts'
 import type { BodyReader } from '../body/read-body.ts'
 import { readJson } from '../body/read-json.ts'
 import type { LetOthers } from '../body/read-json.ts'
+import { chargeOf } from '../callers/rate-limit.ts'
 import type { RateLimits } from '../callers/rate-limit.ts'
 import { isBatchQuery } from '../body/validate.ts'
 import { membersOf, readQuery, readWithFaults, sendingOf, throwFaults } from './input.ts'
@@ -30,9 +31,6 @@ import { PartialBatch } from './partial-batch.ts'
 import { readBatch, readMeasurement } from './read-measurements.ts'
 import type { FitElements } from './read-measurements.ts'
 import type { Input } from './input.ts'
-
-/** Bytes of an unreadable body that are charged as one measurement; most have fewer. */
-const BYTES_PER_CHARGE = 256
 
 /** The parts that a submission passes through. */
 export interface Intake {
@@ -100,7 +98,7 @@ async function readSubmission<T>(
     })
     return await read(body)
   } catch (error) {
-    const count = Math.max(elementsOf(body), Math.ceil(bytesRead / BYTES_PER_CHARGE))
+    const count = Math.max(elementsOf(body), chargeOf(bytesRead))
     await rateLimits.chargeRefused(principal.token.id, count, ctx.res)
     throw error
   }

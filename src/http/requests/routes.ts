@@ -5,10 +5,10 @@
 
 import { Router } from '@koa/router'
 import type { RouterContext } from '@koa/router'
-import { mayUse } from '../../domain/access.ts'
 import type { Right } from '../../domain/access.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { Sensors } from '../../sensors/sensors.ts'
+import { requireRight } from '../callers/authenticate.ts'
 import type { ApiCall, Call, CallState, SensorCall } from '../answers/call.ts'
 import type { Input } from './input.ts'
 
@@ -140,10 +140,7 @@ function callOf({ state, params }: CallContext): Call {
 function apiCallOf({ state, params }: CallContext, right: Right | undefined): ApiCall {
   const { call, principal } = state
   if (principal === undefined) throw new Error('BUG: a route of an API without a principal')
-  if (right !== undefined && !mayUse(principal, right)) {
-    const detail = `The token lacks the scope ${right}.`
-    throw new ServiceError('insufficient_scope', { detail })
-  }
+  if (right !== undefined) requireRight(principal, right)
   return { ...call, parameters: params, principal }
 }
 
