@@ -41,6 +41,16 @@ export async function send(url: string, order: TestRequest): Promise<TestAnswer>
   return answer
 }
 
+/** Submits measurements as one batch. */
+export function sendBatch(
+  url: string,
+  token: string,
+  measurements: readonly unknown[],
+): Promise<TestAnswer> {
+  const path = '/api/v1/measurements/batch'
+  return send(url, { method: 'POST', path, token, body: { measurements } })
+}
+
 /** Makes a request of what is not, or not only, our service. */
 export async function sendUnchecked(url: string, order: TestRequest): Promise<TestAnswer> {
   const { method = 'GET', token, body, headers = {} } = order

@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib'
 import { get } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import type { IncomingMessage } from 'node:http'
-import { send } from '../../support/http.ts'
+import { send, sendBatch } from '../../support/http.ts'
 import { startService } from '../../support/service.ts'
 import type { TestService } from '../../support/service.ts'
 
@@ -28,13 +28,7 @@ describe('history', () => {
 
   after(() => service.stop())
 
-  const submit = (measurements: unknown[]) =>
-    send(service.url, {
-      method: 'POST',
-      path: '/api/v1/measurements/batch',
-      token,
-      body: { measurements },
-    })
+  const submit = (measurements: unknown[]) => sendBatch(service.url, token, measurements)
   const ask = (path: string, headers: Record<string, string> = {}) =>
     send(service.url, { path, token, headers })
 

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import { gzipSync } from 'node:zlib'
-import { send } from '../../support/http.ts'
+import { send, sendBatch } from '../../support/http.ts'
 import type { TestAnswer } from '../../support/http.ts'
 import { startService } from '../../support/service.ts'
 import type { TestService } from '../../support/service.ts'
@@ -20,13 +20,7 @@ describe('submitting', () => {
 
   const submit = (body: unknown): Promise<TestAnswer> =>
     send(service.url, { method: 'POST', path: '/api/v1/measurements', token, body })
-  const submitBatch = (measurements: unknown[]): Promise<TestAnswer> =>
-    send(service.url, {
-      method: 'POST',
-      path: '/api/v1/measurements/batch',
-      token,
-      body: { measurements },
-    })
+  const submitBatch = (measurements: unknown[]) => sendBatch(service.url, token, measurements)
 
   it('answers a new measurement with 201 and the time at which it came', async () => {
     const { status, body } = await submit({ event_id: 'e1', sn: 'A1', temp: 21.4 })

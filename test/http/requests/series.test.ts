@@ -1,7 +1,7 @@
 // Histories of several sensors: each is what its own history is, in the order asked for.
 
 import { expect } from 'chai'
-import { send } from '../../support/http.ts'
+import { send, sendBatch } from '../../support/http.ts'
 import { startService } from '../../support/service.ts'
 import type { TestService } from '../../support/service.ts'
 
@@ -24,13 +24,7 @@ describe('histories of several sensors', () => {
 
   after(() => service.stop())
 
-  const submit = (measurements: unknown[]) =>
-    send(service.url, {
-      method: 'POST',
-      path: '/api/v1/measurements/batch',
-      token,
-      body: { measurements },
-    })
+  const submit = (measurements: unknown[]) => sendBatch(service.url, token, measurements)
   const ask = (query: string, headers: Record<string, string> = {}) =>
     send(service.url, { path: `/api/v1/measurements?${query}`, token, headers })
 
