@@ -3,6 +3,7 @@
 // is sent again is known whatever was changed meanwhile. Its rule has a version, `lp1`.
 
 import { hash } from 'node:crypto'
+import { nameCharactersMax } from '../domain/limits.ts'
 import type { Field, Point, Tag } from './point.ts'
 import { decodeText } from './point.ts'
 import { tagOf } from './temperature.ts'
@@ -45,7 +46,6 @@ const UNNAMED_FIELDS = new Set([
 
 /** String fields, or tags. */
 const ALIAS_FIELDS = ['friendly_name_str', 'friendly_name', 'device_name']
-const ALIAS_CHARACTERS_MAX = 128
 /** More than so many characters have: what is cut in two is not among them. */
 const ALIAS_BYTES_MAX = 1_024
 
@@ -100,7 +100,7 @@ export function aliasOf(point: Point): string | undefined {
     const ofTag = point.tags.find((tag) => tag.key === key)?.value
     const bytes = typeof ofField === 'string' ? ofField : (ofTag ?? '')
     const text = decodeText(bytes.slice(0, ALIAS_BYTES_MAX)).trim()
-    const alias = Array.from(text).slice(0, ALIAS_CHARACTERS_MAX).join('').trim()
+    const alias = Array.from(text).slice(0, nameCharactersMax).join('').trim()
     if (alias !== '') return alias
   }
   return undefined

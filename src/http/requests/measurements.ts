@@ -28,7 +28,7 @@ import type { RateLimits } from '../callers/rate-limit.ts'
 import { isBatchQuery } from '../body/validate.ts'
 import { membersOf, readQuery, readWithFaults, sendingOf, throwFaults } from './input.ts'
 import { PartialBatch } from './partial-batch.ts'
-import { readBatch, readMeasurement } from './read-measurements.ts'
+import { faultOfElement, readBatch, readMeasurement } from './read-measurements.ts'
 import type { FitElements } from './read-measurements.ts'
 import type { Input } from './input.ts'
 
@@ -126,9 +126,7 @@ async function findMore(
   return found.map((fault) => {
     const at = fault.index ?? 0
     const index = places?.[at] ?? at
-    const eventId = measurements.at(at)?.eventId ?? null
-    const pointer = `/measurements/${index}${fault.pointer}`
-    return { ...fault, index, pointer, ...(eventId !== null && { event_id: eventId }) }
+    return faultOfElement(fault, index, measurements.at(at)?.eventId ?? null)
   })
 }
 
@@ -223,13 +221,7 @@ function asSingle({ pointer, code, detail }: RequestFault): RequestFault {
 
 function asElement(fault: RequestFault, eventIds: EventIdTexts): RequestFault {
   const { index } = fault
-  if (index === undefined) return fault
-  const eventId = eventIds.at(index)
-  return {
-    ...fault,
-    pointer: `/measurements/${index}${fault.pointer}`,
-    ...(eventId !== null && { event_id: eventId }),
-  }
+  return index === undefined ? fault : faultOfElement(fault, index, eventIds.at(index))
 }
 
 function conflictError(submitted: SubmittedMeasurement, item: ReceiptItem): ServiceError {

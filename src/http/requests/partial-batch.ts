@@ -9,6 +9,7 @@ import { presentExisting } from '../answers/present.ts'
 import type { Refusal } from './keep-refused.ts'
 import { retryTime } from './keep-refused.ts'
 import { membersOf, throwFaults } from './input.ts'
+import { faultOfElement } from './read-measurements.ts'
 import type { FitElements } from './read-measurements.ts'
 import type { BatchReceiptItem, BatchReceiptResponse } from '../../../schemas/messages.d.ts'
 
@@ -86,9 +87,7 @@ export class PartialBatch {
   #ofElement(fault: RequestFault): RequestFault {
     const place = fault.index ?? 0
     const index = this.#places[place] ?? 0
-    const eventId = this.measurements[place]?.eventId ?? null
-    const pointer = `/measurements/${index}${fault.pointer}`
-    return { ...fault, index, pointer, ...(eventId !== null && { event_id: eventId }) }
+    return faultOfElement(fault, index, this.measurements[place]?.eventId ?? null)
   }
 }
 

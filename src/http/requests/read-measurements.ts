@@ -92,3 +92,13 @@ function isReadableEventId(value: unknown): value is string {
   const isText = typeof value === 'string' && value !== '' && value.isWellFormed()
   return isText && hasAtMost(EVENT_ID_CODE_POINTS_MAX, value)
 }
+
+/** A fault of a measurement as one of an element of the batch that was sent. */
+export function faultOfElement(
+  fault: RequestFault,
+  index: number,
+  eventId: string | null,
+): RequestFault {
+  const pointer = `/measurements/${index}${fault.pointer}`
+  return { ...fault, index, pointer, ...(eventId !== null && { event_id: eventId }) }
+}
