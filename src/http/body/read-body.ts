@@ -63,7 +63,7 @@ export class BodyReader {
    *   `invalid_request` (broken compression), `overloaded`, `request_timeout`
    * @throws ClientGone when the client goes away in the middle
    */
-  async read<T>(sending: Sending, parse: Parse<T>): Promise<T> {
+  read<T>(sending: Sending, parse: Parse<T>): Promise<T> {
     checkMediaType(sending.request.headers['content-type'])
     return this.readAny(sending, parse)
   }

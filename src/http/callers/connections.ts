@@ -52,7 +52,7 @@ export class Connections {
     const groups = ofAddress === undefined ? [this.#all] : [this.#all, ofAddress]
     for (const group of groups) group.add(socket)
     this.#open.set(socket, { groups, underWay: 0 })
-    socket.once('close', () => {
+    onDestroy(socket, () => {
       this.#forget(socket)
       if (key !== undefined && ofAddress?.size === 0) this.#byAddress.delete(key)
     })
@@ -107,5 +107,17 @@ export class Connections {
   #forget(socket: Socket): void {
     for (const group of this.#open.get(socket)?.groups ?? []) group.delete(socket)
     this.#open.delete(socket)
+  }
+}
+
+/**
+ * Calls back once the socket is being closed. Where `close` has a second listener, V8 moves most
+ * requests to its old generation, which takes half of a single submission's time.
+ */
+function onDestroy(socket: Socket, callback: () => void): void {
+  const destroy = socket._destroy.bind(socket)
+  socket._destroy = (error, done) => {
+    callback()
+    destroy(error, done)
   }
 }
