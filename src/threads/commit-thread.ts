@@ -8,23 +8,14 @@ import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
 import { ControlCommands } from '../sqlite/control/control-commands.ts'
-import { CONTROL_MIGRATIONS } from '../sqlite/control/schema.ts'
-import { SensorDirectory } from '../sqlite/commit/sensor-directory.ts'
+import { openControl } from '../sqlite/control/open-control.ts'
 import type {
   CommitAnswer,
   CommitRequest,
   CommitSettings,
 } from '../sqlite/commit/commit-channel.ts'
-import {
-  CONTROL_FILE,
-  isDiskFault,
-  isStorageFull,
-  LEDGER_FILE,
-  openForReading,
-  openForWriting,
-} from '../sqlite/database.ts'
+import { isDiskFault, isStorageFull, LEDGER_FILE, openForReading } from '../sqlite/database.ts'
 import { Committer } from '../sqlite/commit/committer.ts'
-import type { GroupFrame } from '../sqlite/commit/group-frame.ts'
 import { Ledger } from '../sqlite/ledger/ledger.ts'
 import { systemClock } from '../system/clock.ts'
 import type { LookUpAnswer } from './look-up-thread.ts'
@@ -42,18 +33,17 @@ if (port === null) throw new Error('BUG: the commit thread is started as a progr
 /** How often rows that are done with are cleared away while nothing is committed. */
 const TIDY_EVERY_MS = 1_000
 
-const control = openForWriting(join(dataDir, CONTROL_FILE), CONTROL_MIGRATIONS)
+const control = openControl(dataDir)
 const ledgerFile = openForReading(join(dataDir, LEDGER_FILE))
 const ledger = new Ledger({ control, ledger: ledgerFile }, epochEvents, (request) =>
   lookUps.postMessage(request),
 )
-const sensors = new SensorDirectory(control)
-const committer = new Committer(control, ledger, { sensors, clock: systemClock }, data)
-const commands = new ControlCommands(control, sensors, systemClock, data)
+const committer = new Committer(control, ledger, systemClock, data)
+const commands = new ControlCommands(control, committer.sensors, systemClock, data)
 const tidying = setInterval(tidy, TIDY_EVERY_MS)
 
 lookUps.on('message', (request: LookUpAnswer) => {
-  if ('group' in request) commitGroup(request.id, request.group)
+  if ('group' in request) commitGroup(request)
   else if ('sealedThroughSeq' in request) ledger.noteSealed(request.sealedThroughSeq)
   else if ('command' in request) runCommand(request)
   else if ('forwardedSeq' in request) committer.noteForwarded(request.forwardedSeq)
@@ -65,10 +55,9 @@ port.once('message', () => {
 })
 port.postMessage('started')
 
-function commitGroup(id: number, group: GroupFrame): void {
+function commitGroup({ id, group }: Extract<CommitRequest, { group: unknown }>): void {
   try {
-    const result = committer.commit(group)
-    answer({ id, group: result })
+    answer({ id, group: committer.commit(group) })
   } catch (error) {
     if (!isStorageFull(error)) throw error
     answer({ id, storageFull: true })

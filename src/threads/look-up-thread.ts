@@ -5,22 +5,19 @@
 // those events, whatever comes after was looked up in what they are sealed in.
 
 import { join } from 'node:path'
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
 import type { CommitRequest } from '../sqlite/commit/commit-channel.ts'
 import { CONTROL_FILE, LEDGER_FILE, openForReading } from '../sqlite/database.ts'
 import { EventKeyCipher } from '../sqlite/event-key.ts'
 import { readEventSecret } from '../sqlite/event-secret.ts'
-import { lookUpGroup } from '../sqlite/commit/look-up-group.ts'
+import { lookUpGroup } from '../sqlite/commit/group-frame.ts'
 import type { SealRequest } from '../sqlite/ledger/ledger.ts'
-import type { MergeProgress, StoredRuns } from '../sqlite/ledger/ledger-run.ts'
 import { SealedEvents } from '../sqlite/ledger/sealed-events.ts'
-import type { SealAnswer, SealThreadRequest } from './seal-thread.ts'
+import type { SealAnswer, SealStarted, SealThreadRequest } from './seal-thread.ts'
 
 export interface LookUpThreadData {
   readonly dataDir: string
-  /** What is sealed already. */
-  readonly runs: StoredRuns
   /** Where what is for the commit thread comes in. */
   readonly requests: MessagePort
   readonly commits: MessagePort
@@ -34,19 +31,19 @@ export type LookUpAnswer =
 /** Epochs that wait to be sealed at most; beyond it groups wait for the seal thread. */
 const EPOCHS_WAITING_MAX = 3
 
-const { dataDir, runs, requests, commits, seals } = workerData as LookUpThreadData
+const { dataDir, requests, commits, seals } = workerData as LookUpThreadData
 const port = parentPort
 if (port === null) throw new Error('BUG: the look-up thread is started as a program')
 
 const ledger = openForReading(join(dataDir, LEDGER_FILE))
-const sealed = new SealedEvents(ledger, runs)
+const sealed = new SealedEvents(ledger, storedRuns())
 const cipher = new EventKeyCipher(readSecret())
 const heldBack: Extract<CommitRequest, { group: unknown }>[] = []
 let epochsWaiting = 0
 
 seals.on('message', (news: SealAnswer) => {
   if ('sealed' in news) noteSealed(news)
-  else noteMerged(news.merged)
+  else noteMerged(news)
 })
 commits.on('message', requestSeal)
 requests.on('message', (request: CommitRequest) => {
@@ -55,6 +52,13 @@ requests.on('message', (request: CommitRequest) => {
 })
 port.once('message', end)
 port.postMessage('started')
+
+/** What is sealed already: the seal thread has started before. */
+function storedRuns(): SealStarted['runs'] {
+  const first = receiveMessageOnPort(seals)
+  if (first === undefined) throw new Error('BUG: nobody has said what is sealed')
+  return (first.message as SealStarted).runs
+}
 
 function readSecret(): Uint8Array {
   const control = openForReading(join(dataDir, CONTROL_FILE))
@@ -83,7 +87,7 @@ function noteSealed(news: Extract<SealAnswer, { sealed: unknown }>): void {
   for (const held of heldBack.splice(0)) lookUp(held)
 }
 
-function noteMerged(merged: MergeProgress): void {
+function noteMerged({ merged }: Extract<SealAnswer, { merged: unknown }>): void {
   sealed.noteMerged(merged)
   seals.postMessage({ takenSegment: merged.stopSegment } satisfies SealThreadRequest)
 }

@@ -36,7 +36,7 @@ export type SealThreadRequest =
   /** Segments below it are looked for in the run that is being merged into, and nowhere else. */
   | { readonly takenSegment: number }
 
-/** The first message to the main thread; nothing has been merged before it since the start. */
+/** The first message to the look-up thread: nothing has been merged before it since the start. */
 export interface SealStarted {
   readonly runs: StoredRuns
 }
@@ -72,7 +72,8 @@ port.once('message', () => {
   wake?.()
 })
 const runs = readStoredRuns(ledger, merger.progress)
-port.postMessage({ runs } satisfies SealStarted, filterBuffers(runs))
+lookUps.postMessage({ runs } satisfies SealStarted, filterBuffers(runs))
+port.postMessage('started')
 // Not before: what a start reads, it reads once. A step of a merge reads, deletes and writes.
 keepWorkingPages(ledger)
 await work()

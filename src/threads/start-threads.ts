@@ -12,23 +12,18 @@
 // process has to end as well.
 
 import { once } from 'node:events'
-import { join } from 'node:path'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import type { Transferable, WorkerOptions } from 'node:worker_threads'
 import { threadHeap } from '../domain/limits.ts'
 import { CommitChannel } from '../sqlite/commit/commit-channel.ts'
 import type { CommitSettings } from '../sqlite/commit/commit-channel.ts'
-import { CONTROL_MIGRATIONS } from '../sqlite/control/schema.ts'
-import { CONTROL_FILE, openForWriting } from '../sqlite/database.ts'
-import type { Connection } from '../sqlite/database.ts'
-import { makeEventSecret } from '../sqlite/event-secret.ts'
-import { filterBuffers } from '../sqlite/ledger/stored-runs.ts'
+import { openControl } from '../sqlite/control/open-control.ts'
 import type { CommitThreadData } from './commit-thread.ts'
 import { ForwardChannel } from './forward-channel.ts'
 import type { ForwardListener } from './forward-channel.ts'
 import type { ForwardThreadData } from './forward-thread.ts'
 import type { LookUpThreadData } from './look-up-thread.ts'
-import type { SealStarted, SealThreadData } from './seal-thread.ts'
+import type { SealThreadData } from './seal-thread.ts'
 
 type Entry = 'commit' | 'look-up' | 'seal' | 'forward'
 
@@ -50,17 +45,17 @@ export async function startWriting(
     started.push(thread)
     return thread
   }
-  const control = openPrepared(dataDir)
+  const control = openControl(dataDir)
   const requests = new MessageChannel()
   const lookedUp = new MessageChannel()
   const sealed = new MessageChannel()
   try {
     const ofSeal: SealThreadData = { dataDir, epochEvents, lookUps: sealed.port1 }
     const seal = start('seal', ofSeal, [sealed.port1])
-    const { runs } = await firstMessage<SealStarted>(seal)
+    await firstMessage(seal)
     const ports = { requests: requests.port1, commits: lookedUp.port1, seals: sealed.port2 }
-    const ofLookUp: LookUpThreadData = { dataDir, runs, ...ports }
-    const lookUp = start('look-up', ofLookUp, [...Object.values(ports), ...filterBuffers(runs)])
+    const ofLookUp: LookUpThreadData = { dataDir, ...ports }
+    const lookUp = start('look-up', ofLookUp, Object.values(ports))
     await firstMessage(lookUp)
     const ofCommit: CommitThreadData = { ...settings, lookUps: lookedUp.port2 }
     const commit = start('commit', ofCommit, [lookedUp.port2])
@@ -80,13 +75,6 @@ export async function startWriting(
     // Not before: whoever closes a file last gives its log's room away, which others may take.
     control.close()
   }
-}
-
-/** What every thread finds in control.db: its tables, and the secret that each reads for itself. */
-function openPrepared(dataDir: string): Connection {
-  const control = openForWriting(join(dataDir, CONTROL_FILE), CONTROL_MIGRATIONS)
-  makeEventSecret(control)
-  return control
 }
 
 /** Starts the one that forwards; resolves once the measurement store is open. */
@@ -109,9 +97,8 @@ function startThread(entry: Entry, options: WorkerOptions): Worker {
 }
 
 /** @throws Error that ended the thread before */
-async function firstMessage<First>(thread: Worker): Promise<First> {
-  const [message] = (await once(thread, 'message')) as [First]
-  return message
+async function firstMessage(thread: Worker): Promise<void> {
+  await once(thread, 'message')
 }
 
 /** Tells a thread that nobody will ask it for anything any more; resolves when it has ended. */

@@ -6,8 +6,8 @@ import type { Receipt, Submission } from '../../src/domain/measurement.ts'
 import { groupShareMax, userInFlightMax } from '../../src/domain/limits.ts'
 import { Submissions } from '../../src/ingest/submissions.ts'
 import type { SubmissionCommitter } from '../../src/ports/submissions.ts'
-import { allocateGroup, GroupBuilder } from '../../src/sqlite/commit/group-frame.ts'
-import { groupColumnsOver } from '../../src/sqlite/commit/group-frame.ts'
+import { GroupBuilder } from '../../src/sqlite/commit/group-committer.ts'
+import { allocateGroup } from '../../src/sqlite/commit/group-frame.ts'
 import { PrometheusMetrics } from '../../src/system/metrics.ts'
 import { FakeClock } from '../support/clock.ts'
 
@@ -32,8 +32,8 @@ class HeldCommitter implements SubmissionCommitter {
   }
 
   async commit(group: GroupBuilder): Promise<readonly Receipt[]> {
-    const { buffer, submissionCount } = group.finish()
-    this.groups.push([...groupColumnsOver(buffer).userId.subarray(0, submissionCount)])
+    const { submissionCount } = group.finish()
+    this.groups.push([...group.columns.userId.subarray(0, submissionCount)])
     await new Promise<void>((resolve) => this.#ends.push(resolve))
     return Array.from({ length: submissionCount }, () => RECEIPT)
   }

@@ -5,21 +5,16 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Submission } from '../../src/domain/measurement.ts'
-import { SensorDirectory } from '../../src/sqlite/commit/sensor-directory.ts'
 import { CONTROL_MIGRATIONS } from '../../src/sqlite/control/schema.ts'
 import { openForWriting } from '../../src/sqlite/database.ts'
 import type { Connection } from '../../src/sqlite/database.ts'
 import { Committer } from '../../src/sqlite/commit/committer.ts'
 import type { AcceptanceRules } from '../../src/domain/acceptance.ts'
-import {
-  allocateGroup,
-  GroupBuilder,
-  groupColumnsOver,
-} from '../../src/sqlite/commit/group-frame.ts'
+import { GroupBuilder } from '../../src/sqlite/commit/group-committer.ts'
+import { allocateGroup, lookUpGroup } from '../../src/sqlite/commit/group-frame.ts'
 import type { GroupResult } from '../../src/sqlite/commit/group-frame.ts'
 import { EventKeyCipher } from '../../src/sqlite/event-key.ts'
 import { bindLedger, makeEventSecret, readEventSecret } from '../../src/sqlite/event-secret.ts'
-import { lookUpGroup } from '../../src/sqlite/commit/look-up-group.ts'
 import { Ledger } from '../../src/sqlite/ledger/ledger.ts'
 import type { SealRequest } from '../../src/sqlite/ledger/ledger.ts'
 import type { MergeProgress } from '../../src/sqlite/ledger/ledger-run.ts'
@@ -57,7 +52,6 @@ export class CommitterBench {
   ledgerFile!: Connection
   ledger!: Ledger
   sealedEvents!: SealedEvents
-  sensors!: SensorDirectory
   committer!: Committer
   nowMs = 1_800_000_000_000
   #requests: SealRequest[] = []
@@ -93,11 +87,9 @@ export class CommitterBench {
     const requestSeal = (request: SealRequest) => this.#requests.push(request)
     this.sealedEvents = new SealedEvents(this.ledgerFile, storedRuns)
     this.ledger = new Ledger(files, this.epochEvents, requestSeal)
-    this.sensors = new SensorDirectory(this.control)
     const clock = { nowMs: () => this.nowMs, monotonicMs: () => this.nowMs }
-    const collaborators = { sensors: this.sensors, clock }
     const settings = { ...this.settings, replayRetention: undefined }
-    this.committer = new Committer(this.control, this.ledger, collaborators, settings)
+    this.committer = new Committer(this.control, this.ledger, clock, settings)
   }
 
   /** Forgets everything in memory, as a killed process does, and starts again from the files. */
@@ -112,7 +104,7 @@ export class CommitterBench {
     for (const submission of submissions) group.add(submission)
     const frame = group.finish()
     const result = this.committer.commit(lookUpGroup(frame, this.#cipher, this.sealedEvents))
-    const { status, sensorId, measuredAtMs } = groupColumnsOver(frame.buffer)
+    const { status, sensorId, measuredAtMs } = group.columns
     const { elementCount } = frame
     return {
       ...result,

@@ -17,7 +17,7 @@ export class WatchedSensors {
   }
   readonly commands = new ControlCommands(
     this.bench.control,
-    this.bench.sensors,
+    this.bench.committer.sensors,
     this.clock,
     this.bench.settings,
   )

@@ -7,11 +7,8 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { openForReading } from '../../src/sqlite/database.ts'
-import {
-  allocateGroup,
-  GroupBuilder,
-  groupColumnsOver,
-} from '../../src/sqlite/commit/group-frame.ts'
+import { GroupBuilder } from '../../src/sqlite/commit/group-committer.ts'
+import { allocateGroup } from '../../src/sqlite/commit/group-frame.ts'
 import { startWriting } from '../../src/threads/start-threads.ts'
 import type { WritingThreads } from '../../src/threads/start-threads.ts'
 
@@ -61,9 +58,8 @@ describe('the threads that write', function () {
       measuredAtMs: NOW_MS - at,
     }))
     builder.add({ userId: 1, receivedAtMs: NOW_MS, measurements })
-    const { buffer } = await threads.channel.commitGroup(builder.finish())
-    const { status } = groupColumnsOver(buffer)
-    return status.subarray(0, GROUP).filter((each) => each === 0).length
+    await threads.channel.commitGroup(builder.finish())
+    return builder.columns.status.subarray(0, GROUP).filter((each) => each === 0).length
   }
 
   async function mergedRun(): Promise<void> {

@@ -7,13 +7,12 @@
 // needed for a replay.
 
 import type { Clock } from '../../ports/system.ts'
-import type { SensorDirectory } from './sensor-directory.ts'
+import { SensorDirectory } from './sensor-directory.ts'
 import type { Connection } from '../database.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { GroupDecider } from './group-decider.ts'
 import type { GroupDecision } from './group-decider.ts'
 import type { AcceptanceRules } from '../../domain/acceptance.ts'
-import { groupColumnsOver, STATUS_CONFLICT } from './group-frame.ts'
 import type { GroupFrame, GroupResult } from './group-frame.ts'
 import { GroupTransaction } from './group-transaction.ts'
 
@@ -50,9 +49,9 @@ interface OldestRow {
 }
 
 export class Committer {
+  readonly sensors: SensorDirectory
   readonly #db: Connection
   readonly #ledger: Ledger
-  readonly #sensors: SensorDirectory
   readonly #clock: Clock
   readonly #decider: GroupDecider
   readonly #transaction: GroupTransaction
@@ -69,14 +68,14 @@ export class Committer {
   constructor(
     db: Connection,
     ledger: Ledger,
-    collaborators: { sensors: SensorDirectory; clock: Clock },
+    clock: Clock,
     settings: AcceptanceRules & { readonly replayRetention: ReplayRetention | undefined },
   ) {
     this.#db = db
     this.#ledger = ledger
-    this.#sensors = collaborators.sensors
-    this.#clock = collaborators.clock
-    this.#decider = new GroupDecider(ledger, this.#sensors, settings)
+    this.sensors = new SensorDirectory(db)
+    this.#clock = clock
+    this.#decider = new GroupDecider(ledger, this.sensors, settings)
     this.#transaction = new GroupTransaction(db)
     this.#setWatermark = db.prepare<[number, number]>(SET_WATERMARK)
     this.#oldestRows = db.prepare<[number], OldestRow>(OLDEST_ROWS)
@@ -99,13 +98,8 @@ export class Committer {
     const firstRecord = current.count
     const decision = this.#decider.decide(frame)
     const seq = current.count === firstRecord ? 0 : this.#write(decision, firstRecord)
-    return {
-      seq,
-      buffer: frame.buffer,
-      keptSerialNumbers: this.#keptSpellings(frame),
-      refusals: decision.refusals,
-      conflicts: decision.conflicts,
-    }
+    const { keptSerialNumbers, refusals, conflicts } = decision
+    return { seq, keptSerialNumbers, refusals, conflicts }
   }
 
   /** Every row up to `seq` is in the measurement store. Written down with the next commit. */
@@ -124,7 +118,7 @@ export class Committer {
     const changes = {
       epoch: current,
       firstRecord,
-      newSensors: this.#sensors.pending,
+      newSensors: this.sensors.pending,
       lastSeenAtMs: decision.lastSeenAtMs,
       committedAtMs: this.#clock.nowMs(),
     }
@@ -139,12 +133,12 @@ export class Committer {
         .immediate()
     } catch (cause) {
       current.truncate(firstRecord)
-      this.#sensors.truncatePending(0)
+      this.sensors.truncatePending(0)
       throw cause
     }
     if (settled !== undefined) this.#noteSettled(settled)
     this.#entries += current.count - firstRecord
-    this.#sensors.settlePending()
+    this.sensors.settlePending()
     this.#ledger.noteCommitted(seq)
     return seq
   }
@@ -179,22 +173,6 @@ export class Committer {
     const kept = this.#entries - deleted
     if (kept - measurements < measurementsMin) return true
     return kept <= measurementsMax && committedAtMs > this.#clock.nowMs() - keptMs
-  }
-
-  #keptSpellings(frame: GroupFrame): string[] {
-    const { serialNumberAt, status, sensorId } = groupColumnsOver(frame.buffer)
-    const kept = [...frame.serialNumbers]
-    const isKnown = new Uint8Array(kept.length)
-    for (let element = 0; element < frame.elementCount; element++) {
-      const place = serialNumberAt[element] ?? 0
-      // The sensor of a conflict is the one that was named the first time.
-      if (isKnown[place] === 1 || status[element] === STATUS_CONFLICT) continue
-      const sensor = this.#sensors.byId(sensorId[element] ?? 0)
-      if (sensor === undefined) continue
-      kept[place] = sensor.serialNumber
-      isKnown[place] = 1
-    }
-    return kept
   }
 }
 

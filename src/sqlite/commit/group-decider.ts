@@ -11,15 +11,12 @@ import {
   tieBreakFault,
   timeFault,
 } from '../../domain/acceptance.ts'
-import type { AcceptanceRules, SubmissionFaults } from '../../domain/acceptance.ts'
+import type { AcceptanceRules, EventContent, SubmissionFaults } from '../../domain/acceptance.ts'
 import { serialNumberKey } from '../../domain/sensor.ts'
 import type { DirectoryEntry, SensorDirectory } from './sensor-directory.ts'
 import { DamagedData } from '../damaged-data.ts'
 import { KEY_WORDS } from '../event-key.ts'
-import type { BlockStore } from '../ledger/block-store.ts'
-import type { SealedEvent } from '../ledger/event-look-up.ts'
-import type { HotLedger, StoredEvent } from '../ledger/hot-ledger.ts'
-import type { SealedTimes } from '../ledger/sealed-times.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import {
   groupColumnsOver,
   sealedEventOf,
@@ -34,6 +31,8 @@ const FETCHED_TOGETHER = 1_024
 
 /** A group's outcome before its transaction, but for what is in its columns. */
 export interface GroupDecision {
+  /** The spelling of each serial number under which its sensor is known. */
+  readonly keptSerialNumbers: string[]
   readonly refusals: GroupRefusal[]
   readonly conflicts: GroupConflict[]
   /** By sensor, when the last new measurement of it was received. */
@@ -48,21 +47,20 @@ interface Group extends GroupColumns {
   readonly sensors: (DirectoryEntry | undefined)[]
 }
 
+/** What the ledger has under an event's key. */
+interface KnownEvent extends EventContent {
+  readonly sensorId: number
+  /** Where it is sealed. */
+  readonly blockId?: number
+}
+
 export class GroupDecider {
-  readonly #hot: HotLedger
-  readonly #sealedTimes: SealedTimes
-  readonly #blocks: BlockStore
+  readonly #ledger: Ledger
   readonly #sensors: SensorDirectory
   readonly #rules: AcceptanceRules
 
-  constructor(
-    ledger: { hot: HotLedger; sealedTimes: SealedTimes; blocks: BlockStore },
-    sensors: SensorDirectory,
-    rules: AcceptanceRules,
-  ) {
-    this.#hot = ledger.hot
-    this.#sealedTimes = ledger.sealedTimes
-    this.#blocks = ledger.blocks
+  constructor(ledger: Ledger, sensors: SensorDirectory, rules: AcceptanceRules) {
+    this.#ledger = ledger
     this.#sensors = sensors
     this.#rules = rules
   }
@@ -75,11 +73,12 @@ export class GroupDecider {
     const { serialNumbers, aliases, damage = '' } = frame
     const columns = groupColumnsOver(frame.buffer)
     const decision: GroupDecision = {
+      keptSerialNumbers: [...serialNumbers],
       refusals: [],
       conflicts: [],
       lastSeenAtMs: new Map(),
     }
-    this.#sealedTimes.inOneView(() => {
+    this.#ledger.sealedTimes.inOneView(() => {
       const group: Group = { ...columns, serialNumbers, aliases, damage, sensors: [] }
       let start = 0
       let fetched = 0
@@ -87,7 +86,7 @@ export class GroupDecider {
         const end = group.elementsEnd[submission] ?? 0
         if (end > fetched) {
           fetched = Math.min(Math.max(end, start + FETCHED_TOGETHER), frame.elementCount)
-          this.#hot.fetch(group.keys, start * KEY_WORDS, fetched * KEY_WORDS)
+          this.#ledger.hot.fetch(group.keys, start * KEY_WORDS, fetched * KEY_WORDS)
         }
         this.#decideSubmission(group, decision, { submission, start, end })
         start = end
@@ -101,7 +100,7 @@ export class GroupDecider {
     decision: GroupDecision,
     at: { submission: number; start: number; end: number },
   ): void {
-    const eventsBefore = this.#hot.current.count
+    const eventsBefore = this.#ledger.hot.current.count
     const sensorsBefore = this.#sensors.pending.length
     const conflictsBefore = decision.conflicts.length
     const refusal = this.#refusalOf(group, decision, at)
@@ -109,7 +108,7 @@ export class GroupDecider {
       this.#noteLastSeen(group, decision, at)
       return
     }
-    this.#hot.current.truncate(eventsBefore)
+    this.#ledger.hot.current.truncate(eventsBefore)
     this.#sensors.truncatePending(sensorsBefore)
     decision.conflicts.length = conflictsBefore
     decision.refusals.push(refusal)
@@ -179,8 +178,8 @@ export class GroupDecider {
       this.#register(group, { userId, receivedAtMs, element, index, faults })
     if (sensor === undefined || wrongTime !== undefined) return
     const tieBreakNs =
-      this.#hot.nextTieBreak(sensor.id, measuredAtMs) ??
-      this.#sealedTimes.nextTieBreak(sensor.id, measuredAtMs)
+      this.#ledger.hot.nextTieBreak(sensor.id, measuredAtMs) ??
+      this.#ledger.sealedTimes.nextTieBreak(sensor.id, measuredAtMs)
     const noTieBreak = tieBreakFault(tieBreakNs)
     if (noTieBreak !== undefined) {
       faults.invalid.push({ ...noTieBreak, index })
@@ -189,25 +188,27 @@ export class GroupDecider {
     const tempCelsius = group.tempCelsius[element] ?? 0
     const hasEventId = group.hasEventId[element] ?? 0
     const event = { userId, sensorId: sensor.id, measuredAtMs, tieBreakNs, tempCelsius, hasEventId }
-    this.#hot.current.add(event, group.keys, keyAt)
+    this.#ledger.hot.current.add(event, group.keys, keyAt)
+    decision.keptSerialNumbers[group.serialNumberAt[element] ?? 0] = sensor.serialNumber
     group.status[element] = STATUS_CREATED
     group.sensorId[element] = sensor.id
     group.measuredAtMs[element] = measuredAtMs
   }
 
-  #find(group: Group, element: number): StoredEvent | SealedEvent | undefined {
+  #find(group: Group, element: number): KnownEvent | undefined {
     const keyAt = element * KEY_WORDS
     if (group.hasEventId[element] === 0) return undefined
-    return this.#hot.find(group.keys, keyAt) ?? sealedEventOf(group, element, group.damage)
+    return this.#ledger.hot.find(group.keys, keyAt) ?? sealedEventOf(group, element, group.damage)
   }
 
   #answerKnown(
     group: Group,
     decision: GroupDecision,
     { submission, element }: { submission: number; element: number },
-    known: StoredEvent | SealedEvent,
+    known: KnownEvent,
   ): void {
-    const submitted = group.serialNumbers[group.serialNumberAt[element] ?? 0] ?? ''
+    const place = group.serialNumberAt[element] ?? 0
+    const submitted = group.serialNumbers[place] ?? ''
     const measuredAtMs = group.measuredAtMs[element] ?? NaN
     const live = this.#sensorOf(group, group.userId[submission] ?? 0, element)
     const sensor = live?.id === known.sensorId ? live : this.#sensors.byId(known.sensorId)
@@ -217,12 +218,15 @@ export class GroupDecider {
       (sensor === live || sensor?.serialNumberKey === serialNumberKey(submitted))
     // What is the same is whole; all else is told only of a block that is.
     const isRepeat = isSame && sensor === live && !Number.isNaN(measuredAtMs)
-    if ('blockId' in known && !isRepeat) this.#blocks.check(known.blockId)
+    if (known.blockId !== undefined && !isRepeat) this.#ledger.blocks.check(known.blockId)
     group.status[element] = isSame ? STATUS_DUPLICATE : STATUS_CONFLICT
     group.sensorId[element] = known.sensorId
     group.measuredAtMs[element] = known.measuredAtMs
-    if (isSame) return
     const serialNumber = sensor?.serialNumber ?? submitted
+    if (isSame) {
+      decision.keptSerialNumbers[place] = serialNumber
+      return
+    }
     const { sensorId } = known
     const existing = { sensorId, tempCelsius: known.tempCelsius, measuredAtMs: known.measuredAtMs }
     decision.conflicts.push({ element, serialNumber, ...existing })

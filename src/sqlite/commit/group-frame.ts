@@ -5,21 +5,24 @@
 // the main thread a fifth of its time.
 
 import { groupMeasurementsMax, submissionsInFlightMax } from '../../domain/limits.ts'
-import type { Submission, SubmittedMeasurement } from '../../domain/measurement.ts'
-import type { RefusedSubmission, SubmissionGroup } from '../../ports/submissions.ts'
+import type { RefusedSubmission } from '../../ports/submissions.ts'
 import { DamagedData } from '../damaged-data.ts'
-import { KEY_WORDS, writeEventId } from '../event-key.ts'
+import { KEY_WORDS } from '../event-key.ts'
+import type { EventKeyCipher } from '../event-key.ts'
 import type { SealedEvent } from '../ledger/event-look-up.ts'
+import type { SealedEvents } from '../ledger/sealed-events.ts'
 
 export const STATUS_CREATED = 0
 export const STATUS_DUPLICATE = 1
 export const STATUS_CONFLICT = 2
 
 /** No sensor has this id: ids are below 2^31. */
-export const SEALED_DAMAGED = 0xffff_ffff
+const SEALED_DAMAGED = 0xffff_ffff
 
 /** Columns of a group; those of elements run through all of its submissions. */
 export interface GroupColumns {
+  /** All of them. */
+  readonly buffer: SharedArrayBuffer
   /** Per submission. */
   readonly userId: Uint32Array
   /** Per submission: one past its last element. */
@@ -66,12 +69,10 @@ export interface GroupFrame {
   readonly damage?: string
 }
 
-/** What was decided. */
+/** What was decided, beside status, sensor and time of each element in the frame's columns. */
 export interface GroupResult {
   /** The last row of the journal that holds what was created; 0 when nothing was. */
   readonly seq: number
-  /** The frame's own, with status, sensor and time of each element. */
-  readonly buffer: SharedArrayBuffer
   /** The kept spelling for each of the frame's `serialNumbers` that names a sensor. */
   readonly keptSerialNumbers: readonly string[]
   readonly refusals: readonly GroupRefusal[]
@@ -98,8 +99,8 @@ const ELEMENTS = groupMeasurementsMax
 const WORDS = SUBMISSIONS * 2 + ELEMENTS * (KEY_WORDS + 3)
 const GROUP_BYTES = (SUBMISSIONS + ELEMENTS * 5) * 8 + WORDS * 4 + ELEMENTS * 2 + SUBMISSIONS
 
-export function allocateGroup(): SharedArrayBuffer {
-  return new SharedArrayBuffer(GROUP_BYTES)
+export function allocateGroup(): GroupColumns {
+  return groupColumnsOver(new SharedArrayBuffer(GROUP_BYTES))
 }
 
 /** The columns in a group's buffer: eight bytes wide first, single bytes last. */
@@ -107,6 +108,7 @@ export function groupColumnsOver(buffer: SharedArrayBuffer): GroupColumns {
   let at = 0
   const take = (bytes: number) => (at += bytes) - bytes
   return {
+    buffer,
     receivedAtMs: new Float64Array(buffer, take(SUBMISSIONS * 8), SUBMISSIONS),
     tempCelsius: new Float64Array(buffer, take(ELEMENTS * 8), ELEMENTS),
     measuredAtMs: new Float64Array(buffer, take(ELEMENTS * 8), ELEMENTS),
@@ -123,6 +125,42 @@ export function groupColumnsOver(buffer: SharedArrayBuffer): GroupColumns {
     hasEventId: new Uint8Array(buffer, take(ELEMENTS), ELEMENTS),
     isOnlyChecked: new Uint8Array(buffer, take(SUBMISSIONS), SUBMISSIONS),
   }
+}
+
+/**
+ * Encrypts the keys of a group, asks the sealed ledger for their events, once, and writes down what
+ * it knows.
+ *
+ * @returns the group, with what it needs that is damaged
+ */
+export function lookUpGroup(
+  group: GroupFrame,
+  cipher: EventKeyCipher,
+  sealed: SealedEvents,
+): GroupFrame {
+  const { buffer, elementCount, submissionCount } = group
+  let damage: string | undefined
+  const columns = groupColumnsOver(buffer)
+  cipher.encrypt(columns, submissionCount)
+  columns.sealedSensorId.fill(0, 0, elementCount)
+  const places: number[] = []
+  for (let element = 0; element < elementCount; element++) {
+    if (columns.hasEventId[element] === 1) places.push(element)
+  }
+  sealed.findAll(columns.keys, places, {
+    has: (element) => columns.sealedSensorId[element] !== 0,
+    set: (element, { sensorId, measuredAtMs, tempCelsius, blockId }) => {
+      columns.sealedBlockId[element] = blockId
+      columns.sealedSensorId[element] = sensorId
+      columns.sealedMeasuredAtMs[element] = measuredAtMs
+      columns.sealedTempCelsius[element] = tempCelsius
+    },
+    setDamaged: (element, { message }) => {
+      columns.sealedSensorId[element] = SEALED_DAMAGED
+      damage ??= message
+    },
+  })
+  return damage === undefined ? group : { ...group, damage }
 }
 
 /**
@@ -143,97 +181,5 @@ export function sealedEventOf(
     measuredAtMs: columns.sealedMeasuredAtMs[element] ?? 0,
     tempCelsius: columns.sealedTempCelsius[element] ?? 0,
     blockId: columns.sealedBlockId[element] ?? 0,
-  }
-}
-
-function noMeasurement(): TypeError {
-  return new TypeError('BUG: a submission with an element that is no measurement')
-}
-
-/** A group that is being put together: submissions are encoded as they come, and let go. */
-export class GroupBuilder implements SubmissionGroup {
-  readonly #buffer: SharedArrayBuffer
-  readonly #columns: GroupColumns
-  readonly #serialNumbers: string[] = []
-  readonly #aliases = new Map<number, string>()
-  #submissions = 0
-  #elements = 0
-
-  /** @param buffer from `allocateGroup`, or one that came back; its content does not matter */
-  constructor(buffer: SharedArrayBuffer) {
-    this.#buffer = buffer
-    this.#columns = groupColumnsOver(buffer)
-  }
-
-  get submissions(): number {
-    return this.#submissions
-  }
-
-  get measurements(): number {
-    return this.#elements
-  }
-
-  hasRoomFor(measurements: number): boolean {
-    return this.#elements + measurements <= ELEMENTS && this.#submissions < SUBMISSIONS
-  }
-
-  /** Event ids become plain bits of keys here. */
-  add(submission: Submission, isOnlyChecked = false): void {
-    const elements = this.#elements
-    const serialNumbers = this.#serialNumbers.length
-    try {
-      this.#add(submission, isOnlyChecked)
-    } catch (error) {
-      this.#elements = elements
-      this.#serialNumbers.length = serialNumbers
-      throw error
-    }
-  }
-
-  #add({ userId, receivedAtMs, measurements }: Submission, isOnlyChecked: boolean): void {
-    const placeOf = new Map<string, number>()
-    for (let index = 0; index < measurements.length; index++) {
-      const measurement = measurements.at(index)
-      if (measurement === undefined) throw new Error(`BUG: no element ${index}`)
-      let place = placeOf.get(measurement.serialNumber)
-      if (place === undefined) {
-        place = this.#serialNumbers.push(measurement.serialNumber) - 1
-        placeOf.set(measurement.serialNumber, place)
-        // A submission that was taken back may have left one here.
-        if (measurement.alias === undefined) this.#aliases.delete(place)
-        else this.#aliases.set(place, measurement.alias)
-      }
-      this.#addElement(measurement, place)
-    }
-    const submission = this.#submissions++
-    this.#columns.userId[submission] = userId
-    this.#columns.elementsEnd[submission] = this.#elements
-    this.#columns.receivedAtMs[submission] = receivedAtMs
-    this.#columns.isOnlyChecked[submission] = isOnlyChecked ? 1 : 0
-  }
-
-  /** The finished group; its buffer is the other thread's now, so the builder takes no more. */
-  finish(): GroupFrame {
-    return {
-      submissionCount: this.#submissions,
-      elementCount: this.#elements,
-      buffer: this.#buffer,
-      serialNumbers: this.#serialNumbers,
-      aliases: this.#aliases,
-    }
-  }
-
-  #addElement(measurement: SubmittedMeasurement, serialNumberAt: number): void {
-    const element = this.#elements++
-    const { eventId, tempCelsius, measuredAtMs } = measurement
-    // What goes to another thread is what its columns can hold, whoever made it.
-    const hasNumbers = Number.isFinite(tempCelsius) && Number.isSafeInteger(measuredAtMs ?? 0)
-    if (!hasNumbers || typeof measurement.serialNumber !== 'string') throw noMeasurement()
-    if (eventId !== null && typeof eventId !== 'string') throw noMeasurement()
-    if (eventId !== null) writeEventId(eventId, this.#columns.keys, element * KEY_WORDS)
-    this.#columns.hasEventId[element] = eventId === null ? 0 : 1
-    this.#columns.serialNumberAt[element] = serialNumberAt
-    this.#columns.tempCelsius[element] = tempCelsius
-    this.#columns.measuredAtMs[element] = measuredAtMs ?? NaN
   }
 }

@@ -127,8 +127,8 @@ describe('Committer', () => {
 
   it('refuses the one submission over which it stumbles, and takes the others', () => {
     bench = new CommitterBench()
-    const find = bench.sensors.find.bind(bench.sensors)
-    bench.sensors.find = (userId, serialNumber) => {
+    const find = bench.committer.sensors.find.bind(bench.committer.sensors)
+    bench.committer.sensors.find = (userId, serialNumber) => {
       if (serialNumber === 'attic') throw new TypeError('this cannot be read')
       return find(userId, serialNumber)
     }

@@ -24,7 +24,7 @@ describe('ControlCommands', () => {
   beforeEach(() => {
     bench = new CommitterBench()
     const clock = { nowMs: () => bench.nowMs, monotonicMs: () => bench.nowMs }
-    commands = new ControlCommands(bench.control, bench.sensors, clock, bench.settings)
+    commands = new ControlCommands(bench.control, bench.committer.sensors, clock, bench.settings)
   })
   afterEach(() => bench.close())
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { allocateGroup, GroupBuilder } from '../../../src/sqlite/commit/group-frame.ts'
+import { GroupBuilder } from '../../../src/sqlite/commit/group-committer.ts'
+import { allocateGroup } from '../../../src/sqlite/commit/group-frame.ts'
 
 describe('GroupBuilder', () => {
   it('makes no group of what is no measurement, and goes on as before', () => {

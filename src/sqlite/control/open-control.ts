@@ -1,0 +1,14 @@
+// control.db for whoever writes it, with what every thread finds there: its tables, and the secret
+// that each reads for itself.
+
+import { join } from 'node:path'
+import { CONTROL_FILE, openForWriting } from '../database.ts'
+import type { Connection } from '../database.ts'
+import { makeEventSecret } from '../event-secret.ts'
+import { CONTROL_MIGRATIONS } from './schema.ts'
+
+export function openControl(dataDir: string): Connection {
+  const control = openForWriting(join(dataDir, CONTROL_FILE), CONTROL_MIGRATIONS)
+  makeEventSecret(control)
+  return control
+}
