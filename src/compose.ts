@@ -57,14 +57,14 @@ export async function createService(config: Config, overrides: Overrides = {}): 
     overrides.log ??
     createLog(clock, { level: config.logLevel, component: 'thermolog' }, standardOutput)
   const core = await openCore(config, { clock, log })
-  const { submissions, progress, control, controlWriter, reader, forwarding, metrics } = core
+  const { submissions, progress, control, controlWriter, storeUpkeep, reader, metrics } = core
   const identity = await control.readDataIdentity()
   const tokens = new AccessTokens({ control, controlWriter, clock, log }, config)
   const sensors = new Sensors({ control, controlWriter, clock }, config)
   const live = new LiveSensors({ control, clock, log }, { ...liveLimits, ...config })
   metrics.watchStreams(() => live.streams)
   const operations = createOperations(
-    { control, controlWriter, submissions, accessTokens: tokens, clock },
+    { control, controlWriter, storeUpkeep, submissions, accessTokens: tokens, clock },
     config,
   )
   const retries = new RefusedRetries({ control, controlWriter, submissions, clock, log }, config)
@@ -85,7 +85,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
       signIn,
       identityProviders: providers,
       dataIdentity: () => identity,
-      isStoreWorking: () => forwarding.isStoreWorking,
+      isStoreWorking: core.isStoreWorking,
       rateCounters: new MemoryRateCounters(),
       metrics,
       clock,

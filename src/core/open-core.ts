@@ -3,46 +3,43 @@
 
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import { ServiceError, refusalError } from '../domain/errors.ts'
-import { epochEvents } from '../domain/limits.ts'
+import { ServiceError } from '../domain/errors.ts'
 import { Submissions } from '../ingest/submissions.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
+import type { QueueFigures, ReadBarrier } from '../ports/journal-queue.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
-import type { Clock, Log } from '../ports/system.ts'
+import type { StoreUpkeep } from '../ports/store-upkeep.ts'
+import type { Clock, Log, Metrics, MetricsSource } from '../ports/system.ts'
 import type { CommitChannel } from '../sqlite/commit/commit-channel.ts'
 import { SqliteControlReader } from '../sqlite/control/control-reader.ts'
-import { createControlWriter } from '../sqlite/control/control-writer.ts'
+import { createControlWriter, createStoreUpkeep } from '../sqlite/control/control-writer.ts'
 import type { Connection } from '../sqlite/database.ts'
 import { CONTROL_FILE, openForReading } from '../sqlite/database.ts'
 import { SqliteSubmissionCommitter } from '../sqlite/commit/group-committer.ts'
 import { ForwardProgress } from '../sqlite/journal/forward-progress.ts'
 import { JournalReader } from '../sqlite/journal/journal-reader.ts'
 import { SetAside } from '../sqlite/journal/set-aside.ts'
-import type { DiskWatch } from '../system/disk-watch.ts'
 import { PrometheusMetrics } from '../system/metrics.ts'
-import type { ForwardChannel } from '../threads/forward-channel.ts'
 import type { DeletionPass } from '../sqlite/control/sensor-deletion-jobs.ts'
-import { startForwarding, startWriting } from '../threads/start-threads.ts'
-import type { WritingThreads } from '../threads/start-threads.ts'
-import {
-  adoptStore,
-  checkBucket,
-  openReader,
-  retentionOf,
-  storeNameOf,
-} from './measurement-store.ts'
+import { startForwarding } from '../threads/start-threads.ts'
+import { checkBucket } from './check-bucket.ts'
+import { openReader } from './measurement-store.ts'
 import { ownDataDir, saidWithRoom } from './own-data-dir.ts'
+import { startWriters } from './start-writers.ts'
+import { adoptStore, storeNameOf } from './store-name.ts'
 import { watchState } from './watch-state.ts'
 
 export interface Core {
   readonly submissions: Submissions
-  readonly progress: ForwardProgress
+  readonly progress: ReadBarrier & QueueFigures
   readonly control: ControlReader
   readonly controlWriter: ControlWriter
+  readonly storeUpkeep: StoreUpkeep
   readonly reader: MeasurementReader
-  readonly forwarding: ForwardChannel
-  readonly metrics: PrometheusMetrics
+  /** Whether the last write into the measurement store worked. */
+  readonly isStoreWorking: () => boolean
+  readonly metrics: Metrics & MetricsSource
   /** `embedded`, or which InfluxDB. */
   readonly storeName: string
   close(): Promise<void>
@@ -90,8 +87,9 @@ async function openParts(
     forwarding.notify()
   }
   const controlWriter = createControlWriter(channel, onJournalled)
+  const storeUpkeep = createStoreUpkeep(channel, onJournalled)
   const storeName = storeNameOf(config)
-  await adoptStore(controlWriter, storeName)
+  await adoptStore(storeUpkeep, storeName)
   const submissions = new Submissions(
     {
       committer: new SqliteSubmissionCommitter(channel, onJournalled),
@@ -126,23 +124,9 @@ async function openParts(
   const control = new SqliteControlReader(database)
   const watched = { progress, forwarding, control, database, disk, clock }
   closers.push(watchState(metrics, watched, config))
-  return { submissions, progress, control, controlWriter, reader, forwarding, metrics, storeName }
-}
-
-/** Settings are picked one by one: a thread gets no secret. */
-function startWriters(
-  config: Config,
-  disk: DiskWatch,
-  onFailure: (error: Error) => void,
-): Promise<WritingThreads> {
-  const { dataDir, mayRegisterSensors, sensorsPerUserMax, futureMsMax, measuredAtMsMin } = config
-  const rules = { mayRegisterSensors, sensorsPerUserMax, futureMsMax, measuredAtMsMin }
-  const settings = { dataDir, epochEvents, replayRetention: retentionOf(config), ...rules }
-  const onStorageFull = () => {
-    disk.noteFull()
-    return refusalError('storage_full', disk.describe())
-  }
-  return startWriting(settings, { onFailure, onStorageFull })
+  const isStoreWorking = () => forwarding.isStoreWorking
+  const writers = { controlWriter, storeUpkeep }
+  return { submissions, progress, control, ...writers, reader, isStoreWorking, metrics, storeName }
 }
 
 function createProgress(

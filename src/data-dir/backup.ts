@@ -7,7 +7,6 @@ import { existsSync } from 'node:fs'
 import { link, mkdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
-import type { Config } from '../config.ts'
 import { formatInstant } from '../domain/time.ts'
 import { failed } from '../operations/operations.ts'
 import type { OperationError } from '../operations/operations.ts'
@@ -45,7 +44,7 @@ export interface BackupProgress {
  * @throws OperationError when `target` already exists
  */
 export async function writeBackup(
-  { dataDir }: Config,
+  { dataDir }: { readonly dataDir: string },
   target: string,
   progress: BackupProgress,
 ): Promise<BackupManifest> {

@@ -6,8 +6,7 @@
 
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { storeNameOf } from '../core/measurement-store.ts'
-import { openCore } from '../core/open-core.ts'
+import { storeNameOf } from '../core/store-name.ts'
 import type { Core } from '../core/open-core.ts'
 import { UnfitSettings } from '../config.ts'
 import type { Config, InfluxConfig } from '../config.ts'
@@ -24,8 +23,8 @@ import type { StoreRecords, StoreSwitch } from '../ports/store-upkeep.ts'
 import { MEASUREMENTS_FILE } from '../sqlite/database.ts'
 import { StoredMeasurements } from '../sqlite/measurements/stored-measurements.ts'
 import { openBeside } from './open-beside.ts'
+import { commandLog, openOwn } from './open-own.ts'
 import { systemClock } from '../system/clock.ts'
-import { createLog, standardError } from '../system/log.ts'
 
 const INFLUX_SETTINGS = { socketsMax: 4, timeoutMs: 60 * SECOND_MS }
 const DRAIN_LOOK_EVERY_MS = 50
@@ -56,10 +55,7 @@ export function copyForNow(config: Config, progress: CopyProgress): Promise<Stor
  */
 export function moveStore(config: Config, progress: CopyProgress): Promise<StoreMove> {
   return withRows(config, progress, async (copying) => {
-    const clock = systemClock
-    const log = createLog(clock, { level: 'error', component: 'command' }, standardError)
-    const embedded: Config = { ...config, influx: undefined, logLevel: 'silent' }
-    const core = await openCore(embedded, { clock, log })
+    const core = await openOwn({ ...config, influx: undefined })
     try {
       await drain(core, progress)
       const { outcome, found } = await copy(copying)
@@ -101,12 +97,12 @@ async function withRows(
 }
 
 /** Waits until everything acknowledged is in the embedded store, and everything deleted is gone. */
-async function drain({ progress: stored, control, forwarding }: Core, progress: CopyProgress) {
+async function drain({ progress: stored, control, isStoreWorking }: Core, progress: CopyProgress) {
   const left = async () => stored.backlog().entries + (await control.countSensorDeletions())
   let entries = await left()
   progress.begin('emptying the journal', entries)
   while (entries > 0) {
-    if (!forwarding.isStoreWorking) {
+    if (!isStoreWorking()) {
       throw failed('writes from the journal into the embedded store fail', 'Is the disk full?')
     }
     await setTimeout(DRAIN_LOOK_EVERY_MS)
@@ -119,7 +115,6 @@ async function drain({ progress: stored, control, forwarding }: Core, progress: 
 /** @returns the outcome, and the sensors that have measurements in InfluxDB */
 async function copy({ config, influx, store, progress }: Copying) {
   const connection = new InfluxConnection(influx, INFLUX_SETTINGS)
-  const log = createLog(systemClock, { level: 'error', component: 'command' }, standardError)
   const source = new StoredMeasurements(join(config.dataDir, MEASUREMENTS_FILE))
   const target = new MeasurementCounts(connection)
   try {
@@ -133,7 +128,7 @@ async function copy({ config, influx, store, progress }: Copying) {
         connection,
         checkBucket: checkBucketAgain,
         clock: systemClock,
-        log,
+        log: commandLog(),
       }),
       progress,
       pause: (durationMs) => setTimeout(durationMs),
@@ -215,10 +210,10 @@ function checkCounts({ mismatchedDays, mismatches, refusal }: CopyOutcome): void
 }
 
 async function switchStore(
-  { controlWriter, storeName }: Core,
+  { storeUpkeep, storeName }: Core,
   to: string,
   leftovers: StoreSwitch['leftovers'],
 ): Promise<void> {
-  const isSwitched = await controlWriter.switchStore({ from: storeName, to, leftovers })
+  const isSwitched = await storeUpkeep.switchStore({ from: storeName, to, leftovers })
   if (!isSwitched) throw new Error(`BUG: DATA_DIR was not using the store ${storeName}`)
 }

@@ -2,24 +2,22 @@
 // not. It contains everything acknowledged when it began: the journal is first forwarded up to
 // there, by the running service, or here, owning DATA_DIR meanwhile. It changes nothing else.
 
-import { openReader, refuseOtherStore } from '../core/measurement-store.ts'
-import { openCore } from '../core/open-core.ts'
+import { openReader } from '../core/measurement-store.ts'
+import { refuseOtherStore } from '../core/store-name.ts'
 import type { Config } from '../config.ts'
 import { SECOND_MS } from '../domain/time.ts'
 import { failed } from '../operations/operations.ts'
 import type { OperationError } from '../operations/operations.ts'
-import type { ControlReader } from '../ports/control-reader.ts'
-import type { JournalWatch } from '../ports/journal-queue.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
 import { systemClock } from '../system/clock.ts'
-import { createLog, standardError } from '../system/log.ts'
 import { openBeside } from './open-beside.ts'
+import type { Beside } from './open-beside.ts'
+import { openOwn } from './open-own.ts'
 
 /** A store without progress for this long will not recover soon. */
 const STANDSTILL_MS_MAX = 30 * SECOND_MS
 
-export interface ExportSource {
-  readonly control: ControlReader
+export interface ExportSource extends Pick<Beside, 'control'> {
   readonly reader: MeasurementReader
   close(): Promise<void>
 }
@@ -51,7 +49,7 @@ export async function openExport(
   return { control, reader, close }
 }
 
-async function waitUntilForwarded(journal: JournalWatch): Promise<void> {
+async function waitUntilForwarded(journal: Beside['journal']): Promise<void> {
   const head = await journal.head()
   let forwarded = await journal.forwarded()
   let movedAtMs = systemClock.monotonicMs()
@@ -64,14 +62,12 @@ async function waitUntilForwarded(journal: JournalWatch): Promise<void> {
   }
 }
 
-async function forward(config: Config, journal: JournalWatch): Promise<void> {
-  const log = createLog(systemClock, { level: 'error', component: 'command' }, standardError)
-  // Its threads would log to standard output, which belongs to the command.
-  const core = await openCore({ ...config, logLevel: 'silent' }, { clock: systemClock, log })
+async function forward(config: Config, journal: Beside['journal']): Promise<void> {
+  const core = await openOwn(config)
   try {
     const head = await journal.head()
     while (!(await core.progress.waitUntilReadable(head, SECOND_MS))) {
-      if (!core.forwarding.isStoreWorking) throw storeTakesNothing()
+      if (!core.isStoreWorking()) throw storeTakesNothing()
     }
   } finally {
     await core.close()

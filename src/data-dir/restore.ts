@@ -6,7 +6,6 @@ import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BACKUP_FORMAT, MANIFEST_NAME } from './backup.ts'
 import type { BackupManifest, BackupProgress } from './backup.ts'
-import type { Config } from '../config.ts'
 import { failed } from '../operations/operations.ts'
 import { checkFiles } from '../sqlite/backup/check-files.ts'
 import type { FileCounts } from '../sqlite/backup/check-files.ts'
@@ -36,7 +35,7 @@ export interface RestoreOutcome {
  * @throws Error when the backup is damaged: nothing of it stays in DATA_DIR
  */
 export async function restoreBackup(
-  { dataDir }: Config,
+  { dataDir }: { readonly dataDir: string },
   source: string,
   { isRevoking, progress }: { readonly isRevoking: boolean; readonly progress: BackupProgress },
 ): Promise<RestoreOutcome> {

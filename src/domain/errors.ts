@@ -2,6 +2,8 @@
 // and words are in http/answers/problems.ts, the routes that answer it in
 // http/openapi/descriptions.ts, and docs/api.md lists it.
 
+import { RESTORE_BACKUP } from './finding.ts'
+
 export type ErrorCode =
   | 'malformed_json'
   | 'invalid_request'
@@ -135,5 +137,9 @@ export function refusalError(
   refusal: Postponed,
   options: Pick<ServiceErrorOptions, 'detail' | 'members' | 'hint' | 'cause'> = {},
 ): ServiceError {
-  return new ServiceError(refusal, { retryAfterSeconds: RETRY_AFTER_SECONDS[refusal], ...options })
+  return new ServiceError(refusal, {
+    retryAfterSeconds: RETRY_AFTER_SECONDS[refusal],
+    ...(refusal === 'data_damaged' && { hint: RESTORE_BACKUP }),
+    ...options,
+  })
 }

@@ -4,7 +4,6 @@
 // problem documents. Stopping accepts no new connections, finishes requests under way with
 // `Connection: close`, and cuts off what is not done by the deadline.
 
-import { ClientGone, requestIdFrom } from './answers/call.ts'
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
@@ -12,10 +11,9 @@ import Koa from 'koa'
 import type { Context, Middleware } from 'koa'
 import compress from 'koa-compress'
 import { constants } from 'node:zlib'
-import { ServiceError } from '../domain/errors.ts'
-import type { ErrorCode } from '../domain/errors.ts'
 import { SECOND_MS } from '../domain/time.ts'
 import type { Clock, Log, Metrics } from '../ports/system.ts'
+import { checkForm, ClientGone, readCall } from './answers/call.ts'
 import type { Call, CallState } from './answers/call.ts'
 import { answerClientError, refuseTunnel } from './client-error.ts'
 import type { Connections } from './callers/connections.ts'
@@ -168,7 +166,7 @@ function createApp(
     ctx.state.call = call
     setCommonHeaders(ctx.res, call.requestId)
     try {
-      checkForm(ctx.req, call)
+      checkForm(call)
       await dispatch(ctx, nothingMore)
     } catch (error) {
       const code = answerError(call, error, log)
@@ -190,36 +188,6 @@ function createApp(
   return app
 }
 
-/** Reads the request's path; from here on there is one, for tokens and routes alike. */
-function readCall(ctx: Context, clock: Clock): Call {
-  const url = originForm(ctx.req.url ?? '/')
-  ctx.req.url = url
-  const questionMark = url.indexOf('?')
-  return {
-    ctx,
-    path: questionMark === -1 ? url : url.slice(0, questionMark),
-    query: questionMark === -1 ? '' : url.slice(questionMark + 1),
-    requestId: requestIdFrom(ctx.req.headers['x-request-id']),
-    receivedAtMs: clock.nowMs(),
-    parameters: {},
-  }
-}
-
-/** A request to a proxy has an absolute URL; only the part after the host counts. */
-function originForm(url: string): string {
-  if (url.charCodeAt(0) === 47 /* / */) return url
-  return url.replace(/^https?:\/\/[^/?]*/i, '') || '/'
-}
-
-/** @throws ServiceError `invalid_request` for violations of HTTP */
-function checkForm({ headers, httpVersion }: IncomingMessage, { path, query }: Call): void {
-  const hasHost = headers.host !== undefined || httpVersion !== '1.1'
-  if (!hasHost) throw new ServiceError('invalid_request', { detail: 'The Host header is missing.' })
-  const hasFragment = path.includes('#') || query.includes('#')
-  const isAddress = (path.startsWith('/') || path === '*') && !hasFragment
-  if (!isAddress) throw new ServiceError('invalid_request', { detail: 'This is no address.' })
-}
-
 function setCommonHeaders(response: ServerResponse, requestId: string): void {
   response.setHeader('X-Request-Id', requestId)
   response.setHeader('Cache-Control', 'no-store')
@@ -229,7 +197,7 @@ function setCommonHeaders(response: ServerResponse, requestId: string): void {
 }
 
 /** @returns what the client is told, `undefined` if it has disconnected */
-function answerError(call: Call, error: unknown, log: Log): ErrorCode | undefined {
+function answerError(call: Call, error: unknown, log: Log) {
   const { ctx, requestId } = call
   if (error instanceof ClientGone) {
     ctx.respond = false

@@ -8,7 +8,6 @@
 // unreachable when the service started.
 
 import { StoreUnavailable } from '../domain/errors.ts'
-import type { TimeRange } from '../domain/time.ts'
 import type {
   MeasurementWriter,
   RejectedMeasurement,
@@ -94,12 +93,9 @@ export class InfluxMeasurementWriter implements MeasurementWriter {
   }
 
   /** @throws StoreUnavailable if it is not certain that they are gone */
-  async deleteSensor(
-    sensor: { userId: number; sensorId: number },
-    range: TimeRange,
-  ): Promise<void> {
+  async deleteSensor(...order: Parameters<MeasurementWriter['deleteSensor']>): Promise<void> {
     await this.#ensureBucket()
-    await this.#deletion.delete(sensor, range)
+    await this.#deletion.delete(...order)
   }
 
   async life(): Promise<string | undefined> {

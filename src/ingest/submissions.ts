@@ -6,7 +6,6 @@
 
 import type { Refusal, RequestFault } from '../domain/errors.ts'
 import { ServiceError, refusalError } from '../domain/errors.ts'
-import { RESTORE_BACKUP } from '../domain/finding.ts'
 import {
   buildDateMs,
   groupShareMax,
@@ -241,7 +240,7 @@ export class Submissions {
     if (refused.cause !== undefined && this.#damaged.size < DAMAGED_MAX) {
       this.#damaged.add(refused.cause.message)
     }
-    return refusalError(refused.code, { cause: refused.cause, hint: RESTORE_BACKUP })
+    return refusalError(refused.code, { cause: refused.cause })
   }
 
   #answer(

@@ -4,10 +4,11 @@
 import { judgeTime } from '../domain/acceptance.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
 import { serialNumberKey } from '../domain/sensor.ts'
+import type { Sensor } from '../domain/sensor.ts'
 import { formatInstant } from '../domain/time.ts'
 import common from '../../schemas/common.json' with { type: 'json' }
 import { isSerialNumber } from './check-arguments.ts'
-import type { ImportRules } from './operations.ts'
+import type { ImportRules, OperationsSettings } from './operations.ts'
 
 const { eventId: eventIdForm, celsius } = common.$defs
 
@@ -32,6 +33,21 @@ function isEventId(eventId: unknown): boolean {
   if (typeof eventId !== 'string' || eventId === '' || !eventId.isWellFormed()) return false
   const { maxLength } = eventIdForm
   return eventId.length <= maxLength || Array.from(eventId).length <= maxLength
+}
+
+/** @param sensors those that the user has */
+export function importRules(
+  sensors: readonly Sensor[],
+  nowMs: number,
+  settings: OperationsSettings,
+): ImportRules {
+  return {
+    measuredAtMsMin: settings.measuredAtMsMin,
+    measuredAtMsMax: nowMs + settings.futureMsMax,
+    mayRegisterSensors: settings.mayRegisterSensors,
+    sensorKeys: sensors.map(({ serialNumber }) => serialNumberKey(serialNumber)),
+    sensorsMax: settings.sensorsPerUserMax,
+  }
 }
 
 /**

@@ -10,6 +10,7 @@ import { DAY_MS } from '../domain/time.ts'
 import type { Submissions } from '../ingest/submissions.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
+import type { StoreUpkeep } from '../ports/store-upkeep.ts'
 import type { Clock } from '../ports/system.ts'
 import {
   checkCompensation,
@@ -29,7 +30,8 @@ import {
   previewSensorDeletion,
   previewUserDeletion,
 } from './delete-data.ts'
-import { importMeasurements, importRules } from './import-measurements.ts'
+import { importRules } from './check-measurement.ts'
+import { importMeasurements } from './import-measurements.ts'
 import { listRefused, retryRefused } from './refused.ts'
 import { failed, setAsideListedMax } from './operations.ts'
 import type {
@@ -49,6 +51,7 @@ import type {
 export interface OperationsCollaborators {
   readonly control: ControlReader
   readonly controlWriter: ControlWriter
+  readonly storeUpkeep: Pick<StoreUpkeep, 'retrySetAside' | 'dropSetAside'>
   readonly submissions: Pick<Submissions, 'commit'>
   /** Told of tokens that end, and asked for uses; left out where no request is answered. */
   readonly accessTokens?: Pick<AccessTokens, 'forgetToken' | 'forgetUser' | 'lastUsedAtMs'>
@@ -62,7 +65,7 @@ export function createOperations(
   collaborators: OperationsCollaborators,
   settings: OperationsSettings,
 ): Operations {
-  const { control, controlWriter } = collaborators
+  const { control, controlWriter, storeUpkeep, submissions, clock } = collaborators
   const userOf = (args: OfUser) => findUser(control, args.user, SEE_USERS)
   const ownerOf = (args: OfUser) =>
     findUser(
@@ -103,21 +106,27 @@ export function createOperations(
     }),
     retrySetAside: async ({ ids }) => {
       await countSetAside(control, ids)
-      return { count: await controlWriter.retrySetAside(ids) }
+      return { count: await storeUpkeep.retrySetAside(ids) }
     },
     previewDrop: async ({ ids }) => ({ count: await countSetAside(control, ids) }),
     dropSetAside: async ({ ids }) => {
       await countSetAside(control, ids)
-      return { count: await controlWriter.dropSetAside(ids) }
+      return { count: await storeUpkeep.dropSetAside(ids) }
     },
     listRefused: () => listRefused(control),
     retryRefused: async ({ ids }) => ({
       count: await retryRefused(collaborators, settings, checkIds(ids)),
     }),
     dropRefused: async ({ ids }) => ({ count: await controlWriter.dropRefused(checkIds(ids)) }),
-    importRules: async (args) => importRules(collaborators, await ownerOf(args), settings),
-    importMeasurements: async (args) =>
-      importMeasurements(collaborators, await userOf(args), args.measurements),
+    importRules: async (args) => {
+      const sensors = await control.listSensors((await ownerOf(args)).id)
+      return importRules(sensors, clock.nowMs(), settings)
+    },
+    importMeasurements: async (args) => {
+      const { id: userId } = await userOf(args)
+      const of = { userId, receivedAtMs: clock.nowMs() }
+      return importMeasurements(submissions, of, args.measurements)
+    },
   }
 }
 

@@ -1,46 +1,26 @@
 // Importing: measurements that a command has read from a file go the way every submission goes,
 // through the journal, cut into submissions of the size that a request may have.
 
-import type { User } from '../domain/access.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { RequestFault } from '../domain/errors.ts'
 import { submissionMeasurementsMax } from '../domain/limits.ts'
 import type { Receipt, SubmittedMeasurement } from '../domain/measurement.ts'
-import { serialNumberKey } from '../domain/sensor.ts'
 import type { Submissions } from '../ingest/submissions.ts'
-import type { ControlReader } from '../ports/control-reader.ts'
-import type { Clock } from '../ports/system.ts'
 import { usage } from './check-arguments.ts'
 import { formFault } from './check-measurement.ts'
 import { importMeasurementsMax, OperationError } from './operations.ts'
-import type { ImportReceipt, ImportRules, OperationsSettings } from './operations.ts'
-
-export async function importRules(
-  { control, clock }: { control: ControlReader; clock: Clock },
-  user: User,
-  settings: OperationsSettings,
-): Promise<ImportRules> {
-  const sensors = await control.listSensors(user.id)
-  return {
-    measuredAtMsMin: settings.measuredAtMsMin,
-    measuredAtMsMax: clock.nowMs() + settings.futureMsMax,
-    mayRegisterSensors: settings.mayRegisterSensors,
-    sensorKeys: sensors.map(({ serialNumber }) => serialNumberKey(serialNumber)),
-    sensorsMax: settings.sensorsPerUserMax,
-  }
-}
+import type { ImportReceipt } from './operations.ts'
 
 /** Commits the submissions of an import side by side: one group commit takes them together. */
 export async function importMeasurements(
-  { submissions, clock }: { submissions: Pick<Submissions, 'commit'>; clock: Clock },
-  user: User,
+  submissions: Pick<Submissions, 'commit'>,
+  of: { readonly userId: number; readonly receivedAtMs: number },
   measurements: readonly SubmittedMeasurement[],
 ): Promise<ImportReceipt> {
   checkForm(measurements)
-  const receivedAtMs = clock.nowMs()
   const parts = cut(measurements)
   const results = await Promise.allSettled(
-    parts.map((part) => submissions.commit({ userId: user.id, receivedAtMs, measurements: part })),
+    parts.map((part) => submissions.commit({ ...of, measurements: part })),
   )
   const receipts: Receipt[] = []
   const failures: unknown[] = []

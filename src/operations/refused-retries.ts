@@ -2,8 +2,9 @@
 
 import { MINUTE_MS } from '../domain/time.ts'
 import type { Log } from '../ports/system.ts'
+import type { LineNames } from './read-refused.ts'
 import { retryDueRefused } from './refused.ts'
-import type { LineNames, RefusedCollaborators } from './refused.ts'
+import type { RefusedCollaborators } from './refused.ts'
 
 const INTERVAL_MS = MINUTE_MS
 

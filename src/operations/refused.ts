@@ -2,19 +2,16 @@
 // is. An entry goes when all of it is stored. Its event ids make a second try harmless: what had
 // none gets one from the entry, whose id is never given twice.
 
-import type { SubmittedMeasurement } from '../domain/measurement.ts'
-import { parseInstant } from '../domain/time.ts'
 import { commitLines } from '../ingest/commit-lines.ts'
 import type { Submissions } from '../ingest/submissions.ts'
-import { decodeText } from '../line-protocol/point.ts'
-import { readLines } from '../line-protocol/read-lines.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
 import type { RefusedEntry } from '../ports/refused.ts'
 import type { Clock } from '../ports/system.ts'
-import { formFault } from './check-measurement.ts'
 import { refusedListedMax } from './operations.ts'
 import type { RefusedList } from './operations.ts'
+import { readRefused, textOf } from './read-refused.ts'
+import type { LineNames } from './read-refused.ts'
 
 export interface RefusedCollaborators {
   readonly control: ControlReader
@@ -23,28 +20,13 @@ export interface RefusedCollaborators {
   readonly clock: Clock
 }
 
-/** What operators add to what is known of line protocol. */
-export interface LineNames {
-  readonly lineFields: readonly string[]
-  readonly lineSerialTags: readonly string[]
-}
-
-interface Reading {
-  readonly measurements: readonly SubmittedMeasurement[]
-  /** Why some of it cannot be read. */
-  readonly reason?: string
-}
-
 /** Entries that are tried at a time: one group takes them together. */
 const TRIED_AT_ONCE = 100
 
 /** What was refused, readable. */
 export async function listRefused(control: ControlReader): Promise<RefusedList> {
   const entries = await control.listRefused(0, refusedListedMax)
-  const readable = entries.map((entry) => ({
-    ...entry,
-    content: entry.kind === 'line' ? decodeText(entry.content) : entry.content,
-  }))
+  const readable = entries.map((entry) => ({ ...entry, content: textOf(entry) }))
   return { ...(await control.countRefused()), entries: readable }
 }
 
@@ -102,7 +84,7 @@ async function retry(
   names: LineNames,
   entry: RefusedEntry,
 ): Promise<string | undefined> {
-  const { measurements, reason } = await read(entry, names)
+  const { measurements, reason } = await readRefused(entry, names)
   const keyed = measurements.map((measurement, at) => ({
     ...measurement,
     eventId: measurement.eventId ?? `refused:${entry.id}:${at}`,
@@ -111,36 +93,4 @@ async function retry(
   const submission = { userId: entry.userId, receivedAtMs: clock.nowMs(), keyed, unkeyed: [] }
   const { faults } = await commitLines(submissions, submission)
   return reason ?? faults[0]?.detail
-}
-
-async function letOthers(): Promise<void> {}
-
-async function read(entry: RefusedEntry, names: LineNames): Promise<Reading> {
-  if (entry.kind === 'element') return readElement(entry.content)
-  const rules = {
-    fields: new Set(names.lineFields.map((name) => name.toLowerCase())),
-    serialTags: names.lineSerialTags,
-    serialNumberPrefix: entry.serialNumberPrefix,
-    unitNs: BigInt(entry.unitNs),
-  }
-  const { keyed, unkeyed, refused, skipped } = await readLines(
-    Buffer.from(entry.content, 'latin1'),
-    rules,
-    letOthers,
-  )
-  const measurements = [...keyed, ...unkeyed].map(({ measurement }) => measurement)
-  const reason = refused[0]?.reason ?? (skipped.length > 0 ? 'no temperature' : undefined)
-  return { measurements, ...(reason !== undefined && { reason }) }
-}
-
-function readElement(content: string): Reading {
-  const element = JSON.parse(content) as Readonly<Record<string, unknown>> | null
-  const { event_id: eventId = null, sn, temp, timestamp } = element ?? {}
-  const text = typeof timestamp === 'string' ? timestamp : ''
-  const measuredAtMs = timestamp === undefined ? 0 : parseInstant(text)
-  const reason = formFault({ eventId, serialNumber: sn, tempCelsius: temp, measuredAtMs })
-  if (reason !== undefined) return { measurements: [], reason }
-  const measurement = { eventId, serialNumber: sn, tempCelsius: temp } as SubmittedMeasurement
-  const time = timestamp === undefined ? null : measuredAtMs
-  return { measurements: [{ ...measurement, measuredAtMs: time ?? null }] }
 }

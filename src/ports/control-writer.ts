@@ -11,7 +11,6 @@ import type {
 } from '../domain/access.ts'
 import type { Sensor, SensorChange } from '../domain/sensor.ts'
 import type { RefusedWriter } from './refused.ts'
-import type { StoreSwitch } from './store-upkeep.ts'
 
 /** Changing users, tokens and sensors. Each call is one durable transaction. */
 export interface ControlWriter extends RefusedWriter {
@@ -50,18 +49,6 @@ export interface ControlWriter extends RefusedWriter {
   changeSensor(userId: number, sensorId: number, change: SensorChange): Promise<Sensor | undefined>
   /** Its measurements are deleted from the store afterwards. @returns whether the user had it */
   deleteSensor(userId: number, sensorId: number): Promise<boolean>
-  /** Names the store in use, unless another one has measurements. @returns the one in use now */
-  adoptStore(name: string): Promise<string>
-  /**
-   * Says that another measurement store is in use from now on, which has all measurements.
-   *
-   * @returns whether `from` was in use: nothing is changed otherwise
-   */
-  switchStore(change: StoreSwitch): Promise<boolean>
-  /** Has set-aside measurements forwarded once more, all of them without ids. @returns how many */
-  retrySetAside(ids: readonly number[] | undefined): Promise<number>
-  /** Gives set-aside measurements up for good, all of them without ids. @returns how many */
-  dropSetAside(ids: readonly number[] | undefined): Promise<number>
 }
 
 export interface NewAccessToken {

@@ -14,6 +14,22 @@ export interface StoreRecords {
   findOwnerOfDeleted(sensorId: number): Promise<number | undefined>
 }
 
+/** Each call is one durable transaction. */
+export interface StoreUpkeep {
+  /** Names the store in use, unless another one has measurements. @returns the one in use now */
+  adoptStore(name: string): Promise<string>
+  /**
+   * Says that another measurement store is in use from now on, which has all measurements.
+   *
+   * @returns whether `from` was in use: nothing is changed otherwise
+   */
+  switchStore(change: StoreSwitch): Promise<boolean>
+  /** Has set-aside measurements forwarded once more, all of them without ids. @returns how many */
+  retrySetAside(ids: readonly number[] | undefined): Promise<number>
+  /** Gives set-aside measurements up for good, all of them without ids. @returns how many */
+  dropSetAside(ids: readonly number[] | undefined): Promise<number>
+}
+
 export interface StoreSwitch {
   readonly from: string
   readonly to: string

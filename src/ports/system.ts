@@ -47,6 +47,13 @@ export interface Metrics {
   noteRefusedSubmission(code: ErrorCode): void
 }
 
+/** What was counted, and how things are, whenever it is asked for. */
+export interface MetricsSource {
+  render(): Promise<{ type: string; text: string }>
+  /** Has live streams counted from now on. */
+  watchStreams(count: () => number): void
+}
+
 /** What became of the measurements of a group. */
 export interface CommittedGroup {
   readonly created: number

@@ -8,7 +8,13 @@
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
 import type { ErrorCode } from '../domain/errors.ts'
 import { SECOND_MS } from '../domain/time.ts'
-import type { CommittedGroup, ForwardedCount, LinePoints, Metrics } from '../ports/system.ts'
+import type {
+  CommittedGroup,
+  ForwardedCount,
+  LinePoints,
+  Metrics,
+  MetricsSource,
+} from '../ports/system.ts'
 import { addGauges, addStateGauges } from './state-gauges.ts'
 import type { WatchedState } from './state-gauges.ts'
 
@@ -28,7 +34,7 @@ const FORWARD_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 /** Gauges named like counters; each has a twin with the same values and a proper name. */
 const MISNAMED = ['handles', 'requests', 'resources'].map((what) => `nodejs_active_${what}_total`)
 
-export class PrometheusMetrics implements Metrics {
+export class PrometheusMetrics implements Metrics, MetricsSource {
   readonly #registry = new Registry()
   readonly #outcomes = { created: 0, duplicate: 0, conflict: 0 }
   readonly #linePoints = { created: 0, duplicate: 0, skipped: 0, unkeyed: 0, refused: 0 }

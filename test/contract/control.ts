@@ -263,22 +263,22 @@ export function describeControl(name: string, newData: NewData): void {
     describe('the measurement store', () => {
       it('is named once, and another one only while it has nothing', async () => {
         expect(await data.store.readStoreName()).to.equal(undefined)
-        expect(await data.controlWriter.adoptStore('one')).to.equal('one')
-        expect(await data.controlWriter.adoptStore('two')).to.equal('two')
+        expect(await data.storeUpkeep.adoptStore('one')).to.equal('one')
+        expect(await data.storeUpkeep.adoptStore('two')).to.equal('two')
         await send('cellar')
-        expect(await data.controlWriter.adoptStore('one')).to.equal('two')
+        expect(await data.storeUpkeep.adoptStore('one')).to.equal('two')
         await reopen()
         expect(await data.store.readStoreName()).to.equal('two')
       })
 
       it('is switched when the one in use is named, with what is to be deleted there', async () => {
-        await data.controlWriter.adoptStore('one')
+        await data.storeUpkeep.adoptStore('one')
         const { sensorId } = await send('cellar')
         await data.controlWriter.deleteSensor(userId, sensorId)
         const other = await createSensor('attic')
         const range = { startMs: 0, stopMs: 1 }
         const leftovers = [{ userId, sensorId: other.id, range }]
-        const { switchStore } = data.controlWriter
+        const { switchStore } = data.storeUpkeep
         expect(await switchStore({ from: 'x', to: 'two', leftovers })).to.equal(false)
         expect(await data.control.countSensorDeletions()).to.equal(1)
         expect(await switchStore({ from: 'one', to: 'two', leftovers })).to.equal(true)

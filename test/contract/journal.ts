@@ -290,7 +290,7 @@ export function describeJournal(name: string, newData: NewData): void {
         expect(refused).to.include({ sensorId, measuredAtMs: NOW_MS, reason: 'never' })
         expect(await data.barrier.hasUnreadable(await sensor(sensorId), RANGE)).to.equal(true)
         expect(await data.control.hasSetAside(sensorId, RANGE)).to.equal(true)
-        expect(await data.controlWriter.retrySetAside(undefined)).to.equal(1)
+        expect(await data.storeUpkeep.retrySetAside(undefined)).to.equal(1)
         expect(await claimAll()).to.deep.equal([`${sensorId}:0:0`])
         expect(await data.control.countSetAside()).to.equal(0)
       })

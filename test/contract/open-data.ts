@@ -7,7 +7,7 @@ import type { MeasurementColumns } from '../../src/ports/measurement-store.ts'
 import type { ControlReader } from '../../src/ports/control-reader.ts'
 import type { ControlWriter } from '../../src/ports/control-writer.ts'
 import type { JournalQueue, QueueFigures, ReadBarrier } from '../../src/ports/journal-queue.ts'
-import type { SensorDeletionJobs, StoreRecords } from '../../src/ports/store-upkeep.ts'
+import type { SensorDeletionJobs, StoreRecords, StoreUpkeep } from '../../src/ports/store-upkeep.ts'
 import type {
   RefusedSubmission,
   SubmissionCommitter,
@@ -24,6 +24,7 @@ export interface OpenData {
   readonly control: ControlReader
   readonly controlWriter: ControlWriter
   readonly store: StoreRecords
+  readonly storeUpkeep: StoreUpkeep
   close(): Promise<void>
 }
 

@@ -8,7 +8,7 @@ import type { AcceptanceRules } from '../../src/domain/acceptance.ts'
 import { refusalError } from '../../src/domain/errors.ts'
 import { SqliteSubmissionCommitter } from '../../src/sqlite/commit/group-committer.ts'
 import { SqliteControlReader } from '../../src/sqlite/control/control-reader.ts'
-import { createControlWriter } from '../../src/sqlite/control/control-writer.ts'
+import { createControlWriter, createStoreUpkeep } from '../../src/sqlite/control/control-writer.ts'
 import { SqliteSensorDeletionJobs } from '../../src/sqlite/control/sensor-deletion-jobs.ts'
 import { SensorDeletionRows } from '../../src/sqlite/control/sensor-deletion-rows.ts'
 import { StoreRows } from '../../src/sqlite/control/store-rows.ts'
@@ -80,6 +80,7 @@ async function openIn(dataDir: string, rules: AcceptanceRules): Promise<OpenData
     control: new SqliteControlReader(control),
     controlWriter: createControlWriter(channel, onJournalled),
     store: new StoreRows(control),
+    storeUpkeep: createStoreUpkeep(channel, onJournalled),
     close: async () => {
       progress.close()
       await close()

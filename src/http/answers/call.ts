@@ -4,8 +4,9 @@
 import type { Context } from 'koa'
 import { hash, randomUUID } from 'node:crypto'
 import type { Principal } from '../../domain/access.ts'
-import type { ServiceError } from '../../domain/errors.ts'
+import { ServiceError } from '../../domain/errors.ts'
 import type { Sensor } from '../../domain/sensor.ts'
+import type { Clock } from '../../ports/system.ts'
 
 export interface Call {
   readonly ctx: Context
@@ -37,6 +38,44 @@ export interface ApiCall extends Call {
 export interface SensorCall extends ApiCall {
   /** The sensor that the path names; it belongs to the caller. */
   readonly sensor: Sensor
+}
+
+/** Reads the request's path; from here on there is one, for tokens and routes alike. */
+export function readCall(ctx: Context, clock: Clock): Call {
+  const url = originForm(ctx.req.url ?? '/')
+  ctx.req.url = url
+  const questionMark = url.indexOf('?')
+  return {
+    ctx,
+    path: questionMark === -1 ? url : url.slice(0, questionMark),
+    query: questionMark === -1 ? '' : url.slice(questionMark + 1),
+    requestId: requestIdFrom(ctx.req.headers['x-request-id']),
+    receivedAtMs: clock.nowMs(),
+    parameters: {},
+  }
+}
+
+/** A request to a proxy has an absolute URL; only the part after the host counts. */
+function originForm(url: string): string {
+  if (url.charCodeAt(0) === 47 /* / */) return url
+  return url.replace(/^https?:\/\/[^/?]*/i, '') || '/'
+}
+
+/** @throws ServiceError `invalid_request` for violations of HTTP */
+export function checkForm({ ctx, path, query }: Call): void {
+  const { headers, httpVersion } = ctx.req
+  const hasHost = headers.host !== undefined || httpVersion !== '1.1'
+  if (!hasHost) throw new ServiceError('invalid_request', { detail: 'The Host header is missing.' })
+  const hasFragment = path.includes('#') || query.includes('#')
+  const isAddress = (path.startsWith('/') || path === '*') && !hasFragment
+  if (!isAddress) throw new ServiceError('invalid_request', { detail: 'This is no address.' })
+}
+
+const WELL_FORMED = /^[A-Za-z0-9._-]{1,128}$/
+
+/** The client's own request id when it is well-formed, else a random one. */
+function requestIdFrom(header: string | string[] | undefined): string {
+  return typeof header === 'string' && WELL_FORMED.test(header) ? header : randomUUID()
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -78,11 +117,4 @@ export class ClientGone extends Error {
     super('the client went away')
     this.name = 'ClientGone'
   }
-}
-
-const WELL_FORMED = /^[A-Za-z0-9._-]{1,128}$/
-
-/** The client's own request id when it is well-formed, else a random one. */
-export function requestIdFrom(header: string | string[] | undefined): string {
-  return typeof header === 'string' && WELL_FORMED.test(header) ? header : randomUUID()
 }

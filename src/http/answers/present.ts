@@ -3,11 +3,6 @@
 import type { SignedIn } from '../../ports/sign-in-codes.ts'
 import type { Principal, User as DomainUser } from '../../domain/access.ts'
 import { compensate } from '../../domain/sensor.ts'
-import type {
-  ReceiptItem,
-  StoredMeasurement,
-  SubmittedMeasurement,
-} from '../../domain/measurement.ts'
 import { formatInstant, SECOND_MS } from '../../domain/time.ts'
 import type { DataIdentity } from '../../ports/control-reader.ts'
 import type { SensorState } from '../../sensors/sensors.ts'
@@ -16,8 +11,6 @@ import type {
   BootstrapResponse,
   DaemonMeResponse,
   DashboardResponse,
-  Existing,
-  MeasurementResponse,
   Sensor,
   SignInResponse,
   User,
@@ -38,33 +31,6 @@ export function presentSensor({ sensor, isOnline }: SensorState): Sensor {
       raw: latest.rawCelsius,
     },
     created_at: formatInstant(sensor.createdAtMs),
-  }
-}
-
-/** The receipt of a submission of one. */
-export function presentMeasurement(
-  submitted: SubmittedMeasurement,
-  item: ReceiptItem,
-): MeasurementResponse {
-  return {
-    data: {
-      event_id: submitted.eventId,
-      sn: item.serialNumber,
-      sensor_id: item.sensorId,
-      temp: submitted.tempCelsius,
-      timestamp: formatInstant(item.measuredAtMs),
-      status: item.status,
-    },
-  }
-}
-
-export function presentExisting(eventId: string, existing: StoredMeasurement): Existing {
-  return {
-    event_id: eventId,
-    sn: existing.serialNumber,
-    sensor_id: existing.sensorId,
-    temp: existing.tempCelsius,
-    timestamp: formatInstant(existing.measuredAtMs),
   }
 }
 

@@ -1,11 +1,18 @@
 // The receipt of a batch, written straight as bytes.
 
 import { giveBack } from '../../domain/give-back.ts'
-import type { Receipt, ReceiptStatus, SubmittedMeasurements } from '../../domain/measurement.ts'
+import type {
+  Receipt,
+  ReceiptItem,
+  ReceiptStatus,
+  StoredMeasurement,
+  SubmittedMeasurements,
+} from '../../domain/measurement.ts'
+import { formatInstant } from '../../domain/time.ts'
 import { EventIdTextsWriter } from './event-id-texts.ts'
 import type { EventIdTexts } from './event-id-texts.ts'
 import { JsonBytes } from './json-bytes.ts'
-import { presentExisting } from '../answers/present.ts'
+import type { BatchReceiptItem, Existing } from '../../../schemas/messages.d.ts'
 import { ScannedBatch } from './scan-batch.ts'
 import { asciiBytes } from './wide-bytes.ts'
 import type { WideBytes } from './wide-bytes.ts'
@@ -72,5 +79,33 @@ export class BatchReceiptWriter {
     json.write(END)
     giveBack(eventIds.texts.bytes)
     return json.take()
+  }
+}
+
+/** An element of a receipt, beside others that are not written as bytes. */
+export function presentItem(
+  index: number,
+  eventId: string | null,
+  item: ReceiptItem,
+): BatchReceiptItem {
+  const { sensorId, measuredAtMs, status, existing } = item
+  return {
+    index,
+    event_id: eventId,
+    sensor_id: sensorId,
+    timestamp: formatInstant(measuredAtMs),
+    status,
+    ...(existing && { existing: presentExisting(eventId ?? '', existing) }),
+  }
+}
+
+/** What a conflict is with. */
+export function presentExisting(eventId: string, existing: StoredMeasurement): Existing {
+  return {
+    event_id: eventId,
+    sn: existing.serialNumber,
+    sensor_id: existing.sensorId,
+    temp: existing.tempCelsius,
+    timestamp: formatInstant(existing.measuredAtMs),
   }
 }

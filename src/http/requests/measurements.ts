@@ -16,9 +16,9 @@ import type { RefusedWriter } from '../../ports/refused.ts'
 import { keepRefused } from './keep-refused.ts'
 import { answerJson } from '../answers/call.ts'
 import type { ApiCall, CallState } from '../answers/call.ts'
-import { BatchReceiptWriter } from '../batch/batch-receipt.ts'
+import { BatchReceiptWriter, presentExisting } from '../batch/batch-receipt.ts'
 import type { EventIdTexts } from '../batch/event-id-texts.ts'
-import { presentExisting, presentMeasurement } from '../answers/present.ts'
+import type { MeasurementResponse } from '../../../schemas/messages.d.ts'
 import { BatchScanner, ScannedBatch } from '../batch/scan-batch.ts'
 import type { BodyReader } from '../body/read-body.ts'
 import { readJson } from '../body/read-json.ts'
@@ -192,6 +192,23 @@ async function answerBatch(
 ): Promise<void> {
   const receipt = await receiptOf(call, accepted, (fault) => asElement(fault, eventIds))
   answerJson(call, receipt.counts.created > 0 ? 201 : 200, receipts.write(eventIds, receipt))
+}
+
+/** The receipt of a submission of one. */
+function presentMeasurement(
+  submitted: SubmittedMeasurement,
+  item: ReceiptItem,
+): MeasurementResponse {
+  return {
+    data: {
+      event_id: submitted.eventId,
+      sn: item.serialNumber,
+      sensor_id: item.sensorId,
+      temp: submitted.tempCelsius,
+      timestamp: formatInstant(item.measuredAtMs),
+      status: item.status,
+    },
+  }
 }
 
 /** What was accepted; what the journal refuses is reported with pointers into the body. */

@@ -3,15 +3,11 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { ServiceError } from '../../domain/errors.ts'
 import { readBearerToken } from '../callers/authenticate.ts'
+import type { MetricsSource } from '../../ports/system.ts'
 import type { Call } from '../answers/call.ts'
 
-/** The source of the series. */
-export interface MetricsSource {
-  render(): Promise<{ type: string; text: string }>
-}
-
 /** @param token `undefined`: none is required */
-export function showMetrics(metrics: MetricsSource, token: string | undefined) {
+export function showMetrics(metrics: Pick<MetricsSource, 'render'>, token: string | undefined) {
   const wanted = token === undefined ? undefined : sha256(token)
   return async ({ ctx }: Call): Promise<void> => {
     if (wanted !== undefined) checkToken(ctx.req.headers.authorization, wanted)

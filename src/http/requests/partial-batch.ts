@@ -2,14 +2,13 @@
 // rejected, with its faults.
 
 import type { RequestFault } from '../../domain/errors.ts'
-import type { ReceiptItem, SubmittedMeasurement } from '../../domain/measurement.ts'
-import { formatInstant } from '../../domain/time.ts'
+import type { SubmittedMeasurement } from '../../domain/measurement.ts'
 import type { PartialReceipt } from '../../ingest/commit-valid.ts'
-import { presentExisting } from '../answers/present.ts'
+import { presentItem } from '../batch/batch-receipt.ts'
 import type { Refusal } from './keep-refused.ts'
 import { retryTime } from './keep-refused.ts'
 import { membersOf, throwFaults } from './input.ts'
-import { faultOfElement } from './read-measurements.ts'
+import { elementOf, faultOfElement } from './read-measurements.ts'
 import type { FitElements } from './read-measurements.ts'
 import type { BatchReceiptItem, BatchReceiptResponse } from '../../../schemas/messages.d.ts'
 
@@ -54,7 +53,7 @@ export class PartialBatch {
       const item = receipt?.at(at)
       if (item === undefined) return
       const index = this.#places[place] ?? 0
-      items.push(decidedItem(index, this.measurements[place]?.eventId ?? null, item))
+      items.push(presentItem(index, this.measurements[place]?.eventId ?? null, item))
     })
     const { created = 0, duplicate = 0, conflict = 0 } = receipt?.counts ?? {}
     const rejected = items.length - places.length
@@ -93,33 +92,6 @@ export class PartialBatch {
 
 function refusalOf(content: string, reason: string, retryAtMs: number | null): Refusal {
   return { kind: 'element', content, unitNs: '1', reason, retryAtMs }
-}
-
-/** A measurement as an element of a batch says it. */
-function elementOf({
-  eventId,
-  serialNumber,
-  tempCelsius,
-  measuredAtMs,
-}: SubmittedMeasurement): string {
-  return JSON.stringify({
-    ...(eventId !== null && { event_id: eventId }),
-    sn: serialNumber,
-    temp: tempCelsius,
-    ...(measuredAtMs !== null && { timestamp: formatInstant(measuredAtMs) }),
-  })
-}
-
-function decidedItem(index: number, eventId: string | null, item: ReceiptItem): BatchReceiptItem {
-  const { sensorId, measuredAtMs, status, existing } = item
-  return {
-    index,
-    event_id: eventId,
-    sensor_id: sensorId,
-    timestamp: formatInstant(measuredAtMs),
-    status,
-    ...(existing && { existing: presentExisting(eventId ?? '', existing) }),
-  }
 }
 
 function rejectedItems(faults: readonly RequestFault[]): Iterable<BatchReceiptItem> {

@@ -5,7 +5,7 @@ import type { RequestFault } from '../../domain/errors.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { elementFaultsMax } from '../../domain/limits.ts'
 import type { SubmittedMeasurement, SubmittedMeasurements } from '../../domain/measurement.ts'
-import { parseInstant } from '../../domain/time.ts'
+import { formatInstant, parseInstant } from '../../domain/time.ts'
 import { batchElementsMax, faultsIn, isBatchFrame, isMeasurement } from '../body/validate.ts'
 import { hasAtMost, loneSurrogate, membersOf, notAnInstant } from './input.ts'
 import { ScannedBatch } from '../batch/scan-batch.ts'
@@ -80,6 +80,21 @@ function readElement(
     tempCelsius: element.temp + 0,
     measuredAtMs: measuredAtMs ?? null,
   }
+}
+
+/** The text of an element that is read as a measurement. */
+export function elementOf({
+  eventId,
+  serialNumber,
+  tempCelsius,
+  measuredAtMs,
+}: SubmittedMeasurement): string {
+  return JSON.stringify({
+    ...(eventId !== null && { event_id: eventId }),
+    sn: serialNumber,
+    temp: tempCelsius,
+    ...(measuredAtMs !== null && { timestamp: formatInstant(measuredAtMs) }),
+  })
 }
 
 /** A fault of a batch says which element it is of, and that one's event id where it is readable. */

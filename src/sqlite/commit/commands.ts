@@ -2,9 +2,9 @@
 // parts of this adapter find out.
 
 import type { ControlWriter } from '../../ports/control-writer.ts'
-import type { RefusedMeasurement } from '../../ports/store-upkeep.ts'
+import type { RefusedMeasurement, StoreUpkeep } from '../../ports/store-upkeep.ts'
 
-export interface Commands extends ControlWriter {
+export interface Commands extends ControlWriter, StoreUpkeep {
   /** Keeps what the store refuses; the same again changes nothing. */
   setAside(measurements: readonly RefusedMeasurement[]): Promise<void>
   /** Its measurements were deleted once more. @param dueAtMs when again; `undefined`: never */

@@ -1,6 +1,7 @@
-// ControlWriter as the main thread sees it: each call goes to the commit thread.
+// ControlWriter and StoreUpkeep as the main thread sees them: each call goes to the commit thread.
 
 import type { ControlWriter } from '../../ports/control-writer.ts'
+import type { StoreUpkeep } from '../../ports/store-upkeep.ts'
 import type { CommitChannel } from '../commit/commit-channel.ts'
 
 /** @param onJournalled told of new journal rows, with how many measurements they have */
@@ -21,17 +22,9 @@ export function createControlWriter(
     revokeToken: (tokenId) => channel.call('revokeToken', tokenId),
     rotateToken: (tokenId, order) => channel.call('rotateToken', tokenId, order),
     recordTokenUses: (uses) => channel.call('recordTokenUses', uses),
-    adoptStore: (name) => channel.call('adoptStore', name),
-    switchStore: (change) => channel.call('switchStore', change),
-    retrySetAside: async (ids) => {
-      const retried = await channel.call('retrySetAside', ids)
-      if (retried > 0) onJournalled(retried)
-      return retried
-    },
     keepRefused: (refused) => channel.call('keepRefused', refused),
     noteRefusedAgain: (again) => channel.call('noteRefusedAgain', again),
     dropRefused: (ids) => channel.call('dropRefused', ids),
-    dropSetAside: (ids) => channel.call('dropSetAside', ids),
     createSensor: async (userId, serialNumber, alias) => {
       const sensor = await channel.call('createSensor', userId, serialNumber, alias)
       if (typeof sensor === 'object') onJournalled(0)
@@ -47,5 +40,22 @@ export function createControlWriter(
       if (wasThere) onJournalled(0)
       return wasThere
     },
+  }
+}
+
+/** @param onJournalled told of new journal rows, with how many measurements they have */
+export function createStoreUpkeep(
+  channel: CommitChannel,
+  onJournalled: (measurements: number) => void,
+): StoreUpkeep {
+  return {
+    adoptStore: (name) => channel.call('adoptStore', name),
+    switchStore: (change) => channel.call('switchStore', change),
+    retrySetAside: async (ids) => {
+      const retried = await channel.call('retrySetAside', ids)
+      if (retried > 0) onJournalled(retried)
+      return retried
+    },
+    dropSetAside: (ids) => channel.call('dropSetAside', ids),
   }
 }

@@ -1,0 +1,43 @@
+// Starting the threads that write control.db and ledger.db, with what the settings say about them.
+
+import type { Config } from '../config.ts'
+import { refusalError } from '../domain/errors.ts'
+import { epochEvents, journalEntryBytes } from '../domain/limits.ts'
+import { DAY_MS } from '../domain/time.ts'
+import type { DiskWatch } from '../system/disk-watch.ts'
+import { startWriting } from '../threads/start-threads.ts'
+import type { WritingThreads } from '../threads/start-threads.ts'
+
+/** What InfluxDB took in this time is written again when it has started anew. */
+const REPLAY_KEPT_MS = DAY_MS
+const REPLAY_MEASUREMENTS_MIN = 1_000_000
+
+/** Settings are picked one by one: a thread gets no secret. */
+export function startWriters(
+  config: Config,
+  disk: DiskWatch,
+  onFailure: (error: Error) => void,
+): Promise<WritingThreads> {
+  const { dataDir, mayRegisterSensors, sensorsPerUserMax, futureMsMax, measuredAtMsMin } = config
+  const rules = { mayRegisterSensors, sensorsPerUserMax, futureMsMax, measuredAtMsMin }
+  const settings = { dataDir, epochEvents, replayRetention: retentionOf(config), ...rules }
+  const onStorageFull = () => {
+    disk.noteFull()
+    return refusalError('storage_full', disk.describe())
+  }
+  return startWriting(settings, { onFailure, onStorageFull })
+}
+
+/** How long rows stay in the journal that the store has: it may lose them. */
+function retentionOf({ influx, journalBytesMax }: Config) {
+  if (influx === undefined) return undefined
+  return {
+    keptMs: REPLAY_KEPT_MS,
+    measurementsMin: REPLAY_MEASUREMENTS_MIN,
+    // The other half is for what is not forwarded yet.
+    measurementsMax: Math.max(
+      REPLAY_MEASUREMENTS_MIN,
+      Math.floor(journalBytesMax / 2 / journalEntryBytes),
+    ),
+  }
+}

@@ -1,0 +1,20 @@
+// DATA_DIR as a command's own: all that the service opens, without a word on standard output, which
+// belongs to the command.
+
+import type { Config } from '../config.ts'
+import { openCore } from '../core/open-core.ts'
+import type { Core } from '../core/open-core.ts'
+import type { Log } from '../ports/system.ts'
+import { systemClock } from '../system/clock.ts'
+import { createLog, standardError } from '../system/log.ts'
+
+/** A command says what goes wrong on standard error, in the service's form. */
+export function commandLog(): Log {
+  return createLog(systemClock, { level: 'error', component: 'command' }, standardError)
+}
+
+/** @throws UnfitSettings @throws UnfitDataDir */
+export function openOwn(config: Config): Promise<Core> {
+  // Threads log to standard output.
+  return openCore({ ...config, logLevel: 'silent' }, { clock: systemClock, log: commandLog() })
+}

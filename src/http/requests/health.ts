@@ -1,0 +1,40 @@
+// Whether the service runs, and whether it takes submissions.
+
+import type { HealthResponse, ReadinessResponse } from '../../../schemas/messages.d.ts'
+import { RESTORE_BACKUP } from '../../domain/finding.ts'
+import { SECOND_MS } from '../../domain/time.ts'
+import type { Submissions } from '../../ingest/submissions.ts'
+import type { QueueFigures } from '../../ports/journal-queue.ts'
+import { answerJson } from '../answers/call.ts'
+import type { Call } from '../answers/call.ts'
+
+export interface ReadinessSources {
+  readonly submissions: Submissions
+  readonly progress: QueueFigures
+  /** Whether the last write into the measurement store worked. */
+  readonly isStoreWorking: () => boolean
+  readonly isDraining: () => boolean
+}
+
+export function showHealth(call: Call): void {
+  const health: HealthResponse = { status: 'ok' }
+  answerJson(call, 200, JSON.stringify(health))
+}
+
+export function showReadiness(sources: ReadinessSources) {
+  const { submissions, progress, isStoreWorking, isDraining } = sources
+  return (call: Call): void => {
+    const { entries, bytes, oldestAgeMs } = progress.backlog()
+    const state: Omit<ReadinessResponse, 'status'> = {
+      backlog: { entries, bytes, oldest_age_seconds: oldestAgeMs / SECOND_MS },
+      measurement_store: isStoreWorking() ? 'ok' : 'failing',
+      ...(submissions.damaged.length > 0 && {
+        damaged: { problems: [...submissions.damaged], remedy: RESTORE_BACKUP },
+      }),
+    }
+    const refusal = isDraining() ? 'shutting_down' : submissions.refusal()
+    if (refusal !== undefined) throw submissions.refused(refusal, state)
+    const readiness: ReadinessResponse = { status: 'ready', ...state }
+    answerJson(call, 200, JSON.stringify(readiness))
+  }
+}

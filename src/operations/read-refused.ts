@@ -1,0 +1,58 @@
+// What was refused, as measurements: a line by the rules of its day, an element by its form.
+
+import type { SubmittedMeasurement } from '../domain/measurement.ts'
+import { parseInstant } from '../domain/time.ts'
+import { decodeText } from '../line-protocol/point.ts'
+import { readLines } from '../line-protocol/read-lines.ts'
+import type { RefusedEntry } from '../ports/refused.ts'
+import { formFault } from './check-measurement.ts'
+
+/** What operators add to what is known of line protocol. */
+export interface LineNames {
+  readonly lineFields: readonly string[]
+  readonly lineSerialTags: readonly string[]
+}
+
+interface Reading {
+  readonly measurements: readonly SubmittedMeasurement[]
+  /** Why some of it cannot be read. */
+  readonly reason?: string
+}
+
+async function letOthers(): Promise<void> {}
+
+/** What an entry says, for people. */
+export function textOf({ kind, content }: RefusedEntry): string {
+  return kind === 'line' ? decodeText(content) : content
+}
+
+/** What an entry says, read as it was when it came. */
+export async function readRefused(entry: RefusedEntry, names: LineNames): Promise<Reading> {
+  if (entry.kind === 'element') return readElement(entry.content)
+  const rules = {
+    fields: new Set(names.lineFields.map((name) => name.toLowerCase())),
+    serialTags: names.lineSerialTags,
+    serialNumberPrefix: entry.serialNumberPrefix,
+    unitNs: BigInt(entry.unitNs),
+  }
+  const { keyed, unkeyed, refused, skipped } = await readLines(
+    Buffer.from(entry.content, 'latin1'),
+    rules,
+    letOthers,
+  )
+  const measurements = [...keyed, ...unkeyed].map(({ measurement }) => measurement)
+  const reason = refused[0]?.reason ?? (skipped.length > 0 ? 'no temperature' : undefined)
+  return { measurements, ...(reason !== undefined && { reason }) }
+}
+
+function readElement(content: string): Reading {
+  const element = JSON.parse(content) as Readonly<Record<string, unknown>> | null
+  const { event_id: eventId = null, sn, temp, timestamp } = element ?? {}
+  const text = typeof timestamp === 'string' ? timestamp : ''
+  const measuredAtMs = timestamp === undefined ? 0 : parseInstant(text)
+  const reason = formFault({ eventId, serialNumber: sn, tempCelsius: temp, measuredAtMs })
+  if (reason !== undefined) return { measurements: [], reason }
+  const measurement = { eventId, serialNumber: sn, tempCelsius: temp } as SubmittedMeasurement
+  const time = timestamp === undefined ? null : measuredAtMs
+  return { measurements: [{ ...measurement, measuredAtMs: time ?? null }] }
+}
