@@ -24,10 +24,9 @@ import { PrometheusMetrics } from '../system/metrics.ts'
 import type { DeletionPass } from '../sqlite/control/sensor-deletion-jobs.ts'
 import { startForwarding } from '../threads/start-threads.ts'
 import { checkBucket } from './check-bucket.ts'
-import { openReader } from './measurement-store.ts'
+import { adoptStore, openReader, storeNameOf } from './measurement-store.ts'
 import { ownDataDir, saidWithRoom } from './own-data-dir.ts'
 import { startWriters } from './start-writers.ts'
-import { adoptStore, storeNameOf } from './store-name.ts'
 import { watchState } from './watch-state.ts'
 
 export interface Core {

@@ -6,7 +6,7 @@
 
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { storeNameOf } from '../core/store-name.ts'
+import { storeNameOf } from '../core/measurement-store.ts'
 import type { Core } from '../core/open-core.ts'
 import { UnfitSettings } from '../config.ts'
 import type { Config, InfluxConfig } from '../config.ts'

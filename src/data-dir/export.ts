@@ -2,8 +2,7 @@
 // not. It contains everything acknowledged when it began: the journal is first forwarded up to
 // there, by the running service, or here, owning DATA_DIR meanwhile. It changes nothing else.
 
-import { openReader } from '../core/measurement-store.ts'
-import { refuseOtherStore } from '../core/store-name.ts'
+import { openReader, refuseOtherStore } from '../core/measurement-store.ts'
 import type { Config } from '../config.ts'
 import { SECOND_MS } from '../domain/time.ts'
 import { failed } from '../operations/operations.ts'

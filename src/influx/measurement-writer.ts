@@ -11,22 +11,21 @@ import { StoreUnavailable } from '../domain/errors.ts'
 import type {
   MeasurementWriter,
   RejectedMeasurement,
+  SensorInfo,
   StoreBatch,
 } from '../ports/measurement-store.ts'
 import type { Clock, Log } from '../ports/system.ts'
 import type { BucketState } from './bucket-check.ts'
 import { InfluxUnreachable } from './connection.ts'
 import type { InfluxConnection } from './connection.ts'
-import { sensorInfoLines, temperatureLines } from './line-protocol.ts'
 import { SensorDeletion } from './sensor-deletion.ts'
 import { writeOutcome } from './write-outcome.ts'
 import type { WriteOutcome } from './write-outcome.ts'
 import { planRequests } from './write-plan.ts'
+import type { RequestLines } from './write-plan.ts'
 
 /** More would only queue in InfluxDB; one would leave it idle while the next is prepared. */
 const REQUESTS_IN_FLIGHT_MAX = 3
-
-const INFOS_A_REQUEST_MAX = 1_000
 
 export interface InfluxWriterCollaborators {
   readonly connection: InfluxConnection
@@ -34,13 +33,6 @@ export interface InfluxWriterCollaborators {
   readonly checkBucket: () => Promise<BucketState>
   readonly clock: Clock
   readonly log: Log
-}
-
-/** Lines for one request. */
-interface Lines {
-  readonly count: number
-  readonly toBody: (start: number, stop: number) => Buffer
-  readonly reject: (at: number, reason: string) => void
 }
 
 export class InfluxMeasurementWriter implements MeasurementWriter {
@@ -67,7 +59,10 @@ export class InfluxMeasurementWriter implements MeasurementWriter {
   async write(batch: StoreBatch): Promise<readonly RejectedMeasurement[]> {
     await this.#ensureBucket()
     const rejected: RejectedMeasurement[] = []
-    const requests = this.#requestsOf(batch, rejected)
+    const requests = planRequests(batch, {
+      measurement: (index, reason) => void rejected.push({ index, reason }),
+      info: (info, reason) => this.#sayInfoRejected(info, reason),
+    })
     let next = 0
     let failure: Error | undefined
     const writeInTurn = async () => {
@@ -127,28 +122,7 @@ export class InfluxMeasurementWriter implements MeasurementWriter {
     this.#isBucketReady = true
   }
 
-  #requestsOf(batch: StoreBatch, rejected: RejectedMeasurement[]): Lines[] {
-    const { measurements, sensorInfos } = batch
-    const requests: Lines[] = planRequests(measurements).map((places) => ({
-      count: places.length,
-      toBody: (start: number, stop: number) =>
-        temperatureLines(measurements, places.subarray(start, stop)),
-      reject: (at: number, reason: string) => {
-        rejected.push({ index: places[at] as number, reason })
-      },
-    }))
-    for (let start = 0; start < sensorInfos.length; start += INFOS_A_REQUEST_MAX) {
-      const infos = sensorInfos.slice(start, start + INFOS_A_REQUEST_MAX)
-      requests.push({
-        count: infos.length,
-        toBody: (from, to) => sensorInfoLines(infos.slice(from, to)),
-        reject: (at, reason) => this.#sayInfoRejected(infos[at]?.sensorId, reason),
-      })
-    }
-    return requests
-  }
-
-  async #write(lines: Lines, start: number, stop: number): Promise<void> {
+  async #write(lines: RequestLines, start: number, stop: number): Promise<void> {
     const outcome = await this.#post(lines.toBody(start, stop))
     if (outcome.kind === 'accepted') return
     if (outcome.kind === 'kept' || outcome.kind === 'paused') throw unavailable(outcome)
@@ -185,7 +159,7 @@ export class InfluxMeasurementWriter implements MeasurementWriter {
   }
 
   // It is not retried: the sensor's next change writes all of it again.
-  #sayInfoRejected(sensorId: number | undefined, reason: string): void {
+  #sayInfoRejected({ sensorId }: SensorInfo, reason: string): void {
     this.#log.error('InfluxDB refuses the info of a sensor', { sensor_id: sensorId, reason })
   }
 }

@@ -1,9 +1,10 @@
-// Which measurements go into one request. InfluxDB keeps data in shards of so many days, and a
-// write that touches many of them takes seconds and opens thousands of files: points are put
-// together by time, so that a request meets few.
+// What a batch becomes: requests of measurements, and of infos about sensors. InfluxDB keeps data
+// in shards of that many days, and a write that touches many of them takes seconds and opens
+// thousands of files: points are put together by time, so that a request meets few.
 
 import { DAY_MS } from '../domain/time.ts'
-import type { MeasurementColumns } from '../ports/measurement-store.ts'
+import type { MeasurementColumns, SensorInfo, StoreBatch } from '../ports/measurement-store.ts'
+import { sensorInfoLines, temperatureLines } from './line-protocol.ts'
 
 /** How much time one shard of a bucket of ours holds. */
 export const SHARD_GROUP_MS = 30 * DAY_MS
@@ -16,13 +17,47 @@ const REQUEST_LINES_MAX = 8_000
 
 const REQUEST_SHARD_GROUPS_MAX = 4
 
+const INFOS_A_REQUEST_MAX = 1_000
+
+/** Lines for one request. */
+export interface RequestLines {
+  readonly count: number
+  readonly toBody: (start: number, stop: number) => Buffer
+  readonly reject: (at: number, reason: string) => void
+}
+
+/** Told of what InfluxDB will never take. */
+interface Rejections {
+  measurement(index: number, reason: string): void
+  info(info: SensorInfo, reason: string): void
+}
+
+/** The requests of a batch. */
+export function planRequests(batch: StoreBatch, rejections: Rejections): RequestLines[] {
+  const { measurements, sensorInfos } = batch
+  const requests: RequestLines[] = planPlaces(measurements).map((places) => ({
+    count: places.length,
+    toBody: (start, stop) => temperatureLines(measurements, places.subarray(start, stop)),
+    reject: (at, reason) => rejections.measurement(places[at] as number, reason),
+  }))
+  for (let start = 0; start < sensorInfos.length; start += INFOS_A_REQUEST_MAX) {
+    const infos = sensorInfos.slice(start, start + INFOS_A_REQUEST_MAX)
+    requests.push({
+      count: infos.length,
+      toBody: (from, to) => sensorInfoLines(infos.slice(from, to)),
+      reject: (at, reason) => rejections.info(infos[at] as SensorInfo, reason),
+    })
+  }
+  return requests
+}
+
 /** The shard that a time falls into, counted. */
 export function shardGroupOf(atMs: number): number {
   return Math.floor((atMs - SHARD_GROUP_EDGE_MS) / SHARD_GROUP_MS)
 }
 
 /** The places of all measurements, request by request; in one shard in the order they came. */
-export function planRequests({ count, measuredAtMs }: MeasurementColumns): Uint32Array[] {
+export function planPlaces({ count, measuredAtMs }: MeasurementColumns): Uint32Array[] {
   const groups = new Map<number, number[]>()
   for (let place = 0; place < count; place++) {
     const group = shardGroupOf(measuredAtMs[place] as number)

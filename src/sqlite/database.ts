@@ -21,6 +21,8 @@ export const CONTROL_FILE = 'control.db'
 export const LEDGER_FILE = 'ledger.db'
 /** The embedded measurement store. */
 export const MEASUREMENTS_FILE = 'measurements.db'
+/** What it is called in control.db. */
+export const EMBEDDED_STORE = 'embedded'
 
 const SYNCHRONOUS_FULL = 2
 

@@ -16,14 +16,8 @@ import type { RequestFault } from '../../domain/errors.ts'
 import { elementFaultsMax, elementMembersMax } from '../../domain/limits.ts'
 import { pointerSegment } from '../answers/fault-list.ts'
 import { isTooLong } from './read-json.ts'
-import commonSchema from '../../../schemas/common.json' with { type: 'json' }
-import batchQuerySchema from '../../../schemas/request/batch-query.json' with { type: 'json' }
-import historyQuerySchema from '../../../schemas/request/history-query.json' with { type: 'json' }
+import { SCHEMA_FILES } from './schema-files.ts'
 import batchSchema from '../../../schemas/request/measurement-batch.json' with { type: 'json' }
-import measurementSchema from '../../../schemas/request/measurement.json' with { type: 'json' }
-import seriesQuerySchema from '../../../schemas/request/series-query.json' with { type: 'json' }
-import signInSchema from '../../../schemas/request/sign-in.json' with { type: 'json' }
-import sensorPatchSchema from '../../../schemas/request/sensor-patch.json' with { type: 'json' }
 
 export const batchElementsMax = batchSchema.properties.measurements.maxItems
 
@@ -35,23 +29,22 @@ const ajv = new Ajv2020({
   strictRequired: false,
   formats: { 'date-time': true },
 })
-ajv.addSchema(commonSchema, '/common.json')
-ajv.addSchema(measurementSchema, '/request/measurement.json')
+for (const [name, schema] of SCHEMA_FILES) {
+  if (!name.startsWith('response/')) ajv.addSchema(schema, `/${name}`)
+}
 
-export const isMeasurement = ajv.getSchema<MeasurementRequest>('/request/measurement.json')!
-export const isBatch = compile<MeasurementBatchRequest>(batchSchema, 'measurement-batch')
+export const isMeasurement = compiled<MeasurementRequest>('measurement')
+export const isBatch = compiled<MeasurementBatchRequest>('measurement-batch')
 /** A batch but for its elements, which are held against `isMeasurement` one by one. */
 export const isBatchFrame = ajv.compile(withoutItems(batchSchema))
-export const isBatchQuery = compile<BatchQueryRequest>(batchQuerySchema, 'batch-query')
-export const isSensorPatch = compile<SensorPatchRequest>(sensorPatchSchema, 'sensor-patch')
-export const isSignIn = compile<SignInRequest>(signInSchema, 'sign-in')
-export const isHistoryQuery = compile<HistoryQueryRequest>(historyQuerySchema, 'history-query')
-export const isSeriesQuery = compile<SeriesQueryRequest>(seriesQuerySchema, 'series-query')
+export const isBatchQuery = compiled<BatchQueryRequest>('batch-query')
+export const isSensorPatch = compiled<SensorPatchRequest>('sensor-patch')
+export const isSignIn = compiled<SignInRequest>('sign-in')
+export const isHistoryQuery = compiled<HistoryQueryRequest>('history-query')
+export const isSeriesQuery = compiled<SeriesQueryRequest>('series-query')
 
-function compile<T>(schema: object, name: string): ValidateFunction<T> {
-  const key = `/request/${name}.json`
-  ajv.addSchema(schema, key)
-  return ajv.getSchema<T>(key)!
+function compiled<T>(name: string): ValidateFunction<T> {
+  return ajv.getSchema<T>(`/request/${name}.json`)!
 }
 
 function withoutItems(schema: typeof batchSchema): object {

@@ -15,7 +15,7 @@ import { explainedCodes } from '../answers/problems.ts'
 import { DAEMON_API_BASE, MOBILE_API_BASE } from '../requests/routes.ts'
 import type { RouteRow } from '../requests/routes.ts'
 import { queryParameters, schemaComponents, schemaReference } from './schemas.ts'
-import type { JsonObject } from './schemas.ts'
+import type { JsonObject } from '../body/schema-files.ts'
 
 const TAGS: Readonly<Record<RouteDescription['tag'], string>> = {
   Measurements: 'Submitting measurements, and reading them as they are or by buckets.',

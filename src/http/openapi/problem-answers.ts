@@ -6,7 +6,7 @@ import type { ErrorCode } from '../../domain/errors.ts'
 import { presentError } from '../answers/errors.ts'
 import { allProblems, problemOf } from '../answers/problems.ts'
 import type { RouteRow } from '../requests/routes.ts'
-import type { JsonObject } from './schemas.ts'
+import type { JsonObject } from '../body/schema-files.ts'
 
 const REQUEST_ID = '7d3c0a4e-5a86-4c8f-9f0d-6a0f3f1b2c11'
 const RETRY_LATER = new Set([429, 503])

@@ -17,7 +17,13 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE, openForReading } from '../database.ts'
+import {
+  CONTROL_FILE,
+  EMBEDDED_STORE,
+  LEDGER_FILE,
+  MEASUREMENTS_FILE,
+  openForReading,
+} from '../database.ts'
 import type { Connection } from '../database.ts'
 
 /** Two milliseconds between two commits are room for ten of them. */
@@ -25,9 +31,6 @@ const ATTEMPTS_MAX = 20_000
 
 /** Copied before others get a turn: about 8 MiB. */
 const PAGES_PER_STEP = 2_000
-
-/** What the store is called in control.db when it is in DATA_DIR itself. */
-export const EMBEDDED_STORE = 'embedded'
 
 const STORE = 'SELECT name FROM measurement_store WHERE id = 1'
 
