@@ -8,12 +8,8 @@ import type { DataIdentity } from '../ports/control-reader.ts'
 import type { Sensors } from '../sensors/sensors.ts'
 import { getHistory, historyQuery } from './requests/history.ts'
 import { showDaemonMe } from './requests/me.ts'
-import {
-  measurement,
-  measurementBatch,
-  postBatch,
-  postMeasurement,
-} from './requests/measurements.ts'
+import { measurement, postMeasurement } from './requests/measurement.ts'
+import { measurementBatch, postBatch } from './requests/measurement-batch.ts'
 import { none } from './requests/input.ts'
 import {
   deleteSensor,

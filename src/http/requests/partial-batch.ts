@@ -8,8 +8,8 @@ import { presentItem } from '../batch/batch-receipt.ts'
 import type { Refusal } from './keep-refused.ts'
 import { retryTime } from './keep-refused.ts'
 import { membersOf, throwFaults } from './input.ts'
-import { elementOf, faultOfElement } from './read-measurements.ts'
-import type { FitElements } from './read-measurements.ts'
+import { elementOf, faultOfElement } from './read-batch.ts'
+import type { FitElements } from './read-batch.ts'
 import type { BatchReceiptItem, BatchReceiptResponse } from '../../../schemas/messages.d.ts'
 
 export class PartialBatch {

@@ -10,7 +10,8 @@ import {
   readWithinBounds,
   TOO_LONG,
 } from '../../../src/http/body/read-json.ts'
-import { readBatch, readMeasurement } from '../../../src/http/requests/read-measurements.ts'
+import { readMeasurement } from '../../../src/http/requests/measurement.ts'
+import { readBatch } from '../../../src/http/requests/read-batch.ts'
 
 const MIB = 2 ** 20
 let turns = 0

@@ -1,15 +1,13 @@
-// Submitted measurements as domain values. Whether an element is fit is decided here alone, by the
-// code that reads it: what is handed on has the types that it says it has.
+// The elements of a batch as domain values, and what is wrong with each.
 
 import type { RequestFault } from '../../domain/errors.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import { elementFaultsMax } from '../../domain/limits.ts'
 import type { SubmittedMeasurement, SubmittedMeasurements } from '../../domain/measurement.ts'
-import { formatInstant, parseInstant } from '../../domain/time.ts'
-import { batchElementsMax, faultsIn, isBatchFrame, isMeasurement } from '../body/validate.ts'
-import { hasAtMost, loneSurrogate, membersOf, notAnInstant } from './input.ts'
+import { formatInstant } from '../../domain/time.ts'
 import { ScannedBatch } from '../batch/scan-batch.ts'
-import type { MeasurementRequest } from '../../../schemas/messages.d.ts'
+import { batchElementsMax, faultsIn, isBatchFrame } from '../body/validate.ts'
+import { hasAtMost, membersOf } from './input.ts'
+import { readElement } from './measurement.ts'
 
 const EVENT_ID_CODE_POINTS_MAX = 128
 
@@ -20,12 +18,6 @@ export interface FitElements {
   readonly places: readonly number[] | undefined
   /** Elements of the batch. */
   readonly count: number
-}
-
-/** A valid measurement; faults are added to `faults`. */
-export function readMeasurement(body: unknown, faults: RequestFault[]): SubmittedMeasurement[] {
-  const read = readElement(body, '', faults)
-  return read === undefined ? [] : [read]
 }
 
 /**
@@ -53,33 +45,6 @@ export function readBatch(body: unknown, faults: RequestFault[]): FitElements {
     if (read !== undefined) places.push(measurements.push(read) && index)
   })
   return { measurements, places, count: elements.length }
-}
-
-/** The measurement that a value is, `undefined` when it is none; what is wrong is added. */
-function readElement(
-  body: unknown,
-  at: string,
-  faults: RequestFault[],
-): SubmittedMeasurement | undefined {
-  const found = faultsIn(isMeasurement, body, at)
-  const { event_id: eventId, timestamp } = membersOf(body)
-  if (typeof eventId === 'string' && !eventId.isWellFormed()) {
-    found.push(loneSurrogate(`${at}/event_id`))
-  }
-  const measuredAtMs = typeof timestamp === 'string' ? parseInstant(timestamp) : null
-  if (measuredAtMs === undefined) found.push(notAnInstant(`${at}/timestamp`))
-  if (found.length > 0) {
-    faults.push(...found.slice(0, elementFaultsMax))
-    return undefined
-  }
-  const element = body as MeasurementRequest
-  return {
-    eventId: element.event_id ?? null,
-    serialNumber: element.sn,
-    // −0 is 0.
-    tempCelsius: element.temp + 0,
-    measuredAtMs: measuredAtMs ?? null,
-  }
 }
 
 /** The text of an element that is read as a measurement. */

@@ -1,0 +1,116 @@
+// Submitting a batch of measurements, whole or, with `on_invalid=skip`, what of it is valid.
+
+import type { RequestFault } from '../../domain/errors.ts'
+import type { Receipt, SubmittedMeasurements } from '../../domain/measurement.ts'
+import { formatInstant } from '../../domain/time.ts'
+import { commitValid } from '../../ingest/commit-valid.ts'
+import type { Submissions } from '../../ingest/submissions.ts'
+import type { RefusedWriter } from '../../ports/refused.ts'
+import { answerJson } from '../answers/call.ts'
+import type { ApiCall } from '../answers/call.ts'
+import { BatchReceiptWriter } from '../batch/batch-receipt.ts'
+import type { EventIdTexts } from '../batch/event-id-texts.ts'
+import { BatchScanner, ScannedBatch } from '../batch/scan-batch.ts'
+import { readJson } from '../body/read-json.ts'
+import { isBatchQuery } from '../body/validate.ts'
+import { readQuery, throwFaults } from './input.ts'
+import type { Input } from './input.ts'
+import { keepRefused } from './keep-refused.ts'
+import { elementsOf, readSubmission, receiptOf, submit } from './measurement.ts'
+import type { Intake, SubmissionReading } from './measurement.ts'
+import { PartialBatch } from './partial-batch.ts'
+import { faultOfElement, readBatch } from './read-batch.ts'
+import type { FitElements } from './read-batch.ts'
+
+export interface BatchIntake extends Intake {
+  readonly refusedWriter: RefusedWriter
+}
+
+/**
+ * A batch of measurements. The everyday form is scanned as bytes, any other body is parsed as JSON.
+ */
+export function measurementBatch(intake: BatchIntake): Input<SubmittedMeasurements | PartialBatch> {
+  const scanner = new BatchScanner()
+  const reading: SubmissionReading<SubmittedMeasurements | PartialBatch> = {
+    parse: (bytes, letOthers) => scanner.scan(bytes) ?? readJson(bytes, letOthers, 'measurements'),
+    read: (body, call) => readFit(intake.submissions, call, body),
+    elementsOf: (body) => (body instanceof ScannedBatch ? body.length : elementsOf(body)),
+  }
+  const read = (call: ApiCall) => readSubmission(intake, call, reading)
+  return { place: 'body', schema: 'measurement-batch', querySchema: 'batch-query', read }
+}
+
+/** What of a batch is to be stored: all of it, or what is valid where that is asked for. */
+async function readFit(
+  submissions: Submissions,
+  call: ApiCall,
+  body: unknown,
+): Promise<SubmittedMeasurements | PartialBatch> {
+  const faults: RequestFault[] = []
+  const parameters = readQuery(call.query, isBatchQuery, faults)
+  const value = readBatch(body, faults)
+  if (parameters.on_invalid === 'skip') return new PartialBatch(value, faults, body)
+  if (faults.length === 0) return value.measurements
+  const more = await findMore(submissions, call, value)
+  const serverTime = { server_time: formatInstant(call.receivedAtMs) }
+  throwFaults([...faults, ...more], more.length > 0 ? serverTime : {})
+  return value.measurements
+}
+
+/**
+ * What is wrong with the times of the elements whose form is right: every fault is to be told at
+ * once, and which events are known already, so that their times do not matter, the ledger knows.
+ */
+async function findMore(
+  submissions: Submissions,
+  { principal, receivedAtMs }: ApiCall,
+  { measurements, places }: FitElements,
+): Promise<RequestFault[]> {
+  if (measurements.length === 0) return []
+  const userId = principal.user.id
+  const found = await submissions.check({ userId, receivedAtMs, measurements })
+  return found.map((fault) => {
+    const at = fault.index ?? 0
+    const index = places?.[at] ?? at
+    return faultOfElement(fault, index, measurements.at(at)?.eventId ?? null)
+  })
+}
+
+export function postBatch(intake: BatchIntake) {
+  const receipts = new BatchReceiptWriter()
+  return (call: ApiCall, measurements: SubmittedMeasurements | PartialBatch): Promise<void> => {
+    if (measurements instanceof PartialBatch) return postPartialBatch(call, measurements, intake)
+    const eventIds = receipts.keepEventIds(measurements)
+    return answerBatch(call, { receipts, eventIds }, submit(call, measurements, intake))
+  }
+}
+
+async function postPartialBatch(
+  call: ApiCall,
+  batch: PartialBatch,
+  { submissions, rateLimits, refusedWriter }: BatchIntake,
+): Promise<void> {
+  const { ctx, principal, receivedAtMs } = call
+  const { measurements, count } = batch
+  const { token, user } = principal
+  await rateLimits.countMeasurements(token.id, { receivedAtMs, measurements, count }, ctx.res)
+  const submission = { userId: user.id, receivedAtMs, measurements }
+  const committed = await commitValid(submissions, submission)
+  await keepRefused(refusedWriter, call, batch.refusals(committed, receivedAtMs))
+  const receipt = batch.receipt(committed)
+  answerJson(call, receipt.data.created > 0 ? 201 : 200, JSON.stringify(receipt))
+}
+
+async function answerBatch(
+  call: ApiCall,
+  { receipts, eventIds }: { receipts: BatchReceiptWriter; eventIds: EventIdTexts },
+  accepted: Promise<Receipt>,
+): Promise<void> {
+  const receipt = await receiptOf(call, accepted, (fault) => asElement(fault, eventIds))
+  answerJson(call, receipt.counts.created > 0 ? 201 : 200, receipts.write(eventIds, receipt))
+}
+
+function asElement(fault: RequestFault, eventIds: EventIdTexts): RequestFault {
+  const { index } = fault
+  return index === undefined ? fault : faultOfElement(fault, index, eventIds.at(index))
+}
