@@ -58,7 +58,6 @@ export async function createService(config: Config, overrides: Overrides = {}): 
     createLog(clock, { level: config.logLevel, component: 'thermolog' }, standardOutput)
   const core = await openCore(config, { clock, log })
   const { submissions, progress, control, controlWriter, storeUpkeep, reader, metrics } = core
-  const identity = await control.readDataIdentity()
   const tokens = new AccessTokens({ control, controlWriter, clock, log }, config)
   const sensors = new Sensors({ control, controlWriter, clock }, config)
   const live = new LiveSensors({ control, clock, log }, { ...liveLimits, ...config })
@@ -84,7 +83,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
       history,
       signIn,
       identityProviders: providers,
-      dataIdentity: () => identity,
+      dataIdentity: await control.readDataIdentity(),
       isStoreWorking: core.isStoreWorking,
       rateCounters: new MemoryRateCounters(),
       metrics,

@@ -49,8 +49,8 @@ export interface HttpFaceCollaborators {
   readonly sensors: Sensors
   readonly live: LiveSensors
   readonly history: HistoryReader
-  /** Its current value, sent in every response to a caller with a token. */
-  readonly dataIdentity: () => DataIdentity
+  /** Its id is sent in every response to a caller with a token. */
+  readonly dataIdentity: DataIdentity
   /** Whether the last write into the measurement store succeeded. */
   readonly isStoreWorking: () => boolean
   readonly rateCounters: RateCounters
@@ -74,7 +74,6 @@ export function createHttpServer(
 ): HttpServer {
   const { live, rateCounters, clock } = collaborators
   const draining = new Draining()
-  const isDraining = () => draining.isOn
   draining.signal.addEventListener('abort', () => live.stop())
   const bodies = new BodyReader(
     { bodyBytesMax: requestBodyBytesMax, inFlightBytesMax: requestBodiesInFlightBytesMax },
@@ -94,11 +93,11 @@ export function createHttpServer(
     mobile: mobileApiRouter(mobile, settings.mobile),
     signIn: signInRouter(mobile, settings.mobile),
     lines: lineApiRouter(
-      { ...collaborators, rateLimits, bodies, smallBodies, failedTokens, isDraining },
+      { ...collaborators, rateLimits, bodies, smallBodies, failedTokens, draining },
       settings,
     ),
     relay: relayRouter(clock, settings.mobile),
-    operations: operationsRouter({ ...collaborators, isDraining }, settings),
+    operations: operationsRouter({ ...collaborators, draining }, settings),
     documents: documentsRouter(() => createDocument(rowsOf(tables), settings.mobile.app.version)),
     webPage: webPageRouter(),
   }
@@ -106,7 +105,7 @@ export function createHttpServer(
     ...collaborators,
     rateLimits,
     failedTokens,
-    isDraining,
+    draining,
   })
   return new HttpServer(dispatch, draining, { ...collaborators, connections }, settings)
 }

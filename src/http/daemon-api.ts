@@ -32,7 +32,7 @@ export interface DaemonApiCollaborators {
   readonly history: HistoryReader
   readonly rateLimits: RateLimits
   readonly bodies: BodyReader
-  readonly dataIdentity: () => DataIdentity
+  readonly dataIdentity: DataIdentity
 }
 
 // prettier-ignore

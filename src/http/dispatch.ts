@@ -33,9 +33,9 @@ interface Collaborators {
   readonly tokens: AccessTokens
   readonly rateLimits: RateLimits
   readonly failedTokens: AddressLimit
-  readonly dataIdentity: () => DataIdentity
+  readonly dataIdentity: DataIdentity
   /** Whether the server is stopping. */
-  readonly isDraining: () => boolean
+  readonly draining: { readonly isOn: boolean }
 }
 
 export interface Tables {
@@ -66,7 +66,7 @@ export function createDispatch(
   const beside = routed(tables.relay, pages)
   const lines = routed(tables.lines, beside)
   const open = routed(tables.operations, lines)
-  const { isDraining } = collaborators
+  const { draining } = collaborators
   return (context) => {
     // Routers add what this type has more than theirs.
     const ctx = context as CallContext
@@ -75,7 +75,7 @@ export function createDispatch(
     const isMobile = !isDaemon && isBelow(path, MOBILE_API_BASE)
     ctx.state.route = OTHER_ROUTES[isDaemon ? 'daemon' : isMobile ? 'mobile' : 'open']
     if (!isDaemon && !isMobile) return open(ctx)
-    if (isDraining()) throw refusalError('shutting_down')
+    if (draining.isOn) throw refusalError('shutting_down')
     return isDaemon ? daemon(ctx) : signIn(ctx)
   }
 }
@@ -100,7 +100,7 @@ function withToken(kind: TokenKind, run: Run, collaborators: Collaborators): Run
       nowMs: ctx.state.call.receivedAtMs,
     })
     const principal = known instanceof Promise ? await known : known
-    ctx.res.setHeader('Thermolog-Store', dataIdentity().id)
+    ctx.res.setHeader('Thermolog-Store', dataIdentity.id)
     const spent = await rateLimits.countRequest(principal.token.id, ctx.res)
     if (spent !== undefined) ctx.state.spent = spent
     ctx.state.principal = principal

@@ -26,9 +26,9 @@ const DATABASE = 'thermolog'
 export interface LineApiCollaborators extends LineIntake {
   readonly tokens: AccessTokens
   readonly failedTokens: AddressLimit
-  readonly dataIdentity: () => DataIdentity
+  readonly dataIdentity: DataIdentity
   readonly smallBodies: SmallBodyReader
-  readonly isDraining: () => boolean
+  readonly draining: { readonly isOn: boolean }
   readonly metrics: Metrics
   readonly log: Log
 }
@@ -52,17 +52,17 @@ export function lineApiRouter(
 }
 
 function write(writes: LineWrites, version: WriteVersion, collaborators: LineApiCollaborators) {
-  const { dataIdentity, isDraining } = collaborators
+  const { dataIdentity, draining } = collaborators
   return async (call: Call): Promise<void> => {
     try {
       refuseCrossSite(call)
-      if (isDraining()) throw refusalError('shutting_down')
+      if (draining.isOn) throw refusalError('shutting_down')
       const text = readInfluxToken(call.ctx.req.headers.authorization)
       const principal = await authenticate(call.ctx.req, text, collaborators, {
         kind: 'daemon',
         nowMs: call.receivedAtMs,
       })
-      call.ctx.res.setHeader('Thermolog-Store', dataIdentity().id)
+      call.ctx.res.setHeader('Thermolog-Store', dataIdentity.id)
       await writes.write(call, principal, version)
     } catch (error) {
       if (error instanceof ClientGone) throw error
@@ -110,8 +110,8 @@ function answerPing(call: Call): void {
   else ctx.status = 204
 }
 
-function answerHealth(call: Call, { submissions, isDraining }: LineApiCollaborators): void {
-  const refusal = isDraining() ? 'shutting_down' : submissions.refusal()
+function answerHealth(call: Call, { submissions, draining }: LineApiCollaborators): void {
+  const refusal = draining.isOn ? 'shutting_down' : submissions.refusal()
   const isReady = refusal === undefined
   const health = {
     name: 'thermolog',

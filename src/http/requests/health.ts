@@ -13,7 +13,7 @@ export interface ReadinessSources {
   readonly progress: QueueFigures
   /** Whether the last write into the measurement store worked. */
   readonly isStoreWorking: () => boolean
-  readonly isDraining: () => boolean
+  readonly draining: { readonly isOn: boolean }
 }
 
 export function showHealth(call: Call): void {
@@ -22,7 +22,7 @@ export function showHealth(call: Call): void {
 }
 
 export function showReadiness(sources: ReadinessSources) {
-  const { submissions, progress, isStoreWorking, isDraining } = sources
+  const { submissions, progress, isStoreWorking, draining } = sources
   return (call: Call): void => {
     const { entries, bytes, oldestAgeMs } = progress.backlog()
     const state: Omit<ReadinessResponse, 'status'> = {
@@ -32,7 +32,7 @@ export function showReadiness(sources: ReadinessSources) {
         damaged: { problems: [...submissions.damaged], remedy: RESTORE_BACKUP },
       }),
     }
-    const refusal = isDraining() ? 'shutting_down' : submissions.refusal()
+    const refusal = draining.isOn ? 'shutting_down' : submissions.refusal()
     if (refusal !== undefined) throw submissions.refused(refusal, state)
     const readiness: ReadinessResponse = { status: 'ready', ...state }
     answerJson(call, 200, JSON.stringify(readiness))

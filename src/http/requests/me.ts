@@ -6,10 +6,10 @@ import { answerJson } from '../answers/call.ts'
 import type { ApiCall } from '../answers/call.ts'
 import { presentDaemonMe, presentUser } from '../answers/present.ts'
 
-export function showDaemonMe(tokens: AccessTokens, dataIdentity: () => DataIdentity) {
+export function showDaemonMe(tokens: AccessTokens, dataIdentity: DataIdentity) {
   return (call: ApiCall): void => {
     const { principal } = call
-    const me = presentDaemonMe(principal, tokens.lastUsedAtMs(principal.token), dataIdentity())
+    const me = presentDaemonMe(principal, tokens.lastUsedAtMs(principal.token), dataIdentity)
     answerJson(call, 200, JSON.stringify(me))
   }
 }

@@ -98,7 +98,7 @@ function openFace(): HttpServer {
       history: {} as HistoryReader,
       signIn: {} as SignIn,
       identityProviders: new Map(),
-      dataIdentity: () => ({ id: 'x', restoredToMs: null }),
+      dataIdentity: { id: 'x', restoredToMs: null },
       isStoreWorking: () => true,
       rateCounters: new MemoryRateCounters(),
       metrics,
