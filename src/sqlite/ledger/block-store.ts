@@ -56,6 +56,16 @@ export class BlockStore {
     return entries
   }
 
+  /** The same; `undefined` when a block is missing or not what was written. */
+  readIfWhole(run: Run, segment: number): Buffer | undefined {
+    try {
+      return this.read(run, segment)
+    } catch (error) {
+      if (error instanceof DamagedData) return undefined
+      throw error
+    }
+  }
+
   /**
    * The packed events of a block.
    *

@@ -2,7 +2,6 @@
 // made again from their events, a few million.
 
 import { giveBack } from '../../domain/give-back.ts'
-import { DamagedData } from '../damaged-data.ts'
 import type { Connection } from '../database.ts'
 import { BlockStore } from './block-store.ts'
 import { CohortStore } from './cohort-store.ts'
@@ -32,7 +31,7 @@ export function readStoredRuns(db: Connection, merging: MergeProgress | undefine
     const filter = newOwnFilter(run.events)
     const isSource = merging?.sourceNos.includes(run.runNo) === true
     for (let segment = isSource ? merging.stopSegment : 0; segment < SEGMENTS; segment++) {
-      const entries = readIfWhole(blocks, run, segment)
+      const entries = blocks.readIfWhole(run, segment)
       if (entries === undefined) {
         // Every key of the segment is looked for there, and none is answered without.
         fillSegment(generation.filter, segment)
@@ -49,15 +48,6 @@ export function readStoredRuns(db: Connection, merging: MergeProgress | undefine
 }
 
 /** The filters of cohorts, most of the ledger's memory: to be transferred, not copied. */
-function readIfWhole(blocks: BlockStore, run: Run, segment: number): Buffer | undefined {
-  try {
-    return blocks.read(run, segment)
-  } catch (error) {
-    if (error instanceof DamagedData) return undefined
-    throw error
-  }
-}
-
 export function filterBuffers({ cohorts }: StoredRuns): ArrayBuffer[] {
   return cohorts.flatMap(({ segments }) => segmentBuffers(segments))
 }
