@@ -121,9 +121,16 @@ async function openParts(
   const reader = openReader(config)
   closers.push(() => reader.close())
   const control = new SqliteControlReader(database)
-  const watched = { progress, forwarding, control, database, disk, clock }
-  closers.push(watchState(metrics, watched, config))
   const isStoreWorking = () => forwarding.isStoreWorking
+  const parts = {
+    backlog: () => progress.backlog(),
+    journalBytesMax: config.journalBytesMax,
+    isStoreWorking,
+    countForwardFailures: () => forwarding.failures,
+    countSetAside: () => control.countSetAside(),
+    disk: () => disk.room,
+  }
+  closers.push(watchState(metrics, parts, { database, clock }, config))
   const writers = { controlWriter, storeUpkeep }
   return { submissions, progress, control, ...writers, reader, isStoreWorking, metrics, storeName }
 }

@@ -65,6 +65,17 @@ export function faultsIn(validate: ValidateFunction, value: unknown, at = ''): R
   return allFaultsIn(validate, value, at).slice(0, elementFaultsMax)
 }
 
+/** A value that meets a schema, else `undefined`; what is wrong with it is added to `faults`. */
+export function validated<T>(
+  validate: ValidateFunction<T>,
+  value: unknown,
+  faults: RequestFault[],
+): T | undefined {
+  const found = faultsIn(validate, value)
+  faults.push(...found)
+  return found.length === 0 ? (value as T) : undefined
+}
+
 /** All that a schema finds wrong with a value, which has to be small. */
 export function allFaultsIn(validate: ValidateFunction, value: unknown, at = ''): RequestFault[] {
   if (validate(value)) return []

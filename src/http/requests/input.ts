@@ -4,6 +4,7 @@
 import type { ValidateFunction } from 'ajv/dist/2020.js'
 import { ServiceError } from '../../domain/errors.ts'
 import type { RequestFault } from '../../domain/errors.ts'
+import { nameCharactersMax } from '../../domain/limits.ts'
 import { parseInstant } from '../../domain/time.ts'
 import type { ApiCall, Call } from '../answers/call.ts'
 import { pointerSegment } from '../answers/fault-list.ts'
@@ -106,6 +107,13 @@ export function membersOf(value: unknown): Record<string, unknown> {
 
 export function loneSurrogate(pointer: string): RequestFault {
   return { pointer, code: 'lone_surrogate', detail: 'must be well-formed Unicode' }
+}
+
+/** What is wrong with a name, without the blanks around it. */
+export function nameFaults(pointer: string, trimmed: string): RequestFault[] {
+  if (!trimmed.isWellFormed()) return [loneSurrogate(pointer)]
+  const detail = `must NOT have more than ${nameCharactersMax} characters`
+  return hasAtMost(nameCharactersMax, trimmed) ? [] : [{ pointer, code: 'maxLength', detail }]
 }
 
 export function notAnInstant(pointer: string): RequestFault {

@@ -1,17 +1,15 @@
 // The sensors of the caller: listing, showing, changing and deleting them.
 
-import type { SensorPatchRequest } from '../../../schemas/messages.d.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { RequestFault } from '../../domain/errors.ts'
-import { nameCharactersMax } from '../../domain/limits.ts'
 import type { SensorChange } from '../../domain/sensor.ts'
 import type { Sensors } from '../../sensors/sensors.ts'
 import { answerJson, answerUnchanged, entityTag, isKnown } from '../answers/call.ts'
 import type { ApiCall, SensorCall } from '../answers/call.ts'
 import { presentSensor } from '../answers/present.ts'
-import { faultsIn, isSensorPatch } from '../body/validate.ts'
+import { isSensorPatch, validated } from '../body/validate.ts'
 import type { BodyReader } from '../body/read-body.ts'
-import { hasAtMost, loneSurrogate, membersOf, readBody } from './input.ts'
+import { membersOf, nameFaults, readBody } from './input.ts'
 import type { Input } from './input.ts'
 
 export function listSensors(sensors: Sensors) {
@@ -43,27 +41,15 @@ export function sensorPatch(bodies: BodyReader): Input<SensorChange> {
 
 /** The change that a valid patch asks for; faults are added to `faults`. */
 function readPatch(body: unknown, faults: RequestFault[]): SensorChange {
-  const found = faultsIn(isSensorPatch, body)
-  if (found.length > 0) {
-    faults.push(...found)
-    const { alias: unfit } = membersOf(body)
-    if (typeof unfit === 'string') faults.push(...aliasFaults(unfit.trim()))
-    return {}
-  }
-  const { alias, compensation } = body as SensorPatchRequest
-  const trimmed = alias?.trim()
-  if (trimmed !== undefined) faults.push(...aliasFaults(trimmed))
+  const { alias } = membersOf(body)
+  const trimmed = typeof alias === 'string' ? alias.trim() : undefined
+  const patch = validated(isSensorPatch, body, faults)
+  if (trimmed !== undefined) faults.push(...nameFaults('/alias', trimmed))
+  const { compensation } = patch ?? {}
   return {
     ...(trimmed !== undefined && { alias: trimmed }),
     ...(compensation !== undefined && { compensationCelsius: compensation + 0 }),
   }
-}
-
-function aliasFaults(trimmed: string): RequestFault[] {
-  const pointer = '/alias'
-  if (!trimmed.isWellFormed()) return [loneSurrogate(pointer)]
-  const detail = `must NOT have more than ${nameCharactersMax} characters`
-  return hasAtMost(nameCharactersMax, trimmed) ? [] : [{ pointer, code: 'maxLength', detail }]
 }
 
 export function patchSensor(sensors: Sensors) {
