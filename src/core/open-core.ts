@@ -3,7 +3,6 @@
 
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import { ServiceError } from '../domain/errors.ts'
 import { Submissions } from '../ingest/submissions.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
@@ -11,21 +10,16 @@ import type { QueueFigures, ReadBarrier } from '../ports/journal-queue.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
 import type { StoreUpkeep } from '../ports/store-upkeep.ts'
 import type { Clock, Log, Metrics, MetricsSource } from '../ports/system.ts'
-import type { CommitChannel } from '../sqlite/commit/commit-channel.ts'
 import { SqliteControlReader } from '../sqlite/control/control-reader.ts'
 import { createControlWriter, createStoreUpkeep } from '../sqlite/control/control-writer.ts'
-import type { Connection } from '../sqlite/database.ts'
 import { CONTROL_FILE, openForReading } from '../sqlite/database.ts'
 import { SqliteSubmissionCommitter } from '../sqlite/commit/group-committer.ts'
-import { ForwardProgress } from '../sqlite/journal/forward-progress.ts'
-import { JournalReader } from '../sqlite/journal/journal-reader.ts'
-import { SetAside } from '../sqlite/journal/set-aside.ts'
 import { PrometheusMetrics } from '../system/metrics.ts'
-import type { DeletionPass } from '../sqlite/control/sensor-deletion-jobs.ts'
-import { startForwarding } from '../threads/start-threads.ts'
 import { checkBucket } from './check-bucket.ts'
 import { adoptStore, openReader, storeNameOf } from './measurement-store.ts'
+import { openProgress } from './open-progress.ts'
 import { ownDataDir, saidWithRoom } from './own-data-dir.ts'
+import { startForwarder } from './start-forwarder.ts'
 import { startWriters } from './start-writers.ts'
 import { watchState } from './watch-state.ts'
 
@@ -78,7 +72,7 @@ async function openParts(
   const database = openForReading(join(dataDir, CONTROL_FILE))
   closers.push(() => void database.close())
   const metrics = new PrometheusMetrics()
-  const progress = createProgress({ channel, database, clock, log, metrics }, () =>
+  const progress = openProgress({ channel, database, clock, log, metrics }, () =>
     forwarding.hurry(),
   )
   const onJournalled = (measurements: number) => {
@@ -100,18 +94,7 @@ async function openParts(
     { journalBytesMax: config.journalBytesMax, isStoreApart: influx !== undefined },
   )
   await checkBucket(config, log)
-  const forwarding = await startForwarding(
-    { dataDir, logLevel: config.logLevel, influx },
-    {
-      onReadable: (readable) => void progress.noteReadable(readable),
-      onForwarded: (forwarded) => {
-        metrics.noteForwardDuration(forwarded.durationMs)
-        void progress.noteForwarded(forwarded)
-      },
-      onDeletionPass: (pass) => void noteDeletionPass(channel, pass).catch(onFailure),
-      onFailure,
-    },
-  )
+  const forwarding = await startForwarder(config, { channel, progress, metrics, onFailure })
   closers.push(
     () => forwarding.close(),
     () => progress.close(),
@@ -133,42 +116,6 @@ async function openParts(
   closers.push(watchState(metrics, parts, { database, clock }, config))
   const writers = { controlWriter, storeUpkeep }
   return { submissions, progress, control, ...writers, reader, isStoreWorking, metrics, storeName }
-}
-
-function createProgress(
-  of: {
-    readonly channel: CommitChannel
-    readonly database: Connection
-    readonly clock: Clock
-    readonly log: Log
-    readonly metrics: PrometheusMetrics
-  },
-  onAwaited: () => void,
-): ForwardProgress {
-  const { channel, database, clock, log, metrics } = of
-  const setAside = new SetAside(database)
-  return new ForwardProgress({
-    journal: new JournalReader(database),
-    hasSetAside: (sensorId, range) => setAside.has(sensorId, range),
-    setAside: (refused) => channel.call('setAside', refused),
-    noteForwarded: (throughSeq) => channel.noteForwarded(throughSeq),
-    clock,
-    log,
-    metrics,
-    onAwaited,
-  })
-}
-
-/** What a full disk keeps from being noted is due again, and done again. */
-async function noteDeletionPass(
-  channel: CommitChannel,
-  { sensorId, dueAtMs }: DeletionPass,
-): Promise<void> {
-  try {
-    await channel.call('noteDeletionPass', sensorId, dueAtMs)
-  } catch (error) {
-    if (!(error instanceof ServiceError) || error.code !== 'storage_full') throw error
-  }
 }
 
 // What a thread was writing may or may not be on disk: only a new start can tell.

@@ -123,8 +123,7 @@ export function createOperations(
       return importRules(sensors, clock.nowMs(), settings)
     },
     importMeasurements: async (args) => {
-      const { id: userId } = await userOf(args)
-      const of = { userId, receivedAtMs: clock.nowMs() }
+      const of = { userId: (await userOf(args)).id, receivedAtMs: clock.nowMs() }
       return importMeasurements(submissions, of, args.measurements)
     },
   }

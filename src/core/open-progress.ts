@@ -1,0 +1,33 @@
+// How far the journal is forwarded, as the main thread follows it.
+
+import type { Clock, Log, Metrics } from '../ports/system.ts'
+import type { CommitChannel } from '../sqlite/commit/commit-channel.ts'
+import type { Connection } from '../sqlite/database.ts'
+import { ForwardProgress } from '../sqlite/journal/forward-progress.ts'
+import { JournalReader } from '../sqlite/journal/journal-reader.ts'
+import { SetAside } from '../sqlite/journal/set-aside.ts'
+
+/** @param onAwaited somebody waits for the measurement store */
+export function openProgress(
+  of: {
+    readonly channel: CommitChannel
+    readonly database: Connection
+    readonly clock: Clock
+    readonly log: Log
+    readonly metrics: Metrics
+  },
+  onAwaited: () => void,
+): ForwardProgress {
+  const { channel, database, clock, log, metrics } = of
+  const setAside = new SetAside(database)
+  return new ForwardProgress({
+    journal: new JournalReader(database),
+    hasSetAside: (sensorId, range) => setAside.has(sensorId, range),
+    setAside: (refused) => channel.call('setAside', refused),
+    noteForwarded: (throughSeq) => channel.noteForwarded(throughSeq),
+    clock,
+    log,
+    metrics,
+    onAwaited,
+  })
+}
