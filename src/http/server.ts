@@ -177,7 +177,7 @@ function createApp(
     if (draining.isOn) ctx.res.setHeader('Connection', 'close')
     if (mayBeCompressed(ctx)) await compressAnswer(ctx, nothingMore)
     if (ctx.respond === false) return
-    metrics.noteAnswer(ctx.state.route ?? 'other /', ctx.status)
+    metrics.noteAnswer(ctx.state.route ?? 'other /', ctx.res.statusCode)
     logRequest(call, log)
   })
   // Errors while a response is being sent; a client that disconnects is not an error.
@@ -224,7 +224,8 @@ function mayBeCompressed(ctx: Context): boolean {
  * to which logging would add. The query is left out because it may contain secrets.
  */
 function logRequest({ ctx, path, requestId }: Call, log: Log): void {
-  const { status, method } = ctx
+  const { method } = ctx.req
+  const { statusCode: status } = ctx.res
   if ((method === 'POST' && status < 300) || status === 429 || status === 503) return
   const fields = { request_id: requestId, method, path, status }
   if (path.startsWith('/api/')) log.info('request', fields)

@@ -75,6 +75,8 @@ export class BodyReader {
     const isPacked = encoding !== 'identity'
     const bytesMax = this.#bodyBytesMax + (isPacked ? COMPRESSION_OVERHEAD_BYTES_MAX : 0)
     if (Number(headers['content-length'] ?? 0) > bytesMax) throw this.#tooLarge()
+    const small = isPacked ? undefined : takeSmall(sending.request, bytesMax)
+    if (small !== undefined) return parse(small, () => this.#turns.next())
     const upload = this.#budget.open(sending.userId)
     try {
       if (headers.expect !== undefined) sending.response.writeContinue()
@@ -173,6 +175,14 @@ class Turns {
     this.#waiting.shift()?.()
     if (this.#waiting.length > 0) setImmediate(() => this.#take())
   }
+}
+
+/** A small body that came with its head, as those of single measurements do: it takes no turns. */
+function takeSmall(request: IncomingMessage, bytesMax: number): Buffer | undefined {
+  const { complete, readableLength } = request
+  const isSmall = readableLength <= Math.min(TURN_BYTES_MIN, bytesMax)
+  if (!complete || readableLength === 0 || !isSmall) return undefined
+  return request.read() as Buffer
 }
 
 /** @throws ServiceError `unsupported_media_type` unless it is JSON in UTF-8 */

@@ -21,6 +21,7 @@ interface Connection {
   readonly groups: readonly Group[]
   /** Requests that are not answered to the end. */
   underWay: number
+  readonly noteAnswered: () => void
 }
 
 export class Connections {
@@ -51,7 +52,8 @@ export class Connections {
     if (key !== undefined && ofAddress !== undefined) this.#byAddress.set(key, ofAddress)
     const groups = ofAddress === undefined ? [this.#all] : [this.#all, ofAddress]
     for (const group of groups) group.add(socket)
-    this.#open.set(socket, { groups, underWay: 0 })
+    const connection = { groups, underWay: 0, noteAnswered: () => connection.underWay-- }
+    this.#open.set(socket, connection)
     onDestroy(socket, () => {
       this.#forget(socket)
       if (key !== undefined && ofAddress?.size === 0) this.#byAddress.delete(key)
@@ -63,8 +65,7 @@ export class Connections {
     const connection = this.#open.get(socket)
     if (connection === undefined) return
     connection.underWay++
-    // A response that is kept keeps all of its request alive.
-    response.on('close', () => connection.underWay--)
+    response.on('close', connection.noteAnswered)
     for (const group of connection.groups) {
       group.delete(socket)
       group.add(socket)
