@@ -10,7 +10,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { CONTROL_FILE } from './database.ts'
+import { CONTROL_FILE, openTagged } from './database.ts'
 
 const LOCK_FILE = 'lock.db'
 const NO_SOCKET_FILE = 'no-socket'
@@ -87,7 +87,7 @@ function inUse(dataDir: string): DataDirInUse {
 function refuseLostLock(dataDir: string): void {
   const control = join(dataDir, CONTROL_FILE)
   if (existsSync(join(dataDir, LOCK_FILE)) || !existsSync(control)) return
-  const db = new Database(control)
+  const db = openTagged(control)
   try {
     db.pragma('busy_timeout = 0')
     // Its first look wants the file for itself.

@@ -1,5 +1,10 @@
 // Opening SQLite files: one place that knows the pragmas and checks that they hold.
 //
+// Every page carries a tag, which is made when the page is written and checked whenever it is read:
+// a page with a flipped bit cannot be read, and nothing of it becomes an answer. The tag is that of
+// a cipher, AEGIS, of which the key is no secret. With instructions for AES, as every server has
+// them, it costs less than SQLite's own part of reading a page.
+//
 // Every file is in WAL mode. A writing connection runs at synchronous=FULL: a commit that returned
 // survives a power cut. The pragma is per connection, and reads back FULL right after the switch to
 // WAL while NORMAL is in force, so it is set explicitly and checked after the first access.
@@ -26,6 +31,12 @@ export const EMBEDDED_STORE = 'embedded'
 
 const SYNCHRONOUS_FULL = 2
 
+/** Known to everybody: tags find damage, they keep nothing secret. */
+const PAGE_KEY = '0'.repeat(32)
+
+/** AEGIS-128X2, as SQLite3MultipleCiphers numbers it. */
+const TAG_ALGORITHM = 2
+
 /** Pages that a connection keeps: there are a dozen, and the system has the files as well. */
 const CACHE_KIB = 2_048
 
@@ -42,7 +53,7 @@ export function openForWriting(
   migrations: readonly Migration[],
   pageBytes = 4_096,
 ): Connection {
-  const db = new Database(file)
+  const db = openTagged(file)
   // Takes effect only before the first table is there.
   db.pragma(`page_size = ${pageBytes}`)
   db.pragma('journal_mode = WAL')
@@ -59,9 +70,18 @@ export function openForWriting(
 
 /** Opens an existing file for reading beside its writer. */
 export function openForReading(file: string): Connection {
-  const db = new Database(file, { readonly: true, fileMustExist: true })
+  const db = openTagged(file, { readonly: true, fileMustExist: true })
   db.pragma('busy_timeout = 5000')
   db.pragma(`cache_size = -${CACHE_KIB}`)
+  return db
+}
+
+/** Opens a file of which the pages carry tags. */
+export function openTagged(file: string, options: Database.Options = {}): Connection {
+  const db = new Database(file, options)
+  db.pragma(`cipher = 'aegis'`)
+  db.pragma(`algorithm = ${TAG_ALGORITHM}`)
+  db.pragma(`key = 'raw:${PAGE_KEY}'`)
   return db
 }
 

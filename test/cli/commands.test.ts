@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
+import { openTagged } from '../../src/sqlite/database.ts'
 import { runCommand, serve } from '../support/command.ts'
 import type { Environment, RunningService } from '../support/command.ts'
 
@@ -200,7 +200,7 @@ describe('thermolog', () => {
       it('says of a mobile token that it has run out for want of use', async () => {
         const order = ['--user', email, '--name', 'phone', '--json']
         const { id } = JSON.parse((await run('token', 'create', ...order)).stdout) as { id: number }
-        const db = new Database(join(dataDir, 'control.db'))
+        const db = openTagged(join(dataDir, 'control.db'))
         const yesterdayMs = performance.timeOrigin + performance.now() - 86_400_000
         db.prepare(
           `UPDATE access_tokens SET kind = 'mobile', created_at_ms = 0, last_used_at_ms = ?

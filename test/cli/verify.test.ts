@@ -6,7 +6,7 @@ import { openSync, closeSync, writeSync } from 'node:fs'
 import { cp, mkdtemp, rm, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
+import { openTagged } from '../../src/sqlite/database.ts'
 import { expect } from 'chai'
 import { epochEvents } from '../../src/domain/limits.ts'
 import { runCommand, serve } from '../support/command.ts'
@@ -91,7 +91,7 @@ describe('thermolog verify', function () {
   afterEach(() => rm(damaged, { recursive: true }))
 
   const change = (file: string, sql: string) => {
-    const db = new Database(join(damaged, file))
+    const db = openTagged(join(damaged, file))
     db.exec(sql)
     db.close()
   }

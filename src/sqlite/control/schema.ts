@@ -10,7 +10,7 @@ import type { Migration } from '../database.ts'
 /** The only format: a file of another number is refused. */
 export const CONTROL_MIGRATIONS: readonly Migration[] = [
   {
-    version: 13,
+    version: 14,
     sql: `
       CREATE TABLE users (
         id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -11,7 +11,7 @@ export const LEDGER_PAGE_BYTES = 16_384
 /** The only format: a file of another number is refused. */
 export const LEDGER_MIGRATIONS: readonly Migration[] = [
   {
-    version: 7,
+    version: 8,
     sql: `
       -- merged_no numbers merged runs from 0 on; young runs have none. A run that is being merged
       -- names the run that takes its events over, of which segments_written counts the segments

@@ -43,5 +43,5 @@ function summaries(table: SummaryTable): string {
 }
 
 export const MEASUREMENT_MIGRATIONS: readonly Migration[] = [
-  { version: 1, sql: MEASUREMENTS + SUMMARY_TABLES.map(summaries).join('') },
+  { version: 2, sql: MEASUREMENTS + SUMMARY_TABLES.map(summaries).join('') },
 ]

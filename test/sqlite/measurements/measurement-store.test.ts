@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { ServiceError } from '../../../src/domain/errors.ts'
+import { openTagged } from '../../../src/sqlite/database.ts'
 import { SqliteMeasurementReader } from '../../../src/sqlite/measurements/measurement-reader.ts'
 import { SqliteMeasurementWriter } from '../../../src/sqlite/measurements/measurement-writer.ts'
 import { describeMeasurementStore } from '../../contract/measurement-store.ts'
@@ -140,8 +141,7 @@ describe('SqliteMeasurementReader', () => {
     await store.writer.write(batchOf([{ sensorId: 1, measuredAtMs: 0, tempCelsius: 1 }]))
     await store.writer.close()
     const file = join(directory, 'measurements.db')
-    const { default: Database } = await import('better-sqlite3')
-    const other = new Database(file)
+    const other = openTagged(file)
     other.exec('DROP TABLE measurements')
     const failure = await collect(store.reader.readRaw({ sensorId: 1, ...EVER })).catch(
       (error: unknown) => error,
