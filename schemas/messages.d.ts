@@ -513,8 +513,8 @@ export interface ReadinessResponse {
    */
   measurement_store: 'ok' | 'failing'
   /**
-   * Stored data that submissions needed and that are damaged: those are answered 503
-   * `data_damaged`, all others are accepted. Absent while nothing was found.
+   * Stored data that something needed and that are damaged: requests that need them are answered
+   * 503 `data_damaged`, all others go on. Absent while nothing was found.
    */
   damaged?: {
     /**

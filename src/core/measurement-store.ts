@@ -53,9 +53,16 @@ export async function refuseOtherStore(config: Config, store: StoreRecords): Pro
   )
 }
 
-/** Opens it for reading. */
-export function openReader({ dataDir, influx }: Config): MeasurementReader {
+/**
+ * Opens it for reading.
+ *
+ * @param onDamaged is told what of the embedded store cannot be read
+ */
+export function openReader(
+  { dataDir, influx }: Config,
+  onDamaged?: (problem: string) => void,
+): MeasurementReader {
   return influx === undefined
-    ? new SqliteMeasurementReader(join(dataDir, MEASUREMENTS_FILE))
+    ? new SqliteMeasurementReader(join(dataDir, MEASUREMENTS_FILE), onDamaged)
     : new InfluxMeasurementReader(new InfluxConnection(influx, INFLUX_READS))
 }

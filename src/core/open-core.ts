@@ -3,6 +3,8 @@
 
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
+import { DamageList } from '../domain/damage-list.ts'
+import { RESTORE_BACKUP } from '../domain/finding.ts'
 import { Submissions } from '../ingest/submissions.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
@@ -66,7 +68,12 @@ async function openParts(
   const { dataDir, influx } = config
   const disk = await ownDataDir(config, log, closers)
   const onFailure = (error: Error) => endProcess(error, log)
-  const writing = await startWriters(config, disk, onFailure)
+  const damaged = new DamageList()
+  const onDamaged = (problem: string) => {
+    if (damaged.note(problem))
+      log.error('stored data are damaged', { problem, remedy: RESTORE_BACKUP })
+  }
+  const writing = await startWriters(config, disk, { onFailure, onDamaged })
   closers.push(() => writing.close())
   const { channel } = writing
   const database = openForReading(join(dataDir, CONTROL_FILE))
@@ -90,6 +97,7 @@ async function openParts(
       clock,
       metrics,
       storage: disk,
+      damaged,
     },
     { journalBytesMax: config.journalBytesMax, isStoreApart: influx !== undefined },
   )
@@ -101,7 +109,7 @@ async function openParts(
     () => submissions.close(),
   )
   await disk.keepBallast()
-  const reader = openReader(config)
+  const reader = openReader(config, onDamaged)
   closers.push(() => reader.close())
   const control = new SqliteControlReader(database)
   const isStoreWorking = () => forwarding.isStoreWorking
@@ -111,6 +119,7 @@ async function openParts(
     isStoreWorking,
     countForwardFailures: () => forwarding.failures,
     countSetAside: () => control.countSetAside(),
+    countDamaged: () => damaged.problems.length,
     disk: () => disk.room,
   }
   closers.push(watchState(metrics, parts, { database, clock }, config))

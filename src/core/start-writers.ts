@@ -16,7 +16,7 @@ const REPLAY_MEASUREMENTS_MIN = 1_000_000
 export function startWriters(
   config: Config,
   disk: DiskWatch,
-  onFailure: (error: Error) => void,
+  events: { onFailure: (error: Error) => void; onDamaged: (problem: string) => void },
 ): Promise<WritingThreads> {
   const { dataDir, mayRegisterSensors, sensorsPerUserMax, futureMsMax, measuredAtMsMin } = config
   const rules = { mayRegisterSensors, sensorsPerUserMax, futureMsMax, measuredAtMsMin }
@@ -25,7 +25,7 @@ export function startWriters(
     disk.noteFull()
     return refusalError('storage_full', disk.describe())
   }
-  return startWriting(settings, { onFailure, onStorageFull })
+  return startWriting(settings, { ...events, onStorageFull })
 }
 
 /** How long rows stay in the journal that the store has: it may lose them. */

@@ -29,7 +29,6 @@ import {
 } from '../sqlite/database.ts'
 import type { Connection } from '../sqlite/database.ts'
 import { DamagedData } from '../sqlite/damaged-data.ts'
-import { checkChecksums } from '../sqlite/verify/checksum-check.ts'
 import { ControlAccounts } from '../sqlite/verify/control-accounts.ts'
 import { checkFile } from '../sqlite/verify/file-check.ts'
 import { checkJournal, checkSealedSeq } from '../sqlite/verify/journal-check.ts'
@@ -122,7 +121,6 @@ async function checkLedger(verifying: Verifying, control: Connection): Promise<n
   const ledger = openForReading(join(config.dataDir, LEDGER_FILE))
   const work = async () => {
     checkSecret(control, ledger, report)
-    checkChecksums(ledger, report)
     checkSealedSeq(control, ledger, report)
     checkJournal(control, ledger, report)
     const check = new LedgerCheck(control, ledger)

@@ -4,6 +4,7 @@
 // share of one: what another user sends waits for the groups on their way and for one share, not
 // for all that waits. The queue is bounded in submissions and in measurements, for each user too.
 
+import type { DamageList } from '../domain/damage-list.ts'
 import type { Refusal, RequestFault } from '../domain/errors.ts'
 import { ServiceError, refusalError } from '../domain/errors.ts'
 import {
@@ -45,6 +46,7 @@ interface Collaborators {
   readonly clock: Clock
   readonly metrics: Metrics
   readonly storage: StorageState
+  readonly damaged: DamageList
 }
 
 /**
@@ -60,9 +62,6 @@ const GROUPS_IN_FLIGHT_MAX = { storeInside: 3, storeApart: 2 }
  */
 const GROUP_AHEAD = { measurementsMin: 2_000, submissionsMin: 16 }
 
-/** What is damaged is named so often, and once each. */
-const DAMAGED_MAX = 10
-
 export class Submissions {
   readonly #with: Collaborators
   readonly #journalBytesMax: number
@@ -75,7 +74,6 @@ export class Submissions {
   #submissionsInFlight = 0
   #measurementsInFlight = 0
   #groupsInFlight = 0
-  readonly #damaged = new Set<string>()
   #isClosed = false
 
   /**
@@ -95,9 +93,9 @@ export class Submissions {
     this.#pace = pace
   }
 
-  /** What submissions needed that is damaged, the first of it. */
+  /** What is stored and damaged, as far as anything needed it: the first of it. */
   get damaged(): readonly string[] {
-    return [...this.#damaged]
+    return this.#with.damaged.problems
   }
 
   /**
@@ -237,9 +235,7 @@ export class Submissions {
 
   #failureOf(refused: RefusedSubmission): ServiceError {
     if (refused.code !== 'data_damaged') return new ServiceError(refused.code, refused)
-    if (refused.cause !== undefined && this.#damaged.size < DAMAGED_MAX) {
-      this.#damaged.add(refused.cause.message)
-    }
+    if (refused.cause !== undefined) this.#with.damaged.note(refused.cause.message)
     return refusalError(refused.code, { cause: refused.cause })
   }
 

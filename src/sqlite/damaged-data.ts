@@ -1,17 +1,55 @@
-// Stored data whose checksum is wrong: a bit has flipped on the disk or on its way. What is damaged
-// is never used.
+// Stored data that cannot be read because a page is not what was written: a bit has flipped on the
+// disk or on its way. What is damaged is never used.
 
-import { crc32 } from 'node:zlib'
+import Database from 'better-sqlite3'
+import { RESTORE_BACKUP } from '../domain/finding.ts'
 
 export class DamagedData extends Error {
   /** @param problem what is damaged, as it is told an operator */
-  constructor(problem: string) {
-    super(problem)
+  constructor(problem: string, options?: ErrorOptions) {
+    super(problem, options)
     this.name = 'DamagedData'
   }
 }
 
-/** The checksum of what is stored under an id, so that nothing can pass for another. */
-export function checksumOf(id: number, bytes: Uint8Array): number {
-  return crc32(bytes, id % 0x1_0000_0000)
+/** Whether SQLite met a page that is not what was written. */
+export function isDamage(error: unknown): error is Error {
+  return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code)
+}
+
+/**
+ * What `work` returns.
+ *
+ * @param problem what `work` reads, and that it is damaged
+ * @throws DamagedData when it met a damaged page
+ */
+export function orDamaged<Result>(problem: string, work: () => Result): Result {
+  try {
+    return work()
+  } catch (error) {
+    throw isDamage(error) ? new DamagedData(problem, { cause: error }) : error
+  }
+}
+
+/**
+ * Reads what nothing can do without: of a file that lacks it the service would end again and again.
+ *
+ * @param tables of the file; all by default
+ * @throws DamagedData
+ */
+export function refuseDamaged(
+  db: Database.Database,
+  file: string,
+  tables: readonly (string | number)[] = [1],
+): void {
+  const check = (table: string | number) =>
+    db.prepare<[], string>(`PRAGMA quick_check(${table})`).pluck().get()
+  for (const table of tables) {
+    const found = orDamaged(damagedFile(file), () => check(table))
+    if (found !== 'ok') throw new DamagedData(damagedFile(file), { cause: found })
+  }
+}
+
+export function damagedFile(file: string): string {
+  return `${file} is damaged. ${RESTORE_BACKUP}`
 }

@@ -9,8 +9,10 @@
 // survives a power cut. The pragma is per connection, and reads back FULL right after the switch to
 // WAL while NORMAL is in force, so it is set explicitly and checked after the first access.
 
+import { basename } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Database as Connection } from 'better-sqlite3'
+import { damagedFile, orDamaged } from './damaged-data.ts'
 
 export type { Connection }
 
@@ -47,6 +49,7 @@ const WORKING_CACHE_KIB = 6_144
  * Opens a file for writing, creates it when missing, and brings its schema up to date.
  *
  * @throws Error when it has a format of another version of the service
+ * @throws DamagedData
  */
 export function openForWriting(
   file: string,
@@ -54,6 +57,16 @@ export function openForWriting(
   pageBytes = 4_096,
 ): Connection {
   const db = openTagged(file)
+  const prepareWhole = () => prepare(db, file, migrations, pageBytes)
+  return closedUnless(db, () => orDamaged(damagedFile(basename(file)), prepareWhole))
+}
+
+function prepare(
+  db: Connection,
+  file: string,
+  migrations: readonly Migration[],
+  pageBytes: number,
+): void {
   // Takes effect only before the first table is there.
   db.pragma(`page_size = ${pageBytes}`)
   db.pragma('journal_mode = WAL')
@@ -65,15 +78,26 @@ export function openForWriting(
   if (db.pragma('synchronous', { simple: true }) !== SYNCHRONOUS_FULL) {
     throw new Error(`BUG: ${file} is not opened at synchronous=FULL`)
   }
-  return db
 }
 
 /** Opens an existing file for reading beside its writer. */
 export function openForReading(file: string): Connection {
   const db = openTagged(file, { readonly: true, fileMustExist: true })
-  db.pragma('busy_timeout = 5000')
-  db.pragma(`cache_size = -${CACHE_KIB}`)
-  return db
+  return closedUnless(db, () => {
+    db.pragma('busy_timeout = 5000')
+    db.pragma(`cache_size = -${CACHE_KIB}`)
+  })
+}
+
+/** Closes a connection that cannot be made ready: what is open keeps its locks. */
+function closedUnless(db: Connection, makeReady: () => void): Connection {
+  try {
+    makeReady()
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
 }
 
 /** Opens a file of which the pages carry tags. */

@@ -2,23 +2,18 @@
 // other, little-endian, eight-byte columns first so that each is aligned:
 //   measured_at_ms f64 · temp f64 · key 4 × u32 · sensor u32 · user u32 · tie-break u32 ·
 //   whether it has an event id u8 (its key means nothing where it has none)
-// 45 bytes a measurement. Behind them come a byte that is 1 where the row is a repeated one, and a
-// checksum of all that, which whoever reads the row checks.
+// 45 bytes a measurement. Behind them comes a byte that is 1 where the row is a repeated one.
 
 import { endianness } from 'node:os'
-import { crc32 } from 'node:zlib'
 import { assert } from '../domain/errors.ts'
 import { journalEntryBytes } from '../domain/limits.ts'
 import type { MeasurementColumns } from '../ports/measurement-store.ts'
-import { DamagedData } from './damaged-data.ts'
-import { CONTROL_FILE } from './database.ts'
 import { KEY_WORDS } from './event-key.ts'
 
 /** A row stays below 64 KiB: many small buffers do less harm to memory than a few large ones. */
 export const ROW_MEASUREMENTS_MAX = 1_450
 
-const CHECKSUM_BYTES = 4
-const TRAILER_BYTES = 1 + CHECKSUM_BYTES
+const TRAILER_BYTES = 1
 
 /** The measurements of a journal row with the keys of their events. */
 export interface JournalColumns extends MeasurementColumns {
@@ -72,7 +67,7 @@ export class EntriesEncoder {
   encode(source: Columns, from: number, to: number): Buffer {
     const count = to - from
     copyRecords({ source, from, to }, columnsOver(this.#buffer, 0, count), 0)
-    return sealEntries(Buffer.from(this.#buffer, 0, entriesBytes(count)), false)
+    return endEntries(Buffer.from(this.#buffer, 0, entriesBytes(count)), false)
   }
 }
 
@@ -108,30 +103,16 @@ export function entriesBytes(measurements: number): number {
 }
 
 /** Completes entries of which the columns are written. */
-export function sealEntries(entries: Buffer, isRepeated: boolean): Buffer {
-  const end = entries.length - CHECKSUM_BYTES
-  entries[end - 1] = isRepeated ? 1 : 0
-  entries.writeUInt32LE(crc32(entries.subarray(0, end)), end)
+export function endEntries(entries: Buffer, isRepeated: boolean): Buffer {
+  entries[entries.length - TRAILER_BYTES] = isRepeated ? 1 : 0
   return entries
 }
 
-/**
- * Reads the entries of a journal row.
- *
- * @throws DamagedData when they are not what was written
- */
+/** Reads the entries of a journal row. */
 export function decodeEntries(entries: Buffer): RowColumns {
-  if (!isWhole(entries)) throw new DamagedData(`a row of the journal in ${CONTROL_FILE} is damaged`)
   const isAligned = entries.byteOffset % 8 === 0
   const bytes = isAligned ? entries : Buffer.from(new Uint8Array(entries).buffer)
   const count = (bytes.length - TRAILER_BYTES) / journalEntryBytes
   const isRepeated = bytes[bytes.length - TRAILER_BYTES] === 1
   return { ...columnsOver(bytes.buffer, bytes.byteOffset, count), isRepeated }
-}
-
-/** Whether entries are what was written. */
-export function isWhole(entries: Buffer): boolean {
-  const end = entries.length - CHECKSUM_BYTES
-  if (end < 1 || (end - 1) % journalEntryBytes !== 0) return false
-  return crc32(entries.subarray(0, end)) === entries.readUInt32LE(end)
 }

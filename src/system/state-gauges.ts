@@ -22,6 +22,8 @@ export interface WatchedState {
   readonly sensorDeletions: () => PendingDeletions
   /** Events in the sealed part of the ledger. */
   readonly countSealedEvents: () => number
+  /** Places of the stored data that something needed and that are damaged: the first of them. */
+  readonly countDamaged: () => number
   readonly disk: () => DiskRoom
 }
 
@@ -61,6 +63,13 @@ export function addStateGauges(registry: Registry, state: WatchedState): void {
       name: 'ledger_sealed_events',
       help: 'Event ids in the sealed part of the ledger; the newest are in memory',
       read: (events) => events,
+    },
+  ])
+  addGauges(registry, state.countDamaged, [
+    {
+      name: 'damaged_places',
+      help: 'Damaged places of the stored data that something needed, up to 10; /readyz names them',
+      read: (places) => places,
     },
   ])
   addGauges(registry, state.disk, [

@@ -13,14 +13,14 @@ import {
   openForReading,
   openForWriting,
 } from '../sqlite/database.ts'
-import { DamagedData } from '../sqlite/damaged-data.ts'
+import { damagedFile, DamagedData, orDamaged, refuseDamaged } from '../sqlite/damaged-data.ts'
 import { bindLedger, readEventSecret } from '../sqlite/event-secret.ts'
 import type { SealRequest } from '../sqlite/ledger/ledger.ts'
 import type { MergeProgress, SealedRun, StoredRuns } from '../sqlite/ledger/ledger-run.ts'
 import { LogKeeper } from '../sqlite/ledger/log-keeper.ts'
 import { EVENT_BYTES } from '../sqlite/ledger/run-block.ts'
 import { RunMerger } from '../sqlite/ledger/run-merger.ts'
-import { LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES } from '../sqlite/ledger/schema.ts'
+import { LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES, STATE_TABLES } from '../sqlite/ledger/schema.ts'
 import { filterBuffers, readStoredRuns, segmentBuffers } from '../sqlite/ledger/stored-runs.ts'
 import { Sealer } from '../sqlite/ledger/sealer.ts'
 
@@ -41,6 +41,11 @@ export interface SealStarted {
   readonly runs: StoredRuns
 }
 
+/** To the main thread: what is damaged, for which nothing more is merged. */
+export interface MergeDamage {
+  readonly damage: string
+}
+
 export type SealAnswer =
   { readonly sealed: SealedRun; readonly throughSeq: number } | { readonly merged: MergeProgress }
 
@@ -53,6 +58,7 @@ if (port === null) throw new Error('BUG: the seal thread is started as a program
 const { dataDir, epochEvents, lookUps } = workerData as SealThreadData
 const control = openForReading(join(dataDir, CONTROL_FILE))
 const ledger = openForWriting(join(dataDir, LEDGER_FILE), LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES)
+refuseDamaged(ledger, LEDGER_FILE, STATE_TABLES)
 bindLedger(ledger, readEventSecret(control))
 const sealer = new Sealer(control, ledger, epochEvents)
 const merger = new RunMerger(ledger)
@@ -104,7 +110,7 @@ function step(): void {
 }
 
 function seal(request: SealRequest): void {
-  const sealed = sealer.seal(request)
+  const sealed = orDamaged(damagedFile(LEDGER_FILE), () => sealer.seal(request))
   requests.shift()
   answer({ sealed, throughSeq: request.throughSeq })
   merger.noteSealed(sealed.run.events)
@@ -117,7 +123,7 @@ function mergeStep(): ReturnType<RunMerger['step']> {
     return merger.step()
   } catch (error) {
     if (!(error instanceof DamagedData)) throw error
-    merger.suspend()
+    port?.postMessage({ damage: error.message } satisfies MergeDamage)
     return { merged: undefined, bytes: 0 }
   }
 }

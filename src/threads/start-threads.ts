@@ -18,12 +18,14 @@ import { threadHeap } from '../domain/limits.ts'
 import { CommitChannel } from '../sqlite/commit/commit-channel.ts'
 import type { CommitSettings } from '../sqlite/commit/commit-channel.ts'
 import { openControl } from '../sqlite/control/open-control.ts'
+import { refuseDamaged } from '../sqlite/damaged-data.ts'
+import { CONTROL_FILE } from '../sqlite/database.ts'
 import type { CommitThreadData } from './commit-thread.ts'
 import { ForwardChannel } from './forward-channel.ts'
 import type { ForwardListener } from './forward-channel.ts'
 import type { ForwardThreadData } from './forward-thread.ts'
 import type { LookUpThreadData } from './look-up-thread.ts'
-import type { SealThreadData } from './seal-thread.ts'
+import type { MergeDamage, SealThreadData } from './seal-thread.ts'
 
 type Entry = 'commit' | 'look-up' | 'seal' | 'forward'
 
@@ -36,7 +38,11 @@ export interface WritingThreads {
 /** Starts those that write control.db and ledger.db; resolves once the ledger is in memory. */
 export async function startWriting(
   settings: CommitSettings,
-  events: { readonly onFailure: (error: Error) => void; readonly onStorageFull: () => Error },
+  events: {
+    readonly onFailure: (error: Error) => void
+    readonly onDamaged: (problem: string) => void
+    readonly onStorageFull: () => Error
+  },
 ): Promise<WritingThreads> {
   const { dataDir, epochEvents } = settings
   const started: Worker[] = []
@@ -46,6 +52,7 @@ export async function startWriting(
     return thread
   }
   const control = openControl(dataDir)
+  refuseDamaged(control, CONTROL_FILE)
   const requests = new MessageChannel()
   const lookedUp = new MessageChannel()
   const sealed = new MessageChannel()
@@ -61,6 +68,7 @@ export async function startWriting(
     const commit = start('commit', ofCommit, [lookedUp.port2])
     await firstMessage(commit)
     for (const thread of started) thread.on('error', events.onFailure)
+    seal.on('message', ({ damage }: MergeDamage) => events.onDamaged(damage))
     const channel = new CommitChannel(commit, requests.port2, events.onStorageFull)
     const close = async () => {
       await channel.finish()

@@ -232,7 +232,7 @@ describe('thermolog verify', function () {
       sql: `UPDATE blocks SET entries = (SELECT b.entries FROM blocks b WHERE b.id = blocks.id + 1)
         WHERE id % 16777216 = 7`,
       check: 'ledger',
-      problem: /run 1: block 7 is damaged/,
+      problem: /run 1: block 7 has an event that belongs into another block/,
     },
     {
       name: 'time spans that are too short',

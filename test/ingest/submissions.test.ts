@@ -2,6 +2,7 @@
 // when the test says so, over the groups of the SQLite journal.
 
 import { expect } from 'chai'
+import { DamageList } from '../../src/domain/damage-list.ts'
 import type { Receipt, Submission } from '../../src/domain/measurement.ts'
 import { groupShareMax, userInFlightMax } from '../../src/domain/limits.ts'
 import { Submissions } from '../../src/ingest/submissions.ts'
@@ -102,11 +103,12 @@ function openSubmissions(committer: SubmissionCommitter): Submissions {
     isAwaited: false,
     onReadable: () => undefined,
   }
+  const damaged = new DamageList()
   const storage = { isLow: false, describe: () => ({ detail: '', hint: '' }) }
   const clock = new FakeClock()
   const metrics = new PrometheusMetrics()
   return new Submissions(
-    { committer, progress, clock, metrics, storage },
+    { committer, progress, clock, metrics, storage, damaged },
     { journalBytesMax: 1, isStoreApart: false },
   )
 }

@@ -8,6 +8,7 @@ import type { Submission } from '../../src/domain/measurement.ts'
 import { CONTROL_MIGRATIONS } from '../../src/sqlite/control/schema.ts'
 import { openForWriting } from '../../src/sqlite/database.ts'
 import type { Connection } from '../../src/sqlite/database.ts'
+import { refuseDamaged } from '../../src/sqlite/damaged-data.ts'
 import { Committer } from '../../src/sqlite/commit/committer.ts'
 import type { AcceptanceRules } from '../../src/domain/acceptance.ts'
 import { GroupBuilder } from '../../src/sqlite/commit/group-committer.ts'
@@ -19,7 +20,11 @@ import { Ledger } from '../../src/sqlite/ledger/ledger.ts'
 import type { SealRequest } from '../../src/sqlite/ledger/ledger.ts'
 import type { MergeProgress } from '../../src/sqlite/ledger/ledger-run.ts'
 import { RunMerger } from '../../src/sqlite/ledger/run-merger.ts'
-import { LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES } from '../../src/sqlite/ledger/schema.ts'
+import {
+  LEDGER_MIGRATIONS,
+  LEDGER_PAGE_BYTES,
+  STATE_TABLES,
+} from '../../src/sqlite/ledger/schema.ts'
 import { SealedEvents } from '../../src/sqlite/ledger/sealed-events.ts'
 import { Sealer } from '../../src/sqlite/ledger/sealer.ts'
 import { readStoredRuns } from '../../src/sqlite/ledger/stored-runs.ts'
@@ -74,6 +79,8 @@ export class CommitterBench {
       LEDGER_MIGRATIONS,
       LEDGER_PAGE_BYTES,
     )
+    refuseDamaged(this.control, 'control.db')
+    refuseDamaged(this.ledgerFile, 'ledger.db', STATE_TABLES)
     makeEventSecret(this.control)
     const secret = readEventSecret(this.control)
     bindLedger(this.ledgerFile, secret)

@@ -39,6 +39,9 @@ async function openIn(dataDir: string, rules: AcceptanceRules): Promise<OpenData
       onFailure: (error) => {
         throw error
       },
+      onDamaged: (problem) => {
+        throw new Error(problem)
+      },
       onStorageFull: () => refusalError('storage_full'),
     },
   )

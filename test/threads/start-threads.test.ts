@@ -36,6 +36,7 @@ describe('the threads that write', function () {
     }
     threads = await startWriting(data, {
       onFailure: fail,
+      onDamaged: (problem) => fail(new Error(problem)),
       onStorageFull: () => fail(new Error('the disk is full')),
     })
   }

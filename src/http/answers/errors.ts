@@ -24,19 +24,15 @@ const CHALLENGES: Partial<Record<ErrorCode, string>> = {
 }
 
 /**
- * The failure that a client is told of: its own one, `overloaded` while no file can be opened, or
- * `internal_error` for anything else.
+ * The failure that a client is told of: its own one, `overloaded` while no file can be opened,
+ * `data_damaged` where a page of a file is damaged, or `internal_error` for anything else.
  */
 export function publicError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error
-  return lacksDescriptors(error)
-    ? refusalError('overloaded', { cause: error })
-    : new ServiceError('internal_error')
-}
-
-function lacksDescriptors(error: unknown): boolean {
-  const isSystemError = error instanceof Error && 'code' in error
-  return isSystemError && (error.code === 'EMFILE' || error.code === 'ENFILE')
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (/^E[MN]FILE$/.test(code)) return refusalError('overloaded', { cause: error })
+  if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return refusalError('data_damaged', { cause: error })
+  return new ServiceError('internal_error')
 }
 
 /** Status, headers and body of the answer that tells of a failure. */

@@ -59,7 +59,7 @@ const history: Omit<RouteDescription, 'id'> = {
     },
     304: UNCHANGED,
   },
-  codes: ['range_too_large', 'history_unavailable'],
+  codes: ['range_too_large', 'history_unavailable', 'data_damaged'],
 }
 
 const series: Omit<RouteDescription, 'id'> = {
@@ -78,7 +78,7 @@ const series: Omit<RouteDescription, 'id'> = {
     },
     304: UNCHANGED,
   },
-  codes: ['sensor_not_found', 'range_too_large', 'history_unavailable'],
+  codes: ['sensor_not_found', 'range_too_large', 'history_unavailable', 'data_damaged'],
 }
 
 const sensors: Omit<RouteDescription, 'id'> = {

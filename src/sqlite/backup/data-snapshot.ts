@@ -16,12 +16,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import {
-  CONTROL_FILE,
-  EMBEDDED_STORE,
-  LEDGER_FILE,
-  MEASUREMENTS_FILE,
-} from '../database.ts'
+import { CONTROL_FILE, EMBEDDED_STORE, LEDGER_FILE, MEASUREMENTS_FILE } from '../database.ts'
 import { PinnedFile } from './pinned-file.ts'
 
 /** Two milliseconds between two commits are room for ten of them. */

@@ -11,11 +11,12 @@ import {
   tieBreakFault,
   timeFault,
 } from '../../domain/acceptance.ts'
-import type { AcceptanceRules, EventContent, SubmissionFaults } from '../../domain/acceptance.ts'
+import type { AcceptanceRules, SubmissionFaults } from '../../domain/acceptance.ts'
 import { serialNumberKey } from '../../domain/sensor.ts'
 import type { DirectoryEntry, SensorDirectory } from './sensor-directory.ts'
-import { DamagedData } from '../damaged-data.ts'
+import { DamagedData, isDamage } from '../damaged-data.ts'
 import { KEY_WORDS } from '../event-key.ts'
+import type { StoredEvent } from '../ledger/hot-ledger.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import {
   groupColumnsOver,
@@ -45,13 +46,6 @@ interface Group extends GroupColumns {
   readonly damage: string
   /** By place of the serial number: the sensor that its submission means by it, once looked up. */
   readonly sensors: (DirectoryEntry | undefined)[]
-}
-
-/** What the ledger has under an event's key. */
-interface KnownEvent extends EventContent {
-  readonly sensorId: number
-  /** Where it is sealed. */
-  readonly blockId?: number
 }
 
 export class GroupDecider {
@@ -130,7 +124,8 @@ export class GroupDecider {
       }
     } catch (error) {
       const cause = error instanceof Error ? error : new Error(String(error))
-      const code = error instanceof DamagedData ? 'data_damaged' : 'internal_error'
+      const isDamaged = error instanceof DamagedData || isDamage(error)
+      const code = isDamaged ? 'data_damaged' : 'internal_error'
       return { submission: at.submission, code, cause }
     }
     const isOnlyChecked = group.isOnlyChecked[at.submission] === 1
@@ -195,7 +190,7 @@ export class GroupDecider {
     group.measuredAtMs[element] = measuredAtMs
   }
 
-  #find(group: Group, element: number): KnownEvent | undefined {
+  #find(group: Group, element: number): StoredEvent | undefined {
     const keyAt = element * KEY_WORDS
     if (group.hasEventId[element] === 0) return undefined
     return this.#ledger.hot.find(group.keys, keyAt) ?? sealedEventOf(group, element, group.damage)
@@ -205,7 +200,7 @@ export class GroupDecider {
     group: Group,
     decision: GroupDecision,
     { submission, element }: { submission: number; element: number },
-    known: KnownEvent,
+    known: StoredEvent,
   ): void {
     const place = group.serialNumberAt[element] ?? 0
     const submitted = group.serialNumbers[place] ?? ''
@@ -216,9 +211,6 @@ export class GroupDecider {
     const isSame =
       isSameContent(known, { tempCelsius, measuredAtMs }) &&
       (sensor === live || sensor?.serialNumberKey === serialNumberKey(submitted))
-    // What is the same is whole; all else is told only of a block that is.
-    const isRepeat = isSame && sensor === live && !Number.isNaN(measuredAtMs)
-    if (known.blockId !== undefined && !isRepeat) this.#ledger.blocks.check(known.blockId)
     group.status[element] = isSame ? STATUS_DUPLICATE : STATUS_CONFLICT
     group.sensorId[element] = known.sensorId
     group.measuredAtMs[element] = known.measuredAtMs

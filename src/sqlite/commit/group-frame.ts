@@ -9,7 +9,7 @@ import type { RefusedSubmission } from '../../ports/submissions.ts'
 import { DamagedData } from '../damaged-data.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import type { EventKeyCipher } from '../event-key.ts'
-import type { SealedEvent } from '../ledger/event-look-up.ts'
+import type { StoredEvent } from '../ledger/hot-ledger.ts'
 import type { SealedEvents } from '../ledger/sealed-events.ts'
 
 export const STATUS_CREATED = 0
@@ -48,7 +48,6 @@ export interface GroupColumns {
   readonly sealedMeasuredAtMs: Float64Array
   readonly sealedTempCelsius: Float64Array
   /** The block that has that event. */
-  readonly sealedBlockId: Float64Array
   /** When it is decided. */
   readonly status: Uint8Array
   /** When it is decided. */
@@ -97,7 +96,7 @@ export interface GroupConflict {
 const SUBMISSIONS = submissionsInFlightMax
 const ELEMENTS = groupMeasurementsMax
 const WORDS = SUBMISSIONS * 2 + ELEMENTS * (KEY_WORDS + 3)
-const GROUP_BYTES = (SUBMISSIONS + ELEMENTS * 5) * 8 + WORDS * 4 + ELEMENTS * 2 + SUBMISSIONS
+const GROUP_BYTES = (SUBMISSIONS + ELEMENTS * 4) * 8 + WORDS * 4 + ELEMENTS * 2 + SUBMISSIONS
 
 export function allocateGroup(): GroupColumns {
   return groupColumnsOver(new SharedArrayBuffer(GROUP_BYTES))
@@ -114,7 +113,6 @@ export function groupColumnsOver(buffer: SharedArrayBuffer): GroupColumns {
     measuredAtMs: new Float64Array(buffer, take(ELEMENTS * 8), ELEMENTS),
     sealedMeasuredAtMs: new Float64Array(buffer, take(ELEMENTS * 8), ELEMENTS),
     sealedTempCelsius: new Float64Array(buffer, take(ELEMENTS * 8), ELEMENTS),
-    sealedBlockId: new Float64Array(buffer, take(ELEMENTS * 8), ELEMENTS),
     userId: new Uint32Array(buffer, take(SUBMISSIONS * 4), SUBMISSIONS),
     elementsEnd: new Uint32Array(buffer, take(SUBMISSIONS * 4), SUBMISSIONS),
     keys: new Uint32Array(buffer, take(ELEMENTS * KEY_WORDS * 4), ELEMENTS * KEY_WORDS),
@@ -149,8 +147,7 @@ export function lookUpGroup(
   }
   sealed.findAll(columns.keys, places, {
     has: (element) => columns.sealedSensorId[element] !== 0,
-    set: (element, { sensorId, measuredAtMs, tempCelsius, blockId }) => {
-      columns.sealedBlockId[element] = blockId
+    set: (element, { sensorId, measuredAtMs, tempCelsius }) => {
       columns.sealedSensorId[element] = sensorId
       columns.sealedMeasuredAtMs[element] = measuredAtMs
       columns.sealedTempCelsius[element] = tempCelsius
@@ -172,7 +169,7 @@ export function sealedEventOf(
   columns: GroupColumns,
   element: number,
   damage: string,
-): SealedEvent | undefined {
+): StoredEvent | undefined {
   const sensorId = columns.sealedSensorId[element] ?? 0
   if (sensorId === 0) return undefined
   if (sensorId === SEALED_DAMAGED) throw new DamagedData(damage)
@@ -180,6 +177,5 @@ export function sealedEventOf(
     sensorId,
     measuredAtMs: columns.sealedMeasuredAtMs[element] ?? 0,
     tempCelsius: columns.sealedTempCelsius[element] ?? 0,
-    blockId: columns.sealedBlockId[element] ?? 0,
   }
 }

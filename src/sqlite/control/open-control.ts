@@ -4,11 +4,12 @@
 import { join } from 'node:path'
 import { CONTROL_FILE, openForWriting } from '../database.ts'
 import type { Connection } from '../database.ts'
+import { damagedFile, orDamaged } from '../damaged-data.ts'
 import { makeEventSecret } from '../event-secret.ts'
 import { CONTROL_MIGRATIONS } from './schema.ts'
 
 export function openControl(dataDir: string): Connection {
   const control = openForWriting(join(dataDir, CONTROL_FILE), CONTROL_MIGRATIONS)
-  makeEventSecret(control)
+  orDamaged(damagedFile(CONTROL_FILE), () => makeEventSecret(control))
   return control
 }

@@ -5,7 +5,7 @@ import { DAY_MS } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
 import type { RefusedMeasurement, SetAsideMeasurement } from '../../ports/store-upkeep.ts'
 import type { Connection } from '../database.ts'
-import { columnsOver, entriesBytes, sealEntries } from '../journal-row.ts'
+import { columnsOver, entriesBytes, endEntries } from '../journal-row.ts'
 
 const INSERT = `
   INSERT INTO set_aside
@@ -126,5 +126,5 @@ function encode(measurements: readonly SetAsideMeasurement[]): Buffer {
     columns.userId[at] = measurement.userId
     columns.tieBreakNs[at] = measurement.tieBreakNs
   })
-  return sealEntries(Buffer.from(buffer), true)
+  return endEntries(Buffer.from(buffer), true)
 }

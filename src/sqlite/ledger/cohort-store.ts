@@ -1,7 +1,7 @@
 // The filters of cohorts in ledger.db, by segments.
 
 import { giveBack } from '../../domain/give-back.ts'
-import { checksumOf, DamagedData } from '../damaged-data.ts'
+import { DamagedData, orDamaged } from '../damaged-data.ts'
 import { LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { BlockStore } from './block-store.ts'
@@ -11,12 +11,8 @@ import { SegmentMerger } from './cohort-segment-merger.ts'
 import type { MergedRun, NumberedSegment, StoredCohort } from './ledger-run.ts'
 import { EVENT_BYTES, SEGMENTS } from './run-block.ts'
 
-const SEGMENT = 'SELECT id, checksum, filter FROM cohort_segments WHERE id = ?'
-const SET_SEGMENT = `
-  INSERT OR REPLACE INTO cohort_segments (id, checksum, filter) VALUES (?, ?, ?)`
-const SEGMENTS_OF = `
-  SELECT id, checksum, filter FROM cohort_segments
-  WHERE id >= :cohortNo * ${SEGMENTS} AND id < (:cohortNo + 1) * ${SEGMENTS} ORDER BY id`
+const SEGMENT = 'SELECT filter FROM cohort_segments WHERE id = ?'
+const SET_SEGMENT = 'INSERT OR REPLACE INTO cohort_segments (id, filter) VALUES (?, ?)'
 const MERGED_RUNS = `
   SELECT run_no AS runNo, events, blocks, merged_no / ${SLOTS} AS cohortNo,
     merged_no % ${SLOTS} AS slot, segments_written AS segmentsWritten
@@ -25,16 +21,14 @@ const MERGED_RUNS = `
 export class CohortStore {
   readonly #segment
   readonly #setSegment
-  readonly #segmentsOf
   readonly #runs
   readonly #merger = new SegmentMerger()
   readonly #blocks: BlockStore
 
   constructor(db: Connection) {
     this.#blocks = new BlockStore(db)
-    this.#segment = db.prepare<[number], SegmentRow>(SEGMENT)
-    this.#setSegment = db.prepare<[number, number, Buffer]>(SET_SEGMENT)
-    this.#segmentsOf = db.prepare<[{ cohortNo: number }], SegmentRow>(SEGMENTS_OF)
+    this.#segment = db.prepare<[number], Buffer>(SEGMENT).pluck()
+    this.#setSegment = db.prepare<[number, Buffer]>(SET_SEGMENT)
     this.#runs = db.prepare<[], WrittenRun>(MERGED_RUNS)
   }
 
@@ -56,14 +50,16 @@ export class CohortStore {
   segments(cohortNo: number): NumberedSegment[] {
     const segments: NumberedSegment[] = []
     // One by one: the filters of all cohorts are most of the ledger's memory.
-    for (const row of this.#segmentsOf.iterate({ cohortNo })) {
-      if (isWhole(row)) segments.push({ segmentNo: row.id % SEGMENTS, segment: segmentIn(row) })
+    for (let segmentNo = 0; segmentNo < SEGMENTS; segmentNo++) {
+      const segment = this.#readIfWhole(cohortNo * SEGMENTS + segmentNo)
+      if (segment !== undefined) segments.push({ segmentNo, segment })
     }
     return segments
   }
 
   /**
-   * Makes the segments of a cohort that are missing or damaged again from the blocks of its runs.
+   * Makes the segments of a cohort that are missing or damaged again from the blocks of its runs,
+   * in memory: what is damaged cannot be written over either.
    *
    * @throws DamagedData when these are damaged too
    */
@@ -78,7 +74,6 @@ export class CohortStore {
         const entries = this.#blocks.read(run, segmentNo)
         segment = this.#merger.merge(segment, positionsOf(entries), run.slot)
       }
-      this.#store((runs[0]?.cohortNo ?? 0) * SEGMENTS + segmentNo, segment)
       repaired.push({ segmentNo, segment })
     }
     return repaired
@@ -87,36 +82,32 @@ export class CohortStore {
   /** Rebuilds a segment with the events that a run has there, packed. @throws DamagedData */
   addToSegment(run: MergedRun, segmentNo: number, entries: Buffer): NumberedSegment {
     const id = run.cohortNo * SEGMENTS + segmentNo
-    const stored = this.#segment.get(id)
-    if (stored !== undefined && !isWhole(stored)) {
-      throw new DamagedData(`segment ${id} of a filter in ${LEDGER_FILE} is damaged`)
-    }
-    const before = stored === undefined ? EMPTY_SEGMENT : segmentIn(stored)
+    const before = this.#read(id) ?? EMPTY_SEGMENT
     const segment = this.#merger.merge(before, positionsOf(entries), run.slot)
     if (before !== EMPTY_SEGMENT) giveBack(Buffer.from(before.buffer))
-    this.#store(id, segment)
+    this.#setSegment.run(id, Buffer.from(segment.buffer))
     return { segmentNo, segment }
   }
 
-  #store(id: number, { buffer }: Segment): void {
-    const bytes = Buffer.from(buffer)
-    this.#setSegment.run(id, checksumOf(id, bytes), bytes)
+  #readIfWhole(id: number): Segment | undefined {
+    try {
+      return this.#read(id)
+    } catch (error) {
+      if (error instanceof DamagedData) return undefined
+      throw error
+    }
+  }
+
+  #read(id: number): Segment | undefined {
+    const problem = `segment ${id} of a filter in ${LEDGER_FILE} is damaged`
+    const filter = orDamaged(problem, () => this.#segment.get(id))
+    return filter && segmentIn(filter)
   }
 }
 
 /** A merged run, and how far it is written. */
 export interface WrittenRun extends MergedRun {
   readonly segmentsWritten: number
-}
-
-interface SegmentRow {
-  readonly id: number
-  readonly checksum: number
-  readonly filter: Buffer
-}
-
-function isWhole({ id, checksum, filter }: SegmentRow): boolean {
-  return checksumOf(id, filter) === checksum
 }
 
 function positionsOf(entries: Buffer): Int32Array {
@@ -129,7 +120,7 @@ function positionsOf(entries: Buffer): Int32Array {
 }
 
 /** A copy in memory of its own, which is aligned. */
-function segmentIn({ filter }: SegmentRow): Segment {
+function segmentIn(filter: Buffer): Segment {
   const segment = new Uint32Array(filter.length / 4)
   filter.copy(Buffer.from(segment.buffer))
   giveBack(filter)

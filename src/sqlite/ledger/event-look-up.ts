@@ -1,11 +1,9 @@
 // Looking events up in the blocks of a run. Many are looked up by one statement, in which SQLite
 // finds each in its block: that takes less than half the time of one statement each, and a fraction
 // of copying the blocks.
-//
-// A key that is found cannot be a damaged one, what is stored with it can: whoever is going to say
-// anything but that a submission repeats it has the block checked first. Where a key is not found
-// the block is checked here.
 
+import { orDamaged } from '../damaged-data.ts'
+import { LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import { BlockStore } from './block-store.ts'
@@ -14,11 +12,6 @@ import type { Run } from './ledger-run.ts'
 import { blockIdOf, EVENT_BYTES, unpackEvent } from './run-block.ts'
 
 type Place = Pick<Run, 'runNo' | 'blocks'>
-
-/** A sealed event, and the block that it was found in. */
-export interface SealedEvent extends StoredEvent {
-  readonly blockId: number
-}
 
 const KEY_BYTES = KEY_WORDS * 4
 
@@ -52,13 +45,13 @@ export class EventLookUp {
    *
    * @param words four for each key
    * @param places of the keys that are looked up; those of one block best follow each other
-   * @throws DamagedData when a block that lacks a key is missing or not what was written
+   * @throws DamagedData when a block is missing or damaged
    */
   findAll(
     run: Place,
     words: Uint32Array,
     places: readonly number[],
-    found: { set(place: number, event: SealedEvent): void },
+    found: { set(place: number, event: StoredEvent): void },
   ): void {
     for (let start = 0; start < places.length; start += TOGETHER_MAX) {
       const some = places.slice(start, start + TOGETHER_MAX)
@@ -75,13 +68,15 @@ export class EventLookUp {
     run: Place,
     words: Uint32Array,
     places: readonly number[],
-    found: { set(place: number, event: SealedEvent): void },
+    found: { set(place: number, event: StoredEvent): void },
   ): number[] {
     const ids = places.map((place, at) => {
       writeKey(words, place * KEY_WORDS, this.#keys, at * KEY_BYTES)
       return blockIdOf(run, words[place * KEY_WORDS] ?? 0)
     })
-    const events = this.#events.get(this.#keys, `[${ids.join(',')}]`) ?? Buffer.alloc(0)
+    const find = () => this.#events.get(this.#keys, `[${ids.join(',')}]`)
+    const problem = `a block of run ${run.runNo} in ${LEDGER_FILE} is damaged`
+    const events = orDamaged(problem, find) ?? Buffer.alloc(0)
     let next = 0
     return places.filter((place, at) => {
       const keyAt = at * KEY_BYTES
@@ -94,7 +89,7 @@ export class EventLookUp {
       const stored = unpackEvent(event)
       // No sensor has this id, which would stand for a key that is not there.
       if (stored.sensorId === NO_SENSOR) return true
-      found.set(place, { ...stored, blockId: ids[at] ?? 0 })
+      found.set(place, stored)
       return false
     })
   }
@@ -104,12 +99,11 @@ export class EventLookUp {
    *
    * @throws DamagedData
    */
-  find(run: Place, words: Uint32Array, offset: number): SealedEvent | undefined {
+  find(run: Place, words: Uint32Array, offset: number): StoredEvent | undefined {
     writeKey(words, offset, this.#key, 0)
-    const blockId = blockIdOf(run, words[offset] ?? 0)
-    const block = this.#blocks.readOne(blockId)
+    const block = this.#blocks.readOne(blockIdOf(run, words[offset] ?? 0))
     for (let at = block.indexOf(this.#key); at !== -1; at = block.indexOf(this.#key, at + 1)) {
-      if (at % EVENT_BYTES === 0) return { ...unpackEvent(block.subarray(at)), blockId }
+      if (at % EVENT_BYTES === 0) return unpackEvent(block.subarray(at))
     }
     return undefined
   }

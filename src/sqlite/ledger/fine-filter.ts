@@ -7,7 +7,7 @@
 // parts. It is made of what the cohort's filter does not have of a key: line and bits come from the
 // last three words. One in thirteen keys that are not there passes.
 
-import { checksumOf, DamagedData } from '../damaged-data.ts'
+import { DamagedData, orDamaged } from '../damaged-data.ts'
 import { LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { KEY_WORDS } from '../event-key.ts'
@@ -22,8 +22,8 @@ const PART_BITS = Math.log2(PARTS)
 const BITS_PER_KEY = 6
 const LINE_BYTES = LINE_WORDS * 4
 
-const SET_PART = 'INSERT OR REPLACE INTO fine_filters (id, checksum, filter) VALUES (?, ?, ?)'
-const PART = 'SELECT checksum, filter FROM fine_filters WHERE id = ?'
+const SET_PART = 'INSERT OR REPLACE INTO fine_filters (id, filter) VALUES (?, ?)'
+const PART = 'SELECT filter FROM fine_filters WHERE id = ?'
 
 type FilteredRun = Pick<Run, 'runNo' | 'events'>
 
@@ -31,7 +31,7 @@ export class FineFilterWriter {
   readonly #setPart
 
   constructor(db: Connection) {
-    this.#setPart = db.prepare<[number, number, Buffer]>(SET_PART)
+    this.#setPart = db.prepare<[number, Buffer]>(SET_PART)
   }
 
   /** Writes what is needed for a segment of a run. @param entries all its events, packed */
@@ -45,9 +45,7 @@ export class FineFilterWriter {
       addToFilter(part, w3, entries.readUInt32LE(at + 4), entries.readUInt32LE(at + 8))
     }
     parts.forEach(({ buffer }, at) => {
-      const id = partId(run, firstPart + at)
-      const bytes = Buffer.from(buffer)
-      this.#setPart.run(id, checksumOf(id, bytes), bytes)
+      this.#setPart.run(partId(run, firstPart + at), Buffer.from(buffer))
     })
   }
 }
@@ -59,7 +57,7 @@ export class FineFilters {
   #words: Uint32Array = new Uint32Array(0)
 
   constructor(db: Connection) {
-    this.#part = db.prepare<[number], PartRow>(PART)
+    this.#part = db.prepare<[number], Buffer>(PART).pluck()
   }
 
   /**
@@ -75,18 +73,12 @@ export class FineFilters {
 
   #read(id: number): void {
     if (id === this.#partId) return
-    const row = this.#part.get(id)
-    if (row === undefined || checksumOf(id, row.filter) !== row.checksum) {
-      throw new DamagedData(`part ${id} of a fine filter in ${LEDGER_FILE} is damaged`)
-    }
+    const problem = `part ${id} of a fine filter in ${LEDGER_FILE} is damaged`
+    const filter = orDamaged(problem, () => this.#part.get(id))
+    if (filter === undefined) throw new DamagedData(problem)
     this.#partId = id
-    this.#words = wordsIn(row.filter)
+    this.#words = wordsIn(filter)
   }
-}
-
-interface PartRow {
-  readonly checksum: number
-  readonly filter: Buffer
 }
 
 function linesOfPart({ events }: FilteredRun): number {

@@ -12,7 +12,6 @@ import type { Connection } from '../database.ts'
 import { giveBack } from '../../domain/give-back.ts'
 import { decodeEntries } from '../journal-row.ts'
 import { KEY_WORDS } from '../event-key.ts'
-import { BlockStore } from './block-store.ts'
 import { HotLedger } from './hot-ledger.ts'
 import { SealedTimes } from './sealed-times.ts'
 
@@ -23,14 +22,12 @@ export interface SealRequest {
 }
 
 const SEALED_SEQ = 'SELECT seq FROM sealed WHERE id = 1'
-// What a row is its entries say, which are checked.
 const UNSEALED_ROWS = `
   SELECT seq, entries FROM journal WHERE seq > ? AND entries IS NOT NULL ORDER BY seq`
 
 export class Ledger {
   readonly hot: HotLedger
   readonly sealedTimes: SealedTimes
-  readonly blocks: BlockStore
   readonly #requestSeal: (request: SealRequest) => void
   #sealedSeq: number
   #lastSeq: number
@@ -44,7 +41,6 @@ export class Ledger {
   ) {
     this.hot = new HotLedger(epochCapacity)
     this.sealedTimes = new SealedTimes(connections.ledger)
-    this.blocks = new BlockStore(connections.ledger)
     this.#requestSeal = requestSeal
     this.#sealedSeq = connections.ledger.prepare<[], number>(SEALED_SEQ).pluck().get() ?? 0
     this.#lastSeq = this.#sealedSeq

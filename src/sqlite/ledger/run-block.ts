@@ -16,6 +16,12 @@ export const SEGMENTS = 256
 /** Events of a block on average: rows of about 1,100 bytes fill a page of 16 KiB well. */
 const BLOCK_EVENTS_MEAN = 32
 
+/**
+ * Events of a block at most. Keys are encrypted, so chance alone fills a block: beyond this one
+ * block in 10^37.
+ */
+export const BLOCK_EVENTS_MAX = 128
+
 /** Distance between the block ids of two runs. */
 const RUN_STRIDE = 2 ** 24
 

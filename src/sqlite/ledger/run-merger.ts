@@ -13,6 +13,8 @@
 
 import { giveBack } from '../../domain/give-back.ts'
 import { epochEvents } from '../../domain/limits.ts'
+import { DamagedData, orDamaged } from '../damaged-data.ts'
+import { LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { BlockShuffle } from './block-shuffle.ts'
 import { BlockStore } from './block-store.ts'
@@ -92,14 +94,7 @@ export class RunMerger {
     if (merge === undefined) return
     // Readers begin with what is stored, and so never look for these segments in the sources.
     merge.takenSegment = merge.stopSegment
-    db.transaction(() => this.#deleteTaken(merge))()
-    merge.deletedSegment = merge.takenSegment
-    if (merge.deletedSegment < SEGMENTS) this.#merge = merge
-  }
-
-  /** Merges no more until the next start: something that it needs is damaged. */
-  suspend(): void {
-    this.#isSuspended = true
+    this.#merge = merge
   }
 
   /** So many more events are sealed: a merge may begin, or go on. */
@@ -133,9 +128,10 @@ export class RunMerger {
   }
 
   /**
-   * Takes one step; durable when it returns. A step that throws has changed nothing.
+   * Takes one step; durable when it returns. A step that throws has changed nothing; one that met
+   * damage was the last until the next start, and what is not merged stays where it is.
    *
-   * @throws DamagedData when it has to read what is damaged
+   * @throws DamagedData
    * @returns how far the merge is, when events were merged, and about how many bytes were written
    */
   step(): { readonly merged: MergeProgress | undefined; readonly bytes: number } {
@@ -144,18 +140,17 @@ export class RunMerger {
     const { eventsPerStep } = this.#plan
     let stop = merge.stopSegment
     let events = 0
-    const segments = this.#db
-      .transaction(() => {
-        this.#deleteTaken(merge)
-        const written: NumberedSegment[] = []
-        while (stop < SEGMENTS && events < eventsPerStep) {
-          written.push(this.#moveSegment(merge, stop++))
-          events += this.#shuffle.events
-        }
-        this.#db.prepare<[number, number]>(SET_WRITTEN).run(stop, merge.run.runNo)
-        return written
-      })
-      .immediate()
+    const move = this.#db.transaction(() => {
+      this.#deleteTaken(merge)
+      const written: NumberedSegment[] = []
+      while (stop < SEGMENTS && events < eventsPerStep) {
+        written.push(this.#moveSegment(merge, stop++))
+        events += this.#shuffle.events
+      }
+      this.#db.prepare<[number, number]>(SET_WRITTEN).run(stop, merge.run.runNo)
+      return written
+    })
+    const segments = this.#untilDamaged(() => move.immediate())
     merge.deletedSegment = merge.takenSegment
     if (merge.deletedSegment === SEGMENTS) this.#merge = undefined
     if (segments.length === 0) return { merged: undefined, bytes: 0 }
@@ -163,6 +158,15 @@ export class RunMerger {
     merge.due -= events
     const bytes = segments.reduce((sum, { segment }) => sum + segment.byteLength, 0)
     return { merged: progressOf(merge, segments), bytes: bytes + events * EVENT_BYTES }
+  }
+
+  #untilDamaged<Result>(work: () => Result): Result {
+    try {
+      return orDamaged(`a run that is merged in ${LEDGER_FILE} is damaged`, work)
+    } catch (error) {
+      this.#isSuspended = error instanceof DamagedData
+      throw error
+    }
   }
 
   #begin(): Merge | undefined {

@@ -8,6 +8,9 @@ import type { Migration } from '../database.ts'
 
 export const LEDGER_PAGE_BYTES = 16_384
 
+/** What every seal needs: nothing can be sealed where one of them is damaged. */
+export const STATE_TABLES = ['runs', 'sealed', 'time_spans', 'tie_breaks']
+
 /** The only format: a file of another number is refused. */
 export const LEDGER_MIGRATIONS: readonly Migration[] = [
   {
@@ -26,24 +29,20 @@ export const LEDGER_MIGRATIONS: readonly Migration[] = [
       ) STRICT;
 
       -- id = run_no * 2^24 + block number; every block of a run has a row, also one without events.
-      -- A checksum is that of the blob beside it, and of its id.
       CREATE TABLE blocks (
         id INTEGER PRIMARY KEY,
-        checksum INTEGER NOT NULL,
         entries BLOB NOT NULL
       ) STRICT;
 
       -- id = cohort number * 256 + first byte of the keys
       CREATE TABLE cohort_segments (
         id INTEGER PRIMARY KEY,
-        checksum INTEGER NOT NULL,
         filter BLOB NOT NULL
       ) STRICT;
 
       -- Of merged runs: id = run_no * 2048 + first bits of the keys
       CREATE TABLE fine_filters (
         id INTEGER PRIMARY KEY,
-        checksum INTEGER NOT NULL,
         filter BLOB NOT NULL
       ) STRICT;
 

@@ -7,8 +7,8 @@ import { KEY_WORDS } from '../event-key.ts'
 import { Cohort } from './cohort.ts'
 import { CohortProbe } from './cohort-probe.ts'
 import { EventLookUp } from './event-look-up.ts'
-import type { SealedEvent } from './event-look-up.ts'
 import { FineFilters } from './fine-filter.ts'
+import type { StoredEvent } from './hot-ledger.ts'
 import { FilterProbe } from './key-filter.ts'
 import type {
   MergedRun,
@@ -32,7 +32,7 @@ interface YoungRuns {
 /** By the place of a key among those that were asked about: the event that has it. */
 export interface FoundEvents {
   has(place: number): boolean
-  set(place: number, event: SealedEvent): void
+  set(place: number, event: StoredEvent): void
   /** What is stored under a key cannot be read: it may be there or not. */
   setDamaged(place: number, damage: DamagedData): void
 }

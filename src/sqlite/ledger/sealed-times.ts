@@ -1,6 +1,7 @@
 // Which times of a sensor the sealed part of the ledger has: the next tie-break follows from it.
 
-import { checksumOf } from '../damaged-data.ts'
+import { orDamaged } from '../damaged-data.ts'
+import { LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { isCovered } from './time-spans.ts'
 
@@ -34,50 +35,39 @@ export class SealedTimes {
     this.#spanCache.clear()
   }
 
-  /** The first tie-break that no sealed measurement of the sensor has at that time. */
+  /**
+   * The first tie-break that no sealed measurement of the sensor has at that time.
+   *
+   * @throws DamagedData
+   */
   nextTieBreak(sensorId: number, measuredAtMs: number): number {
-    if (!isCovered(this.#spansOf(sensorId), measuredAtMs)) return 0
-    // Covered but without a row: at most one measurement is there, and it has 0.
-    return this.#tieBreak.get(sensorId, measuredAtMs) ?? 1
+    return orDamaged(`what ${LEDGER_FILE} knows of the times of sensors is damaged`, () => {
+      if (!isCovered(this.#spansOf(sensorId), measuredAtMs)) return 0
+      // Covered but without a row: at most one measurement is there, and it has 0.
+      return this.#tieBreak.get(sensorId, measuredAtMs) ?? 1
+    })
   }
 
   #spansOf(sensorId: number): Float64Array {
     const cached = this.#spanCache.get(sensorId)
     if (cached !== undefined) return cached
     const stored = this.#spans.get(sensorId)
-    const spans = stored === undefined ? NO_SPANS : readSpans(sensorId, stored)
+    const spans = stored === undefined ? NO_SPANS : readSpans(stored)
     if (this.#spanCache.size >= SPAN_CACHE_MAX) this.#spanCache.clear()
     this.#spanCache.set(sensorId, spans)
     return spans
   }
 }
 
-const CHECKSUM_BYTES = 4
-
-/** What stands for spans that are damaged: too much does no harm. */
-const ALL_TIMES = Float64Array.of(-Infinity, Infinity)
-
-/** The spans that were stored; all of time where they are damaged. */
-export function readSpans(sensorId: number, bytes: Buffer): Float64Array {
-  return decodeSpans(sensorId, bytes) ?? ALL_TIMES
-}
-
-/** @returns `undefined` when they are not what was written */
-export function decodeSpans(sensorId: number, bytes: Buffer): Float64Array | undefined {
-  const end = bytes.length - CHECKSUM_BYTES
-  const isWhole =
-    end >= 0 && checksumOf(sensorId, bytes.subarray(0, end)) === bytes.readUInt32LE(end)
-  if (!isWhole) return undefined
-  const spans = new Float64Array(end / 8)
+/** The spans that were stored. */
+export function readSpans(bytes: Buffer): Float64Array {
+  const spans = new Float64Array(bytes.length / 8)
   for (let at = 0; at < spans.length; at++) spans[at] = bytes.readDoubleLE(at * 8)
   return spans
 }
 
-/** With a checksum behind them. */
-export function encodeSpans(sensorId: number, spans: readonly number[]): Buffer {
-  const end = spans.length * 8
-  const bytes = Buffer.allocUnsafe(end + CHECKSUM_BYTES)
+export function encodeSpans(spans: readonly number[]): Buffer {
+  const bytes = Buffer.allocUnsafe(spans.length * 8)
   spans.forEach((edge, at) => bytes.writeDoubleLE(edge, at * 8))
-  bytes.writeUInt32LE(checksumOf(sensorId, bytes.subarray(0, end)), end)
   return bytes
 }

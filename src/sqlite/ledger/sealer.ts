@@ -84,8 +84,7 @@ export class Sealer {
       this.#noteTimes(events, spansOf)
       giveBack(entries)
     }
-    for (const [sensorId, spans] of spansOf)
-      this.#setSpans.run(sensorId, encodeSpans(sensorId, spans))
+    for (const [sensorId, spans] of spansOf) this.#setSpans.run(sensorId, encodeSpans(spans))
   }
 
   #writeRun(generation: RunGeneration): YoungRun {
@@ -108,7 +107,7 @@ export class Sealer {
       let spans = spansOf.get(sensorId)
       if (spans === undefined) {
         const stored = this.#spans.get(sensorId)
-        spans = stored === undefined ? [] : [...readSpans(sensorId, stored)]
+        spans = stored === undefined ? [] : [...readSpans(stored)]
         spansOf.set(sensorId, spans)
       }
       cover(spans, measuredAtMs)

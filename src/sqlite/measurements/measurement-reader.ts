@@ -8,12 +8,13 @@
 import { setImmediate } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import type { Statement } from 'better-sqlite3'
-import { ServiceError } from '../../domain/errors.ts'
+import { ServiceError, refusalError } from '../../domain/errors.ts'
 import { foldWindows } from '../../domain/history.ts'
 import type { RawPoint, SeriesRange, WindowSummary } from '../../domain/history.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, floorToWindow } from '../../domain/time.ts'
 import type { MeasurementReader } from '../../ports/measurement-store.ts'
-import { openForReading } from '../database.ts'
+import { isDamage } from '../damaged-data.ts'
+import { MEASUREMENTS_FILE, openForReading } from '../database.ts'
 import type { Connection } from '../database.ts'
 import type { SummaryTable } from './schema.ts'
 
@@ -37,12 +38,18 @@ type RawRow = [measuredAtMs: number, tieBreakNs: number, celsius: number]
 
 export class SqliteMeasurementReader implements MeasurementReader {
   readonly #db: Connection
+  readonly #onDamaged: (problem: string) => void
   readonly #raw: Statement<number[], RawRow>
   /** By the length of the window. */
   readonly #stored: ReadonlyMap<number, Statement<number[], WindowSummary>>
 
-  /** Opens `file`, which its writer has made before. */
-  constructor(file: string) {
+  /**
+   * Opens `file`, which its writer has made before.
+   *
+   * @param onDamaged is told what cannot be read
+   */
+  constructor(file: string, onDamaged: (problem: string) => void = () => {}) {
+    this.#onDamaged = onDamaged
     this.#db = openForReading(file)
     this.#raw = this.#db.prepare<number[], RawRow>(READ_RAW).raw()
     this.#stored = new Map([
@@ -57,7 +64,8 @@ export class SqliteMeasurementReader implements MeasurementReader {
     let afterMs = range.startMs
     let afterTieBreakNs = NO_TIE_BREAK
     for (;;) {
-      const rows = readRows(this.#raw, [range.sensorId, afterMs, afterTieBreakNs, range.stopMs])
+      const from = [range.sensorId, afterMs, afterTieBreakNs, range.stopMs]
+      const rows = this.#read(this.#raw, from)
       const last = rows.at(-1)
       if (last === undefined) return
       yield rows.map(([measuredAtMs, , rawCelsius]) => ({ measuredAtMs, rawCelsius }))
@@ -70,12 +78,48 @@ export class SqliteMeasurementReader implements MeasurementReader {
 
   readWindows(range: SeriesRange, windowMs: number): AsyncIterable<readonly WindowSummary[]> {
     const stored = this.#stored.get(windowMs)
-    if (stored !== undefined) return readStored(stored, range)
+    if (stored !== undefined) return this.#readStored(stored, range)
     return foldWindows(this.readWindows(range, MINUTE_MS), (atMs) => floorToWindow(atMs, windowMs))
   }
 
   async close(): Promise<void> {
     this.#db.close()
+  }
+
+  async *#readStored(
+    statement: Statement<number[], WindowSummary>,
+    range: SeriesRange,
+  ): AsyncIterable<readonly WindowSummary[]> {
+    let { startMs } = range
+    for (;;) {
+      const rows = this.#read(statement, [range.sensorId, startMs, range.stopMs])
+      const last = rows.at(-1)
+      if (last === undefined) return
+      yield rows
+      if (rows.length < CHUNK_ROWS) return
+      startMs = last.startMs + 1
+      await setImmediate()
+    }
+  }
+
+  /** @param parameters the first is the id of the sensor */
+  #read<Row>(statement: Statement<number[], Row>, parameters: number[]): Row[] {
+    try {
+      return statement.all(...parameters)
+    } catch (error) {
+      if (isDamage(error)) {
+        const problem = `what ${MEASUREMENTS_FILE} has of sensor ${parameters[0]} is damaged`
+        this.#onDamaged(problem)
+        throw refusalError('data_damaged', { cause: error, hint: problem })
+      }
+      if (!(error instanceof Database.SqliteError)) throw error
+      throw new ServiceError('history_unavailable', {
+        detail: 'The measurement store cannot be read at the moment.',
+        retryAfterSeconds: RETRY_AFTER_SECONDS,
+        hint: `cannot read measurements: ${error.code}`,
+        cause: error,
+      })
+    }
   }
 }
 
@@ -87,34 +131,4 @@ function prepareSummaries(db: Connection, table: SummaryTable): Statement<number
     WHERE sensor_id = ? AND start_ms >= ? AND start_ms < ?
     ORDER BY start_ms LIMIT ${CHUNK_ROWS}`
   return db.prepare<number[], WindowSummary>(sql)
-}
-
-async function* readStored(
-  statement: Statement<number[], WindowSummary>,
-  range: SeriesRange,
-): AsyncIterable<readonly WindowSummary[]> {
-  let { startMs } = range
-  for (;;) {
-    const rows = readRows(statement, [range.sensorId, startMs, range.stopMs])
-    const last = rows.at(-1)
-    if (last === undefined) return
-    yield rows
-    if (rows.length < CHUNK_ROWS) return
-    startMs = last.startMs + 1
-    await setImmediate()
-  }
-}
-
-function readRows<Row>(statement: Statement<number[], Row>, parameters: number[]): Row[] {
-  try {
-    return statement.all(...parameters)
-  } catch (error) {
-    if (!(error instanceof Database.SqliteError)) throw error
-    throw new ServiceError('history_unavailable', {
-      detail: 'The measurement store cannot be read at the moment.',
-      retryAfterSeconds: RETRY_AFTER_SECONDS,
-      hint: `cannot read measurements: ${error.code}`,
-      cause: error,
-    })
-  }
 }

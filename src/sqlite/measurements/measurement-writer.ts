@@ -19,7 +19,9 @@ import type {
   RejectedMeasurement,
   StoreBatch,
 } from '../../ports/measurement-store.ts'
-import { openForWriting } from '../database.ts'
+import { StoreUnavailable } from '../../domain/errors.ts'
+import { isDamage } from '../damaged-data.ts'
+import { MEASUREMENTS_FILE, openForWriting } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { BulkStatement } from './bulk-statement.ts'
 import { Rollups } from './rollups.ts'
@@ -52,7 +54,7 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
   readonly #insertMissing: Statement
   readonly #insertNew: BulkStatement
   readonly #rollups: Rollups
-  readonly #insertAll: Transaction<(columns: MeasurementColumns) => void>
+  readonly #insertAll: Transaction<(runs: SensorRun[], columns: MeasurementColumns) => void>
   readonly #deletions: readonly DeleteSomeRows[]
   #log: Promise<FileHandle> | undefined
   /** Why it is not known what is on disk. */
@@ -75,14 +77,24 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
     this.#insertMissing = db.prepare(`${INSERT} (?, ?, ?, ?) ON CONFLICT DO NOTHING`)
     this.#insertNew = new BulkStatement(db, INSERT, MEASUREMENT_COLUMNS, '')
     this.#rollups = new Rollups(db)
-    this.#insertAll = db.transaction((columns) => this.#insertRuns(columns))
+    this.#insertAll = db.transaction((runs, columns) => this.#insertRuns(runs, columns))
     this.#deletions = createSensorDeletions(db)
   }
 
-  /** Refuses nothing. Infos are not kept: what sensors are called is read from the control data. */
+  /**
+   * Refuses what belongs on damaged pages. Infos are not kept: what sensors are called is read from
+   * the control data.
+   */
   async write({ measurements }: StoreBatch): Promise<readonly RejectedMeasurement[]> {
-    if (measurements.count > 0) this.#insertAll.immediate(measurements)
-    return []
+    const runs = sensorRuns(measurements)
+    if (runs.length === 0 || this.#insert(runs, measurements)) return []
+    // Sensor by sensor: those whose pages are whole go on.
+    return runs
+      .filter((run) => !this.#insert([run], measurements))
+      .flatMap(({ sensorId, indices }) => {
+        const reason = `what ${MEASUREMENTS_FILE} has of sensor ${sensorId} is damaged`
+        return Array.from(indices, (index) => ({ index, reason }))
+      })
   }
 
   // What SQLite has taken out of the log meanwhile it has synced before.
@@ -100,8 +112,14 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
   }
 
   async deleteSensor({ sensorId }: { sensorId: number }): Promise<void> {
-    for (const deleteSomeRows of this.#deletions) {
-      while (deleteSomeRows(sensorId)) await setImmediate()
+    try {
+      for (const deleteSomeRows of this.#deletions) {
+        while (deleteSomeRows(sensorId)) await setImmediate()
+      }
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      const problem = `what ${MEASUREMENTS_FILE} has of sensor ${sensorId} is damaged`
+      throw new StoreUnavailable(problem, { cause: error })
     }
     await this.sync()
   }
@@ -116,10 +134,21 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
     this.#db.close()
   }
 
-  #insertRuns(columns: MeasurementColumns): void {
+  /** @returns whether all were stored: else none was, for a page is damaged */
+  #insert(runs: SensorRun[], columns: MeasurementColumns): boolean {
+    try {
+      this.#insertAll.immediate(runs, columns)
+      return true
+    } catch (error) {
+      if (isDamage(error)) return false
+      throw error
+    }
+  }
+
+  #insertRuns(runs: SensorRun[], columns: MeasurementColumns): void {
     this.#insertNew.clear()
     this.#rollups.begin()
-    for (const run of sensorRuns(columns)) {
+    for (const run of runs) {
       if (this.#isNew(run, columns)) this.#addNew(run, columns)
       else this.#addMissing(run, columns)
     }

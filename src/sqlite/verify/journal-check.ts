@@ -8,7 +8,7 @@ import { RESTORE_BACKUP } from '../../domain/finding.ts'
 import type { Finding, Report } from '../../domain/finding.ts'
 import { CONTROL_FILE, LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
-import { entriesBytes, isWhole } from '../journal-row.ts'
+import { entriesBytes } from '../journal-row.ts'
 
 const MARKS = `
   SELECT (SELECT forwarded_seq FROM journal_watermark WHERE id = 1) AS forwardedSeq,
@@ -76,7 +76,6 @@ function checkRows(control: Connection, { lastSeq }: Marks, problems: string[]):
     if (isGap && isEmpty === 0) {
       problems.push(`rows ${previousSeq + 1} to ${seq - 1} are missing`)
     }
-    if (entries !== null && !isWhole(entries)) problems.push(`row ${seq} is damaged`)
     const bytes = entries?.length ?? entriesBytes(0)
     if (bytes !== entriesBytes(measurements)) {
       problems.push(`row ${seq} says ${measurements} measurements and has ${bytes} bytes`)

@@ -6,12 +6,12 @@
 // file with no transaction in between, beside the seal thread.
 
 import { formatInstant } from '../../domain/time.ts'
-import { checksumOf, DamagedData } from '../damaged-data.ts'
+import { DamagedData } from '../damaged-data.ts'
 import type { Connection } from '../database.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import { EventLookUp } from '../ledger/event-look-up.ts'
 import { blockIdOf, EVENT_BYTES, firstBlockIdOf, SEGMENTS } from '../ledger/run-block.ts'
-import { decodeSpans } from '../ledger/sealed-times.ts'
+import { readSpans } from '../ledger/sealed-times.ts'
 import { isCovered } from '../ledger/time-spans.ts'
 import { learn, mayBeKnown } from './known-run.ts'
 import type { KnownRun } from './known-run.ts'
@@ -19,7 +19,7 @@ import type { KnownRun } from './known-run.ts'
 const PROBLEMS_MAX = 10
 const SPAN_CACHE_MAX = 50_000
 
-const BLOCKS = 'SELECT id, checksum, entries FROM blocks WHERE id >= ? AND id < ? ORDER BY id'
+const BLOCKS = 'SELECT id, entries FROM blocks WHERE id >= ? AND id < ? ORDER BY id'
 const STATE = `
   SELECT segments_written AS written, merged_into AS intoNo FROM runs WHERE run_no = ?`
 const SPANS = 'SELECT spans FROM time_spans WHERE sensor_id = ?'
@@ -41,7 +41,6 @@ export interface CheckedGroup extends RunGroup {
 
 interface BlockRow {
   readonly id: number
-  readonly checksum: number
   readonly entries: Buffer
 }
 
@@ -141,15 +140,11 @@ export class RunCheck {
   }
 
   #checkBlock(
-    { id, checksum, entries }: BlockRow,
+    { id, entries }: BlockRow,
     at: { run: KnownRun; group: CheckedGroup; others: readonly KnownRun[]; halves: bigint[] },
   ): void {
     const { run, group, others, halves } = at
     const place = `run ${run.runNo}: block ${id - firstBlockIdOf(run, 0)}`
-    if (checksumOf(id, entries) !== checksum || entries.length % EVENT_BYTES !== 0) {
-      add(group, `${place} is damaged`)
-      return
-    }
     for (let event = 0; event < entries.length; event += EVENT_BYTES) {
       const firstWord = this.#readKey(entries, event)
       if (blockIdOf(run, firstWord) !== id) {
@@ -189,8 +184,8 @@ export class RunCheck {
     if (known !== undefined && isCovered(known, measuredAtMs)) return true
     // They may have grown since.
     const stored = this.#spans.get(sensorId)
-    const spans = stored && decodeSpans(sensorId, stored)
-    if (spans === undefined) return false
+    if (stored === undefined) return false
+    const spans = readSpans(stored)
     if (this.#spanCache.size >= SPAN_CACHE_MAX) this.#spanCache.clear()
     this.#spanCache.set(sensorId, spans)
     return isCovered(spans, measuredAtMs)

@@ -129,7 +129,7 @@ export class TieBreakCheck {
 
   #spansOf(sensorId: number): Float64Array {
     const stored = this.#spans.get(sensorId)
-    return stored === undefined ? new Float64Array(0) : readSpans(sensorId, stored)
+    return stored === undefined ? new Float64Array(0) : readSpans(stored)
   }
 
   #suspect(sensorId: number, { measuredAtMs, tieBreakNs }: TakenTime): void {

@@ -84,6 +84,7 @@ describe('GET /metrics', () => {
       'thermolog_pending_sensor_deletions_oldest_age_seconds',
       'thermolog_forward_failures_total',
       'thermolog_ledger_sealed_events',
+      'thermolog_damaged_places',
       'thermolog_forwarded_measurements_total{outcome="accepted"}',
       'nodejs_eventloop_lag_p99_seconds',
       'process_resident_memory_bytes',

@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { AccessTokens, mintToken } from '../../../src/access/tokens.ts'
 import type { SignIn } from '../../../src/access/sign-in.ts'
 import { loadConfig } from '../../../src/config.ts'
+import { DamageList } from '../../../src/domain/damage-list.ts'
 import type { Principal } from '../../../src/domain/access.ts'
 import { refusalError } from '../../../src/domain/errors.ts'
 import type { HistoryReader } from '../../../src/history/read-history.ts'
@@ -62,9 +63,10 @@ function openFace(): HttpServer {
   const log = new RecordingLog()
   const config = loadConfig({ PORT: '0' })
   const metrics = new PrometheusMetrics()
+  const damaged = new DamageList()
   const storage = { isLow: false, describe: () => ({ detail: '', hint: '' }) }
   const submissions = new Submissions(
-    { committer: LOSING, progress: PROGRESS, clock, metrics, storage },
+    { committer: LOSING, progress: PROGRESS, clock, metrics, storage, damaged },
     { journalBytesMax: 1, isStoreApart: true },
   )
   const principal: Principal = {

@@ -1,0 +1,219 @@
+// A data directory with something of all there is, stopped, of which one bit at a time is flipped:
+// started again and asked for all that was answered before, it gives the same answer, or none.
+
+import { randomInt, randomUUID } from 'node:crypto'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { ServiceError } from '../../src/domain/errors.ts'
+import type { Finding } from '../../src/domain/finding.ts'
+import type { Submission } from '../../src/domain/measurement.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/domain/time.ts'
+import { SqliteControlReader } from '../../src/sqlite/control/control-reader.ts'
+import { DamagedData, isDamage } from '../../src/sqlite/damaged-data.ts'
+import { JournalReader } from '../../src/sqlite/journal/journal-reader.ts'
+import { SqliteMeasurementReader } from '../../src/sqlite/measurements/measurement-reader.ts'
+import { SqliteMeasurementWriter } from '../../src/sqlite/measurements/measurement-writer.ts'
+import { checkFile } from '../../src/sqlite/verify/file-check.ts'
+import { CommitterBench } from './committer.ts'
+import { collect } from './measurements.ts'
+
+const NOW_MS = 1_800_000_000_000
+const USER_ID = 1
+const EPOCH_EVENTS = 256
+const EPOCHS = 9
+const SENSORS = 4
+const EVER = { startMs: 0, stopMs: NOW_MS + DAY_MS }
+const FILES = ['control.db', 'ledger.db', 'measurements.db'] as const
+
+export type DataFile = (typeof FILES)[number]
+
+/** An answer to each question. */
+type Answers = ReadonlyMap<string, string>
+
+/** Instead of an answer. */
+const REFUSED = 'refused'
+
+/** What came of flips: how many were noticed, and how many are where nothing is read. */
+export interface FlipCounts {
+  refused: number
+  harmless: number
+}
+
+export class FlippedData {
+  readonly #bench = new CommitterBench({}, EPOCH_EVENTS)
+  /** What has event ids, and so can be repeated. */
+  readonly #repeatable: Submission[] = []
+  readonly #whole = new Map<DataFile, Buffer>()
+  #answers: Answers = new Map()
+
+  /** Sends measurements, seals and merges some, forwards some, and stops. */
+  async prepare(): Promise<void> {
+    const bench = this.#bench
+    bench.control.exec(
+      `INSERT INTO users (email, email_key, name, created_at_ms) VALUES ('a', 'a', 'Ada', 1);
+       INSERT INTO access_tokens (user_id, kind, name, rights, hash, created_at_ms)
+         VALUES (1, 'daemon', 'attic', 'measurements:write', x'01', 1)`,
+    )
+    for (let epoch = 0; epoch < EPOCHS; epoch++) {
+      const submission = freshMeasurements(EPOCH_EVENTS - 1, epoch)
+      expect(bench.commit([submission]).refusals).to.deep.equal([])
+      this.#repeatable.push(withEventIds(submission))
+      // The last merge stops half way.
+      bench.seal(epoch === EPOCHS - 1 ? 1 : Infinity)
+    }
+    const writer = new SqliteMeasurementWriter(join(bench.dir, 'measurements.db'))
+    const batch = new JournalReader(bench.control).readBatch(0, 1_000_000)
+    if (batch !== undefined) await writer.write(batch)
+    await writer.close()
+    this.#close()
+    for (const file of FILES) this.#whole.set(file, readFileSync(join(bench.dir, file)))
+    this.#answers = await this.#ask()
+    expect([...this.#answers.values()]).to.not.include(REFUSED)
+  }
+
+  remove(): void {
+    this.#restore()
+    this.#bench.open()
+    this.#bench.close()
+  }
+
+  /** Flips so many bits at random places of a file, one after the other. */
+  async flip(file: DataFile, flips: number): Promise<FlipCounts> {
+    const counts = { refused: 0, harmless: 0 }
+    const whole = this.#whole.get(file) ?? Buffer.alloc(0)
+    for (let flip = 0; flip < flips; flip++) {
+      const at = randomInt(whole.length)
+      const bit = randomInt(8)
+      this.#restore()
+      const flipped = Buffer.from(whole)
+      flipped[at] = (flipped[at] ?? 0) ^ (1 << bit)
+      writeFileSync(join(this.#bench.dir, file), flipped)
+      const isFound = this.#verify(file)
+      const answers = await this.#ask()
+      const place = `bit ${bit} of byte ${at} of ${file}`
+      for (const [question, answer] of answers) {
+        const expected = answer === REFUSED ? REFUSED : this.#answers.get(question)
+        expect(answer, `${question} with ${place} flipped`).to.equal(expected)
+      }
+      const isRefused = [...answers.values()].includes(REFUSED)
+      if (isRefused) expect(isFound, `verify finds ${place}`).to.equal(true)
+      counts[isRefused ? 'refused' : 'harmless']++
+    }
+    return counts
+  }
+
+  #verify(file: DataFile): boolean {
+    const found: Finding[] = []
+    try {
+      checkFile(join(this.#bench.dir, file), (finding) => found.push(finding))
+    } catch (error) {
+      // Another format.
+      expect(error).to.be.instanceOf(Error)
+      return true
+    }
+    return found.length > 0
+  }
+
+  /** Starts, asks for everything and stops. A start that is refused answers nothing. */
+  async #ask(): Promise<Answers> {
+    const answers = new Map<string, string>()
+    const ask = async (question: string, find: () => unknown) => {
+      answers.set(question, await answerOf(find))
+    }
+    try {
+      await ask('start', () => this.#bench.open())
+      if (answers.get('start') === REFUSED) return answers
+      for (const [at, submission] of this.#repeatable.entries()) {
+        await ask(`repeat ${at}`, () => this.#receiptOf(submission))
+      }
+      await this.#askControl(ask)
+      await this.#askHistories(ask)
+      await ask('news', () => this.#receiptOf(freshMeasurements(SENSORS, EPOCHS)))
+    } finally {
+      this.#close()
+    }
+    return answers
+  }
+
+  #receiptOf(submission: Submission): unknown {
+    const { refusals, status, sensorId, measuredAtMs } = this.#bench.commit([submission])
+    const [refusal] = refusals
+    if (refusal?.code === 'data_damaged') throw new DamagedData('refused')
+    return [refusals, [...status], [...sensorId], [...measuredAtMs]]
+  }
+
+  async #askControl(ask: Ask): Promise<void> {
+    const control = new SqliteControlReader(this.#bench.control)
+    await ask('dashboard', () => control.listSensors(USER_ID))
+    await ask('user', () => control.findUser('a'))
+    await ask('token', () => control.findPrincipal(Buffer.of(1)))
+    for (let sensorId = 1; sensorId <= SENSORS; sensorId++) {
+      await ask(`days of ${sensorId}`, () => control.listAcceptedDays(sensorId, EVER))
+    }
+  }
+
+  async #askHistories(ask: Ask): Promise<void> {
+    const file = join(this.#bench.dir, 'measurements.db')
+    const opened: SqliteMeasurementReader[] = []
+    await ask('store', () => opened.push(new SqliteMeasurementReader(file)))
+    const [reader] = opened
+    if (reader === undefined) return
+    for (let sensorId = 1; sensorId <= SENSORS; sensorId++) {
+      const range = { sensorId, ...EVER }
+      await ask(`raw history of ${sensorId}`, () => collect(reader.readRaw(range)))
+      for (const windowMs of [MINUTE_MS, 15 * MINUTE_MS, HOUR_MS, DAY_MS]) {
+        const windows = () => collect(reader.readWindows(range, windowMs))
+        await ask(`history of ${sensorId} by ${windowMs}`, windows)
+      }
+    }
+    await reader.close()
+  }
+
+  #restore(): void {
+    for (const [file, bytes] of this.#whole) {
+      for (const end of ['-wal', '-shm']) rmSync(join(this.#bench.dir, file + end), { force: true })
+      writeFileSync(join(this.#bench.dir, file), bytes)
+    }
+  }
+
+  #close(): void {
+    this.#bench.control.close()
+    this.#bench.ledgerFile.close()
+  }
+}
+
+type Ask = (question: string, find: () => unknown) => Promise<void>
+
+/** @throws what is no damage */
+async function answerOf(find: () => unknown): Promise<string> {
+  try {
+    return JSON.stringify(await find()) ?? ''
+  } catch (error) {
+    if (isRefusal(error)) return REFUSED
+    throw error
+  }
+}
+
+/** Of damage, with a name for it, or of a file that is another one. */
+function isRefusal(error: unknown): boolean {
+  if (error instanceof ServiceError) return error.code === 'data_damaged'
+  if (error instanceof DamagedData || isDamage(error)) return true
+  return error instanceof Error && /has schema version/.test(error.message)
+}
+
+function withEventIds({ measurements, ...rest }: Submission): Submission {
+  const all = Array.from({ length: measurements.length }, (_, at) => measurements.at(at)!)
+  return { ...rest, measurements: all.filter(({ eventId }) => eventId !== null) }
+}
+
+/** Of all sensors, in a time of their own. */
+function freshMeasurements(count: number, epoch: number): Submission {
+  const measurements = Array.from({ length: count }, (_, at) => ({
+    eventId: at % 8 === 7 ? null : randomUUID(),
+    serialNumber: `s-${at % SENSORS}`,
+    tempCelsius: at / 8,
+    measuredAtMs: NOW_MS - (epoch * count + at) * 50_000,
+  }))
+  return { userId: USER_ID, receivedAtMs: NOW_MS, measurements }
+}
