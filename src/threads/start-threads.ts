@@ -52,11 +52,11 @@ export async function startWriting(
     return thread
   }
   const control = openControl(dataDir)
-  refuseDamaged(control, CONTROL_FILE)
   const requests = new MessageChannel()
   const lookedUp = new MessageChannel()
   const sealed = new MessageChannel()
   try {
+    refuseDamaged(control, CONTROL_FILE)
     const ofSeal: SealThreadData = { dataDir, epochEvents, lookUps: sealed.port1 }
     const seal = start('seal', ofSeal, [sealed.port1])
     await firstMessage(seal)

@@ -2,6 +2,7 @@
 // under it. The filters are in memory; a key that none of them knows costs no disk access.
 
 import { DamagedData } from '../damaged-data.ts'
+import { inOneViewOf } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import { Cohort } from './cohort.ts'
@@ -54,7 +55,7 @@ export class SealedEvents {
   #merging: Pick<MergeProgress, 'sourceNos' | 'stopSegment'> | undefined
 
   constructor(db: Connection, { young, generation, cohorts, merging }: StoredRuns) {
-    this.#inOneView = db.transaction((work: () => void) => work())
+    this.#inOneView = inOneViewOf(db)
     this.#lookUp = new EventLookUp(db)
     this.#fineFilters = new FineFilters(db)
     this.#young = young.length === 0 ? [] : [{ generation, runs: young }]

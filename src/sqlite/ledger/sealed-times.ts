@@ -1,8 +1,8 @@
 // Which times of a sensor the sealed part of the ledger has: the next tie-break follows from it.
 
 import { orDamaged } from '../damaged-data.ts'
-import { LEDGER_FILE } from '../database.ts'
-import type { Connection } from '../database.ts'
+import { inOneViewOf, LEDGER_FILE } from '../database.ts'
+import type { Connection, InOneView } from '../database.ts'
 import { isCovered } from './time-spans.ts'
 
 /** Sensors whose spans are kept in memory. */
@@ -14,20 +14,15 @@ const TIE_BREAK = 'SELECT next_ns FROM tie_breaks WHERE sensor_id = ? AND measur
 const NO_SPANS = new Float64Array(0)
 
 export class SealedTimes {
-  readonly #inOneView
+  readonly inOneView: InOneView
   readonly #spans
   readonly #tieBreak
   readonly #spanCache = new Map<number, Float64Array>()
 
   constructor(db: Connection) {
-    this.#inOneView = db.transaction((work: () => void) => work())
+    this.inOneView = inOneViewOf(db)
     this.#spans = db.prepare<[number], Buffer>(SPANS).pluck()
     this.#tieBreak = db.prepare<[number, number], number>(TIE_BREAK).pluck()
-  }
-
-  /** Does what asks for many times in one view of the file, which makes each of them cheaper. */
-  inOneView(work: () => void): void {
-    this.#inOneView(work)
   }
 
   /** What was asked for before is out of date. */

@@ -8,6 +8,7 @@ import { SqliteMeasurementReader } from '../../../src/sqlite/measurements/measur
 import { SqliteMeasurementWriter } from '../../../src/sqlite/measurements/measurement-writer.ts'
 import { describeMeasurementStore } from '../../contract/measurement-store.ts'
 import type { OpenStore } from '../../contract/measurement-store.ts'
+import { damageLeaf } from '../../support/damage.ts'
 import { batchOf, collect } from '../../support/measurements.ts'
 
 const HOUR_MS = 3_600_000
@@ -114,6 +115,55 @@ describe('SqliteMeasurementWriter', () => {
     await store.writer.write(batch)
     expect(await countRaw(1)).to.equal(40)
     expect(await countInWindows(1)).to.equal(40)
+  })
+})
+
+describe('a store of which a page is damaged', () => {
+  let directory: string
+  let store: OpenStore
+  const damaged: string[] = []
+  const second = (sensorId: number, at: number) => ({
+    sensorId,
+    measuredAtMs: START_MS + at * 1_000,
+    tempCelsius: at,
+  })
+  const readRaw = (sensorId: number) => collect(store.reader.readRaw({ sensorId, ...EVER }))
+  beforeEach(async () => {
+    directory = newDirectory()
+    store = openIn(directory)
+    const seconds = Array.from({ length: 3_000 }, (_, at) => [second(1, at), second(2, at)])
+    await store.writer.write(batchOf(seconds.flat()))
+    await store.close()
+    const file = join(directory, 'measurements.db')
+    damageLeaf(file, 'measurements', 3)
+    const reader = new SqliteMeasurementReader(file, (problem) => damaged.push(problem))
+    store = { ...openIn(directory), reader }
+  })
+  afterEach(async () => {
+    await store.close()
+    rmSync(directory, { recursive: true })
+  })
+
+  it('refuses the histories that need it, names it, and answers all others', async () => {
+    const failure = await readRaw(1).catch((error: unknown) => error)
+    expect(failure).to.be.instanceOf(ServiceError)
+    expect(failure).to.have.property('code', 'data_damaged')
+    expect(damaged).to.deep.equal(['what measurements.db has of sensor 1 is damaged'])
+    expect(await readRaw(2)).to.have.lengthOf(3_000)
+    const days = await collect(store.reader.readWindows({ sensorId: 1, ...EVER }, 24 * HOUR_MS))
+    expect(days.map(({ count }) => count)).to.deep.equal([3_000])
+  })
+
+  it('refuses the measurements that belong there, and takes all others', async () => {
+    const late = Array.from({ length: 500 }, (_, at) => ({ ...second(1, at), tieBreakNs: 1 }))
+    const refused = await store.writer.write(batchOf([second(2, 3_000), ...late]))
+    expect(refused.map(({ index }) => index)).to.deep.equal(late.map((_, at) => at + 1))
+    expect(refused[0]?.reason).to.equal('what measurements.db has of sensor 1 is damaged')
+    expect(await readRaw(2)).to.have.lengthOf(3_001)
+    const failure = await store.writer.deleteSensor({ userId: 1, sensorId: 1 }, EVER).catch(String)
+    expect(failure).to.match(/sensor 1 is damaged/)
+    await store.writer.deleteSensor({ userId: 1, sensorId: 2 }, EVER)
+    expect(await readRaw(2)).to.deep.equal([])
   })
 })
 
