@@ -11,6 +11,7 @@ import { expect } from 'chai'
 import { epochEvents } from '../../src/domain/limits.ts'
 import { runCommand, serve } from '../support/command.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
+import { damageLeaf } from '../support/damage.ts'
 import { send } from '../support/http.ts'
 import { connect, influxSettings, newBucket, useInflux } from '../support/influx.ts'
 import { until } from '../support/influx-story.ts'
@@ -276,6 +277,26 @@ describe('thermolog verify', function () {
     const { findings } = await verify(damaged)
     const files = findings.filter(({ check }) => check === 'file').map(({ where }) => where)
     expect([...new Set(files)]).to.have.members(['measurements.db', 'ledger.db'])
+  })
+
+  it('names a damaged page as /readyz does when a history needs it, and others go on', async () => {
+    damageLeaf(join(damaged, 'measurements.db'), 'measurements', 5)
+    const service = await serve(damaged, SETTINGS)
+    const [from, to] = [START_MS, START_MS + DAY_MS / 8].map((at) => new Date(at).toISOString())
+    const statuses: number[] = []
+    for (let id = 1; id <= SENSORS; id++) {
+      const path = `/api/v1/sensors/${id}/measurements?from=${from}&to=${to}&bucket=raw`
+      const answer = await send(service.url, { path, token })
+      if (answer.status === 503) expect(answer.body).to.have.property('code', 'data_damaged')
+      statuses.push(answer.status)
+    }
+    expect(statuses).to.have.members([200, 200, 200, 200, 503])
+    const { body } = await send(service.url, { path: '/readyz' })
+    expect(body.damaged.problems).to.have.lengthOf(1)
+    expect(body.damaged.problems[0]).to.match(/^what measurements.db has of sensor \d is damaged$/)
+    expect(await service.stop()).to.equal(0)
+    const { findings } = await verify(damaged)
+    expect(findings.map(({ where }) => where)).to.include('measurements.db')
   })
 
   it('names a file that is gone', async () => {
