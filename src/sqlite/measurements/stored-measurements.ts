@@ -5,7 +5,8 @@
 import { DAY_MS } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
 import type { MeasurementColumns } from '../../ports/measurement-store.ts'
-import { openForReading } from '../database.ts'
+import { orDamaged } from '../damaged-data.ts'
+import { MEASUREMENTS_FILE, openForReading } from '../database.ts'
 import type { Connection } from '../database.ts'
 
 const CHUNK_ROWS = 20_000
@@ -56,14 +57,15 @@ export class StoredMeasurements {
     return counts
   }
 
-  /** By time and then by tie-break. */
+  /** By time and then by tie-break. @throws DamagedData */
   *read(
     { userId, sensorId }: { readonly userId: number; readonly sensorId: number },
     range: TimeRange,
   ): Generator<MeasurementColumns> {
     let after = [range.startMs, NO_TIE_BREAK]
     for (;;) {
-      const rows = this.#rows.all(sensorId, ...after, range.stopMs)
+      const problem = `what ${MEASUREMENTS_FILE} has of sensor ${sensorId} is damaged`
+      const rows = orDamaged(problem, () => this.#rows.all(sensorId, ...after, range.stopMs))
       const last = rows.at(-1)
       if (last === undefined) return
       yield {
