@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""A daemon in Python, of the standard library alone. It takes readings as lines `SN TEMP` on
-standard input and sends them to Thermolog so that none is lost and none is stored twice, whatever
-breaks: docs/daemon.md.
+"""A daemon in Python, of the standard library alone. It takes readings as lines `SN TEMP` or
+`SN TEMP TIME` on standard input and sends them to Thermolog so that none is lost and none is stored
+twice, whatever breaks: docs/daemon.md.
 
     THERMOLOG_URL=http://127.0.0.1:8080 THERMOLOG_TOKEN=thd_live_… read-sensors | python3 send.py
     python3 send.py --install 'read-sensors'   installs both as a systemd service
@@ -54,7 +54,8 @@ BEFORE_RESTORE_MS = 5 * 60_000
 BALLAST_BYTES = 2 << 20
 FREE_PAGES_MIN = 64
 
-READING = re.compile(r"([A-Za-z0-9:._-]{1,64})\s+(-?\d{1,9}(?:\.\d{1,17})?)")
+READING = re.compile(r"([A-Za-z0-9:._-]{1,64})\s+(-?\d{1,9}(?:\.\d{1,17})?)(?:\s+(\S+))?")
+TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d{1,9})?(Z|[+-]\d\d:\d\d)")
 # Any other 4xx is of something between: a proxy, a hotspot.
 CODES = frozenset(
     "malformed_json invalid_request missing_token invalid_token wrong_token_kind insufficient_scope"
@@ -183,6 +184,18 @@ def instant(at_ms):
     return f"{at:%Y-%m-%dT%H:%M:%S}.{at_ms % 1000:03d}Z"
 
 
+def parse_instant(text):
+    """None for what is no time of RFC 3339."""
+    match = TIME.fullmatch(text)
+    if match is None:
+        return None
+    try:
+        at = datetime.fromisoformat(match[1] + match[3].replace("Z", "+00:00"))
+        return int(at.timestamp()) * 1000 + int(float(match[2] or 0) * 1000)
+    except ValueError:
+        return None
+
+
 class Full(Exception):
     """There is no room for another reading."""
 
@@ -288,14 +301,14 @@ class Spool:
         has_disk = free_pages > FREE_PAGES_MIN or os.path.exists(self.ballast)
         return used_bytes < self.bytes_max and has_disk
 
-    def keep(self, sn, temp, clock):
-        """Returns the event id, or raises Full."""
+    def keep(self, sn, temp, clock, at_ms=None):
+        """Returns the event id, or raises Full. Without a time of its source it is taken now."""
         with self.lock:
             if not self.has_room():
                 self.drop_delivered()
             if not self.has_room():
                 raise Full
-            event_id, now_ms = uuid7(), clock.now_ms()
+            event_id, now_ms = uuid7(), clock.now_ms() if at_ms is None else at_ms
             own_ms = int(time.time() * 1000) if now_ms is None else now_ms
             timing = (own_ms, None, None, "new")
             if now_ms is None:
@@ -753,11 +766,12 @@ def take_readings(spool, clock, alarms):
     for line in sys.stdin:
         # Half a line is no reading: whoever wrote it has died.
         reading = READING.fullmatch(line.strip()) if line.endswith("\n") else None
-        if reading is None:
+        at_ms = parse_instant(reading[3]) if reading and reading[3] else None
+        if reading is None or (reading[3] and at_ms is None):
             alarms.tell(f"no reading: {line.strip()}")
             continue
         try:
-            print(spool.keep(reading[1], float(reading[2]), clock), flush=True)
+            print(spool.keep(reading[1], float(reading[2]), clock, at_ms), flush=True)
         except Full:
             alarms.tell("there is no room: new readings are lost until old ones are sent", "room")
 

@@ -1,6 +1,7 @@
 #!/bin/sh
-# A daemon in sh and curl. It takes readings as lines `SN TEMP` on standard input and sends them to
-# Thermolog so that none is lost and none is stored twice, whatever breaks: docs/daemon.md.
+# A daemon in sh and curl. It takes readings as lines `SN TEMP` or `SN TEMP TIME` on standard input
+# and sends them to Thermolog so that none is lost and none is stored twice, whatever breaks:
+# docs/daemon.md.
 #
 #   THERMOLOG_URL=http://127.0.0.1:8080 THERMOLOG_TOKEN=thd_live_… read-sensors | sh send.sh
 #
@@ -26,8 +27,8 @@ BATCH_MAX=500
 BALLAST_KB=2048
 
 case $URL in http://?* | https://?*) ;; *) echo "THERMOLOG_URL is no address" >&2 && exit 2 ;; esac
-for number in "$RETRY_SECONDS_MAX" "$SILENCE_SECONDS_MAX" "$SPOOL_FILES_MAX"; do
-  case $number in '' | 0 | *[!0-9]*) echo "not a number: $number" >&2 && exit 2 ;; esac
+for number in "${RETRY_SECONDS_MAX%.[0-9]*}" "$SILENCE_SECONDS_MAX" "$SPOOL_FILES_MAX"; do
+  case $number in '' | *[!0-9]*) echo "not a number: $number" >&2 && exit 2 ;; esac
 done
 
 mkdir -p "$SPOOL/new" "$SPOOL/held" "$SPOOL/rejected"
@@ -51,6 +52,13 @@ mkdir "$TMP"
 
 alarm() { printf 'ALARM: %s\n' "$*" >&2; }
 
+# What is held is sent again and again: worth one line a day.
+alarm_held() {
+  [ $(($(date +%s) - ${held_told:-0})) -ge 86400 ] || return 0
+  alarm "$*"
+  held_told=$(date +%s)
+}
+
 # Files and names of folders are on disk when it returns. A `sync` that takes no names syncs all.
 to_disk() { sync "$@" 2>/dev/null || sync; }
 
@@ -60,20 +68,27 @@ lose() {
   lost=yes
 }
 
-keep() { # SN TEMP
+keep() { # SN TEMP [TIME]
   case $1 in '' | *[!A-Za-z0-9:._-]*) alarm "no serial number: $1" && return ;; esac
   printf '%s' "$2" | grep -Eqx -- '-?(0|[1-9][0-9]*)(\.[0-9]+)?' || {
     alarm "no temperature of $1: $2"
     return
   }
+  case ${3:-none} in
+  none | ????-??-??T*Z | ????-??-??T*[+-]??:??) ;;
+  *) alarm "no time of $1: $3" && return ;;
+  esac
+  timestamp=$(date -u ${3:+-d "$3"} +%Y-%m-%dT%H:%M:%S.%3NZ 2>/dev/null) || {
+    alarm "no time of $1: $3"
+    return
+  }
   if [ ! -e "$SPOOL/ballast" ] || [ -e "$SPOOL/over" ]; then lose && return; fi
-  now=$(date -u '+%s%3N %Y-%m-%dT%H:%M:%S.%3NZ')
-  time=$(printf '%012x' "${now% *}")
+  time=$(printf '%012x' "$(date +%s%3N)")
   random=$(od -An -N9 -tx1 /dev/urandom | tr -d ' \n')
   id=$(printf '%.8s-%s-7%.3s-8%.3s-%s' "$time" "${time#????????}" "$random" "${random#???}" \
     "$(printf '%s' "$random" | cut -c7-18)")
   printf '{"event_id":"%s","sn":"%s","temp":%s,"timestamp":"%s"}\n' \
-    "$id" "$1" "$2" "${now#* }" 2>/dev/null >"$TMP/$id" && to_disk "$TMP/$id" &&
+    "$id" "$1" "$2" "$timestamp" 2>/dev/null >"$TMP/$id" && to_disk "$TMP/$id" &&
     mv "$TMP/$id" "$SPOOL/new/$id" || {
     rm -f "$TMP/$id"
     lose
@@ -144,12 +159,13 @@ judge() {
     tr '{}' '\n\n' <"$TMP/answer" | grep -v '"code":"timestamp_in_future"' |
       sed -n 's/.*"event_id":"\([0-9a-f-]*\)".*/\1/p' | sort -u >"$TMP/ids"
     settle rejected
+    if [ "$decided" -gt 0 ]; then alarm "refused: $(cat "$TMP/answer")"
+    else alarm_held "held: $(cat "$TMP/answer")"; fi
     mv "$TMP/ahead" "$TMP/ids" && settle held
-    alarm "refused: $(cat "$TMP/answer")"
     ;;
   403:unknown_sensor | 403:sensor_quota)
     ids_of '"event_id"' >"$TMP/ids" && settle held
-    alarm "not permitted: $(cat "$TMP/answer")"
+    alarm_held "not permitted: $(cat "$TMP/answer")"
     ;;
   400:malformed_json | 413:body_too_large | 413:batch_too_large)
     count=$(($(wc -l <"$TMP/batch") / 2))
@@ -200,7 +216,7 @@ send_all() {
   heard=$(date +%s)
   release_held
   while kill -0 "$$" 2>/dev/null; do
-    [ $(($(date +%s) - released)) -lt "$RETRY_SECONDS_MAX" ] || release_held
+    [ $(($(date +%s) - released)) -lt "${RETRY_SECONDS_MAX%.*}" ] || release_held
     over=$([ ! -e "$TMP/end" ] || echo over)
     balance
     find "$SPOOL/new" -type f | sed 's|.*/||' | sort -r >"$TMP/all"
@@ -231,7 +247,7 @@ send_all() {
 
 # Without its sender the daemon is none: whatever has started it starts it anew.
 (trap '[ "$?" -eq 0 ] || kill "$$"' EXIT && send_all) &
-while read -r sn temp; do keep "$sn" "$temp"; done
+while read -r sn temp time; do keep "$sn" "$temp" "$time"; done
 : >"$TMP/end"
 wait
 rm -r "$TMP"

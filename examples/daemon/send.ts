@@ -1,6 +1,6 @@
 // A daemon in TypeScript, of Node's own modules alone (Node 22.18 or newer). It takes readings as
-// lines `SN TEMP` on standard input and sends them to Thermolog so that none is lost and none is
-// stored twice, whatever breaks: docs/daemon.md.
+// lines `SN TEMP` or `SN TEMP TIME` on standard input and sends them to Thermolog so that none is
+// lost and none is stored twice, whatever breaks: docs/daemon.md.
 //
 //   THERMOLOG_URL=http://127.0.0.1:8080 THERMOLOG_TOKEN=thd_live_… read-sensors | node send.ts
 //
@@ -31,6 +31,9 @@ const BALLAST_BYTES = 1 << 20
 const BATCH_MAX = 500
 const TIMEOUT_MS = 30_000
 const IDLE_MS = 200
+const HOUR_MS = 3_600_000
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/
+const READING = /^([A-Za-z0-9:._-]+)\s+(-?\d+(?:\.\d+)?)(?:\s+(\S+))?\s*$/
 
 const UNPERMITTED = ['unknown_sensor', 'sensor_quota']
 const UNUSABLE = ['event_id_conflict', 'unsupported_media_type']
@@ -71,7 +74,12 @@ function giveUp(text: string): never {
   process.exit(2)
 }
 
-function alarm(text: string): void {
+const toldAtMs = new Map<string, number>()
+/** The same matter is told again after a while, not at each attempt. */
+function alarm(text: string, matter = '', againMs = 0): void {
+  const nowMs = performance.now()
+  if (nowMs - (toldAtMs.get(matter) ?? -Infinity) < againMs) return
+  toldAtMs.set(matter, nowMs)
   process.stderr.write(`ALARM: ${text}\n`)
 }
 
@@ -216,11 +224,8 @@ function syncFolder(): void {
 /** Without half a line: its id was never printed, or it is still in the file that it came from. */
 function readElements(name: string): Element[] {
   const lines = fs.readFileSync(join(SPOOL, name), 'utf8').split('\n')
-  return lines.filter((line) => line.startsWith('{') && line.endsWith('}')).map(parseElement)
-}
-
-function parseElement(line: string): Element {
-  return JSON.parse(line) as Element
+  const whole = lines.filter((line) => line.startsWith('{') && line.endsWith('}'))
+  return whole.map((line) => JSON.parse(line) as Element)
 }
 
 async function post(
@@ -243,13 +248,9 @@ async function post(
     const asked = Number(response.headers.get('retry-after') ?? 0) * 1_000 || 0
     const askedMs = Math.min(asked, RETRY_AFTER_MS_MAX)
     // A refusal of anything else is a proxy's or a hotspot's.
-    const isOwn =
-      response.headers.get('content-type')?.startsWith('application/problem+json') === true
-    return {
-      status,
-      body: isOwn ? { ...body, code } : { data: status < 300 ? (body.data ?? {}) : {} },
-      askedMs,
-    }
+    const isOwn = /^application\/problem\+json/.test(response.headers.get('content-type') ?? '')
+    const told = { data: status < 300 ? (body.data ?? {}) : {} }
+    return { status, body: isOwn ? { ...body, code } : told, askedMs }
   } catch {
     // No answer: it may have been stored, or not.
     return { status: 0, body: {}, askedMs: 0 }
@@ -303,7 +304,6 @@ function watchSilence(status: number, count: number): void {
 /** Sends until each event of the batch is decided or held. */
 async function sendBatch(spool: Spool, batch: readonly Element[]): Promise<void> {
   let left = batch
-  let lastAlarm = ''
   for (let failures = 0; left.length > 0;) {
     const { status, body, askedMs } = await post(left)
     if (left.length > 1 && TOO_MUCH.includes(body.code ?? '')) {
@@ -315,16 +315,13 @@ async function sendBatch(spool: Spool, batch: readonly Element[]): Promise<void>
     const { delivered, rejected, held } = judge(body, left)
     if (delivered.size > 0) silentSinceMs = performance.now()
     else watchSilence(status, left.length)
-    spool.putInto(
-      'rejected.ndjson',
-      left
-        .filter(({ event_id: id }) => rejected.has(id))
-        .map((element) => ({ ...element, reason: rejected.get(element.event_id) })),
-    )
-    spool.putInto(
-      'held.ndjson',
-      left.filter(({ event_id: id }) => held.has(id)),
-    )
+    const aside = left.flatMap((element) => {
+      const reason = rejected.get(element.event_id)
+      return reason === undefined ? [] : [{ ...element, reason }]
+    })
+    const waiting = left.filter(({ event_id: id }) => held.has(id))
+    spool.putInto('rejected.ndjson', aside)
+    spool.putInto('held.ndjson', waiting)
     const before = left.length
     left = left.filter(({ event_id: id }) => ![delivered, rejected, held].some((s) => s.has(id)))
     const isRefused = status >= 300 && status < 500 && status !== 408 && status !== 429
@@ -332,9 +329,9 @@ async function sendBatch(spool: Spool, batch: readonly Element[]): Promise<void>
       const codes = [...new Set([...rejected.values(), ...held.values()])].join(', ')
       const told = `status ${status} ${body.code ?? ''}: ${codes || 'everything is kept'}`
       const text = `${told}; server time ${body.server_time ?? '?'}`
-      // A refused token is worth one line, not one for each attempt.
-      if (text !== lastAlarm) alarm(text)
-      lastAlarm = text
+      if (rejected.size > 0) alarm(text)
+      else if (held.size > 0) alarm(text, `held ${codes}`, 24 * HOUR_MS)
+      else alarm(text, `${status} ${body.code}`, HOUR_MS)
     }
     failures = left.length < before ? 0 : failures + 1
     const longestMs = Math.min(RETRY_MS_MAX, 2 ** Math.min(failures, 10) * 500)
@@ -382,13 +379,14 @@ let isInputOver = false
 let isLosing = false
 const sending = sendAll(spool, () => isInputOver)
 for await (const line of wholeLines(process.stdin)) {
-  const [, sn = '', temp = ''] = /^([A-Za-z0-9:._-]+)\s+(-?\d+(?:\.\d+)?)\s*$/.exec(line) ?? []
-  if (sn === '') {
+  const nowMs = Date.now()
+  const [, sn = '', temp = '', time] = READING.exec(line) ?? []
+  const at = new Date(time === undefined ? nowMs : INSTANT.test(time) ? time : NaN)
+  if (sn === '' || Number.isNaN(at.getTime())) {
     alarm(`no reading: ${line}`)
     continue
   }
-  const nowMs = Date.now()
-  const timestamp = new Date(nowMs).toISOString()
+  const timestamp = at.toISOString()
   const id = uuid7(nowMs)
   const isKept = spool.keep({ event_id: id, sn, temp: Number(temp), timestamp })
   if (isKept) process.stdout.write(`${id}\n`)

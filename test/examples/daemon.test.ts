@@ -42,22 +42,27 @@ for (const kind of DAEMONS) {
     let token: string
     let spool: string
 
-    beforeEach(async function () {
+    let users = 0
+
+    before(async function () {
       needPrograms(this, kind)
       service = await startService()
       // Ahead of the daemon's clock, which is that of the machine.
       service.clock.set(
         new Date(Math.max(Date.now(), service.clock.nowMs()) + HOUR_MS).toISOString(),
       )
+    })
+
+    after(() => service?.stop())
+
+    beforeEach(async () => {
       proxy = await FaultProxy.start(service.url)
-      token = await service.createToken('a@example.org')
+      token = await service.createToken(`${++users}@example.org`)
       spool = join(await mkdtemp(join(tmpdir(), 'thermolog-daemon-')), 'spool')
     })
 
     afterEach(async () => {
-      if (service === undefined) return
       await proxy.close()
-      await service.stop()
       await rm(join(spool, '..'), { recursive: true })
     })
 
@@ -138,21 +143,14 @@ for (const kind of DAEMONS) {
       expect(await stored()).to.deep.equal([1])
     })
 
-    it('keeps everything while its token is not accepted', async () => {
-      proxy.useFor(2, problem(401, { code: 'invalid_token' }))
-      const daemon = start()
-      await daemon.give('cellar', 1)
-      expect(await daemon.finish()).to.equal(0)
-      expect(daemon.errors).to.match(/ALARM: .*(401|token)/)
-      expect(await stored()).to.deep.equal([1])
-    })
-
-    it('says once that its token is not accepted, however often it tries', async () => {
+    it('keeps everything while its token is not accepted, and says so once', async () => {
       proxy.useFor(3, problem(401, { code: 'invalid_token' }))
       const daemon = start()
       await daemon.give('cellar', 1)
       expect(await daemon.finish()).to.equal(0)
+      expect(daemon.errors).to.match(/ALARM: .*(401|token)/)
       expect(daemon.errors.match(/ALARM/g)).to.have.lengthOf(1)
+      expect(await stored()).to.deep.equal([1])
     })
 
     it('does not start without a token', async () => {
@@ -161,17 +159,62 @@ for (const kind of DAEMONS) {
       expect(daemon.errors).to.match(/THERMOLOG_TOKEN:? is not set/)
     })
 
-    for (const status of [400, 404, 405, 413]) {
-      it(`keeps everything when a proxy answers ${status} with a page of its own`, async () => {
-        const headers = { 'content-type': 'text/html' }
-        proxy.useFor(2, { kind: 'answer', status, headers, body: '<h1>nginx</h1>' })
-        const daemon = start()
-        await daemon.give('cellar', 1)
-        expect(await daemon.finish()).to.equal(0)
-        expect(daemon.errors).to.include(`ALARM: `).and.to.include(`${status}`)
-        expect(await stored()).to.deep.equal([1])
-      })
-    }
+    it('keeps everything while a proxy answers with pages of its own', async () => {
+      const statuses = [400, 404, 405, 413]
+      const headers = { 'content-type': 'text/html' }
+      const left = statuses.slice()
+      proxy.decide = () => {
+        const status = left.shift()
+        if (status === undefined) return { kind: 'pass' }
+        return { kind: 'answer', status, headers, body: '<h1>nginx</h1>' }
+      }
+      const daemon = start()
+      await daemon.give('cellar', 1)
+      expect(await daemon.finish()).to.equal(0)
+      for (const status of statuses)
+        expect(daemon.errors).to.match(new RegExp(`ALARM: .*${status}`))
+      expect(await stored()).to.deep.equal([1])
+    })
+
+    it('halves a batch that is too much, down to the reading that is', async () => {
+      const isTooMuch = (temps: readonly number[]) => temps.length > 2 || temps.includes(5)
+      proxy.use({ kind: 'cut' })
+      const daemon = start()
+      for (const temp of [1, 2, 3, 4, 5, 6, 7]) await daemon.give('cellar', temp)
+      proxy.decide = (request) =>
+        isTooMuch(temperaturesIn(request))
+          ? problem(413, { code: 'body_too_large', limit: 300 })
+          : { kind: 'pass' }
+      expect(await daemon.finish()).to.equal(0)
+      expect(daemon.errors).to.match(/ALARM: .*(set aside|body_too_large)/)
+      expect(await stored()).to.deep.equal([1, 2, 3, 4, 6, 7])
+    })
+
+    it('takes no more than its spool may hold, and says so once', async () => {
+      proxy.use({ kind: 'cut' })
+      const settings = { SPOOL_MB_MAX: '0.05', SPOOL_FILES_MAX: '5' }
+      const daemon = new Daemon(kind, { url: proxy.url, token, spool, settings })
+      const kept = await daemon.giveUntilLost('cellar')
+      for (let lost = 0; lost < 3; lost++) daemon.put('cellar', kept + 2 + lost)
+      await daemon.kill()
+      expect(daemon.errors.match(/ALARM: there is no room/g)).to.have.lengthOf(1)
+      proxy.use({ kind: 'pass' })
+      expect(await start().finish()).to.equal(0)
+      expect(await stored()).to.have.lengthOf(kept)
+    })
+
+    it('keeps the time that comes with a reading', async () => {
+      const daemon = start()
+      const atMs = Date.now() - 1_234_567
+      const times = [instant(atMs), instant(atMs + HOUR_MS).replace('Z', '+01:00')]
+      for (const [at, time] of times.entries()) await daemon.give('cellar', at, time)
+      daemon.put('cellar', 9, 'yesterday')
+      expect(await daemon.finish()).to.equal(0)
+      expect(daemon.errors).to.match(/^ALARM: no .*yesterday\n$/)
+      const { body } = await send(service.url, { path: '/api/v1/sensors', token })
+      expect(body.data[0].latest.timestamp).to.equal(instant(atMs))
+      expect(await stored()).to.deep.equal([0, 1])
+    })
 
     it('holds what is not permitted, and sends it again', async () => {
       proxy.decide = (request) => {
@@ -222,13 +265,21 @@ function problem(status: number, members: object): Fault {
 }
 
 /** Of a request that asks for something, none. */
-function eventIdsIn({ method, headers, body }: ProxiedRequest): string[] {
+function eventIdsIn(request: ProxiedRequest): string[] {
+  return measurementsIn(request).map(({ event_id: id }) => id)
+}
+
+function temperaturesIn(request: ProxiedRequest): number[] {
+  return measurementsIn(request).map(({ temp }) => temp)
+}
+
+function measurementsIn({ method, headers, body }: ProxiedRequest) {
   if (method === 'GET') return []
   const text = headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body
   const { measurements } = JSON.parse(text.toString('utf8')) as {
-    measurements: { event_id: string }[]
+    readonly measurements: readonly { readonly event_id: string; readonly temp: number }[]
   }
-  return measurements.map(({ event_id: id }) => id)
+  return measurements
 }
 
 function instant(atMs: number): string {

@@ -5,6 +5,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { leaveOut } from './left-out.ts'
 
@@ -52,7 +53,7 @@ export class Daemon {
         THERMOLOG_URL: place.url,
         THERMOLOG_TOKEN: place.token,
         SPOOL: place.spool,
-        RETRY_SECONDS_MAX: '1',
+        RETRY_SECONDS_MAX: '0.1',
         ...place.settings,
       },
     })
@@ -64,10 +65,28 @@ export class Daemon {
   }
 
   /** @returns whether it said that the reading is safe, before it was killed */
-  async give(sn: string, temp: number): Promise<boolean> {
-    this.#child.stdin.write(`${sn} ${temp}\n`)
+  async give(sn: string, temp: number, time?: string): Promise<boolean> {
+    this.put(sn, temp, time)
     const { done } = await this.#lines.next()
     return done !== true
+  }
+
+  /** Gives it a reading without waiting for what it says. */
+  put(sn: string, temp: number, time = ''): void {
+    this.#child.stdin.write(`${sn} ${temp} ${time}\n`)
+  }
+
+  /** Gives it the temperatures 1, 2, … until there is no room. @returns how many it has taken */
+  async giveUntilLost(sn: string): Promise<number> {
+    let kept = 0
+    const lost = this.#untilLost()
+    while (await Promise.race([this.give(sn, kept + 1), lost])) kept++
+    return kept
+  }
+
+  async #untilLost(): Promise<false> {
+    while (!this.errors.includes('no room')) await setTimeout(5)
+    return false
   }
 
   /** @throws Error when it has ended by itself */

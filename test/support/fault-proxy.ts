@@ -36,6 +36,8 @@ export type Fault =
   | { readonly kind: 'cut_reply'; readonly afterBytes: number }
   /** The connection is cut at once, and it has its effect later. */
   | { readonly kind: 'arrive_late'; readonly afterMs: number }
+  /** It has its effect; the answer's body comes byte by byte, each after so long. */
+  | { readonly kind: 'drip_reply'; readonly everyMs: number }
   /** It goes through later. */
   | { readonly kind: 'delay'; readonly byMs: number }
   /** It goes through when `resume` is called. */
@@ -127,6 +129,8 @@ export class FaultProxy {
       case 'pause':
         await new Promise<void>((resolve) => this.#resume.push(resolve))
         break
+      case 'drip_reply':
+        return dripReply(await this.#send(proxied), outgoing, fault.everyMs)
       case 'cut_reply':
       case 'pass':
         break
@@ -172,6 +176,20 @@ async function passReply(
       outgoing.destroy()
       return
     }
+  }
+  outgoing.end()
+}
+
+async function dripReply(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  everyMs: number,
+): Promise<void> {
+  outgoing.writeHead(incoming.statusCode ?? 0, incoming.headers)
+  for (const byte of await buffer(incoming)) {
+    if (outgoing.destroyed) return
+    outgoing.write(Buffer.of(byte))
+    await setTimeout(everyMs)
   }
   outgoing.end()
 }
