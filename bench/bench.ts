@@ -14,6 +14,7 @@ import { measureHistory } from './history.ts'
 import { measureInfluxHistory } from './influx-history.ts'
 import { measureInflux } from './influx.ts'
 import { measureLedger } from './ledger.ts'
+import { measureLines } from './lines.ts'
 import { measureMixed } from './mixed.ts'
 import { printTable } from './report.ts'
 import type { Figure } from './report.ts'
@@ -36,6 +37,7 @@ const measures: Readonly<Record<string, () => Promise<Figure[]>>> = {
   singles: () => measureSingles(seconds),
   batches: () => measureBatches(seconds),
   influx: () => measureInflux(seconds),
+  lines: () => measureLines(seconds),
   tenants: () => measureTenants(seconds),
   fairness: () => measureFairness(seconds),
   mixed: () => measureMixed(seconds),

@@ -47,7 +47,7 @@ export class StampedRequest {
   }
 }
 
-function serialNumber(ordinal: number): string {
+export function serialNumber(ordinal: number): string {
   return `28FF${String(ordinal).padStart(12, '0')}`
 }
 

@@ -122,14 +122,15 @@ function readAnswers(socket: Socket, onAnswer: (status: number) => void): void {
   })
 }
 
-/** A request with a body, as bytes. */
-export function postRequest(path: string, token: string, body: string): Buffer {
+/** A request with a body, as bytes; a body of bytes is compressed already. */
+export function postRequest(path: string, token: string, body: string | Buffer): Buffer {
   const head = [
     `POST ${path} HTTP/1.1`,
     'Host: 127.0.0.1',
     `Authorization: Bearer ${token}`,
     'Content-Type: application/json',
+    ...(typeof body === 'string' ? [] : ['Content-Encoding: gzip']),
     `Content-Length: ${Buffer.byteLength(body)}`,
   ]
-  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`)
+  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), Buffer.from(body)])
 }

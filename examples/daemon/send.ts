@@ -248,7 +248,7 @@ async function post(
     const asked = Number(response.headers.get('retry-after') ?? 0) * 1_000 || 0
     const askedMs = Math.min(asked, RETRY_AFTER_MS_MAX)
     // A refusal of anything else is a proxy's or a hotspot's.
-    const isOwn = /^application\/problem\+json/.test(response.headers.get('content-type') ?? '')
+    const isOwn = !!response.headers.get('content-type')?.startsWith('application/problem+json')
     const told = { data: status < 300 ? (body.data ?? {}) : {} }
     return { status, body: isOwn ? { ...body, code } : told, askedMs }
   } catch {

@@ -41,7 +41,8 @@ export async function commitValid(
   const faults: RequestFault[] = []
   let places = [...all.keys()]
   while (places.length > 0) {
-    const measurements = places.flatMap((place) => all[place] ?? [])
+    const isWhole = places.length === all.length
+    const measurements = isWhole ? all : places.flatMap((place) => all[place] ?? [])
     try {
       const receipt = await submissions.commit({ userId, receivedAtMs, measurements })
       return { receipt, places, faults }

@@ -4,7 +4,7 @@
 
 import { hash } from 'node:crypto'
 import { nameCharactersMax } from '../domain/limits.ts'
-import type { Field, Point, Tag } from './point.ts'
+import type { Point, SeriesKey, Tag } from './point.ts'
 import { decodeText } from './point.ts'
 import { tagOf } from './temperature.ts'
 
@@ -63,41 +63,54 @@ const WORLDWIDE_IF_LONG = new Set(['sn', 'serial', 'address'])
 const WORLDWIDE_HEX_DIGITS_MIN = 12
 
 /** The serial number of the sensor that a field is of. */
-export function serialNumberOf(point: Point, field: string, rules: SerialNumberRules): string {
+export function serialNumberOf(series: SeriesKey, field: string, rules: SerialNumberRules): string {
   const name = decodeText(field)
   const suffix = UNNAMED_FIELDS.has(name.toLowerCase()) ? '' : `.${name}`
-  return asSerialNumber(rules.serialNumberPrefix + sensorNameOf(point, rules) + suffix)
+  return asSerialNumber(rules.serialNumberPrefix + sensorNameOf(series, rules) + suffix)
 }
+
+/** What is hashed for the event ids of a field, before the time and the value. */
+export function identityPieces({ measurement, tags }: SeriesKey, field: string): Buffer {
+  const isWorldwide = tags.some(isWorldwideTag)
+  const pieces = [measurement]
+  for (const { key, value } of tags) {
+    if (SENDING_TAGS.has(key) || (isWorldwide && key === 'host')) continue
+    pieces.push(key, value)
+  }
+  return Buffer.concat([...pieces, field].map(afterLength))
+}
+
+const LENGTH_BYTES = 4
+const DOUBLE_BYTES = 8
+const SCRATCH = Buffer.alloc(4_096)
 
 /**
  * The event id of a measurement.
  *
+ * @param pieces of its field, see `identityPieces`
  * @param nanoseconds the time of the point, decimal
  * @param value as sent, in the sender's unit
  */
-export function eventIdOf(
-  point: Point,
-  { key, value }: Field & { readonly value: number },
-  nanoseconds: string,
-): string {
-  const isWorldwide = point.tags.some(isWorldwideTag)
-  const pieces = [latin1(point.measurement)]
-  for (const tag of point.tags) {
-    if (SENDING_TAGS.has(tag.key) || (isWorldwide && tag.key === 'host')) continue
-    pieces.push(latin1(tag.key), latin1(tag.value))
+export function eventIdOf(pieces: Buffer, nanoseconds: string, value: number): string {
+  const length = pieces.length + LENGTH_BYTES + nanoseconds.length + LENGTH_BYTES + DOUBLE_BYTES
+  const message = length <= SCRATCH.length ? SCRATCH.subarray(0, length) : Buffer.alloc(length)
+  message.set(pieces)
+  let at = message.writeUInt32BE(nanoseconds.length, pieces.length)
+  // A third of what `write` costs for so few characters.
+  for (let digit = 0; digit < nanoseconds.length; digit++) {
+    message[at++] = nanoseconds.charCodeAt(digit)
   }
-  const double = Buffer.alloc(8)
+  at = message.writeUInt32BE(DOUBLE_BYTES, at)
   // −0 is 0.
-  double.writeDoubleBE(value + 0)
-  pieces.push(latin1(key), latin1(nanoseconds), double)
-  return `lp1:${hash('sha256', Buffer.concat(pieces.flatMap(afterLength)), 'hex')}`
+  message.writeDoubleBE(value + 0, at)
+  return `lp1:${hash('sha256', message, 'hex')}`
 }
 
 /** What people call the sensor of a point, where it says so. */
-export function aliasOf(point: Point): string | undefined {
+export function aliasOf({ tags }: SeriesKey, fields: Point['fields'] = []): string | undefined {
   for (const key of ALIAS_FIELDS) {
-    const ofField = point.fields.find((field) => field.key === key)?.value
-    const ofTag = point.tags.find((tag) => tag.key === key)?.value
+    const ofField = fields.find((field) => field.key === key)?.value
+    const ofTag = tags.find((tag) => tag.key === key)?.value
     const bytes = typeof ofField === 'string' ? ofField : (ofTag ?? '')
     const text = decodeText(bytes.slice(0, ALIAS_BYTES_MAX)).trim()
     const alias = Array.from(text).slice(0, nameCharactersMax).join('').trim()
@@ -106,20 +119,20 @@ export function aliasOf(point: Point): string | undefined {
   return undefined
 }
 
-function sensorNameOf(point: Point, { serialTags }: SerialNumberRules): string {
+function sensorNameOf(series: SeriesKey, { serialTags }: SerialNumberRules): string {
   for (const key of SERIAL_TAGS) {
-    const value = tagOf(point, key)
+    const value = tagOf(series, key)
     if (value !== undefined && hexDigits(value) >= SERIAL_HEX_DIGITS_MIN) return value
   }
   for (const key of serialTags) {
-    const value = tagOf(point, key)
+    const value = tagOf(series, key)
     if (value !== undefined) return value
   }
-  const domain = tagOf(point, 'domain')
-  const entity = tagOf(point, 'entity_id')
+  const domain = tagOf(series, 'domain')
+  const entity = tagOf(series, 'entity_id')
   if (domain !== undefined && entity !== undefined) return `${domain}.${entity}`
-  const values = point.tags.filter(({ key }) => !UNNAMED_TAGS.has(key)).map(({ value }) => value)
-  return decodeText([point.measurement, ...values].join('.'))
+  const values = series.tags.filter(({ key }) => !UNNAMED_TAGS.has(key)).map(({ value }) => value)
+  return decodeText([series.measurement, ...values].join('.'))
 }
 
 /** What is no serial number becomes one that nothing else becomes. */
@@ -140,12 +153,9 @@ function hexDigits(text: string): number {
   return text.replaceAll(/[^0-9A-Fa-f]/g, '').length
 }
 
-function latin1(text: string): Buffer {
-  return Buffer.from(text, 'latin1')
-}
-
-function afterLength(piece: Buffer): Buffer[] {
-  const length = Buffer.alloc(4)
-  length.writeUInt32BE(piece.length)
-  return [length, piece]
+function afterLength(piece: string): Buffer {
+  const bytes = Buffer.alloc(LENGTH_BYTES + piece.length)
+  bytes.writeUInt32BE(piece.length)
+  bytes.write(piece, LENGTH_BYTES, 'latin1')
+  return bytes
 }

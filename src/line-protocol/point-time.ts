@@ -29,11 +29,34 @@ export function unitOf(precision: string, version: 'v1' | 'v2'): bigint | undefi
   return version === 'v2' && !V2_UNITS.has(precision) ? undefined : UNITS.get(precision)
 }
 
+/** How many zeros make nanoseconds of the units that senders use. */
+const ZEROS: ReadonlyMap<bigint, string> = new Map([
+  [1n, ''],
+  [1_000n, '000'],
+  [1_000_000n, '000000'],
+  [1_000_000_000n, '000000000'],
+])
+const NS_DIGITS = 19
+const MS_DIGITS = 13
+const ZERO = 48
+
 /** @returns `undefined` for a time that 64 bits of nanoseconds cannot hold */
 export function pointTime(text: string, unitNs: bigint): PointTime | undefined {
+  const nanoseconds = text + (ZEROS.get(unitNs) ?? ' ')
+  const usualMs = usualTime(nanoseconds)
+  if (usualMs !== undefined) return { nanoseconds, measuredAtMs: usualMs }
   const ns = BigInt(text) * unitNs
   if (ns >= NS_MAX || ns < -NS_MAX) return undefined
   const cutMs = ns / NS_PER_MS
   const measuredAtMs = Number(ns < 0n && ns % NS_PER_MS !== 0n ? cutMs - 1n : cutMs)
   return { nanoseconds: String(ns), measuredAtMs }
+}
+
+/** Milliseconds of a time after 2001 and before 2255, without big numbers: they are slow. */
+function usualTime(nanoseconds: string): number | undefined {
+  const first = nanoseconds.charCodeAt(0) - ZERO
+  if (nanoseconds.length !== NS_DIGITS || first < 1 || first > 8) return undefined
+  let ms = first
+  for (let at = 1; at < MS_DIGITS; at++) ms = ms * 10 + nanoseconds.charCodeAt(at) - ZERO
+  return ms
 }

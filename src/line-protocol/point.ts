@@ -5,11 +5,16 @@
 // Texts are read as one character a byte (latin1), so that they compare and hash as their bytes do;
 // `decodeText` makes them readable. A string field may contain line breaks, nothing else may.
 
-/** What a point says, unescaped, one character a byte. */
-export interface Point {
+/** What the points of one series have in common, unescaped, one character a byte. */
+export interface SeriesKey {
   readonly measurement: string
   /** By the bytes of their keys, each key once. */
   readonly tags: readonly Tag[]
+}
+
+/** What a point says, unescaped, one character a byte. */
+export interface Point<Series extends SeriesKey = SeriesKey> {
+  readonly series: Series
   readonly fields: readonly Field[]
   /** As sent; `undefined` where it has none. */
   readonly time: string | undefined
@@ -47,7 +52,32 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ...['f', 'F', 'false', 'False', 'FALSE'].map((text) => [text, false] as const),
 ])
 
-const BACKSLASH = '\\'
+const TAB = 9
+const NEW_LINE = 10
+const RETURN = 13
+const QUOTE = 34
+const COMMA = 44
+const EQUALS = 61
+const BACKSLASH = 92
+
+// What ends a piece of a point, as bits.
+const AT_LINE_END = 1
+const AT_BLANK = 2
+const AT_TAB = 4
+const AT_COMMA = 8
+const AT_EQUALS = 16
+/** By the code of a character. */
+const ENDS = new Uint8Array(256)
+ENDS[NEW_LINE] = AT_LINE_END
+ENDS[RETURN] = AT_LINE_END
+ENDS[0x20] = AT_BLANK
+ENDS[TAB] = AT_TAB
+ENDS[COMMA] = AT_COMMA
+ENDS[EQUALS] = AT_EQUALS
+const OF_NAME = AT_COMMA | AT_BLANK
+const OF_KEY = AT_EQUALS | AT_COMMA | AT_BLANK
+const OF_VALUE = AT_COMMA | AT_BLANK | AT_TAB
+const OF_TIME = AT_BLANK | AT_TAB
 
 /** A text as it is meant: its bytes are UTF-8. */
 export function decodeText(text: string): string {
@@ -55,51 +85,64 @@ export function decodeText(text: string): string {
   return /^[\x00-\x7f]*$/.test(text) ? text : Buffer.from(text, 'latin1').toString('utf8')
 }
 
-/**
- * Reads the point that begins at a place of a text.
- *
- * @returns the point and where its line ends: at a line break or at the end of the text
- * @throws LineFault
- */
-export function readPoint(text: string, start: number): { point: Point; end: number } {
-  const reader = new PointReader(text, start)
-  const point = reader.read()
-  return { point, end: reader.at }
+/** The series that are known by their keys as these are written. */
+export interface KnownSeries<Series extends SeriesKey> {
+  find(written: string): Series | undefined
+  add(written: string, key: SeriesKey): Series
 }
 
-class PointReader {
+/** Reads points of a text. */
+export class PointReader<Series extends SeriesKey> {
   readonly #text: string
-  at: number
+  readonly #known: KnownSeries<Series>
+  #at = 0
 
-  constructor(text: string, start: number) {
+  constructor(text: string, known: KnownSeries<Series>) {
     this.#text = text
-    this.at = start
+    this.#known = known
   }
 
-  read(): Point {
-    const measurement = this.#take(', ').replaceAll(/\\([, ])/g, '$1')
-    if (measurement === '') this.#fail('missing measurement')
-    const tags = this.#readTags()
+  /** Where the line of the last point ends: at a line break or at the end of the text. */
+  get end(): number {
+    return this.#at
+  }
+
+  /**
+   * Reads the point that begins at a place.
+   *
+   * @throws LineFault
+   */
+  read(start: number): Point<Series> {
+    this.#at = start
+    const written = this.#take(AT_BLANK)
+    const series = this.#known.find(written) ?? this.#known.add(written, this.#readKey(start))
     this.#skipBlanks()
     const fields = this.#readFields()
     this.#skipBlanks()
-    const time = this.#take(' \t') || undefined
+    const time = this.#take(OF_TIME) || undefined
     if (time !== undefined && !TIME.test(time)) this.#fail('bad timestamp')
     this.#skipBlanks()
     if (!this.#isAtEnd()) this.#fail('text after the timestamp')
-    if (this.#text[this.at] === '\r') this.at++
-    return { measurement, tags, fields, time }
+    if (this.#code() === RETURN) this.#at++
+    return { series, fields, time }
+  }
+
+  #readKey(start: number): SeriesKey {
+    this.#at = start
+    const measurement = this.#take(OF_NAME).replaceAll(/\\([, ])/g, '$1')
+    if (measurement === '') this.#fail('missing measurement')
+    return { measurement, tags: this.#readTags() }
   }
 
   #readTags(): readonly Tag[] {
     const tags: Tag[] = []
-    while (this.#text[this.at] === ',') {
-      this.at++
-      const key = this.#take('=, ')
-      if (key === '' || this.#text[this.at] !== '=') this.#fail('missing tag key or value')
-      this.at++
-      const value = this.#take('=, ')
-      if (this.#text[this.at] === '=') this.#fail('invalid tag format')
+    while (this.#code() === COMMA) {
+      this.#at++
+      const key = this.#take(OF_KEY)
+      if (key === '' || this.#code() !== EQUALS) this.#fail('missing tag key or value')
+      this.#at++
+      const value = this.#take(OF_KEY)
+      if (this.#code() === EQUALS) this.#fail('invalid tag format')
       if (value === '') this.#fail('missing tag value')
       tags.push({ key: unescape(key), value: unescape(value) })
     }
@@ -111,78 +154,87 @@ class PointReader {
   #readFields(): readonly Field[] {
     const fields: Field[] = []
     do {
-      if (fields.length > 0) this.at++
-      const key = this.#take('=, ')
-      if (key === '' || this.#text[this.at] !== '=') this.#fail('missing fields')
-      this.at++
+      if (fields.length > 0) this.#at++
+      const key = this.#take(OF_KEY)
+      if (key === '' || this.#code() !== EQUALS) this.#fail('missing fields')
+      this.#at++
       fields.push({ key: unescape(key), value: this.#readValue() })
-    } while (this.#text[this.at] === ',')
+    } while (this.#code() === COMMA)
     return fields
   }
 
   #readValue(): Field['value'] {
-    if (this.#text[this.at] === '"') return this.#readString()
-    const text = this.#take(', \t')
-    const value = BOOLEANS.get(text) ?? numberOf(text)
+    if (this.#code() === QUOTE) return this.#readString()
+    const text = this.#take(OF_VALUE)
+    const value = numberOf(text) ?? BOOLEANS.get(text)
     return value ?? this.#fail(text === '' ? 'missing field value' : 'invalid field value')
   }
 
   #readString(): string {
-    const start = this.at + 1
+    const start = this.#at + 1
     let end = start
-    while (end < this.#text.length && this.#text[end] !== '"') {
-      end += this.#text[end] === BACKSLASH ? 2 : 1
+    while (end < this.#text.length && this.#text.charCodeAt(end) !== QUOTE) {
+      end += this.#text.charCodeAt(end) === BACKSLASH ? 2 : 1
     }
-    this.at = Math.min(end + 1, this.#text.length)
+    this.#at = Math.min(end + 1, this.#text.length)
     if (end >= this.#text.length) this.#fail('unbalanced quotes')
-    if (!this.#isAtEnd() && !', \t'.includes(this.#text[this.at] ?? '')) {
+    if (!this.#isAtEnd() && !', \t'.includes(this.#text[this.#at] ?? '')) {
       this.#fail('text after a string')
     }
     return this.#text.slice(start, end).replaceAll(/\\(["\\])/g, '$1')
   }
 
-  /** What stands before the next of these characters that no backslash escapes, or the end. */
-  #take(stops: string): string {
-    const start = this.at
-    while (!this.#isAtEnd()) {
-      const character = this.#text[this.at] ?? ''
-      const isEscaped = this.at > start && this.#text[this.at - 1] === BACKSLASH
-      if (!isEscaped && stops.includes(character)) break
-      this.at++
+  /** What stands before the next of these ends that no backslash escapes, or the line's. */
+  #take(ends: number): string {
+    const start = this.#at
+    for (; this.#at < this.#text.length; this.#at++) {
+      const end = ENDS[this.#text.charCodeAt(this.#at)] ?? 0
+      if ((end & ends) !== 0 && !this.#isEscaped(start)) break
+      if (end === AT_LINE_END && this.#isAtEnd()) break
     }
-    return this.#text.slice(start, this.at)
+    return this.#text.slice(start, this.#at)
+  }
+
+  #isEscaped(start: number): boolean {
+    return this.#at > start && this.#text.charCodeAt(this.#at - 1) === BACKSLASH
   }
 
   #skipBlanks(): void {
-    while (this.#text[this.at] === ' ' || this.#text[this.at] === '\t') this.at++
+    while ((ENDS[this.#code()] ?? 0) & OF_TIME) this.#at++
   }
 
   #isAtEnd(): boolean {
-    const character = this.#text[this.at]
-    if (character === undefined || character === '\n') return true
-    if (character !== '\r') return false
-    const next = this.#text[this.at + 1]
+    const code = this.#code()
+    if (code === NEW_LINE || this.#at >= this.#text.length) return true
+    if (code !== RETURN) return false
+    const next = this.#text[this.#at + 1]
     return next === undefined || next === '\n'
   }
 
+  /** NaN at the end of the text. */
+  #code(): number {
+    return this.#text.charCodeAt(this.#at)
+  }
+
   #fail(message: string): never {
-    throw new LineFault(message, this.at)
+    throw new LineFault(message, this.#at)
   }
 }
 
 function unescape(text: string): string {
-  return text.includes(BACKSLASH) ? text.replaceAll(/\\([,= ])/g, '$1') : text
+  return text.includes('\\') ? text.replaceAll(/\\([,= ])/g, '$1') : text
 }
 
 function numberOf(text: string): number | undefined {
+  if (FLOAT.test(text)) {
+    const number = Number(text)
+    return Number.isFinite(number) ? number : undefined
+  }
   if (INTEGER.test(text)) {
     const integer = BigInt(text.slice(0, -1))
     return integer >= -INTEGER_MAX && integer < INTEGER_MAX ? Number(integer) : undefined
   }
-  if (UNSIGNED.test(text)) {
-    const integer = BigInt(text.slice(0, -1))
-    return integer < UNSIGNED_MAX ? Number(integer) : undefined
-  }
-  const number = FLOAT.test(text) ? Number(text) : NaN
-  return Number.isFinite(number) ? number : undefined
+  if (!UNSIGNED.test(text)) return undefined
+  const integer = BigInt(text.slice(0, -1))
+  return integer < UNSIGNED_MAX ? Number(integer) : undefined
 }

@@ -5,26 +5,43 @@ import { isUtf8 } from 'node:buffer'
 import { ServiceError } from '../domain/errors.ts'
 import { lineBodyLinesMax } from '../domain/limits.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
-import { aliasOf, eventIdOf, serialNumberOf } from './identity.ts'
-import type { SerialNumberRules } from './identity.ts'
-import { decodeText, LineFault, readPoint } from './point.ts'
-import type { Field, Point } from './point.ts'
+import { aliasOf, eventIdOf } from './identity.ts'
+import { decodeText, LineFault, PointReader } from './point.ts'
+import type { Point } from './point.ts'
 import { pointTime } from './point-time.ts'
 import type { PointTime } from './point-time.ts'
-import { celsiusOf, isTemperature } from './temperature.ts'
+import type { Series, SeriesMemory, TemperatureField } from './series.ts'
+import { celsiusOf } from './temperature.ts'
 
-export interface LineRules extends SerialNumberRules {
-  /** Fields that are temperatures, beside the known ones; in lower case. */
-  readonly fields: ReadonlySet<string>
+export interface LineRules {
+  readonly series: SeriesMemory
   /** Nanoseconds of the unit in which times are given. */
   readonly unitNs: bigint
 }
 
-/** A line of a body; the first one is 1. */
-export interface Line {
+/** A line of a body. */
+export class Line {
+  /** The first one is 1. */
   readonly number: number
+  readonly #body: string
+  readonly #start: number
+  readonly #end: number
+
+  constructor(number: number, body: string, start: number, end: number) {
+    this.number = number
+    this.#body = body
+    this.#start = start
+    this.#end = end
+  }
+
   /** Its bytes, one character each. */
-  readonly text: string
+  get text(): string {
+    return this.#body.slice(this.#start, this.#end).replace(/\r$/, '')
+  }
+
+  get length(): number {
+    return this.#end - this.#start
+  }
 }
 
 /** A measurement that a line stands for. */
@@ -51,6 +68,21 @@ export interface LineBody {
 export interface SkippedPoint {
   readonly line: Line
   readonly point: Point
+}
+
+const NUL = 0
+const TAB = 9
+const NEW_LINE = 10
+const RETURN = 13
+const BLANK = 32
+const HASH = 35
+
+interface FoundTemperature {
+  readonly key: string
+  readonly value: number
+  readonly field: TemperatureField
+  readonly time: PointTime | null
+  readonly alias: string | undefined
 }
 
 const LINES_PER_TURN = 1_000
@@ -83,6 +115,7 @@ class LinesReader implements LineBody {
   readonly #text: string
   readonly #isUtf8: boolean
   readonly #rules: LineRules
+  readonly #points: PointReader<Series>
   #at = 0
   #number = 0
   /** Characters that may be read a second time, after a quote that nothing closes. */
@@ -92,6 +125,7 @@ class LinesReader implements LineBody {
     this.#text = body.toString('latin1')
     this.#isUtf8 = isUtf8(body)
     this.#rules = rules
+    this.#points = new PointReader(this.#text, rules.series)
     this.#rereadMax = body.length
   }
 
@@ -109,8 +143,8 @@ class LinesReader implements LineBody {
     const content = this.#firstOf(start)
     if (content === undefined) return this.#endLine(this.#endOf(start))
     try {
-      const { point, end } = readPoint(this.#text, content)
-      const line = this.#take(start, end)
+      const point = this.#points.read(content)
+      const line = this.#take(start, this.#points.end)
       if (!this.#isReadable(line)) this.#refuse(line, 'not UTF-8')
       else this.#readPoint(line, point)
     } catch (error) {
@@ -120,40 +154,35 @@ class LinesReader implements LineBody {
     }
   }
 
-  #readPoint(line: Line, point: Point): void {
+  #readPoint(line: Line, point: Point<Series>): void {
     if (isLaborious(line, point)) return this.#refuse(line, 'too many fields for so long a key')
-    const temperatures = point.fields.filter((field): field is Field & { value: number } => {
-      const { key, value } = field
-      return typeof value === 'number' && isTemperature(point, key, this.#rules.fields)
-    })
-    if (temperatures.length === 0) {
-      this.skipped.push({ line, point })
-      return
+    const { series, fields, time: text } = point
+    let time: PointTime | null | undefined
+    let alias: string | undefined
+    for (const { key, value } of fields) {
+      const field = typeof value === 'number' ? series.temperature(key) : undefined
+      if (field === undefined) continue
+      if (time === undefined) {
+        time = text === undefined ? null : pointTime(text, this.#rules.unitNs)
+        if (time === undefined) return this.#refuse(line, 'time outside range')
+        alias = fields.length === 1 ? series.alias : aliasOf(series, fields)
+      }
+      this.#readTemperature(line, { key, value: value as number, field, time, alias })
     }
-    const { time: text } = point
-    const time = text === undefined ? null : pointTime(text, this.#rules.unitNs)
-    if (time === undefined) return this.#refuse(line, 'time outside range')
-    for (const field of temperatures) this.#readTemperature(line, { point, field, time })
+    if (time === undefined) this.skipped.push({ line, point })
   }
 
-  #readTemperature(
-    line: Line,
-    at: { point: Point; field: Field & { value: number }; time: PointTime | null },
-  ): void {
-    const { point, field, time } = at
-    const tempCelsius = celsiusOf(point, field.key, field.value)
+  #readTemperature(line: Line, { key, value, field, time, alias }: FoundTemperature): void {
+    const { unit, serialNumber, pieces } = field
+    const tempCelsius = celsiusOf(value, unit)
     if (!(tempCelsius >= CELSIUS_MIN && tempCelsius <= CELSIUS_MAX)) {
       const range = `${CELSIUS_MIN} to ${CELSIUS_MAX}`
-      return this.#refuse(line, `${decodeText(field.key)} is outside ${range} degrees Celsius`)
+      return this.#refuse(line, `${decodeText(key)} is outside ${range} degrees Celsius`)
     }
-    const alias = aliasOf(point)
-    const measurement = {
-      ...(alias !== undefined && { alias }),
-      eventId: time && eventIdOf(point, field, time.nanoseconds),
-      serialNumber: serialNumberOf(point, field.key, this.#rules),
-      tempCelsius,
-      measuredAtMs: time && time.measuredAtMs,
-    }
+    const measuredAtMs = time && time.measuredAtMs
+    const eventId = time && eventIdOf(pieces, time.nanoseconds, value)
+    const reading = { eventId, serialNumber, tempCelsius, measuredAtMs }
+    const measurement = alias === undefined ? reading : { ...reading, alias }
     const readings = time === null ? this.unkeyed : this.keyed
     readings.push({ line, measurement })
   }
@@ -165,9 +194,11 @@ class LinesReader implements LineBody {
   /** Where the content of a line begins; `undefined` for one that is empty or a comment. */
   #firstOf(start: number): number | undefined {
     let at = start
-    while (' \t\r\0'.includes(this.#text[at] ?? '\n')) at++
-    const character = this.#text[at]
-    return character === undefined || character === '\n' || character === '#' ? undefined : at
+    let code = this.#text.charCodeAt(at)
+    while (code === BLANK || code === TAB || code === RETURN || code === NUL) {
+      code = this.#text.charCodeAt(++at)
+    }
+    return Number.isNaN(code) || code === NEW_LINE || code === HASH ? undefined : at
   }
 
   #endOf(start: number): number {
@@ -188,9 +219,8 @@ class LinesReader implements LineBody {
   }
 
   #take(start: number, end: number): Line {
-    const text = this.#text.slice(start, end).replace(/\r$/, '')
-    const line = { number: this.#number, text }
-    for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) this.#number++
+    const line = new Line(this.#number, this.#text, start, end)
+    for (let at = this.#endOf(start); at < end; at = this.#endOf(at + 1)) this.#number++
     this.#endLine(end)
     return line
   }
@@ -199,17 +229,17 @@ class LinesReader implements LineBody {
     this.#at = end + 1
   }
 
-  #isReadable({ text }: Line): boolean {
-    return this.#isUtf8 || isUtf8(Buffer.from(text, 'latin1'))
+  #isReadable(line: Line): boolean {
+    return this.#isUtf8 || isUtf8(Buffer.from(line.text, 'latin1'))
   }
 }
 
 /** Whether a point would cost more than its bytes are worth: each field needs the whole key. */
-function isLaborious({ text }: Line, { measurement, tags, fields }: Point): boolean {
+function isLaborious({ length }: Line, { series, fields }: Point): boolean {
   if (fields.length <= KEY_READS_PER_BYTE_MAX) return false
-  const keyLength = tags.reduce(
+  const keyLength = series.tags.reduce(
     (sum, { key, value }) => sum + key.length + value.length,
-    measurement.length,
+    series.measurement.length,
   )
-  return keyLength * fields.length > text.length * KEY_READS_PER_BYTE_MAX
+  return keyLength * fields.length > length * KEY_READS_PER_BYTE_MAX
 }

@@ -4,6 +4,7 @@ import type { SubmittedMeasurement } from '../domain/measurement.ts'
 import { parseInstant } from '../domain/time.ts'
 import { decodeText } from '../line-protocol/point.ts'
 import { readLines } from '../line-protocol/read-lines.ts'
+import { SeriesMemory } from '../line-protocol/series.ts'
 import type { RefusedEntry } from '../ports/refused.ts'
 import { formFault } from './check-measurement.ts'
 
@@ -29,12 +30,12 @@ export function textOf({ kind, content }: RefusedEntry): string {
 /** What an entry says, read as it was when it came. */
 export async function readRefused(entry: RefusedEntry, names: LineNames): Promise<Reading> {
   if (entry.kind === 'element') return readElement(entry.content)
-  const rules = {
+  const series = new SeriesMemory({
     fields: new Set(names.lineFields.map((name) => name.toLowerCase())),
     serialTags: names.lineSerialTags,
     serialNumberPrefix: entry.serialNumberPrefix,
-    unitNs: BigInt(entry.unitNs),
-  }
+  })
+  const rules = { series, unitNs: BigInt(entry.unitNs) }
   const { keyed, unkeyed, refused, skipped } = await readLines(
     Buffer.from(entry.content, 'latin1'),
     rules,

@@ -3,7 +3,8 @@
 
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import { readPoint } from '../../src/line-protocol/point.ts'
+import { PointReader } from '../../src/line-protocol/point.ts'
+import { SeriesMemory } from '../../src/line-protocol/series.ts'
 import { newBucket, useInflux } from '../support/influx.ts'
 
 const LINES_PER_RUN = 1_000
@@ -63,10 +64,11 @@ describe('lines of line protocol', function () {
       body: query,
     })
     const stored = parseCsv(await answer.text())
+    const series = new SeriesMemory({ fields: new Set(), serialTags: [], serialNumberPrefix: '' })
     const ours = written.map((line) => {
-      const { point } = readPoint(Buffer.from(line).toString('latin1'), 0)
+      const point = new PointReader(Buffer.from(line).toString('latin1'), series).read(0)
       const field = point.fields.find(({ key }) => key === 'temp')
-      const measured = Buffer.from(point.measurement, 'latin1').toString()
+      const measured = Buffer.from(point.series.measurement, 'latin1').toString()
       const ms = Number(BigInt(point.time ?? '0') / 1_000_000n)
       return [new Date(ms).toISOString().replace('.000Z', 'Z'), measured, Number(field?.value) + 0]
     })

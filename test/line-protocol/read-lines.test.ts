@@ -4,18 +4,20 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { readLines } from '../../src/line-protocol/read-lines.ts'
-import type { LineBody, LineRules } from '../../src/line-protocol/read-lines.ts'
+import type { LineBody } from '../../src/line-protocol/read-lines.ts'
+import { SeriesMemory } from '../../src/line-protocol/series.ts'
+import type { SeriesRules } from '../../src/line-protocol/series.ts'
 import identities from '../fixtures/line-protocol-identities.json' with { type: 'json' }
 
-const RULES: LineRules = {
-  fields: new Set(),
-  serialTags: [],
-  serialNumberPrefix: '',
-  unitNs: 1n,
-}
+const RULES: SeriesRules = { fields: new Set(), serialTags: [], serialNumberPrefix: '' }
 
-const read = (body: string | Buffer, rules: Partial<LineRules> = {}): Promise<LineBody> =>
-  readLines(Buffer.from(body), { ...RULES, ...rules }, async () => undefined)
+function read(
+  body: string | Buffer,
+  { unitNs = 1n, ...rules }: Partial<SeriesRules> & { readonly unitNs?: bigint } = {},
+): Promise<LineBody> {
+  const series = new SeriesMemory({ ...RULES, ...rules })
+  return readLines(Buffer.from(body), { series, unitNs }, async () => undefined)
+}
 
 async function temperatures(body: string): Promise<Record<string, number>> {
   const { keyed, unkeyed } = await read(body)

@@ -9,6 +9,7 @@ import type { Submissions } from '../../ingest/submissions.ts'
 import { unitOf } from '../../line-protocol/point-time.ts'
 import { decodeText } from '../../line-protocol/point.ts'
 import { readLines } from '../../line-protocol/read-lines.ts'
+import { SeriesMemory } from '../../line-protocol/series.ts'
 import type { Line, LineBody, LineReading, LineRules } from '../../line-protocol/read-lines.ts'
 import type { RefusedWriter } from '../../ports/refused.ts'
 import type { Metrics } from '../../ports/system.ts'
@@ -24,6 +25,7 @@ import { answerInvalid, answerPartly, answerStored } from './line-answers.ts'
 import type { WriteOutcome, WriteVersion } from './line-answers.ts'
 
 const FIELDS_NAMED_MAX = 10
+const PREFIXES_MAX = 32
 
 /** What operators add to what is known of line protocol. */
 export interface LineSettings {
@@ -50,6 +52,8 @@ export class LineWrites {
   readonly #with: LineIntake
   readonly #fields: ReadonlySet<string>
   readonly #serialTags: readonly string[]
+  /** By the prefix of serial numbers. */
+  readonly #series = new Map<string, SeriesMemory>()
   /** Tokens that have stored a temperature this way since the start. */
   readonly #proven = new Set<number>()
 
@@ -77,13 +81,20 @@ export class LineWrites {
     if (unitNs === undefined) {
       return answerInvalid(call, version, `invalid precision ${JSON.stringify(precision)}`)
     }
-    const rules = { fields: this.#fields, serialTags: this.#serialTags, unitNs }
     const apiCall = { ...call, principal }
-    const body = await this.#read(apiCall, {
-      ...rules,
-      serialNumberPrefix: token.serialNumberPrefix,
-    })
+    const series = this.#seriesWith(token.serialNumberPrefix)
+    const body = await this.#read(apiCall, { series, unitNs })
     await this.#store(apiCall, { version, unitNs }, body)
+  }
+
+  #seriesWith(serialNumberPrefix: string): SeriesMemory {
+    const known = this.#series.get(serialNumberPrefix)
+    if (known !== undefined) return known
+    const rules = { fields: this.#fields, serialTags: this.#serialTags, serialNumberPrefix }
+    const series = new SeriesMemory(rules)
+    if (this.#series.size >= PREFIXES_MAX) this.#series.clear()
+    this.#series.set(serialNumberPrefix, series)
+    return series
   }
 
   async #read(call: ApiCall, rules: LineRules): Promise<LineBody> {
