@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { gzipSync } from 'node:zlib'
 import { SENDER_REQUESTS } from '../../fixtures/line-senders.ts'
 import type { SenderRequest } from '../../fixtures/line-senders.ts'
+import { mutated } from '../../support/mutated.ts'
 import { sendUnchecked } from '../../support/http.ts'
 import { startService } from '../../support/service.ts'
 import type { TestService } from '../../support/service.ts'
@@ -70,20 +71,3 @@ describe('the requests of senders', () => {
     expect(sensors.status).to.equal(200)
   }).timeout(60_000)
 })
-
-/** Bytes changed, taken out and put in, the same for the same seed. */
-function mutated(bytes: Buffer, seed: number): Buffer {
-  let state = seed + 1
-  const random = (below: number) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
-  const list = [...bytes]
-  const special = [...Buffer.from('\\", =\n\0#iu-.e\xff', 'latin1')]
-  for (let change = random(4) + 1; change > 0; change--) {
-    const at = random(list.length)
-    const byte = random(2) === 0 ? (special[random(special.length)] ?? 0) : random(256)
-    list.splice(at, random(2), ...(random(3) === 0 ? [] : [byte]))
-  }
-  return Buffer.from(list)
-}
