@@ -76,6 +76,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
     {
       submissions,
       refusedWriter: controlWriter,
+      refusedReader: control,
       progress,
       tokens,
       sensors,

@@ -22,6 +22,7 @@ export function addRefusedCommands(program: Command): void {
   refused
     .command('list')
     .description('list what was refused, with the reason')
+    .option('--skipped', 'points without a temperature instead: of each series the last line')
     .option('--json', 'print JSON')
     .addHelpText('after', example('thermolog refused list --json'))
     .action(list)
@@ -42,13 +43,31 @@ export function addRefusedCommands(program: Command): void {
     .action(drop)
 }
 
-async function list({ json }: { readonly json?: boolean }): Promise<void> {
+interface ListOptions {
+  readonly skipped?: boolean
+  readonly json?: boolean
+}
+
+async function list({ skipped, json }: ListOptions): Promise<void> {
+  if (skipped === true) return listSkipped(json)
   const listed = await withOperations((operations) => operations.listRefused({}))
   if (json === true) printJson(listed.entries.map(present))
   else printTable(listed.entries.map(present), 'nothing was refused')
   const more = listed.count - listed.entries.length
   if (more > 0) process.stderr.write(`and ${more} more\n`)
   if (listed.dropped > 0) process.stderr.write(`${listed.dropped} made room for newer ones\n`)
+}
+
+async function listSkipped(json = false): Promise<void> {
+  const skipped = await withOperations((operations) => operations.listSkipped({}))
+  const rows = skipped.map(({ userId, count, lastAtMs, line }) => ({
+    user_id: userId,
+    count,
+    last_at: formatInstant(lastAtMs),
+    line: escaped(line),
+  }))
+  if (json) printJson(rows)
+  else printTable(rows, 'nothing was skipped')
 }
 
 async function retry(ids: readonly number[], options: ChoiceOptions): Promise<void> {

@@ -10,6 +10,9 @@ export const liveMeasurementsMax = 10
 /** Lines of a body of line protocol. */
 export const lineBodyLinesMax = 50_000
 
+/** Series of line protocol without a temperature that are noted of a user. */
+export const skippedSeriesMax = 4_096
+
 /** What was refused and is kept, in all and of each user. */
 export const refusedBytesMax = 64 * 2 ** 20
 export const refusedUserBytesMax = refusedBytesMax / 8

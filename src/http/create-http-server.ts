@@ -11,7 +11,7 @@ import {
 import type { HistoryReader } from '../history/read-history.ts'
 import type { Submissions } from '../ingest/submissions.ts'
 import type { DataIdentity } from '../ports/control-reader.ts'
-import type { RefusedWriter } from '../ports/refused.ts'
+import type { RefusedReader, RefusedWriter } from '../ports/refused.ts'
 import type { QueueFigures } from '../ports/journal-queue.ts'
 import type { IdentityProvider } from '../ports/identity.ts'
 import type { RateCounters } from '../ports/rate-counters.ts'
@@ -42,6 +42,7 @@ import { webPageRouter } from './pages/web-page.ts'
 export interface HttpFaceCollaborators {
   readonly submissions: Submissions
   readonly refusedWriter: RefusedWriter
+  readonly refusedReader: RefusedReader
   readonly progress: QueueFigures
   readonly tokens: AccessTokens
   readonly signIn: SignIn

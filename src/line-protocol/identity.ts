@@ -56,7 +56,7 @@ const FORBIDDEN = /[^0-9A-Za-z:._-]/gu
 const ANY_LETTER_OR_DIGIT = /[0-9A-Za-z]/
 
 /** Tags that are different whenever a point is sent. */
-const SENDING_TAGS = new Set(['_seq', 'mic'])
+export const SENDING_TAGS = new Set(['_seq', 'mic'])
 /** Tags that name a sensor wherever it is read: then the host that read it does not count. */
 const WORLDWIDE_TAGS = new Set(['dev_eui', 'devEUI', 'mac'])
 const WORLDWIDE_IF_LONG = new Set(['sn', 'serial', 'address'])

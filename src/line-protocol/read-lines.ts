@@ -67,7 +67,7 @@ export interface LineBody {
 
 export interface SkippedPoint {
   readonly line: Line
-  readonly point: Point
+  readonly point: Point<Series>
 }
 
 const NUL = 0

@@ -2,7 +2,7 @@
 // sensor they are, and what their event ids begin with. Senders repeat their series in every body,
 // so the last ones are remembered. All of it is a function of the series' key and of the rules.
 
-import { aliasOf, identityPieces, serialNumberOf } from './identity.ts'
+import { aliasOf, identityPieces, SENDING_TAGS, serialNumberOf } from './identity.ts'
 import type { SerialNumberRules } from './identity.ts'
 import type { KnownSeries, SeriesKey, Tag } from './point.ts'
 import { isTemperature, unitOfField } from './temperature.ts'
@@ -39,6 +39,12 @@ export class Series implements SeriesKey {
     this.tags = key.tags
     this.alias = aliasOf(key)
     this.#rules = rules
+  }
+
+  /** What it is called, whatever differs from sending to sending. */
+  get name(): string {
+    const tags = this.tags.filter(({ key }) => !SENDING_TAGS.has(key))
+    return [this.measurement, ...tags.map(({ key, value }) => `${key}=${value}`)].join(',')
   }
 
   /** @returns `undefined` for a field that is no temperature */

@@ -32,7 +32,7 @@ import {
 } from './delete-data.ts'
 import { importRules } from './check-measurement.ts'
 import { importMeasurements } from './import-measurements.ts'
-import { listRefused, retryRefused } from './refused.ts'
+import { listRefused, listSkipped, retryRefused } from './refused.ts'
 import { failed, setAsideListedMax } from './operations.ts'
 import type {
   CreatedToken,
@@ -114,6 +114,7 @@ export function createOperations(
       return { count: await storeUpkeep.dropSetAside(ids) }
     },
     listRefused: () => listRefused(control),
+    listSkipped: () => listSkipped(control),
     retryRefused: async ({ ids }) => ({
       count: await retryRefused(collaborators, settings, checkIds(ids)),
     }),

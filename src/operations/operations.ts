@@ -8,7 +8,7 @@ import { ServiceError } from '../domain/errors.ts'
 import type { RequestFault } from '../domain/errors.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
 import type { Sensor, SensorChange } from '../domain/sensor.ts'
-import type { RefusedEntry } from '../ports/refused.ts'
+import type { RefusedEntry, SkippedSeries } from '../ports/refused.ts'
 import type { SetAsideMeasurement } from '../ports/store-upkeep.ts'
 
 /** Each of them throws OperationError, and ServiceError where a port does. */
@@ -45,6 +45,8 @@ export interface Operations {
   dropSetAside(args: SetAsideChoice): Promise<Counted>
   /** What was refused: how much, and the first `refusedListedMax`. */
   listRefused(args: Nothing): Promise<RefusedList>
+  /** Series of line protocol without a temperature; `line` is readable. */
+  listSkipped(args: Nothing): Promise<readonly ListedSkipped[]>
   /** Tries to store it again, all of it without ids. @returns how much is stored */
   retryRefused(args: SetAsideChoice): Promise<Counted>
   /** Deletes it permanently, all of it without ids. */
@@ -74,6 +76,8 @@ export interface SetAsideChoice {
 /** `content` is readable. */
 export type ListedRefused = RefusedEntry
 
+export type ListedSkipped = Omit<SkippedSeries, 'series'>
+
 export interface RefusedList {
   readonly count: number
   /** How many had to make room for newer ones. */
@@ -83,6 +87,8 @@ export interface RefusedList {
 
 /** More are counted and not listed. */
 export const refusedListedMax = 1_000
+
+export const skippedListedMax = 10_000
 
 export interface Counted {
   readonly count: number

@@ -4,12 +4,13 @@
 
 import { commitLines } from '../ingest/commit-lines.ts'
 import type { Submissions } from '../ingest/submissions.ts'
+import { decodeText } from '../line-protocol/point.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
 import type { RefusedEntry } from '../ports/refused.ts'
 import type { Clock } from '../ports/system.ts'
-import { refusedListedMax } from './operations.ts'
-import type { RefusedList } from './operations.ts'
+import { refusedListedMax, skippedListedMax } from './operations.ts'
+import type { ListedSkipped, RefusedList } from './operations.ts'
 import { readRefused, textOf } from './read-refused.ts'
 import type { LineNames } from './read-refused.ts'
 
@@ -28,6 +29,12 @@ export async function listRefused(control: ControlReader): Promise<RefusedList> 
   const entries = await control.listRefused(0, refusedListedMax)
   const readable = entries.map((entry) => ({ ...entry, content: textOf(entry) }))
   return { ...(await control.countRefused()), entries: readable }
+}
+
+/** Which series have no temperature, readable. */
+export async function listSkipped(control: ControlReader): Promise<readonly ListedSkipped[]> {
+  const skipped = await control.listSkipped(skippedListedMax)
+  return skipped.map((series) => ({ ...series, line: decodeText(series.line) }))
 }
 
 /**

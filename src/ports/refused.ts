@@ -24,7 +24,22 @@ export interface RefusedEntry extends Refused {
   readonly count: number
 }
 
+/** A series of line protocol without a temperature. */
+export interface SkippedSeries {
+  readonly userId: number
+  readonly series: string
+  /** Its last line, or the beginning of it; its bytes, one character each. */
+  readonly line: string
+  /** How often it came. */
+  readonly count: number
+  readonly lastAtMs: number
+}
+
 export interface RefusedReader {
+  /** By user, the last ones first. */
+  listSkipped(limit: number): Promise<readonly Omit<SkippedSeries, 'series'>[]>
+  /** Whether a token has ever stored a temperature by line protocol. */
+  hasStoredLines(tokenId: number): Promise<boolean>
   /** By id, those after `afterId`. */
   listRefused(afterId: number, limit: number): Promise<readonly RefusedEntry[]>
   listDueRefused(nowMs: number, limit: number): Promise<readonly RefusedEntry[]>
@@ -34,6 +49,10 @@ export interface RefusedReader {
 
 /** Each call is one durable transaction. */
 export interface RefusedWriter {
+  /** Counts are added. Beyond `skippedSeriesMax` the series of a user that came first go. */
+  noteSkipped(skipped: readonly SkippedSeries[]): Promise<void>
+  /** A token has stored a temperature by line protocol. */
+  noteStoredLines(tokenId: number): Promise<void>
   /** Equal content of a user is kept once. Beyond the limits the user's oldest entries go. */
   keepRefused(refused: readonly Refused[]): Promise<void>
   /** They were refused again: they wait for an operator now. */

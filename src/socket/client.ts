@@ -43,6 +43,7 @@ export async function connectOperations(socketPath: string): Promise<OperationsC
     previewDrop: call('previewDrop'),
     dropSetAside: call('dropSetAside'),
     listRefused: call('listRefused'),
+    listSkipped: call('listSkipped'),
     retryRefused: call('retryRefused'),
     dropRefused: call('dropRefused'),
     importRules: call('importRules'),

@@ -115,6 +115,28 @@ describe('what was refused', () => {
     await rm(dataDir, { recursive: true })
   })
 
+  it('tells of each series without a temperature its last line and how often it came', async () => {
+    await start()
+    const second = 1_000
+    for (const percent of [40, 41]) {
+      await write(`%,entity_id=feuchte_küche,_seq=${percent} value=${percent}\nkWh value=1`)
+      service.clock.advanceMs(second)
+    }
+    const told = (await service.operations.listSkipped({})).map(({ line, count }) => [count, line])
+    expect(told).to.have.deep.members([
+      [2, '%,entity_id=feuchte_küche,_seq=41 value=41'],
+      [2, 'kWh value=1'],
+    ])
+    const many = Array.from({ length: 5_000 }, (_, at) => `m${at} value=1`).join('\n')
+    for (let time = 0; time < 2; time++) {
+      service.clock.advanceMs(second)
+      await write(many)
+    }
+    expect(await service.operations.listSkipped({})).to.have.lengthOf(4_096)
+    await service.operations.deleteUser({ user: 'a@example.org' })
+    expect(await service.operations.listSkipped({})).to.deep.equal([])
+  })
+
   it('goes with its user, and has room for the newest', async () => {
     await start()
     const text = 'x'.repeat(1_000_000)

@@ -37,6 +37,7 @@ const operations: Operations = {
   deleteSensor: absent,
   previewDrop: absent,
   listRefused: absent,
+  listSkipped: absent,
   retryRefused: absent,
   dropRefused: absent,
   importRules: () => Promise.reject(new ServiceError('validation_failed', { faults: [fault] })),

@@ -11,7 +11,7 @@ import { decodeText } from '../../line-protocol/point.ts'
 import { readLines } from '../../line-protocol/read-lines.ts'
 import { SeriesMemory } from '../../line-protocol/series.ts'
 import type { Line, LineBody, LineReading, LineRules } from '../../line-protocol/read-lines.ts'
-import type { RefusedWriter } from '../../ports/refused.ts'
+import type { RefusedReader, RefusedWriter } from '../../ports/refused.ts'
 import type { Metrics } from '../../ports/system.ts'
 import type { ApiCall, Call } from '../answers/call.ts'
 import type { BodyReader } from '../body/read-body.ts'
@@ -21,6 +21,7 @@ import type { RateLimits } from '../callers/rate-limit.ts'
 import { keepRefused, retryTime } from '../requests/keep-refused.ts'
 import type { Refusal } from '../requests/keep-refused.ts'
 import { sendingOf } from '../requests/input.ts'
+import { SkippedNotes } from './skipped-series.ts'
 import { answerInvalid, answerPartly, answerStored } from './line-answers.ts'
 import type { WriteOutcome, WriteVersion } from './line-answers.ts'
 
@@ -38,6 +39,7 @@ export interface LineSettings {
 export interface LineIntake {
   readonly submissions: Submissions
   readonly refusedWriter: RefusedWriter
+  readonly refusedReader: Pick<RefusedReader, 'hasStoredLines'>
   readonly metrics: Metrics
   readonly rateLimits: RateLimits
   readonly bodies: BodyReader
@@ -54,11 +56,13 @@ export class LineWrites {
   readonly #serialTags: readonly string[]
   /** By the prefix of serial numbers. */
   readonly #series = new Map<string, SeriesMemory>()
-  /** Tokens that have stored a temperature this way since the start. */
+  readonly #skipped: SkippedNotes
+  /** Tokens that have stored a temperature this way, as far as it was asked. */
   readonly #proven = new Set<number>()
 
   constructor(intake: LineIntake, { lineFields, lineSerialTags }: LineSettings) {
     this.#with = intake
+    this.#skipped = new SkippedNotes(intake.refusedWriter)
     this.#fields = new Set(lineFields.map((name) => name.toLowerCase()))
     this.#serialTags = lineSerialTags
   }
@@ -135,13 +139,14 @@ export class LineWrites {
       ...body.unkeyed.slice(unkeyed.length).map(tooManyUnkeyed),
     ])
     await keep(unreadable)
+    await this.#skipped.note(user.id, body.skipped, receivedAtMs)
     const { created, duplicates, faults } = await commitLines(submissions, {
       userId: user.id,
       receivedAtMs,
       keyed: measurements.slice(0, body.keyed.length),
       unkeyed: measurements.slice(body.keyed.length),
     })
-    if (created + duplicates > 0) this.#proven.add(token.id)
+    if (created + duplicates > 0) await this.#noteStored(token.id)
     const outcome = { created, duplicates, skipped: body.skipped.length, unkeyed: unkeyed.length }
     const unstored = eachOnce([
       ...unreadable,
@@ -150,10 +155,23 @@ export class LineWrites {
     const kept = new Set(unreadable)
     await keep(unstored.filter((each) => !kept.has(each)))
     metrics.noteLinePoints({ ...outcome, refused: unstored.length })
-    this.#answer(call, version, { body, outcome, unstored })
+    await this.#answer(call, version, { body, outcome, unstored })
   }
 
-  #answer(
+  async #noteStored(tokenId: number): Promise<void> {
+    if (await this.#hasStored(tokenId)) return
+    await this.#with.refusedWriter.noteStoredLines(tokenId)
+    this.#proven.add(tokenId)
+  }
+
+  async #hasStored(tokenId: number): Promise<boolean> {
+    if (this.#proven.has(tokenId)) return true
+    if (!(await this.#with.refusedReader.hasStoredLines(tokenId))) return false
+    this.#proven.add(tokenId)
+    return true
+  }
+
+  async #answer(
     call: ApiCall,
     version: WriteVersion,
     told: {
@@ -161,7 +179,7 @@ export class LineWrites {
       readonly outcome: WriteOutcome
       readonly unstored: readonly UnstoredText[]
     },
-  ): void {
+  ): Promise<void> {
     const { body, outcome, unstored } = told
     if (unstored.length > 0) {
       const lines = unstored.map(({ line, reason }) => ({ number: line.number, reason }))
@@ -170,7 +188,7 @@ export class LineWrites {
       return answerPartly(call, version, { lines, lineCount, outcome })
     }
     const isNothing = outcome.created + outcome.duplicates === 0 && outcome.skipped > 0
-    if (isNothing && !this.#proven.has(call.principal.token.id)) {
+    if (isNothing && !(await this.#hasStored(call.principal.token.id))) {
       return answerInvalid(call, version, noTemperature(body))
     }
     answerStored(call, outcome)

@@ -21,7 +21,8 @@ import type { Connection } from '../database.ts'
 import { SetAside } from '../journal/set-aside.ts'
 import { IdentityRows } from './identity-rows.ts'
 import { RefusedRows } from './refused-rows.ts'
-import type { Refused, RefusedEntry } from '../../ports/refused.ts'
+import { SkippedRows } from './skipped-rows.ts'
+import type { Refused, RefusedEntry, SkippedSeries } from '../../ports/refused.ts'
 import { SensorRows } from './sensor-rows.ts'
 import type { Commands } from '../commit/commands.ts'
 import type { SensorDirectory } from '../commit/sensor-directory.ts'
@@ -125,6 +126,7 @@ export class ControlCommands implements Synchronous<Commands> {
   readonly #sensorRows: SensorRows
   readonly #setAside: SetAside
   readonly #refused: RefusedRows
+  readonly #skipped: SkippedRows
 
   constructor(
     db: Connection,
@@ -140,6 +142,7 @@ export class ControlCommands implements Synchronous<Commands> {
     this.#sensorRows = new SensorRows(db)
     this.#setAside = new SetAside(db)
     this.#refused = new RefusedRows(db)
+    this.#skipped = new SkippedRows(db)
   }
 
   createUser(email: string, name: string): User | undefined {
@@ -298,6 +301,14 @@ export class ControlCommands implements Synchronous<Commands> {
 
   dropSetAside(ids: readonly number[] | undefined): number {
     return this.#setAside.drop(ids)
+  }
+
+  noteSkipped(skipped: readonly SkippedSeries[]): void {
+    this.#inTransaction(() => this.#skipped.note(skipped))
+  }
+
+  noteStoredLines(tokenId: number): void {
+    this.#skipped.noteToken(tokenId)
   }
 
   keepRefused(refused: readonly Refused[]): void {

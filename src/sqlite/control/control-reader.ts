@@ -22,7 +22,8 @@ import type {
 import type { SetAsideMeasurement } from '../../ports/store-upkeep.ts'
 import type { Connection } from '../database.ts'
 import { RefusedRows } from './refused-rows.ts'
-import type { RefusedEntry } from '../../ports/refused.ts'
+import { SkippedRows } from './skipped-rows.ts'
+import type { RefusedEntry, SkippedSeries } from '../../ports/refused.ts'
 import { SetAside } from '../journal/set-aside.ts'
 import { AcceptedDays } from './accepted-days.ts'
 import { IdentityRows } from './identity-rows.ts'
@@ -75,6 +76,7 @@ export class SqliteControlReader implements ControlReader {
   readonly #deletions: SensorDeletionRows
   readonly #setAside: SetAside
   readonly #refused: RefusedRows
+  readonly #skipped: SkippedRows
 
   constructor(db: Connection) {
     this.#db = db
@@ -89,6 +91,7 @@ export class SqliteControlReader implements ControlReader {
     this.#deletions = new SensorDeletionRows(db)
     this.#setAside = new SetAside(db)
     this.#refused = new RefusedRows(db)
+    this.#skipped = new SkippedRows(db)
   }
 
   async readDataIdentity(): Promise<DataIdentity> {
@@ -170,6 +173,14 @@ export class SqliteControlReader implements ControlReader {
 
   async listSetAside(afterId: number, limit: number): Promise<readonly SetAsideMeasurement[]> {
     return this.#setAside.list(afterId, limit)
+  }
+
+  async listSkipped(limit: number): Promise<readonly Omit<SkippedSeries, 'series'>[]> {
+    return this.#skipped.list(limit)
+  }
+
+  async hasStoredLines(tokenId: number): Promise<boolean> {
+    return this.#skipped.hasToken(tokenId)
   }
 
   async listRefused(afterId: number, limit: number): Promise<readonly RefusedEntry[]> {

@@ -22,6 +22,8 @@ export function createControlWriter(
     revokeToken: (tokenId) => channel.call('revokeToken', tokenId),
     rotateToken: (tokenId, order) => channel.call('rotateToken', tokenId, order),
     recordTokenUses: (uses) => channel.call('recordTokenUses', uses),
+    noteSkipped: (skipped) => channel.call('noteSkipped', skipped),
+    noteStoredLines: (tokenId) => channel.call('noteStoredLines', tokenId),
     keepRefused: (refused) => channel.call('keepRefused', refused),
     noteRefusedAgain: (again) => channel.call('noteRefusedAgain', again),
     dropRefused: (ids) => channel.call('dropRefused', ids),

@@ -10,7 +10,7 @@ import type { Migration } from '../database.ts'
 /** The only format: a file of another number is refused. */
 export const CONTROL_MIGRATIONS: readonly Migration[] = [
   {
-    version: 14,
+    version: 15,
     sql: `
       CREATE TABLE users (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -126,6 +126,21 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
       CREATE TRIGGER refused_less AFTER DELETE ON refused BEGIN
         UPDATE refused_totals SET bytes = bytes - old.bytes WHERE user_id = old.user_id;
       END;
+
+      -- Series of line protocol without a temperature, by the hash of their keys.
+      CREATE TABLE skipped_series (
+        user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+        series_hash BLOB NOT NULL,
+        line TEXT NOT NULL,
+        count INTEGER NOT NULL,
+        last_at_ms INTEGER NOT NULL,
+        PRIMARY KEY (user_id, series_hash)
+      ) STRICT, WITHOUT ROWID;
+
+      -- Tokens that have stored a temperature by line protocol.
+      CREATE TABLE line_tokens (
+        token_id INTEGER PRIMARY KEY REFERENCES access_tokens (id) ON DELETE CASCADE
+      ) STRICT;
 
       -- Deleted sensors whose measurements are still to be deleted from the store: after the rows
       -- up to after_seq are forwarded, not before due_at_ms, and more than once where the store

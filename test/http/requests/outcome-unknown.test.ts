@@ -93,6 +93,7 @@ function openFace(): HttpServer {
     {
       submissions,
       refusedWriter: {} as ControlWriter,
+      refusedReader: {} as ControlReader,
       progress: PROGRESS,
       tokens,
       sensors: {} as Sensors,

@@ -1,0 +1,54 @@
+// Series without a temperature, and the tokens that have stored one by line protocol, as rows of
+// control.db.
+
+import { hash } from 'node:crypto'
+import { skippedSeriesMax } from '../../domain/limits.ts'
+import type { SkippedSeries } from '../../ports/refused.ts'
+import type { Connection } from '../database.ts'
+
+const NOTE = `
+  INSERT INTO skipped_series (user_id, series_hash, line, count, last_at_ms)
+  VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT (user_id, series_hash) DO UPDATE SET
+    line = excluded.line, count = count + excluded.count, last_at_ms = excluded.last_at_ms`
+const MAKE_ROOM = `
+  DELETE FROM skipped_series WHERE user_id = ? AND series_hash IN (
+    SELECT series_hash FROM skipped_series WHERE user_id = ?
+    ORDER BY last_at_ms DESC, series_hash LIMIT -1 OFFSET ?)`
+const LIST = `
+  SELECT user_id AS userId, line, count, last_at_ms AS lastAtMs
+  FROM skipped_series ORDER BY user_id, last_at_ms DESC, series_hash LIMIT ?`
+const NOTE_TOKEN = `
+  INSERT OR IGNORE INTO line_tokens (token_id) SELECT id FROM access_tokens WHERE id = ?`
+const HAS_TOKEN = 'SELECT count(*) FROM line_tokens WHERE token_id = ?'
+
+export class SkippedRows {
+  readonly #db: Connection
+
+  constructor(db: Connection) {
+    this.#db = db
+  }
+
+  note(skipped: readonly SkippedSeries[]): void {
+    const note = this.#db.prepare(NOTE)
+    for (const { userId, series, line, count, lastAtMs } of skipped) {
+      note.run(userId, hash('sha256', series, 'buffer'), line, count, lastAtMs)
+    }
+    const makeRoom = this.#db.prepare(MAKE_ROOM)
+    for (const userId of new Set(skipped.map((each) => each.userId))) {
+      makeRoom.run(userId, userId, skippedSeriesMax)
+    }
+  }
+
+  list(limit: number): Omit<SkippedSeries, 'series'>[] {
+    return this.#db.prepare<[number], Omit<SkippedSeries, 'series'>>(LIST).all(limit)
+  }
+
+  noteToken(tokenId: number): void {
+    this.#db.prepare(NOTE_TOKEN).run(tokenId)
+  }
+
+  hasToken(tokenId: number): boolean {
+    return this.#db.prepare<[number], number>(HAS_TOKEN).pluck().get(tokenId) === 1
+  }
+}
