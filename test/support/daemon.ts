@@ -67,6 +67,11 @@ export class Daemon {
   /** @returns whether it said that the reading is safe, before it was killed */
   async give(sn: string, temp: number, time?: string): Promise<boolean> {
     this.put(sn, temp, time)
+    return this.confirmed()
+  }
+
+  /** @returns whether it said that one more reading is safe, before it ended */
+  async confirmed(): Promise<boolean> {
     const { done } = await this.#lines.next()
     return done !== true
   }
