@@ -23,7 +23,7 @@ interface Reading {
 async function letOthers(): Promise<void> {}
 
 /** What an entry says, for people. */
-export function textOf({ kind, content }: RefusedEntry): string {
+export function textOf({ kind, content }: Pick<RefusedEntry, 'kind' | 'content'>): string {
   return kind === 'line' ? decodeText(content) : content
 }
 

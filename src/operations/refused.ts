@@ -4,7 +4,6 @@
 
 import { commitLines } from '../ingest/commit-lines.ts'
 import type { Submissions } from '../ingest/submissions.ts'
-import { decodeText } from '../line-protocol/point.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
 import type { RefusedEntry } from '../ports/refused.ts'
@@ -34,7 +33,10 @@ export async function listRefused(control: ControlReader): Promise<RefusedList> 
 /** Which series have no temperature, readable. */
 export async function listSkipped(control: ControlReader): Promise<readonly ListedSkipped[]> {
   const skipped = await control.listSkipped(skippedListedMax)
-  return skipped.map((series) => ({ ...series, line: decodeText(series.line) }))
+  return skipped.map((series) => ({
+    ...series,
+    line: textOf({ kind: 'line', content: series.line }),
+  }))
 }
 
 /**
