@@ -1,9 +1,10 @@
 // Access tokens: minting them, and finding out whose a presented one is.
 //
-// Only the SHA-256 of a token's text is ever kept. Principals are cached by that hash, so that a
-// request costs no look-up; whether a token has run out is checked at each use, and what revokes a
-// token or deletes its user has to say so here. A last use is kept in memory and written about once
-// a minute: after a crash it may be that much too old, which shortens nothing but a display.
+// Only the SHA-256 of a token's text is ever stored; the text stays in memory as long as the
+// connection that sent it. Principals are cached by that hash, so that a request costs no look-up;
+// whether a token has run out is checked at each use, and what revokes a token or deletes its user
+// has to say so here. A last use is kept in memory and written about once a minute: after a crash it
+// may be that much too old, which shortens nothing but a display.
 
 import { hash, randomBytes } from 'node:crypto'
 import type { AccessToken, Principal, TokenKind } from '../domain/access.ts'
@@ -60,6 +61,8 @@ export class AccessTokens {
   readonly #with: Collaborators
   readonly #settings: AccessTokensSettings
   readonly #cache = new Map<string, CachedPrincipal>()
+  /** Hashing takes a twentieth of a small request's time, and a connection repeats its token. */
+  readonly #lastOf = new WeakMap<object, { readonly text: string; readonly key: string }>()
   #unwrittenUses = new Map<number, number>()
   #timer: NodeJS.Timeout | undefined
   /** Counts invalidations: a look-up that began before one must not fill the cache after it. */
@@ -73,11 +76,16 @@ export class AccessTokens {
   /**
    * The principal of a presented token, and notes the use. Answers at once when it is cached.
    *
+   * @param connection by which it came
    * @returns `undefined` for a token that is unknown, revoked or has run out: they look the same
    */
-  find(text: string, nowMs: number): Principal | undefined | Promise<Principal | undefined> {
+  find(
+    text: string,
+    nowMs: number,
+    connection?: object,
+  ): Principal | undefined | Promise<Principal | undefined> {
     if (text.length > TOKEN_CHARACTERS_MAX) return undefined
-    const key = hash('sha256', text, 'binary')
+    const key = connection === undefined ? keyOf(text) : this.#lastKeyOf(connection, text)
     const cached = this.#cache.get(key)
     return cached === undefined ? this.#load(key, nowMs) : this.#use(cached, nowMs)
   }
@@ -112,6 +120,14 @@ export class AccessTokens {
     clearInterval(this.#timer)
     this.#timer = undefined
     await this.#flush()
+  }
+
+  #lastKeyOf(connection: object, text: string): string {
+    const last = this.#lastOf.get(connection)
+    if (last?.text === text) return last.key
+    const key = keyOf(text)
+    this.#lastOf.set(connection, { text, key })
+    return key
   }
 
   async #load(key: string, nowMs: number): Promise<Principal | undefined> {
@@ -165,4 +181,8 @@ export class AccessTokens {
       this.#with.log.warn('cannot record last uses of tokens', { error: String(error) })
     }
   }
+}
+
+function keyOf(text: string): string {
+  return hash('sha256', text, 'binary')
 }

@@ -55,7 +55,7 @@ export function authenticate(
   asked: Asked,
 ): Principal | Promise<Principal> {
   try {
-    const found = find(tokens, text, asked)
+    const found = find(tokens, text, asked, request.socket)
     if (!(found instanceof Promise)) return found
     return found.catch((error: unknown) => refuseToken(request, failedTokens, error))
   } catch (error) {
@@ -74,9 +74,10 @@ function find(
   tokens: AccessTokens,
   text: string | undefined,
   { kind, nowMs }: Asked,
+  connection: object,
 ): Principal | Promise<Principal> {
   if (text === undefined) throw new ServiceError('missing_token')
-  const found = tokens.find(text, nowMs)
+  const found = tokens.find(text, nowMs, connection)
   return found instanceof Promise
     ? found.then((principal) => ofKind(principal, kind))
     : ofKind(found, kind)
