@@ -1,6 +1,6 @@
-// Stored data that turned out to be damaged when something needed them.
+// Stored data found to be damaged when something needed it.
 
-/** No more than this are named, each once. */
+/** At most this many damaged places are reported, each once. */
 const PROBLEMS_MAX = 10
 
 export class DamageList {
@@ -10,7 +10,7 @@ export class DamageList {
     return [...this.#problems]
   }
 
-  /** @returns whether the problem is new and on the list now */
+  /** @returns whether the problem was new and is now on the list */
   note(problem: string): boolean {
     if (this.#problems.size >= PROBLEMS_MAX || this.#problems.has(problem)) return false
     this.#problems.add(problem)

@@ -4,8 +4,8 @@ const FIRST_PAUSE_MS = 100
 const PAUSE_MS_MAX = 15_000
 
 /**
- * Doubles with each attempt up to 15 s; between half of that and all of it, so that many senders
- * do not come back at the same moment.
+ * Doubles with each attempt up to 15 s, minus up to half at random so that many senders do not
+ * return at the same moment.
  *
  * @param attempt 0 for the pause after the first failure
  * @param random in [0, 1)

@@ -1,13 +1,13 @@
-// A submission for senders that cannot take one apart: what is valid is committed, in one
-// transaction, and the rest is named. Elements that are rejected take no event id and register no
-// sensor: the submission is committed without them.
+// A submission for senders that cannot take one apart: commits the valid elements in one
+// transaction and reports the others. Rejected elements take no event id and register no sensor,
+// because the submission is committed without them.
 
 import { ServiceError } from '../domain/errors.ts'
 import type { ErrorCode, RequestFault } from '../domain/errors.ts'
 import type { Receipt, SubmittedMeasurement } from '../domain/measurement.ts'
 import type { Submissions } from './submissions.ts'
 
-/** Failures that say what is wrong with elements. */
+/** Failures that say which elements are wrong, and why. */
 const OF_ELEMENTS: ReadonlySet<ErrorCode> = new Set([
   'validation_failed',
   'unknown_sensor',
@@ -23,16 +23,16 @@ export interface DivisibleSubmission {
 export interface PartialReceipt {
   /** `undefined`: no element is valid. */
   readonly receipt: Receipt | undefined
-  /** For each element of the receipt, its place in the submission. */
+  /** Each receipt item's index in the submission. */
   readonly places: readonly number[]
-  /** What is wrong with the others; `index` is the place in the submission. */
+  /** What is wrong with the others; `index` is the index in the submission. */
   readonly faults: readonly RequestFault[]
 }
 
 /**
  * Commits the valid elements of a submission.
  *
- * @throws ServiceError as `Submissions.commit`, except for what is wrong with elements
+ * @throws ServiceError as `Submissions.commit`, except for faults of elements
  */
 export async function commitValid(
   submissions: Pick<Submissions, 'commit'>,
@@ -47,8 +47,8 @@ export async function commitValid(
       const receipt = await submissions.commit({ userId, receivedAtMs, measurements })
       return { receipt, places, faults }
     } catch (error) {
-      // Times are refused before sensors, so this takes three rounds at most, or one more whenever
-      // another submission has taken the user's last sensor.
+      // Times are refused before sensors, so this takes at most three rounds, plus one each time
+      // another submission takes the user's last free sensor.
       const found = faultsOf(error)
       const rejected = new Set(found.map(({ index }) => index))
       faults.push(...found.map((fault) => ({ ...fault, index: places[fault.index] ?? 0 })))
@@ -58,7 +58,7 @@ export async function commitValid(
   return { receipt: undefined, places, faults }
 }
 
-/** @throws the error itself unless it names elements, and nothing else */
+/** @throws the error itself unless it reports elements and nothing else */
 function faultsOf(error: unknown): (RequestFault & { readonly index: number })[] {
   const isOfElements = error instanceof ServiceError && OF_ELEMENTS.has(error.code)
   const faults = isOfElements ? (error.faults ?? []) : []

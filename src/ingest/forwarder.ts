@@ -1,16 +1,15 @@
-// The way from the journal to the measurement store: next batch, write, sync, settle, and again. It
-// is the only place that retries. It may stop, or be killed, anywhere: what is not settled is
+// Forwards the journal to the measurement store: next batch, write, sync, settle, and again.
+// Nothing else retries writes. It may stop or be killed anywhere: whatever is not settled is
 // written again, and writing the same measurements again changes nothing.
 //
-// What is written can be read. It is synced beside the next writes, all that was written until then
-// at once: a disk that is slow for a moment makes nobody wait who reads.
+// A batch is readable as soon as it is written. One sync, while the next batches are written,
+// covers everything written so far, so readers do not wait for a disk that is slow for a moment.
 //
-// A store apart would stand still from the last request of a batch to the first of the next: where
-// nothing speaks for waiting, the next is begun while the one before is under way. They are settled
-// in their order.
+// An external store would idle between the last request of one batch and the first of the next, so
+// the next batch is usually begun while one is under way. They are settled in order.
 //
-// A store that has started anew may have lost what it acknowledged shortly before. The journal
-// keeps the rows of its last hours for that: they are replayed, in turn with new rows.
+// A store that has restarted may have lost what it acknowledged shortly before. The journal keeps
+// its newest rows for that: they are replayed, alternating with new rows.
 
 import { StoreUnavailable } from '../domain/errors.ts'
 import { MINUTE_MS, SECOND_MS } from '../domain/time.ts'
@@ -28,9 +27,9 @@ import { backoffMs } from './backoff.ts'
 export interface ForwarderCollaborators {
   readonly queue: JournalQueue
   readonly writer: MeasurementWriter
-  /** Told of every write that does not work, and when the store takes measurements again. */
+  /** Called for every failed write, and when the store accepts measurements again. */
   readonly noteState: (isStoreWorking: boolean) => void
-  /** Resolves after that time, at once when `signal` is aborted. */
+  /** Resolves after that time, or immediately when `signal` is aborted. */
   readonly pause: (durationMs: number, signal: AbortSignal) => Promise<void>
   readonly random: () => number
   readonly clock: Clock
@@ -39,34 +38,35 @@ export interface ForwarderCollaborators {
 
 export interface ForwarderSettings {
   readonly batchMeasurementsMax: number
-  /** Whether the store's process has a life of its own, so that it may lose what it took. */
+  /** Whether the store is another process, which may lose what it accepted. */
   readonly isStoreApart: boolean
 }
 
 /** A batch on its way. */
 interface Forwarding {
   readonly batch: ClaimedBatch
-  /** It fills a write so little that the next is worth waiting for. */
+  /** It fills so little of a write that waiting for more pays. */
   readonly isTrickle: boolean
-  /** `undefined` when it was stopped before the store took the batch. */
+  /** `undefined` if stopped before the store accepted the batch. */
   readonly writing: Promise<Written | undefined>
 }
 
-/** So much is written again, at most, after a crash; what is more waits for a sync. */
+/** At most this much is written again after a crash; beyond it, writing waits for a sync. */
 const UNSETTLED_MEASUREMENTS_MAX = 500_000
 
 const LIFE_CHECK_EVERY_MS = 10 * SECOND_MS
 
 /**
- * A write has a cost of its own, so what trickles in is gathered: after a batch that is not full
- * to this share the next one waits for so long, unless somebody waits for it.
+ * Each write has a fixed cost, so sparse measurements are gathered: after a batch that fills less
+ * than this share, the next one waits this long, unless a reader waits for it.
  */
 const GATHERED = { share: 1 / 3, pauseMs: 250 }
 
 /**
- * A store on the same machine takes the processors from those who submit: while more comes than is
- * forwarded, writes are so many times their length apart, until what waits is as old as this. More
- * would leave the processors idle while who submits waits for the disk.
+ * A store on the same machine competes with submissions for the processors. While submissions
+ * outpace forwarding, each write is followed by a pause of this many times its length, until the
+ * backlog reaches this age. Longer pauses would leave the processors idle while submissions wait
+ * for the disk.
  */
 const GIVING_WAY = { pauseShare: 0.3, ageMsMax: MINUTE_MS }
 
@@ -74,15 +74,15 @@ export class Forwarder {
   readonly #with: ForwarderCollaborators
   readonly #settings: ForwarderSettings
   readonly #stopping = new AbortController()
-  /** Batches that the store took and that are not settled, oldest first. */
+  /** Batches that the store has accepted and that are not settled, oldest first. */
   readonly #unsettled: { readonly batch: JournalBatch; readonly written: Written }[] = []
   #unsettledMeasurements = 0
-  /** Until all of them are settled. */
+  /** Resolves when all of them are settled. */
   #settling: Promise<void> | undefined
-  /** Begun while the batch before was under way. */
+  /** Begun while the previous batch was under way. */
   #ahead: Forwarding | undefined
   #replay: JournalReplay | undefined
-  /** As it was last told. */
+  /** The last known life of the store. */
   #life: string | undefined
   #isLifeInDoubt = false
   #lifeCheckedAtMs = -Infinity
@@ -94,12 +94,12 @@ export class Forwarder {
   constructor(collaborators: ForwarderCollaborators, settings: ForwarderSettings) {
     this.#with = collaborators
     this.#settings = settings
-    // A write of the process before this one may still be on its way to a store of its own.
+    // A write of the previous process may still be on its way to an external store.
     const { clock } = collaborators
     this.#lastUnknownOutcomeAtMs = settings.isStoreApart ? clock.nowMs() : -Infinity
   }
 
-  /** When a write last ended without an answer, so that it may still arrive. */
+  /** When a write last ended without a response, which means that it may still arrive. */
   get lastUnknownOutcomeAtMs(): number {
     return this.#lastUnknownOutcomeAtMs
   }
@@ -108,7 +108,7 @@ export class Forwarder {
     this.#running ??= this.#run()
   }
 
-  /** Somebody waits for what is in the journal now. */
+  /** A reader waits for what is in the journal now. */
   hurry(): void {
     this.#gathering.abort()
   }
@@ -151,19 +151,20 @@ export class Forwarder {
     return true
   }
 
-  /** Does not wait for the disk, unless there is a reason to. */
+  /** Waits for the disk only if it has to. */
   async #settleLater(batch: JournalBatch, written: Written): Promise<void> {
     this.#unsettled.push({ batch, written })
     this.#unsettledMeasurements += batch.measurements.count
     this.#settling ??= this.#settle()
     const hasRejected = written.rejected.length > 0
     if (!hasRejected) await this.#with.queue.noteReadable(batch)
-    // What was rejected is looked up in the batch, which is good for the next moment only.
+    // Settling looks up rejected measurements in the batch, which is only valid until the next
+    // claim.
     const mustWait = hasRejected || this.#unsettledMeasurements > UNSETTLED_MEASUREMENTS_MAX
     if (mustWait || this.#settings.isStoreApart) await this.#settling
   }
 
-  /** Syncs and settles until nothing is left. What is written meanwhile waits for the next sync. */
+  /** Syncs and settles until nothing is left. Batches written meanwhile wait for the next sync. */
   async #settle(): Promise<void> {
     while (this.#unsettled.length > 0) {
       const synced = this.#unsettled.length
@@ -179,7 +180,7 @@ export class Forwarder {
   /** Claims the next batch and begins to write it. */
   async #begin(): Promise<Forwarding | undefined> {
     const { batchMeasurementsMax } = this.#settings
-    // Whoever is in a hurry from here on waits for rows that this batch may not have.
+    // Anyone who hurries from here on waits for rows that this batch may not have.
     if (!this.#stopping.signal.aborted) this.#gathering = new AbortController()
     const batch = await this.#with.queue.claim(batchMeasurementsMax)
     if (batch === undefined) return undefined
@@ -194,7 +195,8 @@ export class Forwarder {
     return oldestAtMs !== undefined && clock.nowMs() - oldestAtMs < GIVING_WAY.ageMsMax
   }
 
-  // What the store refuses now it has refused, and was set aside, when it was written first.
+  // What the store refuses now, it already refused when it was first written, and was set aside
+  // then.
   async #replayNext(): Promise<boolean> {
     const replay = this.#replay
     if (replay === undefined) return false
@@ -205,13 +207,13 @@ export class Forwarder {
       this.#with.log.info('replayed the journal into the measurement store')
       return false
     }
-    // Read anew for each attempt: a sensor may be deleted while the store is out of reach.
+    // Read anew for each attempt: a sensor may be deleted while the store is unreachable.
     const written = await this.#write(batch, async () => (await read()) ?? batch)
     if (written !== undefined) replay.pass(batch)
     return true
   }
 
-  /** @returns `undefined` when it was stopped before the store took the batch */
+  /** @returns `undefined` if stopped before the store accepted the batch */
   async #write(
     batch: JournalBatch,
     readAgain: () => Promise<JournalBatch> = async () => batch,
@@ -265,7 +267,7 @@ export class Forwarder {
       this.#isLifeInDoubt = true
       return
     }
-    // What was replayed in the meantime may have been the end of the life before.
+    // What was replayed meanwhile may have gone to the store before it restarted.
     const isAnother = life !== this.#life && (this.#life !== undefined || this.#isLifeInDoubt)
     if (isAnother) await this.#startReplay()
     this.#life = life
@@ -273,7 +275,8 @@ export class Forwarder {
   }
 
   async #startReplay(): Promise<void> {
-    // What is being written may be taken by the life that ends: it is claimed, so it is in it.
+    // The batch being written may land just before the restart: it is claimed, so the replay has
+    // it.
     const replay = await this.#with.queue.replay()
     if (replay === undefined) return
     this.#with.log.info('replaying the journal into the measurement store')

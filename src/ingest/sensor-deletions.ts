@@ -1,9 +1,9 @@
-// Deleting the measurements of deleted sensors from the measurement store: a durable job for each,
-// which is done when they are certainly gone. It begins when all that the sensor had is forwarded,
-// and goes on over restarts until it is through.
+// Deletes the measurements of deleted sensors from the measurement store. Each deletion is a
+// durable job that begins when all of the sensor's measurements are forwarded, continues across
+// restarts, and ends when they are certainly gone.
 //
 // Where a store can bring back what it has deleted, or a write with an unknown outcome may still
-// arrive, the job is repeated, and repeated again after such a write.
+// arrive, the job is repeated, and repeated again after each such write.
 
 import { MINUTE_MS } from '../domain/time.ts'
 import type { Leases } from '../ports/leases.ts'
@@ -24,24 +24,24 @@ export interface SensorDeletionsCollaborators {
 }
 
 export interface SensorDeletionsSettings {
-  /** How often a sensor's measurements are deleted at least. */
+  /** How often to delete a sensor's measurements, at least. */
   readonly passesMin: number
   /** Between two passes. */
   readonly passGapMs: number
-  /** How often it is looked whether one is due. */
+  /** How often to look for a job that is due. */
   readonly lookEveryMs: number
 }
 
-/** One process deletes at a time. It is prolonged before each deletion, which takes less. */
+/** Only one process deletes at a time. Renewed before each deletion, which takes less time. */
 const LEASE = { name: 'sensor deletions', forMs: 5 * MINUTE_MS }
 
 export class SensorDeletions {
   readonly #with: SensorDeletionsCollaborators
   readonly #settings: SensorDeletionsSettings
   readonly #stopping = new AbortController()
-  /** Tries that failed, one after the other. */
+  /** Consecutive failures by sensor. */
   readonly #failures = new Map<number, number>()
-  /** Not before: noted here and perhaps not yet in what is due, or just tried in vain. */
+  /** Earliest next try: after a pass that may not be recorded yet, or after a failure. */
   readonly #notBeforeMs = new Map<number, number>()
   #running: Promise<void> | undefined
 

@@ -1,8 +1,8 @@
-// The write path: whether a submission is taken at all, and committing it with others. Submissions
-// that arrive while a commit is under way become the next group; one that finds nothing under way
-// is committed at once, alone. Groups are filled from users in turn, none of whom gets more than a
-// share of one: what another user sends waits for the groups on their way and for one share, not
-// for all that waits. The queue is bounded in submissions and in measurements, for each user too.
+// The write path: decides whether to accept a submission, and commits it together with others.
+// Submissions that arrive during a commit form the next group; one that finds nothing under way is
+// committed at once, alone. Groups are filled from users in turn, each with a limited share: a user
+// waits for the groups under way and for one share of every other user, not for everything they
+// have queued. The queue is bounded in submissions and in measurements, also per user.
 
 import type { DamageList } from '../domain/damage-list.ts'
 import type { Refusal, RequestFault } from '../domain/errors.ts'
@@ -26,7 +26,7 @@ import type { Clock, Metrics, StorageState } from '../ports/system.ts'
 import { StorePace } from './store-pace.ts'
 import { UserShares, UserTurns } from './users-in-turn.ts'
 
-/** A submission that waits for its receipt. */
+/** A submission waiting for its receipt. */
 interface Waiting {
   readonly submission: Submission
   readonly isOnlyChecked: boolean
@@ -50,15 +50,15 @@ interface Collaborators {
 }
 
 /**
- * Groups on their way: one is looked up or committed, and one ready, so that nobody waits for it;
- * one more lets the processors go on while the disk is waited for. Beside a store that is apart
- * they have enough to do.
+ * Groups under way: one being looked up or committed, and one ready to follow it. With an embedded
+ * store a third keeps the processors busy during the fsync; with an external store they have enough
+ * to do.
  */
 const GROUPS_IN_FLIGHT_MAX = { storeInside: 3, storeApart: 2 }
 
 /**
- * A further group is sent ahead of time only when it is worth a commit of its own: for this many
- * measurements or, since each answer lets its sender go on, submissions.
+ * A further group is sent early only if it is worth its own commit: this many measurements or,
+ * because each response frees its sender to go on, submissions.
  */
 const GROUP_AHEAD = { measurementsMin: 2_000, submissionsMin: 16 }
 
@@ -66,7 +66,7 @@ export class Submissions {
   readonly #with: Collaborators
   readonly #journalBytesMax: number
   readonly #groupsInFlightMax: number
-  /** The group that is sent next; what it has no room for waits for its turn. */
+  /** The next group to send; submissions that do not fit wait for their turn. */
   #next: WaitingGroup | undefined
   readonly #turns = new UserTurns<Waiting>()
   readonly #inFlightOf = new UserShares(userInFlightMax)
@@ -77,7 +77,7 @@ export class Submissions {
   #isClosed = false
 
   /**
-   * @param settings.journalBytesMax beyond it submissions are refused until the store has caught up
+   * @param settings.journalBytesMax beyond it, submissions are refused until the store catches up
    */
   constructor(
     collaborators: Collaborators,
@@ -93,7 +93,7 @@ export class Submissions {
     this.#pace = pace
   }
 
-  /** What is stored and damaged, as far as anything needed it: the first of it. */
+  /** The first damaged places that were found when they were needed. */
   get damaged(): readonly string[] {
     return this.#with.damaged.problems
   }
@@ -101,11 +101,11 @@ export class Submissions {
   /**
    * Why a submission would be refused now, asked before its body is read; else `undefined`.
    *
-   * @param userId `undefined`: of nobody in particular
+   * @param userId `undefined`: the user is not known yet
    */
   refusal(userId?: number): Refusal | undefined {
     if (this.#isClosed) return 'shutting_down'
-    // A clock before the day this version was made would give measurements a wrong time.
+    // A clock set before this version was made would give measurements wrong times.
     if (this.#with.clock.nowMs() < buildDateMs) return 'clock_unset'
     if (this.#with.storage.isLow) return 'storage_full'
     const isShareTaken = userId !== undefined && !this.#inFlightOf.hasRoomFor(userId, 1)
@@ -118,9 +118,9 @@ export class Submissions {
   }
 
   /**
-   * A refusal as the failure that a client is told of, with what the disk lacks.
+   * A refusal as the error for the client, with the missing disk space.
    *
-   * @param members more of the problem document
+   * @param members more members for the problem document
    */
   refused(refusal: Refusal, members: Readonly<Record<string, unknown>> = {}): ServiceError {
     const lacking = refusal === 'storage_full' ? this.#with.storage.describe() : {}
@@ -133,13 +133,13 @@ export class Submissions {
    * @throws ServiceError `validation_failed` (times out of bounds, too many at one time),
    *   `unknown_sensor`, `sensor_quota`: nothing of the submission is stored
    * @throws ServiceError of `refusal`: nothing is stored
-   * @throws ServiceError `outcome_unknown`: all of it is stored or nothing
+   * @throws ServiceError `outcome_unknown`: either all of it is stored, or nothing
    */
   commit(submission: Submission): Promise<Receipt> {
     return this.#submit(submission, false)
   }
 
-  /** What would make `commit` refuse a submission as `validation_failed`. Nothing is stored. */
+  /** Faults for which `commit` would refuse a submission as `validation_failed`. Stores nothing. */
   async check(submission: Submission): Promise<readonly RequestFault[]> {
     try {
       await this.#submit(submission, true)
@@ -150,7 +150,7 @@ export class Submissions {
     throw new Error('BUG: a submission that was only to be checked was accepted')
   }
 
-  /** Takes no more submissions; those that were taken are still answered. */
+  /** Accepts no more submissions; those already accepted still get their receipts. */
   close(): void {
     this.#isClosed = true
   }
@@ -167,7 +167,7 @@ export class Submissions {
     return promise
   }
 
-  /** Puts a submission into the next group. @returns whether there was room for it */
+  /** Puts a submission into the next group. @returns whether it fits */
   #take(waiting: Waiting): boolean {
     const { submission, isOnlyChecked, reject } = waiting
     const { userId, measurements } = submission
@@ -212,7 +212,7 @@ export class Submissions {
     }
   }
 
-  /** Whether readers have to get on first. */
+  /** Whether commits must wait for the store, so that readers can go on. */
   #mustWaitForStore(): boolean {
     const { progress } = this.#with
     return progress.isAwaited && this.#pace?.mustWait(progress.unreadable) === true

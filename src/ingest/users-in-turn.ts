@@ -1,5 +1,5 @@
-// A queue that users share: turns, so that whoever has much waiting gets no more of them than
-// others, and shares, which say how much each may have waiting at all.
+// A queue shared by users: turns give no user more of the service for having more queued, and
+// shares limit how much each may have queued.
 
 export class UserTurns<Item> {
   /** Users in the order of their turns, each with at least one item, oldest first. */
@@ -16,15 +16,15 @@ export class UserTurns<Item> {
   }
 
   /**
-   * Offers the oldest item of each user in turn, one after the other, round after round, until
-   * none is taken any more. A user of whom an item was taken goes to the end.
+   * Offers the oldest item of each user in turn, round after round, until none is taken. A user
+   * whose item was taken goes to the end.
    *
-   * @param take says whether it takes an item
+   * @param take returns whether it takes the item
    */
   offer(take: (item: Item, userId: number) => boolean): void {
     for (let isTaken = true; isTaken;) {
       isTaken = false
-      // A copy: a user who goes to the end has had the turn of this round.
+      // A copy: a user who goes to the end has had their turn in this round.
       for (const [userId, line] of Array.from(this.#lines)) {
         const [item] = line
         if (item === undefined || !take(item, userId)) continue
@@ -42,7 +42,7 @@ export interface Amount {
   readonly measurements: number
 }
 
-/** Changed in place: this is done for each submission. */
+/** Changed in place, because this runs for each submission. */
 interface Share {
   submissions: number
   measurements: number
@@ -52,12 +52,12 @@ export class UserShares {
   readonly #max: Amount
   readonly #shares = new Map<number, Share>()
 
-  /** @param max a user may have; one submission is always taken */
+  /** @param max what each user may have; a user with nothing may always add one submission */
   constructor(max: Amount) {
     this.#max = max
   }
 
-  /** Whether a user may have that many measurements more, as one submission. */
+  /** Whether a user may add that many measurements as one submission. */
   hasRoomFor(userId: number, measurements: number): boolean {
     const share = this.#shares.get(userId)
     if (share === undefined) return true
@@ -77,7 +77,7 @@ export class UserShares {
     share.measurements += measurements
   }
 
-  /** Takes back what was added. */
+  /** Removes what was added. */
   remove(userId: number, measurements: number): void {
     const share = this.#shares.get(userId)
     if (share === undefined) return
