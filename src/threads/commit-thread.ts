@@ -1,8 +1,8 @@
-// The commit thread: the only writer of control.db. It takes groups of submissions and changes of
-// users, tokens and sensors one after the other, as they come from the look-up thread.
+// The commit thread: the only writer of control.db. It commits groups of submissions and changes to
+// users, tokens and sensors in the order in which the look-up thread passes them on.
 //
-// An error of the disk during a commit leaves open whether the group is stored: the thread ends
-// with it, the process after it, and the next start finds out from the file.
+// After a disk error during a commit, nobody knows whether the group is stored: the thread ends,
+// then the process, and the next start finds out from the file.
 
 import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -21,7 +21,7 @@ import { systemClock } from '../system/clock.ts'
 import type { LookUpAnswer } from './look-up-thread.ts'
 
 export interface CommitThreadData extends CommitSettings {
-  /** Where requests come in, looked up, and where events go that are to be sealed. */
+  /** Receives looked-up requests, and sends events to be sealed. */
   readonly lookUps: MessagePort
 }
 
@@ -30,7 +30,7 @@ const { dataDir, epochEvents, lookUps } = data
 const port = parentPort
 if (port === null) throw new Error('BUG: the commit thread is started as a program')
 
-/** How often rows that are done with are cleared away while nothing is committed. */
+/** How often finished rows are deleted while nothing is committed. */
 const TIDY_EVERY_MS = 1_000
 
 const control = openControl(dataDir)
@@ -66,7 +66,7 @@ function commitGroup({ id, group }: Extract<CommitRequest, { group: unknown }>):
 
 function runCommand(request: Extract<CommitRequest, { command: unknown }>): void {
   const { id, command, args } = request
-  // It asks whether the watermark is written down.
+  // This command checks that the watermark has been written.
   if (command === 'noteDeletionPass') tidy()
   try {
     const run = commands[command] as (...args: unknown[]) => unknown
@@ -78,7 +78,7 @@ function runCommand(request: Extract<CommitRequest, { command: unknown }>): void
   }
 }
 
-// What could not be cleared away on a full disk is cleared away later.
+// Rows that cannot be deleted on a full disk are deleted later.
 function tidy(): void {
   try {
     committer.tidy()

@@ -1,5 +1,5 @@
-// The main thread's line to the forward thread: wakes it when there are new rows, hears what has
-// reached the measurement store and whether the store takes anything at all.
+// The main thread's connection to the forward thread: wakes it for new rows, and learns what has
+// reached the measurement store and whether the store accepts anything.
 
 import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
@@ -8,10 +8,10 @@ import type { DeletionPass } from '../sqlite/control/sensor-deletion-jobs.ts'
 import type { ForwardAnswer, ForwardRequest } from './forward-thread.ts'
 
 export interface ForwardListener {
-  /** Rows can be read from the store, and are forwarded when they are there for good. */
+  /** The store has rows up to here: readable, and forwarded once they are durable. */
   readonly onReadable: (readable: ReadableRows) => void
   readonly onForwarded: (forwarded: ForwardedRows) => void
-  /** A deleted sensor's measurements were deleted from the store. */
+  /** A deleted sensor's measurements have been deleted from the store. */
   readonly onDeletionPass: (pass: DeletionPass) => void
 }
 
@@ -27,28 +27,28 @@ export class ForwardChannel {
     worker.on('message', (answer: ForwardAnswer) => this.#hear(answer, listener))
   }
 
-  /** Whether the last write into the store worked. */
+  /** Whether the last write to the store succeeded. */
   get isStoreWorking(): boolean {
     return this.#isStoreWorking
   }
 
-  /** Writes into the store that did not work. */
+  /** Failed writes to the store. */
   get failures(): number {
     return this.#failures
   }
 
-  /** There are new rows. The thread is woken only when it waits for them: a message is dear. */
+  /** Announces new rows. Wakes the thread only if it sleeps: messages are expensive. */
   notify(): void {
     if (Atomics.exchange(this.#isIdle, 0, 0) === 0) return
     this.#worker.postMessage({ committed: true } satisfies ForwardRequest)
   }
 
-  /** Somebody waits for the rows that there are. */
+  /** A reader waits for the existing rows. */
   hurry(): void {
     this.#worker.postMessage({ wanted: true } satisfies ForwardRequest)
   }
 
-  /** Lets the write under way finish and closes the store. */
+  /** Finishes the write under way and closes the store. */
   async close(): Promise<void> {
     const ended = once(this.#worker, 'exit')
     this.#worker.postMessage({ close: true } satisfies ForwardRequest)

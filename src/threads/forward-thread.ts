@@ -1,5 +1,5 @@
-// The forward thread: reads the journal and writes it to the measurement store, and deletes there
-// what belongs to deleted sensors, at its own pace and away from the requests.
+// The forward thread: writes the journal to the measurement store and deletes the measurements of
+// deleted sensors from it, at its own pace and apart from requests.
 
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
@@ -30,7 +30,7 @@ export interface ForwardThreadData {
   readonly logLevel: LogLevel
   /** `undefined`: the embedded measurement store. */
   readonly influx: InfluxTarget | undefined
-  /** Shared: 1 while this thread waits to be told of new rows. */
+  /** Shared: 1 while this thread sleeps until it is woken for new rows. */
   readonly isIdle: Int32Array
 }
 
@@ -40,37 +40,37 @@ export type ForwardRequest =
 export type ForwardAnswer =
   | { readonly started: true }
   | QueueNews
-  /** A write did not work, or the store takes measurements again. */
+  /** A write failed, or the store accepts measurements again. */
   | { readonly isStoreWorking: boolean }
   | { readonly deletionPass: DeletionPass }
 
 /**
- * One write takes so many. The embedded store's are large enough for summaries to pay and small
- * enough to be seen soon; those of InfluxDB are several requests, which keep it busy.
+ * Measurements per write. For the embedded store: enough for summaries to pay, and few enough to
+ * become readable soon. For InfluxDB: several requests, which keep it busy.
  */
 const BATCH_MEASUREMENTS_MAX = { embedded: 32_000, influx: 64_000 }
 
 const DELETION_LOOK_EVERY_MS = SECOND_MS
 
-/** InfluxDB can bring back what it has deleted: it is deleted twice, with this in between. */
+/** InfluxDB can bring back what it has deleted, so each sensor is deleted twice, this far apart. */
 const INFLUX_DELETION_PASSES = 2
 const DELETION_PASS_GAP_MS = 10 * MINUTE_MS
 
-/** Requests under way at once (those of two writes and a deletion), and how long one may be. */
+/** Concurrent requests (for two writes and a deletion), and how long each may take. */
 const INFLUX_WRITES = { socketsMax: 8, timeoutMs: 30 * SECOND_MS }
 
-/** Of 19: it still gets some time when both cores are busy. */
+/** Of 19: forwarding still gets some time when both cores are busy. */
 const NICENESS_BEHIND_ACKNOWLEDGING = 15
 
-/** What is under way has so long when the service stops; the next start does it again. */
+/** How long work under way may take when the service stops; the next start repeats it. */
 const STOP_MS_MAX = 2 * SECOND_MS
 
 const port = parentPort
 if (port === null) throw new Error('BUG: the forward thread is started as a program')
 
 const { dataDir, logLevel, influx, isIdle } = workerData as ForwardThreadData
-// Who acknowledges goes first: the journal can wait for a store apart, which costs more than all of
-// the rest. On Linux this is the priority of the thread, elsewhere it would be the whole process's.
+// Acknowledging comes first: the journal can wait for an external store, which costs more than
+// everything else. Linux sets the priority of this thread, other systems that of the whole process.
 if (influx !== undefined && process.platform === 'linux') {
   setPriority(NICENESS_BEHIND_ACKNOWLEDGING)
 }
@@ -135,7 +135,7 @@ async function close(): Promise<void> {
   const grace = new AbortController()
   await Promise.race([stopped, pause(STOP_MS_MAX, grace.signal)])
   grace.abort()
-  // Ends what a store that does not answer would keep waiting.
+  // Aborts requests to a store that does not respond.
   await writer.close()
   await stopped
   control.close()

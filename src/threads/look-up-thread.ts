@@ -1,8 +1,8 @@
-// The look-up thread: asks the sealed part of the ledger for the events of each group before the
-// commit thread takes it, so that the disk reads of one group and the fsync of the one before go on
-// at the same time. All that goes to the commit thread passes here and stays in its order; so does
-// what the seal thread has sealed: when the commit thread hears of it and forgets
-// those events, whatever comes after was looked up in what they are sealed in.
+// The look-up thread: looks up the events of each group in the sealed part of the ledger before the
+// commit thread takes the group, so the disk reads for one group overlap the fsync of the previous
+// one. Everything for the commit thread passes through here, in order, including what the seal
+// thread has sealed: by the time the commit thread hears of a run and forgets its events, every
+// later group has been looked up in that run.
 
 import { join } from 'node:path'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
@@ -18,17 +18,17 @@ import type { SealAnswer, SealStarted, SealThreadRequest } from './seal-thread.t
 
 export interface LookUpThreadData {
   readonly dataDir: string
-  /** Where what is for the commit thread comes in. */
+  /** Receives what is meant for the commit thread. */
   readonly requests: MessagePort
   readonly commits: MessagePort
   readonly seals: MessagePort
 }
 
 export type LookUpAnswer =
-  /** A group is looked up. */
+  /** A group that has been looked up. */
   CommitRequest | { readonly sealedThroughSeq: number }
 
-/** Epochs that wait to be sealed at most; beyond it groups wait for the seal thread. */
+/** Beyond this many epochs waiting to be sealed, groups wait for the seal thread. */
 const EPOCHS_WAITING_MAX = 3
 
 const { dataDir, requests, commits, seals } = workerData as LookUpThreadData
@@ -53,7 +53,7 @@ requests.on('message', (request: CommitRequest) => {
 port.once('message', end)
 port.postMessage('started')
 
-/** What is sealed already: the seal thread has started before. */
+/** The runs sealed so far: the seal thread has started before this one. */
 function storedRuns(): SealStarted['runs'] {
   const first = receiveMessageOnPort(seals)
   if (first === undefined) throw new Error('BUG: nobody has said what is sealed')

@@ -1,5 +1,5 @@
-// The seal thread: the only writer of ledger.db. It seals stretches of the journal as they are
-// asked for, and in between merges runs.
+// The seal thread: the only writer of ledger.db. It seals parts of the journal on request, and
+// merges runs in between.
 
 import { join } from 'node:path'
 import { setImmediate, setTimeout } from 'node:timers/promises'
@@ -27,16 +27,16 @@ import { Sealer } from '../sqlite/ledger/sealer.ts'
 export interface SealThreadData {
   readonly dataDir: string
   readonly epochEvents: number
-  /** Where what is to be sealed comes from, and what is sealed is told. */
+  /** Receives requests to seal, and reports what is sealed. */
   readonly lookUps: MessagePort
 }
 
 export type SealThreadRequest =
   | SealRequest
-  /** Segments below it are looked for in the run that is being merged into, and nowhere else. */
+  /** Segments below this are looked up only in the run being merged into. */
   | { readonly takenSegment: number }
 
-/** The first message to the look-up thread: nothing has been merged before it since the start. */
+/** The first message to the look-up thread: nothing has been merged since the start. */
 export interface SealStarted {
   readonly runs: StoredRuns
 }
@@ -49,7 +49,7 @@ export interface MergeDamage {
 export type SealAnswer =
   { readonly sealed: SealedRun; readonly throughSeq: number } | { readonly merged: MergeProgress }
 
-/** When the disk was full, it is tried again after so long. */
+/** How long to wait before trying again on a full disk. */
 const ROOM_CHECK_EVERY_MS = 2_000
 
 const port = parentPort
@@ -80,7 +80,7 @@ port.once('message', () => {
 const runs = readStoredRuns(ledger, merger.progress)
 lookUps.postMessage({ runs } satisfies SealStarted, filterBuffers(runs))
 port.postMessage('started')
-// Not before: what a start reads, it reads once. A step of a merge reads, deletes and writes.
+// Only now: the start reads each page once, whereas merging reads, deletes and writes.
 keepWorkingPages(ledger)
 await work()
 control.close()
@@ -88,7 +88,7 @@ ledger.close()
 lookUps.close()
 port.close()
 
-// A step that found the disk full has changed nothing. Commits go on until too many epochs wait.
+// A step that finds the disk full changes nothing. Commits go on until too many epochs wait.
 async function work(): Promise<void> {
   while (!isEnding) {
     try {
@@ -117,7 +117,7 @@ function seal(request: SealRequest): void {
   log.noteWritten(sealed.run.events * EVENT_BYTES)
 }
 
-/** What is damaged stays where it is, and is found by whoever looks for it there. */
+/** Damaged data stay where they are, and are reported when a look-up needs them. */
 function mergeStep(): ReturnType<RunMerger['step']> {
   try {
     return merger.step()
@@ -131,7 +131,7 @@ function mergeStep(): ReturnType<RunMerger['step']> {
 function merge(): void {
   const { merged, bytes } = mergeStep()
   if (merged !== undefined) answer({ merged }, segmentBuffers(merged.segments))
-  // Last: it may find the disk full.
+  // Last, because it may find the disk full.
   log.noteWritten(bytes)
 }
 

@@ -1,5 +1,4 @@
-// Which threads there are besides the main thread, who starts them (only this file does), and what
-// goes where:
+// All threads besides the main thread. Only this file starts them. What they exchange:
 //
 //   main ─ submissions, commands ─▶ look-up ─ the same, looked up ─▶ commit ─ answers ─▶ main
 //                                    ▲   │ ◀─ events to be sealed ────┘
@@ -8,7 +7,7 @@
 //
 //   main ◀─ what is in the store ─ forward
 //
-// An error that a thread does not catch ends it: what it was writing may be on disk or not, so the
+// An uncaught error ends its thread. What that thread was writing may be on disk or not, so the
 // process has to end as well.
 
 import { once } from 'node:events'
@@ -35,7 +34,9 @@ export interface WritingThreads {
   close(): Promise<void>
 }
 
-/** Starts those that write control.db and ledger.db; resolves once the ledger is in memory. */
+/**
+ * Starts the threads that write control.db and ledger.db; resolves once the ledger is in memory.
+ */
 export async function startWriting(
   settings: CommitSettings,
   events: {
@@ -72,7 +73,7 @@ export async function startWriting(
     const channel = new CommitChannel(commit, requests.port2, events.onStorageFull)
     const close = async () => {
       await channel.finish()
-      // Who closes a file last empties its log, and only its writer can.
+      // Whoever closes a file last empties its log, and only its writer can.
       for (const thread of [lookUp, seal, commit]) await endThread(thread)
     }
     return { channel, close }
@@ -80,12 +81,12 @@ export async function startWriting(
     for (const thread of started) await thread.terminate()
     throw error
   } finally {
-    // Not before: whoever closes a file last gives its log's room away, which others may take.
+    // Only now: whoever closes a file last gives up its log's space, which something else may take.
     control.close()
   }
 }
 
-/** Starts the one that forwards; resolves once the measurement store is open. */
+/** Starts the forward thread; resolves once the measurement store is open. */
 export async function startForwarding(
   order: Omit<ForwardThreadData, 'isIdle'>,
   listener: ForwardListener & { readonly onFailure: (error: Error) => void },
@@ -104,12 +105,12 @@ function startThread(entry: Entry, options: WorkerOptions): Worker {
   return new Worker(file, { ...options, resourceLimits: threadHeap })
 }
 
-/** @throws Error that ended the thread before */
+/** @throws Error that ended the thread earlier */
 async function firstMessage(thread: Worker): Promise<void> {
   await once(thread, 'message')
 }
 
-/** Tells a thread that nobody will ask it for anything any more; resolves when it has ended. */
+/** Tells a thread that no more requests will come; resolves when it has ended. */
 async function endThread(thread: Worker): Promise<void> {
   const ended = once(thread, 'exit')
   thread.postMessage('end')
