@@ -1,4 +1,4 @@
-// Who makes a request: the bearer token of its Authorization header, never one of its query.
+// Who makes a request: the bearer token in the Authorization header, never one in the query.
 
 import type { IncomingMessage } from 'node:http'
 import type { AccessTokens } from '../../access/tokens.ts'
@@ -9,7 +9,7 @@ import type { AddressLimit } from './rate-limit.ts'
 
 const SCHEME = 'bearer '
 
-/** The text of a bearer token, `undefined` when the header has none. */
+/** The text of a bearer token, `undefined` if the header has none. */
 export function readBearerToken(header: string | undefined): string | undefined {
   if (header === undefined || header.length <= SCHEME.length) return undefined
   if (header.slice(0, SCHEME.length).toLowerCase() !== SCHEME) return undefined
@@ -18,15 +18,15 @@ export function readBearerToken(header: string | undefined): string | undefined 
 }
 
 /**
- * The text of a token as clients of InfluxDB present it: `Token T`, `Token name:T`, `Bearer T`, or
- * `Basic` with it as the password. `undefined` when the header has none.
+ * The text of a token as InfluxDB clients send it: `Token T`, `Token name:T`, `Bearer T`, or
+ * `Basic` with the token as the password. `undefined` if the header has none.
  */
 export function readInfluxToken(header: string | undefined): string | undefined {
   const [, scheme = '', credentials = ''] = /^(token|basic) +(\S+) *$/i.exec(header ?? '') ?? []
   if (scheme === '') return readBearerToken(header)
   const isBasic = scheme.toLowerCase() === 'basic'
   const text = isBasic ? Buffer.from(credentials, 'base64').toString() : credentials
-  // No token of ours has a colon.
+  // Our tokens contain no colon.
   return text.slice(text.lastIndexOf(':') + 1) || undefined
 }
 
@@ -36,17 +36,17 @@ interface Collaborators {
 }
 
 interface Asked {
-  /** The tokens that work on this API. */
+  /** The kind of token accepted by this API. */
   readonly kind: TokenKind
   readonly nowMs: number
 }
 
 /**
- * The principal of a presented token. Answers at once when it is known already.
+ * The principal of a token. Synchronous if the token is cached.
  *
- * @param text of the token; `undefined`: none was presented
+ * @param text of the token; `undefined`: the request has none
  * @throws ServiceError `missing_token`, `invalid_token`, `wrong_token_kind`, `rate_limited` (too
- *   many invalid ones came from this address)
+ *   many invalid tokens came from this address)
  */
 export function authenticate(
   request: IncomingMessage,
@@ -63,7 +63,7 @@ export function authenticate(
   }
 }
 
-/** @throws ServiceError `insufficient_scope` when the principal's token lacks a right */
+/** @throws ServiceError `insufficient_scope` if the principal's token lacks a right */
 export function requireRight(principal: Principal, right: Right): void {
   if (mayUse(principal, right)) return
   const detail = `The token lacks the scope ${right}.`

@@ -1,6 +1,6 @@
-// The address of a client: the peer's, or, where the peer is a proxy that the operator trusts, the
-// last one of X-Forwarded-For that is no such proxy. What a client writes into that header itself
-// stands further left and is never reached.
+// The address of a client: the peer's or, if the peer is a trusted proxy, the last address in
+// X-Forwarded-For that is not a trusted proxy. Whatever the client itself writes into that header
+// comes before it and is never reached.
 
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
@@ -13,7 +13,7 @@ LOOPBACK.addAddress('::1', 'ipv6')
 export class ClientAddresses {
   readonly #trusted = new BlockList()
 
-  /** @param trustedProxies addresses and networks, checked by their setting */
+  /** @param trustedProxies addresses and networks, already validated */
   constructor(trustedProxies: readonly string[]) {
     for (const network of trustedProxies) {
       const [address = '', bits] = network.split('/')
@@ -29,19 +29,19 @@ export class ClientAddresses {
     let address = this.ofPeer(socket)
     while (this.#isTrusted(address)) {
       const before = plainAddress(forwarded.pop()?.trim() ?? '')
-      // Nobody, or a name that a proxy made up: the proxy itself has to stand for it.
+      // No address, or a name that a proxy made up: use the proxy's own address.
       if (isIP(before) === 0) return address
       address = before
     }
     return address
   }
 
-  /** The address at the other end of a connection, `''` when it is closed. */
+  /** The address of the peer, `''` when the connection is closed. */
   ofPeer({ remoteAddress }: Socket): string {
     return plainAddress(remoteAddress ?? '')
   }
 
-  /** Whether a peer is this machine itself or a trusted proxy, behind which many clients may be. */
+  /** Whether a peer is this machine or a trusted proxy, either of which may serve many clients. */
   isNear(peer: string): boolean {
     return this.#isTrusted(peer) || (isIP(peer) !== 0 && LOOPBACK.check(peer, familyOf(peer)))
   }
@@ -52,8 +52,8 @@ export class ClientAddresses {
 }
 
 /**
- * What stands for one client where clients are counted: an IPv4 address, or the network of 64 bits
- * that an IPv6 address is in, of which every client has a whole one.
+ * How a client is identified for counting: by its IPv4 address, or by the /64 network of its IPv6
+ * address, because every client has a whole /64.
  */
 export function clientKey(address: string): string {
   if (isIP(address) !== 6) return address
@@ -66,7 +66,7 @@ export function clientKey(address: string): string {
   return `${network.join(':')}::/64`
 }
 
-/** Without port and brackets, an IPv4 address in its own notation. */
+/** Without port and brackets; IPv4-mapped addresses become plain IPv4. */
 function plainAddress(text: string): string {
   const bare = /^\[(.*)\](?::\d+)?$/.exec(text)?.[1] ?? text
   const withoutPort = /^(\d+(?:\.\d+){3}):\d+$/.exec(bare)?.[1] ?? bare

@@ -1,7 +1,7 @@
-// How many connections there are, in all and from one address. Beyond either limit the one that has
-// been idle longest makes room for the new one: a daemon may keep its connection between two
-// minutes, and finds it closed at worst, while whoever only holds connections open keeps nobody
-// out. Where none is idle, the new one is refused.
+// Limits connections, in total and per address. Beyond either limit, the connection that has been
+// idle longest is closed to make room: a daemon that keeps its connection open between readings has
+// to reconnect at worst, and nobody can keep others out by holding connections open. If none is
+// idle, the new one is refused.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -13,13 +13,13 @@ export interface ConnectionLimits {
   readonly connectionsPerAddressMax: number
 }
 
-/** In the order in which they had their last request. */
+/** In the order of their last requests. */
 type Group = Set<Socket>
 
 interface Connection {
-  /** All connections, and those of its address unless it may have any number. */
+  /** All connections, and those of its address unless that is exempt from the limit. */
   readonly groups: readonly Group[]
-  /** Requests that are not answered to the end. */
+  /** Requests whose responses are not finished. */
   underWay: number
   readonly noteAnswered: () => void
 }
@@ -36,7 +36,7 @@ export class Connections {
     this.#limits = limits
   }
 
-  /** A new connection: takes it, or closes one. */
+  /** Accepts a new connection, or closes one. */
   admit(socket: Socket): void {
     const { connectionsMax, connectionsPerAddressMax } = this.#limits
     const key = this.#keyOf(socket)
@@ -60,7 +60,7 @@ export class Connections {
     })
   }
 
-  /** A request has come: its connection is not idle until it is answered. */
+  /** A request has arrived: its connection is not idle until the response is finished. */
   noteRequest({ socket }: IncomingMessage, response: ServerResponse): void {
     const connection = this.#open.get(socket)
     if (connection === undefined) return
@@ -72,20 +72,22 @@ export class Connections {
     }
   }
 
-  /** Closes every connection on which no request is under way. */
+  /** Closes every connection without a request under way. */
   closeIdle(): void {
     for (const socket of this.#all) {
       if (this.#isIdle(socket)) this.#close(socket)
     }
   }
 
-  /** What stands for the peer; `undefined`: proxies and this machine may have any number. */
+  /** Identifies the peer; `undefined`: a proxy or this machine, which has no limit. */
   #keyOf(socket: Socket): string | undefined {
     const peer = this.#addresses.ofPeer(socket)
     return this.#addresses.isNear(peer) ? undefined : clientKey(peer)
   }
 
-  /** Closes the longest idle one of a full group. @returns whether there is room for one more */
+  /**
+   * Closes the longest idle connection of a full group. @returns whether there is room for one more
+   */
   #makeRoom(group: Group, countMax: number): boolean {
     if (group.size < countMax) return true
     for (const socket of group) {

@@ -1,7 +1,6 @@
-// The allowance of each token: requests and measurements a minute, and a small one of live
-// measurements for when those are spent; and of each address: attempts to sign in, and tokens that
-// are not valid. Every authenticated response says what is left of it
-// (draft-ietf-httpapi-ratelimit-headers).
+// Rate limits: for each token requests and measurements per minute, and a small allowance of live
+// measurements for when those are used up; for each address sign-in attempts and invalid tokens.
+// Every authenticated response reports what is left (draft-ietf-httpapi-ratelimit-headers).
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ServiceError } from '../../domain/errors.ts'
@@ -14,33 +13,33 @@ import type { ClientAddresses } from './client-address.ts'
 
 const WINDOW_MS = MINUTE_MS
 
-/** The live allowance as a share of the allowance of measurements. */
+/** The live allowance as a share of the measurement allowance. */
 const LIVE_SHARE = 1 / 10
 
 export interface RateLimitsSettings {
-  /** A token and minute; 0 is off. */
+  /** Per token and minute; 0: no limit. */
   readonly requestsPerMinute: number
-  /** A token and minute; 0 is off. */
+  /** Per token and minute; 0: no limit. */
   readonly measurementsPerMinute: number
   /** Measurements younger than this are live. */
   readonly offlineAfterMs: number
 }
 
-/** What a token submits. */
+/** A submission as it is counted. */
 interface CountedSubmission {
   readonly receivedAtMs: number
   readonly measurements: SubmittedMeasurements
-  /** Where more were sent than can be stored. */
+  /** If more were sent than can be stored. */
   readonly count?: number
 }
 
-/** A counter and what it may reach. */
+/** A counter and its limit. */
 interface Limit {
   readonly counter: RateCounter
   readonly points: number
 }
 
-/** Counts attempts by the address of the client: to sign in, or with a token that is not valid. */
+/** Counts attempts by client address: sign-ins, or requests with an invalid token. */
 export class AddressLimit {
   readonly #limit: Limit | undefined
   readonly #addresses: ClientAddresses
@@ -59,7 +58,7 @@ export class AddressLimit {
   }
 }
 
-/** Counts what tokens do and says so in the headers of the answer. */
+/** Counts what tokens do, and reports what is left in the headers of the response. */
 export class RateLimits {
   readonly #requests: Limit | undefined
   readonly #measurements: Limit | undefined
@@ -83,8 +82,8 @@ export class RateLimits {
   }
 
   /**
-   * @returns what a submission is refused with when the token has used up its measurements, the
-   *   live ones included
+   * @returns the refusal for a submission if the token has used up its measurements, including
+   *   the live ones
    * @throws ServiceError `rate_limited` when the token has used up its requests
    */
   async countRequest(tokenId: number, response: ServerResponse): Promise<ServiceError | undefined> {
@@ -101,17 +100,17 @@ export class RateLimits {
     return rateLimited(measurements)
   }
 
-  /** Counts measurements of a submission that is refused for another reason. */
+  /** Counts the measurements of a submission that is refused for another reason. */
   async chargeRefused(tokenId: number, count: number, response: ServerResponse): Promise<void> {
     if (this.#measurements === undefined) return
     await this.#charge(this.#measurements, { tokenId, count }, response)
   }
 
   /**
-   * Admits all of them while any allowance is left: of measurements or, where that is spent, of
-   * live measurements.
+   * Admits the whole submission if any allowance is left: of measurements or, if those are used up,
+   * of live measurements.
    *
-   * @throws ServiceError `rate_limited` when there was none
+   * @throws ServiceError `rate_limited` if none is left
    */
   async countMeasurements(
     tokenId: number,
@@ -154,15 +153,15 @@ export class RateLimits {
   }
 }
 
-/** Of a body that cannot be read, so many bytes are charged as one measurement; most have fewer. */
+/** Bytes of an unreadable body charged as one measurement; most measurements are smaller. */
 const BYTES_PER_CHARGE = 256
 
-/** As how many measurements a body that cannot be read is charged: it took the time to read. */
+/** The charge for an unreadable body, in measurements: reading it took time too. */
 export function chargeOf(bytes: number): number {
   return Math.ceil(bytes / BYTES_PER_CHARGE)
 }
 
-/** @param perMinute for each key; 0 is off */
+/** @param perMinute per key; 0: no limit */
 export function limitOf(
   counters: RateCounters,
   name: string,
@@ -173,7 +172,7 @@ export function limitOf(
   return { counter, points: perMinute }
 }
 
-/** @param count points of the state that are not to be considered: they were counted just now */
+/** @param count points in the state to ignore, because they have just been counted */
 function isSpent(
   limit: Limit | undefined,
   state: RateState | undefined,
@@ -187,7 +186,7 @@ function policyOf(name: string, { points }: Limit): string {
   return `"${name}";q=${points};w=${WINDOW_MS / SECOND_MS}`
 }
 
-/** The states of allowances by name; those that are off are left out. */
+/** The states of allowances by name, without those that are off. */
 function stateOf(states: Readonly<Record<string, RateState | undefined>>): string {
   return Object.entries(states)
     .flatMap(([name, state]) =>

@@ -1,6 +1,6 @@
-// The description of the API, and the page that shows it: to programs and to people. The page is
-// Swagger UI as its package has it, with nothing from elsewhere; it may load and call this service
-// and nothing else. Without a token, and the same for everyone.
+// The description of the API for programs, and a page that shows it to people. The page is Swagger
+// UI from its package, with nothing from elsewhere; it may load from and call only this service. It
+// needs no token and is the same for everyone.
 
 import { readFile } from 'node:fs/promises'
 import { ServiceError } from '../../domain/errors.ts'
@@ -56,14 +56,14 @@ interface PackagedFile {
   readonly read: () => Promise<Buffer>
 }
 
-/** Files of the page that are in the package. */
+/** Files of the page that come from the package. */
 const PACKAGED: ReadonlyMap<string, PackagedFile> = new Map([
   packaged('swagger-ui-bundle.js', import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js')),
   packaged('swagger-ui.css', import.meta.resolve('swagger-ui-dist/swagger-ui.css')),
   packaged('favicon-32x32.png', import.meta.resolve('swagger-ui-dist/favicon-32x32.png')),
 ])
 
-/** @param describe the OpenAPI document; asked for once, by the first request for it */
+/** @param describe returns the OpenAPI document; called once, on the first request */
 // prettier-ignore
 export function documentsRouter(describe: () => object): RouteTable {
   const open = new OpenRoutes('')

@@ -1,4 +1,4 @@
-// What a code of a problem means, to programs and to people.
+// Explains a problem code, to programs and to people.
 
 import type { ProblemExplanationResponse } from '../../../schemas/messages.d.ts'
 import { ServiceError } from '../../domain/errors.ts'
@@ -28,7 +28,7 @@ export function explainProblem(call: Call): void {
   answerJson(call, 200, JSON.stringify(answer))
 }
 
-/** All texts are our own and hold nothing that HTML would take for markup. */
+/** The texts are our own and contain no HTML markup. */
 function explanationPage(code: string, title: string, explanation: string): string {
   const text = explanation.replaceAll('<', '&lt;')
   return `<!doctype html>

@@ -1,7 +1,7 @@
-// Reading something once and keeping it. What fails is not kept: files that cannot be opened for
-// want of descriptors can be a moment later.
+// Reads something once and keeps it. Failures are not kept: files that cannot be opened for lack of
+// descriptors may open a moment later.
 
-/** What `read` gives, from its first success on without reading again. */
+/** The result of `read`, which runs until it succeeds once. */
 export function kept<T>(read: () => Promise<T>): () => Promise<T> {
   let reading: Promise<T> | undefined
   const readAnew = async () => {

@@ -1,8 +1,8 @@
-// The chart page at `/`: the files of src/web/ as they are, and uPlot as its package has it. A page
-// like any app's: it is given nothing that the mobile API does not give to everyone.
+// The chart page at `/`: the files of src/web/ as they are, and uPlot from its package. It is a
+// client like any app, and gets nothing that the mobile API does not give everyone.
 //
-// All files but three are below an address that holds a hash of them all, so they may be kept for
-// ever and no page is made of two versions. The page's policy allows this service and nothing else.
+// All files but three have URLs with a hash of all files, so browsers may cache them permanently,
+// and no page is assembled from two versions. The page's policy allows only this service.
 
 import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -41,7 +41,7 @@ const TYPES: Readonly<Record<string, string>> = {
   webmanifest: 'application/manifest+json',
 }
 
-/** What every view needs: in the order in which a browser is told to load it. */
+/** What every view needs, in the order in which browsers are told to preload it. */
 const MODULES: readonly URL[] = [
   new URL('../../web/page.js', import.meta.url),
   new URL('../../web/api.js', import.meta.url),
@@ -77,7 +77,7 @@ const OTHER_FILES: readonly URL[] = [
   new URL(import.meta.resolve('uplot/dist/uPlot.iife.min.js')),
 ]
 
-/** These have addresses that never change, and name the version. */
+/** These have fixed URLs and contain the version. */
 const PAGE = new URL('../../web/index.html', import.meta.url)
 const WORKER = new URL('../../web/service-worker.js', import.meta.url)
 const MANIFEST = new URL('../../web/manifest.webmanifest', import.meta.url)
@@ -86,7 +86,7 @@ interface WebFile {
   readonly type: string
   readonly tag: string
   readonly plain: Buffer
-  /** `undefined`: it is not worth it. */
+  /** `undefined`: compression is not worth it. */
   readonly zipped: Buffer | undefined
 }
 
@@ -114,7 +114,7 @@ export function webPageRouter(): RouteTable {
   return open
 }
 
-/** The policy holds for the page, and for what its worker may ask for. */
+/** The policy for the page, and for what its worker may request. */
 function answerNow({ ctx }: Call, file: WebFile): void {
   ctx.set('Content-Security-Policy', PAGE_POLICY)
   ctx.set('Cache-Control', ASKED_EACH_TIME)
