@@ -1,4 +1,4 @@
-// The receipt of a batch, written straight as bytes.
+// The receipt of a batch, written directly as bytes.
 
 import { giveBack } from '../../domain/give-back.ts'
 import type {
@@ -39,7 +39,7 @@ export class BatchReceiptWriter {
   readonly #json = new JsonBytes()
   readonly #eventIds = new EventIdTextsWriter()
 
-  /** What has to be kept of a batch until its receipt is written. */
+  /** What must be kept of a batch until its receipt is written. */
   keepEventIds(measurements: SubmittedMeasurements): EventIdTexts {
     if (measurements instanceof ScannedBatch) return measurements.eventIds
     for (let index = 0; index < measurements.length; index++) {
@@ -48,7 +48,7 @@ export class BatchReceiptWriter {
     return this.#eventIds.take()
   }
 
-  /** A `BatchReceiptResponse`, as it is sent; the event ids are gone afterwards. */
+  /** A `BatchReceiptResponse` as it is sent. Clears the event ids. */
   write(eventIds: EventIdTexts, receipt: Receipt): Buffer {
     const json = this.#json
     const { counts } = receipt
@@ -82,7 +82,7 @@ export class BatchReceiptWriter {
   }
 }
 
-/** An element of a receipt, beside others that are not written as bytes. */
+/** An element of a receipt that also has elements not written as bytes. */
 export function presentItem(
   index: number,
   eventId: string | null,
@@ -99,7 +99,7 @@ export function presentItem(
   }
 }
 
-/** What a conflict is with. */
+/** The measurement that a conflict is with. */
 export function presentExisting(eventId: string, existing: StoredMeasurement): Existing {
   return {
     event_id: eventId,

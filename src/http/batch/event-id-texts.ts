@@ -1,6 +1,6 @@
-// The event ids of a batch as JSON texts, in one piece of memory. While a batch waits for its
-// commit only they are kept of it, for the receipt: thousands of strings that wait would be moved
-// about by the garbage collector again and again.
+// The event ids of a batch as JSON texts, in one piece of memory. The receipt needs nothing else of
+// a batch that waits for its commit, and the garbage collector would keep moving thousands of
+// waiting strings.
 
 import { JsonBytes } from './json-bytes.ts'
 import { batchElementsMax } from '../body/validate.ts'
@@ -10,7 +10,7 @@ const NONE = asciiBytes('null')
 
 export class EventIdTexts {
   readonly texts: WideBytes
-  /** Where the text of each element ends, and that of the next begins. */
+  /** Where each element's text ends and the next one begins. */
   readonly #stops: Uint32Array
 
   constructor(texts: WideBytes, stops: Uint32Array) {
@@ -26,7 +26,7 @@ export class EventIdTexts {
     return this.#stops[index] ?? 0
   }
 
-  /** What an event id was; `null` where there is none. */
+  /** An element's event id; `null` if it has none. */
   at(index: number): string | null {
     const text = this.texts.bytes.toString('utf8', this.startOf(index), this.stopOf(index))
     return text === '' ? null : (JSON.parse(text) as string | null)
@@ -39,7 +39,7 @@ export class EventIdTextsWriter {
   readonly #stops = new Uint32Array(batchElementsMax)
   #count = 0
 
-  /** Throws away what was gathered. */
+  /** Discards everything gathered. */
   clear(): void {
     this.#json.clear()
     this.#count = 0
@@ -51,13 +51,13 @@ export class EventIdTextsWriter {
     this.#stops[this.#count++] = this.#json.length
   }
 
-  /** Adds an event id as it stands in a JSON text, with its quotes. */
+  /** Adds an event id as it appears in a JSON text, with its quotes. */
   addText(source: WideBytes, start: number, stop: number): void {
     this.#json.write(source, start, stop)
     this.#stops[this.#count++] = this.#json.length
   }
 
-  /** What was gathered; the next batch begins anew. */
+  /** Everything gathered; the next batch begins empty. */
   take(): EventIdTexts {
     const stops = this.#stops.slice(0, this.#count)
     this.#count = 0

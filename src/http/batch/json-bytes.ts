@@ -1,5 +1,5 @@
-// JSON written straight as bytes, for the one answer that is made hundreds of thousands of times a
-// second: making its objects and its text first cost more than everything else about it.
+// JSON written directly as bytes, for the one response that is built hundreds of thousands of times
+// a second: building objects and text first would cost more than everything else about it.
 
 import { digitsOf, writeDigits } from '../../domain/digits.ts'
 import { floorToWindow, formatInstant, MINUTE_MS, SECOND_MS } from '../../domain/time.ts'
@@ -11,28 +11,28 @@ const BACKSLASH = 92
 const FIRST_PRINTABLE = 32
 const LAST_PRINTABLE = 126
 
-/** Of one UTF-16 code unit. */
+/** Per UTF-16 code unit. */
 const UTF8_BYTES_MAX = 3
 
 /** More than any instant has. */
 const INSTANT_BYTES = 32
-/** Places in an instant, from its end. */
+/** Positions in an instant, from its end. */
 const [SECONDS_AT, MILLISECONDS_AT] = [-7, -4] as const
 
 export class JsonBytes {
   #bytes = new WideBytes(Buffer.allocUnsafeSlow(BYTES_FIRST))
   #length = 0
-  /** The last instant that was written, and its text. */
+  /** The last instant written, and its text. */
   #instantMs: number = NaN
   readonly #instant = new WideBytes(Buffer.alloc(INSTANT_BYTES))
   #instantLength = 0
 
-  /** How many bytes are written. */
+  /** How many bytes have been written. */
   get length(): number {
     return this.#length
   }
 
-  /** A copy of what was written; the next is written from the start. */
+  /** A copy of what was written; the next text starts from the beginning. */
   take(): Buffer {
     const taken = Buffer.allocUnsafeSlow(this.#length)
     this.#bytes.bytes.copy(taken, 0, 0, this.#length)
@@ -40,12 +40,12 @@ export class JsonBytes {
     return taken
   }
 
-  /** Throws what was written away. */
+  /** Discards what was written. */
   clear(): void {
     this.#length = 0
   }
 
-  /** Bytes as they are, from `start` to `stop`. */
+  /** Copies the bytes from `start` to `stop` unchanged. */
   write(source: WideBytes, start = 0, stop = source.length): void {
     this.#reserve(stop - start)
     this.#bytes.copy(this.#length, source, start, stop)
@@ -60,7 +60,7 @@ export class JsonBytes {
     this.#length += digits
   }
 
-  /** As `formatInstant` has it, without quotes. */
+  /** In the format of `formatInstant`, without quotes. */
   writeInstant(atMs: number): void {
     if (atMs !== this.#instantMs) this.#setInstant(atMs)
     this.write(this.#instant, 0, this.#instantLength)
@@ -89,7 +89,7 @@ export class JsonBytes {
     this.#length = at
   }
 
-  /** What is in one minute differs only from the seconds on. */
+  /** Instants of the same minute differ only from the seconds on. */
   #setInstant(atMs: number): void {
     const { bytes } = this.#instant
     const minuteMs = floorToWindow(atMs, MINUTE_MS)

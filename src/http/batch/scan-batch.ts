@@ -1,10 +1,10 @@
-// A batch in its everyday form, read straight from the bytes of its body into columns. An object
-// and some strings for each measurement, which all wait together until their group is encoded, cost
-// the garbage collector more than everything else about reading them.
+// A batch in its everyday form, read from the bytes of its body directly into columns. One object
+// and some strings per measurement, all waiting until their group is encoded, would cost the
+// garbage collector more than everything else about reading them.
 //
-// What is in any other form, be it wrong or only rare (escapes, other alphabets, `null`, exponents,
-// members twice or unknown), is not read here at all: it goes the long way by JSON.parse and the
-// schema, and what is wrong is told there alone. What is read here would be read the same there.
+// Any other form, whether wrong or only rare (escapes, other alphabets, `null`, exponents, repeated
+// or unknown members), is not read here: such a body goes through JSON.parse and the schema, and
+// only they report faults. Whatever is read here, they would read as the same values.
 
 import measurementSchema from '../../../schemas/request/measurement.json' with { type: 'json' }
 import type { SubmittedMeasurement, SubmittedMeasurements } from '../../domain/measurement.ts'
@@ -26,7 +26,7 @@ const LIST_NAME = asciiBytes('"measurements"')
 const [EVENT_ID, SERIAL_NUMBER, CELSIUS, INSTANT] = [1, 2, 4, 8] as const
 
 interface Member {
-  /** One bit of its own. */
+  /** A bit of its own. */
   readonly bit: number
   readonly name: string
   /** The name as it is written. */
@@ -45,22 +45,24 @@ const REQUIRED = MEMBERS.filter(({ name }) => measurementSchema.required.include
   0,
 )
 
-/** What led to a value in the element before: its place in the body, and the member it names. */
+/**
+ * The text before a value in the previous element: its place in the body, and the member it names.
+ */
 interface Lead {
   start: number
-  /** 0: nothing did. */
+  /** 0: there is none. */
   length: number
   member: number
 }
 
-/** The shortest, `{"sn":"A","temp":0}`, and the comma or bracket after it. */
+/** The shortest element, `{"sn":"A","temp":0}`, and the comma or bracket after it. */
 const ELEMENT_BYTES_MIN = 20
 
-/** Columns for so many elements, in one piece of memory. */
+/** Columns for that many elements, in one piece of memory. */
 class BatchColumns {
   readonly capacity: number
   readonly tempCelsius: Float64Array
-  /** NaN where there is none. */
+  /** NaN if absent. */
   readonly measuredAtMs: Float64Array
   /** Ordinal of its serial number. */
   readonly serialNumberAt: Uint16Array
@@ -79,7 +81,7 @@ export class ScannedBatch implements SubmittedMeasurements {
   readonly eventIds: EventIdTexts
   readonly #columns: BatchColumns
   readonly #serialNumbers: readonly string[]
-  /** All of them, of which slices cost little. */
+  /** All of them; slices of this are cheap. */
   readonly #eventIdText: string
 
   constructor(
@@ -120,7 +122,7 @@ export class BatchScanner {
   readonly #leads: Lead[] = MEMBERS.map(() => ({ start: 0, length: 0, member: 0 }))
   #columns = new BatchColumns(0)
 
-  /** The batch that a body is, `undefined` where it is not one of the everyday form. */
+  /** The batch in a body, `undefined` unless the body has the everyday form. */
   scan(bytes: Buffer): ScannedBatch | undefined {
     const elementsMax = Math.floor(bytes.length / ELEMENT_BYTES_MIN)
     this.#columns = new BatchColumns(Math.min(elementsMax, batchElementsMax))
@@ -135,10 +137,9 @@ export class BatchScanner {
     return new ScannedBatch(length, this.#columns, { eventIds, serialNumbers })
   }
 
-  // Every step takes NOT_READ for the place where it begins, at which there is nothing, and
-  // answers it with NOT_READ.
+  // Every step accepts NOT_READ as its start and then returns NOT_READ.
 
-  /** @returns how many elements there are */
+  /** @returns the number of elements */
   #scanBody(body: WideBytes): number {
     let at = after(body, 0, OBJECT_START)
     at = skipSpace(body.bytes, at)
@@ -172,7 +173,7 @@ export class BatchScanner {
     return at + 1
   }
 
-  /** What leads to a value, mostly as in the element before: `{"sn":` or `, "temp": `. */
+  /** The text before a value, usually as in the previous element: `{"sn":` or `, "temp": `. */
   #scanLead(body: WideBytes, start: number, place: number): number {
     const lead = this.#leads[place]
     if (lead === undefined) return NOT_READ
@@ -182,7 +183,7 @@ export class BatchScanner {
     return this.#readLead(body, start, { isFirst: place === 0, lead })
   }
 
-  // For itself: a function with a closure in it takes memory whenever it is called.
+  // Separate, because a function that contains a closure allocates memory on each call.
   #readLead(
     body: WideBytes,
     start: number,

@@ -1,6 +1,6 @@
-// Event ids and serial numbers, read straight from the bytes of a JSON text: those of ASCII without
-// escapes, in which every byte stands for itself. As in scan-values.ts, `NOT_READ` sends the whole
-// body the long way.
+// Event ids and serial numbers, read directly from the bytes of a JSON text: ASCII without escapes,
+// where every byte stands for itself. As in scan-values.ts, `NOT_READ` sends the whole body to
+// JSON.parse.
 
 import commonSchema from '../../../schemas/common.json' with { type: 'json' }
 import { EventIdTextsWriter } from './event-id-texts.ts'
@@ -32,7 +32,7 @@ export class EventIdScanner {
     return stop
   }
 
-  /** The element has none. */
+  /** The element has no event id. */
   skip(): void {
     this.#texts.add(null)
   }
@@ -42,14 +42,14 @@ export class EventIdScanner {
   }
 }
 
-/** Reads serial numbers. A batch repeats a few of them, often in the same order. */
+/** Reads serial numbers. A batch repeats a few, often in the same order. */
 export class SerialNumberScanner {
   readonly #pattern = new RegExp(SERIAL_NUMBER.pattern, 'u')
   readonly #ordinals = new Map<string, number>()
-  /** By ordinal, where it stands in the body, with its quotes. */
+  /** By ordinal: its place in the body, with its quotes. */
   readonly #starts = new Uint32Array(batchElementsMax)
   readonly #lengths = new Uint32Array(batchElementsMax)
-  /** By ordinal, the ordinal of the one that came next the last time. */
+  /** By ordinal: the ordinal that followed it last time. */
   readonly #followers = new Uint16Array(batchElementsMax)
   #last = 0
 
@@ -59,7 +59,7 @@ export class SerialNumberScanner {
     this.#last = 0
   }
 
-  /** Reads the serial number whose quote is at `start`; its ordinal goes into `column`. */
+  /** Reads the serial number whose quote is at `start`, and writes its ordinal to `column`. */
   scan(body: WideBytes, start: number, column: Uint16Array, index: number): number {
     const expected = this.#followers[this.#last] ?? 0
     const length = this.#lengths[expected] ?? 0
@@ -74,7 +74,7 @@ export class SerialNumberScanner {
     return stop
   }
 
-  /** The distinct ones by ordinal. */
+  /** The distinct serial numbers by ordinal. */
   take(): readonly string[] {
     return [...this.#ordinals.keys()]
   }
@@ -94,7 +94,7 @@ export class SerialNumberScanner {
   }
 }
 
-/** Where the string ends whose quote is at `start`; of a longer one it is not known. */
+/** The end of the string whose quote is at `start`; `NOT_READ` if it is too long. */
 function stringEnd(body: WideBytes, start: number, lengthMax: number): number {
   if (body.bytes[start] !== QUOTE) return NOT_READ
   const end = Math.min(start + 1 + lengthMax, body.length)
@@ -110,8 +110,8 @@ function isPlain(byte: number): boolean {
 }
 
 /**
- * Whether four bytes do. A subtraction that goes below zero in a byte sets the top bit of it, and
- * the top bit of what is no ASCII is set already.
+ * The same for four bytes. A subtraction that goes below zero in a byte sets its top bit, and the
+ * top bit of a non-ASCII byte is already set.
  */
 function isPlainWord(word: number): boolean {
   const noQuote = (word ^ 0x22222222) - 0x01010101

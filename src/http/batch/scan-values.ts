@@ -1,7 +1,7 @@
-// Numbers and times of a measurement, read straight from the bytes of a JSON text into a column.
-// Each reader says where the value ends, or `NOT_READ` where it is not of the everyday form, valid
-// or not: then the whole body goes the long way by JSON.parse and the schema. So a value that is
-// read here must be the one that is read there, and within the limits of the same schema.
+// Numbers and times of a measurement, read from the bytes of a JSON text directly into a column.
+// Each reader returns the end of the value, or `NOT_READ` if it does not have the everyday form,
+// valid or not: then the whole body goes through JSON.parse and the schema. So a value read here
+// must be the one they would read, and within the limits of the same schema.
 
 import commonSchema from '../../../schemas/common.json' with { type: 'json' }
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../../domain/time.ts'
@@ -24,14 +24,14 @@ const DIGIT_ZERO = 48
 const COLON = 58
 const UPPER_Z = 90
 
-/** An integer of so many digits is below 2^53, and so a double. */
+/** An integer of this many digits is below 2^53, so a double holds it exactly. */
 const EXACT_DIGITS_MAX = 15
 const POWERS_OF_TEN = Array.from({ length: EXACT_DIGITS_MAX + 1 }, (_, at) => Number(`1e${at}`))
 
-/** More than any double needs to be told from its neighbours. */
+/** More digits than any double needs to be distinguished from its neighbours. */
 const NUMBER_BYTES_MAX = 32
 
-/** Places in a time, from its quote on. The times of a day are the same up to the hour. */
+/** Positions in a time, from its quote on. The times of one day are the same up to the hour. */
 const HOUR_AT = 12
 const MINUTE_AT = HOUR_AT + 3
 const SECOND_AT = MINUTE_AT + 3
@@ -39,7 +39,7 @@ const FRACTION_AT = SECOND_AT + 2
 const FRACTION_DIGITS_MAX = 9
 const INSTANT_BYTES_MAX = 35
 
-/** Where the white space ends that may begin at `start`. */
+/** The end of white space that may begin at `start`. */
 export function skipSpace(bytes: Buffer, start: number): number {
   let at = start
   while (isSpace(bytes[at] ?? 0)) at++
@@ -55,8 +55,8 @@ function isSpace(byte: number): boolean {
  * Reads a temperature.
  *
  * Its digits make an integer that is divided by a power of ten. Both are exact up to 15 digits, and
- * a division gives the double that is nearest to the true quotient, which is what the text stands
- * for. What has more digits is left to `Number`.
+ * the division gives the double nearest to the true quotient, which is the value of the text.
+ * Longer numbers are left to `Number`.
  */
 export function scanCelsius(
   bytes: Buffer,
@@ -94,9 +94,9 @@ export function scanCelsius(
   return at
 }
 
-/** Reads times. It remembers the day of the last one, which is that of most others. */
+/** Reads times. Remembers the day of the last one, because most others are on the same day. */
 export class InstantScanner {
-  /** Where a time of the day stands in the body; `NOT_READ` while there is none. */
+  /** Where a time of the remembered day is in the body; `NOT_READ` if there is none yet. */
   #dayAt = NOT_READ
   #dayMs: number = NaN
 
@@ -138,7 +138,7 @@ export class InstantScanner {
     return at + 2
   }
 
-  /** Any time; nothing that `parseInstant` takes is written with an escape. */
+  /** Any time. `parseInstant` accepts nothing that is written with an escape. */
   #scanAny(bytes: Buffer, start: number, column: Float64Array, index: number): number {
     if (bytes[start] !== QUOTE) return NOT_READ
     const text = bytes.toString('latin1', start + 1, start + 1 + INSTANT_BYTES_MAX + 1)
@@ -154,13 +154,13 @@ export class InstantScanner {
   }
 }
 
-/** The digit at that place, or a negative number where there is none. */
+/** The digit at that place; a negative number if there is no digit. */
 function digitAt(bytes: Buffer, at: number): number {
   const digit = (bytes[at] ?? 0) - DIGIT_ZERO
   return digit <= 9 ? digit : NOT_READ
 }
 
-/** The number that two digits make, NaN where there are no two. */
+/** The number formed by two digits; NaN if there are no two digits. */
 function twoDigitsAt(bytes: Buffer, at: number): number {
   const tens = digitAt(bytes, at)
   const ones = digitAt(bytes, at + 1)

@@ -1,5 +1,5 @@
-// Bytes that are compared and copied four at a time. For pieces of some ten bytes a loop over
-// single bytes takes two to three times as long, and so does a call of what a buffer has for it.
+// Bytes compared and copied four at a time. For pieces of about ten bytes, a loop over single bytes
+// or a call to a Buffer method takes two to three times as long.
 
 export const WORD_BYTES = 4
 
@@ -14,7 +14,7 @@ export class WideBytes {
     this.#words = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   }
 
-  /** The four bytes from `at` on, all of which must exist, as one number. */
+  /** The four bytes from `at` on, which must all exist, as one number. */
   wordAt(at: number): number {
     return this.#words.getInt32(at, true)
   }
@@ -24,8 +24,8 @@ export class WideBytes {
   }
 
   /**
-   * Whether so many bytes at `at` are those of `other` at `otherAt`. What is beyond the end of
-   * either equals nothing.
+   * Whether that many bytes at `at` equal those of `other` at `otherAt`. Bytes beyond the end of
+   * either equal nothing.
    */
   equals(at: number, other: WideBytes, otherAt: number, length: number): boolean {
     const isInside = at >= 0 && at + length <= this.length && otherAt + length <= other.length
@@ -35,11 +35,11 @@ export class WideBytes {
     for (let place = 0; place < last; place += WORD_BYTES) {
       if (this.wordAt(at + place) !== other.wordAt(otherAt + place)) return false
     }
-    // The last word overlaps the one before it.
+    // The last word overlaps the previous one.
     return this.wordAt(at + last) === other.wordAt(otherAt + last)
   }
 
-  /** Copies the bytes of `source` from `start` to `stop`; there is room for them at `at`. */
+  /** Copies the bytes of `source` from `start` to `stop`; `at` must have room for them. */
   copy(at: number, source: WideBytes, start: number, stop: number): void {
     const last = stop - start - WORD_BYTES
     if (last < 0) {
@@ -62,7 +62,7 @@ export class WideBytes {
   }
 }
 
-/** A text of ASCII alone, as it is written. */
+/** An ASCII text as its bytes. */
 export function asciiBytes(text: string): WideBytes {
   return new WideBytes(Buffer.from(text, 'latin1'))
 }
