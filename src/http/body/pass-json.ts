@@ -1,9 +1,9 @@
-// Passing over JSON in its bytes: whether it is JSON, and where it ends, without making anything of
-// it. It takes a few nanoseconds a byte whatever the bytes are, and one bit of memory for each list
-// or object that is open.
+// Skips JSON in its bytes: whether it is JSON, and where it ends, without building any value. It
+// takes a few nanoseconds per byte whatever the bytes are, and one bit of memory per open list or
+// object.
 //
-// Each function takes the place where something begins and returns the one behind its end. The
-// bytes are valid UTF-8. All throw SyntaxError.
+// Each function takes the start of something and returns the position after its end. The bytes are
+// valid UTF-8. All throw SyntaxError.
 
 export const [QUOTE, COMMA, COLON] = [34, 44, 58] as const
 export const [LIST_START, LIST_END, OBJECT_START, OBJECT_END] = [91, 93, 123, 125] as const
@@ -12,7 +12,7 @@ const [TAB, LINE_FEED, CARRIAGE_RETURN, SPACE] = [9, 10, 13, 32] as const
 const [PLUS, MINUS, POINT, ZERO, NINE, BACKSLASH] = [43, 45, 46, 48, 57, 92] as const
 const [LOWER_E, UPPER_TO_LOWER] = [101, 32] as const
 
-/** By the byte behind a backslash: how long the escape is, 0 where there is none. */
+/** By the byte after a backslash: the length of the escape, 0 if it is not one. */
 const ESCAPE_BYTES = Uint8Array.from({ length: 256 }, (_, byte) => {
   const character = String.fromCharCode(byte)
   if (character === 'u') return 6
@@ -35,7 +35,7 @@ export function passString(bytes: Buffer, start: number): number {
   if (bytes[start] !== QUOTE) fail()
   let at = start + 1
   for (let byte = bytes[at] ?? 0; byte !== QUOTE; byte = bytes[at] ?? 0) {
-    // Past the end as well.
+    // Also past the end.
     if (byte < SPACE) fail()
     at = byte === BACKSLASH ? passEscape(bytes, at) : at + 1
   }
@@ -71,7 +71,7 @@ function passWord(bytes: Buffer, start: number): number {
   return word === undefined ? fail() : start + word.length
 }
 
-/** A text, a number or one of the three words. */
+/** A string, a number, or `true`, `false` or `null`. */
 export function passScalar(bytes: Buffer, start: number): number {
   const first = bytes[start] ?? 0
   if (first === QUOTE) return passString(bytes, start)
@@ -79,11 +79,11 @@ export function passScalar(bytes: Buffer, start: number): number {
 }
 
 /**
- * Passes over a list or an object, with all that is in it, or over a part of that.
+ * Skips a list or an object with its contents, or a part of it.
  *
- * @param start where it begins, or where the call before has stopped
- * @param open empty when it begins, and again when all of it is passed
- * @param stopAt the call ends at the first value behind this place
+ * @param start where it begins, or where the previous call stopped
+ * @param open empty at the beginning, and again when all of it is skipped
+ * @param stopAt the call ends at the first value after this position
  */
 export function passNested(bytes: Buffer, start: number, open: OpenKinds, stopAt: number): number {
   let at = start
@@ -103,7 +103,7 @@ export function passNested(bytes: Buffer, start: number, open: OpenKinds, stopAt
   return at
 }
 
-/** From behind a value to the next one: past the ends of all that ends there, and a comma. */
+/** From the end of a value to the next one: past closing brackets and a comma. */
 function passEnds(bytes: Buffer, start: number, open: OpenKinds): number {
   let at = start
   while (open.depth > 0) {
@@ -120,18 +120,18 @@ function passEnds(bytes: Buffer, start: number, open: OpenKinds): number {
   return at
 }
 
-/** The name of a member, and what separates it from its value. */
+/** The name of a member and its colon. */
 function passName(bytes: Buffer, start: number): number {
   const at = skipSpace(bytes, passString(bytes, start))
   return bytes[at] === COLON ? skipSpace(bytes, at + 1) : fail()
 }
 
-/** Which of the lists and objects that are open at a place are objects: a bit each. */
+/** Which of the open lists and objects are objects, one bit each. */
 export class OpenKinds {
   #bits = new Uint8Array(64)
   depth = 0
 
-  /** Whether the innermost one is an object. */
+  /** Whether the innermost is an object. */
   get isObject(): boolean {
     const top = this.depth - 1
     return ((this.#bits[top >> 3] ?? 0) & (1 << (top & 7))) !== 0

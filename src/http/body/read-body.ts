@@ -1,10 +1,9 @@
-// Reading request bodies: JSON, bounded, decompressed when need be.
+// Reads request bodies: bounded, and decompressed if necessary.
 //
-// A body counts its decompressed bytes, and all bodies together have a budget (upload-budget.ts),
-// so that many large ones at a time are turned away instead of filling the memory. A client that
-// goes away in the middle settles the reading like any other end. Compressed bodies are taken in
-// whole before they are unpacked: they are bounded as well, and nothing of a connection hangs on
-// the unpacking.
+// A body counts its decompressed bytes, and all bodies share one budget (upload-budget.ts), so many
+// large bodies at once are rejected instead of filling the memory. A client that disconnects half
+// way ends the read like any other end. Compressed bodies are received whole before they are
+// decompressed: they are bounded too, and decompression does not depend on the connection.
 
 import { ClientGone } from '../answers/call.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -16,17 +15,17 @@ import type { LetOthers } from './read-json.ts'
 import { UploadBudget } from './upload-budget.ts'
 import type { Upload } from './upload-budget.ts'
 
-/** Compression can lengthen what it cannot shorten, by this much at most for bodies of our size. */
+/** Compression can lengthen what it cannot shorten, by at most this much for bodies of our size. */
 const COMPRESSION_OVERHEAD_BYTES_MAX = 64 * 1024
 
-/** Larger bodies are taken apart in turn. */
+/** Larger bodies are parsed in turn. */
 const TURN_BYTES_MIN = 16 * 1024
 
 type Encoding = 'identity' | 'gzip' | 'deflate'
 
 export interface BodyReaderSettings {
   readonly bodyBytesMax: number
-  /** All bodies that are being read at a time. */
+  /** All bodies being read at the same time. */
   readonly inFlightBytesMax: number
 }
 
@@ -34,7 +33,7 @@ export interface BodyReaderSettings {
 export interface Sending {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** Whose share of the budget it takes; `undefined`: nobody's, the user is not known. */
+  /** Whose share of the budget it takes; `undefined`: nobody's, because the user is not known. */
   readonly userId: number | undefined
 }
 
@@ -50,25 +49,25 @@ export class BodyReader {
     this.#budget = new UploadBudget(inFlightBytesMax, clock)
   }
 
-  /** Bytes of the budget that are taken. */
+  /** Bytes of the budget in use. */
   get inFlightBytes(): number {
     return this.#budget.bytes
   }
 
   /**
-   * The body as what `parse` makes of its bytes, which are plain JSON if they are JSON at all, and
-   * which are gone afterwards. Where that takes long it lets others have their turn.
+   * The result of `parse` for the bytes of a JSON body. The bytes are invalid afterwards. Long
+   * parsing gives others their turn.
    *
    * @throws ServiceError `unsupported_media_type`, `unsupported_encoding`, `body_too_large`,
    *   `invalid_request` (broken compression), `overloaded`, `request_timeout`
-   * @throws ClientGone when the client goes away in the middle
+   * @throws ClientGone when the client disconnects half way
    */
   read<T>(sending: Sending, parse: Parse<T>): Promise<T> {
     checkMediaType(sending.request.headers['content-type'])
     return this.readAny(sending, parse)
   }
 
-  /** The same of a body of whatever media type. */
+  /** The same for a body of any media type. */
   async readAny<T>(sending: Sending, parse: Parse<T>): Promise<T> {
     const { headers } = sending.request
     const encoding = encodingOf(headers['content-encoding'], sending.response)
@@ -159,8 +158,8 @@ export class BodyReader {
 }
 
 /**
- * One a round of the event loop: batches that come all at once would keep everybody else waiting
- * until all of them are taken apart.
+ * One per round of the event loop: a burst of batches would otherwise keep everyone waiting until
+ * all of them are parsed.
  */
 class Turns {
   readonly #waiting: (() => void)[] = []
@@ -213,7 +212,7 @@ export function encodingOf(header: string | undefined, response: ServerResponse)
 
 function unpackerFor(packed: Buffer, encoding: 'gzip' | 'deflate') {
   if (encoding === 'gzip') return createGunzip()
-  // Some clients send deflate without its zlib wrapper, whose first byte tells the method: 8.
+  // Some clients send deflate without its zlib wrapper, whose first byte names the method: 8.
   const isWrapped = ((packed[0] ?? 0) & 0x0f) === 8
   return isWrapped ? createInflate() : createInflateRaw()
 }

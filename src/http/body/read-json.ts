@@ -1,16 +1,15 @@
 // JSON bodies within bounds. A body of four megabytes can hold two million values, and JSON.parse
-// takes a second for some of them, during which nobody else is served. No body that a schema
-// accepts needs more than one list of flat objects with a handful of members, so no more than that
-// is built of a large one. Everything else is checked for being JSON, in one pass over the bytes,
-// and is left out:
+// takes a second for some of them, blocking everyone else. No body that a schema accepts needs more
+// than one list of flat objects with a handful of members, so nothing beyond that is built from a
+// large body. Everything else is only checked to be JSON, in one pass over the bytes, and left out:
 //
 // - where only a number or a text can be right, a list or an object is read as an empty one;
 // - an object of more than 32 members is read as `TOO_LONG`;
 // - elements of the list beyond the 501st are left out.
 //
-// What is right is read just as JSON.parse reads it; what is wrong stays wrong in the same way. It
-// is read in slices, between which others have their turn. Small bodies are left to JSON.parse,
-// which is quicker where there is little.
+// Valid bodies are read just as JSON.parse reads them; invalid ones stay invalid in the same way.
+// Reading is sliced, and others have their turn between slices. Small bodies are left to
+// JSON.parse, which is faster for them.
 
 import { isUtf8 } from 'node:buffer'
 import { ServiceError } from '../../domain/errors.ts'
@@ -18,25 +17,25 @@ import { elementMembersMax, submissionMeasurementsMax } from '../../domain/limit
 import { OpenKinds, passNested, passScalar, passString, skipSpace } from './pass-json.ts'
 import { COLON, COMMA, LIST_END, LIST_START, OBJECT_END, OBJECT_START, QUOTE } from './pass-json.ts'
 
-/** Stands for an object of too many members, which is looked at no further. */
+/** Stands for an object with too many members, which is not inspected further. */
 export const TOO_LONG = Object.freeze({ isTooLong: true })
 
 const SMALL_BYTES_MAX = 16 * 1024
 
-/** So much of a large body is read before others have their turn: some milliseconds. */
+/** Bytes read of a large body before others have their turn: some milliseconds. */
 const SLICE_BYTES = 128 * 1024
 
-/** One more than are allowed tells that there are too many. */
+/** One more than allowed shows that there are too many. */
 const ELEMENTS_MAX = submissionMeasurementsMax + 1
 
-/** Resolves when everybody else has had a turn. */
+/** Resolves when everyone else has had a turn. */
 export type LetOthers = () => Promise<void>
 
-/** Work in slices, and what comes of it. */
+/** Work in slices, and its result. */
 type Slices<Result> = Generator<void, Result, void>
 
 /**
- * What the JSON text of a body says: at once where it is small, else by a promise.
+ * The value of a JSON body: immediately if it is small, else as a promise.
  *
  * @param listName the member of the outermost object that may be a list of objects
  * @throws ServiceError `malformed_json`
@@ -54,7 +53,7 @@ export function readJson(bytes: Buffer, letOthers: LetOthers, listName?: string)
 }
 
 /**
- * The same of a body of any length.
+ * The same for a body of any length.
  *
  * @param bytes valid UTF-8
  * @throws ServiceError `malformed_json`
@@ -74,7 +73,7 @@ export async function readWithinBounds(
   }
 }
 
-/** Whether a value is an object of more members than are looked at. */
+/** Whether a value is an object with more members than are inspected. */
 export function isTooLong(value: unknown): boolean {
   if (value === TOO_LONG) return true
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
@@ -84,7 +83,7 @@ export function isTooLong(value: unknown): boolean {
 class BoundedReader {
   readonly #bytes: Buffer
   readonly #listName: string | undefined
-  /** What is being passed over. */
+  /** The lists and objects being skipped. */
   readonly #open = new OpenKinds()
   #at = 0
   #sliceEnd = SLICE_BYTES
@@ -147,10 +146,10 @@ class BoundedReader {
   }
 
   /**
-   * Reads a value, of which a list or an object is only passed over, and that as far as the slice
-   * goes: `finishSlice` passes over the rest.
+   * Reads a value. Only skips a list or an object, as far as the slice goes: `finishSlice` skips
+   * the rest.
    *
-   * @param isWanted `false`: the value itself is not asked for
+   * @param isWanted `false`: the value itself is not needed
    */
   #readFlat(isWanted = true): unknown {
     const first = this.#next
@@ -174,7 +173,7 @@ class BoundedReader {
     return this.#at >= this.#sliceEnd
   }
 
-  /** Lets others have their turn, and again until nothing is left open that is passed over. */
+  /** Gives others their turn, again and again until everything being skipped has ended. */
   *#finishSlice(): Slices<void> {
     while (this.#isSliceOver) {
       yield
@@ -210,7 +209,7 @@ class BoundedReader {
   }
 }
 
-/** Sets a member as JSON.parse does: `__proto__` is a name like others. */
+/** Sets a member as JSON.parse does: `__proto__` is an ordinary name. */
 function setOwn(members: Record<string, unknown>, name: string, value: unknown): void {
   if (name !== '__proto__') members[name] = value
   else Object.defineProperty(members, name, { value, configurable: true, enumerable: true })

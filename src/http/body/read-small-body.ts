@@ -1,7 +1,7 @@
-// Reading the small bodies of sign-in, by way of koa-bodyparser. Around it stands what it leaves
-// open: it takes another content type for no body, replaces what is not UTF-8, attaches the body to
-// its errors, and waits for ever for a compressed upload that is cut off. So types are checked
-// before, its errors are translated, and compressed bodies go through our own reader.
+// Reads the small bodies of sign-in with koa-bodyparser, and covers what it leaves open: it treats
+// another content type as no body, replaces invalid UTF-8, attaches the body to its errors, and
+// waits forever for a compressed upload that breaks off. So types are checked first, its errors are
+// translated, and compressed bodies go through our own reader.
 
 import { ClientGone } from '../answers/call.ts'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -20,13 +20,13 @@ const PACKED_BODIES_MAX = 256
 /** 16 KiB at 512 bytes a second. */
 const ARRIVAL_MS_MAX = 32 * SECOND_MS
 
-/** Copied for each parser: it takes some of them away. */
+/** Copied for each parser, because it removes some of them. */
 const jsonOptions = {
   enableTypes: ['json'],
   jsonLimit: String(signInBodyBytesMax),
   strict: false,
   detectJSON: () => true,
-  // A member called __proto__ is an unknown one like others. The types do not know this option.
+  // A member called __proto__ is unknown like any other. The types lack this option.
   onProtoPoisoning: 'ignore',
 }
 
@@ -41,11 +41,11 @@ export class SmallBodyReader {
   }
 
   /**
-   * The body as what its JSON says.
+   * The value of a JSON body.
    *
    * @throws ServiceError `unsupported_media_type`, `unsupported_encoding`, `body_too_large`,
    *   `invalid_request`, `malformed_json`
-   * @throws ClientGone when the client goes away in the middle
+   * @throws ClientGone when the client disconnects half way
    */
   async readJson(ctx: Context): Promise<unknown> {
     const { req, res } = ctx
@@ -65,7 +65,7 @@ export class SmallBodyReader {
    * The parameters of a form.
    *
    * @throws ServiceError as `readJson` does
-   * @throws ClientGone when the client goes away in the middle
+   * @throws ClientGone when the client disconnects half way
    */
   async readForm(ctx: Context): Promise<URLSearchParams> {
     const { req, res } = ctx
@@ -79,7 +79,7 @@ export class SmallBodyReader {
   }
 }
 
-/** Has a body parsed. @returns its text */
+/** Parses a body. @returns its text */
 async function read(ctx: Context, parse: ReturnType<typeof bodyParser>): Promise<string> {
   const { req, res } = ctx
   if (req.destroyed) throw new ClientGone()
@@ -101,7 +101,7 @@ async function tooSlow(signal: AbortSignal): Promise<never> {
   throw new ServiceError('request_timeout')
 }
 
-/** Without the cause: it holds the body. */
+/** Without the cause, which contains the body. */
 function translated(error: unknown): Error {
   if (error instanceof ServiceError) return error
   if (error instanceof SyntaxError) return new ServiceError('malformed_json')

@@ -1,9 +1,9 @@
-// Answers that are known before the body has arrived. What is left of a body must never be taken
-// for the next request, by us or by a proxy that uses the connection again: HAProxy, for one, never
-// forwards what it has not read when the answer comes. So a small rest is read and dropped before
-// the answer is given, and the connection lives. After a larger or a later one it cannot go on: the
-// answer says so, our side ends, and what still comes is dropped for a moment before the connection
-// is closed, for an answer does not reach a client whose data are refused.
+// Responses that are ready before the body has arrived. The rest of a body must never be taken for
+// the next request, by us or by a proxy that reuses the connection: HAProxy, for example, never
+// forwards what it has not read when the response comes. So a small rest is read and dropped before
+// the response is sent, and the connection stays open. After a larger or slower one it cannot: the
+// response says so, our side ends, and what still arrives is dropped for a moment before the
+// connection is closed, because a client whose data are refused never sees the response.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -15,12 +15,12 @@ const REST_MS_MAX = 2 * SECOND_MS
 const LINGER_BYTES_MAX = 4 * 1024 * 1024
 const LINGER_MS_MAX = 2 * SECOND_MS
 
-/** Whether something of the body is still to come. */
+/** Whether some of the body is still to come. */
 export function isUnfinished(request: IncomingMessage): boolean {
   return !request.complete && !request.destroyed && hasBody(request)
 }
 
-/** To be called when the answer is known and nothing of it is sent. Resolves when it may be. */
+/** Call it when the response is ready and before anything is sent. Resolves when it may be sent. */
 export async function finishBody(
   request: IncomingMessage,
   response: ServerResponse,
@@ -42,7 +42,7 @@ function isExpected({ headers }: IncomingMessage): boolean {
   return !isHeldBack && Number(headers['content-length'] ?? 0) <= REST_BYTES_MAX
 }
 
-/** @returns whether the whole body has come */
+/** @returns whether the whole body has arrived */
 function dropRest(request: IncomingMessage): Promise<boolean> {
   return new Promise((resolve) => {
     let bytes = 0
@@ -60,7 +60,7 @@ function dropRest(request: IncomingMessage): Promise<boolean> {
   })
 }
 
-/** Makes the end of a connection wait for what the client is still sending. */
+/** Keeps an ending connection open for what the client is still sending. */
 function lingerBeforeClose(socket: Socket): void {
   const close = socket.destroy.bind(socket)
   socket.destroySoon = () => {

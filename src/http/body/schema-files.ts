@@ -1,5 +1,4 @@
-// The files of schemas/, read once, by their names relative to it, such as
-// `request/measurement.json`.
+// The files in schemas/, read once, by their path in it, such as `request/measurement.json`.
 
 import { readdirSync, readFileSync } from 'node:fs'
 

@@ -1,22 +1,22 @@
-// What all bodies that are being read may take of the memory, in bytes that have arrived: what a
-// client only announces costs nothing. Nobody keeps others out by uploading slowly: a user has an
-// eighth of the budget at most, an upload below 512 bytes a second is cut off (a daemon on GPRS has
-// twice as much), and while more than half of the budget is taken the slowest ones are cut off too,
-// one a second.
+// Limits the memory of all bodies being read, in bytes that have arrived: a size that a client only
+// announces costs nothing. Nobody can keep others out by uploading slowly: a user has at most an
+// eighth of the budget, an upload below 512 bytes a second is cut off (a daemon on GPRS has twice
+// that), and while more than half of the budget is in use the slowest upload is cut off every
+// second.
 
 import { ServiceError, refusalError } from '../../domain/errors.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
 
 const BYTES_PER_SECOND_MIN = 512
-/** Over so long the rate of an upload is measured. */
+/** The rate of an upload is measured over this period. */
 const RATE_WINDOW_MS = 20 * SECOND_MS
-/** An upload that has only begun is no slow one. */
+/** An upload that has only just begun does not count as slow. */
 const SLOW_AFTER_MS = 5 * SECOND_MS
 const CHECK_EVERY_MS = SECOND_MS
-/** The part of the budget that one user may take. */
+/** The share of the budget that one user may take. */
 const USER_SHARE = 1 / 8
-/** Beyond this part of the budget the slowest upload is cut off. */
+/** Beyond this share of the budget, the slowest upload is cut off. */
 const BUSY_SHARE = 1 / 2
 
 export class UploadBudget {
@@ -32,7 +32,7 @@ export class UploadBudget {
     this.#clock = clock
   }
 
-  /** Bytes of the budget that are taken. */
+  /** Bytes of the budget in use. */
   get bytes(): number {
     return this.#bytes
   }
@@ -40,7 +40,7 @@ export class UploadBudget {
   /**
    * Begins an upload.
    *
-   * @param userId `undefined`: nobody is known yet, and nobody's share is counted
+   * @param userId `undefined`: the user is not known yet, so no user's share is counted
    */
   open(userId: number | undefined): Upload {
     const upload = new Upload(this, userId, this.#clock.monotonicMs())
@@ -61,7 +61,7 @@ export class UploadBudget {
   give(userId: number | undefined, bytes: number): void {
     this.#bytes -= bytes
     if (userId === undefined) return
-    // Taken out when nothing is received: it may well be needed at once again.
+    // Removed only when nothing is being received: it may be needed again at once.
     this.#bytesOfUser.set(userId, (this.#bytesOfUser.get(userId) ?? 0) - bytes)
   }
 
@@ -95,7 +95,7 @@ export class UploadBudget {
   }
 }
 
-/** One body on its way in, and what it has taken of the budget. */
+/** One body being received, and its share of the budget. */
 export class Upload {
   readonly #budget: UploadBudget
   readonly #userId: number | undefined
@@ -113,7 +113,7 @@ export class Upload {
     this.#windowStartedAtMs = nowMs
   }
 
-  /** @param stop told once when the upload is cut off */
+  /** @param stop called once when the upload is cut off */
   onTooSlow(stop: (reason: ServiceError) => void): void {
     this.#stop = stop
   }
@@ -125,18 +125,18 @@ export class Upload {
     this.take(bytes)
   }
 
-  /** Takes more of the budget, for what is unpacked. @throws ServiceError `overloaded` */
+  /** Takes more of the budget, for decompressed bytes. @throws ServiceError `overloaded` */
   take(bytes: number): void {
     this.#budget.take(this.#userId, bytes)
     this.#takenBytes += bytes
   }
 
-  /** All of it has arrived: how slow it was does not matter any more. */
+  /** All of it has arrived: its rate no longer matters. */
   noteReceived(): void {
     this.#budget.noteReceived(this)
   }
 
-  /** Gives back what it has taken. */
+  /** Returns its share of the budget. */
   close(): void {
     this.noteReceived()
     this.#budget.give(this.#userId, this.#takenBytes)
@@ -156,7 +156,7 @@ export class Upload {
     return nowMs - this.#startedAtMs
   }
 
-  /** Bytes a millisecond since it began. */
+  /** Bytes per millisecond since it began. */
   rate(nowMs: number): number {
     return this.#arrivedBytes / Math.max(1, this.ageMs(nowMs))
   }

@@ -1,5 +1,5 @@
-// The schemas of schemas/request/, compiled once, and what they find wrong with a request. No fault
-// holds a value that was sent.
+// The schemas in schemas/request/, compiled once, and the faults they find in a request. No fault
+// contains a value that was sent.
 
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
@@ -35,7 +35,7 @@ for (const [name, schema] of SCHEMA_FILES) {
 
 export const isMeasurement = compiled<MeasurementRequest>('measurement')
 export const isBatch = compiled<MeasurementBatchRequest>('measurement-batch')
-/** A batch but for its elements, which are held against `isMeasurement` one by one. */
+/** A batch without its elements, which are checked against `isMeasurement` one by one. */
 export const isBatchFrame = ajv.compile(withoutItems(batchSchema))
 export const isBatchQuery = compiled<BatchQueryRequest>('batch-query')
 export const isSensorPatch = compiled<SensorPatchRequest>('sensor-patch')
@@ -53,7 +53,7 @@ function withoutItems(schema: typeof batchSchema): object {
 }
 
 /**
- * What a schema finds wrong with a value: some of it, where it is very much.
+ * The faults that a schema finds in a value; only some of them if there are very many.
  *
  * @param at a JSON pointer to the value
  */
@@ -65,7 +65,7 @@ export function faultsIn(validate: ValidateFunction, value: unknown, at = ''): R
   return allFaultsIn(validate, value, at).slice(0, elementFaultsMax)
 }
 
-/** A value that meets a schema, else `undefined`; what is wrong with it is added to `faults`. */
+/** A value that is valid against a schema, else `undefined`; faults are added to `faults`. */
 export function validated<T>(
   validate: ValidateFunction<T>,
   value: unknown,
@@ -76,7 +76,7 @@ export function validated<T>(
   return found.length === 0 ? (value as T) : undefined
 }
 
-/** All that a schema finds wrong with a value, which has to be small. */
+/** All faults that a schema finds in a value, which must be small. */
 export function allFaultsIn(validate: ValidateFunction, value: unknown, at = ''): RequestFault[] {
   if (validate(value)) return []
   return (validate.errors ?? []).map((error) => toFault(error, at))
@@ -92,7 +92,7 @@ function toFault(error: ErrorObject, at: string): RequestFault {
   }
   if (additionalProperty !== undefined) {
     const pointer = `${place}/${pointerSegment(additionalProperty)}`
-    return { pointer, code: keyword, detail: 'is not known here' }
+    return { pointer, code: keyword, detail: 'is unknown' }
   }
   const { allowedValues } = error.params as { allowedValues?: readonly string[] }
   const detail = allowedValues ? `must be one of: ${allowedValues.join(', ')}` : error.message
