@@ -1,5 +1,5 @@
-// One request on its way through the service: what is known of it at the door, and what is known
-// once its token has been read; and answering it, where an entity tag says what the client has.
+// One request on its way through the service: what is known on arrival, and what is known once its
+// token has been checked; and responding to it, with 304 if the client is up to date.
 
 import type { Context } from 'koa'
 import { hash, randomUUID } from 'node:crypto'
@@ -12,22 +12,22 @@ export interface Call {
   readonly ctx: Context
   /** As sent, without the query; never decoded. */
   readonly path: string
-  /** What follows the question mark, `''` without one. */
+  /** The part after the question mark, `''` if there is none. */
   readonly query: string
   readonly requestId: string
   /** When the head of the request was read. */
   readonly receivedAtMs: number
-  /** The variable segments of the path by name, decoded. */
+  /** The path's parameters by name, decoded. */
   readonly parameters: Readonly<Record<string, string>>
 }
 
-/** What middleware hands on: set when the request is read, and when its token is. */
+/** State shared by middleware: set when the request is read, and when its token is checked. */
 export interface CallState {
   call: Call
-  /** Method and pattern of the address, such as `GET /problems/{code}`, as soon as it is known. */
+  /** Method and pattern of the URL, such as `GET /problems/{code}`, as soon as it is known. */
   route?: string
   principal?: Principal
-  /** What a submission is refused with: the token's allowance of measurements is used up. */
+  /** The refusal for submissions when the token's measurement allowance is used up. */
   spent?: ServiceError
 }
 
@@ -40,7 +40,7 @@ export interface SensorCall extends ApiCall {
   readonly sensor: Sensor
 }
 
-/** Reads the request's path; from here on there is one, for tokens and routes alike. */
+/** Parses the request's path once, for tokens and routes alike. */
 export function readCall(ctx: Context, clock: Clock): Call {
   const url = originForm(ctx.req.url ?? '/')
   ctx.req.url = url
@@ -68,19 +68,19 @@ export function checkForm({ ctx, path, query }: Call): void {
   if (!hasHost) throw new ServiceError('invalid_request', { detail: 'The Host header is missing.' })
   const hasFragment = path.includes('#') || query.includes('#')
   const isAddress = (path.startsWith('/') || path === '*') && !hasFragment
-  if (!isAddress) throw new ServiceError('invalid_request', { detail: 'This is no address.' })
+  if (!isAddress) throw new ServiceError('invalid_request', { detail: 'The URL is not valid.' })
 }
 
 const WELL_FORMED = /^[A-Za-z0-9._-]{1,128}$/
 
-/** The client's own request id when it is well-formed, else a random one. */
+/** The client's own request id if it is well-formed, else a random one. */
 function requestIdFrom(header: string | string[] | undefined): string {
   return typeof header === 'string' && WELL_FORMED.test(header) ? header : randomUUID()
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Answers with a JSON text. */
+/** Responds with a JSON text. */
 export function answerJson({ ctx }: Call, status: number, text: string | Buffer): void {
   ctx.status = status
   ctx.res.setHeader('Content-Type', JSON_TYPE)
@@ -89,12 +89,14 @@ export function answerJson({ ctx }: Call, status: number, text: string | Buffer)
 
 const TAG_CHARACTERS = 22
 
-/** A weak tag, as compressed and plain bodies share it, of a text that changes with the answer. */
+/**
+ * A weak tag, which compressed and plain bodies share, for a text that changes with the response.
+ */
 export function entityTag(version: string): string {
   return `W/"${hash('sha256', version, 'base64url').slice(0, TAG_CHARACTERS)}"`
 }
 
-/** Whether `If-None-Match` names the tag; compared weakly, as RFC 9110 has it. */
+/** Whether `If-None-Match` names the tag; compared weakly, as in RFC 9110. */
 export function isKnown({ req }: Context, tag: string): boolean {
   const header = req.headers['if-none-match']
   if (header === undefined) return false
@@ -105,16 +107,16 @@ export function isKnown({ req }: Context, tag: string): boolean {
   })
 }
 
-/** Answers that nothing has changed. */
+/** Responds that nothing has changed. */
 export function answerUnchanged(ctx: Context, tag: string): void {
   ctx.set('ETag', tag)
   ctx.status = 304
 }
 
-/** The client went away in the middle of its request: nobody is left to be answered. */
+/** The client disconnected during its request: nobody is left to respond to. */
 export class ClientGone extends Error {
   constructor() {
-    super('the client went away')
+    super('the client disconnected')
     this.name = 'ClientGone'
   }
 }

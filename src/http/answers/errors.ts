@@ -1,5 +1,5 @@
-// Failures as answers: whatever was thrown becomes a problem document (RFC 9457) and its headers.
-// Nothing of an unexpected error leaves but the request id.
+// Errors as responses: whatever was thrown becomes a problem document (RFC 9457) with its headers.
+// Of an unexpected error, only the request id is exposed.
 
 import { ServiceError, refusalError } from '../../domain/errors.ts'
 import type { ErrorCode } from '../../domain/errors.ts'
@@ -24,7 +24,7 @@ const CHALLENGES: Partial<Record<ErrorCode, string>> = {
 }
 
 /**
- * The failure that a client is told of: its own one, `overloaded` while no file can be opened,
+ * The error that a client sees: a ServiceError as it is, `overloaded` while no file can be opened,
  * `data_damaged` where a page of a file is damaged, or `internal_error` for anything else.
  */
 export function publicError(error: unknown): ServiceError {
@@ -35,7 +35,7 @@ export function publicError(error: unknown): ServiceError {
   return new ServiceError('internal_error')
 }
 
-/** Status, headers and body of the answer that tells of a failure. */
+/** Status, headers and body of an error response. */
 export function presentError(error: ServiceError, requestId: string): ProblemAnswer {
   const { status, title, explanation } = problemOf(error.code)
   const document: ProblemResponse = {
@@ -48,7 +48,7 @@ export function presentError(error: ServiceError, requestId: string): ProblemAns
     ...(error.faults && { errors: boundedFaults(error.faults) }),
     ...error.members,
   }
-  // Whatever the answer would have been kept for that this one is in place of.
+  // Removes caching headers meant for the response that this one replaces.
   const headers: Record<string, string> = {
     'Content-Type': PROBLEM_TYPE,
     'Cache-Control': 'no-store',
@@ -61,7 +61,7 @@ export function presentError(error: ServiceError, requestId: string): ProblemAns
   return { status, headers, body: JSON.stringify(document) }
 }
 
-/** Tells the log of what is our fault, whatever the client is told. */
+/** Logs errors that are our fault, whatever the client sees. */
 export function logFault(log: Log, { ctx, requestId, path }: Call, error: unknown): void {
   if (error instanceof ServiceError && error.code !== 'internal_error') return
   const stack = stackOf(error)

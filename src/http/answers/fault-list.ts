@@ -1,12 +1,14 @@
-// The list of faults in a problem document: where each is, and how many there is room for.
+// The faults in a problem document: where each is, and how many fit.
 
 import type { RequestFault } from '../../domain/errors.ts'
 import { problemErrorsBytesMax, problemErrorsMax } from '../../domain/limits.ts'
 
-/** Names in pointers are cut here: a body may have a name of four million characters. */
+/**
+ * Names in pointers are cut at this length: a body may contain a name of four million characters.
+ */
 const NAME_CHARACTERS_MAX = 64
 
-/** What a fault takes in a problem document beside its pointer, detail and event id. */
+/** Bytes of a fault in a problem document besides its pointer, detail and event id. */
 const FAULT_BYTES = 64
 
 /** A name as one segment of a JSON pointer (RFC 6901), cut when it is very long. */
@@ -17,9 +19,9 @@ export function pointerSegment(name: string): string {
 }
 
 /**
- * The faults that a problem document has room for, in their order. The first one of each element
- * comes before all others, so that every invalid element is named; its event id is left out where
- * it would take more than the element's share.
+ * The faults that fit into a problem document, in order. The first fault of each element comes
+ * before all others, so every invalid element is named; its event id is left out if it would take
+ * more than the element's share.
  */
 export function boundedFaults(faults: readonly RequestFault[]): RequestFault[] {
   const named = new Set<number>()

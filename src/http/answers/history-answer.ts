@@ -1,6 +1,6 @@
-// Histories as answers: in the format that the client accepts, a short one in one piece, a long one
-// streamed as fast as the client takes it. When the store fails in the middle the connection is
-// cut: a body that ends as it should is a whole one.
+// Histories as responses, in the format that the client accepts: a short one in one piece, a long
+// one streamed as fast as the client reads it. If the store fails half way, the connection is cut:
+// a body that ends normally is complete.
 
 import { Readable } from 'node:stream'
 import type { Context } from 'koa'
@@ -9,10 +9,10 @@ import { answerUnchanged, entityTag, isKnown } from './call.ts'
 import { HISTORY_FORMATS } from './history-text.ts'
 import type { HistoryFormat } from './history-text.ts'
 
-/** What is gathered before an answer is sent as a stream. */
+/** Bytes gathered before a response is streamed. */
 const WHOLE_BYTES_MAX = 128 * 1024
 
-/** What is read of the store for an answer. */
+/** What a response needs from the store. */
 export interface HistoryAnswer {
   readonly isComplete: boolean
   /** The whole text, in order. */
@@ -20,9 +20,9 @@ export interface HistoryAnswer {
 }
 
 /**
- * Answers with histories, or with 304 to a client that has them already.
+ * Responds with histories, or with 304 if the client has them already.
  *
- * @param version another one whenever the answer would be another
+ * @param version differs whenever the response would differ
  */
 export async function answerHistories(
   ctx: Context,
@@ -35,7 +35,7 @@ export async function answerHistories(
   ctx.vary('Accept')
   if (isKnown(ctx, tag)) return answerUnchanged(ctx, tag)
   const { isComplete, pieces } = await read(format)
-  // An incomplete answer changes without a change of the data.
+  // An incomplete response changes even if the data do not.
   if (isComplete) ctx.set('ETag', tag)
   // The formats without an envelope have no other place for these two.
   ctx.set('Thermolog-Bucket', asked.question.bucket)
@@ -45,7 +45,7 @@ export async function answerHistories(
 
 function acceptedFormat(ctx: Context): HistoryFormat {
   const types = [...HISTORY_FORMATS.keys()]
-  // What the client accepts may be none of them; it gets the first, as one does that accepts all.
+  // A client that accepts none of the formats gets the first, as does one that accepts all.
   const accepted = ctx.accepts(types) || types[0]
   const format = HISTORY_FORMATS.get(accepted ?? '')
   if (format === undefined) throw new Error('BUG: no format of history')
@@ -70,10 +70,10 @@ async function answerInPieces(
     ctx.res.removeHeader('Content-Length')
     return
   }
-  // One piece is more than enough to wait for the client with.
+  // One piece is enough to buffer while waiting for the client.
   const stream = Readable.from(resume(start, unread), { highWaterMark: 1 })
   stream.once('close', () => void unread.return?.())
-  // Through a compressor an error would not reach the answer by itself.
+  // Errors do not pass through a compressor by themselves.
   stream.once('error', () => ctx.res.destroy())
   ctx.body = stream
 }

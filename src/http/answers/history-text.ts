@@ -1,5 +1,5 @@
-// Histories as text: JSON, CSV (RFC 4180) and NDJSON. Points are written straight as bytes: a year
-// of hours is 8,760 of them, and as strings they cost more than reading them from the store.
+// Histories as text: JSON, CSV (RFC 4180) and NDJSON. Points are written directly as bytes: a year
+// by hour has 8,760 of them, and building strings would cost more than reading them from the store.
 
 import { writeAscii, writeDigits, writeNumber } from '../../domain/digits.ts'
 import type { BucketPoint, HistoryPoint, ResolvedQuestion } from '../../domain/history.ts'
@@ -7,17 +7,19 @@ import { DAY_MS, SECOND_MS, floorToWindow, formatInstant } from '../../domain/ti
 import type { History } from '../../history/read-history.ts'
 import type { HistoryResponse } from '../../../schemas/messages.d.ts'
 
-/** How histories are written. What they are made of is taken as it is written. */
+/** How histories are written. */
 export interface HistoryFormat {
   readonly name: 'json' | 'csv' | 'ndjson'
   readonly contentType: string
   /** The history of one sensor. */
   one(history: History): AsyncIterable<Buffer>
-  /** Histories of several sensors, which answer one question. */
+  /** Histories of several sensors for one question. */
   several(histories: readonly History[], question: ResolvedQuestion): AsyncIterable<Buffer>
 }
 
-/** The longest point: 66 of names, an instant of 24, three numbers of 25 and a count of 16. */
+/**
+ * The longest point: 66 bytes of names, an instant of 24, three numbers of 25 and a count of 16.
+ */
 const POINT_BYTES_MAX = 192
 
 const COMMA = 44
@@ -76,14 +78,14 @@ const csvFormat: HistoryFormat = {
   },
 }
 
-/** By media type; the first one is what a client gets that accepts none or any of them. */
+/** By media type; clients that accept none or all of them get the first. */
 export const HISTORY_FORMATS: ReadonlyMap<string, HistoryFormat> = new Map([
   ['application/json', jsonFormat],
   ['text/csv', csvFormat],
   ['application/x-ndjson', ndjsonFormat],
 ])
 
-/** The text of an object up to the points that it has as its last member. */
+/** The text of an object up to its points, which are its last member. */
 function opened(envelope: object): string {
   return `${JSON.stringify(envelope).slice(0, -1)},"points":[`
 }
@@ -109,7 +111,7 @@ function csvHead({ bucket }: ResolvedQuestion): string {
   return bucket === 'raw' ? 'timestamp,temp\r\n' : 'timestamp,temp,min,max,count\r\n'
 }
 
-/** @param start of each point, with what stands before its own members or columns */
+/** @param start text at the start of each point, before its own members or columns */
 async function* chunksOf(
   { points }: History,
   pointWriter: (start: string) => Writer<HistoryPoint>,
@@ -124,7 +126,7 @@ async function* chunksOf(
   }
 }
 
-/** Writes something at a place in bytes, and returns where it ends. */
+/** Writes something at a position in the bytes, and returns its end. */
 type Writer<Value> = (bytes: Buffer, at: number, value: Value) => number
 
 function jsonPointWriter(start: string): Writer<HistoryPoint> {
@@ -151,7 +153,7 @@ function csvPointWriter(start: string): Writer<HistoryPoint> {
     writeCsvPoint(bytes, writeAscii(bytes, at, start), point, writeInstant)
 }
 
-/** Writes an object without its first brace. */
+/** Writes an object without its opening brace. */
 function writeJsonPoint(
   bytes: Buffer,
   start: number,
@@ -197,7 +199,7 @@ function isBucket(point: HistoryPoint): point is BucketPoint {
   return 'startMs' in point
 }
 
-/** Writes instants; points of one day, which come together, share the work of its date. */
+/** Writes instants; consecutive points of the same day share the work on its date. */
 function instantWriter(): Writer<number> {
   let dayMs = NaN
   let date = ''

@@ -1,4 +1,4 @@
-// Domain values as messages: the only place where names of the wire are built.
+// Domain values as messages: the only place that builds names of the wire format.
 
 import type { SignedIn } from '../../ports/sign-in-codes.ts'
 import type { Principal, User as DomainUser } from '../../domain/access.ts'

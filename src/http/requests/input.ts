@@ -1,5 +1,5 @@
-// What requests carry and how it is read: the query, a body of JSON, values in either. Every fault
-// is found before anything is refused.
+// What requests contain and how it is read: the query, a JSON body, values in either. All faults
+// are collected before anything is refused.
 
 import type { ValidateFunction } from 'ajv/dist/2020.js'
 import { ServiceError } from '../../domain/errors.ts'
@@ -12,18 +12,18 @@ import type { BodyReader, Sending } from '../body/read-body.ts'
 import { readJson } from '../body/read-json.ts'
 import { allFaultsIn } from '../body/validate.ts'
 
-/** What a route reads from a request before its handler runs, and the schema it has to meet. */
+/** What a route reads from a request before its handler runs, and the schema for it. */
 export interface Input<T, C extends Call = ApiCall> {
   readonly place: 'body' | 'query' | 'nowhere'
   /** A file of schemas/request/ without its ending. */
   readonly schema: string | undefined
   /** The same for the query of a route that reads a body. */
   readonly querySchema?: string
-  /** @throws ServiceError when the request cannot be read or does not meet the schema */
+  /** @throws ServiceError if the request cannot be read or is not valid against the schema */
   read(call: C): T | Promise<T>
 }
 
-/** Nothing: the route has no parameters, and a body is not looked at. */
+/** Nothing: the route has no parameters, and ignores a body. */
 export const none: Input<undefined, Call> = {
   place: 'nowhere',
   schema: undefined,
@@ -35,7 +35,7 @@ export const none: Input<undefined, Call> = {
   },
 }
 
-/** Nothing, whatever the request has: monitors add parameters of their own. */
+/** Nothing, whatever the request contains: monitors add parameters of their own. */
 export const anything: Input<undefined, Call> = {
   place: 'nowhere',
   schema: undefined,
@@ -43,10 +43,10 @@ export const anything: Input<undefined, Call> = {
 }
 
 /**
- * The parameters of a query, each once; repeated ones are added to `faults`. A `+` is a plus: no
- * parameter can hold a space, and offsets and time zones do hold pluses.
+ * The parameters of a query, each once; repeated ones are added to `faults`. A `+` stays a plus: no
+ * parameter can contain a space, but offsets and time zones contain pluses.
  *
- * @throws ServiceError `invalid_request` when the query is not encoded properly
+ * @throws ServiceError `invalid_request` if the query is not encoded correctly
  */
 export function readParameters(query: string, faults: RequestFault[]): Record<string, string> {
   const parameters = Object.create(null) as Record<string, string>
@@ -56,19 +56,19 @@ export function readParameters(query: string, faults: RequestFault[]): Record<st
     const name = decodeComponent(equals === -1 ? pair : pair.slice(0, equals))
     if (name in parameters) {
       const pointer = `/${pointerSegment(name)}`
-      faults.push({ pointer, code: 'repeated_parameter', detail: 'is there more than once' })
+      faults.push({ pointer, code: 'repeated_parameter', detail: 'appears more than once' })
     }
     parameters[name] = equals === -1 ? '' : decodeComponent(pair.slice(equals + 1))
   }
   return parameters
 }
 
-/** Adds a fault for each parameter, for routes that have none. */
+/** Adds a fault for each parameter, for routes without any. */
 export function refuseParameters(query: string, faults: RequestFault[]): void {
   if (query === '') return
   for (const name of Object.keys(readParameters(query, faults))) {
     const pointer = `/${pointerSegment(name)}`
-    faults.push({ pointer, code: 'additionalProperties', detail: 'is not known here' })
+    faults.push({ pointer, code: 'additionalProperties', detail: 'is unknown' })
   }
 }
 
@@ -76,13 +76,13 @@ function decodeComponent(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch (cause) {
-    throw new ServiceError('invalid_request', { detail: 'The query is not encoded.', cause })
+    throw new ServiceError('invalid_request', { detail: 'The query is wrongly encoded.', cause })
   }
 }
 
 const INSTANT_DETAIL = 'must be a time like 2026-11-20T10:15:00.000Z or 2026-11-20T11:15:00+01:00'
 
-/** @throws ServiceError `validation_failed` with every fault, if there is any */
+/** @throws ServiceError `validation_failed` with all faults, if there are any */
 export function throwFaults(
   faults: readonly RequestFault[],
   members: Readonly<Record<string, unknown>> = {},
@@ -96,7 +96,7 @@ export function throwFaults(
   })
 }
 
-/** Whether a text is not longer than that; a very long one is not counted through. */
+/** Whether a text has at most this many code points; does not count a very long one to its end. */
 export function hasAtMost(codePointsMax: number, text: string): boolean {
   return text.length <= 2 * codePointsMax && Array.from(text).length <= codePointsMax
 }
@@ -109,7 +109,7 @@ export function loneSurrogate(pointer: string): RequestFault {
   return { pointer, code: 'lone_surrogate', detail: 'must be well-formed Unicode' }
 }
 
-/** What is wrong with a name, without the blanks around it. */
+/** The fault of a name, ignoring surrounding spaces. */
 export function nameFaults(pointer: string, trimmed: string): RequestFault[] {
   if (!trimmed.isWellFormed()) return [loneSurrogate(pointer)]
   const detail = `must NOT have more than ${nameCharactersMax} characters`
@@ -124,7 +124,7 @@ export function sendingOf({ ctx, principal }: ApiCall): Sending {
   return { request: ctx.req, response: ctx.res, userId: principal.user.id }
 }
 
-/** The parameters of a query that a schema describes; what is wrong is added to `faults`. */
+/** The query parameters that a schema describes; faults are added to `faults`. */
 export function readQuery<T extends object>(
   query: string,
   isValid: ValidateFunction<T>,
@@ -158,15 +158,17 @@ export function readWithFaults<T>(
   return { value, faults }
 }
 
-/** Periods may be widened by a day and must still be of years with four digits. */
+/** Periods may be widened by a day, and years must still have four digits. */
 const FIRST_ASKED_MS = Date.parse('0001-01-03T00:00:00Z')
 const LAST_ASKED_MS = Date.parse('9999-12-29T00:00:00Z')
 
-/** What generated clients write: a blank for the T, blanks before the offset, none of its colon. */
+/**
+ * What generated clients send: a space for the T or before the offset, an offset without a colon.
+ */
 const LOOSE_INSTANT =
   /^(\d{4}-\d{2}-\d{2})[T +](\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?) *(Z|[+-]\d{2}:?\d{2})$/i
 
-/** The instant of a parameter; what is wrong with it is added to `faults`. */
+/** The instant in a parameter; a fault is added to `faults`. */
 export function readInstant(
   name: string,
   text: string | undefined,
@@ -175,7 +177,7 @@ export function readInstant(
   const atMs = text === undefined ? undefined : parseInstant(strictInstant(text))
   if (text !== undefined && atMs === undefined) {
     const fault = notAnInstant(`/${name}`)
-    faults.push({ ...fault, detail: `${fault.detail}; in an address + is written %2B` })
+    faults.push({ ...fault, detail: `${fault.detail}; in a URL, write + as %2B` })
   }
   if (atMs !== undefined && !(atMs >= FIRST_ASKED_MS && atMs <= LAST_ASKED_MS)) {
     const detail = 'must lie between the years 1 and 9999'
@@ -184,7 +186,7 @@ export function readInstant(
   return atMs
 }
 
-/** A loosely written instant as it should be; anything else as it is. */
+/** A loosely written instant in its proper form; anything else unchanged. */
 function strictInstant(text: string): string {
   const [, date, time, offset = ''] = LOOSE_INSTANT.exec(text) ?? []
   return date === undefined

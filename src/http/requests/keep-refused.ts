@@ -1,4 +1,4 @@
-// What a caller sent and the service will not store, kept before the caller is told.
+// Keeps what a caller sent and the service will not store, before responding.
 
 import type { RequestFault } from '../../domain/errors.ts'
 import { DAY_MS } from '../../domain/time.ts'
@@ -8,7 +8,7 @@ import type { ApiCall } from '../answers/call.ts'
 /** What is refused, and why. */
 export type Refusal = Pick<Refused, 'kind' | 'content' | 'unitNs' | 'reason' | 'retryAtMs'>
 
-/** One transaction each: others are committed in between. */
+/** One transaction for each part; others commit in between. */
 const KEPT_AT_ONCE = 1_000
 const RETRIED_AHEAD_MS_MAX = DAY_MS
 
@@ -27,7 +27,7 @@ export async function keepRefused(
   }
 }
 
-/** When to try again what is refused for this: a time not too far ahead will come. */
+/** When to retry after this error: a time too far ahead will come. */
 export function retryTime(
   { code }: RequestFault,
   measuredAtMs: number | null,

@@ -1,4 +1,4 @@
-// Submitting a batch of measurements, whole or, with `on_invalid=skip`, what of it is valid.
+// Submitting a batch of measurements, whole or, with `on_invalid=skip`, only its valid elements.
 
 import type { RequestFault } from '../../domain/errors.ts'
 import type { Receipt, SubmittedMeasurements } from '../../domain/measurement.ts'
@@ -40,7 +40,7 @@ export function measurementBatch(intake: BatchIntake): Input<SubmittedMeasuremen
   return { place: 'body', schema: 'measurement-batch', querySchema: 'batch-query', read }
 }
 
-/** What of a batch is to be stored: all of it, or what is valid where that is asked for. */
+/** What to store of a batch: all of it, or only its valid elements if the caller asked for that. */
 async function readFit(
   submissions: Submissions,
   call: ApiCall,
@@ -58,8 +58,9 @@ async function readFit(
 }
 
 /**
- * What is wrong with the times of the elements whose form is right: every fault is to be told at
- * once, and which events are known already, so that their times do not matter, the ledger knows.
+ * The faults in the times of elements that are otherwise valid. All faults must be reported at
+ * once, and the ledger is needed for them: it knows which events are repeats, whose times do not
+ * matter.
  */
 async function findMore(
   submissions: Submissions,

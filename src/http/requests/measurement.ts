@@ -1,6 +1,6 @@
-// Submitting a measurement: read from its JSON, into the journal, and out with the receipt. Whether
-// it is fit is decided here alone, by the code that reads it: what is handed on has the types that
-// it says it has. What the journal refuses is reported with pointers into the body.
+// Submitting a measurement: from its JSON into the journal, and back with the receipt. Only the
+// code that reads it decides whether it is valid, so everything passed on really has its type.
+// Refusals by the journal are reported with pointers into the body.
 
 import type { MeasurementRequest, MeasurementResponse } from '../../../schemas/messages.d.ts'
 import { ServiceError } from '../../domain/errors.ts'
@@ -33,7 +33,7 @@ import {
 } from './input.ts'
 import type { Input } from './input.ts'
 
-/** The parts that a submission passes through. */
+/** What a submission passes through. */
 export interface Intake {
   readonly submissions: Submissions
   readonly rateLimits: RateLimits
@@ -55,18 +55,18 @@ export function measurement(intake: Intake): Input<SubmittedMeasurements> {
   return { place: 'body', schema: 'measurement', read }
 }
 
-/** How the body of a submission is read. */
+/** How to read the body of a submission. */
 export interface SubmissionReading<T> {
   readonly parse: (bytes: Buffer, letOthers: LetOthers) => unknown
   readonly read: (body: unknown, call: ApiCall) => T | Promise<T>
-  /** How many measurements a body has, or would have if it were valid. */
+  /** How many measurements a body contains, or would contain if it were valid. */
   readonly elementsOf: (body: unknown) => number
 }
 
 /**
- * Reads a submission; it is turned away before its body is read while submissions are refused, or
- * the token's allowance is spent. What cannot be read is charged like what is taken, and by its
- * bytes where they are many: they took the time to read.
+ * Reads a submission; rejects it before reading the body while submissions are refused or the
+ * token's allowance is used up. Unreadable bodies are charged like accepted ones, and large ones by
+ * their bytes, because reading them took time.
  */
 export async function readSubmission<T>(
   { submissions, rateLimits, bodies }: Intake,
@@ -93,7 +93,7 @@ export async function readSubmission<T>(
   }
 }
 
-/** How many measurements a body of JSON has, or would have if it were valid. */
+/** How many measurements a JSON body contains, or would contain if it were valid. */
 export function elementsOf(body: unknown): number {
   const { measurements } = membersOf(body)
   return Array.isArray(measurements) ? measurements.length : 1
@@ -105,7 +105,7 @@ export function readMeasurement(body: unknown, faults: RequestFault[]): Submitte
   return read === undefined ? [] : [read]
 }
 
-/** The measurement that a value is, `undefined` when it is none; what is wrong is added. */
+/** The measurement in a value, `undefined` if it is not valid; faults are added. */
 export function readElement(
   body: unknown,
   at: string,
@@ -162,7 +162,7 @@ async function answerMeasurement(
   answerJson(call, item.status === 'created' ? 201 : 200, text)
 }
 
-/** The receipt of a submission of one. */
+/** The receipt of a single submission. */
 function presentMeasurement(
   submitted: SubmittedMeasurement,
   item: ReceiptItem,
@@ -179,7 +179,7 @@ function presentMeasurement(
   }
 }
 
-/** What was accepted; what the journal refuses is reported with pointers into the body. */
+/** What was accepted; refusals by the journal are reported with pointers into the body. */
 export async function receiptOf(
   { receivedAtMs }: ApiCall,
   accepted: Promise<Receipt>,
@@ -199,7 +199,7 @@ export async function receiptOf(
   }
 }
 
-/** The journal points into the element; the one element is the whole body. */
+/** The journal's pointers start at the element, which is the whole body here. */
 function asSingle({ pointer, code, detail }: RequestFault): RequestFault {
   return { pointer, code, detail }
 }

@@ -1,4 +1,4 @@
-// The metrics as Prometheus text, for holders of the operator's token, or for anyone.
+// The metrics as Prometheus text: for holders of the operator's token, or for everyone.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { ServiceError } from '../../domain/errors.ts'

@@ -13,7 +13,7 @@ import type { FitElements } from './read-batch.ts'
 import type { BatchReceiptItem, BatchReceiptResponse } from '../../../schemas/messages.d.ts'
 
 export class PartialBatch {
-  /** The elements whose form is valid. */
+  /** The elements of valid form. */
   readonly measurements: readonly SubmittedMeasurement[]
   /** Elements of the batch. */
   readonly count: number
@@ -22,9 +22,9 @@ export class PartialBatch {
   readonly #elements: readonly unknown[]
 
   /**
-   * @param faults of the batch and its elements, as they were read
-   * @param body what its JSON says, or a batch that was scanned
-   * @throws ServiceError `validation_failed` when something is wrong with the batch as a whole
+   * @param faults found while reading the batch and its elements
+   * @param body the parsed JSON, or a scanned batch
+   * @throws ServiceError `validation_failed` if the batch as a whole is not valid
    */
   constructor(
     { measurements, places, count }: FitElements,
@@ -32,7 +32,7 @@ export class PartialBatch {
     body: unknown,
   ) {
     if (faults.some(({ index }) => index === undefined)) throwFaults(faults)
-    // Whatever the elements were read into is used again for the next batch.
+    // The columns that the elements were read into are reused for the next batch.
     this.measurements = Array.from({ length: measurements.length }, (_, index) => {
       const measurement = measurements.at(index)
       if (measurement === undefined) throw new Error(`BUG: no element ${index}`)
@@ -45,7 +45,7 @@ export class PartialBatch {
     this.#elements = Array.isArray(elements) ? elements : []
   }
 
-  /** What is told of a commit of `measurements`. */
+  /** The outcome to report after committing `measurements`. */
   receipt({ receipt, places, faults }: PartialReceipt): BatchReceiptResponse {
     const ofBatch = [...this.#faults, ...faults.map((fault) => this.#ofElement(fault))]
     const items = [...rejectedItems(ofBatch)]
@@ -63,7 +63,7 @@ export class PartialBatch {
     }
   }
 
-  /** What is to be kept of a commit of `measurements`: every rejected element. */
+  /** What to keep after committing `measurements`: every rejected element. */
   refusals({ faults }: PartialReceipt, receivedAtMs: number): readonly Refusal[] {
     const byIndex = new Map<number, Refusal>()
     for (const fault of this.#faults) {

@@ -1,4 +1,4 @@
-// The elements of a batch as domain values, and what is wrong with each.
+// The elements of a batch as domain values, and the faults of each.
 
 import type { RequestFault } from '../../domain/errors.ts'
 import { ServiceError } from '../../domain/errors.ts'
@@ -11,19 +11,19 @@ import { readElement } from './measurement.ts'
 
 const EVENT_ID_CODE_POINTS_MAX = 128
 
-/** What of a batch is fit to be stored. */
+/** The valid part of a batch. */
 export interface FitElements {
   readonly measurements: SubmittedMeasurements
-  /** Where each of them stands in the batch; `undefined`: all of the batch are fit. */
+  /** Each measurement's index in the batch; `undefined`: the whole batch is valid. */
   readonly places: readonly number[] | undefined
   /** Elements of the batch. */
   readonly count: number
 }
 
 /**
- * The fit measurements of a batch; faults of the others and of the batch are added to `faults`.
+ * The valid measurements of a batch; all faults are added to `faults`.
  *
- * @param body what its JSON says, or a batch that was scanned and has no faults
+ * @param body the parsed JSON, or a scanned batch, which has no faults
  * @throws ServiceError `batch_too_large`
  */
 export function readBatch(body: unknown, faults: RequestFault[]): FitElements {
@@ -62,7 +62,7 @@ export function elementOf({
   })
 }
 
-/** A fault of a batch says which element it is of, and that one's event id where it is readable. */
+/** Adds the element's index and, if readable, its event id to a fault of a batch. */
 function ofElement(fault: RequestFault, element: unknown, index: number): RequestFault {
   const { event_id: eventId } = membersOf(element)
   return { ...fault, index, ...(isReadableEventId(eventId) && { event_id: eventId }) }
@@ -73,7 +73,7 @@ function isReadableEventId(value: unknown): value is string {
   return isText && hasAtMost(EVENT_ID_CODE_POINTS_MAX, value)
 }
 
-/** A fault of a measurement as one of an element of the batch that was sent. */
+/** Turns a fault of a measurement into one of an element of the submitted batch. */
 export function faultOfElement(
   fault: RequestFault,
   index: number,

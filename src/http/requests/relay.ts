@@ -31,7 +31,7 @@ export function relayToApp({ signInProviders, callbackUrl }: MobileSettings) {
     for (const name of RELAYED) {
       const [value, another] = received.getAll(name)
       if (another !== undefined) {
-        throw new ServiceError('invalid_request', { detail: `${name} is there more than once.` })
+        throw new ServiceError('invalid_request', { detail: `${name} appears more than once.` })
       }
       if (value !== undefined) relayed.set(name, value)
     }

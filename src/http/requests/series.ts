@@ -1,4 +1,4 @@
-// Histories of several sensors in one answer: one question, asked of each.
+// Histories of several sensors in one response: one question, asked of each.
 
 import { ServiceError } from '../../domain/errors.ts'
 import type { RequestFault } from '../../domain/errors.ts'
@@ -16,7 +16,7 @@ import { readParameters } from './input.ts'
 import type { Input } from './input.ts'
 
 interface SeriesQuestion {
-  /** In the order asked for. */
+  /** In the requested order. */
   readonly sensors: readonly Sensor[]
   readonly question: ResolvedQuestion
 }
@@ -30,7 +30,7 @@ export function seriesQuery(sensors: Sensors): Input<SeriesQuestion> {
       const { sensors: ids, ...parameters } = readParameters(query, found)
       const faults = allFaultsIn(isSeriesQuery, ids === undefined ? {} : { sensors: ids })
       const isSound = faults.length === 0 && ids !== undefined
-      // Like a sensor in a path: one that is not the caller's is told before what is asked of it.
+      // Like a sensor in a path: a sensor that is not the caller's is reported before other faults.
       const asked = isSound ? await findAll(sensors, principal.user.id, ids) : []
       const question = readQuestion(parameters, receivedAtMs, [...found, ...faults])
       refuseTooManyBuckets(question, asked.length)
@@ -50,7 +50,7 @@ async function findAll(sensors: Sensors, userId: number, ids: string): Promise<S
       faults.push({
         pointer: '/sensors',
         code: 'sensor_not_found',
-        detail: `${id} is no sensor of yours`,
+        detail: `${id} is not one of your sensors`,
       })
   }
   if (faults.length > 0) throw new ServiceError('sensor_not_found', { faults })

@@ -16,7 +16,7 @@ import type { AddressLimit } from '../callers/rate-limit.ts'
 import { membersOf, refuseParameters, throwFaults } from './input.ts'
 import type { Input } from './input.ts'
 
-/** What a phone brings back; counted against its address before the body is read. */
+/** What an app brings back; counted against its address before the body is read. */
 export function signInRequest(
   bodies: SmallBodyReader,
   limit: AddressLimit,
@@ -41,7 +41,7 @@ export function signInRequest(
 /**
  * The grant of a valid sign-in; faults are added to `faults`.
  *
- * @param isTaken whether a redirect URI is one of those that are configured
+ * @param isTaken whether a redirect URI is configured
  */
 function readGrant(
   body: unknown,
