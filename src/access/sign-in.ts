@@ -1,5 +1,5 @@
-// Signing in: an authorization code from a phone becomes a mobile token. For two minutes the same
-// code, verifier and redirect URI get the same token, as long as that is good.
+// Signing in: exchanges an authorization code from an app for a mobile token. For two minutes the
+// same code, verifier and redirect URI get the same token, unless it is revoked.
 
 import type { AuthorizationGrant, VerifiedIdentity } from '../domain/access.ts'
 import { isEmail } from '../domain/access.ts'
@@ -14,9 +14,9 @@ import type { AccessTokens } from './tokens.ts'
 const NAME_CODE_POINTS_MAX = 128
 
 export interface SignInSettings {
-  /** Who may get an account: anyone, nobody, or addresses of these e-mail domains. */
+  /** Who may get an account: anyone, nobody, or people with addresses in these e-mail domains. */
   readonly allowSignUp: boolean | readonly string[]
-  /** From issue to the end, however much it is used. */
+  /** From issue to expiry, however much it is used. */
   readonly mobileTokenLifetimeMs: number
 }
 
@@ -85,7 +85,7 @@ export class SignIn {
     return domain !== undefined && allowSignUp.includes(domain)
   }
 
-  /** Whether the token of an answer still works: it may have been revoked. */
+  /** Whether the token of an earlier response still works: it may have been revoked. */
   async #isGood({ token }: SignedIn): Promise<boolean> {
     const principal = await this.#with.tokens.find(token, this.#with.clock.nowMs())
     return principal !== undefined
@@ -93,8 +93,8 @@ export class SignIn {
 }
 
 /**
- * Only an address that a user can have counts as one, just as it is written: what would have to be
- * mended first nobody has verified. A name is cut to what a name may be.
+ * Only an address that a user can have counts, exactly as written: nobody has verified a corrected
+ * form. A name is cut to the allowed length.
  */
 function tidied(identity: VerifiedIdentity): VerifiedIdentity {
   const { email } = identity

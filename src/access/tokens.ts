@@ -1,10 +1,10 @@
-// Access tokens: minting them, and finding out whose a presented one is.
+// Access tokens: creating them, and finding the principal of a presented one.
 //
 // Only the SHA-256 of a token's text is ever stored; the text stays in memory as long as the
-// connection that sent it. Principals are cached by that hash, so that a request costs no look-up;
-// whether a token has run out is checked at each use, and what revokes a token or deletes its user
-// has to say so here. A last use is kept in memory and written about once a minute: after a crash it
-// may be that much too old, which shortens nothing but a display.
+// connection that sent it. Principals are cached by that hash, so a request needs no look-up.
+// Expiry is checked at each use; whatever revokes a token or deletes its user must say so here. The
+// time of last use is kept in memory and written about once a minute: a crash loses at most that
+// much of it, which only affects what is displayed.
 
 import { hash, randomBytes } from 'node:crypto'
 import type { AccessToken, Principal, TokenKind } from '../domain/access.ts'
@@ -32,7 +32,7 @@ export function mintToken(kind: TokenKind): MintedToken {
   return { text, hash: hash('sha256', text, 'buffer') }
 }
 
-/** The kind that a token's prefix says, `undefined` for what is no token of ours. */
+/** The kind that a token's prefix names, `undefined` if it is not one of our tokens. */
 export function kindOfToken(text: string): TokenKind | undefined {
   if (text.startsWith(TOKEN_PREFIX.daemon)) return 'daemon'
   if (text.startsWith(TOKEN_PREFIX.mobile)) return 'mobile'
@@ -40,7 +40,7 @@ export function kindOfToken(text: string): TokenKind | undefined {
 }
 
 export interface AccessTokensSettings {
-  /** A mobile token that was not used for so long has run out. */
+  /** A mobile token that is not used for this long has expired. */
   readonly mobileTokenIdleMs: number
 }
 
@@ -56,7 +56,10 @@ interface CachedPrincipal {
   lastUsedAtMs: number | null
 }
 
-/** Whose a presented token is. Call `start` to have last uses written, `stop` to write the rest. */
+/**
+ * Finds principals of tokens. Call `start` to have times of last use written, `stop` to write the
+ * rest.
+ */
 export class AccessTokens {
   readonly #with: Collaborators
   readonly #settings: AccessTokensSettings
@@ -74,10 +77,10 @@ export class AccessTokens {
   }
 
   /**
-   * The principal of a presented token, and notes the use. Answers at once when it is cached.
+   * The principal of a presented token; records the use. Synchronous if cached.
    *
    * @param connection by which it came
-   * @returns `undefined` for a token that is unknown, revoked or has run out: they look the same
+   * @returns `undefined` for a token that is unknown, revoked or expired: they look the same
    */
   find(
     text: string,
@@ -106,7 +109,7 @@ export class AccessTokens {
     this.#forget((principal) => principal.token.id === tokenId)
   }
 
-  /** A user was changed or deleted: what is known of their tokens is looked up again. */
+  /** A user was changed or deleted: their tokens are looked up again. */
   forgetUser(userId: number): void {
     this.#forget((principal) => principal.user.id === userId)
   }
@@ -115,7 +118,7 @@ export class AccessTokens {
     this.#timer ??= setInterval(() => void this.#flush(), FLUSH_INTERVAL_MS).unref()
   }
 
-  /** Writes the last uses that are not written yet. */
+  /** Writes the times of last use that have not been written yet. */
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     this.#timer = undefined
@@ -174,7 +177,7 @@ export class AccessTokens {
     try {
       await this.#with.controlWriter.recordTokenUses(uses)
     } catch (error) {
-      // Written with the next flush; a use that came meanwhile is newer.
+      // Written by the next flush, unless a newer use has arrived meanwhile.
       for (const [id, usedAtMs] of uses) {
         if (!this.#unwrittenUses.has(id)) this.#unwrittenUses.set(id, usedAtMs)
       }

@@ -1,4 +1,4 @@
-// The bucket of the settings at a start, where InfluxDB is the measurement store.
+// Checks the bucket in the settings at start, if InfluxDB is the measurement store.
 
 import { UnfitSettings } from '../config.ts'
 import type { Config } from '../config.ts'
@@ -7,10 +7,10 @@ import { checkInfluxBucket } from '../influx/bucket-check.ts'
 import { InfluxConnection } from '../influx/connection.ts'
 import type { Log } from '../ports/system.ts'
 
-/** A start waits no longer for InfluxDB to say how its bucket is. */
+/** How long a start waits for InfluxDB to describe its bucket. */
 const INFLUX_CHECK = { socketsMax: 1, timeoutMs: 5 * SECOND_MS }
 
-/** The service starts without InfluxDB, but never on a bucket that forgets. */
+/** The service starts without InfluxDB, but never with a bucket that expires data. */
 export async function checkBucket({ influx }: Config, log: Log): Promise<void> {
   if (influx === undefined) return
   const connection = new InfluxConnection(influx, INFLUX_CHECK)

@@ -1,5 +1,5 @@
-// The measurement store of the settings: its name, reading it, and refusing one that does not fit
-// DATA_DIR.
+// The measurement store in the settings: naming it, opening it for reading, and refusing one that
+// does not fit DATA_DIR.
 
 import { join } from 'node:path'
 import { UnfitSettings } from '../config.ts'
@@ -13,12 +13,12 @@ import { EMBEDDED_STORE, MEASUREMENTS_FILE } from '../sqlite/database.ts'
 import { SqliteMeasurementReader } from '../sqlite/measurements/measurement-reader.ts'
 
 /**
- * Reads of histories at once. Who reads has an answer or 503 in ten seconds, two of which a history
- * may have waited for what is on its way.
+ * Concurrent reads for histories. A reader gets an answer or 503 within ten seconds, of which a
+ * history may already have waited two for measurements on their way.
  */
 const INFLUX_READS = { socketsMax: 8, timeoutMs: 8 * SECOND_MS }
 
-/** The store by what does not change when its server moves. */
+/** Names the store by what stays the same when its server moves. */
 export function storeNameOf({ influx }: Config): string {
   return influx === undefined
     ? EMBEDDED_STORE
@@ -26,9 +26,9 @@ export function storeNameOf({ influx }: Config): string {
 }
 
 /**
- * Measurements that are in one store must not be looked for in another.
+ * Refuses to look for measurements in a store that does not have them.
  *
- * @throws UnfitSettings when they are in another one
+ * @throws UnfitSettings if DATA_DIR keeps its measurements in another store
  */
 export async function adoptStore(upkeep: StoreUpkeep, wanted: string): Promise<void> {
   const inUse = await upkeep.adoptStore(wanted)
@@ -40,9 +40,9 @@ export async function adoptStore(upkeep: StoreUpkeep, wanted: string): Promise<v
 }
 
 /**
- * For what only reads and adopts no store.
+ * For commands that only read, and so do not set the store.
  *
- * @throws UnfitSettings when DATA_DIR keeps its measurements in another store than the settings say
+ * @throws UnfitSettings if DATA_DIR keeps its measurements in another store than the settings say
  */
 export async function refuseOtherStore(config: Config, store: StoreRecords): Promise<void> {
   const inUse = await store.readStoreName()
@@ -54,9 +54,9 @@ export async function refuseOtherStore(config: Config, store: StoreRecords): Pro
 }
 
 /**
- * Opens it for reading.
+ * Opens the store for reading.
  *
- * @param onDamaged is told what of the embedded store cannot be read
+ * @param onDamaged gets what the embedded store cannot read
  */
 export function openReader(
   { dataDir, influx }: Config,

@@ -1,5 +1,5 @@
-// What the service and a command that works without it have in common: DATA_DIR with its lock, the
-// threads that write, the readers beside them, and the measurement store of the settings.
+// What the service shares with commands that work without it: DATA_DIR with its lock, the threads
+// that write, the readers, and the measurement store in the settings.
 
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
@@ -32,7 +32,7 @@ export interface Core {
   readonly controlWriter: ControlWriter
   readonly storeUpkeep: StoreUpkeep
   readonly reader: MeasurementReader
-  /** Whether the last write into the measurement store worked. */
+  /** Whether the last write to the measurement store succeeded. */
   readonly isStoreWorking: () => boolean
   readonly metrics: Metrics & MetricsSource
   /** `embedded`, or which InfluxDB. */
@@ -59,7 +59,9 @@ export async function openCore(config: Config, system: { clock: Clock; log: Log 
   }
 }
 
-/** @param closers gets what closes each part as soon as it is open; to be called last to first */
+/**
+ * @param closers gets a function to close each part as soon as it is open; call them last to first
+ */
 async function openParts(
   config: Config,
   { clock, log }: { clock: Clock; log: Log },

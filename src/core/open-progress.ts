@@ -1,4 +1,4 @@
-// How far the journal is forwarded, as the main thread follows it.
+// How far the journal has been forwarded, as the main thread sees it.
 
 import type { Clock, Log, Metrics } from '../ports/system.ts'
 import type { CommitChannel } from '../sqlite/commit/commit-channel.ts'
@@ -7,7 +7,7 @@ import { ForwardProgress } from '../sqlite/journal/forward-progress.ts'
 import { JournalReader } from '../sqlite/journal/journal-reader.ts'
 import { SetAside } from '../sqlite/journal/set-aside.ts'
 
-/** @param onAwaited somebody waits for the measurement store */
+/** @param onAwaited called when a reader waits for the measurement store */
 export function openProgress(
   of: {
     readonly channel: CommitChannel

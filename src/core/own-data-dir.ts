@@ -1,4 +1,4 @@
-// DATA_DIR as this process's own: its lock, and room for opening what is in it.
+// Owning DATA_DIR: its lock, and enough disk space to open the files in it.
 
 import { resolve } from 'node:path'
 import type { Config } from '../config.ts'
@@ -8,7 +8,7 @@ import { prepareDataDir } from '../system/data-dir.ts'
 import { DiskWatch } from '../system/disk-watch.ts'
 import { readDiskSpace } from '../system/disk.ts'
 
-/** Makes DATA_DIR this process's own, with room for opening what is in it. */
+/** Locks DATA_DIR for this process, and makes room to open the files in it. */
 export async function ownDataDir(
   config: Config,
   log: Log,
@@ -25,7 +25,7 @@ export async function ownDataDir(
   return disk
 }
 
-/** An error that may be for want of room, with the room that there is. */
+/** Adds the free space to an error that a full disk may have caused. */
 export async function saidWithRoom(error: unknown, dataDir: string): Promise<unknown> {
   if (!(error instanceof Error) || !/disk is full|disk I\/O|ENOSPC|EDQUOT/.test(error.message)) {
     return error

@@ -1,4 +1,4 @@
-// Starting the thread that forwards the journal, and what becomes of what it says.
+// Starts the thread that forwards the journal, and handles its messages.
 
 import type { Config } from '../config.ts'
 import { ServiceError } from '../domain/errors.ts'
@@ -34,7 +34,7 @@ export function startForwarder(
   )
 }
 
-/** What a full disk keeps from being noted is due again, and done again. */
+/** What a full disk keeps from being recorded stays due, and is done again. */
 async function noteDeletionPass(
   channel: CommitChannel,
   { sensorId, dueAtMs }: DeletionPass,

@@ -1,4 +1,4 @@
-// Starting the threads that write control.db and ledger.db, with what the settings say about them.
+// Starts the threads that write control.db and ledger.db, with their settings.
 
 import type { Config } from '../config.ts'
 import { refusalError } from '../domain/errors.ts'
@@ -8,11 +8,11 @@ import type { DiskWatch } from '../system/disk-watch.ts'
 import { startWriting } from '../threads/start-threads.ts'
 import type { WritingThreads } from '../threads/start-threads.ts'
 
-/** What InfluxDB took in this time is written again when it has started anew. */
+/** What InfluxDB accepted in this period is written again after it restarts. */
 const REPLAY_KEPT_MS = DAY_MS
 const REPLAY_MEASUREMENTS_MIN = 1_000_000
 
-/** Settings are picked one by one: a thread gets no secret. */
+/** Settings are picked one by one, so that no thread gets a secret. */
 export function startWriters(
   config: Config,
   disk: DiskWatch,
@@ -28,13 +28,13 @@ export function startWriters(
   return startWriting(settings, { ...events, onStorageFull })
 }
 
-/** How long rows stay in the journal that the store has: it may lose them. */
+/** How long forwarded rows stay in the journal, because the store may lose them. */
 function retentionOf({ influx, journalBytesMax }: Config) {
   if (influx === undefined) return undefined
   return {
     keptMs: REPLAY_KEPT_MS,
     measurementsMin: REPLAY_MEASUREMENTS_MIN,
-    // The other half is for what is not forwarded yet.
+    // The other half is for rows not yet forwarded.
     measurementsMax: Math.max(
       REPLAY_MEASUREMENTS_MIN,
       Math.floor(journalBytesMax / 2 / journalEntryBytes),

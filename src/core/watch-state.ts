@@ -1,4 +1,4 @@
-// What metrics ask of the parts and of the stored data when they are read.
+// What metrics read from the parts and the stored data at each scrape.
 
 import { join } from 'node:path'
 import type { Clock } from '../ports/system.ts'
@@ -8,10 +8,10 @@ import { StateFigures } from '../sqlite/state-figures.ts'
 import type { PrometheusMetrics } from '../system/metrics.ts'
 import type { WatchedState } from '../system/state-gauges.ts'
 
-/** What the parts say themselves. */
+/** What the parts report themselves. */
 type StateOfParts = Omit<WatchedState, 'sensors' | 'sensorDeletions' | 'countSealedEvents'>
 
-/** Tells metrics what to ask when they are read. @returns what ends that */
+/** Registers what metrics read at each scrape. @returns a function that ends this */
 export function watchState(
   metrics: PrometheusMetrics,
   parts: StateOfParts,

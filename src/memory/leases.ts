@@ -1,4 +1,4 @@
-// Leases in memory, of owners within one process.
+// Leases in memory, for owners within one process.
 
 import type { Leases } from '../ports/leases.ts'
 import type { Clock } from '../ports/system.ts'

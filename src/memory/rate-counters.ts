@@ -1,4 +1,4 @@
-// RateCounters in memory: of this process alone, and a restart forgets.
+// RateCounters in memory, for one process; a restart forgets them.
 
 import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { SECOND_MS } from '../domain/time.ts'

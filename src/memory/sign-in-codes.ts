@@ -1,4 +1,4 @@
-// SignInCodes in memory, for one process; a restart forgets.
+// SignInCodes in memory, for one process; a restart forgets them.
 
 import { hash } from 'node:crypto'
 import { MINUTE_MS } from '../domain/time.ts'
@@ -6,19 +6,19 @@ import type { ExchangedCode, SignedIn, SignInAttempt, SignInCodes } from '../por
 import type { Clock } from '../ports/system.ts'
 
 const REMEMBERED_MS = 2 * MINUTE_MS
-/** Codes remembered at a time, about 1 KB each; beyond it the oldest is forgotten. */
+/** Codes remembered at the same time, about 1 KB each; beyond it, the oldest is forgotten. */
 const CODES_MAX = 10_000
 
 interface Code {
   readonly firstSeenAtMs: number
   readonly attempt: SignInAttempt
-  /** Of the request under way or of the one that succeeded. */
+  /** The attempt of the request under way, or of the one that succeeded. */
   answer?: Promise<SignedIn> | undefined
 }
 
 export class MemorySignInCodes implements SignInCodes {
   readonly #clock: Clock
-  /** By hash, the oldest first. */
+  /** By hash, oldest first. */
   readonly #codes = new Map<string, Code>()
 
   constructor(clock: Clock) {

@@ -6,15 +6,15 @@ import type { TimeRange } from '../domain/time.ts'
 import type { RefusedReader } from './refused.ts'
 import type { SetAsideMeasurement } from './store-upkeep.ts'
 
-/** Which data these are, so that senders notice when they were restored. */
+/** Identifies the data, so that senders notice a restore. */
 export interface DataIdentity {
-  /** Random; made with the data, and anew by each restore. */
+  /** Random; created with the data, and again by each restore. */
   readonly id: string
-  /** All that was acknowledged before is there; `null`: they were never restored. */
+  /** Everything acknowledged before this is there; `null`: the data were never restored. */
   readonly restoredToMs: number | null
 }
 
-/** Reading users, tokens and sensors. What was acknowledged before a call is seen by it. */
+/** Reading users, tokens and sensors. A call sees everything acknowledged before it. */
 export interface ControlReader extends RefusedReader {
   readDataIdentity(): Promise<DataIdentity>
   findPrincipal(tokenHash: Buffer): Promise<Principal | undefined>
@@ -28,13 +28,13 @@ export interface ControlReader extends RefusedReader {
   findSensor(userId: number, sensorId: number): Promise<Sensor | undefined>
   /** For operators; never a deleted one. */
   findSensorOfAnyone(sensorId: number): Promise<Sensor | undefined>
-  /** How many measurements of a sensor were accepted; none of a deleted one. */
+  /** How many measurements of a sensor were accepted; 0 for a deleted sensor. */
   countMeasurements(sensorId: number): Promise<number>
   /**
-   * The sensors of a user with the version of all that is shown of them, read at one moment.
+   * A user's sensors with the version of everything shown of them, read at one moment.
    *
-   * @param onlineSinceMs what was heard from and measured since then is online
-   * @param isKnown whether a version is known to the caller: then the sensors are not read
+   * @param onlineSinceMs a sensor heard from, and measured, since then is online
+   * @param isKnown whether the caller knows a version: then the sensors are not read
    */
   readSensors(
     userId: number,
@@ -42,35 +42,35 @@ export interface ControlReader extends RefusedReader {
     isKnown: (version: string) => boolean,
   ): Promise<VersionedSensors>
   /**
-   * What has changed of a user's sensors since an earlier look, read at one moment.
+   * What has changed among a user's sensors since an earlier look, read at one moment.
    *
-   * @param since the cursor of that look; `undefined`: there was none, so all of them are read
+   * @param since the cursor of that look; `undefined`: there was none, so all sensors are read
    */
   readSensorNews(userId: number, since: SensorCursor | undefined): Promise<SensorNews>
-  /** The UTC days that a range touches, in ascending order, and what was accepted on them. */
+  /** The UTC days that a range touches, in ascending order, with the number accepted on each. */
   listAcceptedDays(sensorId: number, range: TimeRange): Promise<readonly AcceptedDay[]>
   /** Deleted sensors whose measurements are not yet gone from the store. */
   countSensorDeletions(): Promise<number>
   countSetAside(): Promise<number>
   /** Whether the store has refused measurements of the sensor in the range. */
   hasSetAside(sensorId: number, range: TimeRange): Promise<boolean>
-  /** In the order in which they were set aside, those after `afterId`. */
+  /** In the order in which they were set aside, after `afterId`. */
   listSetAside(afterId: number, limit: number): Promise<readonly SetAsideMeasurement[]>
 }
 
 export interface VersionedSensors {
-  /** Another one whenever something that is shown has changed. */
+  /** Differs whenever something shown has changed. */
   readonly version: string
-  /** By id; `undefined` when the version is known. */
+  /** By id; `undefined` if the caller knows the version. */
   readonly sensors: readonly Sensor[] | undefined
 }
 
-/** Up to where a user's sensors have been looked at; only who gave it reads it. */
+/** How far a user's sensors have been looked at; opaque to all but its adapter. */
 export type SensorCursor = string
 
 export interface SensorNews {
   readonly cursor: SensorCursor
-  /** Whether `sensors` are all there are; else those with new measurements. */
+  /** Whether `sensors` are all of them; else only those with new measurements. */
   readonly isWhole: boolean
   /** By id. */
   readonly sensors: readonly Sensor[]
@@ -78,7 +78,7 @@ export interface SensorNews {
 
 /** A UTC day that has measurements. */
 export interface AcceptedDay {
-  /** Its start. */
+  /** The start of the day. */
   readonly dayMs: number
   readonly measurements: number
 }

@@ -1,30 +1,30 @@
-// Identity providers, who vouch for people.
+// Identity providers, which verify who people are.
 
 import type { AuthorizationGrant, VerifiedIdentity } from '../domain/access.ts'
 
 /** How far the exchange of a code has come. */
 export interface ExchangeProgress {
-  /** What the provider gave for the code, which it takes only once. */
+  /** The provider's response to the code, which it accepts only once. */
   tokens?: { readonly idToken: string; readonly accessToken: string | undefined }
 }
 
-/** One identity provider that vouches for people. */
+/** One identity provider. */
 export interface IdentityProvider {
-  /** Where a phone sends its user; `undefined` as long as the provider was not reached. */
+  /** Where an app sends its user; `undefined` until the provider has been reached. */
   authorizationEndpoint(): string | undefined
 
   /**
-   * Has the provider exchange an authorization code, and verifies what it says.
+   * Has the provider exchange an authorization code, and verifies the response.
    *
-   * @param progress of this grant, kept up here: a code that the provider has taken is not
-   *   presented again when what came after it has failed
-   * @throws ServiceError `invalid_grant` when the provider refuses the code or its verifier
-   * @throws ServiceError `provider_failed` when it fails or its answer does not verify
-   * @throws ServiceError `provider_timeout` when it does not answer in time
+   * @param progress of this grant, updated here: a code that the provider has accepted is not
+   *   presented again if a later step fails
+   * @throws ServiceError `invalid_grant` if the provider rejects the code or its verifier
+   * @throws ServiceError `provider_failed` if it fails or its response cannot be verified
+   * @throws ServiceError `provider_timeout` if it does not respond in time
    */
   exchange(grant: AuthorizationGrant, progress: ExchangeProgress): Promise<VerifiedIdentity>
 
-  /** Begins to look for the provider in the background, again and again until it is there. */
+  /** Begins to look for the provider in the background, and retries until it is found. */
   start(): void
 
   stop(): void

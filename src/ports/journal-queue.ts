@@ -1,13 +1,13 @@
-// What is accepted on its way to the measurement store: taking it from the journal, how far that
-// is, and who waits for it.
+// Accepted measurements on their way to the measurement store: claiming them from the journal, how
+// far forwarding has come, and waiting for it.
 
 import type { DataVersion, Sensor } from '../domain/sensor.ts'
 import type { TimeRange } from '../domain/time.ts'
 import type { RejectedMeasurement, StoreBatch } from './measurement-store.ts'
 
 /**
- * Where rows lie: in which of the journal's streams, and the last of them. Rows of one stream are
- * in order, those of two have none. Only who gave it reads it.
+ * A place in the journal: a stream, and its last row so far. Rows of one stream are ordered, rows
+ * of different streams are not. Opaque to all but its adapter.
  */
 export interface JournalPlace {
   readonly stream: number
@@ -19,28 +19,28 @@ export interface JournalBatch extends StoreBatch {
   readonly place: JournalPlace
 }
 
-/** Rows that are this process's to forward. */
+/** Rows claimed by this process for forwarding. */
 export interface ClaimedBatch extends JournalBatch {
-  /** More rows had come since the claim before than these. */
+  /** More rows than these had arrived before the claim. */
   readonly isOutrun: boolean
 }
 
-/** What came of a batch that the store took. */
+/** The outcome of a batch that the store accepted. */
 export interface Written {
   readonly rejected: readonly RejectedMeasurement[]
   readonly durationMs: number
 }
 
 /**
- * The forwarder's side of the journal. A row is in one claim at a time and leaves by `settle`. What
- * its database lacks for a while an adapter waits for; a call that rejects ends the process.
+ * The forwarder's side of the journal. A row is in one claim at a time and leaves through `settle`.
+ * An adapter waits out temporary failures of its database; a call that rejects ends the process.
  */
 export interface JournalQueue {
   /**
-   * Takes the next rows in hand: at least one and, unless that alone has more, at most
-   * `measurementsMax` measurements. Good until the next but one is claimed.
+   * Claims the next rows: at least one and, unless that one alone has more, at most
+   * `measurementsMax` measurements. Valid until the next claim but one.
    *
-   * @returns `undefined` when there are none
+   * @returns `undefined` if there are none
    */
   claim(measurementsMax: number): Promise<ClaimedBatch | undefined>
 
@@ -48,32 +48,33 @@ export interface JournalQueue {
   noteReadable(batch: JournalBatch): Promise<void>
 
   /**
-   * Every row up to the batch's last is durable in the store, but for the rejected, which are kept
-   * apart before the rows may go. A crash may undo it: then the rows are claimed again.
+   * Every row up to the batch's last is durable in the store, except for rejected measurements,
+   * which are kept elsewhere before the rows may go. A crash may undo this: then the rows are
+   * claimed again.
    */
   settle(batch: JournalBatch, written: Written): Promise<void>
 
-  /** Gives back what is claimed and not settled: it is claimed anew, here or elsewhere. */
+  /** Releases rows that are claimed and not settled: they are claimed again, here or elsewhere. */
   release(): Promise<void>
 
   /**
-   * Begins to read again what the journal still has of all that was claimed until now.
+   * Begins to re-read what the journal still has of everything claimed until now.
    *
-   * @returns `undefined` when nothing ever was
+   * @returns `undefined` if nothing was ever claimed
    */
   replay(): Promise<JournalReplay | undefined>
 
-  /** When the oldest row that is not settled was committed. */
+  /** When the oldest unsettled row was committed. */
   oldestAtMs(): Promise<number | undefined>
 
-  /** Resolves when there are rows to claim, at once when `signal` is aborted. */
+  /** Resolves when there are rows to claim, or immediately when `signal` is aborted. */
   waitForRows(signal: AbortSignal): Promise<void>
 }
 
 export interface JournalReplay {
   /**
-   * The next rows, without what belongs to sensors that are deleted by now. The same rows until
-   * they are passed. Good until the next call.
+   * The next rows, without measurements of sensors deleted by now. Returns the same rows until they
+   * are passed. Valid until the next call.
    *
    * @returns `undefined` at the end
    */
@@ -81,7 +82,7 @@ export interface JournalReplay {
   pass(batch: JournalBatch): void
 }
 
-/** Who reads the measurement store waits here for what was acknowledged and is on its way there. */
+/** Lets readers of the measurement store wait for what is acknowledged and still on its way. */
 export interface ReadBarrier {
   /** Waits up to `waitMsMax` until all of a version can be read. @returns whether it can */
   waitUntilReadable(version: DataVersion, waitMsMax: number): Promise<boolean>
@@ -95,27 +96,27 @@ export interface ReadBarrier {
   hasUnreadable(sensor: Pick<Sensor, 'id' | 'dataVersion'>, range: TimeRange): Promise<boolean>
 }
 
-/** The journal from beside the process that forwards it, for commands. */
+/** The journal for commands that run in another process than its forwarder. */
 export interface JournalWatch extends Pick<ReadBarrier, 'waitUntilReadable'> {
-  /** All that was acknowledged until now. */
+  /** Everything acknowledged until now. */
   head(): Promise<DataVersion>
-  /** What the store has of it; another one whenever it has taken more. */
+  /** How much of it the store has; differs whenever the store has accepted more. */
   forwarded(): Promise<DataVersion>
 }
 
 /**
- * How far the measurement store is behind. Read at any time and without waiting: the adapter keeps
- * the figures up to date, none of them older than a second.
+ * How far the measurement store is behind. Reading it never waits: the adapter keeps the figures up
+ * to date, none older than a second.
  */
 export interface QueueFigures {
   backlog(): Backlog
-  /** Bytes of journal that the store has not taken for good. */
+  /** Bytes of journal that the store does not durably have. */
   readonly backlogBytes: number
   /** Measurements that cannot be read yet. */
   readonly unreadable: number
-  /** Whether somebody waits for the store. */
+  /** Whether a reader waits for the store. */
   readonly isAwaited: boolean
-  /** @param listener told whenever more can be read */
+  /** @param listener called whenever more can be read */
   onReadable(listener: () => void): void
 }
 

@@ -1,14 +1,14 @@
-// What one process alone may do at a time, of all that work on the same data.
+// Tasks that only one process may do at a time, among all that work on the same data.
 
 export interface Leases {
   /**
-   * Takes a lease, or prolongs it where this process has it. A process that stalls can outlive its
-   * lease: what is done under one has to bear being done twice.
+   * Acquires a lease, or renews one that this process holds. A process that stalls can outlive its
+   * lease, so work done under a lease must bear being done twice.
    *
-   * @returns whether it is this process's for so long from now on
+   * @returns whether this process holds it for that long from now on
    */
   take(name: string, forMs: number): Promise<boolean>
 
-  /** Gives a lease up before its end; nothing where this process has it not. */
+  /** Releases a lease early; does nothing if this process does not hold it. */
   release(name: string): Promise<void>
 }

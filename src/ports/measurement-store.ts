@@ -1,20 +1,20 @@
-// The long-term home of measurements, whatever it is made of.
+// The long-term home of measurements, whichever store it is.
 
 import type { RawPoint, SeriesRange, WindowSummary } from '../domain/history.ts'
 import type { TimeRange } from '../domain/time.ts'
 
-/** What a measurement store is given at once, in journal order. */
+/** What a measurement store receives in one call, in journal order. */
 export interface StoreBatch {
   readonly measurements: MeasurementColumns
-  /** What sensors are called and how they are compensated, from `atMs` on. */
+  /** The sensors' names and compensations from `atMs` on. */
   readonly sensorInfos: readonly SensorInfo[]
 }
 
-/** A registration or a change of a sensor, for those who read the store directly. */
+/** A registration or change of a sensor, for programs that read the store directly. */
 export interface SensorInfo {
   readonly userId: number
   readonly sensorId: number
-  /** Later than the one before it. */
+  /** Later than the previous one. */
   readonly atMs: number
   readonly serialNumber: string
   readonly alias: string
@@ -27,44 +27,44 @@ export interface MeasurementColumns {
   readonly userId: Uint32Array
   readonly sensorId: Uint32Array
   readonly measuredAtMs: Float64Array
-  /** 0 … 999,999: keeps measurements of one sensor at one millisecond apart; never given twice. */
+  /** 0 … 999,999: distinguishes measurements of one sensor at one millisecond; never reused. */
   readonly tieBreakNs: Uint32Array
   readonly tempCelsius: Float64Array
 }
 
-/** A measurement that the store will never take. */
+/** A measurement that the store will never accept. */
 export interface RejectedMeasurement {
-  /** Its place in the batch. */
+  /** Its index in the batch. */
   readonly index: number
-  /** What the store said. */
+  /** The store's reason. */
   readonly reason: string
 }
 
 /** The writing side of the long-term home of measurements. */
 export interface MeasurementWriter {
   /**
-   * Writes a batch; one at a time. Resolves when it can be read but for what it returns; the next
-   * `sync` makes it durable. Writing the same measurement again, in any batch, changes nothing:
-   * sensor, millisecond and tie-break identify it.
+   * Writes a batch; one at a time. Resolves when everything but the returned measurements can be
+   * read; the next `sync` makes it durable. Writing the same measurement again, in any batch,
+   * changes nothing: sensor, millisecond and tie-break identify it.
    *
-   * @returns what the store refuses for good
-   * @throws StoreUnavailable when it is not known whether all was written, or nothing can be
-   *   written now: the caller writes the same batch again later
+   * @returns what the store refuses permanently
+   * @throws StoreUnavailable if nothing can be written now, or it is unknown whether all was: the
+   *   caller writes the same batch again later
    */
   write(batch: StoreBatch): Promise<readonly RejectedMeasurement[]>
 
-  /** Makes durable what was written before. Once it has thrown, nobody knows what is. */
+  /** Makes everything written so far durable. If it throws, nobody knows what is durable. */
   sync(): Promise<void>
 
   /**
-   * Deletes all measurements of a sensor whose times lie in the range, and its infos. Resolves when
-   * they are certainly gone. May be repeated, and may run beside `write`.
+   * Deletes all measurements of a sensor in a time range, and its infos. Resolves when they are
+   * certainly gone. May be repeated, and may run during a `write`.
    */
   deleteSensor(sensor: { userId: number; sensorId: number }, range: TimeRange): Promise<void>
 
   /**
-   * A text that is another one after the store's process has started anew, when it may have lost
-   * what it had acknowledged shortly before. `undefined` when that cannot be known now.
+   * Identifies the life of the store's process: it differs after a restart, when the store may have
+   * lost what it acknowledged shortly before. `undefined` if it cannot be determined now.
    */
   life(): Promise<string | undefined>
 
@@ -79,9 +79,9 @@ export interface MeasurementReader {
   /**
    * One summary for each window of `windowMs` on the UTC epoch grid that has measurements.
    *
-   * @param range its ends lie on the grid
+   * @param range its ends are on the grid
    * @param windowMs one minute, 5 or 15 minutes, one hour or one day
-   * @throws ServiceError `history_unavailable` when the store is out of reach
+   * @throws ServiceError `history_unavailable` if the store is unreachable
    */
   readWindows(range: SeriesRange, windowMs: number): AsyncIterable<readonly WindowSummary[]>
 

@@ -1,4 +1,4 @@
-// Counting what callers do, each against an allowance for a window of time.
+// Counting what callers do, against an allowance per time window.
 
 export interface RateCounters {
   /** @param name of the counter, the same in every process */
@@ -7,24 +7,24 @@ export interface RateCounters {
 
 export interface RateAllowance {
   readonly points: number
-  /** A window begins with the first point that is counted. */
+  /** A window begins with the first point counted. */
   readonly windowMs: number
 }
 
 export interface RateCounter {
   /**
-   * Counts points of a key, beyond the allowance too. What another process counts is in it within
-   * half a second.
+   * Counts points for a key, even beyond the allowance. Counts of other processes are included
+   * within half a second.
    *
-   * @returns the key's window, these points included
+   * @returns the key's window, including these points
    */
   count(key: string | number, points: number): Promise<RateState>
 }
 
 export interface RateState {
   readonly consumedPoints: number
-  /** Of the allowance; 0 beyond it. */
+  /** What is left of the allowance; at least 0. */
   readonly remainingPoints: number
-  /** Until the window ends. */
+  /** Time until the window ends. */
   readonly msBeforeNext: number
 }

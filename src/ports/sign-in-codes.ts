@@ -1,5 +1,5 @@
-// What came of authorization codes lately. No provider takes a code twice, and a phone on a bad
-// network asks again with the one it has.
+// Recent results of authorization codes. No provider accepts a code twice, and an app on a bad
+// network sends the same one again.
 
 import type { User, VerifiedIdentity } from '../domain/access.ts'
 import type { ExchangeProgress } from './identity.ts'
@@ -7,34 +7,34 @@ import type { ExchangeProgress } from './identity.ts'
 export interface SignedIn {
   /** The text of the mobile token. */
   readonly token: string
-  /** When it ends at the latest. */
+  /** When it expires at the latest. */
   readonly expiresAtMs: number
   readonly user: User
 }
 
 /** How far the sign-in with a code has come. */
 export interface SignInAttempt {
-  /** Until the provider's word is verified. */
+  /** Set until the provider's response is verified. */
   exchange: ExchangeProgress
-  /** Once it is. */
+  /** Set once it is verified. */
   identity?: VerifiedIdentity
 }
 
 export interface ExchangedCode {
   readonly signedIn: SignedIn
-  /** Whether another request has, or had, it exchanged. */
+  /** Whether another request is exchanging it, or has exchanged it. */
   readonly isRepeat: boolean
 }
 
 export interface SignInCodes {
   /**
-   * Exchanges a code once, however often and wherever it comes within two minutes: who comes later
-   * waits for the answer, and gets the same. What failed is tried again by the next request, which
-   * goes on where it stopped.
+   * Exchanges a code once, however often and wherever it arrives within two minutes: later requests
+   * wait for the result and get the same one. If the exchange fails, the next request continues
+   * where it stopped.
    *
-   * @param secret the code and all that belongs to it: only a hash of it is kept, and what is
-   *   written down can be read by nobody without it
-   * @param exchange notes in the attempt what need not be done again
+   * @param secret the code and everything that belongs to it: only its hash is kept, and stored
+   *   results can be read only with it
+   * @param exchange records in the attempt what need not be repeated
    */
   once(
     secret: string,

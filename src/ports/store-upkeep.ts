@@ -1,5 +1,5 @@
-// What is kept for the sake of the measurement store: which one is in use, what it has refused, and
-// what is to be deleted there.
+// Upkeep of the measurement store: which one is in use, what it has refused, and what is to be
+// deleted from it.
 
 import type { TimeRange } from '../domain/time.ts'
 import type { SensorInfo } from './measurement-store.ts'
@@ -8,32 +8,32 @@ import type { SensorInfo } from './measurement-store.ts'
 export interface StoreRecords {
   /** `undefined` before the first start. */
   readStoreName(): Promise<string | undefined>
-  /** What the sensors of all users are called now, by id. */
+  /** The current names of all users' sensors, by id. */
   listSensorInfos(): Promise<readonly SensorInfo[]>
-  /** Whose a deleted sensor was, `undefined` when there is none of that id. */
+  /** The user of a deleted sensor, `undefined` if there is none with that id. */
   findOwnerOfDeleted(sensorId: number): Promise<number | undefined>
 }
 
 /** Each call is one durable transaction. */
 export interface StoreUpkeep {
-  /** Names the store in use, unless another one has measurements. @returns the one in use now */
+  /** Records the store in use, unless another one has measurements. @returns the one in use now */
   adoptStore(name: string): Promise<string>
   /**
-   * Says that another measurement store is in use from now on, which has all measurements.
+   * Records that another measurement store, which has all measurements, is in use from now on.
    *
-   * @returns whether `from` was in use: nothing is changed otherwise
+   * @returns whether `from` was in use; otherwise nothing changes
    */
   switchStore(change: StoreSwitch): Promise<boolean>
-  /** Has set-aside measurements forwarded once more, all of them without ids. @returns how many */
+  /** Forwards set-aside measurements once more: those with these ids, or all. @returns how many */
   retrySetAside(ids: readonly number[] | undefined): Promise<number>
-  /** Gives set-aside measurements up for good, all of them without ids. @returns how many */
+  /** Discards set-aside measurements: those with these ids, or all. @returns how many */
   dropSetAside(ids: readonly number[] | undefined): Promise<number>
 }
 
 export interface StoreSwitch {
   readonly from: string
   readonly to: string
-  /** Deleted sensors of which `to` has something: it is deleted there afterwards. */
+  /** Deleted sensors with data in `to`: they are deleted there afterwards. */
   readonly leftovers: readonly Omit<SensorDeletion, 'passes'>[]
 }
 
@@ -42,11 +42,11 @@ export interface SensorDeletion {
   readonly userId: number
   readonly sensorId: number
   readonly range: TimeRange
-  /** How often they were deleted already. */
+  /** How often they have been deleted so far. */
   readonly passes: number
 }
 
-/** A measurement that the store refuses for good, and why. */
+/** A measurement that the store refuses permanently, and why. */
 export interface RefusedMeasurement {
   readonly userId: number
   readonly sensorId: number
@@ -56,20 +56,20 @@ export interface RefusedMeasurement {
   readonly reason: string
 }
 
-/** A measurement that the store has refused, kept until an operator settles it. */
+/** A refused measurement, kept until an operator settles it. */
 export interface SetAsideMeasurement extends RefusedMeasurement {
   readonly id: number
   readonly setAsideAtMs: number
 }
 
-/** The deletions of sensors that are to be carried out in the measurement store. */
+/** Deletions of sensors to be carried out in the measurement store. */
 export interface SensorDeletionJobs {
   /** Those that are due, of sensors whose rows are all forwarded. */
   due(nowMs: number): Promise<readonly SensorDeletion[]>
   /**
-   * Measurements were deleted once more. A crash may undo it: then they are once more.
+   * Measurements were deleted once more. A crash may undo this record: then they are deleted again.
    *
-   * @param dueAtMs when again; `undefined`: never
+   * @param dueAtMs when to delete next; `undefined`: never
    */
   notePass(deletion: SensorDeletion, dueAtMs: number | undefined): Promise<void>
 }

@@ -1,19 +1,19 @@
-// What the core needs of the machine: time, a log, room on the disk, and counting what happens.
+// What the core needs from the machine: time, a log, disk space, and metrics.
 
 import type { ErrorCode } from '../domain/errors.ts'
 
 export interface Clock {
   /** Wall time: may jump. For dates. */
   nowMs(): number
-  /** Never goes back; its zero means nothing. For durations. */
+  /** Never goes back; its zero has no meaning. For durations. */
   monotonicMs(): number
 }
 
-/** One structured line an event; values are plain and free of secrets. */
+/** One structured line per event; values are plain and free of secrets. */
 export interface Log {
   debug(message: string, fields?: LogFields): void
   info(message: string, fields?: LogFields): void
-  /** Degraded, said once a change of state. */
+  /** Degraded; logged once per change of state. */
   warn(message: string, fields?: LogFields): void
   /** A person is needed. */
   error(message: string, fields?: LogFields): void
@@ -23,22 +23,22 @@ export type LogFields = Readonly<Record<string, string | number | boolean | null
 
 /** The volume of DATA_DIR. */
 export interface StorageState {
-  /** Whether it has so little room left that nothing may be accepted. */
+  /** Whether too little space is left to accept anything. */
   readonly isLow: boolean
   /** What it has and what it needs, for everyone; where it is, for operators. */
   describe(): { readonly detail: string; readonly hint: string }
 }
 
-/** What happens, counted for an operator's monitoring. Nothing of it fails, waits or blocks. */
+/** Events counted for an operator's monitoring. Counting never fails, waits or blocks. */
 export interface Metrics {
-  /** A group of submissions was decided, and what is new is on disk. */
+  /** A group of submissions was decided, and everything new is on disk. */
   noteGroup(group: CommittedGroup): void
   /** A batch has reached the measurement store. */
   noteForwarded(count: ForwardedCount): void
   /**
    * A request was answered.
    *
-   * @param route method and pattern of its address, out of a bounded set: `GET /healthz`
+   * @param route method and pattern of its URL, from a bounded set: `GET /healthz`
    */
   noteAnswer(route: string, status: number): void
   /** A body of line protocol was decided. */
@@ -47,23 +47,23 @@ export interface Metrics {
   noteRefusedSubmission(code: ErrorCode): void
 }
 
-/** What was counted, and how things are, whenever it is asked for. */
+/** Metrics: what was counted, and the current state, read at each scrape. */
 export interface MetricsSource {
   render(): Promise<{ type: string; text: string }>
-  /** Has live streams counted from now on. */
+  /** Counts live streams from now on. */
   watchStreams(count: () => number): void
 }
 
-/** What became of the measurements of a group. */
+/** The outcome of a group's measurements. */
 export interface CommittedGroup {
   readonly created: number
   readonly duplicate: number
   readonly conflict: number
-  /** From handing it over to its being on disk. */
+  /** From handing the group over until it is on disk. */
   readonly durationMs: number
 }
 
-/** What became of a body of line protocol. */
+/** The outcome of a body of line protocol. */
 export interface LinePoints {
   /** Measurements. */
   readonly created: number
@@ -78,6 +78,6 @@ export interface LinePoints {
 
 export interface ForwardedCount {
   readonly accepted: number
-  /** Refused by the store for good. */
+  /** Refused permanently by the store. */
   readonly rejected: number
 }

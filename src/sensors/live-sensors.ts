@@ -1,10 +1,10 @@
-// Who listens to the sensors of which user. About once a second the sensors of those users are
-// looked at for what has changed: the write path knows nothing of it, and a service to which nobody
-// listens looks at nothing. Looking takes at most a twentieth of the time: where there is much to
-// look at, looks become rarer.
+// Tracks which clients listen to which users' sensors. About once a second it looks for changes to
+// the sensors of those users: the write path knows nothing of it, and without listeners nothing is
+// looked at. Looking takes at most a twentieth of the time: with much to look at, looks become
+// rarer.
 //
-// Everything is bounded: streams of a token, of a user and in all, events of all streams together,
-// sensors in memory. A user whose last stream has ended stays in memory for a while, unlooked at,
+// Everything is bounded: streams per token, per user and in total, events of all streams together,
+// sensors in memory. A user whose last stream has ended stays in memory for a while, without looks,
 // so that the stream can be resumed.
 
 import { setImmediate as letOthers } from 'node:timers/promises'
@@ -17,7 +17,7 @@ import { SensorWatch } from './sensor-watch.ts'
 import type { SensorWatchSettings } from './sensor-watch.ts'
 
 const LOOK_EVERY_MS_MAX = 10 * SECOND_MS
-/** Looking may take one part in so many of the time. */
+/** Looking may take one part in this many of the time. */
 const LOOKING_SHARE = 20
 
 const RETRY_AFTER_SECONDS = 60
@@ -43,18 +43,18 @@ interface Collaborators {
 export interface StreamOrder {
   readonly userId: number
   readonly tokenId: number
-  /** Of the last event it has, `undefined`: it begins. */
+  /** Id of the last event it has; `undefined`: it starts from now. */
   readonly lastEventId: string | undefined
-  /** Told when the client has taken nothing for long: the stream is over, and to be cut off. */
+  /** Called when the client has read nothing for long: the stream is over, and is to be cut off. */
   readonly onStalled: () => void
 }
 
-/** A watch and those who are told of it. */
+/** A watch and its listeners. */
 interface Audience {
   readonly userId: number
   readonly watch: SensorWatch
   readonly streams: Map<LiveStream, StreamOrder>
-  /** Streams, those that are about to open included; 0: it is idle. */
+  /** Streams, including those about to open; 0: the audience is idle. */
   members: number
   idleSinceMs: number
 }
@@ -62,7 +62,7 @@ interface Audience {
 export class LiveSensors {
   readonly #with: Collaborators
   readonly #settings: LiveSensorsSettings
-  /** Idle ones lie in the order in which they became idle. */
+  /** Idle ones are in the order in which they became idle. */
   readonly #audiences = new Map<number, Audience>()
   readonly #streamsOfToken = new Map<number, number>()
   #streams = 0
@@ -80,18 +80,18 @@ export class LiveSensors {
   }
 
   /**
-   * Begins to tell a client of its user's sensors: of all that happens from now on, or has happened
-   * since the last event that it has.
+   * Begins to report changes to the user's sensors to a client: from now on, or since the last
+   * event that it has.
    *
-   * @throws ServiceError `rate_limited` when the token or its user has too many streams open
-   * @throws ServiceError `overloaded` when all clients together have, or watch too many sensors
+   * @throws ServiceError `rate_limited` if the token or its user has too many streams open
+   * @throws ServiceError `overloaded` if all clients together do, or watch too many sensors
    * @throws ServiceError `shutting_down`
    */
   async open(order: StreamOrder): Promise<LiveStream> {
     this.#reserve(order)
     const audience = this.#join(order.userId)
     try {
-      // Where somebody listens already the next look is near.
+      // With other listeners, the next look is due soon anyway.
       if (audience.streams.size === 0) await audience.watch.look()
       if (this.#isStopped) throw stopping()
       if (!this.#makeRoom()) throw tooMuch('overloaded', 'Too many sensors are being watched.')
@@ -113,7 +113,7 @@ export class LiveSensors {
     return stream
   }
 
-  /** Ends all streams; there are no new ones. */
+  /** Ends all streams and accepts no new ones. */
   stop(): void {
     this.#isStopped = true
     clearTimeout(this.#timer)
@@ -166,13 +166,13 @@ export class LiveSensors {
     this.#audiences.set(userId, audience)
   }
 
-  /** Ends the streams of an audience and forgets it: whoever resumes is told to reset. */
+  /** Ends the streams of an audience and forgets it: clients that resume get a reset. */
   #drop(audience: Audience): void {
     this.#audiences.delete(audience.userId)
     for (const stream of audience.streams.keys()) stream.close()
   }
 
-  /** Forgets idle audiences as long as too many sensors are watched. @returns whether it helped */
+  /** Forgets idle audiences while too many sensors are watched. @returns whether that was enough */
   #makeRoom(): boolean {
     let size = 0
     for (const { watch } of this.#audiences.values()) size += watch.size
@@ -201,7 +201,7 @@ export class LiveSensors {
       spentMs += clock.monotonicMs() - startedAtMs
     }
     this.#forgetIdle()
-    // Watched users have registered more sensors than there is room for.
+    // Watched users have registered more sensors than memory may hold.
     if (!this.#makeRoom()) this.#drop(largestOf(this.#audiences.values()))
     this.#timer = undefined
     const waitMs = Math.max(this.#settings.lookEveryMs, (LOOKING_SHARE - 1) * spentMs)

@@ -1,5 +1,5 @@
-// What one client is told of a user's sensors. It holds nothing but a place among the events of
-// their watch: who takes slowly, or less than happens, finds the newest state of each sensor there.
+// The live events for one client. It holds only a position among the events of the user's watch: a
+// client that reads slowly, or less than happens, finds the newest state of each sensor there.
 
 import type { Clock } from '../ports/system.ts'
 import type { SensorEventKind, SensorWatch } from './sensor-watch.ts'
@@ -7,15 +7,15 @@ import type { SensorState } from './sensors.ts'
 
 export type LiveEvent =
   | { readonly id: string; readonly kind: SensorEventKind; readonly state: SensorState }
-  /** Too much was missed: what the client knows of its sensors is to be read anew. */
+  /** Too much was missed: the client has to load its sensors again. */
   | { readonly id: string; readonly kind: 'reset' }
 
-/** Given to a client at once; the next ones follow when it has taken them. */
+/** Events for a client in one piece; the next follow when it has read them. */
 const EVENTS_AT_ONCE_MAX = 100
 
 interface Hooks {
   readonly clock: Clock
-  /** Told once, when the stream is over. */
+  /** Called once, when the stream is over. */
   readonly onClosed: (stream: LiveStream) => void
 }
 
@@ -39,14 +39,14 @@ export class LiveStream {
     this.#lastTakenAtMs = hooks.clock.monotonicMs()
   }
 
-  /** With what the client resumes from here; `undefined` when it has to be told to reset first. */
+  /** The id to resume from here; `undefined` if the client has to be told to reset first. */
   get lastEventId(): string | undefined {
     return this.#mustReset ? undefined : this.#idOf(this.#position)
   }
 
   /**
-   * Some events, at once as long as there are any; else what the next look finds, which may be
-   * none. To be called again when these have been taken.
+   * Some events: immediately if there are any; else what the next look finds, which may be nothing.
+   * Call it again when these have been read.
    *
    * @returns `undefined` when the stream is over
    */
@@ -66,7 +66,7 @@ export class LiveStream {
     this.#waiting?.resolve()
   }
 
-  /** Whether the client has taken nothing for so long. */
+  /** Whether the client has read nothing for this long. */
   isStalled(stallMsMax: number): boolean {
     if (this.#waiting !== undefined) return false
     return this.#hooks.clock.monotonicMs() - this.#lastTakenAtMs > stallMsMax
@@ -98,7 +98,7 @@ export class LiveStream {
   }
 }
 
-/** The number in an id that was given out for events of the watch, else `undefined`. */
+/** The number in an id that was issued for events of this watch, else `undefined`. */
 function placeOf(watch: SensorWatch, eventId: string): number | undefined {
   const [watchId, digits = '', ...more] = eventId.split('.')
   const isWellFormed = watchId === watch.id && /^\d{1,15}$/.test(digits) && more.length === 0

@@ -1,10 +1,10 @@
-// A user's sensors as those who listen were last told of them, and what has happened to them since,
-// in order and numbered: the live events.
+// A user's sensors as last reported to listeners, and the changes since then, in order and
+// numbered: the live events.
 //
-// Of each sensor only the last event is kept, so that memory is bounded by the number of sensors
-// and whoever lags behind gets the newest state of each, once. Of deleted sensors some are kept;
-// who has missed more than these has to begin anew. Nothing of it outlives the process: a number
-// means something only together with the id of its watch.
+// Only the last event of each sensor is kept, so memory is bounded by the number of sensors, and a
+// client that lags gets the newest state of each, once. Of deleted sensors a limited number is
+// kept; a client that has missed more has to start again. Nothing outlives the process: a number
+// has a meaning only together with the id of its watch.
 
 import { randomBytes } from 'node:crypto'
 import { isOnline } from '../domain/sensor.ts'
@@ -16,10 +16,10 @@ import type { SensorState } from './sensors.ts'
 export type SensorEventKind = 'sensor' | 'sensor_silent' | 'sensor_deleted'
 
 export interface SensorEvent {
-  /** Greater than those of all events before it; 0: as it was when the watch began. */
+  /** Greater than those of all earlier events; 0: unchanged since the watch began. */
   readonly no: number
   readonly kind: SensorEventKind
-  /** As it was then; of a deleted one: as it was before. */
+  /** Its state then; for a deleted sensor, the state before. */
   readonly state: SensorState
 }
 
@@ -33,24 +33,24 @@ interface Collaborators {
   readonly clock: Clock
 }
 
-/** What a watch without sensors takes in memory, in sensors. */
+/** The memory of a watch without sensors, counted in sensors. */
 const EMPTY_SIZE = 4
 
-/** The log is cleared of what is superseded when that is more than half of it, and this many. */
+/** The log is purged when superseded events are more than half of it, and more than this many. */
 const SUPERSEDED_KEPT = 100
 
-/** Multiples of it, taken modulo 1, spread evenly however many there are. */
+/** Multiples of this, modulo 1, are evenly spread however many there are. */
 const GOLDEN_RATIO = 0.618_033_988_749_895
 
 export class SensorWatch {
-  /** Of this watch alone, 96 random bits. */
+  /** Identifies this watch, 96 random bits. */
   readonly id = randomBytes(12).toString('base64url')
   readonly #userId: number
   readonly #with: Collaborators
   readonly #settings: SensorWatchSettings
   readonly #events = new Map<number, SensorEvent>()
   readonly #deleted = new Map<number, SensorEvent>()
-  /** By number; also events that newer ones of the same sensor have superseded. */
+  /** By number; includes events superseded by newer ones of the same sensor. */
   #log: SensorEvent[] = []
   #cursor: SensorCursor | undefined
   #looking: Promise<void> | undefined
@@ -69,12 +69,12 @@ export class SensorWatch {
     return this.#lastNo
   }
 
-  /** The number of the last event that is lost; whoever is not past it cannot go on. */
+  /** The number of the last event lost; a client that is not past it cannot continue. */
   get forgottenNo(): number {
     return this.#forgottenNo
   }
 
-  /** What it takes in memory, in sensors. */
+  /** Its memory, counted in sensors. */
   get size(): number {
     return EMPTY_SIZE + this.#events.size + this.#deleted.size
   }
@@ -87,7 +87,7 @@ export class SensorWatch {
     return this.#looking
   }
 
-  /** The first events after a number: at most so many, each the last one of its sensor. */
+  /** The first events after a number: at most that many, each the last one of its sensor. */
   eventsAfter(no: number, countMax: number): readonly SensorEvent[] {
     const found: SensorEvent[] = []
     for (let at = this.#placeAfter(no); at < this.#log.length; at++) {
@@ -122,7 +122,7 @@ export class SensorWatch {
       const gone = this.#events.values().filter(({ state }) => !ids.has(state.sensor.id))
       for (const { state } of gone) this.#noteDeletion(state)
     }
-    // Who cannot take all of them gets the first ones: each look begins at another sensor.
+    // A client that cannot take all gets the first ones, so each look starts at another sensor.
     const first = Math.floor(((this.#looks * GOLDEN_RATIO) % 1) * sensors.length)
     for (const sensor of sensors.slice(first)) this.#noteSensor(sensor)
     for (const sensor of sensors.slice(0, first)) this.#noteSensor(sensor)
@@ -181,7 +181,7 @@ export class SensorWatch {
   }
 }
 
-/** Whether nothing that is shown differs. */
+/** Whether nothing shown differs. */
 function isSame(one: SensorState, other: SensorState): boolean {
   return (
     one.isOnline === other.isOnline &&

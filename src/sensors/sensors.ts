@@ -1,5 +1,5 @@
-// A user's sensors: listing, finding, changing and deleting them. Online or not is worked out here,
-// when it is asked for, by no timer.
+// A user's sensors: listing, finding, changing and deleting them. Whether a sensor is online is
+// computed on each request, without a timer.
 
 import { isOnline } from '../domain/sensor.ts'
 import type { Sensor, SensorChange } from '../domain/sensor.ts'
@@ -7,21 +7,21 @@ import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
 import type { Clock } from '../ports/system.ts'
 
-/** A sensor as it is at the moment of asking. */
+/** A sensor with its state at the time of the request. */
 export interface SensorState {
   readonly sensor: Sensor
   readonly isOnline: boolean
 }
 
 export interface VersionedStates {
-  /** Another one whenever something that is shown of the sensors has changed. */
+  /** Differs whenever something shown of the sensors has changed. */
   readonly version: string
-  /** By id; `undefined` when the caller knows the version. */
+  /** By id; `undefined` if the caller knows the version. */
   readonly states: readonly SensorState[] | undefined
 }
 
 export interface SensorsSettings {
-  /** A sensor not heard from for so long is offline. */
+  /** A sensor not heard from for this long is offline. */
   readonly offlineAfterMs: number
 }
 
@@ -31,7 +31,7 @@ interface Collaborators {
   readonly clock: Clock
 }
 
-/** A sensor of another user is as unknown here as one that does not exist. */
+/** Another user's sensor is as unknown here as one that does not exist. */
 export class Sensors {
   readonly #with: Collaborators
   readonly #settings: SensorsSettings
@@ -47,7 +47,7 @@ export class Sensors {
     return sensors.map((sensor) => this.stateOf(sensor))
   }
 
-  /** As `list`, unless the caller knows the version of what it would show. */
+  /** Like `list`, but reads nothing if the caller knows the version. */
   async listUnlessKnown(
     userId: number,
     isKnown: (version: string) => boolean,
@@ -71,7 +71,7 @@ export class Sensors {
     return { sensor, isOnline: isOnline(sensor, nowMs, this.#settings.offlineAfterMs) }
   }
 
-  /** @returns the sensor after the change, `undefined` when the user has none of that id */
+  /** @returns the sensor after the change, `undefined` if the user has no such sensor */
   async change(
     userId: number,
     sensorId: number,
