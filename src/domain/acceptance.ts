@@ -1,6 +1,6 @@
-// What is taken and what is refused, and what a sender is told: the rules of acceptance. They are
-// the same whatever the ledger and the journal are made of. Pure: what is known of an event, of a
-// sensor or of a user comes from those who ask.
+// The rules of acceptance: what is accepted, what is refused, and what the sender is told. They are
+// the same for every ledger and journal. Pure: callers supply what is known of an event, a sensor
+// or a user.
 
 import type { ErrorCode, RequestFault } from './errors.ts'
 import { measurementsAtOneTimeMax } from './limits.ts'
@@ -17,21 +17,21 @@ export interface AcceptanceRules {
 
 export type TimeFault = 'timestamp_in_future' | 'timestamp_too_old'
 
-/** What two events have to agree in, beside their sensor, to be the same one. */
+/** What two events of a sensor must agree in to be the same. */
 export interface EventContent {
   readonly tempCelsius: number
-  /** NaN where a sender names no time. */
+  /** NaN if the sender gave no time. */
   readonly measuredAtMs: number
 }
 
-/** Whether a known event is only repeated. A repeat without a time is one at any time. */
+/** Whether a known event is only repeated. A repeat without a time matches any time. */
 export function isSameContent(known: EventContent, submitted: EventContent): boolean {
   const { measuredAtMs } = submitted
   const isSameTime = Number.isNaN(measuredAtMs) || measuredAtMs === known.measuredAtMs
   return isSameTime && submitted.tempCelsius === known.tempCelsius
 }
 
-/** What is wrong with the time of a measurement that is not known yet. */
+/** The fault in the time of a new measurement. */
 export function judgeTime(
   measuredAtMs: number,
   measuredAtMsMin: number,
@@ -41,7 +41,7 @@ export function judgeTime(
   return measuredAtMs < measuredAtMsMin ? 'timestamp_too_old' : undefined
 }
 
-/** What is wrong with the time of a new measurement, said to its sender. */
+/** Describes the fault in the time of a new measurement to its sender. */
 export function timeFault(
   measuredAtMs: number,
   receivedAtMs: number,
@@ -58,9 +58,9 @@ export function timeFault(
 }
 
 /**
- * What keeps a sensor that is not known from being registered.
+ * Why an unknown sensor cannot be registered.
  *
- * @param sensorCount sensors that the user has
+ * @param sensorCount how many sensors the user has
  */
 export function registrationFault(
   serialNumber: string,
@@ -72,11 +72,11 @@ export function registrationFault(
     return { pointer, code: 'unknown_sensor', detail: `sensor ${serialNumber} is not registered` }
   }
   if (sensorCount < sensorsPerUserMax) return undefined
-  const detail = `sensor ${serialNumber} would be one too many`
+  const detail = `sensor ${serialNumber} would exceed the limit`
   return { pointer, code: 'sensor_quota', detail }
 }
 
-/** @param tieBreakNs the digits below the millisecond that are free next at that time */
+/** @param tieBreakNs the next free digits below the millisecond at that time */
 export function tieBreakFault(tieBreakNs: number): RequestFault | undefined {
   if (tieBreakNs < measurementsAtOneTimeMax) return undefined
   const detail = `the sensor has ${measurementsAtOneTimeMax} measurements at this millisecond`
@@ -85,9 +85,9 @@ export function tieBreakFault(tieBreakNs: number): RequestFault | undefined {
 
 /** The faults of a submission, as they are found. */
 export interface SubmissionFaults {
-  /** What is wrong with measurements. */
+  /** Faults of measurements. */
   readonly invalid: RequestFault[]
-  /** What is wrong with sensors. */
+  /** Faults of sensors. */
   readonly forbidden: RequestFault[]
 }
 
@@ -98,7 +98,7 @@ export interface SubmissionRefusal {
   readonly faults: readonly RequestFault[]
 }
 
-/** What a submission is refused with; measurements that can never be stored come before sensors. */
+/** The refusal of a submission; measurements that can never be stored come before sensors. */
 export function refusalFor({
   invalid,
   forbidden,
@@ -107,7 +107,7 @@ export function refusalFor({
   const [first] = forbidden
   if (first === undefined) return undefined
   if (first.code === 'sensor_quota') {
-    const detail = 'The user has as many sensors as are allowed.'
+    const detail = 'The user has reached the limit of sensors.'
     return { code: 'sensor_quota', detail, faults: forbidden }
   }
   const detail = 'Automatic registration is off: an operator must create the sensor first.'

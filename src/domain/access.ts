@@ -1,4 +1,4 @@
-// Who may do what.
+// Users, tokens and rights.
 
 export type TokenKind = 'daemon' | 'mobile'
 
@@ -18,14 +18,14 @@ export interface User {
   readonly name: string
 }
 
-/** An access token as it is kept: never its text, only what it allows and how long. */
+/** An access token as stored: never its text, only its rights and times. */
 export interface AccessToken {
   readonly id: number
   readonly userId: number
   readonly kind: TokenKind
   readonly name: string
   readonly rights: readonly Right[]
-  /** Before every serial number that comes with it in line protocol; `''`: nothing. */
+  /** The prefix of every serial number that it sends as line protocol; `''`: none. */
   readonly serialNumberPrefix: string
   readonly createdAtMs: number
   readonly expiresAtMs: number | null
@@ -37,20 +37,20 @@ export interface TokenRotation {
   /** SHA-256 of the new token's text. */
   readonly hash: Uint8Array
   readonly nowMs: number
-  /** How long the old token works on; one that expires earlier still does. */
+  /** How long the old token keeps working, unless it expires earlier. */
   readonly overlapMs: number
 }
 
-/** A token in place of another one, which works on for a while. */
+/** A token that replaces another, which keeps working for a while. */
 export interface RotatedToken {
   readonly token: AccessToken
   readonly oldExpiresAtMs: number
 }
 
-/** Only a live token is good for anything; an idle one, a mobile one, was not used for too long. */
+/** Only live tokens work; an idle one is a mobile token that was not used for too long. */
 export type TokenState = 'live' | 'revoked' | 'expired' | 'idle'
 
-/** @param lastUsedAtMs may be later than what is kept of it */
+/** @param lastUsedAtMs may be later than the stored time */
 export function tokenState(
   token: AccessToken,
   lastUsedAtMs: number | null,
@@ -72,11 +72,11 @@ export interface Principal {
 /** A person at an identity provider; never an e-mail address alone. */
 export interface Identity {
   readonly issuer: string
-  /** The provider's own name for the person. */
+  /** The provider's id for the person. */
   readonly subject: string
 }
 
-/** An identity as the provider has vouched for it, and what it says of the person. */
+/** An identity verified by the provider, with the provider's claims about the person. */
 export interface VerifiedIdentity extends Identity {
   readonly email: string | undefined
   readonly isEmailVerified: boolean
@@ -89,14 +89,14 @@ export interface UserIdentity extends Identity {
   readonly createdAtMs: number
 }
 
-/** What a phone brings back from the identity provider. */
+/** What an app brings back from the identity provider. */
 export interface AuthorizationGrant {
   readonly code: string
   readonly codeVerifier: string
   readonly redirectUri: string
 }
 
-/** Whether a principal's token carries a right. */
+/** Whether a principal's token has a right. */
 export function mayUse(principal: Principal, right: Right): boolean {
   return principal.token.rights.includes(right)
 }
@@ -109,7 +109,7 @@ export function isEmail(text: string): boolean {
   return text.length <= EMAIL_CHARACTERS_MAX && EMAIL.test(text) && text.isWellFormed()
 }
 
-/** An address in the form in which two spellings of it are equal: ASCII letters folded only. */
+/** An address in a form that is equal for equal addresses: only ASCII letters are folded. */
 export function foldEmail(email: string): string {
   return email.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 }

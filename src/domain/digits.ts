@@ -1,11 +1,14 @@
-// ASCII text and numbers written straight as bytes, without a string in between: for what is
+// ASCII text and numbers written directly as bytes, without an intermediate string: for values
 // written hundreds of thousands of times a second.
 
 const DIGIT_ZERO = 48
 const MINUS = 45
 const POINT = 46
 
-/** Most temperatures have no more decimals. Where the digits are many, `String` may use others. */
+/**
+ * Most temperatures have no more decimals. For numbers with many digits, `String` may round
+ * differently.
+ */
 const DECIMALS = { digits: 6, scale: 1_000_000, scaledMax: 2 ** 31 - 1 }
 
 /** @param value an integer from 0 to 2^53 */
@@ -16,10 +19,10 @@ export function digitsOf(value: number): number {
 }
 
 /**
- * Writes a number in so many digits, with leading zeros.
+ * Writes a number with that many digits, with leading zeros.
  *
  * @param value an integer from 0 to 2^53
- * @returns where it ends
+ * @returns its end
  */
 export function writeDigits(bytes: Buffer, at: number, value: number, digits: number): number {
   let rest = value
@@ -31,16 +34,16 @@ export function writeDigits(bytes: Buffer, at: number, value: number, digits: nu
   return at + digits
 }
 
-/** @returns where it ends */
+/** @returns its end */
 export function writeAscii(bytes: Buffer, start: number, text: string): number {
   for (let at = 0; at < text.length; at++) bytes[start + at] = text.charCodeAt(at)
   return start + text.length
 }
 
 /**
- * Writes a finite number as `String` does, in 25 bytes at most.
+ * Writes a finite number as `String` does, in at most 25 bytes.
  *
- * @returns where it ends
+ * @returns its end
  */
 export function writeNumber(bytes: Buffer, start: number, value: number): number {
   const { digits, scale, scaledMax } = DECIMALS

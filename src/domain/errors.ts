@@ -1,6 +1,6 @@
-// Failures that a client, or an operator, is told of. A code is stable and documented: its status
-// and words are in http/answers/problems.ts, the routes that answer it in
-// http/openapi/descriptions.ts, and docs/api.md lists it.
+// Errors reported to a client or an operator. A code is stable and documented:
+// http/answers/problems.ts has its status and texts, http/openapi/descriptions.ts the routes that
+// return it, and docs/api.md lists it.
 
 import { RESTORE_BACKUP } from './finding.ts'
 
@@ -45,26 +45,26 @@ export interface RequestFault {
   /** A JSON Schema keyword (`maximum`, `required`, …) or a code of our own. */
   readonly code: string
   readonly detail: string
-  /** Element of a batch, and its event id where it has a readable one. */
+  /** Index of an element of a batch, and its event id if readable. */
   readonly index?: number
   readonly event_id?: string
 }
 
 export interface ServiceErrorOptions {
-  /** Said to the client; one sentence about this very request. */
+  /** Shown to the client; one sentence about this particular request. */
   readonly detail?: string
   /** Every fault found, for codes that list them. */
   readonly faults?: readonly RequestFault[]
   /** Further public members of the problem document, named as on the wire. */
   readonly members?: Readonly<Record<string, unknown>>
-  /** When it is worth trying again. */
+  /** When to retry. */
   readonly retryAfterSeconds?: number
   /** For the operator's log only. */
   readonly hint?: string
   readonly cause?: unknown
 }
 
-/** A failure with a stable code. `detail`, `faults` and `members` are public, the rest is not. */
+/** An error with a stable code. `detail`, `faults` and `members` are public, the rest is not. */
 export class ServiceError extends Error {
   readonly code: ErrorCode
   readonly detail: string | undefined
@@ -88,11 +88,13 @@ export class ServiceError extends Error {
   }
 }
 
-/** The measurement store took nothing, or it is not known what it took: write the same again. */
+/**
+ * The measurement store accepted nothing, or it is unknown what it accepted: write the same again.
+ */
 export class StoreUnavailable extends Error {
-  /** When the store said it is worth trying again. */
+  /** When the store asked to be tried again. */
   readonly retryAfterMs: number | undefined
-  /** Whether a setting or a right is wrong, so that trying again helps only after a change. */
+  /** Whether a setting or a permission is wrong, so that retrying helps only after a change. */
   readonly isPaused: boolean
   /** Whether what was written may still arrive later. */
   readonly isOutcomeUnknown: boolean
@@ -114,7 +116,7 @@ export class StoreUnavailable extends Error {
   }
 }
 
-/** Stops on a broken invariant: a fault of ours, never of a request. */
+/** Throws on a broken invariant: our own bug, never a fault of a request. */
 export function assert(isTrue: boolean, invariant: string): asserts isTrue {
   if (!isTrue) throw new Error(`BUG: ${invariant}`)
 }
@@ -132,7 +134,7 @@ const RETRY_AFTER_SECONDS: Readonly<Record<Postponed, number>> = {
   data_damaged: 60,
 }
 
-/** A refusal, or not knowing what became of a commit, as the failure that a client is told of. */
+/** A refusal, or the unknown outcome of a commit, as the error for the client. */
 export function refusalError(
   refusal: Postponed,
   options: Pick<ServiceErrorOptions, 'detail' | 'members' | 'hint' | 'cause'> = {},

@@ -1,14 +1,14 @@
-// What a check of the stored data finds wrong: where it is, what it is and what to do about it.
+// A fault in the stored data, as a check reports it: where, what, and what to do.
 
 import { formatInstant } from './time.ts'
 
-/** What was held against what. */
+/** What was compared with what. */
 export type CheckName =
   'file' | 'journal' | 'ledger' | 'counts' | 'summaries' | 'latest' | 'deleted_sensors'
 
 export interface Finding {
   readonly check: CheckName
-  /** A file of DATA_DIR, or the measurement store's name. */
+  /** A file in DATA_DIR, or the name of the measurement store. */
   readonly where: string
   readonly sensorId?: number
   /** The start of a UTC day. */
@@ -20,7 +20,7 @@ export interface Finding {
 
 export type Report = (finding: Finding) => void
 
-/** The end of what is wrong with a file: nothing can be made good from what is left. */
+/** The remedy for a damaged file that cannot be rebuilt from what is left. */
 export const RESTORE_BACKUP =
   'Stop the service, keep a copy of DATA_DIR, and restore the last backup.'
 

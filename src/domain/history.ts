@@ -1,9 +1,9 @@
-// History: the resolutions it comes in and the shapes of its points.
+// Histories: their resolutions, and the shapes of their points.
 
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './time.ts'
 import type { TimeRange } from './time.ts'
 
-/** The resolution of a history: every measurement, or one point a window. */
+/** The resolution of a history: every measurement, or one point per window. */
 export type Bucket = 'raw' | 'minute' | '5min' | '15min' | 'hour' | 'day'
 
 /** The windows of each bucket; `day` with a time zone has local days instead. */
@@ -15,7 +15,7 @@ export const WINDOW_MS: Readonly<Record<Exclude<Bucket, 'raw'>, number>> = {
   day: DAY_MS,
 }
 
-/** A question as asked: what is left out takes its default when the question is resolved. */
+/** A question as asked: omitted values get their defaults when the question is resolved. */
 export interface HistoryQuestion {
   readonly fromMs?: number
   readonly toMs?: number
@@ -26,14 +26,16 @@ export interface HistoryQuestion {
 }
 
 /**
- * A question made definite: every default is taken, the ends lie on bucket edges. It depends on the
- * question and the time of asking alone, never on data.
+ * A resolved question: all defaults applied, the ends on bucket edges. It depends only on the
+ * question and the time of asking, never on data.
  */
 export interface ResolvedQuestion {
   readonly fromMs: number
   readonly toMs: number
   readonly bucket: Bucket
-  /** As it was asked for, else `UTC`. Days are of this zone; finer buckets are the same in all. */
+  /**
+   * The requested zone, else `UTC`. Days are in this zone; finer buckets are the same in all zones.
+   */
   readonly timeZone: string
   /** Whether buckets without measurements are listed; never with `raw`. */
   readonly isFilled: boolean
@@ -57,13 +59,13 @@ export interface BucketPoint {
 
 export type HistoryPoint = MeasurementPoint | BucketPoint
 
-/** A stored measurement as a history reads it. */
+/** A stored measurement, as histories read it. */
 export interface RawPoint {
   readonly measuredAtMs: number
   readonly rawCelsius: number
 }
 
-/** What is known of the measurements of one window [startMs, startMs + length); count ≥ 1. */
+/** The summary of one window's measurements [startMs, startMs + length); count ≥ 1. */
 export interface WindowSummary {
   readonly startMs: number
   readonly count: number
@@ -72,12 +74,12 @@ export interface WindowSummary {
   readonly max: number
 }
 
-/** A stretch of one sensor's stored measurements. */
+/** A range of one sensor's stored measurements. */
 export interface SeriesRange extends TimeRange {
   readonly sensorId: number
 }
 
-/** What two summaries are together; it begins where the first does. */
+/** Two summaries combined; the result starts where the first does. */
 function mergeSummaries(first: WindowSummary, second: WindowSummary): WindowSummary {
   return {
     startMs: first.startMs,
@@ -92,7 +94,7 @@ function mergeSummaries(first: WindowSummary, second: WindowSummary): WindowSumm
  * Folds windows into coarser ones.
  *
  * @param chunks in ascending order
- * @param startOf start of the coarse window that a fine one belongs to; never goes back
+ * @param startOf start of the coarse window that contains a fine one; never decreases
  */
 export async function* foldWindows(
   chunks: AsyncIterable<readonly WindowSummary[]>,

@@ -1,23 +1,23 @@
-// Every fixed limit of the service, with its unit in the name. What an operator can change is in
-// config.ts; what a client can meet in a message is in schemas/.
+// All fixed limits of the service, with the unit in the name. What an operator can change is in
+// config.ts; limits of messages are in schemas/.
 
 /** Elements of one batch (given by the contract). */
 export const submissionMeasurementsMax = 500
 
-/** Measurements of a submission that the live allowance admits; a backlog has more. */
+/** Largest submission that the live allowance admits; a backlog has more. */
 export const liveMeasurementsMax = 10
 
 /** Lines of a body of line protocol. */
 export const lineBodyLinesMax = 50_000
 
-/** Series of line protocol without a temperature that are noted of a user. */
+/** Series of line protocol without a temperature that are noted per user. */
 export const skippedSeriesMax = 4_096
 
-/** What was refused and is kept, in all and of each user. */
+/** Refused lines and elements that are kept, in total and per user. */
 export const refusedBytesMax = 64 * 2 ** 20
 export const refusedUserBytesMax = refusedBytesMax / 8
 
-/** Members of one object of a request; one with more is not looked at any further. */
+/** Members of one object in a request; an object with more is not inspected further. */
 export const elementMembersMax = 32
 
 /** Characters, as code points, of an alias and of other names that people give. */
@@ -29,49 +29,49 @@ export const requestBodyBytesMax = 4 * 1024 * 1024
 /** Request body of a sign-in, after decompression. */
 export const signInBodyBytesMax = 16 * 1024
 
-/** Request bodies being read or waiting to be validated, all requests together. */
+/** Request bodies being read or waiting to be validated, of all requests together. */
 export const requestBodiesInFlightBytesMax = 64 * 1024 * 1024
 
-/** Open connections from one address; those of proxies and of this machine are not counted. */
+/** Open connections from one address; proxies and this machine are exempt. */
 export const connectionsPerAddressMax = 512
 
-/** Requests of one address whose token is not valid; further ones get 429. */
+/** Requests per address with an invalid token; further ones get 429. */
 export const failedTokensPerMinute = 60
 
 /** Mobile tokens of one user; beyond it the least recently used ends. */
 export const sessionsPerUserMax = 100
 
-/** Submissions accepted for commit and not yet answered; beyond it a request gets 503. */
+/** Submissions accepted for commit and not yet answered; beyond it, requests get 503. */
 export const submissionsInFlightMax = 2_048
 
 /** Measurements in those submissions. */
 export const measurementsInFlightMax = 128_000
 
-/** Measurements that one commit takes; larger groups are no faster, and wait longer. */
+/** Measurements per commit; larger groups are no faster, and wait longer. */
 export const groupMeasurementsMax = 16_000
 
 /**
- * What one user has in a group at most, so that nobody waits long behind another: this takes some
- * hundredths of a second.
+ * One user's largest share of a group, so that nobody waits long for another user: committing this
+ * much takes some hundredths of a second.
  */
 export const groupShareMax = { submissions: 512, measurements: 4_000 }
 
-/** What one user has of all that is accepted for commit; beyond it that user's requests get 503. */
+/** One user's largest share of the commit queue; beyond it, that user's requests get 503. */
 export const userInFlightMax = {
   submissions: submissionsInFlightMax / 2,
   measurements: measurementsInFlightMax / 2,
 }
 
-/** Measurements of one sensor at one millisecond: the digits below it tell them apart. */
+/** Measurements of one sensor at one millisecond, distinguished by the digits below it. */
 export const measurementsAtOneTimeMax = 1_000_000
 
-/** Faults that are named of one element. */
+/** Faults reported per element. */
 export const elementFaultsMax = 8
 
 /** Entries of one `errors` list; a body of 4 MiB could have more than anyone reads. */
 export const problemErrorsMax = 4_000
 
-/** The same as JSON. */
+/** The size of that list as JSON. */
 export const problemErrorsBytesMax = 256 * 1024
 
 /** A raw history may span this much (given by the contract). */
@@ -80,34 +80,34 @@ export const rawPeriodMsMax = 7 * 86_400_000
 /** Points of a history with `fill=null`. */
 export const filledPointsMax = 10_000
 
-/** Buckets of an answer about several sensors: buckets of the period, of each sensor. */
+/** Buckets in a response with several sensors: buckets of the period times sensors. */
 export const seriesBucketsMax = 200_000
 
-/** `bucket=auto` picks the finest bucket of which at most this many cover the period. */
+/** `bucket=auto` picks the finest bucket that covers the period with at most this many. */
 export const autoPointsMax = 1_500
 
-/** A history waits this long for measurements that are acknowledged but not yet in the store. */
+/** A history waits this long for acknowledged measurements that are not yet in the store. */
 export const historyWaitMsMax = 2_000
 
-/** Live events; who needs more of them loads the dashboard. */
+/** Live events; clients that need more load the dashboard. */
 export const liveLimits = {
   /** Open streams, all clients together. */
   eventStreamsMax: 1_000,
   /** Open streams of one token: an app has one, a browser one for each of its pages. */
   eventStreamsPerTokenMax: 10,
-  /** Open streams of one user, by whatever tokens. */
+  /** Open streams of one user, across all tokens. */
   eventStreamsPerUserMax: 100,
-  /** How often the sensors of those who listen are looked at, at most. */
+  /** Minimum time between looks at the sensors of listening users. */
   lookEveryMs: 1_000,
   /** Events that a look gives to all streams together, in equal shares. */
   eventsPerLookMax: 10_000,
-  /** Sensors in memory because somebody listens, or did shortly before: about 500 bytes each. */
+  /** Sensors in memory because a client listens, or did shortly before: about 500 bytes each. */
   watchedSensorsMax: 100_000,
-  /** Deleted sensors of a user that those who listen can still be told of. */
+  /** Deleted sensors of a user that can still be reported to listeners. */
   watchedDeletionsMax: 1_000,
-  /** A stream can be resumed for so long after it broke. */
+  /** How long after it broke a stream can be resumed. */
   resumeMsMax: 10 * 60_000,
-  /** A stream of which the client takes nothing for so long is cut off. */
+  /** A stream is cut off when its client has read nothing for this long. */
   stallMsMax: 60_000,
 }
 
@@ -118,12 +118,12 @@ export const epochEvents = 2 ** 17
 export const journalEntryBytes = 45
 
 /**
- * Heap of each worker thread: what a batch leaves behind is collected before it piles up. The young
- * generation has three parts of this in all.
+ * Heap of each worker thread: the garbage of a batch is collected before it piles up. The young
+ * generation has three parts of this size in all.
  */
 export const threadHeap = { maxYoungGenerationSizeMb: 6, maxOldGenerationSizeMb: 256 }
 
-/** No clock of a working server is before this: the day this version was made. */
+/** No working server's clock is before this: the day this version was made. */
 export const buildDateMs = Date.UTC(2026, 10, 20)
 
 if (groupMeasurementsMax < submissionMeasurementsMax) {

@@ -2,24 +2,24 @@
 
 /** One element of a submission; its form is already validated. */
 export interface SubmittedMeasurement {
-  /** The sender's name for it, or `null`: then it is a measurement of its own each time. */
+  /** The sender's name for it; `null`: every submission of it is a new measurement. */
   readonly eventId: string | null
   readonly serialNumber: string
   readonly tempCelsius: number
-  /** `null`: the time at which the server received the request counts. */
+  /** `null`: the time at which the server received the request. */
   readonly measuredAtMs: number | null
-  /** What its sensor is called when it is registered with it; default: the serial number. */
+  /** The name for its sensor if this registers it; default: the serial number. */
   readonly alias?: string
 }
 
 /** The elements of a submission, in the sender's order. An array is one. */
 export interface SubmittedMeasurements {
   readonly length: number
-  /** The element at that place, made anew for each call or not; `undefined` past the last. */
+  /** The element at that index, possibly a new object for each call; `undefined` past the last. */
   at(index: number): SubmittedMeasurement | undefined
 }
 
-/** What one request submits: 1 to `submissionMeasurementsMax` elements, all or nothing. */
+/** The content of one request: 1 to `submissionMeasurementsMax` elements, all or nothing. */
 export interface Submission {
   readonly userId: number
   readonly receivedAtMs: number
@@ -28,7 +28,7 @@ export interface Submission {
 
 export type ReceiptStatus = 'created' | 'duplicate' | 'conflict'
 
-/** What is stored under an event id that was submitted again with other content. */
+/** What is stored under an event id that was resubmitted with different content. */
 export interface StoredMeasurement {
   readonly serialNumber: string
   readonly sensorId: number
@@ -36,22 +36,22 @@ export interface StoredMeasurement {
   readonly measuredAtMs: number
 }
 
-/** What was decided about one element. */
+/** The outcome for one element. */
 export interface ReceiptItem {
   readonly status: ReceiptStatus
   readonly sensorId: number
-  /** The sensor's kept spelling. */
+  /** The spelling of the serial number that was stored first. */
   readonly serialNumber: string
   readonly measuredAtMs: number
-  /** Only of a conflict. */
+  /** Only for a conflict. */
   readonly existing?: StoredMeasurement
 }
 
 /** The promise that a submission is on disk. */
 export interface Receipt {
-  /** Elements of the submission. */
+  /** Number of elements in the submission. */
   readonly count: number
   readonly counts: Readonly<Record<ReceiptStatus, number>>
-  /** What was decided about the element at that place, made anew for each call. */
+  /** The outcome for the element at that index, a new object for each call. */
   at(index: number): ReceiptItem
 }

@@ -1,6 +1,6 @@
-// Addresses at which secrets are exchanged.
+// URLs to which secrets may be sent.
 
-/** Whether it is an https address, or one of http on this very machine. */
+/** Whether a URL is https, or http on this machine. */
 export function isSecureUrl(text: string): boolean {
   const url = URL.parse(text)
   if (url === null || url.username !== '' || url.password !== '') return false

@@ -1,14 +1,14 @@
-// What the control data say that a measurement store has to have of a sensor.
+// What a measurement store must have of a sensor, according to the control data.
 
 import type { RawPoint } from './history.ts'
 
-/** Measurements by UTC day, named by its start; days without any may be left out. */
+/** Measurements by UTC day, identified by its start; days without any may be omitted. */
 export type DayCounts = ReadonlyMap<number, number>
 
 /** Measurements of a sensor that were accepted and are not certainly in the store. */
 export interface Outstanding {
   readonly perDay: DayCounts
-  /** The one accepted last of those with the greatest time. */
+  /** The newest; of several at the same time, the one accepted last. */
   readonly newest: RawPoint | undefined
 }
 

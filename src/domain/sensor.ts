@@ -1,14 +1,14 @@
 // A sensor as its user sees it: identity, alias, compensation, latest value, online or not.
 
-/** The newest reading of a sensor: the greatest time; of several at that time the last accepted. */
+/** The newest reading of a sensor; of several at the same time, the one accepted last. */
 export interface LatestReading {
   readonly measuredAtMs: number
   readonly rawCelsius: number
 }
 
 /**
- * Which measurements of a sensor have been accepted: another one whenever one more has been. It
- * is read by whoever keeps the journal; others ask at most whether two are the same.
+ * Which measurements of a sensor have been accepted: differs whenever another one has been. Opaque
+ * to all but the journal's adapter; others may only test equality.
  */
 export type DataVersion = string
 
@@ -42,12 +42,12 @@ export function roundCelsius(celsius: number): number {
   return Math.abs(scaled) < Number.MAX_SAFE_INTEGER ? Math.round(scaled) / DECIMALS + 0 : celsius
 }
 
-/** The value shown for a raw one: exactly itself without compensation, else the rounded sum. */
+/** The value shown for a raw one: unchanged without compensation, else the rounded sum. */
 export function compensate(rawCelsius: number, compensationCelsius: number): number {
   return compensationCelsius === 0 ? rawCelsius : roundCelsius(rawCelsius + compensationCelsius)
 }
 
-/** Online means heard from lately and having lately measured: a backfill of old data is neither. */
+/** Online means recently heard from and recently measured: backfilled old data do not count. */
 export function isOnline(sensor: Sensor, nowMs: number, offlineAfterMs: number): boolean {
   if (sensor.lastSeenAtMs === null || sensor.latest === null) return false
   const oldestMs = nowMs - offlineAfterMs
@@ -55,8 +55,8 @@ export function isOnline(sensor: Sensor, nowMs: number, offlineAfterMs: number):
 }
 
 /**
- * What makes two spellings of a serial number the same sensor: case never counts; `:`, `-`, `.`
- * and `_` do not count where the rest is 8 or more hexadecimal digits.
+ * Two spellings with the same key are the same sensor: case is ignored; `:`, `-`, `.` and `_` are
+ * ignored if the rest is 8 or more hexadecimal digits.
  */
 export function serialNumberKey(serialNumber: string): string {
   const lower = serialNumber.toLowerCase()

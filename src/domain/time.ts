@@ -1,7 +1,7 @@
 // Instants, durations and ranges. Wire times are RFC 3339 text and are read and written only here.
 // Inside, an instant is an integer of milliseconds since the UTC epoch; ranges are half-open.
 
-/** The period [startMs, stopMs): the start belongs to it, the stop does not. */
+/** The period [startMs, stopMs): includes the start, excludes the stop. */
 export interface TimeRange {
   readonly startMs: number
   readonly stopMs: number
@@ -32,9 +32,9 @@ export function formatInstant(atMs: number): string {
 
 /**
  * Reads the RFC 3339 profile of ISO 8601: `T` or `t`, `Z`, `z` or an offset, up to nine fraction
- * digits, which are cut to the millisecond. A leap second (`:60`) is refused.
+ * digits, truncated to the millisecond. Rejects a leap second (`:60`).
  *
- * @returns the instant, or `undefined` when `text` is not of that form or names no real moment
+ * @returns the instant, or `undefined` if `text` has another form or names no real moment
  */
 export function parseInstant(text: string): number | undefined {
   if (text.length < 20 || text.length > 35) return undefined
@@ -46,7 +46,7 @@ export function parseInstant(text: string): number | undefined {
   const second = twoDigits(text, 17)
   const isDate = text[4] === '-' && text[7] === '-' && (text[10] === 'T' || text[10] === 't')
   if (!isDate || text[13] !== ':' || text[16] !== ':') return undefined
-  // A comparison with NaN is false, so a missing digit fails here as well.
+  // Comparisons with NaN are false, so a missing digit fails here too.
   if (!(year >= 0 && month >= 1 && month <= 12 && day >= 1 && day <= daysInMonth(year, month)))
     return undefined
   if (!(hour <= 23 && minute <= 59 && second <= 59)) return undefined
