@@ -1,6 +1,5 @@
-// What people type behind options and as arguments, read or refused in the voice of all errors:
-// what was given, what would be right, where to find it. Every command's help ends with a line to
-// copy.
+// Reads what people type as options and arguments. Errors have one form: what was given, what would
+// be right, where to find it. Every command's help ends with an example to copy.
 
 import { readDuration } from '../config-values.ts'
 import { parseInstant } from '../domain/time.ts'
@@ -17,7 +16,7 @@ export function idReader(seeAlso: string): (text: string) => number {
   }
 }
 
-/** @returns a reader of one id after the other. @param seeAlso see `idReader` */
+/** @returns a reader of repeated ids. @param seeAlso see `idReader` */
 export function idsReader(seeAlso: string) {
   const read = idReader(seeAlso)
   return (text: string, before: readonly number[] = []): readonly number[] => [
@@ -26,7 +25,7 @@ export function idsReader(seeAlso: string) {
   ]
 }
 
-/** The ids that a command was given, none for `--all`. @param command for the message */
+/** The ids given to a command, none for `--all`. @param command for the message */
 export function chooseIds(
   command: string,
   ids: readonly number[],
@@ -51,7 +50,7 @@ export function durationReader(option: string): (text: string) => number {
   }
 }
 
-/** @returns a reader of an instant; a date is its first moment in UTC. @param option see above */
+/** @returns a reader of an instant; a date means midnight UTC. @param option see above */
 export function timeReader(option: string): (text: string) => number {
   return (text) => {
     const atMs = parseInstant(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00:00Z` : text)
@@ -63,7 +62,7 @@ export function timeReader(option: string): (text: string) => number {
   }
 }
 
-/** @returns a reader of one of some words. @param option see above */
+/** @returns a reader of one of these words. @param option see above */
 export function choiceReader<T extends string>(
   option: string,
   choices: readonly T[],
@@ -83,7 +82,7 @@ export function numberReader(option: string): (text: string) => number {
   }
 }
 
-/** Text to put after a command's help. */
+/** Text to append to a command's help. */
 export function example(line: string): string {
   return `\nExample:\n  ${line}`
 }

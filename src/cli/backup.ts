@@ -21,7 +21,7 @@ export function addBackupCommands(program: Command): void {
     .argument('<file>', 'a file written by `thermolog backup`')
     .option(
       '--revoke-tokens',
-      'revoke all tokens; otherwise those revoked since the backup work again',
+      'revoke all tokens; otherwise tokens revoked since the backup work again',
     )
     .option('--json', 'print its manifest as JSON')
     .action(restore)
@@ -41,9 +41,7 @@ async function backup(file: string, { json }: { readonly json?: boolean }): Prom
     if (json === true) printJson(manifest)
     else say(`${file} is written and verified: ${described(manifest)}`)
     if (isElsewhere(manifest)) {
-      warn(
-        `the measurements are in ${manifest.store}, which has a backup of its own: take it first`,
-      )
+      warn(`the measurements are in ${manifest.store}, which needs its own backup: take that first`)
     }
   } finally {
     progress.end()
@@ -64,11 +62,12 @@ async function restore(file: string, { revokeTokens, json }: RestoreOptions): Pr
     const { manifest, liveTokens } = await restoreBackup(config, file, order)
     progress.end()
     if (json === true) printJson(manifest)
-    else say(`restored into ${config.dataDir}: ${described(manifest)}, of ${manifest.taken_at}`)
+    else
+      say(`restored into ${config.dataDir}: ${described(manifest)}, taken at ${manifest.taken_at}`)
     if (liveTokens > 0) {
       warn(
-        'tokens work as at the time of the backup, those revoked since too ' +
-          `(${liveTokens} in all; --revoke-tokens ends them)`,
+        'tokens work as when the backup was taken, even if revoked since ' +
+          `(${liveTokens} in all; --revoke-tokens revokes them)`,
       )
     }
   } finally {

@@ -1,4 +1,4 @@
-// Asks before measurements are deleted: nothing brings them back but a backup.
+// Asks before measurements are deleted: only a backup can bring them back.
 
 import { createInterface } from 'node:readline'
 import { usage } from '../operations/check-arguments.ts'
@@ -10,10 +10,10 @@ export interface DeletionOptions {
 }
 
 /**
- * Has a person confirm a deletion.
+ * Asks a person to confirm a deletion.
  *
  * @param preview what would be deleted, `undefined` for nothing; not called with `--yes`
- * @throws OperationError unless the answer is yes: where there is no terminal to ask on, too
+ * @throws OperationError unless the answer is yes, also if there is no terminal to ask on
  */
 export async function confirmDeletion(
   { yes }: DeletionOptions,
@@ -29,7 +29,7 @@ export async function confirmDeletion(
   if (answer?.trim().toLowerCase() !== 'yes') throw failed('nothing was deleted')
 }
 
-/** @returns `undefined` when the input ends, or is interrupted */
+/** @returns `undefined` if the input ends or is interrupted */
 function ask(question: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const terminal = createInterface({ input: process.stdin, output: process.stderr })

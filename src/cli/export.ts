@@ -91,7 +91,7 @@ async function chosenSensors(
   return ids === undefined ? sensors : sensors.filter(({ id }) => ids.includes(id))
 }
 
-/** Sensors with what was accepted of them in the days that the range touches. */
+/** Sensors with the numbers of measurements accepted on the days that the range touches. */
 function described(
   { control }: ExportSource,
   sensors: readonly Sensor[],
@@ -114,7 +114,7 @@ async function print(
   const settings = { total, counted: 'measurements' }
   const progress = new Progress(process.stderr, systemClock, settings)
   progress.begin('exporting')
-  // On a terminal the measurements themselves show how far it is.
+  // On a terminal, the printed measurements themselves show the progress.
   const isShown = process.stderr.isTTY && !process.stdout.isTTY
   const onMeasurements = (measurements: number) => {
     progress.advance(measurements)
@@ -126,14 +126,14 @@ async function print(
   try {
     await pipeline(text, process.stdout, { end: false })
   } catch (error) {
-    // Whoever reads may stop early, like `head` does.
+    // The reader may stop early, as `head` does.
     if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error
   } finally {
     if (isShown) progress.end()
   }
 }
 
-/** What the store has refused was acknowledged all the same. */
+/** What the store has refused was acknowledged nevertheless. */
 async function refuseMissing(
   { control }: ExportSource,
   sensors: readonly ExportedSensor[],
@@ -144,7 +144,7 @@ async function refuseMissing(
     if (await control.hasSetAside(sensor.id, range)) ids.push(sensor.id)
   }
   if (ids.length === 0) return
-  const message = `the measurement store has refused some of sensor ${ids.join(', ')}`
+  const message = `the measurement store has refused measurements of sensor ${ids.join(', ')}`
   throw failed(
     `the export is incomplete: ${message}`,
     'See `thermolog journal list`, then retry or drop them.',

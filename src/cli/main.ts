@@ -59,7 +59,7 @@ function describeOption({ description, mandatory }: Option): string {
   return mandatory ? `${description} (required)` : description
 }
 
-/** Whoever reads our output may stop early, like `head` does. */
+/** Whoever reads our output may stop early, as `head` does. */
 function endOfReader(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error
 }

@@ -1,5 +1,5 @@
-// How a command gets at the operations: carried out by the running service, or, when none runs, in
-// this process, which then holds DATA_DIR for itself as long as it takes.
+// Gives commands access to the operations: the running service carries them out or, if none runs,
+// this process, which then locks DATA_DIR as long as the command takes.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,9 +12,9 @@ import type { OperationsClient } from '../socket/client.ts'
 import { readSettingsWithData } from './read-settings.ts'
 
 /**
- * Opens the operations for one piece of work and closes them after it.
+ * Opens the operations for one task and closes them afterwards.
  *
- * @param read `readSettings` for what may be the first of all data
+ * @param read `readSettings` for commands that may start a new DATA_DIR
  */
 export async function withOperations<T>(
   work: (operations: Operations) => Promise<T>,
@@ -31,16 +31,16 @@ export async function withOperations<T>(
 }
 
 /**
- * The service that runs on DATA_DIR.
+ * The service running on DATA_DIR.
  *
- * @returns `undefined` when none does, or none that could make a socket
- * @throws OperationError when there is a socket that cannot be opened
+ * @returns `undefined` if none runs, or none that could create a socket
+ * @throws OperationError if there is a socket that cannot be opened
  */
 export async function connectService({ dataDir }: Config): Promise<OperationsClient | undefined> {
   try {
     return await connectOperations(operationsSocketPath(dataDir))
   } catch (error) {
-    // Where its path is too long from here, the service may have been started from nearer to it.
+    // The path may be too long from here although the service, started elsewhere, could use it.
     const isTooLong = error instanceof OperationError && error.failure.kind === 'usage'
     if (isTooLong && !existsSync(join(dataDir, SOCKET_FILE))) return undefined
     throw error
@@ -48,7 +48,7 @@ export async function connectService({ dataDir }: Config): Promise<OperationsCli
 }
 
 async function openHere(config: Config) {
-  // Most commands find a service running and never need all of this.
+  // Most commands find a running service and need none of this.
   const { openOperations } = await import('../data-dir/operations.ts')
   return openOperations(config)
 }

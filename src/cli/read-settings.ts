@@ -1,5 +1,5 @@
-// The settings of a command, with a DATA_DIR that can be used as far as a look from outside can
-// tell: nothing is asked of it, and nothing made in it, before that.
+// The settings of a command. Checks from outside whether DATA_DIR can be used, without opening or
+// creating anything in it.
 
 import { resolve } from 'node:path'
 import { loadConfig, readEnvironment, settingWarnings } from '../config.ts'
@@ -19,9 +19,9 @@ export async function readSettings(): Promise<Config> {
 }
 
 /**
- * For commands that work on what is there: they make nothing where there is nothing.
+ * For commands that need existing data: they create nothing.
  *
- * @throws OperationError when DATA_DIR has no data
+ * @throws OperationError if DATA_DIR has no data
  */
 export async function readSettingsWithData(): Promise<Config> {
   const config = await readSettings()

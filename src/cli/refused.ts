@@ -21,23 +21,23 @@ export function addRefusedCommands(program: Command): void {
     .description('handle lines and elements of batches that the service has refused')
   refused
     .command('list')
-    .description('list what was refused, with the reason')
-    .option('--skipped', 'points without a temperature instead: of each series the last line')
+    .description('list refused lines and elements with the reason')
+    .option('--skipped', 'list points without a temperature instead: the last line of each series')
     .option('--json', 'print JSON')
     .addHelpText('after', example('thermolog refused list --json'))
     .action(list)
   refused
     .command('retry')
-    .description('try to store it again')
+    .description('try to store them again')
     .argument('[id...]', 'ids, see `thermolog refused list`', readIds)
-    .option('--all', 'all of it')
+    .option('--all', 'all refused lines and elements')
     .addHelpText('after', example('thermolog refused retry --all'))
     .action(retry)
   refused
     .command('drop')
-    .description('delete it permanently')
+    .description('delete them permanently')
     .argument('[id...]', 'ids, see `thermolog refused list`', readIds)
-    .option('--all', 'all of it')
+    .option('--all', 'all refused lines and elements')
     .option('--yes', 'delete without asking')
     .addHelpText('after', example('thermolog refused drop 3 4'))
     .action(drop)
@@ -52,10 +52,11 @@ async function list({ skipped, json }: ListOptions): Promise<void> {
   if (skipped === true) return listSkipped(json)
   const listed = await withOperations((operations) => operations.listRefused({}))
   if (json === true) printJson(listed.entries.map(present))
-  else printTable(listed.entries.map(present), 'nothing was refused')
+  else printTable(listed.entries.map(present), 'no refused lines or elements')
   const more = listed.count - listed.entries.length
   if (more > 0) process.stderr.write(`and ${more} more\n`)
-  if (listed.dropped > 0) process.stderr.write(`${listed.dropped} made room for newer ones\n`)
+  if (listed.dropped > 0)
+    process.stderr.write(`${listed.dropped} older ones were dropped to make room\n`)
 }
 
 async function listSkipped(json = false): Promise<void> {
@@ -104,7 +105,7 @@ function present(entry: ListedRefused) {
   }
 }
 
-/** Whatever a terminal might take for more than text is written out. */
+/** Escapes whatever a terminal might treat as more than text. */
 function escaped(text: string): string {
   return text.replaceAll(
     /[^\P{C} ]|[\u2028\u2029]/gu,

@@ -1,5 +1,5 @@
-// What a failure looks like: one voice, whether Commander, the settings, an operation or the system
-// has failed. The first line says what is wrong, the next what to do about it.
+// Error messages in one form, whether Commander, the settings, an operation or the system has
+// failed. The first line says what is wrong, the next what to do about it.
 
 import { CommanderError } from 'commander'
 import type { Command } from 'commander'
@@ -12,7 +12,7 @@ const FAILED = 1
 const WRONG_USAGE = 2
 
 /**
- * Says on standard error why a command has failed.
+ * Prints on standard error why a command has failed.
  *
  * @param args what was typed
  * @returns the exit code
@@ -35,7 +35,7 @@ function reportUsage(error: CommanderError, program: Command, args: readonly str
   return say(`${message}\n${guess.replace(/^\((.*)\)$/, '$1 ')}See ${command} --help.`, WRONG_USAGE)
 }
 
-/** The names of the commands that were meant, as far as there are such. */
+/** The names of the commands in the arguments, as far as they exist. */
 function pathOf(program: Command, args: readonly string[]): string[] {
   const [first, ...rest] = args
   const inner = program.commands.find((command) => command.name() === first)
@@ -46,7 +46,7 @@ function isOfSettings(error: unknown): error is Error {
   return [ConfigError, UnfitSettings, UnfitDataDir].some((kind) => error instanceof kind)
 }
 
-/** Where it happened matters only for faults of our own. */
+/** The stack trace matters only for our own bugs. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const isOurs = error instanceof TypeError || error.message.startsWith('BUG')

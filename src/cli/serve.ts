@@ -1,4 +1,4 @@
-// `thermolog serve`: the service, until it is told to stop.
+// `thermolog serve`: runs the service until it is told to stop.
 
 import { isIP } from 'node:net'
 import type { Command } from 'commander'
@@ -21,7 +21,7 @@ export function addServeCommand(program: Command): void {
 
 async function serve(): Promise<void> {
   const config = await readSettings()
-  // Only here: the other commands start faster without the whole service.
+  // Imported only here: other commands start faster without the whole service.
   const { createService } = await import('../compose.ts')
   const service = await createService(config)
   const stopped = signalled()
@@ -35,7 +35,7 @@ async function serve(): Promise<void> {
   }
 }
 
-/** What is wrong with PORT or HOST, when that is why requests cannot be taken. */
+/** The fault in PORT or HOST, if it keeps the service from listening. */
 function listenFailure(
   { code, syscall, address = '' }: NodeJS.ErrnoException & { readonly address?: string },
   { host, port }: Config,

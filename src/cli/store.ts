@@ -39,14 +39,14 @@ async function copy(): Promise<void> {
 }
 
 function sayMoved(outcome: CopyOutcome, storeName: string): void {
-  say(`${described(outcome)}; the counts of every sensor and day are the same`)
-  say(`DATA_DIR uses ${storeName} from now on; measurements.db is left as it was`)
+  say(`${described(outcome)}; the counts of every sensor and day match`)
+  say(`DATA_DIR uses ${storeName} from now on; measurements.db is unchanged`)
 }
 
 function lastPassIsMissing(outcome: CopyOutcome): OperationError {
   return new OperationError({
     kind: 'failed',
-    message: `${described(outcome)}, but the service is running and takes more`,
+    message: `${described(outcome)}, but the running service accepts more`,
     hint: 'Stop the service and run the command again: it then copies only what is missing.',
   })
 }
@@ -59,7 +59,7 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-/** One bar after the other, on standard error. */
+/** One progress bar after another, on standard error. */
 class CommandProgress implements CopyProgress {
   #current: Progress | undefined
 

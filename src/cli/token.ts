@@ -1,5 +1,5 @@
-// `thermolog token`: the access tokens of daemons. A token's text is printed once, when it is
-// created, alone on standard output; only its hash is kept.
+// `thermolog token`: daemons' access tokens. A token's text is printed once, when it is created,
+// alone on standard output; only its hash is kept.
 
 import type { Command } from 'commander'
 import { ALL_RIGHTS } from '../domain/access.ts'
@@ -37,7 +37,7 @@ export function addTokenCommands(program: Command): void {
   const token = program.command('token').description('manage daemon tokens')
   token
     .command('create')
-    .description('create a daemon token and print it, this once')
+    .description('create a daemon token and print it once')
     .requiredOption('--user <address>', 'e-mail address of the owner')
     .requiredOption('--name <name>', 'what the token is for, such as gateway-1')
     .option(
@@ -68,7 +68,7 @@ export function addTokenCommands(program: Command): void {
     .action(list)
   token
     .command('revoke')
-    .description('revoke a token with immediate effect')
+    .description('revoke a token immediately')
     .argument('<id>', 'the id, see `thermolog token list`', readId)
     .addHelpText('after', example('thermolog token revoke 7'))
     .action(revoke)
@@ -76,7 +76,11 @@ export function addTokenCommands(program: Command): void {
     .command('rotate')
     .description('create a token like this one and print it; the old one soon expires')
     .argument('<id>', 'the id of the old token, see `thermolog token list`', readId)
-    .option('--overlap <duration>', 'how long the old token works on; default: 7d', readOverlap)
+    .option(
+      '--overlap <duration>',
+      'how long the old token keeps working; default: 7d',
+      readOverlap,
+    )
     .option('--json', 'print JSON: id, token and old_expires_at')
     .addHelpText('after', example('TOKEN=$(thermolog token rotate 7 --overlap 1d)'))
     .action(rotate)

@@ -1,4 +1,4 @@
-// `thermolog verify`: whether all that was acknowledged is there, once and right.
+// `thermolog verify`: checks that everything acknowledged is stored, once and correctly.
 
 import type { Command } from 'commander'
 import type { Verdict, VerifyProgress } from '../data-dir/verify.ts'
@@ -19,7 +19,7 @@ export function addVerifyCommand(program: Command): void {
     .action(verify)
     .addHelpText(
       'after',
-      '\nIt only reads, and works beside a running service. Exit codes: 0 clean, 1 not.' +
+      '\nIt only reads, and can run while the service does. Exit codes: 0 clean, 1 not.' +
         `\n${example('thermolog verify')}`,
     )
 }
@@ -41,17 +41,17 @@ async function verify({ json }: { readonly json?: boolean }): Promise<void> {
 
 function sayVerdict({ findings, sensors, measurements, events, moving }: Verdict): void {
   for (const finding of findings) say(describeFinding(finding))
-  say(`looked at ${measurements} measurements of ${sensors} sensors and ${events} event ids`)
+  say(`checked ${measurements} measurements of ${sensors} sensors and ${events} event ids`)
   if (moving === 0) return
   say(
-    `${moving} sensors were sent to all the time: their newest days are right to within what was ` +
-      'on its way',
+    `${moving} sensors never settled: their newest days are right but for measurements still ` +
+      'on their way',
   )
 }
 
 function isWrong({ findings, findingsTotal }: Verdict): OperationError {
   const more = findingsTotal - findings.length
-  const unnamed = more === 0 ? '' : `, ${more} of them not named`
+  const unnamed = more === 0 ? '' : `, ${more} not listed`
   const message = `${findingsTotal} ${findingsTotal === 1 ? 'thing is' : 'things are'} wrong`
   return new OperationError({ kind: 'failed', message: `${message}${unnamed}` })
 }
@@ -78,7 +78,7 @@ function say(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-/** One bar after the other, on standard error. */
+/** One progress bar after another, on standard error. */
 class StepProgress implements VerifyProgress {
   #current: Progress | undefined
 

@@ -76,7 +76,7 @@ describe('thermolog backup and restore', function () {
     expect(stdout).to.match(/written and verified/)
     expect((await stat(at('backup'))).mode & 0o777).to.equal(0o600)
     const restored = await mustRun('new', ['restore', at('backup')])
-    expect(restored.stderr).to.match(/those revoked since too \(1 in all; --revoke-tokens/)
+    expect(restored.stderr).to.match(/even if revoked since \(1 in all; --revoke-tokens/)
     expect(await exported('new')).to.deep.equal(expectedLines())
     await serving(at('new'), {}, async (url) => {
       const { status, created, duplicates } = await resend(url, token)
@@ -272,7 +272,7 @@ describe('thermolog backup and restore', function () {
       const sender = await fill(at('old'), settings)
       expect(await exported('old', settings)).to.deep.equal(expectedLines())
       const { stderr } = await mustRun('old', ['backup', at('backup')], settings)
-      expect(stderr).to.match(/the measurements are in InfluxDB.*take it first/)
+      expect(stderr).to.match(/the measurements are in InfluxDB.*take that first/)
       // As after an `influx restore` of a backup from before the first measurement.
       const range = { start: '1970-01-01T00:00:00Z', stop: '2100-01-01T00:00:00Z' }
       const { organization: org, influxBucket: bucket } = target

@@ -61,7 +61,7 @@ describe('the containers of docker-compose.yml', function () {
     const verified = await containers.tryCompose('exec', '-T', 'thermolog', 'thermolog', 'verify')
     const said = verified.stdout + verified.stderr
     expect(verified.exitCode, said).to.equal(0)
-    expect(said).to.include(`looked at ${sent} measurements`)
+    expect(said).to.include(`checked ${sent} measurements`)
   }
 
   async function readiness() {

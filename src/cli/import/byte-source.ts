@@ -1,15 +1,15 @@
-// What an import reads: a file, as often as it takes, or standard input, once. The beginning of
-// either is looked at before it is read; of standard input that part is kept for the reading.
+// The input of an import: a file, read as often as needed, or standard input, read once. Its
+// beginning is inspected first; for standard input that part is kept for the reading.
 
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 
 export interface ByteSource {
-  /** For messages. */
+  /** Shown in messages. */
   readonly name: string
-  /** From the beginning, as far as is asked for; before any `read`. */
+  /** The beginning, as much as requested; before any `read`. */
   look(): AsyncIterable<Buffer>
-  /** All of it; a stream only once. */
+  /** The whole input; a stream only once. */
   read(): AsyncIterable<Buffer>
 }
 

@@ -1,5 +1,5 @@
-// Finds the columns of an import by their names. A unit in parentheses is taken off first:
-// `time (UTC)` is `time`, `temperature (celsius)` is `temperature`.
+// Finds the columns of an import by their names, ignoring a unit in parentheses: `time (UTC)` is
+// `time`, `temperature (celsius)` is `temperature`.
 
 import { usage } from '../../operations/check-arguments.ts'
 
@@ -9,13 +9,13 @@ export type ColumnRole = 'timestamp' | 'temp' | 'sn' | 'eventId'
 export type NamedColumns = Readonly<Partial<Record<ColumnRole, string>>>
 
 export interface Columns {
-  /** Name of each role's column as the file spells it. */
+  /** Each role's column name as the file spells it. */
   readonly names: Readonly<Partial<Record<ColumnRole, string>>>
   /** Whether times without a zone are UTC, because the column says so. */
   readonly isUtc: boolean
 }
 
-/** Of several columns that could be meant, the name that comes first here counts. */
+/** If several columns match, the name that comes first here wins. */
 const KNOWN: Readonly<Record<ColumnRole, readonly string[]>> = {
   timestamp: ['timestamp', 'time', 'datetime', 'date time', 'measured at', 'date'],
   temp: ['temp', 'temperature', 'value', 'celsius'],
@@ -40,10 +40,10 @@ const UNITS: Readonly<Record<TemperatureUnit, { readonly name: string; readonly 
 
 /**
  * @param found the file's column names, in order
- * @param named those that the operator named
- * @param hasOneSensor whether the serial number is given apart from the file
+ * @param named the columns that the operator named
+ * @param hasOneSensor whether the serial number is given on the command line
  * @param unit of the temperatures
- * @throws OperationError when a column is missing or in another unit
+ * @throws OperationError if a column is missing or in another unit
  */
 export function findColumns(
   found: readonly string[],

@@ -1,6 +1,6 @@
-// CSV (RFC 4180, or with semicolons): lines of a file into records. A quoted cell may go over
-// several lines. A quote that is never closed is the fault of the line that opens it: the lines
-// after it are read for themselves, so that one broken line costs one record.
+// CSV (RFC 4180, or with semicolons): turns lines of a file into records. A quoted cell may span
+// several lines. An unclosed quote is the fault of the line that opens it: the following lines are
+// read on their own, so one broken line costs one record.
 
 export interface Line {
   /** From 1. */
@@ -10,9 +10,9 @@ export interface Line {
 }
 
 export interface CsvRecordPlace {
-  /** Number of its first line. */
+  /** The number of its first line. */
   readonly line: number
-  /** As the file has it, without the line's end. */
+  /** As in the file, without the line ending. */
   readonly raw: string
 }
 
@@ -31,21 +31,21 @@ const CELLS: Readonly<Record<Delimiter, RegExp>> = {
 }
 const OPEN_QUOTE = /"[^"]*(?:""[^"]*)*$/y
 
-/** What separates the cells of a header: of comma and semicolon the more frequent, unquoted one. */
+/** The separator of a header: whichever of comma and semicolon is more frequent outside quotes. */
 export function delimiterOf(header: string): Delimiter {
   const bare = header.replace(/"[^"]*"?/g, '')
   const semicolons = bare.split(';').length - 1
   return semicolons > 0 && semicolons >= bare.split(',').length - 1 ? ';' : ','
 }
 
-/** Puts lines together to records. */
+/** Combines lines into records. */
 export class CsvRecords {
   readonly #delimiter: Delimiter
   readonly #charactersMax: number
-  /** Lines of the record that is being put together; all but the last leave a quote open. */
+  /** Lines of the unfinished record; all but the last leave a quote open. */
   #lines: Line[] = []
 
-  /** @param charactersMax a quote that is open for longer is taken for one that is never closed */
+  /** @param charactersMax a quote that stays open for longer counts as unclosed */
   constructor(delimiter: Delimiter, charactersMax: number) {
     this.#delimiter = delimiter
     this.#charactersMax = charactersMax
@@ -66,14 +66,14 @@ export class CsvRecords {
     return [{ line: number, raw, cells: parsed.cells }]
   }
 
-  /** @returns what is left when no more lines come */
+  /** @returns what is left at the end of the file */
   end(): CsvRecord[] {
     const records: CsvRecord[] = []
     while (this.#lines.length > 0) records.push(...this.#giveUp(NEVER_CLOSED))
     return records
   }
 
-  /** The first line is broken; the others are read for themselves. */
+  /** The first line is broken; the others are read on their own. */
   #giveUp(fault: string): CsvRecord[] {
     const [first, ...others] = this.#lines
     this.#lines = []

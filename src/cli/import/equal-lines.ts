@@ -1,6 +1,7 @@
-// Counts how often a line of a file was there before, in 12 to 24 bytes a different line: an open
-// hash table on 64 bits of the line's hash. Two of ten million lines share them with a chance of
-// one in 300,000; then one is numbered 1 instead of 0, in every import of the same file alike.
+// Counts how often a line has occurred before in a file, in 12 to 24 bytes per distinct line: an
+// open hash table with 64 bits of each line's hash. Among ten million lines, two share them with a
+// probability of one in 300,000; then one of them is numbered 1 instead of 0, the same in every
+// import of that file.
 
 const FIRST_SLOTS = 1 << 16
 const LOAD_MAX = 0.75
@@ -8,9 +9,9 @@ const LOAD_MAX = 0.75
 interface Table {
   /** Power of two. */
   readonly slots: number
-  /** Two words a slot. */
+  /** Two words per slot. */
   readonly keys: Uint32Array
-  /** Times seen; 0: the slot is free. */
+  /** How often the line occurred; 0: the slot is free. */
   readonly counts: Uint32Array
 }
 
@@ -19,8 +20,8 @@ export class EqualLines {
   #used = 0
 
   /**
-   * @param digest a hash of the line, 8 bytes at least
-   * @returns how many lines with that hash came before; from now on one more
+   * @param digest a hash of the line, at least 8 bytes
+   * @returns how many lines with that hash came before; counts this one
    */
   countBefore(digest: Buffer): number {
     const high = digest.readUInt32LE(0)
@@ -55,7 +56,7 @@ function createTable(slots: number): Table {
   return { slots, keys: new Uint32Array(2 * slots), counts: new Uint32Array(slots) }
 }
 
-/** The slot of a key, or the free one where it belongs. */
+/** The slot of a key, or the free slot where it belongs. */
 function findSlot({ slots, keys, counts }: Table, high: number, low: number): number {
   const mask = slots - 1
   let slot = high & mask

@@ -1,5 +1,5 @@
-// Times on the clocks of a time zone, as instants. Clocks that are put forward skip some times, and
-// clocks that are put back show some twice: neither says which instant is meant.
+// Local times of a time zone as instants. Clocks set forward skip some times, and clocks set back
+// show some twice: such times do not identify an instant.
 
 import { Temporal } from 'temporal-polyfill'
 import { usage } from '../../operations/check-arguments.ts'
@@ -13,10 +13,10 @@ export type LocalTime =
 
 export class LocalTimes {
   readonly #zone: string
-  /** What local time is ahead of UTC, by day; `undefined`: it changes near that day. */
+  /** The offset of local time from UTC, by day; `undefined`: it changes near that day. */
   readonly #offsets = new Map<number, number | undefined>()
 
-  /** @throws OperationError when there is no such zone */
+  /** @throws OperationError if there is no such zone */
   constructor(zone: string) {
     try {
       this.#zone = Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(zone).timeZoneId
@@ -27,7 +27,7 @@ export class LocalTimes {
     }
   }
 
-  /** @param localMs what the clocks show, as if they showed UTC */
+  /** @param localMs the local time, read as if it were UTC */
   toInstant(localMs: number): LocalTime {
     const offsetMs = this.#offsetAround(Math.floor(localMs / DAY_MS))
     if (offsetMs !== undefined) return { atMs: localMs - offsetMs }

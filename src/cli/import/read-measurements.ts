@@ -1,8 +1,8 @@
-// Turns the records of a file into measurements, and says what is wrong with those that are none.
+// Turns the records of a file into measurements, or reports why it cannot.
 //
-// A measurement without an event id gets one that its content alone decides: sensor, time, value,
-// and how many equal ones came before in the file. So the same file imported twice is stored once,
-// and equal readings inside one file stay what they are.
+// A measurement without an event id gets one that depends only on its content: sensor, time, value,
+// and the number of equal ones before it in the file. So importing a file twice stores it once, and
+// equal readings inside one file stay separate.
 
 import { hash } from 'node:crypto'
 import type { SubmittedMeasurement } from '../../domain/measurement.ts'
@@ -20,13 +20,13 @@ export interface ReaderSettings {
   readonly unit: TemperatureUnit
   /** Whether `21,5` is a number. */
   readonly hasDecimalComma: boolean
-  /** What times without a zone are; `undefined`: there must be none, or the column says UTC. */
+  /** The zone of times without one; `undefined`: there must be none, or the column says UTC. */
   readonly localTimes: LocalTimes | undefined
-  /** The sensor of a file of one sensor. */
+  /** The sensor, if the file is of one sensor. */
   readonly serialNumber: string | undefined
 }
 
-/** A record as a measurement, or what is wrong with it. */
+/** A record as a measurement, or its fault. */
 export type ReadResult =
   | { readonly measurement: SubmittedMeasurement; readonly fault?: undefined }
   | { readonly measurement?: undefined; readonly fault: string }
@@ -48,7 +48,7 @@ export class MeasurementReader {
     })
   }
 
-  /** @throws OperationError when the times of the file can be read in two ways */
+  /** @throws OperationError if the times of the file are ambiguous */
   read({ values, fault }: FileRecord): ReadResult {
     if (values === undefined) return { fault: fault ?? 'unreadable' }
     const { columns, unit, hasDecimalComma } = this.#settings
@@ -67,7 +67,7 @@ export class MeasurementReader {
     }
     const wrong = formFault(read)
     if (wrong !== undefined) return { fault: wrong }
-    // formFault has looked at every member.
+    // formFault has checked every member.
     const measurement = read as SubmittedMeasurement
     const broken = this.#rules.fault(measurement)
     if (broken !== undefined) return { fault: broken }
@@ -75,7 +75,7 @@ export class MeasurementReader {
   }
 }
 
-/** Which sensors of a file have their measurements in the order of time, by key. */
+/** Which sensors have their measurements in time order in a file, by key. */
 export class TimeOrder {
   readonly #lastMs = new Map<string, number>()
   readonly #disordered = new Set<string>()
@@ -93,16 +93,16 @@ export class TimeOrder {
 }
 
 /**
- * Names the measurements of a file that have no event id, in the order of the file. Of a sensor
- * whose times never go back only the lines of its last time can be equal to the next one; of all
- * others every line has to be remembered.
+ * Assigns event ids to a file's measurements that have none, in file order. If the times of a
+ * sensor never go back, only the lines of its latest time can equal the next one; for all other
+ * sensors every line has to be remembered.
  */
 export class EventNames {
   readonly #order: TimeOrder | undefined
   readonly #equalLines = new EqualLines()
   readonly #lastLines = new Map<string, { atMs: number; counts: Map<number, number> }>()
 
-  /** @param order of the whole file, when it was read before */
+  /** @param order of the whole file, if it was read before */
   constructor(order: TimeOrder | undefined) {
     this.#order = order
   }

@@ -1,16 +1,16 @@
-// Reads a CSV or NDJSON file record by record, in bounded memory. A record that is not even that is
-// handed out with its fault; only text that is not UTF-8 ends the reading.
+// Reads a CSV or NDJSON file record by record, in bounded memory. A malformed record is returned
+// with its fault; only text that is not UTF-8 ends the reading.
 
 import { OperationError } from '../../operations/operations.ts'
 import type { ByteSource } from './byte-source.ts'
 import { CsvRecords, delimiterOf } from './csv.ts'
 import type { CsvRecord, Delimiter, Line } from './csv.ts'
 
-/** One record of the file: what its columns hold, or what is wrong with it. */
+/** One record of the file: the values of its columns, or its fault. */
 export interface FileRecord {
-  /** Line of the file on which it starts, from 1. */
+  /** The line of the file on which it starts, from 1. */
   readonly line: number
-  /** As the file has it, without the line's end. */
+  /** As in the file, without the line ending. */
   readonly raw: string
   readonly values: Readonly<Record<string, unknown>> | undefined
   readonly fault?: string
@@ -18,13 +18,13 @@ export interface FileRecord {
 
 export interface RecordSource {
   readonly format: 'csv' | 'ndjson'
-  /** Column names: of the CSV header, or of the first NDJSON object. */
+  /** Column names, from the CSV header or the first NDJSON object. */
   readonly columns: readonly string[]
-  /** What separates the cells of CSV. */
+  /** The separator of CSV cells. */
   readonly delimiter: Delimiter
-  /** The CSV header as the file has it. */
+  /** The CSV header as in the file. */
   readonly header: string
-  /** @param onBytes told of each part of the file that was read */
+  /** @param onBytes called for each part of the file that was read */
   records(onBytes: OnBytes): AsyncIterable<FileRecord>
 }
 
@@ -33,9 +33,9 @@ type OnBytes = (bytes: number) => void
 const RECORD_CHARACTERS_MAX = 65_536
 
 /**
- * Looks at the beginning of a file: whether it is NDJSON or CSV, and which columns it has.
+ * Inspects the beginning of a file: whether it is NDJSON or CSV, and its columns.
  *
- * @throws OperationError when it is empty or not UTF-8
+ * @throws OperationError if it is empty or not UTF-8
  */
 export async function openRecords(source: ByteSource): Promise<RecordSource> {
   const beginning = () => readText(source.name, source.look())
@@ -53,7 +53,7 @@ export async function openRecords(source: ByteSource): Promise<RecordSource> {
   return { format, columns, delimiter, header: header?.raw ?? '', records }
 }
 
-/** The members of the first object, and `event_id`, which not every object needs to have. */
+/** The members of the first object, and `event_id`, which not every object needs. */
 async function findMembers(file: string, text: AsyncIterable<string>): Promise<string[]> {
   for await (const { values } of readNdjson(text)) {
     if (values === undefined) continue
@@ -131,7 +131,7 @@ function parseObject(line: number, raw: string): FileRecord {
   return { line, raw, values: undefined, fault: 'not a JSON object' }
 }
 
-/** @param columns names of the columns; `undefined`: the header itself is wanted as a record */
+/** @param columns names of the columns; `undefined`: return the header itself as a record */
 async function* readCsv(
   text: AsyncIterable<string>,
   delimiter: Delimiter,

@@ -1,6 +1,6 @@
-// The times of a file: RFC 3339, the same with a space for the T, local times of a zone, and Unix
-// times. Whether Unix times are seconds or milliseconds is decided once for the whole file, by the
-// first one that only makes sense as one of them.
+// The times in a file: RFC 3339, also with a space for the T, local times of a zone, and Unix
+// times. The first Unix time that makes sense only in seconds or only in milliseconds decides the
+// unit for the whole file.
 
 import { formatInstant, parseInstant, SECOND_MS } from '../../domain/time.ts'
 import { usage } from '../../operations/check-arguments.ts'
@@ -13,7 +13,7 @@ const UNIX_TIME = /^\d{1,16}(\.\d+)?$/
 export interface TimeSettings {
   /** Whether times without a zone are UTC. */
   readonly isUtc: boolean
-  /** What times without a zone are, otherwise; `undefined`: there must be none. */
+  /** Otherwise the zone of times without one; `undefined`: there must be none. */
   readonly localTimes: LocalTimes | undefined
   /** Whether a measurement may have this time. */
   readonly isPossible: (atMs: number) => boolean
@@ -21,14 +21,14 @@ export interface TimeSettings {
 
 export class TimeReader {
   readonly #settings: TimeSettings
-  /** Of Unix times, in milliseconds; `undefined`: there was none yet. */
+  /** The unit of Unix times, in milliseconds; `undefined`: not known yet. */
   #unixUnitMs: number | undefined
 
   constructor(settings: TimeSettings) {
     this.#settings = settings
   }
 
-  /** @throws OperationError when Unix times could be seconds and milliseconds */
+  /** @throws OperationError if Unix times could be both seconds and milliseconds */
   read(value: unknown): LocalTime {
     const text = typeof value === 'number' ? String(value) : value
     if (typeof text !== 'string') return invalid(value)

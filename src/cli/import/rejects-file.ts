@@ -1,5 +1,5 @@
-// Lines of an import that were not stored, in a file that can be corrected and imported again: as
-// they were, and after them why. A file that is there already is never written over.
+// Lines of an import that were not stored, in a file that can be corrected and imported again: each
+// line unchanged, followed by the reason. Never overwrites an existing file.
 
 import { open, rm } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
@@ -22,7 +22,7 @@ export class RejectsFile {
     this.#source = source
   }
 
-  /** @throws OperationError when the file cannot be made, or is there */
+  /** @throws OperationError if the file exists or cannot be created */
   static async create(path: string, source: RecordSource): Promise<RejectsFile> {
     try {
       return new RejectsFile(path, await open(path, 'wx'), source)
@@ -44,7 +44,7 @@ export class RejectsFile {
     if (this.#buffered.length > BUFFERED_CHARACTERS_MAX) await this.#write()
   }
 
-  /** Leaves no file behind when nothing was rejected. */
+  /** Leaves no file behind if nothing was rejected. */
   async close(): Promise<void> {
     await this.#write()
     await this.#handle.close()
@@ -57,7 +57,7 @@ export class RejectsFile {
   }
 }
 
-/** The rejects of an earlier import have the column already. */
+/** The rejects of an earlier import already have the column. */
 function headerOf({ header, delimiter, columns }: RecordSource): string {
   return columns.includes(REASON) ? header : `${header}${delimiter}${REASON}`
 }

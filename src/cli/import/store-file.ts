@@ -1,7 +1,7 @@
-// The two passes over a file: the first holds every line against the rules and stores nothing, the
-// second stores. With a file for rejects one pass does both.
+// The two passes over a file: the first checks every line and stores nothing, the second stores.
+// With a file for rejects, one pass does both.
 //
-// Interrupted anywhere, the same import can be run again: what was stored is a duplicate then.
+// An interrupted import can be run again: what was stored is then a duplicate.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SubmittedMeasurement } from '../../domain/measurement.ts'
@@ -21,7 +21,7 @@ export interface ImportJob extends ReaderSettings {
   readonly progress: Progress
 }
 
-/** Lines that were not stored; the first `NAMED_MAX` by number and reason. */
+/** Lines that were not stored; the first `NAMED_MAX` with number and reason. */
 export interface BadLines {
   count: number
   readonly named: string[]
@@ -47,7 +47,7 @@ interface ImportLine {
 /**
  * Reads the whole file and stores nothing.
  *
- * @param order is told of every measurement
+ * @param order notes every measurement
  */
 export async function findBadLines(job: ImportJob, order: TimeOrder): Promise<BadLines> {
   const bad: BadLines = { count: 0, named: [] }
@@ -62,11 +62,11 @@ export async function findBadLines(job: ImportJob, order: TimeOrder): Promise<Ba
 }
 
 /**
- * Reads the file and stores its measurements, in its order.
+ * Reads the file and stores its measurements in file order.
  *
  * @param rejects where bad lines go; `undefined`: there must be none
- * @param order of the file's measurements, when it was read before: takes much less memory
- * @throws OperationError when it could not go on; what was stored until then stays
+ * @param order of the file's measurements, if it was read before: saves much memory
+ * @throws OperationError if it cannot continue; what was stored until then stays
  */
 export async function storeFile(
   job: ImportJob,
@@ -78,12 +78,12 @@ export async function storeFile(
   const reader = new MeasurementReader(new RuleCheck(job.rules), job)
   const names = new EventNames(order)
   let batch: ImportLine[] = []
-  // One batch is on its way while the next is read: never two, so that the order is kept.
+  // One batch is being stored while the next is read; never two, which keeps the order.
   let sending = Promise.resolve()
   const send = async (next: readonly ImportLine[]) => {
     await sending
     sending = sender.send(next)
-    // Looked at before the next batch; until then its failure is not unhandled.
+    // Awaited before the next batch; until then its failure must not count as unhandled.
     void Promise.allSettled([sending])
   }
   for await (const record of job.source.records(job.progress.advance)) {
@@ -165,7 +165,7 @@ class Sender {
     }
   }
 
-  /** What is left to send after a refusal that names measurements; else it is final. */
+  /** What is left to send after a refusal that names measurements; any other refusal is final. */
   async #withoutFaulty(
     batch: readonly ImportLine[],
     error: unknown,

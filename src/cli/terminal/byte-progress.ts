@@ -1,10 +1,10 @@
-// Progress of a command that moves bytes: one bar after the other, on a terminal only.
+// Progress of a command that moves bytes: one bar after another, only on a terminal.
 
 import { systemClock } from '../../system/clock.ts'
 import { Progress } from './progress.ts'
 
 const BYTES_PER_MB = 1_000_000
-/** The bar looks at the clock once in so many counts: at every megabyte. */
+/** The bar reads the clock once per this many counts: at every megabyte. */
 const COUNTS_PER_MB = 1_000
 
 export class ByteProgress {

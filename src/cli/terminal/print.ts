@@ -6,10 +6,10 @@ export function printJson(value: unknown): void {
 }
 
 /**
- * A table with a header row; columns as wide as what is in them.
+ * A table with a header row; columns are as wide as their contents.
  *
  * @param rows members in the order of the columns; all have the same
- * @param whenEmpty what is said when there are none
+ * @param whenEmpty printed if there are no rows
  */
 export function printTable(
   rows: readonly Readonly<Record<string, string | number | null>>[],

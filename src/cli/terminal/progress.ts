@@ -1,5 +1,5 @@
-// How far a long command is: a bar with rate and time left on a terminal, a plain line now and then
-// elsewhere.
+// Progress of a long command: on a terminal a bar with rate and time left, elsewhere a plain line
+// now and then.
 
 import type { Clock } from '../../ports/system.ts'
 
@@ -26,10 +26,7 @@ export class Progress {
   #notLookedAt = 0
   #shownMs: number
 
-  /**
-   * @param settings how much is to be done altogether, `undefined` when nobody knows; and what is
-   *   counted: `lines`
-   */
+  /** @param settings the total, `undefined` if unknown, and what is counted: `lines` */
   constructor(
     stream: Stream,
     clock: Clock,
@@ -43,21 +40,21 @@ export class Progress {
     this.#shownMs = this.#startedMs
   }
 
-  /** @param what what is being done: `checking`, `storing` */
+  /** @param what the current step: `checking`, `storing` */
   begin(what: string): void {
     this.#what = what
   }
 
-  /** So much more of the total is done. */
+  /** Adds to the part of the total that is done. */
   readonly advance = (amount: number): void => {
     this.#done += amount
   }
 
-  /** So much more is counted, for the rate. */
+  /** Adds to the count from which the rate is computed. */
   count(amount: number): void {
     this.#count += amount
     this.#notLookedAt += amount
-    // A look at the clock for every line would cost more than the line.
+    // Reading the clock for every line would cost more than the line.
     if (this.#notLookedAt < LOOK_EVERY) return
     this.#notLookedAt = 0
     this.#show()
