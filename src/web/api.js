@@ -1,9 +1,9 @@
-// The mobile API as the page uses it: the access token, the requests, and the answers that are kept
-// for when there is no network. Nothing else of the service is called.
+// How the page uses the mobile API: the access token, requests, and responses kept for when there
+// is no network. The page calls nothing else of the service.
 //
-// The token is in localStorage because the page is an app on the home screen: it has to stay signed
-// in when it is closed. No script but the page's own runs here (Content-Security-Policy), so no
-// other can read it; signing out revokes it and deletes all that is kept.
+// The token is in localStorage because the page can be installed as an app and must stay signed in
+// when closed. Only the page's own scripts run here (Content-Security-Policy), so no other can read
+// the token; signing out revokes it and deletes everything kept.
 
 import { nowMs } from './clock.js'
 
@@ -41,21 +41,21 @@ const KEPT_MAX = 300
  * @typedef {{ pointer: string, code: string, detail: string }} Fault
  */
 
-/** The service has answered and did not do it. */
+/** The service responded with an error. */
 export class Refused extends Error {
   /**
    * @param {number} status
    * @param {{ code?: string, detail?: string, title?: string, errors?: Fault[] }} problem
    */
   constructor(status, { code = 'unknown', detail, title, errors = [] }) {
-    super(detail ?? title ?? `The service answered ${status}.`)
+    super(detail ?? title ?? `The service responded with status ${status}.`)
     this.status = status
     this.code = code
     this.faults = errors
   }
 }
 
-/** No answer: no network, or no service. */
+/** No response: no network, or no service. */
 export class NoAnswer extends Error {}
 
 /** @returns {Session | undefined} */
@@ -93,7 +93,7 @@ export async function request(path, order = {}) {
   const headers = { ...(token && { Authorization: `Bearer ${token}` }), ...order.headers }
   const response = await fetch(BASE + path, { ...order, headers }).catch(
     (/** @type {Error} */ e) => {
-      throw e.name === 'AbortError' ? e : new NoAnswer('There is no answer.', { cause: e })
+      throw e.name === 'AbortError' ? e : new NoAnswer('The service did not respond.', { cause: e })
     },
   )
   if (response.ok) return response
@@ -164,9 +164,9 @@ async function findKept(keys) {
 
 /** @param {string} key @param {unknown} data */
 async function keep(key, data) {
-  // Without https there is none, and no way to sign in either.
+  // Caches need https, as does signing in.
   const cache = await globalThis.caches?.open(KEPT)
-  // An answer that comes after signing out is nobody's any more.
+  // A response that arrives after signing out belongs to nobody.
   if (cache === undefined || session() === undefined) return
   const address = keptAddress(key)
   await cache.delete(address)

@@ -1,5 +1,5 @@
-// The buttons of a chart: periods, steps, zoom, now, and the table. All that gestures do can be
-// done with them.
+// The buttons of a chart: periods, steps, zoom, now, and the table. They can do everything that
+// gestures can.
 
 import { button, element, icon } from './element.js'
 import { SPANS } from './period.js'

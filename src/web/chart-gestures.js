@@ -1,6 +1,6 @@
-// Fingers, wheel and keys on a chart: they say by how much to zoom, and where, or how far to move.
-// A mouse drags a stretch to zoom into it, which uPlot does; here are one finger that moves, two
-// that zoom, and a page that still scrolls up and down.
+// Touch, wheel and keys on a chart: by how much to zoom, and where, or how far to move. With a
+// mouse you drag over a range to zoom in, which uPlot handles; this file handles one finger that
+// moves, two that zoom, and lets the page still scroll up and down.
 
 /**
  * @typedef {{
@@ -17,7 +17,7 @@
 const WHEEL_ZOOM = 0.002
 const KEY_ZOOM = 2
 const KEY_SHARE = 0.25
-/** A finger that moves less has tapped. */
+/** A finger that moves less than this has tapped. */
 const TAP_PX = 6
 
 /**

@@ -1,5 +1,5 @@
-// The chart itself, drawn by uPlot: the mean as a line, lowest to highest as a band behind it, gaps
-// left open, marks in local time. It draws and says where the cursor is; gestures are elsewhere.
+// The chart itself, drawn by uPlot: the mean as a line, minimum to maximum as a band behind it,
+// gaps left open, labels in local time. It draws and reports the cursor; gestures are elsewhere.
 
 import { temperatureMarks, timeMarks } from './format.js'
 import { brokenAtGaps } from './history.js'
@@ -15,10 +15,10 @@ import { brokenAtGaps } from './history.js'
 
 const AXIS_PX = 46
 const CELSIUS_MIN = 1
-/** Points further apart than this are shown each. */
+/** Points further apart than this get a dot each. */
 const SPARSE_PX = 22
 const SELECT_PX_MIN = 8
-/** The series that has a line. */
+/** The index of the series with the line. */
 const MEAN = 1
 
 /** Waits for uPlot, which index.html loads beside the page. @returns {Promise<typeof uPlot>} */
@@ -68,7 +68,7 @@ export class Chart {
     this.#size.observe(place)
   }
 
-  /** What takes pointers: the part inside the axes. */
+  /** The element that takes pointer events: the area inside the axes. */
   get surface() {
     return this.#plot.over
   }
@@ -107,12 +107,12 @@ export class Chart {
     this.#plot.setCursor({ left, top: atMs === undefined ? -10 : 10 })
   }
 
-  /** The history's point that is under the cursor. */
+  /** The history's point under the cursor. */
   get pointed() {
     return this.#pointAt(this.#plot.cursor.idx)
   }
 
-  /** Takes the colours of the page again. */
+  /** Applies the page's colours again. */
   recolor() {
     this.#plot.redraw(false, true)
   }

@@ -1,4 +1,4 @@
-// The time of the browser, which is nearly that of the service.
+// The browser's time, which nearly equals the service's.
 
 /** @returns {number} milliseconds since 1970 */
 export function nowMs() {

@@ -1,5 +1,6 @@
-// The dashboard: every sensor with its state, its latest value and the line of its last day; found
-// by name or serial number. It is kept while a chart is shown, so Back finds it as it was.
+// The dashboard: every sensor with its state, latest value and the line of its last day, with a
+// search by name or serial number. It stays in memory while a chart is shown, so Back finds it
+// unchanged.
 
 import { element, icon, setText } from './element.js'
 import { SensorCard } from './sensor-card.js'
@@ -11,7 +12,7 @@ import { count } from './format.js'
  * @import { Sensor } from './api.js'
  */
 
-/** More are added when the end of the list comes near. */
+/** More cards are added when the end of the list comes near. */
 const CARDS_AT_ONCE = 60
 const TICK_MS = 10_000
 const byAlias = new Intl.Collator(undefined, { numeric: true })
@@ -86,7 +87,7 @@ export class DashboardView {
   #update(changedId) {
     const card = changedId === undefined ? undefined : this.#cards.get(changedId)
     const sensor = changedId === undefined ? undefined : this.#fleet.sensors.get(changedId)
-    // A new name may be found, or not, and has another place.
+    // A new name may change the search result and the order.
     if (card === undefined || sensor === undefined || card.alias !== sensor.alias) {
       this.#render()
       return
@@ -154,7 +155,7 @@ export class DashboardView {
   #sayHowMany() {
     const { sensors, online, isLoaded } = this.#fleet
     const total = count(sensors.size)
-    const text = this.#isCurrent ? `${count(online)} of ${total} online` : `${total} in all`
+    const text = this.#isCurrent ? `${count(online)} of ${total} online` : `Sensors: ${total}`
     setText(this.#summary, isLoaded ? text : '')
   }
 
@@ -164,7 +165,7 @@ export class DashboardView {
     this.#nothing.hidden = matches > 0
     if (matches > 0) return
     const isEmpty = sensors.size === 0
-    const without = connection === 'offline' ? 'There is no connection, and nothing is kept.' : ''
+    const without = connection === 'offline' ? 'You are offline. Nothing is saved here.' : ''
     const empty = 'No sensor has sent a measurement yet. It appears here with its first one.'
     const none = `No sensor is called “${this.#search.value.trim()}”.`
     setText(this.#nothing, isLoaded ? (isEmpty ? empty : none) : without)

@@ -1,5 +1,5 @@
-// How the page makes its elements: no markup is ever made from text, so nothing that a sensor is
-// called can become any.
+// Creates the page's elements. No markup is ever made from text, so no sensor's name can become
+// markup.
 
 const SVG = 'http://www.w3.org/2000/svg'
 

@@ -1,5 +1,5 @@
-// Server-sent events over fetch: EventSource cannot send the token, which never goes into an
-// address.
+// Server-sent events over fetch: EventSource cannot send the token in a header, and a token must
+// never be part of a URL.
 
 /** @typedef {{ readonly name: string, readonly id: string, readonly data: string }} StreamEvent */
 

@@ -1,6 +1,6 @@
-// The sensors as they are now: the dashboard's answer, kept current by the stream of events. Where
-// the stream is refused the dashboard is asked every half minute (304 while nothing changes), and
-// without a network the last answer stands, with the time it is of.
+// The sensors' current state: the dashboard's response, kept up to date by the event stream.
+// Without the stream, the dashboard is polled every half minute (304 while nothing changes);
+// without a network, the last response stays, with its time.
 
 import { nowMs } from './clock.js'
 import { NoAnswer, Refused, getOrKept, request } from './api.js'
@@ -15,9 +15,9 @@ import { readEvents } from './event-stream.js'
 const POLL_MS = 30_000
 const RETRY_MS = 1_000
 const RETRY_MS_MAX = 30_000
-/** The service gives a sign of life every 15 s; a stream without one is dead. */
+/** The service sends something every 15 s; a stream without it is dead. */
 const SILENT_MS_MAX = 45_000
-/** A page that nobody sees listens no longer than this. */
+/** A hidden page stops listening after this time. */
 const HIDDEN_MS_MAX = 60_000
 
 export class Fleet {
@@ -25,7 +25,7 @@ export class Fleet {
   sensors = new Map()
   /** @type {User | undefined} */
   user
-  /** When the answer was got, where it is not of now. @type {number | undefined} */
+  /** When the response was received, if it is not current. @type {number | undefined} */
   asOfMs
   /** @type {Connection} */
   connection = 'connecting'
@@ -43,12 +43,12 @@ export class Fleet {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer
 
-  /** @param {(error: Error) => void} onFailure told what asking again does not mend */
+  /** @param {(error: Error) => void} onFailure called with errors that retrying cannot fix */
   constructor(onFailure) {
     this.#onFailure = onFailure
   }
 
-  /** @param {(changedId?: number) => void} on told of every change; without an id: of all */
+  /** @param {(changedId?: number) => void} on called for every change; without an id: all */
   subscribe(on) {
     this.#listeners.add(on)
     return () => void this.#listeners.delete(on)
@@ -131,7 +131,7 @@ export class Fleet {
       ...(this.#lastEventId !== '' && { 'Last-Event-ID': this.#lastEventId }),
     }
     const response = await request('/events', { headers, signal, cache: 'no-store' })
-    // What happened between the first answer and now is in neither.
+    // What happened between the first response and now is in neither.
     if (this.#lastEventId === '' || this.asOfMs !== undefined) await this.#load()
     this.#set('live')
     for await (const event of readEvents(response)) {

@@ -1,4 +1,4 @@
-// Numbers and times as the language and the time zone of the browser have them.
+// Numbers and times in the browser's language and time zone.
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -35,7 +35,7 @@ const formats = {
   year: format({ year: 'numeric' }),
 }
 
-/** The zone that days are cut in. */
+/** The time zone for days. */
 export const TIME_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
 
 /** @param {number} celsius */

@@ -1,6 +1,6 @@
-// Reads what a chart shows: at once, or when a gesture rests; its newest part again when the sensor
-// has sent; and again where the answer was not whole. One request at a time: a new one ends the one
-// before.
+// Reads what a chart shows: immediately, or when a gesture pauses; its newest part when the sensor
+// has sent something; and again if the response was incomplete. One request at a time: a new one
+// aborts the previous one.
 
 import { nowMs } from './clock.js'
 import { Refused } from './api.js'
@@ -18,7 +18,7 @@ import { readHistory, readOn } from './history.js'
  */
 
 const REST_MS = 180
-/** What is new is read about as often as it moves the line by half a pixel. */
+/** New data are read about as often as they move the line by half a pixel. */
 const STEPS_OF_A_CHART = 1_800
 const READ_ON_MS_MIN = 2_000
 const READ_ON_MS_MAX = 60_000
@@ -118,5 +118,5 @@ function noteOf({ isComplete, asOfMs }) {
 /** @param {unknown} error */
 function explain(error) {
   if (error instanceof Refused) return error.message
-  return 'There is no connection, and this period is not kept on this device.'
+  return 'You are offline, and this period is not saved on this device.'
 }

@@ -1,11 +1,11 @@
-// The history as a table: for those who do not see the chart, and for who wants the numbers.
+// The history as a table: for people who cannot see the chart, or want the numbers.
 
 import { element } from './element.js'
 import { count, pointTime, temp } from './format.js'
 
 /** @import { History } from './history.js' */
 
-/** A table of more is of no use to anybody; the CSV of the API has them all. */
+/** A longer table helps nobody; the API's CSV has all rows. */
 const ROWS_MAX = 1_500
 
 /**

@@ -1,8 +1,8 @@
-// The history of a sensor as columns for drawing: read, put together with its newest part, and with
-// its gaps found.
+// A sensor's history as columns for drawing: reads it, joins it with its newest part, and finds its
+// gaps.
 //
-// A gap is where the sensor was silent for longer than it usually is: an empty bucket alone is
-// none, as a sensor that sends every ten minutes leaves nine of ten minutes empty.
+// A gap is where the sensor was silent for longer than usual. An empty bucket alone is not a gap: a
+// sensor that sends every ten minutes leaves nine of ten minutes empty.
 
 import { get, getOrKept } from './api.js'
 import { TIME_ZONE } from './format.js'
@@ -47,7 +47,7 @@ export async function readHistory(sensorId, period, signal) {
   const path = historyPath(sensorId, { fromMs, toMs, tz: TIME_ZONE })
   const name = periodName(period)
   const key = `history/${sensorId}/${name}`
-  // The small line of the dashboard is better than nothing.
+  // The dashboard's small line is better than nothing.
   const coarser = name === LAST_DAY ? [lastDayKey(sensorId)] : []
   /** @type {{ data: HistoryAnswer, asOfMs: number | undefined }} */
   const { data, asOfMs } = await getOrKept(path, [key, ...coarser], signal)

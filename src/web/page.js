@@ -1,7 +1,7 @@
-// The page: who is signed in, which view the address names, and what all views have in common.
+// The page: sign-in state, the view for the URL, and what all views share.
 //
-// Addresses: `#/` the sensors, `#/sensors/7/1d` a chart (see period.js), `#/sign-in/{idp}` leaves
-// for that provider at once. The page calls the mobile API of its own origin and nothing else.
+// URLs: `#/` shows the sensors, `#/sensors/7/1d` a chart (see period.js), `#/sign-in/{idp}` goes
+// straight to that provider. The page calls only the mobile API of its own origin.
 
 import { nowMs } from './clock.js'
 import { Refused, forgetSession, isSessionChange, post, session } from './api.js'
@@ -43,7 +43,7 @@ function begin() {
 
 /** @param {ReturnType<typeof takeCallback>} callback @param {string} [note] */
 async function showSignIn(callback, note) {
-  // Not needed by who is signed in.
+  // Not loaded for users who are signed in.
   const { SignInView } = await import('./sign-in-view.js')
   const view = new SignInView(showApp, note)
   account.hidden = true
@@ -62,7 +62,7 @@ function showApp() {
   fleet.start()
 }
 
-/** Shows the view that the address names. */
+/** Shows the view for the URL. */
 function navigate() {
   if (app === undefined) return
   const [, id, name = FIRST_PERIOD] = SENSOR.exec(location.hash) ?? []
@@ -104,14 +104,14 @@ function showConnection() {
 /** @param {Error} error that asking again does not mend */
 function failed(error) {
   if (!(error instanceof Refused) || error.status !== 401) return
-  void leave('Your session is over. Please sign in again.')
+  void leave('You have been signed out. Please sign in again.')
 }
 
 async function signOut() {
   try {
     await post('/logout')
   } catch {
-    // Without a network the token is forgotten here, and ends by itself.
+    // Without a network the token is only forgotten here; it expires by itself.
   }
   await leave()
 }
@@ -136,9 +136,9 @@ function switchTheme() {
 }
 
 function registerServiceWorker() {
-  // There is none without https; the page works all the same while there is a network.
+  // It needs https; without it the page still works while there is a network.
   if (!('serviceWorker' in navigator)) return
-  // After everything that is on the screen: it reads all files once more.
+  // Last, because it reads all files once more.
   setTimeout(() => void navigator.serviceWorker.register('/service-worker.js'), 2_000)
 }
 

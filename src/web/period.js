@@ -1,20 +1,20 @@
-// The period that a chart shows: pure rules of zooming and moving, and its form in the address.
+// The period that a chart shows: pure rules of zooming and moving, and its form in the URL.
 //
-// A live period ends now and goes on with the time. Whatever is moved up to now becomes live.
+// A live period ends now and advances with time. A period moved up to now becomes live.
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 const SPAN_MS_MIN = MINUTE_MS
 const SPAN_MS_MAX = 10 * 365 * DAY_MS
-/** No sensor has been heard before; the service takes nothing older by default. */
+/** Sensors have no data before this; the service accepts nothing older by default. */
 const FIRST_MS = Date.UTC(2000, 0, 1)
 
 /**
  * @typedef {{ readonly fromMs: number, readonly toMs: number, readonly isLive: boolean }} Period
  */
 
-/** The periods that have a button. */
+/** The periods with a button. */
 export const SPANS = /** @type {const} */ ([
   { name: '1h', label: '1 h', title: 'Last hour', spanMs: HOUR_MS },
   { name: '1d', label: '1 d', title: 'Last day', spanMs: DAY_MS },
@@ -51,7 +51,7 @@ export function fixedPeriod(fromMs, toMs, nowMs) {
 export function zoomed({ fromMs, toMs, isLive }, factor, atMs, nowMs) {
   const spanMs = toMs - fromMs
   const newSpanMs = Math.min(SPAN_MS_MAX, Math.max(SPAN_MS_MIN, spanMs * factor))
-  // What is live stays so when it is zoomed at its end.
+  // A live period stays live when zoomed at its end.
   if (isLive && toMs - atMs < spanMs * 0.02) return livePeriod(newSpanMs, nowMs)
   const startMs = atMs - (atMs - fromMs) * (newSpanMs / spanMs)
   return fixedPeriod(startMs, startMs + newSpanMs, nowMs)

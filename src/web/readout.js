@@ -1,4 +1,4 @@
-// The time and the numbers above the chart: of the point under the cursor, else of the whole
+// The time and the numbers above the chart: for the point under the cursor, else for the whole
 // period.
 
 import { element, setText } from './element.js'

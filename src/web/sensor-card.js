@@ -6,7 +6,7 @@ import { moment, shortTemp, since } from './format.js'
 
 /** @import { Sensor } from './api.js' */
 
-/** Longer ago than this a time says more than how long it is. */
+/** For times longer ago than this, show the time instead of the age. */
 const SINCE_MS_MAX = 48 * 3_600_000
 
 export class SensorCard {

@@ -1,4 +1,4 @@
-// What a sensor is and says now, above its chart.
+// A sensor's name and current state, above its chart.
 
 import { element, setText } from './element.js'
 import { difference, temp } from './format.js'
@@ -42,7 +42,7 @@ export class SensorHead {
   }
 
   showNone() {
-    setText(this.#heading, 'There is no such sensor')
+    setText(this.#heading, 'Sensor not found')
     for (const part of [this.#serial, this.#compensated, this.#value, this.#state])
       setText(part, '')
   }

@@ -1,5 +1,5 @@
-// A sensor's page: what it is and says now, and its chart. The period is in the address, so a chart
-// can be linked to, and Back goes to the one before.
+// A sensor's page: its name, current state and chart. The period is in the URL, so you can link to
+// a chart, and Back returns to the previous one.
 
 import { nowMs } from './clock.js'
 import { Chart } from './chart.js'
@@ -120,7 +120,7 @@ export class SensorView {
     if (this.#history !== undefined) this.#show(this.#history)
   }
 
-  /** Goes to the period of another address. @param {string} name */
+  /** Shows the period of another URL. @param {string} name */
   navigate(name) {
     this.#go(periodNamed(name, nowMs()), 'keep')
   }
@@ -236,14 +236,14 @@ export class SensorView {
     this.#summarize()
     this.#read(this.#chart?.pointed)
     this.#explainEmpty()
-    // The chart comes first; 1,500 rows take a moment.
+    // The chart comes first, because 1,500 rows take a moment.
     setTimeout(() => void this.#fillTable(history), TABLE_DELAY_MS)
   }
 
   /** Seen or not, it is there for those who listen. @param {boolean} isShown */
   #showTable(isShown) {
     this.#table.classList.toggle('hidden-text', !isShown)
-    // What can be scrolled has to be reached by keys.
+    // Scrollable content must be reachable by keyboard.
     this.#table.tabIndex = isShown ? 0 : -1
   }
 
@@ -257,7 +257,7 @@ export class SensorView {
     if (this.#history?.startsMs.length !== 0) return
     const latest = this.#sensor?.latest
     const asOf = latest && moment(Date.parse(latest.timestamp), nowMs())
-    const last = asOf ? ` The last one is of ${asOf}.` : ''
+    const last = asOf ? ` Last reading: ${asOf}.` : ''
     setText(this.#note, `No measurements in this period.${last}`)
   }
 
@@ -291,5 +291,5 @@ export class SensorView {
   }
 }
 
-/** The period that a chart begins with. */
+/** The chart's initial period. */
 export const FIRST_PERIOD = periodName(livePeriod(DAY_MS, 0))

@@ -1,11 +1,11 @@
-// Keeps the page itself, so that it opens without a network; what it shows then is kept by api.js.
+// Stores the page itself, so that it opens without a network; api.js stores the data shown then.
 //
-// One cache a version, filled whole before the version is used: a page is never made of two
-// versions. The service writes the version and the files in when it sends this file.
+// Each version has its own cache, filled completely before the version is used, so a page never
+// mixes two versions. The service inserts the version and the files when it serves this file.
 
 const VERSION = '{{version}}'
 const FILES = '{{files}}'.split(' ')
-/** A network that does not answer is none. */
+/** After this time without a response, assume there is no network. */
 const ANSWER_MS_MAX = 4_000
 const CACHE = `thermolog-page-${VERSION}`
 
@@ -34,7 +34,7 @@ async function takeOver() {
   await clients.claim()
 }
 
-/** The newest page there is: of the service, else the kept one. */
+/** The newest page available: from the service, else the stored one. */
 async function newestPage(request) {
   try {
     return await fetch(request, { signal: AbortSignal.timeout(ANSWER_MS_MAX) })

@@ -1,4 +1,4 @@
-// What is shown to who is not signed in: a button for each provider, or what has to be set up.
+// Shown to people who are not signed in: a button per provider, or what has to be set up.
 
 import { Refused, get } from './api.js'
 import { button, element, icon } from './element.js'
@@ -69,7 +69,7 @@ export class SignInView {
       const isOver = error instanceof Refused && error.status < 500 && error.status !== 429
       this.#say(explain(error))
       if (isOver) return this.#offer(false)
-      // The code is still good for a while.
+      // The code stays valid for a while.
       const again = button({ class: 'primary' }, () => void this.#finish(callback), 'Try again')
       this.#choices.replaceChildren(again)
     }
@@ -108,7 +108,7 @@ export class SignInView {
   #choice(bootstrap, provider) {
     const isReached = provider.authorization_endpoint !== null
     const leave = () => void this.#leave(bootstrap, provider, location.hash)
-    const text = isReached ? `Sign in with ${provider.name}` : `${provider.name} is not reachable`
+    const text = isReached ? `Sign in with ${provider.name}` : `${provider.name} is unavailable`
     return button({ class: 'primary', disabled: !isReached }, leave, text)
   }
 
@@ -142,13 +142,13 @@ export class SignInView {
 
 const INSECURE = {
   what: 'This page was loaded over plain HTTP, where browsers cannot sign in safely.',
-  remedy: 'Open it over https, or on the machine itself. Then its address has to be among these:',
+  remedy: 'Open it over https, or on the machine itself. Its address must then be in this setting:',
   setting: `MOBILE_REDIRECT_URIS=${OWN_ADDRESS.replace(/^http:/, 'https:')}`,
 }
 
 const NO_PROVIDER = {
   what: 'No identity provider is set up, so nobody can sign in yet.',
-  remedy: 'The operator sets one up with these settings and starts the service again:',
+  remedy: 'Ask the operator to set one up with these settings and restart the service:',
   setting: [
     'IDP_HOME_ISSUER=https://…',
     'IDP_HOME_CLIENT_ID=…',
@@ -157,8 +157,8 @@ const NO_PROVIDER = {
 }
 
 const NO_REDIRECT_URI = {
-  what: 'The service does not let people sign in at this address.',
-  remedy: 'The operator adds it to this setting, and registers it at the provider:',
+  what: 'Sign-in is not set up for this address.',
+  remedy: 'Ask the operator to add it to this setting and register it at the provider:',
   setting: `MOBILE_REDIRECT_URIS=…,${OWN_ADDRESS}`,
 }
 
@@ -166,9 +166,9 @@ const NO_REDIRECT_URI = {
 function explain(error) {
   if (!(error instanceof Refused)) return 'The service cannot be reached.'
   if (error.code === 'sign_in_not_allowed') {
-    return 'This account may not sign in here. Another one may, or the operator can add it.'
+    return 'This account has no access here. Try another one, or ask the operator to add it.'
   }
-  if (error.code === 'invalid_grant') return 'The sign-in took too long. Please begin again.'
+  if (error.code === 'invalid_grant') return 'The sign-in took too long. Please try again.'
   return error.message
 }
 

@@ -1,5 +1,6 @@
-// Signing in with an identity provider: authorization code and PKCE (RFC 7636), all of it in the
-// browser. The verifier and the state live in sessionStorage: in this tab, until it comes back.
+// Signing in with an identity provider: authorization code with PKCE (RFC 7636), entirely in the
+// browser. The verifier and the state are in sessionStorage: in this tab, until the browser
+// returns.
 
 import { Refused, keepSession, post } from './api.js'
 
@@ -13,10 +14,10 @@ import { Refused, keepSession, post } from './api.js'
 
 const ATTEMPT = 'thermolog.sign-in'
 
-/** Where providers have to send the browser back to. */
+/** Where providers send the browser back to. */
 export const OWN_ADDRESS = `${location.origin}/`
 
-/** Signing in needs a page that nobody on the way can change. */
+/** Signing in needs a page that nobody can modify on the way. */
 export const isSecure = globalThis.isSecureContext
 
 /**
@@ -91,10 +92,10 @@ export function takeCallback() {
   const attempt = /** @type {Attempt | undefined} */ (text === null ? undefined : JSON.parse(text))
   history.replaceState(null, '', `/${attempt?.backTo ?? ''}`)
   if (attempt === undefined || answer.get('state') !== attempt.state) {
-    return { failure: 'This sign-in was not begun here. Please begin again.' }
+    return { failure: 'This sign-in did not start here. Please try again.' }
   }
   if ((answer.get('iss') ?? attempt.issuer) !== attempt.issuer) {
-    return { failure: 'Another provider has answered than the one that was asked.' }
+    return { failure: 'The response came from another provider than the one you chose.' }
   }
   const code = answer.get('code')
   if (code !== null) return { attempt, code }

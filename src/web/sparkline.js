@@ -1,5 +1,5 @@
-// The small line of the last day: read when its card comes into sight, a few at a time, and again
-// when it has grown old.
+// The small line of the last day: read when its card comes into view, a few at a time, and again
+// when it is out of date.
 
 import { nowMs } from './clock.js'
 import { svgElement } from './element.js'
@@ -12,7 +12,7 @@ const HEIGHT = 48
 const DAY_MS = 86_400_000
 const FRESH_MS = 5 * 60_000
 const READS_MAX = 3
-/** Less than this is noise and is not blown up. */
+/** A smaller range is noise and is not magnified. */
 const CELSIUS_MIN = 1
 
 /**
@@ -22,7 +22,7 @@ const CELSIUS_MIN = 1
  * }} Spark
  */
 
-/** Reads and draws the lines of those cards that are in sight. */
+/** Reads and draws the lines of the cards in view. */
 export class Sparklines {
   /** @type {Map<Element, Spark>} */
   #sparks = new Map()
@@ -93,7 +93,8 @@ export class Sparklines {
       const summary = summaryOf(day)
       if (summary !== undefined) spark.onSummary(summary.lowest, summary.highest)
     } catch {
-      // The card says its latest value without it; it is tried again when it is next in sight.
+      // The card shows its latest value without it; the next time it comes into view, it tries
+      // again.
       this.#readAtMs.delete(spark)
     }
   }
@@ -117,7 +118,7 @@ function draw(place, day) {
   const stretches = stretchesOf(means)
   const line = stretches.map((stretch) => {
     const points = stretch.map((at) => point(at, means[at]))
-    // A line from a point to itself is a dot, with round ends.
+    // A line from a point to itself is drawn as a dot, because of its round ends.
     return `M${points.join('L')}${points.length === 1 ? 'h0' : ''}`
   })
   const band = stretches.map((stretch) => {

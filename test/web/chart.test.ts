@@ -175,7 +175,7 @@ describe('a chart of the chart page', () => {
     const { page, context, histories } = await test().openSignedIn(
       '#/sensors/1/2026-03-01T00:00:00Z/2026-03-15T00:00:00Z',
     )
-    await page.getByText('No measurements in this period. The last one is of').waitFor()
+    await page.getByText('No measurements in this period. Last reading:').waitFor()
     const [asked] = histories
     expect(asked?.searchParams.get('from')).to.equal('2026-03-01T00:00:00.000Z')
     expect(asked?.searchParams.get('to')).to.equal('2026-03-15T00:00:00.000Z')
@@ -219,7 +219,7 @@ describe('a chart of the chart page', () => {
 
   it('says when there is no such sensor', async () => {
     const { page, context } = await test().openSignedIn('#/sensors/99')
-    await page.getByRole('heading', { name: 'There is no such sensor' }).waitFor()
+    await page.getByRole('heading', { name: 'Sensor not found' }).waitFor()
     expect(test().problems.splice(0).join()).to.match(/404/)
     await context.close()
   })

@@ -24,7 +24,7 @@ describe('the chart page without a network', () => {
     await page.getByText(/^No connection. The chart is as of \d\d:\d\d\.$/).waitFor()
     await page.locator('.readout dd').first().waitFor()
     await page.getByRole('button', { name: '1 y' }).click()
-    await page.getByText('this period is not kept on this device').waitFor()
+    await page.getByText('this period is not saved on this device').waitFor()
     await context.setOffline(false)
     await page.getByText('Live').waitFor()
     await page.getByRole('button', { name: '1 d' }).click()

@@ -28,7 +28,7 @@ describe('signing in on the chart page', () => {
 
   it('takes no answer that it did not ask for', async () => {
     const { page, context } = await test().open('?code=stolen&state=other')
-    await page.getByText('This sign-in was not begun here').waitFor()
+    await page.getByText('This sign-in did not start here').waitFor()
     expect(page.url()).to.equal(test().url)
     await context.close()
   })
@@ -70,7 +70,7 @@ describe('signing in on the chart page', () => {
     const tokens = await test().service.operations.listTokens({ user: 'ana@example.org' })
     await test().service.operations.revokeToken({ id: Math.max(...tokens.map(({ id }) => id)) })
     await page.reload()
-    await page.getByText('Your session is over').waitFor()
+    await page.getByText('You have been signed out').waitFor()
     // The browser tells of every 401 on its console.
     expect(test().problems.splice(0).join()).to.match(/401/)
     await context.close()
