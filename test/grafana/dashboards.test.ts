@@ -52,7 +52,7 @@ const CELLAR_AT_NIGHT = instant(START_MS + 5 * HOUR_MS)
 const EXPECTED: Readonly<Record<string, Readonly<Record<string, Expected>>>> = {
   'Fleet overview': {
     Sensors: single(4),
-    'Sensors heard from': single(2),
+    'Active sensors': single(2),
     Measurements: single(126 + 6 + 12),
     'Warmest now': single(30.25),
     'Coldest, average and warmest sensor': (rows) => {
@@ -101,7 +101,7 @@ const EXPECTED: Readonly<Record<string, Readonly<Record<string, Expected>>>> = {
       })
       expect(rows[5]).to.deep.equal({ _time: CELLAR_AT_NIGHT, min: null, mean: null, max: null })
     },
-    'Measurements in each window': (rows) => {
+    'Measurements per window': (rows) => {
       const counts = rows.map(({ measurements }) => measurements)
       const withGap = Array.from({ length: 24 }, (_, hour) => (hour > 4 && hour < 8 ? 0 : 6))
       expect(counts).to.deep.equal(withGap)
