@@ -1,5 +1,5 @@
-# Thermolog as an image: the sources, run by Node itself, and what they need at run time.
-# It writes to /data alone and may have a read-only root file system.
+# The Thermolog image: the sources, which Node runs directly, and their run-time dependencies.
+# It writes only to /data, so its root file system may be read-only.
 
 FROM node:24.21.0-slim AS node
 
@@ -8,7 +8,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 # No package runs a script; Node comes from the image, not from the optional packages.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund
-# The sources of SQLite, its binaries for other systems, and source maps are never asked for.
+# The SQLite sources, binaries for other systems and source maps are never used.
 RUN cd node_modules/better-sqlite3 \
   && rm -r deps src \
   && find prebuilds -name '*.node' ! -name "linux-$(node -p process.arch).node" -delete \
@@ -16,7 +16,7 @@ RUN cd node_modules/better-sqlite3 \
 COPY schemas ./schemas
 COPY src ./src
 COPY docker ./docker
-# COPY keeps the modes of a checkout; after a strict umask nobody but its owner could read it.
+# COPY keeps file modes: after a checkout with a strict umask, only the owner could read the files.
 RUN rm package-lock.json && chmod -R u+rwX,go+rX,go-w .
 
 FROM node
@@ -27,15 +27,15 @@ LABEL org.opencontainers.image.title="Thermolog" \
 ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/data
 WORKDIR /app
 COPY --from=assembled /app ./
-# A new volume gets the owner of the folder that it is mounted on.
+# A new volume gets the owner of the folder it is mounted on.
 RUN ln -s /app/src/thermolog.js /usr/local/bin/thermolog \
   && mkdir -p /data /secrets/influxdb /secrets/thermolog /secrets/grafana /secrets/prometheus \
   && mkdir -p node_modules/.cache/thermolog \
   && chown node:node /data /secrets/* node_modules/.cache/thermolog \
   && chmod 700 /data
 USER node
-# What Node has compiled, for the service and for its commands: half a start, 30 MB of memory less.
-# It also shows that they start.
+# Node's compile cache, for the service and its commands: halves the start time, saves 30 MB.
+# Filling it also shows that they start.
 RUN export DATA_DIR=/tmp/compiling && mkdir "$DATA_DIR" && { \
     thermolog serve >"$DATA_DIR/log" & service=$!; \
     until grep -q '"ready"' "$DATA_DIR/log"; do kill -0 "$service" || exit 1; sleep 0.1; done; \

@@ -1,4 +1,4 @@
-// What the administrator of an InfluxDB 2 may ask and order there, as far as `prepare` needs it.
+// What `prepare` asks and orders as the administrator of an InfluxDB 2.
 
 import { SHARD_GROUP_MS } from '../src/influx/write-plan.ts'
 
@@ -6,11 +6,11 @@ const ANSWER_MS_MAX = 10_000
 const KEEPS_EVERYTHING = {
   type: 'expire',
   everySeconds: 0,
-  // Shards of the usual week would be too many for years of data.
+  // Weekly shards, the usual size, would be too many for years of data.
   shardGroupDurationSeconds: SHARD_GROUP_MS / 1_000,
 }
 
-/** Whether it never deletes, and has the shard groups that suit the service. */
+/** Whether the bucket never expires data and has the shard groups that suit the service. */
 export function keepsEverything({ retentionRules: [rule] }: Bucket): boolean {
   const { everySeconds, shardGroupDurationSeconds } = KEEPS_EVERYTHING
   return (
@@ -19,10 +19,13 @@ export function keepsEverything({ retentionRules: [rule] }: Bucket): boolean {
   )
 }
 
-/** It does not answer, or not now; asking again may help. */
+/** InfluxDB does not respond, or not now; retrying may help. */
 export class InfluxAway extends Error {}
 
-/** The administrator's token is not known, or not yet: a set-up that is under way says so too. */
+/**
+ * The administrator's token is unknown, or not known yet: a set-up under way also responds this
+ * way.
+ */
 export class AdminUnknown extends Error {}
 
 export interface Bucket {
@@ -55,7 +58,7 @@ export class InfluxAdmin {
     this.#adminToken = adminToken
   }
 
-  /** Whether nobody has set it up. */
+  /** Whether InfluxDB has not been set up yet. */
   async isEmpty(): Promise<boolean> {
     return (await this.#ask<{ allowed: boolean }>('setup')).allowed
   }
@@ -66,7 +69,7 @@ export class InfluxAdmin {
     await this.#ask('setup', { method: 'POST', body: { ...body, retentionPeriodSeconds: 0 } })
   }
 
-  /** @returns `undefined` where there is no such bucket */
+  /** @returns `undefined` if there is no such bucket */
   async findBucket(): Promise<Bucket | undefined> {
     const answer = await this.#send(this.#bucketPath(), { token: this.#adminToken })
     const isMissing = answer.status === 404 && (await answer.clone().text()).includes('bucket')
@@ -83,13 +86,13 @@ export class InfluxAdmin {
     return await this.#order('buckets', { method: 'POST', body })
   }
 
-  /** Has it keep everything from now on. */
+  /** Makes the bucket keep all data from now on. */
   async keepEverything({ id }: Bucket): Promise<void> {
     const body = { retentionRules: [KEEPS_EVERYTHING] }
     await this.#order(`buckets/${id}`, { method: 'PATCH', body })
   }
 
-  /** Whether someone with this token sees the bucket; a writer also has to be let write there. */
+  /** Whether this token sees the bucket and, for a writer, may write to it. */
   async isTokenFor(bucket: Bucket, token: string, access: readonly Access[]): Promise<boolean> {
     const seen = await this.#send(this.#bucketPath(), { token })
     if (isRefusal(seen)) return false
@@ -97,7 +100,7 @@ export class InfluxAdmin {
     if (!buckets.some(({ id }) => id === bucket.id)) return false
     if (!access.includes('write')) return true
     const { organization: org, influxBucket } = this.#names
-    // A write of no lines has the rights of a write checked and nothing else.
+    // A write of no lines checks the permission to write and nothing else.
     const path = `write?${query({ org, bucket: influxBucket })}`
     const written = await this.#send(path, { method: 'POST', token })
     if (isRefusal(written)) return false
@@ -105,7 +108,9 @@ export class InfluxAdmin {
     return true
   }
 
-  /** Makes a token, and ends those of the same description: a crash may have left one behind. */
+  /**
+   * Creates a token and deletes those of the same description, which a crash may have left behind.
+   */
   async makeToken(
     { id, orgID }: Bucket,
     description: string,

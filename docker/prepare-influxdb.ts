@@ -1,14 +1,14 @@
-// What runs once before everything else of docker-compose.yml: it sees to it that InfluxDB is set
-// up, has the bucket, and lets in who has to, and that all of them find their secrets in a volume.
-// No secret is in the repository.
+// Runs once before everything else in docker-compose.yml: makes sure that InfluxDB is set up, has
+// the bucket and grants the necessary access, and that every container finds its secrets in a
+// volume. No secret is in the repository.
 //
-// It asks what is there and makes good what is not as it should be, whoever it was: a first start,
-// a crash of its own anywhere, an InfluxDB that is new, restored or changed by hand, a file that
-// somebody has removed to have that secret made anew. Each secret is on disk before InfluxDB learns
-// of it, or is one that InfluxDB has made, and then made anew.
+// It checks what exists and fixes what is wrong, whatever the cause: a first start, a crash of its
+// own anywhere, an InfluxDB that is new, restored or changed by hand, or a file removed so that its
+// secret is created again. Each secret is on disk before InfluxDB learns of it; a token that
+// InfluxDB itself created is created again if it is lost.
 //
-// Where InfluxDB does not answer for a minute and every secret is there it lets the others start:
-// the service takes measurements meanwhile.
+// If InfluxDB does not respond for a minute but every secret exists, the other containers may
+// start: the service accepts measurements meanwhile.
 
 import { setTimeout } from 'node:timers/promises'
 import { parseArgs, parseEnv } from 'node:util'
@@ -19,7 +19,7 @@ import { SecretFiles } from './secret-files.ts'
 const ADMIN = 'admin'
 const PATIENCE_MS = 60_000
 const PAUSE_MS = 500
-/** A killed `prepare` may have sent a set-up that InfluxDB is still at. */
+/** InfluxDB may still be working on the set-up that a killed `prepare` requested. */
 const SET_UP_MS_MAX = 5_000
 
 interface TokenKind {
@@ -31,16 +31,16 @@ const SERVICE: TokenKind = { description: 'thermolog: the service', access: ['re
 const GRAFANA: TokenKind = { description: 'Grafana: reads only', access: ['read'] }
 
 export interface Preparation extends Names {
-  /** Gets the folders `influxdb`, `thermolog`, `grafana` and `prometheus`. */
+  /** Contains the folders `influxdb`, `thermolog`, `grafana` and `prometheus`. */
   readonly directory: string
-  /** How long it waits for InfluxDB. */
+  /** How long to wait for InfluxDB. */
   readonly patienceMs: number
 }
 
 /**
  * @returns what was done, in sentences
- * @throws Error when InfluxDB refuses, was set up by someone else, or does not answer though there
- *   are secrets to be made
+ * @throws Error if InfluxDB refuses, was set up by someone else, or does not respond although
+ *   secrets have to be created
  */
 export async function prepareInfluxdb(preparation: Preparation): Promise<readonly string[]> {
   const secrets = new SecretFiles(preparation.directory)
@@ -67,7 +67,7 @@ async function goOnWithout(away: InfluxAway, secrets: SecretFiles): Promise<stri
   return `WARNING: ${away.message}; all secrets are there, so the others may start`
 }
 
-// May break off anywhere, and is run again from the top.
+// May break off anywhere, and is then run again from the top.
 async function makeGood(names: Names, secrets: SecretFiles, done: string[]): Promise<void> {
   const adminPassword = await secrets.readOrMake('influxdb/admin-password')
   const adminToken = await secrets.readOrMake('influxdb/admin-token')

@@ -1,13 +1,13 @@
-// The secrets of docker-compose.yml, each a file in the volume of whoever needs it. A file is there
-// whole, and on disk for good, or it is not there: a power cut may not leave InfluxDB with a
-// password that nobody has. One that is empty counts as missing.
+// The secrets of docker-compose.yml, each a file in the volume of the container that needs it. A
+// file is either complete and durable or missing: a power cut must not leave InfluxDB with a
+// password that nobody has. An empty file counts as missing.
 
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, open, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 const OWNER_ONLY = 0o600
-/** Grafana and Prometheus run as other users; the volumes are their own. */
+/** Grafana and Prometheus run as other users; the volumes belong to them. */
 const ALL_MAY_READ = 0o644
 
 /** Every file, with its mode. */
@@ -29,7 +29,7 @@ export class SecretFiles {
     this.#directory = directory
   }
 
-  /** @returns what is in the file, without blanks around it; nothing in it is `undefined` */
+  /** @returns the content of the file without surrounding space; `undefined` if there is none */
   async read(file: SecretFile): Promise<string | undefined> {
     try {
       const text = await readFile(join(this.#directory, file), 'utf8')
@@ -40,7 +40,7 @@ export class SecretFiles {
     }
   }
 
-  /** @returns the secret of this file, which gets one when it has none */
+  /** @returns the secret in this file, created first if missing */
   async readOrMake(file: SecretFile): Promise<string> {
     const kept = await this.read(file)
     if (kept !== undefined) return kept
@@ -49,7 +49,7 @@ export class SecretFiles {
     return secret
   }
 
-  /** The file is on disk when this returns; until then it is as it was. */
+  /** The file is on disk when this returns; until then it is unchanged. */
   async write(file: SecretFile, text: string): Promise<void> {
     const path = join(this.#directory, file)
     const unfinished = `${path}.unfinished`
