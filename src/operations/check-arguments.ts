@@ -1,4 +1,4 @@
-// Checks of what operators type. Limits that a client can meet too are taken from schemas/.
+// Checks what operators type. Limits that also apply to clients come from schemas/.
 
 import { nameCharactersMax } from '../domain/limits.ts'
 import { ALL_RIGHTS, isEmail } from '../domain/access.ts'
@@ -11,7 +11,7 @@ const { pattern, maxLength } = common.$defs.serialNumber
 const { minimum, maximum } = common.$defs.compensation
 const SERIAL_NUMBER = new RegExp(pattern)
 
-/** @throws OperationError when it is no address that a user could have */
+/** @throws OperationError if no user could have this address */
 export function checkEmail(email: unknown): string {
   const text = typeof email === 'string' ? email.trim() : ''
   if (!isEmail(text)) {
@@ -23,7 +23,7 @@ export function checkEmail(email: unknown): string {
 /**
  * A name or an alias: 1 to 128 characters after trimming.
  *
- * @param what what it names, for the message
+ * @param what what the name is for, shown in the message
  */
 export function checkName(what: string, name: unknown): string {
   const text = typeof name === 'string' ? name.trim() : ''
@@ -35,7 +35,7 @@ export function checkName(what: string, name: unknown): string {
   return text
 }
 
-/** @throws OperationError when no sensor can have it */
+/** @throws OperationError if no sensor can have it */
 export function checkSerialNumber(serialNumber: unknown): string {
   if (!isSerialNumber(serialNumber)) {
     throw usage(
@@ -50,7 +50,7 @@ export function isSerialNumber(text: unknown): text is string {
   return typeof text === 'string' && text.length <= maxLength && SERIAL_NUMBER.test(text)
 }
 
-/** Scopes as rights; all of them when none is named. */
+/** Scopes as rights; all rights if none is given. */
 export function checkScopes(scopes: unknown): readonly Right[] {
   if (scopes === undefined) return ALL_RIGHTS
   if (!Array.isArray(scopes) || scopes.length === 0)
@@ -70,13 +70,13 @@ export function checkId(id: unknown): number {
   return id
 }
 
-/** @throws OperationError unless it is a number that a compensation may be */
+/** @throws OperationError unless it is an allowed compensation */
 export function checkCompensation(celsius: unknown): number {
   if (typeof celsius === 'number' && celsius >= minimum && celsius <= maximum) return celsius + 0
   throw usage(`a compensation must be from ${minimum} to ${maximum} °C, not ${quote(celsius)}`)
 }
 
-/** Makes a failure of wrong usage. */
+/** Creates an error of wrong usage. */
 export function usage(message: string, hint?: string): OperationError {
   return new OperationError({ kind: 'usage', message, ...(hint === undefined ? {} : { hint }) })
 }
@@ -87,7 +87,7 @@ function quote(value: unknown): string {
 
 const PREFIX = /^[0-9A-Za-z:._-]{0,32}$/
 
-/** @returns the prefix, `''` where none is given */
+/** @returns the prefix, `''` if none is given */
 export function checkPrefix(value: unknown): string {
   const prefix = value ?? ''
   if (typeof prefix === 'string' && PREFIX.test(prefix)) return prefix

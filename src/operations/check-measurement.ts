@@ -1,5 +1,5 @@
-// What is wrong with one measurement of an import, in words. The form is that of the API,
-// from the same schemas; the rules are those of the service that is to store it.
+// The faults of one measurement of an import, for people. Its form is checked against the API's
+// schemas, everything else against the rules of the service that is to store it.
 
 import { judgeTime } from '../domain/acceptance.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
@@ -12,7 +12,7 @@ import type { ImportRules, OperationsSettings } from './operations.ts'
 
 const { eventId: eventIdForm, celsius } = common.$defs
 
-/** @returns what is wrong with its form, or `undefined` */
+/** @returns the fault of its form, or `undefined` */
 export function formFault(measurement: Readonly<Record<string, unknown>>): string | undefined {
   const { eventId, serialNumber, tempCelsius, measuredAtMs } = measurement
   if (!isSerialNumber(serialNumber))
@@ -51,8 +51,8 @@ export function importRules(
 }
 
 /**
- * Holds measurements against the rules of a service. It remembers the sensors that an import would
- * register, so that a user's limit is met before anything is stored.
+ * Checks measurements against the rules of a service. Remembers the sensors that an import would
+ * register, so that a user's limit is noticed before anything is stored.
  */
 export class RuleCheck {
   readonly #rules: ImportRules
@@ -63,13 +63,13 @@ export class RuleCheck {
     this.#sensorKeys = new Set(rules.sensorKeys)
   }
 
-  /** @returns what is wrong with it, or `undefined` */
+  /** @returns its fault, or `undefined` */
   fault({ serialNumber, measuredAtMs }: SubmittedMeasurement): string | undefined {
     const wrong = measuredAtMs === null ? undefined : this.timeFault(measuredAtMs)
     return wrong ?? this.#sensorFault(serialNumber)
   }
 
-  /** @returns what is wrong with the time of a measurement, or `undefined` */
+  /** @returns the fault of a measurement's time, or `undefined` */
   timeFault(measuredAtMs: number): string | undefined {
     const { measuredAtMsMin, measuredAtMsMax } = this.#rules
     const fault = judgeTime(measuredAtMs, measuredAtMsMin, measuredAtMsMax)

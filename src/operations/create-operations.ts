@@ -1,5 +1,5 @@
-// The operations, on the ports of the service. They check what they are given: over the socket
-// anything can arrive.
+// The operations, built on the service's ports. They check their arguments, because anything can
+// arrive over the socket.
 
 import type { AccessTokens } from '../access/tokens.ts'
 import { mintToken } from '../access/tokens.ts'
@@ -53,7 +53,9 @@ export interface OperationsCollaborators {
   readonly controlWriter: ControlWriter
   readonly storeUpkeep: Pick<StoreUpkeep, 'retrySetAside' | 'dropSetAside'>
   readonly submissions: Pick<Submissions, 'commit'>
-  /** Told of tokens that end, and asked for uses; left out where no request is answered. */
+  /**
+   * Notified of tokens that end, and asked for times of last use; absent where no requests arrive.
+   */
   readonly accessTokens?: Pick<AccessTokens, 'forgetToken' | 'forgetUser' | 'lastUsedAtMs'>
   readonly clock: Clock
 }

@@ -1,5 +1,5 @@
-// Deleting users and sensors with their measurements, and saying beforehand what would go. What is
-// counted goes on changing while senders send; what was deleted is counted anew.
+// Deletes users and sensors with their measurements, after a preview of what would be deleted. The
+// preview's counts keep changing while senders send, so what was really deleted is counted again.
 
 import type { AccessTokens } from '../access/tokens.ts'
 import type { User } from '../domain/access.ts'
@@ -56,7 +56,7 @@ export async function deleteSensor(
   return deleted
 }
 
-/** @throws OperationError when nobody has a sensor of that id */
+/** @throws OperationError if no user has a sensor with that id */
 export async function findSensor(control: ControlReader, id: unknown): Promise<Sensor> {
   const sensorId = checkId(id)
   const sensor = await control.findSensorOfAnyone(sensorId)

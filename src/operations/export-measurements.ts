@@ -1,7 +1,7 @@
-// Exporting: the measurements of sensors as CSV (RFC 4180) or NDJSON, as they were submitted, by
-// sensor and in the order of their times, those of one time in the order of their acceptance. Read
-// and handed out in pieces of a few thousand, in bounded memory. A number is written as the
-// shortest text that is read as the same number again, so an import stores what was exported.
+// Exports the measurements of sensors as CSV (RFC 4180) or NDJSON, as submitted, by sensor and
+// time, and in order of acceptance where times are equal. Reads and writes pieces of a few
+// thousand, in bounded memory. A number is written as the shortest text that reads back as the same
+// number, so an import stores exactly what was exported.
 
 import type { RawPoint } from '../domain/history.ts'
 import type { Sensor } from '../domain/sensor.ts'
@@ -12,10 +12,10 @@ import type { MeasurementReader } from '../ports/measurement-store.ts'
 
 export type ExportFormat = 'csv' | 'ndjson'
 
-/** A sensor, and what there is of it in the period that is exported. */
+/** A sensor, and its measurements in the exported period. */
 export interface ExportedSensor {
   readonly sensor: Sensor
-  /** UTC days that have measurements, in ascending order, and how many were accepted. */
+  /** UTC days that have measurements, in ascending order, with the number accepted on each. */
   readonly days: readonly AcceptedDay[]
 }
 
@@ -25,14 +25,14 @@ export interface ExportOrder {
   readonly format: ExportFormat
 }
 
-/** Asked of the store at once. */
+/** Requested from the store in one query. */
 const PART_MS = 30 * DAY_MS
 
 /**
  * The whole text, in pieces.
  *
- * @param onMeasurements told how many are in each piece
- * @throws ServiceError `history_unavailable` when the store is out of reach
+ * @param onMeasurements called with the number of measurements in each piece
+ * @throws ServiceError `history_unavailable` if the store is unreachable
  */
 export async function* exportText(
   reader: Pick<MeasurementReader, 'readRaw'>,
@@ -51,7 +51,7 @@ export async function* exportText(
   }
 }
 
-/** The stretches of the range in which there is something. */
+/** The parts of the range that have measurements. */
 function partsOf(days: ExportedSensor['days'], range: TimeRange): TimeRange[] {
   const starts = new Set(days.map(({ dayMs }) => floorToWindow(dayMs, PART_MS)))
   return [...starts]
@@ -62,7 +62,7 @@ function partsOf(days: ExportedSensor['days'], range: TimeRange): TimeRange[] {
     .filter(({ startMs, stopMs }) => startMs < stopMs)
 }
 
-// A serial number has no character that either form would have to quote.
+// Serial numbers contain no character that would need quoting in either format.
 function csvText(serialNumber: string, points: readonly RawPoint[]): string {
   let text = ''
   for (const { measuredAtMs, rawCelsius } of points) {

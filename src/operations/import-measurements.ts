@@ -1,5 +1,5 @@
-// Importing: measurements that a command has read from a file go the way every submission goes,
-// through the journal, cut into submissions of the size that a request may have.
+// Imports measurements that a command has read from a file: like all submissions they pass through
+// the journal, in parts of the size that a request may have.
 
 import { ServiceError } from '../domain/errors.ts'
 import type { RequestFault } from '../domain/errors.ts'
@@ -11,7 +11,7 @@ import { formFault } from './check-measurement.ts'
 import { importMeasurementsMax, OperationError } from './operations.ts'
 import type { ImportReceipt } from './operations.ts'
 
-/** Commits the submissions of an import side by side: one group commit takes them together. */
+/** Commits an import's submissions concurrently, so that one group commit takes them together. */
 export async function importMeasurements(
   submissions: Pick<Submissions, 'commit'>,
   of: { readonly userId: number; readonly receivedAtMs: number },
@@ -50,7 +50,7 @@ function cut<T>(list: readonly T[]): T[][] {
   )
 }
 
-/** A failure of one submission as one of the import that it is a part of. */
+/** Turns the failure of one submission into one of the whole import. */
 function inWhole(error: unknown, startIndex: number): unknown {
   if (!(error instanceof ServiceError) || error.faults === undefined) return error
   const faults = error.faults.map((fault): RequestFault =>
@@ -59,7 +59,7 @@ function inWhole(error: unknown, startIndex: number): unknown {
   return new OperationError({ kind: 'failed', message: error.message, faults }, { cause: error })
 }
 
-/** What is worth trying again may hide what is not: faults of measurements are told first. */
+/** Errors worth retrying may hide permanent ones, so faults of measurements are reported first. */
 function worst(failures: readonly unknown[]): unknown {
   const faulty = failures.filter((error) => error instanceof OperationError)
   const [first] = faulty

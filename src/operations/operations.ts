@@ -1,6 +1,6 @@
-// What an operator can have done: users, tokens and sensors made and listed, measurements imported.
-// The same operations are carried out by a running service, over the socket in its DATA_DIR, or by
-// a command in its own process when no service runs. So arguments, answers and failures are plain
+// What an operator can do: create and list users, tokens and sensors, import measurements, and
+// more. A running service carries out the same operations over the socket in its DATA_DIR, as does
+// a command in its own process when no service runs. So arguments, results and failures are plain
 // JSON.
 
 import type { AccessToken, TokenState, User, UserIdentity } from '../domain/access.ts'
@@ -11,21 +11,21 @@ import type { Sensor, SensorChange } from '../domain/sensor.ts'
 import type { RefusedEntry, SkippedSeries } from '../ports/refused.ts'
 import type { SetAsideMeasurement } from '../ports/store-upkeep.ts'
 
-/** Each of them throws OperationError, and ServiceError where a port does. */
+/** Each throws OperationError, and ServiceError where a port does. */
 export interface Operations {
   createUser(args: { readonly email: string; readonly name?: string }): Promise<User>
   listUsers(args: Nothing): Promise<readonly ListedUser[]>
   /** What `deleteUser` would delete now. */
   previewUserDeletion(args: OfUser): Promise<DeletedUser>
-  /** The user with everything of theirs; their measurements leave the store soon after. */
+  /** Deletes the user with everything they own; their measurements leave the store soon after. */
   deleteUser(args: OfUser): Promise<DeletedUser>
-  /** Ends the user's identity at an issuer, and all their mobile tokens. */
+  /** Removes the user's identity at an issuer, and all their mobile tokens. */
   unlinkIdentity(args: IdentityOfUser): Promise<Nothing>
   createToken(args: TokenOrder): Promise<CreatedToken>
-  /** Those that are good for nothing any more too. */
+  /** Includes tokens that no longer work. */
   listTokens(args: OfUser): Promise<readonly ListedToken[]>
   revokeToken(args: OfId): Promise<Nothing>
-  /** A new token like a daemon's, and an end for the old one: it works on for the overlap. */
+  /** Creates a token like an existing one, which keeps working for the overlap. */
   rotateToken(args: TokenRotationOrder): Promise<NewTokenForOld>
   createSensor(args: SensorOrder): Promise<Sensor>
   listSensors(args: OfUser): Promise<readonly Sensor[]>
@@ -33,28 +33,28 @@ export interface Operations {
   changeSensor(args: SensorChangeOrder): Promise<Sensor>
   /** What `deleteSensor` would delete now. */
   previewSensorDeletion(args: OfId): Promise<DeletedSensor>
-  /** The sensor with its measurements, which leave the store soon after. */
+  /** Deletes the sensor; its measurements leave the store soon after. */
   deleteSensor(args: OfId): Promise<DeletedSensor>
-  /** What the measurement store has refused: how much, and the first `setAsideListedMax`. */
+  /** What the measurement store has refused: the count, and the first `setAsideListedMax`. */
   listSetAside(args: Nothing): Promise<SetAsideList>
-  /** Has it written to the store again, all of it without ids. */
+  /** Writes refused measurements to the store again; without ids, all of them. */
   retrySetAside(args: SetAsideChoice): Promise<Counted>
   /** How many `dropSetAside` would delete now. */
   previewDrop(args: SetAsideChoice): Promise<Counted>
-  /** Deletes it permanently, all of it without ids. */
+  /** Deletes refused measurements permanently; without ids, all of them. */
   dropSetAside(args: SetAsideChoice): Promise<Counted>
-  /** What was refused: how much, and the first `refusedListedMax`. */
+  /** Refused lines and elements: the count, and the first `refusedListedMax`. */
   listRefused(args: Nothing): Promise<RefusedList>
   /** Series of line protocol without a temperature; `line` is readable. */
   listSkipped(args: Nothing): Promise<readonly ListedSkipped[]>
-  /** Tries to store it again, all of it without ids. @returns how much is stored */
+  /** Tries to store refused entries again; without ids, all. @returns how many were stored */
   retryRefused(args: SetAsideChoice): Promise<Counted>
-  /** Deletes it permanently, all of it without ids. */
+  /** Deletes refused entries permanently; without ids, all. */
   dropRefused(args: SetAsideChoice): Promise<Counted>
   importRules(args: OfUser): Promise<ImportRules>
   /**
-   * Stores up to `importMeasurementsMax` measurements, in order. Resolves when they are on disk.
-   * What throws may have stored some: sent again with the same event ids nothing is stored twice.
+   * Stores up to `importMeasurementsMax` measurements, in order. Resolves when they are on disk. On
+   * an error, some may be stored: sending them again with the same event ids stores nothing twice.
    */
   importMeasurements(args: ImportOrder): Promise<ImportReceipt>
 }
@@ -80,12 +80,12 @@ export type ListedSkipped = Omit<SkippedSeries, 'series'>
 
 export interface RefusedList {
   readonly count: number
-  /** How many had to make room for newer ones. */
+  /** How many were dropped to make room for newer ones. */
   readonly dropped: number
   readonly entries: readonly ListedRefused[]
 }
 
-/** More are counted and not listed. */
+/** The rest is counted but not listed. */
 export const refusedListedMax = 1_000
 
 export const skippedListedMax = 10_000
@@ -94,10 +94,10 @@ export interface Counted {
   readonly count: number
 }
 
-/** More are counted and not listed. */
+/** The rest is counted but not listed. */
 export const setAsideListedMax = 10_000
 
-/** A user is named by e-mail address. */
+/** Users are identified by e-mail address. */
 export interface OfUser {
   readonly user: string
 }
@@ -112,7 +112,7 @@ export interface ListedUser extends User {
 
 export interface DeletedUser {
   readonly id: number
-  /** How many sensors go with the user. */
+  /** How many sensors are deleted with the user. */
   readonly sensors: number
   /** How many measurements of these sensors were accepted. */
   readonly measurements: number
@@ -138,17 +138,17 @@ export interface IdentityOfUser extends OfUser {
 
 export interface TokenOrder extends OfUser {
   readonly name: string
-  /** Goes before every serial number that comes with it in line protocol. */
+  /** The prefix of every serial number sent with this token as line protocol. */
   readonly serialNumberPrefix?: string
-  /** What the token may do; everything when left out. */
+  /** The token's rights; default: all. */
   readonly scopes?: readonly string[]
-  /** How long it is good for; for ever when left out. */
+  /** How long the token is valid; default: permanently. */
   readonly lifetimeMs?: number
 }
 
 export interface CreatedToken {
   readonly id: number
-  /** The token's text: shown this once, kept nowhere. */
+  /** The token's text: shown only once, and stored nowhere. */
   readonly token: string
 }
 
@@ -169,13 +169,13 @@ export interface SensorOrder extends OfUser {
   readonly alias?: string
 }
 
-/** What a measurement of an import is held against before anything is stored. */
+/** What an import checks measurements against before anything is stored. */
 export interface ImportRules {
   readonly measuredAtMsMin: number
   readonly measuredAtMsMax: number
   /** Whether unknown serial numbers are registered. */
   readonly mayRegisterSensors: boolean
-  /** Keys of the user's sensors, see `serialNumberKey`, and how many there may be. */
+  /** Keys of the user's sensors, see `serialNumberKey`, and their limit. */
   readonly sensorKeys: readonly string[]
   readonly sensorsMax: number
 }
@@ -187,7 +187,7 @@ export interface ImportOrder extends OfUser {
 export interface ImportReceipt {
   readonly created: number
   readonly duplicates: number
-  /** Indices of measurements whose event id was accepted before with other content. */
+  /** Indexes of measurements whose event id was accepted before with different content. */
   readonly conflicts: readonly number[]
 }
 
@@ -205,20 +205,20 @@ export interface OperationsSettings {
 /** Measurements of one `importMeasurements`. */
 export const importMeasurementsMax = 4_000
 
-/** Why an operation was not done, for a person. */
+/** Why an operation failed, for people. */
 export interface Failure {
-  /** `usage`: what was asked for makes no sense; `failed`: it does, but it could not be done. */
+  /** `usage`: the request itself is wrong; `failed`: it is valid, but could not be carried out. */
   readonly kind: 'usage' | 'failed'
   readonly message: string
   /** What to do about it. */
   readonly hint?: string
-  /** When the same is worth trying again. */
+  /** When to retry. */
   readonly retryAfterSeconds?: number
-  /** Of an import: what is wrong with which of its measurements. */
+  /** Of an import: the faults of its measurements. */
   readonly faults?: readonly RequestFault[]
 }
 
-/** An operation that was not done. */
+/** An operation that was not carried out. */
 export class OperationError extends Error {
   readonly failure: Failure
 
@@ -230,7 +230,7 @@ export class OperationError extends Error {
 }
 
 /**
- * Makes a failure of what could not be done.
+ * Creates the error of an operation that could not be carried out.
  *
  * @param hint what to do about it
  */
@@ -239,7 +239,7 @@ export function failed(message: string, hint?: string, options?: ErrorOptions): 
   return new OperationError(failure, options)
 }
 
-/** @returns what there is to tell, `undefined` for an error that is a fault of ours */
+/** @returns the failure to report, `undefined` for an error that is our own bug */
 export function failureOf(error: unknown): Failure | undefined {
   if (error instanceof OperationError) return error.failure
   if (!(error instanceof ServiceError) || error.code === 'internal_error') return undefined

@@ -1,4 +1,4 @@
-// What was refused, as measurements: a line by the rules of its day, an element by its form.
+// Refused entries as measurements: a line by the rules of its day, an element by its schema.
 
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
 import { parseInstant } from '../domain/time.ts'
@@ -8,7 +8,7 @@ import { SeriesMemory } from '../line-protocol/series.ts'
 import type { RefusedEntry } from '../ports/refused.ts'
 import { formFault } from './check-measurement.ts'
 
-/** What operators add to what is known of line protocol. */
+/** The names that operators add to those known in line protocol. */
 export interface LineNames {
   readonly lineFields: readonly string[]
   readonly lineSerialTags: readonly string[]
@@ -22,12 +22,12 @@ interface Reading {
 
 async function letOthers(): Promise<void> {}
 
-/** What an entry says, for people. */
+/** The content of an entry, for people. */
 export function textOf({ kind, content }: Pick<RefusedEntry, 'kind' | 'content'>): string {
   return kind === 'line' ? decodeText(content) : content
 }
 
-/** What an entry says, read as it was when it came. */
+/** The content of an entry, read as when it arrived. */
 export async function readRefused(entry: RefusedEntry, names: LineNames): Promise<Reading> {
   if (entry.kind === 'element') return readElement(entry.content)
   const series = new SeriesMemory({

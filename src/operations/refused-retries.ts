@@ -1,4 +1,4 @@
-// Tries again, once a minute, what was refused because its time was ahead and has come now.
+// Retries, once a minute, what was refused because its time was ahead and has now come.
 
 import { MINUTE_MS } from '../domain/time.ts'
 import type { Log } from '../ports/system.ts'
@@ -23,7 +23,7 @@ export class RefusedRetries {
     this.#timer ??= setInterval(() => void this.run(), INTERVAL_MS).unref()
   }
 
-  /** Tries what is due now, unless that is under way. */
+  /** Retries what is due now, unless a retry is under way. */
   run(): Promise<void> {
     this.#underWay ??= this.#retry().finally(() => (this.#underWay = undefined))
     return this.#underWay

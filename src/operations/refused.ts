@@ -1,6 +1,6 @@
-// What was refused, tried again: read as it was when it came, and committed as every submission
-// is. An entry goes when all of it is stored. Its event ids make a second try harmless: what had
-// none gets one from the entry, whose id is never given twice.
+// Retries refused entries: they are read as when they arrived, and committed like all submissions.
+// An entry is deleted when all of it is stored. Event ids make a second retry harmless:
+// measurements without one get it from the entry, whose id is never reused.
 
 import { commitLines } from '../ingest/commit-lines.ts'
 import type { Submissions } from '../ingest/submissions.ts'
@@ -20,10 +20,10 @@ export interface RefusedCollaborators {
   readonly clock: Clock
 }
 
-/** Entries that are tried at a time: one group takes them together. */
+/** Entries retried at a time: one group commits them together. */
 const TRIED_AT_ONCE = 100
 
-/** What was refused, readable. */
+/** A refused entry that can be read. */
 export async function listRefused(control: ControlReader): Promise<RefusedList> {
   const entries = await control.listRefused(0, refusedListedMax)
   const readable = entries.map((entry) => ({ ...entry, content: textOf(entry) }))
@@ -40,7 +40,7 @@ export async function listSkipped(control: ControlReader): Promise<readonly List
 }
 
 /**
- * Tries entries again.
+ * Retries entries.
  *
  * @param ids `undefined`: all
  * @returns how many are stored
@@ -61,7 +61,7 @@ export async function retryRefused(
   return stored
 }
 
-/** Tries the entries again whose time has come. @returns how many are stored */
+/** Retries the entries whose time has come. @returns how many are stored */
 export async function retryDueRefused(
   collaborators: RefusedCollaborators,
   names: LineNames,
@@ -87,7 +87,7 @@ async function retryAll(
   return stored.length === 0 ? 0 : controlWriter.dropRefused(stored)
 }
 
-/** @returns why it is refused again, `undefined` when it is stored */
+/** @returns why it is refused again, `undefined` if it is stored */
 async function retry(
   { submissions, clock }: RefusedCollaborators,
   names: LineNames,
