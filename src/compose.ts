@@ -1,6 +1,5 @@
-// The composition root, with core/open-core.ts the only place that knows every part. Read from top
-// to bottom it says what the service is made of, in the order in which the parts need each other;
-// stopping goes back up.
+// The composition root; only this file and core/open-core.ts know every part. From top to bottom it
+// builds the service in the order of its dependencies; stopping goes the other way.
 
 import manifest from '../package.json' with { type: 'json' }
 import { SignIn } from './access/sign-in.ts'
@@ -28,29 +27,29 @@ import { systemClock } from './system/clock.ts'
 import { createLog, standardOutput } from './system/log.ts'
 import { openFilesMax } from './system/open-files.ts'
 
-/** Requests under way have so long when the service stops: Docker kills after ten seconds. */
+/** Time for requests under way when the service stops: Docker kills it after ten seconds. */
 const DRAIN_MS_MAX = 5 * SECOND_MS
 
-/** What is left of the files that may be open is for databases, pages and InfluxDB. */
+/** The remaining file descriptors are for databases, pages and InfluxDB. */
 const CONNECTIONS_SHARE = 3 / 4
 
-/** All that one sign-in asks of its identity provider has to be answered in this time. */
+/** Time limit for all requests of one sign-in to its identity provider. */
 const PROVIDER_TIMEOUT_MS = 10 * SECOND_MS
 
 export interface Service {
-  /** Resolves when requests are taken. */
+  /** Resolves when requests are accepted. */
   start(): Promise<{ url: string }>
-  /** Answers what is under way and closes all files. */
+  /** Finishes requests under way and closes all files. */
   stop(): Promise<void>
 }
 
-/** What a test may put in place of the machine's. */
+/** What tests may replace. */
 export interface Overrides {
   readonly clock?: Clock
   readonly log?: Log
 }
 
-/** The service behind its HTTP face and its socket. Owns DATA_DIR until it is stopped. */
+/** The service with its HTTP server and its socket. Owns DATA_DIR until it is stopped. */
 export async function createService(config: Config, overrides: Overrides = {}): Promise<Service> {
   const { clock = systemClock } = overrides
   const log =
@@ -121,7 +120,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
   }
 }
 
-/** Where none can be made the service is there all the same: DATA_DIR is locked, not shared. */
+/** If no socket can be created, the service runs without: DATA_DIR is locked, not shared. */
 async function startSocket(socket: OperationsSocket, { dataDir }: Config, log: Log): Promise<void> {
   try {
     await socket.start(operationsSocketPath(dataDir))
@@ -169,7 +168,7 @@ function mobileSettings(config: Config): MobileSettings {
     links,
     redirectUris: mobileRedirectUris,
     callbackUrl,
-    // The client secret is not for this side.
+    // This part must not see the client secret.
     signInProviders: config.identityProviders.map((provider) => ({
       id: provider.id,
       label: provider.label,

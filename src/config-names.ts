@@ -1,25 +1,25 @@
-// Names of settings that look like ours and are none. A misspelt setting would otherwise be ignored
-// in silence, and the service would run with a default that nobody chose.
+// Finds names that resemble our settings but are not settings. Otherwise a misspelt setting would
+// be ignored silently, and the service would run with a default that nobody chose.
 
-/** What is wrong with the names of an environment. */
+/** The faults in the names of an environment. */
 export interface NameFaults {
-  /** Nobody else has settings of these names, so the service does not start with them. */
+  /** No other program has settings of these names, so the service does not start with them. */
   readonly problems: readonly string[]
-  /** They may belong to another program. */
+  /** These may belong to another program. */
   readonly warnings: readonly string[]
 }
 
-/** How the names of our families begin; `IDP_` has rules of its own. */
+/** Prefixes of our settings' names; `IDP_` has rules of its own. */
 const PREFIXES = ['IDP_', 'INFLUX_', 'LINK_', 'MAX_', 'MOBILE_', 'RATE_LIMIT_']
 const PROVIDER_SETTING = /^IDP_([A-Z0-9]+(?:_[A-Z0-9]+)*)_([A-Z0-9]+(?:_[A-Z0-9]+)*)$/
 
-/** How many letters of a provider's setting may be wrong while it is still clear what is meant. */
+/** How many letters of a provider's setting may be wrong while the intended one is still clear. */
 const MEMBER_EDITS_MAX = 2
 
 /**
  * @param names of the settings that have a value
- * @param known names of the settings that were looked for
- * @param members what comes behind `IDP_<NAME>_`
+ * @param known names of all settings read
+ * @param members the possible endings of `IDP_<NAME>_`
  */
 export function judgeNames(
   names: readonly string[],
@@ -38,7 +38,7 @@ export function judgeNames(
   return { problems, warnings }
 }
 
-/** A setting of an identity provider that has others, or one that is nearly right. */
+/** A setting of an identity provider that has other settings, or a nearly correct one. */
 function providerFault(
   name: string,
   known: ReadonlySet<string>,
@@ -64,7 +64,7 @@ function headOf(setting: string, members: readonly string[]): string {
   return setting.slice(0, setting.length - member.length)
 }
 
-/** How far the end of a name is from a member, cut where that is least. */
+/** The smallest edit distance between a member and an ending of a name. */
 function tailLike(name: string, member: string): { head: string; edits: number } {
   const cuts = [...name.matchAll(/_/g)].map(({ index }) => index).filter((at) => at > 'IDP_'.length)
   const tails = cuts.map((at) => ({
@@ -88,7 +88,7 @@ function strangeName(name: string, known: ReadonlySet<string>): string | undefin
   return `${name} is not a setting and is ignored: there are ${there.join(', ')}`
 }
 
-/** Letters left out, added, changed or swapped with a neighbour. */
+/** Counts letters omitted, added, changed or swapped with a neighbour. */
 function editsBetween(one: string, other: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: other.length + 1 }, (_, at) => at)

@@ -1,11 +1,11 @@
-// How settings are written: durations, sizes, lists, addresses. Each reader takes the text of one
-// setting and returns its value or throws a FormError that says what it should look like.
+// The formats of settings: durations, sizes, lists, addresses. Each reader takes the text of one
+// setting and returns its value, or throws a FormError that says what it should look like.
 
 import { isIP } from 'node:net'
 import { isSecureUrl } from './domain/secure-url.ts'
 import { parseInstant } from './domain/time.ts'
 
-/** A text is not of the form that its setting has; the message says what it must be. */
+/** A text does not have the format of its setting; the message says what it must be. */
 export class FormError extends Error {}
 
 const DURATION_UNITS_MS: Readonly<Record<string, number>> = {
@@ -23,7 +23,7 @@ const SIZE_UNITS_BYTES: Readonly<Record<string, number>> = {
   TiB: 2 ** 40,
 }
 
-/** `30s`, `15m`, `12h`, `90d`; more than nothing. */
+/** `30s`, `15m`, `12h`, `90d`; more than zero. */
 export function readDuration(text: string): number {
   const [, digits = '', unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
   const durationMs = Number(digits) * (DURATION_UNITS_MS[unit] ?? NaN)
@@ -31,7 +31,7 @@ export function readDuration(text: string): number {
   throw new FormError('must be a duration like 30s, 15m, 12h or 90d')
 }
 
-/** `4GiB`, `256MiB`; more than nothing. */
+/** `4GiB`, `256MiB`; more than zero. */
 export function readSize(text: string): number {
   const [, digits = '', unit = ''] = /^(\d{1,9}(?:\.\d{1,3})?)\s?([KMGT]iB|B)$/.exec(text) ?? []
   const bytes = Math.floor(Number(digits) * (SIZE_UNITS_BYTES[unit] ?? NaN))
@@ -39,7 +39,7 @@ export function readSize(text: string): number {
   throw new FormError('must be a size like 256MiB or 4GiB')
 }
 
-/** Room to keep free on a volume: the smaller one of a share of it and a number of bytes. */
+/** Space to keep free on a volume: the smaller of a share of the volume and a number of bytes. */
 export interface FreeSpaceRule {
   readonly volumePercent: number
   readonly bytes: number
@@ -63,7 +63,7 @@ export function readBoolean(text: string): boolean {
   throw new FormError('must be true or false')
 }
 
-/** A reader of whole numbers between two bounds. */
+/** Returns a reader of whole numbers between two bounds. */
 export function integerReader(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN
@@ -78,7 +78,7 @@ export function readMoment(text: string): number {
   throw new FormError('must be a time like 2010-01-01T00:00:00Z')
 }
 
-/** A reader of one out of some words. */
+/** Returns a reader that accepts one of some words. */
 export function choiceReader<T extends string>(choices: readonly T[]): (text: string) => T {
   return (text) => {
     const choice = choices.find((known) => known === text)
@@ -87,7 +87,7 @@ export function choiceReader<T extends string>(choices: readonly T[]): (text: st
   }
 }
 
-/** A list separated by commas; blanks around its parts do not count. */
+/** A list separated by commas; spaces around its parts are ignored. */
 export function readList(text: string): readonly string[] {
   return text
     .split(',')
@@ -95,7 +95,7 @@ export function readList(text: string): readonly string[] {
     .filter((part) => part !== '')
 }
 
-/** An address of the web, without user, password or fragment. */
+/** A web URL without user, password or fragment. */
 export function readHttpUrl(text: string): string {
   const url = URL.parse(text)
   const isWeb = url?.protocol === 'http:' || url?.protocol === 'https:'
@@ -103,13 +103,13 @@ export function readHttpUrl(text: string): string {
   throw new FormError('must be an http or https address')
 }
 
-/** An address at which secrets are exchanged: https, or http on this machine. */
+/** A URL to which secrets may be sent: https, or http on this machine. */
 export function readSecureUrl(text: string): string {
   if (isSecureUrl(readHttpUrl(text))) return text
   throw new FormError('must be an https address, or http on loopback')
 }
 
-/** An address of any scheme, as apps have them. */
+/** A URL of any scheme, as apps use them. */
 export function readAnyUrl(text: string): string {
   const url = URL.parse(text)
   if (url && url.hash === '' && !/^(javascript|data|vbscript|file|blob):$/.test(url.protocol)) {

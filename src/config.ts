@@ -1,5 +1,5 @@
-// The settings: environment and `.env` file → one frozen Config. The only file that looks at the
-// environment. All that is wrong is reported at once, and no secret is ever part of a report.
+// The settings: environment and `.env` file → one frozen Config. Only this file reads the
+// environment. It reports all faults at once, and never a secret.
 
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -34,7 +34,7 @@ export interface InfluxConfig {
 }
 
 export interface IdentityProviderConfig {
-  /** `<NAME>` of its settings in lower case: `{idp}` of the API. */
+  /** `<NAME>` of its settings in lower case: `{idp}` in the API. */
   readonly id: string
   readonly issuer: string
   readonly clientId: string
@@ -56,15 +56,15 @@ export interface Config {
   readonly futureMsMax: number
   readonly measuredAtMsMin: number
   readonly offlineAfterMs: number
-  /** Fields of line protocol that are temperatures, beside the known ones. */
+  /** Fields of line protocol that are temperatures, besides the known ones. */
   readonly lineFields: readonly string[]
-  /** Tags of line protocol that are serial numbers, beside the known ones. */
+  /** Tags of line protocol that are serial numbers, besides the known ones. */
   readonly lineSerialTags: readonly string[]
-  /** A token and minute; 0 is off. */
+  /** Per token and minute; 0: no limit. */
   readonly requestsPerMinute: number
-  /** A token and minute; 0 is off. */
+  /** Per token and minute; 0: no limit. */
   readonly measurementsPerMinute: number
-  /** An address and minute; 0 is off. */
+  /** Per address and minute; 0: no limit. */
   readonly signInsPerMinute: number
   readonly trustedProxies: readonly string[]
   readonly connectionsMax: number
@@ -73,14 +73,14 @@ export interface Config {
   readonly identityProviders: readonly IdentityProviderConfig[]
   readonly mobileRedirectUris: readonly string[]
   readonly mobileCallbackUrl: string | undefined
-  /** Anyone, nobody, or people whose e-mail address is of one of these domains. */
+  /** Anyone, nobody, or people with addresses in one of these e-mail domains. */
   readonly allowSignUp: boolean | readonly string[]
   readonly mobileTokenIdleMs: number
   readonly mobileTokenLifetimeMs: number
   /** Whether mobile tokens may change alias and compensation. */
   readonly mayEditOnPhones: boolean
   readonly appName: string
-  /** Of the app; `undefined`: any will do. */
+  /** Of the app; `undefined`: any version. */
   readonly appMinimumVersion: string | undefined
   readonly links: Readonly<Partial<Record<'website' | 'privacy' | 'terms' | 'support', string>>>
   readonly metricsToken: string | undefined
@@ -100,7 +100,7 @@ const PROVIDER_KEYS = [
 const RATE_MAX = 1_000_000_000
 const DEFAULT_FREE_DISK: FreeSpaceRule = { volumePercent: 2, bytes: 256 * 2 ** 20 }
 
-/** Settings that do not hold; the message lists every one of them. */
+/** Invalid settings; the message lists every one of them. */
 export class ConfigError extends Error {
   readonly problems: readonly string[]
 
@@ -111,7 +111,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** The settings are well-formed and do not go with what is there; the message says what to do. */
+/** Settings that are valid but do not fit the existing data; the message says what to do. */
 export class UnfitSettings extends Error {
   constructor(message: string) {
     super(message)
@@ -119,7 +119,7 @@ export class UnfitSettings extends Error {
   }
 }
 
-/** The environment of the process over the `.env` file of its working directory. */
+/** The environment of the process, over the `.env` file in its working directory. */
 export function readEnvironment(): Environment {
   return { ...readEnvFile('.env'), ...process.env }
 }
@@ -137,8 +137,8 @@ function readEnvFile(file: string): Environment {
 }
 
 /**
- * Whether the file belongs to the user of this process. A command that is run as another user
- * (`sudo -u thermolog …`) starts in the folder of the person who typed it.
+ * Whether the file belongs to the user of this process. A command run as another user (`sudo -u
+ * thermolog …`) starts in the folder of the person who typed it.
  */
 function isOurs(file: string): boolean {
   try {
@@ -149,7 +149,7 @@ function isOurs(file: string): boolean {
   }
 }
 
-/** @throws ConfigError with everything that is wrong */
+/** @throws ConfigError with all faults */
 export function loadConfig(environment: Environment): Config {
   const settings = new Settings(environment)
   const config = readConfig(settings)
@@ -158,7 +158,7 @@ export function loadConfig(environment: Environment): Config {
   return Object.freeze(config)
 }
 
-/** What looks like a setting of ours, is none, and may be one of another program. */
+/** A name that resembles our settings, is none, and may belong to another program. */
 export function settingWarnings(environment: Environment): readonly string[] {
   const settings = new Settings(environment)
   readConfig(settings)
@@ -287,7 +287,7 @@ function readSignUp(text: string): boolean | readonly string[] {
   throw new FormError('must be true, false or e-mail domains like example.org, example.com')
 }
 
-/** Reads settings one by one and gathers what is wrong with them. An empty one counts as absent. */
+/** Reads settings one by one and collects their faults. An empty setting counts as absent. */
 class Settings {
   readonly problems: string[] = []
   readonly #environment: Environment
@@ -316,20 +316,20 @@ class Settings {
     }
   }
 
-  /** The value of a setting that has to be there. The empty text stands in for one that is not. */
+  /** A required setting. Returns the empty text if it is missing. */
   need(key: string, reader: (text: string) => string): string {
     if (this.text(key) === undefined) this.problems.push(`${key} is missing`)
     return this.read(key, reader, '')
   }
 
-  /** `<NAME>` of every identity provider that a setting speaks of, in alphabetical order. */
+  /** `<NAME>` of every identity provider that has a setting, in alphabetical order. */
   providerNames(): readonly string[] {
     const pattern = new RegExp(`^IDP_([A-Z0-9]+(?:_[A-Z0-9]+)*?)_(${PROVIDER_KEYS.join('|')})$`)
     const names = this.#given().flatMap((key) => pattern.exec(key)?.[1] ?? [])
     return [...new Set(names)].toSorted()
   }
 
-  /** What is wrong with the names; to be called when all settings have been read. */
+  /** Faults in the names; call it when all settings have been read. */
   judgeNames(): NameFaults {
     return judgeNames(this.#given(), this.#asked, PROVIDER_KEYS)
   }
