@@ -66,12 +66,12 @@ const series: Omit<RouteDescription, 'id'> = {
   tag: 'Measurements',
   summary: 'The measurements of several sensors, raw or in buckets',
   description:
-    'One question, asked of each sensor: see the history of one. As CSV and NDJSON each line ' +
-    'begins with `sensor_id` and `sn`. Sensors and buckets of the period multiplied are at most ' +
+    'The same parameters as for one sensor apply to each. In CSV and NDJSON each line ' +
+    'begins with `sensor_id` and `sn`. Sensors times buckets of the period may be at most ' +
     '200,000.',
   answers: {
     200: {
-      description: 'The histories, in the order asked for.',
+      description: 'The histories, in the requested order.',
       schema: 'series',
       texts: HISTORY_TEXTS,
       headers: ['ETag', 'Thermolog-Bucket', 'Thermolog-Complete'],
@@ -123,7 +123,7 @@ const DAEMON: Readonly<Record<string, RouteDescription>> = {
       'The response comes when it is on disk. With an `event_id` you can safely resend it: it is ' +
       'stored once. A new sensor is registered with its first measurement.',
     answers: {
-      201: { description: 'It is stored.', schema: 'measurement' },
+      201: { description: 'It has been stored.', schema: 'measurement' },
       200: { description: 'It was stored before: `duplicate`.', schema: 'measurement' },
     },
     codes: [...SUBMITTING, 'event_id_conflict'],
@@ -131,14 +131,14 @@ const DAEMON: Readonly<Record<string, RouteDescription>> = {
   'POST /api/v1/measurements/batch': {
     id: 'submitBatch',
     tag: 'Measurements',
-    summary: 'Submits 1 to 500 measurements, all or nothing unless you say otherwise',
+    summary: 'Submits 1 to 500 measurements, all or nothing by default',
     description:
       'The whole batch is validated before anything is stored, and stored in one transaction. An ' +
       'element whose status is `conflict` is not stored; the others are. With `on_invalid=skip` ' +
-      'what is valid is stored and every other element comes back as `rejected`.',
+      'the valid elements are stored and every other one comes back as `rejected`.',
     answers: {
-      201: { description: 'At least one is new and was stored.', schema: 'batch-receipt' },
-      200: { description: 'None of them is new.', schema: 'batch-receipt' },
+      201: { description: 'At least one was new and has been stored.', schema: 'batch-receipt' },
+      200: { description: 'None of them was new.', schema: 'batch-receipt' },
     },
     codes: [...SUBMITTING, 'batch_too_large'],
   },
@@ -223,7 +223,7 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
     id: 'changeSensorOnPhone',
     tag: 'Sensors',
     summary: 'Changes the alias or the compensation of a sensor',
-    description: 'Where the operator has set `MOBILE_EDITS=false`, 403 `insufficient_scope`.',
+    description: 'If the operator has set `MOBILE_EDITS=false`: 403 `insufficient_scope`.',
     answers: { 200: { description: 'The sensor after the change.', schema: 'sensor' } },
     codes: ['storage_full'],
   },

@@ -1,5 +1,5 @@
-// The OpenAPI document: the route tables, the schemas that validate and what people have to be told
-// put together. A route that nobody has described, or a description without a route, stops it.
+// The OpenAPI document: combines the route tables, the schemas that validate, and the texts for
+// people. A route without a description, or a description without a route, is an error.
 
 import { DESCRIPTIONS } from './descriptions.ts'
 import type { AnswerDescription, RouteDescription } from './descriptions.ts'
@@ -18,13 +18,13 @@ import { queryParameters, schemaComponents, schemaReference } from './schemas.ts
 import type { JsonObject } from '../body/schema-files.ts'
 
 const TAGS: Readonly<Record<RouteDescription['tag'], string>> = {
-  Measurements: 'Submitting measurements, and reading them as they are or by buckets.',
-  Sensors: 'Sensors: registered by their first measurement, named and corrected here.',
+  Measurements: 'Submitting measurements, and reading them raw or in buckets.',
+  Sensors: 'Listing, naming, correcting and deleting sensors. A first measurement registers one.',
   Account: 'Who asks.',
   'Sign-in': 'How a person gets a mobile token: OpenID Connect with PKCE.',
   Operations: 'For operators and load balancers.',
-  Documents: 'What all of this means.',
-  'Chart page': 'A page that shows the sensors of who signs in; it calls the mobile API.',
+  Documents: 'This description, and explanations of errors.',
+  'Chart page': 'A page that shows your sensors after you sign in; it calls the mobile API.',
 }
 
 const INTRODUCTION = `Time-series ingestion for temperature sensors.
@@ -36,17 +36,17 @@ both APIs, every failure a problem document (RFC 9457) with one of these codes:
 `
 
 const HEADERS: Readonly<Record<string, JsonObject>> = {
-  'X-Request-Id': text('Names the request in the operator’s log; a well-formed one is kept.'),
+  'X-Request-Id': text('Identifies the request in the operator’s log. You may send your own.'),
   'WWW-Authenticate': text('How to authenticate.'),
-  'Retry-After': { description: 'Seconds until it is worth trying again.', schema: seconds() },
-  'Thermolog-Store': text('The id of the data: another one after a restore.'),
+  'Retry-After': { description: 'Seconds to wait before you retry.', schema: seconds() },
+  'Thermolog-Store': text('The id of the data; it changes after a restore.'),
   RateLimit: text('What is left of the allowances of the token.'),
   'RateLimit-Policy': text(
     'The allowances of the token: requests, measurements and live measurements.',
   ),
   ETag: text('For `If-None-Match`.'),
-  Location: text('Where to go on.'),
-  'Thermolog-Bucket': text('The bucket of the points, for formats that have no place for it.'),
+  Location: text('The URL to go to.'),
+  'Thermolog-Bucket': text('The bucket of the points, for formats without a place for it.'),
   'Thermolog-Complete': text('`false`: acknowledged measurements of the period are missing.'),
 }
 
@@ -62,18 +62,18 @@ const PARAMETERS: Readonly<Record<string, JsonObject>> = {
     example: 'acme',
   },
   code: {
-    description: 'Code of a problem, or one of ours in its `errors`.',
+    description: 'Code of a problem, or a Thermolog code in its `errors`.',
     schema: { type: 'string', enum: explainedCodes() },
     example: 'missing_token',
   },
   file: { description: 'Name of the file.', schema: { type: 'string' } },
-  version: { description: 'Of the page: a hash of its files.', schema: { type: 'string' } },
+  version: { description: 'Version of the page: a hash of its files.', schema: { type: 'string' } },
 }
 
 const SECURITY_SCHEMES = {
-  daemonToken: bearer('A daemon token, `thd_live_…`. An operator makes it.'),
-  mobileToken: bearer('A mobile token, `thm_live_…`. Signing in gives one.'),
-  metricsToken: bearer('The operator’s token for the metrics, where one is set.'),
+  daemonToken: bearer('A daemon token, `thd_live_…`. An operator creates it.'),
+  mobileToken: bearer('A mobile token, `thm_live_…`. You get it by signing in.'),
+  metricsToken: bearer('The operator’s token for the metrics, if one is set.'),
 }
 
 /** @param rows of all route tables */
@@ -143,14 +143,14 @@ function operationOf(row: RouteRow): JsonObject {
 const IF_NONE_MATCH = {
   name: 'If-None-Match',
   in: 'header',
-  description: 'The `ETag` of an earlier answer: 304 when nothing has changed.',
+  description: 'The `ETag` of an earlier response: 304 if nothing has changed.',
   schema: { type: 'string' },
 }
 
 const LAST_EVENT_ID = {
   name: 'Last-Event-ID',
   in: 'header',
-  description: 'The `id` of the last event that was received: what came after it follows.',
+  description: 'The `id` of the last event you received: later events follow.',
   schema: { type: 'string' },
 }
 
@@ -203,7 +203,7 @@ function answerOf({ isOpen }: RouteRow, answer: AnswerDescription): JsonObject {
 
 function schemaOfText(type: string): JsonObject {
   if (type === 'image/png') return {}
-  // Before OpenAPI 3.2 the schema of such a stream is that of each event.
+  // Before OpenAPI 3.2, the schema of such a stream describes a single event.
   if (type === 'text/event-stream') return schemaReference('response/live-event')
   return { type: /[/+]json$/.test(type) ? 'object' : 'string' }
 }

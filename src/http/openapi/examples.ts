@@ -1,5 +1,5 @@
-// One example of each message, in the order of a sensor's life: submitted, listed, drawn. A test
-// holds each against its schema.
+// One example of each message, in the order of a sensor's life: submitted, listed, charted. A test
+// checks each against its schema.
 
 import type {
   BatchReceiptResponse,
@@ -191,7 +191,7 @@ const explanation: ProblemExplanationResponse = {
   explanation: 'Send your access token in the header: Authorization: Bearer <token>.',
 }
 
-/** By the names of their schemas, relative to schemas/ and without the ending. */
+/** By the name of the schema file in schemas/, without its extension. */
 export const EXAMPLES: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['request/measurement', submitted],
   ['request/measurement-batch', batch],

@@ -1,5 +1,5 @@
-// Failures in an OpenAPI document: which codes a route can answer, gathered by status, each with an
-// example as it really looks.
+// Errors in the OpenAPI document: which codes a route can return, grouped by status, each with a
+// realistic example.
 
 import { ServiceError } from '../../domain/errors.ts'
 import type { ErrorCode } from '../../domain/errors.ts'
@@ -27,7 +27,7 @@ const WITH_BODY: readonly ErrorCode[] = [
 ]
 const WITH_JSON: readonly ErrorCode[] = ['malformed_json', 'validation_failed', 'overloaded']
 
-/** What the examples of some failures have more than the others. */
+/** The additional members of some errors' examples. */
 const MEMBERS: Partial<Record<ErrorCode, JsonObject>> = {
   body_too_large: { limit: 4_194_304 },
   batch_too_large: { limit: 500 },
@@ -43,7 +43,7 @@ const MEMBERS: Partial<Record<ErrorCode, JsonObject>> = {
   },
 }
 
-/** Every code that a route can answer: its own ones, and those that come with what it is. */
+/** Every code that a route can return: its own, and those that its input and token imply. */
 export function codesOf(row: RouteRow, own: readonly ErrorCode[] = []): Set<ErrorCode> {
   const { route, isOpen, right, input } = row
   return new Set<ErrorCode>([
@@ -57,7 +57,7 @@ export function codesOf(row: RouteRow, own: readonly ErrorCode[] = []): Set<Erro
   ])
 }
 
-/** An answer for each status of the codes. */
+/** One response per status of these codes. */
 export function problemAnswers(codes: ReadonlySet<ErrorCode>): Record<string, JsonObject> {
   const byStatus = Map.groupBy(codes, (code) => problemOf(code).status)
   return Object.fromEntries(
@@ -65,7 +65,7 @@ export function problemAnswers(codes: ReadonlySet<ErrorCode>): Record<string, Js
   )
 }
 
-/** An example of each of the failures. */
+/** An example of each error. */
 export function problemExamples(codes: ReadonlySet<ErrorCode>): JsonObject {
   return Object.fromEntries(
     Array.from(codes, (code) => {

@@ -1,11 +1,11 @@
-// The schemas of schemas/ as components of an OpenAPI document: the very files that requests are
-// held against, and the answers of the tests. Every message and every $def becomes a component of
-// its own; references between files become references between components.
+// The schemas in schemas/ as components of the OpenAPI document: the same files that validate
+// requests and, in tests, responses. Every message and every $def becomes a component of its own;
+// references between files become references between components.
 
 import { SCHEMA_FILES } from '../body/schema-files.ts'
 import type { JsonObject } from '../body/schema-files.ts'
 
-/** Ends the name of a file whose members are parameters of a query. */
+/** Ends the name of a file whose members are query parameters. */
 const QUERY = '-query.json'
 
 /** All components by name. */
@@ -26,14 +26,16 @@ export function schemaComponents(): JsonObject {
   return components
 }
 
-/** A reference to the component of a file, named relative to schemas/ and without its ending. */
+/**
+ * A reference to the component of a schema file, named by its path in schemas/ without extension.
+ */
 export function schemaReference(name: string): JsonObject {
   const file = SCHEMA_FILES.get(`${name}.json`)
   if (file === undefined) throw new Error(`BUG: no schema ${name}`)
   return { $ref: `#/components/schemas/${file.title}` }
 }
 
-/** The parameters of a query whose schema is a file of schemas/request/. */
+/** The parameters of a query whose schema is in schemas/request/. */
 export function queryParameters(name: string): JsonObject[] {
   return Object.entries(propertiesOf(name)).map(([parameter, { description, ...schema }]) => ({
     name: parameter,
@@ -47,11 +49,11 @@ export function queryParameters(name: string): JsonObject[] {
 function propertiesOf(query: string): Readonly<Record<string, JsonObject>> {
   const properties = SCHEMA_FILES.get(`request/${query}.json`)?.properties
   if (properties === undefined) throw new Error(`BUG: no schema of a query ${query}`)
-  // Several histories are asked for as one is.
+  // Histories of several sensors have the parameters of one.
   return query === 'series-query' ? { ...properties, ...propertiesOf('history-query') } : properties
 }
 
-/** A copy of part of a file, whose references name components. */
+/** A copy of part of a file, with references to components. */
 function withComponents(part: unknown, file: string): unknown {
   if (Array.isArray(part)) return part.map((element) => withComponents(element, file))
   if (typeof part !== 'object' || part === null) return part
