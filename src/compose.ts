@@ -126,7 +126,7 @@ async function startSocket(socket: OperationsSocket, { dataDir }: Config, log: L
     await socket.start(operationsSocketPath(dataDir))
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    log.warn('no socket can be made in DATA_DIR: commands cannot reach the service', {
+    log.warn('cannot create a socket in DATA_DIR: commands cannot reach the service', {
       data_dir: dataDir,
       error: reason,
     })

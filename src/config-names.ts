@@ -85,7 +85,7 @@ function strangeName(name: string, known: ReadonlySet<string>): string | undefin
   if (prefix === undefined) return undefined
   const others = [...known].filter((setting) => setting.startsWith(prefix))
   const there = prefix === 'IDP_' ? ['IDP_<NAME>_ISSUER', 'IDP_<NAME>_CLIENT_ID'] : others
-  return `${name} is not a setting and is ignored: there are ${there.join(', ')}`
+  return `${name} is not a setting and is ignored; available: ${there.join(', ')}`
 }
 
 /** Counts letters omitted, added, changed or swapped with a neighbour. */

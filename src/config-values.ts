@@ -100,13 +100,13 @@ export function readHttpUrl(text: string): string {
   const url = URL.parse(text)
   const isWeb = url?.protocol === 'http:' || url?.protocol === 'https:'
   if (url && isWeb && url.username === '' && url.password === '' && url.hash === '') return text
-  throw new FormError('must be an http or https address')
+  throw new FormError('must be an http or https URL')
 }
 
 /** A URL to which secrets may be sent: https, or http on this machine. */
 export function readSecureUrl(text: string): string {
   if (isSecureUrl(readHttpUrl(text))) return text
-  throw new FormError('must be an https address, or http on loopback')
+  throw new FormError('must be an https URL, or http on loopback')
 }
 
 /** A URL of any scheme, as apps use them. */
@@ -115,7 +115,7 @@ export function readAnyUrl(text: string): string {
   if (url && url.hash === '' && !/^(javascript|data|vbscript|file|blob):$/.test(url.protocol)) {
     return text
   }
-  throw new FormError('must be an address like com.example.app:/callback')
+  throw new FormError('must be a URL like com.example.app:/callback')
 }
 
 /** Addresses and networks: `10.0.0.1`, `10.0.0.0/8`, `::1`, `fd00::/8`. */

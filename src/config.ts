@@ -213,7 +213,7 @@ function readSignIn(settings: Settings) {
     .map((name) => readIdentityProvider(settings, name))
   const redirectUris = settings.read('MOBILE_REDIRECT_URIS', readUrls, [])
   if (identityProviders.length > 0 && redirectUris.length === 0) {
-    settings.problems.push('MOBILE_REDIRECT_URIS is needed where there is an identity provider')
+    settings.problems.push('MOBILE_REDIRECT_URIS is required with an identity provider')
   }
   return {
     identityProviders,

@@ -83,7 +83,7 @@ const FAULTS: readonly (readonly [Environment, RegExp])[] = [
   [{ ...PROVIDER, IDP_MY_IDP_ISSUER: 'http://id.example.org' }, /^IDP_MY_IDP_ISSUER must be an/],
   [{ ...PROVIDER, IDP_MY_IDP_CLIENT_ID: '' }, /^IDP_MY_IDP_CLIENT_ID is missing$/],
   [{ ...PROVIDER, IDP_MY_IDP_SCOPES: 'email' }, /^IDP_MY_IDP_SCOPES must have the scope openid/],
-  [{ ...PROVIDER, MOBILE_REDIRECT_URIS: '' }, /^MOBILE_REDIRECT_URIS is needed/],
+  [{ ...PROVIDER, MOBILE_REDIRECT_URIS: '' }, /^MOBILE_REDIRECT_URIS is required/],
   [{ ALLOW_SIGN_UP: 'maybe' }, /^ALLOW_SIGN_UP must be true, false or e-mail domains .*"maybe"$/],
   [{ IDP_HOME_ISUER: 'x' }, /^IDP_HOME_ISUER is not .*: did you mean IDP_HOME_ISSUER\?$/],
   [{ ...PROVIDER, IDP_MY_IDP_SCOPE: 'x' }, /^IDP_MY_IDP_SCOPE .* mean IDP_MY_IDP_SCOPES\?$/],
@@ -157,9 +157,9 @@ describe('loadConfig', () => {
     [{ RATE_LIMIT_REQUEST: '5' }, /^RATE_LIMIT_REQUEST .*: did you mean RATE_LIMIT_REQUESTS\?$/],
     [{ PROT: '80' }, /^PROT is not a setting and is ignored: did you mean PORT\?$/],
     [{ DATADIR: 'x' }, /did you mean DATA_DIR\?$/],
-    [{ MOBILE_COLOUR: 'x' }, /^MOBILE_COLOUR .*: there are MOBILE_REDIRECT_URIS, MOBILE_CALLB/],
-    [{ INFLUX_HOST: 'x' }, /^INFLUX_HOST .*: there are INFLUX_URL, INFLUX_ORG, /],
-    [{ IDP_ISSUER: 'x' }, /^IDP_ISSUER .*: there are IDP_<NAME>_ISSUER, /],
+    [{ MOBILE_COLOUR: 'x' }, /^MOBILE_COLOUR .*; available: MOBILE_REDIRECT_URIS, MOBILE_CALLB/],
+    [{ INFLUX_HOST: 'x' }, /^INFLUX_HOST .*; available: INFLUX_URL, INFLUX_ORG, /],
+    [{ IDP_ISSUER: 'x' }, /^IDP_ISSUER .*; available: IDP_<NAME>_ISSUER, /],
     [{ IDP_BASE_PATH: 'x' }, /^IDP_BASE_PATH /],
   ]
   for (const [environment, warning] of warnings) {

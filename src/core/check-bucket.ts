@@ -17,7 +17,7 @@ export async function checkBucket({ influx }: Config, log: Log): Promise<void> {
   const state = await checkInfluxBucket(connection)
   connection.close()
   if (state.kind === 'expires') throw new UnfitSettings(`${state.problem}: ${state.remedy}`)
-  if (state.kind === 'created') log.info('made the bucket', { bucket: influx.influxBucket })
+  if (state.kind === 'created') log.info('created the bucket', { bucket: influx.influxBucket })
   if (state.kind === 'fault') log.error(state.problem, { remedy: state.remedy })
   if (state.kind === 'unreachable') {
     log.warn('InfluxDB is out of reach; the journal keeps measurements', { error: state.reason })

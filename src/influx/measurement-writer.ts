@@ -117,7 +117,7 @@ export class InfluxMeasurementWriter implements MeasurementWriter {
       throw new StoreUnavailable(`${state.problem}: ${state.remedy}`, { isPaused: true })
     }
     if (state.kind === 'created') {
-      this.#log.info('made the bucket', { bucket: this.#connection.target.influxBucket })
+      this.#log.info('created the bucket', { bucket: this.#connection.target.influxBucket })
     }
     this.#isBucketReady = true
   }

@@ -258,7 +258,7 @@ describe('InfluxMeasurementWriter', () => {
       const itsLog = new RecordingLog()
       await openChecked(made, itsLog).write(batchOf(series(3)))
       expect(await readRaw(made)).to.have.lengthOf(3)
-      expect(itsLog.events.map(({ message }) => message)).to.deep.equal(['made the bucket'])
+      expect(itsLog.events.map(({ message }) => message)).to.deep.equal(['created the bucket'])
     })
   })
 
