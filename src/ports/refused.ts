@@ -49,7 +49,7 @@ export interface RefusedReader {
 
 /** Each call is one durable transaction. */
 export interface RefusedWriter {
-  /** Adds counts. Beyond `skippedSeriesMax`, the user's earliest series are dropped. */
+  /** Adds counts. Beyond `skippedSeriesMax`, the user's longest unseen series are dropped. */
   noteSkipped(skipped: readonly SkippedSeries[]): Promise<void>
   /** A token has stored a temperature by line protocol. */
   noteStoredLines(tokenId: number): Promise<void>
