@@ -182,7 +182,7 @@ describe('thermolog store copy', function () {
       expect(first.exitCode).to.equal(1)
       expect(first.stderr).to.match(/2000 measurements are in InfluxDB, 2000 of them copied now/)
       expect(first.stderr).to.match(
-        /the service is running.*\nStop the service and run the command again/,
+        /the running service accepts more.*\nStop the service and run the command again/,
       )
       await post(url, 'LATE', 2)
       await send(url, { method: 'DELETE', path: `/api/v1/sensors/${FREEZER}`, token })
