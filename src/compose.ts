@@ -74,6 +74,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
   const server = createHttpServer(
     {
       submissions,
+      damaged: core.damaged,
       refusedWriter: controlWriter,
       refusedReader: control,
       progress,

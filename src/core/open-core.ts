@@ -27,6 +27,7 @@ import { watchState } from './watch-state.ts'
 
 export interface Core {
   readonly submissions: Submissions
+  readonly damaged: DamageList
   readonly progress: ReadBarrier & QueueFigures
   readonly control: ControlReader
   readonly controlWriter: ControlWriter
@@ -72,8 +73,8 @@ async function openParts(
   const onFailure = (error: Error) => endProcess(error, log)
   const damaged = new DamageList()
   const onDamaged = (problem: string) => {
-    if (damaged.note(problem))
-      log.error('stored data are damaged', { problem, remedy: RESTORE_BACKUP })
+    if (!damaged.note(problem)) return
+    log.error('stored data are damaged', { problem, remedy: RESTORE_BACKUP })
   }
   const writing = await startWriters(config, disk, { onFailure, onDamaged })
   closers.push(() => writing.close())
@@ -126,7 +127,8 @@ async function openParts(
   }
   closers.push(watchState(metrics, parts, { database, clock }, config))
   const writers = { controlWriter, storeUpkeep }
-  return { submissions, progress, control, ...writers, reader, isStoreWorking, metrics, storeName }
+  const intake = { submissions, damaged, progress }
+  return { ...intake, control, ...writers, reader, isStoreWorking, metrics, storeName }
 }
 
 // What a thread was writing may or may not be on disk: only a new start can tell.

@@ -9,6 +9,7 @@ import {
   requestBodyBytesMax,
 } from '../domain/limits.ts'
 import type { HistoryReader } from '../history/read-history.ts'
+import type { DamageList } from '../domain/damage-list.ts'
 import type { Submissions } from '../ingest/submissions.ts'
 import type { DataIdentity } from '../ports/control-reader.ts'
 import type { RefusedReader, RefusedWriter } from '../ports/refused.ts'
@@ -41,6 +42,7 @@ import { webPageRouter } from './pages/web-page.ts'
 
 export interface HttpFaceCollaborators {
   readonly submissions: Submissions
+  readonly damaged: DamageList
   readonly refusedWriter: RefusedWriter
   readonly refusedReader: RefusedReader
   readonly progress: QueueFigures

@@ -93,11 +93,6 @@ export class Submissions {
     this.#pace = pace
   }
 
-  /** The first damaged places that were found when they were needed. */
-  get damaged(): readonly string[] {
-    return this.#with.damaged.problems
-  }
-
   /**
    * Why a submission would be refused now, asked before its body is read; else `undefined`.
    *

@@ -31,6 +31,16 @@ export function orDamaged<Result>(problem: string, work: () => Result): Result {
   }
 }
 
+/** What `work` returns; `undefined` when it met what is damaged. */
+export function ifWhole<Result>(work: () => Result): Result | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof DamagedData) return undefined
+    throw error
+  }
+}
+
 /**
  * Reads what nothing can do without: of a file that lacks it the service would end again and again.
  *
@@ -48,6 +58,10 @@ export function refuseDamaged(
     const found = orDamaged(damagedFile(file), () => check(table))
     if (found !== 'ok') throw new DamagedData(damagedFile(file), { cause: found })
   }
+}
+
+export function damagedSeries(file: string, sensorId: number): string {
+  return `what ${file} has of sensor ${sensorId} is damaged`
 }
 
 export function damagedFile(file: string): string {

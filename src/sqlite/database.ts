@@ -12,7 +12,7 @@
 import { basename } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Database as Connection } from 'better-sqlite3'
-import { damagedFile, orDamaged } from './damaged-data.ts'
+import { damagedFile, isDamage, orDamaged } from './damaged-data.ts'
 
 export type { Connection }
 
@@ -110,7 +110,7 @@ export function openTagged(file: string, options: Database.Options = {}): Connec
 }
 
 /** Does work in one view of a file: many reads take less time than in one each. */
-export type InOneView = (work: () => void) => void
+export type InOneView = <Result>(work: () => Result) => Result
 
 export function inOneViewOf(db: Connection): InOneView {
   const begin = db.prepare('BEGIN')
@@ -119,7 +119,7 @@ export function inOneViewOf(db: Connection): InOneView {
   return (work) => {
     begin.run()
     try {
-      work()
+      return work()
     } finally {
       if (db.inTransaction) end.run()
     }
@@ -138,8 +138,8 @@ export function isStorageFull(error: unknown): boolean {
 
 /** Whether the disk, or what is on it, is at fault: what was being written may be there or not. */
 export function isDiskFault(error: unknown): error is Error {
-  const fault = /^SQLITE_(CORRUPT|NOTADB|IOERR)/
-  return error instanceof Database.SqliteError && fault.test(error.code)
+  const isIoError = error instanceof Database.SqliteError && error.code.startsWith('SQLITE_IOERR')
+  return isIoError || isDamage(error)
 }
 
 /** @throws Error when a file, which has data, has a format that is not known */

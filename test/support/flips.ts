@@ -26,7 +26,7 @@ const SENSORS = 4
 const EVER = { startMs: 0, stopMs: NOW_MS + DAY_MS }
 const FILES = ['control.db', 'ledger.db', 'measurements.db'] as const
 
-export type DataFile = (typeof FILES)[number]
+type DataFile = (typeof FILES)[number]
 
 /** An answer to each question. */
 type Answers = ReadonlyMap<string, string>
@@ -35,12 +35,12 @@ type Answers = ReadonlyMap<string, string>
 const REFUSED = 'refused'
 
 /** What came of flips: how many were noticed, and how many are where nothing is read. */
-export interface FlipCounts {
+interface FlipCounts {
   refused: number
   harmless: number
 }
 
-export class FlippedData {
+class FlippedData {
   readonly #bench = new CommitterBench({}, EPOCH_EVENTS)
   /** What has event ids, and so can be repeated. */
   readonly #repeatable: Submission[] = []
@@ -180,6 +180,22 @@ export class FlippedData {
   #close(): void {
     this.#bench.control.close()
     this.#bench.ledgerFile.close()
+  }
+}
+
+/** The tests of it, of so many flips in each file. */
+export function changesNoAnswer(flips: number): void {
+  const data = new FlippedData()
+  before(() => data.prepare())
+  after(() => data.remove())
+
+  for (const file of FILES) {
+    it(`changes no answer, and is named by verify: ${file}`, async () => {
+      const { refused, harmless } = await data.flip(file, flips)
+      process.stderr.write(`      ${refused} were refused, ${harmless} were never needed\n`)
+      expect(refused + harmless).to.equal(flips)
+      expect(refused).to.be.greaterThan(0)
+    })
   }
 }
 

@@ -43,6 +43,7 @@ export class BodyReader {
   readonly #bodyBytesMax: number
   readonly #budget: UploadBudget
   readonly #turns = new Turns()
+  readonly #letOthers: LetOthers = () => this.#turns.next()
 
   constructor({ bodyBytesMax, inFlightBytesMax }: BodyReaderSettings, clock: Clock) {
     this.#bodyBytesMax = bodyBytesMax
@@ -75,7 +76,7 @@ export class BodyReader {
     const bytesMax = this.#bodyBytesMax + (isPacked ? COMPRESSION_OVERHEAD_BYTES_MAX : 0)
     if (Number(headers['content-length'] ?? 0) > bytesMax) throw this.#tooLarge()
     const small = isPacked ? undefined : takeSmall(sending.request, bytesMax)
-    if (small !== undefined) return parse(small, () => this.#turns.next())
+    if (small !== undefined) return parse(small, this.#letOthers)
     const upload = this.#budget.open(sending.userId)
     try {
       if (headers.expect !== undefined) sending.response.writeContinue()
@@ -83,7 +84,7 @@ export class BodyReader {
       const body = isPacked ? await this.#unpack(sent, encoding, upload) : sent
       if (body.length > TURN_BYTES_MIN) await this.#turns.next()
       try {
-        const parsed = parse(body, () => this.#turns.next())
+        const parsed = parse(body, this.#letOthers)
         return parsed instanceof Promise ? await parsed : parsed
       } finally {
         giveBack(body)

@@ -1,6 +1,7 @@
 // Whether the service runs, and whether it takes submissions.
 
 import type { HealthResponse, ReadinessResponse } from '../../../schemas/messages.d.ts'
+import type { DamageList } from '../../domain/damage-list.ts'
 import { RESTORE_BACKUP } from '../../domain/finding.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Submissions } from '../../ingest/submissions.ts'
@@ -10,6 +11,7 @@ import type { Call } from '../answers/call.ts'
 
 export interface ReadinessSources {
   readonly submissions: Submissions
+  readonly damaged: DamageList
   readonly progress: QueueFigures
   /** Whether the last write into the measurement store worked. */
   readonly isStoreWorking: () => boolean
@@ -22,14 +24,14 @@ export function showHealth(call: Call): void {
 }
 
 export function showReadiness(sources: ReadinessSources) {
-  const { submissions, progress, isStoreWorking, draining } = sources
+  const { submissions, damaged, progress, isStoreWorking, draining } = sources
   return (call: Call): void => {
     const { entries, bytes, oldestAgeMs } = progress.backlog()
     const state: Omit<ReadinessResponse, 'status'> = {
       backlog: { entries, bytes, oldest_age_seconds: oldestAgeMs / SECOND_MS },
       measurement_store: isStoreWorking() ? 'ok' : 'failing',
-      ...(submissions.damaged.length > 0 && {
-        damaged: { problems: [...submissions.damaged], remedy: RESTORE_BACKUP },
+      ...(damaged.problems.length > 0 && {
+        damaged: { problems: [...damaged.problems], remedy: RESTORE_BACKUP },
       }),
     }
     const refusal = draining.isOn ? 'shutting_down' : submissions.refusal()

@@ -47,7 +47,6 @@ export interface GroupColumns {
   readonly sealedSensorId: Uint32Array
   readonly sealedMeasuredAtMs: Float64Array
   readonly sealedTempCelsius: Float64Array
-  /** The block that has that event. */
   /** When it is decided. */
   readonly status: Uint8Array
   /** When it is decided. */

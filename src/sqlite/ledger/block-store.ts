@@ -2,7 +2,7 @@
 // several times as long and leaves a hundred thousand small buffers to the garbage collector.
 
 import { assert } from '../../domain/errors.ts'
-import { DamagedData, orDamaged } from '../damaged-data.ts'
+import { DamagedData, ifWhole, orDamaged } from '../damaged-data.ts'
 import { LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
 import type { ArrangedEvents } from './block-shuffle.ts'
@@ -49,14 +49,9 @@ export class BlockStore {
     return rows.entries ?? Buffer.alloc(0)
   }
 
-  /** The same; `undefined` when a block is missing or not what was written. */
+  /** The same; `undefined` when a block is missing or damaged. */
   readIfWhole(run: Run, segment: number): Buffer | undefined {
-    try {
-      return this.read(run, segment)
-    } catch (error) {
-      if (error instanceof DamagedData) return undefined
-      throw error
-    }
+    return ifWhole(() => this.read(run, segment))
   }
 
   /**

@@ -1,7 +1,7 @@
 // The filters of cohorts in ledger.db, by segments.
 
 import { giveBack } from '../../domain/give-back.ts'
-import { DamagedData, orDamaged } from '../damaged-data.ts'
+import { ifWhole, orDamaged } from '../damaged-data.ts'
 import { LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { BlockStore } from './block-store.ts'
@@ -51,7 +51,7 @@ export class CohortStore {
     const segments: NumberedSegment[] = []
     // One by one: the filters of all cohorts are most of the ledger's memory.
     for (let segmentNo = 0; segmentNo < SEGMENTS; segmentNo++) {
-      const segment = this.#readIfWhole(cohortNo * SEGMENTS + segmentNo)
+      const segment = ifWhole(() => this.#read(cohortNo * SEGMENTS + segmentNo))
       if (segment !== undefined) segments.push({ segmentNo, segment })
     }
     return segments
@@ -87,15 +87,6 @@ export class CohortStore {
     if (before !== EMPTY_SEGMENT) giveBack(Buffer.from(before.buffer))
     this.#setSegment.run(id, Buffer.from(segment.buffer))
     return { segmentNo, segment }
-  }
-
-  #readIfWhole(id: number): Segment | undefined {
-    try {
-      return this.#read(id)
-    } catch (error) {
-      if (error instanceof DamagedData) return undefined
-      throw error
-    }
   }
 
   #read(id: number): Segment | undefined {

@@ -13,7 +13,7 @@ import { foldWindows } from '../../domain/history.ts'
 import type { RawPoint, SeriesRange, WindowSummary } from '../../domain/history.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, floorToWindow } from '../../domain/time.ts'
 import type { MeasurementReader } from '../../ports/measurement-store.ts'
-import { isDamage } from '../damaged-data.ts'
+import { damagedSeries, isDamage } from '../damaged-data.ts'
 import { MEASUREMENTS_FILE, openForReading } from '../database.ts'
 import type { Connection } from '../database.ts'
 import type { SummaryTable } from './schema.ts'
@@ -108,7 +108,7 @@ export class SqliteMeasurementReader implements MeasurementReader {
       return statement.all(...parameters)
     } catch (error) {
       if (isDamage(error)) {
-        const problem = `what ${MEASUREMENTS_FILE} has of sensor ${parameters[0]} is damaged`
+        const problem = damagedSeries(MEASUREMENTS_FILE, parameters[0] ?? 0)
         this.#onDamaged(problem)
         throw refusalError('data_damaged', { cause: error, hint: problem })
       }

@@ -20,7 +20,7 @@ import type {
   StoreBatch,
 } from '../../ports/measurement-store.ts'
 import { StoreUnavailable } from '../../domain/errors.ts'
-import { isDamage } from '../damaged-data.ts'
+import { damagedSeries, isDamage } from '../damaged-data.ts'
 import { MEASUREMENTS_FILE, openForWriting } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { BulkStatement } from './bulk-statement.ts'
@@ -92,7 +92,7 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
     return runs
       .filter((run) => !this.#insert([run], measurements))
       .flatMap(({ sensorId, indices }) => {
-        const reason = `what ${MEASUREMENTS_FILE} has of sensor ${sensorId} is damaged`
+        const reason = damagedSeries(MEASUREMENTS_FILE, sensorId)
         return Array.from(indices, (index) => ({ index, reason }))
       })
   }
@@ -118,8 +118,7 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
       }
     } catch (error) {
       if (!isDamage(error)) throw error
-      const problem = `what ${MEASUREMENTS_FILE} has of sensor ${sensorId} is damaged`
-      throw new StoreUnavailable(problem, { cause: error })
+      throw new StoreUnavailable(damagedSeries(MEASUREMENTS_FILE, sensorId), { cause: error })
     }
     await this.sync()
   }

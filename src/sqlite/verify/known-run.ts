@@ -1,7 +1,7 @@
 // Runs as `verify` knows them: with the filters that are stored of a merged run, and with one for
 // each young run that was made when its events were read.
 
-import { DamagedData } from '../damaged-data.ts'
+import { ifWhole } from '../damaged-data.ts'
 import type { Connection } from '../database.ts'
 import { EMPTY_SEGMENT, mayBeInSlot, positionOf } from '../ledger/cohort-segment.ts'
 import type { Segment } from '../ledger/cohort-segment.ts'
@@ -41,12 +41,7 @@ export function mayBeKnown(run: KnownRun, keys: Uint32Array, offset: number): bo
 
 /** What is damaged knows nothing. */
 function mayBeInFine(run: KnownMergedRun, keys: Uint32Array, offset: number): boolean {
-  try {
-    return run.fine.mayBeIn(run, keys, offset)
-  } catch (error) {
-    if (error instanceof DamagedData) return false
-    throw error
-  }
+  return ifWhole(() => run.fine.mayBeIn(run, keys, offset)) === true
 }
 
 /** Makes a young run's filter know the key at `offset`; that of others is stored. */

@@ -7,8 +7,8 @@
 
 import { RESTORE_BACKUP } from '../../domain/finding.ts'
 import type { Finding, Report } from '../../domain/finding.ts'
-import { LEDGER_FILE } from '../database.ts'
-import type { Connection } from '../database.ts'
+import { inOneViewOf, LEDGER_FILE } from '../database.ts'
+import type { Connection, InOneView } from '../database.ts'
 import { decodeEntries } from '../journal-row.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import type { Run } from '../ledger/ledger-run.ts'
@@ -43,6 +43,7 @@ interface Unsealed {
 export class LedgerCheck {
   readonly #control: Connection
   readonly #ledger: Connection
+  readonly #inOneView: InOneView
   readonly #runCheck: RunCheck
   readonly #knownRuns: KnownRuns
   readonly #checked = new Map<number, CheckedGroup>()
@@ -50,6 +51,7 @@ export class LedgerCheck {
   constructor(control: Connection, ledger: Connection) {
     this.#control = control
     this.#ledger = ledger
+    this.#inOneView = inOneViewOf(ledger)
     this.#runCheck = new RunCheck(ledger)
     this.#knownRuns = new KnownRuns(ledger)
   }
@@ -80,10 +82,10 @@ export class LedgerCheck {
 
   /** The mark that goes with the runs that were checked, when they are those in use. */
   #settledSeq(): number | undefined {
-    return this.#ledger.transaction(() => {
+    return this.#inOneView(() => {
       const isSettled = this.#forgetGone().every((groupNo) => this.#checked.has(groupNo))
       return isSettled ? (this.#ledger.prepare<[], number>(SEALED).pluck().get() ?? 0) : undefined
-    })()
+    })
   }
 
   /** @returns the numbers of the groups that there are */
@@ -96,10 +98,10 @@ export class LedgerCheck {
   }
 
   *#checkNextGroup(): Generator<number> {
-    const next = this.#ledger.transaction(() => {
+    const next = this.#inOneView(() => {
       const groupNo = this.#forgetGone().find((no) => !this.#checked.has(no))
       return groupNo === undefined ? undefined : { groupNo, group: this.#readGroup(groupNo) }
-    })()
+    })
     if (next === undefined) return
     const checked = yield* this.#runCheck.check(next.group, this.#checkedRuns())
     if (checked !== undefined) this.#checked.set(next.groupNo, checked)

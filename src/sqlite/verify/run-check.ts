@@ -6,8 +6,9 @@
 // file with no transaction in between, beside the seal thread.
 
 import { formatInstant } from '../../domain/time.ts'
-import { DamagedData } from '../damaged-data.ts'
-import type { Connection } from '../database.ts'
+import { ifWhole } from '../damaged-data.ts'
+import { inOneViewOf } from '../database.ts'
+import type { Connection, InOneView } from '../database.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import { EventLookUp } from '../ledger/event-look-up.ts'
 import { blockIdOf, EVENT_BYTES, firstBlockIdOf, SEGMENTS } from '../ledger/run-block.ts'
@@ -50,7 +51,7 @@ interface State {
 }
 
 export class RunCheck {
-  readonly #ledger: Connection
+  readonly #inOneView: InOneView
   readonly #lookUp: EventLookUp
   readonly #blocks
   readonly #state
@@ -59,7 +60,7 @@ export class RunCheck {
   readonly #words = new Uint32Array(KEY_WORDS)
 
   constructor(ledger: Connection) {
-    this.#ledger = ledger
+    this.#inOneView = inOneViewOf(ledger)
     this.#lookUp = new EventLookUp(ledger)
     this.#blocks = ledger.prepare<[number, number], BlockRow>(BLOCKS)
     this.#state = ledger.prepare<[number], State>(STATE)
@@ -94,19 +95,10 @@ export class RunCheck {
     return this.#inOneView(() => runs.find((run) => this.#isIn(run, words, offset)))
   }
 
-  #inOneView<Result>(work: () => Result): Result {
-    return this.#ledger.transaction(work)()
-  }
-
   #isIn(run: KnownRun, words: Uint32Array, offset: number): boolean {
     if (!mayBeKnown(run, words, offset)) return false
-    try {
-      return this.#lookUp.find(run, words, offset) !== undefined
-    } catch (error) {
-      // It is named when the run itself is checked.
-      if (error instanceof DamagedData) return false
-      throw error
-    }
+    // What is damaged is named when the run itself is checked.
+    return ifWhole(() => this.#lookUp.find(run, words, offset)) !== undefined
   }
 
   /** @returns how many events are in it, or `undefined` when the group has changed */

@@ -92,6 +92,7 @@ function openFace(): HttpServer {
   return createHttpServer(
     {
       submissions,
+      damaged,
       refusedWriter: {} as ControlWriter,
       refusedReader: {} as ControlReader,
       progress: PROGRESS,
