@@ -229,6 +229,7 @@ export class Submissions {
   }
 
   #failureOf(refused: RefusedSubmission): ServiceError {
+    if (refused.code === 'overloaded') return refusalError(refused.code)
     if (refused.code !== 'data_damaged') return new ServiceError(refused.code, refused)
     if (refused.cause !== undefined) this.#with.damaged.note(refused.cause.message)
     return refusalError(refused.code, { cause: refused.cause })

@@ -12,8 +12,8 @@ import { CONTROL_FILE, LEDGER_FILE, openForReading } from '../sqlite/database.ts
 import { EventKeyCipher } from '../sqlite/event-key.ts'
 import { readEventSecret } from '../sqlite/event-secret.ts'
 import { lookUpGroup } from '../sqlite/commit/group-frame.ts'
-import type { SealRequest } from '../sqlite/ledger/ledger.ts'
 import { SealedEvents } from '../sqlite/ledger/sealed-events.ts'
+import { systemClock } from '../system/clock.ts'
 import type { SealAnswer, SealStarted, SealThreadRequest } from './seal-thread.ts'
 
 export interface LookUpThreadData {
@@ -72,12 +72,12 @@ function lookUp(request: Extract<CommitRequest, { group: unknown }>): void {
     heldBack.push(request)
     return
   }
-  answer({ ...request, group: lookUpGroup(request.group, cipher, sealed) })
+  answer({ ...request, group: lookUpGroup(request.group, cipher, sealed, systemClock.monotonicMs) })
 }
 
-function requestSeal(request: SealRequest): void {
+function requestSeal(request: SealThreadRequest): void {
   epochsWaiting++
-  seals.postMessage(request satisfies SealThreadRequest)
+  seals.postMessage(request)
 }
 
 function noteSealed(news: Extract<SealAnswer, { sealed: unknown }>): void {
@@ -89,7 +89,8 @@ function noteSealed(news: Extract<SealAnswer, { sealed: unknown }>): void {
 
 function noteMerged({ merged }: Extract<SealAnswer, { merged: unknown }>): void {
   sealed.noteMerged(merged)
-  seals.postMessage({ takenSegment: merged.stopSegment } satisfies SealThreadRequest)
+  const { run, stopSegment } = merged
+  seals.postMessage({ taken: { runNo: run.runNo, stopSegment } } satisfies SealThreadRequest)
 }
 
 function end(): void {

@@ -16,7 +16,12 @@ import {
 import { damagedFile, DamagedData, orDamaged, refuseDamaged } from '../sqlite/damaged-data.ts'
 import { bindLedger, readEventSecret } from '../sqlite/event-secret.ts'
 import type { SealRequest } from '../sqlite/ledger/ledger.ts'
-import type { MergeProgress, SealedRun, StoredRuns } from '../sqlite/ledger/ledger-run.ts'
+import type {
+  MergeProgress,
+  SealedRun,
+  StoredRuns,
+  TakenSegments,
+} from '../sqlite/ledger/ledger-run.ts'
 import { LogKeeper } from '../sqlite/ledger/log-keeper.ts'
 import { EVENT_BYTES } from '../sqlite/ledger/run-block.ts'
 import { RunMerger } from '../sqlite/ledger/run-merger.ts'
@@ -31,17 +36,14 @@ export interface SealThreadData {
   readonly lookUps: MessagePort
 }
 
-export type SealThreadRequest =
-  | SealRequest
-  /** Segments below this are looked up only in the run being merged into. */
-  | { readonly takenSegment: number }
+export type SealThreadRequest = SealRequest | { readonly taken: TakenSegments }
 
 /** The first message to the look-up thread: nothing has been merged since the start. */
 export interface SealStarted {
   readonly runs: StoredRuns
 }
 
-/** To the main thread: what is damaged, for which nothing more is merged. */
+/** To the main thread: what is damaged, so that a merge stays where it is. */
 export interface MergeDamage {
   readonly damage: string
 }
@@ -69,7 +71,7 @@ let isEnding = false
 let wake: (() => void) | undefined
 
 lookUps.on('message', (request: SealThreadRequest) => {
-  if ('takenSegment' in request) merger.noteTaken(request.takenSegment)
+  if ('taken' in request) merger.noteTaken(request.taken)
   else requests.push(request)
   wake?.()
 })
@@ -77,7 +79,7 @@ port.once('message', () => {
   isEnding = true
   wake?.()
 })
-const runs = readStoredRuns(ledger, merger.progress)
+const runs = readStoredRuns(ledger)
 lookUps.postMessage({ runs } satisfies SealStarted, filterBuffers(runs))
 port.postMessage('started')
 // Only now: the start reads each page once, whereas merging reads, deletes and writes.

@@ -8,7 +8,7 @@ import type { Submission } from '../../src/domain/measurement.ts'
 import { CONTROL_MIGRATIONS } from '../../src/sqlite/control/schema.ts'
 import { openForWriting } from '../../src/sqlite/database.ts'
 import type { Connection } from '../../src/sqlite/database.ts'
-import { refuseDamaged } from '../../src/sqlite/damaged-data.ts'
+import { DamagedData, refuseDamaged } from '../../src/sqlite/damaged-data.ts'
 import { Committer } from '../../src/sqlite/commit/committer.ts'
 import type { AcceptanceRules } from '../../src/domain/acceptance.ts'
 import { GroupBuilder } from '../../src/sqlite/commit/group-committer.ts'
@@ -59,10 +59,15 @@ export class CommitterBench {
   sealedEvents!: SealedEvents
   committer!: Committer
   nowMs = 1_800_000_000_000
+  /** Passes with each look at the clock. */
+  lookMs = 0
+  #monotonicMs = 0
   #requests: SealRequest[] = []
   #sealer: Sealer | undefined
   #cipher!: EventKeyCipher
   #merger!: RunMerger
+  /** What merges have met that is damaged. */
+  readonly damaged: string[] = []
   /** Steps that the reader has not been told of. */
   #untold: MergeProgress[] = []
 
@@ -90,7 +95,7 @@ export class CommitterBench {
     this.#sealer = undefined
     this.#merger = new RunMerger(this.ledgerFile, MERGE_PLAN)
     const files = { control: this.control, ledger: this.ledgerFile }
-    const storedRuns = readStoredRuns(this.ledgerFile, this.#merger.progress)
+    const storedRuns = readStoredRuns(this.ledgerFile)
     const requestSeal = (request: SealRequest) => this.#requests.push(request)
     this.sealedEvents = new SealedEvents(this.ledgerFile, storedRuns)
     this.ledger = new Ledger(files, this.epochEvents, requestSeal)
@@ -100,9 +105,10 @@ export class CommitterBench {
   }
 
   /** Forgets everything in memory, as a killed process does, and starts again from the files. */
-  crash(): void {
+  crash(whileDown = () => {}): void {
     this.control.close()
     this.ledgerFile.close()
+    whileDown()
     this.open()
   }
 
@@ -110,7 +116,9 @@ export class CommitterBench {
     const group = new GroupBuilder(allocateGroup())
     for (const submission of submissions) group.add(submission)
     const frame = group.finish()
-    const result = this.committer.commit(lookUpGroup(frame, this.#cipher, this.sealedEvents))
+    const monotonicMs = () => (this.#monotonicMs += this.lookMs)
+    const lookedUp = lookUpGroup(frame, this.#cipher, this.sealedEvents, monotonicMs)
+    const result = this.committer.commit(lookedUp)
     const { status, sensorId, measuredAtMs } = group.columns
     const { elementCount } = frame
     return {
@@ -138,9 +146,19 @@ export class CommitterBench {
     for (let step = 0; step < stepsMax; step++) {
       if (this.#merger.isIdle) this.#tellReader(0)
       if (this.#merger.isIdle) return
-      const { merged } = this.#merger.step()
+      const merged = this.#stepOrDamage()
       if (merged !== undefined) this.#untold.push(merged)
       this.#tellReader(STEPS_UNTOLD)
+    }
+  }
+
+  #stepOrDamage(): MergeProgress | undefined {
+    try {
+      return this.#merger.step().merged
+    } catch (error) {
+      if (!(error instanceof DamagedData)) throw error
+      this.damaged.push(error.message)
+      return undefined
     }
   }
 
@@ -149,7 +167,7 @@ export class CommitterBench {
       const merged = this.#untold.shift()
       if (merged === undefined) return
       this.sealedEvents.noteMerged(merged)
-      this.#merger.noteTaken(merged.stopSegment)
+      this.#merger.noteTaken({ runNo: merged.run.runNo, stopSegment: merged.stopSegment })
     }
   }
 

@@ -159,7 +159,7 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   overloaded: {
     status: 503,
     title: 'Overloaded',
-    explanation: 'The queue or the journal is full. Send the same request again after Retry-After.',
+    explanation: 'Too much is waiting. Send the same request again after Retry-After.',
   },
   storage_full: {
     status: 503,

@@ -14,12 +14,12 @@ import {
 import type { AcceptanceRules, SubmissionFaults } from '../../domain/acceptance.ts'
 import { serialNumberKey } from '../../domain/sensor.ts'
 import type { DirectoryEntry, SensorDirectory } from './sensor-directory.ts'
-import { DamagedData, isDamage } from '../damaged-data.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import type { StoredEvent } from '../ledger/hot-ledger.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import {
   groupColumnsOver,
+  refusalCodeOf,
   sealedEventOf,
   STATUS_CONFLICT,
   STATUS_CREATED,
@@ -124,9 +124,7 @@ export class GroupDecider {
       }
     } catch (error) {
       const cause = error instanceof Error ? error : new Error(String(error))
-      const isDamaged = error instanceof DamagedData || isDamage(error)
-      const code = isDamaged ? 'data_damaged' : 'internal_error'
-      return { submission: at.submission, code, cause }
+      return { submission: at.submission, code: refusalCodeOf(error), cause }
     }
     const isOnlyChecked = group.isOnlyChecked[at.submission] === 1
     const refusal = isOnlyChecked ? invalidTimes(faults.invalid) : refusalFor(faults)

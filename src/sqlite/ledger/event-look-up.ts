@@ -29,6 +29,21 @@ const NO_SENSOR = 0
 const TOGETHER_MAX = 256
 const TOGETHER_MIN = 8
 
+/** The time for the look-ups of a group is over: what is left may be known or not. */
+export class LookUpLate extends Error {
+  constructor() {
+    super('looking up events took too long')
+    this.name = 'LookUpLate'
+  }
+}
+
+/** What the events are found for. */
+interface Finder {
+  set(place: number, event: StoredEvent): void
+  /** Whether nothing more is to be looked up. */
+  isLate(): boolean
+}
+
 export class EventLookUp {
   readonly #events
   readonly #blocks: BlockStore
@@ -46,14 +61,11 @@ export class EventLookUp {
    * @param words four for each key
    * @param places of the keys that are looked up; those of one block best follow each other
    * @throws DamagedData when a block is missing or damaged
+   * @throws LookUpLate
    */
-  findAll(
-    run: Place,
-    words: Uint32Array,
-    places: readonly number[],
-    found: { set(place: number, event: StoredEvent): void },
-  ): void {
+  findAll(run: Place, words: Uint32Array, places: readonly number[], found: Finder): void {
     for (let start = 0; start < places.length; start += TOGETHER_MAX) {
+      if (found.isLate()) throw new LookUpLate()
       const some = places.slice(start, start + TOGETHER_MAX)
       const left = some.length < TOGETHER_MIN ? some : this.#findTogether(run, words, some, found)
       for (const place of left) {
@@ -68,7 +80,7 @@ export class EventLookUp {
     run: Place,
     words: Uint32Array,
     places: readonly number[],
-    found: { set(place: number, event: StoredEvent): void },
+    found: Finder,
   ): number[] {
     const ids = places.map((place, at) => {
       writeKey(words, place * KEY_WORDS, this.#keys, at * KEY_BYTES)

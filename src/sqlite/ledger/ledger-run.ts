@@ -13,6 +13,8 @@ export interface Run {
 /** A run as it was sealed, with a filter of its own in memory. */
 export interface YoungRun extends Run {
   readonly filter: Uint32Array
+  /** The events of segments below this one are in the run that it is being merged into. */
+  readonly movedBelow: number
 }
 
 /** A run that young runs were merged into; its cohort's filter knows it by its slot. */
@@ -50,8 +52,6 @@ export interface StoredRuns {
   readonly young: readonly YoungRun[]
   readonly generation: RunGeneration
   readonly cohorts: readonly StoredCohort[]
-  /** A merge that was stopped on its way. */
-  readonly merging: MergeProgress | undefined
 }
 
 /** How far a merge is. */
@@ -62,5 +62,12 @@ export interface MergeProgress {
   /** The young runs that are being merged. */
   readonly sourceNos: readonly number[]
   /** The events of segments below this one are in the merged run. */
+  readonly stopSegment: number
+}
+
+/** What readers look for in a merged run alone. */
+export interface TakenSegments {
+  readonly runNo: number
+  /** Segments below this one. */
   readonly stopSegment: number
 }

@@ -6,7 +6,8 @@
 // are written to the new run, whose filters then know them. Readers are told, and say when they
 // look for these segments in the new run only; a later step deletes them from the old runs. So an
 // event can be found at every moment, the pages of the old runs serve the new one, and a merge that
-// was stopped goes on where it was.
+// was stopped goes on where it was. One that meets a damaged page stays where it is until the next
+// start; the runs that are sealed later are merged without it.
 //
 // How far a merge goes is bound to how much is sealed, several times as much, so that the load is
 // even and few young runs are in memory.
@@ -21,7 +22,7 @@ import { BlockStore } from './block-store.ts'
 import { CohortStore } from './cohort-store.ts'
 import { SLOTS } from './cohort-segment.ts'
 import { FineFilterWriter } from './fine-filter.ts'
-import type { MergedRun, MergeProgress, NumberedSegment, Run } from './ledger-run.ts'
+import type { MergedRun, MergeProgress, NumberedSegment, Run, TakenSegments } from './ledger-run.ts'
 import { blocksFor, EVENT_BYTES, SEGMENTS } from './run-block.ts'
 import { RUNS_PER_GENERATION } from './run-generation.ts'
 
@@ -81,7 +82,6 @@ export class RunMerger {
   readonly #fineFilters: FineFilterWriter
   #merge: Merge | undefined
   #dueMax = 0
-  #isSuspended = false
 
   /** Takes up the merge that a stop or a crash has left. */
   constructor(db: Connection, plan = MERGE_PLAN) {
@@ -105,14 +105,9 @@ export class RunMerger {
     this.#dueMax = events * MERGED_PER_SEALED * SEALS_DUE_MAX
   }
 
-  /** Readers look for the segments below that one in the merged run alone. */
-  noteTaken(stopSegment: number): void {
-    if (this.#merge !== undefined) this.#merge.takenSegment = stopSegment
-  }
-
-  /** How far the merge is that is under way. */
-  get progress(): MergeProgress | undefined {
-    return this.#merge && progressOf(this.#merge, [])
+  /** Readers look for what a merge has moved so far in the merged run alone. */
+  noteTaken({ runNo, stopSegment }: TakenSegments): void {
+    if (this.#merge?.run.runNo === runNo) this.#merge.takenSegment = stopSegment
   }
 
   /** Whether runs would become too many if more were sealed before a step is taken. */
@@ -122,14 +117,14 @@ export class RunMerger {
 
   /** Whether there is nothing to do before more is sealed, or taken by readers. */
   get isIdle(): boolean {
-    if (this.#merge === undefined || this.#isSuspended) return true
+    if (this.#merge === undefined) return true
     const { stopSegment, takenSegment, due } = this.#merge
     return stopSegment === SEGMENTS ? takenSegment < SEGMENTS : due <= 0
   }
 
   /**
    * Takes one step; durable when it returns. A step that throws has changed nothing; one that met
-   * damage was the last until the next start, and what is not merged stays where it is.
+   * damage was the last of its merge until the next start.
    *
    * @throws DamagedData
    * @returns how far the merge is, when events were merged, and about how many bytes were written
@@ -157,14 +152,16 @@ export class RunMerger {
     merge.stopSegment = stop
     merge.due -= events
     const bytes = segments.reduce((sum, { segment }) => sum + segment.byteLength, 0)
-    return { merged: progressOf(merge, segments), bytes: bytes + events * EVENT_BYTES }
+    const sourceNos = merge.sources.map(({ runNo }) => runNo)
+    const merged = { run: merge.run, segments, sourceNos, stopSegment: stop }
+    return { merged, bytes: bytes + events * EVENT_BYTES }
   }
 
   #untilDamaged<Result>(work: () => Result): Result {
     try {
       return orDamaged(`a run that is merged in ${LEDGER_FILE} is damaged`, work)
     } catch (error) {
-      this.#isSuspended = error instanceof DamagedData
+      if (error instanceof DamagedData) this.#merge = undefined
       throw error
     }
   }
@@ -210,11 +207,4 @@ export class RunMerger {
     for (const source of sources) this.#blocks.delete(source, deletedSegment, takenSegment)
     if (takenSegment === SEGMENTS) this.#db.prepare<[number]>(DELETE_SOURCES).run(run.runNo)
   }
-}
-
-function progressOf(
-  { run, sources, stopSegment }: Merge,
-  segments: readonly NumberedSegment[],
-): MergeProgress {
-  return { run, segments, sourceNos: sources.map(({ runNo }) => runNo), stopSegment }
 }

@@ -7,7 +7,7 @@ import type { Connection } from '../database.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import { Cohort } from './cohort.ts'
 import { CohortProbe } from './cohort-probe.ts'
-import { EventLookUp } from './event-look-up.ts'
+import { EventLookUp, LookUpLate } from './event-look-up.ts'
 import { FineFilters } from './fine-filter.ts'
 import type { StoredEvent } from './hot-ledger.ts'
 import { FilterProbe } from './key-filter.ts'
@@ -34,8 +34,10 @@ interface YoungRuns {
 export interface FoundEvents {
   has(place: number): boolean
   set(place: number, event: StoredEvent): void
-  /** What is stored under a key cannot be read: it may be there or not. */
-  setDamaged(place: number, damage: DamagedData): void
+  /** A key could not be looked up: its event may be there or not. */
+  setUnknown(place: number, reason: DamagedData | LookUpLate): void
+  /** Whether nothing more is to be looked up. */
+  isLate(): boolean
 }
 
 /**
@@ -52,9 +54,8 @@ export class SealedEvents {
   readonly #cohortProbe = new CohortProbe()
   #young: readonly YoungRuns[]
   readonly #cohorts: Cohort[] = []
-  #merging: Pick<MergeProgress, 'sourceNos' | 'stopSegment'> | undefined
 
-  constructor(db: Connection, { young, generation, cohorts, merging }: StoredRuns) {
+  constructor(db: Connection, { young, generation, cohorts }: StoredRuns) {
     this.#inOneView = inOneViewOf(db)
     this.#lookUp = new EventLookUp(db)
     this.#fineFilters = new FineFilters(db)
@@ -64,7 +65,6 @@ export class SealedEvents {
       cohort.take(runs, segments)
       this.#cohorts.push(cohort)
     }
-    if (merging !== undefined) this.noteMerged(merging)
   }
 
   /** Takes a run that was just sealed into use. */
@@ -80,13 +80,11 @@ export class SealedEvents {
   noteMerged({ run, segments, sourceNos, stopSegment }: MergeProgress): void {
     const cohort = (this.#cohorts[run.cohortNo] ??= new Cohort())
     cohort.take([run], segments)
-    const isWhole = stopSegment === SEGMENTS
-    this.#merging = isWhole ? undefined : { sourceNos, stopSegment }
-    if (!isWhole) return
-    const isLeft = ({ runNo }: Run) => !sourceNos.includes(runNo)
+    const moved = (young: YoungRun) =>
+      sourceNos.includes(young.runNo) ? { ...young, movedBelow: stopSegment } : young
     this.#young = this.#young
-      .map((group) => ({ ...group, runs: group.runs.filter(isLeft) }))
-      .filter((group) => group.runs.length > 0)
+      .map(({ generation, runs }) => ({ generation, runs: runs.map(moved).filter(hasEvents) }))
+      .filter(({ runs }) => runs.length > 0)
   }
 
   /**
@@ -112,7 +110,7 @@ export class SealedEvents {
     let left = this.#probe.candidates(filter, GENERATION_LINE_WORD, keys, places)
     for (const run of runs) {
       if (left.length === 0) return
-      const inRun = this.#withoutMoved(run, keys, left)
+      const inRun = withoutMoved(run, keys, left)
       const candidates = this.#probe.candidates(run.filter, OWN_LINE_WORD, keys, inRun)
       if (candidates.length === 0) continue
       this.#findIn(run, keys, candidates, found)
@@ -120,13 +118,6 @@ export class SealedEvents {
       if (stillLeft.length < left.length) this.#askFirst(run)
       left = stillLeft
     }
-  }
-
-  /** Leaves out the keys whose events have moved from a run to the one it is merged into. */
-  #withoutMoved(run: YoungRun, keys: Uint32Array, places: readonly number[]): readonly number[] {
-    const merging = this.#merging
-    if (merging?.sourceNos.includes(run.runNo) !== true) return places
-    return places.filter((place) => segmentOf(keys[place * KEY_WORDS] ?? 0) >= merging.stopSegment)
   }
 
   #askFirst(run: YoungRun): void {
@@ -179,7 +170,7 @@ export class SealedEvents {
     try {
       this.#lookUp.findAll(run, keys, places, found)
     } catch (error) {
-      if (!(error instanceof DamagedData)) throw error
+      if (!isReason(error)) throw error
       for (const place of places) this.#findOne(run, keys, place, found)
     }
   }
@@ -188,8 +179,26 @@ export class SealedEvents {
     try {
       this.#lookUp.findAll(run, keys, [place], found)
     } catch (error) {
-      if (!(error instanceof DamagedData)) throw error
-      found.setDamaged(place, error)
+      if (!isReason(error)) throw error
+      found.setUnknown(place, error)
     }
   }
+}
+
+function isReason(error: unknown): error is DamagedData | LookUpLate {
+  return error instanceof DamagedData || error instanceof LookUpLate
+}
+
+function hasEvents({ movedBelow }: YoungRun): boolean {
+  return movedBelow < SEGMENTS
+}
+
+/** Leaves out the keys whose events have moved from a run to the one it is merged into. */
+function withoutMoved(
+  { movedBelow }: YoungRun,
+  keys: Uint32Array,
+  places: readonly number[],
+): readonly number[] {
+  if (movedBelow === 0) return places
+  return places.filter((place) => segmentOf(keys[place * KEY_WORDS] ?? 0) >= movedBelow)
 }

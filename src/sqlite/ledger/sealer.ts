@@ -91,7 +91,8 @@ export class Sealer {
     const { events } = this.#shuffle
     const blocks = blocksFor(events)
     const { lastInsertRowid } = this.#insertRun.run(events, blocks)
-    const run = { runNo: Number(lastInsertRowid), events, blocks, filter: newOwnFilter(events) }
+    const runNo = Number(lastInsertRowid)
+    const run = { runNo, events, blocks, filter: newOwnFilter(events), movedBelow: 0 }
     const arranged = this.#shuffle.arrange(run, 0, SEGMENTS)
     this.#blocks.write(run, 0, arranged)
     addEventsToFilter(generation.filter, GENERATION_LINE_WORD, arranged.entries)

@@ -6,7 +6,7 @@ import type { Connection } from '../database.ts'
 import { BlockStore } from './block-store.ts'
 import { CohortStore } from './cohort-store.ts'
 import { addEventsToFilter, fillSegment } from './key-filter.ts'
-import type { MergeProgress, NumberedSegment, Run, StoredRuns, YoungRun } from './ledger-run.ts'
+import type { NumberedSegment, StoredRuns, YoungRun } from './ledger-run.ts'
 import { SEGMENTS } from './run-block.ts'
 import {
   GENERATION_LINE_WORD,
@@ -16,21 +16,23 @@ import {
 } from './run-generation.ts'
 
 const YOUNG_RUNS = `
-  SELECT run_no AS runNo, events, blocks FROM runs WHERE merged_no IS NULL ORDER BY run_no DESC`
+  SELECT young.run_no AS runNo, young.events, young.blocks,
+    coalesce(target.segments_written, 0) AS movedBelow
+  FROM runs AS young LEFT JOIN runs AS target ON target.run_no = young.merged_into
+  WHERE young.merged_no IS NULL ORDER BY young.run_no DESC`
 
 /** Runs that are sealed later have generations with higher numbers. */
 const GENERATION_NO = 0
 
-/** @param merging the merge that was stopped on its way; it must not go on meanwhile */
-export function readStoredRuns(db: Connection, merging: MergeProgress | undefined): StoredRuns {
+/** Nothing may be merged meanwhile. */
+export function readStoredRuns(db: Connection): StoredRuns {
   const blocks = new BlockStore(db)
-  const runs = db.prepare<[], Run>(YOUNG_RUNS).all()
+  const runs = db.prepare<[], Omit<YoungRun, 'filter'>>(YOUNG_RUNS).all()
   const events = runs.reduce((sum, run) => sum + run.events, 0)
   const generation = newGeneration(GENERATION_NO, events)
   const young = runs.map((run): YoungRun => {
     const filter = newOwnFilter(run.events)
-    const isSource = merging?.sourceNos.includes(run.runNo) === true
-    for (let segment = isSource ? merging.stopSegment : 0; segment < SEGMENTS; segment++) {
+    for (let segment = run.movedBelow; segment < SEGMENTS; segment++) {
       const entries = blocks.readIfWhole(run, segment)
       if (entries === undefined) {
         // Every key of the segment is looked for there, and none is answered without.
@@ -44,7 +46,7 @@ export function readStoredRuns(db: Connection, merging: MergeProgress | undefine
     }
     return { ...run, filter }
   })
-  return { young, generation, cohorts: new CohortStore(db).cohorts(), merging }
+  return { young, generation, cohorts: new CohortStore(db).cohorts() }
 }
 
 /** The filters of cohorts, most of the ledger's memory: to be transferred, not copied. */

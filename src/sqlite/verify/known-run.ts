@@ -13,7 +13,9 @@ import type { MergedRun, Run, YoungRun } from '../ledger/ledger-run.ts'
 import { segmentOf } from '../ledger/run-block.ts'
 import { newOwnFilter, OWN_LINE_WORD } from '../ledger/run-generation.ts'
 
-export type KnownRun = YoungRun | KnownMergedRun
+export type KnownRun = KnownYoungRun | KnownMergedRun
+
+type KnownYoungRun = Pick<YoungRun, keyof Run | 'filter'>
 
 type KnownMergedRun = MergedRun & {
   readonly cohort: KnownCohort
@@ -61,7 +63,7 @@ export class KnownRuns {
     this.#cohortStore = new CohortStore(db)
   }
 
-  readYoung(run: Run): YoungRun {
+  readYoung(run: Run): KnownYoungRun {
     return { ...run, filter: newOwnFilter(run.events) }
   }
 

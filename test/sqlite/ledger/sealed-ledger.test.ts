@@ -2,11 +2,16 @@
 // of a step late, and after a crash at any of them.
 
 import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Finding } from '../../../src/domain/finding.ts'
 import type { Submission, SubmittedMeasurement } from '../../../src/domain/measurement.ts'
-import { STATUS_CREATED } from '../../../src/sqlite/commit/group-frame.ts'
+import {
+  LOOK_UP_MS_MAX,
+  STATUS_CREATED,
+  STATUS_DUPLICATE,
+} from '../../../src/sqlite/commit/group-frame.ts'
 import { BlockShuffle } from '../../../src/sqlite/ledger/block-shuffle.ts'
 import { BlockStore } from '../../../src/sqlite/ledger/block-store.ts'
 import type { Run } from '../../../src/sqlite/ledger/ledger-run.ts'
@@ -14,9 +19,15 @@ import { EVENT_BYTES, SEGMENTS } from '../../../src/sqlite/ledger/run-block.ts'
 import { LEDGER_PAGE_BYTES } from '../../../src/sqlite/ledger/schema.ts'
 import { LedgerCheck } from '../../../src/sqlite/verify/ledger-check.ts'
 import { CommitterBench } from '../../support/committer.ts'
+import { damageLeaf } from '../../support/damage.ts'
 
 const NOW_MS = 1_800_000_000_000
 const EPOCH_EVENTS = 256
+/** A page has few of the segments of a run as large as this. */
+const EVENTS_OF_MANY_PAGES = 2 ** 13
+/** In the middle of the second run of a merge. */
+const LEAF_OF_A_SOURCE = 24
+const MANY = 2_000
 /** What a group has room for. */
 const GROUP_EVENTS_MAX = 2 ** 13
 /** Enough for a dozen merges. */
@@ -100,6 +111,51 @@ describe('the sealed ledger', () => {
     })
   }
 
+  it('refuses what it has no time to look up, those with the most events first', () => {
+    const bench = new CommitterBench({}, 2 ** 13)
+    const batches = Array.from({ length: 3 }, () => freshEvents(2_000))
+    const single = { ...freshEvents(1), userId: 2 }
+    bench.commit([...batches, single])
+    createdOf(bench, freshEvents(2 ** 13 - 1))
+    bench.seal()
+    bench.lookMs = LOOK_UP_MS_MAX / 4
+    const { refusals } = bench.commit([...batches, single])
+    expect(refusals.map(({ submission, code }) => [submission, code])).to.deep.equal([
+      [0, 'overloaded'],
+      [1, 'overloaded'],
+      [2, 'overloaded'],
+    ])
+    bench.lookMs = 0
+    expect(bench.commit([...batches, single]).refusals).to.deep.equal([])
+    bench.close()
+  })
+
+  it('goes on with other merges where one has met a damaged page', function () {
+    this.timeout(120_000)
+    const bench = withUnfinishedMerge(EVENTS_OF_MANY_PAGES)
+    bench.crash(() => damageLeaf(join(bench.dir, 'ledger.db'), 'blocks', LEAF_OF_A_SOURCE))
+    const known: Submission[] = []
+    for (const starts of [1, 2]) {
+      const before = mergedRunsOf(bench)
+      while (mergedRunsOf(bench) < before + 2) {
+        const fresh = freshMeasurements(MANY).map((each) => submissionOf([each]))
+        const { refusals } = bench.commit(fresh)
+        const refused = new Set(refusals.map(({ submission }) => submission))
+        expect(refused.size, 'needs what is damaged').to.be.within(1, MANY / 4)
+        known.push(...fresh.filter((_, at) => !refused.has(at)))
+        bench.seal()
+      }
+      expect(bench.damaged).to.have.lengthOf(starts)
+      for (let at = 0; at < known.length; at += MANY) {
+        const { refusals, status } = bench.commit(known.slice(at, at + MANY))
+        expect(refusals).to.deep.equal([])
+        expect(status.every((each) => each === STATUS_DUPLICATE)).to.equal(true)
+      }
+      bench.crash()
+    }
+    bench.close()
+  })
+
   it('names an event that is in two runs', () => {
     const bench = new CommitterBench({}, EPOCH_EVENTS)
     createdOf(bench, freshEvents(EPOCH_EVENTS - 1))
@@ -158,11 +214,11 @@ describe('the sealed ledger', () => {
 })
 
 /** A merge of which some steps have moved the first events. */
-function withUnfinishedMerge(): CommitterBench {
-  const bench = new CommitterBench({}, EPOCH_EVENTS)
+function withUnfinishedMerge(epochEvents = EPOCH_EVENTS): CommitterBench {
+  const bench = new CommitterBench({}, epochEvents)
   const merging = bench.ledgerFile.prepare('SELECT 1 FROM runs WHERE merged_into IS NOT NULL')
   while (merging.get() === undefined) {
-    createdOf(bench, freshEvents(EPOCH_EVENTS - 1))
+    createdOf(bench, freshEvents(epochEvents - 1))
     bench.seal(0)
   }
   bench.seal(2)
