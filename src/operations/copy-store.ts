@@ -1,9 +1,9 @@
-// Copying what is in one measurement store into another, sensor by sensor and day by day.
+// Copies one measurement store into another, sensor by sensor and day by day.
 //
-// Counts per sensor and UTC day, taken on both sides, say what is missing: only days that differ
-// are written, whole. Writing a measurement again changes nothing, so the same copy can be run
-// again after any end, and goes on where it was. A sensor is counted once more after it was
-// written: what differs then is told by name.
+// The number of measurements per sensor and UTC day, counted on both sides, shows what is missing:
+// only days that differ are written, as a whole. Writing a measurement again changes nothing, so a
+// copy that ended early can simply be repeated and continues where it was. After writing a sensor,
+// its days are counted again, and remaining differences are reported.
 
 import { StoreUnavailable } from '../domain/errors.ts'
 import type { DayCounts } from '../domain/sensor-account.ts'
@@ -23,13 +23,13 @@ export interface OwnedSensor {
 }
 
 export interface StoreCopyCollaborators {
-  /** Of sensors that are not deleted, each as it is now. */
+  /** The sensors that are not deleted, as they are now. */
   readonly sensors: readonly SensorInfo[]
   readonly source: {
-    /** How many measurements there are, of all sensors. */
+    /** The number of measurements of all sensors. */
     total(): number
     countByDay(sensorId: number): DayCounts
-    /** In order, in chunks that are good for as long as they are held. */
+    /** In order, in chunks that stay valid. */
     read(sensor: OwnedSensor, range: TimeRange): Iterable<MeasurementColumns>
   }
   readonly target: {
@@ -43,12 +43,12 @@ export interface StoreCopyCollaborators {
 }
 
 export interface CopyProgress {
-  /** @param total how much `advance` is told of altogether */
+  /** @param total the sum of everything `advance` will report */
   begin(what: string, total: number): void
   advance(measurements: number): void
 }
 
-/** A day that has not as many measurements on both sides. */
+/** A day on which the two sides have different numbers of measurements. */
 export interface DayMismatch {
   readonly sensorId: number
   readonly dayMs: number
@@ -59,12 +59,12 @@ export interface DayMismatch {
 export interface CopyOutcome {
   /** How many the source has. */
   measurements: number
-  /** How many were written now; the others were there. */
+  /** How many were written now; the others were already there. */
   written: number
   mismatchedDays: number
-  /** The first of them. */
+  /** The first such day. */
   readonly mismatches: DayMismatch[]
-  /** Why the target refused something, where it did. */
+  /** Why the target refused measurements, if it did. */
   refusal: string | undefined
 }
 
@@ -72,7 +72,7 @@ const MISMATCHES_NAMED_MAX = 20
 
 const INFOS_A_BATCH = 1_000
 
-/** Two minutes of trying, about. */
+/** About two minutes of retries. */
 const ATTEMPTS_MAX = 14
 
 const NO_MEASUREMENTS: MeasurementColumns = {
@@ -85,9 +85,9 @@ const NO_MEASUREMENTS: MeasurementColumns = {
 }
 
 /**
- * Copies everything that is missing, and what the sensors are called.
+ * Copies everything that is missing, and the sensors' names.
  *
- * @throws StoreUnavailable when the target stays out of reach: what is copied so far stays
+ * @throws StoreUnavailable if the target stays unreachable: what has been copied stays
  */
 export async function copyStore(collaborators: StoreCopyCollaborators): Promise<CopyOutcome> {
   const { sensors, source, progress } = collaborators
@@ -170,7 +170,7 @@ class StoreCopy {
   }
 }
 
-/** Days that follow one another, as one range each. */
+/** Joins consecutive days into ranges. */
 function stretches(daysMs: readonly number[]): TimeRange[] {
   const ranges: { startMs: number; stopMs: number }[] = []
   for (const dayMs of daysMs.toSorted((a, b) => a - b)) {

@@ -1,20 +1,20 @@
-// Holding what a store has of a sensor against what control.db says of it, while measurements may
-// be on their way. The account is read before the store and again after it:
-//   - what was forwarded before is in the store: accepted, less pending, less set aside, at least
-//   - what was accepted until after it can be in the store: accepted less set aside, at most
-// Where both are the same number the store has to have just that; in between it may be right, and
-// only a look at a quieter moment can tell.
+// Compares what a store has of a sensor with what control.db says, while measurements may be on
+// their way. The account is read before the store and again after it:
+// - everything forwarded before is in the store: at least accepted − pending − set aside
+// - everything accepted in the meantime may be there too: at most accepted − set aside
+// If both numbers are equal, the store must have exactly that many. Anything in between may be
+// right: only another look at a quieter moment can tell.
 
 import type { RawPoint } from '../../domain/history.ts'
 import type { SensorAccount } from '../../domain/sensor-account.ts'
 
-/** A sensor's account around one look at the store. */
+/** A sensor's account before and after a look at the store. */
 export interface Looked {
   readonly before: SensorAccount
   readonly after: SensorAccount
 }
 
-/** What is wrong with a day, with the numbers that were expected and found. */
+/** What is wrong with a day, with the expected and the actual number. */
 export interface WrongDay {
   readonly dayMs: number
   readonly kind: 'missing' | 'surplus'
@@ -24,13 +24,13 @@ export interface WrongDay {
 
 export interface ComparedDays {
   readonly wrong: readonly WrongDay[]
-  /** Right or wrong, this look cannot tell. */
+  /** This look cannot tell whether the day is right. */
   readonly moving: readonly number[]
 }
 
 /**
- * @param stored measurements by day in the store
- * @param isMeant the days that were looked at
+ * @param stored measurements in the store, by day
+ * @param isMeant whether a day was looked at
  */
 export function compareDays(
   { before, after }: Looked,
@@ -59,21 +59,21 @@ function forwardedOn(account: SensorAccount, dayMs: number): number {
   return acceptedOn(account, dayMs) - (account.pending.perDay.get(dayMs) ?? 0)
 }
 
-/** What a store has of a sensor from the time of its latest value on. */
+/** What a store has of a sensor, starting at its latest value. */
 export interface NewestStored {
-  /** The one accepted last of those at that time. */
+  /** The last one accepted at that time. */
   readonly atLatest: RawPoint | undefined
-  /** One that is later than the latest value. */
+  /** A measurement later than the latest value. */
   readonly later: RawPoint | undefined
 }
 
 export type ComparedLatest = 'right' | 'moving' | { readonly wrong: string }
 
 /**
- * Holds the latest value against the newest measurement.
+ * Compares the latest value with the newest measurement.
  *
- * @param mayHaveDropped whether a measurement may have been given up after it was accepted
- * @returns `moving` when this look cannot tell
+ * @param mayHaveDropped whether a measurement may have been dropped after it was accepted
+ * @returns `moving` if this look cannot tell
  */
 export function compareLatest(
   { before, after }: Looked,

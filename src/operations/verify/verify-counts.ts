@@ -1,8 +1,7 @@
-// Holding the measurement store against control.db, sensor by sensor: how many measurements each
-// day has, and whether the latest value is the newest of them. Sensors are looked at in groups,
-// because what is still on its way is found by reading all of it. What a look leaves open, or
-// finds wrong, is looked at again a little later, so that nothing is called wrong because it
-// moved.
+// Compares the measurement store with control.db, sensor by sensor: the number of measurements on
+// each day, and whether the latest value is the newest of them. Sensors are checked in groups,
+// because finding what is on its way means reading all of it. Whatever a look finds wrong, or
+// cannot decide, is looked at again a little later, so that movement is not reported as a fault.
 
 import type { Finding, Report } from '../../domain/finding.ts'
 import type { RawPoint } from '../../domain/history.ts'
@@ -15,26 +14,26 @@ import type { Looked, NewestStored, WrongDay } from './compare-account.ts'
 
 const SENSORS_AT_ONCE = 500
 
-/** The mark up to which all is forwarded is written down within a second: three of them. */
+/** The watermark of forwarding is saved within a second; this is three times as long. */
 const PAUSES_MS = [20, 50, 100, 200, 400, 800, 1_600]
 
-/** What is wrong in so many looks, one after the other, while nothing moves stays wrong. */
+/** Something found wrong this many times in a row, with nothing moving, is wrong. */
 const EQUAL_LOOKS = 3
 
-/** All that a measurement's time can be. */
+/** Every time a measurement can have. */
 export const EVER: TimeRange = { startMs: Date.UTC(1900, 0, 1), stopMs: Date.UTC(2200, 0, 1) }
 
 export interface SensorCheckCollaborators {
   readonly control: {
     sensorsAfter(sensorId: number, limit: number): readonly number[]
-    /** The accounts of those that are live, all of one moment. */
+    /** The accounts of the live sensors among these, all read at one moment. */
     read(sensorIds: readonly number[]): ReadonlyMap<number, SensorAccount>
     mayHaveDropped(): boolean
   }
   readonly store: {
-    /** What findings call it. */
+    /** Its name in findings. */
     readonly name: string
-    /** What can be done when it lacks measurements. */
+    /** What to do if it lacks measurements. */
     readonly missingRemedy: string
     /** @throws StoreUnavailable */
     countByDay(sensorId: number, range: TimeRange): Promise<DayCounts>
@@ -42,14 +41,14 @@ export interface SensorCheckCollaborators {
   readonly reader: Pick<MeasurementReader, 'readRaw'>
   readonly pause: (durationMs: number) => Promise<unknown>
   readonly report: Report
-  /** So many more measurements are counted. */
+  /** Reports how many more measurements have been counted. */
   readonly advance: (measurements: number) => void
 }
 
-/** Of a sensor: what is still open after a look. */
+/** What is still undecided about a sensor after a look. */
 interface Open {
   readonly range: TimeRange
-  /** The days that are open; `undefined`: all. */
+  /** The undecided days; `undefined`: all. */
   readonly days: ReadonlySet<number> | undefined
   readonly isLatestOpen: boolean
 }
@@ -58,13 +57,15 @@ const ALL_OPEN: Open = { range: EVER, days: undefined, isLatestOpen: true }
 
 export interface SensorsChecked {
   readonly sensors: number
-  /** Accepted of them. */
+  /** How many of them were accepted. */
   readonly measurements: number
-  /** Sensors that were sent to all the time: what they have lies within what is on its way. */
+  /**
+   * Sensors that kept receiving measurements: the difference is no larger than what is on its way.
+   */
   readonly moving: number
 }
 
-/** Checks all sensors that are there when their turn comes. */
+/** Checks every sensor that still exists when its turn comes. */
 export async function verifySensors(
   collaborators: SensorCheckCollaborators,
 ): Promise<SensorsChecked> {
@@ -87,7 +88,7 @@ class SensorGroup {
   #open: Map<number, Open>
   /** What was wrong at the last look. */
   #findings: Finding[] = []
-  /** Whether the last look left something open that is not wrong. */
+  /** Whether the last look left something undecided. */
   #isMoving = false
   measurements = 0
   moving = 0
@@ -124,7 +125,7 @@ class SensorGroup {
       looks.set(sensorId, { stored, newest: await this.#readNewest(account) })
       if (isFirst) this.#count(account)
     }
-    // A sensor that was deleted meanwhile is in none of these.
+    // A sensor deleted in the meantime is in none of these.
     const after = control.read(ids)
     this.#findings = []
     this.#isMoving = false

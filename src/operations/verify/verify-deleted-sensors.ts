@@ -1,22 +1,22 @@
-// What is left of sensors that are deleted, or that never were: in the measurement store once their
-// deletion is through, and in control.db.
+// Finds remains of sensors that are deleted or never existed, in control.db and, once their
+// deletion is complete, in the measurement store.
 
 import type { Report } from '../../domain/finding.ts'
 
 export interface DeletedSensorsCollaborators {
   readonly control: {
     isLive(sensorId: number): boolean
-    /** Whether what the store has of a deleted sensor is still to be deleted. */
+    /** Whether the measurements of a deleted sensor still have to be deleted. */
     isLeaving(sensorId: number): boolean
-    /** Rows of `name` about sensors that are not live. */
+    /** Rows of `name` that belong to no live sensor. */
     strayRows(): readonly { readonly name: string; readonly sensorId: number }[]
   }
   readonly store: {
     readonly name: string
-    /** How what it has of a sensor is deleted by hand. */
+    /** How to delete a sensor's remains by hand. */
     deletionRemedy(sensorId: number): string
     /**
-     * Sensors of which anything is there.
+     * Sensors that have anything in the store.
      *
      * @throws StoreUnavailable
      */
@@ -30,7 +30,7 @@ export async function verifyDeletedSensors({
   store,
   report,
 }: DeletedSensorsCollaborators): Promise<void> {
-  // A deletion may be through between the two looks: then the store has nothing at the second.
+  // A deletion may complete between the two looks: then the second finds nothing in the store.
   const isKnown = (sensorId: number) => control.isLive(sensorId) || control.isLeaving(sensorId)
   const suspects = [...(await store.sensorIds())].filter((sensorId) => !isKnown(sensorId))
   const left = suspects.length === 0 ? new Set<number>() : await store.sensorIds()

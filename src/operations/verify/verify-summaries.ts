@@ -1,11 +1,11 @@
-// Holding the summaries of the embedded store against its measurements.
+// Compares the summaries of the embedded store with its measurements.
 
 import type { Report } from '../../domain/finding.ts'
 import { DAY_MS, floorToWindow, formatInstant } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
 import { EVER } from './verify-counts.ts'
 
-/** Of a sensor's windows so many are named. */
+/** How many windows are named per sensor. */
 const NAMED_MAX = 20
 
 interface WrongSummary {
@@ -19,16 +19,16 @@ export interface SummariesCollaborators {
   readonly control: { isLive(sensorId: number): boolean }
   readonly store: {
     sensorIds(): Promise<ReadonlySet<number>>
-    /** Some days at a time. */
+    /** Checks a few days at a time. */
     checkSummaries(
       sensorId: number,
       range: TimeRange,
     ): Iterable<{ readonly measurements: number; readonly wrong: readonly WrongSummary[] }>
   }
   readonly report: Report
-  /** So many more measurements are summed up. */
+  /** Reports how many more measurements have been summed up. */
   readonly advance: (measurements: number) => void
-  /** Lets others go on. */
+  /** Gives others a turn. */
   readonly rest: () => Promise<unknown>
 }
 
@@ -41,7 +41,7 @@ export async function verifySummaries(collaborators: SummariesCollaborators): Pr
       advance(part.measurements)
       await rest()
     }
-    // Those of a deleted sensor go table by table.
+    // A deleted sensor's rows disappear table by table.
     if (!control.isLive(sensorId)) continue
     for (const { table, startMs, measurements, summarised } of wrong) {
       const time = formatInstant(startMs)

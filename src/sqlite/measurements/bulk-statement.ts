@@ -1,13 +1,13 @@
-// Running an INSERT for many rows at a time: a row costs half of what it does alone, because the
-// way from JavaScript into SQLite and the start of a statement are paid once for all of them.
+// Inserts many rows with one statement: this halves the cost of a row, because the call from
+// JavaScript into SQLite and the start of a statement are paid once for all of them.
 
 import type { Statement } from 'better-sqlite3'
 import type { Connection } from '../database.ts'
 
-/** Sixteen rows have most of the gain; more of them only make the statement longer. */
+/** Sixteen rows give most of the gain; more only make the statement longer. */
 const ROWS = 16
 
-/** Gathers rows and writes them with one statement; `finish` before each commit. */
+/** Gathers rows and inserts them with one statement; call `finish` before each commit. */
 export class BulkStatement {
   readonly #many: Statement
   readonly #one: Statement
@@ -16,9 +16,9 @@ export class BulkStatement {
   #length = 0
 
   /**
-   * @param insert everything before the rows: `INSERT INTO … VALUES`
-   * @param width values of a row
-   * @param conflict everything after the rows: `ON CONFLICT …`, or nothing
+   * @param insert the SQL before the rows: `INSERT INTO … VALUES`
+   * @param width number of values in a row
+   * @param conflict the SQL after the rows: `ON CONFLICT …`, or nothing
    */
   constructor(db: Connection, insert: string, width: number, conflict: string) {
     const row = `(${Array(width).fill('?').join(', ')})`
@@ -28,7 +28,7 @@ export class BulkStatement {
     this.#values = Array<number>(ROWS * width).fill(0)
   }
 
-  /** Adds the next value of a row; `width` calls make one. */
+  /** Adds the next value; `width` calls make a row. */
   put(value: number): void {
     this.#values[this.#length++] = value
     if (this.#length === this.#values.length) {
@@ -37,7 +37,7 @@ export class BulkStatement {
     }
   }
 
-  /** Writes the rows that are gathered. */
+  /** Inserts the gathered rows. */
   finish(): void {
     for (let start = 0; start < this.#length; start += this.#width) {
       this.#one.run(this.#values.slice(start, start + this.#width))
@@ -45,7 +45,7 @@ export class BulkStatement {
     this.#length = 0
   }
 
-  /** Forgets the rows that are gathered. */
+  /** Discards the gathered rows. */
   clear(): void {
     this.#length = 0
   }

@@ -1,9 +1,9 @@
 // The reading side of the embedded measurement store, beside the writer and on a busy thread.
 //
-// A series is read chunk by chunk, each from the key after the last one. Between two chunks the
-// event loop turns and no read transaction is open: requests are answered meanwhile, and the
-// writer's log can be brought back into the file. Windows are stored as they are asked for, but for
-// those of 5 minutes, which are folded from minutes.
+// A series is read in chunks, each starting after the last key of the previous one. Between chunks
+// the event loop turns and no read transaction is open, so other requests are answered and the
+// writer's log can be moved into the file. Windows are stored for each resolution, except those of
+// 5 minutes, which are computed from minutes.
 
 import { setImmediate } from 'node:timers/promises'
 import Database from 'better-sqlite3'
@@ -18,7 +18,7 @@ import { MEASUREMENTS_FILE, openForReading } from '../database.ts'
 import type { Connection } from '../database.ts'
 import type { SummaryTable } from './schema.ts'
 
-/** A chunk takes one to three milliseconds: the longest that a request beside it waits. */
+/** A chunk takes one to three milliseconds: the longest another request has to wait for it. */
 const CHUNK_ROWS = 2_000
 
 const READ_RAW = `
@@ -26,12 +26,12 @@ const READ_RAW = `
   WHERE sensor_id = ? AND (measured_at_ms, tie_break_ns) > (?, ?) AND measured_at_ms < ?
   ORDER BY measured_at_ms, tie_break_ns LIMIT ${CHUNK_ROWS}`
 
-/** A lock or an I/O error may be gone by then. */
+/** A lock or an I/O error may be gone when the reading is retried. */
 const RETRY_AFTER_SECONDS = 5
 
 const QUARTER_MS = 15 * MINUTE_MS
 
-/** Before every tie-break of a millisecond. */
+/** Sorts before every tie-break of a millisecond. */
 const NO_TIE_BREAK = -1
 
 type RawRow = [measuredAtMs: number, tieBreakNs: number, celsius: number]
@@ -40,11 +40,11 @@ export class SqliteMeasurementReader implements MeasurementReader {
   readonly #db: Connection
   readonly #onDamaged: (problem: string) => void
   readonly #raw: Statement<number[], RawRow>
-  /** By the length of the window. */
+  /** By window length. */
   readonly #stored: ReadonlyMap<number, Statement<number[], WindowSummary>>
 
   /**
-   * Opens `file`, which its writer has made before.
+   * Opens `file`, which its writer has already created.
    *
    * @param onDamaged is told what cannot be read
    */
@@ -102,7 +102,7 @@ export class SqliteMeasurementReader implements MeasurementReader {
     }
   }
 
-  /** @param parameters the first is the id of the sensor */
+  /** @param parameters the first is the sensor's id */
   #read<Row>(statement: Statement<number[], Row>, parameters: number[]): Row[] {
     try {
       return statement.all(...parameters)

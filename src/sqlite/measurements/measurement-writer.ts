@@ -1,13 +1,13 @@
 // The writing side of the embedded measurement store: measurements.db, one writing connection.
 //
-// A batch is one transaction, which can be read at once. It is not synced by itself: who reads
-// would wait for the disk, while the journal still has everything. `sync` has the log synced beside
-// the next transactions, all that was written until then at once.
+// A batch is one transaction, readable at once. Its commit does not sync, because readers would
+// wait for the disk while the journal still has everything. `sync` syncs the log beside later
+// transactions, everything written so far at once.
 //
-// A row that is there already stays as it is and is not counted again, so the summaries are right
-// for late, out-of-order and repeated measurements.
-// Deleting a sensor takes as many bounded transactions as its rows need; a crash in between leaves
-// the rest to the same deletion, which the caller asks for again.
+// An existing row stays as it is and is not counted again, so the summaries stay right for late,
+// out-of-order and repeated measurements.
+// Deleting a sensor takes as many bounded transactions as it has rows for; after a crash, the
+// caller repeats the deletion.
 
 import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
@@ -31,13 +31,13 @@ import type { DeleteSomeRows } from './sensor-deletion.ts'
 import { sensorRuns } from './write-order.ts'
 import type { SensorRun } from './write-order.ts'
 
-/** The newest pages of a thousand sensors stay in memory. */
+/** Keeps the newest pages of a thousand sensors in memory. */
 const CACHE_KIB = 16_384
 
-/** Of a new file. A batch writes two or three of each sensor to the log, whole. */
+/** For new files. A batch writes two or three whole pages per sensor to the log. */
 const PAGE_BYTES = 2_048
 
-/** Of log: a page that several batches change is copied into the file once for all. */
+/** Log size: a page changed by several batches is copied into the file only once. */
 const CHECKPOINT_BYTES = 64 * 2 ** 20
 
 const MEASUREMENT_COLUMNS = 4
@@ -57,16 +57,16 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
   readonly #insertAll: Transaction<(runs: SensorRun[], columns: MeasurementColumns) => void>
   readonly #deletions: readonly DeleteSomeRows[]
   #log: Promise<FileHandle> | undefined
-  /** Why it is not known what is on disk. */
+  /** Why it is unknown what is on disk. */
   #syncFailure: Error | undefined
 
-  /** Opens `file`, creates it when missing. */
+  /** Opens `file`, creating it if necessary. */
   constructor(file: string) {
     const db = openForWriting(file, MEASUREMENT_MIGRATIONS, PAGE_BYTES)
-    // What the process before could not sync can be read, and need not be on disk: it is from here.
+    // What the previous process did not sync is readable but perhaps not on disk: sync it first.
     db.pragma('wal_checkpoint(PASSIVE)')
     db.pragma('synchronous = NORMAL')
-    // A statement of several rows keeps what it changes until its end, in a file by default.
+    // Statements with several rows keep their undo data until they end, by default in a file.
     db.pragma('temp_store = MEMORY')
     db.pragma(`cache_size = -${CACHE_KIB}`)
     const pageBytes = Number(db.pragma('page_size', { simple: true }))
@@ -82,13 +82,13 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
   }
 
   /**
-   * Refuses what belongs on damaged pages. Infos are not kept: what sensors are called is read from
-   * the control data.
+   * Rejects what belongs on damaged pages. Infos are ignored: sensor names are read from the
+   * control data.
    */
   async write({ measurements }: StoreBatch): Promise<readonly RejectedMeasurement[]> {
     const runs = sensorRuns(measurements)
     if (runs.length === 0 || this.#insert(runs, measurements)) return []
-    // Sensor by sensor: those whose pages are whole go on.
+    // One sensor at a time: those with whole pages go on.
     return runs
       .filter((run) => !this.#insert([run], measurements))
       .flatMap(({ sensorId, indices }) => {
@@ -97,15 +97,15 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
       })
   }
 
-  // What SQLite has taken out of the log meanwhile it has synced before.
+  // What SQLite has moved out of the log meanwhile, it has synced first.
   async sync(): Promise<void> {
     if (this.#syncFailure !== undefined) throw this.#syncFailure
     try {
-      // Opened once, also where a deletion syncs beside the forwarder.
+      // Opened once, also when a deletion syncs beside the forwarder.
       this.#log ??= open(`${this.#file}-wal`, 'r+')
       await (await this.#log).datasync()
     } catch (error) {
-      // The system reports it once, and takes the same pages for written afterwards.
+      // The system reports a failed sync once, and then treats the same pages as written.
       this.#syncFailure = error as Error
       throw error
     }
@@ -123,7 +123,7 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
     await this.sync()
   }
 
-  /** It lives and dies with this process, and loses nothing. */
+  /** Its lifetime is the process, and it loses nothing. */
   async life(): Promise<string> {
     return 'embedded'
   }
@@ -133,7 +133,7 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
     this.#db.close()
   }
 
-  /** @returns whether all were stored: else none was, for a page is damaged */
+  /** @returns whether all were stored; if not, none was, because a page is damaged */
   #insert(runs: SensorRun[], columns: MeasurementColumns): boolean {
     try {
       this.#insertAll.immediate(runs, columns)
@@ -155,7 +155,9 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
     this.#rollups.finish()
   }
 
-  /** Whether nothing is stored between the run's first and last time: data come in order. */
+  /**
+   * Whether nothing is stored between the run's first and last time, as when data arrive in order.
+   */
   #isNew({ sensorId, indices }: SensorRun, { measuredAtMs }: MeasurementColumns): boolean {
     const firstMs = measuredAtMs[indices[0] as number]
     const lastMs = measuredAtMs[indices[indices.length - 1] as number]

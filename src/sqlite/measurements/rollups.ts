@@ -1,8 +1,8 @@
-// Keeping the summaries of minute, quarter, hour and UTC day in step with the measurements.
+// Keeps the summaries of minute, quarter hour, hour and UTC day in step with the measurements.
 //
-// Newly stored measurements are added in the order of sensor and time. A window is gathered in
-// memory and written when the next one begins: one upsert a window and batch, whatever is in it.
-// What a minute gathered then goes into its quarter of an hour, and so on up to its day.
+// New measurements are added in the order of sensor and time. A window is summed up in memory and
+// written when the next one begins: one upsert per window and batch, however many measurements it
+// has. A minute's sum then goes into its quarter hour, and so on up to the day.
 
 import { DAY_MS, HOUR_MS, MINUTE_MS, floorToWindow } from '../../domain/time.ts'
 import type { Connection } from '../database.ts'
@@ -13,7 +13,7 @@ const NO_SENSOR = 0
 const SUMMARY_COLUMNS = 6
 const QUARTER_MS = 15 * MINUTE_MS
 
-/** Adds measurements to the summaries of every resolution, inside the caller's transaction. */
+/** Adds measurements to the summaries of every resolution, within the caller's transaction. */
 export class Rollups {
   readonly #minutes: Rollup
 
@@ -24,17 +24,17 @@ export class Rollups {
     this.#minutes = new Rollup(upsertInto(db, 'minute_summaries'), MINUTE_MS, quarters)
   }
 
-  /** Forgets what was gathered for a transaction that did not commit. */
+  /** Discards what was gathered for a transaction that did not commit. */
   begin(): void {
     this.#minutes.clear()
   }
 
-  /** Counts one stored measurement. Cheapest when called in the order of sensor and time. */
+  /** Counts one stored measurement; cheapest in the order of sensor and time. */
   add(sensorId: number, measuredAtMs: number, celsius: number): void {
     this.#minutes.add(sensorId, measuredAtMs, celsius)
   }
 
-  /** Writes what is gathered; before each commit. */
+  /** Writes what has been gathered; call it before each commit. */
   finish(): void {
     this.#minutes.finish()
   }
@@ -54,7 +54,7 @@ function upsertInto(db: Connection, table: SummaryTable): BulkStatement {
   return new BulkStatement(db, insert, SUMMARY_COLUMNS, conflict)
 }
 
-/** The summaries of one resolution: the window being gathered, and the rollup it goes into. */
+/** The summaries of one resolution: the current window, and the rollup it goes into. */
 class Rollup {
   readonly #upsert: BulkStatement
   readonly #windowMs: number
@@ -92,7 +92,7 @@ class Rollup {
     this.#coarser?.clear()
   }
 
-  /** Takes over what a finer window gathered. */
+  /** Adds the sum of a finer window. */
   merge(finer: Rollup): void {
     this.#moveTo(finer.#sensorId, finer.#startMs)
     this.#count += finer.#count

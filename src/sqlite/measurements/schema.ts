@@ -1,15 +1,15 @@
 // The layout of measurements.db, the embedded long-term home of measurements.
 //
-// Every table is a tree clustered by sensor and time, so that a history reads neighbouring pages.
-// A summary row covers one window on the UTC epoch grid and is kept in the transaction that stores
-// the measurements it counts: after a crash both are there or neither is. What is in this file was
-// acknowledged by the journal before and can be written again at any time.
+// Every table is a tree clustered by sensor and time, so a history reads neighbouring pages. A
+// summary row covers one window on the UTC epoch grid and is updated in the transaction that stores
+// its measurements: after a crash, both are there or neither. Everything in this file was
+// acknowledged by the journal first and can be written again at any time.
 
 import type { Migration } from '../database.ts'
 
 /**
- * Tables of window summaries, finest first. A quarter is one of an hour: with it a day of a zone of
- * half hours is not folded from 1,440 minutes.
+ * Tables of window summaries, finest first. Thanks to quarter hours, a day in a time zone offset by
+ * half an hour is not computed from 1,440 minutes.
  */
 export const SUMMARY_TABLES = [
   'minute_summaries',

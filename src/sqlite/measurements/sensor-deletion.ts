@@ -1,8 +1,8 @@
-// Deleting what is stored of a sensor, a bounded number of rows at a time.
+// Deletes everything stored of a sensor, a bounded number of rows at a time.
 //
-// A sensor may have a hundred million rows. One transaction for all of them would make a log of
-// gigabytes and keep every other write waiting; so each step deletes the oldest rows that are left
-// in a transaction of its own. A crash loses no more than the position, which is always the start.
+// A sensor may have a hundred million rows. Deleting them in one transaction would make a log of
+// gigabytes and block every other write, so each step deletes the oldest remaining rows in its own
+// transaction. A crash loses nothing: the deletion always starts with the oldest row.
 
 import type { Connection } from '../database.ts'
 import { SUMMARY_TABLES } from './schema.ts'
@@ -13,7 +13,7 @@ const ROWS_MAX = 50_000
 /** Deletes the oldest rows of a sensor in one table. @returns whether there are more */
 export type DeleteSomeRows = (sensorId: number) => boolean
 
-/** One deletion for each table that has rows of sensors. */
+/** One deletion for each table with rows of sensors. */
 export function createSensorDeletions(db: Connection): readonly DeleteSomeRows[] {
   return [
     createDeletion(db, 'measurements', 'measured_at_ms, tie_break_ns'),

@@ -1,6 +1,6 @@
-// The embedded measurement store as a whole, for moving it elsewhere: every row with its tie-break,
-// and how many rows there are. Read in chunks with no transaction in between, so that a service
-// that writes beside it is not held up.
+// The embedded measurement store as a whole, for copying it elsewhere: every row with its
+// tie-break, and the number of rows. It is read in chunks with no transaction in between, so a
+// service writing beside it is not held up.
 
 import { DAY_MS } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
@@ -11,12 +11,12 @@ import type { Connection } from '../database.ts'
 
 const CHUNK_ROWS = 20_000
 
-/** Before every tie-break of a millisecond. */
+/** Sorts before every tie-break of a millisecond. */
 const NO_TIE_BREAK = -1
 
 const TOTAL = 'SELECT total(measurement_count) FROM day_summaries'
 const DAYS = 'SELECT start_ms FROM day_summaries WHERE sensor_id = ? ORDER BY start_ms'
-// Of the rows themselves: what is held against the copy must not be a count of its own.
+// Counts the rows themselves: a copy must not be checked against a stored count.
 const COUNT = `
   SELECT count(*) FROM measurements
   WHERE sensor_id = ? AND measured_at_ms >= ? AND measured_at_ms < ?`
@@ -34,7 +34,7 @@ export class StoredMeasurements {
   readonly #count
   readonly #rows
 
-  /** Opens `file`, which is there. */
+  /** Opens the existing `file`. */
   constructor(file: string) {
     this.#db = openForReading(file)
     this.#total = this.#db.prepare<[], number>(TOTAL).pluck()
@@ -43,12 +43,12 @@ export class StoredMeasurements {
     this.#rows = this.#db.prepare<number[], Row>(ROWS).raw()
   }
 
-  /** How many there are, of all sensors. */
+  /** The number of rows of all sensors. */
   total(): number {
     return this.#total.get() ?? 0
   }
 
-  /** Measurements by UTC day, named by its start, of days that have any. */
+  /** Measurements per UTC day, by the start of the day; days without any are left out. */
   countByDay(sensorId: number): Map<number, number> {
     const counts = new Map<number, number>()
     for (const dayMs of this.#days.all(sensorId)) {

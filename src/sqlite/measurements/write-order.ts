@@ -1,14 +1,16 @@
-// The order in which a batch is written: by sensor, then time, then tie-break, so that rows that
-// are neighbours in the tree are written one after the other. Measurements of a sensor mostly
-// arrive in the order of their time, so they are gathered by sensor in linear time and only a
-// sensor whose times are out of order is sorted.
+// The order in which a batch is written: by sensor, then time, then tie-break, so that rows next to
+// each other in the tree are written one after the other. Measurements of a sensor mostly arrive in
+// order of time, so they are grouped by sensor in linear time, and only sensors that are out of
+// order are sorted.
 
 import type { MeasurementColumns } from '../../ports/measurement-store.ts'
 
 /** The measurements of one sensor in a batch. */
 export interface SensorRun {
   readonly sensorId: number
-  /** Indices into the columns, in ascending (time, tie-break); equal ones as they came. */
+  /**
+   * Indices into the columns, by (time, tie-break) ascending; equal ones in the order of arrival.
+   */
   readonly indices: Uint32Array
 }
 

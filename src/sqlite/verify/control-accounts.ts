@@ -1,6 +1,6 @@
-// What control.db says that the measurement store has to have of sensors: accepted by day, less
-// what is still on its way or set aside, and the latest value. Each reading is of one moment, in a
-// short transaction beside the commit thread.
+// What the measurement store must have of each sensor according to control.db: measurements
+// accepted by day, minus those still on their way or set aside, and the latest value. Each account
+// is read at one moment, in a short transaction beside the commit thread.
 
 import type { RawPoint } from '../../domain/history.ts'
 import type { Outstanding, SensorAccount } from '../../domain/sensor-account.ts'
@@ -34,7 +34,7 @@ const STRAY = `
     WHERE NOT EXISTS (SELECT 1 FROM sensors WHERE id = sensor_id AND deleted_at_ms IS NULL)
   LIMIT 100`
 
-/** A row about a sensor that is not live. */
+/** A row that belongs to no live sensor. */
 export interface StrayRow {
   readonly name: string
   readonly sensorId: number
@@ -62,7 +62,7 @@ export class ControlAccounts {
     return this.#db.prepare<[], number>(TOTAL).pluck().get() ?? 0
   }
 
-  /** Live sensors with a greater id, in its order. */
+  /** The next live sensors, by id. */
   sensorsAfter(sensorId: number, limit: number): number[] {
     return this.#db.prepare<[number, number], number>(LIVE_AFTER).pluck().all(sensorId, limit)
   }
@@ -71,12 +71,12 @@ export class ControlAccounts {
     return this.#isLive.get(sensorId) !== undefined
   }
 
-  /** Whether what the store has of a deleted sensor is still to be deleted. */
+  /** Whether the measurements of a deleted sensor still have to be deleted from the store. */
   isLeaving(sensorId: number): boolean {
     return this.#db.prepare(IS_LEAVING).get(sensorId) !== undefined
   }
 
-  /** Whether measurements may have been given up after they were accepted. */
+  /** Whether measurements may have been dropped after they were accepted. */
   mayHaveDropped(): boolean {
     return this.#db.prepare(EVER_SET_ASIDE).get() !== undefined
   }
@@ -85,7 +85,7 @@ export class ControlAccounts {
     return this.#db.prepare<[], StrayRow>(STRAY).all()
   }
 
-  /** The accounts of those of the sensors that are live, all of one moment. */
+  /** The accounts of the live sensors among these, all read at one moment. */
   read(sensorIds: readonly number[]): Map<number, SensorAccount> {
     return this.#db.transaction(() => {
       const live = sensorIds.filter((sensorId) => this.isLive(sensorId))
@@ -124,7 +124,7 @@ class Tally implements Outstanding {
   readonly perDay = new Map<number, number>()
   newest: RawPoint | undefined
 
-  /** In the order in which they were accepted, of one time at least. */
+  /** In order of acceptance, at least among measurements of the same time. */
   add(measuredAtMs: number, rawCelsius: number): void {
     const dayMs = floorToWindow(measuredAtMs, DAY_MS)
     this.perDay.set(dayMs, (this.perDay.get(dayMs) ?? 0) + 1)

@@ -1,5 +1,5 @@
-// Whether the pages of a SQLite file make whole tables. Table by table, so that the transaction
-// that keeps the file's log from being emptied is never longer than one table needs.
+// Checks that the pages of a SQLite file form complete tables. It goes table by table, because the
+// file's log cannot be emptied while a transaction is open.
 
 import { basename } from 'node:path'
 import { RESTORE_BACKUP } from '../../domain/finding.ts'
@@ -28,7 +28,7 @@ const MIGRATIONS: Readonly<Record<string, readonly Migration[]>> = {
 }
 
 /**
- * @returns whether the file, which is there, is whole
+ * @returns whether the existing file is whole
  * @throws Error when it has a format of another version
  */
 export function checkFile(file: string, report: Report): boolean {

@@ -1,8 +1,8 @@
-// Whether the journal has every row that it must still have. Rows leave at the old end alone, when
-// they are forwarded and sealed; numbers follow one another, but for the jump of a restore, which
-// is marked by an empty row.
+// Checks that the journal has every row it must still have. Rows leave only at the old end, once
+// they are forwarded and sealed; numbers are consecutive, except for the jump of a restore, which
+// an empty row marks.
 //
-// control.db is read before ledger.db: what is sealed meanwhile only makes the check milder.
+// control.db is read before ledger.db: what is sealed in between only makes the check more lenient.
 
 import { RESTORE_BACKUP } from '../../domain/finding.ts'
 import type { Finding, Report } from '../../domain/finding.ts'
@@ -32,7 +32,7 @@ interface Row {
   readonly isEmpty: number
 }
 
-/** Holds the journal against the marks up to which it is forwarded and sealed. */
+/** Compares the journal with the marks up to which it is forwarded and sealed. */
 export function checkJournal(control: Connection, ledger: Connection, report: Report): void {
   const problems: string[] = []
   const { marks, firstSeq } = control.transaction(() => {
@@ -54,7 +54,7 @@ export function checkJournal(control: Connection, ledger: Connection, report: Re
   for (const problem of problems) report(findingIn(CONTROL_FILE, `the journal: ${problem}`))
 }
 
-/** Holds the mark up to which the journal is sealed against the journal. */
+/** Compares the mark up to which the journal is sealed with the journal. */
 export function checkSealedSeq(control: Connection, ledger: Connection, report: Report): void {
   const sealedSeq = readSealedSeq(ledger)
   const lastSeq = control.prepare<[], Marks>(MARKS).get()?.lastSeq ?? 0
@@ -67,7 +67,10 @@ function readSealedSeq(ledger: Connection): number {
   return ledger.prepare<[], number>(SEALED).pluck().get() ?? 0
 }
 
-/** @returns the first row that is there or would be next; an empty row stands for its gap */
+/**
+ * @returns the first row, or the number of the next one if there is none; an empty row covers the
+ * gap before it
+ */
 function checkRows(control: Connection, { lastSeq }: Marks, problems: string[]): number {
   let firstSeq: number | undefined
   let previousSeq = 0

@@ -1,5 +1,5 @@
-// Runs as `verify` knows them: with the filters that are stored of a merged run, and with one for
-// each young run that was made when its events were read.
+// Runs as `verify` sees them: merged runs with their stored filters, young runs with a filter built
+// while their events are read.
 
 import { ifWhole } from '../damaged-data.ts'
 import type { Connection } from '../database.ts'
@@ -24,14 +24,17 @@ type KnownMergedRun = MergedRun & {
 
 interface KnownCohort {
   segments: ReadonlyMap<number, Segment>
-  /** Of when they were read. */
+  /** As of the time they were read. */
   progress: string
 }
 
 const PROGRESS = `
   SELECT group_concat(run_no || ' ' || segments_written) FROM runs WHERE merged_no IS NOT NULL`
 
-/** Whether the key at `offset` may be in the run: never false for one that is, if all is whole. */
+/**
+ * Whether the key at `offset` may be in the run: never false for one that is, if everything is
+ * whole.
+ */
 export function mayBeKnown(run: KnownRun, keys: Uint32Array, offset: number): boolean {
   const [w0 = 0, w1 = 0, w2 = 0] = keys.subarray(offset, offset + KEY_WORDS)
   if ('filter' in run) {
@@ -41,12 +44,12 @@ export function mayBeKnown(run: KnownRun, keys: Uint32Array, offset: number): bo
   return mayBeInSlot(segment, positionOf(w0, w1), run.slot) && mayBeInFine(run, keys, offset)
 }
 
-/** What is damaged knows nothing. */
+/** A damaged filter knows nothing. */
 function mayBeInFine(run: KnownMergedRun, keys: Uint32Array, offset: number): boolean {
   return ifWhole(() => run.fine.mayBeIn(run, keys, offset)) === true
 }
 
-/** Makes a young run's filter know the key at `offset`; that of others is stored. */
+/** Adds the key at `offset` to a young run's filter; merged runs have theirs stored. */
 export function learn(run: KnownRun, keys: Uint32Array, offset: number): void {
   if (!('filter' in run)) return
   const [, w1 = 0, w2 = 0] = keys.subarray(offset, offset + KEY_WORDS)
@@ -67,7 +70,7 @@ export class KnownRuns {
     return { ...run, filter: newOwnFilter(run.events) }
   }
 
-  /** The run with that number, if it is a merged one. */
+  /** The merged run with that number, if there is one. */
   readMerged(runNo: number): KnownMergedRun | undefined {
     const run = this.#cohortStore.runs().find((merged) => merged.runNo === runNo)
     if (run === undefined) return undefined
@@ -75,7 +78,7 @@ export class KnownRuns {
     return { ...run, cohort: this.#readCohort(run.cohortNo), fine }
   }
 
-  /** Segments only come to know more: the runs that were read before use the newest as well. */
+  /** Segments only ever learn, so runs read earlier can use the newest ones too. */
   #readCohort(cohortNo: number): KnownCohort {
     const progress = this.#db.prepare<[], string>(PROGRESS).pluck().get() ?? ''
     const cohort = this.#cohorts.get(cohortNo) ?? { segments: new Map(), progress: '' }

@@ -1,8 +1,8 @@
-// Whether the event ledger knows every event once: all runs in use, the events in the journal that
-// are not sealed yet, and both against what was accepted of each sensor.
+// Checks that the event ledger knows every event once: all runs in use, the events in the journal
+// that are not sealed yet, and both against the number accepted per sensor.
 //
-// Runs come and go while this reads: one whose merge begins meanwhile is forgotten with all that
-// was found in it, and all that are merged with it are read. In the end the runs that were read are
+// Runs come and go meanwhile. If the merge of a run begins after it was read, its results are
+// discarded and all runs of that merge are read together. In the end, the runs read are exactly
 // those in use at one moment, with the mark up to which they seal the journal.
 
 import { RESTORE_BACKUP } from '../../domain/finding.ts'
@@ -17,7 +17,7 @@ import type { KnownRun } from './known-run.ts'
 import { RunCheck } from './run-check.ts'
 import type { CheckedGroup, RunGroup } from './run-check.ts'
 
-// Runs that are being merged go by the number of the run that they go into, and so does that run.
+// Runs being merged, and the run they are merged into, go by that run's number.
 const LIVE_GROUPS = 'SELECT DISTINCT coalesce(merged_into, run_no) FROM runs ORDER BY 1'
 const YOUNG_RUNS = `
   SELECT run_no AS runNo, events, blocks FROM runs
@@ -27,14 +27,14 @@ const SEALED = 'SELECT seq FROM sealed WHERE id = 1'
 const UNSEALED = 'FROM journal WHERE seq > ? AND measurements > 0 AND is_repeated = 0'
 const COUNT_UNSEALED = `SELECT total(measurements) ${UNSEALED}`
 const UNSEALED_ROWS = `SELECT entries ${UNSEALED} ORDER BY seq`
-// A sensor of which something was dropped has fewer than its events; nobody remembers how many.
+// If measurements of a sensor were dropped, it has fewer than its events; how many is not recorded.
 const ACCEPTED = `
   SELECT id, (SELECT total(measurements) FROM accepted_per_day WHERE sensor_id = id) AS accepted
   FROM sensors WHERE deleted_at_ms IS NULL
     AND NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'set_aside' AND seq > 0)`
 const IS_KNOWN = 'SELECT 1 FROM sensors WHERE id = ?'
 
-/** Keys of events that are not sealed, four words each. */
+/** Keys of events not yet sealed, four words each. */
 interface Unsealed {
   readonly keys: Uint32Array
   readonly count: number
@@ -56,12 +56,12 @@ export class LedgerCheck {
     this.#knownRuns = new KnownRuns(ledger)
   }
 
-  /** How many sealed events there are now. */
+  /** The number of sealed events now. */
   total(): number {
     return this.#ledger.prepare<[], number>(EVENTS).pluck().get() ?? 0
   }
 
-  /** Yields how many events it has looked at since. @returns how many there were */
+  /** Yields the number of events checked since the last yield. @returns the number of all */
   *check(report: Report): Generator<number, number> {
     let sealedSeq = this.#settledSeq()
     while (sealedSeq === undefined) {
@@ -80,7 +80,7 @@ export class LedgerCheck {
     return events + unsealed.count
   }
 
-  /** The mark that goes with the runs that were checked, when they are those in use. */
+  /** The mark that belongs to the checked runs, if they are the ones in use. */
   #settledSeq(): number | undefined {
     return this.#inOneView(() => {
       const isSettled = this.#forgetGone().every((groupNo) => this.#checked.has(groupNo))
@@ -88,7 +88,7 @@ export class LedgerCheck {
     })
   }
 
-  /** @returns the numbers of the groups that there are */
+  /** @returns the numbers of the current groups */
   #forgetGone(): number[] {
     const live = this.#ledger.prepare<[], number>(LIVE_GROUPS).pluck().all()
     for (const groupNo of this.#checked.keys()) {
@@ -121,7 +121,7 @@ export class LedgerCheck {
     )
   }
 
-  /** Of one moment of control.db, so that what is accepted and what is journalled agree. */
+  /** One view of control.db, so that accepted and journalled events agree. */
   #readUnsealed(sealedSeq: number, counts: Map<number, number>, report: Report): Unsealed {
     return this.#control.transaction(() => {
       const total = this.#control.prepare<[number], number>(COUNT_UNSEALED).pluck().get(sealedSeq)
@@ -164,7 +164,7 @@ export class LedgerCheck {
       if (run !== undefined) report(findingOf(`an event of run ${run.runNo} is journalled again`))
     }
     yield count
-    // Two different keys among a million agree in 64 bits with a chance of one in 10^7.
+    // The chance that two different keys in a million share their 64 bits is one in 10^7.
     const halves = new BigUint64Array(count)
     const view = new BigUint64Array(keys.buffer, 0, count * 2)
     for (let event = 0; event < count; event++) halves[event] = view[event * 2] ?? 0n

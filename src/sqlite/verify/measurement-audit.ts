@@ -1,6 +1,6 @@
-// What is in measurements.db, found without trusting one of its tables for another: which sensors
-// and how many measurements a day there are, and whether the summaries are those of the
-// measurements. Every transaction reads some ten thousand rows, beside the forward thread.
+// What is in measurements.db, with no table trusted to vouch for another: which sensors it has, how
+// many measurements on each day, and whether the summaries match the measurements. Each transaction
+// reads about ten thousand rows, beside the forward thread.
 
 import { DAY_MS, HOUR_MS, MINUTE_MS, floorToWindow } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
@@ -13,7 +13,7 @@ const ROWS_WANTED = 25_000
 const DAYS_AT_ONCE_MAX = 64
 const QUARTER_MS = 15 * MINUTE_MS
 
-/** A summary is a sum of sums, added up in another order than here. */
+/** Sums of sums are added up in a different order than here. */
 const SUM_TOLERANCE = 1e-9
 
 const WINDOWS: readonly { readonly table: SummaryTable; readonly windowMs: number }[] = [
@@ -42,7 +42,7 @@ const COUNT = `
   SELECT count(*) FROM measurements
   WHERE sensor_id = :sensorId AND measured_at_ms >= :startMs AND measured_at_ms < :stopMs`
 
-/** The windows that differ, made from the measurements and as they are stored. */
+/** Windows that differ: computed from the measurements, and as stored. */
 function mismatches(table: SummaryTable, windowMs: number): string {
   const start = `measured_at_ms - ((measured_at_ms % ${windowMs}) + ${windowMs}) % ${windowMs}`
   return `
@@ -64,12 +64,12 @@ function mismatches(table: SummaryTable, windowMs: number): string {
     ORDER BY start_ms`
 }
 
-/** A window whose summary is not that of its measurements. */
+/** A window whose summary does not match its measurements. */
 export interface WrongSummary {
   readonly table: SummaryTable
   readonly startMs: number
   readonly measurements: number
-  /** How many the summary counts; 0 when there is none. */
+  /** The summary's count; 0 if there is no summary. */
   readonly summarised: number
 }
 
@@ -85,7 +85,7 @@ export class MeasurementAudit {
   readonly #count
   readonly #wrong
 
-  /** Opens `file`, which is there. */
+  /** Opens the existing `file`. */
   constructor(file: string) {
     const db = openForReading(file)
     this.#db = db
@@ -99,7 +99,7 @@ export class MeasurementAudit {
     }))
   }
 
-  /** Sensors of which anything is there. */
+  /** Sensors with anything in the file. */
   async sensorIds(): Promise<Set<number>> {
     const ids = new Set<number>()
     let after = -1
@@ -111,7 +111,9 @@ export class MeasurementAudit {
     }
   }
 
-  /** Measurements by UTC day, named by its start, of days in the range that have any. */
+  /**
+   * Measurements per UTC day of the range, by the start of the day; days without any are left out.
+   */
   async countByDay(sensorId: number, range: TimeRange): Promise<Map<number, number>> {
     const counts = new Map<number, number>()
     let { startMs } = range
@@ -125,7 +127,7 @@ export class MeasurementAudit {
     }
   }
 
-  /** Yields, for a few days at a time, how many measurements they have and what is wrong there. */
+  /** Yields, every few days, how many measurements were checked and what is wrong. */
   *checkSummaries(
     sensorId: number,
     range: TimeRange,

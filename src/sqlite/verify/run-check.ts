@@ -1,9 +1,9 @@
-// Whether a run of the sealed ledger is what its writer makes: each event in the block of its key,
-// there once, in the filters, inside its sensor's time spans, and in no other run.
+// Checks that a run of the sealed ledger is as its writer makes it: each event once, in the block
+// of its key, in the filters, within its sensor's time spans, and in no other run.
 //
-// Runs that are being merged are checked together with the run that takes their events over: an
-// event is in exactly one of them. A group is read a segment at a time, each in one view of the
-// file with no transaction in between, beside the seal thread.
+// Runs being merged are checked together with the run they are merged into: each event is in
+// exactly one of them. A group is read segment by segment, each in one view of the file with no
+// transaction in between, beside the seal thread.
 
 import { formatInstant } from '../../domain/time.ts'
 import { ifWhole } from '../damaged-data.ts'
@@ -25,10 +25,10 @@ const STATE = `
   SELECT segments_written AS written, merged_into AS intoNo FROM runs WHERE run_no = ?`
 const SPANS = 'SELECT spans FROM time_spans WHERE sensor_id = ?'
 
-/** A run, or those that are being merged. */
+/** A run, or all runs of a merge. */
 export interface RunGroup {
   readonly runs: readonly KnownRun[]
-  /** The run that they are being merged into. */
+  /** The run they are being merged into. */
   readonly into: KnownRun | undefined
 }
 
@@ -36,7 +36,7 @@ export interface CheckedGroup extends RunGroup {
   readonly events: number
   /** The first of them. */
   readonly problems: string[]
-  /** How many of its events each sensor has. */
+  /** Number of its events per sensor. */
   readonly eventsOf: Map<number, number>
 }
 
@@ -68,10 +68,10 @@ export class RunCheck {
   }
 
   /**
-   * Reads a group from end to end; yields how many events it has looked at since.
+   * Reads a whole group; yields the number of events checked since the last yield.
    *
-   * @param others no event of the group may be in one of them
-   * @returns `undefined` when the group is not the same any more
+   * @param others runs that must not have any event of the group
+   * @returns `undefined` if the group has changed meanwhile
    */
   *check(
     group: RunGroup,
@@ -97,11 +97,11 @@ export class RunCheck {
 
   #isIn(run: KnownRun, words: Uint32Array, offset: number): boolean {
     if (!mayBeKnown(run, words, offset)) return false
-    // What is damaged is named when the run itself is checked.
+    // Damage is reported when the run itself is checked.
     return ifWhole(() => this.#lookUp.find(run, words, offset)) !== undefined
   }
 
-  /** @returns how many events are in it, or `undefined` when the group has changed */
+  /** @returns the number of events in it, or `undefined` if the group has changed */
   #checkSegment(
     group: CheckedGroup,
     segment: number,
@@ -116,13 +116,13 @@ export class RunCheck {
         this.#checkBlock(row, { run, group, others, halves })
       }
     }
-    // Two different keys among some thousand agree in 64 bits with a chance of one in 10^12.
+    // The chance that two different keys in a few thousand share their 64 bits is one in 10^12.
     const isTwice = new Set(halves).size < halves.length
     if (isTwice) add(group, `${nameOf(group)}: an event is there twice`)
     return halves.length
   }
 
-  /** The runs of a group that have the events of a segment, if the group is still the same. */
+  /** The runs of a group that hold the events of a segment, if the group is still the same. */
   #runsWith({ runs, into }: CheckedGroup, segment: number): readonly KnownRun[] | undefined {
     const intoNo = into?.runNo ?? null
     const isSame = runs.every(({ runNo }) => this.#state.get(runNo)?.intoNo === intoNo)
@@ -174,7 +174,7 @@ export class RunCheck {
   #isSpanned(sensorId: number, measuredAtMs: number): boolean {
     const known = this.#spanCache.get(sensorId)
     if (known !== undefined && isCovered(known, measuredAtMs)) return true
-    // They may have grown since.
+    // They may have grown meanwhile.
     const stored = this.#spans.get(sensorId)
     if (stored === undefined) return false
     const spans = readSpans(stored)

@@ -1,4 +1,5 @@
-// Whether the secret that event keys are encrypted with is whole, and that of journal and ledger.
+// Checks that the secret for event keys is whole, and that it belongs to the journal and the
+// ledger.
 
 import { RESTORE_BACKUP } from '../../domain/finding.ts'
 import type { Report } from '../../domain/finding.ts'

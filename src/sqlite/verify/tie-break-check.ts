@@ -1,10 +1,11 @@
-// Whether a new measurement could get the tie-break of one that is stored, and so take its place:
-// sensor, millisecond and tie-break are what tells measurements apart. The next tie-break of a time
-// comes from the journal where it has a measurement of that time that is not sealed, else from the
-// ledger, and has to be above all that the embedded store has there.
+// Checks that no new measurement can get the tie-break of a stored one and thereby overwrite it:
+// measurements are told apart by sensor, millisecond and tie-break. The next tie-break of a time
+// comes from the journal if it has an unsealed measurement of that time, otherwise from the ledger,
+// and must be above every one stored for that time.
 //
-// All of them grow meanwhile. What is stored is in the journal until it is sealed, so control.db is
-// read after the store, and ledger.db after that: what has left the journal by then is in there.
+// All of these grow meanwhile. A stored measurement is in the journal until it is sealed, so
+// control.db is read after the store, and ledger.db after that: it has whatever has left the
+// journal by then.
 
 import { RESTORE_BACKUP } from '../../domain/finding.ts'
 import type { Report } from '../../domain/finding.ts'
@@ -19,7 +20,7 @@ import { isCovered } from '../ledger/time-spans.ts'
 
 const ROWS_AT_ONCE = 10_000
 
-/** All that are not sealed are suspects first: for so many the journal is read once. */
+/** Unsealed measurements look suspicious at first; the journal is read once for this many. */
 const SUSPECTS_MAX = 50_000
 
 const NEXT_LIVE = `
@@ -40,13 +41,13 @@ const TAKEN = `
     AND tie_break_ns >= :nextNs
   GROUP BY measured_at_ms`
 
-/** A period within a sensor's spans, or between them. */
+/** A period inside one of a sensor's spans, or between two. */
 interface Stretch extends TimeRange {
-  /** The next tie-break of a time without a row of its own: 1 within spans, else 0. */
+  /** The next tie-break of a time without a row of its own: 1 inside spans, otherwise 0. */
   readonly nextNs: number
 }
 
-/** The greatest tie-break of a time in the store. */
+/** The highest tie-break stored for a time. */
 interface TakenTime {
   readonly measuredAtMs: number
   readonly tieBreakNs: number
@@ -66,7 +67,7 @@ export class TieBreakCheck {
   readonly #nextNs
   readonly #part
   readonly #taken
-  /** By sensor and time, the tie-break that could be given again. */
+  /** The tie-break that could be given again, by sensor and time. */
   readonly #suspects = new Map<number, Map<number, number>>()
   #suspectsCount = 0
   readonly #wrong = new Map<number, Wrong>()
@@ -84,7 +85,7 @@ export class TieBreakCheck {
     this.#taken = measurements.prepare<[Taking], TakenTime>(TAKEN)
   }
 
-  /** Looks at the measurements of all live sensors; yields how many since. */
+  /** Checks the measurements of all live sensors; yields how many since the last yield. */
   *check(report: Report): Generator<number> {
     const nextLive = this.#control.prepare<[number], number>(NEXT_LIVE).pluck()
     for (let id = nextLive.get(0); id !== undefined; id = nextLive.get(id)) {
@@ -122,7 +123,7 @@ export class TieBreakCheck {
     }
   }
 
-  /** The next tie-break that the ledger gives within a sensor's spans. */
+  /** The next tie-break from the ledger, inside a sensor's spans. */
   #nextWithin(sensorId: number, measuredAtMs: number): number {
     return this.#nextNs.get(sensorId, measuredAtMs) ?? 1
   }
@@ -138,10 +139,10 @@ export class TieBreakCheck {
     this.#suspectsCount++
   }
 
-  /** Those that neither the ledger nor the journal knows are wrong. */
+  /** What neither the ledger nor the journal knows is wrong. */
   #settle(): void {
     this.#control.transaction(() => {
-      // What is read first begins the view of control.db.
+      // The first read begins the view of control.db.
       const unsealed = this.#control.prepare<[number], Buffer>(UNSEALED_ROWS).pluck()
       unsealed.get(0)
       const sealedSeq = this.#ledger.transaction(() => this.#dropSealed())()
@@ -185,7 +186,7 @@ export class TieBreakCheck {
   }
 }
 
-/** All of time, cut where spans begin and end. */
+/** All of time, cut at the ends of the spans. */
 function stretchesOf(spans: Float64Array): Stretch[] {
   const stretches: Stretch[] = []
   let startMs = -Infinity
