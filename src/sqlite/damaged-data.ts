@@ -1,27 +1,27 @@
-// Stored data that cannot be read because a page is not what was written: a bit has flipped on the
-// disk or on its way. What is damaged is never used.
+// Stored data that cannot be read because a page is not as it was written: a bit has flipped on the
+// disk or on the way. Damaged data are never used.
 
 import Database from 'better-sqlite3'
 import { RESTORE_BACKUP } from '../domain/finding.ts'
 
 export class DamagedData extends Error {
-  /** @param problem what is damaged, as it is told an operator */
+  /** @param problem what is damaged, in words for an operator */
   constructor(problem: string, options?: ErrorOptions) {
     super(problem, options)
     this.name = 'DamagedData'
   }
 }
 
-/** Whether SQLite met a page that is not what was written. */
+/** Whether SQLite met a page that is not as it was written. */
 export function isDamage(error: unknown): error is Error {
   return error instanceof Database.SqliteError && /^SQLITE_(CORRUPT|NOTADB)/.test(error.code)
 }
 
 /**
- * What `work` returns.
+ * Runs `work` and returns its result.
  *
- * @param problem what `work` reads, and that it is damaged
- * @throws DamagedData when it met a damaged page
+ * @param problem says that what `work` reads is damaged
+ * @throws DamagedData if it met a damaged page
  */
 export function orDamaged<Result>(problem: string, work: () => Result): Result {
   try {
@@ -31,7 +31,7 @@ export function orDamaged<Result>(problem: string, work: () => Result): Result {
   }
 }
 
-/** What `work` returns; `undefined` when it met what is damaged. */
+/** The result of `work`; `undefined` if it met damage. */
 export function ifWhole<Result>(work: () => Result): Result | undefined {
   try {
     return work()
@@ -42,9 +42,9 @@ export function ifWhole<Result>(work: () => Result): Result | undefined {
 }
 
 /**
- * Reads what nothing can do without: of a file that lacks it the service would end again and again.
+ * Reads what nothing can do without: if it were missing, the service would end again and again.
  *
- * @param tables of the file; all by default
+ * @param tables the tables to read; default: all
  * @throws DamagedData
  */
 export function refuseDamaged(

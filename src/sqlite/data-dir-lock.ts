@@ -1,11 +1,11 @@
-// One process at a time owns a data directory. The lock is an exclusive lock of SQLite on a file
-// of its own: the kernel gives it back when the process ends, however it ends.
+// Ensures that only one process at a time owns a data directory. The lock is SQLite's exclusive
+// lock on a file of its own, so the kernel releases it when the process ends, however it ends.
 //
-// Who deletes that file and starts a second process would get a lock on another file of its name.
-// So where it is missing beside data, nobody at all may have control.db open, which the owner has
-// as long as it lives.
+// If somebody deleted that file, a second process could lock a new file of the same name. So if it
+// is missing beside data, nobody may have control.db open, which the owner always has.
 //
-// An owner that commands cannot reach leaves a note why: they find the lock taken, and read it.
+// An owner that commands cannot reach leaves a note saying why, for commands that find the lock
+// taken.
 
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { CONTROL_FILE, openTagged } from './database.ts'
 const LOCK_FILE = 'lock.db'
 const NO_SOCKET_FILE = 'no-socket'
 
-/** The data directory is in use by another process. */
+/** Another process is using the data directory. */
 class DataDirInUse extends Error {
   constructor(message: string) {
     super(message)
@@ -27,10 +27,10 @@ export interface DataDirLock {
   release(): void
 }
 
-/** In DATA_DIR as long as a backup is being restored into it. */
+/** Exists in DATA_DIR while a backup is being restored into it. */
 export const RESTORE_FOLDER = 'restoring'
 
-/** @throws Error when a restore has begun in the directory and has not come to its end */
+/** @throws Error if a restore into the directory was begun and not finished */
 export function refuseUnfinishedRestore(dataDir: string): void {
   if (!existsSync(join(dataDir, RESTORE_FOLDER))) return
   throw new Error(
@@ -46,7 +46,7 @@ export function lockDataDir(dataDir: string): DataDirLock {
   try {
     db.pragma('busy_timeout = 0')
     db.pragma('locking_mode = EXCLUSIVE')
-    // Nothing is ever written: a lock must be had on a full disk too.
+    // Nothing is ever written: the lock must also be available on a full disk.
     db.pragma('journal_mode = MEMORY')
     db.exec('BEGIN EXCLUSIVE')
   } catch (error) {
@@ -62,7 +62,7 @@ export function lockDataDir(dataDir: string): DataDirLock {
   }
 }
 
-/** Tells commands that find DATA_DIR locked why they cannot reach its owner, who calls this. */
+/** Tells commands that find DATA_DIR locked why they cannot reach the owner, which calls this. */
 export function noteNoSocket(dataDir: string, reason: string): void {
   writeFileSync(join(dataDir, NO_SOCKET_FILE), reason)
 }
@@ -83,18 +83,18 @@ function inUse(dataDir: string): DataDirInUse {
   )
 }
 
-/** @throws DataDirInUse when the lock's file is missing and the data are open somewhere */
+/** @throws DataDirInUse if the lock's file is missing and the data are open somewhere */
 function refuseLostLock(dataDir: string): void {
   const control = join(dataDir, CONTROL_FILE)
   if (existsSync(join(dataDir, LOCK_FILE)) || !existsSync(control)) return
   const db = openTagged(control)
   try {
     db.pragma('busy_timeout = 0')
-    // Its first look wants the file for itself.
+    // Its first read locks the file exclusively.
     db.pragma('locking_mode = EXCLUSIVE')
     db.pragma('user_version')
   } catch (error) {
-    // Anything else is for whoever opens it to say.
+    // Other errors are reported by whoever opens the file.
     if (!isBusy(error)) return
     throw new DataDirInUse(
       `${dataDir} is in use by another process, though its ${LOCK_FILE} is missing: ` +

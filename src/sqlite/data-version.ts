@@ -1,15 +1,15 @@
-// What SQLite makes of opaque versions and cursors: the journal has one writer, so how far a reader
-// has seen is the number of a row.
+// SQLite's form of opaque versions and cursors: the journal has one writer, so a reader's position
+// is the number of a row.
 
 import type { DataVersion } from '../domain/sensor.ts'
 import type { SensorCursor } from '../ports/control-reader.ts'
 
-/** What has been accepted up to a row of the journal. */
+/** Everything accepted up to a row of the journal. */
 export function versionOf(seq: number): DataVersion {
   return String(seq)
 }
 
-/** The row of the journal that a version names. */
+/** The journal row that a version names. */
 export function seqOf(version: DataVersion): number {
   return Number(version)
 }

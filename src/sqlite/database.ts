@@ -1,13 +1,14 @@
-// Opening SQLite files: one place that knows the pragmas and checks that they hold.
+// Opens SQLite files: the one place that knows the pragmas, and checks that they took effect.
 //
-// Every page carries a tag, which is made when the page is written and checked whenever it is read:
-// a page with a flipped bit cannot be read, and nothing of it becomes an answer. The tag is that of
-// a cipher, AEGIS, of which the key is no secret. With instructions for AES, as every server has
-// them, it costs less than SQLite's own part of reading a page.
+// Every page carries a tag, made when the page is written and checked whenever it is read: a page
+// with a flipped bit cannot be read, so no part of it becomes an answer. The tag is that of a
+// cipher, AEGIS, with a key that is no secret. With AES instructions, which every server has, it
+// costs less than SQLite's own part of reading a page.
 //
-// Every file is in WAL mode. A writing connection runs at synchronous=FULL: a commit that returned
-// survives a power cut. The pragma is per connection, and reads back FULL right after the switch to
-// WAL while NORMAL is in force, so it is set explicitly and checked after the first access.
+// Every file is in WAL mode. Writing connections run at synchronous=FULL: a commit that has
+// returned survives a power cut. The pragma is per connection and reads back FULL right after the
+// switch to WAL while NORMAL is in effect, so it is set explicitly and checked after the first
+// access.
 
 import { basename } from 'node:path'
 import Database from 'better-sqlite3'
@@ -28,27 +29,29 @@ export const CONTROL_FILE = 'control.db'
 export const LEDGER_FILE = 'ledger.db'
 /** The embedded measurement store. */
 export const MEASUREMENTS_FILE = 'measurements.db'
-/** What it is called in control.db. */
+/** Its name in control.db. */
 export const EMBEDDED_STORE = 'embedded'
 
 const SYNCHRONOUS_FULL = 2
 
-/** Known to everybody: tags find damage, they keep nothing secret. */
+/** Known to everybody: tags reveal damage, they hide nothing. */
 const PAGE_KEY = '0'.repeat(32)
 
 /** AEGIS-128X2, as SQLite3MultipleCiphers numbers it. */
 const TAG_ALGORITHM = 2
 
-/** Pages that a connection keeps: there are a dozen, and the system has the files as well. */
+/**
+ * Pages cached per connection: there are a dozen connections, and the system caches the files too.
+ */
 const CACHE_KIB = 2_048
 
-/** Pages that a connection keeps that writes again what it has just read. */
+/** Pages cached by a connection that rewrites what it has just read. */
 const WORKING_CACHE_KIB = 6_144
 
 /**
- * Opens a file for writing, creates it when missing, and brings its schema up to date.
+ * Opens a file for writing, creates it if necessary, and brings its schema up to date.
  *
- * @throws Error when it has a format of another version of the service
+ * @throws Error if the file has the format of another version of the service
  * @throws DamagedData
  */
 export function openForWriting(
@@ -67,7 +70,7 @@ function prepare(
   migrations: readonly Migration[],
   pageBytes: number,
 ): void {
-  // Takes effect only before the first table is there.
+  // Only has an effect before the first table exists.
   db.pragma(`page_size = ${pageBytes}`)
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = FULL')
@@ -89,7 +92,7 @@ export function openForReading(file: string): Connection {
   })
 }
 
-/** Closes a connection that cannot be made ready: what is open keeps its locks. */
+/** Closes a connection that failed to become ready: an open one would keep its locks. */
 function closedUnless(db: Connection, makeReady: () => void): Connection {
   try {
     makeReady()
@@ -100,7 +103,7 @@ function closedUnless(db: Connection, makeReady: () => void): Connection {
   }
 }
 
-/** Opens a file of which the pages carry tags. */
+/** Opens a file whose pages carry tags. */
 export function openTagged(file: string, options: Database.Options = {}): Connection {
   const db = new Database(file, options)
   db.pragma(`cipher = 'aegis'`)
@@ -109,12 +112,12 @@ export function openTagged(file: string, options: Database.Options = {}): Connec
   return db
 }
 
-/** Does work in one view of a file: many reads take less time than in one each. */
+/** Runs work in one view of a file, which is faster than one view per read. */
 export type InOneView = <Result>(work: () => Result) => Result
 
 export function inOneViewOf(db: Connection): InOneView {
   const begin = db.prepare('BEGIN')
-  // It has changed nothing, and a commit fails once a damaged page was met.
+  // Nothing was changed, and a commit would fail if a damaged page was met.
   const end = db.prepare('ROLLBACK')
   return (work) => {
     begin.run()
@@ -126,23 +129,23 @@ export function inOneViewOf(db: Connection): InOneView {
   }
 }
 
-/** Has the connection keep more pages from now on: all that a transaction of megabytes touches. */
+/** Lets the connection cache all pages that a transaction of megabytes touches. */
 export function keepWorkingPages(db: Connection): void {
   db.pragma(`cache_size = -${WORKING_CACHE_KIB}`)
 }
 
-/** Whether SQLite found the disk full: the transaction is rolled back whole. */
+/** Whether SQLite found the disk full: the transaction has been rolled back whole. */
 export function isStorageFull(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code === 'SQLITE_FULL'
 }
 
-/** Whether the disk, or what is on it, is at fault: what was being written may be there or not. */
+/** Whether the disk or its contents are at fault: what was being written may be there or not. */
 export function isDiskFault(error: unknown): error is Error {
   const isIoError = error instanceof Database.SqliteError && error.code.startsWith('SQLITE_IOERR')
   return isIoError || isDamage(error)
 }
 
-/** @throws Error when a file, which has data, has a format that is not known */
+/** @throws Error if a file with data has an unknown format */
 export function refuseOtherFormat(
   db: Connection,
   file: string,
@@ -157,7 +160,7 @@ export function refuseOtherFormat(
   )
 }
 
-/** 0 when there is nothing in the file. */
+/** 0 if the file is empty. */
 export function formatOf(db: Connection): number {
   return Number(db.pragma('user_version', { simple: true }))
 }

@@ -1,11 +1,11 @@
 // The key of an event: 128 bits that stand for a user's event id, as four 32-bit words.
 //
-// First come the plain bits: the 16 bytes of a canonical UUID, and of any other text 128 bits of
-// its SHA-256, marked as a UUID of version 8 so that both never meet. Stored is AES-128 of (plain
-// bits ⊕ AES-128 of the user's id), with two keys that are made with the data (event-secret.ts). So
-// keys are evenly spread whatever ids a sender chooses, two users never share one, and whoever has
-// the secret can get the plain bits back. A hundred million random keys collide with a chance of
-// about 1 in 10^22.
+// First come the plain bits: the 16 bytes of a canonical UUID, or for any other text 128 bits of
+// its SHA-256, marked as a UUID of version 8 so that the two never meet. What is stored is AES-128
+// of (plain bits ⊕ AES-128 of the user's id), under two keys made with the data (event-secret.ts).
+// So keys are evenly spread whatever ids a sender chooses, two users never share one, and the
+// secret can turn a key back into its plain bits. Among a hundred million keys, the chance that two
+// are equal is about 1 in 10^22.
 
 import { createCipheriv, hash } from 'node:crypto'
 import type { Cipheriv } from 'node:crypto'
@@ -13,10 +13,10 @@ import type { Cipheriv } from 'node:crypto'
 export const KEY_WORDS = 4
 const KEY_BYTES = KEY_WORDS * 4
 
-/** Bytes of the secret that keys are encrypted with. */
+/** Length of the secret for encrypting keys. */
 export const EVENT_SECRET_BYTES = 32
 
-/** Users whose encrypted ids are kept. */
+/** How many encrypted user ids are cached. */
 const MASKS_MAX = 10_000
 
 const UUID_LENGTH = 36
@@ -24,7 +24,7 @@ const VERSION_AT = 14
 const VARIANT_AT = 19
 const HASHED_VERSION = 0x80
 
-/** By the code of a character, its value as a hexadecimal digit; −1 for others. */
+/** The value of a hexadecimal digit by its character code; −1 for other characters. */
 const DIGITS = new Int8Array(128).fill(-1)
 for (let value = 0; value < 16; value++) DIGITS[value.toString(16).charCodeAt(0)] = value
 
@@ -33,7 +33,7 @@ const DASH = 45
 /** Writes the plain bits of an event id as four words at `offset`. */
 export function writeEventId(eventId: string, words: Uint32Array, offset: number): void {
   if (writeUuid(eventId, words, offset)) return
-  // As latin1 text the digest costs a quarter of what a Buffer of it costs.
+  // Hashing to latin1 text takes a quarter of the time of hashing to a Buffer.
   const digest = hash('sha256', eventId, 'binary')
   for (let word = 0; word < KEY_WORDS; word++) {
     const at = word * 4
@@ -47,7 +47,9 @@ export function writeEventId(eventId: string, words: Uint32Array, offset: number
   }
 }
 
-/** @returns whether it is a canonical UUID of version 1 to 7; else the words mean nothing */
+/**
+ * @returns whether it is a canonical UUID of version 1 to 7; otherwise the words are meaningless
+ */
 function writeUuid(text: string, words: Uint32Array, offset: number): boolean {
   if (text.length !== UUID_LENGTH || !hasUuidMarks(text)) return false
   const b0 = byteAt(text, 0) | (byteAt(text, 2) << 8)
@@ -75,7 +77,7 @@ function hasUuidMarks(text: string): boolean {
   return hasDashes && version >= 1 && version <= 7 && digitAt(text, VARIANT_AT) >> 2 === 2
 }
 
-/** Two digits as a byte; negative where one is none. */
+/** Two digits as a byte; negative if one is not a digit. */
 function byteAt(text: string, at: number): number {
   return (digitAt(text, at) << 4) | digitAt(text, at + 1)
 }
@@ -84,7 +86,7 @@ function digitAt(text: string, at: number): number {
   return DIGITS[text.charCodeAt(at)] ?? -1
 }
 
-/** The events of a group whose keys are plain so far. */
+/** The events of a group, whose keys are still plain. */
 export interface PlainKeys {
   /** Four words each. */
   readonly keys: Uint32Array
@@ -104,7 +106,7 @@ export class EventKeyCipher {
     this.#ofEvents = cipherOf(secret.subarray(EVENT_SECRET_BYTES / 2))
   }
 
-  /** Encrypts the keys of a group in place, with one call of the cipher. */
+  /** Encrypts the keys of a group in place, with a single call of the cipher. */
   encrypt({ keys, userId, elementsEnd }: PlainKeys, submissions: number): void {
     let element = 0
     for (let submission = 0; submission < submissions; submission++) {
@@ -122,7 +124,7 @@ export class EventKeyCipher {
     plain.set(this.#ofEvents.update(plain))
   }
 
-  /** What a fixed block, of no user, becomes: the same for the same secret alone. */
+  /** What a fixed block, of no user, encrypts to: equal only for the same secret. */
   get check(): Buffer {
     const keys = new Uint32Array(KEY_WORDS).fill(0xffff_ffff)
     this.encrypt({ keys, userId: [0], elementsEnd: [1] }, 1)

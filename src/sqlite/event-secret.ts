@@ -1,7 +1,6 @@
-// The secret that event keys are encrypted with (event-key.ts). It is made with the data, once, and
-// kept in control.db, so that every backup has it; nothing ever shows it. Journal and ledger each
-// have a check value, which only their own secret gives: with another one every event would be
-// taken for a new one.
+// The secret that encrypts event keys (event-key.ts). It is made once, with the data, and kept in
+// control.db, so every backup has it; nothing ever shows it. Journal and ledger each have a check
+// value that only their own secret produces: with any other secret, every event would look new.
 
 import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
@@ -14,7 +13,7 @@ const INSERT_SECRET = `
   INSERT INTO event_secret (id, secret, checksum, journal_check) VALUES (1, ?, ?, ?)`
 const LEDGER_CHECK = 'SELECT key_check FROM sealed WHERE id = 1'
 const SET_LEDGER_CHECK = 'UPDATE sealed SET key_check = ? WHERE id = 1'
-/** What to do; `verify` says it in its own words. */
+/** What to do; `verify` has its own words for it. */
 const USE = 'use the files that were written together, or restore a backup'
 
 const HAS_EVENTS = `
@@ -26,12 +25,12 @@ interface SecretRow {
   readonly journalCheck: Buffer
 }
 
-/** Makes the secret of new data. Does nothing where there is one. */
+/** Makes the secret of new data; does nothing if there is one. */
 export function makeEventSecret(control: Connection): void {
   control
     .transaction(() => {
       if (control.prepare(SECRET).get() !== undefined) return
-      // Another secret would not know the events that there are.
+      // Another secret would not recognise the existing events.
       if (control.prepare<[], number>(HAS_EVENTS).pluck().get() === 1) return
       const secret = randomBytes(EVENT_SECRET_BYTES)
       const { check } = new EventKeyCipher(secret)
@@ -40,7 +39,7 @@ export function makeEventSecret(control: Connection): void {
     .immediate()
 }
 
-/** @throws Error when it is missing or damaged, or the journal was written with another one */
+/** @throws Error if it is missing or damaged, or the journal was written with another one */
 export function readEventSecret(control: Connection): Uint8Array {
   const row = control.prepare<[], SecretRow>(SECRET).get()
   if (row === undefined) throw new Error(`${CONTROL_FILE} has lost its event secret: ${USE}`)
@@ -54,17 +53,17 @@ export function readEventSecret(control: Connection): Uint8Array {
   return secret
 }
 
-/** Has a ledger that is new belong to a secret. */
+/** Binds a new ledger to a secret. */
 export function bindLedger(ledger: Connection, secret: Uint8Array): void {
   const { check } = new EventKeyCipher(secret)
   if (readLedgerCheck(ledger) === null) ledger.prepare(SET_LEDGER_CHECK).run(check)
   refuseOtherLedger(ledger, secret)
 }
 
-/** @throws Error when a ledger was written with another secret */
+/** @throws Error if a ledger was written with another secret */
 export function refuseOtherLedger(ledger: Connection, secret: Uint8Array): void {
   const stored = readLedgerCheck(ledger)
-  // There is nothing in it yet.
+  // The ledger is still empty.
   if (stored === null || new EventKeyCipher(secret).check.equals(stored)) return
   throw new Error(`${LEDGER_FILE} does not belong to the secret in ${CONTROL_FILE}: ${USE}`)
 }

@@ -1,8 +1,8 @@
-// The layout of a journal row's entries: the columns of a group's measurements one after the
-// other, little-endian, eight-byte columns first so that each is aligned:
+// The layout of a journal row's entries: the columns of a group's measurements one after the other,
+// little-endian, with eight-byte columns first so that each is aligned:
 //   measured_at_ms f64 · temp f64 · key 4 × u32 · sensor u32 · user u32 · tie-break u32 ·
 //   whether it has an event id u8 (its key means nothing where it has none)
-// 45 bytes a measurement. Behind them comes a byte that is 1 where the row is a repeated one.
+// 45 bytes per measurement. The byte after them is 1 if the row repeats earlier ones.
 
 import { endianness } from 'node:os'
 import { assert } from '../domain/errors.ts'
@@ -10,27 +10,27 @@ import { journalEntryBytes } from '../domain/limits.ts'
 import type { MeasurementColumns } from '../ports/measurement-store.ts'
 import { KEY_WORDS } from './event-key.ts'
 
-/** A row stays below 64 KiB: many small buffers do less harm to memory than a few large ones. */
+/** Keeps rows below 64 KiB: many small buffers are easier on memory than a few large ones. */
 export const ROW_MEASUREMENTS_MAX = 1_450
 
 const TRAILER_BYTES = 1
 
-/** The measurements of a journal row with the keys of their events. */
+/** The measurements of a journal row, with the keys of their events. */
 export interface JournalColumns extends MeasurementColumns {
   readonly keys: Uint32Array
-  /** 1 where a measurement has an event id. */
+  /** 1 if a measurement has an event id. */
   readonly hasEventId: Uint8Array
 }
 
 /** The measurements of one row. */
 export interface RowColumns extends JournalColumns {
-  /** They were accepted before, and are only to be forwarded again: no news for the ledger. */
+  /** They were accepted before and are only forwarded again: nothing new for the ledger. */
   readonly isRepeated: boolean
 }
 
 assert(endianness() === 'LE', 'the journal is laid out for little-endian processors')
 
-/** Columns over one buffer of `count * journalEntryBytes` bytes that starts at a multiple of 8. */
+/** Columns over one buffer of `count * journalEntryBytes` bytes, starting at a multiple of 8. */
 export function columnsOver(buffer: ArrayBufferLike, start: number, count: number): JournalColumns {
   const keysAt = start + count * 16
   const sensorsAt = keysAt + count * 4 * KEY_WORDS
@@ -46,11 +46,11 @@ export function columnsOver(buffer: ArrayBufferLike, start: number, count: numbe
   }
 }
 
-/** Gathers measurements of many rows in one set of columns, whose memory it uses again. */
+/** Gathers measurements of many rows in one set of columns, whose memory is reused. */
 export class ColumnsGatherer {
   #buffer = new ArrayBuffer(0)
 
-  /** Columns for `count` measurements; good until the next call. */
+  /** Columns for `count` measurements; valid until the next call. */
   columns(count: number): JournalColumns {
     if (this.#buffer.byteLength < count * journalEntryBytes) {
       this.#buffer = new ArrayBuffer(count * journalEntryBytes)
@@ -59,11 +59,11 @@ export class ColumnsGatherer {
   }
 }
 
-/** Puts measurements into rows, in one buffer again and again. */
+/** Encodes measurements as rows, reusing one buffer. */
 export class EntriesEncoder {
   readonly #buffer = new ArrayBuffer(entriesBytes(ROW_MEASUREMENTS_MAX))
 
-  /** Records [from, to) of the columns as the entries of one row; good until the next call. */
+  /** Encodes the range [from, to) of the columns as one row; valid until the next call. */
   encode(source: Columns, from: number, to: number): Buffer {
     const count = to - from
     copyRecords({ source, from, to }, columnsOver(this.#buffer, 0, count), 0)
@@ -72,9 +72,9 @@ export class EntriesEncoder {
 }
 
 /**
- * Copies all measurements of `source` into `target` from place `at` on.
+ * Copies all measurements of `source` to `target`, starting at place `at`.
  *
- * @returns how many
+ * @returns how many were copied
  */
 export function copyColumns(source: JournalColumns, target: Columns, at: number): number {
   copyRecords({ source, from: 0, to: source.count }, target, at)
@@ -97,18 +97,18 @@ function copyRecords(
   target.hasEventId.set(source.hasEventId.subarray(from, to), at)
 }
 
-/** Bytes of the entries of a row of that many measurements. */
+/** Size of the entries of a row with that many measurements. */
 export function entriesBytes(measurements: number): number {
   return measurements * journalEntryBytes + TRAILER_BYTES
 }
 
-/** Completes entries of which the columns are written. */
+/** Completes entries whose columns have been written. */
 export function endEntries(entries: Buffer, isRepeated: boolean): Buffer {
   entries[entries.length - TRAILER_BYTES] = isRepeated ? 1 : 0
   return entries
 }
 
-/** Reads the entries of a journal row. */
+/** Decodes the entries of a journal row. */
 export function decodeEntries(entries: Buffer): RowColumns {
   const isAligned = entries.byteOffset % 8 === 0
   const bytes = isAligned ? entries : Buffer.from(new Uint8Array(entries).buffer)

@@ -1,4 +1,4 @@
-// Figures of what is in control.db and ledger.db, for monitoring: each a query that reads little.
+// Figures about control.db and ledger.db for monitoring; each query reads little.
 
 import type { Connection } from './database.ts'
 
@@ -33,7 +33,7 @@ export class StateFigures {
   /**
    * Sensors of all users.
    *
-   * @param onlineSinceMs what was heard from and measured since then is online
+   * @param onlineSinceMs a sensor heard from and measured since then is online
    */
   sensors(onlineSinceMs: number): { registered: number; online: number } {
     return {
@@ -42,13 +42,13 @@ export class StateFigures {
     }
   }
 
-  /** Deleted sensors whose measurements are not yet gone from the store; 0 ms when none is. */
+  /** Deleted sensors whose measurements are still in the store; 0 ms if there are none. */
   sensorDeletions(nowMs: number): { count: number; oldestAgeMs: number } {
     const { count = 0, oldestAtMs = null } = this.#deletions.get() ?? {}
     return { count, oldestAgeMs: oldestAtMs === null ? 0 : Math.max(0, nowMs - oldestAtMs) }
   }
 
-  /** Events in the sealed part of the ledger. */
+  /** Number of events in the sealed part of the ledger. */
   sealedEvents(): number {
     return this.#sealedEvents.get() ?? 0
   }

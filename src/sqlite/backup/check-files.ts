@@ -1,5 +1,5 @@
-// Whether the files of a copy of DATA_DIR are whole, each for itself and together, and what is in
-// them. Reads every page; changes nothing.
+// Checks that the files of a copy of DATA_DIR are whole, individually and together, and counts what
+// is in them. Reads every page; changes nothing.
 
 import { join } from 'node:path'
 import { CONTROL_MIGRATIONS } from '../control/schema.ts'
@@ -56,11 +56,11 @@ const KINDS: Readonly<Record<string, FileKind>> = {
 }
 
 /**
- * Checks files, and what must hold between those of one moment.
+ * Checks the files, and what must hold between files of one moment.
  *
- * @param folder where they are
- * @returns what is in each
- * @throws Error when one is damaged or of another format, or they do not go together
+ * @param folder contains the files
+ * @returns the counts of each
+ * @throws Error if a file is damaged or has another format, or if the files do not belong together
  */
 export function checkFiles(folder: string, names: readonly string[]): Record<string, FileCounts> {
   const counts = Object.fromEntries(names.map((name) => [name, checkFile(folder, name)]))

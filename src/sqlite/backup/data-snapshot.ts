@@ -1,17 +1,17 @@
-// One moment of DATA_DIR, for a copy that is taken while a service writes at full rate.
+// Pins one moment of DATA_DIR, for a copy taken while a service writes at full speed.
 //
-// control.db (C), ledger.db (L) and measurements.db (M) have a writer each, so three copies taken
-// one after the other would not fit together. What has to hold:
-//   - A journal row leaves C only when L has sealed it and M has it. So L and M must not be older
-//     than C: an event would be in none of the three.
-//   - L must not be newer than C: an event that C does not know would be answered `duplicate` and
-//     be nowhere. Nor must M: its sensors and tie-breaks would be given a second time.
-// So read transactions on L and M begin, then one on C, and they are of one moment when nothing was
-// committed in any of the files meanwhile. No lock is taken: when a commit came in between, all
-// three begin anew.
+// control.db (C), ledger.db (L) and measurements.db (M) have a writer each, so three copies made
+// one after the other would not fit together. What must hold:
+// - A journal row leaves C only after L has sealed it and M has it. So L and M must not be older
+// than C: an event would be in none of the three.
+// - L must not be newer than C: an event unknown to C would be answered `duplicate` without being
+// anywhere. Nor may M: its sensors and tie-breaks would be given a second time.
+// So read transactions begin on L and M, then one on C; they show one moment if nothing was
+// committed to any of the files in between. No lock is taken: if there was a commit, all three
+// begin again.
 //
-// An open read transaction keeps the log of its file from being emptied, so each ends as soon as
-// its file is copied: first C, whose log grows fastest, at last M, which is the largest.
+// An open read transaction prevents the log of its file from being emptied, so each ends as soon as
+// its file is copied: first C, whose log grows fastest, last M, which is the largest.
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ import { setImmediate } from 'node:timers/promises'
 import { CONTROL_FILE, EMBEDDED_STORE, LEDGER_FILE, MEASUREMENTS_FILE } from '../database.ts'
 import { PinnedFile } from './pinned-file.ts'
 
-/** Two milliseconds between two commits are room for ten of them. */
+/** The two milliseconds between two commits are enough for ten attempts. */
 const ATTEMPTS_MAX = 20_000
 
 const STORE = 'SELECT name FROM measurement_store WHERE id = 1'
@@ -32,7 +32,7 @@ export interface SnapshotFile {
 export class DataSnapshot {
   /** The measurement store in use. */
   readonly storeName: string
-  /** In the order in which they are to be copied. */
+  /** In the order in which to copy them. */
   readonly files: readonly SnapshotFile[]
   readonly #pinned: Map<string, PinnedFile>
 
@@ -42,7 +42,7 @@ export class DataSnapshot {
     this.files = [...pinned].map(([name, { bytes }]) => ({ name, bytes }))
   }
 
-  /** @throws Error when there is nothing in `dataDir`, or not all of it */
+  /** @throws Error if `dataDir` is empty or incomplete */
   static async take(dataDir: string): Promise<DataSnapshot> {
     const opened = new Map<string, PinnedFile>()
     try {
@@ -59,9 +59,9 @@ export class DataSnapshot {
   }
 
   /**
-   * Copies a file as it was at that moment, and lets go of it.
+   * Copies a file as it was at that moment, and ends its transaction.
    *
-   * @param target is made
+   * @param target is created
    */
   async copy(name: string, target: string, onBytes: (bytes: number) => void): Promise<void> {
     const file = this.#pinned.get(name)
@@ -76,7 +76,9 @@ export class DataSnapshot {
   }
 }
 
-/** Begins a transaction on each file, all of one moment. @returns the store in use then */
+/**
+ * Begins a transaction on each file, all at one moment. @returns the store in use at that moment
+ */
 async function pin(opened: Map<string, PinnedFile>, dataDir: string): Promise<string> {
   const control = opened.get(CONTROL_FILE)
   if (control === undefined) throw new Error(`${dataDir} has no data: there is no ${CONTROL_FILE}`)

@@ -1,15 +1,14 @@
-// A SQLite file as it is at one moment, for a copy of it byte by byte while its writer goes on.
-// (SQLite's own way to copy a file opens the copy without the key of its pages.)
+// A SQLite file as it is at one moment, to be copied byte by byte while its writer goes on.
+// (SQLite's own backup opens the copy without the key for its pages.)
 //
-// As long as a read transaction is open, nothing that was committed after it is brought from the
-// log into the file, and a log of which the transaction needs anything is not begun anew. So the
-// file, with the log up to the last commit, is what the transaction sees; a page that is brought
-// into the file while it is copied is in the copy of the log as well. How far the log went, and
-// whether all of that was in the file, is in the head of the log's index: see
-// https://www.sqlite.org/walformat.html, sections 2.1 and 2.2.
+// While a read transaction is open, SQLite moves nothing committed after it from the log into the
+// file, and does not restart a log that the transaction still needs. So the file plus the log up to
+// the last commit is what the transaction sees; a page moved into the file during the copy is in
+// the copy of the log as well. The head of the log's index says how far the log went, and whether
+// all of it was in the file: see https://www.sqlite.org/walformat.html, sections 2.1 and 2.2.
 //
-// Whoever closes a file gives up all locks that the process has on it, those of SQLite too. So the
-// files are opened beside the connection and closed after it, by a process that has no other.
+// A process that closes a file loses all its locks on it, SQLite's included. So the files are
+// opened beside the connection and closed after it, by a process that has no other.
 
 import {
   closeSync,
@@ -23,17 +22,17 @@ import { pipeline } from 'node:stream/promises'
 import { openForReading, openTagged } from '../database.ts'
 import type { Connection } from '../database.ts'
 
-/** Of the log's index: what changes with every commit. */
+/** In the log's index: changes with every commit. */
 const INDEX_HEAD_BYTES = 48
 const LOGGED_PAGES_AT = 16
-/** Behind two copies of the head. */
+/** After two copies of the head. */
 const PAGES_IN_FILE_AT = 96
 const INDEX_BYTES = 100
 
 const LOG_HEAD_BYTES = 32
 const LOGGED_PAGE_HEAD_BYTES = 24
 
-/** Copied at once. */
+/** Bytes copied at a time. */
 const CHUNK_BYTES = 2 ** 20
 
 export class PinnedFile {
@@ -44,10 +43,10 @@ export class PinnedFile {
   #before: Buffer = Buffer.alloc(0)
   #logBytes = 0
 
-  /** Opens a file, which is there. */
+  /** Opens an existing file. */
   constructor(file: string) {
     this.db = openForReading(file)
-    // Log and index are there from now on, as long as the connection is.
+    // Log and index exist from now on, for as long as the connection does.
     look(this.db)
     this.#file = openSync(file, 'r')
     this.#log = openSync(`${file}-wal`, 'r')
@@ -58,15 +57,18 @@ export class PinnedFile {
   pin(): void {
     this.#before = this.#readIndex()
     this.db.exec('BEGIN')
-    // A transaction sees the moment of its first read.
+    // A transaction sees the file as of its first read.
     look(this.db)
   }
 
-  /** Whether nothing has been committed since `pin` began: the transaction sees the last commit. */
+  /**
+   * Whether nothing has been committed since `pin` began, so that the transaction sees the last
+   * commit.
+   */
   isNewest(): boolean {
     const now = this.#readIndex()
     if (now.compare(this.#before, 0, INDEX_HEAD_BYTES, 0, INDEX_HEAD_BYTES) !== 0) return false
-    // As everything else here it is laid out for little-endian processors.
+    // Written for little-endian processors, like everything here.
     const loggedPages = now.readUInt32LE(LOGGED_PAGES_AT)
     const isInFile = now.readUInt32LE(PAGES_IN_FILE_AT) >= loggedPages
     const pageBytes = Number(this.db.pragma('page_size', { simple: true }))
@@ -79,12 +81,12 @@ export class PinnedFile {
     this.db.exec('ROLLBACK')
   }
 
-  /** What is to be copied. */
+  /** What to copy. */
   get bytes(): number {
     return fstatSync(this.#file).size + this.#logBytes
   }
 
-  /** Copies what the transaction sees into one file, which is made. */
+  /** Copies what the transaction sees into one new file. */
   async copy(target: string, onBytes: (bytes: number) => void): Promise<void> {
     await copyBytes(this.#file, target, fstatSync(this.#file).size, onBytes)
     if (this.#logBytes === 0) return

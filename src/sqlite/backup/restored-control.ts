@@ -1,16 +1,17 @@
-// What has to change in control.db before it is used again: the instance that it was copied from
-// may have gone on for a while, and people and daemons have seen what it gave out.
+// What has to change in control.db before it is used again: the instance it was copied from may
+// have run on for a while, and people and daemons have seen the ids it gave out.
 //
-// Ids go far ahead of what that instance can have reached. Users and sensors are kept in four bytes
-// and have a row for ever, of a hundred bytes at least: 2^24 of them are gigabytes of control.db.
-// Journal rows come and go: 2^40 are three years of ten thousand commits a second. All else, tokens
-// above all, goes by 2^32. An empty journal row takes the new number at once, because the journal's
-// last number is one that is waited for.
+// Ids jump far ahead of what that instance can have reached. Users and sensors have four-byte ids
+// and rows of at least a hundred bytes that are never deleted: 2^24 of them are gigabytes of
+// control.db. Journal rows come and go: 2^40 are three years at ten thousand commits a second.
+// Everything else, above all tokens, jumps by 2^32. An empty journal row takes the new number at
+// once, because others wait for the journal's last number.
 //
-// Senders learn from another identity that there was a restore, and up to when it has everything.
+// Senders see a different identity, and learn that there was a restore and up to when everything is
+// there.
 //
-// Rows that were forwarded are kept for a store of its own, for a day from their commit. That day
-// begins anew: the store may have been restored too, and gets all of them once more.
+// Forwarded rows are kept for a day after their commit, in case the store loses them. That day
+// begins again: the store may have been restored too, and gets all of them once more.
 
 import { CONTROL_MIGRATIONS } from '../control/schema.ts'
 import { openForWriting } from '../database.ts'
@@ -26,7 +27,7 @@ const JUMPS: Readonly<Record<string, number>> = {
   journal: JOURNAL_JUMP,
 }
 
-/** Beyond it a sensor and a day no longer make one exact number. */
+/** Beyond this, a sensor and a day no longer fit into one exact number. */
 const FOUR_BYTE_ID_MAX = 2 ** 31
 
 const NUMBERED_TABLES = `
@@ -44,17 +45,18 @@ const COUNT_LIVE = 'SELECT count(*) FROM access_tokens WHERE revoked_at_ms IS NU
 
 export interface RestoreOrder {
   readonly nowMs: number
-  /** What was acknowledged before is in the backup. */
+  /** Everything acknowledged before this is in the backup. */
   readonly restoredToMs: number
   /** Whether all tokens end. */
   readonly isRevoking: boolean
 }
 
 /**
- * Makes a restored control.db fit for use. Durable when it returns, with no log beside the file.
+ * Prepares a restored control.db for use. When it returns, everything is durable and in the file,
+ * without a log.
  *
- * @returns how many tokens are live now
- * @throws Error when the ids of users or sensors are used up
+ * @returns how many tokens are valid now
+ * @throws Error if the ids of users or sensors are used up
  */
 export function prepareRestored(
   file: string,

@@ -1,5 +1,5 @@
-// The main thread's line to the commit thread: requests go out with a number, by way of the look-up
-// thread, answers come back with it.
+// The main thread's channel to the commit thread: requests are numbered and go by way of the
+// look-up thread, answers carry the number of their request.
 
 import type { MessagePort, Worker } from 'node:worker_threads'
 import type { Commands } from './commands.ts'
@@ -10,7 +10,7 @@ import type { AcceptanceRules } from '../../domain/acceptance.ts'
 export interface CommitSettings extends AcceptanceRules {
   readonly dataDir: string
   readonly epochEvents: number
-  /** `undefined`: the store loses nothing, so that rows go when they are forwarded and sealed. */
+  /** `undefined`: the store loses nothing, so rows go once they are forwarded and sealed. */
   readonly replayRetention: ReplayRetention | undefined
 }
 
@@ -18,7 +18,7 @@ export type CommitRequest =
   | { readonly id: number; readonly group: GroupFrame }
   | { readonly id: number; readonly command: keyof Commands; readonly args: unknown[] }
   | { readonly forwardedSeq: number }
-  /** The last one. */
+  /** The last row. */
   | { readonly id: number; readonly finish: true }
 
 export type CommitAnswer =
@@ -40,9 +40,10 @@ export class CommitChannel {
   #lastId = 0
 
   /**
-   * @param answers the commit thread, which has started
-   * @param requests leads there by way of the look-up thread
-   * @param onStorageFull the disk is full, nothing of a request is stored: what it fails with
+   * @param answers from the commit thread, which has started
+   * @param requests goes there by way of the look-up thread
+   * @param onStorageFull makes the error for a request of which nothing is stored because the disk
+   * is full
    */
   constructor(answers: Worker, requests: MessagePort, onStorageFull: () => Error) {
     this.#requests = requests
@@ -67,7 +68,7 @@ export class CommitChannel {
     this.#requests.postMessage({ forwardedSeq: seq } satisfies CommitRequest)
   }
 
-  /** Ends it. Resolves when all requests are answered. */
+  /** Ends the thread. Resolves when all requests have been answered. */
   async finish(): Promise<void> {
     await this.#request((id) => ({ id, finish: true }))
     this.#requests.close()

@@ -1,10 +1,10 @@
 // The write-ahead batch step, as it runs in the commit thread: decide a group, write it in one
 // transaction at synchronous=FULL, answer. It owns the only writing connection to control.db.
 //
-// After a crash: what was answered is in the journal; what was not answered is there whole or not
-// at all, and its sender sends it again. A journal row is deleted once it is forwarded to the
-// measurement store and sealed in the ledger, and, where the store may lose what it took, no longer
-// needed for a replay.
+// After a crash, whatever was answered is in the journal; whatever was not is there whole or not at
+// all, and its sender sends it again. A journal row is deleted once it is forwarded to the
+// measurement store, sealed in the ledger and, if the store may lose data, no longer needed for a
+// replay.
 
 import type { Clock } from '../../ports/system.ts'
 import { SensorDirectory } from './sensor-directory.ts'
@@ -16,7 +16,7 @@ import type { AcceptanceRules } from '../../domain/acceptance.ts'
 import type { GroupFrame, GroupResult } from './group-frame.ts'
 import { GroupTransaction } from './group-transaction.ts'
 
-/** Rows deleted with one commit: more than one group adds, so that deleting keeps pace. */
+/** Rows deleted per commit: more than one group adds, so that deleting keeps pace. */
 const ROWS_DELETED_PER_COMMIT = 16
 
 const SET_WATERMARK = `
@@ -26,19 +26,19 @@ const OLDEST_ROWS = `
 const DELETE_ROW = 'DELETE FROM journal WHERE seq = ?'
 const COUNT_ENTRIES = 'SELECT total(measurements) FROM journal'
 
-/** How long forwarded rows are kept for writing them to the store again. */
+/** How long forwarded rows are kept, for writing them to the store again. */
 export interface ReplayRetention {
   readonly keptMs: number
-  /** At least so many measurements, however old. */
+  /** At least this many measurements are kept, however old. */
   readonly measurementsMin: number
-  /** Of more than these the oldest go, however young. */
+  /** Beyond this many, the oldest are deleted, however young. */
   readonly measurementsMax: number
 }
 
-/** What was deleted of the journal with the watermark. */
+/** What was deleted from the journal along with the watermark. */
 interface Settled {
   readonly measurements: number
-  /** Whether more rows may be done with. */
+  /** Whether there may be more rows to delete. */
   readonly hasMore: boolean
 }
 
@@ -62,7 +62,7 @@ export class Committer {
   #entries: number
   #forwardedSeq: number
   #storedWatermark: number
-  /** Whether finished rows from before the last stored watermark may still be there. */
+  /** Whether finished rows from before the last stored watermark may still exist. */
   #hasRowsDone = true
 
   constructor(
@@ -90,7 +90,7 @@ export class Committer {
    * Decides and commits a group. Returns after fsync.
    *
    * @throws SqliteError `SQLITE_FULL`: nothing of the group is stored and the ledger is as before;
-   *   any other error: it is not known whether the group is stored, the process must stop
+   * any other error: whether the group is stored is unknown, and the process must stop
    */
   commit(frame: GroupFrame): GroupResult {
     this.#ledger.makeRoom(frame.elementCount)
@@ -102,12 +102,12 @@ export class Committer {
     return { seq, keptSerialNumbers, refusals, conflicts }
   }
 
-  /** Every row up to `seq` is in the measurement store. Written down with the next commit. */
+  /** Every row up to `seq` is in the measurement store. Saved with the next commit. */
   noteForwarded(seq: number): void {
     this.#forwardedSeq = Math.max(this.#forwardedSeq, seq)
   }
 
-  /** Writes the watermark down and deletes rows that are done with, when no commit does it. */
+  /** Saves the watermark and deletes finished rows, if no commit does so. */
   tidy(): void {
     if (!this.#hasToSettle) return
     this.#noteSettled(this.#db.transaction(() => this.#settle()).immediate())

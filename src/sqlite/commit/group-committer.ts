@@ -1,5 +1,5 @@
-// SubmissionCommitter on SQLite: groups go to the commit thread as columns of numbers, and come
-// back as receipts over the same columns, which are used again.
+// SubmissionCommitter on SQLite: groups go to the commit thread as columns of numbers and come back
+// as receipts over the same columns, which are then reused.
 
 import type {
   Receipt,
@@ -23,7 +23,7 @@ export class SqliteSubmissionCommitter implements SubmissionCommitter {
   readonly #onJournalled: (measurements: number) => void
   readonly #spare: GroupColumns[] = []
 
-  /** @param onJournalled told of new journal rows, with how many measurements they have */
+  /** @param onJournalled is told of new journal rows and their number of measurements */
   constructor(channel: CommitChannel, onJournalled: (measurements: number) => void) {
     this.#channel = channel
     this.#onJournalled = onJournalled
@@ -50,7 +50,7 @@ function createdOf(outcomes: readonly SubmissionOutcome[]): number {
   return created
 }
 
-/** A group that is being put together: submissions are encoded as they come, and let go. */
+/** A group being put together: submissions are encoded as they arrive, and not kept. */
 export class GroupBuilder implements SubmissionGroup {
   readonly columns: GroupColumns
   readonly #serialNumbers: string[] = []
@@ -58,7 +58,7 @@ export class GroupBuilder implements SubmissionGroup {
   #submissions = 0
   #elements = 0
 
-  /** @param columns from `allocateGroup`, or of a group that is answered */
+  /** @param columns from `allocateGroup`, or from a group that has been answered */
   constructor(columns: GroupColumns) {
     this.columns = columns
   }
@@ -76,7 +76,7 @@ export class GroupBuilder implements SubmissionGroup {
     return this.#elements + measurements <= status.length && this.#submissions < userId.length
   }
 
-  /** Event ids become plain bits of keys here. */
+  /** Event ids become the plain bits of keys here. */
   add(submission: Submission, isOnlyChecked = false): void {
     const elements = this.#elements
     const serialNumbers = this.#serialNumbers.length
@@ -98,7 +98,7 @@ export class GroupBuilder implements SubmissionGroup {
       if (place === undefined) {
         place = this.#serialNumbers.push(measurement.serialNumber) - 1
         placeOf.set(measurement.serialNumber, place)
-        // A submission that was taken back may have left one here.
+        // A submission that was taken back may have left a 1 here.
         if (measurement.alias === undefined) this.#aliases.delete(place)
         else this.#aliases.set(place, measurement.alias)
       }
@@ -111,7 +111,7 @@ export class GroupBuilder implements SubmissionGroup {
     this.columns.isOnlyChecked[submission] = isOnlyChecked ? 1 : 0
   }
 
-  /** The finished group; its columns are the other thread's now, so the builder takes no more. */
+  /** The finished group. Its columns belong to the other thread now: nothing more can be added. */
   finish(): GroupFrame {
     return {
       submissionCount: this.#submissions,
@@ -125,7 +125,7 @@ export class GroupBuilder implements SubmissionGroup {
   #addElement(measurement: SubmittedMeasurement, serialNumberAt: number): void {
     const element = this.#elements++
     const { eventId, tempCelsius, measuredAtMs } = measurement
-    // What goes to another thread is what its columns can hold, whoever made it.
+    // Checks that the columns can hold what goes to another thread, whoever made it.
     const hasNumbers = Number.isFinite(tempCelsius) && Number.isSafeInteger(measuredAtMs ?? 0)
     if (!hasNumbers || typeof measurement.serialNumber !== 'string') throw noMeasurement()
     if (eventId !== null && typeof eventId !== 'string') throw noMeasurement()
@@ -148,7 +148,7 @@ interface DecidedGroup extends Decided {
   readonly conflicts: ReadonlyMap<number, GroupConflict>
 }
 
-/** What became of each submission of a group, in order. The columns may be used again at once. */
+/** The outcome of each submission of a group, in order. The columns may be reused at once. */
 function outcomesOf(
   { submissionCount, elementCount }: GroupFrame,
   columns: GroupColumns,
@@ -174,9 +174,8 @@ function outcomesOf(
 }
 
 /**
- * What was decided stays in columns that all receipts of a group share: an object for each of
- * thousands of measurements that are answered together would outlive the memory that is cheap to
- * clear.
+ * Outcomes stay in columns shared by all receipts of a group: with an object for each of thousands
+ * of measurements answered together, many would outlive the young generation.
  */
 class GroupReceipt implements Receipt {
   readonly count: number

@@ -1,5 +1,5 @@
-// How many measurements of a sensor were accepted, by UTC day: kept apart from the measurement
-// store, so it is known what to look for there.
+// Number of measurements accepted per sensor and UTC day, kept apart from the measurement store, so
+// it is known what must be there.
 
 import { DAY_MS } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
@@ -25,7 +25,7 @@ export class AcceptedDays {
     this.#total = db.prepare<[number], number>(TOTAL).pluck()
   }
 
-  /** Days that the range touches, in ascending order; those without any are left out. */
+  /** The days in the range, in ascending order; those without any are left out. */
   ofSensor(sensorId: number, { startMs, stopMs }: TimeRange): AcceptedDay[] {
     return this.#days
       .all(sensorId, Math.floor(startMs / DAY_MS), Math.ceil(stopMs / DAY_MS))

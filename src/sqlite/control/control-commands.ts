@@ -1,5 +1,5 @@
-// The changes of users, access tokens and sensors, as they run in the commit thread: each one
-// transaction of its own, between groups of submissions.
+// Changes to users, access tokens and sensors, as they run in the commit thread, each in its own
+// transaction between groups of submissions.
 
 import { foldEmail } from '../../domain/access.ts'
 import type {
@@ -27,7 +27,7 @@ import { SensorRows } from './sensor-rows.ts'
 import type { Commands } from '../commit/commands.ts'
 import type { SensorDirectory } from '../commit/sensor-directory.ts'
 
-/** The calls of a port, answered at once instead of by a promise. */
+/** The calls of a port, but answered synchronously. */
 type Synchronous<Port> = {
   [Call in keyof Port]: Port[Call] extends (...args: infer Args) => Promise<infer Result>
     ? (...args: Args) => Result
@@ -48,7 +48,7 @@ const INSERT_USER = `
   ON CONFLICT (email_key) DO NOTHING`
 const USER_BY_ID = 'SELECT id, email, name FROM users WHERE id = ?'
 const USER_ID_BY_EMAIL = 'SELECT id FROM users WHERE email_key = ?'
-// Tokens and identities go with it.
+// Tokens and identities are deleted with it.
 const DELETE_USER = 'DELETE FROM users WHERE id = ?'
 const LIVE_SENSOR_IDS = 'SELECT id FROM sensors WHERE user_id = ? AND deleted_at_ms IS NULL'
 const WIPE_SERIAL_NUMBERS = `
@@ -99,8 +99,8 @@ const INSERT_DELETION = `
   VALUES (?, ?, ?, ?, ?, ?)`
 const NOTE_PASS =
   'UPDATE sensor_deletions SET passes = passes + 1, due_at_ms = ? WHERE sensor_id = ?'
-// After a crash the rows behind the watermark are forwarded again. It is written down later than
-// they are: until then a deletion is not through, and is done once more.
+// After a crash, the rows after the watermark are forwarded again, and the watermark is saved late.
+// So a deletion is repeated until the watermark is past its rows.
 const END_DELETION = `
   DELETE FROM sensor_deletions
   WHERE sensor_id = ? AND after_seq <= (SELECT forwarded_seq FROM journal_watermark WHERE id = 1)`
@@ -211,7 +211,7 @@ export class ControlCommands implements Synchronous<Commands> {
       if (old === undefined) return undefined
       const { userId, name, serialNumberPrefix, expiresAtMs } = old
       const rights = old.rights.split(' ') as Right[]
-      // What was made for a year is made for a year again.
+      // What was valid for a year is valid for a year again.
       const lifetimeMs = expiresAtMs === null ? null : expiresAtMs - old.createdAtMs
       const newExpiresAtMs = lifetimeMs === null ? null : nowMs + lifetimeMs
       const ends = { expiresAtMs: newExpiresAtMs }
@@ -332,7 +332,7 @@ export class ControlCommands implements Synchronous<Commands> {
     return true
   }
 
-  /** The user of an identity, who is found by it, joined with it or made for it. */
+  /** Finds the user of an identity, links an existing user to it, or creates one. */
   #userFor(identity: VerifiedIdentity, maySignUp: boolean): number | undefined {
     const known = this.#identityRows.userOf(identity)
     if (known !== undefined) return known
@@ -346,7 +346,7 @@ export class ControlCommands implements Synchronous<Commands> {
     return isAdded ? userId : undefined
   }
 
-  // What was accepted per day says between which times the sensor's measurements lie.
+  // The accepted days tell between which times the sensor's measurements lie.
   #orderDeletion(userId: number, sensorId: number, nowMs: number): void {
     const days = this.#db.prepare<[number], { first: number | null; last: number | null }>(
       DAYS_OF_SENSOR,

@@ -1,4 +1,4 @@
-// ControlReader on SQLite: users, access tokens and sensors read beside the thread that writes.
+// ControlReader on SQLite: reads users, access tokens and sensors beside the thread that writes.
 
 import { foldEmail } from '../../domain/access.ts'
 import type {
@@ -144,7 +144,7 @@ export class SqliteControlReader implements ControlReader {
     onlineSinceMs: number,
     isKnown: (version: string) => boolean,
   ): Promise<VersionedSensors> {
-    // One transaction: the version is of the very sensors that are read.
+    // One transaction, so that the version is of exactly the sensors read.
     return this.#db.transaction(() => {
       const version = this.#sensors.version(userId, onlineSinceMs)
       return { version, sensors: isKnown(version) ? undefined : this.#sensors.list(userId) }

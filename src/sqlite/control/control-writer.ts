@@ -1,10 +1,10 @@
-// ControlWriter and StoreUpkeep as the main thread sees them: each call goes to the commit thread.
+// ControlWriter and StoreUpkeep for the main thread: each call goes to the commit thread.
 
 import type { ControlWriter } from '../../ports/control-writer.ts'
 import type { StoreUpkeep } from '../../ports/store-upkeep.ts'
 import type { CommitChannel } from '../commit/commit-channel.ts'
 
-/** @param onJournalled told of new journal rows, with how many measurements they have */
+/** @param onJournalled is told of new journal rows and their number of measurements */
 export function createControlWriter(
   channel: CommitChannel,
   onJournalled: (measurements: number) => void,
@@ -45,7 +45,7 @@ export function createControlWriter(
   }
 }
 
-/** @param onJournalled told of new journal rows, with how many measurements they have */
+/** @param onJournalled is told of new journal rows and their number of measurements */
 export function createStoreUpkeep(
   channel: CommitChannel,
   onJournalled: (measurements: number) => void,

@@ -1,4 +1,4 @@
-// The identities of users: which person at which identity provider is which user.
+// Identities of users: which person at which identity provider is which user.
 
 import type { Identity, UserIdentity } from '../../domain/access.ts'
 import type { Connection } from '../database.ts'
@@ -27,7 +27,7 @@ export class IdentityRows {
     return this.#db.prepare<[], UserIdentity>(LIST).all()
   }
 
-  /** @returns whether it was added: a user has at most one identity of each issuer */
+  /** @returns whether it was added: a user has at most one identity per issuer */
   add({ issuer, subject }: Identity, userId: number, nowMs: number): boolean {
     return this.#db.prepare(ADD).run(issuer, subject, userId, nowMs).changes > 0
   }

@@ -1,5 +1,5 @@
-// control.db for whoever writes it, with what every thread finds there: its tables, and the secret
-// that each reads for itself.
+// Opens control.db for its writer, with what every thread expects in it: its tables, and the secret
+// that each thread reads for itself.
 
 import { join } from 'node:path'
 import { CONTROL_FILE, openForWriting } from '../database.ts'

@@ -1,12 +1,12 @@
-// What was refused, as rows of control.db. Triggers keep the bytes of each user, so that a limit
-// costs no scan.
+// Refused entries as rows of control.db. Triggers keep the number of bytes per user, so checking a
+// limit needs no scan.
 
 import { hash } from 'node:crypto'
 import { refusedBytesMax, refusedUserBytesMax } from '../../domain/limits.ts'
 import type { Refused, RefusedEntry } from '../../ports/refused.ts'
 import type { Connection } from '../database.ts'
 
-/** What a row takes beside its texts. */
+/** What a row takes in addition to its texts. */
 const ROW_BYTES = 256
 
 const KEEP = `

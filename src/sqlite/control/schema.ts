@@ -1,13 +1,13 @@
 // control.db: users, identities, access tokens, sensors, and the journal that every measurement
-// goes through. One thread writes it (threads/commit-thread.ts); others read it.
+// passes through. One thread writes it (threads/commit-thread.ts); others read it.
 //
-// Deleted sensors keep their row, without what their owner wrote, because the ledger still names
-// them: a late repeat of an old event is answered with the old sensor. Ids are never given twice
+// Deleted sensors keep their row, without what their owner wrote, because the ledger still refers
+// to them: a late repeat of an old event is answered with the old sensor. Ids are never reused
 // (AUTOINCREMENT).
 
 import type { Migration } from '../database.ts'
 
-/** The only format: a file of another number is refused. */
+/** The only format: files with another number are refused. */
 export const CONTROL_MIGRATIONS: readonly Migration[] = [
   {
     version: 15,

@@ -1,4 +1,4 @@
-// SensorDeletionJobs on SQLite: read where the forwarder is, written by the thread that commits.
+// SensorDeletionJobs on SQLite: read by the forwarder, written by the commit thread.
 
 import type { SensorDeletion, SensorDeletionJobs } from '../../ports/store-upkeep.ts'
 import type { SensorDeletionRows } from './sensor-deletion-rows.ts'
@@ -11,9 +11,9 @@ export interface DeletionPass {
 
 interface Collaborators {
   readonly rows: SensorDeletionRows
-  /** Rows of the journal up to this one are in the store for good. */
+  /** Journal rows up to this one are in the store for good. */
   readonly settledSeq: () => number
-  /** Tells the main thread. */
+  /** Notifies the main thread. */
   readonly tell: (news: { readonly deletionPass: DeletionPass }) => void
 }
 

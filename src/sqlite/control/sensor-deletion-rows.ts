@@ -1,4 +1,4 @@
-// Reading which deleted sensors still have measurements in the store.
+// Reads which deleted sensors still have measurements in the store.
 
 import type { SensorDeletion } from '../../ports/store-upkeep.ts'
 import type { Connection } from '../database.ts'
@@ -28,7 +28,7 @@ export class SensorDeletionRows {
     this.#isDeleted = db.prepare<[number], number>(IS_DELETED).pluck()
   }
 
-  /** Deletions that are due, of sensors whose rows up to `forwardedSeq` are all there were. */
+  /** Deletions that are due, of sensors that have no journal rows after `forwardedSeq`. */
   due(forwardedSeq: number, nowMs: number): SensorDeletion[] {
     return this.#due.all(forwardedSeq, nowMs).map(({ startMs, stopMs, ...deletion }) => ({
       ...deletion,
@@ -36,7 +36,7 @@ export class SensorDeletionRows {
     }))
   }
 
-  /** Deletions that are not through. */
+  /** Deletions that are not complete. */
   count(): number {
     return this.#count.get() ?? 0
   }

@@ -1,4 +1,4 @@
-// Sensors as their users see them: the row, and the latest value beside it.
+// Sensors as their users see them: the row, together with the latest value.
 
 import type { Sensor } from '../../domain/sensor.ts'
 import type { SensorCursor, SensorNews } from '../../ports/control-reader.ts'
@@ -31,9 +31,9 @@ const FIND = `${OF_USER} AND id = ?`
 const FIND_OF_ANYONE = `${SENSORS} AND id = ?`
 const WITH_NEWER_DATA = `${OF_USER} AND data_seq > ? ORDER BY id`
 
-// Journal rows and the times of infos only grow, so their sums tell of every change of the sensors
-// that there are; the greatest id and the count tell which these are; and of sensors without news
-// ever fewer are online.
+// Journal rows and info times only grow, so their sums reveal any change to existing sensors; the
+// highest id and the count reveal which sensors exist; and without news, the number online only
+// falls.
 const VERSION = `
   SELECT count(*) || ' ' || ifnull(max(id), 0) || ' ' || ifnull(sum(info_at_ms), 0) || ' ' ||
     ifnull(sum(data_seq), 0) || ' ' ||
@@ -62,7 +62,7 @@ export class SensorRows {
     this.#findOfAnyone = db.prepare<[number], SensorRow>(FIND_OF_ANYONE)
   }
 
-  /** Another one whenever something that is shown of a user's sensors has changed. */
+  /** Changes whenever anything shown about a user's sensors changes. */
   version(userId: number, onlineSinceMs: number): string {
     return this.#version.get(onlineSinceMs, onlineSinceMs, userId) ?? ''
   }

@@ -1,5 +1,5 @@
-// Series without a temperature, and the tokens that have stored one by line protocol, as rows of
-// control.db.
+// Series without a temperature, and the tokens that have stored measurements by line protocol, as
+// rows of control.db.
 
 import { hash } from 'node:crypto'
 import { skippedSeriesMax } from '../../domain/limits.ts'

@@ -1,4 +1,4 @@
-// Which measurement store is in use, and of which sensors it has measurements.
+// Which measurement store is in use, and which sensors have measurements in it.
 
 import type { SensorInfo } from '../../ports/measurement-store.ts'
 import type { StoreRecords } from '../../ports/store-upkeep.ts'

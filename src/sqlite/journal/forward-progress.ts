@@ -1,6 +1,6 @@
-// How far the measurement store is behind the journal, as the main thread sees it: what can be
-// read, what is there for good, and who waits for it. What the store refuses is set aside before
-// the watermark passes it.
+// How far the measurement store is behind the journal, for the main thread: what can be read, what
+// is there for good, and who is waiting for it. What the store refuses is set aside before the
+// watermark passes it.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { journalEntryBytes } from '../../domain/limits.ts'
@@ -12,17 +12,17 @@ import type { Clock, Log, Metrics } from '../../ports/system.ts'
 import { seqOf } from '../data-version.ts'
 import type { JournalReader } from './journal-reader.ts'
 
-/** What of the journal can be read from the measurement store. */
+/** The part of the journal that can be read from the measurement store. */
 export interface ReadableRows {
   readonly throughSeq: number
   readonly measurements: number
 }
 
-/** What of the journal is in the measurement store for good. */
+/** The part of the journal that is in the measurement store for good. */
 export interface ForwardedRows extends ReadableRows {
   /** What the store will never take. */
   readonly refused: readonly RefusedMeasurement[]
-  /** How long the store took for it. */
+  /** How long the store took. */
   readonly durationMs: number
 }
 
@@ -33,16 +33,16 @@ interface ReadWaiter {
 
 interface Collaborators {
   readonly journal: JournalReader
-  /** What was set aside in the range and is not settled. */
+  /** What was set aside in the range and is not settled yet. */
   readonly hasSetAside: (sensorId: Sensor['id'], range: TimeRange) => boolean
   /** Keeps what the store refuses. Resolves when that is durable. */
   readonly setAside: (refused: readonly RefusedMeasurement[]) => Promise<void>
-  /** Rows up to this one may leave the journal, as far as the store is concerned. */
+  /** Rows up to this one may leave the journal as far as the store is concerned. */
   readonly noteForwarded: (throughSeq: number) => void
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
-  /** Tells the forwarder that somebody waits for rows. */
+  /** Tells the forwarder that somebody is waiting for rows. */
   readonly onAwaited: () => void
 }
 
@@ -54,9 +54,9 @@ export class ForwardProgress implements ReadBarrier, QueueFigures {
   #onReadable: () => void = () => undefined
   #backlogEntries: number
   #forwardedSeq: number
-  /** Rows up to here can be read from the store, whether or not they are forwarded for good. */
+  /** Rows up to this one can be read from the store, whether or not they are there for good. */
   #readableSeq: number
-  /** Measurements that can be read and are not forwarded. */
+  /** Measurements that can be read but are not there for good yet. */
   #readableEntries = 0
   #settling: Promise<void> = Promise.resolve()
   #isClosed = false
@@ -88,7 +88,7 @@ export class ForwardProgress implements ReadBarrier, QueueFigures {
   backlog(): Backlog {
     const { journal, clock } = this.#with
     const committedAtMs = journal.oldestAfter(this.#forwardedSeq)
-    // Rows can be in the store before the answer of their commit is taken apart here.
+    // Rows can reach the store before the answer to their commit is processed here.
     const entries = Math.max(0, this.#backlogEntries)
     return {
       entries,
@@ -121,14 +121,14 @@ export class ForwardProgress implements ReadBarrier, QueueFigures {
     return this.#with.journal.hasMeasurements(rows, sensor.id, range)
   }
 
-  /** Rows were written with so many measurements. */
+  /** Rows with this many measurements were written. */
   noteJournalled(measurements: number): void {
     this.#backlogEntries += measurements
   }
 
-  /** The store shows rows, and has refused none of them. */
+  /** The store has made rows readable and refused none of them. */
   noteReadable(readable: ReadableRows): Promise<void> {
-    // In its turn: rows before that were refused are not readable until they are set aside.
+    // In order: earlier rows that were refused are not readable until they are set aside.
     this.#settling = this.#settling.then(() => this.#show(readable))
     return this.#settling
   }
@@ -145,7 +145,7 @@ export class ForwardProgress implements ReadBarrier, QueueFigures {
   }
 
   async #settle({ throughSeq, measurements, refused }: ForwardedRows): Promise<void> {
-    // The watermark may pass what was refused only when that is kept elsewhere.
+    // The watermark may pass refused measurements only once they are kept elsewhere.
     while (refused.length > 0 && !this.#isClosed) {
       try {
         await this.#with.setAside(refused)

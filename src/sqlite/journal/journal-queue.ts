@@ -1,6 +1,6 @@
-// JournalQueue on SQLite. One process forwards, so what is claimed is known in memory alone, and
-// the journal is one stream. The thread that commits hears by way of the main thread how far the
-// store is, and writes it down.
+// JournalQueue on SQLite. Only one process forwards, so claims are kept in memory, and the journal
+// is a single stream. The commit thread learns from the main thread how far the store is, and saves
+// it.
 
 import type {
   ClaimedBatch,
@@ -21,21 +21,21 @@ export type QueueNews = { readonly readable: ReadableRows } | { readonly forward
 interface Collaborators {
   readonly control: Connection
   readonly isDeleted: (sensorId: number) => boolean
-  /** Tells the main thread. */
+  /** Notifies the main thread. */
   readonly tell: (news: QueueNews) => void
-  /** Shared: 1 while it waits to be told of new rows. */
+  /** Shared: 1 while it waits for new rows. */
   readonly isIdle: Int32Array
 }
 
 export class SqliteJournalQueue implements JournalQueue {
   readonly #with: Collaborators
   readonly #journal: JournalReader
-  /** A batch is good until the next but one is claimed. */
+  /** A batch stays valid until the next but one is claimed. */
   readonly #inTurn: JournalReader[]
   readonly #replayed: JournalReader
   #settledSeq: number
   #claimedSeq: number
-  /** The last row that there was at the last claim. */
+  /** The last row at the time of the last claim. */
   #lastSeq: number
   #wake: (() => void) | undefined
 
@@ -115,7 +115,7 @@ export class SqliteJournalQueue implements JournalQueue {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#wake = resolve
     signal.addEventListener('abort', () => resolve(), { once: true })
-    // Said before it looks: who commits in between tells of it.
+    // Set before looking: whoever commits in between notifies it.
     Atomics.store(this.#with.isIdle, 0, 1)
     if (signal.aborted || this.#journal.lastSeq() > this.#claimedSeq) resolve()
     await promise

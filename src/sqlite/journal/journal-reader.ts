@@ -1,5 +1,5 @@
-// Reading the journal beside the thread that writes it: the next batch for the measurement store,
-// the backlog, and whether something of a sensor is still on its way.
+// Reads the journal beside the thread that writes it: the next batch for the measurement store, the
+// backlog, and whether anything of a sensor is still on its way.
 
 import { setImmediate } from 'node:timers/promises'
 import type { TimeRange } from '../../domain/time.ts'
@@ -15,13 +15,13 @@ interface Row {
   entries: Buffer | null
 }
 
-/** One thread writes all rows. */
+/** All rows are written by one thread. */
 const STREAM = 0
 
-/** Rows of a batch at most, however few measurements they have. */
+/** Rows per batch at most, however few measurements they have. */
 const ROWS_PER_READ = 10_000
 
-/** A search lets others go on after so much. */
+/** A search gives others a turn after this much. */
 const BYTES_PER_SEARCH = 2 ** 20
 
 const ROWS_AFTER = `
@@ -50,17 +50,17 @@ export class JournalReader {
     this.#lastSeq = db.prepare<[], number>(LAST_SEQ).pluck()
   }
 
-  /** Rows up to this one were in the measurement store when it was last written down. */
+  /** Rows up to this one were in the measurement store when the watermark was last saved. */
   forwardedSeq(): number {
     return this.#watermark.get() ?? 0
   }
 
-  /** Measurements and bytes in the rows after `seq`. */
+  /** Number of measurements and bytes in the rows after `seq`. */
   totalsAfter(seq: number): { entries: number; bytes: number } {
     return this.#totalsAfter.get(seq) ?? { entries: 0, bytes: 0 }
   }
 
-  /** The last row; 0 when there is none. */
+  /** The last row; 0 if there is none. */
   lastSeq(): number {
     return this.#lastSeq.get() ?? 0
   }
@@ -71,8 +71,8 @@ export class JournalReader {
   }
 
   /**
-   * The rows after `seq` as one batch of at least one row and, unless the first row alone has
-   * more, at most `measurementsMax` measurements. Good until the next call.
+   * The rows after `seq` as one batch: at least one row, and at most `measurementsMax` measurements
+   * unless the first row alone has more. Valid until the next call.
    */
   readBatch(seq: number, measurementsMax: number): JournalBatch | undefined {
     const parts: JournalColumns[] = []
@@ -104,7 +104,7 @@ export class JournalReader {
     return columns
   }
 
-  /** Whether rows (afterSeq, throughSeq] have measurements of the sensor in the range. */
+  /** Whether the rows (afterSeq, throughSeq] have measurements of the sensor in the range. */
   async hasMeasurements(
     rows: { readonly afterSeq: number; readonly throughSeq: number },
     sensorId: number,

@@ -1,5 +1,4 @@
-// JournalWatch on SQLite: reads what the process that forwards has written down, which it does at
-// least once a second.
+// JournalWatch on SQLite: reads what the forwarding process saves at least once a second.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import type { DataVersion } from '../../domain/sensor.ts'

@@ -1,5 +1,5 @@
-// Measurements that the store refuses for good: kept until an operator has them tried again or
-// drops them. They count as unreadable until then.
+// Measurements that the store refuses for good: kept until an operator retries or drops them. Until
+// then they count as unreadable.
 
 import { DAY_MS } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
@@ -28,7 +28,7 @@ const TOUCH_SENSOR = 'UPDATE sensor_latest SET data_seq = ? WHERE sensor_id = ?'
 const UNCOUNT = `
   UPDATE accepted_per_day SET measurements = measurements - 1 WHERE sensor_id = ? AND day = ?`
 
-/** Measurements settled in one transaction. */
+/** Measurements settled per transaction. */
 const SETTLED_AT_ONCE = 5_000
 
 export class SetAside {
@@ -38,7 +38,7 @@ export class SetAside {
     this.#db = db
   }
 
-  /** In the order in which they were set aside, those after `afterId`. */
+  /** Those after `afterId`, in the order in which they were set aside. */
   list(afterId: number, limit: number): SetAsideMeasurement[] {
     return this.#db.prepare<[number, number], SetAsideMeasurement>(LIST).all(afterId, limit)
   }
@@ -52,8 +52,8 @@ export class SetAside {
   }
 
   /**
-   * Setting the same measurement aside again changes nothing. What is of a deleted sensor is gone:
-   * nothing of it may be written again.
+   * Setting a measurement aside again changes nothing. Measurements of deleted sensors are dropped:
+   * they must never be written again.
    */
   add(refused: readonly RefusedMeasurement[], nowMs: number): void {
     const insert = this.#db.prepare(INSERT)
@@ -68,10 +68,10 @@ export class SetAside {
   }
 
   /**
-   * Puts them back into the journal, as they were.
+   * Puts them back into the journal unchanged.
    *
    * @param ids `undefined`: all
-   * @returns how many
+   * @returns how many there were
    */
   retry(ids: readonly number[] | undefined, nowMs: number): number {
     return this.#settle(ids, (part) => {
@@ -83,7 +83,7 @@ export class SetAside {
     })
   }
 
-  /** Gives them up for good. @returns how many */
+  /** Deletes them for good. @returns how many there were */
   drop(ids: readonly number[] | undefined): number {
     return this.#settle(ids, (part) => {
       const uncount = this.#db.prepare(UNCOUNT)

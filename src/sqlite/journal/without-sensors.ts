@@ -1,9 +1,9 @@
-// A batch without what belongs to some sensors: what was deleted must not be written again.
+// A batch without the measurements of certain sensors: deleted ones must not be written again.
 
 import type { JournalBatch } from '../../ports/journal-queue.ts'
 import type { MeasurementColumns } from '../../ports/measurement-store.ts'
 
-/** The batch itself when it has nothing of them. */
+/** The batch itself if it has none of them. */
 export function withoutSensors(
   batch: JournalBatch,
   isMeant: (sensorId: number) => boolean,

@@ -1,5 +1,5 @@
-// Brings packed events into the order of the blocks that they go to, by a counting sort: nothing is
-// compared. Most of the time that sealing and merging take is spent here.
+// Puts packed events into the order of their blocks by a counting sort, without comparisons.
+// Sealing and merging spend most of their time here.
 
 import { toStarts } from './counting-sort.ts'
 import type { Run } from './ledger-run.ts'
@@ -11,7 +11,7 @@ const EVENT_UNITS = EVENT_BYTES / 2
 /** Events block by block. */
 export interface ArrangedEvents {
   readonly entries: Buffer
-  /** For each block, how many events there are up to its end. */
+  /** For each block, the number of events up to its end. */
   readonly ends: Int32Array
 }
 
@@ -25,7 +25,7 @@ export class BlockShuffle {
     this.#count = 0
   }
 
-  /** How many were gathered. */
+  /** The number of gathered events. */
   get events(): number {
     return this.#count
   }
@@ -39,7 +39,7 @@ export class BlockShuffle {
   }
 
   /**
-   * Arranges all events that were gathered, by the blocks of the segments [from, to) of a run.
+   * Arranges the gathered events by block, for the segments [from, to) of a run.
    * Valid until the next call.
    */
   arrange(run: Run, from: number, to: number): ArrangedEvents {

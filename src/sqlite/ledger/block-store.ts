@@ -1,5 +1,5 @@
-// The blocks of runs in ledger.db. They are read a segment at a time: reading block by block takes
-// several times as long and leaves a hundred thousand small buffers to the garbage collector.
+// The blocks of runs in ledger.db. They are read a segment at a time: block by block takes several
+// times as long and leaves a hundred thousand small buffers to the garbage collector.
 
 import { assert } from '../../domain/errors.ts'
 import { DamagedData, ifWhole, orDamaged } from '../damaged-data.ts'
@@ -18,7 +18,7 @@ const INSERT_BLOCK = 'INSERT INTO blocks (id, entries) VALUES (?, ?)'
 const DELETE_BLOCKS = 'DELETE FROM blocks WHERE id >= ? AND id < ?'
 
 interface BlockRows {
-  /** One after the other; `null` where there are none. */
+  /** The blocks one after the other; `null` if there are none. */
   readonly entries: Buffer | null
   readonly count: number
 }
@@ -49,7 +49,7 @@ export class BlockStore {
     return rows.entries ?? Buffer.alloc(0)
   }
 
-  /** The same; `undefined` when a block is missing or damaged. */
+  /** The same, but `undefined` if a block is missing or damaged. */
   readIfWhole(run: Run, segment: number): Buffer | undefined {
     return ifWhole(() => this.read(run, segment))
   }
@@ -66,7 +66,7 @@ export class BlockStore {
     return entries
   }
 
-  /** Writes blocks, of which the first is the first of a segment. */
+  /** Writes blocks, starting with the first of a segment. */
   write(run: Run, firstSegment: number, { entries, ends }: ArrangedEvents): void {
     const firstId = firstBlockIdOf(run, firstSegment)
     let start = 0

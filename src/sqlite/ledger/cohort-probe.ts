@@ -1,8 +1,8 @@
 // Asks the filter of a cohort about many keys at once.
 //
-// Asking one key after the other would wait for its line of memory, and then for its keys in it,
-// each time. Here the lines of all are requested first, then the keys, and arrive together. The
-// tests that most keys fail are branch-free: their branches could not be predicted.
+// Key by key, each would wait for its line of memory and then for the keys in it. Here the lines
+// for all keys are requested first, then the keys, so the waits overlap. The tests that most keys
+// fail are branch-free, because their branches would be unpredictable.
 
 import {
   firstPlaceOf,
@@ -20,33 +20,33 @@ import type { Segment } from './cohort-segment.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import { segmentOf } from './run-block.ts'
 
-/** Keys that are asked about together: the caches hold their lines and the way there. */
+/** Keys asked about together: their lines, and the way there, fit into the caches. */
 const STRETCH = 1_024
 
-/** Is told the place of a key and, as bits, the slots of the runs that may have it. */
+/** Receives the place of a key and, as bits, the slots of the runs that may have it. */
 type OnCandidate = (place: number, slots: number) => void
 
 export class CohortProbe {
-  // By place in the stretch.
+  // By position within the stretch.
   readonly #segments: Segment[] = []
   readonly #positions = new Int32Array(STRETCH)
   readonly #lines = new Int32Array(STRETCH)
   readonly #ends = new Int32Array(STRETCH)
-  // Of those whose bucket has keys: which they are, and where that begins; and of those whose
-  // bucket has more than one.
+  // The keys whose bucket is not empty, and where each bucket begins; and the keys whose bucket has
+  // more than one.
   readonly #used = new Int32Array(STRETCH)
   readonly #firstPlaces = new Int32Array(STRETCH)
   readonly #further = new Int32Array(STRETCH)
   readonly #furtherPlaces = new Int32Array(STRETCH)
-  /** Made of what was read ahead, or the reading would be left out. */
+  /** Made from what was prefetched; otherwise the optimizer would drop the reads. */
   fetched = 0
 
   /**
-   * Which runs may have which of some keys: never misses one that has.
+   * Finds which runs may have which keys: never misses one that has.
    *
-   * @param segments all, by their numbers
-   * @param keys four words each
-   * @param places of the keys that are asked about
+   * @param segments all segments, by number
+   * @param keys four words per key
+   * @param places the keys to ask about
    */
   findCandidates(
     segments: readonly Segment[],
@@ -89,7 +89,7 @@ export class CohortProbe {
     this.fetched |= fetched
   }
 
-  /** @returns how many keys have a bucket that has keys */
+  /** @returns the number of keys whose bucket is not empty */
   #findUsed(count: number): number {
     let used = 0
     for (let at = 0; at < count; at++) {
@@ -114,7 +114,7 @@ export class CohortProbe {
     this.fetched |= fetched
   }
 
-  /** @returns how many have a bucket that has more than one */
+  /** @returns the number of keys whose bucket has more than one */
   #fetchFurther(used: number): number {
     let further = 0
     for (let candidate = 0; candidate < used; candidate++) {

@@ -1,7 +1,7 @@
-// Making a segment of a cohort's filter again with the keys of one more run, line by line: the keys
-// that a line has are read from it, those of the run are put among them, and all are written to the
-// line or lines that it becomes. What is done for each key has no branches that nobody could
-// foretell: a run of eight million events has a hundred million keys handled by the end.
+// Rebuilds a segment of a cohort's filter with the keys of one more run, line by line: the keys of
+// a line are read, those of the run are inserted, and all are written to the line or lines that it
+// becomes. The work per key has no unpredictable branches: over its life, a run of eight million
+// events has a hundred million keys processed.
 
 import {
   BUCKET_BITS,
@@ -25,23 +25,23 @@ import { bitsSet, readBits } from './filter-bits.ts'
 // A key here is its position with the slot behind it.
 
 export class SegmentMerger {
-  /** The added keys, by the old lines that they would go to, and where those of each end. */
+  /** The added keys by the old line they belong to, and where those of each line end. */
   #added = new Int32Array(0)
   #addedStops = new Int32Array(0)
-  // The keys of one old line: as they come, and bucket by bucket of the lines that it becomes.
+  // The keys of one old line: as read, and by bucket of the new lines.
   #keys = new Int32Array(0)
   #ordered = new Int32Array(0)
   #stops = new Int32Array(0)
   #bucketsUsed = new Uint32Array(0)
-  /** Where the new segment is written; larger than it. */
+  /** Receives the new segment; larger than it. */
   #segment: Segment = EMPTY_SEGMENT
   readonly #bucketsWithMore = new Int32Array(BUCKETS + 1)
-  // Of the line that is written, in the order that keys have there.
+  // For the line being written, in the order in which keys are stored.
   #flags = new Uint8Array(0)
   #entries = new Uint32Array(0)
 
   /**
-   * @param added positions of keys of the run with that slot, in any order
+   * @param added positions of the keys of the run with that slot, in any order
    * @returns a segment with all keys
    */
   merge(old: Segment, added: Int32Array, slot: number): Segment {
@@ -90,7 +90,7 @@ export class SegmentMerger {
     }
   }
 
-  /** @returns how many keys go to what the line becomes: those that it has, and the added ones */
+  /** @returns the number of keys for the new lines: those already there and the added ones */
   #gather(old: Segment, oldLine: number): number {
     const start = oldLine === 0 ? 0 : (this.#addedStops[oldLine - 1] ?? 0)
     const stop = this.#addedStops[oldLine] ?? 0
@@ -102,7 +102,7 @@ export class SegmentMerger {
     return read + stop - start
   }
 
-  /** @returns how many keys it has */
+  /** @returns the number of keys in the line */
   #readLine(segment: Segment, lineNo: number, keysMax: number): number {
     const keys = this.#keys
     const more = this.#bucketsWithMore
@@ -195,7 +195,7 @@ export class SegmentMerger {
     return this.#writeKeys(segment, line + BUCKET_WORDS, stop - start)
   }
 
-  /** @returns how many buckets have keys */
+  /** @returns the number of buckets that are not empty */
   #writeBucketsUsed(segment: Segment, line: number, part: number): number {
     let used = 0
     for (let word = 0; word < BUCKET_WORDS; word++) {
@@ -224,7 +224,7 @@ export class SegmentMerger {
       filled -= 32
       bits = filled === 0 ? 0 : entry >>> (width - filled)
     }
-    // The last keys and the last flags may have a word in common.
+    // The last keys and the last flags may share a word.
     while (at < end) {
       segment[at++] = bits
       bits = 0
@@ -249,7 +249,7 @@ export class SegmentMerger {
   }
 }
 
-/** @returns 1 where they differ, else 0 */
+/** @returns 1 if they differ, else 0 */
 function differs(one: number, other: number): number {
   const difference = one ^ other
   return (difference | -difference) >>> 31

@@ -32,7 +32,7 @@ export class CohortStore {
     this.#runs = db.prepare<[], WrittenRun>(MERGED_RUNS)
   }
 
-  /** All merged runs, the oldest first. */
+  /** All merged runs, oldest first. */
   runs(): WrittenRun[] {
     return this.#runs.all()
   }
@@ -46,7 +46,7 @@ export class CohortStore {
     })
   }
 
-  /** The segments that there are and that are whole. */
+  /** The segments that exist and are whole. */
   segments(cohortNo: number): NumberedSegment[] {
     const segments: NumberedSegment[] = []
     // One by one: the filters of all cohorts are most of the ledger's memory.
@@ -58,8 +58,8 @@ export class CohortStore {
   }
 
   /**
-   * Makes the segments of a cohort that are missing or damaged again from the blocks of its runs,
-   * in memory: what is damaged cannot be written over either.
+   * Rebuilds missing or damaged segments of a cohort from the blocks of its runs, in memory: a
+   * damaged page cannot be overwritten either.
    *
    * @throws DamagedData when these are damaged too
    */
@@ -96,7 +96,7 @@ export class CohortStore {
   }
 }
 
-/** A merged run, and how far it is written. */
+/** A merged run, and how much of it is written. */
 export interface WrittenRun extends MergedRun {
   readonly segmentsWritten: number
 }
@@ -110,7 +110,7 @@ function positionsOf(entries: Buffer): Int32Array {
   return positions
 }
 
-/** A copy in memory of its own, which is aligned. */
+/** Copies the segment to memory of its own, which is aligned. */
 function segmentIn(filter: Buffer): Segment {
   const segment = new Uint32Array(filter.length / 4)
   filter.copy(Buffer.from(segment.buffer))

@@ -1,4 +1,4 @@
-// A cohort as the look-up thread has it: the segments of its filter, and its runs by their slots.
+// A cohort for the look-up thread: the segments of its filter, and its runs by slot.
 
 import { giveBack } from '../../domain/give-back.ts'
 import { EMPTY_SEGMENT } from './cohort-segment.ts'
@@ -10,7 +10,7 @@ export class Cohort {
   readonly #segments: Segment[] = Array.from({ length: SEGMENTS }, () => EMPTY_SEGMENT)
   readonly #runs: MergedRun[] = []
 
-  /** All, by their numbers. */
+  /** All segments, by number. */
   get segments(): readonly Segment[] {
     return this.#segments
   }
@@ -19,7 +19,7 @@ export class Cohort {
     return this.#runs[slot]
   }
 
-  /** Takes segments into use that know more of runs than those before. */
+  /** Replaces segments by newer ones, which know more. */
   take(runs: readonly MergedRun[], segments: readonly NumberedSegment[]): void {
     for (const run of runs) this.#runs[run.slot] = run
     for (const { segmentNo, segment } of segments) {

@@ -1,6 +1,6 @@
-// Looking events up in the blocks of a run. Many are looked up by one statement, in which SQLite
-// finds each in its block: that takes less than half the time of one statement each, and a fraction
-// of copying the blocks.
+// Looks events up in the blocks of a run. One statement looks up many, and SQLite finds each in its
+// block: that takes less than half the time of single statements, and a fraction of the time of
+// copying the blocks.
 
 import { orDamaged } from '../damaged-data.ts'
 import { LEDGER_FILE } from '../database.ts'
@@ -15,8 +15,8 @@ type Place = Pick<Run, 'runNo' | 'blocks'>
 
 const KEY_BYTES = KEY_WORDS * 4
 
-// The events one after the other, in the order of the ids. What begins at 0, where a key is not
-// there, is one byte shorter.
+// The events one after the other, in the order of the ids. If a key is not there, its part begins
+// at 0 and is one byte shorter.
 const EVENTS = `
   SELECT CAST(group_concat(substr(
     entries, instr(entries, substr(?, key * ${KEY_BYTES} + 1, ${KEY_BYTES})), ${EVENT_BYTES}
@@ -25,11 +25,11 @@ const EVENTS = `
 
 const NO_SENSOR = 0
 
-/** Keys that one statement looks up at most, and at least: fewer are looked up one by one. */
+/** The most keys per statement, and the fewest worth it: below that, each is looked up alone. */
 const TOGETHER_MAX = 256
 const TOGETHER_MIN = 8
 
-/** The time for the look-ups of a group is over: what is left may be known or not. */
+/** The time for the look-ups of a group is over: the remaining events may be known or not. */
 export class LookUpLate extends Error {
   constructor() {
     super('looking up events took too long')
@@ -37,10 +37,10 @@ export class LookUpLate extends Error {
   }
 }
 
-/** What the events are found for. */
+/** Receives the events that are found. */
 interface Finder {
   set(place: number, event: StoredEvent): void
-  /** Whether nothing more is to be looked up. */
+  /** Whether to stop looking up. */
   isLate(): boolean
 }
 
@@ -56,10 +56,10 @@ export class EventLookUp {
   }
 
   /**
-   * Finds the events of a run that have one of some keys.
+   * Finds the events of a run that have one of the keys.
    *
-   * @param words four for each key
-   * @param places of the keys that are looked up; those of one block best follow each other
+   * @param words four per key
+   * @param places the keys to look up; those of the same block should follow each other
    * @throws DamagedData when a block is missing or damaged
    * @throws LookUpLate
    */
@@ -75,7 +75,7 @@ export class EventLookUp {
     }
   }
 
-  /** @returns the places of keys that were not found, or with what cannot be */
+  /** @returns the places of keys that were not found this way */
   #findTogether(
     run: Place,
     words: Uint32Array,
@@ -99,7 +99,7 @@ export class EventLookUp {
       next += isIt ? EVENT_BYTES : EVENT_BYTES - 1
       if (!isIt) return true
       const stored = unpackEvent(event)
-      // No sensor has this id, which would stand for a key that is not there.
+      // No sensor has this id; it would mean that the key is not there.
       if (stored.sensorId === NO_SENSOR) return true
       found.set(place, stored)
       return false
@@ -107,7 +107,7 @@ export class EventLookUp {
   }
 
   /**
-   * The event of a run that has the key at `offset`, if there is one.
+   * The run's event with the key at `offset`, if there is one.
    *
    * @throws DamagedData
    */

@@ -1,11 +1,11 @@
-// The second filter of a merged run, on disk only. One in some hundred new keys passes the filter
-// of a cohort, which is in memory, and to look for it in its block takes a page that nothing has
-// read for long when the ledger is large. A run's fine filter is a fortieth of its blocks, so its
-// pages are read often enough to stay in the system's cache.
+// The second filter of a merged run, on disk only. About one new key in a hundred passes the
+// cohort's filter in memory; looking for it in its block would, in a large ledger, mean reading a
+// page that nothing has used for long. A run's fine filter is a fortieth of the size of its blocks,
+// so its pages are read often enough to stay in the system's cache.
 //
-// It is a Bloom filter of six bits a key, in parts, by the first bits of keys: a page holds five
-// parts. It is made of what the cohort's filter does not have of a key: line and bits come from the
-// last three words. One in thirteen keys that are not there passes.
+// It is a Bloom filter of six bits per key, in parts by the first bits of keys; a page holds five
+// parts. It uses what the cohort's filter does not: line and bits come from the last three words of
+// a key. One unknown key in thirteen passes.
 
 import { DamagedData, orDamaged } from '../damaged-data.ts'
 import { LEDGER_FILE } from '../database.ts'
@@ -34,7 +34,7 @@ export class FineFilterWriter {
     this.#setPart = db.prepare<[number, Buffer]>(SET_PART)
   }
 
-  /** Writes what is needed for a segment of a run. @param entries all its events, packed */
+  /** Writes the parts for a segment of a run. @param entries all its events, packed */
   write(run: FilteredRun, segmentNo: number, entries: Buffer): void {
     const firstPart = segmentNo * PARTS_PER_SEGMENT
     const words = linesOfPart(run) * LINE_WORDS
@@ -52,7 +52,7 @@ export class FineFilterWriter {
 
 export class FineFilters {
   readonly #part
-  // The part that was asked last: keys are best asked about in their order.
+  // The part used last: ask about keys in their order.
   #partId = -1
   #words: Uint32Array = new Uint32Array(0)
 

@@ -1,15 +1,15 @@
-// The hot part of the event ledger: the newest events, in memory. It is a view of the journal and
-// is rebuilt from it at start, so it is never written by itself.
+// The hot part of the event ledger: the newest events, in memory. It is a view of the journal,
+// rebuilt from it at start, so it is never saved itself.
 //
-// Events stand in epochs of fixed capacity. A full epoch is sealed (written to ledger.db in key
-// order) by another thread while a new one takes the next events, and is dropped once that is
+// Events are kept in epochs of fixed capacity. A full epoch is sealed (written to ledger.db in key
+// order) by another thread while a new one takes further events, and is dropped once that is
 // durable. Each epoch is a set of columns with two open-addressing indexes over them:
 //   by key   finds an event again
 //   by time  finds the last event of a sensor at a millisecond: the next tie-break follows its own
-// Their hashes are secret (secret-hash.ts), and a walk over slots ends after `PROBES_MAX` of them:
-// what finds all of these taken stands in a Map of strings, whose hash the engine seeds.
-// `truncate` takes back the newest events in reverse order, which leaves both indexes exactly as
-// they were: this is how a refused submission leaves nothing behind.
+// Their hashes are secret (secret-hash.ts), and probing ends after `PROBES_MAX` slots: an event
+// that finds all of them taken goes into a Map of strings, whose hash the engine seeds. `truncate`
+// takes back the newest events in reverse order, which leaves both indexes exactly as they were:
+// this is how a refused submission leaves nothing behind.
 
 import { assert } from '../../domain/errors.ts'
 import { KEY_WORDS } from '../event-key.ts'
@@ -32,13 +32,13 @@ export interface NewEvent {
   readonly hasEventId: number
 }
 
-/** Index slots a record: half full at most, so that probing stays short. */
+/** Index slots per record: at most half are used, so that probing stays short. */
 const SLOTS_PER_RECORD = 2
 
-/** Slots that are looked at for one event; in an index half full hardly any needs as many. */
+/** Slots probed per event; in an index half full, hardly any event needs as many. */
 const PROBES_MAX = 64
 
-/** There is no slot: what is looked for is in the Map, if anywhere. */
+/** No slot: the event is in the Map, if anywhere. */
 const NO_SLOT = -1
 
 export class LedgerEpoch {
@@ -51,21 +51,21 @@ export class LedgerEpoch {
   readonly measuredAtMs: Float64Array
   readonly tempCelsius: Float64Array
   count = 0
-  // A slot's number is the high bits of a hash. It holds record number + 1 in as many bits, above
-  // them the low bits of the hash: another record is passed over without a look at its columns,
-  // which no cache holds. 0 is empty.
+  // The high bits of a hash select the slot. It holds the record number + 1 in as many bits and,
+  // above them, the low bits of the hash, so that other records are skipped without reading their
+  // columns, which no cache holds. 0 is empty.
   readonly #slotBits: number
   readonly #slotMask: number
   readonly #byKey: Int32Array
   readonly #byTime: Int32Array
-  // What the record displaced from its by-time slot, for taking it back.
+  // What the record displaced from its by-time slot, to be put back.
   readonly #displaced: Int32Array
-  // What had no slot; entries as in the slots.
+  // Events without a slot; values as in the slots.
   readonly #byKeyBeside = new Map<string, number>()
   readonly #byTimeBeside = new Map<string, number>()
-  /** No event is later: what is new mostly is, and needs no look at the index. */
+  /** No event is later. New events mostly are, and then need no look at the index. */
   #latestMs = -Infinity
-  /** Made of all that `fetch` has read, or the reading would be left out. */
+  /** Made from everything that `fetch` has read; otherwise the optimizer would drop the reads. */
   fetched = 0
 
   /** @param capacity a power of two */
@@ -87,12 +87,15 @@ export class LedgerEpoch {
     this.#displaced = new Int32Array(capacity)
   }
 
-  /** Events that found no slot within reach, in either index: a few of 100,000, or a bad hash. */
+  /**
+   * Number of events without a slot in reach, in either index: a few in 100,000 unless the hash is
+   * bad.
+   */
   get crowded(): number {
     return this.#byKeyBeside.size + this.#byTimeBeside.size
   }
 
-  /** Record of the event with this key, or −1. */
+  /** The record of the event with this key, or −1. */
   find(words: Uint32Array, offset: number): number {
     const hash = hashKeyWords(words[offset + 2] ?? 0, words[offset + 3] ?? 0)
     const slot = this.#keySlot(hash, words, offset)
@@ -101,7 +104,7 @@ export class LedgerEpoch {
     return this.#recordIn(entry ?? 0)
   }
 
-  /** Record of the last event of the sensor at that time, or −1. */
+  /** The record of the sensor's last event at that time, or −1. */
   findLastAt(sensorId: number, measuredAtMs: number): number {
     if (measuredAtMs > this.#latestMs) return -1
     const hash = hashTime(sensorId, measuredAtMs)
@@ -132,7 +135,7 @@ export class LedgerEpoch {
     this.#setKey(words, offset, record)
   }
 
-  /** Has memory bring the slots of keys from `from` to `to` on their way, all at once. */
+  /** Prefetches the slots of the keys from `from` to `to`, all at once. */
   fetch(words: Uint32Array, from: number, to: number): void {
     let fetched = 0
     for (let at = from; at < to; at += KEY_WORDS) {
@@ -151,7 +154,7 @@ export class LedgerEpoch {
     }
   }
 
-  /** Makes it empty for its next use. */
+  /** Empties it for reuse. */
   clear(): void {
     this.count = 0
     this.#latestMs = -Infinity
@@ -214,7 +217,7 @@ export class LedgerEpoch {
     return (entry & this.#slotMask) - 1
   }
 
-  /** Where the key stands, or would stand. */
+  /** Where the key is, or would be. */
   #keySlot(hash: number, words: Uint32Array, offset: number): number {
     const w0 = words[offset]
     const w1 = words[offset + 1]
@@ -267,7 +270,7 @@ function timeText(sensorId: number, measuredAtMs: number): string {
 
 export class HotLedger {
   readonly #epochCapacity: number
-  // The last one takes new events; the ones before it are being sealed, oldest first.
+  // The last one takes new events; earlier ones are being sealed, oldest first.
   readonly #epochs: LedgerEpoch[]
   readonly #spare: LedgerEpoch[] = []
 
@@ -282,7 +285,7 @@ export class HotLedger {
     return epoch
   }
 
-  /** Epochs in memory: the current one and those that are being sealed. */
+  /** Epochs in memory: the current one and those being sealed. */
   get epochs(): number {
     return this.#epochs.length
   }
@@ -292,7 +295,7 @@ export class HotLedger {
     this.#epochs.push(this.#spare.pop() ?? new LedgerEpoch(this.#epochCapacity))
   }
 
-  /** Forgets the oldest epoch: it is sealed. */
+  /** Drops the oldest epoch, which has been sealed. */
   dropOldestEpoch(): void {
     assert(this.#epochs.length > 1, 'the current epoch cannot be dropped')
     const epoch = this.#epochs.shift()

@@ -1,6 +1,6 @@
-// A blocked Bloom filter over event keys: a key sets seven bits in one cache line of 512. The line
-// comes from one word of the key, the bits from its second and third. With ten bits a key one in
-// 110 of the keys that are not there passes, with sixteen one in a thousand.
+// A blocked Bloom filter over event keys: a key sets seven bits in one cache line of 512. One word
+// of the key selects the line, its second and third the bits. With ten bits per key, one unknown
+// key in 110 passes; with sixteen, one in a thousand.
 
 import { KEY_WORDS } from '../event-key.ts'
 import { EVENT_BYTES } from './run-block.ts'
@@ -9,13 +9,13 @@ export const LINE_WORDS = 16
 const LINE_BYTES = LINE_WORDS * 4
 
 /**
- * Where in its memory a filter begins, so that each of its lines is one of the processor's: what is
- * large is given out 16 bytes after the beginning of a page (glibc). Else most keys would take two
- * lines from memory, and asking three times as long.
+ * Where a filter begins in its memory, so that its lines match the processor's: glibc places large
+ * allocations 16 bytes after the beginning of a page. Otherwise most keys would take two lines from
+ * memory, and three times as long.
  */
 const FIRST_LINE_AT = LINE_BYTES - 16
 
-/** Keys that are asked about together: their lines stay in the nearest caches. */
+/** Keys asked about together: their lines stay in the nearest caches. */
 const STRETCH = 1_024
 
 /** An empty filter for that many keys, in memory that threads can share. */
@@ -25,7 +25,7 @@ export function newFilter(keys: number, bitsPerKey: number): Uint32Array<SharedA
   return new Uint32Array(memory, FIRST_LINE_AT, lines * LINE_WORDS)
 }
 
-/** Adds a key: the word that its line comes from, its second and its third. */
+/** Adds a key: the word that selects its line, its second and its third. */
 export function addToFilter(filter: Uint32Array, lineWord: number, w1: number, w2: number): void {
   const line = lineOf(filter, lineWord)
   for (let bit = 0; bit < 3; bit++) {
@@ -35,7 +35,7 @@ export function addToFilter(filter: Uint32Array, lineWord: number, w1: number, w
   setBit(filter, line, (w1 >>> 27) | (((w2 >>> 27) << 5) & 511))
 }
 
-/** Adds the keys of packed events. @param lineWord which word of a key its line comes from */
+/** Adds the keys of packed events. @param lineWord which word of a key selects its line */
 export function addEventsToFilter(filter: Uint32Array, lineWord: number, entries: Buffer): void {
   for (let at = 0; at < entries.length; at += EVENT_BYTES) {
     const word = entries.readUInt32LE(at + lineWord * 4)
@@ -43,7 +43,7 @@ export function addEventsToFilter(filter: Uint32Array, lineWord: number, entries
   }
 }
 
-/** Has every key of a segment pass, where lines come from the first word of keys. */
+/** Lets every key of a segment pass, in a filter whose lines are selected by the first word. */
 export function fillSegment(filter: Uint32Array, segment: number): void {
   const [first, last] = [segment * 0x100_0000, segment * 0x100_0000 + 0xff_ffff]
   filter.fill(0xffff_ffff, lineOf(filter, first), lineOf(filter, last) + LINE_WORDS)
@@ -70,19 +70,19 @@ function hasLineBits(filter: Uint32Array, line: number, w1: number, w2: number):
 export class FilterProbe {
   readonly #lines = new Int32Array(STRETCH)
   readonly #candidates = new Int32Array(STRETCH)
-  /** Made of what was read ahead, or the reading would be left out. */
+  /** Made from what was prefetched; otherwise the optimizer would drop the reads. */
   fetched = 0
 
   /**
-   * Which of some keys may have been added: never misses one that was.
+   * Finds which keys may have been added: never misses one that was.
    *
-   * Asking one key after the other would wait for its line of memory each time. Here all lines are
-   * requested first and arrive together; the first tests are branch-free, since their branches
-   * could not be predicted.
+   * Key by key, each would wait for its line of memory. Here all lines are requested first and
+   * arrive together; the first tests are branch-free, because their branches would be
+   * unpredictable.
    *
-   * @param lineWord which word of a key its line comes from
-   * @param keys four words each
-   * @param places of the keys that are asked about
+   * @param lineWord which word of a key selects its line
+   * @param keys four words per key
+   * @param places the keys to ask about
    * @returns the places of those that may have been added, in the same order
    */
   candidates(
@@ -123,7 +123,7 @@ export class FilterProbe {
     this.fetched |= fetched
   }
 
-  /** @returns how many keys have three of the bits */
+  /** @returns the number of keys with three of their bits set */
   #findCandidates(filter: Uint32Array, keys: Uint32Array, places: readonly number[]): number {
     const lines = this.#lines
     const candidates = this.#candidates
@@ -141,7 +141,7 @@ export class FilterProbe {
   }
 }
 
-/** Where the line of a key begins: the word that says it, scaled to the number of lines. */
+/** Where the line of a key begins: the selecting word, scaled to the number of lines. */
 function lineOf(filter: Uint32Array, word: number): number {
   return Math.floor((word / 0x1_0000_0000) * (filter.length / LINE_WORDS)) * LINE_WORDS
 }
@@ -155,7 +155,7 @@ function hasBit(filter: Uint32Array, line: number, bit: number): boolean {
   return ((filter[line + (bit >>> 5)] ?? 0) & (1 << (bit & 31))) !== 0
 }
 
-/** The bit that nine bits of a word name, as the lowest of a number. */
+/** The bit named by nine bits of a word, in the lowest place. */
 function bitAt(filter: Uint32Array, line: number, word: number): number {
   return (filter[line + ((word & 511) >>> 5)] ?? 0) >>> (word & 31)
 }

@@ -17,7 +17,7 @@ export interface YoungRun extends Run {
   readonly movedBelow: number
 }
 
-/** A run that young runs were merged into; its cohort's filter knows it by its slot. */
+/** A run made by merging young runs; its cohort's filter knows it by its slot. */
 export interface MergedRun extends Run {
   readonly cohortNo: number
   readonly slot: number
@@ -40,15 +40,15 @@ export interface RunGeneration {
   readonly filter: Uint32Array<SharedArrayBuffer>
 }
 
-/** A run that has just been sealed, with the generation that it was added to. */
+/** A run that has just been sealed, with the generation it was added to. */
 export interface SealedRun {
   readonly run: YoungRun
   readonly generation: RunGeneration
 }
 
-/** What a start finds. */
+/** What is found at start. */
 export interface StoredRuns {
-  /** The newest first, with a generation for all of them. */
+  /** Newest first, in one generation. */
   readonly young: readonly YoungRun[]
   readonly generation: RunGeneration
   readonly cohorts: readonly StoredCohort[]
@@ -59,13 +59,13 @@ export interface MergeProgress {
   readonly run: MergedRun
   /** Segments of its cohort's filter that know more than before. */
   readonly segments: readonly NumberedSegment[]
-  /** The young runs that are being merged. */
+  /** The young runs being merged. */
   readonly sourceNos: readonly number[]
   /** The events of segments below this one are in the merged run. */
   readonly stopSegment: number
 }
 
-/** What readers look for in a merged run alone. */
+/** What readers look up in a merged run alone. */
 export interface TakenSegments {
   readonly runNo: number
   /** Segments below this one. */

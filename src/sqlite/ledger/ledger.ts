@@ -1,11 +1,11 @@
-// The event ledger as the commit thread sees it: the hot part in memory, of the sealed part on disk
-// the times, and the passage from one to the other. What the sealed part has under the keys of a
-// group the look-up thread has found before.
+// The event ledger for the commit thread: the hot part in memory, the times of the sealed part on
+// disk, and the passage from one to the other. What the sealed part has under the keys of a group,
+// the look-up thread has already found.
 //
 // Who writes what: the commit thread only writes the journal (control.db). When an epoch is full,
-// the seal thread reads that stretch of the journal and writes it to ledger.db in key order, in
-// one transaction with the mark up to which the journal is sealed. After a crash anywhere the hot
-// part is rebuilt from the journal rows behind that mark; rows before it are not needed any more.
+// the seal thread reads that stretch of the journal and writes it to ledger.db in key order, in one
+// transaction with the mark up to which the journal is sealed. After a crash, the hot part is
+// rebuilt from the journal rows after that mark; earlier rows are no longer needed.
 
 import { assert } from '../../domain/errors.ts'
 import type { Connection } from '../database.ts'
@@ -33,7 +33,7 @@ export class Ledger {
   #lastSeq: number
   #requestedSeq: number
 
-  /** @param epochCapacity events sealed together; must hold the largest group */
+  /** @param epochCapacity events sealed together; at least the size of the largest group */
   constructor(
     connections: { control: Connection; ledger: Connection },
     epochCapacity: number,
@@ -53,7 +53,7 @@ export class Ledger {
     return this.#sealedSeq
   }
 
-  /** Makes room for a group of that many events. */
+  /** Makes room for a group of this many events. */
   makeRoom(events: number): void {
     const { current } = this.hot
     assert(events <= current.capacity, `a group of ${events} events does not fit into an epoch`)
@@ -63,12 +63,12 @@ export class Ledger {
     this.#requestedSeq = this.#lastSeq
   }
 
-  /** The newest events of the current epoch are in the journal row `seq`. */
+  /** The newest events of the current epoch are in journal row `seq`. */
   noteCommitted(seq: number): void {
     this.#lastSeq = seq
   }
 
-  /** A stretch of the journal is sealed; groups that come from now on were looked up in it. */
+  /** A stretch of the journal is sealed; groups from now on have been looked up in it. */
   noteSealed(throughSeq: number): void {
     this.sealedTimes.noteSealed()
     this.#sealedSeq = throughSeq

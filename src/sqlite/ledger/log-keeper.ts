@@ -1,13 +1,14 @@
-// Keeping the log (WAL) of ledger.db short. The look-up thread reads the file half of the time, and
-// SQLite begins its log anew only in a moment without readers: left to itself it grows to hundreds
-// of megabytes, and every commit then copies and syncs what it has added to the file itself.
+// Keeps the log (WAL) of ledger.db short. The look-up thread is reading the file half of the time,
+// and SQLite restarts its log only at a moment without readers: left alone, it would grow to
+// hundreds of megabytes, and every commit would then copy and sync what it has added to the file
+// itself.
 
 import type { Connection } from '../database.ts'
 
-/** Written between two checkpoints, about. */
+/** About how much is written between two checkpoints. */
 const LOG_BYTES_MAX = 32 * 2 ** 20
 
-/** Readers take some milliseconds; a backup is not waited for. */
+/** Readers take some milliseconds; backups are not waited for. */
 const READERS_WAIT_MS = 50
 
 export class LogKeeper {
@@ -21,7 +22,7 @@ export class LogKeeper {
     db.pragma(`busy_timeout = ${READERS_WAIT_MS}`)
   }
 
-  /** So much was committed, about. */
+  /** About this much was committed. */
   noteWritten(bytes: number): void {
     this.#bytes += bytes
     if (this.#bytes < LOG_BYTES_MAX) return

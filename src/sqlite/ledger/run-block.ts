@@ -1,9 +1,9 @@
-// The layout of a run: how an event is packed, and which block and which segment a key is in.
+// The layout of a run: how an event is packed, and which block and segment a key belongs to.
 //
 // An event takes 34 bytes: key 16, sensor 4, milliseconds 6, temperature 8, little-endian. The
-// block of a key is its first word scaled to the number of blocks, so blocks ascend with the keys
-// in them; within a block events are in no order. The first byte of a key is its segment: the unit
-// in which runs are merged and filters are stored.
+// block of a key is its first word scaled to the number of blocks, so blocks are in the order of
+// their keys; within a block, events are in no order. The first byte of a key is its segment: the
+// unit in which runs are merged and filters stored.
 
 import { KEY_WORDS } from '../event-key.ts'
 import type { StoredEvent } from './hot-ledger.ts'
@@ -13,12 +13,12 @@ export const EVENT_BYTES = 34
 
 export const SEGMENTS = 256
 
-/** Events of a block on average: rows of about 1,100 bytes fill a page of 16 KiB well. */
+/** Events per block on average: rows of about 1,100 bytes fill a page of 16 KiB well. */
 const BLOCK_EVENTS_MEAN = 32
 
 /**
- * Events of a block at most. Keys are encrypted, so chance alone fills a block: beyond this one
- * block in 10^37.
+ * Events per block at most. Keys are encrypted, so only chance fills a block, and goes beyond this
+ * in one of 10^37.
  */
 export const BLOCK_EVENTS_MAX = 128
 
@@ -35,7 +35,7 @@ export function segmentOf(firstWord: number): number {
   return firstWord >>> 24
 }
 
-/** The id of the block that has the keys with that first word. */
+/** The id of the block for keys with that first word. */
 export function blockIdOf({ runNo, blocks }: Pick<Run, 'runNo' | 'blocks'>, firstWord: number) {
   return runNo * RUN_STRIDE + Math.floor((firstWord * blocks) / TWO_32)
 }
@@ -45,7 +45,7 @@ export function firstBlockIdOf({ runNo, blocks }: Pick<Run, 'runNo' | 'blocks'>,
   return runNo * RUN_STRIDE + (blocks / SEGMENTS) * segment
 }
 
-/** Events as columns; index i of each belongs to one event, but keys have several words each. */
+/** Events as columns: index i of each belongs to one event, but keys have several words each. */
 interface EventColumns {
   readonly keys: Uint32Array
   readonly hasEventId: Uint8Array

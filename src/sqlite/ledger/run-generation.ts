@@ -1,19 +1,19 @@
-// The filter that a generation of young runs shares, beside the one that each has of its own. Most
-// events that are looked up are new, and this one filter tells so in place of dozens. It is in
-// memory that the seal thread, which adds to it, and the look-up thread, which asks it, share. Bits
-// are only ever set, and those of a run are set before the run is announced.
+// The filter shared by a generation of young runs, in addition to each run's own. Most events
+// looked up are new, and this single filter says so instead of dozens. It is in memory shared by
+// the seal thread, which adds to it, and the look-up thread, which asks it. Bits are only ever set,
+// and those of a run are set before the run is announced.
 
 import { newFilter } from './key-filter.ts'
 import type { RunGeneration } from './ledger-run.ts'
 
-/** Half of the young runs that are merged at a time: filters take memory with their first run. */
+/** Half of the young runs merged at a time: a filter takes all its memory with its first run. */
 export const RUNS_PER_GENERATION = 32
 
 const BITS_PER_KEY = 10
-/** Asked only when the filter of a generation lets a key pass, of dozens of runs. */
+/** Asked only if the filter of a generation lets a key pass, out of dozens of runs. */
 const OWN_BITS_PER_KEY = 16
 
-/** Which word of a key its line comes from: another one in a run's own filter. */
+/** Which word of a key selects its line: a different one in a run's own filter. */
 export const GENERATION_LINE_WORD = 0
 export const OWN_LINE_WORD = 3
 

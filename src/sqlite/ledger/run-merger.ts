@@ -1,15 +1,15 @@
-// Keeping the number of young runs small: when there are enough, they are merged into one run,
-// which joins a cohort (cohort-segment.ts). Merged runs are never merged again: one look into their
-// cohort's filter covers sixteen of them, so writing their events once more would save nothing.
+// Keeps the number of young runs small: when there are enough, they are merged into one run, which
+// joins a cohort (cohort-segment.ts). Merged runs are never merged again: one look into their
+// cohort's filter covers sixteen of them, so rewriting their events would save nothing.
 //
-// A merge goes on in steps of a few segments, each one transaction: the events of these segments
-// are written to the new run, whose filters then know them. Readers are told, and say when they
-// look for these segments in the new run only; a later step deletes them from the old runs. So an
-// event can be found at every moment, the pages of the old runs serve the new one, and a merge that
-// was stopped goes on where it was. One that meets a damaged page stays where it is until the next
-// start; the runs that are sealed later are merged without it.
+// A merge advances in steps of a few segments, each one transaction: the events of these segments
+// are written to the new run, whose filters then know them. Readers are told, and confirm when they
+// look for these segments in the new run only; a later step deletes them from the old runs. So
+// every event can be found at every moment, the new run reuses the pages of the old ones, and an
+// interrupted merge continues where it was. One that meets a damaged page stays where it is until
+// the next start; runs sealed later are merged without it.
 //
-// How far a merge goes is bound to how much is sealed, several times as much, so that the load is
+// The pace of a merge depends on how much is sealed, several times as much, so that the load is
 // even and few young runs are in memory.
 
 import { giveBack } from '../../domain/give-back.ts'
@@ -28,19 +28,19 @@ import { RUNS_PER_GENERATION } from './run-generation.ts'
 
 /** How much is merged at a time. */
 export interface MergePlan {
-  /** Young runs that become one. */
+  /** Number of young runs that become one. */
   readonly runs: number
-  /** A step ends with the segment that brings it up to so many. */
+  /** A step ends with the segment that reaches this number. */
   readonly eventsPerStep: number
 }
 
-/** A step takes some hundredths of a second; shorter ones write more pages more than once. */
+/** A step takes some hundredths of a second; shorter ones would write more pages repeatedly. */
 export const MERGE_PLAN: MergePlan = { runs: 2 * RUNS_PER_GENERATION, eventsPerStep: epochEvents }
 
-/** Events that are merged for each event that is sealed. */
+/** Events merged per event sealed. */
 const MERGED_PER_SEALED = 4
 
-/** A merge that is due for more than so many seals goes before the next seal. */
+/** If more than this many seals are owed to a merge, it goes before the next seal. */
 const SEALS_DUE_MAX = 4
 
 const COUNT_FREE = 'SELECT count(*) FROM runs WHERE merged_no IS NULL AND merged_into IS NULL'
@@ -65,11 +65,11 @@ interface Merge {
   readonly sources: readonly Run[]
   /** Segments below it are written. */
   stopSegment: number
-  /** Segments below it are not looked for in the sources any more. */
+  /** Readers no longer look for segments below it in the sources. */
   takenSegment: number
   /** Segments below it are deleted from the sources. */
   deletedSegment: number
-  /** Events that it is due to merge for what has been sealed. */
+  /** Events it still owes for what has been sealed. */
   due: number
 }
 
@@ -83,7 +83,7 @@ export class RunMerger {
   #merge: Merge | undefined
   #dueMax = 0
 
-  /** Takes up the merge that a stop or a crash has left. */
+  /** Continues the merge that a stop or a crash interrupted. */
   constructor(db: Connection, plan = MERGE_PLAN) {
     this.#db = db
     this.#plan = plan
@@ -92,12 +92,12 @@ export class RunMerger {
     this.#fineFilters = new FineFilterWriter(db)
     const merge = this.#readUnfinished()
     if (merge === undefined) return
-    // Readers begin with what is stored, and so never look for these segments in the sources.
+    // Readers start with what is stored, so they never look for these segments in the sources.
     merge.takenSegment = merge.stopSegment
     this.#merge = merge
   }
 
-  /** So many more events are sealed: a merge may begin, or go on. */
+  /** This many more events are sealed: a merge may begin or continue. */
   noteSealed(events: number): void {
     this.#merge ??= this.#begin()
     if (this.#merge === undefined) return
@@ -105,17 +105,17 @@ export class RunMerger {
     this.#dueMax = events * MERGED_PER_SEALED * SEALS_DUE_MAX
   }
 
-  /** Readers look for what a merge has moved so far in the merged run alone. */
+  /** Readers now look for what a merge has moved so far in the merged run alone. */
   noteTaken({ runNo, stopSegment }: TakenSegments): void {
     if (this.#merge?.run.runNo === runNo) this.#merge.takenSegment = stopSegment
   }
 
-  /** Whether runs would become too many if more were sealed before a step is taken. */
+  /** Whether there would be too many runs if more were sealed before a step is taken. */
   get isBehind(): boolean {
     return !this.isIdle && (this.#merge?.due ?? 0) > this.#dueMax
   }
 
-  /** Whether there is nothing to do before more is sealed, or taken by readers. */
+  /** Whether there is nothing to do until more is sealed, or confirmed by readers. */
   get isIdle(): boolean {
     if (this.#merge === undefined) return true
     const { stopSegment, takenSegment, due } = this.#merge
@@ -127,7 +127,7 @@ export class RunMerger {
    * damage was the last of its merge until the next start.
    *
    * @throws DamagedData
-   * @returns how far the merge is, when events were merged, and about how many bytes were written
+   * @returns the progress if events were merged, and roughly the number of bytes written
    */
   step(): { readonly merged: MergeProgress | undefined; readonly bytes: number } {
     const merge = this.#merge

@@ -1,17 +1,17 @@
-// ledger.db: the sealed part of the event ledger. The seal thread writes it; the look-up thread and
-// the commit thread read it at the same time.
+// ledger.db: the sealed part of the event ledger. The seal thread writes it while the look-up
+// thread and the commit thread read it.
 //
-// A run is up to eight million events, cut into small blocks. The block of a key is computed from
-// its first 32 bits, so a look-up reads one row. Pages of 16 KiB keep the blocks packed.
+// A run has up to eight million events in small blocks. The block of a key is computed from its
+// first 32 bits, so a look-up reads one row. Pages of 16 KiB keep the blocks packed.
 
 import type { Migration } from '../database.ts'
 
 export const LEDGER_PAGE_BYTES = 16_384
 
-/** What every seal needs: nothing can be sealed where one of them is damaged. */
+/** Needed by every seal: if one of them is damaged, nothing can be sealed. */
 export const STATE_TABLES = ['runs', 'sealed', 'time_spans', 'tie_breaks']
 
-/** The only format: a file of another number is refused. */
+/** The only format: files with another number are refused. */
 export const LEDGER_MIGRATIONS: readonly Migration[] = [
   {
     version: 8,

@@ -1,5 +1,5 @@
-// Finding events in the sealed part of the ledger: which run may have a key, and what is stored
-// under it. The filters are in memory; a key that none of them knows costs no disk access.
+// Finds events in the sealed part of the ledger: which run may have a key, and what is stored under
+// it. The filters are in memory; a key unknown to all of them costs no disk access.
 
 import { DamagedData } from '../damaged-data.ts'
 import { inOneViewOf } from '../database.ts'
@@ -26,22 +26,22 @@ import { GENERATION_LINE_WORD, OWN_LINE_WORD } from './run-generation.ts'
 /** A generation with its runs. */
 interface YoungRuns {
   readonly generation: RunGeneration
-  /** First those that were sealed, or had a key, last: batches sent again are in one run. */
+  /** First those sealed last, or hit last: batches sent again are in one run. */
   readonly runs: readonly YoungRun[]
 }
 
-/** By the place of a key among those that were asked about: the event that has it. */
+/** The events found, by the place of their key. */
 export interface FoundEvents {
   has(place: number): boolean
   set(place: number, event: StoredEvent): void
-  /** A key could not be looked up: its event may be there or not. */
+  /** A key could not be looked up: its event may exist or not. */
   setUnknown(place: number, reason: DamagedData | LookUpLate): void
-  /** Whether nothing more is to be looked up. */
+  /** Whether to stop looking up. */
   isLate(): boolean
 }
 
 /**
- * If more than 1 key in 32 is a candidate, this is a re-send: skip the fine filters, the
+ * If more than 1 key in 32 is a candidate, this is a re-send: skip the fine filters, because the
  * blocks will be read anyway.
  */
 const KEYS_PER_CANDIDATE_MIN = 32
@@ -67,7 +67,7 @@ export class SealedEvents {
     }
   }
 
-  /** Takes a run that was just sealed into use. */
+  /** Takes a newly sealed run into use. */
   addRun({ run, generation }: SealedRun): void {
     const isKnown = this.#young.some((group) => group.generation.no === generation.no)
     const groups = isKnown ? this.#young : [...this.#young, { generation, runs: [] }]
@@ -76,7 +76,7 @@ export class SealedEvents {
     )
   }
 
-  /** Looks for the segments that are merged in the merged run alone from now on. */
+  /** From now on looks for merged segments in the merged run alone. */
   noteMerged({ run, segments, sourceNos, stopSegment }: MergeProgress): void {
     const cohort = (this.#cohorts[run.cohortNo] ??= new Cohort())
     cohort.take([run], segments)
