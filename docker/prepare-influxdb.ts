@@ -49,7 +49,7 @@ export async function prepareInfluxdb(preparation: Preparation): Promise<readonl
   while (true) {
     try {
       await makeGood(preparation, secrets, done)
-      return done.length > 0 ? done : ['all is there']
+      return done.length > 0 ? done : ['everything is in place']
     } catch (error) {
       const waitedMs = performance.now() - startMs
       const isAway = error instanceof InfluxAway
@@ -63,11 +63,12 @@ export async function prepareInfluxdb(preparation: Preparation): Promise<readonl
 
 async function goOnWithout(away: InfluxAway, secrets: SecretFiles): Promise<string> {
   const missing = await secrets.missing()
-  if (missing.length > 0) throw new Error(`${away.message}, and ${missing.join(', ')} is not made`)
-  return `WARNING: ${away.message}; all secrets are there, so the others may start`
+  if (missing.length > 0)
+    throw new Error(`${away.message}, and ${missing.join(', ')} cannot be created without it`)
+  return `WARNING: ${away.message}; all secrets exist, so the other containers may start`
 }
 
-// May break off anywhere, and is then run again from the top.
+// If it fails anywhere, it is run again from the top.
 async function makeGood(names: Names, secrets: SecretFiles, done: string[]): Promise<void> {
   const adminPassword = await secrets.readOrMake('influxdb/admin-password')
   const adminToken = await secrets.readOrMake('influxdb/admin-token')
@@ -76,12 +77,12 @@ async function makeGood(names: Names, secrets: SecretFiles, done: string[]): Pro
   const admin = new InfluxAdmin(names, adminToken)
   if (await admin.isEmpty()) {
     await admin.setUp(ADMIN, adminPassword)
-    done.push('InfluxDB is set up')
+    done.push('set up InfluxDB')
   }
   const bucket = await makeBucket(admin, names, done)
   const keepToken = async (kind: TokenKind, kept: string | undefined) => {
     if (kept !== undefined && (await admin.isTokenFor(bucket, kept, kind.access))) return kept
-    done.push(`a token is made: ${kind.description}`)
+    done.push(`created a token: ${kind.description}`)
     return await admin.makeToken(bucket, kind.description, kind.access)
   }
   const keptSettings = await secrets.read('thermolog/.env')
@@ -92,26 +93,26 @@ async function makeGood(names: Names, secrets: SecretFiles, done: string[]): Pro
   if (settings !== keptSettings) {
     await secrets.write('thermolog/.env', `${settings}\n`)
     done.push(
-      'the service, where it runs already, knows it after `docker compose restart thermolog`',
+      'if the service is running already, `docker compose restart thermolog` lets it use this',
     )
   }
   const keptRead = await secrets.read('grafana/influx-read-token')
   const readToken = await keepToken(GRAFANA, keptRead)
   if (readToken !== keptRead) {
     await secrets.write('grafana/influx-read-token', readToken)
-    done.push('Grafana, where it runs already, knows it after `docker compose restart grafana`')
+    done.push('if Grafana is running already, `docker compose restart grafana` lets it use this')
   }
 }
 
 async function makeBucket(admin: InfluxAdmin, names: Names, done: string[]): Promise<Bucket> {
   const found = await admin.findBucket()
   if (found === undefined) {
-    done.push(`the bucket ${names.influxBucket} is made`)
+    done.push(`created the bucket ${names.influxBucket}`)
     return await admin.createBucket()
   }
   if (!keepsEverything(found)) {
     await admin.keepEverything(found)
-    done.push(`the bucket ${names.influxBucket} keeps everything, in shard groups of 30 days`)
+    done.push(`set the bucket ${names.influxBucket} to keep everything, in shard groups of 30 days`)
   }
   return found
 }

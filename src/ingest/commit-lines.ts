@@ -1,6 +1,6 @@
-// Committing what a body of line protocol holds: 500 measurements a transaction, in order, and what
-// has no event id last, in one transaction. A failure in between only costs a repeat: what has an
-// event id is known when it is sent again, and of the rest nothing is stored yet.
+// Commits the measurements of a body of line protocol: 500 per transaction, in order, and those
+// without an event id last, in a single transaction. A failure in between only costs a repeat: when
+// the body is sent again, events with an id are recognised, and of the others nothing is stored yet.
 
 import type { RequestFault } from '../domain/errors.ts'
 import { submissionMeasurementsMax } from '../domain/limits.ts'
@@ -20,15 +20,15 @@ export interface LineSubmission {
 
 export interface LineReceipt {
   readonly created: number
-  /** Known before: whatever it maps to now, it is the same point. */
+  /** Points already known: even if they map to something else now, they are the same points. */
   readonly duplicates: number
-  /** Of what cannot be stored; `index` counts through keyed and unkeyed. */
+  /** Why some cannot be stored; `index` counts through keyed and unkeyed. */
   readonly faults: readonly RequestFault[]
 }
 
 /**
- * @throws ServiceError as `Submissions.commit`: some of the keyed measurements may be stored then,
- *   and of the unkeyed ones none, unless it is `outcome_unknown`
+ * @throws ServiceError as `Submissions.commit`: some keyed measurements may be stored then, but no
+ *   unkeyed ones, unless it is `outcome_unknown`
  */
 export async function commitLines(
   submissions: Pick<Submissions, 'commit'>,

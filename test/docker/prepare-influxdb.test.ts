@@ -117,10 +117,10 @@ describe('prepareInfluxdb', function () {
     expect(isPrivate).to.deep.equal([true, true, true, false, false, false])
   })
 
-  it('changes nothing when all is there', async () => {
+  it('changes nothing when everything is in place', async () => {
     await prepare()
     const secrets = await readAll()
-    expect(await prepare()).to.deep.equal(['all is there'])
+    expect(await prepare()).to.deep.equal(['everything is in place'])
     expect(await readAll()).to.deep.equal(secrets)
   })
 
@@ -172,7 +172,7 @@ describe('prepareInfluxdb', function () {
     for (const { id } of await listTokens()) {
       await asAdmin(`authorizations/${id}`, { method: 'DELETE' })
     }
-    expect(await prepare()).to.include('a token is made: thermolog: the service')
+    expect(await prepare()).to.include('created a token: thermolog: the service')
     await expectInOrder()
   })
 
@@ -209,10 +209,10 @@ describe('prepareInfluxdb', function () {
     await prepare()
     await server.kill()
     const [warning] = await prepare()
-    expect(warning).to.match(/^WARNING: .* does not answer; all secrets are there/)
+    expect(warning).to.match(/^WARNING: .* does not answer; all secrets exist/)
     await rm(join(directory, 'grafana/influx-read-token'))
     const failure = await prepare().then(() => '', String)
-    expect(failure).to.include('and grafana/influx-read-token is not made')
+    expect(failure).to.include('and grafana/influx-read-token cannot be created without it')
     await server.restart()
   })
 
@@ -220,7 +220,7 @@ describe('prepareInfluxdb', function () {
     await server.kill()
     const preparing = prepareInfluxdb({ ...NAMES, url: server.url, directory, patienceMs: 60_000 })
     await server.restart()
-    expect(await preparing).to.include('InfluxDB is set up')
+    expect(await preparing).to.include('set up InfluxDB')
     await expectInOrder()
   })
 
