@@ -403,6 +403,68 @@ export interface BucketPoint {
   count: number
 }
 /**
+ * A failure as version 1 of InfluxDB’s API reports it.
+ */
+export interface InfluxFailureV1Response {
+  /**
+   * For people.
+   */
+  error: string
+}
+/**
+ * A failure as version 2 of InfluxDB’s API reports it.
+ */
+export interface InfluxFailureResponse {
+  code: string
+  /**
+   * For people; names up to 20 lines and why.
+   */
+  message: string
+  /**
+   * The first line that is not stored; the first line of a body is 1.
+   */
+  line?: number
+  /**
+   * Bytes a body may have.
+   */
+  maxLength?: number
+}
+/**
+ * Whether writes are accepted, as InfluxDB reports it.
+ */
+export interface InfluxHealthResponse {
+  name: string
+  /**
+   * For people.
+   */
+  message: string
+  status: 'pass' | 'fail'
+  /**
+   * @maxItems 0
+   */
+  checks: unknown[]
+  version: string
+}
+/**
+ * The result of a statement, as version 1 of InfluxDB’s API gives it.
+ */
+export interface InfluxResultsResponse {
+  results: {
+    statement_id: number
+    series?: {
+      name: string
+      columns: string[]
+      values: string[][]
+    }[]
+  }[]
+}
+/**
+ * The version of InfluxDB whose writes are understood.
+ */
+export interface InfluxVersionResponse {
+  version: string
+}
+/**
  * One event of a stream, by its fields.
  */
 export interface LiveEvent {

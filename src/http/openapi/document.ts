@@ -3,7 +3,7 @@
 
 import { DESCRIPTIONS } from './descriptions.ts'
 import type { AnswerDescription, RouteDescription } from './descriptions.ts'
-import { EXAMPLES } from './examples.ts'
+import { INFLUX_HEADERS, INFLUX_SECURITY_SCHEMES, INFLUX_TAG, influxPaths } from './influx-calls.ts'
 import {
   codesOf,
   headerReferences,
@@ -14,11 +14,13 @@ import {
 import { explainedCodes } from '../answers/problems.ts'
 import { DAEMON_API_BASE, MOBILE_API_BASE } from '../requests/routes.ts'
 import type { RouteRow } from '../requests/routes.ts'
-import { queryParameters, schemaComponents, schemaReference } from './schemas.ts'
+import { jsonOf, queryParameters, schemaComponents, schemaReference } from './schemas.ts'
 import type { JsonObject } from '../body/schema-files.ts'
 
-const TAGS: Readonly<Record<RouteDescription['tag'], string>> = {
+const TAGS: Readonly<Record<RouteDescription['tag'] | typeof INFLUX_TAG, string>> = {
   Measurements: 'Submitting measurements, and reading them raw or in buckets.',
+  [INFLUX_TAG]:
+    'What senders to InfluxDB call, such as Telegraf; they need nothing but the URL and a token.',
   Sensors: 'Listing, naming, correcting and deleting sensors. A first measurement registers one.',
   Account: 'Who asks.',
   'Sign-in': 'How a person gets a mobile token: OpenID Connect with PKCE.',
@@ -31,7 +33,8 @@ const INTRODUCTION = `Time-series ingestion for temperature sensors.
 Daemons submit measurements with a daemon token below \`${DAEMON_API_BASE}\`, apps read them with a
 mobile token below \`${MOBILE_API_BASE}\`; a token of the one kind does not work with the other.
 Temperatures are degrees Celsius, times are UTC. Every success with a body is \`{"data": …}\` on
-both APIs, every failure a problem document (RFC 9457) with one of these codes:
+both APIs, every failure a problem document (RFC 9457) with one of the codes below. Only the calls
+that software for InfluxDB makes answer as InfluxDB does.
 
 `
 
@@ -94,12 +97,12 @@ export function createDocument(rows: readonly RouteRow[], version: string): Json
     },
     servers: [{ url: '/' }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
-    paths: pathsOf(rows),
+    paths: { ...pathsOf(rows), ...influxPaths() },
     components: {
       schemas: schemaComponents(),
-      headers: HEADERS,
+      headers: { ...HEADERS, ...INFLUX_HEADERS },
       examples: problemExamples(codes),
-      securitySchemes: SECURITY_SCHEMES,
+      securitySchemes: { ...SECURITY_SCHEMES, ...INFLUX_SECURITY_SCHEMES },
     },
   }
 }
@@ -206,13 +209,6 @@ function schemaOfText(type: string): JsonObject {
   // Before OpenAPI 3.2, the schema of such a stream describes a single event.
   if (type === 'text/event-stream') return schemaReference('response/live-event')
   return { type: /[/+]json$/.test(type) ? 'object' : 'string' }
-}
-
-function jsonOf(folder: 'request' | 'response', schema: string): JsonObject {
-  const name = `${folder}/${schema}`
-  const example = EXAMPLES.get(name)
-  if (example === undefined) throw new Error(`BUG: no example of ${name}`)
-  return { 'application/json': { schema: schemaReference(name), example } }
 }
 
 function text(description: string): JsonObject {

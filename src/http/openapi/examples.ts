@@ -8,6 +8,11 @@ import type {
   DashboardResponse,
   HealthResponse,
   HistoryResponse,
+  InfluxFailureResponse,
+  InfluxFailureV1Response,
+  InfluxHealthResponse,
+  InfluxResultsResponse,
+  InfluxVersionResponse,
   MeasurementBatchRequest,
   MeasurementRequest,
   MeasurementResponse,
@@ -191,6 +196,33 @@ const explanation: ProblemExplanationResponse = {
   explanation: 'Send your access token in the header: Authorization: Bearer <token>.',
 }
 
+const influxFailure: InfluxFailureResponse = {
+  code: 'invalid',
+  message:
+    'partial write: 1 of 500 lines not stored; ' +
+    'line 17: temp is outside -273.15 to 10000 degrees Celsius',
+  line: 17,
+}
+const influxFailureV1: InfluxFailureV1Response = { error: influxFailure.message }
+const influxVersion: InfluxVersionResponse = { version: '2.7.0' }
+
+const influxHealth: InfluxHealthResponse = {
+  name: 'thermolog',
+  message: 'ready for writes',
+  status: 'pass',
+  checks: [],
+  version: '2.7.0',
+}
+
+const influxResults: InfluxResultsResponse = {
+  results: [
+    {
+      statement_id: 0,
+      series: [{ name: 'databases', columns: ['name'], values: [['thermolog']] }],
+    },
+  ],
+}
+
 /** By the name of the schema file in schemas/, without its extension. */
 export const EXAMPLES: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['request/measurement', submitted],
@@ -211,4 +243,9 @@ export const EXAMPLES: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['response/health', health],
   ['response/readiness', readiness],
   ['response/problem-explanation', explanation],
+  ['response/influx-failure', influxFailure],
+  ['response/influx-failure-v1', influxFailureV1],
+  ['response/influx-version', influxVersion],
+  ['response/influx-health', influxHealth],
+  ['response/influx-results', influxResults],
 ])

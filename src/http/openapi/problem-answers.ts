@@ -11,7 +11,12 @@ import type { JsonObject } from '../body/schema-files.ts'
 const REQUEST_ID = '7d3c0a4e-5a86-4c8f-9f0d-6a0f3f1b2c11'
 const RETRY_LATER = new Set([429, 503])
 
-const ALWAYS: readonly ErrorCode[] = ['invalid_request', 'request_timeout', 'internal_error']
+/** Of any request, whatever it asks for. */
+export const ALWAYS_POSSIBLE: readonly ErrorCode[] = [
+  'invalid_request',
+  'request_timeout',
+  'internal_error',
+]
 const WITH_TOKEN: readonly ErrorCode[] = [
   'missing_token',
   'invalid_token',
@@ -47,7 +52,7 @@ const MEMBERS: Partial<Record<ErrorCode, JsonObject>> = {
 export function codesOf(row: RouteRow, own: readonly ErrorCode[] = []): Set<ErrorCode> {
   const { route, isOpen, right, input } = row
   return new Set<ErrorCode>([
-    ...ALWAYS,
+    ...ALWAYS_POSSIBLE,
     ...own,
     ...(isOpen ? [] : WITH_TOKEN),
     ...(right === undefined ? [] : (['insufficient_scope'] as const)),

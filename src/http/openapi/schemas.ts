@@ -4,6 +4,7 @@
 
 import { SCHEMA_FILES } from '../body/schema-files.ts'
 import type { JsonObject } from '../body/schema-files.ts'
+import { EXAMPLES } from './examples.ts'
 
 /** Ends the name of a file whose members are query parameters. */
 const QUERY = '-query.json'
@@ -33,6 +34,14 @@ export function schemaReference(name: string): JsonObject {
   const file = SCHEMA_FILES.get(`${name}.json`)
   if (file === undefined) throw new Error(`BUG: no schema ${name}`)
   return { $ref: `#/components/schemas/${file.title}` }
+}
+
+/** The JSON content of a message: its schema and an example. */
+export function jsonOf(folder: 'request' | 'response', schema: string): JsonObject {
+  const name = `${folder}/${schema}`
+  const example = EXAMPLES.get(name)
+  if (example === undefined) throw new Error(`BUG: no example of ${name}`)
+  return { 'application/json': { schema: schemaReference(name), example } }
 }
 
 /** The parameters of a query whose schema is in schemas/request/. */

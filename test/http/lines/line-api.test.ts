@@ -3,7 +3,7 @@
 import { InfluxDB, Point } from '@influxdata/influxdb-client'
 import { expect } from 'chai'
 import { gzipSync } from 'node:zlib'
-import { sendUnchecked } from '../../support/http.ts'
+import { send } from '../../support/http.ts'
 import type { TestAnswer } from '../../support/http.ts'
 import { startService } from '../../support/service.ts'
 import type { TestService } from '../../support/service.ts'
@@ -28,10 +28,10 @@ describe('the calls of senders to InfluxDB', () => {
     const { path = '/api/v2/write?org=o&bucket=b&precision=s', headers = {} } = order
     const { authorization = `Token ${token}` } = order
     const all = { 'content-type': 'text/plain', authorization, ...headers }
-    return sendUnchecked(service.url, { method: 'POST', path, body, headers: all })
+    return send(service.url, { method: 'POST', path, body, headers: all })
   }
   const sensors = async () => {
-    const answer = await sendUnchecked(service.url, { path: '/api/v1/sensors', token })
+    const answer = await send(service.url, { path: '/api/v1/sensors', token })
     const list = answer.body.data as { sn: string; latest: { raw: number } | null }[]
     return Object.fromEntries(list.map(({ sn, latest }) => [sn, latest?.raw]))
   }
@@ -215,7 +215,7 @@ t,sn=0011223344 temp=1 ${NOW_S}`)
     await start()
     const ask = (path: string, method = 'GET', body?: string) => {
       const headers = { 'content-type': 'application/x-www-form-urlencoded' }
-      return sendUnchecked(service.url, { method, path, headers, ...(body && { body }) })
+      return send(service.url, { method, path, headers, ...(body && { body }) })
     }
     const ping = await ask('/ping', 'HEAD')
     expect([ping.status, ping.headers['x-influxdb-version']]).to.deep.equal([204, '2.7.0'])
@@ -237,7 +237,7 @@ t,sn=0011223344 temp=1 ${NOW_S}`)
     const headers = { 'sec-fetch-site': 'cross-site' }
     expect((await write('', { headers })).status).to.equal(403)
     for (const path of ['/ping', '/health', '/query?q=SHOW+DATABASES']) {
-      expect((await sendUnchecked(service.url, { path, headers })).status).to.equal(403)
+      expect((await send(service.url, { path, headers })).status).to.equal(403)
     }
   })
 

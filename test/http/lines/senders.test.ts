@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { SENDER_REQUESTS } from '../../fixtures/line-senders.ts'
 import type { SenderRequest } from '../../fixtures/line-senders.ts'
 import { mutated } from '../../support/mutated.ts'
-import { sendUnchecked } from '../../support/http.ts'
+import { send } from '../../support/http.ts'
 import { startService } from '../../support/service.ts'
 import type { TestService } from '../../support/service.ts'
 
@@ -20,7 +20,11 @@ describe('the requests of senders', () => {
 
   after(() => service.stop())
 
-  const send = (token: string, request: SenderRequest, body: string | Buffer = request.body) => {
+  const sendLines = (
+    token: string,
+    request: SenderRequest,
+    body: string | Buffer = request.body,
+  ) => {
     const credentials =
       request.scheme === 'Basic' ? Buffer.from(`x:${token}`).toString('base64') : token
     const authorization = `${request.scheme} ${credentials}`
@@ -32,19 +36,19 @@ describe('the requests of senders', () => {
     }
     const { path } = request
     const sent = packed ? gzipSync(body) : body
-    return sendUnchecked(service.url, { method: 'POST', path, headers, body: sent })
+    return send(service.url, { method: 'POST', path, headers, body: sent })
   }
 
   for (const request of SENDER_REQUESTS) {
     it(`of ${request.sender} are stored as they mean it, twice sent too`, async () => {
       const token = await service.createToken(`${request.sender.replaceAll(/\W/g, '-')}@x.org`)
-      const first = await send(token, request)
-      const again = await send(token, request)
+      const first = await sendLines(token, request)
+      const again = await sendLines(token, request)
       const count = Object.keys(request.stored).length
       expect([first.status, first.headers['thermolog-created']]).to.deep.equal([204, `${count}`])
       const createdAgain = String(request.unkeyed ?? 0)
       expect([again.status, again.headers['thermolog-created']]).to.deep.equal([204, createdAgain])
-      const list = await sendUnchecked(service.url, { path: '/api/v1/sensors', token })
+      const list = await send(service.url, { path: '/api/v1/sensors', token })
       const sensors = list.body.data as { sn: string; latest: { raw: number } }[]
       const stored = Object.fromEntries(sensors.map(({ sn, latest }) => [sn, latest.raw]))
       expect(stored).to.deep.equal(request.stored)
@@ -63,11 +67,11 @@ describe('the requests of senders', () => {
         mutated(Buffer.from(request.body), at),
         Buffer.from(`\n${good}${time + 1_000_000n}`),
       ])
-      const { status, headers } = await send(token, known, bytes)
+      const { status, headers } = await sendLines(token, known, bytes)
       expect(status, bytes.toString('latin1')).to.be.oneOf([204, 400])
       expect(Number(headers['thermolog-created'])).to.be.greaterThan(0)
     }
-    const sensors = await sendUnchecked(service.url, { path: '/api/v1/sensors', token })
+    const sensors = await send(service.url, { path: '/api/v1/sensors', token })
     expect(sensors.status).to.equal(200)
   }).timeout(60_000)
 })

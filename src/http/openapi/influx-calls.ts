@@ -1,0 +1,198 @@
+// The calls of InfluxDB's senders in the OpenAPI document. They have no rows like other routes:
+// tokens come in several spellings, bodies are text, and failures have InfluxDB's form.
+
+import type { JsonObject } from '../body/schema-files.ts'
+import { ALWAYS_POSSIBLE, headerReferences, problemAnswers } from './problem-answers.ts'
+import { jsonOf } from './schemas.ts'
+
+export const INFLUX_TAG = 'InfluxDB-compatible writes'
+
+/** How senders to InfluxDB send a daemon token. */
+export const INFLUX_SECURITY_SCHEMES = {
+  influxToken: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'Authorization',
+    description: '`Token thd_live_…` or `Token name:thd_live_…`: a daemon token.',
+  },
+  influxPassword: {
+    type: 'http',
+    scheme: 'basic',
+    description: 'Any name, and a daemon token as the password.',
+  },
+}
+
+/** Headers of responses to stored bodies. */
+const COUNTS = {
+  'Thermolog-Created': 'Measurements that were stored.',
+  'Thermolog-Duplicates': 'Measurements that had been stored before.',
+  'Thermolog-Skipped': 'Points without a temperature.',
+  'Thermolog-Unkeyed': 'Points without a time, stored at the time of receipt.',
+}
+
+export const INFLUX_HEADERS: JsonObject = Object.fromEntries(
+  Object.entries(COUNTS).map(([name, description]) => {
+    return [name, { description, schema: { type: 'integer', minimum: 0 } }]
+  }),
+)
+
+const OF_TOKEN = ['Thermolog-Store', 'RateLimit', 'RateLimit-Policy']
+const SECURITY = ['daemonToken', 'influxToken', 'influxPassword'].map((scheme) => ({
+  [scheme]: ['measurements:write'],
+}))
+
+const EXAMPLE_LINE = 'room,sn=28FF641E93160434 temp=21.37 1795169700000000000'
+const LINES = {
+  'text/plain': { schema: { type: 'string' }, example: EXAMPLE_LINE },
+  'application/octet-stream': { schema: { type: 'string' }, example: EXAMPLE_LINE },
+}
+
+const NOT_STORED =
+  'The others of a `partial write` are stored: `line` and `message` name those that cannot be. ' +
+  'Otherwise nothing is: the precision is unknown, the body is not gzip although it says so, or ' +
+  'no temperature has ever come with this token.'
+
+/** What can go wrong with a write, by status. */
+const FAILURES: Readonly<Record<number, string>> = {
+  400: NOT_STORED,
+  401: 'No valid daemon token.',
+  403: 'The token lacks `measurements:write`, or a browser calls from another site.',
+  413: 'More than 4 MiB or 50,000 lines. Nothing was stored.',
+  429: 'The allowance of the token is spent.',
+  500: 'A fault of the service.',
+  503: 'Overloaded, disk full, clock unset or stopping: send the same again.',
+}
+const CROSS_SITE = { 403: 'A browser calls from another site.' }
+
+const writeDescription =
+  'Line protocol. Each temperature in it is stored once, however often it is sent. What cannot be ' +
+  'stored is kept for the operator; everything else is stored. Other parameters are ignored.'
+
+export function influxPaths(): JsonObject {
+  return {
+    '/api/v2/write': {
+      post: write('writeLines', 'v2', ['ns', 'us', 'ms', 's'], FAILURES),
+    },
+    '/write': {
+      post: write('writeLinesV1', 'v1', ['n', 'ns', 'u', 'us', 'µ', 'ms', 's', 'm', 'h'], {
+        ...FAILURES,
+        429: undefined,
+        503: `${FAILURES[503]} Also when the allowance of the token is spent.`,
+      }),
+    },
+    '/ping': {
+      get: {
+        operationId: 'ping',
+        summary: 'Whether there is an InfluxDB',
+        parameters: [parameter('verbose', { type: 'string', enum: ['true', 'false'] })],
+        ...open({
+          200: {
+            description: 'With `verbose=true`.',
+            content: jsonOf('response', 'influx-version'),
+          },
+          204: { description: 'There is.' },
+          ...failures('v1', CROSS_SITE),
+        }),
+      },
+    },
+    '/health': {
+      get: {
+        operationId: 'showInfluxHealth',
+        summary: 'Whether writes are accepted, for senders',
+        ...open({
+          200: { description: 'They are.', content: jsonOf('response', 'influx-health') },
+          ...failures('v1', CROSS_SITE),
+          503: { description: 'They are not.', content: jsonOf('response', 'influx-health') },
+        }),
+      },
+    },
+    '/query': { get: query('query'), post: query('queryByForm', true) },
+  }
+}
+
+function write(
+  operationId: string,
+  version: 'v1' | 'v2',
+  precisions: readonly string[],
+  failing: Readonly<Record<number, string | undefined>>,
+): JsonObject {
+  const stored = { description: 'Every temperature is stored, or was before.' }
+  return {
+    operationId,
+    tags: [INFLUX_TAG],
+    summary: `Writes line protocol as to version ${version.slice(1)} of InfluxDB`,
+    description: writeDescription,
+    security: SECURITY,
+    parameters: [parameter('precision', { type: 'string', enum: precisions })],
+    requestBody: { content: LINES },
+    responses: responses({
+      204: { ...stored, headers: headerReferences([...OF_TOKEN, ...Object.keys(COUNTS)]) },
+      ...failures(version, failing),
+    }),
+  }
+}
+
+function query(operationId: string, isForm = false): JsonObject {
+  const q = { type: 'string', examples: ['SHOW DATABASES'] }
+  const form = { schema: { type: 'object', properties: { q } } }
+  return {
+    operationId,
+    summary: 'Lets senders create the database they write to',
+    description: '`CREATE DATABASE` and `SHOW DATABASES` succeed and change nothing.',
+    parameters: [parameter('q', q)],
+    ...(isForm && { requestBody: { content: { 'application/x-www-form-urlencoded': form } } }),
+    ...open({
+      200: { description: 'The result.', content: jsonOf('response', 'influx-results') },
+      ...failures('v1', {
+        ...CROSS_SITE,
+        400: 'Any other statement.',
+        ...(isForm && { 413: 'The form is too large.', 503: 'The form came too slowly.' }),
+      }),
+    }),
+  }
+}
+
+function open(answers: Readonly<Record<number, JsonObject>>): JsonObject {
+  return { tags: [INFLUX_TAG], security: [], responses: responses(answers) }
+}
+
+/** These and the problems that any request can meet before its call is known. */
+function responses(answers: Readonly<Record<number, JsonObject>>): JsonObject {
+  const all: Record<string, JsonObject> = problemAnswers(new Set(ALWAYS_POSSIBLE))
+  for (const [status, answer] of Object.entries(answers)) {
+    const problem = all[status] ?? { headers: headerReferences(['X-Request-Id']) }
+    all[status] = {
+      ...answer,
+      headers: { ...(problem['headers'] as object), ...(answer['headers'] as object) },
+      ...('content' in answer && {
+        content: { ...(answer['content'] as object), ...(problem['content'] as object) },
+      }),
+    }
+  }
+  return all
+}
+
+function failures(
+  version: 'v1' | 'v2',
+  descriptions: Readonly<Record<number, string | undefined>>,
+): Record<number, JsonObject> {
+  const content = jsonOf('response', version === 'v1' ? 'influx-failure-v1' : 'influx-failure')
+  return Object.fromEntries(
+    Object.entries(descriptions).flatMap(([status, description]) => {
+      if (description === undefined) return []
+      const headers = headerReferences(HEADERS_OF_FAILURES[status] ?? [])
+      return [[status, { description, headers, content }]]
+    }),
+  )
+}
+
+const HEADERS_OF_FAILURES: Readonly<Record<string, readonly string[]>> = {
+  400: Object.keys(COUNTS),
+  401: ['WWW-Authenticate'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+}
+
+function parameter(name: string, schema: JsonObject): JsonObject {
+  return { name, in: 'query', schema }
+}
