@@ -65,8 +65,8 @@ const FAILURES: Readonly<Record<number, string>> = {
 const CROSS_SITE = { 403: 'A browser calls from another site.' }
 
 const writeDescription =
-  'Line protocol. Each temperature in it is stored once, however often it is sent. What cannot be ' +
-  'stored is kept for the operator; everything else is stored. Other parameters are ignored.'
+  'Line protocol. Each temperature is stored once, however often it is sent. What cannot be ' +
+  'stored is kept for the operator, the rest is stored. Other parameters are ignored.'
 
 export function influxPaths(): JsonObject {
   return {
