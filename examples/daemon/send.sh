@@ -14,6 +14,9 @@
 #   $SPOOL/rejected   the service will never take it: for a person to look at; `mv` it to `new`
 #   $SPOOL/ballast    room to send with on a full disk; without it new readings are not taken
 #
+# The second line of a file says when the clock was read: the boot, and seconds since. So the time
+# of a clock that was never set can be repaired.
+#
 # One daemon a spool. Needs curl, gzip, and GNU date for milliseconds.
 set -eu
 
@@ -30,6 +33,9 @@ case $URL in http://?* | https://?*) ;; *) echo "THERMOLOG_URL is no address" >&
 for number in "${RETRY_SECONDS_MAX%.[0-9]*}" "$SILENCE_SECONDS_MAX" "$SPOOL_FILES_MAX"; do
   case $number in '' | *[!0-9]*) echo "not a number: $number" >&2 && exit 2 ;; esac
 done
+
+boot=$(cat /proc/sys/kernel/random/boot_id 2>/dev/null || echo "$$")
+uptime() { cut -d ' ' -f 1 /proc/uptime 2>/dev/null || echo 0; }
 
 mkdir -p "$SPOOL/new" "$SPOOL/held" "$SPOOL/rejected"
 SPOOL=$(cd "$SPOOL" && pwd)
@@ -87,8 +93,8 @@ keep() { # SN TEMP [TIME]
   random=$(od -An -N9 -tx1 /dev/urandom | tr -d ' \n')
   id=$(printf '%.8s-%s-7%.3s-8%.3s-%s' "$time" "${time#????????}" "$random" "${random#???}" \
     "$(printf '%s' "$random" | cut -c7-18)")
-  printf '{"event_id":"%s","sn":"%s","temp":%s,"timestamp":"%s"}\n' \
-    "$id" "$1" "$2" "$timestamp" 2>/dev/null >"$TMP/$id" && to_disk "$TMP/$id" &&
+  printf '{"event_id":"%s","sn":"%s","temp":%s,"timestamp":"%s"}\n%s\n' \
+    "$id" "$1" "$2" "$timestamp" "${3:-$boot $(uptime)}" 2>/dev/null >"$TMP/$id" && to_disk "$TMP/$id" &&
     mv "$TMP/$id" "$SPOOL/new/$id" || {
     rm -f "$TMP/$id"
     lose
@@ -103,15 +109,15 @@ keep() { # SN TEMP [TIME]
 post() {
   {
     printf '{"measurements":['
-    (cd "$SPOOL/new" && xargs cat <"$TMP/batch" | paste -sd, -)
+    (cd "$SPOOL/new" && xargs grep -h '^{' <"$TMP/batch" | paste -sd, -)
     printf ']}'
-  } | gzip >"$TMP/body"
+  } | ${encoding:-cat} >"$TMP/body"
   : >"$TMP/answer"
   : >"$TMP/headers"
   # The token goes in by standard input: arguments are seen by everyone on the machine.
   status=$(printf 'Authorization: Bearer %s\n' "$TOKEN" | curl -sS --header @- \
-    --header 'Content-Type: application/json' --header 'Content-Encoding: gzip' \
-    --data-binary "@$TMP/body" \
+    --header 'Content-Type: application/json' \
+    ${encoding:+--header "Content-Encoding: $encoding"} --data-binary "@$TMP/body" \
     --connect-timeout 10 --max-time 30 --dump-header "$TMP/headers" \
     --output "$TMP/answer" --write-out '%{http_code}' \
     "$URL/api/v1/measurements/batch") || status=000
@@ -142,6 +148,29 @@ set_aside() {
   alarm "status $status: set aside: $(cat "$TMP/answer")"
 }
 
+# Repairs the times of a clock that was never set, from the service's time and what has passed since.
+# Takes their ids out of tmp/ids.
+set_clock() {
+  repaired=0
+  ids_of '"code":"timestamp_too_old"' >"$TMP/old"
+  now=$(sed -n 's/.*"server_time": *"\([^"]*\)".*/\1/p' "$TMP/answer" | head -n 1)
+  booted=$(awk -v now="$(date -d "${now:-now}" +%s.%N)" -v up="$(uptime)" \
+    'BEGIN { printf "%.3f", now - up }')
+  while read -r id; do
+    taken=$(sed -n "s/^$boot //p" "$SPOOL/new/$id" 2>/dev/null)
+    if [ -z "$now" ] || [ -z "$taken" ] || ! grep -qx "$id" "$TMP/old"; then
+      echo "$id"
+      continue
+    fi
+    at=$(awk -v booted="$booted" -v taken="$taken" 'BEGIN { printf "%.3f", booted + taken }')
+    timestamp=$(date -u -d "@$at" +%Y-%m-%dT%H:%M:%S.%3NZ)
+    # Without its second line: once.
+    sed -n "1s/\(\"timestamp\":\"\)[^\"]*/\1$timestamp/p" "$SPOOL/new/$id" >"$TMP/$id"
+    to_disk "$TMP/$id" && mv "$TMP/$id" "$SPOOL/new/$id" && repaired=$((repaired + 1))
+  done <"$TMP/ids" >"$TMP/others"
+  mv "$TMP/others" "$TMP/ids"
+}
+
 # What the answer means for each event. What is not settled here is sent again.
 judge() {
   decided=0
@@ -154,14 +183,15 @@ judge() {
     [ ! -s "$TMP/ids" ] || alarm "conflict: $(tr '\n' ' ' <"$TMP/ids")"
     ;;
   422:validation_failed)
-    ids_of '"event_id"' >"$TMP/named"
     ids_of '"code":"timestamp_in_future"' >"$TMP/ahead"
     tr '{}' '\n\n' <"$TMP/answer" | grep -v '"code":"timestamp_in_future"' |
       sed -n 's/.*"event_id":"\([0-9a-f-]*\)".*/\1/p' | sort -u >"$TMP/ids"
+    set_clock
     settle rejected
     if [ "$decided" -gt 0 ]; then alarm "refused: $(cat "$TMP/answer")"
     else alarm_held "held: $(cat "$TMP/answer")"; fi
     mv "$TMP/ahead" "$TMP/ids" && settle held
+    decided=$((decided + repaired))
     ;;
   403:unknown_sensor | 403:sensor_quota)
     ids_of '"event_id"' >"$TMP/ids" && settle held
@@ -171,6 +201,7 @@ judge() {
     count=$(($(wc -l <"$TMP/batch") / 2))
     [ "$count" -gt 0 ] || set_aside
     ;;
+  415:unsupported_encoding) encoding= ;;
   409:event_id_conflict | 415:unsupported_media_type) set_aside ;;
   408:* | 429:*) ;;
   3??:* | 4??:*)
@@ -212,6 +243,7 @@ release_held() {
 # Sends as long as the daemon lives, and after the end of its input until nothing is left.
 send_all() {
   failures=0
+  encoding=gzip
   count=$BATCH_MAX
   heard=$(date +%s)
   release_held

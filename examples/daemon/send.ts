@@ -11,11 +11,12 @@
 //
 //   $SPOOL/000000000001.ndjson   waits to be sent
 //   $SPOOL/held.ndjson           the service does not want it now: sent again after a while
-//   $SPOOL/rejected.ndjson       the service will never take it: for a person to look at
+//   $SPOOL/rejected.ndjson       set aside; `mv` it to 000000000000.ndjson and it is sent again
 //   $SPOOL/ballast               room to set readings aside on a full disk
 
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
+import { uptime } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
@@ -30,20 +31,25 @@ const RETRY_AFTER_MS_MAX = 600_000
 const BALLAST_BYTES = 1 << 20
 const BATCH_MAX = 500
 const TIMEOUT_MS = 30_000
-const IDLE_MS = 200
 const HOUR_MS = 3_600_000
+/** Where the system does not tell the boot, this process stands for it. */
+const BOOT_ID = '/proc/sys/kernel/random/boot_id'
+const BOOT = fs.existsSync(BOOT_ID) ? fs.readFileSync(BOOT_ID, 'utf8') : String(process.hrtime())
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/
 const READING = /^([A-Za-z0-9:._-]+)\s+(-?\d+(?:\.\d+)?)(?:\s+(\S+))?\s*$/
 
+const MEMBERS = ['measurements', 'event_id', 'sn', 'temp', 'timestamp']
 const UNPERMITTED = ['unknown_sensor', 'sensor_quota']
-const UNUSABLE = ['event_id_conflict', 'unsupported_media_type']
 const TOO_MUCH = ['malformed_json', 'body_too_large', 'batch_too_large']
+const UNUSABLE = ['event_id_conflict', 'unsupported_media_type', ...TOO_MUCH]
 
 interface Element {
   readonly event_id: string
   readonly sn: string
   readonly temp: number
   readonly timestamp: string
+  /** When it was taken, where that was read from the clock: seconds since the boot. */
+  readonly taken?: { readonly boot: string; readonly uptime: number }
 }
 
 /** What the service answers, as far as a daemon looks at it. */
@@ -54,14 +60,8 @@ interface Answer {
   readonly errors?: readonly { code: string; event_id?: string }[]
 }
 
-/** Why each of these events is not to be sent again, or not now. */
-type Reasons = ReadonlyMap<string, string>
-
-interface Verdict {
-  readonly delivered: ReadonlySet<string>
-  readonly rejected: Reasons
-  readonly held: Reasons
-}
+/** What becomes of an event, and why. */
+type Verdict = Map<string, readonly ['delivered' | 'held' | 'rejected', string]>
 
 function numberOf(name: string, otherwise: number): number {
   const value = Number(process.env[name] ?? otherwise)
@@ -109,7 +109,7 @@ class Spool {
   keep(element: Element): boolean {
     try {
       if (this.#fd === undefined || this.#lines >= BATCH_MAX) this.#startFile()
-      append(this.#fd!, `${JSON.stringify(element)}\n`)
+      fs.appendFileSync(this.#fd!, `${JSON.stringify(element)}\n`, { flush: true })
     } catch (error) {
       if (!isFull(error)) throw error
       // Nothing is written behind half a line.
@@ -123,9 +123,8 @@ class Spool {
   /** The newest file, to which nothing is added any more: who looks wants to know how it is now. */
   take(): { readonly name: string; readonly elements: Element[] } | undefined {
     const name = this.#files().at(-1)
-    if (name === undefined) return undefined
-    if (name === nameOf(this.#number)) this.#endFile()
-    return { name, elements: readElements(name) }
+    this.#endFile()
+    return name === undefined ? undefined : { name, elements: readElements(name) }
   }
 
   remove(name: string): void {
@@ -138,13 +137,15 @@ class Spool {
     if (elements.length === 0) return
     // A new line first: the last one may be half a line.
     const text = elements.map((element) => `\n${JSON.stringify(element)}\n`).join('')
+    const file = join(SPOOL, name)
     try {
-      appendTo(name, text)
+      fs.appendFileSync(file, text, { flush: true })
     } catch (error) {
       if (!isFull(error)) throw error
       fs.rmSync(join(SPOOL, 'ballast'), { force: true })
-      appendTo(name, text)
+      fs.appendFileSync(file, text, { flush: true })
     }
+    syncFolder()
   }
 
   releaseHeld(): void {
@@ -159,10 +160,8 @@ class Spool {
   }
 
   #files(): string[] {
-    return fs
-      .readdirSync(SPOOL)
-      .filter((name) => /^\d+\.ndjson$/.test(name))
-      .toSorted()
+    const names = fs.readdirSync(SPOOL).filter((name) => /^\d+\.ndjson$/.test(name))
+    return names.toSorted()
   }
 
   #renewBallast(): void {
@@ -196,23 +195,8 @@ function isFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')
 }
 
-function appendTo(name: string, text: string): void {
-  const fd = fs.openSync(join(SPOOL, name), 'a')
-  try {
-    append(fd, text)
-  } finally {
-    fs.closeSync(fd)
-  }
-  syncFolder()
-}
-
 function nameOf(number: number): string {
   return `${String(number).padStart(12, '0')}.ndjson`
-}
-
-function append(fd: number, text: string): void {
-  fs.appendFileSync(fd, text)
-  fs.fsyncSync(fd)
 }
 
 function syncFolder(): void {
@@ -228,9 +212,11 @@ function readElements(name: string): Element[] {
   return whole.map((line) => JSON.parse(line) as Element)
 }
 
+let isGzipTaken = true
 async function post(
   batch: readonly Element[],
 ): Promise<{ readonly status: number; readonly body: Answer; readonly askedMs: number }> {
+  const text = JSON.stringify({ measurements: batch }, MEMBERS)
   try {
     const response = await fetch(`${URL_OF_SERVICE}/api/v1/measurements/batch`, {
       method: 'POST',
@@ -238,19 +224,19 @@ async function post(
       headers: {
         authorization: `Bearer ${TOKEN}`,
         'content-type': 'application/json',
-        'content-encoding': 'gzip',
+        ...(isGzipTaken && { 'content-encoding': 'gzip' }),
       },
-      body: gzipSync(JSON.stringify({ measurements: batch })),
+      body: isGzipTaken ? gzipSync(text) : text,
       signal: AbortSignal.timeout(TIMEOUT_MS),
     })
     const { status } = response
     const { code, ...body } = parseAnswer(await response.text())
-    const asked = Number(response.headers.get('retry-after') ?? 0) * 1_000 || 0
-    const askedMs = Math.min(asked, RETRY_AFTER_MS_MAX)
+    const asked = Number(response.headers.get('retry-after')) * 1_000
+    const askedMs = Math.min(asked || 0, RETRY_AFTER_MS_MAX)
     // A refusal of anything else is a proxy's or a hotspot's.
     const isOwn = !!response.headers.get('content-type')?.startsWith('application/problem+json')
-    const told = { data: status < 300 ? (body.data ?? {}) : {} }
-    return { status, body: isOwn ? { ...body, code } : told, askedMs }
+    if (isOwn) return { status, body: { ...body, code }, askedMs }
+    return { status, body: status < 300 ? { data: body.data ?? {} } : {}, askedMs }
   } catch {
     // No answer: it may have been stored, or not.
     return { status: 0, body: {}, askedMs: 0 }
@@ -272,26 +258,36 @@ function parseAnswer(text: string): Answer {
 }
 
 /** What the answer means for each event; of what it does not name, nothing is known. */
-function judge(answer: Answer, batch: readonly Element[]): Verdict {
-  const { code = '', data, errors } = answer
-  const delivered = new Set<string>()
-  const rejected = new Map<string, string>()
-  const held = new Map<string, string>()
+function judge({ code = '', data, errors }: Answer, batch: readonly Element[]): Verdict {
+  const verdict: Verdict = new Map()
   // Only what the receipt names: a 200 may be of somebody else on the way.
-  for (const { event_id: id, status: decision } of data?.measurements ?? []) {
-    if (decision === 'conflict') rejected.set(id, decision)
-    if (decision === 'created' || decision === 'duplicate') delivered.add(id)
+  for (const { event_id: id, status } of data?.measurements ?? []) {
+    if (status === 'conflict') verdict.set(id, ['rejected', status])
+    if (status === 'created' || status === 'duplicate') verdict.set(id, ['delivered', status])
   }
-  const isUnpermitted = UNPERMITTED.includes(code)
   for (const { event_id: id = '', code: fault } of errors ?? []) {
-    if (isUnpermitted || fault === 'timestamp_in_future') held.set(id, fault)
-    else if (code === 'validation_failed') rejected.set(id, fault)
+    const isEarly = UNPERMITTED.includes(code) || fault === 'timestamp_in_future'
+    if (isEarly && !verdict.has(id)) verdict.set(id, ['held', fault])
+    else if (!isEarly && code === 'validation_failed') verdict.set(id, ['rejected', fault])
   }
-  for (const id of rejected.keys()) held.delete(id)
   // A batch that is too much is halved until it is one.
-  const isUnusable = [...UNUSABLE, ...TOO_MUCH].includes(code)
-  for (const { event_id: id } of isUnusable ? batch : []) rejected.set(id, code)
-  return { delivered, rejected, held }
+  const isUnusable = UNUSABLE.includes(code)
+  for (const { event_id: id } of isUnusable ? batch : []) verdict.set(id, ['rejected', code])
+  return verdict
+}
+
+let bootedAtMs = -Infinity
+/** A clock that was never set is refused: the service's time tells when the system has started. */
+function setClock({ server_time: now }: Answer, verdict: Verdict, batch: readonly Element[]) {
+  return batch.map((element) => {
+    const { event_id: id, taken, ...reading } = element
+    const isRefused = verdict.get(id)?.[1] === 'timestamp_too_old'
+    if (!isRefused || taken?.boot !== BOOT || now === undefined) return element
+    verdict.set(id, ['held', 'timestamp_too_old'])
+    bootedAtMs = Date.parse(now) - uptime() * 1_000
+    const timestamp = new Date(bootedAtMs + taken.uptime * 1_000).toISOString()
+    return { event_id: id, ...reading, timestamp }
+  })
 }
 
 let silentSinceMs = performance.now()
@@ -312,25 +308,31 @@ async function sendBatch(spool: Spool, batch: readonly Element[]): Promise<void>
       await sendBatch(spool, left.slice(half))
       return
     }
-    const { delivered, rejected, held } = judge(body, left)
-    if (delivered.size > 0) silentSinceMs = performance.now()
+    if (isGzipTaken && body.code === 'unsupported_encoding') {
+      isGzipTaken = false
+      continue
+    }
+    const verdict = judge(body, left)
+    const elements = setClock(body, verdict, left)
+    const those = (decision: string) =>
+      elements.flatMap((element) => {
+        const [found, reason] = verdict.get(element.event_id) ?? []
+        return found === decision ? [{ ...element, reason }] : []
+      })
+    const [rejected, held] = [those('rejected'), those('held')]
+    spool.putInto('rejected.ndjson', rejected)
+    spool.putInto('held.ndjson', held)
+    if (those('delivered').length > 0) silentSinceMs = performance.now()
     else watchSilence(status, left.length)
-    const aside = left.flatMap((element) => {
-      const reason = rejected.get(element.event_id)
-      return reason === undefined ? [] : [{ ...element, reason }]
-    })
-    const waiting = left.filter(({ event_id: id }) => held.has(id))
-    spool.putInto('rejected.ndjson', aside)
-    spool.putInto('held.ndjson', waiting)
     const before = left.length
-    left = left.filter(({ event_id: id }) => ![delivered, rejected, held].some((s) => s.has(id)))
+    left = left.filter(({ event_id: id }) => !verdict.has(id))
     const isRefused = status >= 300 && status < 500 && status !== 408 && status !== 429
-    if (isRefused || rejected.size + held.size > 0) {
-      const codes = [...new Set([...rejected.values(), ...held.values()])].join(', ')
+    if (isRefused || rejected.length + held.length > 0) {
+      const codes = [...new Set([...rejected, ...held].map(({ reason }) => reason))].join(', ')
       const told = `status ${status} ${body.code ?? ''}: ${codes || 'everything is kept'}`
       const text = `${told}; server time ${body.server_time ?? '?'}`
-      if (rejected.size > 0) alarm(text)
-      else if (held.size > 0) alarm(text, `held ${codes}`, 24 * HOUR_MS)
+      if (rejected.length > 0) alarm(text)
+      else if (held.length > 0) alarm(text, `held ${codes}`, 24 * HOUR_MS)
       else alarm(text, `${status} ${body.code}`, HOUR_MS)
     }
     failures = left.length < before ? 0 : failures + 1
@@ -341,8 +343,7 @@ async function sendBatch(spool: Spool, batch: readonly Element[]): Promise<void>
 
 /** Sends for ever, and after the end of the input until nothing is left. */
 async function sendAll(spool: Spool, isInputOver: () => boolean): Promise<void> {
-  spool.releaseHeld()
-  let releasedAtMs = performance.now()
+  let releasedAtMs = -Infinity
   for (;;) {
     if (performance.now() - releasedAtMs > RETRY_MS_MAX) {
       spool.releaseHeld()
@@ -352,7 +353,7 @@ async function sendAll(spool: Spool, isInputOver: () => boolean): Promise<void> 
     if (file === undefined) {
       if (isInputOver() && !spool.hasHeld()) return
       silentSinceMs = performance.now()
-      await setTimeout(IDLE_MS)
+      await setTimeout(200)
       continue
     }
     for (let start = 0; start < file.elements.length; start += BATCH_MAX) {
@@ -375,20 +376,21 @@ async function* wholeLines(input: NodeJS.ReadStream): AsyncGenerator<string> {
 if (TOKEN === '') giveUp('THERMOLOG_TOKEN is not set')
 if (!/^https?:\/\/[^/]/.test(URL_OF_SERVICE)) giveUp('THERMOLOG_URL is no address')
 const spool = new Spool()
-let isInputOver = false
 let isLosing = false
+let isInputOver = false
 const sending = sendAll(spool, () => isInputOver)
 for await (const line of wholeLines(process.stdin)) {
-  const nowMs = Date.now()
+  const nowMs = Math.max(Date.now(), Math.floor(bootedAtMs + uptime() * 1_000))
   const [, sn = '', temp = '', time] = READING.exec(line) ?? []
   const at = new Date(time === undefined ? nowMs : INSTANT.test(time) ? time : NaN)
   if (sn === '' || Number.isNaN(at.getTime())) {
     alarm(`no reading: ${line}`)
     continue
   }
-  const timestamp = at.toISOString()
   const id = uuid7(nowMs)
-  const isKept = spool.keep({ event_id: id, sn, temp: Number(temp), timestamp })
+  const taken = time === undefined && { taken: { boot: BOOT, uptime: uptime() } }
+  const timestamp = at.toISOString()
+  const isKept = spool.keep({ event_id: id, sn, temp: Number(temp), timestamp, ...taken })
   if (isKept) process.stdout.write(`${id}\n`)
   else if (!isLosing) alarm('there is no room: new readings are lost until old ones are sent')
   isLosing = !isKept

@@ -3,7 +3,7 @@
 // the real service behind a proxy, a small file system, and a clock that is wrong.
 
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readFile, rename, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -22,23 +22,33 @@ const CLOCK_MS_MAX = 5_000
 const PYTHON = DAEMONS.find(({ name }) => name === 'send.py')!
 const [PROGRAM = ''] = PYTHON.command.slice(1)
 
-/** Python's daemon on a machine whose clock is so far off, and that says so. */
-const withClock = (offsetSeconds: number): DaemonKind => ({
-  ...PYTHON,
-  command: [
-    'python3',
-    '-c',
-    [
-      'import runpy, sys, time, ctypes',
-      'real, real_ns = time.time, time.time_ns',
-      `time.time = lambda: real() + ${offsetSeconds}`,
-      `time.time_ns = lambda: real_ns() + ${offsetSeconds} * 10**9`,
-      'ctypes.CDLL = lambda name: type("C", (), {"adjtimex": staticmethod(lambda timex: 5)})',
-      `sys.argv = ['${PROGRAM}']`,
-      `runpy.run_path('${PROGRAM}', run_name='__main__')`,
-    ].join('\n'),
-  ],
-})
+/** A daemon on a machine whose clock is so far off; to Python's its system says so. */
+function withClock(kind: DaemonKind, offsetSeconds: number): DaemonKind {
+  const [program = '', file = ''] = kind.command
+  const shell = `date() {
+      case " $* " in
+      *" -d "*) command date "$@" ;;
+      *) command date -d "@$(($(command date +%s) + ${offsetSeconds}))" "$@" ;;
+      esac
+    }
+    . "$0"`
+  const python = [
+    'import runpy, sys, time, ctypes',
+    'real, real_ns = time.time, time.time_ns',
+    `time.time = lambda: real() + ${offsetSeconds}`,
+    `time.time_ns = lambda: real_ns() + ${offsetSeconds} * 10**9`,
+    'ctypes.CDLL = lambda name: type("C", (), {"adjtimex": staticmethod(lambda timex: 5)})',
+    `sys.argv = ['${file}']`,
+    `runpy.run_path('${file}', run_name='__main__')`,
+  ].join('\n')
+  const node = `const real = Date.now; Date.now = () => real() + ${offsetSeconds * 1_000}`
+  const flags: Readonly<Record<string, readonly string[]>> = {
+    'send.sh': ['-c', shell, file],
+    'send.py': ['-c', python],
+    'send.ts': ['--import', `data:text/javascript,${encodeURIComponent(node)}`, file],
+  }
+  return { ...kind, command: [program, ...(flags[kind.name] ?? [])] }
+}
 
 let service: TestService
 let proxy: FaultProxy
@@ -105,6 +115,69 @@ for (const kind of DAEMONS) {
   })
 }
 
+for (const kind of DAEMONS) {
+  describe(`examples/daemon/${kind.name} on a gateway`, () => {
+    beforeEach(async function () {
+      needPrograms(this, kind)
+      await begin()
+    })
+    afterEach(end)
+
+    it('stores the right times of a board whose clock is in 1970', async () => {
+      await expectRightTimes(withClock(kind, -Math.floor(Date.now() / 1_000)))
+    })
+
+    it('sends without compression where that is refused', async () => {
+      proxy.decide = ({ headers }) => {
+        if (headers['content-encoding'] === undefined) return { kind: 'pass' }
+        const body = JSON.stringify({ code: 'unsupported_encoding' })
+        const type = { 'content-type': 'application/problem+json' }
+        return { kind: 'answer', status: 415, body, headers: type }
+      }
+      const daemon = start(kind)
+      for (const temp of [1, 2]) await daemon.give('cellar', temp)
+      expect(await daemon.finish(), daemon.errors).to.equal(0)
+      expect((await points()).map(({ temp }) => temp)).to.have.members([1, 2])
+    })
+
+    if (kind !== PYTHON) {
+      it('sends again what was set aside and given back', async () => {
+        const daemon = start(kind)
+        await daemon.give('cellar', 99_999)
+        expect(await daemon.finish()).to.equal(0)
+        const spool = join(folder, 'spool')
+        if (kind.name === 'send.sh') {
+          await rm(join(spool, 'new'), { recursive: true })
+          await rename(join(spool, 'rejected'), join(spool, 'new'))
+        } else {
+          await rename(join(spool, 'rejected.ndjson'), join(spool, '000000000000.ndjson'))
+        }
+        const before = proxy.requests.length
+        const again = start(kind)
+        expect(await again.finish()).to.equal(0)
+        const sent = proxy.requests.slice(before).map(({ body }) => gunzipText(body))
+        expect(sent).to.have.lengthOf(1)
+        expect(sent[0]).to.include('99999')
+        expect(again.errors).to.match(/maximum/)
+      })
+    }
+  })
+}
+
+/** Two readings that the network lets through late have the time at which they were taken. */
+async function expectRightTimes(kind: DaemonKind): Promise<void> {
+  proxy.useFor(2, { kind: 'cut' })
+  const daemon = start(kind)
+  const beforeMs = Date.now()
+  for (const temp of [1, 2]) await daemon.give('cellar', temp)
+  expect(await daemon.finish(), daemon.errors).to.equal(0)
+  const found = await points()
+  expect(found).to.have.lengthOf(2)
+  for (const { timestamp } of found) {
+    expect(Date.parse(timestamp)).to.be.closeTo(beforeMs, CLOCK_MS_MAX)
+  }
+}
+
 /** Takes the room of the file system but for so many KiB. */
 function fill(leftKib: number): void {
   const script = `free=$(df -Pk "$1" | awk 'NR == 2 { print $4 }')
@@ -120,21 +193,11 @@ describe('examples/daemon/send.py in trouble', () => {
   afterEach(end)
 
   for (const [title, offset] of [
-    ['in 1970', -Math.floor(Date.now() / 1_000)],
     ['three days behind', -259_200],
     ['a year ahead', 31_536_000],
   ] as const) {
     it(`stores the right times of a board whose clock is ${title}`, async () => {
-      proxy.useFor(2, { kind: 'cut' })
-      const daemon = start(withClock(offset))
-      const beforeMs = Date.now()
-      for (const temp of [1, 2]) await daemon.give('cellar', temp)
-      expect(await daemon.finish(), daemon.errors).to.equal(0)
-      const found = await points()
-      expect(found).to.have.lengthOf(2)
-      for (const { timestamp } of found) {
-        expect(Date.parse(timestamp)).to.be.closeTo(beforeMs, CLOCK_MS_MAX)
-      }
+      await expectRightTimes(withClock(PYTHON, offset))
     })
   }
 
