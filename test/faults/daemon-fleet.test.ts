@@ -5,6 +5,7 @@
 // watched meanwhile. Each reading has a temperature of its own for its sensor.
 
 import { expect } from 'chai'
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,6 +28,10 @@ const EVERY_MS = 1_000
 const AHEAD = 100
 const AGE_MS_MAX = 5_000
 const HOUR_MS = 3_600_000
+/** Where nobody waits for a disk 300,000 times. */
+const FAST_FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+/** Gateways have tokens of their own, and 200 of them more requests a minute than one. */
+const SETTINGS = { RATE_LIMIT_REQUESTS: '0' }
 /** Of ten daemons, so many are in Python and in TypeScript; the rest is sh. */
 const OF_TEN = { python: 5, typescript: 4 }
 const NETWORK: readonly Fault[] = [
@@ -82,6 +87,7 @@ class Gateway {
 
 describe(`a fleet of ${DAEMON_COUNT} example daemons`, () => {
   let folder: string
+  let backlogFolder: string
   let port: number
   let token: string
   let service: RunningService
@@ -91,6 +97,7 @@ describe(`a fleet of ${DAEMON_COUNT} example daemons`, () => {
   before(async function () {
     for (const kind of DAEMONS) needPrograms(this, kind)
     folder = await mkdtemp(join(tmpdir(), 'thermolog-fleet-'))
+    backlogFolder = await mkdtemp(join(FAST_FOLDER, 'thermolog-backlog-'))
     port = await freePort()
     token = await createFleetToken(join(folder, 'data'), 'fleet@example.org')
     service = await startService()
@@ -101,16 +108,17 @@ describe(`a fleet of ${DAEMON_COUNT} example daemons`, () => {
     await Promise.allSettled(gateways.map((gateway) => gateway.kill()))
     await proxy?.close()
     await service?.stop('SIGKILL')
-    if (folder !== undefined) await rm(folder, { recursive: true })
+    for (const made of [folder, backlogFolder]) {
+      if (made !== undefined) await rm(made, { recursive: true })
+    }
   })
 
   it('has each confirmed reading once, and shows now while a backlog drains', async () => {
+    await fillBacklog()
     gateways = Array.from({ length: DAEMON_COUNT }, (_, at) => startGateway(at))
-    const filling = fillBacklog()
     const endMs = performance.now() + TROUBLE_MS
     proxy.decide = () => NETWORK[Math.floor(Math.random() * NETWORK.length)]!
     await makeTrouble(endMs)
-    await filling
     proxy.use({ kind: 'pass' })
     const oldestMs = await drainBeside()
     const codes = await Promise.all(gateways.map((gateway) => gateway.finish()))
@@ -120,7 +128,7 @@ describe(`a fleet of ${DAEMON_COUNT} example daemons`, () => {
   })
 
   function startService(): Promise<RunningService> {
-    return serve(join(folder, 'data'), { PORT: String(port) })
+    return serve(join(folder, 'data'), { ...SETTINGS, PORT: String(port) })
   }
 
   function startGateway(at: number): Gateway {
@@ -172,7 +180,7 @@ describe(`a fleet of ${DAEMON_COUNT} example daemons`, () => {
 
   function startBacklog(url: string): Daemon {
     const python = DAEMONS.find(({ name }) => name === 'send.py')!
-    return new Daemon(python, { url, token, spool: join(folder, 'backlog') })
+    return new Daemon(python, { url, token, spool: join(backlogFolder, 'spool') })
   }
 
   /** Has a daemon without a network take readings of a day. */
@@ -189,7 +197,8 @@ describe(`a fleet of ${DAEMON_COUNT} example daemons`, () => {
 
   async function untilFresh(): Promise<void> {
     const deadlineMs = performance.now() + 60_000
-    while ((await oldestAgeMs()) > AGE_MS_MAX && performance.now() < deadlineMs) {
+    // Less than the limit: what trouble has left behind is over then.
+    while ((await oldestAgeMs()) > AGE_MS_MAX / 2 && performance.now() < deadlineMs) {
       await setTimeout(500)
     }
   }
