@@ -93,8 +93,9 @@ keep() { # SN TEMP [TIME]
   random=$(od -An -N9 -tx1 /dev/urandom | tr -d ' \n')
   id=$(printf '%.8s-%s-7%.3s-8%.3s-%s' "$time" "${time#????????}" "$random" "${random#???}" \
     "$(printf '%s' "$random" | cut -c7-18)")
+  taken=${3:-$boot $(uptime)}
   printf '{"event_id":"%s","sn":"%s","temp":%s,"timestamp":"%s"}\n%s\n' \
-    "$id" "$1" "$2" "$timestamp" "${3:-$boot $(uptime)}" 2>/dev/null >"$TMP/$id" && to_disk "$TMP/$id" &&
+    "$id" "$1" "$2" "$timestamp" "$taken" 2>/dev/null >"$TMP/$id" && to_disk "$TMP/$id" &&
     mv "$TMP/$id" "$SPOOL/new/$id" || {
     rm -f "$TMP/$id"
     lose
@@ -148,7 +149,7 @@ set_aside() {
   alarm "status $status: set aside: $(cat "$TMP/answer")"
 }
 
-# Repairs the times of a clock that was never set, from the service's time and what has passed since.
+# Repairs the times of a clock that was never set: the service's time less what has passed since.
 # Takes their ids out of tmp/ids.
 set_clock() {
   repaired=0
@@ -260,7 +261,7 @@ send_all() {
     if [ ! -s "$TMP/batch" ]; then
       heard=$(date +%s)
       if [ -n "$over" ] && [ -z "$(ls "$SPOOL/held")" ]; then return 0; fi
-      sleep 0.2
+      sleep 0.5
       continue
     fi
     post

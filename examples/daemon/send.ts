@@ -229,12 +229,11 @@ async function post(
       body: isGzipTaken ? gzipSync(text) : text,
       signal: AbortSignal.timeout(TIMEOUT_MS),
     })
-    const { status } = response
+    const { status, headers } = response
     const { code, ...body } = parseAnswer(await response.text())
-    const asked = Number(response.headers.get('retry-after')) * 1_000
-    const askedMs = Math.min(asked || 0, RETRY_AFTER_MS_MAX)
+    const askedMs = Math.min(Number(headers.get('retry-after')) * 1_000 || 0, RETRY_AFTER_MS_MAX)
     // A refusal of anything else is a proxy's or a hotspot's.
-    const isOwn = !!response.headers.get('content-type')?.startsWith('application/problem+json')
+    const isOwn = !!headers.get('content-type')?.startsWith('application/problem+json')
     if (isOwn) return { status, body: { ...body, code }, askedMs }
     return { status, body: status < 300 ? { data: body.data ?? {} } : {}, askedMs }
   } catch {
@@ -279,12 +278,13 @@ function judge({ code = '', data, errors }: Answer, batch: readonly Element[]): 
 let bootedAtMs = -Infinity
 /** A clock that was never set is refused: the service's time tells when the system has started. */
 function setClock({ server_time: now }: Answer, verdict: Verdict, batch: readonly Element[]) {
+  const startedAtMs = Date.parse(now ?? '') - uptime() * 1_000
   return batch.map((element) => {
     const { event_id: id, taken, ...reading } = element
     const isRefused = verdict.get(id)?.[1] === 'timestamp_too_old'
-    if (!isRefused || taken?.boot !== BOOT || now === undefined) return element
+    if (!isRefused || taken?.boot !== BOOT || Number.isNaN(startedAtMs)) return element
     verdict.set(id, ['held', 'timestamp_too_old'])
-    bootedAtMs = Date.parse(now) - uptime() * 1_000
+    bootedAtMs = startedAtMs
     const timestamp = new Date(bootedAtMs + taken.uptime * 1_000).toISOString()
     return { event_id: id, ...reading, timestamp }
   })
