@@ -115,7 +115,9 @@ describe('a body of line protocol that is broken off', () => {
       await expectStored(name)
     }
     await service.stop()
-    expect(await expectClean(dataDir)).to.be.within(stored, stored + POINTS * UNKEYED)
+    // Without an answer nobody knows whether points without a time were stored: they come twice.
+    const twiceMax = action === 'kill' ? POINTS * UNKEYED : 0
+    expect(await expectClean(dataDir)).to.be.within(stored, stored + twiceMax)
     return inParts
   }
 
