@@ -5,6 +5,8 @@
 const REMEDIES = {
   influxd: 'put it on PATH, or set INFLUX_TEST_URL, _TOKEN and _ORG',
   'influxd to pause and kill': 'put influxd on PATH',
+  PostgreSQL: 'put initdb and postgres on PATH, or set TEST_POSTGRES_URL',
+  'PostgreSQL to stop and kill': 'put initdb and postgres on PATH',
   Chromium: 'put it on PATH, or set CHROMIUM_PATH',
   cc: 'put a C compiler on PATH (Debian: gcc and libc6-dev); only Linux has what it is for',
   promtool: 'put it on PATH (Debian: prometheus)',

@@ -1,0 +1,77 @@
+// Connections to PostgreSQL: where it is, how it is spoken to, and which of several hosts is asked.
+
+import pg from 'pg'
+import { SECOND_MS } from '../domain/time.ts'
+
+const CONNECT_MS_MAX = 3 * SECOND_MS
+
+/** A process that stalls in a transaction gives its locks back. */
+const IDLE_IN_TRANSACTION_MS_MAX = 10 * SECOND_MS
+
+/** Whole numbers of 64 bits are times and counters, far below 2^53. */
+const TYPES: pg.CustomTypesConfig = {
+  getTypeParser: (type, format) =>
+    type === pg.types.builtins.INT8 && format !== 'binary'
+      ? Number
+      : (pg.types.getTypeParser(type, format) as never),
+}
+
+/** The host is a standby, or not the server that the setting promises. */
+export class NotPrimary extends Error {
+  constructor() {
+    super('the server is a standby')
+    this.name = 'NotPrimary'
+  }
+}
+
+/** One address for each host of `postgresql://user:password@host1:5432,host2:5432/name`. */
+export function addressesOf(databaseUrl: string): readonly string[] {
+  const [, head = '', hosts = '', rest = ''] =
+    /^([a-z]+:\/\/(?:[^/?]*@)?)([^/?]*)(.*)$/.exec(databaseUrl) ?? []
+  return hosts.split(',').map((host) => head + host + rest)
+}
+
+/** How every connection behaves, to whichever host. */
+export function connectionSettings(address: string): pg.ClientConfig {
+  return {
+    connectionString: address,
+    application_name: 'thermolog',
+    connectionTimeoutMillis: CONNECT_MS_MAX,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10 * SECOND_MS,
+    types: TYPES,
+  }
+}
+
+/** @throws NotPrimary @throws Error if the connection is lost */
+export async function refuseStandby(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ isStandby: boolean }>(
+    'SELECT pg_is_in_recovery() AS "isStandby"',
+  )
+  if (rows[0]?.isStandby !== false) throw new NotPrimary()
+}
+
+/**
+ * A connection of its own to the first host that is not a standby.
+ *
+ * @param isPipelined statements are sent without waiting for the answers of those before
+ * @throws Error of the last host, if none can be used
+ */
+export async function connectAlone(databaseUrl: string, isPipelined: boolean): Promise<pg.Client> {
+  let failure: unknown
+  for (const address of addressesOf(databaseUrl)) {
+    const client = new pg.Client({ ...connectionSettings(address), pipeline: isPipelined })
+    // Who waits for an answer is told as well; without a listener the process would end.
+    client.on('error', () => undefined)
+    try {
+      await client.connect()
+      await refuseStandby(client)
+      return client
+    } catch (error) {
+      failure = error
+      void client.end()
+    }
+  }
+  throw failure
+}

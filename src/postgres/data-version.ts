@@ -1,0 +1,55 @@
+// What PostgreSQL makes of opaque versions and cursors. Nothing in them is a time. An epoch, random
+// and new after each restore or promotion, comes first: afterwards numbers are given again.
+
+import type { DataVersion } from '../domain/sensor.ts'
+import type { SensorCursor } from '../ports/control-reader.ts'
+import type { JournalPlace } from '../ports/journal-queue.ts'
+
+/** Rows of the journal, at most one of each stream, as `stream:seq,stream:seq`. */
+export type PlacesText = string
+
+export function placesText(places: readonly JournalPlace[]): PlacesText {
+  return places.map(({ stream, seq }) => `${stream}:${seq}`).join(',')
+}
+
+export function placesOf(text: PlacesText): readonly JournalPlace[] {
+  if (text === '') return []
+  return text.split(',').map((place) => {
+    const [stream, seq] = place.split(':').map(Number)
+    return { stream: stream ?? 0, seq: seq ?? 0 }
+  })
+}
+
+interface SensorData {
+  readonly epoch: string
+  /** One more with each change of the sensor's data. */
+  readonly version: number
+  /** Its last row in each stream that may not have forwarded it yet. */
+  readonly pending: PlacesText
+}
+
+export function versionOf({ epoch, version, pending }: SensorData): DataVersion {
+  return `${epoch}|${version}|${pending}`
+}
+
+/** The rows that a reader of a version must find in the measurement store. */
+export function pendingOf(version: DataVersion): readonly JournalPlace[] {
+  return placesOf(version.split('|')[2] ?? '')
+}
+
+interface SeenSensors {
+  readonly epoch: string
+  /** One more with each registration, change and deletion of the user's sensors. */
+  readonly settings: number
+  /** The last row of each stream. */
+  readonly heads: PlacesText
+}
+
+export function cursorOf({ epoch, settings, heads }: SeenSensors): SensorCursor {
+  return `${epoch}|${settings}|${heads}`
+}
+
+export function seenAt(cursor: SensorCursor): SeenSensors {
+  const [epoch = '', settings = '', heads = ''] = cursor.split('|')
+  return { epoch, settings: Number(settings), heads }
+}

@@ -1,0 +1,224 @@
+// The database as most parts use it: statements and short transactions over a pool of connections.
+// Groups of submissions have connections of their own.
+
+import pg from 'pg'
+import { refusalError, ServiceError } from '../domain/errors.ts'
+import { SECOND_MS } from '../domain/time.ts'
+import { addressesOf, connectionSettings, NotPrimary, refuseStandby } from './connection.ts'
+
+/** Runs statements. */
+export interface Sql {
+  /** @returns the rows of a statement */
+  rows<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>
+  /** @returns how many rows a statement has inserted, changed or deleted */
+  change(text: string, values?: readonly unknown[]): Promise<number>
+}
+
+/** A read that has not ended by then is given up. */
+const STATEMENT_MS_MAX = 10 * SECOND_MS
+/** When even that is not heard: the connection is dead. */
+const ANSWER_MS_MAX = 12 * SECOND_MS
+const IDLE_MS_MAX = 60 * SECOND_MS
+const ATTEMPTS_MAX = 5
+
+const DEADLOCK = '40P01'
+const SERIALIZATION_FAILURE = '40001'
+const UNIQUE_VIOLATION = '23505'
+const DISK_FULL = '53100'
+
+/** Statements are prepared once on each connection, under a short name. */
+const statementNames = new Map<string, string>()
+
+export class Database implements Sql {
+  readonly #pools: readonly pg.Pool[]
+  /** The host that answered last is asked first. */
+  #at = 0
+
+  /** @param connectionsMax at the same time, besides those of lanes */
+  constructor(databaseUrl: string, connectionsMax: number) {
+    this.#pools = addressesOf(databaseUrl).map((address) => openPool(address, connectionsMax))
+  }
+
+  rows<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    return this.#use((client) => sqlOn(client).rows<Row>(text, values))
+  }
+
+  change(text: string, values: readonly unknown[] = []): Promise<number> {
+    return this.#use((client) => sqlOn(client).change(text, values))
+  }
+
+  /**
+   * Runs work in one transaction, again from the start after a deadlock or a lost race for a unique
+   * value.
+   *
+   * @throws ServiceError `overloaded`: nothing has changed, the database is out of reach
+   * @throws ServiceError `outcome_unknown`: the connection was lost while it was committed
+   */
+  async transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#use((client) => runTransaction(client, work))
+      } catch (error) {
+        if (attempt === ATTEMPTS_MAX || !isRace(error)) throw error
+      }
+    }
+  }
+
+  /** One view of the data for all reads of the work. */
+  view<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
+    return this.#use(async (client) => {
+      await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+      const result = await work(sqlOn(client))
+      await client.query('COMMIT')
+      return result
+    })
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#pools.map((pool) => pool.end()))
+  }
+
+  async #use<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    const client = await this.#connect()
+    let isUsable = false
+    try {
+      const result = await work(client)
+      isUsable = true
+      return result
+    } catch (error) {
+      isUsable = isOfStatement(error) && (await isRolledBack(client))
+      throw asServiceError(error)
+    } finally {
+      client.release(!isUsable)
+    }
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    let failure: unknown
+    for (const at of this.#pools.keys()) {
+      const place = (this.#at + at) % this.#pools.length
+      try {
+        const client = await this.#pools[place]?.connect()
+        if (client === undefined) continue
+        this.#at = place
+        return client
+      } catch (error) {
+        failure = error
+      }
+    }
+    throw asServiceError(failure)
+  }
+}
+
+function openPool(address: string, connectionsMax: number): pg.Pool {
+  const pool = new pg.Pool({
+    ...connectionSettings(address),
+    max: connectionsMax,
+    idleTimeoutMillis: IDLE_MS_MAX,
+    statement_timeout: STATEMENT_MS_MAX,
+    query_timeout: ANSWER_MS_MAX,
+    verify: (client, done) => void verify(client, done),
+  })
+  // A connection that is lost while nobody uses it is replaced by the pool.
+  pool.on('error', () => undefined)
+  return pool
+}
+
+async function verify(client: pg.ClientBase, done: (failure?: Error) => void): Promise<void> {
+  let failure: Error | undefined
+  try {
+    await refuseStandby(client)
+  } catch (error) {
+    failure = error instanceof Error ? error : new Error(String(error))
+  }
+  done(failure)
+}
+
+function sqlOn(client: pg.ClientBase): Sql {
+  return {
+    rows: async <Row>(text: string, values: readonly unknown[] = []) => {
+      const { rows } = await client.query(statement(text, values))
+      return rows as Row[]
+    },
+    change: async (text, values = []) => {
+      const { rowCount } = await client.query(statement(text, values))
+      return rowCount ?? 0
+    },
+  }
+}
+
+function statement(text: string, values: readonly unknown[]): pg.QueryConfig {
+  const name = statementNames.get(text) ?? `s${statementNames.size}`
+  statementNames.set(text, name)
+  return { name, text, values: [...values] }
+}
+
+async function runTransaction<Result>(
+  client: pg.ClientBase,
+  work: (sql: Sql) => Promise<Result>,
+): Promise<Result> {
+  await client.query('BEGIN')
+  const result = await work(sqlOn(client))
+  await commit(client)
+  return result
+}
+
+/** A warning means that the commit may not have reached the standby that it waited for. */
+async function commit(client: pg.ClientBase): Promise<void> {
+  const warnings: string[] = []
+  const hear = ({ message = '' }: { message?: string | undefined }) => void warnings.push(message)
+  client.on('notice', hear)
+  try {
+    const { command } = await client.query('COMMIT')
+    if (command !== 'COMMIT') throw new Error(`BUG: COMMIT was answered ${command}`)
+  } catch (error) {
+    if (isOfStatement(error)) throw error
+    throw refusalError('outcome_unknown', { cause: error })
+  } finally {
+    client.off('notice', hear)
+  }
+  if (warnings.length > 0) throw refusalError('outcome_unknown', { hint: warnings.join('; ') })
+}
+
+async function isRolledBack(client: pg.ClientBase): Promise<boolean> {
+  try {
+    await client.query('ROLLBACK')
+    return true
+  } catch {
+    return false
+  }
+}
+
+function isRace(error: unknown): boolean {
+  const code = codeOf(error)
+  return code === DEADLOCK || code === SERIALIZATION_FAILURE || code === UNIQUE_VIOLATION
+}
+
+/** Whether the server has answered: the connection is as good as before. */
+function isOfStatement(error: unknown): boolean {
+  const code = codeOf(error)
+  if (code !== undefined) return !/^(08|57P)/.test(code)
+  return error instanceof ServiceError && error.code !== 'outcome_unknown'
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined
+}
+
+/** What keeps the database from working is temporary; what is wrong with a statement is our bug. */
+function asServiceError(error: unknown): unknown {
+  if (error instanceof ServiceError) return error
+  const code = codeOf(error)
+  if (code === DISK_FULL) return refusalError('storage_full', { cause: error })
+  const isOutOfReach = code === undefined ? isOfNetwork(error) : /^(08|57|53|25006)/.test(code)
+  if (!isOutOfReach) return error
+  const hint = error instanceof Error ? error.message : String(error)
+  return refusalError('overloaded', { detail: 'The database is out of reach.', hint, cause: error })
+}
+
+function isOfNetwork(error: unknown): boolean {
+  if (error instanceof NotPrimary) return true
+  if (!(error instanceof Error)) return false
+  const { code, message } = error as NodeJS.ErrnoException
+  return code !== undefined || /connection|timeout/i.test(message)
+}

@@ -1,0 +1,112 @@
+// Bringing the schema up to date. New versions expand it, so that processes of the version before
+// work on beside them; what only they needed goes a version later. One process migrates at a time:
+// a row is locked, because advisory locks are per node where tables are spread over machines.
+
+import type pg from 'pg'
+import { connectAlone } from './connection.ts'
+import { MIGRATIONS } from './schema.ts'
+import type { Migration } from './schema.ts'
+
+export interface SchemaState {
+  /** 0: the database is empty. */
+  readonly version: number
+  readonly oldestVersion: number
+}
+
+/** What this service wants. */
+export const SCHEMA_VERSION = MIGRATIONS.at(-1)?.version ?? 0
+
+/** The schema is of a later version, which this one cannot work on. */
+class SchemaTooNew extends Error {
+  constructor({ version, oldestVersion }: SchemaState) {
+    super(
+      `the database has schema version ${version}, for services of version ${oldestVersion} or ` +
+        `later; this one has ${SCHEMA_VERSION}: start the newer Thermolog`,
+    )
+    this.name = 'SchemaTooNew'
+  }
+}
+
+const UNIQUE_VIOLATION = '23505'
+const DUPLICATE_TABLE = '42P07'
+const CREATE_VERSION = `
+  CREATE TABLE IF NOT EXISTS schema_version (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    version int NOT NULL,
+    oldest_version int NOT NULL
+  );
+  INSERT INTO schema_version (version, oldest_version) VALUES (0, 0) ON CONFLICT (one) DO NOTHING`
+const READ_VERSION = `
+  SELECT version, oldest_version AS "oldestVersion" FROM schema_version`
+const NEW_IDENTITY = `
+  INSERT INTO data_identity (one, id, epoch)
+  VALUES (true, replace(gen_random_uuid()::text, '-', ''),
+    left(replace(gen_random_uuid()::text, '-', ''), 16))
+  ON CONFLICT (one) DO NOTHING`
+
+/**
+ * Brings the schema to this service's version.
+ *
+ * @returns the versions that were applied
+ * @throws SchemaTooNew
+ */
+export async function migrate(databaseUrl: string): Promise<readonly number[]> {
+  const client = await connectAlone(databaseUrl, false)
+  try {
+    await createVersionTable(client)
+    const applied: number[] = []
+    for (const migration of MIGRATIONS) {
+      if (await applyOne(client, migration)) applied.push(migration.version)
+    }
+    return applied
+  } finally {
+    await client.end()
+  }
+}
+
+/** @throws SchemaTooNew */
+export async function readSchemaState(client: pg.ClientBase): Promise<SchemaState> {
+  const { rows } = await client.query<{ isThere: boolean }>(
+    `SELECT to_regclass('schema_version') IS NOT NULL AS "isThere"`,
+  )
+  if (rows[0]?.isThere !== true) return { version: 0, oldestVersion: 0 }
+  const state = (await client.query<SchemaState>(READ_VERSION)).rows[0]
+  if (state === undefined) return { version: 0, oldestVersion: 0 }
+  if (state.oldestVersion > SCHEMA_VERSION) throw new SchemaTooNew(state)
+  return state
+}
+
+/** Two processes may do this at once: then one of them finds it done. */
+async function createVersionTable(client: pg.ClientBase): Promise<void> {
+  try {
+    await client.query(CREATE_VERSION)
+  } catch (error) {
+    const { code } = error as { code?: string }
+    if (code !== UNIQUE_VIOLATION && code !== DUPLICATE_TABLE) throw error
+    await client.query(CREATE_VERSION)
+  }
+}
+
+/** @returns whether it was to be applied */
+async function applyOne(client: pg.ClientBase, migration: Migration): Promise<boolean> {
+  const { version, oldestVersion, sql } = migration
+  await client.query('BEGIN')
+  try {
+    const state = (await client.query<SchemaState>(`${READ_VERSION} FOR UPDATE`)).rows[0]
+    if (state !== undefined && state.oldestVersion > SCHEMA_VERSION) throw new SchemaTooNew(state)
+    const isNew = state !== undefined && state.version < version
+    if (isNew) {
+      await client.query(sql)
+      await client.query(NEW_IDENTITY)
+      await client.query('UPDATE schema_version SET version = $1, oldest_version = $2', [
+        version,
+        oldestVersion,
+      ])
+    }
+    await client.query('COMMIT')
+    return isNew
+  } catch (error) {
+    await client.query('ROLLBACK')
+    throw error
+  }
+}

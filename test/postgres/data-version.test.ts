@@ -1,0 +1,24 @@
+import { expect } from 'chai'
+import {
+  cursorOf,
+  pendingOf,
+  placesOf,
+  placesText,
+  seenAt,
+  versionOf,
+} from '../../src/postgres/data-version.ts'
+
+describe('versions and cursors of PostgreSQL', () => {
+  it('name rows of the journal', () => {
+    const places = [
+      { stream: 0, seq: 3 },
+      { stream: 12, seq: 2 ** 41 },
+    ]
+    const text = placesText(places)
+    expect(placesOf(text)).to.deep.equal(places)
+    expect(placesOf(placesText([]))).to.deep.equal([])
+    expect(pendingOf(versionOf({ epoch: 'e', version: 4, pending: text }))).to.deep.equal(places)
+    const seen = { epoch: 'e', settings: 7, heads: text }
+    expect(seenAt(cursorOf(seen))).to.deep.equal(seen)
+  })
+})

@@ -1,0 +1,67 @@
+// Goal: what the database answers is what has happened, also when it is away or a race was lost.
+
+import { expect } from 'chai'
+import { ServiceError } from '../../src/domain/errors.ts'
+import { bucketOf } from '../../src/postgres/bucket.ts'
+import { addressesOf } from '../../src/postgres/connection.ts'
+import { Database } from '../../src/postgres/database.ts'
+import { runOnce, usePostgresServer } from '../support/postgres.ts'
+
+describe('the database', () => {
+  const server = usePostgresServer()
+  let database: Database
+  beforeEach(() => {
+    database = new Database(server().url(), 4)
+  })
+  afterEach(() => database.close())
+
+  it('is looked for at each of its hosts', async () => {
+    expect(addressesOf('postgresql://u:p@a:1,b:2/name?x=1')).to.deep.equal([
+      'postgresql://u:p@a:1/name?x=1',
+      'postgresql://u:p@b:2/name?x=1',
+    ])
+    const socket = encodeURIComponent(new URL(server().url()).searchParams.get('host') ?? '')
+    const several = new Database(`postgresql://postgres@127.0.0.1:1,${socket}/postgres`, 1)
+    expect(await several.rows('SELECT 1 AS one')).to.deep.equal([{ one: 1 }])
+    await several.close()
+  })
+
+  it('takes back a transaction that fails, and does one again that lost a race', async () => {
+    await runOnce(server().url(), 'CREATE TABLE numbers (n int PRIMARY KEY)')
+    const failed = database.transaction(async (sql) => {
+      await sql.change('INSERT INTO numbers VALUES (1)')
+      throw new ServiceError('not_found')
+    })
+    expect(await failed.catch((error: ServiceError) => error.code)).to.equal('not_found')
+    expect(await database.rows('SELECT n FROM numbers')).to.deep.equal([])
+    const next = () =>
+      database.transaction(async (sql) => {
+        const [row] = await sql.rows<{ n: number }>(
+          'SELECT coalesce(max(n), 0) + 1 AS n FROM numbers',
+        )
+        await sql.change('INSERT INTO numbers VALUES ($1)', [row?.n])
+        return row?.n ?? 0
+      })
+    const taken = await Promise.all([next(), next(), next()])
+    expect(taken.toSorted((a, b) => a - b)).to.deep.equal([1, 2, 3])
+  })
+
+  it('says that it is out of reach, and is there again by itself', async () => {
+    const one = () => database.rows('SELECT 1 AS one')
+    await one()
+    await server().stop('SIGQUIT')
+    const failure = await one().catch((error: unknown) => error)
+    expect(failure).to.be.instanceOf(ServiceError).and.to.include({ code: 'overloaded' })
+    await server().restart()
+    expect(await one()).to.deep.equal([{ one: 1 }])
+  })
+
+  it('has the users of all buckets about as often', () => {
+    const counts = Array.from({ length: 64 }, () => 0)
+    for (let userId = 1; userId <= 6_400; userId++) {
+      counts[bucketOf(userId)] = (counts[bucketOf(userId)] ?? 0) + 1
+    }
+    expect(Math.min(...counts)).to.be.greaterThan(80)
+    expect(Math.max(...counts)).to.be.lessThan(120)
+  })
+})

@@ -1,0 +1,101 @@
+// How tests find a real PostgreSQL: TEST_POSTGRES_URL, else the programs on PATH or in their usual
+// folder, started by the test. One is shared by all tests of a process. Where there is none the
+// tests that need it are left out; with REQUIRE_POSTGRES=1 they fail.
+
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
+import { atEndOfRun } from './end-of-run.ts'
+import { leaveOut } from './left-out.ts'
+import type { Missing } from './left-out.ts'
+import { postgresPrograms, PostgresServer } from './postgres-server.ts'
+
+const START_MS_MAX = 60_000
+
+/** Where tests make databases of their own. */
+export interface TestPostgres {
+  url(database: string): string
+}
+
+let shared: Promise<TestPostgres | undefined> | undefined
+let started: PostgresServer | undefined
+
+/**
+ * Says that the tests of the suite need PostgreSQL.
+ *
+ * @returns where it is; to be called in tests and hooks, not before
+ */
+export function usePostgres(): () => TestPostgres {
+  let postgres: TestPostgres | undefined
+  before(async function () {
+    this.timeout(START_MS_MAX)
+    shared ??= findPostgres()
+    postgres = await shared
+    if (postgres === undefined) leaveOutSuite(this, 'PostgreSQL')
+  })
+  return () => {
+    if (postgres === undefined) throw new Error('PostgreSQL is looked for in a hook')
+    return postgres
+  }
+}
+
+/** Says that the tests of the suite need a PostgreSQL that they may stop and kill. */
+export function usePostgresServer(): () => PostgresServer {
+  let server: PostgresServer | undefined
+  before(async function () {
+    this.timeout(START_MS_MAX)
+    const programs = postgresPrograms()
+    if (programs === undefined) leaveOutSuite(this, 'PostgreSQL to stop and kill')
+    server = await PostgresServer.start(programs)
+  })
+  after(() => server?.remove())
+  return () => {
+    if (server === undefined) throw new Error('PostgreSQL is started in a hook')
+    return server
+  }
+}
+
+export interface TestDatabase {
+  readonly url: string
+  remove(): Promise<void>
+}
+
+/** Makes an empty database of a test's own. */
+export async function newDatabase(postgres: TestPostgres): Promise<TestDatabase> {
+  const name = `test_${randomUUID().replaceAll('-', '')}`
+  await runOnce(postgres.url('postgres'), `CREATE DATABASE ${name}`)
+  return {
+    url: postgres.url(name),
+    remove: () => runOnce(postgres.url('postgres'), `DROP DATABASE ${name} WITH (FORCE)`),
+  }
+}
+
+/** Runs one statement on a connection of its own. */
+export async function runOnce(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  await client.query(sql)
+  await client.end()
+}
+
+atEndOfRun(async () => {
+  await started?.remove()
+})
+
+function leaveOutSuite(context: Mocha.Context, missing: Missing): never {
+  if (process.env['REQUIRE_POSTGRES'] === '1') {
+    throw new Error(`REQUIRE_POSTGRES=1, but no ${missing}`)
+  }
+  return leaveOut(context, missing)
+}
+
+async function findPostgres(): Promise<TestPostgres | undefined> {
+  const given = process.env['TEST_POSTGRES_URL']
+  if (given !== undefined) {
+    // The path of the URL is the database.
+    return { url: (database) => given.replace(/^([a-z]+:\/\/[^/?]*)(\/[^?]*)?/, `$1/${database}`) }
+  }
+  const programs = postgresPrograms()
+  if (programs === undefined) return undefined
+  started = await PostgresServer.start(programs)
+  return started
+}
