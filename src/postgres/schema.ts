@@ -18,7 +18,9 @@ const CONTROL = `
     epoch text NOT NULL,
     restored_to_ms bigint,
     timeline text,
-    system_identifier text
+    system_identifier text,
+    -- Whether anything may have been acknowledged that no standby has.
+    is_local boolean NOT NULL DEFAULT false
   );
 
   CREATE TABLE users (

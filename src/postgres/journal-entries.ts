@@ -1,0 +1,43 @@
+// The measurements of a row of the journal: columns one after the other, little-endian, eight-byte
+// columns first so that each is aligned:
+//   measured_at_ms f64 · temp f64 · sensor u32 · user u32 · tie-break u32
+// 28 bytes a measurement. Keys of events are in the ledger alone.
+
+import type { MeasurementColumns } from '../ports/measurement-store.ts'
+
+const ENTRY_BYTES = 28
+
+/** Columns over `count` entries that begin at a multiple of 8. */
+function columnsOver(buffer: ArrayBufferLike, start: number, count: number): MeasurementColumns {
+  const words = start + count * 16
+  return {
+    count,
+    measuredAtMs: new Float64Array(buffer, start, count),
+    tempCelsius: new Float64Array(buffer, start + count * 8, count),
+    sensorId: new Uint32Array(buffer, words, count),
+    userId: new Uint32Array(buffer, words + count * 4, count),
+    tieBreakNs: new Uint32Array(buffer, words + count * 8, count),
+  }
+}
+
+interface Entry {
+  readonly userId: number
+  readonly sensorId: number
+  readonly measuredAtMs: number
+  readonly tieBreakNs: number
+  readonly tempCelsius: number
+}
+
+/** The entries of one row, in the order of acceptance. */
+export function encodeEntries(entries: readonly Entry[]): Buffer {
+  const buffer = new ArrayBuffer(entries.length * ENTRY_BYTES)
+  const columns = columnsOver(buffer, 0, entries.length)
+  entries.forEach((entry, at) => {
+    columns.measuredAtMs[at] = entry.measuredAtMs
+    columns.tempCelsius[at] = entry.tempCelsius
+    columns.sensorId[at] = entry.sensorId
+    columns.userId[at] = entry.userId
+    columns.tieBreakNs[at] = entry.tieBreakNs
+  })
+  return Buffer.from(buffer)
+}

@@ -1,0 +1,82 @@
+// Begins and ends transactions whose commit is to be relied on: the settings that durability rests
+// on are read in their first statement and again behind the COMMIT. Only when both find them met,
+// and the same, and the server has warned of nothing, is anything acknowledged.
+
+import type pg from 'pg'
+import { refusalError } from '../../domain/errors.ts'
+import { durabilityFault, isSameDurability, READ_DURABILITY } from '../durability.ts'
+import type { Durability, DurabilityRow } from '../durability.ts'
+import type { Session } from './session.ts'
+import { ConnectionLost } from './session.ts'
+
+type Outcome<Value> = PromiseSettledResult<Value>
+
+/** The COMMIT was sent, and may or may not have made everything durable. */
+export class CommitUnknown extends Error {}
+
+export class CommitCheck {
+  readonly #session: Session
+  readonly #durability: Durability
+  #warnings = 0
+  #before: DurabilityRow | undefined
+
+  constructor(session: Session, durability: Durability) {
+    this.#session = session
+    this.#durability = durability
+  }
+
+  /** @throws ServiceError `overloaded`: nothing can be acknowledged with these settings */
+  async begin(): Promise<void> {
+    const begun = this.#session.send('BEGIN')
+    const [, { rows }] = await Promise.all([begun, this.#readDurability()])
+    this.#warnings = this.#session.warnings
+    this.#before = rows[0]
+    if (this.#before === undefined) throw new Error('BUG: the settings have no row')
+    const fault = durabilityFault(this.#before, this.#durability)
+    if (fault === undefined) return
+    const detail = 'The database cannot keep measurements safely now.'
+    throw refusalError('overloaded', { detail, hint: fault })
+  }
+
+  /**
+   * Commits behind the statements that were sent.
+   *
+   * @throws pg.DatabaseError: nothing is stored @throws CommitUnknown
+   */
+  async commit(sent: readonly Promise<unknown>[]): Promise<void> {
+    const committing = this.#session.send('COMMIT')
+    const reading = this.#readDurability()
+    const [committed, after] = await Promise.allSettled([committing, reading])
+    const outcomes = await Promise.allSettled(sent)
+    refuseRolledBack(committed, outcomes)
+    const isWarned = this.#session.warnings !== this.#warnings
+    const read = after.status === 'fulfilled' ? after.value.rows[0] : undefined
+    const isSame =
+      read !== undefined && this.#before !== undefined && isSameDurability(this.#before, read)
+    if (committed.status === 'fulfilled' && isSame && !isWarned) return
+    const cause: unknown = committed.status === 'rejected' ? committed.reason : undefined
+    throw new CommitUnknown('the outcome of a commit is not known', { cause })
+  }
+
+  #readDurability(): Promise<pg.QueryResult<DurabilityRow & pg.QueryResultRow>> {
+    return this.#session.send<DurabilityRow & pg.QueryResultRow>(READ_DURABILITY)
+  }
+}
+
+/**
+ * @throws the error of a statement, or of the COMMIT, which the server has answered with a
+ *   ROLLBACK: nothing is stored
+ */
+function refuseRolledBack(
+  committed: Outcome<pg.QueryResult>,
+  sent: readonly Outcome<unknown>[],
+): void {
+  if (committed.status === 'rejected') {
+    const reason: unknown = committed.reason
+    if (reason instanceof ConnectionLost) return
+    throw reason
+  }
+  if (committed.value.command === 'COMMIT') return
+  const failed = sent.find(({ status }) => status === 'rejected')
+  throw failed?.status === 'rejected' ? failed.reason : new Error('BUG: COMMIT was rolled back')
+}

@@ -1,0 +1,226 @@
+// Decides a group of submissions, one after the other in the order in which they came, by the rules
+// of domain/acceptance.ts. A submission that is refused leaves nothing behind for the next one.
+// Pure: what the database knows of events, sensors and times is looked up beforehand.
+
+import {
+  invalidTimes,
+  isSameContent,
+  refusalFor,
+  registrationFault,
+  tieBreakFault,
+  timeFault,
+} from '../../domain/acceptance.ts'
+import type { AcceptanceRules, SubmissionFaults } from '../../domain/acceptance.ts'
+import type { ReceiptItem } from '../../domain/measurement.ts'
+import type { RefusedSubmission } from '../../ports/submissions.ts'
+import type { GroupedSubmission, GroupElement, NamedSensor } from './group.ts'
+import { isCovered } from './time-spans.ts'
+import type { TimeSpans } from './time-spans.ts'
+
+/** A sensor that there is, or, without an id, one that is to be registered. */
+export interface KnownSensor {
+  /** 0 until it is registered. */
+  id: number
+  readonly serialNumber: string
+  readonly serialNumberKey: string
+}
+
+export interface NewSensor extends KnownSensor, NamedSensor {
+  readonly bucket: number
+  readonly createdAtMs: number
+}
+
+/** An event that is stored, or will be with this group. */
+export interface KnownEvent {
+  readonly sensor: KnownSensor
+  readonly measuredAtMs: number
+  readonly tempCelsius: number
+}
+
+export interface NewEvent extends KnownEvent {
+  readonly bits: string | undefined
+  readonly userId: number
+  readonly bucket: number
+  readonly tieBreakNs: number
+  readonly receivedAtMs: number
+}
+
+/** What the database knows, under the locks of the transaction. */
+export interface GroupKnowledge {
+  /** The live sensor that a user means. */
+  findSensor(named: NamedSensor): KnownSensor | undefined
+  /** Live sensors of a user; more than any limit if the user is deleted. */
+  sensorCount(userId: number): number
+  findEvent(userId: number, bits: string): KnownEvent | undefined
+  /** Where the measurements of a sensor lie. */
+  spansOf(sensor: KnownSensor): TimeSpans
+  /** The next free tie-break of a time within these spans. */
+  nextTieBreak(sensor: KnownSensor, atMs: number): number
+}
+
+/** The outcome of a submission before its transaction: items, or why nothing is stored. */
+export type Decided = readonly ItemDraft[] | RefusedSubmission
+
+/** An item whose sensor may get its id later. */
+export interface ItemDraft extends Pick<ReceiptItem, 'status' | 'measuredAtMs' | 'serialNumber'> {
+  readonly sensor: KnownSensor
+  /** Only for a conflict. */
+  readonly existing?: KnownEvent
+}
+
+/** The next free tie-break of a sensor's millisecond. */
+export interface TieBreak {
+  readonly sensor: KnownSensor
+  readonly atMs: number
+  readonly next: number
+}
+
+/** What a submission adds to the group, until it is refused. */
+class Additions {
+  readonly events: NewEvent[] = []
+  readonly byBits = new Map<string, NewEvent>()
+  readonly sensors = new Map<string, NewSensor>()
+  readonly tieBreaks = new Map<string, TieBreak>()
+
+  addAll({ events, byBits, sensors, tieBreaks }: Additions): void {
+    this.events.push(...events)
+    for (const [key, event] of byBits) this.byBits.set(key, event)
+    for (const [key, sensor] of sensors) this.sensors.set(key, sensor)
+    for (const [key, tieBreak] of tieBreaks) this.tieBreaks.set(key, tieBreak)
+  }
+}
+
+export class GroupDecider {
+  readonly #knows: GroupKnowledge
+  readonly #rules: AcceptanceRules
+  readonly #group = new Additions()
+  #own = new Additions()
+
+  constructor(knowledge: GroupKnowledge, rules: AcceptanceRules) {
+    this.#knows = knowledge
+    this.#rules = rules
+  }
+
+  get events(): readonly NewEvent[] {
+    return this.#group.events
+  }
+
+  get newSensors(): readonly NewSensor[] {
+    return [...this.#group.sensors.values()]
+  }
+
+  /** Those of times that have had, or lie among, other measurements. */
+  get tieBreaks(): readonly TieBreak[] {
+    const isKept = ({ sensor, atMs, next }: TieBreak) =>
+      next > 1 || isCovered(this.#knows.spansOf(sensor), atMs)
+    return [...this.#group.tieBreaks.values()].filter(isKept)
+  }
+
+  decide(submission: GroupedSubmission): Decided {
+    this.#own = new Additions()
+    const faults: SubmissionFaults = { invalid: [], forbidden: [] }
+    const items = submission.elements.map((element, index) =>
+      this.#decideElement(submission, element, { index, faults }),
+    )
+    const refusal = submission.isOnlyChecked ? invalidTimes(faults.invalid) : refusalFor(faults)
+    if (refusal !== undefined) return refusal
+    this.#group.addAll(this.#own)
+    return items.filter((item) => item !== undefined)
+  }
+
+  /** @returns `undefined` if it has a fault */
+  #decideElement(
+    submission: GroupedSubmission,
+    element: GroupElement,
+    { index, faults }: { readonly index: number; readonly faults: SubmissionFaults },
+  ): ItemDraft | undefined {
+    const { bits } = element
+    const { userId, receivedAtMs } = submission
+    const known = bits === undefined ? undefined : this.#findEvent(userId, bits)
+    if (known !== undefined) return this.#answerKnown(element, known)
+    const isTimed = !Number.isNaN(element.measuredAtMs)
+    const measuredAtMs = isTimed ? element.measuredAtMs : receivedAtMs
+    const wrongTime = timeFault(measuredAtMs, receivedAtMs, this.#rules)
+    if (wrongTime !== undefined) faults.invalid.push({ ...wrongTime, index })
+    const sensor =
+      this.#findSensor(element.sensor) ??
+      this.#register(submission, element.sensor, { index, faults })
+    if (sensor === undefined || wrongTime !== undefined) return undefined
+    const tieBreakNs = this.#nextTieBreak(sensor, measuredAtMs)
+    const noTieBreak = tieBreakFault(tieBreakNs)
+    if (noTieBreak !== undefined) {
+      faults.invalid.push({ ...noTieBreak, index })
+      return undefined
+    }
+    this.#add(submission, element, { sensor, measuredAtMs, tieBreakNs })
+    return { status: 'created', sensor, serialNumber: sensor.serialNumber, measuredAtMs }
+  }
+
+  #add(
+    { userId, bucket, receivedAtMs }: GroupedSubmission,
+    { bits, tempCelsius }: GroupElement,
+    at: Pick<NewEvent, 'sensor' | 'measuredAtMs' | 'tieBreakNs'>,
+  ): void {
+    const event = { ...at, bits, tempCelsius, userId, bucket, receivedAtMs }
+    this.#own.events.push(event)
+    if (bits !== undefined) this.#own.byBits.set(`${userId}:${bits}`, event)
+    const { sensor, measuredAtMs: atMs, tieBreakNs } = at
+    this.#own.tieBreaks.set(`${nameOf(sensor)}@${atMs}`, { sensor, atMs, next: tieBreakNs + 1 })
+  }
+
+  #findEvent(userId: number, bits: string): KnownEvent | undefined {
+    const key = `${userId}:${bits}`
+    const added = this.#own.byBits.get(key) ?? this.#group.byBits.get(key)
+    return added ?? this.#knows.findEvent(userId, bits)
+  }
+
+  #answerKnown(element: GroupElement, known: KnownEvent): ItemDraft {
+    const { sensor, measuredAtMs } = known
+    const { serialNumber } = sensor
+    // A deleted sensor's events stay known, also when its serial number is registered again.
+    const isSameSensor = sensor.serialNumberKey === element.sensor.serialNumberKey
+    const isSame = isSameSensor && isSameContent(known, element)
+    if (isSame) return { status: 'duplicate', sensor, serialNumber, measuredAtMs }
+    const named = this.#findSensor(element.sensor) ?? element.sensor
+    const item = { status: 'conflict', sensor, measuredAtMs, existing: known } as const
+    return { ...item, serialNumber: named.serialNumber }
+  }
+
+  #findSensor(named: NamedSensor): KnownSensor | undefined {
+    const key = `${named.userId}:${named.serialNumberKey}`
+    const added = this.#own.sensors.get(key) ?? this.#group.sensors.get(key)
+    return added ?? this.#knows.findSensor(named)
+  }
+
+  #register(
+    { userId, bucket, receivedAtMs }: GroupedSubmission,
+    named: NamedSensor,
+    { index, faults }: { readonly index: number; readonly faults: SubmissionFaults },
+  ): NewSensor | undefined {
+    const isOfUser = (sensor: NewSensor) => sensor.userId === userId
+    const added = [...this.#own.sensors.values(), ...this.#group.sensors.values()].filter(isOfUser)
+    const count = this.#knows.sensorCount(userId) + added.length
+    const fault = registrationFault(named.serialNumber, count, this.#rules)
+    if (fault !== undefined) {
+      faults.forbidden.push({ ...fault, index })
+      return undefined
+    }
+    const sensor = { ...named, id: 0, bucket, createdAtMs: receivedAtMs }
+    this.#own.sensors.set(`${userId}:${named.serialNumberKey}`, sensor)
+    return sensor
+  }
+
+  #nextTieBreak(sensor: KnownSensor, atMs: number): number {
+    const key = `${nameOf(sensor)}@${atMs}`
+    const given = this.#own.tieBreaks.get(key) ?? this.#group.tieBreaks.get(key)
+    if (given !== undefined) return given.next
+    return isCovered(this.#knows.spansOf(sensor), atMs) ? this.#knows.nextTieBreak(sensor, atMs) : 0
+  }
+}
+
+/** A name for a sensor within the group of its user. */
+function nameOf(sensor: KnownSensor): string {
+  return sensor.id > 0
+    ? String(sensor.id)
+    : `${(sensor as NewSensor).userId}:${sensor.serialNumberKey}`
+}

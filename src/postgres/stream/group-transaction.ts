@@ -1,0 +1,201 @@
+// The transaction of a group: two round trips where all of its sensors are known and none of its
+// events, with locks and events in the first, the rest and the COMMIT in the second. Otherwise it
+// looks first. Either way it commits only if every event that it calls created was inserted by it.
+
+import { randomUUID } from 'node:crypto'
+import { judgeTime } from '../../domain/acceptance.ts'
+import type { AcceptanceRules } from '../../domain/acceptance.ts'
+import type { Clock } from '../../ports/system.ts'
+import type { Durability } from '../durability.ts'
+import { CommitCheck, CommitUnknown } from './commit-check.ts'
+import type { Group } from './group.ts'
+import { GroupDecider } from './group-decider.ts'
+import type { Decided } from './group-decider.ts'
+import { GroupView } from './group-view.ts'
+import * as writes from './group-writes.ts'
+import type { LedgerRow } from './group-writes.ts'
+import * as sql from './lane-statements.ts'
+import type { SensorCache } from './sensor-cache.ts'
+import type { Session } from './session.ts'
+
+/** A stream that a lane holds: another owner makes the fence another one. */
+export interface HeldStream {
+  readonly stream: number
+  readonly fence: number
+}
+
+/** Another process has taken the stream. */
+export class Fenced extends Error {}
+
+/** A group that was committed, or may have been: the row to look for, and what it would answer. */
+export interface Attempt {
+  readonly stream: number
+  readonly seq: number
+  /** Random, of this attempt alone: seq and fence are given again after a restore. */
+  readonly groupId: string
+  readonly decided: readonly Decided[]
+}
+
+/** Its COMMIT was sent, and what became of it is not known. */
+export class OutcomeUnknown extends Error {
+  readonly attempt: Attempt
+
+  constructor(attempt: Attempt, cause: unknown) {
+    super('the outcome of a commit is not known', { cause })
+    this.attempt = attempt
+  }
+}
+
+export interface TransactionSettings {
+  readonly rules: AcceptanceRules
+  readonly durability: Durability
+  readonly clock: Clock
+  readonly sensors: SensorCache
+}
+
+export class GroupTransaction {
+  readonly #session: Session
+  readonly #held: HeldStream
+  readonly #group: Group
+  readonly #with: TransactionSettings
+  readonly #view: GroupView
+  readonly #check: CommitCheck
+
+  constructor(session: Session, held: HeldStream, group: Group, settings: TransactionSettings) {
+    this.#session = session
+    this.#held = held
+    this.#group = group
+    this.#with = settings
+    this.#view = new GroupView(session, group.content, settings.sensors)
+    this.#check = new CommitCheck(session, settings.durability)
+  }
+
+  /**
+   * @param isCareful an earlier attempt found something known
+   * @returns what was decided, when it is durable; `undefined`: nothing is stored, look carefully
+   * @throws Fenced, ServiceError, pg.DatabaseError, ConnectionLost: nothing is stored
+   * @throws OutcomeUnknown
+   */
+  async run(isCareful: boolean): Promise<readonly Decided[] | undefined> {
+    if (!isCareful) await this.#view.findSensors()
+    const isPlain = !isCareful && this.#isPlain()
+    try {
+      return isPlain ? await this.#runPlain() : await this.#runCarefully()
+    } catch (error) {
+      if (!(error instanceof OutcomeUnknown)) this.#rollBack()
+      throw error
+    }
+  }
+
+  /** Whether it can be told beforehand what is new if nothing of it is known. */
+  #isPlain(): boolean {
+    const { futureMsMax, measuredAtMsMin } = this.#with.rules
+    return this.#group.content.every(({ receivedAtMs, isOnlyChecked, elements }) => {
+      if (isOnlyChecked) return false
+      const latestMs = receivedAtMs + futureMsMax
+      return elements.every(({ sensor, measuredAtMs }) => {
+        const atMs = Number.isNaN(measuredAtMs) ? receivedAtMs : measuredAtMs
+        const isTimely = judgeTime(atMs, measuredAtMsMin, latestMs) === undefined
+        return isTimely && this.#view.findSensor(sensor) !== undefined
+      })
+    })
+  }
+
+  async #runPlain(): Promise<readonly Decided[] | undefined> {
+    const [head, hasAllSensors, isAllNew] = await Promise.all([
+      this.#holdStream(),
+      this.#view.lockSensors(),
+      writes.insertEvents(this.#session, this.#namedEvents()),
+    ])
+    if (!hasAllSensors || !isAllNew) return this.#rollBack()
+    await this.#view.findTieBreaks()
+    const decider = new GroupDecider(this.#view, this.#with.rules)
+    const decided = this.#group.content.map((submission) => decider.decide(submission))
+    // Not foreseen: too many at one millisecond.
+    if (decided.some((one) => 'code' in one)) return this.#rollBack()
+    return this.#commit(head + 1, decider, decided)
+  }
+
+  async #runCarefully(): Promise<readonly Decided[] | undefined> {
+    const [head] = await Promise.all([this.#holdStream(), this.#view.findSensors()])
+    if (this.#view.unknownSensors.length > 0) {
+      await Promise.all([this.#view.lockUsers(), this.#view.findSensors()])
+    }
+    const [hasAllSensors] = await Promise.all([this.#view.lockSensors(), this.#view.findKnown()])
+    if (!hasAllSensors) return this.#rollBack()
+    await this.#view.findTieBreaks()
+    const decider = new GroupDecider(this.#view, this.#with.rules)
+    const decided = this.#group.content.map((submission) => decider.decide(submission))
+    await writes.registerSensors(this.#session, decider.newSensors)
+    const rows = decider.events.flatMap(({ bits, sensor, ...event }) =>
+      bits === undefined ? [] : [{ ...event, bits, sensorId: sensor.id }],
+    )
+    if (!(await writes.insertEvents(this.#session, rows))) return this.#rollBack()
+    return this.#commit(head + 1, decider, decided)
+  }
+
+  /** @returns the stream's head, locked until the end of the transaction */
+  async #holdStream(): Promise<number> {
+    const { stream, fence } = this.#held
+    const begun = this.#check.begin()
+    const holding = this.#session.send<{ head: number }>(sql.HOLD_STREAM, [stream, fence])
+    const [, { rows }] = await Promise.all([begun, holding, this.#view.readForwarded()])
+    const [row] = rows
+    if (row === undefined) throw new Fenced(`stream ${stream} has another owner`)
+    return row.head
+  }
+
+  /** The first of each event id, with the sensors and times that are stored if it is new. */
+  #namedEvents(): LedgerRow[] {
+    const rows = new Map<string, LedgerRow>()
+    for (const { userId, bucket, receivedAtMs, elements } of this.#group.content) {
+      for (const { bits, sensor, tempCelsius, measuredAtMs } of elements) {
+        if (bits === undefined || rows.has(`${userId}:${bits}`)) continue
+        const sensorId = this.#view.findSensor(sensor)?.id ?? 0
+        const atMs = Number.isNaN(measuredAtMs) ? receivedAtMs : measuredAtMs
+        const row = { bits, userId, bucket, sensorId, measuredAtMs: atMs, tempCelsius }
+        rows.set(`${userId}:${bits}`, row)
+      }
+    }
+    return [...rows.values()]
+  }
+
+  async #commit(
+    seq: number,
+    { events, newSensors, tieBreaks }: GroupDecider,
+    decided: readonly Decided[],
+  ): Promise<readonly Decided[]> {
+    const session = this.#session
+    const place = { stream: this.#held.stream, seq }
+    const attempt = { ...place, groupId: randomUUID(), decided }
+    if (events.length > 0) {
+      const committedAtMs = this.#with.clock.nowMs()
+      const row = { place, groupId: attempt.groupId, committedAtMs }
+      await this.#commitAs(attempt, [
+        writes.updateSensors(session, events, { view: this.#view, place }),
+        writes.noteTieBreaks(session, tieBreaks, events),
+        writes.countDays(session, events),
+        writes.insertRow(session, row, { events, newSensors }),
+        session.send(sql.ADVANCE_STREAM, [place.stream, seq]),
+      ])
+    } else if (this.#with.durability === 'replicated') {
+      // What is a duplicate must be as durable as what is created: this commit waits for both.
+      const advanced = session.send(sql.ADVANCE_STREAM, [place.stream, seq - 1])
+      await this.#commitAs(attempt, [advanced])
+    } else this.#rollBack()
+    for (const sensor of newSensors) this.#with.sensors.add(sensor)
+    return decided
+  }
+
+  async #commitAs(attempt: Attempt, sent: readonly Promise<unknown>[]): Promise<void> {
+    try {
+      await this.#check.commit(sent)
+    } catch (error) {
+      throw error instanceof CommitUnknown ? new OutcomeUnknown(attempt, error) : error
+    }
+  }
+
+  #rollBack(): undefined {
+    void this.#session.send('ROLLBACK')
+  }
+}

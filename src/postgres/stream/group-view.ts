@@ -1,0 +1,196 @@
+// What the database knows of a group, as the statements of its transaction read it: sensors, how
+// many there are of a user, known events, and the state of each sensor under its lock.
+
+import type { JournalPlace } from '../../ports/journal-queue.ts'
+import { bucketOf } from '../bucket.ts'
+import { int2Array, int4Array, int8Array, uuidArray } from './binary-arrays.ts'
+import type { GroupedSubmission, NamedSensor } from './group.ts'
+import type { GroupKnowledge, KnownEvent, KnownSensor } from './group-decider.ts'
+import * as sql from './lane-statements.ts'
+import type { SensorCache } from './sensor-cache.ts'
+import type { Session } from './session.ts'
+import { decodeSpans, isCovered } from './time-spans.ts'
+import type { TimeSpans } from './time-spans.ts'
+
+/** A sensor under the lock of the transaction. */
+export interface SensorState {
+  readonly id: number
+  /** Of the latest reading; `null`: there is none. */
+  readonly measuredAtMs: number | null
+  readonly tempCelsius: number | null
+  readonly tieBreakNs: number
+  readonly pending: string
+  readonly spans: TimeSpans
+}
+
+interface EventRow extends Omit<KnownEvent, 'sensor'> {
+  readonly bits: Buffer
+  readonly userId: number
+  readonly sensorId: number
+  readonly serialNumber: string
+  readonly serialNumberKey: string
+}
+
+interface TimeOfSensor {
+  readonly userId: number
+  readonly sensorId: number
+  readonly atMs: number
+}
+
+export class GroupView implements GroupKnowledge {
+  readonly states = new Map<number, SensorState>()
+  readonly #session: Session
+  readonly #content: readonly GroupedSubmission[]
+  readonly #cache: SensorCache
+  readonly #named: readonly NamedSensor[]
+  readonly #sensors = new Map<string, KnownSensor>()
+  readonly #counts = new Map<number, number>()
+  readonly #events = new Map<string, KnownEvent>()
+  readonly #tieBreaks = new Map<string, number>()
+  #forwarded: readonly JournalPlace[] = []
+
+  constructor(session: Session, content: readonly GroupedSubmission[], cache: SensorCache) {
+    this.#session = session
+    this.#content = content
+    this.#cache = cache
+    const named = content.flatMap(({ elements }) => elements.map(({ sensor }) => sensor))
+    this.#named = [...new Map(named.map((one) => [keyOf(one), one])).values()]
+    for (const one of this.#named) {
+      const sensor = cache.find(one)
+      if (sensor !== undefined) this.#sensors.set(keyOf(one), sensor)
+    }
+  }
+
+  findSensor(named: NamedSensor): KnownSensor | undefined {
+    return this.#sensors.get(keyOf(named))
+  }
+
+  sensorCount(userId: number): number {
+    return this.#counts.get(userId) ?? Infinity
+  }
+
+  findEvent(userId: number, bits: string): KnownEvent | undefined {
+    return this.#events.get(`${userId}:${bits}`)
+  }
+
+  spansOf({ id }: KnownSensor): TimeSpans {
+    return this.states.get(id)?.spans ?? []
+  }
+
+  nextTieBreak({ id }: KnownSensor, atMs: number): number {
+    return this.#tieBreaks.get(`${id}@${atMs}`) ?? 1
+  }
+
+  /** Sensors that the group names and nobody has registered, as far as is known. */
+  get unknownSensors(): readonly NamedSensor[] {
+    return this.#named.filter((named) => this.findSensor(named) === undefined)
+  }
+
+  /** The row of each stream up to which everything is forwarded. */
+  get forwarded(): readonly JournalPlace[] {
+    return this.#forwarded
+  }
+
+  async readForwarded(): Promise<void> {
+    this.#forwarded = (await this.#session.send<JournalPlace>(sql.READ_FORWARDED)).rows
+  }
+
+  /** Looks up sensors that are not known. */
+  async findSensors(): Promise<void> {
+    const unknown = this.unknownSensors
+    if (unknown.length === 0) return
+    const { rows } = await this.#session.send<KnownSensor & { readonly userId: number }>(
+      sql.FIND_SENSORS,
+      [
+        int2Array(unknown.map(({ userId }) => bucketOf(userId))),
+        int4Array(unknown.map(({ userId }) => userId)),
+        unknown.map((one) => one.serialNumberKey),
+      ],
+    )
+    for (const row of rows) {
+      this.#cache.add(row)
+      this.#sensors.set(keyOf(row), row)
+    }
+  }
+
+  /** Locks the users of sensors that have to be registered, and counts their sensors. */
+  async lockUsers(): Promise<void> {
+    const ids = [...new Set(this.unknownSensors.map(({ userId }) => userId))]
+    const { rows } = await this.#session.send<{ userId: number; sensors: number }>(sql.LOCK_USERS, [
+      int2Array(ids.map(bucketOf)),
+      int4Array(ids),
+    ])
+    for (const { userId, sensors } of rows) this.#counts.set(userId, sensors)
+  }
+
+  /** @returns whether all of them are there: else one was deleted, and is no longer remembered */
+  async lockSensors(): Promise<boolean> {
+    const known = this.#named.flatMap((named) => {
+      const sensor = this.findSensor(named)
+      return sensor === undefined ? [] : [{ named, sensor, bucket: bucketOf(named.userId) }]
+    })
+    const { rows } = await this.#session.send<Omit<SensorState, 'spans'> & { spans: Buffer }>(
+      sql.LOCK_SENSORS,
+      [
+        int2Array(known.map(({ bucket }) => bucket)),
+        int4Array(known.map(({ sensor }) => sensor.id)),
+      ],
+    )
+    for (const row of rows) this.states.set(row.id, { ...row, spans: decodeSpans(row.spans) })
+    const missing = known.filter(({ sensor }) => !this.states.has(sensor.id))
+    for (const { named } of missing) this.#cache.forget(named)
+    return missing.length === 0
+  }
+
+  /** Looks up the events of the group that are stored. */
+  async findKnown(): Promise<void> {
+    const events = new Map<string, { readonly userId: number; readonly bits: string }>()
+    for (const { userId, elements } of this.#content) {
+      for (const { bits } of elements) {
+        if (bits !== undefined) events.set(`${userId}:${bits}`, { userId, bits })
+      }
+    }
+    const wanted = [...events.values()]
+    const { rows } = await this.#session.send<EventRow>(sql.FIND_KNOWN, [
+      int2Array(wanted.map(({ userId }) => bucketOf(userId))),
+      uuidArray(wanted.map(({ bits }) => bits)),
+      int4Array(wanted.map(({ userId }) => userId)),
+    ])
+    for (const { bits, userId, sensorId: id, measuredAtMs, tempCelsius, ...names } of rows) {
+      const event = { sensor: { id, ...names }, measuredAtMs, tempCelsius }
+      this.#events.set(`${userId}:${bits.toString('latin1')}`, event)
+    }
+  }
+
+  /** Looks up the next free tie-breaks of times that may be taken. */
+  async findTieBreaks(): Promise<void> {
+    const times = this.#coveredTimes()
+    if (times.length === 0) return
+    const { rows } = await this.#session.send<{ sensorId: number; atMs: number; next: number }>(
+      sql.FIND_TIE_BREAKS,
+      [
+        int2Array(times.map(({ userId }) => bucketOf(userId))),
+        int4Array(times.map(({ sensorId }) => sensorId)),
+        int8Array(times.map(({ atMs }) => atMs)),
+      ],
+    )
+    for (const { sensorId, atMs, next } of rows) this.#tieBreaks.set(`${sensorId}@${atMs}`, next)
+  }
+
+  #coveredTimes(): TimeOfSensor[] {
+    const times = new Map<string, TimeOfSensor>()
+    for (const { userId, receivedAtMs, elements } of this.#content) {
+      for (const { sensor: named, measuredAtMs } of elements) {
+        const sensor = this.findSensor(named)
+        const atMs = Number.isNaN(measuredAtMs) ? receivedAtMs : measuredAtMs
+        if (sensor === undefined || !isCovered(this.spansOf(sensor), atMs)) continue
+        times.set(`${sensor.id}@${atMs}`, { userId, sensorId: sensor.id, atMs })
+      }
+    }
+    return [...times.values()]
+  }
+}
+
+function keyOf({ userId, serialNumberKey }: Pick<NamedSensor, 'userId' | 'serialNumberKey'>) {
+  return `${userId}:${serialNumberKey}`
+}

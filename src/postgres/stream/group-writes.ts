@@ -1,0 +1,195 @@
+// What a decided group writes. Arrays are sorted as their rows are locked by everybody.
+
+import { DAY_MS } from '../../domain/time.ts'
+import type { JournalPlace } from '../../ports/journal-queue.ts'
+import type { SensorInfo } from '../../ports/measurement-store.ts'
+import { bucketOf } from '../bucket.ts'
+import { placesOf, placesText } from '../data-version.ts'
+import { encodeEntries } from '../journal-entries.ts'
+import { float8Array, int2Array, int4Array, int8Array, uuidArray } from './binary-arrays.ts'
+import type { NewEvent, NewSensor, TieBreak } from './group-decider.ts'
+import type { GroupView, SensorState } from './group-view.ts'
+import * as sql from './lane-statements.ts'
+import type { Session } from './session.ts'
+import { encodeSpans, withTime } from './time-spans.ts'
+
+/** An event as the ledger has it. */
+export interface LedgerRow {
+  readonly bits: string
+  readonly userId: number
+  readonly bucket: number
+  readonly sensorId: number
+  readonly measuredAtMs: number
+  readonly tempCelsius: number
+}
+
+/** @returns whether none of them was known */
+export async function insertEvents(session: Session, rows: readonly LedgerRow[]): Promise<boolean> {
+  if (rows.length === 0) return true
+  const sorted = rows.toSorted((one, other) => one.bucket - other.bucket || compareKeys(one, other))
+  const { rowCount } = await session.send(sql.INSERT_EVENTS, [
+    int2Array(sorted.map(({ bucket }) => bucket)),
+    uuidArray(sorted.map(({ bits }) => bits)),
+    int4Array(sorted.map(({ userId }) => userId)),
+    int4Array(sorted.map(({ sensorId }) => sensorId)),
+    int8Array(sorted.map(({ measuredAtMs }) => measuredAtMs)),
+    float8Array(sorted.map(({ tempCelsius }) => tempCelsius)),
+  ])
+  return rowCount === rows.length
+}
+
+function compareKeys(one: LedgerRow, other: LedgerRow): number {
+  if (one.bits !== other.bits) return one.bits < other.bits ? -1 : 1
+  return one.userId - other.userId
+}
+
+/** Registers sensors, and gives them their ids. Their users are locked. */
+export async function registerSensors(session: Session, sensors: readonly NewSensor[]) {
+  if (sensors.length === 0) return
+  const { rows } = await session.send<Pick<NewSensor, 'id' | 'userId' | 'serialNumberKey'>>(
+    sql.REGISTER_SENSORS,
+    [
+      int2Array(sensors.map(({ bucket }) => bucket)),
+      int4Array(sensors.map(({ userId }) => userId)),
+      sensors.map(({ serialNumber }) => serialNumber),
+      sensors.map(({ serialNumberKey }) => serialNumberKey),
+      sensors.map(({ alias }) => alias),
+      int8Array(sensors.map(({ createdAtMs }) => createdAtMs)),
+    ],
+  )
+  for (const sensor of sensors) {
+    const { userId, serialNumberKey } = sensor
+    const isIt = (row: typeof sensor | (typeof rows)[number]) =>
+      row.userId === userId && row.serialNumberKey === serialNumberKey
+    sensor.id = rows.find(isIt)?.id ?? 0
+  }
+  const byUser = Map.groupBy(sensors, ({ userId }) => userId)
+  await Promise.all([
+    session.send(sql.ADD_SENSOR_STATES, [
+      int2Array(sensors.map(({ bucket }) => bucket)),
+      int4Array(sensors.map(({ id }) => id)),
+      int4Array(sensors.map(({ userId }) => userId)),
+    ]),
+    session.send(sql.COUNT_SENSORS, [
+      int2Array([...byUser.keys()].map(bucketOf)),
+      int4Array([...byUser.keys()]),
+      int4Array([...byUser.values()].map(({ length }) => length)),
+    ]),
+  ])
+}
+
+/** The sensors' states after the group: latest reading, spans, where it was last written. */
+export function updateSensors(
+  session: Session,
+  events: readonly NewEvent[],
+  { view, place }: { readonly view: GroupView; readonly place: JournalPlace },
+): Promise<unknown> {
+  const byId = Map.groupBy(events, ({ sensor }) => sensor.id)
+  const changed = [...byId].map(([id, own]) => nextState(id, own, view.states.get(id)))
+  const sorted = changed.toSorted((one, other) => one.bucket - other.bucket || one.id - other.id)
+  return session.send(sql.UPDATE_SENSORS, [
+    int2Array(sorted.map(({ bucket }) => bucket)),
+    int4Array(sorted.map(({ id }) => id)),
+    int8Array(sorted.map(({ measuredAtMs }) => measuredAtMs)),
+    float8Array(sorted.map(({ tempCelsius }) => tempCelsius)),
+    int4Array(sorted.map(({ tieBreakNs }) => tieBreakNs)),
+    int8Array(sorted.map(({ seenAtMs }) => seenAtMs)),
+    sorted.map(({ pending }) => pendingWith(pending, place, view.forwarded)),
+    sorted.map(({ spans }) => encodeSpans(spans)),
+    place.stream,
+    place.seq,
+  ])
+}
+
+function nextState(id: number, events: readonly NewEvent[], state: SensorState | undefined) {
+  let latest = {
+    measuredAtMs: state?.measuredAtMs ?? -Infinity,
+    tempCelsius: state?.tempCelsius ?? 0,
+    tieBreakNs: state?.tieBreakNs ?? 0,
+  }
+  let spans = state?.spans ?? []
+  for (const event of events) {
+    spans = withTime(spans, event.measuredAtMs)
+    const isLater = event.measuredAtMs > latest.measuredAtMs
+    const isSameTime = event.measuredAtMs === latest.measuredAtMs
+    if (isLater || (isSameTime && event.tieBreakNs >= latest.tieBreakNs)) latest = event
+  }
+  const seenAtMs = events.at(-1)?.receivedAtMs ?? 0
+  const bucket = events[0]?.bucket ?? 0
+  const { measuredAtMs, tempCelsius, tieBreakNs } = latest
+  const pending = state?.pending ?? ''
+  return { id, bucket, measuredAtMs, tempCelsius, tieBreakNs, seenAtMs, spans, pending }
+}
+
+/** The rows that may not be forwarded yet, with the one that is being written. */
+function pendingWith(
+  pending: string,
+  place: JournalPlace,
+  forwarded: readonly JournalPlace[],
+): string {
+  const isWaiting = ({ stream, seq }: JournalPlace) =>
+    stream !== place.stream &&
+    !forwarded.some((other) => other.stream === stream && other.seq >= seq)
+  return placesText([...placesOf(pending).filter(isWaiting), place])
+}
+
+/** Notes the next free tie-breaks of times that may be taken again. */
+export async function noteTieBreaks(
+  session: Session,
+  tieBreaks: readonly TieBreak[],
+  events: readonly NewEvent[],
+): Promise<void> {
+  if (tieBreaks.length === 0) return
+  const buckets = new Map(events.map(({ sensor, bucket }) => [sensor.id, bucket]))
+  const rows = tieBreaks.map(({ sensor: { id }, atMs, next }) => {
+    return { bucket: buckets.get(id) ?? 0, id, atMs, next }
+  })
+  const sorted = rows.toSorted(
+    (one, other) => one.bucket - other.bucket || one.id - other.id || one.atMs - other.atMs,
+  )
+  await session.send(sql.NOTE_TIE_BREAKS, [
+    int2Array(sorted.map(({ bucket }) => bucket)),
+    int4Array(sorted.map(({ id }) => id)),
+    int8Array(sorted.map(({ atMs }) => atMs)),
+    int4Array(sorted.map(({ next }) => next)),
+  ])
+}
+
+/** Counts what was accepted by sensor and UTC day. */
+export function countDays(session: Session, events: readonly NewEvent[]): Promise<unknown> {
+  const days = new Map<string, { bucket: number; id: number; day: number; count: number }>()
+  for (const { bucket, sensor, measuredAtMs } of events) {
+    const day = Math.floor(measuredAtMs / DAY_MS)
+    const key = `${sensor.id}@${day}`
+    const known = days.get(key)
+    if (known === undefined) days.set(key, { bucket, id: sensor.id, day, count: 1 })
+    else known.count++
+  }
+  const sorted = [...days.values()].toSorted(
+    (one, other) => one.bucket - other.bucket || one.id - other.id || one.day - other.day,
+  )
+  return session.send(sql.COUNT_DAYS, [
+    int2Array(sorted.map(({ bucket }) => bucket)),
+    int4Array(sorted.map(({ id }) => id)),
+    int4Array(sorted.map(({ day }) => day)),
+    int4Array(sorted.map(({ count }) => count)),
+  ])
+}
+
+/** The row of the journal. */
+export function insertRow(
+  session: Session,
+  row: { readonly place: JournalPlace; readonly groupId: string; readonly committedAtMs: number },
+  { events, newSensors }: { events: readonly NewEvent[]; newSensors: readonly NewSensor[] },
+): Promise<unknown> {
+  const { place, groupId, committedAtMs } = row
+  const entries = events.map(({ sensor, ...event }) => ({ ...event, sensorId: sensor.id }))
+  const infos = newSensors.length === 0 ? null : JSON.stringify(newSensors.map(infoOf))
+  const names = [place.stream, place.seq, groupId, committedAtMs]
+  return session.send(sql.INSERT_ROW, [...names, events.length, infos, encodeEntries(entries)])
+}
+
+function infoOf({ id, userId, serialNumber, alias, createdAtMs }: NewSensor): SensorInfo {
+  const names = { serialNumber, alias, compensationCelsius: 0 }
+  return { userId, sensorId: id, atMs: createdAtMs, ...names }
+}

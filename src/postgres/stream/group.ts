@@ -1,0 +1,85 @@
+// A group of submissions on its way through a lane.
+
+import { groupMeasurementsMax, submissionsInFlightMax } from '../../domain/limits.ts'
+import type { Submission, SubmittedMeasurement } from '../../domain/measurement.ts'
+import { serialNumberKey } from '../../domain/sensor.ts'
+import type { SubmissionGroup } from '../../ports/submissions.ts'
+import { bucketOf } from '../bucket.ts'
+import { eventBits } from './event-bits.ts'
+
+/** A spelling of a serial number in a submission. */
+export interface NamedSensor {
+  readonly userId: number
+  readonly serialNumber: string
+  readonly serialNumberKey: string
+  /** What the sensor is called if this registers it. */
+  readonly alias: string
+}
+
+export interface GroupElement {
+  /** The bits of the event id; `undefined`: it has none. */
+  readonly bits: string | undefined
+  readonly sensor: NamedSensor
+  readonly tempCelsius: number
+  /** NaN if the sender gave no time. */
+  readonly measuredAtMs: number
+}
+
+export interface GroupedSubmission {
+  readonly userId: number
+  readonly bucket: number
+  readonly receivedAtMs: number
+  readonly isOnlyChecked: boolean
+  readonly elements: readonly GroupElement[]
+}
+
+export class Group implements SubmissionGroup {
+  readonly content: GroupedSubmission[] = []
+  #measurements = 0
+
+  get submissions(): number {
+    return this.content.length
+  }
+
+  get measurements(): number {
+    return this.#measurements
+  }
+
+  hasRoomFor(measurements: number): boolean {
+    const hasRoom = this.#measurements + measurements <= groupMeasurementsMax
+    return hasRoom && this.content.length < submissionsInFlightMax
+  }
+
+  add({ userId, receivedAtMs, measurements }: Submission, isOnlyChecked: boolean): void {
+    const sensors = new Map<string, NamedSensor>()
+    const elements = Array.from({ length: measurements.length }, (_, index) => {
+      const measurement = measurements.at(index)
+      if (measurement === undefined) throw new Error(`BUG: no element ${index}`)
+      return elementOf(measurement, sensors, userId)
+    })
+    const bucket = bucketOf(userId)
+    this.content.push({ userId, bucket, receivedAtMs, isOnlyChecked, elements })
+    this.#measurements += elements.length
+  }
+}
+
+/** @param sensors those that the submission has named so far, by their spelling */
+function elementOf(
+  { eventId, serialNumber, alias, tempCelsius, measuredAtMs }: SubmittedMeasurement,
+  sensors: Map<string, NamedSensor>,
+  userId: number,
+): GroupElement {
+  const hasNumbers = Number.isFinite(tempCelsius) && Number.isSafeInteger(measuredAtMs ?? 0)
+  const hasTexts = typeof serialNumber === 'string' && typeof (eventId ?? '') === 'string'
+  if (!hasNumbers || !hasTexts) {
+    throw new TypeError('BUG: a submission with an element that is no measurement')
+  }
+  let sensor = sensors.get(serialNumber)
+  if (sensor === undefined) {
+    const key = serialNumberKey(serialNumber)
+    sensor = { userId, serialNumber, serialNumberKey: key, alias: alias ?? serialNumber }
+    sensors.set(serialNumber, sensor)
+  }
+  const bits = eventId === null ? undefined : eventBits(eventId)
+  return { bits, sensor, tempCelsius, measuredAtMs: measuredAtMs ?? NaN }
+}

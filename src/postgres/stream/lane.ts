@@ -1,0 +1,199 @@
+// A lane commits groups, one after another, through a connection and a stream of its own. It takes
+// a stream that nobody holds, loses it to another process when it stalls, and finds out what became
+// of a commit whose answer it did not hear.
+//
+// After a crash: what was answered is in the journal; what was not is there whole or not at all.
+
+import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
+import { refusalError, ServiceError } from '../../domain/errors.ts'
+import { SECOND_MS } from '../../domain/time.ts'
+import { CommitCheck } from './commit-check.ts'
+import type { Group } from './group.ts'
+import type { Decided } from './group-decider.ts'
+import { Fenced, GroupTransaction, OutcomeUnknown } from './group-transaction.ts'
+import type { Attempt, HeldStream, TransactionSettings } from './group-transaction.ts'
+import * as sql from './lane-statements.ts'
+import { ConnectionLost, Session } from './session.ts'
+
+/**
+ * How long a group is worked at. Later its sender has gone, and rows of the journal by which an
+ * outcome is looked up may be pruned.
+ */
+const PATIENCE_MS = 10 * SECOND_MS
+
+/** Between attempts to reach the database. */
+const RECONNECT_MS = 100
+
+/** Deadlock, serialization failure, unique violation: somebody else was faster. */
+const RACES = new Set(['40P01', '40001', '23505'])
+const DISK_FULL = '53100'
+/** The server has become a standby. */
+const READ_ONLY = '25006'
+
+export interface LaneSettings extends TransactionSettings {
+  readonly databaseUrl: string
+  /** Which process this is, for people who look at the database. */
+  readonly owner: string
+}
+
+export class Lane {
+  readonly #settings: LaneSettings
+  #session: Session | undefined
+  #held: HeldStream | undefined
+  #turn: Promise<unknown> = Promise.resolve()
+  #waiting = 0
+  #isOutOfTime = false
+
+  constructor(settings: LaneSettings) {
+    this.#settings = settings
+  }
+
+  /** Groups that it has not finished. */
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  /**
+   * Commits a group after those before it.
+   *
+   * @returns what was decided about each submission, when it is durable
+   * @throws ServiceError `overloaded`, `storage_full`: nothing of the group is stored
+   * @throws ServiceError `outcome_unknown`
+   */
+  async commit(group: Group): Promise<readonly Decided[]> {
+    this.#waiting++
+    const turn = this.#turn.then(() => this.#commitInTime(group))
+    this.#turn = turn.then(ignore, ignore)
+    try {
+      return await turn
+    } finally {
+      this.#waiting--
+    }
+  }
+
+  /** Finishes what it has, and leaves the stream to others. */
+  async close(): Promise<void> {
+    await this.#turn
+    const session = this.#session
+    const held = this.#held
+    this.#session = undefined
+    if (session === undefined) return
+    if (held !== undefined) {
+      await session.send(sql.LEAVE_STREAM, [held.stream, held.fence]).then(ignore, ignore)
+    }
+    await session.close()
+  }
+
+  async #commitInTime(group: Group): Promise<readonly Decided[]> {
+    this.#isOutOfTime = false
+    const timer = setTimeout(() => {
+      this.#isOutOfTime = true
+      this.#drop()
+    }, PATIENCE_MS)
+    try {
+      return await this.#commitGroup(group)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async #commitGroup(group: Group): Promise<readonly Decided[]> {
+    let unknown: Attempt | undefined
+    for (let isCareful = false; ; isCareful = true) {
+      try {
+        const known = unknown && (await this.#lookUpOutcome(unknown))
+        unknown = undefined
+        const decided = known ?? (await this.#transact(group, isCareful))
+        if (decided !== undefined) return decided
+      } catch (error) {
+        if (error instanceof OutcomeUnknown) unknown = error.attempt
+        await this.#recover(error, unknown !== undefined)
+      }
+      if (this.#isOutOfTime) throw refusalError(unknown ? 'outcome_unknown' : 'overloaded')
+    }
+  }
+
+  async #transact(group: Group, isCareful: boolean): Promise<readonly Decided[] | undefined> {
+    const session = await this.#connect()
+    this.#held ??= await this.#takeStream(session)
+    return new GroupTransaction(session, this.#held, group, this.#settings).run(isCareful)
+  }
+
+  /** Takes a stream that nobody holds, or makes one. */
+  async #takeStream(session: Session): Promise<HeldStream> {
+    const values = [this.#settings.owner]
+    for (;;) {
+      const free = await session.send<HeldStream & pg.QueryResultRow>(sql.TAKE_FREE_STREAM, values)
+      const made = free.rows[0] ?? (await this.#makeStream(session, values))
+      if (made !== undefined) return made
+    }
+  }
+
+  async #makeStream(session: Session, values: string[]): Promise<HeldStream | undefined> {
+    const made = await session.send<HeldStream & pg.QueryResultRow>(sql.MAKE_STREAM, values)
+    return made.rows[0]
+  }
+
+  /**
+   * What was decided about a group whose COMMIT was not answered, if it is stored. Taking its
+   * stream waits until the server is done with the lost transaction; then the group's row tells.
+   */
+  async #lookUpOutcome(attempt: Attempt): Promise<readonly Decided[] | undefined> {
+    const { stream, seq, groupId, decided } = attempt
+    const session = await this.#connect()
+    const check = new CommitCheck(session, this.#settings.durability)
+    const begun = check.begin()
+    const taking = session.send<HeldStream & pg.QueryResultRow>(sql.TAKE_STREAM, [
+      this.#settings.owner,
+      stream,
+    ])
+    await Promise.all([begun, taking])
+    await check.commit([])
+    this.#held = (await taking).rows[0]
+    const { rowCount } = await session.send(sql.FIND_GROUP, [stream, seq, groupId])
+    return rowCount === 1 ? decided : undefined
+  }
+
+  async #connect(): Promise<Session> {
+    if (this.#session !== undefined) return this.#session
+    const { databaseUrl, durability } = this.#settings
+    const session = await Session.open(databaseUrl, durability)
+    if (this.#isOutOfTime) session.destroy()
+    else this.#session = session
+    return session
+  }
+
+  #drop(): void {
+    this.#session?.destroy()
+    this.#session = undefined
+    this.#held = undefined
+  }
+
+  /** Makes ready for another attempt. @throws what makes one useless */
+  async #recover(error: unknown, isUnknown: boolean): Promise<void> {
+    if (error instanceof Fenced) {
+      this.#held = undefined
+      return
+    }
+    const code = error instanceof pg.DatabaseError ? error.code : undefined
+    if (!isUnknown) {
+      if (error instanceof ServiceError) throw error
+      if (code === DISK_FULL) throw refusalError('storage_full', { cause: error })
+      if (RACES.has(code ?? '')) return
+      const isTemporary = code === undefined ? isOfNetwork(error) : /^(08|57P|53)/.test(code)
+      if (!isTemporary && code !== READ_ONLY) throw error
+    }
+    this.#drop()
+    await pause(RECONNECT_MS)
+  }
+}
+
+function ignore(): void {}
+
+/** Errors of our own code have neither a code nor to do with a connection. */
+function isOfNetwork(error: unknown): boolean {
+  if (error instanceof ConnectionLost || error instanceof OutcomeUnknown) return true
+  if (!(error instanceof Error)) return false
+  return 'code' in error || error.name === 'NotPrimary' || /connection|timeout/i.test(error.message)
+}

@@ -1,0 +1,84 @@
+// Noticing that another server has the data: a restored backup, or a promoted standby. Either may
+// lack what the one before had, so nothing that it had given out is given again: ids of sensors and
+// users, numbers of rows, and the epoch, without which ETags and cursors mean nothing.
+
+import { randomBytes } from 'node:crypto'
+import type pg from 'pg'
+import { READ_DURABILITY } from './durability.ts'
+import type { Durability, DurabilityRow } from './durability.ts'
+
+const READ_IDENTITY = `
+  SELECT timeline, system_identifier AS "systemIdentifier", is_local AS "isLocal"
+  FROM data_identity`
+
+/** In bytes: the epoch is part of every ETag. */
+const EPOCH_BYTES = 8
+const ID_BYTES = 16
+
+const RECORD = `
+  UPDATE data_identity SET timeline = $1, system_identifier = $2, is_local = is_local OR $3`
+const RENEW_EPOCH = 'UPDATE data_identity SET epoch = $1'
+const RENEW_ID = `
+  UPDATE data_identity SET id = $1, is_local = false,
+    restored_to_ms = coalesce((SELECT max(committed_at_ms) FROM journal),
+      (SELECT max(last_seen_at_ms) FROM sensor_state), 0)`
+const MOVE_IDS = `
+  SELECT setval('sensor_ids', (SELECT last_value FROM sensor_ids) + 1048576),
+    setval(pg_get_serial_sequence('users', 'id'),
+      (SELECT coalesce(max(id), 0) FROM users) + 1048576)`
+/** Rows far ahead, with nothing in them: forwarders pass the gap. */
+const MOVE_HEADS = `
+  WITH moved AS (
+    UPDATE streams SET head = head + 1099511627776, fence = fence + 1
+    RETURNING bucket, stream_id, head
+  )
+  INSERT INTO journal (bucket, stream_id, seq, group_id, committed_at_ms, measurements)
+  SELECT bucket, stream_id, head, gen_random_uuid(),
+    coalesce((SELECT max(committed_at_ms) FROM journal), 0), 0
+  FROM moved`
+
+type Server = Pick<DurabilityRow, 'timeline' | 'systemIdentifier'>
+
+interface Identity extends Server {
+  readonly isLocal: boolean
+}
+
+/**
+ * Compares the server with the one that is recorded; to be done on every new connection, before
+ * anything is read or written.
+ *
+ * @returns whether another server has taken over, and this is the first to notice
+ */
+export async function noticeTakeover(
+  client: pg.ClientBase,
+  durability: Durability,
+): Promise<boolean> {
+  const server = await readRow<Server>(client, READ_DURABILITY)
+  const isLocal = durability === 'local'
+  const known = await readRow<Identity>(client, READ_IDENTITY)
+  if (isSameServer(known, server) && (known.isLocal || !isLocal)) return false
+  await client.query('BEGIN')
+  const locked = await readRow<Identity>(client, `${READ_IDENTITY} FOR UPDATE`)
+  const isTakenOver = locked.timeline !== null && !isSameServer(locked, server)
+  if (isTakenOver) await renew(client, locked)
+  await client.query(RECORD, [server.timeline, server.systemIdentifier, isLocal])
+  await client.query('COMMIT')
+  return isTakenOver
+}
+
+function isSameServer(known: Identity, server: Server): boolean {
+  return known.timeline === server.timeline && known.systemIdentifier === server.systemIdentifier
+}
+
+async function readRow<Row extends object>(client: pg.ClientBase, text: string): Promise<Row> {
+  const { rows } = await client.query<Row & pg.QueryResultRow>(text)
+  if (rows[0] === undefined) throw new Error('BUG: the data have no identity')
+  return rows[0]
+}
+
+async function renew(client: pg.ClientBase, { isLocal }: Identity): Promise<void> {
+  await client.query(RENEW_EPOCH, [randomBytes(EPOCH_BYTES).toString('hex')])
+  if (isLocal) await client.query(RENEW_ID, [randomBytes(ID_BYTES).toString('hex')])
+  await client.query(MOVE_IDS)
+  await client.query(MOVE_HEADS)
+}

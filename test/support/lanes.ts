@@ -1,0 +1,121 @@
+// Lanes on a PostgreSQL of a test: what they commit, and a proxy between that loses answers.
+
+import { createServer, connect } from 'node:net'
+import type { Server, Socket } from 'node:net'
+import pg from 'pg'
+import type { Receipt } from '../../src/domain/measurement.ts'
+import { bucketOf } from '../../src/postgres/bucket.ts'
+import type { Durability } from '../../src/postgres/durability.ts'
+import { PostgresSubmissionCommitter } from '../../src/postgres/stream/submission-committer.ts'
+import type { SubmissionOutcome } from '../../src/ports/submissions.ts'
+import { systemClock as clock } from '../../src/system/clock.ts'
+import { measurement, PERMISSIVE, submission } from '../contract/open-data.ts'
+
+/** A process's committer with one lane. */
+export function newLane(databaseUrl: string, durability: Durability = 'local') {
+  const settings = { databaseUrl, owner: 'test', lanes: 1, durability, clock, rules: PERMISSIVE }
+  return new PostgresSubmissionCommitter(settings, () => undefined)
+}
+
+/** Commits an event of a user. */
+export async function sendEvent(
+  committer: PostgresSubmissionCommitter,
+  userId: number,
+  eventId: string | null,
+): Promise<SubmissionOutcome | undefined> {
+  const group = committer.beginGroup()
+  group.add(submission(userId, measurement({ eventId })), false)
+  return (await committer.commit(group))[0]
+}
+
+export function statusOf(outcome: SubmissionOutcome | undefined): string | undefined {
+  if (outcome === undefined || 'code' in outcome) return outcome?.code
+  return (outcome satisfies Receipt).at(0).status
+}
+
+/** Lets users have sensors. */
+export async function addUsers(url: string, users: readonly number[]): Promise<void> {
+  for (const user of users) {
+    await ask(url, 'INSERT INTO user_state (bucket, user_id) VALUES ($1, $2)', bucketOf(user), user)
+  }
+}
+
+/** Runs one statement on a connection of its own. */
+export async function ask<Row extends pg.QueryResultRow>(
+  url: string,
+  text: string,
+  ...values: unknown[]
+): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const { rows } = await client.query<Row>(text, values)
+  await client.end()
+  return rows
+}
+
+/**
+ * A proxy before the socket of a server. A statement is recognised by its text, which is sent when
+ * it is prepared, that is, the first time on a connection.
+ */
+export class LosingProxy {
+  readonly #server: Server
+  readonly #connections = new Set<Socket>()
+  /** Once this is sent, what it answers is lost with the connection. */
+  loseAnswerTo: string | undefined
+  /** This is lost with the connection before it reaches the server. */
+  lose: string | undefined
+
+  private constructor(socketPath: string) {
+    this.#server = createServer((client) => this.#join(client, connect(socketPath)))
+  }
+
+  /** @param url of a server on a socket */
+  static async start(url: string): Promise<{ proxy: LosingProxy; url: string }> {
+    const parsed = /^postgresql:\/\/\/([^?]*)\?host=([^&]*)&user=(.*)$/.exec(url)
+    const [, database = '', folder = '', user = ''] = parsed ?? []
+    const proxy = new LosingProxy(`${folder}/.s.PGSQL.5432`)
+    const port = await proxy.#listen()
+    return { proxy, url: `postgresql://${user}@127.0.0.1:${port}/${database}` }
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.#connections) socket.destroy()
+    await new Promise((resolve) => void this.#server.close(resolve))
+  }
+
+  #listen(): Promise<number> {
+    return new Promise((resolve) => {
+      this.#server.listen(0, '127.0.0.1', () => {
+        const address = this.#server.address()
+        resolve(typeof address === 'object' ? (address?.port ?? 0) : 0)
+      })
+    })
+  }
+
+  #join(client: Socket, server: Socket): void {
+    let isLosing = false
+    const end = () => {
+      client.destroy()
+      server.destroy()
+    }
+    for (const socket of [client, server]) {
+      this.#connections.add(socket)
+      socket.on('error', end).on('close', end)
+    }
+    client.on('data', (bytes) => {
+      const { loseAnswerTo } = this
+      if (loseAnswerTo !== undefined && bytes.includes(loseAnswerTo)) {
+        isLosing = true
+        this.loseAnswerTo = undefined
+      }
+      if (this.lose !== undefined && bytes.includes(this.lose)) {
+        this.lose = undefined
+        end()
+      } else server.write(bytes)
+    })
+    server.on('data', (bytes) => {
+      if (isLosing) end()
+      else client.write(bytes)
+    })
+  }
+}
