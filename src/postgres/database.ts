@@ -47,6 +47,11 @@ export class Database implements Sql {
     return this.#use((client) => sqlOn(client).change(text, values))
   }
 
+  /** Runs a statement that is made for the occasion, without values. */
+  async execute(text: string): Promise<void> {
+    await this.#use((client) => client.query(text))
+  }
+
   /**
    * Runs work in one transaction, again from the start after a deadlock or a lost race for a unique
    * value.
@@ -150,7 +155,12 @@ function sqlOn(client: pg.ClientBase): Sql {
 function statement(text: string, values: readonly unknown[]): pg.QueryConfig {
   const name = statementNames.get(text) ?? `s${statementNames.size}`
   statementNames.set(text, name)
-  return { name, text, values: [...values] }
+  return { name, text, values: values.map(storable) }
+}
+
+/** PostgreSQL's texts have no place for U+0000: the sign for what cannot be shown stands there. */
+function storable(value: unknown): unknown {
+  return typeof value === 'string' ? value.replaceAll('\0', '\u{FFFD}') : value
 }
 
 async function runTransaction<Result>(

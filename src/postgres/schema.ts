@@ -266,22 +266,22 @@ const SHARED_STATE = `
   CREATE UNLOGGED TABLE rate_use (
     counter text COLLATE "C" NOT NULL,
     key text COLLATE "C" NOT NULL,
-    began_at timestamptz NOT NULL,
     until timestamptz NOT NULL,
     points bigint NOT NULL,
     PRIMARY KEY (counter, key)
   );
+  CREATE INDEX rate_use_by_end ON rate_use (until);
 
   -- Recent sign-in codes by their hash; results are sealed with the code.
   CREATE TABLE sign_in_codes (
     hash bytea PRIMARY KEY,
-    first_seen_at_ms bigint NOT NULL,
-    owner text,
-    owned_until_ms bigint,
+    first_seen_at timestamptz NOT NULL,
+    owner text NOT NULL,
+    owned_until timestamptz NOT NULL,
     attempt bytea,
     result bytea
   );
-  CREATE INDEX sign_in_codes_by_age ON sign_in_codes (first_seen_at_ms);`
+  CREATE INDEX sign_in_codes_by_age ON sign_in_codes (first_seen_at);`
 
 const STORE = `
   -- The measurement store: a partition for each week that has measurements. Without the bucket,

@@ -1,0 +1,155 @@
+// ControlReader on PostgreSQL: users, access tokens and sensors.
+
+import { foldEmail } from '../../domain/access.ts'
+import type { AccessToken, Principal, User, UserIdentity } from '../../domain/access.ts'
+import type { Sensor } from '../../domain/sensor.ts'
+import { DAY_MS } from '../../domain/time.ts'
+import type { TimeRange } from '../../domain/time.ts'
+import type {
+  AcceptedDay,
+  ControlReader,
+  DataIdentity,
+  SensorCursor,
+} from '../../ports/control-reader.ts'
+import type { Database } from '../database.ts'
+import { countRefused, listDueRefused, listRefused } from './refused-rows.ts'
+import {
+  findSensor,
+  findSensorOfAnyone,
+  listSensors,
+  readSensorNews,
+  readSensors,
+} from './sensor-rows.ts'
+import { countSetAside, hasSetAside, listSetAside } from './set-aside.ts'
+import { listSkipped } from './skipped-rows.ts'
+import { listTokens, PrincipalLookUps, toUser } from './token-rows.ts'
+
+const DATA_IDENTITY = 'SELECT id, restored_to_ms AS "restoredToMs" FROM data_identity'
+const USER_BY_EMAIL = 'SELECT id, email, name FROM users WHERE email_key = $1'
+const USERS = 'SELECT id, email, name FROM users ORDER BY id'
+const IDENTITIES = `
+  SELECT issuer, subject, user_id AS "userId", created_at_ms AS "createdAtMs"
+  FROM identities ORDER BY user_id, issuer`
+const HAS_STORED_LINES = 'SELECT 1 FROM access_tokens WHERE id = $1 AND has_stored_lines'
+const OF_SENSOR = `
+  FROM accepted_per_day d JOIN sensors s ON s.bucket = d.bucket AND s.id = d.sensor_id
+  WHERE s.id = $1`
+const ACCEPTED = `SELECT coalesce(sum(d.measurements), 0)::bigint AS count ${OF_SENSOR}`
+const ACCEPTED_DAYS = `
+  SELECT d.day, d.measurements ${OF_SENSOR} AND d.day >= $2 AND d.day < $3 ORDER BY d.day`
+const DELETIONS = 'SELECT count(*) AS count FROM sensor_deletions'
+
+export class PostgresControlReader implements ControlReader {
+  readonly #database: Database
+  readonly #principals: PrincipalLookUps
+
+  constructor(database: Database) {
+    this.#database = database
+    this.#principals = new PrincipalLookUps(database)
+  }
+
+  async readDataIdentity(): Promise<DataIdentity> {
+    const [identity] = await this.#database.rows<DataIdentity>(DATA_IDENTITY)
+    if (identity === undefined) throw new Error('BUG: the database has no identity')
+    return identity
+  }
+
+  findPrincipal(tokenHash: Buffer): Promise<Principal | undefined> {
+    return this.#principals.find(tokenHash)
+  }
+
+  async findUser(email: string): Promise<User | undefined> {
+    const [row] = await this.#database.rows<User>(USER_BY_EMAIL, [foldEmail(email)])
+    return row && toUser(row)
+  }
+
+  async listUsers(): Promise<readonly User[]> {
+    return (await this.#database.rows<User>(USERS)).map(toUser)
+  }
+
+  listTokens(userId: number): Promise<readonly AccessToken[]> {
+    return listTokens(this.#database, userId)
+  }
+
+  listIdentities(): Promise<readonly UserIdentity[]> {
+    return this.#database.rows<UserIdentity>(IDENTITIES)
+  }
+
+  listSensors(userId: number): Promise<readonly Sensor[]> {
+    return listSensors(this.#database, userId)
+  }
+
+  findSensor(userId: number, sensorId: number): Promise<Sensor | undefined> {
+    return findSensor(this.#database, userId, sensorId)
+  }
+
+  findSensorOfAnyone(sensorId: number): Promise<Sensor | undefined> {
+    return findSensorOfAnyone(this.#database, sensorId)
+  }
+
+  countMeasurements(sensorId: number): Promise<number> {
+    return this.#count(ACCEPTED, [sensorId])
+  }
+
+  readSensors(userId: number, onlineSinceMs: number, isKnown: (version: string) => boolean) {
+    return readSensors(this.#database, { userId, onlineSinceMs }, isKnown)
+  }
+
+  readSensorNews(userId: number, since: SensorCursor | undefined) {
+    return readSensorNews(this.#database, userId, since)
+  }
+
+  async listAcceptedDays(
+    sensorId: number,
+    { startMs, stopMs }: TimeRange,
+  ): Promise<readonly AcceptedDay[]> {
+    const days = [Math.floor(startMs / DAY_MS), Math.ceil(stopMs / DAY_MS)]
+    const values = [sensorId, ...days]
+    const rows = await this.#database.rows<{ day: number; measurements: number }>(
+      ACCEPTED_DAYS,
+      values,
+    )
+    return rows.map(({ day, measurements }) => ({ dayMs: day * DAY_MS, measurements }))
+  }
+
+  countSensorDeletions(): Promise<number> {
+    return this.#count(DELETIONS)
+  }
+
+  countSetAside(): Promise<number> {
+    return countSetAside(this.#database)
+  }
+
+  hasSetAside(sensorId: number, range: TimeRange): Promise<boolean> {
+    return hasSetAside(this.#database, sensorId, range)
+  }
+
+  listSetAside(afterId: number, limit: number) {
+    return listSetAside(this.#database, afterId, limit)
+  }
+
+  listSkipped(limit: number) {
+    return listSkipped(this.#database, limit)
+  }
+
+  async hasStoredLines(tokenId: number): Promise<boolean> {
+    return (await this.#database.rows(HAS_STORED_LINES, [tokenId])).length > 0
+  }
+
+  listRefused(afterId: number, limit: number) {
+    return listRefused(this.#database, afterId, limit)
+  }
+
+  listDueRefused(nowMs: number, limit: number) {
+    return listDueRefused(this.#database, nowMs, limit)
+  }
+
+  countRefused() {
+    return countRefused(this.#database)
+  }
+
+  async #count(text: string, values: readonly unknown[] = []): Promise<number> {
+    const [row] = await this.#database.rows<{ count: number }>(text, values)
+    return row?.count ?? 0
+  }
+}

@@ -1,0 +1,48 @@
+// Stream 0: what changes sensors, and is not a submission, writes its row of the journal there. It
+// is locked first, before users and sensors, as a group locks its own stream.
+
+import { randomUUID } from 'node:crypto'
+import type { Sql } from '../database.ts'
+
+const LOCK = `
+  SELECT head FROM streams WHERE bucket = 0 AND stream_id = 0 FOR UPDATE`
+const INSERT = `
+  INSERT INTO journal
+    (bucket, stream_id, seq, group_id, committed_at_ms, measurements, sensor_infos, entries)
+  VALUES (0, 0, $1, $2, $3, $4, $5, $6)`
+const INSERT_INFO = `
+  INSERT INTO journal
+    (bucket, stream_id, seq, group_id, committed_at_ms, measurements, sensor_infos)
+  SELECT 0, 0, $1, $2, $3, 0, json_build_array(json_build_object('userId', user_id, 'sensorId', id,
+    'atMs', info_at_ms, 'serialNumber', serial_number, 'alias', alias,
+    'compensationCelsius', compensation_celsius))::text
+  FROM sensors WHERE bucket = $4 AND id = $5`
+const ADVANCE = 'UPDATE streams SET head = $1 WHERE bucket = 0 AND stream_id = 0'
+
+/** The place of the next row, locked until the transaction ends. */
+export async function lockControlStream(sql: Sql): Promise<number> {
+  const [row] = await sql.rows<{ head: number }>(LOCK)
+  if (row === undefined) throw new Error('BUG: there is no stream 0')
+  return row.head + 1
+}
+
+/** Tells the measurement store what a sensor is called now. */
+export async function journalInfo(
+  sql: Sql,
+  seq: number,
+  of: { readonly bucket: number; readonly sensorId: number; readonly nowMs: number },
+): Promise<void> {
+  await sql.change(INSERT_INFO, [seq, randomUUID(), of.nowMs, of.bucket, of.sensorId])
+  await sql.change(ADVANCE, [seq])
+}
+
+/** Forwards measurements once more. */
+export async function journalEntries(
+  sql: Sql,
+  seq: number,
+  row: { readonly nowMs: number; readonly count: number; readonly entries: Buffer },
+): Promise<void> {
+  const { nowMs, count, entries } = row
+  await sql.change(INSERT, [seq, randomUUID(), nowMs, count, null, entries])
+  await sql.change(ADVANCE, [seq])
+}

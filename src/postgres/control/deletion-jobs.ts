@@ -1,0 +1,51 @@
+// SensorDeletionJobs on PostgreSQL: a job is due when every stream has forwarded past its head at
+// the deletion.
+
+import type { SensorDeletion, SensorDeletionJobs } from '../../ports/store-upkeep.ts'
+import { bucketOf } from '../bucket.ts'
+import type { Database } from '../database.ts'
+
+interface DeletionRow extends Omit<SensorDeletion, 'range'> {
+  readonly startMs: number
+  readonly stopMs: number
+}
+
+const DUE = `
+  SELECT user_id AS "userId", sensor_id AS "sensorId", start_ms AS "startMs", stop_ms AS "stopMs",
+    passes
+  FROM sensor_deletions d
+  WHERE due_at_ms <= $1 AND NOT EXISTS (
+    SELECT 1 FROM unnest(string_to_array(d.heads, ',')) head
+      LEFT JOIN stream_forwarded f ON f.stream_id = split_part(head, ':', 1)::int
+    WHERE split_part(head, ':', 2)::bigint > coalesce(f.seq, 0))
+  ORDER BY sensor_id LIMIT 100`
+const NOTE_PASS = `
+  UPDATE sensor_deletions SET passes = passes + 1, due_at_ms = $3
+  WHERE bucket = $1 AND sensor_id = $2`
+const END = 'DELETE FROM sensor_deletions WHERE bucket = $1 AND sensor_id = $2'
+const FORGET_TIE_BREAKS = 'DELETE FROM tie_breaks WHERE bucket = $1 AND sensor_id = $2'
+
+export class PostgresSensorDeletionJobs implements SensorDeletionJobs {
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async due(nowMs: number): Promise<readonly SensorDeletion[]> {
+    const rows = await this.#database.rows<DeletionRow>(DUE, [nowMs])
+    return rows.map(({ startMs, stopMs, ...deletion }) => {
+      return { ...deletion, range: { startMs, stopMs } }
+    })
+  }
+
+  async notePass({ userId, sensorId }: SensorDeletion, dueAtMs: number | undefined): Promise<void> {
+    const job = [bucketOf(userId), sensorId]
+    if (dueAtMs !== undefined) {
+      await this.#database.change(NOTE_PASS, [...job, dueAtMs])
+      return
+    }
+    await this.#database.change(FORGET_TIE_BREAKS, job)
+    await this.#database.change(END, job)
+  }
+}

@@ -1,0 +1,142 @@
+// Sensors as their users see them: the row, and the latest value beside it.
+
+import type { Sensor } from '../../domain/sensor.ts'
+import type { SensorCursor, SensorNews, VersionedSensors } from '../../ports/control-reader.ts'
+import { bucketOf } from '../bucket.ts'
+import { cursorOf, placesOf, seenAt, versionOf } from '../data-version.ts'
+import type { PlacesText } from '../data-version.ts'
+import type { Database, Sql } from '../database.ts'
+
+interface SensorRow {
+  readonly id: number
+  readonly userId: number
+  readonly serialNumber: string
+  readonly alias: string
+  readonly compensationCelsius: number
+  readonly createdAtMs: number
+  readonly lastSeenAtMs: number | null
+  readonly measuredAtMs: number | null
+  readonly rawCelsius: number | null
+  readonly version: number
+  readonly pending: PlacesText
+  readonly epoch: string
+}
+
+interface NewsRow extends Omit<SensorRow, 'id'> {
+  /** `null` in the only row if there is no sensor to tell of. */
+  readonly id: number | null
+  readonly settings: number
+  readonly heads: PlacesText
+}
+
+const COLUMNS = `
+  s.id, s.user_id AS "userId", s.serial_number AS "serialNumber", s.alias,
+  s.compensation_celsius AS "compensationCelsius", s.created_at_ms AS "createdAtMs",
+  t.last_seen_at_ms AS "lastSeenAtMs", t.measured_at_ms AS "measuredAtMs",
+  t.temp_celsius AS "rawCelsius", t.version, t.pending`
+const LIVE = `
+  sensors s JOIN sensor_state t ON t.bucket = s.bucket AND t.sensor_id = s.id
+  WHERE s.deleted_at_ms IS NULL`
+const SENSORS = `
+  SELECT ${COLUMNS}, (SELECT epoch FROM data_identity) AS epoch FROM ${LIVE}`
+const OF_USER = `${SENSORS} AND s.bucket = $1 AND s.user_id = $2`
+const LIST = `${OF_USER} ORDER BY s.id`
+const FIND = `${OF_USER} AND s.id = $3`
+const FIND_OF_ANYONE = `${SENSORS} AND s.id = $1`
+
+// Versions and settings only grow, and of sensors without news ever fewer are online.
+const VERSION = `
+  SELECT i.epoch || ' ' || coalesce(max(u.settings), 0) || ' ' || coalesce(sum(t.version), 0)
+    || ' ' || count(*) FILTER (WHERE t.last_seen_at_ms >= $3 AND t.measured_at_ms >= $3) AS version
+  FROM data_identity i
+    LEFT JOIN user_state u ON u.bucket = $1 AND u.user_id = $2
+    LEFT JOIN sensor_state t ON t.bucket = $1 AND t.user_id = $2
+  GROUP BY i.epoch`
+
+// One statement sees one moment: a change that is not in it has a seq beyond that stream's head.
+const NEWS = `
+  WITH seen AS (
+    SELECT i.epoch, coalesce(u.settings, 0) AS settings,
+      (SELECT coalesce(string_agg(stream_id || ':' || head, ',' ORDER BY stream_id), '')
+        FROM streams) AS heads
+    FROM data_identity i LEFT JOIN user_state u ON u.bucket = $1 AND u.user_id = $2)
+  SELECT seen.epoch, seen.settings, seen.heads, x.*
+  FROM seen LEFT JOIN LATERAL (
+    SELECT ${COLUMNS} FROM ${LIVE} AND s.bucket = $1 AND s.user_id = $2
+      AND (seen.epoch <> $3 OR seen.settings <> $4 OR t.seq > coalesce((
+        SELECT h.seq FROM unnest($5::int[], $6::bigint[]) h (stream, seq)
+        WHERE h.stream = t.stream_id), 0))) x ON true
+  ORDER BY x.id`
+/** Of no cursor. */
+const NEVER_SEEN = { epoch: '', settings: -1, heads: '' }
+
+export async function listSensors(sql: Sql, userId: number): Promise<Sensor[]> {
+  return (await sql.rows<SensorRow>(LIST, [bucketOf(userId), userId])).map(toSensor)
+}
+
+export async function findSensor(
+  sql: Sql,
+  userId: number,
+  sensorId: number,
+): Promise<Sensor | undefined> {
+  const [row] = await sql.rows<SensorRow>(FIND, [bucketOf(userId), userId, sensorId])
+  return row && toSensor(row)
+}
+
+export async function findSensorOfAnyone(sql: Sql, sensorId: number): Promise<Sensor | undefined> {
+  const [row] = await sql.rows<SensorRow>(FIND_OF_ANYONE, [sensorId])
+  return row && toSensor(row)
+}
+
+export async function readSensors(
+  database: Database,
+  of: { readonly userId: number; readonly onlineSinceMs: number },
+  isKnown: (version: string) => boolean,
+): Promise<VersionedSensors> {
+  const { userId, onlineSinceMs } = of
+  const readVersion = async (sql: Sql) => {
+    const values = [bucketOf(userId), userId, onlineSinceMs]
+    const [row] = await sql.rows<{ version: string }>(VERSION, values)
+    return row?.version ?? ''
+  }
+  const version = await readVersion(database)
+  if (isKnown(version)) return { version, sensors: undefined }
+  return database.view(async (sql) => {
+    return { version: await readVersion(sql), sensors: await listSensors(sql, userId) }
+  })
+}
+
+/** What has changed since a look. */
+export async function readSensorNews(
+  sql: Sql,
+  userId: number,
+  since: SensorCursor | undefined,
+): Promise<SensorNews> {
+  const { epoch, settings, heads } = since === undefined ? NEVER_SEEN : seenAt(since)
+  const places = placesOf(heads)
+  const rows = await sql.rows<NewsRow>(NEWS, [
+    bucketOf(userId),
+    userId,
+    epoch,
+    settings,
+    places.map(({ stream }) => stream),
+    places.map(({ seq }) => seq),
+  ])
+  const [now] = rows
+  if (now === undefined) throw new Error('BUG: the database has no identity')
+  const isWhole = now.epoch !== epoch || now.settings !== settings
+  const sensors = rows.flatMap(({ id, settings: _settings, heads: _heads, ...row }) =>
+    id === null ? [] : [toSensor({ ...row, id })],
+  )
+  return { cursor: cursorOf(now), isWhole, sensors }
+}
+
+function toSensor(row: SensorRow): Sensor {
+  const { measuredAtMs, rawCelsius, version, pending, epoch, ...sensor } = row
+  const hasLatest = measuredAtMs !== null && rawCelsius !== null
+  return {
+    ...sensor,
+    latest: hasLatest ? { measuredAtMs, rawCelsius } : null,
+    dataVersion: versionOf({ epoch, version, pending }),
+  }
+}

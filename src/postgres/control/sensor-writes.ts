@@ -1,0 +1,116 @@
+// Registering, changing and deleting sensors. Locks are taken in the order of a group's: the
+// stream, the user's state, the sensor's state.
+
+import { serialNumberKey } from '../../domain/sensor.ts'
+import type { Sensor, SensorChange } from '../../domain/sensor.ts'
+import { DAY_MS } from '../../domain/time.ts'
+import { bucketOf } from '../bucket.ts'
+import type { Sql } from '../database.ts'
+import { journalInfo, lockControlStream } from './control-stream.ts'
+import { findSensor } from './sensor-rows.ts'
+
+const LOCK_USER = `
+  SELECT sensors FROM user_state WHERE bucket = $1 AND user_id = $2 FOR NO KEY UPDATE`
+const CHANGE_USER = `
+  UPDATE user_state SET sensors = sensors + $3, settings = settings + 1
+  WHERE bucket = $1 AND user_id = $2`
+const IS_TAKEN = `
+  SELECT 1 FROM sensors
+  WHERE bucket = $1 AND user_id = $2 AND serial_number_key = $3 AND deleted_at_ms IS NULL`
+const INSERT = `
+  INSERT INTO sensors (bucket, id, user_id, serial_number, serial_number_key, alias, created_at_ms,
+    info_at_ms)
+  VALUES ($1, nextval('sensor_ids'), $2, $3, $4, $5, $6, $6) RETURNING id`
+const INSERT_STATE = 'INSERT INTO sensor_state (bucket, sensor_id, user_id) VALUES ($1, $2, $3)'
+const CHANGE = `
+  UPDATE sensors SET alias = coalesce($4, alias),
+    compensation_celsius = coalesce($5, compensation_celsius),
+    info_at_ms = greatest(info_at_ms + 1, $6)
+  WHERE bucket = $1 AND user_id = $2 AND id = $3 AND deleted_at_ms IS NULL`
+const DELETE = `
+  UPDATE sensors SET deleted_at_ms = $4, alias = '', compensation_celsius = 0
+  WHERE bucket = $1 AND user_id = $2 AND id = $3 AND deleted_at_ms IS NULL`
+// Waits for the group that writes the sensor; the next one finds it gone.
+const DELETE_STATE = 'DELETE FROM sensor_state WHERE bucket = $1 AND sensor_id = $2'
+const DELETE_DAYS = `
+  WITH gone AS (
+    DELETE FROM accepted_per_day WHERE bucket = $1 AND sensor_id = $2 RETURNING day)
+  SELECT min(day) AS first, max(day) AS last FROM gone`
+const DELETE_SET_ASIDE = 'DELETE FROM set_aside WHERE bucket = $1 AND sensor_id = $2'
+// In a statement that begins after the sensor's lock was granted: what the last group wrote is in
+// these heads.
+const INSERT_DELETION = `
+  INSERT INTO sensor_deletions (bucket, sensor_id, user_id, start_ms, stop_ms, due_at_ms, heads)
+  SELECT $1, $2, $3, $4, $5, $6,
+    coalesce(string_agg(stream_id || ':' || head, ',' ORDER BY stream_id), '') FROM streams`
+
+export interface NewSensor {
+  readonly userId: number
+  readonly serialNumber: string
+  readonly alias: string | undefined
+}
+
+export async function createSensor(
+  sql: Sql,
+  { userId, serialNumber, alias }: NewSensor,
+  { nowMs, sensorsPerUserMax }: { readonly nowMs: number; readonly sensorsPerUserMax: number },
+): Promise<Sensor | 'taken' | 'quota'> {
+  const bucket = bucketOf(userId)
+  const seq = await lockControlStream(sql)
+  const [user] = await sql.rows<{ sensors: number }>(LOCK_USER, [bucket, userId])
+  const key = serialNumberKey(serialNumber)
+  if ((await sql.rows(IS_TAKEN, [bucket, userId, key])).length > 0) return 'taken'
+  if (user === undefined || user.sensors >= sensorsPerUserMax) return 'quota'
+  const row = [bucket, userId, serialNumber, key, alias ?? serialNumber, nowMs]
+  const [inserted] = await sql.rows<{ id: number }>(INSERT, row)
+  const sensorId = inserted?.id ?? 0
+  await sql.change(INSERT_STATE, [bucket, sensorId, userId])
+  await sql.change(CHANGE_USER, [bucket, userId, 1])
+  await journalInfo(sql, seq, { bucket, sensorId, nowMs })
+  const sensor = await findSensor(sql, userId, sensorId)
+  if (sensor === undefined) throw new Error(`BUG: sensor ${sensorId} is not there`)
+  return sensor
+}
+
+export async function changeSensor(
+  sql: Sql,
+  { userId, sensorId }: { readonly userId: number; readonly sensorId: number },
+  { alias = null, compensationCelsius = null, nowMs }: SensorChangeRow,
+): Promise<Sensor | undefined> {
+  const bucket = bucketOf(userId)
+  const seq = await lockControlStream(sql)
+  await sql.rows(LOCK_USER, [bucket, userId])
+  const values = [bucket, userId, sensorId, alias, compensationCelsius, nowMs]
+  if ((await sql.change(CHANGE, values)) === 0) return undefined
+  await sql.change(CHANGE_USER, [bucket, userId, 0])
+  await journalInfo(sql, seq, { bucket, sensorId, nowMs })
+  return findSensor(sql, userId, sensorId)
+}
+
+interface SensorChangeRow {
+  readonly alias?: SensorChange['alias'] | null
+  readonly compensationCelsius?: SensorChange['compensationCelsius'] | null
+  readonly nowMs: number
+}
+
+/** @returns whether the user had it */
+export async function deleteSensor(
+  sql: Sql,
+  { userId, sensorId, nowMs }: { userId: number; sensorId: number; nowMs: number },
+): Promise<boolean> {
+  const bucket = bucketOf(userId)
+  await sql.rows(LOCK_USER, [bucket, userId])
+  if ((await sql.change(DELETE, [bucket, userId, sensorId, nowMs])) === 0) return false
+  await sql.change(CHANGE_USER, [bucket, userId, -1])
+  await sql.change(DELETE_STATE, [bucket, sensorId])
+  const [days] = await sql.rows<DayRange>(DELETE_DAYS, [bucket, sensorId])
+  await sql.change(DELETE_SET_ASIDE, [bucket, sensorId])
+  const range = [(days?.first ?? 0) * DAY_MS, ((days?.last ?? -1) + 1) * DAY_MS]
+  await sql.change(INSERT_DELETION, [bucket, sensorId, userId, ...range, nowMs])
+  return true
+}
+
+interface DayRange {
+  readonly first: number | null
+  readonly last: number | null
+}

@@ -1,0 +1,41 @@
+// Series without a temperature, and the tokens that have stored one by line protocol.
+
+import { hash } from 'node:crypto'
+import { skippedSeriesMax } from '../../domain/limits.ts'
+import type { SkippedSeries } from '../../ports/refused.ts'
+import type { Sql } from '../database.ts'
+
+const NOTE = `
+  INSERT INTO skipped_series AS s (user_id, series_hash, line, count, last_at_ms)
+  VALUES ($1, $2, $3, $4, $5)
+  ON CONFLICT (user_id, series_hash) DO UPDATE SET
+    line = excluded.line, count = s.count + excluded.count, last_at_ms = excluded.last_at_ms`
+const MAKE_ROOM = `
+  DELETE FROM skipped_series WHERE user_id = $1 AND series_hash IN (
+    SELECT series_hash FROM skipped_series WHERE user_id = $1
+    ORDER BY last_at_ms DESC, series_hash OFFSET $2)`
+const LIST = `
+  SELECT user_id AS "userId", line, count, last_at_ms AS "lastAtMs"
+  FROM skipped_series ORDER BY user_id, last_at_ms DESC, series_hash LIMIT $1`
+
+type SkippedRow = Omit<SkippedSeries, 'series' | 'line'> & { readonly line: Buffer }
+
+export async function noteSkipped(sql: Sql, skipped: readonly SkippedSeries[]): Promise<void> {
+  const rows = skipped.map((one) => ({ ...one, key: hash('sha256', one.series, 'buffer') }))
+  // In one order everywhere: who waits for a row has none that another waits for.
+  rows.sort((one, other) => one.userId - other.userId || one.key.compare(other.key))
+  for (const { userId, key, line, count, lastAtMs } of rows) {
+    await sql.change(NOTE, [userId, key, Buffer.from(line), count, lastAtMs])
+  }
+  for (const userId of new Set(rows.map((one) => one.userId))) {
+    await sql.change(MAKE_ROOM, [userId, skippedSeriesMax])
+  }
+}
+
+export async function listSkipped(
+  sql: Sql,
+  limit: number,
+): Promise<Omit<SkippedSeries, 'series'>[]> {
+  const rows = await sql.rows<SkippedRow>(LIST, [limit])
+  return rows.map((row) => ({ ...row, line: row.line.toString('utf8') }))
+}

@@ -1,0 +1,129 @@
+// Users, their identities and tokens: creating, signing in, deleting.
+
+import { foldEmail } from '../../domain/access.ts'
+import type { AccessToken, User, VerifiedIdentity } from '../../domain/access.ts'
+import { sessionsPerUserMax } from '../../domain/limits.ts'
+import type { NewAccessToken, SignInOrder, SignedInUser } from '../../ports/control-writer.ts'
+import { bucketOf } from '../bucket.ts'
+import type { Sql } from '../database.ts'
+import { deleteSensor } from './sensor-writes.ts'
+import { toUser } from './token-rows.ts'
+
+const INSERT_USER = `
+  INSERT INTO users (email, email_key, name, created_at_ms) VALUES ($1, $2, $3, $4)
+  ON CONFLICT (email_key) DO NOTHING RETURNING id`
+const INSERT_USER_STATE = 'INSERT INTO user_state (bucket, user_id) VALUES ($1, $2)'
+const USER_ID_BY_EMAIL = 'SELECT id FROM users WHERE email_key = $1'
+const LOCK_USER = 'SELECT id, email, name FROM users WHERE id = $1 FOR UPDATE'
+const USER_BY_IDENTITY = `
+  SELECT user_id AS id FROM identities WHERE issuer = $1 AND subject = $2`
+const INSERT_IDENTITY = `
+  INSERT INTO identities (issuer, subject, user_id, created_at_ms) VALUES ($1, $2, $3, $4)
+  ON CONFLICT (user_id, issuer) DO NOTHING`
+const INSERT_TOKEN = `
+  INSERT INTO access_tokens
+    (user_id, kind, name, rights, serial_number_prefix, hash, created_at_ms, expires_at_ms)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id`
+const END_OLD_SESSIONS = `
+  UPDATE access_tokens SET revoked_at_ms = $1
+  WHERE id IN (
+    SELECT id FROM access_tokens
+    WHERE user_id = $2 AND kind = 'mobile' AND revoked_at_ms IS NULL
+    ORDER BY greatest(created_at_ms, coalesce(last_used_at_ms, 0)) DESC, id DESC OFFSET $3)
+  RETURNING id`
+const LIVE_SENSORS = `
+  SELECT id FROM sensors
+  WHERE bucket = $1 AND user_id = $2 AND deleted_at_ms IS NULL ORDER BY id`
+const LOCK_USER_STATE = `
+  SELECT 1 FROM user_state WHERE bucket = $1 AND user_id = $2 FOR UPDATE`
+const WIPE_SERIAL_NUMBERS = `
+  UPDATE sensors SET serial_number = '', serial_number_key = '' WHERE bucket = $1 AND user_id = $2`
+const DELETE_USER_STATE = 'DELETE FROM user_state WHERE bucket = $1 AND user_id = $2'
+// Tokens, identities and what was refused go with it.
+const DELETE_USER = 'DELETE FROM users WHERE id = $1'
+
+export async function createUser(
+  sql: Sql,
+  { email, name, nowMs }: { email: string; name: string; nowMs: number },
+): Promise<User | undefined> {
+  const row = [email, foldEmail(email), name, nowMs]
+  const [inserted] = await sql.rows<{ id: number }>(INSERT_USER, row)
+  if (inserted === undefined) return undefined
+  await sql.change(INSERT_USER_STATE, [bucketOf(inserted.id), inserted.id])
+  return toUser({ id: inserted.id, email, name })
+}
+
+/** @returns how many sensors they had, `undefined` if there is no such user */
+export async function deleteUser(
+  sql: Sql,
+  { userId, nowMs }: { userId: number; nowMs: number },
+): Promise<number | undefined> {
+  if ((await sql.rows(LOCK_USER, [userId])).length === 0) return undefined
+  const user = [bucketOf(userId), userId]
+  await sql.rows(LOCK_USER_STATE, user)
+  const sensors = await sql.rows<{ id: number }>(LIVE_SENSORS, user)
+  for (const { id: sensorId } of sensors) await deleteSensor(sql, { userId, sensorId, nowMs })
+  await sql.change(WIPE_SERIAL_NUMBERS, user)
+  await sql.change(DELETE_USER_STATE, user)
+  await sql.change(DELETE_USER, [userId])
+  return sensors.length
+}
+
+export async function insertToken(
+  sql: Sql,
+  token: NewAccessToken,
+  createdAtMs: number,
+): Promise<AccessToken> {
+  const { userId, kind, name, rights, serialNumberPrefix = '', expiresAtMs } = token
+  const hash = Buffer.from(token.hash)
+  const [row] = await sql.rows<{ id: number }>(INSERT_TOKEN, [
+    userId,
+    kind,
+    name,
+    rights.join(' '),
+    serialNumberPrefix,
+    hash,
+    createdAtMs,
+    expiresAtMs,
+  ])
+  const what = { id: row?.id ?? 0, userId, kind, name, rights, serialNumberPrefix }
+  return { ...what, createdAtMs, expiresAtMs, lastUsedAtMs: null, revokedAtMs: null }
+}
+
+export async function signIn(
+  sql: Sql,
+  { identity, maySignUp, token }: SignInOrder,
+  nowMs: number,
+): Promise<SignedInUser | undefined> {
+  const userId = await userFor(sql, identity, { maySignUp, nowMs })
+  if (userId === undefined) return undefined
+  // Locked: two sign-ins at once count each other's sessions.
+  const [user] = await sql.rows<User>(LOCK_USER, [userId])
+  if (user === undefined) return undefined
+  const created = await insertToken(sql, { ...token, userId, kind: 'mobile' }, nowMs)
+  const ended = await sql.rows<{ id: number }>(END_OLD_SESSIONS, [
+    nowMs,
+    userId,
+    sessionsPerUserMax,
+  ])
+  return { user: toUser(user), token: created, endedTokenIds: ended.map(({ id }) => id) }
+}
+
+/** The user of an identity, who is found by it, joined with it or made for it. */
+async function userFor(
+  sql: Sql,
+  { issuer, subject, email, isEmailVerified, name = '' }: VerifiedIdentity,
+  { maySignUp, nowMs }: { maySignUp: boolean; nowMs: number },
+): Promise<number | undefined> {
+  const [known] = await sql.rows<{ id: number }>(USER_BY_IDENTITY, [issuer, subject])
+  if (known !== undefined) return known.id
+  if (email === undefined || !isEmailVerified) return undefined
+  if (maySignUp) await createUser(sql, { email, name, nowMs })
+  const [user] = await sql.rows<{ id: number }>(USER_ID_BY_EMAIL, [foldEmail(email)])
+  if (user === undefined) return undefined
+  const isAdded = await sql.change(INSERT_IDENTITY, [issuer, subject, user.id, nowMs])
+  if (isAdded > 0) return user.id
+  // Added by another process meanwhile, unless the user has another identity of the issuer.
+  const [added] = await sql.rows<{ id: number }>(USER_BY_IDENTITY, [issuer, subject])
+  return added?.id
+}

@@ -1,0 +1,176 @@
+// What users, tokens and sensors are to several processes at once.
+
+import { randomBytes } from 'node:crypto'
+import { expect } from 'chai'
+import { PostgresControlReader } from '../../src/postgres/control/control-reader.ts'
+import { createControlWriter } from '../../src/postgres/control/control-writer.ts'
+import { PostgresSensorDeletionJobs } from '../../src/postgres/control/deletion-jobs.ts'
+import { createStoreUpkeep, PostgresStoreRecords } from '../../src/postgres/control/store-upkeep.ts'
+import { Database } from '../../src/postgres/database.ts'
+import { migrate } from '../../src/postgres/migrate.ts'
+import { systemClock } from '../../src/system/clock.ts'
+import { newDatabase, usePostgres } from '../support/postgres.ts'
+import type { TestDatabase } from '../support/postgres.ts'
+
+const SENSORS_MAX = 6
+
+describe('control data in PostgreSQL', () => {
+  const postgres = usePostgres()
+  let database: TestDatabase
+  let processes: readonly ReturnType<typeof openProcess>[]
+  let userId: number
+
+  const openProcess = () => {
+    const sql = new Database(database.url, 8)
+    const of = { database: sql, clock: systemClock }
+    let journalled = 0
+    const onJournalled = (measurements: number) => void (journalled += measurements)
+    return {
+      sql,
+      control: new PostgresControlReader(sql),
+      writer: createControlWriter(of, { sensorsPerUserMax: SENSORS_MAX }, onJournalled),
+      upkeep: createStoreUpkeep(sql, systemClock, onJournalled),
+      records: new PostgresStoreRecords(sql),
+      jobs: new PostgresSensorDeletionJobs(sql),
+      journalled: () => journalled,
+    }
+  }
+  const [first, second] = [() => at(0), () => at(1)]
+  const at = (index: number) => {
+    const found = processes[index]
+    if (found === undefined) throw new Error('it is opened in a hook')
+    return found
+  }
+
+  beforeEach(async () => {
+    database = await newDatabase(postgres())
+    await migrate(database.url)
+    processes = [openProcess(), openProcess()]
+    userId = (await first().writer.createUser('ana@example.org', ''))?.id ?? 0
+  })
+  afterEach(async () => {
+    for (const { sql } of processes) await sql.close()
+    await database.remove()
+  })
+
+  it('registers a name once and no more sensors than allowed, whoever is asked', async () => {
+    const names = ['a', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i']
+    const made = await Promise.all(
+      names.map((name, index) => at(index % 2).writer.createSensor(userId, name, undefined)),
+    )
+    const ids = made.flatMap((one) => (typeof one === 'object' ? [one.id] : []))
+    expect(new Set(ids).size).to.equal(SENSORS_MAX)
+    const sensors = await first().control.listSensors(userId)
+    expect(sensors.map(({ id }) => id)).to.have.members(ids)
+    expect(new Set(sensors.map(({ serialNumber }) => serialNumber)).size).to.equal(SENSORS_MAX)
+  })
+
+  it('knows a token no more from the moment another process has revoked it', async () => {
+    const hash = randomBytes(32)
+    const order = { userId, kind: 'daemon', name: 'x', rights: [], expiresAtMs: null } as const
+    const token = await first().writer.createToken({ ...order, hash })
+    const found = await Promise.all(
+      [hash, hash, randomBytes(32)].map((one) => second().control.findPrincipal(one)),
+    )
+    expect(found.map((one) => one?.token.id)).to.deep.equal([token.id, token.id, undefined])
+    await first().writer.revokeToken(token.id)
+    const principal = await second().control.findPrincipal(hash)
+    expect(principal?.token.revokedAtMs).to.be.a('number')
+  })
+
+  it('keeps a hundred sessions of a user, wherever they begin', async () => {
+    const identity = { issuer: 'i', subject: 's', email: 'b@example.org', isEmailVerified: true }
+    const signIn = (index: number) => {
+      const token = { name: 'x', rights: [], hash: randomBytes(32), expiresAtMs: null }
+      const order = { identity: { ...identity, name: undefined }, maySignUp: true, token }
+      return at(index % 2).writer.signIn(order)
+    }
+    const signedIn = await Promise.all(Array.from({ length: 110 }, (_, index) => signIn(index)))
+    const users = new Set(signedIn.map((one) => one?.user.id))
+    expect(users.size).to.equal(1)
+    const tokens = await first().control.listTokens([...users][0] ?? 0)
+    expect(tokens.filter(({ revokedAtMs }) => revokedAtMs === null)).to.have.lengthOf(100)
+  }).timeout(20_000)
+
+  it('has a deleted sensor deleted from the store once all streams are past its end', async () => {
+    const sensor = await first().writer.createSensor(userId, 'cellar', undefined)
+    const sensorId = typeof sensor === 'object' ? sensor.id : 0
+    await first().sql.change(`INSERT INTO streams (bucket, stream_id, head) VALUES (0, 1, 5)`)
+    await second().writer.deleteSensor(userId, sensorId)
+    const due = () => second().jobs.due(Date.now() + 1_000)
+    await first().sql.change('UPDATE stream_forwarded SET seq = 9')
+    expect(await due()).to.deep.equal([])
+    await first().sql.change(
+      'INSERT INTO stream_forwarded (bucket, stream_id, seq) VALUES (0, 1, 5)',
+    )
+    const [job] = await due()
+    if (job === undefined) throw new Error('it is not due')
+    await first().jobs.notePass(job, Date.now() + 60_000)
+    expect(await due()).to.deep.equal([])
+    await first().jobs.notePass(job, undefined)
+    expect(await second().control.countSensorDeletions()).to.equal(0)
+    expect(await second().records.findOwnerOfDeleted(sensorId)).to.equal(userId)
+  })
+
+  it('forwards again, or gives up, what was set aside', async () => {
+    const sensor = await first().writer.createSensor(userId, 'cellar', undefined)
+    const sensorId = typeof sensor === 'object' ? sensor.id : 0
+    const setAside = (tieBreak: number) =>
+      first().sql.change(
+        `INSERT INTO set_aside (bucket, user_id, sensor_id, measured_at_ms, tie_break_ns,
+           temp_celsius, reason, set_aside_at_ms)
+         SELECT bucket, user_id, sensor_id, 1000, $2, 20, 'never', 5 FROM sensor_state
+         WHERE sensor_id = $1`,
+        [sensorId, tieBreak],
+      )
+    await setAside(0)
+    await setAside(1)
+    const [kept, other] = await second().control.listSetAside(0, 10)
+    expect(kept).to.include({ sensorId, measuredAtMs: 1_000, reason: 'never' })
+    const before = await first().control.findSensor(userId, sensorId)
+    expect(await second().upkeep.retrySetAside([kept?.id ?? 0])).to.equal(1)
+    expect(second().journalled()).to.equal(1)
+    const after = await first().control.findSensor(userId, sensorId)
+    expect(after?.dataVersion).not.to.equal(before?.dataVersion)
+    const [row] = await first().sql.rows<{ measurements: number; bytes: number }>(
+      `SELECT measurements, length(entries) AS bytes FROM journal WHERE entries IS NOT NULL`,
+    )
+    expect(row).to.deep.equal({ measurements: 1, bytes: 28 })
+    expect(await second().upkeep.dropSetAside([other?.id ?? 0])).to.equal(1)
+    expect(await first().control.countSetAside()).to.equal(0)
+  })
+
+  it('keeps any byte of what was refused', async () => {
+    const refused = {
+      userId,
+      tokenId: 1,
+      kind: 'line',
+      content: '\0\u00ff',
+      unitNs: '1',
+      serialNumberPrefix: '',
+      reason: 'why\0',
+      receivedAtMs: 1,
+      retryAtMs: 2,
+    } as const
+    await Promise.all(processes.map(({ writer }) => writer.keepRefused([refused])))
+    const [entry] = await first().control.listDueRefused(2, 10)
+    expect(entry).to.include({ content: '\0\u00ff', reason: 'why\u{FFFD}', count: 2 })
+    await second().writer.noteRefusedAgain([{ id: entry?.id ?? 0, reason: 'still' }])
+    expect(await first().control.listDueRefused(2, 10)).to.deep.equal([])
+    expect(await first().control.listRefused(0, 10)).to.have.lengthOf(1)
+    expect(await first().writer.dropRefused(undefined)).to.equal(1)
+    expect(await second().control.countRefused()).to.deep.equal({ count: 0, dropped: 0 })
+  })
+
+  it('counts what has no temperature, and knows which tokens had one', async () => {
+    const one = { userId, series: 's', line: 'a\0', count: 2, lastAtMs: 1 }
+    await Promise.all(processes.map(({ writer }) => writer.noteSkipped([one])))
+    const [skipped] = await first().control.listSkipped(10)
+    expect(skipped).to.deep.equal({ userId, line: 'a\0', count: 4, lastAtMs: 1 })
+    const order = { userId, kind: 'daemon', name: 'x', rights: [], expiresAtMs: null } as const
+    const { id } = await first().writer.createToken({ ...order, hash: randomBytes(32) })
+    expect(await second().control.hasStoredLines(id)).to.equal(false)
+    await first().writer.noteStoredLines(id)
+    expect(await second().control.hasStoredLines(id)).to.equal(true)
+  })
+})
