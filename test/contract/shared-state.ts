@@ -18,7 +18,7 @@ export interface SharedState {
 export interface OpenSharedState {
   readonly processes: readonly [SharedState, SharedState]
   /** Moves the clock of both. */
-  advanceMs(ms: number): void
+  advanceMs(ms: number): Promise<void>
   close(): Promise<void>
 }
 
@@ -56,7 +56,7 @@ export function describeSharedState(name: string, open: () => Promise<OpenShared
       it('is free when it is over or given up, and another of another name always', async () => {
         await take(one)
         expect(await other.leases.take('y', LEASE_MS)).to.equal(true)
-        shared.advanceMs(LEASE_MS + 1)
+        await shared.advanceMs(LEASE_MS + 1)
         expect(await take(other)).to.equal(true)
         await other.leases.release('x')
         expect(await take(one)).to.equal(true)
@@ -72,8 +72,12 @@ export function describeSharedState(name: string, open: () => Promise<OpenShared
     describe('a sign-in code', () => {
       it('is exchanged once, also when it comes again before there is an answer', async () => {
         const { promise, resolve } = Promise.withResolvers<SignedIn>()
-        const first = one.codes.once('c', () => promise)
-        await setImmediate()
+        const begun = Promise.withResolvers<void>()
+        const first = one.codes.once('c', () => {
+          begun.resolve()
+          return promise
+        })
+        await begun.promise
         const second = other.codes.once('c', async () => signedIn('second'))
         resolve(signedIn('first'))
         expect(await first).to.deep.equal({ signedIn: signedIn('first'), isRepeat: false })
@@ -86,7 +90,7 @@ export function describeSharedState(name: string, open: () => Promise<OpenShared
           (await other.codes.once(secret, async () => signedIn('another'))).signedIn.token
         expect(await of('d')).to.equal('another')
         expect(await of('c')).to.equal('first')
-        shared.advanceMs(2 * MINUTE_MS)
+        await shared.advanceMs(2 * MINUTE_MS)
         expect(await of('c')).to.equal('another')
       })
 

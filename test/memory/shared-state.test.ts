@@ -14,7 +14,7 @@ describeSharedState('in memory', async () => {
       { leases: leases.of('one'), codes, rateCounters },
       { leases: leases.of('other'), codes, rateCounters },
     ],
-    advanceMs: (ms) => {
+    advanceMs: async (ms) => {
       nowMs += ms
     },
     close: async () => undefined,

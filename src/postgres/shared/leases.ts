@@ -1,0 +1,29 @@
+// Leases on PostgreSQL, by the clock of the database: those of processes differ.
+
+import { randomUUID } from 'node:crypto'
+import type { Leases } from '../../ports/leases.ts'
+import type { Database } from '../database.ts'
+
+const TAKE = `
+  INSERT INTO leases AS l (name, owner, until)
+  VALUES ($1, $2, clock_timestamp() + $3 * interval '1 millisecond')
+  ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, until = excluded.until
+  WHERE l.owner = excluded.owner OR l.until <= clock_timestamp()`
+const RELEASE = 'DELETE FROM leases WHERE name = $1 AND owner = $2'
+
+export class PostgresLeases implements Leases {
+  readonly #database: Database
+  readonly #owner = randomUUID()
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async take(name: string, forMs: number): Promise<boolean> {
+    return (await this.#database.change(TAKE, [name, this.#owner, forMs])) > 0
+  }
+
+  async release(name: string): Promise<void> {
+    await this.#database.change(RELEASE, [name, this.#owner])
+  }
+}
