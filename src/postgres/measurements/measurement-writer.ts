@@ -1,0 +1,138 @@
+// MeasurementWriter on PostgreSQL: one statement writes a batch, and adds to the summaries what of
+// it is new.
+
+import { ServiceError, StoreUnavailable } from '../../domain/errors.ts'
+import { DAY_MS, HOUR_MS } from '../../domain/time.ts'
+import type { TimeRange } from '../../domain/time.ts'
+import type { JournalPlace } from '../../ports/journal-queue.ts'
+import type { MeasurementWriter, RejectedMeasurement } from '../../ports/measurement-store.ts'
+import type { MeasurementColumns, StoreBatch } from '../../ports/measurement-store.ts'
+import type { Database, Sql } from '../database.ts'
+import { float8Array, int4Array, int8Array } from '../stream/binary-arrays.ts'
+import { Partitions } from './partitions.ts'
+
+// Division of whole numbers rounds towards zero: wrong before 1970.
+const windowOf = (windowMs: number) => `floor(at_ms / ${windowMs}.0)::bigint * ${windowMs}`
+const addTo = (table: string, windowMs: number) => `
+  INSERT INTO ${table} AS s (sensor_id, at_ms, count, sum, min, max)
+  SELECT sensor_id, ${windowOf(windowMs)}, count(*)::int, sum(temp_celsius), min(temp_celsius),
+    max(temp_celsius)
+  FROM written GROUP BY 1, 2 ORDER BY 1, 2
+  ON CONFLICT (sensor_id, at_ms) DO UPDATE SET
+    count = s.count + excluded.count, sum = s.sum + excluded.sum,
+    min = least(s.min, excluded.min), max = greatest(s.max, excluded.max)`
+const WRITE = `
+  WITH written AS (
+    INSERT INTO measurements (sensor_id, at_ms, tie_break_ns, temp_celsius)
+    SELECT * FROM unnest($1::int[], $2::bigint[], $3::int[], $4::float8[]) u (s, a, t, c)
+    ORDER BY s, a, t
+    ON CONFLICT (sensor_id, at_ms, tie_break_ns) DO NOTHING
+    RETURNING sensor_id, at_ms, temp_celsius),
+  hours AS (${addTo('measurements_hour', HOUR_MS)}),
+  days AS (${addTo('measurements_day', DAY_MS)})
+  SELECT count(*) FROM written`
+/** Held until the write is committed: who takes the stream over waits for it. */
+const HOLD_STREAM = `
+  SELECT 1 FROM stream_forwarded WHERE bucket = 0 AND stream_id = $1 AND fence = $2 FOR SHARE`
+
+/** Of one sensor at once. */
+const DELETED_AT_ONCE = 50_000
+// By time, not by place: a partitioned table has no place of its own for a row.
+const DELETE_SOME = `
+  DELETE FROM measurements WHERE sensor_id = $1 AND at_ms >= $2 AND at_ms < $3
+    AND at_ms <= coalesce((
+      SELECT at_ms FROM measurements WHERE sensor_id = $1 AND at_ms >= $2 AND at_ms < $3
+      ORDER BY at_ms OFFSET ${DELETED_AT_ONCE} LIMIT 1), $3)`
+const deleteFrom = (table: string) => `
+  DELETE FROM ${table} WHERE sensor_id = $1 AND at_ms >= $2 AND at_ms < $3`
+const DELETE_SUMMARIES = [deleteFrom('measurements_hour'), deleteFrom('measurements_day')]
+
+/** What a committed write survives is the database's durability; there is no other life. */
+const LIFE = 'PostgreSQL'
+
+export class PostgresMeasurementWriter implements MeasurementWriter {
+  readonly #database: Database
+  readonly #partitions: Partitions
+
+  constructor(database: Database) {
+    this.#database = database
+    this.#partitions = new Partitions(database)
+  }
+
+  async write(batch: StoreBatch): Promise<readonly RejectedMeasurement[]> {
+    const { measurements } = batch
+    if (measurements.count === 0) return []
+    await this.#orUnavailable(async () => {
+      await this.#partitions.prepare(measurements.measuredAtMs.subarray(0, measurements.count))
+      await this.#database.transaction((sql) => writeUnlessFenced(sql, batch))
+    })
+    return []
+  }
+
+  /** A write that resolves is committed. */
+  async sync(): Promise<void> {
+    await Promise.resolve()
+  }
+
+  /** @param range of whole days */
+  async deleteSensor(
+    { sensorId }: { readonly sensorId: number },
+    { startMs, stopMs }: TimeRange,
+  ): Promise<void> {
+    const range = [sensorId, startMs, stopMs]
+    await this.#orUnavailable(async () => {
+      while ((await this.#database.change(DELETE_SOME, range)) >= DELETED_AT_ONCE);
+      for (const statement of DELETE_SUMMARIES) await this.#database.change(statement, range)
+    })
+  }
+
+  async life(): Promise<string> {
+    return Promise.resolve(LIFE)
+  }
+
+  /** The database is closed by who opened it. */
+  async close(): Promise<void> {
+    await Promise.resolve()
+  }
+
+  async #orUnavailable(work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error
+      const isOutcomeUnknown = error.code === 'outcome_unknown'
+      throw new StoreUnavailable(error.message, { isOutcomeUnknown, cause: error })
+    }
+  }
+}
+
+/** A process that has lost the stream writes nothing: whoever has it now does. */
+async function writeUnlessFenced(sql: Sql, batch: StoreBatch): Promise<void> {
+  const place = placeOf(batch)
+  if (place !== undefined) {
+    const held = await sql.rows(HOLD_STREAM, [place.stream, place.fence])
+    if (held.length === 0) return
+  }
+  await sql.change(WRITE, arraysOf(batch.measurements))
+}
+
+interface FencedPlace extends JournalPlace {
+  readonly fence: number
+}
+
+/** Batches of this adapter's journal say under which lease they were claimed. */
+function placeOf(batch: StoreBatch & { readonly place?: JournalPlace }): FencedPlace | undefined {
+  return batch.place !== undefined && 'fence' in batch.place
+    ? (batch.place as FencedPlace)
+    : undefined
+}
+
+function arraysOf({ count, ...columns }: MeasurementColumns): Buffer[] {
+  const { sensorId, measuredAtMs, tieBreakNs, tempCelsius } = columns
+  return [
+    int4Array([...sensorId.subarray(0, count)]),
+    int8Array([...measuredAtMs.subarray(0, count)]),
+    int4Array([...tieBreakNs.subarray(0, count)]),
+    float8Array([...tempCelsius.subarray(0, count)]),
+  ]
+}

@@ -1,0 +1,47 @@
+// The table of measurements has a partition for each week that has any: what is written and read
+// most is small, and stays in memory.
+
+import pg from 'pg'
+import { DAY_MS } from '../../domain/time.ts'
+import type { Database } from '../database.ts'
+
+const WEEK_MS = 7 * DAY_MS
+
+const DUPLICATE_TABLE = '42P07'
+const OVERLAPPING = '42P17'
+const UNIQUE_VIOLATION = '23505'
+
+/** The weeks that are known to have one. */
+export class Partitions {
+  readonly #database: Database
+  readonly #weeks = new Set<number>()
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** Makes those that measurements of these times need. */
+  async prepare(measuredAtMs: Iterable<number>): Promise<void> {
+    const weeks = new Set<number>()
+    for (const atMs of measuredAtMs) weeks.add(Math.floor(atMs / WEEK_MS))
+    for (const week of weeks) {
+      if (!this.#weeks.has(week)) await this.#make(week)
+      this.#weeks.add(week)
+    }
+  }
+
+  async #make(week: number): Promise<void> {
+    const name = `measurements_${week < 0 ? 'before' : 'week'}_${Math.abs(week)}`
+    const [from, to] = [week * WEEK_MS, (week + 1) * WEEK_MS]
+    try {
+      await this.#database.execute(
+        `CREATE TABLE IF NOT EXISTS ${name} PARTITION OF measurements
+         FOR VALUES FROM (${from}) TO (${to})`,
+      )
+    } catch (error) {
+      // Another process was quicker.
+      if (!(error instanceof pg.DatabaseError)) throw error
+      if (![DUPLICATE_TABLE, OVERLAPPING, UNIQUE_VIOLATION].includes(error.code ?? '')) throw error
+    }
+  }
+}
