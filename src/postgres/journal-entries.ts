@@ -5,10 +5,14 @@
 
 import type { MeasurementColumns } from '../ports/measurement-store.ts'
 
-const ENTRY_BYTES = 28
+export const ENTRY_BYTES = 28
 
 /** Columns over `count` entries that begin at a multiple of 8. */
-function columnsOver(buffer: ArrayBufferLike, start: number, count: number): MeasurementColumns {
+export function columnsOver(
+  buffer: ArrayBufferLike,
+  start: number,
+  count: number,
+): MeasurementColumns {
   const words = start + count * 16
   return {
     count,
@@ -40,4 +44,24 @@ export function encodeEntries(entries: readonly Entry[]): Buffer {
     columns.tieBreakNs[at] = entry.tieBreakNs
   })
   return Buffer.from(buffer)
+}
+
+/** The measurements of some rows, one after the other. */
+export function decodeEntries(rows: readonly Buffer[]): MeasurementColumns {
+  const parts = rows.map((row) => {
+    const bytes = new Uint8Array(row)
+    return columnsOver(bytes.buffer, 0, bytes.length / ENTRY_BYTES)
+  })
+  const count = parts.reduce((total, part) => total + part.count, 0)
+  const all = columnsOver(new ArrayBuffer(count * ENTRY_BYTES), 0, count)
+  let at = 0
+  for (const part of parts) {
+    all.measuredAtMs.set(part.measuredAtMs, at)
+    all.tempCelsius.set(part.tempCelsius, at)
+    all.sensorId.set(part.sensorId, at)
+    all.userId.set(part.userId, at)
+    all.tieBreakNs.set(part.tieBreakNs, at)
+    at += part.count
+  }
+  return all
 }

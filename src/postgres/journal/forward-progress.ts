@@ -1,0 +1,166 @@
+// How far the measurement store is behind the journal, whichever process forwards. The figures are
+// read once a second; whoever waits for measurements looks more often.
+
+import { setTimeout as pause } from 'node:timers/promises'
+import { SECOND_MS } from '../../domain/time.ts'
+import type { TimeRange } from '../../domain/time.ts'
+import type { DataVersion, Sensor } from '../../domain/sensor.ts'
+import type { Backlog, JournalPlace, QueueFigures, ReadBarrier } from '../../ports/journal-queue.ts'
+import type { RejectedMeasurement } from '../../ports/measurement-store.ts'
+import type { Clock, Log, Metrics } from '../../ports/system.ts'
+import { pendingOf } from '../data-version.ts'
+import type { Database } from '../database.ts'
+import { ENTRY_BYTES } from '../journal-entries.ts'
+import { readBatch } from './journal-rows.ts'
+import * as sql from './journal-statements.ts'
+
+interface Collaborators {
+  readonly database: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: Metrics
+  /** Tells the forwarder that somebody waits for rows. */
+  readonly onAwaited: () => void
+}
+
+const FIGURES_EVERY_MS = SECOND_MS / 2
+const LOOK_EVERY_MS = 25
+
+/** A search reads this many measurements of the journal at once. */
+const SEARCHED_AT_ONCE = 50_000
+
+export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
+  readonly #with: Collaborators
+  readonly #timer: NodeJS.Timeout
+  /** By stream, the last row that can be read from the store. */
+  readonly #readable = new Map<number, number>()
+  #entries = 0
+  #oldestAtMs: number | undefined
+  #waiters = 0
+  #onReadable: () => void = () => undefined
+
+  constructor(collaborators: Collaborators) {
+    this.#with = collaborators
+    this.#timer = setInterval(() => void this.#readFigures(), FIGURES_EVERY_MS).unref()
+  }
+
+  get backlogBytes(): number {
+    return this.#entries * ENTRY_BYTES
+  }
+
+  get unreadable(): number {
+    return this.#entries
+  }
+
+  get isAwaited(): boolean {
+    return this.#waiters > 0
+  }
+
+  onReadable(listener: () => void): void {
+    this.#onReadable = listener
+  }
+
+  backlog(): Backlog {
+    const nowMs = this.#with.clock.nowMs()
+    const oldestAgeMs = Math.max(0, nowMs - (this.#oldestAtMs ?? nowMs))
+    return { entries: this.#entries, bytes: this.backlogBytes, oldestAgeMs }
+  }
+
+  async waitUntilReadable(version: DataVersion, waitMsMax: number): Promise<boolean> {
+    const places = pendingOf(version)
+    const deadlineMs = this.#with.clock.monotonicMs() + waitMsMax
+    const isReadable = async () => (await this.#unreadableOf(places)).length === 0
+    if (await isReadable()) return true
+    this.#waiters++
+    this.#with.onAwaited()
+    try {
+      while (this.#with.clock.monotonicMs() < deadlineMs) {
+        await pause(LOOK_EVERY_MS)
+        if (await isReadable()) return true
+      }
+      return false
+    } finally {
+      this.#waiters--
+    }
+  }
+
+  async hasUnreadable(
+    { id, dataVersion }: Pick<Sensor, 'id' | 'dataVersion'>,
+    range: TimeRange,
+  ): Promise<boolean> {
+    const { database } = this.#with
+    const aside = await database.rows(sql.HAS_SET_ASIDE, [id, range.startMs, range.stopMs])
+    if (aside.length > 0) return true
+    for (const { stream, seq } of await this.#unreadableOf(pendingOf(dataVersion))) {
+      if (await this.#hasMeasurements({ stream, seq }, id, range)) return true
+    }
+    return false
+  }
+
+  /** The store shows the rows up to a place, and has refused none of them. */
+  noteReadable(place: JournalPlace, measurements: number): void {
+    if (!this.#show(place)) return
+    this.#entries = Math.max(0, this.#entries - measurements)
+    this.#onReadable()
+  }
+
+  /** The rows up to a place are in the store for good, or set aside. */
+  noteForwarded(
+    place: JournalPlace,
+    written: { readonly count: number; readonly rejected: readonly RejectedMeasurement[] },
+  ): void {
+    const { count, rejected } = written
+    const refused = rejected.length
+    this.#with.metrics.noteForwarded({ accepted: count - refused, rejected: refused })
+    this.noteReadable(place, count)
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+
+  /** @returns whether that is news */
+  #show({ stream, seq }: JournalPlace): boolean {
+    if (seq <= (this.#readable.get(stream) ?? 0)) return false
+    this.#readable.set(stream, seq)
+    return true
+  }
+
+  async #unreadableOf(places: readonly JournalPlace[]): Promise<readonly JournalPlace[]> {
+    const isUnreadable = ({ stream, seq }: JournalPlace) => seq > (this.#readable.get(stream) ?? 0)
+    if (!places.some(isUnreadable)) return []
+    const forwarded = await this.#with.database.rows<JournalPlace>(sql.READ_FORWARDED)
+    for (const place of forwarded) this.#show(place)
+    return places.filter(isUnreadable)
+  }
+
+  async #hasMeasurements(
+    { stream, seq: throughSeq }: JournalPlace,
+    sensorId: number,
+    { startMs, stopMs }: TimeRange,
+  ): Promise<boolean> {
+    for (let seq = this.#readable.get(stream) ?? 0; seq < throughSeq;) {
+      const range = { stream, seq, throughSeq }
+      const batch = await readBatch(this.#with.database, range, SEARCHED_AT_ONCE)
+      if (batch === undefined) return false
+      const { measurements, place } = batch
+      const isWanted = (atMs: number, at: number) =>
+        atMs >= startMs && atMs < stopMs && measurements.sensorId[at] === sensorId
+      if (measurements.measuredAtMs.some(isWanted)) return true
+      seq = place.seq
+    }
+    return false
+  }
+
+  async #readFigures(): Promise<void> {
+    const { database, log } = this.#with
+    type Row = { readonly entries: number; readonly oldestAtMs: number | null }
+    try {
+      const [row] = await database.rows<Row>(sql.SUM_BACKLOG)
+      this.#entries = row?.entries ?? 0
+      this.#oldestAtMs = row?.oldestAtMs ?? undefined
+    } catch (error) {
+      log.debug('cannot read the backlog now', { error: String(error) })
+    }
+  }
+}

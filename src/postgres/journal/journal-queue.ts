@@ -1,0 +1,240 @@
+// JournalQueue on PostgreSQL. Each stream is forwarded by the one process that leases it; what it
+// has claimed of it is known there alone. When the lease is lost, another process begins where the
+// last settled row was noted, and what is written twice is the same.
+
+import { setTimeout as pause } from 'node:timers/promises'
+import { MINUTE_MS, SECOND_MS } from '../../domain/time.ts'
+import type {
+  ClaimedBatch,
+  JournalBatch,
+  JournalPlace,
+  JournalQueue,
+  JournalReplay,
+  Written,
+} from '../../ports/journal-queue.ts'
+import type { RejectedMeasurement } from '../../ports/measurement-store.ts'
+import type { Clock, Log } from '../../ports/system.ts'
+import type { Database, Sql } from '../database.ts'
+import { ForwardLeases } from './forward-leases.ts'
+import type { LeasedStream } from './forward-leases.ts'
+import type { PostgresForwardProgress } from './forward-progress.ts'
+import { readBatch, withoutDeleted } from './journal-rows.ts'
+import * as sql from './journal-statements.ts'
+
+/** A place with the fence of the lease under which it was claimed. */
+interface ClaimedPlace extends JournalPlace {
+  readonly fence: number
+}
+
+interface Collaborators {
+  readonly database: Database
+  readonly progress: PostgresForwardProgress
+  readonly clock: Clock
+  readonly log: Log
+}
+
+interface Settings {
+  /** Which process this is. */
+  readonly owner: string
+  /** For how long forwarded rows are kept. An outcome is looked up for ten seconds. */
+  readonly keptMs: number
+}
+
+const RETRY_MS = SECOND_MS
+const UPKEEP_EVERY_MS = SECOND_MS
+const LOOK_EVERY_MS = SECOND_MS / 4
+
+/** Rows of the journal stay this long at least: their outcome may be looked up. */
+const keptMsMin = 5 * MINUTE_MS
+
+export class PostgresJournalQueue implements JournalQueue {
+  readonly #with: Collaborators
+  readonly #settings: Settings
+  readonly #leases: ForwardLeases
+  readonly #upkeep: NodeJS.Timeout
+  /** Rows that all streams had at the last claim. */
+  #rows = 0
+  #isClosed = false
+  #wake: (() => void) | undefined
+
+  constructor(collaborators: Collaborators, settings: Settings) {
+    const { database, clock } = collaborators
+    this.#with = collaborators
+    this.#settings = settings
+    this.#leases = new ForwardLeases(database, clock, settings.owner)
+    this.#upkeep = setInterval(() => void this.#tend(), UPKEEP_EVERY_MS).unref()
+  }
+
+  /** This process has committed rows. */
+  notify(): void {
+    this.#wake?.()
+  }
+
+  async claim(measurementsMax: number): Promise<ClaimedBatch | undefined> {
+    return this.#persist(async () => {
+      const leased = await this.#nextStream()
+      if (leased === undefined) return undefined
+      const { database } = this.#with
+      const { stream, fence, claimedSeq: seq } = leased
+      const range = { stream, seq, throughSeq: Number.MAX_SAFE_INTEGER }
+      const batch = await readBatch(database, range, measurementsMax)
+      if (batch === undefined) return undefined
+      const [heads] = await database.rows<{ rows: number }>(sql.SUM_HEADS)
+      const arrived = (heads?.rows ?? 0) - this.#rows
+      this.#rows += arrived
+      leased.claimedSeq = batch.place.seq
+      return { ...batch, place: { ...batch.place, fence }, isOutrun: arrived > batch.rows }
+    })
+  }
+
+  async noteReadable({ place, measurements }: JournalBatch): Promise<void> {
+    this.#with.progress.noteReadable(place, measurements.count)
+  }
+
+  async settle(batch: JournalBatch, { rejected }: Written): Promise<void> {
+    const { database, progress, clock } = this.#with
+    const { stream, seq, fence } = batch.place as ClaimedPlace
+    const refused = rejected.map((one) => valuesOf(batch, one, clock.nowMs()))
+    const isOurs = await this.#persist(() =>
+      database.transaction(async (transaction) => {
+        const noted = await transaction.change(sql.NOTE_FORWARDED, [stream, fence, seq])
+        if (noted === 0) return false
+        for (const values of refused) await transaction.change(sql.SET_ASIDE, values)
+        return true
+      }),
+    )
+    const leased = this.#leases.find(stream, fence)
+    if (isOurs === true) {
+      if (leased !== undefined) leased.settledSeq = Math.max(leased.settledSeq, seq)
+      progress.noteForwarded(batch.place, { count: batch.measurements.count, rejected })
+      return
+    }
+    if (leased !== undefined) this.#leases.lose(leased)
+    await this.#persist(() => deleteAgain(database, batch, clock.nowMs()))
+  }
+
+  async release(): Promise<void> {
+    await this.#persist(() => this.#leases.leave(this.#leases.held))
+  }
+
+  async replay(): Promise<JournalReplay | undefined> {
+    await this.#persist(() => this.#leases.take(true))
+    const claimed = this.#leases.held.filter(({ claimedSeq }) => claimedSeq > 0)
+    if (claimed.length === 0) return undefined
+    const ranges = claimed.map(({ stream, claimedSeq: throughSeq }) => ({ stream, throughSeq }))
+    const passed = new Map<number, number>()
+    return {
+      read: (measurementsMax) =>
+        this.#persist(async () => {
+          for (const { stream, throughSeq } of ranges) {
+            const range = { stream, seq: passed.get(stream) ?? 0, throughSeq }
+            const batch = await readBatch(this.#with.database, range, measurementsMax)
+            if (batch !== undefined) return withoutDeleted(this.#with.database, batch)
+          }
+          return undefined
+        }),
+      pass: ({ place }) => void passed.set(place.stream, place.seq),
+    }
+  }
+
+  async oldestAtMs(): Promise<number | undefined> {
+    type Row = { readonly atMs: number | null }
+    const rows = await this.#persist(() => this.#with.database.rows<Row>(sql.OLDEST_UNSETTLED))
+    return rows?.[0]?.atMs ?? undefined
+  }
+
+  async waitForRows(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !this.#isClosed) {
+      const woken = Promise.withResolvers<void>()
+      this.#wake = woken.resolve
+      signal.addEventListener('abort', () => woken.resolve(), { once: true })
+      if (await this.#persist(() => this.#hasRows())) return
+      const timer = setTimeout(woken.resolve, LOOK_EVERY_MS)
+      await woken.promise
+      clearTimeout(timer)
+    }
+  }
+
+  /** Leaves its streams to others. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearInterval(this.#upkeep)
+    await this.#leases.leave(this.#leases.held)
+  }
+
+  async #nextStream(): Promise<LeasedStream | undefined> {
+    await this.#leases.take(false)
+    const next = await this.#oldestStream()
+    if (next !== undefined) return next
+    await this.#leases.take(true)
+    return this.#oldestStream()
+  }
+
+  async #oldestStream(): Promise<LeasedStream | undefined> {
+    const { held } = this.#leases
+    if (held.length === 0) return undefined
+    const [next] = await this.#with.database.rows<{ stream: number }>(sql.NEXT_STREAM, [
+      held.map(({ stream }) => stream),
+      held.map(({ claimedSeq }) => claimedSeq),
+    ])
+    return held.find(({ stream }) => stream === next?.stream)
+  }
+
+  async #hasRows(): Promise<boolean> {
+    const { held } = this.#leases
+    const rows = await this.#with.database.rows(sql.HAS_ROWS, [
+      held.map(({ stream }) => stream),
+      held.map(({ claimedSeq }) => claimedSeq),
+    ])
+    return rows.length > 0
+  }
+
+  /** Renews the leases, and prunes what is done with. A failure is made good the next time. */
+  async #tend(): Promise<void> {
+    const { database, clock, log } = this.#with
+    try {
+      await this.#leases.renew()
+      const beforeMs = clock.nowMs() - Math.max(this.#settings.keptMs, keptMsMin)
+      for (const { stream } of this.#leases.held) {
+        await database.change(sql.PRUNE, [stream, beforeMs])
+      }
+    } catch (error) {
+      log.debug('cannot tend the journal now', { error: String(error) })
+    }
+  }
+
+  /** Does it again until the database answers. @returns `undefined` when closed */
+  async #persist<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+    for (let isFirst = true; !this.#isClosed; isFirst = false) {
+      try {
+        return await work()
+      } catch (error) {
+        if (isFirst) this.#with.log.warn('cannot read the journal now', { error: String(error) })
+        await pause(RETRY_MS)
+      }
+    }
+    return undefined
+  }
+}
+
+/** What of a batch the store refuses, as values of `SET_ASIDE`. */
+function valuesOf(
+  { measurements }: JournalBatch,
+  { index, reason }: RejectedMeasurement,
+  nowMs: number,
+): unknown[] {
+  const { sensorId, measuredAtMs, tieBreakNs, tempCelsius } = measurements
+  const place = [sensorId[index], measuredAtMs[index], tieBreakNs[index]]
+  return [...place, tempCelsius[index], reason, nowMs]
+}
+
+async function deleteAgain(
+  database: Sql,
+  { measurements }: JournalBatch,
+  nowMs: number,
+): Promise<void> {
+  const ids = [...new Set(measurements.sensorId)]
+  const times = measurements.measuredAtMs.toSorted()
+  const range = [times[0] ?? 0, (times.at(-1) ?? 0) + 1]
+  await database.change(sql.DELETE_AGAIN, [ids, ...range, nowMs])
+}

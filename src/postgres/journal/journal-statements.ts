@@ -1,0 +1,120 @@
+// The statements of the journal's other side: forwarding what is committed.
+
+/** For how long a stream is its forwarder's after it was last renewed. */
+const LEASE = `clock_timestamp() + interval '3 seconds'`
+
+/** Streams that nobody forwards and that have rows to forward; two at once, to leave some. */
+export const TAKE_LEASES = `
+  UPDATE stream_forwarded SET owner = $1, fence = fence + 1, lease_until = ${LEASE}
+  WHERE bucket = 0 AND stream_id IN (
+    SELECT f.stream_id FROM stream_forwarded AS f
+    JOIN streams AS s ON s.bucket = f.bucket AND s.stream_id = f.stream_id
+    WHERE f.bucket = 0 AND s.head > f.seq
+      AND (f.lease_until IS NULL OR f.lease_until < clock_timestamp())
+    ORDER BY f.stream_id LIMIT 2 FOR UPDATE OF f SKIP LOCKED)
+  RETURNING stream_id AS stream, fence, seq`
+
+/** Those that are missing are lost. */
+export const RENEW_LEASES = `
+  UPDATE stream_forwarded AS f SET lease_until = ${LEASE}
+  FROM unnest($1::int[], $2::bigint[]) AS held (stream_id, fence)
+  WHERE f.bucket = 0 AND f.stream_id = held.stream_id AND f.fence = held.fence
+  RETURNING f.stream_id AS stream`
+
+export const LEAVE_LEASES = `
+  UPDATE stream_forwarded AS f SET lease_until = NULL
+  FROM unnest($1::int[], $2::bigint[]) AS held (stream_id, fence)
+  WHERE f.bucket = 0 AND f.stream_id = held.stream_id AND f.fence = held.fence`
+
+/** No row: the lease is lost. */
+export const NOTE_FORWARDED = `
+  UPDATE stream_forwarded SET seq = greatest(seq, $3), lease_until = ${LEASE}
+  WHERE bucket = 0 AND stream_id = $1 AND fence = $2`
+
+export const SET_ASIDE = `
+  INSERT INTO set_aside
+    (bucket, user_id, sensor_id, measured_at_ms, tie_break_ns, temp_celsius, reason,
+      set_aside_at_ms)
+  SELECT s.bucket, s.user_id, s.id, $2, $3, $4, $5, $6 FROM sensors AS s
+  WHERE s.id = $1 AND s.deleted_at_ms IS NULL
+  ON CONFLICT (bucket, sensor_id, measured_at_ms, tie_break_ns) DO NOTHING`
+
+/** The stream whose next row is the oldest. */
+export const NEXT_STREAM = `
+  SELECT held.stream_id AS stream
+  FROM unnest($1::int[], $2::bigint[]) AS held (stream_id, seq)
+  CROSS JOIN LATERAL (
+    SELECT committed_at_ms FROM journal AS j
+    WHERE j.bucket = 0 AND j.stream_id = held.stream_id AND j.seq > held.seq
+    ORDER BY j.seq LIMIT 1) AS next
+  ORDER BY next.committed_at_ms, held.stream_id LIMIT 1`
+
+/** The rows in (seq, through], at least one, at most so many measurements. */
+export const READ_ROWS = `
+  SELECT seq, sensor_infos AS "sensorInfos", entries
+  FROM (
+    SELECT *, row_number() OVER by_seq AS place, sum(measurements) OVER by_seq AS total
+    FROM (
+      SELECT * FROM journal WHERE bucket = 0 AND stream_id = $1 AND seq > $2 AND seq <= $3
+      ORDER BY seq LIMIT 1000) AS rows
+    WINDOW by_seq AS (ORDER BY seq)) AS counted
+  WHERE place = 1 OR total <= $4
+  ORDER BY seq`
+
+export const SUM_HEADS = `
+  SELECT sum(head)::bigint AS rows FROM streams WHERE bucket = 0`
+
+export const OLDEST_UNSETTLED = `
+  SELECT min(next.committed_at_ms) AS "atMs"
+  FROM stream_forwarded AS f
+  CROSS JOIN LATERAL (
+    SELECT committed_at_ms FROM journal AS j
+    WHERE j.bucket = 0 AND j.stream_id = f.stream_id AND j.seq > f.seq
+    ORDER BY j.seq LIMIT 1) AS next
+  WHERE f.bucket = 0`
+
+/** Whether somebody should claim: this process, which has claimed so far, or whoever is free. */
+export const HAS_ROWS = `
+  SELECT 1 FROM streams AS s
+  JOIN stream_forwarded AS f ON f.bucket = s.bucket AND f.stream_id = s.stream_id
+  LEFT JOIN unnest($1::int[], $2::bigint[]) AS held (stream_id, seq)
+    ON held.stream_id = s.stream_id
+  WHERE s.bucket = 0 AND s.head > coalesce(held.seq, f.seq)
+    AND (held.seq IS NOT NULL OR f.lease_until IS NULL OR f.lease_until < clock_timestamp())
+  LIMIT 1`
+
+export const DELETED_AMONG = `
+  SELECT id FROM sensors WHERE id = ANY ($1::int[]) AND deleted_at_ms IS NOT NULL`
+
+/** What a forwarder that lost its lease has in hand may come late: it is deleted once more. */
+export const DELETE_AGAIN = `
+  INSERT INTO sensor_deletions AS d
+    (bucket, sensor_id, user_id, start_ms, stop_ms, heads, passes, due_at_ms)
+  SELECT bucket, id, user_id, $2, $3, '', 0, $4 FROM sensors
+  WHERE id = ANY ($1::int[]) AND deleted_at_ms IS NOT NULL
+  ON CONFLICT (bucket, sensor_id) DO UPDATE
+  SET passes = 0, due_at_ms = excluded.due_at_ms,
+    start_ms = least(d.start_ms, excluded.start_ms),
+    stop_ms = greatest(d.stop_ms, excluded.stop_ms)`
+
+/** Rows that are forwarded and so old that nobody looks for them. */
+export const PRUNE = `
+  DELETE FROM journal WHERE bucket = 0 AND stream_id = $1 AND seq IN (
+    SELECT j.seq FROM journal AS j
+    JOIN stream_forwarded AS f ON f.bucket = j.bucket AND f.stream_id = j.stream_id
+    WHERE j.bucket = 0 AND j.stream_id = $1 AND j.seq <= f.seq AND j.committed_at_ms < $2
+    ORDER BY j.seq LIMIT 1000)`
+
+export const READ_FORWARDED = `
+  SELECT stream_id AS stream, seq FROM stream_forwarded WHERE bucket = 0`
+
+export const SUM_BACKLOG = `
+  SELECT coalesce(sum(j.measurements), 0)::bigint AS entries,
+    min(j.committed_at_ms) AS "oldestAtMs"
+  FROM stream_forwarded AS f
+  JOIN journal AS j ON j.bucket = f.bucket AND j.stream_id = f.stream_id AND j.seq > f.seq
+  WHERE f.bucket = 0`
+
+export const HAS_SET_ASIDE = `
+  SELECT 1 FROM set_aside
+  WHERE sensor_id = $1 AND measured_at_ms >= $2 AND measured_at_ms < $3 LIMIT 1`
