@@ -1,10 +1,11 @@
-// The composition root; only this file and core/open-core.ts know every part. From top to bottom it
+// The composition root; only this file and core/ know every part. From top to bottom it
 // builds the service in the order of its dependencies; stopping goes the other way.
 
 import manifest from '../package.json' with { type: 'json' }
 import { SignIn } from './access/sign-in.ts'
 import { AccessTokens } from './access/tokens.ts'
 import { openCore } from './core/open-core.ts'
+import type { Core, SharedState } from './core/open-core.ts'
 import type { Config } from './config.ts'
 import { liveLimits } from './domain/limits.ts'
 import { SECOND_MS } from './domain/time.ts'
@@ -55,9 +56,11 @@ export async function createService(config: Config, overrides: Overrides = {}): 
   const log =
     overrides.log ??
     createLog(clock, { level: config.logLevel, component: 'thermolog' }, standardOutput)
-  const core = await openCore(config, { clock, log })
+  const core = await openAnyCore(config, { clock, log })
+  const shared = core.shared ?? (await ofThisProcess(core, clock))
   const { submissions, progress, control, controlWriter, storeUpkeep, reader, metrics } = core
-  const tokens = new AccessTokens({ control, controlWriter, clock, log }, config)
+  const isShared = core.shared !== undefined
+  const tokens = new AccessTokens({ control, controlWriter, clock, log }, { ...config, isShared })
   const sensors = new Sensors({ control, controlWriter, clock }, config)
   const live = new LiveSensors({ control, clock, log }, { ...liveLimits, ...config })
   metrics.watchStreams(() => live.streams)
@@ -67,7 +70,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
   )
   const retries = new RefusedRetries({ control, controlWriter, submissions, clock, log }, config)
   const providers = createIdentityProviders(config, { clock, log })
-  const codes = new MemorySignInCodes(clock)
+  const { codes } = shared
   const signIn = new SignIn({ providers, codes, controlWriter, tokens, clock }, config)
   const socket = new OperationsSocket({ operations, log })
   const history = new HistoryReader(reader, progress)
@@ -84,9 +87,9 @@ export async function createService(config: Config, overrides: Overrides = {}): 
       history,
       signIn,
       identityProviders: providers,
-      dataIdentity: await control.readDataIdentity(),
+      dataIdentity: shared.dataIdentity,
       isStoreWorking: core.isStoreWorking,
-      rateCounters: new MemoryRateCounters(),
+      rateCounters: shared.rateCounters,
       metrics,
       clock,
       log,
@@ -98,14 +101,31 @@ export async function createService(config: Config, overrides: Overrides = {}): 
       connectionsMax: connectionsMaxOf(config, log),
     },
   )
+  return serviceOf({ core, tokens, retries, providers, socket, server }, config, log)
+}
+
+interface Parts {
+  readonly core: Core
+  readonly tokens: AccessTokens
+  readonly retries: RefusedRetries
+  readonly providers: ReadonlyMap<string, IdentityProvider>
+  readonly socket: OperationsSocket
+  readonly server: ReturnType<typeof createHttpServer>
+}
+
+/** With a database, commands need no socket: they work on it themselves. */
+function serviceOf(parts: Parts, config: Config, log: Log): Service {
+  const { core, tokens, retries, providers, socket, server } = parts
+  const isShared = core.shared !== undefined
   return {
     start: async () => {
       tokens.start()
       retries.start()
       for (const provider of providers.values()) provider.start()
-      await startSocket(socket, config, log)
+      if (!isShared) await startSocket(socket, config, log)
       const { url } = await server.start()
-      log.info('ready', { url, data_dir: config.dataDir, store: core.storeName })
+      const place = isShared ? {} : { data_dir: config.dataDir }
+      log.info('ready', { url, ...place, store: core.storeName })
       return { url }
     },
     stop: async () => {
@@ -118,6 +138,22 @@ export async function createService(config: Config, overrides: Overrides = {}): 
       await core.close()
       log.info('stopped')
     },
+  }
+}
+
+/** Loads the driver of PostgreSQL only where it is used. */
+async function openAnyCore(config: Config, system: { clock: Clock; log: Log }): Promise<Core> {
+  const { database } = config
+  if (database === undefined) return openCore(config, system)
+  const { openPostgresCore } = await import('./core/open-postgres.ts')
+  return openPostgresCore({ ...config, database }, { ...system, isForwarding: true })
+}
+
+async function ofThisProcess({ control }: Core, clock: Clock): Promise<SharedState> {
+  return {
+    rateCounters: new MemoryRateCounters(),
+    codes: new MemorySignInCodes(clock),
+    dataIdentity: await control.readDataIdentity(),
   }
 }
 

@@ -109,6 +109,16 @@ export function readSecureUrl(text: string): string {
   throw new FormError('must be an https URL, or http on loopback')
 }
 
+/** Where PostgreSQL is: one host or several, separated by commas, or `?host=` with a folder. */
+export function readDatabaseUrl(text: string): string {
+  const [, hosts = ''] =
+    /^postgres(?:ql)?:\/\/(?:[^@/?]*@)?([^/?]*)\/[^/?]+(?:\?.*)?$/.exec(text) ?? []
+  const isWhole = hosts !== '' || /[?&]host=/.test(text)
+  const parses = hosts.split(',').every((host) => URL.canParse(text.replace(hosts, host)))
+  if (isWhole && parses) return text
+  throw new FormError('must be like postgresql://user:password@host:5432/name')
+}
+
 /** A URL of any scheme, as apps use them. */
 export function readAnyUrl(text: string): string {
   const url = URL.parse(text)

@@ -10,6 +10,7 @@ import {
   integerReader,
   readAnyUrl,
   readBoolean,
+  readDatabaseUrl,
   readDuration,
   readFreeSpace,
   readHttpUrl,
@@ -33,6 +34,12 @@ export interface InfluxConfig {
   readonly influxToken: string
 }
 
+export interface DatabaseConfig {
+  /** `postgresql://…`, with one or several hosts. */
+  readonly url: string
+  readonly durability: (typeof DURABILITIES)[number]
+}
+
 export interface IdentityProviderConfig {
   /** `<NAME>` of its settings in lower case: `{idp}` in the API. */
   readonly id: string
@@ -49,6 +56,8 @@ export interface Config {
   readonly host: string
   readonly port: number
   readonly dataDir: string
+  /** `undefined`: everything is in `dataDir`, for one process. */
+  readonly database: DatabaseConfig | undefined
   /** `undefined`: the embedded measurement store. */
   readonly influx: InfluxConfig | undefined
   readonly mayRegisterSensors: boolean
@@ -87,6 +96,7 @@ export interface Config {
   readonly logLevel: (typeof LOG_LEVELS)[number]
 }
 
+const DURABILITIES = ['local', 'replicated'] as const
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 const INFLUX_KEYS = ['INFLUX_URL', 'INFLUX_ORG', 'INFLUX_BUCKET', 'INFLUX_TOKEN'] as const
 const PROVIDER_KEYS = [
@@ -170,7 +180,7 @@ function readConfig(settings: Settings): Config {
     ...readServer(settings),
     ...readIngest(settings),
     ...readSignIn(settings),
-    influx: readInflux(settings),
+    ...readStores(settings),
     metricsToken: settings.read('METRICS_TOKEN', String, undefined),
     logLevel: settings.read('LOG_LEVEL', choiceReader(LOG_LEVELS), 'info'),
   }
@@ -251,6 +261,21 @@ function readLinks(settings: Settings): Config['links'] {
   return links
 }
 
+function readStores(settings: Settings): Pick<Config, 'database' | 'influx'> {
+  const url = settings.read('DATABASE_URL', readDatabaseUrl, undefined)
+  const durability = settings.read('DURABILITY', choiceReader(DURABILITIES), 'local')
+  const influx = readInflux(settings)
+  if (url === undefined && settings.text('DURABILITY') !== undefined) {
+    settings.problems.push('DURABILITY needs DATABASE_URL: without it the disk of DATA_DIR counts')
+  }
+  if (url !== undefined && influx !== undefined) {
+    settings.problems.push(
+      'DATABASE_URL and INFLUX_URL are both set: with a database, it has the measurements too',
+    )
+  }
+  return { database: url === undefined ? undefined : { url, durability }, influx }
+}
+
 function readInflux(settings: Settings): InfluxConfig | undefined {
   const missing = INFLUX_KEYS.filter((key) => settings.text(key) === undefined)
   if (missing.length === INFLUX_KEYS.length) return undefined
@@ -310,7 +335,7 @@ class Settings {
       return reader(text)
     } catch (error) {
       if (!(error instanceof FormError)) throw error
-      const shown = /TOKEN$|SECRET/.test(key) ? 'its value' : JSON.stringify(text)
+      const shown = /TOKEN$|SECRET|DATABASE_URL/.test(key) ? 'its value' : JSON.stringify(text)
       this.problems.push(`${key} ${error.message}, not ${shown}`)
       return byDefault
     }

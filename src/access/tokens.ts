@@ -1,7 +1,8 @@
 // Access tokens: creating them, and finding the principal of a presented one.
 //
 // Only the SHA-256 of a token's text is ever stored; the text stays in memory as long as the
-// connection that sent it. Principals are cached by that hash, so a request needs no look-up.
+// connection that sent it. Principals are cached by that hash, so a request needs no look-up,
+// unless other processes work on the same data.
 // Expiry is checked at each use; whatever revokes a token or deletes its user must say so here. The
 // time of last use is kept in memory and written about once a minute: a crash loses at most that
 // much of it, which only affects what is displayed.
@@ -42,6 +43,8 @@ export function kindOfToken(text: string): TokenKind | undefined {
 export interface AccessTokensSettings {
   /** A mobile token that is not used for this long has expired. */
   readonly mobileTokenIdleMs: number
+  /** Whether other processes revoke tokens too: then each use is a look-up. */
+  readonly isShared?: boolean
 }
 
 interface Collaborators {
@@ -139,7 +142,8 @@ export class AccessTokens {
     if (principal === undefined) return undefined
     const lastUsedAtMs = this.lastUsedAtMs(principal.token)
     const found = this.#cache.get(key) ?? { principal, lastUsedAtMs }
-    if (generation === this.#generation) this.#cache.set(key, found)
+    const mayKeep = generation === this.#generation && this.#settings.isShared !== true
+    if (mayKeep) this.#cache.set(key, found)
     if (this.#cache.size > CACHED_PRINCIPALS_MAX) this.#evictOldest()
     return this.#use(found, nowMs)
   }

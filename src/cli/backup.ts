@@ -5,7 +5,10 @@ import type { BackupManifest } from '../data-dir/backup.ts'
 import { example } from './arguments.ts'
 import { ByteProgress } from './terminal/byte-progress.ts'
 import { printJson } from './terminal/print.ts'
-import { readSettings, readSettingsWithData } from './read-settings.ts'
+import { readSettings, readSettingsOfFiles, readSettingsWithData } from './read-settings.ts'
+
+/** Where a database has the data. */
+const INSTEAD = 'Use the backups of PostgreSQL: pg_dump, or its archive of the write-ahead log.'
 
 export function addBackupCommands(program: Command): void {
   program
@@ -32,7 +35,7 @@ export function addBackupCommands(program: Command): void {
 }
 
 async function backup(file: string, { json }: { readonly json?: boolean }): Promise<void> {
-  const config = await readSettingsWithData()
+  const config = await readSettingsOfFiles(readSettingsWithData, INSTEAD)
   const { writeBackup } = await import('../data-dir/backup.ts')
   const progress = new ByteProgress()
   try {
@@ -54,7 +57,7 @@ interface RestoreOptions {
 }
 
 async function restore(file: string, { revokeTokens, json }: RestoreOptions): Promise<void> {
-  const config = await readSettings()
+  const config = await readSettingsOfFiles(readSettings, INSTEAD)
   const { restoreBackup } = await import('../data-dir/restore.ts')
   const progress = new ByteProgress()
   try {

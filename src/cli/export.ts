@@ -15,7 +15,7 @@ import { systemClock } from '../system/clock.ts'
 import { choiceReader, example, idsReader, timeReader } from './arguments.ts'
 import { connectService } from './open-operations.ts'
 import { Progress } from './terminal/progress.ts'
-import { readSettingsWithData } from './read-settings.ts'
+import { readSettingsOfFiles, readSettingsWithData } from './read-settings.ts'
 
 const FORMATS: readonly ExportFormat[] = ['csv', 'ndjson']
 const readIds = idsReader('thermolog sensor list --user …')
@@ -33,6 +33,9 @@ interface ExportOptions {
 
 /** All instants that a measurement can have. */
 const ALWAYS: TimeRange = { startMs: -62_135_596_800_000, stopMs: 253_402_300_800_000 }
+
+/** Where a database has the data. */
+const INSTEAD = 'It cannot export from a database yet; histories can be read by the API.'
 
 export function addExportCommand(program: Command): void {
   program
@@ -57,7 +60,7 @@ export function addExportCommand(program: Command): void {
 }
 
 async function exportMeasurements(options: ExportOptions): Promise<void> {
-  const config = await readSettingsWithData()
+  const config = await readSettingsOfFiles(readSettingsWithData, INSTEAD)
   const range = { startMs: options.from ?? ALWAYS.startMs, stopMs: options.to ?? ALWAYS.stopMs }
   if (range.startMs >= range.stopMs) {
     const times = `${formatInstant(range.startMs)}, ${formatInstant(range.stopMs)}`

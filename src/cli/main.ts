@@ -4,6 +4,7 @@ import { Command } from 'commander'
 import type { Option } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { addBackupCommands } from './backup.ts'
+import { addDatabaseCommands } from './database.ts'
 import { addExportCommand } from './export.ts'
 import { addImportCommand } from './import.ts'
 import { addJournalCommands } from './journal.ts'
@@ -52,6 +53,7 @@ function createProgram(): Command {
   addRefusedCommands(program)
   addStoreCommands(program)
   addVerifyCommand(program)
+  addDatabaseCommands(program)
   return program
 }
 

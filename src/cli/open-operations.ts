@@ -21,7 +21,7 @@ export async function withOperations<T>(
   read: () => Promise<Config> = readSettingsWithData,
 ): Promise<T> {
   const config = await read()
-  const client = await connectService(config)
+  const client = config.database === undefined ? await connectService(config) : undefined
   const opened = client ?? (await openHere(config))
   try {
     return await work(opened.operations)

@@ -14,7 +14,7 @@ export async function readSettings(): Promise<Config> {
   for (const warning of settingWarnings(environment)) {
     process.stderr.write(`thermolog: warning: ${warning}\n`)
   }
-  await refuseUnfitDataDir(config.dataDir)
+  if (config.database === undefined) await refuseUnfitDataDir(config.dataDir)
   return config
 }
 
@@ -25,10 +25,25 @@ export async function readSettings(): Promise<Config> {
  */
 export async function readSettingsWithData(): Promise<Config> {
   const config = await readSettings()
-  if (await hasData(config.dataDir)) return config
+  if (config.database !== undefined || (await hasData(config.dataDir))) return config
   throw usage(
     `DATA_DIR ${resolve(config.dataDir)} has no data`,
     'Set DATA_DIR to the folder the service uses. ' +
       '`thermolog serve` and `thermolog user create` start a new one.',
   )
+}
+
+/**
+ * For commands that work on the files of a DATA_DIR.
+ *
+ * @param instead what to do where a database has the data
+ * @throws OperationError if a database has them
+ */
+export async function readSettingsOfFiles(
+  read: () => Promise<Config>,
+  instead: string,
+): Promise<Config> {
+  const config = await read()
+  if (config.database === undefined) return config
+  throw usage('DATABASE_URL is set, and this command works on a DATA_DIR', instead)
 }

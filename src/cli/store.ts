@@ -7,7 +7,10 @@ import { systemClock } from '../system/clock.ts'
 import { example } from './arguments.ts'
 import { connectService } from './open-operations.ts'
 import { Progress } from './terminal/progress.ts'
-import { readSettingsWithData } from './read-settings.ts'
+import { readSettingsOfFiles, readSettingsWithData } from './read-settings.ts'
+
+/** Where a database has the data. */
+const INSTEAD = 'With a database, it has the measurements too.'
 
 export function addStoreCommands(program: Command): void {
   const store = program.command('store').description('move measurements to another store')
@@ -19,7 +22,7 @@ export function addStoreCommands(program: Command): void {
 }
 
 async function copy(): Promise<void> {
-  const config = await readSettingsWithData()
+  const config = await readSettingsOfFiles(readSettingsWithData, INSTEAD)
   const { copyForNow, moveStore } = await import('../data-dir/copy-to-influx.ts')
   const service = await connectService(config)
   await service?.close()

@@ -9,7 +9,10 @@ import { systemClock } from '../system/clock.ts'
 import { example } from './arguments.ts'
 import { printJson } from './terminal/print.ts'
 import { Progress } from './terminal/progress.ts'
-import { readSettingsWithData } from './read-settings.ts'
+import { readSettingsOfFiles, readSettingsWithData } from './read-settings.ts'
+
+/** Where a database has the data. */
+const INSTEAD = 'It cannot check a database yet.'
 
 export function addVerifyCommand(program: Command): void {
   program
@@ -25,7 +28,7 @@ export function addVerifyCommand(program: Command): void {
 }
 
 async function verify({ json }: { readonly json?: boolean }): Promise<void> {
-  const config = await readSettingsWithData()
+  const config = await readSettingsOfFiles(readSettingsWithData, INSTEAD)
   const { verifyData } = await import('../data-dir/verify.ts')
   const progress = new StepProgress()
   try {

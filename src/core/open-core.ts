@@ -6,10 +6,12 @@ import type { Config } from '../config.ts'
 import { DamageList } from '../domain/damage-list.ts'
 import { RESTORE_BACKUP } from '../domain/finding.ts'
 import { Submissions } from '../ingest/submissions.ts'
-import type { ControlReader } from '../ports/control-reader.ts'
+import type { ControlReader, DataIdentity } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
 import type { QueueFigures, ReadBarrier } from '../ports/journal-queue.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
+import type { RateCounters } from '../ports/rate-counters.ts'
+import type { SignInCodes } from '../ports/sign-in-codes.ts'
 import type { StoreUpkeep } from '../ports/store-upkeep.ts'
 import type { Clock, Log, Metrics, MetricsSource } from '../ports/system.ts'
 import { SqliteControlReader } from '../sqlite/control/control-reader.ts'
@@ -38,7 +40,16 @@ export interface Core {
   readonly metrics: Metrics & MetricsSource
   /** `embedded`, or which InfluxDB. */
   readonly storeName: string
+  /** What several processes share; `undefined`: this one is alone. */
+  readonly shared?: SharedState
   close(): Promise<void>
+}
+
+export interface SharedState {
+  readonly rateCounters: RateCounters
+  readonly codes: SignInCodes
+  /** As it is now: a restore changes it while processes run. */
+  readonly dataIdentity: DataIdentity
 }
 
 /**

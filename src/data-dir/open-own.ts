@@ -13,8 +13,17 @@ export function commandLog(): Log {
   return createLog(systemClock, { level: 'error', component: 'command' }, standardError)
 }
 
-/** @throws UnfitSettings @throws UnfitDataDir */
-export function openOwn(config: Config): Promise<Core> {
+/**
+ * Without a database DATA_DIR is locked; in a database other processes go on.
+ *
+ * @throws UnfitSettings @throws UnfitDataDir
+ */
+export async function openOwn(config: Config): Promise<Core> {
+  const { database } = config
   // Threads log to standard output.
-  return openCore({ ...config, logLevel: 'silent' }, { clock: systemClock, log: commandLog() })
+  const quiet = { ...config, logLevel: 'silent' } as const
+  const system = { clock: systemClock, log: commandLog() }
+  if (database === undefined) return openCore(quiet, system)
+  const { openPostgresCore } = await import('../core/open-postgres.ts')
+  return openPostgresCore({ ...quiet, database }, { ...system, isForwarding: false })
 }

@@ -34,9 +34,18 @@ export class Database implements Sql {
   /** The host that answered last is asked first. */
   #at = 0
 
-  /** @param connectionsMax at the same time, besides those of lanes */
-  constructor(databaseUrl: string, connectionsMax: number) {
-    this.#pools = addressesOf(databaseUrl).map((address) => openPool(address, connectionsMax))
+  /**
+   * @param connectionsMax at the same time, besides those of lanes
+   * @param greet what is to be done on every new connection before it is used
+   */
+  constructor(
+    databaseUrl: string,
+    connectionsMax: number,
+    greet: (client: pg.ClientBase) => Promise<void> = () => Promise.resolve(),
+  ) {
+    this.#pools = addressesOf(databaseUrl).map((address) => {
+      return openPool(address, connectionsMax, greet)
+    })
   }
 
   rows<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
@@ -115,24 +124,33 @@ export class Database implements Sql {
   }
 }
 
-function openPool(address: string, connectionsMax: number): pg.Pool {
+function openPool(
+  address: string,
+  connectionsMax: number,
+  greet: (client: pg.ClientBase) => Promise<void>,
+): pg.Pool {
   const pool = new pg.Pool({
     ...connectionSettings(address),
     max: connectionsMax,
     idleTimeoutMillis: IDLE_MS_MAX,
     statement_timeout: STATEMENT_MS_MAX,
     query_timeout: ANSWER_MS_MAX,
-    verify: (client, done) => void verify(client, done),
+    verify: (client, done) => void verify(client, greet, done),
   })
   // A connection that is lost while nobody uses it is replaced by the pool.
   pool.on('error', () => undefined)
   return pool
 }
 
-async function verify(client: pg.ClientBase, done: (failure?: Error) => void): Promise<void> {
+async function verify(
+  client: pg.ClientBase,
+  greet: (client: pg.ClientBase) => Promise<void>,
+  done: (failure?: Error) => void,
+): Promise<void> {
   let failure: Error | undefined
   try {
     await refuseStandby(client)
+    await greet(client)
   } catch (error) {
     failure = error instanceof Error ? error : new Error(String(error))
   }
@@ -231,4 +249,17 @@ function isOfNetwork(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, message } = error as NodeJS.ErrnoException
   return code !== undefined || /connection|timeout/i.test(message)
+}
+
+/** What is not worth a failure: with the database away it is done again later. */
+export async function unlessAway<Result>(
+  work: () => Promise<Result>,
+  otherwise: Result,
+): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof ServiceError) return otherwise
+    throw error
+  }
 }

@@ -24,7 +24,8 @@ export interface WatchedState {
   readonly countSealedEvents: () => number
   /** Places of the stored data that something needed and that are damaged: the first of them. */
   readonly countDamaged: () => number
-  readonly disk: () => DiskRoom
+  /** `undefined`: the disk is that of another server. */
+  readonly disk?: () => DiskRoom
 }
 
 export interface SensorCounts {
@@ -72,6 +73,7 @@ export function addStateGauges(registry: Registry, state: WatchedState): void {
       read: (places) => places,
     },
   ])
+  if (state.disk === undefined) return
   addGauges(registry, state.disk, [
     {
       name: 'disk_free_bytes',

@@ -9,6 +9,8 @@ import { createStoreUpkeep, PostgresStoreRecords } from '../../src/postgres/cont
 import { Database } from '../../src/postgres/database.ts'
 import { migrate } from '../../src/postgres/migrate.ts'
 import { systemClock } from '../../src/system/clock.ts'
+import { describeControl } from '../contract/control.ts'
+import { newPostgresData } from '../support/postgres-data.ts'
 import { newDatabase, usePostgres } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
 
@@ -16,6 +18,9 @@ const SENSORS_MAX = 6
 
 describe('control data in PostgreSQL', () => {
   const postgres = usePostgres()
+
+  describeControl('PostgreSQL', newPostgresData(postgres))
+
   let database: TestDatabase
   let processes: readonly ReturnType<typeof openProcess>[]
   let userId: number

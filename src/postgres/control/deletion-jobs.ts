@@ -1,8 +1,9 @@
 // SensorDeletionJobs on PostgreSQL: a job is due when every stream has forwarded past its head at
-// the deletion.
+// the deletion. With the database away none is.
 
 import type { SensorDeletion, SensorDeletionJobs } from '../../ports/store-upkeep.ts'
 import { bucketOf } from '../bucket.ts'
+import { unlessAway } from '../database.ts'
 import type { Database } from '../database.ts'
 
 interface DeletionRow extends Omit<SensorDeletion, 'range'> {
@@ -33,7 +34,7 @@ export class PostgresSensorDeletionJobs implements SensorDeletionJobs {
   }
 
   async due(nowMs: number): Promise<readonly SensorDeletion[]> {
-    const rows = await this.#database.rows<DeletionRow>(DUE, [nowMs])
+    const rows = await unlessAway(() => this.#database.rows<DeletionRow>(DUE, [nowMs]), [])
     return rows.map(({ startMs, stopMs, ...deletion }) => {
       return { ...deletion, range: { startMs, stopMs } }
     })
@@ -41,11 +42,12 @@ export class PostgresSensorDeletionJobs implements SensorDeletionJobs {
 
   async notePass({ userId, sensorId }: SensorDeletion, dueAtMs: number | undefined): Promise<void> {
     const job = [bucketOf(userId), sensorId]
-    if (dueAtMs !== undefined) {
-      await this.#database.change(NOTE_PASS, [...job, dueAtMs])
-      return
-    }
-    await this.#database.change(FORGET_TIE_BREAKS, job)
-    await this.#database.change(END, job)
+    const database = this.#database
+    // What is not noted is done again.
+    await unlessAway(async () => {
+      if (dueAtMs !== undefined) return database.change(NOTE_PASS, [...job, dueAtMs])
+      await database.change(FORGET_TIE_BREAKS, job)
+      return database.change(END, job)
+    }, 0)
   }
 }

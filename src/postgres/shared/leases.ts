@@ -1,7 +1,9 @@
-// Leases on PostgreSQL, by the clock of the database: those of processes differ.
+// Leases on PostgreSQL, by the clock of the database: those of processes differ. With the database
+// away nobody has one.
 
 import { randomUUID } from 'node:crypto'
 import type { Leases } from '../../ports/leases.ts'
+import { unlessAway } from '../database.ts'
 import type { Database } from '../database.ts'
 
 const TAKE = `
@@ -20,10 +22,11 @@ export class PostgresLeases implements Leases {
   }
 
   async take(name: string, forMs: number): Promise<boolean> {
-    return (await this.#database.change(TAKE, [name, this.#owner, forMs])) > 0
+    const values = [name, this.#owner, forMs]
+    return unlessAway(async () => (await this.#database.change(TAKE, values)) > 0, false)
   }
 
   async release(name: string): Promise<void> {
-    await this.#database.change(RELEASE, [name, this.#owner])
+    await unlessAway(() => this.#database.change(RELEASE, [name, this.#owner]), 0)
   }
 }

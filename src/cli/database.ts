@@ -1,0 +1,60 @@
+// `thermolog database`: looks at the server of DATABASE_URL, and brings its schema up to date.
+
+import type { Command } from 'commander'
+import { usage } from '../operations/check-arguments.ts'
+import { failed } from '../operations/operations.ts'
+import type { Config } from '../config.ts'
+import { checkServer } from '../postgres/server-check.ts'
+import { migrate } from '../postgres/migrate.ts'
+import { example } from './arguments.ts'
+import { readSettings } from './read-settings.ts'
+
+const DATABASE = 'DATABASE_URL=postgresql://thermolog@db/thermolog thermolog database'
+
+export function addDatabaseCommands(program: Command): void {
+  const database = program.command('database').description('look after a database in PostgreSQL')
+  database
+    .command('check')
+    .description('say whether the server can be relied on, and what is to be done')
+    .addHelpText('after', example(`${DATABASE} check`))
+    .action(check)
+  database
+    .command('migrate')
+    .description('make the tables, or bring them up to date, beside processes that run')
+    .addHelpText('after', example(`${DATABASE} migrate`))
+    .action(applyMigrations)
+}
+
+async function check(): Promise<void> {
+  const { url, durability } = await readDatabase()
+  const { version, faults, warnings } = await orFailed(() => checkServer(url, durability))
+  for (const warning of warnings) say(`warning: ${warning}`)
+  if (faults.length > 0) throw failed(`PostgreSQL ${version} cannot be used`, faults.join('\n'))
+  say(`PostgreSQL ${version} can be used, with DURABILITY=${durability}`)
+}
+
+async function applyMigrations(): Promise<void> {
+  const { url } = await readDatabase()
+  const applied = await orFailed(() => migrate(url))
+  if (applied.length === 0) say('the schema is up to date')
+  else say(`the schema has version ${applied.at(-1)} now`)
+}
+
+async function readDatabase(): Promise<NonNullable<Config['database']>> {
+  const { database } = await readSettings()
+  if (database !== undefined) return database
+  throw usage('DATABASE_URL is missing', `For example: ${DATABASE} check`)
+}
+
+async function orFailed<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw failed(`the database of DATABASE_URL cannot be used: ${reason}`)
+  }
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`)
+}

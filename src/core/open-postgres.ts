@@ -1,0 +1,165 @@
+// The core on PostgreSQL, which any number of processes may have open. This process commits through
+// lanes of its own, forwards the streams that it leases, and keeps nothing that another one needs.
+
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { UnfitSettings } from '../config.ts'
+import type { Config } from '../config.ts'
+import { DamageList } from '../domain/damage-list.ts'
+import { Submissions } from '../ingest/submissions.ts'
+import type { Clock, Log } from '../ports/system.ts'
+import { PostgresControlReader } from '../postgres/control/control-reader.ts'
+import { createControlWriter } from '../postgres/control/control-writer.ts'
+import { createStoreUpkeep } from '../postgres/control/store-upkeep.ts'
+import { Database, unlessAway } from '../postgres/database.ts'
+import { PostgresForwardProgress } from '../postgres/journal/forward-progress.ts'
+import { PostgresJournalQueue } from '../postgres/journal/journal-queue.ts'
+import { PostgresMeasurementReader } from '../postgres/measurements/measurement-reader.ts'
+import { migrate } from '../postgres/migrate.ts'
+import { checkServer } from '../postgres/server-check.ts'
+import { PostgresRateCounters } from '../postgres/shared/rate-counters.ts'
+import { PostgresSignInCodes } from '../postgres/shared/sign-in-codes.ts'
+import { PostgresStateFigures } from '../postgres/state-figures.ts'
+import { PostgresSubmissionCommitter } from '../postgres/stream/submission-committer.ts'
+import { noticeTakeover } from '../postgres/takeover.ts'
+import { PrometheusMetrics } from '../system/metrics.ts'
+import type { Core } from './open-core.ts'
+import { startDatabaseForwarder } from './start-database-forwarder.ts'
+
+/** What the store is called in the database. */
+const STORE_NAME = 'PostgreSQL'
+
+/** Besides those of lanes. */
+const CONNECTIONS_MAX = 12
+/** One big group is cheapest; a second keeps the processors busy during the fsync of the first. */
+const LANES = 2
+
+type DatabaseConfig = Config & { readonly database: NonNullable<Config['database']> }
+
+/** The disk is the server's: that it is full is found out by writing. */
+const STORAGE = {
+  isLow: false,
+  describe: () => ({
+    detail: 'The disk of the database is full.',
+    hint: 'make room on the volume of PostgreSQL',
+  }),
+}
+
+interface System {
+  readonly clock: Clock
+  readonly log: Log
+  /** Commands leave it to the service. */
+  readonly isForwarding: boolean
+}
+
+/** @throws UnfitSettings if the server cannot be relied on */
+export async function openPostgresCore(config: DatabaseConfig, system: System): Promise<Core> {
+  const closers: (() => void | Promise<void>)[] = []
+  const close = async () => {
+    for (const closeOne of closers.splice(0).toReversed()) await closeOne()
+  }
+  try {
+    return { ...(await openParts(config, system, closers)), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function openParts(
+  config: DatabaseConfig,
+  { clock, log, isForwarding }: System,
+  closers: (() => void | Promise<void>)[],
+): Promise<Omit<Core, 'close'>> {
+  const database = await openDatabase(config, log)
+  closers.push(() => database.close())
+  const of = { database, clock, log }
+  const metrics = new PrometheusMetrics()
+  const progress = new PostgresForwardProgress({
+    ...of,
+    metrics,
+    onAwaited: () => forwarding.hurry(),
+  })
+  closers.push(() => progress.close())
+  const owner = `${hostname()} ${process.pid} ${randomUUID()}`
+  const queue = new PostgresJournalQueue({ ...of, progress }, { owner, keptMs: 0 })
+  closers.push(() => unlessAway(() => queue.close(), undefined))
+  const onJournalled = () => queue.notify()
+  const storeUpkeep = createStoreUpkeep(database, clock, onJournalled)
+  await storeUpkeep.adoptStore(STORE_NAME)
+  const damaged = new DamageList()
+  const { url: databaseUrl, durability } = config.database
+  const committer = new PostgresSubmissionCommitter(
+    { databaseUrl, owner, lanes: LANES, durability, clock, rules: config },
+    onJournalled,
+  )
+  closers.push(() => committer.close())
+  const submissions = new Submissions(
+    { committer, progress, clock, metrics, storage: STORAGE, damaged },
+    { journalBytesMax: config.journalBytesMax, isStoreApart: true },
+  )
+  const forwarding = startDatabaseForwarder({ ...of, queue }, isForwarding)
+  closers.push(() => forwarding.close())
+  closers.push(() => submissions.close())
+  const control = new PostgresControlReader(database)
+  const identity = await control.readDataIdentity()
+  const figures = new PostgresStateFigures(of, { ...config, identity })
+  figures.start()
+  const rateCounters = new PostgresRateCounters(of)
+  closers.push(
+    () => figures.stop(),
+    () => rateCounters.close(),
+  )
+  const isStoreWorking = () => forwarding.isStoreWorking
+  metrics.watch({
+    backlog: () => progress.backlog(),
+    journalBytesMax: config.journalBytesMax,
+    isStoreWorking,
+    countForwardFailures: () => forwarding.failures,
+    countSetAside: () => figures.countSetAside(),
+    sensors: () => figures.sensors(),
+    sensorDeletions: () => figures.sensorDeletions(),
+    countSealedEvents: () => figures.events(),
+    countDamaged: () => 0,
+  })
+  return {
+    submissions,
+    damaged,
+    progress,
+    control,
+    controlWriter: createControlWriter(of, config, onJournalled),
+    storeUpkeep,
+    reader: new PostgresMeasurementReader(database),
+    isStoreWorking,
+    metrics,
+    storeName: STORE_NAME,
+    shared: { rateCounters, codes: new PostgresSignInCodes(database), dataIdentity: figures },
+  }
+}
+
+/** @throws UnfitSettings */
+async function openDatabase({ database }: DatabaseConfig, log: Log): Promise<Database> {
+  const { url, durability } = database
+  const { version, faults, warnings } = await orUnfit(() => checkServer(url, durability))
+  if (faults.length > 0) {
+    throw new UnfitSettings(`the server of DATABASE_URL cannot be used: ${faults.join('; ')}`)
+  }
+  for (const warning of warnings) log.warn(warning, { postgresql: version })
+  const applied = await orUnfit(() => migrate(url))
+  if (applied.length > 0) log.info('made the schema', { versions: applied.join(' ') })
+  return new Database(url, CONNECTIONS_MAX, async (client) => {
+    if (await noticeTakeover(client, durability)) {
+      log.warn('another server has the data: it was restored, or a standby was promoted')
+    }
+  })
+}
+
+/** No server, no such database, no right to it, a schema of a later version. */
+async function orUnfit<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new UnfitSettings(`the database of DATABASE_URL cannot be used: ${reason}`)
+  }
+}

@@ -1,0 +1,103 @@
+// What a server must be to be relied on, found out at start: a fault is said with its remedy before
+// anything is acknowledged.
+
+import type pg from 'pg'
+import { connectAlone } from './connection.ts'
+import { durabilityFault, READ_DURABILITY } from './durability.ts'
+import type { Durability, DurabilityRow } from './durability.ts'
+
+export interface ServerState {
+  /** `15.18` */
+  readonly version: string
+  /** Why it cannot be used; none: it can. */
+  readonly faults: readonly string[]
+  /** What an operator should know, and can live with. */
+  readonly warnings: readonly string[]
+}
+
+const VERSION_MIN = 15
+const READ_SERVER = `
+  SELECT current_setting('server_version') AS version,
+    current_setting('server_version_num')::int / 10000 AS major,
+    current_setting('default_transaction_isolation') AS isolation,
+    current_setting('server_encoding') AS encoding,
+    current_setting('data_checksums') AS checksums,
+    (SELECT count(*) FROM pg_stat_replication)::int AS standbys`
+
+interface ServerRow {
+  readonly version: string
+  readonly major: number
+  readonly isolation: string
+  readonly encoding: string
+  readonly checksums: string
+  readonly standbys: number
+}
+
+/** @throws Error if there is no server, or it refuses the connection */
+export async function checkServer(
+  databaseUrl: string,
+  durability: Durability,
+): Promise<ServerState> {
+  const client = await connectAlone(databaseUrl, false)
+  try {
+    const server = await readRow<ServerRow>(client, READ_SERVER)
+    const row = await readRow<DurabilityRow>(client, READ_DURABILITY)
+    const faults = [...faultsOf(server), durabilityFault(row, durability)]
+    if (!(await countsOnce(client))) {
+      faults.push(
+        'a key that is inserted twice is counted twice: duplicates would be lost track of',
+      )
+    }
+    const warnings = warningsOf(server, durability)
+    return {
+      version: server.version,
+      faults: faults.filter((fault) => fault !== undefined),
+      warnings,
+    }
+  } finally {
+    await client.end()
+  }
+}
+
+function faultsOf({ version, major, isolation, encoding }: ServerRow): string[] {
+  const faults: string[] = []
+  if (major < VERSION_MIN) faults.push(`PostgreSQL ${version} is too old: ${VERSION_MIN} or newer`)
+  if (isolation !== 'read committed') {
+    faults.push(`default_transaction_isolation is ${isolation}: set it to read committed`)
+  }
+  if (encoding !== 'UTF8') faults.push(`the database has encoding ${encoding}: make one with UTF8`)
+  return faults
+}
+
+function warningsOf({ checksums, standbys }: ServerRow, durability: Durability): string[] {
+  const warnings: string[] = []
+  if (checksums !== 'on') {
+    warnings.push('data checksums are off: damage on disk goes unnoticed (pg_checksums --enable)')
+  }
+  if (standbys > 0 && durability === 'local') {
+    warnings.push(
+      'a standby that is promoted may lack what was acknowledged: set DURABILITY=replicated',
+    )
+  }
+  return warnings
+}
+
+/** Whether the engine counts only the rows that an insertion has really added. */
+async function countsOnce(client: pg.ClientBase): Promise<boolean> {
+  await client.query('BEGIN')
+  try {
+    await client.query('CREATE TEMP TABLE probe (key int PRIMARY KEY) ON COMMIT DROP')
+    const insert = () =>
+      client.query('INSERT INTO probe SELECT unnest(ARRAY[1]) ON CONFLICT (key) DO NOTHING')
+    const [first, second] = [await insert(), await insert()]
+    return first.rowCount === 1 && second.rowCount === 0
+  } finally {
+    await client.query('ROLLBACK')
+  }
+}
+
+async function readRow<Row extends object>(client: pg.ClientBase, text: string): Promise<Row> {
+  const { rows } = await client.query<Row & pg.QueryResultRow>(text)
+  if (rows[0] === undefined) throw new Error('BUG: a statement of one row has none')
+  return rows[0]
+}

@@ -1,0 +1,132 @@
+// Goal: it does not matter which of several processes answers. Method: two whole services on one
+// database, asked in turn.
+
+import { expect } from 'chai'
+import { createService } from '../../src/compose.ts'
+import type { Service } from '../../src/compose.ts'
+import { loadConfig } from '../../src/config.ts'
+import { openOperations } from '../../src/data-dir/operations.ts'
+import type { Operations } from '../../src/operations/operations.ts'
+import { FakeClock } from '../support/clock.ts'
+import { runCommand } from '../support/command.ts'
+import { send } from '../support/http.ts'
+import { RecordingLog } from '../support/log.ts'
+import { newDatabase, usePostgres } from '../support/postgres.ts'
+import type { TestDatabase } from '../support/postgres.ts'
+
+const ANA = 'ana@example.org'
+const AT = '2026-11-20T10:15:00.000Z'
+
+describe('two services on one database', function () {
+  this.timeout(20_000)
+  const postgres = usePostgres()
+  let database: TestDatabase
+  let services: { readonly url: string; readonly service: Service }[]
+  let operations: Operations
+  let closeOperations: () => Promise<void>
+
+  const configOf = (settings: Record<string, string> = {}) =>
+    loadConfig({ PORT: '0', DATABASE_URL: database.url, ...settings })
+  const startOne = async () => {
+    const service = await createService(configOf(), {
+      clock: new FakeClock(),
+      log: new RecordingLog(),
+    })
+    return { service, url: (await service.start()).url }
+  }
+
+  before(async () => {
+    database = await newDatabase(postgres())
+    services = await Promise.all([startOne(), startOne()])
+    const opened = await openOperations(configOf())
+    ;({ operations, close: closeOperations } = opened)
+    await operations.createUser({ email: ANA })
+  })
+  after(async () => {
+    await closeOperations()
+    for (const { service } of services) await service.stop()
+    await database.remove()
+  })
+
+  const urlOf = (at: number) => services[at]?.url ?? ''
+  const createToken = () => operations.createToken({ user: ANA, name: 'gateway' })
+  const submit = (at: number, token: string, body: object) =>
+    send(urlOf(at), { method: 'POST', path: '/api/v1/measurements', token, body })
+
+  it('store an event once, whichever is asked, and agree about everything', async () => {
+    const { token } = await createToken()
+    const event = { event_id: 'e1', sn: 'cellar', temp: 11.75, timestamp: AT }
+    const answers = await Promise.all([0, 1, 0, 1].map((at) => submit(at, token, event)))
+    const codes = answers.map(({ status }) => status)
+    expect(codes.filter((status) => status === 201)).to.have.lengthOf(1)
+    expect(codes.filter((status) => status === 200)).to.have.lengthOf(3)
+    const other = await submit(1, token, { ...event, temp: 12 })
+    expect(other.status).to.equal(409)
+    const [one, two] = await Promise.all([0, 1].map((at) => sensorsAt(at, token)))
+    expect(one).to.deep.equal(two)
+    expect(one).to.have.lengthOf(1)
+  })
+
+  it('show what was acknowledged at once, also the one that was not told', async () => {
+    const { token } = await createToken()
+    for (let round = 0; round < 5; round++) {
+      const timestamp = new Date(Date.parse(AT) + round * 1_000).toISOString()
+      await submit(round % 2, token, { sn: 'attic', temp: round, timestamp })
+      const sensor = (await sensorsAt(0, token)).find(({ sn }) => sn === 'attic')
+      const range = 'from=2026-11-20T10:00:00Z&to=2026-11-20T11:00:00Z&bucket=raw'
+      const path = `/api/v1/sensors/${sensor?.id}/measurements?${range}`
+      const { status, body } = await send(urlOf((round + 1) % 2), { path, token })
+      expect(status, JSON.stringify(body)).to.equal(200)
+      expect(JSON.stringify(body)).to.contain(timestamp)
+    }
+  })
+
+  it('refuse a token from the moment it is revoked', async () => {
+    const { id, token } = await createToken()
+    const statuses = async () => {
+      const asked = [0, 1].map((at) => send(urlOf(at), { path: '/api/v1/me', token }))
+      return (await Promise.all(asked)).map(({ status }) => status)
+    }
+    expect(await statuses()).to.deep.equal([200, 200])
+    await operations.revokeToken({ id })
+    expect(await statuses()).to.deep.equal([401, 401])
+  })
+
+  it('say which data they have, and what they are doing', async () => {
+    const { token } = await createToken()
+    const [one, two] = await Promise.all(
+      [0, 1].map((at) => send(urlOf(at), { path: '/api/v1/me', token })),
+    )
+    expect(one?.body).to.deep.equal(two?.body)
+    expect((await send(urlOf(0), { path: '/readyz' })).body).to.include({ status: 'ready' })
+    expect((await send(urlOf(0), { path: '/metrics' })).status).to.equal(200)
+  })
+
+  it('are looked after by commands that work on the database', async () => {
+    const environment = { DATABASE_URL: database.url }
+    const checked = await runCommand('nowhere', ['database', 'check'], environment)
+    expect(checked.exitCode, checked.stderr).to.equal(0)
+    expect(checked.stdout).to.contain('can be used')
+    const users = await runCommand('nowhere', ['user', 'list', '--json'], environment)
+    expect(users.stdout).to.contain(ANA)
+    const backup = await runCommand('nowhere', ['backup', 'x.tar'], environment)
+    expect(backup.exitCode).to.equal(2)
+    expect(backup.stderr).to.contain('pg_dump')
+  })
+
+  async function sensorsAt(at: number, token: string): Promise<{ id: number; sn: string }[]> {
+    const { body } = await send(urlOf(at), { path: '/api/v1/sensors', token })
+    return body.data
+  }
+})
+
+describe('DATABASE_URL', () => {
+  it('is checked before anything is opened', async () => {
+    const environment = { DATABASE_URL: 'postgresql://u:secret@127.0.0.1:1/none' }
+    const served = await runCommand('nowhere', ['serve'], environment)
+    expect(served.exitCode).to.equal(2)
+    expect(served.stderr).to.contain('DATABASE_URL').and.not.to.contain('secret')
+    const wrong = await runCommand('nowhere', ['serve'], { DATABASE_URL: 'mysql://u:secret@x/y' })
+    expect(wrong.stderr).to.contain('must be like postgresql:').and.not.to.contain('secret')
+  })
+})
