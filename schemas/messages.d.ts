@@ -586,6 +586,14 @@ export interface ReadinessResponse {
     problems: string[]
     remedy: string
   }
+  /**
+   * What `acknowledged` rests on, and what an operator should know. Absent where `DATA_DIR` has the
+   * data.
+   */
+  database?: {
+    durability: 'local' | 'replicated'
+    warnings: string[]
+  }
 }
 /**
  * The sensors of the token's user, ordered by id.

@@ -25,6 +25,7 @@ import { noticeTakeover } from '../postgres/takeover.ts'
 import { PrometheusMetrics } from '../system/metrics.ts'
 import type { Core } from './open-core.ts'
 import { startDatabaseForwarder } from './start-database-forwarder.ts'
+import type { DatabaseForwarding } from './start-database-forwarder.ts'
 
 /** What the store is called in the database. */
 const STORE_NAME = 'PostgreSQL'
@@ -103,25 +104,14 @@ async function openParts(
   closers.push(() => submissions.close())
   const control = new PostgresControlReader(database)
   const identity = await control.readDataIdentity()
-  const figures = new PostgresStateFigures(of, { ...config, identity })
+  const figures = new PostgresStateFigures(of, { ...config, ...config.database, identity })
   figures.start()
   const rateCounters = new PostgresRateCounters(of)
   closers.push(
     () => figures.stop(),
     () => rateCounters.close(),
   )
-  const isStoreWorking = () => forwarding.isStoreWorking
-  metrics.watch({
-    backlog: () => progress.backlog(),
-    journalBytesMax: config.journalBytesMax,
-    isStoreWorking,
-    countForwardFailures: () => forwarding.failures,
-    countSetAside: () => figures.countSetAside(),
-    sensors: () => figures.sensors(),
-    sensorDeletions: () => figures.sensorDeletions(),
-    countSealedEvents: () => figures.events(),
-    countDamaged: () => 0,
-  })
+  watchFigures(metrics, { progress, forwarding, figures }, config)
   return {
     submissions,
     damaged,
@@ -130,11 +120,39 @@ async function openParts(
     controlWriter: createControlWriter(of, config, onJournalled),
     storeUpkeep,
     reader: new PostgresMeasurementReader(database),
-    isStoreWorking,
+    isStoreWorking: () => forwarding.isStoreWorking,
     metrics,
     storeName: STORE_NAME,
-    shared: { rateCounters, codes: new PostgresSignInCodes(database), dataIdentity: figures },
+    shared: {
+      rateCounters,
+      codes: new PostgresSignInCodes(database),
+      dataIdentity: figures,
+      database: () => ({ durability: config.database.durability, warnings: [...figures.warnings] }),
+    },
   }
+}
+
+function watchFigures(
+  metrics: PrometheusMetrics,
+  of: {
+    readonly progress: PostgresForwardProgress
+    readonly forwarding: DatabaseForwarding
+    readonly figures: PostgresStateFigures
+  },
+  { journalBytesMax }: Config,
+): void {
+  const { progress, forwarding, figures } = of
+  metrics.watch({
+    backlog: () => progress.backlog(),
+    journalBytesMax,
+    isStoreWorking: () => forwarding.isStoreWorking,
+    countForwardFailures: () => forwarding.failures,
+    countSetAside: () => figures.countSetAside(),
+    sensors: () => figures.sensors(),
+    sensorDeletions: () => figures.sensorDeletions(),
+    countSealedEvents: () => figures.events(),
+    countDamaged: () => 0,
+  })
 }
 
 /** @throws UnfitSettings */

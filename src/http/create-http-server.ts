@@ -16,7 +16,7 @@ import type { RefusedReader, RefusedWriter } from '../ports/refused.ts'
 import type { QueueFigures } from '../ports/journal-queue.ts'
 import type { IdentityProvider } from '../ports/identity.ts'
 import type { RateCounters } from '../ports/rate-counters.ts'
-import type { Clock, Log, Metrics, MetricsSource } from '../ports/system.ts'
+import type { Clock, DatabaseState, Log, Metrics, MetricsSource } from '../ports/system.ts'
 import type { LiveSensors } from '../sensors/live-sensors.ts'
 import type { Sensors } from '../sensors/sensors.ts'
 import { ClientAddresses } from './callers/client-address.ts'
@@ -56,6 +56,8 @@ export interface HttpFaceCollaborators {
   readonly dataIdentity: DataIdentity
   /** Whether the last write into the measurement store succeeded. */
   readonly isStoreWorking: () => boolean
+  /** `undefined`: DATA_DIR has the data. */
+  readonly database?: () => DatabaseState
   readonly rateCounters: RateCounters
   readonly metrics: Metrics & MetricsSource
   readonly clock: Clock

@@ -29,6 +29,14 @@ export interface StorageState {
   describe(): { readonly detail: string; readonly hint: string }
 }
 
+/** The database that several processes share. */
+export interface DatabaseState {
+  /** What has what is acknowledged: the primary, or a synchronous standby as well. */
+  readonly durability: 'local' | 'replicated'
+  /** What an operator should know; none: all is well. */
+  readonly warnings: string[]
+}
+
 /** Events counted for an operator's monitoring. Counting never fails, waits or blocks. */
 export interface Metrics {
   /** A group of submissions was decided, and everything new is on disk. */

@@ -137,8 +137,10 @@ function openPool(
     query_timeout: ANSWER_MS_MAX,
     verify: (client, done) => void verify(client, greet, done),
   })
-  // A connection that is lost while nobody uses it is replaced by the pool.
+  // A connection that is lost while nobody uses it is replaced by the pool; who uses it is told by
+  // the statement. Without listeners the process would end.
   pool.on('error', () => undefined)
+  pool.on('connect', (client) => void client.on('error', () => undefined))
   return pool
 }
 

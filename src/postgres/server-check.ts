@@ -3,6 +3,7 @@
 
 import type pg from 'pg'
 import { connectAlone } from './connection.ts'
+import type { Sql } from './database.ts'
 import { durabilityFault, READ_DURABILITY } from './durability.ts'
 import type { Durability, DurabilityRow } from './durability.ts'
 
@@ -16,6 +17,7 @@ export interface ServerState {
 }
 
 const VERSION_MIN = 15
+const ID_MAX = 2 ** 31 - 1
 const READ_SERVER = `
   SELECT current_setting('server_version') AS version,
     current_setting('server_version_num')::int / 10000 AS major,
@@ -57,6 +59,23 @@ export async function checkServer(
   } finally {
     await client.end()
   }
+}
+
+const IDS_USED = `
+  SELECT greatest((SELECT last_value FROM sensor_ids), (SELECT max(id) FROM users))::float8 AS last`
+
+/** What an operator should know while the service runs; the settings change under it. */
+export async function readWarnings(sql: Sql, durability: Durability): Promise<readonly string[]> {
+  const [server] = await sql.rows<ServerRow>(READ_SERVER)
+  const [row] = await sql.rows<DurabilityRow>(READ_DURABILITY)
+  const [ids] = await sql.rows<{ last: number }>(IDS_USED)
+  if (server === undefined || row === undefined) return []
+  const fault = durabilityFault(row, durability)
+  const warnings = warningsOf(server, durability)
+  if (fault !== undefined) warnings.unshift(fault)
+  if ((ids?.last ?? 0) > ID_MAX / 2)
+    warnings.push('half of the ids of sensors or users are used up')
+  return warnings
 }
 
 function faultsOf({ version, major, isolation, encoding }: ServerRow): string[] {

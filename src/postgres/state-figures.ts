@@ -5,6 +5,8 @@ import { SECOND_MS } from '../domain/time.ts'
 import type { DataIdentity } from '../ports/control-reader.ts'
 import type { Clock, Log } from '../ports/system.ts'
 import type { Database } from './database.ts'
+import type { Durability } from './durability.ts'
+import { readWarnings } from './server-check.ts'
 
 const LOOK_EVERY_MS = SECOND_MS
 /** A scan of all sensors. */
@@ -45,19 +47,27 @@ export class PostgresStateFigures implements DataIdentity {
   readonly #clock: Clock
   readonly #log: Log
   readonly #offlineAfterMs: number
+  readonly #durability: Durability
   #timer: NodeJS.Timeout | undefined
+  #isLooking = false
   #countedAtMs = -Infinity
   #identity: DataIdentity
+  #warnings: readonly string[] = []
   #counts: Counts = NONE
 
   constructor(
     of: { readonly database: Database; readonly clock: Clock; readonly log: Log },
-    settings: { readonly offlineAfterMs: number; readonly identity: DataIdentity },
+    settings: {
+      readonly offlineAfterMs: number
+      readonly durability: Durability
+      readonly identity: DataIdentity
+    },
   ) {
     this.#database = of.database
     this.#clock = of.clock
     this.#log = of.log
     this.#offlineAfterMs = settings.offlineAfterMs
+    this.#durability = settings.durability
     this.#identity = settings.identity
   }
 
@@ -67,6 +77,11 @@ export class PostgresStateFigures implements DataIdentity {
 
   get restoredToMs(): number | null {
     return this.#identity.restoredToMs
+  }
+
+  /** What an operator should know of the server. */
+  get warnings(): readonly string[] {
+    return this.#warnings
   }
 
   sensors(): { registered: number; online: number } {
@@ -96,6 +111,8 @@ export class PostgresStateFigures implements DataIdentity {
   }
 
   async #look(): Promise<void> {
+    if (this.#isLooking) return
+    this.#isLooking = true
     try {
       const [identity] = await this.#database.rows<DataIdentity>(IDENTITY)
       if (identity !== undefined) this.#identity = identity
@@ -105,8 +122,11 @@ export class PostgresStateFigures implements DataIdentity {
       const since = this.#clock.nowMs() - this.#offlineAfterMs
       const [counts] = await this.#database.rows<Counts>(COUNTS, [since])
       if (counts !== undefined) this.#counts = counts
+      this.#warnings = await readWarnings(this.#database, this.#durability)
     } catch (error) {
       this.#log.debug('cannot read the figures now', { error: String(error) })
+    } finally {
+      this.#isLooking = false
     }
   }
 }

@@ -2,13 +2,18 @@
 // database, asked in turn.
 
 import { expect } from 'chai'
+import { mintToken } from '../../src/access/tokens.ts'
 import { createService } from '../../src/compose.ts'
 import type { Service } from '../../src/compose.ts'
 import { loadConfig } from '../../src/config.ts'
 import { openOperations } from '../../src/data-dir/operations.ts'
 import type { Operations } from '../../src/operations/operations.ts'
+import { createControlWriter } from '../../src/postgres/control/control-writer.ts'
+import { Database } from '../../src/postgres/database.ts'
+import { systemClock } from '../../src/system/clock.ts'
 import { FakeClock } from '../support/clock.ts'
 import { runCommand } from '../support/command.ts'
+import { EventReader } from '../support/events.ts'
 import { send } from '../support/http.ts'
 import { RecordingLog } from '../support/log.ts'
 import { newDatabase, usePostgres } from '../support/postgres.ts'
@@ -92,13 +97,41 @@ describe('two services on one database', function () {
     expect(await statuses()).to.deep.equal([401, 401])
   })
 
+  it('tell of what another one has accepted, until the token is revoked', async () => {
+    const { token } = await createToken()
+    const mobile = mintToken('mobile')
+    const sql = new Database(database.url, 1)
+    const writer = createControlWriter(
+      { database: sql, clock: systemClock },
+      { sensorsPerUserMax: 1 },
+      () => undefined,
+    )
+    const { id } = await writer.createToken({
+      userId: 1,
+      kind: 'mobile',
+      name: 'phone',
+      rights: ['sensors:read'],
+      hash: mobile.hash,
+      expiresAtMs: null,
+    })
+    const reader = await EventReader.open(urlOf(1), mobile.text)
+    await submit(0, token, { sn: 'roof', temp: 3, timestamp: AT })
+    await reader.find(({ data }) => data.sn === 'roof')
+    await writer.revokeToken(id)
+    await reader.rest()
+    reader.close()
+    await sql.close()
+  })
+
   it('say which data they have, and what they are doing', async () => {
     const { token } = await createToken()
     const [one, two] = await Promise.all(
       [0, 1].map((at) => send(urlOf(at), { path: '/api/v1/me', token })),
     )
     expect(one?.body).to.deep.equal(two?.body)
-    expect((await send(urlOf(0), { path: '/readyz' })).body).to.include({ status: 'ready' })
+    const ready = (await send(urlOf(0), { path: '/readyz' })).body
+    expect(ready).to.include({ status: 'ready' })
+    expect(ready.database.durability).to.equal('local')
     expect((await send(urlOf(0), { path: '/metrics' })).status).to.equal(200)
   })
 

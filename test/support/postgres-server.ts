@@ -4,7 +4,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -123,11 +123,10 @@ export class PostgresServer {
 /** PostgreSQL refuses to run as root. */
 function unprivileged(): Owner {
   if (process.getuid?.() !== 0) return {}
-  const idOf = (flag: string, user: string) =>
-    Number.parseInt(spawnSync('id', [flag, user], { encoding: 'utf8' }).stdout, 10)
-  for (const user of ['postgres', 'nobody']) {
-    const [uid, gid] = [idOf('-u', user), idOf('-g', user)]
-    if (!Number.isNaN(uid)) return { uid, gid }
+  const users = new Map<string | undefined, Owner>()
+  for (const line of readFileSync('/etc/passwd', 'utf8').split('\n')) {
+    const [name, , uid, gid] = line.split(':')
+    users.set(name, { uid: Number(uid), gid: Number(gid) })
   }
-  return {}
+  return users.get('postgres') ?? users.get('nobody') ?? {}
 }

@@ -6,6 +6,7 @@ import { RESTORE_BACKUP } from '../../domain/finding.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Submissions } from '../../ingest/submissions.ts'
 import type { QueueFigures } from '../../ports/journal-queue.ts'
+import type { DatabaseState } from '../../ports/system.ts'
 import { answerJson } from '../answers/call.ts'
 import type { Call } from '../answers/call.ts'
 
@@ -16,6 +17,8 @@ export interface ReadinessSources {
   /** Whether the last write into the measurement store worked. */
   readonly isStoreWorking: () => boolean
   readonly draining: { readonly isOn: boolean }
+  /** `undefined`: there is none. */
+  readonly database?: () => DatabaseState
 }
 
 export function showHealth(call: Call): void {
@@ -24,7 +27,7 @@ export function showHealth(call: Call): void {
 }
 
 export function showReadiness(sources: ReadinessSources) {
-  const { submissions, damaged, progress, isStoreWorking, draining } = sources
+  const { submissions, damaged, progress, isStoreWorking, draining, database } = sources
   return (call: Call): void => {
     const { entries, bytes, oldestAgeMs } = progress.backlog()
     const state: Omit<ReadinessResponse, 'status'> = {
@@ -36,7 +39,11 @@ export function showReadiness(sources: ReadinessSources) {
     }
     const refusal = draining.isOn ? 'shutting_down' : submissions.refusal()
     if (refusal !== undefined) throw submissions.refused(refusal, state)
-    const readiness: ReadinessResponse = { status: 'ready', ...state }
+    const readiness: ReadinessResponse = {
+      status: 'ready',
+      ...state,
+      ...(database !== undefined && { database: database() }),
+    }
     answerJson(call, 200, JSON.stringify(readiness))
   }
 }
