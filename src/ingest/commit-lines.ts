@@ -1,6 +1,6 @@
 // Commits the measurements of a body of line protocol: 500 per transaction, in order, and those
 // without an event id last, in a single transaction. A failure in between only costs a repeat: when
-// the body is sent again, events with an id are recognised, and of the others nothing is stored yet.
+// the body is sent again, events with an id are recognised, and nothing of the others is stored.
 
 import type { RequestFault } from '../domain/errors.ts'
 import { submissionMeasurementsMax } from '../domain/limits.ts'
