@@ -53,16 +53,13 @@ export async function ask<Row extends pg.QueryResultRow>(
   return rows
 }
 
-/**
- * A proxy before the socket of a server. A statement is recognised by its text, which is sent when
- * it is prepared, that is, the first time on a connection.
- */
+/** A proxy before the socket of a server. */
 export class LosingProxy {
   readonly #server: Server
   readonly #connections = new Set<Socket>()
-  /** Once this is sent, what it answers is lost with the connection. */
-  loseAnswerTo: string | undefined
-  /** This is lost with the connection before it reaches the server. */
+  /** The next answer with this text is lost with its connection. */
+  loseAnswer: string | undefined
+  /** The next statement with this text is, as it is prepared: the first time on a connection. */
   lose: string | undefined
 
   private constructor(socketPath: string) {
@@ -93,29 +90,32 @@ export class LosingProxy {
   }
 
   #join(client: Socket, server: Socket): void {
-    let isLosing = false
     const end = () => {
       client.destroy()
       server.destroy()
     }
     for (const socket of [client, server]) {
       this.#connections.add(socket)
-      socket.on('error', end).on('close', end)
+      socket.on('error', end).on('close', () => {
+        end()
+        this.#connections.delete(socket)
+      })
     }
     client.on('data', (bytes) => {
-      const { loseAnswerTo } = this
-      if (loseAnswerTo !== undefined && bytes.includes(loseAnswerTo)) {
-        isLosing = true
-        this.loseAnswerTo = undefined
+      if (this.lose === undefined || !bytes.includes(this.lose)) {
+        server.write(bytes)
+        return
       }
-      if (this.lose !== undefined && bytes.includes(this.lose)) {
-        this.lose = undefined
-        end()
-      } else server.write(bytes)
+      this.lose = undefined
+      end()
     })
     server.on('data', (bytes) => {
-      if (isLosing) end()
-      else client.write(bytes)
+      if (this.loseAnswer === undefined || !bytes.includes(this.loseAnswer)) {
+        client.write(bytes)
+        return
+      }
+      this.loseAnswer = undefined
+      end()
     })
   }
 }

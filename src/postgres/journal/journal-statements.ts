@@ -5,14 +5,16 @@ const LEASE = `clock_timestamp() + interval '3 seconds'`
 
 /** Streams that nobody forwards and that have rows to forward; two at once, to leave some. */
 export const TAKE_LEASES = `
-  UPDATE stream_forwarded SET owner = $1, fence = fence + 1, lease_until = ${LEASE}
-  WHERE bucket = 0 AND stream_id IN (
+  WITH free AS MATERIALIZED (
     SELECT f.stream_id FROM stream_forwarded AS f
     JOIN streams AS s ON s.bucket = f.bucket AND s.stream_id = f.stream_id
     WHERE f.bucket = 0 AND s.head > f.seq
       AND (f.lease_until IS NULL OR f.lease_until < clock_timestamp())
     ORDER BY f.stream_id LIMIT 2 FOR UPDATE OF f SKIP LOCKED)
-  RETURNING stream_id AS stream, fence, seq`
+  UPDATE stream_forwarded AS f
+  SET owner = $1, fence = f.fence + 1, lease_until = ${LEASE}
+  FROM free WHERE f.bucket = 0 AND f.stream_id = free.stream_id
+  RETURNING f.stream_id AS stream, f.fence, f.seq`
 
 /** Those that are missing are lost. */
 export const RENEW_LEASES = `

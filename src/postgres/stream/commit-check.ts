@@ -46,8 +46,11 @@ export class CommitCheck {
   async commit(sent: readonly Promise<unknown>[]): Promise<void> {
     const committing = this.#session.send('COMMIT')
     const reading = this.#readDurability()
-    const [committed, after] = await Promise.allSettled([committing, reading])
-    const outcomes = await Promise.allSettled(sent)
+    // At once, so that none of them fails unheard.
+    const [outcomes, [committed, after]] = await Promise.all([
+      Promise.allSettled(sent),
+      Promise.allSettled([committing, reading]),
+    ])
     refuseRolledBack(committed, outcomes)
     const isWarned = this.#session.warnings !== this.#warnings
     const read = after.status === 'fulfilled' ? after.value.rows[0] : undefined

@@ -94,6 +94,8 @@ export class GroupDecider {
   readonly #knows: GroupKnowledge
   readonly #rules: AcceptanceRules
   readonly #group = new Additions()
+  /** By user, the sensors that the group registers. */
+  readonly #registered = new Map<number, number>()
   #own = new Additions()
 
   constructor(knowledge: GroupKnowledge, rules: AcceptanceRules) {
@@ -125,6 +127,8 @@ export class GroupDecider {
     const refusal = submission.isOnlyChecked ? invalidTimes(faults.invalid) : refusalFor(faults)
     if (refusal !== undefined) return refusal
     this.#group.addAll(this.#own)
+    const { userId } = submission
+    this.#registered.set(userId, (this.#registered.get(userId) ?? 0) + this.#own.sensors.size)
     return items.filter((item) => item !== undefined)
   }
 
@@ -197,9 +201,8 @@ export class GroupDecider {
     named: NamedSensor,
     { index, faults }: { readonly index: number; readonly faults: SubmissionFaults },
   ): NewSensor | undefined {
-    const isOfUser = (sensor: NewSensor) => sensor.userId === userId
-    const added = [...this.#own.sensors.values(), ...this.#group.sensors.values()].filter(isOfUser)
-    const count = this.#knows.sensorCount(userId) + added.length
+    const added = (this.#registered.get(userId) ?? 0) + this.#own.sensors.size
+    const count = this.#knows.sensorCount(userId) + added
     const fault = registrationFault(named.serialNumber, count, this.#rules)
     if (fault !== undefined) {
       faults.forbidden.push({ ...fault, index })

@@ -57,11 +57,9 @@ export async function registerSensors(session: Session, sensors: readonly NewSen
       int8Array(sensors.map(({ createdAtMs }) => createdAtMs)),
     ],
   )
+  const ids = new Map(rows.map((row) => [`${row.userId}:${row.serialNumberKey}`, row.id]))
   for (const sensor of sensors) {
-    const { userId, serialNumberKey } = sensor
-    const isIt = (row: typeof sensor | (typeof rows)[number]) =>
-      row.userId === userId && row.serialNumberKey === serialNumberKey
-    sensor.id = rows.find(isIt)?.id ?? 0
+    sensor.id = ids.get(`${sensor.userId}:${sensor.serialNumberKey}`) ?? 0
   }
   const byUser = Map.groupBy(sensors, ({ userId }) => userId)
   await Promise.all([

@@ -58,9 +58,20 @@ export class Group implements SubmissionGroup {
       return elementOf(measurement, sensors, userId)
     })
     const bucket = bucketOf(userId)
-    this.content.push({ userId, bucket, receivedAtMs, isOnlyChecked, elements })
-    this.#measurements += elements.length
+    this.take({ userId, bucket, receivedAtMs, isOnlyChecked, elements })
   }
+
+  take(submission: GroupedSubmission): void {
+    this.content.push(submission)
+    this.#measurements += submission.elements.length
+  }
+}
+
+/** Submissions of a group as two groups. */
+export function halvesOf({ content }: Group): [Group, Group] {
+  const halves: [Group, Group] = [new Group(), new Group()]
+  content.forEach((submission, at) => halves[at * 2 < content.length ? 0 : 1].take(submission))
+  return halves
 }
 
 /** @param sensors those that the submission has named so far, by their spelling */
@@ -77,7 +88,9 @@ function elementOf(
   let sensor = sensors.get(serialNumber)
   if (sensor === undefined) {
     const key = serialNumberKey(serialNumber)
-    sensor = { userId, serialNumber, serialNumberKey: key, alias: alias ?? serialNumber }
+    // PostgreSQL has no text with this character.
+    const name = (alias ?? serialNumber).replaceAll('\0', '\ufffd')
+    sensor = { userId, serialNumber, serialNumberKey: key, alias: name }
     sensors.set(serialNumber, sensor)
   }
   const bits = eventId === null ? undefined : eventBits(eventId)

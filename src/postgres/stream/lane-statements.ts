@@ -4,13 +4,15 @@
 /** For how long a stream is its owner's after its last commit. */
 const LEASE = `clock_timestamp() + interval '10 seconds'`
 
+/** One that nobody holds; before others the one that the lane had when its connection was lost. */
 export const TAKE_FREE_STREAM = `
   UPDATE streams SET fence = fence + 1, owner = $1, lease_until = ${LEASE}
   WHERE bucket = 0 AND stream_id = (
     SELECT stream_id FROM streams
     WHERE bucket = 0 AND stream_id > 0
-      AND (lease_until IS NULL OR lease_until < clock_timestamp())
-    ORDER BY stream_id LIMIT 1 FOR UPDATE SKIP LOCKED)
+      AND (lease_until IS NULL OR lease_until < clock_timestamp()
+        OR (owner = $1 AND stream_id = $2))
+    ORDER BY stream_id = $2 DESC, stream_id LIMIT 1 FOR UPDATE SKIP LOCKED)
   RETURNING stream_id AS stream, fence`
 
 export const MAKE_STREAM = `

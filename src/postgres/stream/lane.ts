@@ -41,6 +41,7 @@ export class Lane {
   readonly #settings: LaneSettings
   #session: Session | undefined
   #held: HeldStream | undefined
+  #lastStream = 0
   #turn: Promise<unknown> = Promise.resolve()
   #waiting = 0
   #isOutOfTime = false
@@ -122,17 +123,15 @@ export class Lane {
 
   /** Takes a stream that nobody holds, or makes one. */
   async #takeStream(session: Session): Promise<HeldStream> {
-    const values = [this.#settings.owner]
+    type Taken = HeldStream & pg.QueryResultRow
+    const { owner } = this.#settings
     for (;;) {
-      const free = await session.send<HeldStream & pg.QueryResultRow>(sql.TAKE_FREE_STREAM, values)
-      const made = free.rows[0] ?? (await this.#makeStream(session, values))
-      if (made !== undefined) return made
+      const free = await session.send<Taken>(sql.TAKE_FREE_STREAM, [owner, this.#lastStream])
+      const held = free.rows[0] ?? (await session.send<Taken>(sql.MAKE_STREAM, [owner])).rows[0]
+      if (held === undefined) continue
+      this.#lastStream = held.stream
+      return held
     }
-  }
-
-  async #makeStream(session: Session, values: string[]): Promise<HeldStream | undefined> {
-    const made = await session.send<HeldStream & pg.QueryResultRow>(sql.MAKE_STREAM, values)
-    return made.rows[0]
   }
 
   /**
@@ -174,6 +173,7 @@ export class Lane {
   async #recover(error: unknown, isUnknown: boolean): Promise<void> {
     if (error instanceof Fenced) {
       this.#held = undefined
+      this.#lastStream = 0
       return
     }
     const code = error instanceof pg.DatabaseError ? error.code : undefined

@@ -5,7 +5,8 @@ import type {
   SubmissionGroup,
   SubmissionOutcome,
 } from '../../ports/submissions.ts'
-import { Group } from './group.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import { Group, halvesOf } from './group.ts'
 import type { Decided } from './group-decider.ts'
 import { GroupReceipt } from './group-receipt.ts'
 import { Lane } from './lane.ts'
@@ -35,7 +36,7 @@ export class PostgresSubmissionCommitter implements SubmissionCommitter {
     const [first, ...others] = this.#lanes
     if (first === undefined) throw new Error('BUG: there is no lane')
     const lane = others.reduce((best, one) => (one.waiting < best.waiting ? one : best), first)
-    const outcomes = (await lane.commit(group)).map(outcomeOf)
+    const outcomes = (await commitApart(lane, group)).map(outcomeOf)
     const created = outcomes.map((one) => ('counts' in one ? one.counts.created : 0))
     const total = created.reduce((sum, count) => sum + count, 0)
     if (total > 0) this.#onJournalled(total)
@@ -49,4 +50,34 @@ export class PostgresSubmissionCommitter implements SubmissionCommitter {
 
 function outcomeOf(decided: Decided): SubmissionOutcome {
   return 'code' in decided ? decided : new GroupReceipt(decided)
+}
+
+/**
+ * An error of ours, or of a statement, refuses the submission that causes it: the others of its
+ * group have nothing to do with it, and nothing of the group is stored then.
+ */
+async function commitApart(lane: Lane, group: Group): Promise<readonly Decided[]> {
+  try {
+    return await lane.commit(group)
+  } catch (error) {
+    if (error instanceof ServiceError) throw error
+    if (group.submissions === 1) {
+      const cause = error instanceof Error ? error : new Error(String(error))
+      return [{ code: 'internal_error', cause }]
+    }
+    const halves = halvesOf(group)
+    const outcomes = await Promise.all(halves.map((half) => commitHalf(lane, half)))
+    return outcomes.flat()
+  }
+}
+
+/** The other half may be stored by now, so a failure is that of its own submissions. */
+async function commitHalf(lane: Lane, half: Group): Promise<readonly Decided[]> {
+  try {
+    return await commitApart(lane, half)
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error
+    const { code, message: detail } = error
+    return half.content.map(() => ({ code, detail }))
+  }
 }

@@ -15,7 +15,7 @@ import {
 } from '../../contract/open-data.ts'
 import type { OpenData } from '../../contract/open-data.ts'
 import { ask } from '../../support/lanes.ts'
-import { openProcess } from '../../support/postgres-data.ts'
+import { openProcess } from '../../support/postgres-process.ts'
 import { newDatabase, usePostgres } from '../../support/postgres.ts'
 import type { TestDatabase } from '../../support/postgres.ts'
 

@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import pg from 'pg'
 import { migrate } from '../../../src/postgres/migrate.ts'
+import { measurement, submission } from '../../contract/open-data.ts'
 import { addUsers, ask, LosingProxy, newLane, sendEvent, statusOf } from '../../support/lanes.ts'
 import { newDatabase, usePostgres } from '../../support/postgres.ts'
 import type { TestDatabase } from '../../support/postgres.ts'
@@ -74,6 +75,23 @@ describe('a lane', function () {
     expect(rows).to.deep.equal([{ id: 1 }, { id: 2 }])
   })
 
+  it('refuses what PostgreSQL cannot have, and nothing else of its group', async () => {
+    const group = lane.beginGroup()
+    const serialNumbers = ['cellar', 'at\0tic', 'garden']
+    for (const serialNumber of serialNumbers) {
+      group.add(submission(USER, measurement({ serialNumber })), false)
+    }
+    const outcomes = await lane.commit(group)
+    expect(outcomes.map(statusOf)).to.deep.equal(['created', 'internal_error', 'created'])
+  })
+
+  it('stores a name without the character that PostgreSQL has not', async () => {
+    const group = lane.beginGroup()
+    group.add(submission(USER, measurement({ alias: 'At\0tic' })), false)
+    await lane.commit(group)
+    expect(await read('SELECT alias FROM sensors')).to.deep.equal([{ alias: 'At\ufffdtic' }])
+  })
+
   it('registers nothing for a user who is deleted', async () => {
     expect(statusOf(await sendEvent(lane, 2, 'e1'))).to.equal('sensor_quota')
   })
@@ -118,7 +136,7 @@ describe('a lane', function () {
     })
 
     it('to its COMMIT finds what it has stored', async () => {
-      proxy.loseAnswerTo = 'COMMIT'
+      proxy.loseAnswer = 'COMMIT'
       expect(statusOf(await sendEvent(losing, USER, null))).to.equal('created')
       expect(await countRows()).to.equal(2)
     })
@@ -130,7 +148,7 @@ describe('a lane', function () {
     })
 
     it('to anything before it stores it again', async () => {
-      proxy.loseAnswerTo = 'FOR NO KEY UPDATE'
+      proxy.lose = 'FOR NO KEY UPDATE'
       expect(statusOf(await sendEvent(losing, USER, null))).to.equal('created')
       expect(await countRows()).to.equal(2)
     })

@@ -1,0 +1,54 @@
+// One process on PostgreSQL: the journal and the control data as it has them.
+
+import type { AcceptanceRules } from '../../src/domain/acceptance.ts'
+import { PostgresControlReader } from '../../src/postgres/control/control-reader.ts'
+import { createControlWriter } from '../../src/postgres/control/control-writer.ts'
+import { PostgresSensorDeletionJobs } from '../../src/postgres/control/deletion-jobs.ts'
+import { createStoreUpkeep, PostgresStoreRecords } from '../../src/postgres/control/store-upkeep.ts'
+import { Database } from '../../src/postgres/database.ts'
+import { PostgresForwardProgress } from '../../src/postgres/journal/forward-progress.ts'
+import { PostgresJournalQueue } from '../../src/postgres/journal/journal-queue.ts'
+import { PostgresSubmissionCommitter } from '../../src/postgres/stream/submission-committer.ts'
+import { systemClock as clock } from '../../src/system/clock.ts'
+import { PrometheusMetrics } from '../../src/system/metrics.ts'
+import type { OpenData } from '../contract/open-data.ts'
+import { RecordingLog } from './log.ts'
+
+let processes = 0
+
+/**
+ * Opens the data as another process.
+ *
+ * @param keptMs for how long forwarded rows are kept
+ */
+export function openProcess(databaseUrl: string, rules: AcceptanceRules, keptMs = 0): OpenData {
+  const owner = `process ${process.pid}.${++processes}`
+  const database = new Database(databaseUrl, 4)
+  const [log, metrics] = [new RecordingLog(), new PrometheusMetrics()]
+  const onAwaited = () => undefined
+  const progress = new PostgresForwardProgress({ database, clock, log, metrics, onAwaited })
+  const collaborators = { database, progress, clock, log }
+  const queue = new PostgresJournalQueue(collaborators, { owner, keptMs })
+  const onJournalled = () => queue.notify()
+  const committer = new PostgresSubmissionCommitter(
+    { databaseUrl, owner, lanes: 2, durability: 'local', clock, rules },
+    onJournalled,
+  )
+  return {
+    committer,
+    queue,
+    jobs: new PostgresSensorDeletionJobs(database),
+    barrier: progress,
+    figures: progress,
+    control: new PostgresControlReader(database),
+    controlWriter: createControlWriter({ database, clock }, rules, onJournalled),
+    store: new PostgresStoreRecords(database),
+    storeUpkeep: createStoreUpkeep(database, clock, onJournalled),
+    close: async () => {
+      await committer.close()
+      await queue.close()
+      progress.close()
+      await database.close()
+    },
+  }
+}
