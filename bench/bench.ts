@@ -18,6 +18,7 @@ import { measureLines } from './lines.ts'
 import { measureMixed } from './mixed.ts'
 import { printTable } from './report.ts'
 import type { Figure } from './report.ts'
+import { measurePostgres } from './postgres.ts'
 import { measurePressure } from './pressure.ts'
 import { measureSingles } from './singles.ts'
 import { measureTenants } from './tenants.ts'
@@ -45,6 +46,7 @@ const measures: Readonly<Record<string, () => Promise<Figure[]>>> = {
   history: () => measureHistory(),
   'influx-history': () => measureInfluxHistory(),
   pressure: () => measurePressure(seconds),
+  postgres: () => measurePostgres(seconds),
   ledger: () => measureLedger(seconds, events),
 }
 const names = values.only?.split(',') ?? Object.keys(measures)
