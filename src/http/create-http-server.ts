@@ -115,7 +115,7 @@ export function createHttpServer(
   return new HttpServer(dispatch, draining, { ...collaborators, connections }, settings)
 }
 
-/** The rows of all tables but InfluxDB's calls, which are not ours to describe: APIs first. */
+/** The rows of all tables, APIs first; InfluxDB's calls are in openapi/influx-calls.ts. */
 function rowsOf(tables: Tables): readonly RouteRow[] {
   const { daemon, signIn, mobile, relay, operations, documents, webPage } = tables
   const inOrder = [daemon, signIn, mobile, relay, operations, documents, webPage]

@@ -37,6 +37,7 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
   #entries = 0
   #oldestAtMs: number | undefined
   #waiters = 0
+  #isReading = false
   #onReadable: () => void = () => undefined
 
   constructor(collaborators: Collaborators) {
@@ -153,6 +154,8 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
   }
 
   async #readFigures(): Promise<void> {
+    if (this.#isReading) return
+    this.#isReading = true
     const { database, log } = this.#with
     type Row = { readonly entries: number; readonly oldestAtMs: number | null }
     try {
@@ -161,6 +164,8 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
       this.#oldestAtMs = row?.oldestAtMs ?? undefined
     } catch (error) {
       log.debug('cannot read the backlog now', { error: String(error) })
+    } finally {
+      this.#isReading = false
     }
   }
 }

@@ -11,11 +11,10 @@ import {
   timeFault,
 } from '../../domain/acceptance.ts'
 import type { AcceptanceRules, SubmissionFaults } from '../../domain/acceptance.ts'
+import { isCovered } from '../../domain/time-spans.ts'
 import type { ReceiptItem } from '../../domain/measurement.ts'
 import type { RefusedSubmission } from '../../ports/submissions.ts'
 import type { GroupedSubmission, GroupElement, NamedSensor } from './group.ts'
-import { isCovered } from './time-spans.ts'
-import type { TimeSpans } from './time-spans.ts'
 
 /** A sensor that there is, or, without an id, one that is to be registered. */
 export interface KnownSensor {
@@ -53,7 +52,7 @@ export interface GroupKnowledge {
   sensorCount(userId: number): number
   findEvent(userId: number, bits: string): KnownEvent | undefined
   /** Where the measurements of a sensor lie. */
-  spansOf(sensor: KnownSensor): TimeSpans
+  spansOf(sensor: KnownSensor): ArrayLike<number>
   /** The next free tie-break of a time within these spans. */
   nextTieBreak(sensor: KnownSensor, atMs: number): number
 }

@@ -1,6 +1,7 @@
 // What the database knows of a group, as the statements of its transaction read it: sensors, how
 // many there are of a user, known events, and the state of each sensor under its lock.
 
+import { decodeSpans, isCovered } from '../../domain/time-spans.ts'
 import type { JournalPlace } from '../../ports/journal-queue.ts'
 import { bucketOf } from '../bucket.ts'
 import { int2Array, int4Array, int8Array, uuidArray } from './binary-arrays.ts'
@@ -9,8 +10,6 @@ import type { GroupKnowledge, KnownEvent, KnownSensor } from './group-decider.ts
 import * as sql from './lane-statements.ts'
 import type { SensorCache } from './sensor-cache.ts'
 import type { Session } from './session.ts'
-import { decodeSpans, isCovered } from './time-spans.ts'
-import type { TimeSpans } from './time-spans.ts'
 
 /** A sensor under the lock of the transaction. */
 export interface SensorState {
@@ -20,7 +19,7 @@ export interface SensorState {
   readonly tempCelsius: number | null
   readonly tieBreakNs: number
   readonly pending: string
-  readonly spans: TimeSpans
+  readonly spans: ArrayLike<number>
 }
 
 interface EventRow extends Omit<KnownEvent, 'sensor'> {
@@ -73,7 +72,7 @@ export class GroupView implements GroupKnowledge {
     return this.#events.get(`${userId}:${bits}`)
   }
 
-  spansOf({ id }: KnownSensor): TimeSpans {
+  spansOf({ id }: KnownSensor): ArrayLike<number> {
     return this.states.get(id)?.spans ?? []
   }
 

@@ -1,5 +1,6 @@
 // What a decided group writes. Arrays are sorted as their rows are locked by everybody.
 
+import { cover, encodeSpans } from '../../domain/time-spans.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { JournalPlace } from '../../ports/journal-queue.ts'
 import type { SensorInfo } from '../../ports/measurement-store.ts'
@@ -11,7 +12,6 @@ import type { NewEvent, NewSensor, TieBreak } from './group-decider.ts'
 import type { GroupView, SensorState } from './group-view.ts'
 import * as sql from './lane-statements.ts'
 import type { Session } from './session.ts'
-import { encodeSpans, withTime } from './time-spans.ts'
 
 /** An event as the ledger has it. */
 export interface LedgerRow {
@@ -105,9 +105,9 @@ function nextState(id: number, events: readonly NewEvent[], state: SensorState |
     tempCelsius: state?.tempCelsius ?? 0,
     tieBreakNs: state?.tieBreakNs ?? 0,
   }
-  let spans = state?.spans ?? []
+  const spans = Array.from(state?.spans ?? [])
   for (const event of events) {
-    spans = withTime(spans, event.measuredAtMs)
+    cover(spans, event.measuredAtMs)
     const isLater = event.measuredAtMs > latest.measuredAtMs
     const isSameTime = event.measuredAtMs === latest.measuredAtMs
     if (isLater || (isSameTime && event.tieBreakNs >= latest.tieBreakNs)) latest = event

@@ -1,9 +1,9 @@
 // Which times of a sensor the sealed part of the ledger has: the next tie-break follows from it.
 
+import { decodeSpans, isCovered } from '../../domain/time-spans.ts'
 import { orDamaged } from '../damaged-data.ts'
 import { inOneViewOf, LEDGER_FILE } from '../database.ts'
 import type { Connection, InOneView } from '../database.ts'
-import { isCovered } from './time-spans.ts'
 
 /** Sensors whose spans are kept in memory. */
 const SPAN_CACHE_MAX = 50_000
@@ -47,22 +47,9 @@ export class SealedTimes {
     const cached = this.#spanCache.get(sensorId)
     if (cached !== undefined) return cached
     const stored = this.#spans.get(sensorId)
-    const spans = stored === undefined ? NO_SPANS : readSpans(stored)
+    const spans = stored === undefined ? NO_SPANS : decodeSpans(stored)
     if (this.#spanCache.size >= SPAN_CACHE_MAX) this.#spanCache.clear()
     this.#spanCache.set(sensorId, spans)
     return spans
   }
-}
-
-/** The spans that were stored. */
-export function readSpans(bytes: Buffer): Float64Array {
-  const spans = new Float64Array(bytes.length / 8)
-  for (let at = 0; at < spans.length; at++) spans[at] = bytes.readDoubleLE(at * 8)
-  return spans
-}
-
-export function encodeSpans(spans: readonly number[]): Buffer {
-  const bytes = Buffer.allocUnsafe(spans.length * 8)
-  spans.forEach((edge, at) => bytes.writeDoubleLE(edge, at * 8))
-  return bytes
 }

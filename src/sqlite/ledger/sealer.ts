@@ -3,6 +3,8 @@
 // sealed: one transaction. A crash before its end leaves nothing; the same stretch is sealed again.
 
 import { giveBack } from '../../domain/give-back.ts'
+import { cover, decodeSpans, encodeSpans } from '../../domain/time-spans.ts'
+import type { TimeSpans } from '../../domain/time-spans.ts'
 import type { Connection } from '../database.ts'
 import { decodeEntries } from '../journal-row.ts'
 import type { JournalColumns } from '../journal-row.ts'
@@ -13,9 +15,6 @@ import type { SealRequest } from './ledger.ts'
 import type { RunGeneration, SealedRun, YoungRun } from './ledger-run.ts'
 import { blocksFor, EventPacker, SEGMENTS } from './run-block.ts'
 import { GENERATION_LINE_WORD, Generations, newOwnFilter, OWN_LINE_WORD } from './run-generation.ts'
-import { encodeSpans, readSpans } from './sealed-times.ts'
-import { cover } from './time-spans.ts'
-import type { TimeSpans } from './time-spans.ts'
 
 const ROWS = `
   SELECT entries FROM journal
@@ -108,7 +107,7 @@ export class Sealer {
       let spans = spansOf.get(sensorId)
       if (spans === undefined) {
         const stored = this.#spans.get(sensorId)
-        spans = stored === undefined ? [] : [...readSpans(stored)]
+        spans = stored === undefined ? [] : [...decodeSpans(stored)]
         spansOf.set(sensorId, spans)
       }
       cover(spans, measuredAtMs)

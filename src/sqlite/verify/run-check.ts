@@ -5,6 +5,7 @@
 // exactly one of them. A group is read segment by segment, each in one view of the file with no
 // transaction in between, beside the seal thread.
 
+import { decodeSpans, isCovered } from '../../domain/time-spans.ts'
 import { formatInstant } from '../../domain/time.ts'
 import { ifWhole } from '../damaged-data.ts'
 import { inOneViewOf } from '../database.ts'
@@ -12,8 +13,6 @@ import type { Connection, InOneView } from '../database.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import { EventLookUp } from '../ledger/event-look-up.ts'
 import { blockIdOf, EVENT_BYTES, firstBlockIdOf, SEGMENTS } from '../ledger/run-block.ts'
-import { readSpans } from '../ledger/sealed-times.ts'
-import { isCovered } from '../ledger/time-spans.ts'
 import { learn, mayBeKnown } from './known-run.ts'
 import type { KnownRun } from './known-run.ts'
 
@@ -177,7 +176,7 @@ export class RunCheck {
     // They may have grown meanwhile.
     const stored = this.#spans.get(sensorId)
     if (stored === undefined) return false
-    const spans = readSpans(stored)
+    const spans = decodeSpans(stored)
     if (this.#spanCache.size >= SPAN_CACHE_MAX) this.#spanCache.clear()
     this.#spanCache.set(sensorId, spans)
     return isCovered(spans, measuredAtMs)

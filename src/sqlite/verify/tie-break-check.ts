@@ -7,6 +7,7 @@
 // control.db is read after the store, and ledger.db after that: it has whatever has left the
 // journal by then.
 
+import { decodeSpans, isCovered } from '../../domain/time-spans.ts'
 import { RESTORE_BACKUP } from '../../domain/finding.ts'
 import type { Report } from '../../domain/finding.ts'
 import type { SeriesRange } from '../../domain/history.ts'
@@ -15,8 +16,6 @@ import type { TimeRange } from '../../domain/time.ts'
 import { LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { decodeEntries } from '../journal-row.ts'
-import { readSpans } from '../ledger/sealed-times.ts'
-import { isCovered } from '../ledger/time-spans.ts'
 
 const ROWS_AT_ONCE = 10_000
 
@@ -130,7 +129,7 @@ export class TieBreakCheck {
 
   #spansOf(sensorId: number): Float64Array {
     const stored = this.#spans.get(sensorId)
-    return stored === undefined ? new Float64Array(0) : readSpans(stored)
+    return stored === undefined ? new Float64Array(0) : decodeSpans(stored)
   }
 
   #suspect(sensorId: number, { measuredAtMs, tieBreakNs }: TakenTime): void {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { cover, isCovered } from '../../../src/sqlite/ledger/time-spans.ts'
+import { cover, decodeSpans, encodeSpans, isCovered } from '../../src/domain/time-spans.ts'
 
 const times = fc.array(fc.integer({ min: 0, max: 200 }), { minLength: 1, maxLength: 60 })
 
@@ -13,6 +13,7 @@ describe('the time spans of a sensor', () => {
         expect(added.every((atMs) => isCovered(spans, atMs))).to.equal(true)
         expect(spans.length).to.be.at.most(16)
         expect(spans).to.deep.equal(spans.toSorted((a, b) => a - b))
+        expect([...decodeSpans(encodeSpans(spans))]).to.deep.equal(spans)
       }),
     )
   })

@@ -1,6 +1,6 @@
-// Where in time a sensor's sealed measurements lie, as a few closed stretches [from, to]. They may
-// cover more than there is, never less: a time outside all of them is certainly free, so that a
-// measurement there needs no look-up for its tie-break.
+// Where in time a sensor's measurements lie, as a few closed stretches [from, to]. They may cover
+// more than there is, never less: a time outside all of them is certainly free, so a measurement
+// there needs no look-up for its tie-break.
 
 /** Stretches a sensor has at most; the two with the smallest gap between them become one. */
 const SPANS_MAX = 8
@@ -43,4 +43,17 @@ function smallestGap(spans: TimeSpans): number {
 
 function gapBefore(spans: TimeSpans, at: number): number {
   return (spans[at] ?? 0) - (spans[at - 1] ?? 0)
+}
+
+/** Spans as they are stored. */
+export function encodeSpans(spans: readonly number[]): Buffer {
+  const bytes = Buffer.allocUnsafe(spans.length * 8)
+  spans.forEach((edge, at) => bytes.writeDoubleLE(edge, at * 8))
+  return bytes
+}
+
+export function decodeSpans(bytes: Buffer): Float64Array {
+  const spans = new Float64Array(bytes.length / 8)
+  for (let at = 0; at < spans.length; at++) spans[at] = bytes.readDoubleLE(at * 8)
+  return spans
 }
