@@ -18,7 +18,7 @@ const runsTypeScript = process.features.typescript
 // The young generation of the main thread is where batches wait for their commit. That of the other
 // threads is a limit of their own, which the flag would outweigh: it is taken back.
 const MEMORY_FLAGS = [
-  '--max-semi-space-size=16',
+  '--max-semi-space-size=8',
   '--max-old-space-size=256',
   '--heap-growing-percent=150',
 ]
