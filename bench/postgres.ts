@@ -3,14 +3,11 @@
 
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { DamageList } from '../src/domain/damage-list.ts'
-import { Submissions } from '../src/ingest/submissions.ts'
 import { migrate } from '../src/postgres/migrate.ts'
 import { systemClock as clock } from '../src/system/clock.ts'
-import { PrometheusMetrics } from '../src/system/metrics.ts'
 import { newUser } from '../test/contract/open-data.ts'
 import type { OpenData } from '../test/contract/open-data.ts'
-import { openProcess } from '../test/support/postgres-process.ts'
+import { openProcess, submissionsOver } from '../test/support/postgres-process.ts'
 import { postgresPrograms, PostgresServer } from '../test/support/postgres-server.ts'
 import { median, perSecond, say } from './report.ts'
 import type { Figure } from './report.ts'
@@ -109,17 +106,7 @@ async function run(send: Send, { connections }: Load, seconds: number): Promise<
 }
 
 function submitting(data: OpenData, users: readonly number[], { size }: Load): Send {
-  const submissions = new Submissions(
-    {
-      committer: data.committer,
-      progress: data.figures,
-      clock,
-      metrics: new PrometheusMetrics(),
-      storage: { isLow: false, describe: () => ({ detail: '', hint: '' }) },
-      damaged: new DamageList(),
-    },
-    { journalBytesMax: Infinity, isStoreApart: true },
-  )
+  const submissions = submissionsOver(data)
   return async (connection, untilMs) => {
     let sent = 0
     while (performance.now() < untilMs) {

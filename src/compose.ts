@@ -4,7 +4,7 @@
 import manifest from '../package.json' with { type: 'json' }
 import { SignIn } from './access/sign-in.ts'
 import { AccessTokens } from './access/tokens.ts'
-import { openCore } from './core/open-core.ts'
+import { openEngine } from './core/open-engine.ts'
 import type { Core, SharedState } from './core/open-core.ts'
 import type { Config } from './config.ts'
 import { liveLimits } from './domain/limits.ts'
@@ -56,7 +56,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
   const log =
     overrides.log ??
     createLog(clock, { level: config.logLevel, component: 'thermolog' }, standardOutput)
-  const core = await openAnyCore(config, { clock, log })
+  const core = await openEngine(config, { clock, log, isForwarding: true })
   const shared = core.shared ?? (await ofThisProcess(core, clock))
   const { submissions, progress, control, controlWriter, storeUpkeep, reader, metrics } = core
   const isShared = core.shared !== undefined
@@ -138,14 +138,6 @@ function serviceOf(parts: Parts, config: Config, log: Log): Service {
       log.info('stopped')
     },
   }
-}
-
-/** Loads the driver of PostgreSQL only where it is used. */
-async function openAnyCore(config: Config, system: { clock: Clock; log: Log }): Promise<Core> {
-  const { database } = config
-  if (database === undefined) return openCore(config, system)
-  const { openPostgresCore } = await import('./core/open-postgres.ts')
-  return openPostgresCore({ ...config, database }, { ...system, isForwarding: true })
 }
 
 async function ofThisProcess({ control }: Core, clock: Clock): Promise<SharedState> {

@@ -1,7 +1,6 @@
 // Forwards the streams that this process leases into the measurement store in the same database,
 // and deletes there what is of deleted sensors.
 
-import { setTimeout } from 'node:timers/promises'
 import { Forwarder } from '../ingest/forwarder.ts'
 import { SensorDeletions } from '../ingest/sensor-deletions.ts'
 import { MINUTE_MS, SECOND_MS } from '../domain/time.ts'
@@ -11,6 +10,7 @@ import { PostgresSensorDeletionJobs } from '../postgres/control/deletion-jobs.ts
 import type { Database } from '../postgres/database.ts'
 import { PostgresMeasurementWriter } from '../postgres/measurements/measurement-writer.ts'
 import { PostgresLeases } from '../postgres/shared/leases.ts'
+import { pause } from '../system/pause.ts'
 
 /** Enough for summaries to pay: 181,000 rows a second were measured with 5,000. */
 const BATCH_MEASUREMENTS_MAX = 8_000
@@ -75,14 +75,5 @@ export function startDatabaseForwarder(
       await Promise.race([stopped, pause(STOP_MS_MAX, grace.signal)])
       grace.abort()
     },
-  }
-}
-
-async function pause(durationMs: number, signal: AbortSignal): Promise<void> {
-  try {
-    await setTimeout(durationMs, undefined, { signal })
-  } catch (error) {
-    const isAborted = error instanceof Error && error.name === 'AbortError'
-    if (!isAborted) throw error
   }
 }

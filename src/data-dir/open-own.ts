@@ -2,7 +2,7 @@
 // belongs to the command.
 
 import type { Config } from '../config.ts'
-import { openCore } from '../core/open-core.ts'
+import { openEngine } from '../core/open-engine.ts'
 import type { Core } from '../core/open-core.ts'
 import type { Log } from '../ports/system.ts'
 import { systemClock } from '../system/clock.ts'
@@ -18,12 +18,8 @@ export function commandLog(): Log {
  *
  * @throws UnfitSettings @throws UnfitDataDir
  */
-export async function openOwn(config: Config): Promise<Core> {
-  const { database } = config
+export function openOwn(config: Config): Promise<Core> {
   // Threads log to standard output.
   const quiet = { ...config, logLevel: 'silent' } as const
-  const system = { clock: systemClock, log: commandLog() }
-  if (database === undefined) return openCore(quiet, system)
-  const { openPostgresCore } = await import('../core/open-postgres.ts')
-  return openPostgresCore({ ...quiet, database }, { ...system, isForwarding: false })
+  return openEngine(quiet, { clock: systemClock, log: commandLog(), isForwarding: false })
 }

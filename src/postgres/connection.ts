@@ -44,6 +44,25 @@ export function connectionSettings(address: string): pg.ClientConfig {
   }
 }
 
+/** Statements are prepared once on each connection, under a short name. */
+const statementNames = new Map<string, string>()
+
+export function prepared(text: string, values: readonly unknown[]): pg.QueryConfig {
+  const name = statementNames.get(text) ?? `s${statementNames.size}`
+  statementNames.set(text, name)
+  return { name, text, values: [...values] }
+}
+
+/** The row of a statement that has one. */
+export async function readRow<Row extends object>(
+  client: pg.ClientBase,
+  text: string,
+): Promise<Row> {
+  const { rows } = await client.query<Row & pg.QueryResultRow>(text)
+  if (rows[0] === undefined) throw new Error(`BUG: no row: ${text}`)
+  return rows[0]
+}
+
 /** @throws NotPrimary @throws Error if the connection is lost */
 export async function refuseStandby(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ isStandby: boolean }>(

@@ -4,7 +4,8 @@
 import pg from 'pg'
 import { refusalError, ServiceError } from '../domain/errors.ts'
 import { SECOND_MS } from '../domain/time.ts'
-import { addressesOf, connectionSettings, NotPrimary, refuseStandby } from './connection.ts'
+import { addressesOf, connectionSettings, prepared, refuseStandby } from './connection.ts'
+import { codeOf, DISK_FULL, isOfNetwork, isOfStatement, isRace } from './failures.ts'
 
 /** Runs statements. */
 export interface Sql {
@@ -20,14 +21,6 @@ const STATEMENT_MS_MAX = 10 * SECOND_MS
 const ANSWER_MS_MAX = 12 * SECOND_MS
 const IDLE_MS_MAX = 60 * SECOND_MS
 const ATTEMPTS_MAX = 5
-
-const DEADLOCK = '40P01'
-const SERIALIZATION_FAILURE = '40001'
-const UNIQUE_VIOLATION = '23505'
-const DISK_FULL = '53100'
-
-/** Statements are prepared once on each connection, under a short name. */
-const statementNames = new Map<string, string>()
 
 export class Database implements Sql {
   readonly #pools: readonly pg.Pool[]
@@ -100,7 +93,7 @@ export class Database implements Sql {
       isUsable = true
       return result
     } catch (error) {
-      isUsable = isOfStatement(error) && (await isRolledBack(client))
+      isUsable = isAnswered(error) && (await isRolledBack(client))
       throw asServiceError(error)
     } finally {
       client.release(!isUsable)
@@ -162,20 +155,14 @@ async function verify(
 function sqlOn(client: pg.ClientBase): Sql {
   return {
     rows: async <Row>(text: string, values: readonly unknown[] = []) => {
-      const { rows } = await client.query(statement(text, values))
+      const { rows } = await client.query(prepared(text, values.map(storable)))
       return rows as Row[]
     },
     change: async (text, values = []) => {
-      const { rowCount } = await client.query(statement(text, values))
+      const { rowCount } = await client.query(prepared(text, values.map(storable)))
       return rowCount ?? 0
     },
   }
-}
-
-function statement(text: string, values: readonly unknown[]): pg.QueryConfig {
-  const name = statementNames.get(text) ?? `s${statementNames.size}`
-  statementNames.set(text, name)
-  return { name, text, values: values.map(storable) }
 }
 
 /** PostgreSQL's texts have no place for U+0000: the sign for what cannot be shown stands there. */
@@ -202,7 +189,7 @@ async function commit(client: pg.ClientBase): Promise<void> {
     const { command } = await client.query('COMMIT')
     if (command !== 'COMMIT') throw new Error(`BUG: COMMIT was answered ${command}`)
   } catch (error) {
-    if (isOfStatement(error)) throw error
+    if (isAnswered(error)) throw error
     throw refusalError('outcome_unknown', { cause: error })
   } finally {
     client.off('notice', hear)
@@ -219,20 +206,10 @@ async function isRolledBack(client: pg.ClientBase): Promise<boolean> {
   }
 }
 
-function isRace(error: unknown): boolean {
-  const code = codeOf(error)
-  return code === DEADLOCK || code === SERIALIZATION_FAILURE || code === UNIQUE_VIOLATION
-}
-
 /** Whether the server has answered: the connection is as good as before. */
-function isOfStatement(error: unknown): boolean {
-  const code = codeOf(error)
-  if (code !== undefined) return !/^(08|57P)/.test(code)
-  return error instanceof ServiceError && error.code !== 'outcome_unknown'
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof pg.DatabaseError ? error.code : undefined
+function isAnswered(error: unknown): boolean {
+  if (error instanceof ServiceError) return error.code !== 'outcome_unknown'
+  return isOfStatement(error)
 }
 
 /** What keeps the database from working is temporary; what is wrong with a statement is our bug. */
@@ -244,13 +221,6 @@ function asServiceError(error: unknown): unknown {
   if (!isOutOfReach) return error
   const hint = error instanceof Error ? error.message : String(error)
   return refusalError('overloaded', { detail: 'The database is out of reach.', hint, cause: error })
-}
-
-function isOfNetwork(error: unknown): boolean {
-  if (error instanceof NotPrimary) return true
-  if (!(error instanceof Error)) return false
-  const { code, message } = error as NodeJS.ErrnoException
-  return code !== undefined || /connection|timeout/i.test(message)
 }
 
 /** What is not worth a failure: with the database away it is done again later. */

@@ -4,6 +4,7 @@
 
 import type pg from 'pg'
 import { connectAlone } from './connection.ts'
+import { codeOf, DUPLICATE_TABLE, UNIQUE_VIOLATION } from './failures.ts'
 import { MIGRATIONS } from './schema.ts'
 import type { Migration } from './schema.ts'
 
@@ -27,8 +28,6 @@ class SchemaTooNew extends Error {
   }
 }
 
-const UNIQUE_VIOLATION = '23505'
-const DUPLICATE_TABLE = '42P07'
 const CREATE_VERSION = `
   CREATE TABLE IF NOT EXISTS schema_version (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
@@ -81,7 +80,7 @@ async function createVersionTable(client: pg.ClientBase): Promise<void> {
   try {
     await client.query(CREATE_VERSION)
   } catch (error) {
-    const { code } = error as { code?: string }
+    const code = codeOf(error)
     if (code !== UNIQUE_VIOLATION && code !== DUPLICATE_TABLE) throw error
     await client.query(CREATE_VERSION)
   }

@@ -2,7 +2,7 @@
 // anything is acknowledged.
 
 import type pg from 'pg'
-import { connectAlone } from './connection.ts'
+import { connectAlone, readRow } from './connection.ts'
 import type { Sql } from './database.ts'
 import { durabilityFault, READ_DURABILITY } from './durability.ts'
 import type { Durability, DurabilityRow } from './durability.ts'
@@ -113,10 +113,4 @@ async function countsOnce(client: pg.ClientBase): Promise<boolean> {
   } finally {
     await client.query('ROLLBACK')
   }
-}
-
-async function readRow<Row extends object>(client: pg.ClientBase, text: string): Promise<Row> {
-  const { rows } = await client.query<Row & pg.QueryResultRow>(text)
-  if (rows[0] === undefined) throw new Error('BUG: a statement of one row has none')
-  return rows[0]
 }

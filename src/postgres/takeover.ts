@@ -4,6 +4,7 @@
 
 import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
+import { readRow } from './connection.ts'
 import { READ_DURABILITY } from './durability.ts'
 import type { Durability, DurabilityRow } from './durability.ts'
 
@@ -68,12 +69,6 @@ export async function noticeTakeover(
 
 function isSameServer(known: Identity, server: Server): boolean {
   return known.timeline === server.timeline && known.systemIdentifier === server.systemIdentifier
-}
-
-async function readRow<Row extends object>(client: pg.ClientBase, text: string): Promise<Row> {
-  const { rows } = await client.query<Row & pg.QueryResultRow>(text)
-  if (rows[0] === undefined) throw new Error('BUG: the data have no identity')
-  return rows[0]
 }
 
 async function renew(client: pg.ClientBase, { isLocal }: Identity): Promise<void> {

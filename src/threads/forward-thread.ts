@@ -3,7 +3,6 @@
 
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { MINUTE_MS, SECOND_MS } from '../domain/time.ts'
 import { Forwarder } from '../ingest/forwarder.ts'
@@ -22,6 +21,7 @@ import { SqliteJournalQueue } from '../sqlite/journal/journal-queue.ts'
 import type { QueueNews } from '../sqlite/journal/journal-queue.ts'
 import { SqliteMeasurementWriter } from '../sqlite/measurements/measurement-writer.ts'
 import { systemClock } from '../system/clock.ts'
+import { pause } from '../system/pause.ts'
 import { createLog, standardOutput } from '../system/log.ts'
 import type { LogLevel } from '../system/log.ts'
 
@@ -151,13 +151,4 @@ function openWriter(): MeasurementWriter {
 
 function answer(message: ForwardAnswer): void {
   port?.postMessage(message)
-}
-
-async function pause(durationMs: number, signal: AbortSignal): Promise<void> {
-  try {
-    await setTimeout(durationMs, undefined, { signal })
-  } catch (error) {
-    const isAborted = error instanceof Error && error.name === 'AbortError'
-    if (!isAborted) throw error
-  }
 }

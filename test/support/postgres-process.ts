@@ -1,6 +1,8 @@
 // One process on PostgreSQL: the journal and the control data as it has them.
 
 import type { AcceptanceRules } from '../../src/domain/acceptance.ts'
+import { DamageList } from '../../src/domain/damage-list.ts'
+import { Submissions } from '../../src/ingest/submissions.ts'
 import { PostgresControlReader } from '../../src/postgres/control/control-reader.ts'
 import { createControlWriter } from '../../src/postgres/control/control-writer.ts'
 import { PostgresSensorDeletionJobs } from '../../src/postgres/control/deletion-jobs.ts'
@@ -15,6 +17,16 @@ import type { OpenData } from '../contract/open-data.ts'
 import { RecordingLog } from './log.ts'
 
 let processes = 0
+
+/** Submissions over the data of a process, as the service makes them. */
+export function submissionsOver({ committer, figures: progress }: OpenData): Submissions {
+  const storage = { isLow: false, describe: () => ({ detail: '', hint: '' }) }
+  const metrics = new PrometheusMetrics()
+  return new Submissions(
+    { committer, progress, clock, metrics, storage, damaged: new DamageList() },
+    { journalBytesMax: Infinity, isStoreApart: true },
+  )
+}
 
 /**
  * Opens the data as another process.

@@ -3,13 +3,10 @@
 
 import { openSync, writeSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { DamageList } from '../../src/domain/damage-list.ts'
-import { Submissions } from '../../src/ingest/submissions.ts'
+import type { Submissions } from '../../src/ingest/submissions.ts'
 import { Database } from '../../src/postgres/database.ts'
 import { PostgresMeasurementWriter } from '../../src/postgres/measurements/measurement-writer.ts'
-import { systemClock as clock } from '../../src/system/clock.ts'
-import { PrometheusMetrics } from '../../src/system/metrics.ts'
-import { openProcess } from './postgres-process.ts'
+import { openProcess, submissionsOver } from './postgres-process.ts'
 import { RACE_RULES, RACE_USERS, raceEvent } from './race-events.ts'
 import type { RaceAnswer } from './race-events.ts'
 
@@ -24,17 +21,7 @@ const WRITTEN = { rejected: [], durationMs: 0 }
 const answers = openSync(file, 'w')
 const stopAtMs = Date.now() + Number(seconds) * 1_000
 const data = openProcess(url, RACE_RULES, KEPT_MS)
-const submissions = new Submissions(
-  {
-    committer: data.committer,
-    progress: data.figures,
-    clock,
-    metrics: new PrometheusMetrics(),
-    storage: { isLow: false, describe: () => ({ detail: '', hint: '' }) },
-    damaged: new DamageList(),
-  },
-  { journalBytesMax: Infinity, isStoreApart: true },
-)
+const submissions = submissionsOver(data)
 const random = (below: number) => Math.floor(Math.random() * below)
 const isRunning = () => Date.now() < stopAtMs
 

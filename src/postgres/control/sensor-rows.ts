@@ -7,14 +7,7 @@ import { cursorOf, placesOf, seenAt, versionOf } from '../data-version.ts'
 import type { PlacesText } from '../data-version.ts'
 import type { Database, Sql } from '../database.ts'
 
-interface SensorRow {
-  readonly id: number
-  readonly userId: number
-  readonly serialNumber: string
-  readonly alias: string
-  readonly compensationCelsius: number
-  readonly createdAtMs: number
-  readonly lastSeenAtMs: number | null
+interface SensorRow extends Omit<Sensor, 'latest' | 'dataVersion'> {
   readonly measuredAtMs: number | null
   readonly rawCelsius: number | null
   readonly version: number

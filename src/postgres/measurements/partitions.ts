@@ -1,15 +1,15 @@
 // The table of measurements has a partition for each week that has any: what is written and read
 // most is small, and stays in memory.
 
-import pg from 'pg'
 import { DAY_MS } from '../../domain/time.ts'
 import type { Database } from '../database.ts'
+import { codeOf, DUPLICATE_TABLE, UNIQUE_VIOLATION } from '../failures.ts'
 
 const WEEK_MS = 7 * DAY_MS
 
-const DUPLICATE_TABLE = '42P07'
 const OVERLAPPING = '42P17'
-const UNIQUE_VIOLATION = '23505'
+/** Another process was quicker. */
+const FOUND_MADE = [DUPLICATE_TABLE, OVERLAPPING, UNIQUE_VIOLATION]
 
 /** The weeks that are known to have one. */
 export class Partitions {
@@ -39,9 +39,7 @@ export class Partitions {
          FOR VALUES FROM (${from}) TO (${to})`,
       )
     } catch (error) {
-      // Another process was quicker.
-      if (!(error instanceof pg.DatabaseError)) throw error
-      if (![DUPLICATE_TABLE, OVERLAPPING, UNIQUE_VIOLATION].includes(error.code ?? '')) throw error
+      if (!FOUND_MADE.includes(codeOf(error) ?? '')) throw error
     }
   }
 }

@@ -14,6 +14,7 @@ import type { AcceptanceRules, SubmissionFaults } from '../../domain/acceptance.
 import { isCovered } from '../../domain/time-spans.ts'
 import type { ReceiptItem } from '../../domain/measurement.ts'
 import type { RefusedSubmission } from '../../ports/submissions.ts'
+import { keyOf } from './group.ts'
 import type { GroupedSubmission, GroupElement, NamedSensor } from './group.ts'
 
 /** A sensor that there is, or, without an id, one that is to be registered. */
@@ -190,7 +191,7 @@ export class GroupDecider {
   }
 
   #findSensor(named: NamedSensor): KnownSensor | undefined {
-    const key = `${named.userId}:${named.serialNumberKey}`
+    const key = keyOf(named)
     const added = this.#own.sensors.get(key) ?? this.#group.sensors.get(key)
     return added ?? this.#knows.findSensor(named)
   }
@@ -208,7 +209,7 @@ export class GroupDecider {
       return undefined
     }
     const sensor = { ...named, id: 0, bucket, createdAtMs: receivedAtMs }
-    this.#own.sensors.set(`${userId}:${named.serialNumberKey}`, sensor)
+    this.#own.sensors.set(keyOf(named), sensor)
     return sensor
   }
 
@@ -222,7 +223,5 @@ export class GroupDecider {
 
 /** A name for a sensor within the group of its user. */
 function nameOf(sensor: KnownSensor): string {
-  return sensor.id > 0
-    ? String(sensor.id)
-    : `${(sensor as NewSensor).userId}:${sensor.serialNumberKey}`
+  return sensor.id > 0 ? String(sensor.id) : keyOf(sensor as NewSensor)
 }

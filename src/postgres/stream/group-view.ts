@@ -5,6 +5,7 @@ import { decodeSpans, isCovered } from '../../domain/time-spans.ts'
 import type { JournalPlace } from '../../ports/journal-queue.ts'
 import { bucketOf } from '../bucket.ts'
 import { int2Array, int4Array, int8Array, uuidArray } from './binary-arrays.ts'
+import { keyOf } from './group.ts'
 import type { GroupedSubmission, NamedSensor } from './group.ts'
 import type { GroupKnowledge, KnownEvent, KnownSensor } from './group-decider.ts'
 import * as sql from './lane-statements.ts'
@@ -188,8 +189,4 @@ export class GroupView implements GroupKnowledge {
     }
     return [...times.values()]
   }
-}
-
-function keyOf({ userId, serialNumberKey }: Pick<NamedSensor, 'userId' | 'serialNumberKey'>) {
-  return `${userId}:${serialNumberKey}`
 }

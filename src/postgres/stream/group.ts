@@ -7,6 +7,8 @@ import type { SubmissionGroup } from '../../ports/submissions.ts'
 import { bucketOf } from '../bucket.ts'
 import { eventBits } from './event-bits.ts'
 
+export type SensorKey = Pick<NamedSensor, 'userId' | 'serialNumberKey'>
+
 /** A spelling of a serial number in a submission. */
 export interface NamedSensor {
   readonly userId: number
@@ -14,6 +16,11 @@ export interface NamedSensor {
   readonly serialNumberKey: string
   /** What the sensor is called if this registers it. */
   readonly alias: string
+}
+
+/** What a sensor is found by in memory. */
+export function keyOf({ userId, serialNumberKey: key }: SensorKey): string {
+  return `${userId}:${key}`
 }
 
 export interface GroupElement {

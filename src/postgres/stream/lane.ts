@@ -5,9 +5,10 @@
 // After a crash: what was answered is in the journal; what was not is there whole or not at all.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import pg from 'pg'
+import type pg from 'pg'
 import { refusalError, ServiceError } from '../../domain/errors.ts'
 import { SECOND_MS } from '../../domain/time.ts'
+import { codeOf, DISK_FULL, isOfNetwork, isRace, READ_ONLY } from '../failures.ts'
 import { CommitCheck } from './commit-check.ts'
 import type { Group } from './group.ts'
 import type { Decided } from './group-decider.ts'
@@ -24,12 +25,6 @@ const PATIENCE_MS = 10 * SECOND_MS
 
 /** Between attempts to reach the database. */
 const RECONNECT_MS = 100
-
-/** Deadlock, serialization failure, unique violation: somebody else was faster. */
-const RACES = new Set(['40P01', '40001', '23505'])
-const DISK_FULL = '53100'
-/** The server has become a standby. */
-const READ_ONLY = '25006'
 
 export interface LaneSettings extends TransactionSettings {
   readonly databaseUrl: string
@@ -176,12 +171,12 @@ export class Lane {
       this.#lastStream = 0
       return
     }
-    const code = error instanceof pg.DatabaseError ? error.code : undefined
+    const code = codeOf(error)
     if (!isUnknown) {
       if (error instanceof ServiceError) throw error
       if (code === DISK_FULL) throw refusalError('storage_full', { cause: error })
-      if (RACES.has(code ?? '')) return
-      const isTemporary = code === undefined ? isOfNetwork(error) : /^(08|57P|53)/.test(code)
+      if (isRace(error)) return
+      const isTemporary = code === undefined ? isOfConnection(error) : /^(08|57P|53)/.test(code)
       if (!isTemporary && code !== READ_ONLY) throw error
     }
     this.#drop()
@@ -191,9 +186,6 @@ export class Lane {
 
 function ignore(): void {}
 
-/** Errors of our own code have neither a code nor to do with a connection. */
-function isOfNetwork(error: unknown): boolean {
-  if (error instanceof ConnectionLost || error instanceof OutcomeUnknown) return true
-  if (!(error instanceof Error)) return false
-  return 'code' in error || error.name === 'NotPrimary' || /connection|timeout/i.test(error.message)
+function isOfConnection(error: unknown): boolean {
+  return error instanceof ConnectionLost || error instanceof OutcomeUnknown || isOfNetwork(error)
 }

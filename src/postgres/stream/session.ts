@@ -1,15 +1,13 @@
 // The connection of a lane: statements are sent without waiting for the answers to those before.
 
-import pg from 'pg'
-import { connectAlone } from '../connection.ts'
+import type pg from 'pg'
+import { connectAlone, prepared } from '../connection.ts'
 import type { Durability } from '../durability.ts'
+import { isOfStatement } from '../failures.ts'
 import { noticeTakeover } from '../takeover.ts'
 
 /** The connection is gone, or the server has ended it: what was not answered may have happened. */
 export class ConnectionLost extends Error {}
-
-/** Statements are prepared once on each connection, under a short name. */
-const statementNames = new Map<string, string>()
 
 type Answer<Row extends pg.QueryResultRow> = Promise<pg.QueryResult<Row>>
 
@@ -40,9 +38,7 @@ export class Session {
    * @throws pg.DatabaseError of the statement @throws ConnectionLost
    */
   send<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Answer<Row> {
-    const name = statementNames.get(text) ?? `l${statementNames.size}`
-    statementNames.set(text, name)
-    const answer = this.#client.query<Row>({ name, text, values }).catch((cause: unknown) => {
+    const answer = this.#client.query<Row>(prepared(text, values)).catch((cause: unknown) => {
       if (isOfStatement(cause)) throw cause
       throw new ConnectionLost('the connection to the database is lost', { cause })
     })
@@ -62,8 +58,3 @@ export class Session {
 }
 
 function ignore(): void {}
-
-/** Whether the server has answered and goes on; else it ends the connection. */
-function isOfStatement(error: unknown): error is pg.DatabaseError {
-  return error instanceof pg.DatabaseError && !/^(08|57P)/.test(error.code ?? '')
-}

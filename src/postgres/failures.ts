@@ -1,0 +1,36 @@
+// What an error of a statement or of a connection means, and what follows from it.
+
+import pg from 'pg'
+import { NotPrimary } from './connection.ts'
+
+export const UNIQUE_VIOLATION = '23505'
+export const DUPLICATE_TABLE = '42P07'
+export const DISK_FULL = '53100'
+/** The server has become a standby. */
+export const READ_ONLY = '25006'
+
+/** Deadlock, serialization failure, unique violation: somebody else was faster. */
+const RACES = new Set(['40P01', '40001', UNIQUE_VIOLATION])
+
+/** The server's code of an error; `undefined`: it did not answer. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined
+}
+
+/** Whether the same work may succeed at once. */
+export function isRace(error: unknown): boolean {
+  return RACES.has(codeOf(error) ?? '')
+}
+
+/** Whether the server has refused a statement and goes on; else it ends the connection. */
+export function isOfStatement(error: unknown): error is pg.DatabaseError {
+  return error instanceof pg.DatabaseError && !/^(08|57P)/.test(error.code ?? '')
+}
+
+/** Whether a connection could not be made or was lost; errors of our own code have no such mark. */
+export function isOfNetwork(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code, message } = error as NodeJS.ErrnoException
+  const isMarked = error instanceof NotPrimary || code !== undefined
+  return isMarked || /connection|timeout/i.test(message)
+}
