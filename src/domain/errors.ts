@@ -134,6 +134,11 @@ const RETRY_AFTER_SECONDS: Readonly<Record<Postponed, number>> = {
   data_damaged: 60,
 }
 
+/** Whether the same request may succeed later: its answer says when. */
+export function isPostponed(code: ErrorCode): code is Postponed {
+  return code in RETRY_AFTER_SECONDS
+}
+
 /** A refusal, or the unknown outcome of a commit, as the error for the client. */
 export function refusalError(
   refusal: Postponed,

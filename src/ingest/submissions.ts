@@ -6,7 +6,7 @@
 
 import type { DamageList } from '../domain/damage-list.ts'
 import type { Refusal, RequestFault } from '../domain/errors.ts'
-import { ServiceError, refusalError } from '../domain/errors.ts'
+import { isPostponed, ServiceError, refusalError } from '../domain/errors.ts'
 import {
   buildDateMs,
   groupShareMax,
@@ -229,10 +229,10 @@ export class Submissions {
   }
 
   #failureOf(refused: RefusedSubmission): ServiceError {
-    if (refused.code === 'overloaded') return refusalError(refused.code)
-    if (refused.code !== 'data_damaged') return new ServiceError(refused.code, refused)
-    if (refused.cause !== undefined) this.#with.damaged.note(refused.cause.message)
-    return refusalError(refused.code, { cause: refused.cause })
+    const { code, detail, cause } = refused
+    if (!isPostponed(code)) return new ServiceError(code, refused)
+    if (code === 'data_damaged' && cause !== undefined) this.#with.damaged.note(cause.message)
+    return refusalError(code, { ...(detail !== undefined && { detail }), cause })
   }
 
   #answer(
