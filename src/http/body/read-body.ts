@@ -3,7 +3,9 @@
 // A body counts its decompressed bytes, and all bodies share one budget (upload-budget.ts), so many
 // large bodies at once are rejected instead of filling the memory. A client that disconnects half
 // way ends the read like any other end. Compressed bodies are received whole before they are
-// decompressed: they are bounded too, and decompression does not depend on the connection.
+// decompressed: they are bounded too, and decompression does not depend on the connection. A user's
+// are decompressed one after another: side by side they would all meet that user's share of the
+// budget, and all be rejected half decompressed.
 
 import { ClientGone } from '../answers/call.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -43,6 +45,8 @@ export class BodyReader {
   readonly #bodyBytesMax: number
   readonly #budget: UploadBudget
   readonly #turns = new Turns()
+  /** Settled when the last compressed body of that user, so far, is parsed. */
+  readonly #unpacked = new Map<number, Promise<unknown>>()
   readonly #letOthers: LetOthers = () => this.#turns.next()
 
   constructor({ bodyBytesMax, inFlightBytesMax }: BodyReaderSettings, clock: Clock) {
@@ -81,16 +85,34 @@ export class BodyReader {
     try {
       if (headers.expect !== undefined) sending.response.writeContinue()
       const sent = await this.#receive(sending.request, upload, bytesMax)
-      const body = isPacked ? await this.#unpack(sent, encoding, upload) : sent
-      if (body.length > TURN_BYTES_MIN) await this.#turns.next()
-      try {
-        const parsed = parse(body, this.#letOthers)
-        return parsed instanceof Promise ? await parsed : parsed
-      } finally {
-        giveBack(body)
-      }
+      if (!isPacked) return await this.#parse(sent, parse)
+      return await this.#afterOthersOf(sending.userId, async () => {
+        return this.#parse(await this.#unpack(sent, encoding, upload), parse)
+      })
     } finally {
       upload.close()
+    }
+  }
+
+  async #parse<T>(body: Buffer, parse: Parse<T>): Promise<T> {
+    if (body.length > TURN_BYTES_MIN) await this.#turns.next()
+    try {
+      const parsed = parse(body, this.#letOthers)
+      return parsed instanceof Promise ? await parsed : parsed
+    } finally {
+      giveBack(body)
+    }
+  }
+
+  async #afterOthersOf<T>(userId: number | undefined, work: () => Promise<T>): Promise<T> {
+    if (userId === undefined) return work()
+    const before = this.#unpacked.get(userId)
+    const done = before === undefined ? work() : before.then(work, work)
+    this.#unpacked.set(userId, done)
+    try {
+      return await done
+    } finally {
+      if (this.#unpacked.get(userId) === done) this.#unpacked.delete(userId)
     }
   }
 

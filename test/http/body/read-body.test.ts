@@ -28,7 +28,8 @@ describe('BodyReader', () => {
     outcomes = []
     onOutcome = () => {}
     server = createServer((request, response) => {
-      const sending = { request, response, userId: undefined }
+      const user = request.headers['x-user']
+      const sending = { request, response, userId: user === undefined ? undefined : Number(user) }
       reader.read(sending, readJson).then(
         (value) => {
           outcomes.push('read')
@@ -119,6 +120,17 @@ describe('BodyReader', () => {
     slow.destroy()
     while (reader.inFlightBytes > 0) await new Promise(setImmediate)
     expect(await post('1'.padEnd(3 * MIB))).to.equal('1')
+  })
+
+  it('decompresses one body of a user after another, and those of two side by side', async () => {
+    const packed = gzipSync('1'.padEnd(0.7 * MIB))
+    const postOf = (user: string) => post(packed, { 'content-encoding': 'gzip', 'x-user': user })
+    const answers = await Promise.all([...'1112122221122211'].map(postOf))
+    expect(answers).to.deep.equal(answers.map(() => '1'))
+    const broken = packed.subarray(0, -9)
+    const headers = { 'content-encoding': 'gzip', 'x-user': '1' }
+    const [refused, read] = await Promise.all([post(broken, headers), post(packed, headers)])
+    expect([refused, read]).to.deep.equal(['invalid_request', '1'])
   })
 
   it('keeps no room for what is only announced', async () => {
