@@ -10,7 +10,7 @@ import { readSettings, readSettingsOfFiles, readSettingsWithData } from './read-
 /** Where a database has the data. */
 const INSTEAD = 'Use the backups of PostgreSQL: pg_dump, or its archive of the write-ahead log.'
 
-export function addBackupCommands(program: Command): void {
+export function addCommands(program: Command): void {
   program
     .command('backup')
     .description('write all of DATA_DIR to one file, whether the service runs or not')

@@ -11,7 +11,7 @@ import { readSettings } from './read-settings.ts'
 
 const DATABASE = 'DATABASE_URL=postgresql://thermolog@db/thermolog thermolog database'
 
-export function addDatabaseCommands(program: Command): void {
+export function addCommands(program: Command): void {
   const database = program.command('database').description('look after a database in PostgreSQL')
   database
     .command('check')

@@ -37,7 +37,7 @@ const ALWAYS: TimeRange = { startMs: -62_135_596_800_000, stopMs: 253_402_300_80
 /** Where a database has the data. */
 const INSTEAD = 'It cannot export from a database yet; histories can be read by the API.'
 
-export function addExportCommand(program: Command): void {
+export function addCommands(program: Command): void {
   program
     .command('export')
     .description(

@@ -39,7 +39,7 @@ interface ImportOptions {
   readonly json?: boolean
 }
 
-export function addImportCommand(program: Command): void {
+export function addCommands(program: Command): void {
   program
     .command('import')
     .description('import measurements from CSV or NDJSON; importing a file again adds nothing')

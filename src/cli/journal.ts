@@ -15,7 +15,7 @@ interface ChoiceOptions {
   readonly all?: boolean
 }
 
-export function addJournalCommands(program: Command): void {
+export function addCommands(program: Command): void {
   const journal = program
     .command('journal')
     .description('handle measurements that the measurement store has refused')

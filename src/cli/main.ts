@@ -3,19 +3,28 @@
 import { Command } from 'commander'
 import type { Option } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { addBackupCommands } from './backup.ts'
-import { addDatabaseCommands } from './database.ts'
-import { addExportCommand } from './export.ts'
-import { addImportCommand } from './import.ts'
-import { addJournalCommands } from './journal.ts'
-import { addRefusedCommands } from './refused.ts'
 import { DONE, report } from './report.ts'
-import { addSensorCommands } from './sensor.ts'
-import { addServeCommand } from './serve.ts'
-import { addStoreCommands } from './store.ts'
-import { addTokenCommands } from './token.ts'
-import { addUserCommands } from './user.ts'
-import { addVerifyCommand } from './verify.ts'
+
+interface CommandFile {
+  addCommands(program: Command): void
+}
+
+/** The files of commands by their first word; loading them all takes longer than most commands. */
+const FILES: ReadonlyMap<string, () => Promise<CommandFile>> = new Map([
+  ['serve', () => import('./serve.ts')],
+  ['user', () => import('./user.ts')],
+  ['token', () => import('./token.ts')],
+  ['sensor', () => import('./sensor.ts')],
+  ['import', () => import('./import.ts')],
+  ['export', () => import('./export.ts')],
+  ['backup', () => import('./backup.ts')],
+  ['restore', () => import('./backup.ts')],
+  ['journal', () => import('./journal.ts')],
+  ['refused', () => import('./refused.ts')],
+  ['store', () => import('./store.ts')],
+  ['verify', () => import('./verify.ts')],
+  ['database', () => import('./database.ts')],
+])
 
 /**
  * Runs one command.
@@ -27,6 +36,7 @@ export async function main(args: readonly string[]): Promise<number> {
   process.stdout.on('error', endOfReader)
   const program = createProgram()
   try {
+    await addCommands(program, args[0])
     await program.parseAsync(args, { from: 'user' })
     return DONE
   } catch (error) {
@@ -35,26 +45,22 @@ export async function main(args: readonly string[]): Promise<number> {
 }
 
 function createProgram(): Command {
-  const program = new Command('thermolog')
-    .description('Collects and stores readings from temperature sensors.')
-    .version(manifest.version)
-    .configureHelp({ optionDescription: describeOption })
-    // Failures are reported in one place, see report.ts.
-    .configureOutput({ outputError: () => undefined })
-    .exitOverride()
-  addServeCommand(program)
-  addUserCommands(program)
-  addTokenCommands(program)
-  addSensorCommands(program)
-  addImportCommand(program)
-  addExportCommand(program)
-  addBackupCommands(program)
-  addJournalCommands(program)
-  addRefusedCommands(program)
-  addStoreCommands(program)
-  addVerifyCommand(program)
-  addDatabaseCommands(program)
-  return program
+  return (
+    new Command('thermolog')
+      .description('Collects and stores readings from temperature sensors.')
+      .version(manifest.version)
+      .configureHelp({ optionDescription: describeOption })
+      // Failures are reported in one place, see report.ts.
+      .configureOutput({ outputError: () => undefined })
+      .exitOverride()
+  )
+}
+
+async function addCommands(program: Command, first = ''): Promise<void> {
+  const wanted = FILES.get(first)
+  const loads = wanted === undefined ? [...FILES.values()] : [wanted]
+  const files = new Set(await Promise.all(loads.map((load) => load())))
+  for (const file of files) file.addCommands(program)
 }
 
 function describeOption({ description, mandatory }: Option): string {

@@ -15,7 +15,7 @@ interface ChoiceOptions {
   readonly all?: boolean
 }
 
-export function addRefusedCommands(program: Command): void {
+export function addCommands(program: Command): void {
   const refused = program
     .command('refused')
     .description('handle lines and elements of batches that the service has refused')

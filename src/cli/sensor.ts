@@ -32,7 +32,7 @@ interface SetOptions {
   readonly json?: boolean
 }
 
-export function addSensorCommands(program: Command): void {
+export function addCommands(program: Command): void {
   const sensor = program.command('sensor').description('manage sensors')
   sensor
     .command('create')

@@ -11,7 +11,7 @@ import { readSettings } from './read-settings.ts'
 
 const CHOOSE_HOST = 'Set HOST to 127.0.0.1 for this machine alone, or 0.0.0.0 for all addresses.'
 
-export function addServeCommand(program: Command): void {
+export function addCommands(program: Command): void {
   program
     .command('serve')
     .description('run the service until SIGTERM or SIGINT, with settings from the environment')

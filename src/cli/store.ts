@@ -12,7 +12,7 @@ import { readSettingsOfFiles, readSettingsWithData } from './read-settings.ts'
 /** Where a database has the data. */
 const INSTEAD = 'With a database, it has the measurements too.'
 
-export function addStoreCommands(program: Command): void {
+export function addCommands(program: Command): void {
   const store = program.command('store').description('move measurements to another store')
   store
     .command('copy')

@@ -33,7 +33,7 @@ interface ListOptions {
   readonly json?: boolean
 }
 
-export function addTokenCommands(program: Command): void {
+export function addCommands(program: Command): void {
   const token = program.command('token').description('manage daemon tokens')
   token
     .command('create')

@@ -17,7 +17,7 @@ interface CreateOptions {
   readonly json?: boolean
 }
 
-export function addUserCommands(program: Command): void {
+export function addCommands(program: Command): void {
   const user = program.command('user').description('manage users')
   user
     .command('create')

@@ -14,7 +14,7 @@ import { readSettingsOfFiles, readSettingsWithData } from './read-settings.ts'
 /** Where a database has the data. */
 const INSTEAD = 'It cannot check a database yet.'
 
-export function addVerifyCommand(program: Command): void {
+export function addCommands(program: Command): void {
   program
     .command('verify')
     .description('check that journal, ledger, measurements and summaries agree')
