@@ -75,11 +75,11 @@ function tailLike(name: string, member: string): { head: string; edits: number }
 }
 
 function strangeName(name: string, known: ReadonlySet<string>): string | undefined {
-  const [near] = [...known]
-    .map((setting) => ({ setting, edits: editsBetween(name, setting) }))
-    .toSorted((one, other) => one.edits - other.edits)
-  if (near !== undefined && near.edits === 1) {
-    return `${name} is not a setting and is ignored: did you mean ${near.setting}?`
+  const near = [...known].find((setting) => {
+    return Math.abs(setting.length - name.length) <= 1 && editsBetween(name, setting) === 1
+  })
+  if (near !== undefined) {
+    return `${name} is not a setting and is ignored: did you mean ${near}?`
   }
   const prefix = PREFIXES.find((start) => name.startsWith(start))
   if (prefix === undefined) return undefined

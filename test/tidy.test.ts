@@ -2,6 +2,7 @@
 // Method: read every file of the repository once and name every place that breaks a rule, as
 // `file:line: rule: what to do instead`.
 
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { cyclesOf, fileTargets, folderTargets } from './support/import-cycles.ts'
 import { findLines, importsOf, lineAt, readRepository } from './support/source-tree.ts'
@@ -245,6 +246,15 @@ describe('the house rules', () => {
   })
 
   describe('schemas', () => {
+    it('are what the schema of schemas asks for', () => {
+      const ajv = new Ajv2020()
+      const faults = schemas.flatMap(({ path, text }) => {
+        if (ajv.validateSchema(JSON.parse(text) as object) === true) return []
+        return [`${path}:1: no valid schema: ${ajv.errorsText()}`]
+      })
+      expectNone(faults)
+    })
+
     it('are all used', () => {
       const users = files.filter(({ path }) => /\.(ts|json)$/.test(path))
       const isUsed = (schema: SourceFile) => {
