@@ -4,6 +4,7 @@
 // After a disk error during a commit, nobody knows whether the group is stored: the thread ends,
 // then the process, and the next start finds out from the file.
 
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
@@ -29,6 +30,7 @@ const data = workerData as CommitThreadData
 const { dataDir, epochEvents, lookUps } = data
 const port = parentPort
 if (port === null) throw new Error('BUG: the commit thread is started as a program')
+await once(port, 'message')
 
 /** How often finished rows are deleted while nothing is committed. */
 const TIDY_EVERY_MS = 1_000

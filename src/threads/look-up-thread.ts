@@ -4,6 +4,7 @@
 // thread has sealed: by the time the commit thread hears of a run and forgets its events, every
 // later group has been looked up in that run.
 
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
@@ -34,6 +35,7 @@ const EPOCHS_WAITING_MAX = 3
 const { dataDir, requests, commits, seals } = workerData as LookUpThreadData
 const port = parentPort
 if (port === null) throw new Error('BUG: the look-up thread is started as a program')
+await once(port, 'message')
 
 const ledger = openForReading(join(dataDir, LEDGER_FILE))
 const sealed = new SealedEvents(ledger, storedRuns())

@@ -1,6 +1,7 @@
 // The seal thread: the only writer of ledger.db. It seals parts of the journal on request, and
 // merges runs in between.
 
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -56,6 +57,7 @@ const ROOM_CHECK_EVERY_MS = 2_000
 
 const port = parentPort
 if (port === null) throw new Error('BUG: the seal thread is started as a program')
+await once(port, 'message')
 
 const { dataDir, epochEvents, lookUps } = workerData as SealThreadData
 const control = openForReading(join(dataDir, CONTROL_FILE))

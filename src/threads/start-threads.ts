@@ -60,14 +60,16 @@ export async function startWriting(
     refuseDamaged(control, CONTROL_FILE)
     const ofSeal: SealThreadData = { dataDir, epochEvents, lookUps: sealed.port1 }
     const seal = start('seal', ofSeal, [sealed.port1])
-    await firstMessage(seal)
     const ports = { requests: requests.port1, commits: lookedUp.port1, seals: sealed.port2 }
     const ofLookUp: LookUpThreadData = { dataDir, ...ports }
     const lookUp = start('look-up', ofLookUp, Object.values(ports))
-    await firstMessage(lookUp)
     const ofCommit: CommitThreadData = { ...settings, lookUps: lookedUp.port2 }
     const commit = start('commit', ofCommit, [lookedUp.port2])
-    await firstMessage(commit)
+    // Their modules are loaded side by side, their files opened one after another.
+    for (const thread of [seal, lookUp, commit]) {
+      thread.postMessage('open')
+      await firstMessage(thread)
+    }
     for (const thread of started) thread.on('error', events.onFailure)
     seal.on('message', ({ damage }: MergeDamage) => events.onDamaged(damage))
     const channel = new CommitChannel(commit, requests.port2, events.onStorageFull)
