@@ -10,8 +10,8 @@ describe('checkInfluxBucket', () => {
     target = await newBucket(influx())
   })
 
-  const check = (changes: Partial<typeof target>) =>
-    checkInfluxBucket(connect({ ...target, ...changes }, { timeoutMs: 500 }))
+  const check = (changes: Partial<typeof target>, timeoutMs = 10_000) =>
+    checkInfluxBucket(connect({ ...target, ...changes }, { timeoutMs }))
 
   const expectFault = async (
     changes: Partial<typeof target>,
@@ -84,7 +84,7 @@ describe('checkInfluxBucket', () => {
     proxy.use({ kind: 'answer', status: 503 })
     expect(await check({ url })).to.have.property('kind', 'unreachable')
     proxy.use({ kind: 'pause' })
-    expect(await check({ url })).to.have.property('kind', 'unreachable')
+    expect(await check({ url }, 300)).to.have.property('kind', 'unreachable')
     await proxy.close()
   })
 })

@@ -187,10 +187,10 @@ class Gateway {
 
   async #untilSubscribed(): Promise<void> {
     await waitFor(() => canConnect(this.#mqttPort))
-    // A message that is kept by the broker says that the session is there.
+    // The broker keeps nothing for a session that is not there yet. The 1-wire bus needs none.
     await waitFor(async () => {
       await this.#publishProbe()
-      return this.#proxy.requests.length > 0
+      return this.#proxy.requests.some((request) => textOf(request).includes('probe'))
     })
   }
 
@@ -250,9 +250,13 @@ function sensorName(topic: string): string {
   return topic.startsWith('0x') ? topic : `zigbee.${topic}`
 }
 
-function linesIn({ headers, body }: ProxiedRequest): number {
-  const text = headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body
-  return text.toString('utf8').trim().split('\n').length
+function linesIn(request: ProxiedRequest): number {
+  return textOf(request).trim().split('\n').length
+}
+
+function textOf({ headers, body }: ProxiedRequest): string {
+  const bytes = headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body
+  return bytes.toString('utf8')
 }
 
 async function waitFor(isSo: () => Promise<boolean>): Promise<void> {
