@@ -3,6 +3,7 @@
 
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
+import { DAY_MS } from '../src/domain/time.ts'
 import { migrate } from '../src/postgres/migrate.ts'
 import { systemClock as clock } from '../src/system/clock.ts'
 import { newUser } from '../test/contract/open-data.ts'
@@ -105,19 +106,24 @@ async function run(send: Send, { connections }: Load, seconds: number): Promise<
   return (total * 1_000) / (performance.now() - startedAtMs)
 }
 
+/** The times of a sender go on, as those of a real one do. */
 function submitting(data: OpenData, users: readonly number[], { size }: Load): Send {
   const submissions = submissionsOver(data)
+  const nextMs = Array.from({ length: users.length }, () => clock.nowMs() - DAY_MS)
   return async (connection, untilMs) => {
+    const user = connection % users.length
     let sent = 0
     while (performance.now() < untilMs) {
       const receivedAtMs = clock.nowMs()
+      const fromMs = nextMs[user] ?? 0
+      nextMs[user] = fromMs + size
       const measurements = Array.from({ length: size }, (_, at) => ({
         eventId: randomUUID(),
         serialNumber: `sensor-${(connection + at) % SENSORS_PER_USER}`,
         tempCelsius: 20,
-        measuredAtMs: receivedAtMs + at,
+        measuredAtMs: fromMs + at,
       }))
-      const userId = users[connection % users.length] ?? 0
+      const userId = users[user] ?? 0
       await submissions.commit({ userId, receivedAtMs, measurements })
       sent += size
     }

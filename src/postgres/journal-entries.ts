@@ -26,20 +26,22 @@ export function columnsOver(
 
 interface Entry {
   readonly userId: number
-  readonly sensorId: number
   readonly measuredAtMs: number
   readonly tieBreakNs: number
   readonly tempCelsius: number
 }
 
-/** The entries of one row, in the order of acceptance. */
-export function encodeEntries(entries: readonly Entry[]): Buffer {
+/** The entries of one row, in the order of acceptance, and the sensor of each. */
+export function encodeEntries(
+  entries: readonly Entry[],
+  sensorIdAt: (at: number) => number,
+): Buffer {
   const buffer = new ArrayBuffer(entries.length * ENTRY_BYTES)
   const columns = columnsOver(buffer, 0, entries.length)
   entries.forEach((entry, at) => {
     columns.measuredAtMs[at] = entry.measuredAtMs
     columns.tempCelsius[at] = entry.tempCelsius
-    columns.sensorId[at] = entry.sensorId
+    columns.sensorId[at] = sensorIdAt(at)
     columns.userId[at] = entry.userId
     columns.tieBreakNs[at] = entry.tieBreakNs
   })

@@ -4,7 +4,8 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes, randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { EventKeyCipher, KEY_WORDS, writeEventId } from '../../src/sqlite/event-key.ts'
+import { writeEventBits } from '../../src/domain/event-bits.ts'
+import { EventKeyCipher, KEY_WORDS } from '../../src/sqlite/event-key.ts'
 
 const V7 = '01940f2e-7c1b-7a40-8c3d-0123456789ab'
 
@@ -81,7 +82,7 @@ describe('the key of an event', () => {
 
 function wordsOf(ids: readonly string[]): Uint32Array {
   const words = new Uint32Array(ids.length * KEY_WORDS)
-  ids.forEach((id, at) => writeEventId(id, words, at * KEY_WORDS))
+  ids.forEach((id, at) => writeEventBits(id, words, at * KEY_WORDS))
   return words
 }
 

@@ -6,7 +6,7 @@ import pg from 'pg'
 import { serialNumberKey } from '../../src/domain/sensor.ts'
 import { DAY_MS } from '../../src/domain/time.ts'
 import { decodeEntries } from '../../src/postgres/journal-entries.ts'
-import { eventBits } from '../../src/postgres/stream/event-bits.ts'
+import { eventKeyOf, keyOfBits } from '../../src/postgres/stream/event-key.ts'
 import { raceEvent } from './race-events.ts'
 import type { RaceAnswer } from './race-events.ts'
 
@@ -64,7 +64,7 @@ async function readLedger(ask: Ask): Promise<Map<string, Event>> {
     FROM ledger l JOIN sensors s ON s.id = l.sensor_id`)
   return new Map(
     rows.map(({ bits, user, sensor, at, temp, name }) => [
-      `${user}:${bits.toString('latin1')}`,
+      keyOfBits(bits, user),
       { sensorId: Number(sensor), atMs: Number(at), tempCelsius: Number(temp), name },
     ]),
   )
@@ -88,7 +88,7 @@ function checkAnswers(
       const status = statuses[at] ?? ''
       counts[status] = (counts[status] ?? 0) + 1
       const { measurement } = raceEvent(event, isOther)
-      const key = `${userId}:${eventBits(measurement.eventId)}`
+      const key = eventKeyOf(measurement.eventId, userId)
       const stored = ledger.get(key)
       if (stored === undefined) fault(`event ${event}: ${status}, and not in the ledger`)
       else if (isSameEvent(stored, measurement) === (status === 'conflict')) {

@@ -73,7 +73,7 @@ export function retrySetAside(
     const sensorIds = [...new Set(taken.map(({ sensorId }) => sensorId))]
     await sql.rows(LOCK_SENSORS, [sensorIds])
     await sql.change(TOUCH_SENSORS, [sensorIds, seq])
-    const entries = encodeEntries(taken)
+    const entries = encodeEntries(taken, (at) => taken[at]?.sensorId ?? 0)
     await journalEntries(sql, seq, { nowMs, count: taken.length, entries })
     return taken.length
   })

@@ -30,7 +30,7 @@ export function float8Array(values: readonly number[]): Buffer {
   return encode('float8', values, (buffer, value, at) => buffer.writeDoubleBE(value, at))
 }
 
-/** @param values 16 bytes each, one character a byte */
+/** @param values begin with 16 bytes, one character a byte */
 export function uuidArray(values: readonly string[]): Buffer {
   return encode('uuid', values, (buffer, value, at) => buffer.write(value, at, 16, 'latin1'))
 }

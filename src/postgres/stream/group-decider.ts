@@ -38,7 +38,7 @@ export interface KnownEvent {
 }
 
 export interface NewEvent extends KnownEvent {
-  readonly bits: string | undefined
+  readonly eventKey: string | undefined
   readonly userId: number
   readonly bucket: number
   readonly tieBreakNs: number
@@ -51,7 +51,7 @@ export interface GroupKnowledge {
   findSensor(named: NamedSensor): KnownSensor | undefined
   /** Live sensors of a user; more than any limit if the user is deleted. */
   sensorCount(userId: number): number
-  findEvent(userId: number, bits: string): KnownEvent | undefined
+  findEvent(eventKey: string): KnownEvent | undefined
   /** Where the measurements of a sensor lie. */
   spansOf(sensor: KnownSensor): ArrayLike<number>
   /** The next free tie-break of a time within these spans. */
@@ -78,15 +78,25 @@ export interface TieBreak {
 /** What a submission adds to the group, until it is refused. */
 class Additions {
   readonly events: NewEvent[] = []
-  readonly byBits = new Map<string, NewEvent>()
+  readonly byKey = new Map<string, NewEvent>()
   readonly sensors = new Map<string, NewSensor>()
-  readonly tieBreaks = new Map<string, TieBreak>()
+  /** The next free ones, by sensor and time. */
+  readonly tieBreaks = new Map<KnownSensor, Map<number, number>>()
 
-  addAll({ events, byBits, sensors, tieBreaks }: Additions): void {
+  noteTieBreak(sensor: KnownSensor, atMs: number, next: number): void {
+    const ofSensor = this.tieBreaks.get(sensor)
+    if (ofSensor === undefined) this.tieBreaks.set(sensor, new Map([[atMs, next]]))
+    else ofSensor.set(atMs, next)
+  }
+
+  addAll({ events, byKey, sensors, tieBreaks }: Additions): void {
     this.events.push(...events)
-    for (const [key, event] of byBits) this.byBits.set(key, event)
+    for (const [key, event] of byKey) this.byKey.set(key, event)
     for (const [key, sensor] of sensors) this.sensors.set(key, sensor)
-    for (const [key, tieBreak] of tieBreaks) this.tieBreaks.set(key, tieBreak)
+    for (const [sensor, times] of tieBreaks) {
+      if (!this.tieBreaks.has(sensor)) this.tieBreaks.set(sensor, times)
+      else for (const [atMs, next] of times) this.noteTieBreak(sensor, atMs, next)
+    }
   }
 }
 
@@ -113,9 +123,14 @@ export class GroupDecider {
 
   /** Those of times that have had, or lie among, other measurements. */
   get tieBreaks(): readonly TieBreak[] {
-    const isKept = ({ sensor, atMs, next }: TieBreak) =>
-      next > 1 || isCovered(this.#knows.spansOf(sensor), atMs)
-    return [...this.#group.tieBreaks.values()].filter(isKept)
+    const kept: TieBreak[] = []
+    for (const [sensor, times] of this.#group.tieBreaks) {
+      const spans = this.#knows.spansOf(sensor)
+      for (const [atMs, next] of times) {
+        if (next > 1 || isCovered(spans, atMs)) kept.push({ sensor, atMs, next })
+      }
+    }
+    return kept
   }
 
   decide(submission: GroupedSubmission): Decided {
@@ -138,9 +153,9 @@ export class GroupDecider {
     element: GroupElement,
     { index, faults }: { readonly index: number; readonly faults: SubmissionFaults },
   ): ItemDraft | undefined {
-    const { bits } = element
-    const { userId, receivedAtMs } = submission
-    const known = bits === undefined ? undefined : this.#findEvent(userId, bits)
+    const { eventKey } = element
+    const { receivedAtMs } = submission
+    const known = eventKey === undefined ? undefined : this.#findEvent(eventKey)
     if (known !== undefined) return this.#answerKnown(element, known)
     const isTimed = !Number.isNaN(element.measuredAtMs)
     const measuredAtMs = isTimed ? element.measuredAtMs : receivedAtMs
@@ -162,20 +177,20 @@ export class GroupDecider {
 
   #add(
     { userId, bucket, receivedAtMs }: GroupedSubmission,
-    { bits, tempCelsius }: GroupElement,
+    { eventKey, tempCelsius }: GroupElement,
     at: Pick<NewEvent, 'sensor' | 'measuredAtMs' | 'tieBreakNs'>,
   ): void {
-    const event = { ...at, bits, tempCelsius, userId, bucket, receivedAtMs }
+    const { sensor, measuredAtMs, tieBreakNs } = at
+    const place = { sensor, measuredAtMs, tieBreakNs, userId, bucket }
+    const event = { ...place, eventKey, tempCelsius, receivedAtMs }
     this.#own.events.push(event)
-    if (bits !== undefined) this.#own.byBits.set(`${userId}:${bits}`, event)
-    const { sensor, measuredAtMs: atMs, tieBreakNs } = at
-    this.#own.tieBreaks.set(`${nameOf(sensor)}@${atMs}`, { sensor, atMs, next: tieBreakNs + 1 })
+    if (eventKey !== undefined) this.#own.byKey.set(eventKey, event)
+    this.#own.noteTieBreak(sensor, measuredAtMs, tieBreakNs + 1)
   }
 
-  #findEvent(userId: number, bits: string): KnownEvent | undefined {
-    const key = `${userId}:${bits}`
-    const added = this.#own.byBits.get(key) ?? this.#group.byBits.get(key)
-    return added ?? this.#knows.findEvent(userId, bits)
+  #findEvent(eventKey: string): KnownEvent | undefined {
+    const added = this.#own.byKey.get(eventKey) ?? this.#group.byKey.get(eventKey)
+    return added ?? this.#knows.findEvent(eventKey)
   }
 
   #answerKnown(element: GroupElement, known: KnownEvent): ItemDraft {
@@ -214,14 +229,9 @@ export class GroupDecider {
   }
 
   #nextTieBreak(sensor: KnownSensor, atMs: number): number {
-    const key = `${nameOf(sensor)}@${atMs}`
-    const given = this.#own.tieBreaks.get(key) ?? this.#group.tieBreaks.get(key)
-    if (given !== undefined) return given.next
+    const own = this.#own.tieBreaks.get(sensor)?.get(atMs)
+    const given = own ?? this.#group.tieBreaks.get(sensor)?.get(atMs)
+    if (given !== undefined) return given
     return isCovered(this.#knows.spansOf(sensor), atMs) ? this.#knows.nextTieBreak(sensor, atMs) : 0
   }
-}
-
-/** A name for a sensor within the group of its user. */
-function nameOf(sensor: KnownSensor): string {
-  return sensor.id > 0 ? String(sensor.id) : keyOf(sensor as NewSensor)
 }

@@ -10,7 +10,7 @@ import type { Durability } from '../durability.ts'
 import { CommitCheck, CommitUnknown } from './commit-check.ts'
 import type { Group } from './group.ts'
 import { GroupDecider } from './group-decider.ts'
-import type { Decided } from './group-decider.ts'
+import type { Decided, NewEvent } from './group-decider.ts'
 import { GroupView } from './group-view.ts'
 import * as writes from './group-writes.ts'
 import type { LedgerRow } from './group-writes.ts'
@@ -127,10 +127,10 @@ export class GroupTransaction {
     const decider = new GroupDecider(this.#view, this.#with.rules)
     const decided = this.#group.content.map((submission) => decider.decide(submission))
     await writes.registerSensors(this.#session, decider.newSensors)
-    const rows = decider.events.flatMap(({ bits, sensor, ...event }) =>
-      bits === undefined ? [] : [{ ...event, bits, sensorId: sensor.id }],
-    )
-    if (!(await writes.insertEvents(this.#session, rows))) return this.#rollBack()
+    const named = decider.events.filter((event): event is NewEvent & { eventKey: string } => {
+      return event.eventKey !== undefined
+    })
+    if (!(await writes.insertEvents(this.#session, named))) return this.#rollBack()
     return this.#commit(head + 1, decider, decided)
   }
 
@@ -149,12 +149,12 @@ export class GroupTransaction {
   #namedEvents(): LedgerRow[] {
     const rows = new Map<string, LedgerRow>()
     for (const { userId, bucket, receivedAtMs, elements } of this.#group.content) {
-      for (const { bits, sensor, tempCelsius, measuredAtMs } of elements) {
-        if (bits === undefined || rows.has(`${userId}:${bits}`)) continue
-        const sensorId = this.#view.findSensor(sensor)?.id ?? 0
+      for (const { eventKey, sensor: named, tempCelsius, measuredAtMs } of elements) {
+        if (eventKey === undefined || rows.has(eventKey)) continue
+        const sensor = this.#view.findSensor(named)
+        if (sensor === undefined) throw new Error('BUG: a sensor that nobody has looked up')
         const atMs = Number.isNaN(measuredAtMs) ? receivedAtMs : measuredAtMs
-        const row = { bits, userId, bucket, sensorId, measuredAtMs: atMs, tempCelsius }
-        rows.set(`${userId}:${bits}`, row)
+        rows.set(eventKey, { eventKey, userId, bucket, sensor, measuredAtMs: atMs, tempCelsius })
       }
     }
     return [...rows.values()]

@@ -5,6 +5,7 @@ import { decodeSpans, isCovered } from '../../domain/time-spans.ts'
 import type { JournalPlace } from '../../ports/journal-queue.ts'
 import { bucketOf } from '../bucket.ts'
 import { int2Array, int4Array, int8Array, uuidArray } from './binary-arrays.ts'
+import { keyOfBits } from './event-key.ts'
 import { keyOf } from './group.ts'
 import type { GroupedSubmission, NamedSensor } from './group.ts'
 import type { GroupKnowledge, KnownEvent, KnownSensor } from './group-decider.ts'
@@ -69,8 +70,8 @@ export class GroupView implements GroupKnowledge {
     return this.#counts.get(userId) ?? Infinity
   }
 
-  findEvent(userId: number, bits: string): KnownEvent | undefined {
-    return this.#events.get(`${userId}:${bits}`)
+  findEvent(eventKey: string): KnownEvent | undefined {
+    return this.#events.get(eventKey)
   }
 
   spansOf({ id }: KnownSensor): ArrayLike<number> {
@@ -144,21 +145,19 @@ export class GroupView implements GroupKnowledge {
 
   /** Looks up the events of the group that are stored. */
   async findKnown(): Promise<void> {
-    const events = new Map<string, { readonly userId: number; readonly bits: string }>()
+    const users = new Map<string, number>()
     for (const { userId, elements } of this.#content) {
-      for (const { bits } of elements) {
-        if (bits !== undefined) events.set(`${userId}:${bits}`, { userId, bits })
-      }
+      for (const { eventKey } of elements) if (eventKey !== undefined) users.set(eventKey, userId)
     }
-    const wanted = [...events.values()]
+    const userIds = [...users.values()]
     const { rows } = await this.#session.send<EventRow>(sql.FIND_KNOWN, [
-      int2Array(wanted.map(({ userId }) => bucketOf(userId))),
-      uuidArray(wanted.map(({ bits }) => bits)),
-      int4Array(wanted.map(({ userId }) => userId)),
+      int2Array(userIds.map(bucketOf)),
+      uuidArray([...users.keys()]),
+      int4Array(userIds),
     ])
     for (const { bits, userId, sensorId: id, measuredAtMs, tempCelsius, ...names } of rows) {
       const event = { sensor: { id, ...names }, measuredAtMs, tempCelsius }
-      this.#events.set(`${userId}:${bits.toString('latin1')}`, event)
+      this.#events.set(keyOfBits(bits, userId), event)
     }
   }
 

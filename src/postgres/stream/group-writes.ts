@@ -16,10 +16,10 @@ import type { Session } from './session.ts'
 
 /** An event as the ledger has it. */
 export interface LedgerRow {
-  readonly bits: string
+  readonly eventKey: string
   readonly userId: number
   readonly bucket: number
-  readonly sensorId: number
+  readonly sensor: { readonly id: number }
   readonly measuredAtMs: number
   readonly tempCelsius: number
 }
@@ -27,21 +27,20 @@ export interface LedgerRow {
 /** @returns whether none of them was known */
 export async function insertEvents(session: Session, rows: readonly LedgerRow[]): Promise<boolean> {
   if (rows.length === 0) return true
-  const sorted = rows.toSorted((one, other) => one.bucket - other.bucket || compareKeys(one, other))
+  const sorted = rows.toSorted(byKey)
   const { rowCount } = await session.send(sql.INSERT_EVENTS, [
     int2Array(sorted.map(({ bucket }) => bucket)),
-    uuidArray(sorted.map(({ bits }) => bits)),
+    uuidArray(sorted.map(({ eventKey }) => eventKey)),
     int4Array(sorted.map(({ userId }) => userId)),
-    int4Array(sorted.map(({ sensorId }) => sensorId)),
+    int4Array(sorted.map(({ sensor }) => sensor.id)),
     int8Array(sorted.map(({ measuredAtMs }) => measuredAtMs)),
     float8Array(sorted.map(({ tempCelsius }) => tempCelsius)),
   ])
   return rowCount === rows.length
 }
 
-function compareKeys(one: LedgerRow, other: LedgerRow): number {
-  if (one.bits !== other.bits) return one.bits < other.bits ? -1 : 1
-  return one.userId - other.userId
+function byKey(one: LedgerRow, other: LedgerRow): number {
+  return one.bucket - other.bucket || (one.eventKey < other.eventKey ? -1 : 1)
 }
 
 /** Registers sensors, and gives them their ids. Their users are locked. */
@@ -182,10 +181,10 @@ export function insertRow(
   { events, newSensors }: { events: readonly NewEvent[]; newSensors: readonly NewSensor[] },
 ): Promise<unknown> {
   const { place, groupId, committedAtMs } = row
-  const entries = events.map(({ sensor, ...event }) => ({ ...event, sensorId: sensor.id }))
   const infos = newSensors.length === 0 ? null : JSON.stringify(newSensors.map(infoOf))
   const names = [place.stream, place.seq, groupId, committedAtMs]
-  return session.send(sql.INSERT_ROW, [...names, events.length, infos, encodeEntries(entries)])
+  const entries = encodeEntries(events, (at) => events[at]?.sensor.id ?? 0)
+  return session.send(sql.INSERT_ROW, [...names, events.length, infos, entries])
 }
 
 function infoOf({ id, userId, serialNumber, alias, createdAtMs }: NewSensor): SensorInfo {

@@ -5,7 +5,7 @@ import type { Submission, SubmittedMeasurement } from '../../domain/measurement.
 import { serialNumberKey } from '../../domain/sensor.ts'
 import type { SubmissionGroup } from '../../ports/submissions.ts'
 import { bucketOf } from '../bucket.ts'
-import { eventBits } from './event-bits.ts'
+import { eventKeyOf } from './event-key.ts'
 
 export type SensorKey = Pick<NamedSensor, 'userId' | 'serialNumberKey'>
 
@@ -24,8 +24,8 @@ export function keyOf({ userId, serialNumberKey: key }: SensorKey): string {
 }
 
 export interface GroupElement {
-  /** The bits of the event id; `undefined`: it has none. */
-  readonly bits: string | undefined
+  /** See event-key.ts; `undefined`: it has no event id. */
+  readonly eventKey: string | undefined
   readonly sensor: NamedSensor
   readonly tempCelsius: number
   /** NaN if the sender gave no time. */
@@ -100,6 +100,6 @@ function elementOf(
     sensor = { userId, serialNumber, serialNumberKey: key, alias: name }
     sensors.set(serialNumber, sensor)
   }
-  const bits = eventId === null ? undefined : eventBits(eventId)
-  return { bits, sensor, tempCelsius, measuredAtMs: measuredAtMs ?? NaN }
+  const eventKey = eventId === null ? undefined : eventKeyOf(eventId, userId)
+  return { eventKey, sensor, tempCelsius, measuredAtMs: measuredAtMs ?? NaN }
 }

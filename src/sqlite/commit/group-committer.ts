@@ -1,6 +1,7 @@
 // SubmissionCommitter on SQLite: groups go to the commit thread as columns of numbers and come back
 // as receipts over the same columns, which are then reused.
 
+import { writeEventBits } from '../../domain/event-bits.ts'
 import type {
   Receipt,
   ReceiptItem,
@@ -13,7 +14,7 @@ import type {
   SubmissionCommitter,
   SubmissionGroup,
 } from '../../ports/submissions.ts'
-import { KEY_WORDS, writeEventId } from '../event-key.ts'
+import { KEY_WORDS } from '../event-key.ts'
 import type { CommitChannel } from './commit-channel.ts'
 import { allocateGroup, STATUS_CREATED, STATUS_DUPLICATE } from './group-frame.ts'
 import type { GroupColumns, GroupConflict, GroupFrame, GroupResult } from './group-frame.ts'
@@ -129,7 +130,7 @@ export class GroupBuilder implements SubmissionGroup {
     const hasNumbers = Number.isFinite(tempCelsius) && Number.isSafeInteger(measuredAtMs ?? 0)
     if (!hasNumbers || typeof measurement.serialNumber !== 'string') throw noMeasurement()
     if (eventId !== null && typeof eventId !== 'string') throw noMeasurement()
-    if (eventId !== null) writeEventId(eventId, this.columns.keys, element * KEY_WORDS)
+    if (eventId !== null) writeEventBits(eventId, this.columns.keys, element * KEY_WORDS)
     this.columns.hasEventId[element] = eventId === null ? 0 : 1
     this.columns.serialNumberAt[element] = serialNumberAt
     this.columns.tempCelsius[element] = tempCelsius
