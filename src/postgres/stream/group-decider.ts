@@ -14,7 +14,6 @@ import type { AcceptanceRules, SubmissionFaults } from '../../domain/acceptance.
 import { isCovered } from '../../domain/time-spans.ts'
 import type { ReceiptItem } from '../../domain/measurement.ts'
 import type { RefusedSubmission } from '../../ports/submissions.ts'
-import { keyOf } from './group.ts'
 import type { GroupedSubmission, GroupElement, NamedSensor } from './group.ts'
 
 /** A sensor that there is, or, without an id, one that is to be registered. */
@@ -206,7 +205,7 @@ export class GroupDecider {
   }
 
   #findSensor(named: NamedSensor): KnownSensor | undefined {
-    const key = keyOf(named)
+    const { key } = named
     const added = this.#own.sensors.get(key) ?? this.#group.sensors.get(key)
     return added ?? this.#knows.findSensor(named)
   }
@@ -224,7 +223,7 @@ export class GroupDecider {
       return undefined
     }
     const sensor = { ...named, id: 0, bucket, createdAtMs: receivedAtMs }
-    this.#own.sensors.set(keyOf(named), sensor)
+    this.#own.sensors.set(named.key, sensor)
     return sensor
   }
 

@@ -183,7 +183,7 @@ export class GroupTransaction {
       const advanced = session.send(sql.ADVANCE_STREAM, [place.stream, seq - 1])
       await this.#commitAs(attempt, [advanced])
     } else this.#rollBack()
-    for (const sensor of newSensors) this.#with.sensors.add(sensor)
+    for (const sensor of newSensors) this.#with.sensors.add(sensor.key, sensor)
     return decided
   }
 

@@ -6,7 +6,7 @@ import type { JournalPlace } from '../../ports/journal-queue.ts'
 import { bucketOf } from '../bucket.ts'
 import { int2Array, int4Array, int8Array, uuidArray } from './binary-arrays.ts'
 import { keyOfBits } from './event-key.ts'
-import { keyOf } from './group.ts'
+import { sensorKeyOf } from './group.ts'
 import type { GroupedSubmission, NamedSensor } from './group.ts'
 import type { GroupKnowledge, KnownEvent, KnownSensor } from './group-decider.ts'
 import * as sql from './lane-statements.ts'
@@ -54,16 +54,19 @@ export class GroupView implements GroupKnowledge {
     this.#session = session
     this.#content = content
     this.#cache = cache
-    const named = content.flatMap(({ elements }) => elements.map(({ sensor }) => sensor))
-    this.#named = [...new Map(named.map((one) => [keyOf(one), one])).values()]
-    for (const one of this.#named) {
-      const sensor = cache.find(one)
-      if (sensor !== undefined) this.#sensors.set(keyOf(one), sensor)
+    const named = new Map<string, NamedSensor>()
+    for (const { elements } of content) {
+      for (const { sensor } of elements) named.set(sensor.key, sensor)
+    }
+    this.#named = [...named.values()]
+    for (const key of named.keys()) {
+      const sensor = cache.find(key)
+      if (sensor !== undefined) this.#sensors.set(key, sensor)
     }
   }
 
   findSensor(named: NamedSensor): KnownSensor | undefined {
-    return this.#sensors.get(keyOf(named))
+    return this.#sensors.get(named.key)
   }
 
   sensorCount(userId: number): number {
@@ -109,8 +112,9 @@ export class GroupView implements GroupKnowledge {
       ],
     )
     for (const row of rows) {
-      this.#cache.add(row)
-      this.#sensors.set(keyOf(row), row)
+      const key = sensorKeyOf(row)
+      this.#cache.add(key, row)
+      this.#sensors.set(key, row)
     }
   }
 
@@ -139,7 +143,7 @@ export class GroupView implements GroupKnowledge {
     )
     for (const row of rows) this.states.set(row.id, { ...row, spans: decodeSpans(row.spans) })
     const missing = known.filter(({ sensor }) => !this.states.has(sensor.id))
-    for (const { named } of missing) this.#cache.forget(named)
+    for (const { named } of missing) this.#cache.forget(named.key)
     return missing.length === 0
   }
 

@@ -8,7 +8,7 @@ import { bucketOf } from '../bucket.ts'
 import { placesOf, placesText } from '../data-version.ts'
 import { encodeEntries } from '../journal-entries.ts'
 import { float8Array, int2Array, int4Array, int8Array, uuidArray } from './binary-arrays.ts'
-import { keyOf } from './group.ts'
+import { sensorKeyOf } from './group.ts'
 import type { NewEvent, NewSensor, TieBreak } from './group-decider.ts'
 import type { GroupView, SensorState } from './group-view.ts'
 import * as sql from './lane-statements.ts'
@@ -57,9 +57,9 @@ export async function registerSensors(session: Session, sensors: readonly NewSen
       int8Array(sensors.map(({ createdAtMs }) => createdAtMs)),
     ],
   )
-  const ids = new Map(rows.map((row) => [keyOf(row), row.id]))
+  const ids = new Map(rows.map((row) => [sensorKeyOf(row), row.id]))
   for (const sensor of sensors) {
-    sensor.id = ids.get(keyOf(sensor)) ?? 0
+    sensor.id = ids.get(sensor.key) ?? 0
   }
   const byUser = Map.groupBy(sensors, ({ userId }) => userId)
   await Promise.all([

@@ -7,10 +7,10 @@ import type { SubmissionGroup } from '../../ports/submissions.ts'
 import { bucketOf } from '../bucket.ts'
 import { eventKeyOf } from './event-key.ts'
 
-export type SensorKey = Pick<NamedSensor, 'userId' | 'serialNumberKey'>
-
 /** A spelling of a serial number in a submission. */
 export interface NamedSensor {
+  /** What the sensor is found by in memory. */
+  readonly key: string
   readonly userId: number
   readonly serialNumber: string
   readonly serialNumberKey: string
@@ -18,9 +18,11 @@ export interface NamedSensor {
   readonly alias: string
 }
 
-/** What a sensor is found by in memory. */
-export function keyOf({ userId, serialNumberKey: key }: SensorKey): string {
-  return `${userId}:${key}`
+export function sensorKeyOf({
+  userId,
+  serialNumberKey: name,
+}: Pick<NamedSensor, 'userId' | 'serialNumberKey'>): string {
+  return `${userId}:${name}`
 }
 
 export interface GroupElement {
@@ -94,10 +96,10 @@ function elementOf(
   }
   let sensor = sensors.get(serialNumber)
   if (sensor === undefined) {
-    const key = serialNumberKey(serialNumber)
     // PostgreSQL has no text with this character.
     const name = (alias ?? serialNumber).replaceAll('\0', '\ufffd')
-    sensor = { userId, serialNumber, serialNumberKey: key, alias: name }
+    const names = { userId, serialNumber, serialNumberKey: serialNumberKey(serialNumber) }
+    sensor = { ...names, key: sensorKeyOf(names), alias: name }
     sensors.set(serialNumber, sensor)
   }
   const eventKey = eventId === null ? undefined : eventKeyOf(eventId, userId)

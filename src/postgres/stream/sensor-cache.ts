@@ -1,8 +1,6 @@
 // Sensors that a lane has seen, so that most groups need not look them up. A deleted one is found
 // out by the lock of its row, which is gone.
 
-import { keyOf } from './group.ts'
-import type { SensorKey } from './group.ts'
 import type { KnownSensor } from './group-decider.ts'
 
 /** About 200 bytes each. */
@@ -11,16 +9,17 @@ const SENSORS_MAX = 100_000
 export class SensorCache {
   readonly #sensors = new Map<string, KnownSensor>()
 
-  find(named: SensorKey): KnownSensor | undefined {
-    return this.#sensors.get(keyOf(named))
+  /** @param key see NamedSensor */
+  find(key: string): KnownSensor | undefined {
+    return this.#sensors.get(key)
   }
 
-  add(sensor: KnownSensor & SensorKey): void {
+  add(key: string, sensor: KnownSensor): void {
     if (this.#sensors.size >= SENSORS_MAX) this.#sensors.clear()
-    this.#sensors.set(keyOf(sensor), sensor)
+    this.#sensors.set(key, sensor)
   }
 
-  forget(named: SensorKey): void {
-    this.#sensors.delete(keyOf(named))
+  forget(key: string): void {
+    this.#sensors.delete(key)
   }
 }
