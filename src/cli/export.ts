@@ -15,7 +15,7 @@ import { systemClock } from '../system/clock.ts'
 import { choiceReader, example, idsReader, timeReader } from './arguments.ts'
 import { connectService } from './open-operations.ts'
 import { Progress } from './terminal/progress.ts'
-import { readSettingsOfFiles, readSettingsWithData } from './read-settings.ts'
+import { readSettingsWithData } from './read-settings.ts'
 
 const FORMATS: readonly ExportFormat[] = ['csv', 'ndjson']
 const readIds = idsReader('thermolog sensor list --user …')
@@ -33,9 +33,6 @@ interface ExportOptions {
 
 /** All instants that a measurement can have. */
 const ALWAYS: TimeRange = { startMs: -62_135_596_800_000, stopMs: 253_402_300_800_000 }
-
-/** Where a database has the data. */
-const INSTEAD = 'It cannot export from a database yet; histories can be read by the API.'
 
 export function addCommands(program: Command): void {
   program
@@ -60,18 +57,20 @@ export function addCommands(program: Command): void {
 }
 
 async function exportMeasurements(options: ExportOptions): Promise<void> {
-  const config = await readSettingsOfFiles(readSettingsWithData, INSTEAD)
+  const config = await readSettingsWithData()
   const range = { startMs: options.from ?? ALWAYS.startMs, stopMs: options.to ?? ALWAYS.stopMs }
   if (range.startMs >= range.stopMs) {
     const times = `${formatInstant(range.startMs)}, ${formatInstant(range.stopMs)}`
     throw usage(`--from must be before --to, not ${times}`)
   }
-  const service = await connectService(config)
+  const service = config.database === undefined ? await connectService(config) : undefined
   await service?.close()
   const { openExport } = await import('../data-dir/export.ts')
   const source = await openExport(config, { isServiceRunning: service !== undefined })
   try {
-    const sensors = await described(source, await chosenSensors(source, options), range)
+    const chosen = await chosenSensors(source, options)
+    await source.untilReadable(chosen)
+    const sensors = await described(source, chosen, range)
     await print(source, sensors, { range, format: options.format })
     await refuseMissing(source, sensors, range)
   } finally {

@@ -1,9 +1,11 @@
 // What an export reads: users and sensors, and the measurement store, whether a service runs or
 // not. It contains everything acknowledged when it began: the journal is first forwarded up to
-// there, by the running service, or here, owning DATA_DIR meanwhile. It changes nothing else.
+// there, by the running service, or here, owning DATA_DIR meanwhile; in a database by any process,
+// this one among them. It changes nothing else.
 
 import { openReader, refuseOtherStore } from '../core/measurement-store.ts'
 import type { Config } from '../config.ts'
+import type { Sensor } from '../domain/sensor.ts'
 import { SECOND_MS } from '../domain/time.ts'
 import { failed } from '../operations/operations.ts'
 import type { OperationError } from '../operations/operations.ts'
@@ -18,15 +20,24 @@ const STANDSTILL_MS_MAX = 30 * SECOND_MS
 
 export interface ExportSource extends Pick<Beside, 'control'> {
   readonly reader: MeasurementReader
+  /**
+   * Waits until what was acknowledged of these sensors can be read.
+   *
+   * @throws OperationError if the measurement store takes nothing
+   */
+  untilReadable(sensors: readonly Sensor[]): Promise<void>
   close(): Promise<void>
 }
 
-/**
- * Opens the source of an export, if all of it can be read.
- *
- * @throws OperationError when acknowledged measurements cannot be forwarded
- */
+/** Opens the source of an export, if it can be read. */
 export async function openExport(
+  config: Config,
+  service: { readonly isServiceRunning: boolean },
+): Promise<ExportSource> {
+  return config.database === undefined ? openFiles(config, service) : openDatabase(config)
+}
+
+async function openFiles(
   config: Config,
   { isServiceRunning }: { readonly isServiceRunning: boolean },
 ): Promise<ExportSource> {
@@ -34,18 +45,33 @@ export async function openExport(
   const { control, journal, store } = beside
   try {
     await refuseOtherStore(config, store)
-    if (isServiceRunning) await waitUntilForwarded(journal)
-    else await forward(config, journal)
   } catch (error) {
     beside.close()
     throw error
   }
   const reader = openReader(config)
-  const close = async () => {
-    await reader.close()
-    beside.close()
+  return {
+    control,
+    reader,
+    untilReadable: () =>
+      isServiceRunning ? waitUntilForwarded(journal) : forward(config, journal),
+    close: async () => {
+      await reader.close()
+      beside.close()
+    },
   }
-  return { control, reader, close }
+}
+
+async function openDatabase(config: Config): Promise<ExportSource> {
+  const { control, reader, progress, isStoreWorking, close } = await openOwn(config, true)
+  const untilReadable = async (sensors: readonly Sensor[]) => {
+    for (const { dataVersion } of sensors) {
+      while (!(await progress.waitUntilReadable(dataVersion, SECOND_MS))) {
+        if (!isStoreWorking()) throw storeTakesNothing()
+      }
+    }
+  }
+  return { control, reader, untilReadable, close }
 }
 
 async function waitUntilForwarded(journal: Beside['journal']): Promise<void> {

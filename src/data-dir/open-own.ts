@@ -14,12 +14,13 @@ export function commandLog(): Log {
 }
 
 /**
- * Without a database DATA_DIR is locked; in a database other processes go on.
+ * Without a database DATA_DIR is locked; in a database other processes go on, and it is they who
+ * forward, unless this command is to help.
  *
  * @throws UnfitSettings @throws UnfitDataDir
  */
-export function openOwn(config: Config): Promise<Core> {
+export function openOwn(config: Config, isForwarding = false): Promise<Core> {
   // Threads log to standard output.
   const quiet = { ...config, logLevel: 'silent' } as const
-  return openEngine(quiet, { clock: systemClock, log: commandLog(), isForwarding: false })
+  return openEngine(quiet, { clock: systemClock, log: commandLog(), isForwarding })
 }

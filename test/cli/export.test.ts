@@ -15,6 +15,7 @@ import type { Environment } from '../support/command.ts'
 import { expectedLines, sendReadings } from '../support/exported.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 import { newBucket, useInflux } from '../support/influx.ts'
+import { newDatabase, usePostgres } from '../support/postgres.ts'
 
 const USER = 'fleet@example.org'
 const ORDER = ['export', '--user', USER]
@@ -108,6 +109,11 @@ describe('thermolog export', function () {
         INFLUX_TOKEN: influxToken,
       }
     })
+  })
+
+  describe('of PostgreSQL', () => {
+    const postgres = usePostgres()
+    exportsEverything(async () => ({ DATABASE_URL: (await newDatabase(postgres())).url }))
   })
 
   describe('as a command', () => {
