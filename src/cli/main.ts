@@ -22,6 +22,7 @@ const FILES: ReadonlyMap<string, () => Promise<CommandFile>> = new Map([
   ['journal', () => import('./journal.ts')],
   ['refused', () => import('./refused.ts')],
   ['store', () => import('./store.ts')],
+  ['move', () => import('./move.ts')],
   ['verify', () => import('./verify.ts')],
   ['database', () => import('./database.ts')],
 ])

@@ -25,7 +25,23 @@ export async function readSettings(): Promise<Config> {
  */
 export async function readSettingsWithData(): Promise<Config> {
   const config = await readSettings()
-  if (config.database !== undefined || (await hasData(config.dataDir))) return config
+  if (config.database === undefined) await refuseNoData(config)
+  return config
+}
+
+/**
+ * For commands that work on an existing DATA_DIR, also where DATABASE_URL is set already.
+ *
+ * @throws OperationError if DATA_DIR has no data
+ */
+export async function readSettingsOfDataDir(): Promise<Config> {
+  const config = await readSettings()
+  await refuseNoData(config)
+  return config
+}
+
+async function refuseNoData(config: Config): Promise<void> {
+  if (await hasData(config.dataDir)) return
   throw usage(
     `DATA_DIR ${resolve(config.dataDir)} has no data`,
     'Set DATA_DIR to the folder the service uses. ' +

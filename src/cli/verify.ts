@@ -1,14 +1,13 @@
 // `thermolog verify`: checks that everything acknowledged is stored, once and correctly.
 
 import type { Command } from 'commander'
-import type { Verdict, VerifyProgress } from '../data-dir/verify.ts'
+import type { Verdict } from '../data-dir/verify.ts'
 import { describeFinding, formatDay } from '../domain/finding.ts'
 import type { Finding } from '../domain/finding.ts'
 import { OperationError } from '../operations/operations.ts'
-import { systemClock } from '../system/clock.ts'
 import { example } from './arguments.ts'
 import { printJson } from './terminal/print.ts'
-import { Progress } from './terminal/progress.ts'
+import { StepProgress } from './terminal/step-progress.ts'
 import { readSettingsOfFiles, readSettingsWithData } from './read-settings.ts'
 
 /** Where a database has the data. */
@@ -79,26 +78,4 @@ function jsonOfFinding({ check, where, sensorId, dayMs, problem, remedy }: Findi
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`)
-}
-
-/** One progress bar after another, on standard error. */
-class StepProgress implements VerifyProgress {
-  #current: Progress | undefined
-
-  begin(what: string, total: number, counted: string): void {
-    this.end()
-    process.stderr.write(`${what}: ${total} ${counted}\n`)
-    this.#current = new Progress(process.stderr, systemClock, { total, counted })
-    this.#current.begin(what)
-  }
-
-  advance(amount: number): void {
-    this.#current?.advance(amount)
-    this.#current?.count(amount)
-  }
-
-  end(): void {
-    this.#current?.end()
-    this.#current = undefined
-  }
 }

@@ -21,7 +21,7 @@ import { PostgresRateCounters } from '../postgres/shared/rate-counters.ts'
 import { PostgresSignInCodes } from '../postgres/shared/sign-in-codes.ts'
 import { PostgresStateFigures } from '../postgres/state-figures.ts'
 import { PostgresSubmissionCommitter } from '../postgres/stream/submission-committer.ts'
-import { noticeTakeover } from '../postgres/takeover.ts'
+import { noticeTakeover, refuseUnfinishedMove } from '../postgres/takeover.ts'
 import { PrometheusMetrics } from '../system/metrics.ts'
 import type { Core } from './open-core.ts'
 import { startDatabaseForwarder } from './start-database-forwarder.ts'
@@ -164,6 +164,7 @@ async function openDatabase({ database }: DatabaseConfig, log: Log): Promise<Dat
   }
   for (const warning of warnings) log.warn(warning, { postgresql: version })
   const applied = await orUnfit(() => migrate(url))
+  await orUnfit(() => refuseUnfinishedMove(url))
   if (applied.length > 0) log.info('made the schema', { versions: applied.join(' ') })
   return new Database(url, CONNECTIONS_MAX, async (client) => {
     if (await noticeTakeover(client, durability)) {

@@ -7,6 +7,7 @@ import { lockDataDir, refuseUnfinishedRestore } from '../sqlite/data-dir-lock.ts
 import { prepareDataDir } from '../system/data-dir.ts'
 import { DiskWatch } from '../system/disk-watch.ts'
 import { readDiskSpace } from '../system/disk.ts'
+import { forgetMoving, refuseMoved } from '../system/moved-data-dir.ts'
 
 /** Locks DATA_DIR for this process, and makes room to open the files in it. */
 export async function ownDataDir(
@@ -19,6 +20,8 @@ export async function ownDataDir(
   const lock = lockDataDir(dataDir)
   closers.push(() => lock.release())
   refuseUnfinishedRestore(dataDir)
+  await refuseMoved(dataDir)
+  await forgetMoving(dataDir)
   const disk = new DiskWatch(log, { dataDir, bytesMin: freeBytesMin(config) })
   await disk.start()
   closers.push(() => disk.stop())

@@ -22,12 +22,12 @@ import { failed } from '../operations/operations.ts'
 import type { StoreRecords, StoreSwitch } from '../ports/store-upkeep.ts'
 import { MEASUREMENTS_FILE } from '../sqlite/database.ts'
 import { StoredMeasurements } from '../sqlite/measurements/stored-measurements.ts'
+import { drain } from './drain.ts'
 import { openBeside } from './open-beside.ts'
 import { commandLog, openOwn } from './open-own.ts'
 import { systemClock } from '../system/clock.ts'
 
 const INFLUX_SETTINGS = { socketsMax: 4, timeoutMs: 60 * SECOND_MS }
-const DRAIN_LOOK_EVERY_MS = 50
 
 export interface StoreMove {
   /** `undefined`: DATA_DIR already used InfluxDB, nothing was done. */
@@ -93,22 +93,6 @@ async function withRows(
     return { outcome: await work({ config, influx, store, progress }), storeName }
   } finally {
     beside.close()
-  }
-}
-
-/** Waits until everything acknowledged is in the embedded store, and everything deleted is gone. */
-async function drain({ progress: stored, control, isStoreWorking }: Core, progress: CopyProgress) {
-  const left = async () => stored.backlog().entries + (await control.countSensorDeletions())
-  let entries = await left()
-  progress.begin('emptying the journal', entries)
-  while (entries > 0) {
-    if (!isStoreWorking()) {
-      throw failed('writes from the journal into the embedded store fail', 'Is the disk full?')
-    }
-    await setTimeout(DRAIN_LOOK_EVERY_MS)
-    const before = entries
-    entries = await left()
-    progress.advance(before - entries)
   }
 }
 

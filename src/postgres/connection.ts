@@ -24,11 +24,29 @@ export class NotPrimary extends Error {
   }
 }
 
+/** The database has only a part of its data so far. */
+export class MoveUnfinished extends Error {
+  constructor() {
+    super(
+      'a data directory is being moved into it: run `thermolog move` again, until it is over, ' +
+        'or drop the database',
+    )
+    this.name = 'MoveUnfinished'
+  }
+}
+
 /** One address for each host of `postgresql://user:password@host1:5432,host2:5432/name`. */
 export function addressesOf(databaseUrl: string): readonly string[] {
   const [, head = '', hosts = '', rest = ''] =
     /^([a-z]+:\/\/(?:[^/?]*@)?)([^/?]*)(.*)$/.exec(databaseUrl) ?? []
   return hosts.split(',').map((host) => head + host + rest)
+}
+
+/** A URL as it may be shown. */
+export function withoutPassword(databaseUrl: string): string {
+  return databaseUrl
+    .replace(/^([a-z]+:\/\/[^:/?]*):[^/?]*@/, '$1:***@')
+    .replace(/([?&]password=)[^&]*/g, '$1***')
 }
 
 /** How every connection behaves, to whichever host. */

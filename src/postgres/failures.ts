@@ -1,7 +1,7 @@
 // What an error of a statement or of a connection means, and what follows from it.
 
 import pg from 'pg'
-import { NotPrimary } from './connection.ts'
+import { MoveUnfinished, NotPrimary } from './connection.ts'
 
 export const UNIQUE_VIOLATION = '23505'
 export const DUPLICATE_TABLE = '42P07'
@@ -31,6 +31,7 @@ export function isOfStatement(error: unknown): error is pg.DatabaseError {
 export function isOfNetwork(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, message } = error as NodeJS.ErrnoException
-  const isMarked = error instanceof NotPrimary || code !== undefined
+  const isUnready = error instanceof NotPrimary || error instanceof MoveUnfinished
+  const isMarked = isUnready || code !== undefined
   return isMarked || /connection|timeout/i.test(message)
 }

@@ -4,12 +4,13 @@
 
 import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
-import { readRow } from './connection.ts'
+import { connectAlone, MoveUnfinished, readRow } from './connection.ts'
 import { READ_DURABILITY } from './durability.ts'
 import type { Durability, DurabilityRow } from './durability.ts'
 
 const READ_IDENTITY = `
-  SELECT timeline, system_identifier AS "systemIdentifier", is_local AS "isLocal"
+  SELECT timeline, system_identifier AS "systemIdentifier", is_local AS "isLocal",
+    to_regclass('moving') IS NOT NULL AS "isMoving"
   FROM data_identity`
 
 /** In bytes: the epoch is part of every ETag. */
@@ -42,6 +43,8 @@ type Server = Pick<DurabilityRow, 'timeline' | 'systemIdentifier'>
 
 interface Identity extends Server {
   readonly isLocal: boolean
+  /** A data directory is being moved in. */
+  readonly isMoving: boolean
 }
 
 /**
@@ -49,6 +52,7 @@ interface Identity extends Server {
  * anything is read or written.
  *
  * @returns whether another server has taken over, and this is the first to notice
+ * @throws MoveUnfinished
  */
 export async function noticeTakeover(
   client: pg.ClientBase,
@@ -57,6 +61,7 @@ export async function noticeTakeover(
   const server = await readRow<Server>(client, READ_DURABILITY)
   const isLocal = durability === 'local'
   const known = await readRow<Identity>(client, READ_IDENTITY)
+  if (known.isMoving) throw new MoveUnfinished()
   if (isSameServer(known, server) && (known.isLocal || !isLocal)) return false
   await client.query('BEGIN')
   const locked = await readRow<Identity>(client, `${READ_IDENTITY} FOR UPDATE`)
@@ -65,6 +70,23 @@ export async function noticeTakeover(
   await client.query(RECORD, [server.timeline, server.systemIdentifier, isLocal])
   await client.query('COMMIT')
   return isTakenOver
+}
+
+/** Records the server that data have been moved to. */
+export async function recordServer(client: pg.ClientBase, durability: Durability): Promise<void> {
+  const server = await readRow<Server>(client, READ_DURABILITY)
+  const values = [server.timeline, server.systemIdentifier, durability === 'local']
+  await client.query(RECORD, values)
+}
+
+/** @throws MoveUnfinished */
+export async function refuseUnfinishedMove(databaseUrl: string): Promise<void> {
+  const client = await connectAlone(databaseUrl, false)
+  try {
+    if ((await readRow<Identity>(client, READ_IDENTITY)).isMoving) throw new MoveUnfinished()
+  } finally {
+    await client.end()
+  }
 }
 
 function isSameServer(known: Identity, server: Server): boolean {

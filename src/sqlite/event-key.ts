@@ -6,8 +6,8 @@
 // secret can turn a key back into its plain bits. Among a hundred million keys, the chance that two
 // are equal is about 1 in 10^22.
 
-import { createCipheriv } from 'node:crypto'
-import type { Cipheriv } from 'node:crypto'
+import { createCipheriv, createDecipheriv } from 'node:crypto'
+import type { Cipheriv, Decipheriv } from 'node:crypto'
 import { EVENT_BITS_WORDS } from '../domain/event-bits.ts'
 
 export const KEY_WORDS = EVENT_BITS_WORDS
@@ -15,6 +15,8 @@ const KEY_BYTES = KEY_WORDS * 4
 
 /** Length of the secret for encrypting keys. */
 export const EVENT_SECRET_BYTES = 32
+
+const CIPHER = 'aes-128-ecb'
 
 /** How many encrypted user ids are cached. */
 const MASKS_MAX = 10_000
@@ -32,11 +34,14 @@ export interface PlainKeys {
 export class EventKeyCipher {
   readonly #ofUsers: Cipheriv
   readonly #ofEvents: Cipheriv
+  readonly #backwards: Decipheriv
   readonly #masks = new Map<number, Uint32Array>()
 
   constructor(secret: Uint8Array) {
     this.#ofUsers = cipherOf(secret.subarray(0, EVENT_SECRET_BYTES / 2))
-    this.#ofEvents = cipherOf(secret.subarray(EVENT_SECRET_BYTES / 2))
+    const eventSecret = secret.subarray(EVENT_SECRET_BYTES / 2)
+    this.#ofEvents = cipherOf(eventSecret)
+    this.#backwards = createDecipheriv(CIPHER, eventSecret, null).setAutoPadding(false)
   }
 
   /** Encrypts the keys of a group in place, with a single call of the cipher. */
@@ -55,6 +60,22 @@ export class EventKeyCipher {
     }
     const plain = new Uint8Array(keys.buffer, keys.byteOffset, element * KEY_BYTES)
     plain.set(this.#ofEvents.update(plain))
+  }
+
+  /**
+   * Turns keys back into the plain bits of the event ids, in place.
+   *
+   * @param keys 16 bytes each
+   * @param userIds of each
+   */
+  decrypt(keys: Buffer, userIds: readonly number[]): void {
+    this.#backwards.update(keys).copy(keys)
+    userIds.forEach((userId, event) => {
+      this.#maskOf(userId).forEach((mask, word) => {
+        const at = event * KEY_BYTES + word * 4
+        keys.writeUInt32LE((keys.readUInt32LE(at) ^ mask) >>> 0, at)
+      })
+    })
   }
 
   /** What a fixed block, of no user, encrypts to: equal only for the same secret. */
@@ -78,5 +99,5 @@ export class EventKeyCipher {
 }
 
 function cipherOf(key: Uint8Array): Cipheriv {
-  return createCipheriv('aes-128-ecb', key, null).setAutoPadding(false)
+  return createCipheriv(CIPHER, key, null).setAutoPadding(false)
 }

@@ -33,7 +33,12 @@ describe('the model of the streams', function () {
 })
 
 describe('the model of a move', () => {
-  const right: MoveWays = { noted: 'with the events', order: 'closeDirectory', end: 'of now' }
+  const right: MoveWays = {
+    noted: 'with the events',
+    order: 'closeDirectory',
+    served: 'begins again',
+    held: 'by each transaction',
+  }
   const brokenBy = (way: Partial<MoveWays>) =>
     explore(move({ ...right, ...way }), STATES_MAX).broken?.invariant
 
@@ -49,9 +54,13 @@ describe('the model of a move', () => {
     expect(brokenBy({ order: 'openDatabase' })).to.equal('one of the two is served')
   })
 
-  it('would lose what was accepted between two attempts if it kept to the first end', () => {
-    expect(brokenBy({ end: 'of the start' })).to.equal(
+  it('would lose what was accepted between two attempts if it did not begin again', () => {
+    expect(brokenBy({ served: 'goes on' })).to.equal(
       'what is acknowledged is where the service runs',
     )
+  })
+
+  it('would store events twice if it did not wait for what killed ones had sent', () => {
+    expect(brokenBy({ held: 'at the start' })).to.equal('an event is there once')
   })
 })

@@ -31,10 +31,10 @@ const REVOKE_MOBILE_TOKENS = `
   UPDATE access_tokens SET revoked_at_ms = $2
   WHERE user_id = $1 AND kind = 'mobile' AND revoked_at_ms IS NULL`
 const LOCK_TOKENS = `
-  SELECT 1 FROM access_tokens WHERE id = ANY ($1::int[]) ORDER BY id FOR NO KEY UPDATE`
+  SELECT 1 FROM access_tokens WHERE id = ANY ($1::bigint[]) ORDER BY id FOR NO KEY UPDATE`
 const RECORD_TOKEN_USES = `
   UPDATE access_tokens t SET last_used_at_ms = greatest(coalesce(t.last_used_at_ms, 0), u.at_ms)
-  FROM unnest($1::int[], $2::bigint[]) u (id, at_ms) WHERE t.id = u.id`
+  FROM unnest($1::bigint[], $2::bigint[]) u (id, at_ms) WHERE t.id = u.id`
 const NOTE_STORED_LINES = `
   UPDATE access_tokens SET has_stored_lines = true WHERE id = $1 AND NOT has_stored_lines`
 

@@ -13,10 +13,10 @@ const FOUND_MADE = [DUPLICATE_TABLE, OVERLAPPING, UNIQUE_VIOLATION]
 
 /** The weeks that are known to have one. */
 export class Partitions {
-  readonly #database: Database
+  readonly #database: Pick<Database, 'execute'>
   readonly #weeks = new Set<number>()
 
-  constructor(database: Database) {
+  constructor(database: Pick<Database, 'execute'>) {
     this.#database = database
   }
 

@@ -24,10 +24,15 @@ const YOUNG_RUNS = `
 /** Runs that are sealed later have generations with higher numbers. */
 const GENERATION_NO = 0
 
+/** Newest first, without their filters. */
+export function readYoungRuns(db: Connection): Omit<YoungRun, 'filter'>[] {
+  return db.prepare<[], Omit<YoungRun, 'filter'>>(YOUNG_RUNS).all()
+}
+
 /** Nothing may be merged meanwhile. */
 export function readStoredRuns(db: Connection): StoredRuns {
   const blocks = new BlockStore(db)
-  const runs = db.prepare<[], Omit<YoungRun, 'filter'>>(YOUNG_RUNS).all()
+  const runs = readYoungRuns(db)
   const events = runs.reduce((sum, run) => sum + run.events, 0)
   const generation = newGeneration(GENERATION_NO, events)
   const young = runs.map((run): YoungRun => {

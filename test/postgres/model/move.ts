@@ -1,9 +1,9 @@
-// A model of moving a data directory into a database: movers that are killed and start again, two
-// at once, a service that is started in between, and senders that repeat what was not answered.
+// A model of moving a data directory into a database: movers that are killed and start again, a
+// service that is started in between, and commits that end after whoever sent them is dead.
 //
 // The directory's events are moved in their order, one a transaction, each with the note of how far
 // the move has come. Event 0 has an id, event 1 has none; event 2 may be accepted while no mover
-// holds the directory.
+// holds the directory, and then the move begins again.
 
 import type { Model, Step } from './explore.ts'
 import { copyOf } from './state.ts'
@@ -14,14 +14,16 @@ export interface MoveWays {
   readonly noted: 'with the events' | 'afterwards'
   /** Which comes first at the end. */
   readonly order: 'closeDirectory' | 'openDatabase'
-  /** Whether a directory that is served again after a killed move is moved to its new end. */
-  readonly end: 'of now' | 'of the start'
+  /** What a move does with a directory that was served after an earlier attempt. */
+  readonly served: 'begins again' | 'goes on'
+  /** Whether a transaction first waits for what is under way, and reads how far that has come. */
+  readonly held: 'by each transaction' | 'at the start'
 }
 
 interface Mover {
   /** How far it has written, when that is not noted yet. */
   written: number
-  /** What the directory had when it began. */
+  /** What the directory had when the move began. */
   readonly end: number
 }
 
@@ -29,13 +31,18 @@ export interface MoveState {
   /** Events in the order in which they were accepted. */
   readonly directory: number[]
   isClosed: boolean
-  readonly database: number[]
+  /** The mark that nobody else has had the directory since the move began. */
+  isMarked: boolean
+  database: number[]
   moved: number
-  /** The directory's end at the first start of a move. */
-  firstEnd: number
+  /** The directory's end when the move began. */
+  end: number
   isOpen: boolean
   /** The directory's lock admits one. */
   mover: Mover | null
+  /** How far the open transaction of the mover comes, and those of killed ones. */
+  sent: number | null
+  orphans: number[]
   isAcknowledged: boolean
   kills: number
 }
@@ -48,11 +55,14 @@ export function move(ways: MoveWays): Model<MoveState> {
     init: {
       directory: [0, NAMELESS],
       isClosed: false,
+      isMarked: false,
       database: [],
       moved: 0,
-      firstEnd: 0,
+      end: 0,
       isOpen: false,
       mover: null,
+      sent: null,
+      orphans: [],
       isAcknowledged: false,
       kills: 3,
     },
@@ -64,6 +74,7 @@ export function move(ways: MoveWays): Model<MoveState> {
         steps.push([label, changed])
       }
       moverSteps(ways, state, take)
+      orphanSteps(ways, state, take)
       serviceSteps(state, take)
       return steps
     },
@@ -84,32 +95,68 @@ export function move(ways: MoveWays): Model<MoveState> {
 type Take = (label: string, change: (next: MoveState) => void) => void
 
 function moverSteps(ways: MoveWays, state: MoveState, take: Take): void {
-  const { mover, directory, moved } = state
+  const { mover, moved, sent, orphans } = state
   if (mover === null) {
-    if (state.isOpen) return
-    take('a move is started', (next) => {
-      next.firstEnd ||= directory.length
-      const end = ways.end === 'of now' ? directory.length : next.firstEnd
-      next.mover = { written: moved, end }
-    })
+    startSteps(ways, state, take)
     return
   }
   if (state.kills > 0) {
     take('the move is killed', (next) => {
       next.kills--
       next.mover = null
+      next.sent = null
+      if (sent !== null) next.orphans.push(sent)
     })
   }
-  const event = directory[mover.written]
-  if (mover.written > moved)
-    take('the move notes how far it is', (next) => (next.moved = mover.written))
-  else if (event !== undefined && mover.written < mover.end) {
-    take(`moveEvents writes event ${event}`, (next) => {
-      if (event === NAMELESS || !next.database.includes(event)) next.database.push(event)
-      if (next.mover !== null) next.mover.written++
-      if (ways.noted === 'with the events') next.moved++
+  const isHeld = ways.held === 'by each transaction'
+  const from = isHeld && ways.noted === 'with the events' ? moved : mover.written
+  if (sent !== null) {
+    take('moveRows commits', (next) => {
+      commit(ways, next, sent)
+      next.sent = null
+      if (next.mover !== null) next.mover.written = sent
     })
+  } else if (mover.written > moved && ways.noted === 'afterwards') {
+    take('the move notes how far it is', (next) => (next.moved = mover.written))
+  } else if (isHeld && orphans.length > 0) {
+    // It waits for them.
+  } else if (from < mover.end) {
+    take(`moveRows sends event ${state.directory[from]}`, (next) => (next.sent = from + 1))
   } else finishSteps(ways, state, take)
+}
+
+function startSteps({ served, held }: MoveWays, state: MoveState, take: Take): void {
+  const { directory, orphans } = state
+  if (state.isOpen) return
+  if (state.isMarked || (state.end > 0 && served === 'goes on')) {
+    take('a move goes on', (next) => {
+      next.mover = { written: state.moved, end: state.end }
+    })
+    return
+  }
+  if (held === 'by each transaction' && orphans.length > 0) return
+  take('begin', (next) => {
+    next.isMarked = true
+    next.database = []
+    next.moved = 0
+    next.end = directory.length
+    next.mover = { written: 0, end: directory.length }
+  })
+}
+
+function orphanSteps(ways: MoveWays, { orphans }: MoveState, take: Take): void {
+  if (orphans.length === 0) return
+  take('what a killed move had sent is committed', (next) => {
+    commit(ways, next, next.orphans.shift() ?? 0)
+  })
+  take('what a killed move had sent is rolled back', (next) => void next.orphans.shift())
+}
+
+/** The key of an event admits it once. */
+function commit({ noted }: MoveWays, next: MoveState, through: number): void {
+  const event = next.directory[through - 1] ?? 0
+  if (event === NAMELESS || !next.database.includes(event)) next.database.push(event)
+  if (noted === 'with the events') next.moved = through
 }
 
 function finishSteps({ order }: MoveWays, state: MoveState, take: Take): void {
@@ -127,6 +174,7 @@ function serviceSteps(state: MoveState, take: Take): void {
   if (state.isAcknowledged) return
   if (!state.isClosed && state.mover === null) {
     take('the directory is served and accepts an event', (next) => {
+      next.isMarked = false
       next.directory.push(LATE)
       next.isAcknowledged = true
     })

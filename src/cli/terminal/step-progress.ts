@@ -1,0 +1,26 @@
+// One progress bar after another, on standard error.
+
+import { systemClock } from '../../system/clock.ts'
+import { Progress } from './progress.ts'
+
+export class StepProgress {
+  #current: Progress | undefined
+
+  /** @param total the sum of all calls of `advance`, in units of `counted` */
+  begin(what: string, total: number, counted: string): void {
+    this.end()
+    process.stderr.write(`${what}: ${total} ${counted}\n`)
+    this.#current = new Progress(process.stderr, systemClock, { total, counted })
+    this.#current.begin(what)
+  }
+
+  advance(amount: number): void {
+    this.#current?.advance(amount)
+    this.#current?.count(amount)
+  }
+
+  end(): void {
+    this.#current?.end()
+    this.#current = undefined
+  }
+}

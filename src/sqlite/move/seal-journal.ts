@@ -1,0 +1,65 @@
+// Sealing what the journal has that is not sealed yet, for a DATA_DIR that is about to be moved:
+// then all events, times and tie-breaks are in ledger.db.
+
+import { join } from 'node:path'
+import { epochEvents } from '../../domain/limits.ts'
+import { damagedFile, orDamaged } from '../damaged-data.ts'
+import { CONTROL_FILE, LEDGER_FILE, openForReading, openForWriting } from '../database.ts'
+import type { Connection } from '../database.ts'
+import { bindLedger, readEventSecret } from '../event-secret.ts'
+import type { SealRequest } from '../ledger/ledger.ts'
+import { LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES } from '../ledger/schema.ts'
+import { Sealer } from '../ledger/sealer.ts'
+
+const SEALED_SEQ = 'SELECT seq FROM sealed WHERE id = 1'
+const UNSEALED = `
+  SELECT seq, measurements FROM journal WHERE seq > ? AND entries IS NOT NULL ORDER BY seq`
+const UNFORWARDED = `
+  SELECT (SELECT count(*) FROM sensor_deletions) + (SELECT count(*) FROM journal
+    WHERE seq > (SELECT forwarded_seq FROM journal_watermark WHERE id = 1)
+      AND entries IS NOT NULL)`
+
+/** Whether everything accepted is in the measurement store, and everything deleted is gone. */
+export function isDrained(dataDir: string): boolean {
+  const control = openForReading(join(dataDir, CONTROL_FILE))
+  try {
+    return control.prepare<[], number>(UNFORWARDED).pluck().get() === 0
+  } finally {
+    control.close()
+  }
+}
+
+/** Nobody else has the directory open. @throws DamagedData */
+export function sealJournal(dataDir: string): void {
+  const control = openForReading(join(dataDir, CONTROL_FILE))
+  const ledger = openForWriting(join(dataDir, LEDGER_FILE), LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES)
+  try {
+    orDamaged(damagedFile(LEDGER_FILE), () => {
+      bindLedger(ledger, readEventSecret(control))
+      const sealer = new Sealer(control, ledger, epochEvents)
+      for (const stretch of unsealedStretches(control, ledger)) sealer.seal(stretch)
+    })
+  } finally {
+    ledger.close()
+    control.close()
+  }
+}
+
+/** Of at most so many events as the sealer takes. */
+function unsealedStretches(control: Connection, ledger: Connection): SealRequest[] {
+  const sealedSeq = ledger.prepare<[], number>(SEALED_SEQ).pluck().get() ?? 0
+  const rows = control.prepare<[number], { seq: number; measurements: number }>(UNSEALED)
+  const stretches: { afterSeq: number; throughSeq: number }[] = []
+  let events = Infinity
+  for (const { seq, measurements } of rows.iterate(sealedSeq)) {
+    events += measurements
+    const last = stretches.at(-1)
+    if (last !== undefined && events <= epochEvents) {
+      last.throughSeq = seq
+      continue
+    }
+    stretches.push({ afterSeq: last?.throughSeq ?? sealedSeq, throughSeq: seq })
+    events = measurements
+  }
+  return stretches
+}

@@ -1,0 +1,312 @@
+// Goal: everything of a data directory is in the database after a move, once, however often that is
+// killed, and only one of the two can be served. Method: the real command on a directory that the
+// real service has filled; locks of tables hold the move where it is to be killed.
+
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout } from 'node:timers/promises'
+import { expect } from 'chai'
+import pg from 'pg'
+import { openTagged } from '../../src/sqlite/database.ts'
+import { runCommand, serve, serving, startCommand } from '../support/command.ts'
+import type { CommandResult } from '../support/command.ts'
+import { createFleetToken } from '../support/fleet-token.ts'
+import { send, sendBatch } from '../support/http.ts'
+import { newDatabase, runOnce, usePostgres } from '../support/postgres.ts'
+import type { TestDatabase } from '../support/postgres.ts'
+
+const ANA = 'ana@example.org'
+const BEN = 'ben@example.org'
+const START_MS = Date.UTC(2026, 2, 10)
+const PERIOD = 'from=2026-03-09T00:00:00Z&to=2026-03-16T00:00:00Z&bucket=raw'
+const BATCH = 500
+/** Milliseconds that have two measurements. */
+const TIES = 1_000
+/** Ids by order of registration; `GONE` is deleted before the move. */
+const [CELLAR, GONE] = [1, 2]
+const WAITS_MS_MAX = 20_000
+
+interface Measurement {
+  readonly event_id?: string
+  readonly sn: string
+  readonly temp: number
+  readonly timestamp: string
+}
+
+function measurement(sn: string, at: number, eventId: string): Measurement {
+  const timestamp = new Date(START_MS + at * 60_000).toISOString()
+  return { event_id: eventId, sn, temp: (at % 400) / 8 - 25, timestamp }
+}
+
+const times = Array.from({ length: TIES }, (_, at) => at)
+/** Random and made-up ids, two at each time; a batch of which the sensor goes. */
+const SENT = [
+  ...times.map((at) => measurement('CELLAR', at, randomUUID())),
+  ...times.map((at) => measurement('CELLAR', at, `second/${at}`)),
+  ...times.slice(0, BATCH).map((at) => measurement('GONE', at, `gone/${at}`)),
+]
+
+const batches = (all: readonly Measurement[]) =>
+  Array.from({ length: Math.ceil(all.length / BATCH) }, (_, at) =>
+    all.slice(at * BATCH, (at + 1) * BATCH),
+  )
+
+describe('thermolog move', function () {
+  this.timeout(120_000)
+  const postgres = usePostgres()
+  let filled: string
+  let folder: string
+  let dataDir: string
+  let database: TestDatabase
+  const tokens = { ana: '', ben: '' }
+
+  before(async () => {
+    filled = await mkdtemp(join(tmpdir(), 'thermolog-filled-'))
+    tokens.ana = await createFleetToken(filled, ANA)
+    giveOutTokenIds(filled)
+    tokens.ben = await createFleetToken(filled, BEN)
+    await serving(filled, {}, fill)
+  })
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'thermolog-move-'))
+    dataDir = join(folder, 'data')
+    await cp(filled, dataDir, { recursive: true })
+    database = await newDatabase(postgres())
+  })
+  afterEach(async () => {
+    await rm(folder, { recursive: true })
+    await database.remove()
+  })
+  after(async () => {
+    if (filled !== undefined) await rm(filled, { recursive: true })
+  })
+
+  const settings = () => ({ DATABASE_URL: database.url })
+  const move = () => runCommand(dataDir, ['move', '--to', database.url])
+  const exportOf = async (user: string, environment = {}) => {
+    const { exitCode, stdout, stderr } = await runCommand(
+      dataDir,
+      ['export', '--user', user],
+      environment,
+    )
+    expect(exitCode, stderr).to.equal(0)
+    return stdout
+  }
+
+  it('goes on wherever it is killed, and moves everything once', async () => {
+    const exported = [await exportOf(ANA), await exportOf(BEN)]
+    const listed = await commands(dataDir, {})
+    await runCommand(dataDir, ['database', 'migrate'], settings())
+    for (const table of ['users', 'sensor_state', 'measurements', 'ledger']) {
+      await killWhenItWaits(`LOCK TABLE ${table} IN EXCLUSIVE MODE`)
+    }
+    // While the index is made.
+    await killWhenItWaits('LOCK TABLE ledger IN ACCESS SHARE MODE')
+    const early = await runCommand(dataDir, ['serve'], settings())
+    expect(early.exitCode).to.equal(2)
+    expect(early.stderr).to.contain('run `thermolog move` again')
+    // Between closing the directory and opening the database: the server may still do that.
+    await killWhenItWaits('LOCK TABLE moving IN ACCESS SHARE MODE')
+    expectMoved(await move())
+    expectMoved(await move())
+
+    const closed = await runCommand(dataDir, ['serve'])
+    expect(closed.exitCode).to.equal(2)
+    expect(closed.stderr).to.contain('were moved to postgresql://').and.contain('DATABASE_URL')
+    expect(await commands('nowhere', settings())).to.deep.equal(listed)
+    await serving('nowhere', settings(), async (url) => {
+      await sendAgain(url)
+      await sendThirds(url)
+      await registerNew(url)
+    })
+    const lines = (csv = '') => csv.trim().split('\r\n')
+    const now = [lines(await exportOf(ANA, settings())), lines(await exportOf(BEN, settings()))]
+    expect(now[1]).to.deep.equal(lines(exported[1]))
+    const thirds = times.map((at) => lineOf({ ...measurement('CELLAR', at, ''), temp: 99 }))
+    const isNew = (line: string) => thirds.includes(line) || line.includes('NEW')
+    expect(now[0]?.filter((line) => !isNew(line))).to.deep.equal(lines(exported[0]))
+    expect(now[0]).to.include.members(thirds)
+  })
+
+  it('begins again when the directory was served meanwhile', async () => {
+    await runCommand(dataDir, ['database', 'migrate'], settings())
+    await killWhenItWaits('LOCK TABLE measurements_day IN EXCLUSIVE MODE')
+    const late = measurement('CELLAR', 5_000, 'late')
+    await serving(dataDir, {}, async (url) => {
+      expect((await sendBatch(url, tokens.ana, [late])).status).to.equal(201)
+      await send(url, {
+        method: 'DELETE',
+        path: `/api/v1/sensors/${CELLAR + 2}`,
+        token: tokens.ben,
+      })
+    })
+    const exported = await exportOf(ANA)
+    expect(exported).to.contain(lineOf(late))
+    expectMoved(await move())
+    expect(await exportOf(ANA, settings())).to.equal(exported)
+    await serving('nowhere', settings(), async (url) => {
+      expect((await sendBatch(url, tokens.ana, [late])).body.data.duplicates).to.equal(1)
+    })
+  })
+
+  it('refuses a database that is in use, has data, or is out of reach', async () => {
+    const used = await serve('nowhere', settings())
+    const inUse = await move()
+    expect(inUse.exitCode, inUse.stderr).to.equal(2)
+    expect(inUse.stderr).to.contain('processes work on the database')
+    expect(await used.stop()).to.equal(0)
+    await runCommand('nowhere', ['user', 'create', '--email', ANA], settings())
+    const hasData = await move()
+    expect(hasData.exitCode).to.equal(2)
+    expect(hasData.stderr).to.contain('has data already')
+    const users = await runCommand('nowhere', ['user', 'list'], settings())
+    expect(users.stdout).to.contain(ANA)
+    const away = 'postgresql://u:secret@127.0.0.1:1/none'
+    const unreachable = await runCommand(dataDir, ['move', '--to', away])
+    expect(unreachable.exitCode).to.equal(1)
+    expect(unreachable.stderr).to.contain('ECONNREFUSED').and.not.to.contain('secret')
+    await serving(dataDir, {}, () => Promise.resolve())
+  })
+
+  it('keeps the directory when the two sides differ', async () => {
+    await runCommand(dataDir, ['database', 'migrate'], settings())
+    await killWhenItWaits('LOCK TABLE measurements_day IN EXCLUSIVE MODE')
+    await runOnce(database.url, `DELETE FROM measurements WHERE at_ms = ${START_MS}`)
+    const refused = await move()
+    expect(refused.exitCode).to.equal(1)
+    expect(refused.stderr).to.contain('measurements: 2003 rows here, 1999 in the database')
+    expect(refused.stderr).to.match(/sensor 1, 2026-03-10: 2\d* here, 1\d* in the database/)
+    await serving(dataDir, {}, () => Promise.resolve())
+  })
+
+  /** Starts a move that a lock holds up, and kills it there. */
+  async function killWhenItWaits(lock: string): Promise<void> {
+    const client = await connect()
+    const watching = await connect()
+    if (lock.includes('moving')) await untilMoving(client)
+    await client.query('BEGIN')
+    await client.query(lock)
+    const child = startCommand(dataDir, ['move', '--to', database.url], {})
+    const exited = once(child, 'exit')
+    const said = text(child.stderr)
+    const deadlineMs = performance.now() + WAITS_MS_MAX
+    for (;;) {
+      const { rows } = await watching.query(`SELECT 1 FROM pg_stat_activity
+        WHERE application_name = 'thermolog move' AND wait_event_type = 'Lock'
+          AND datname = current_database()`)
+      if (rows.length > 0) break
+      if (child.exitCode !== null || performance.now() > deadlineMs) {
+        child.kill('SIGKILL')
+        throw new Error(`the move does not wait for: ${lock}\n${await said}`)
+      }
+      await setTimeout(20)
+    }
+    child.kill('SIGKILL')
+    await exited
+    await client.query('ROLLBACK')
+    await Promise.all([client.end(), watching.end()])
+  }
+
+  async function connect(): Promise<pg.Client> {
+    const client = new pg.Client({ connectionString: database.url })
+    // The database may be removed while it is connected.
+    client.on('error', () => undefined)
+    await client.connect()
+    return client
+  }
+
+  async function untilMoving(client: pg.Client): Promise<void> {
+    const { rows } = await client.query(`SELECT to_regclass('moving') AS name`)
+    expect(rows[0].name).to.equal('moving')
+  }
+
+  function expectMoved({ exitCode, stdout, stderr }: CommandResult): void {
+    expect(exitCode, stderr).to.equal(0)
+    expect(stdout).to.contain('set DATABASE_URL to it; DATA_DIR is closed')
+  }
+
+  async function fill(url: string): Promise<void> {
+    for (const batch of batches(SENT)) {
+      expect((await sendBatch(url, tokens.ana, batch)).status).to.equal(201)
+    }
+    const nameless = { sn: 'attic', temp: 1, timestamp: new Date(START_MS).toISOString() }
+    const bens = [nameless, nameless, measurement('CELLAR', 1, 'second/1')]
+    expect((await sendBatch(url, tokens.ben, bens)).status).to.equal(201)
+    const body = { alias: 'Cellar "2" ü', compensation: -0.4 }
+    const sensor = { path: `/api/v1/sensors/${CELLAR}`, token: tokens.ana }
+    expect((await send(url, { method: 'PATCH', ...sensor, body })).status).to.equal(200)
+    const gone = { path: `/api/v1/sensors/${GONE}`, token: tokens.ana }
+    expect((await send(url, { method: 'DELETE', ...gone })).status).to.equal(204)
+    const skipping = '/api/v1/measurements/batch?on_invalid=skip'
+    const invalid = { measurements: [{ sn: 'CELLAR', temp: 'warm' }] }
+    const refused = { method: 'POST', path: skipping, token: tokens.ana, body: invalid }
+    expect((await send(url, refused)).status).to.equal(200)
+  }
+
+  /** What commands say of all but measurements. */
+  async function commands(where: string, environment: Record<string, string>): Promise<unknown[]> {
+    const said: unknown[] = []
+    for (const args of [
+      ['user', 'list'],
+      ['token', 'list', '--user', ANA],
+      ['token', 'list', '--user', BEN],
+      ['sensor', 'list', '--user', ANA],
+      ['sensor', 'list', '--user', BEN],
+      ['refused', 'list'],
+    ]) {
+      const { stdout, stderr } = await runCommand(where, [...args, '--json'], environment)
+      said.push(JSON.parse(stdout === '' ? stderr : stdout))
+    }
+    return said
+  }
+
+  /** Also what is of the deleted sensor, which stays deleted. */
+  async function sendAgain(url: string): Promise<void> {
+    for (const batch of batches(SENT)) {
+      const { status, body } = await sendBatch(url, tokens.ana, batch)
+      expect(status).to.equal(200)
+      expect(body.data).to.include({ created: 0, duplicates: batch.length, conflicts: 0 })
+    }
+    const [first] = SENT
+    const other = await sendBatch(url, tokens.ana, [{ ...first, temp: 50 }])
+    expect(other.body.data.conflicts).to.equal(1)
+    // An id belongs to its user.
+    const bens = await sendBatch(url, tokens.ben, [measurement('CELLAR', 1, 'second/1')])
+    expect(bens.body.data.duplicates).to.equal(1)
+    const { body } = await send(url, { path: '/api/v1/sensors', token: tokens.ana })
+    expect(body.data.map(({ sn }: { sn: string }) => sn)).to.deep.equal(['CELLAR'])
+  }
+
+  async function sendThirds(url: string): Promise<void> {
+    const thirds = times.map((at) => ({ ...measurement('CELLAR', at, `third/${at}`), temp: 99 }))
+    for (const batch of batches(thirds)) {
+      expect((await sendBatch(url, tokens.ana, batch)).body.data.created).to.equal(batch.length)
+    }
+    const path = `/api/v1/sensors/${CELLAR}/measurements?${PERIOD}`
+    const { body } = await send(url, { path, token: tokens.ana })
+    expect(body.data.complete).to.equal(true)
+    expect(body.data.points).to.have.lengthOf(3 * TIES)
+  }
+
+  async function registerNew(url: string): Promise<void> {
+    const answer = await sendBatch(url, tokens.ana, [measurement('NEW', 1, 'new')])
+    expect(answer.status).to.equal(201)
+    const { body } = await send(url, { path: '/api/v1/sensors', token: tokens.ana })
+    expect(body.data.at(-1).id).to.equal(5)
+  }
+})
+
+/** As a restored backup has them. */
+function giveOutTokenIds(dataDir: string): void {
+  const control = openTagged(join(dataDir, 'control.db'))
+  control.exec(`UPDATE sqlite_sequence SET seq = seq + 4294967296 WHERE name = 'access_tokens'`)
+  control.close()
+}
+
+function lineOf({ timestamp, sn, temp }: Measurement): string {
+  return `${timestamp},${sn},${temp}`
+}
