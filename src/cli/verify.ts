@@ -1,17 +1,15 @@
 // `thermolog verify`: checks that everything acknowledged is stored, once and correctly.
 
 import type { Command } from 'commander'
-import type { Verdict } from '../data-dir/verify.ts'
+import type { Config } from '../config.ts'
+import type { Verdict } from '../data-dir/verdict.ts'
 import { describeFinding, formatDay } from '../domain/finding.ts'
 import type { Finding } from '../domain/finding.ts'
 import { OperationError } from '../operations/operations.ts'
 import { example } from './arguments.ts'
 import { printJson } from './terminal/print.ts'
 import { StepProgress } from './terminal/step-progress.ts'
-import { readSettingsOfFiles, readSettingsWithData } from './read-settings.ts'
-
-/** Where a database has the data. */
-const INSTEAD = 'It cannot check a database yet.'
+import { readSettingsWithData } from './read-settings.ts'
 
 export function addCommands(program: Command): void {
   program
@@ -27,11 +25,10 @@ export function addCommands(program: Command): void {
 }
 
 async function verify({ json }: { readonly json?: boolean }): Promise<void> {
-  const config = await readSettingsOfFiles(readSettingsWithData, INSTEAD)
-  const { verifyData } = await import('../data-dir/verify.ts')
+  const config = await readSettingsWithData()
   const progress = new StepProgress()
   try {
-    const verdict = await verifyData(config, progress)
+    const verdict = await verdictOn(config, progress)
     progress.end()
     if (json === true) printJson(jsonOf(verdict))
     else sayVerdict(verdict)
@@ -39,6 +36,15 @@ async function verify({ json }: { readonly json?: boolean }): Promise<void> {
   } finally {
     progress.end()
   }
+}
+
+async function verdictOn(config: Config, progress: StepProgress): Promise<Verdict> {
+  if (config.database === undefined) {
+    const { verifyData } = await import('../data-dir/verify.ts')
+    return verifyData(config, progress)
+  }
+  const { verifyDatabase } = await import('../data-dir/verify-database.ts')
+  return verifyDatabase(config.database.url, progress)
 }
 
 function sayVerdict({ findings, sensors, measurements, events, moving }: Verdict): void {

@@ -166,10 +166,12 @@ async function openDatabase({ database }: DatabaseConfig, log: Log): Promise<Dat
   const applied = await orUnfit(() => migrate(url))
   await orUnfit(() => refuseUnfinishedMove(url))
   if (applied.length > 0) log.info('made the schema', { versions: applied.join(' ') })
-  return new Database(url, CONNECTIONS_MAX, async (client) => {
-    if (await noticeTakeover(client, durability)) {
-      log.warn('another server has the data: it was restored, or a standby was promoted')
-    }
+  return new Database(url, CONNECTIONS_MAX, {
+    greet: async (client) => {
+      if (await noticeTakeover(client, durability)) {
+        log.warn('another server has the data: it was restored, or a standby was promoted')
+      }
+    },
   })
 }
 

@@ -5,11 +5,13 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate, setTimeout } from 'node:timers/promises'
+import { Findings } from './verdict.ts'
+import type { Verdict, VerifyProgress } from './verdict.ts'
 import { openReader, refuseOtherStore } from '../core/measurement-store.ts'
 import type { Config } from '../config.ts'
 import { ServiceError, StoreUnavailable } from '../domain/errors.ts'
 import { RESTORE_BACKUP } from '../domain/finding.ts'
-import type { Finding, Report } from '../domain/finding.ts'
+import type { Report } from '../domain/finding.ts'
 import type { DayCounts } from '../domain/sensor-account.ts'
 import { SECOND_MS } from '../domain/time.ts'
 import type { TimeRange } from '../domain/time.ts'
@@ -39,41 +41,18 @@ import { TieBreakCheck } from '../sqlite/verify/tie-break-check.ts'
 
 const INFLUX_SETTINGS = { socketsMax: 2, timeoutMs: 60 * SECOND_MS }
 
-/** More are counted but not kept. */
-const FINDINGS_MAX = 1_000
-
 const EMBEDDED_MISSING =
   'Restore a backup elsewhere, export this part there and import it here; else it is lost.'
 const INFLUX_MISSING =
   'Restart the service: it rewrites what its journal still has. Then run this again. ' +
   'What is still missing is in a backup of InfluxDB, or lost.'
 
-export interface VerifyProgress {
-  /** @param total the sum of all calls of `advance`, in units of `counted` */
-  begin(what: string, total: number, counted: string): void
-  advance(amount: number): void
-}
-
-export interface Verdict {
-  /** The first of them. */
-  readonly findings: readonly Finding[]
-  readonly findingsTotal: number
-  readonly sensors: number
-  readonly measurements: number
-  readonly events: number
-  /** Sensors that received data throughout, so that only bounds of their counts are known. */
-  readonly moving: number
-}
-
 /** Checks everything; it may take minutes. */
 export async function verifyData(config: Config, progress: VerifyProgress): Promise<Verdict> {
   const { dataDir } = config
   refuseUnfinishedRestore(dataDir)
-  const findings: Finding[] = []
-  let findingsTotal = 0
-  const report: Report = (finding) => {
-    if (findingsTotal++ < FINDINGS_MAX) findings.push(finding)
-  }
+  const all = new Findings()
+  const { report } = all
   const verifying = { config, progress, report }
   const whole = checkFiles(verifying)
   const counts = { sensors: 0, measurements: 0, events: 0, moving: 0 }
@@ -92,6 +71,7 @@ export async function verifyData(config: Config, progress: VerifyProgress): Prom
       control.close()
     }
   }
+  const { findings, findingsTotal } = all
   return { findings, findingsTotal, ...counts }
 }
 

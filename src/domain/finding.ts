@@ -4,11 +4,11 @@ import { formatInstant } from './time.ts'
 
 /** What was compared with what. */
 export type CheckName =
-  'file' | 'journal' | 'ledger' | 'counts' | 'summaries' | 'latest' | 'deleted_sensors'
+  'file' | 'journal' | 'ledger' | 'control' | 'counts' | 'summaries' | 'latest' | 'deleted_sensors'
 
 export interface Finding {
   readonly check: CheckName
-  /** A file in DATA_DIR, or the name of the measurement store. */
+  /** A file in DATA_DIR, the database, or the name of the measurement store. */
   readonly where: string
   readonly sensorId?: number
   /** The start of a UTC day. */

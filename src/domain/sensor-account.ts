@@ -1,6 +1,7 @@
 // What a measurement store must have of a sensor, according to the control data.
 
 import type { RawPoint } from './history.ts'
+import { DAY_MS, floorToWindow } from './time.ts'
 
 /** Measurements by UTC day, identified by its start; days without any may be omitted. */
 export type DayCounts = ReadonlyMap<number, number>
@@ -19,4 +20,17 @@ export interface SensorAccount {
   /** In the journal, and not known to be forwarded. */
   readonly pending: Outstanding
   readonly setAside: Outstanding
+}
+
+export class OutstandingTally implements Outstanding {
+  readonly perDay = new Map<number, number>()
+  newest: RawPoint | undefined
+
+  /** In order of acceptance, at least among measurements of the same time. */
+  add(measuredAtMs: number, rawCelsius: number): void {
+    const dayMs = floorToWindow(measuredAtMs, DAY_MS)
+    this.perDay.set(dayMs, (this.perDay.get(dayMs) ?? 0) + 1)
+    if (this.newest !== undefined && measuredAtMs < this.newest.measuredAtMs) return
+    this.newest = { measuredAtMs, rawCelsius }
+  }
 }

@@ -17,10 +17,16 @@ export interface Sql {
 
 /** A read that has not ended by then is given up. */
 const STATEMENT_MS_MAX = 10 * SECOND_MS
-/** When even that is not heard: the connection is dead. */
-const ANSWER_MS_MAX = 12 * SECOND_MS
+/** When even that is not heard by so much later, the connection is dead. */
+const ANSWER_MS_MORE = 2 * SECOND_MS
 const IDLE_MS_MAX = 60 * SECOND_MS
 const ATTEMPTS_MAX = 5
+
+export interface DatabaseOptions {
+  /** What is to be done on every new connection before it is used. */
+  readonly greet?: (client: pg.ClientBase) => Promise<void>
+  readonly statementMsMax?: number
+}
 
 export class Database implements Sql {
   readonly #pools: readonly pg.Pool[]
@@ -29,15 +35,10 @@ export class Database implements Sql {
 
   /**
    * @param connectionsMax at the same time, besides those of lanes
-   * @param greet what is to be done on every new connection before it is used
    */
-  constructor(
-    databaseUrl: string,
-    connectionsMax: number,
-    greet: (client: pg.ClientBase) => Promise<void> = () => Promise.resolve(),
-  ) {
+  constructor(databaseUrl: string, connectionsMax: number, options: DatabaseOptions = {}) {
     this.#pools = addressesOf(databaseUrl).map((address) => {
-      return openPool(address, connectionsMax, greet)
+      return openPool(address, connectionsMax, options)
     })
   }
 
@@ -120,14 +121,14 @@ export class Database implements Sql {
 function openPool(
   address: string,
   connectionsMax: number,
-  greet: (client: pg.ClientBase) => Promise<void>,
+  { greet = () => Promise.resolve(), statementMsMax = STATEMENT_MS_MAX }: DatabaseOptions,
 ): pg.Pool {
   const pool = new pg.Pool({
     ...connectionSettings(address),
     max: connectionsMax,
     idleTimeoutMillis: IDLE_MS_MAX,
-    statement_timeout: STATEMENT_MS_MAX,
-    query_timeout: ANSWER_MS_MAX,
+    statement_timeout: statementMsMax,
+    query_timeout: statementMsMax + ANSWER_MS_MORE,
     verify: (client, done) => void verify(client, greet, done),
   })
   // A connection that is lost while nobody uses it is replaced by the pool; who uses it is told by

@@ -18,6 +18,7 @@ import { createFleetToken } from '../support/fleet-token.ts'
 import { send, sendBatch } from '../support/http.ts'
 import { newDatabase, runOnce, usePostgres } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
+import { expectClean } from '../support/verify.ts'
 
 const ANA = 'ana@example.org'
 const BEN = 'ben@example.org'
@@ -130,6 +131,7 @@ describe('thermolog move', function () {
     const isNew = (line: string) => thirds.includes(line) || line.includes('NEW')
     expect(now[0]?.filter((line) => !isNew(line))).to.deep.equal(lines(exported[0]))
     expect(now[0]).to.include.members(thirds)
+    expect(await expectClean('nowhere', settings())).to.be.greaterThan(3 * TIES)
   })
 
   it('begins again when the directory was served meanwhile', async () => {
@@ -151,6 +153,7 @@ describe('thermolog move', function () {
     await serving('nowhere', settings(), async (url) => {
       expect((await sendBatch(url, tokens.ana, [late])).body.data.duplicates).to.equal(1)
     })
+    await expectClean('nowhere', settings())
   })
 
   it('refuses a database that is in use, has data, or is out of reach', async () => {

@@ -55,15 +55,25 @@ export function usePostgresServer(): () => PostgresServer {
 }
 
 export interface TestDatabase {
+  readonly name: string
   readonly url: string
   remove(): Promise<void>
 }
 
-/** Makes an empty database of a test's own. */
-export async function newDatabase(postgres: TestPostgres): Promise<TestDatabase> {
+/**
+ * Makes a database of a test's own.
+ *
+ * @param template that nobody is connected to; default: it is empty
+ */
+export async function newDatabase(
+  postgres: TestPostgres,
+  template?: TestDatabase,
+): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`
-  await runOnce(postgres.url('postgres'), `CREATE DATABASE ${name}`)
+  const copied = template === undefined ? '' : ` TEMPLATE ${template.name}`
+  await runOnce(postgres.url('postgres'), `CREATE DATABASE ${name}${copied}`)
   return {
+    name,
     url: postgres.url(name),
     remove: () => runOnce(postgres.url('postgres'), `DROP DATABASE ${name} WITH (FORCE)`),
   }

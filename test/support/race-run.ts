@@ -8,6 +8,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { verifyDatabase } from '../../src/data-dir/verify-database.ts'
+import { describeFinding } from '../../src/domain/finding.ts'
 import { DAY_MS } from '../../src/domain/time.ts'
 import { Database } from '../../src/postgres/database.ts'
 import { PostgresMeasurementWriter } from '../../src/postgres/measurements/measurement-writer.ts'
@@ -24,6 +26,7 @@ const WORKER = join(import.meta.dirname, 'race-worker.ts')
 const PROCESSES = 3
 /** After this a lease of a process that is gone has ended. */
 const LEASE_MS = 3_500
+const UNSEEN = { begin: () => undefined, advance: () => undefined }
 const WRITTEN = { rejected: [], durationMs: 0 }
 
 export interface RaceLength {
@@ -74,7 +77,10 @@ class Race {
     await proxy.stop()
     await pause(LEASE_MS)
     await drain(this.#url)
-    return { ...(await checkRace(this.#url, this.#files)), refusals: this.#refusals }
+    const { faults, ...report } = await checkRace(this.#url, this.#files)
+    const { findings } = await verifyDatabase(this.#url, UNSEEN)
+    const found = findings.map(describeFinding)
+    return { ...report, faults: [...faults, ...found], refusals: this.#refusals }
   }
 
   /** What was not accepted, and why. */

@@ -1,5 +1,5 @@
-// Compares what a store has of a sensor with what control.db says, while measurements may be on
-// their way. The account is read before the store and again after it:
+// Compares what a store has of a sensor with what the control data say, while measurements may be
+// on their way. The account is read before the store and again after it:
 // - everything forwarded before is in the store: at least accepted − pending − set aside
 // - everything accepted in the meantime may be there too: at most accepted − set aside
 // If both numbers are equal, the store must have exactly that many. Anything in between may be

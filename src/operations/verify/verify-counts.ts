@@ -1,7 +1,8 @@
-// Compares the measurement store with control.db, sensor by sensor: the number of measurements on
-// each day, and whether the latest value is the newest of them. Sensors are checked in groups,
-// because finding what is on its way means reading all of it. Whatever a look finds wrong, or
-// cannot decide, is looked at again a little later, so that movement is not reported as a fault.
+// Compares the measurement store with the control data, sensor by sensor: the number of
+// measurements on each day, and whether the latest value is the newest of them. Sensors are checked
+// in groups, because finding what is on its way means reading all of it. Whatever a look finds
+// wrong, or cannot decide, is looked at again a little later, so that movement is not reported as a
+// fault.
 
 import type { Finding, Report } from '../../domain/finding.ts'
 import type { RawPoint } from '../../domain/history.ts'
@@ -23,12 +24,17 @@ const EQUAL_LOOKS = 3
 /** Every time a measurement can have. */
 export const EVER: TimeRange = { startMs: Date.UTC(1900, 0, 1), stopMs: Date.UTC(2200, 0, 1) }
 
+/** Files answer at once, databases later. */
+export type Eventually<Value> = Value | Promise<Value>
+
 export interface SensorCheckCollaborators {
   readonly control: {
-    sensorsAfter(sensorId: number, limit: number): readonly number[]
+    /** Their name in findings. */
+    readonly name: string
+    sensorsAfter(sensorId: number, limit: number): Eventually<readonly number[]>
     /** The accounts of the live sensors among these, all read at one moment. */
-    read(sensorIds: readonly number[]): ReadonlyMap<number, SensorAccount>
-    mayHaveDropped(): boolean
+    read(sensorIds: readonly number[]): Eventually<ReadonlyMap<number, SensorAccount>>
+    mayHaveDropped(): Eventually<boolean>
   }
   readonly store: {
     /** Its name in findings. */
@@ -53,6 +59,13 @@ interface Open {
   readonly isLatestOpen: boolean
 }
 
+/** What a look has found in the store. */
+interface Found {
+  readonly stored: DayCounts
+  readonly newest: NewestStored
+  readonly mayHaveDropped: boolean
+}
+
 const ALL_OPEN: Open = { range: EVER, days: undefined, isLatestOpen: true }
 
 export interface SensorsChecked {
@@ -72,7 +85,7 @@ export async function verifySensors(
   const checked = { sensors: 0, measurements: 0, moving: 0 }
   let lastId = 0
   for (;;) {
-    const ids = collaborators.control.sensorsAfter(lastId, SENSORS_AT_ONCE)
+    const ids = await collaborators.control.sensorsAfter(lastId, SENSORS_AT_ONCE)
     const group = new SensorGroup(collaborators, ids)
     await group.check()
     checked.sensors += ids.length
@@ -117,7 +130,7 @@ class SensorGroup {
   async #look(isFirst: boolean): Promise<void> {
     const { control } = this.#with
     const ids = [...this.#open.keys()]
-    const before = control.read(ids)
+    const before = await control.read(ids)
     const looks = new Map<number, { stored: DayCounts; newest: NewestStored }>()
     for (const [sensorId, account] of before) {
       const { range } = this.#open.get(sensorId) ?? ALL_OPEN
@@ -126,36 +139,37 @@ class SensorGroup {
       if (isFirst) this.#count(account)
     }
     // A sensor deleted in the meantime is in none of these.
-    const after = control.read(ids)
+    const after = await control.read(ids)
     this.#findings = []
     this.#isMoving = false
     const open = this.#open
     this.#open = new Map()
+    const mayHaveDropped = await control.mayHaveDropped()
     for (const [sensorId, { stored, newest }] of looks) {
       const accounts = { before: before.get(sensorId), after: after.get(sensorId) }
       if (accounts.before === undefined || accounts.after === undefined) continue
       const looked = { before: accounts.before, after: accounts.after }
-      this.#compare(looked, { stored, newest }, open.get(sensorId) ?? ALL_OPEN)
+      const found = { stored, newest, mayHaveDropped }
+      this.#compare(looked, found, open.get(sensorId) ?? ALL_OPEN)
     }
   }
 
   #compare(
     looked: Looked,
-    { stored, newest }: { readonly stored: DayCounts; readonly newest: NewestStored },
+    { stored, newest, mayHaveDropped }: Found,
     { days, isLatestOpen }: Open,
   ): void {
     const { sensorId } = looked.before
     const { name: where } = this.#with.store
     const { wrong, moving } = compareDays(looked, stored, (day) => days?.has(day) ?? true)
-    const latest = isLatestOpen
-      ? compareLatest(looked, newest, this.#with.control.mayHaveDropped())
-      : 'right'
+    const latest = isLatestOpen ? compareLatest(looked, newest, mayHaveDropped) : 'right'
     for (const day of wrong) {
       const described = describeDay(day, this.#with.store.missingRemedy)
       this.#findings.push({ where, sensorId, ...described })
     }
     if (typeof latest === 'object') {
-      this.#findings.push({ sensorId, ...describeLatest(latest.wrong, looked.before, newest) })
+      const described = describeLatest(latest.wrong, looked.before, newest)
+      this.#findings.push({ where: this.#with.control.name, sensorId, ...described })
     }
     if (moving.length > 0 || latest === 'moving') this.#isMoving = true
     const openDays = new Set([...wrong.map(({ dayMs }) => dayMs), ...moving])
@@ -206,7 +220,6 @@ function describeLatest(problem: string, { latest }: SensorAccount, { later }: N
     later === undefined ? '' : `, one of ${formatInstant(later.measuredAtMs)} is stored`
   return {
     check: 'latest' as const,
-    where: 'control.db',
     problem: `${problem} (latest: ${time}${stored})`,
     remedy:
       'The next newer measurement of the sensor puts it right; till then, believe its history.',

@@ -1,15 +1,18 @@
-// Finds remains of sensors that are deleted or never existed, in control.db and, once their
+// Finds remains of sensors that are deleted or never existed, in the control data and, once their
 // deletion is complete, in the measurement store.
 
 import type { Report } from '../../domain/finding.ts'
+import type { Eventually } from './verify-counts.ts'
 
 export interface DeletedSensorsCollaborators {
   readonly control: {
-    isLive(sensorId: number): boolean
+    /** Their name in findings. */
+    readonly name: string
+    isLive(sensorId: number): Eventually<boolean>
     /** Whether the measurements of a deleted sensor still have to be deleted. */
-    isLeaving(sensorId: number): boolean
+    isLeaving(sensorId: number): Eventually<boolean>
     /** Rows of `name` that belong to no live sensor. */
-    strayRows(): readonly { readonly name: string; readonly sensorId: number }[]
+    strayRows(): Eventually<readonly { readonly name: string; readonly sensorId: number }[]>
   }
   readonly store: {
     readonly name: string
@@ -31,8 +34,11 @@ export async function verifyDeletedSensors({
   report,
 }: DeletedSensorsCollaborators): Promise<void> {
   // A deletion may complete between the two looks: then the second finds nothing in the store.
-  const isKnown = (sensorId: number) => control.isLive(sensorId) || control.isLeaving(sensorId)
-  const suspects = [...(await store.sensorIds())].filter((sensorId) => !isKnown(sensorId))
+  const suspects: number[] = []
+  for (const sensorId of await store.sensorIds()) {
+    const isKnown = (await control.isLive(sensorId)) || (await control.isLeaving(sensorId))
+    if (!isKnown) suspects.push(sensorId)
+  }
   const left = suspects.length === 0 ? new Set<number>() : await store.sensorIds()
   for (const sensorId of suspects.filter((id) => left.has(id))) {
     report({
@@ -43,10 +49,10 @@ export async function verifyDeletedSensors({
       remedy: store.deletionRemedy(sensorId),
     })
   }
-  for (const { name, sensorId } of control.strayRows()) {
+  for (const { name, sensorId } of await control.strayRows()) {
     report({
       check: 'deleted_sensors',
-      where: 'control.db',
+      where: control.name,
       sensorId,
       problem: `${name} has rows of a sensor that is deleted or never was`,
       remedy: 'Nothing shows them; tell of it, since it is a fault of Thermolog.',

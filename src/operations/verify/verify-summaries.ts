@@ -1,9 +1,10 @@
-// Compares the summaries of the embedded store with its measurements.
+// Compares the summaries of a store of our own with its measurements.
 
 import type { Report } from '../../domain/finding.ts'
 import { DAY_MS, floorToWindow, formatInstant } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
 import { EVER } from './verify-counts.ts'
+import type { Eventually } from './verify-counts.ts'
 
 /** How many windows are named per sensor. */
 const NAMED_MAX = 20
@@ -15,15 +16,22 @@ interface WrongSummary {
   readonly summarised: number
 }
 
+interface CheckedSummaries {
+  readonly measurements: number
+  readonly wrong: readonly WrongSummary[]
+}
+
 export interface SummariesCollaborators {
-  readonly control: { isLive(sensorId: number): boolean }
+  readonly control: { isLive(sensorId: number): Eventually<boolean> }
   readonly store: {
+    /** Its name in findings. */
+    readonly name: string
     sensorIds(): Promise<ReadonlySet<number>>
     /** Checks a few days at a time. */
     checkSummaries(
       sensorId: number,
       range: TimeRange,
-    ): Iterable<{ readonly measurements: number; readonly wrong: readonly WrongSummary[] }>
+    ): Iterable<CheckedSummaries> | AsyncIterable<CheckedSummaries>
   }
   readonly report: Report
   /** Reports how many more measurements have been summed up. */
@@ -36,20 +44,20 @@ export async function verifySummaries(collaborators: SummariesCollaborators): Pr
   const { control, store, report, advance, rest } = collaborators
   for (const sensorId of await store.sensorIds()) {
     const wrong: WrongSummary[] = []
-    for (const part of store.checkSummaries(sensorId, EVER)) {
+    for await (const part of store.checkSummaries(sensorId, EVER)) {
       wrong.push(...part.wrong.slice(0, NAMED_MAX - wrong.length))
       advance(part.measurements)
       await rest()
     }
     // A deleted sensor's rows disappear table by table.
-    if (!control.isLive(sensorId)) continue
+    if (!(await control.isLive(sensorId))) continue
     for (const { table, startMs, measurements, summarised } of wrong) {
       const time = formatInstant(startMs)
       const counts = `${measurements} measurements, ${summarised} in the summary`
       const what = measurements === summarised ? 'the temperatures differ' : counts
       report({
         check: 'summaries',
-        where: 'measurements.db',
+        where: store.name,
         sensorId,
         dayMs: floorToWindow(startMs, DAY_MS),
         problem: `${table} is wrong at ${time}: ${what}`,

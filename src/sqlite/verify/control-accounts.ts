@@ -3,8 +3,10 @@
 // is read at one moment, in a short transaction beside the commit thread.
 
 import type { RawPoint } from '../../domain/history.ts'
+import { OutstandingTally } from '../../domain/sensor-account.ts'
 import type { Outstanding, SensorAccount } from '../../domain/sensor-account.ts'
-import { DAY_MS, floorToWindow } from '../../domain/time.ts'
+import { DAY_MS } from '../../domain/time.ts'
+import { CONTROL_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { decodeEntries } from '../journal-row.ts'
 
@@ -41,6 +43,7 @@ export interface StrayRow {
 }
 
 export class ControlAccounts {
+  readonly name = CONTROL_FILE
   readonly #db: Connection
   readonly #accepted
   readonly #latest
@@ -90,12 +93,14 @@ export class ControlAccounts {
     return this.#db.transaction(() => {
       const live = sensorIds.filter((sensorId) => this.isLive(sensorId))
       const pending = this.#readPending(new Set(live))
-      return new Map(live.map((id) => [id, this.#account(id, pending.get(id) ?? new Tally())]))
+      return new Map(
+        live.map((id) => [id, this.#account(id, pending.get(id) ?? new OutstandingTally())]),
+      )
     })()
   }
 
   #account(sensorId: number, pending: Outstanding): SensorAccount {
-    const setAside = new Tally()
+    const setAside = new OutstandingTally()
     for (const { measuredAtMs, rawCelsius } of this.#setAside.iterate(sensorId)) {
       setAside.add(measuredAtMs, rawCelsius)
     }
@@ -104,31 +109,18 @@ export class ControlAccounts {
     return { sensorId, accepted, latest: this.#latest.get(sensorId), pending, setAside }
   }
 
-  #readPending(sensorIds: ReadonlySet<number>): Map<number, Tally> {
-    const tallies = new Map<number, Tally>()
+  #readPending(sensorIds: ReadonlySet<number>): Map<number, OutstandingTally> {
+    const tallies = new Map<number, OutstandingTally>()
     for (const entries of this.#unforwarded.iterate()) {
       const columns = decodeEntries(entries)
       for (let at = 0; at < columns.count; at++) {
         const sensorId = columns.sensorId[at] ?? 0
         if (!sensorIds.has(sensorId)) continue
-        const tally = tallies.get(sensorId) ?? new Tally()
+        const tally = tallies.get(sensorId) ?? new OutstandingTally()
         tallies.set(sensorId, tally)
         tally.add(columns.measuredAtMs[at] ?? 0, columns.tempCelsius[at] ?? 0)
       }
     }
     return tallies
-  }
-}
-
-class Tally implements Outstanding {
-  readonly perDay = new Map<number, number>()
-  newest: RawPoint | undefined
-
-  /** In order of acceptance, at least among measurements of the same time. */
-  add(measuredAtMs: number, rawCelsius: number): void {
-    const dayMs = floorToWindow(measuredAtMs, DAY_MS)
-    this.perDay.set(dayMs, (this.perDay.get(dayMs) ?? 0) + 1)
-    if (this.newest !== undefined && measuredAtMs < this.newest.measuredAtMs) return
-    this.newest = { measuredAtMs, rawCelsius }
   }
 }

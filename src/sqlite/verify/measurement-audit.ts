@@ -4,7 +4,7 @@
 
 import { DAY_MS, HOUR_MS, MINUTE_MS, floorToWindow } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
-import { openForReading } from '../database.ts'
+import { MEASUREMENTS_FILE, openForReading } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { SUMMARY_TABLES } from '../measurements/schema.ts'
 import type { SummaryTable } from '../measurements/schema.ts'
@@ -78,6 +78,7 @@ type InRange = TimeRange & { readonly sensorId: number }
 type From = Omit<InRange, 'stopMs'>
 
 export class MeasurementAudit {
+  readonly name = MEASUREMENTS_FILE
   readonly #db: Connection
   readonly #nextSensor
   readonly #nextMeasured

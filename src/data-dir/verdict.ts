@@ -1,0 +1,32 @@
+// What `verify` says at its end, and how far it is.
+
+import type { Finding, Report } from '../domain/finding.ts'
+
+export interface VerifyProgress {
+  /** @param total the sum of all calls of `advance`, in units of `counted` */
+  begin(what: string, total: number, counted: string): void
+  advance(amount: number): void
+}
+
+export interface Verdict {
+  /** The first of them. */
+  readonly findings: readonly Finding[]
+  readonly findingsTotal: number
+  readonly sensors: number
+  readonly measurements: number
+  readonly events: number
+  /** Sensors that received data throughout, so that only bounds of their counts are known. */
+  readonly moving: number
+}
+
+/** More are counted but not kept. */
+const FINDINGS_MAX = 1_000
+
+export class Findings {
+  readonly findings: Finding[] = []
+  findingsTotal = 0
+
+  readonly report: Report = (finding) => {
+    if (this.findingsTotal++ < FINDINGS_MAX) this.findings.push(finding)
+  }
+}

@@ -1,0 +1,156 @@
+// What the measurement store must have of each sensor according to the control data: measurements
+// accepted by day, those still on their way or set aside, and the latest value.
+
+import type { RawPoint } from '../../domain/history.ts'
+import { OutstandingTally } from '../../domain/sensor-account.ts'
+import type { SensorAccount } from '../../domain/sensor-account.ts'
+import { DAY_MS } from '../../domain/time.ts'
+import type { Database, Sql } from '../database.ts'
+import { columnsOver, ENTRY_BYTES } from '../journal-entries.ts'
+
+const LIVE = 'FROM sensors WHERE deleted_at_ms IS NULL'
+const LIVE_AFTER = `SELECT id ${LIVE} AND id > $1 ORDER BY id LIMIT $2`
+const IS_LIVE = `SELECT 1 ${LIVE} AND id = $1`
+const IS_LEAVING = 'SELECT 1 FROM sensor_deletions WHERE sensor_id = $1'
+const TOTAL = 'SELECT coalesce(sum(measurements), 0)::bigint AS total FROM accepted_per_day'
+const ACCEPTED = `
+  SELECT d.sensor_id AS "sensorId", d.day, d.measurements
+  FROM sensors s JOIN accepted_per_day d ON d.bucket = s.bucket AND d.sensor_id = s.id
+  WHERE s.id = ANY ($1::int[]) AND s.deleted_at_ms IS NULL`
+const LATEST = `
+  SELECT s.id AS "sensorId", t.measured_at_ms AS "measuredAtMs", t.temp_celsius AS "rawCelsius"
+  FROM sensors s LEFT JOIN sensor_state t ON t.bucket = s.bucket AND t.sensor_id = s.id
+  WHERE s.id = ANY ($1::int[]) AND s.deleted_at_ms IS NULL`
+const SET_ASIDE = `
+  SELECT sensor_id AS "sensorId", measured_at_ms AS "measuredAtMs", temp_celsius AS "rawCelsius"
+  FROM set_aside WHERE sensor_id = ANY ($1::int[]) ORDER BY measured_at_ms, tie_break_ns`
+const UNFORWARDED = `
+  SELECT j.stream_id AS stream, j.seq, j.entries
+  FROM journal j JOIN stream_forwarded f ON f.bucket = j.bucket AND f.stream_id = j.stream_id
+  WHERE j.seq > f.seq AND j.entries IS NOT NULL AND (j.stream_id, j.seq) > ($1, $2)
+  ORDER BY j.stream_id, j.seq LIMIT 200`
+const EVER_SET_ASIDE = `
+  SELECT 1 WHERE pg_sequence_last_value(pg_get_serial_sequence('set_aside', 'id')) IS NOT NULL`
+const STRAY = `
+  SELECT name, sensor_id AS "sensorId" FROM (
+    SELECT DISTINCT 'accepted_per_day' AS name, sensor_id FROM accepted_per_day
+    UNION ALL SELECT 'sensor_state', sensor_id FROM sensor_state) AS named
+  WHERE NOT EXISTS (SELECT 1 ${LIVE} AND id = sensor_id) LIMIT 100`
+
+interface SensorPoint extends RawPoint {
+  readonly sensorId: number
+}
+
+interface UnforwardedRow {
+  readonly stream: number
+  readonly seq: number
+  readonly entries: Buffer
+}
+
+export class PostgresAccounts {
+  readonly name = 'PostgreSQL'
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  /** How many measurements of live sensors were accepted. */
+  async total(): Promise<number> {
+    const [row] = await this.#database.rows<{ total: number }>(TOTAL)
+    return row?.total ?? 0
+  }
+
+  async sensorsAfter(sensorId: number, limit: number): Promise<number[]> {
+    const rows = await this.#database.rows<{ id: number }>(LIVE_AFTER, [sensorId, limit])
+    return rows.map(({ id }) => id)
+  }
+
+  async isLive(sensorId: number): Promise<boolean> {
+    return (await this.#database.rows(IS_LIVE, [sensorId])).length > 0
+  }
+
+  async isLeaving(sensorId: number): Promise<boolean> {
+    return (await this.#database.rows(IS_LEAVING, [sensorId])).length > 0
+  }
+
+  async mayHaveDropped(): Promise<boolean> {
+    return (await this.#database.rows(EVER_SET_ASIDE)).length > 0
+  }
+
+  strayRows(): Promise<{ name: string; sensorId: number }[]> {
+    return this.#database.rows(STRAY)
+  }
+
+  /** The accounts of the live sensors among these, all read at one moment. */
+  read(sensorIds: readonly number[]): Promise<ReadonlyMap<number, SensorAccount>> {
+    return this.#database.view(async (sql) => {
+      const latest = await sql.rows<SensorPoint>(LATEST, [sensorIds])
+      const live = new Set(latest.map(({ sensorId }) => sensorId))
+      const pending = await readPending(sql, live)
+      const setAside = await readSetAside(sql, live)
+      const accepted = await readAccepted(sql, live)
+      const accounts = latest.map(({ sensorId, ...point }): [number, SensorAccount] => {
+        const account = {
+          sensorId,
+          accepted: accepted.get(sensorId) ?? new Map<number, number>(),
+          latest: point.measuredAtMs === null ? undefined : point,
+          pending: pending.get(sensorId) ?? new OutstandingTally(),
+          setAside: setAside.get(sensorId) ?? new OutstandingTally(),
+        }
+        return [sensorId, account]
+      })
+      return new Map(accounts)
+    })
+  }
+}
+
+type Tallies = Map<number, OutstandingTally>
+
+async function readAccepted(
+  sql: Sql,
+  sensors: ReadonlySet<number>,
+): Promise<Map<number, Map<number, number>>> {
+  type Row = { readonly sensorId: number; readonly day: number; readonly measurements: number }
+  const accepted = new Map<number, Map<number, number>>()
+  for (const row of await sql.rows<Row>(ACCEPTED, [[...sensors]])) {
+    const days = accepted.get(row.sensorId) ?? new Map<number, number>()
+    accepted.set(row.sensorId, days.set(row.day * DAY_MS, row.measurements))
+  }
+  return accepted
+}
+
+async function readSetAside(sql: Sql, sensors: ReadonlySet<number>): Promise<Tallies> {
+  const tallies: Tallies = new Map()
+  for (const { sensorId, ...point } of await sql.rows<SensorPoint>(SET_ASIDE, [[...sensors]])) {
+    tallyOf(tallies, sensorId).add(point.measuredAtMs, point.rawCelsius)
+  }
+  return tallies
+}
+
+async function readPending(sql: Sql, sensors: ReadonlySet<number>): Promise<Tallies> {
+  const tallies: Tallies = new Map()
+  for (let place = [-1, 0]; ;) {
+    const rows = await sql.rows<UnforwardedRow>(UNFORWARDED, place)
+    const last = rows.at(-1)
+    if (last === undefined) return tallies
+    place = [last.stream, last.seq]
+    for (const { entries } of rows) addEntries(tallies, entries, sensors)
+  }
+}
+
+function addEntries(tallies: Tallies, entries: Buffer, sensors: ReadonlySet<number>): void {
+  const { buffer, length } = new Uint8Array(entries)
+  const columns = columnsOver(buffer, 0, Math.floor(length / ENTRY_BYTES))
+  columns.sensorId.forEach((sensorId, at) => {
+    if (!sensors.has(sensorId)) return
+    const point = [columns.measuredAtMs[at] ?? 0, columns.tempCelsius[at] ?? 0] as const
+    tallyOf(tallies, sensorId).add(...point)
+  })
+}
+
+function tallyOf(tallies: Tallies, sensorId: number): OutstandingTally {
+  const tally = tallies.get(sensorId) ?? new OutstandingTally()
+  tallies.set(sensorId, tally)
+  return tally
+}
