@@ -1,4 +1,5 @@
-// `thermolog database`: looks at the server of DATABASE_URL, and brings its schema up to date.
+// `thermolog database`: looks at the server of DATABASE_URL, brings its schema up to date, and says
+// of data that they were restored.
 
 import type { Command } from 'commander'
 import { usage } from '../operations/check-arguments.ts'
@@ -7,7 +8,7 @@ import type { Config } from '../config.ts'
 import { checkServer } from '../postgres/server-check.ts'
 import { migrate } from '../postgres/migrate.ts'
 import { example } from './arguments.ts'
-import { readSettings } from './read-settings.ts'
+import { readSettings, readSettingsWithData } from './read-settings.ts'
 
 const DATABASE = 'DATABASE_URL=postgresql://thermolog@db/thermolog thermolog database'
 
@@ -23,6 +24,16 @@ export function addCommands(program: Command): void {
     .description('make the tables, or bring them up to date, beside processes that run')
     .addHelpText('after', example(`${DATABASE} migrate`))
     .action(applyMigrations)
+  database
+    .command('restored')
+    .description('say that the data are a copy put back by hand, as after `restore`')
+    .addHelpText(
+      'after',
+      '\nIds go on far ahead, and daemons hear that they may send again what came after the copy.' +
+        '\nWithout DATABASE_URL it is the files in DATA_DIR, which no service may use meanwhile.' +
+        `\n${example(`${DATABASE} restored`)}`,
+    )
+    .action(declare)
 }
 
 async function check(): Promise<void> {
@@ -38,6 +49,13 @@ async function applyMigrations(): Promise<void> {
   const applied = await orFailed(() => migrate(url))
   if (applied.length === 0) say('the schema is up to date')
   else say(`the schema has version ${applied.at(-1)} now`)
+}
+
+async function declare(): Promise<void> {
+  const config = await readSettingsWithData()
+  const { declareRestored } = await import('../data-dir/declare-restored.ts')
+  await declareRestored(config)
+  say('the data have a new id; what was revoked or deleted since the copy was made is back')
 }
 
 async function readDatabase(): Promise<NonNullable<Config['database']>> {

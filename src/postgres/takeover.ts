@@ -66,10 +66,29 @@ export async function noticeTakeover(
   await client.query('BEGIN')
   const locked = await readRow<Identity>(client, `${READ_IDENTITY} FOR UPDATE`)
   const isTakenOver = locked.timeline !== null && !isSameServer(locked, server)
-  if (isTakenOver) await renew(client, locked)
+  if (isTakenOver) await renew(client, locked.isLocal)
   await client.query(RECORD, [server.timeline, server.systemIdentifier, isLocal])
   await client.query('COMMIT')
   return isTakenOver
+}
+
+/**
+ * Takes the data for a restored copy, where no server tells that they are: they get a new identity,
+ * and nothing that was given out since the copy is given again.
+ *
+ * @throws MoveUnfinished
+ */
+export async function declareRestored(databaseUrl: string): Promise<void> {
+  const client = await connectAlone(databaseUrl, false)
+  try {
+    await client.query('BEGIN')
+    const { isMoving } = await readRow<Identity>(client, `${READ_IDENTITY} FOR UPDATE`)
+    if (isMoving) throw new MoveUnfinished()
+    await renew(client, true)
+    await client.query('COMMIT')
+  } finally {
+    await client.end()
+  }
 }
 
 /** Records the server that data have been moved to. */
@@ -93,9 +112,10 @@ function isSameServer(known: Identity, server: Server): boolean {
   return known.timeline === server.timeline && known.systemIdentifier === server.systemIdentifier
 }
 
-async function renew(client: pg.ClientBase, { isLocal }: Identity): Promise<void> {
+/** @param isOther whether anything that was acknowledged may be missing */
+async function renew(client: pg.ClientBase, isOther: boolean): Promise<void> {
   await client.query(RENEW_EPOCH, [randomBytes(EPOCH_BYTES).toString('hex')])
-  if (isLocal) await client.query(RENEW_ID, [randomBytes(ID_BYTES).toString('hex')])
+  if (isOther) await client.query(RENEW_ID, [randomBytes(ID_BYTES).toString('hex')])
   await client.query(MOVE_IDS)
   await client.query(MOVE_HEADS)
 }

@@ -14,7 +14,7 @@
 // begins again: the store may have been restored too, and gets all of them once more.
 
 import { CONTROL_MIGRATIONS } from '../control/schema.ts'
-import { openForWriting } from '../database.ts'
+import { openForReading, openForWriting } from '../database.ts'
 import type { Connection } from '../database.ts'
 
 const FOUR_BYTE_JUMP = 2 ** 24
@@ -42,6 +42,10 @@ const REVOKE_ALL = 'UPDATE access_tokens SET revoked_at_ms = ? WHERE revoked_at_
 const RENEW_IDENTITY = `
   UPDATE data_identity SET text = lower(hex(randomblob(16))), restored_to_ms = ? WHERE id = 1`
 const COUNT_LIVE = 'SELECT count(*) FROM access_tokens WHERE revoked_at_ms IS NULL'
+
+const NEWEST_ACCEPTED = `
+  SELECT max(ifnull((SELECT max(committed_at_ms) FROM journal), 0),
+    ifnull((SELECT max(last_seen_at_ms) FROM sensor_latest), 0))`
 
 export interface RestoreOrder {
   readonly nowMs: number
@@ -71,6 +75,16 @@ export function prepareRestored(
     }).immediate()
     db.pragma('wal_checkpoint(TRUNCATE)')
     return db.prepare<[], number>(COUNT_LIVE).pluck().get() ?? 0
+  } finally {
+    db.close()
+  }
+}
+
+/** When the newest measurement that a control.db knows of was accepted; 0 if there is none. */
+export function readNewestAcceptedMs(file: string): number {
+  const db = openForReading(file)
+  try {
+    return db.prepare<[], number>(NEWEST_ACCEPTED).pluck().get() ?? 0
   } finally {
     db.close()
   }

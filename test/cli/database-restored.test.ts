@@ -1,0 +1,73 @@
+// Goal: a copy that somebody has put back is told apart from the data it was copied from: senders
+// hear of it, and nothing is given out twice. Method: the real service before and after, on either
+// engine.
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { runCommand, serve, serving } from '../support/command.ts'
+import type { Environment } from '../support/command.ts'
+import { createFleetToken } from '../support/fleet-token.ts'
+import { send, sendBatch } from '../support/http.ts'
+import { newDatabase, usePostgres } from '../support/postgres.ts'
+import { expectClean } from '../support/verify.ts'
+
+const EVENT = { event_id: 'e1', sn: 'cellar', temp: 11.75, timestamp: '2026-11-20T10:15:00.000Z' }
+const ID_JUMP_MIN = 2 ** 20
+
+/** @param statusOfKept the answer to an ETag from before the copy, of what is the same now */
+function tellsApart(newSettings: () => Promise<Environment>, statusOfKept: number): void {
+  it('gives the data a new id, says up to when they are whole, and moves ids on', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'thermolog-restored-'))
+    const settings = await newSettings()
+    const token = await createFleetToken(dataDir, 'ana@example.org', settings)
+    const sensors = { path: '/api/v1/sensors', token }
+    const beforeMs = Date.now()
+    const before = await serving(dataDir, settings, async (url) => {
+      await sendBatch(url, token, [EVENT])
+      const me = await send(url, { path: '/api/v1/me', token })
+      return { store: me.body.data.store, listed: await send(url, sensors) }
+    })
+    const declared = await runCommand(dataDir, ['database', 'restored'], settings)
+    expect(declared.exitCode, declared.stderr).to.equal(0)
+    await serving(dataDir, settings, async (url) => {
+      const { store } = (await send(url, { path: '/api/v1/me', token })).body.data
+      expect(store.id).not.to.equal(before.store.id)
+      expect(Date.parse(store.restored_to)).to.be.within(beforeMs, Date.now())
+      const headers = { 'if-none-match': String(before.listed.headers.etag) }
+      expect((await send(url, { ...sensors, headers })).status).to.equal(statusOfKept)
+      const other = { ...EVENT, event_id: 'e2', sn: 'attic' }
+      const sent = await sendBatch(url, token, [EVENT, other])
+      expect(sent.body.data).to.include({ created: 1, duplicates: 1 })
+      const [one, two] = (await send(url, sensors)).body.data
+      expect(two.id - one.id).to.be.greaterThan(ID_JUMP_MIN)
+    })
+    await expectClean(dataDir, settings)
+    await rm(dataDir, { recursive: true })
+  })
+}
+
+describe('thermolog database restored', function () {
+  this.timeout(60_000)
+
+  describe('of a data directory', () => {
+    // Its versions are never given again.
+    tellsApart(async () => ({}), 304)
+
+    it('waits until no service uses it', async () => {
+      const dataDir = await mkdtemp(join(tmpdir(), 'thermolog-restored-'))
+      const service = await serve(dataDir)
+      const { exitCode, stderr } = await runCommand(dataDir, ['database', 'restored'])
+      expect(exitCode).to.equal(1)
+      expect(stderr).to.contain('in use')
+      expect(await service.stop()).to.equal(0)
+      await rm(dataDir, { recursive: true })
+    })
+  })
+
+  describe('of a database', () => {
+    const postgres = usePostgres()
+    tellsApart(async () => ({ DATABASE_URL: (await newDatabase(postgres())).url }), 200)
+  })
+})
