@@ -58,7 +58,7 @@ export interface Config {
   readonly dataDir: string
   /** `undefined`: everything is in `dataDir`, for one process. */
   readonly database: DatabaseConfig | undefined
-  /** `undefined`: the embedded measurement store. */
+  /** `undefined`: measurements are where everything else is. */
   readonly influx: InfluxConfig | undefined
   readonly mayRegisterSensors: boolean
   readonly sensorsPerUserMax: number
@@ -267,11 +267,6 @@ function readStores(settings: Settings): Pick<Config, 'database' | 'influx'> {
   const influx = readInflux(settings)
   if (url === undefined && settings.text('DURABILITY') !== undefined) {
     settings.problems.push('DURABILITY needs DATABASE_URL: without it the disk of DATA_DIR counts')
-  }
-  if (url !== undefined && influx !== undefined) {
-    settings.problems.push(
-      'DATABASE_URL and INFLUX_URL are both set: with a database, it has the measurements too',
-    )
   }
   return { database: url === undefined ? undefined : { url, durability }, influx }
 }

@@ -97,7 +97,6 @@ const FAULTS: readonly (readonly [Environment, RegExp])[] = [
   [{ DATABASE_URL: 'postgresql:///name' }, /^DATABASE_URL must be like/],
   [{ DATABASE_URL: 'postgresql://a:x/name' }, /^DATABASE_URL must be like/],
   [{ DURABILITY: 'local' }, /^DURABILITY needs DATABASE_URL/],
-  [{ ...INFLUX, DATABASE_URL: 'postgresql://a/b' }, /^DATABASE_URL and INFLUX_URL are both set/],
   [{ ...INFLUX, INFLUX_TOKEN: undefined }, /^INFLUX_TOKEN missing: InfluxDB needs all of /],
   [{ ...PROVIDER, IDP_MY_IDP_ISSUER: 'http://id.example.org' }, /^IDP_MY_IDP_ISSUER must be an/],
   [{ ...PROVIDER, IDP_MY_IDP_CLIENT_ID: '' }, /^IDP_MY_IDP_CLIENT_ID is missing$/],

@@ -10,7 +10,7 @@ import { Progress } from './terminal/progress.ts'
 import { readSettingsOfFiles, readSettingsWithData } from './read-settings.ts'
 
 /** Where a database has the data. */
-const INSTEAD = 'With a database, it has the measurements too.'
+const INSTEAD = 'With a database, the first start decides: INFLUX_*, or the database.'
 
 export function addCommands(program: Command): void {
   const store = program.command('store').description('move measurements to another store')

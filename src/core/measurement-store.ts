@@ -3,7 +3,7 @@
 
 import { join } from 'node:path'
 import { UnfitSettings } from '../config.ts'
-import type { Config } from '../config.ts'
+import type { Config, InfluxConfig } from '../config.ts'
 import { SECOND_MS } from '../domain/time.ts'
 import { InfluxConnection } from '../influx/connection.ts'
 import { InfluxMeasurementReader } from '../influx/measurement-reader.ts'
@@ -19,23 +19,28 @@ import { SqliteMeasurementReader } from '../sqlite/measurements/measurement-read
 const INFLUX_READS = { socketsMax: 8, timeoutMs: 8 * SECOND_MS }
 
 /** Names the store by what stays the same when its server moves. */
-export function storeNameOf({ influx }: Config): string {
-  return influx === undefined
-    ? EMBEDDED_STORE
-    : `InfluxDB, organization ${influx.organization}, bucket ${influx.influxBucket}`
+export function storeNameOf({ influx, database }: Config): string {
+  if (influx !== undefined) {
+    return `InfluxDB, organization ${influx.organization}, bucket ${influx.influxBucket}`
+  }
+  return database === undefined ? EMBEDDED_STORE : 'PostgreSQL'
 }
 
 /**
  * Refuses to look for measurements in a store that does not have them.
  *
- * @throws UnfitSettings if DATA_DIR keeps its measurements in another store
+ * @returns the name of the store
+ * @throws UnfitSettings if the data have their measurements in another store
  */
-export async function adoptStore(upkeep: StoreUpkeep, wanted: string): Promise<void> {
+export async function adoptStore(upkeep: StoreUpkeep, config: Config): Promise<string> {
+  const wanted = storeNameOf(config)
   const inUse = await upkeep.adoptStore(wanted)
-  if (inUse === wanted) return
+  if (inUse === wanted) return wanted
+  const isOfFiles = config.database === undefined
   throw new UnfitSettings(
-    `DATA_DIR keeps its measurements in another store (${inUse}) than the settings say ` +
-      `(${wanted}): set the old one again, or move them with \`thermolog store copy\``,
+    `${isOfFiles ? 'DATA_DIR' : 'the database'} keeps its measurements in another store ` +
+      `(${inUse}) than the settings say (${wanted}): set the old one again` +
+      (isOfFiles ? ', or move them with `thermolog store copy`' : ''),
   )
 }
 
@@ -64,5 +69,9 @@ export function openReader(
 ): MeasurementReader {
   return influx === undefined
     ? new SqliteMeasurementReader(join(dataDir, MEASUREMENTS_FILE), onDamaged)
-    : new InfluxMeasurementReader(new InfluxConnection(influx, INFLUX_READS))
+    : openInfluxReader(influx)
+}
+
+export function openInfluxReader(influx: InfluxConfig): MeasurementReader {
+  return new InfluxMeasurementReader(new InfluxConnection(influx, INFLUX_READS))
 }

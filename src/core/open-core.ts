@@ -20,7 +20,7 @@ import { CONTROL_FILE, openForReading } from '../sqlite/database.ts'
 import { SqliteSubmissionCommitter } from '../sqlite/commit/group-committer.ts'
 import { PrometheusMetrics } from '../system/metrics.ts'
 import { checkBucket } from './check-bucket.ts'
-import { adoptStore, openReader, storeNameOf } from './measurement-store.ts'
+import { adoptStore, openReader } from './measurement-store.ts'
 import { openProgress } from './open-progress.ts'
 import { ownDataDir, saidWithRoom } from './own-data-dir.ts'
 import { startForwarder } from './start-forwarder.ts'
@@ -103,8 +103,7 @@ async function openParts(
   }
   const controlWriter = createControlWriter(channel, onJournalled)
   const storeUpkeep = createStoreUpkeep(channel, onJournalled)
-  const storeName = storeNameOf(config)
-  await adoptStore(storeUpkeep, storeName)
+  const storeName = await adoptStore(storeUpkeep, config)
   const submissions = new Submissions(
     {
       committer: new SqliteSubmissionCommitter(channel, onJournalled),

@@ -14,7 +14,6 @@ import { createStoreUpkeep } from '../postgres/control/store-upkeep.ts'
 import { Database, unlessAway } from '../postgres/database.ts'
 import { PostgresForwardProgress } from '../postgres/journal/forward-progress.ts'
 import { PostgresJournalQueue } from '../postgres/journal/journal-queue.ts'
-import { PostgresMeasurementReader } from '../postgres/measurements/measurement-reader.ts'
 import { migrate } from '../postgres/migrate.ts'
 import { checkServer } from '../postgres/server-check.ts'
 import { PostgresRateCounters } from '../postgres/shared/rate-counters.ts'
@@ -23,12 +22,12 @@ import { PostgresStateFigures } from '../postgres/state-figures.ts'
 import { PostgresSubmissionCommitter } from '../postgres/stream/submission-committer.ts'
 import { noticeTakeover, refuseUnfinishedMove } from '../postgres/takeover.ts'
 import { PrometheusMetrics } from '../system/metrics.ts'
+import { checkBucket } from './check-bucket.ts'
+import { databaseStore } from './database-store.ts'
+import { adoptStore } from './measurement-store.ts'
 import type { Core } from './open-core.ts'
 import { startDatabaseForwarder } from './start-database-forwarder.ts'
 import type { DatabaseForwarding } from './start-database-forwarder.ts'
-
-/** What the store is called in the database. */
-const STORE_NAME = 'PostgreSQL'
 
 /** Besides those of lanes. */
 const CONNECTIONS_MAX = 12
@@ -83,11 +82,15 @@ async function openParts(
   })
   closers.push(() => progress.close())
   const owner = `${hostname()} ${process.pid} ${randomUUID()}`
-  const queue = new PostgresJournalQueue({ ...of, progress }, { owner, keptMs: 0 })
+  const store = databaseStore(config, of)
+  closers.push(() => store.reader.close())
+  const { retention } = store
+  const queue = new PostgresJournalQueue({ ...of, progress }, { owner, retention })
   closers.push(() => unlessAway(() => queue.close(), undefined))
   const onJournalled = () => queue.notify()
   const storeUpkeep = createStoreUpkeep(database, clock, onJournalled)
-  await storeUpkeep.adoptStore(STORE_NAME)
+  const storeName = await adoptStore(storeUpkeep, config)
+  await checkBucket(config, log)
   const damaged = new DamageList()
   const { url: databaseUrl, durability } = config.database
   const committer = new PostgresSubmissionCommitter(
@@ -99,7 +102,7 @@ async function openParts(
     { committer, progress, clock, metrics, storage: STORAGE, damaged },
     { journalBytesMax: config.journalBytesMax, isStoreApart: true },
   )
-  const forwarding = startDatabaseForwarder({ ...of, queue }, isForwarding)
+  const forwarding = startDatabaseForwarder({ ...of, queue, store }, isForwarding)
   closers.push(() => forwarding.close())
   closers.push(() => submissions.close())
   const control = new PostgresControlReader(database)
@@ -119,10 +122,10 @@ async function openParts(
     control,
     controlWriter: createControlWriter(of, config, onJournalled),
     storeUpkeep,
-    reader: new PostgresMeasurementReader(database),
+    reader: store.reader,
     isStoreWorking: () => forwarding.isStoreWorking,
     metrics,
-    storeName: STORE_NAME,
+    storeName,
     shared: {
       rateCounters,
       codes: new PostgresSignInCodes(database),

@@ -1,20 +1,16 @@
-// Forwards the streams that this process leases into the measurement store in the same database,
-// and deletes there what is of deleted sensors.
+// Forwards the streams that this process leases into the measurement store, and deletes there what
+// is of deleted sensors.
 
 import { Forwarder } from '../ingest/forwarder.ts'
 import { SensorDeletions } from '../ingest/sensor-deletions.ts'
-import { MINUTE_MS, SECOND_MS } from '../domain/time.ts'
+import { SECOND_MS } from '../domain/time.ts'
 import type { JournalQueue } from '../ports/journal-queue.ts'
 import type { Clock, Log } from '../ports/system.ts'
 import { PostgresSensorDeletionJobs } from '../postgres/control/deletion-jobs.ts'
 import type { Database } from '../postgres/database.ts'
-import { PostgresMeasurementWriter } from '../postgres/measurements/measurement-writer.ts'
 import { PostgresLeases } from '../postgres/shared/leases.ts'
 import { pause } from '../system/pause.ts'
-
-/** Enough for summaries to pay: 181,000 rows a second were measured with 5,000. */
-const BATCH_MEASUREMENTS_MAX = 8_000
-const DELETIONS = { passesMin: 1, passGapMs: 10 * MINUTE_MS, lookEveryMs: SECOND_MS }
+import type { DatabaseStore } from './database-store.ts'
 
 /** How long work under way may take when the service stops. */
 const STOP_MS_MAX = 2 * SECOND_MS
@@ -32,29 +28,30 @@ export function startDatabaseForwarder(
   of: {
     readonly database: Database
     readonly queue: JournalQueue
+    readonly store: DatabaseStore
     readonly clock: Clock
     readonly log: Log
   },
   isForwarding: boolean,
 ): DatabaseForwarding {
-  const { database, queue, clock, log } = of
+  const { database, queue, store, clock, log } = of
   const state = { isStoreWorking: true, failures: 0 }
   const noteState = (isStoreWorking: boolean) => {
     state.isStoreWorking = isStoreWorking
     if (!isStoreWorking) state.failures++
   }
-  const writer = new PostgresMeasurementWriter(database)
+  const writer = store.openWriter()
   const common = { writer, pause, random: Math.random, clock, log }
   const forwarder = new Forwarder(
     { ...common, queue, noteState },
-    { batchMeasurementsMax: BATCH_MEASUREMENTS_MAX, isStoreApart: false },
+    { batchMeasurementsMax: store.batchMeasurementsMax, isStoreApart: store.isApart },
   )
   const jobs = new PostgresSensorDeletionJobs(database)
   const leases = new PostgresLeases(database)
   const lastUnknownOutcomeAtMs = () => forwarder.lastUnknownOutcomeAtMs
   const deletions = new SensorDeletions(
     { ...common, jobs, leases, lastUnknownOutcomeAtMs },
-    DELETIONS,
+    store.deletions,
   )
   if (isForwarding) {
     forwarder.start()
@@ -74,6 +71,8 @@ export function startDatabaseForwarder(
       // With the database away it never ends; another process does the rest.
       await Promise.race([stopped, pause(STOP_MS_MAX, grace.signal)])
       grace.abort()
+      // Aborts requests to a store that does not respond.
+      await writer.close()
     },
   }
 }

@@ -82,9 +82,6 @@ export class Forwarder {
   /** Begun while the previous batch was under way. */
   #ahead: Forwarding | undefined
   #replay: JournalReplay | undefined
-  /** The last known life of the store. */
-  #life: string | undefined
-  #isLifeInDoubt = false
   #lifeCheckedAtMs = -Infinity
   #lastUnknownOutcomeAtMs: number
   #running: Promise<void> | undefined
@@ -122,7 +119,6 @@ export class Forwarder {
   }
 
   async #run(): Promise<void> {
-    if (this.#settings.isStoreApart) await this.#startReplay()
     while (!this.#stopping.signal.aborted) {
       await this.#checkLife()
       const isForwarded = await this.#forwardNext()
@@ -209,7 +205,7 @@ export class Forwarder {
     }
     // Read anew for each attempt: a sensor may be deleted while the store is unreachable.
     const written = await this.#write(batch, async () => (await read()) ?? batch)
-    if (written !== undefined) replay.pass(batch)
+    if (written !== undefined) await replay.pass(batch)
     return true
   }
 
@@ -261,25 +257,11 @@ export class Forwarder {
     const nowMs = this.#with.clock.monotonicMs()
     if (!this.#settings.isStoreApart || nowMs < this.#lifeCheckedAtMs + LIFE_CHECK_EVERY_MS) return
     this.#lifeCheckedAtMs = nowMs
-    const life = await this.#with.writer.life()
-    if (life === undefined) {
-      if (!this.#isLifeInDoubt) await this.#startReplay()
-      this.#isLifeInDoubt = true
-      return
-    }
-    // What was replayed meanwhile may have gone to the store before it restarted.
-    const isAnother = life !== this.#life && (this.#life !== undefined || this.#isLifeInDoubt)
-    if (isAnother) await this.#startReplay()
-    this.#life = life
-    this.#isLifeInDoubt = false
-  }
-
-  async #startReplay(): Promise<void> {
-    // The batch being written may land just before the restart: it is claimed, so the replay has
-    // it.
-    const replay = await this.#with.queue.replay()
+    const replay = await this.#with.queue.replay(await this.#with.writer.life())
     if (replay === undefined) return
-    this.#with.log.info('replaying the journal into the measurement store')
+    if (this.#replay === undefined) {
+      this.#with.log.info('replaying the journal into the measurement store')
+    }
     this.#replay = replay
   }
 

@@ -58,11 +58,13 @@ export interface JournalQueue {
   release(): Promise<void>
 
   /**
-   * Begins to re-read what the journal still has of everything claimed until now.
+   * What is to be written again, because the store may have lost it: what the journal still has of
+   * everything forwarded, once for each life of the store.
    *
-   * @returns `undefined` if nothing was ever claimed
+   * @param life that the store has now; `undefined`: it does not tell
+   * @returns `undefined` if there is nothing more than what was returned before
    */
-  replay(): Promise<JournalReplay | undefined>
+  replay(life: string | undefined): Promise<JournalReplay | undefined>
 
   /** When the oldest unsettled row was committed. */
   oldestAtMs(): Promise<number | undefined>
@@ -79,7 +81,7 @@ export interface JournalReplay {
    * @returns `undefined` at the end
    */
   read(measurementsMax: number): Promise<JournalBatch | undefined>
-  pass(batch: JournalBatch): void
+  pass(batch: JournalBatch): Promise<void>
 }
 
 /** Lets readers of the measurement store wait for what is acknowledged and still on its way. */

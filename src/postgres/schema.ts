@@ -63,6 +63,12 @@ const CONTROL = `
     name text NOT NULL
   );
 
+  -- The life of a store that may lose, when it restarts, what it has just taken.
+  CREATE TABLE store_life (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    life text NOT NULL
+  );
+
   -- Tasks for one process at a time.
   CREATE TABLE leases (
     name text COLLATE "C" PRIMARY KEY,
@@ -188,6 +194,9 @@ const STREAM = `
     fence bigint NOT NULL DEFAULT 0,
     owner text,
     lease_until timestamptz,
+    -- While rows are written again: up to which they have been, and how far they are to be.
+    replayed_seq bigint,
+    replay_through_seq bigint,
     PRIMARY KEY (bucket, stream_id)
   ) WITH (fillfactor = 10);
   INSERT INTO stream_forwarded (bucket, stream_id) VALUES (0, 0);

@@ -211,11 +211,12 @@ export function describeJournal(name: string, newData: NewData): void {
         expect(await claimAll()).to.include.members(claimed)
       })
 
-      it('reads again what was claimed, without sensors that are deleted by then', async () => {
-        expect(await data.queue.replay()).to.equal(undefined)
+      it('reads again what was forwarded, without sensors that are deleted by then', async () => {
+        expect(await data.queue.replay('first')).to.equal(undefined)
         const { sensorId } = (await send({}, { serialNumber: 'attic' })).at(0)
-        await claimAll()
-        const replay = await data.queue.replay()
+        await settleAll()
+        expect(await data.queue.replay('first')).to.equal(undefined)
+        const replay = await data.queue.replay('second')
         const before = await replay?.read(ALL)
         expect(before?.measurements.count).to.equal(2)
         await data.controlWriter.deleteSensor(userId, sensorId)
@@ -223,7 +224,7 @@ export function describeJournal(name: string, newData: NewData): void {
         if (after === undefined) throw new Error('it was not passed')
         expect(placesOf(after.measurements)).not.to.include(`${sensorId}:0:0`)
         expect(after.measurements.count).to.equal(1)
-        replay?.pass(after)
+        await replay?.pass(after)
         expect(await replay?.read(ALL)).to.equal(undefined)
       })
 

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import { StoreUnavailable } from '../../src/domain/errors.ts'
+import { StoreLives } from '../../src/domain/store-lives.ts'
 import { Forwarder } from '../../src/ingest/forwarder.ts'
 import type { JournalBatch, JournalQueue } from '../../src/ports/journal-queue.ts'
 import type { RejectedMeasurement } from '../../src/ports/measurement-store.ts'
@@ -82,6 +83,7 @@ class Bench {
 
   #queueOf(story: Story): JournalQueue {
     const { rows, forwardedSeq = 0 } = story
+    const lives = new StoreLives()
     let claimed = forwardedSeq
     const batchAfter = (row: number): JournalBatch => {
       return { place: { stream: 0, seq: row + 1 }, ...batchOf(readings(row + 1, story)) }
@@ -99,11 +101,14 @@ class Bench {
       release: async () => {
         claimed = this.settled.at(-1) ?? forwardedSeq
       },
-      replay: async () => {
+      replay: async (life) => {
+        if (!lives.isAnother(life)) return undefined
         const last = claimed
         let passed = 0
         const read = async () => (passed < last ? batchAfter(passed) : undefined)
-        return last === 0 ? undefined : { read, pass: ({ place }) => void (passed = place.seq) }
+        return last === 0
+          ? undefined
+          : { read, pass: async ({ place }) => void (passed = place.seq) }
       },
       oldestAtMs: async () => this.#nowMs - (story.ageMs ?? 0),
       waitForRows: async (signal) => {

@@ -16,6 +16,8 @@ import { PrometheusMetrics } from '../../src/system/metrics.ts'
 import type { OpenData } from '../contract/open-data.ts'
 import { RecordingLog } from './log.ts'
 
+const KEPT_MAX = 10_000_000
+
 let processes = 0
 
 /** Submissions over the data of a process, as the service makes them. */
@@ -31,16 +33,21 @@ export function submissionsOver({ committer, figures: progress }: OpenData): Sub
 /**
  * Opens the data as another process.
  *
- * @param keptMs for how long forwarded rows are kept
+ * @param keptMs for how long forwarded rows are kept for a replay
  */
-export function openProcess(databaseUrl: string, rules: AcceptanceRules, keptMs = 0): OpenData {
+export function openProcess(
+  databaseUrl: string,
+  rules: AcceptanceRules,
+  keptMs?: number,
+): OpenData {
   const owner = `process ${process.pid}.${++processes}`
   const database = new Database(databaseUrl, 4)
   const [log, metrics] = [new RecordingLog(), new PrometheusMetrics()]
   const onAwaited = () => undefined
   const progress = new PostgresForwardProgress({ database, clock, log, metrics, onAwaited })
   const collaborators = { database, progress, clock, log }
-  const queue = new PostgresJournalQueue(collaborators, { owner, keptMs })
+  const retention = keptMs === undefined ? undefined : { keptMs, measurementsMax: KEPT_MAX }
+  const queue = new PostgresJournalQueue(collaborators, { owner, retention })
   const onJournalled = () => queue.notify()
   const committer = new PostgresSubmissionCommitter(
     { databaseUrl, owner, lanes: 2, durability: 'local', clock, rules },

@@ -152,7 +152,7 @@ async function ended(worker: ChildProcess): Promise<void> {
 
 /** Forwards and deletes what is left. */
 async function drain(url: string): Promise<void> {
-  const data = openProcess(url, RACE_RULES, Infinity)
+  const data = openProcess(url, RACE_RULES, DAY_MS)
   const database = new Database(url, 2)
   const writer = new PostgresMeasurementWriter(database)
   for (let batch = await data.queue.claim(5_000); batch; batch = await data.queue.claim(5_000)) {

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AcceptanceRules } from '../../src/domain/acceptance.ts'
 import { refusalError } from '../../src/domain/errors.ts'
+import { DAY_MS } from '../../src/domain/time.ts'
 import { SqliteSubmissionCommitter } from '../../src/sqlite/commit/group-committer.ts'
 import { SqliteControlReader } from '../../src/sqlite/control/control-reader.ts'
 import { createControlWriter, createStoreUpkeep } from '../../src/sqlite/control/control-writer.ts'
@@ -24,6 +25,8 @@ import { startWriting } from '../../src/threads/start-threads.ts'
 import type { OpenData, TestData } from '../contract/open-data.ts'
 import { RecordingLog } from './log.ts'
 
+const REPLAY_RETENTION = { keptMs: DAY_MS, measurementsMin: 0, measurementsMax: 1_000 }
+
 export async function newSqliteData(rules: AcceptanceRules): Promise<TestData> {
   const dataDir = await mkdtemp(join(tmpdir(), 'thermolog-data-'))
   return {
@@ -34,7 +37,7 @@ export async function newSqliteData(rules: AcceptanceRules): Promise<TestData> {
 
 async function openIn(dataDir: string, rules: AcceptanceRules): Promise<OpenData> {
   const { channel, close } = await startWriting(
-    { dataDir, epochEvents: 64, replayRetention: undefined, ...rules },
+    { dataDir, epochEvents: 64, replayRetention: REPLAY_RETENTION, ...rules },
     {
       onFailure: (error) => {
         throw error

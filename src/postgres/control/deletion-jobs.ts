@@ -21,9 +21,10 @@ const DUE = `
     WHERE split_part(head, ':', 2)::bigint > coalesce(f.seq, 0))
   ORDER BY sensor_id LIMIT 100`
 const NOTE_PASS = `
-  UPDATE sensor_deletions SET passes = passes + 1, due_at_ms = $3
-  WHERE bucket = $1 AND sensor_id = $2`
-const END = 'DELETE FROM sensor_deletions WHERE bucket = $1 AND sensor_id = $2'
+  UPDATE sensor_deletions SET passes = passes + 1, due_at_ms = $4
+  WHERE bucket = $1 AND sensor_id = $2 AND passes = $3`
+// A forwarder that was late may have begun the passes anew.
+const END = 'DELETE FROM sensor_deletions WHERE bucket = $1 AND sensor_id = $2 AND passes = $3'
 const FORGET_TIE_BREAKS = 'DELETE FROM tie_breaks WHERE bucket = $1 AND sensor_id = $2'
 
 export class PostgresSensorDeletionJobs implements SensorDeletionJobs {
@@ -40,13 +41,15 @@ export class PostgresSensorDeletionJobs implements SensorDeletionJobs {
     })
   }
 
-  async notePass({ userId, sensorId }: SensorDeletion, dueAtMs: number | undefined): Promise<void> {
-    const job = [bucketOf(userId), sensorId]
+  async notePass(deletion: SensorDeletion, dueAtMs: number | undefined): Promise<void> {
+    const { userId, sensorId, passes } = deletion
+    const sensor = [bucketOf(userId), sensorId]
+    const job = [...sensor, passes]
     const database = this.#database
     // What is not noted is done again.
     await unlessAway(async () => {
       if (dueAtMs !== undefined) return database.change(NOTE_PASS, [...job, dueAtMs])
-      await database.change(FORGET_TIE_BREAKS, job)
+      await database.change(FORGET_TIE_BREAKS, sensor)
       return database.change(END, job)
     }, 0)
   }

@@ -13,6 +13,16 @@ export interface LeasedStream {
   readonly fence: number
   claimedSeq: number
   settledSeq: number
+  /** Forwarded rows that are to be written again: those after `seq`, up to `throughSeq`. */
+  replay: { readonly seq: number; readonly throughSeq: number } | undefined
+}
+
+interface TakenRow {
+  readonly stream: number
+  readonly fence: number
+  readonly seq: number
+  readonly replayedSeq: number | null
+  readonly replayThroughSeq: number | null
 }
 
 const RENEW_EVERY_MS = SECOND_MS
@@ -44,10 +54,11 @@ export class ForwardLeases {
     const nowMs = this.#clock.monotonicMs()
     if (!isCertain && nowMs < this.#takenAtMs + RENEW_EVERY_MS) return
     this.#takenAtMs = nowMs
-    type Row = { readonly stream: number; readonly fence: number; readonly seq: number }
-    const rows = await this.#database.rows<Row>(sql.TAKE_LEASES, [this.#owner])
-    for (const { stream, fence, seq } of rows) {
-      this.#held.set(stream, { stream, fence, claimedSeq: seq, settledSeq: seq })
+    for (const row of await this.#database.rows<TakenRow>(sql.TAKE_LEASES, [this.#owner])) {
+      const { stream, fence, seq, replayedSeq, replayThroughSeq } = row
+      const replay =
+        replayedSeq === null ? undefined : { seq: replayedSeq, throughSeq: replayThroughSeq ?? 0 }
+      this.#held.set(stream, { stream, fence, claimedSeq: seq, settledSeq: seq, replay })
     }
   }
 
@@ -62,6 +73,10 @@ export class ForwardLeases {
 
   lose({ stream, fence }: LeasedStream): void {
     if (this.#held.get(stream)?.fence === fence) this.#held.delete(stream)
+  }
+
+  loseAll(): void {
+    this.#held.clear()
   }
 
   /** Leaves streams to others. */

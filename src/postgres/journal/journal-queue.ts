@@ -3,11 +3,10 @@
 // last settled row was noted, and what is written twice is the same.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { MINUTE_MS, SECOND_MS } from '../../domain/time.ts'
+import { SECOND_MS } from '../../domain/time.ts'
 import type {
   ClaimedBatch,
   JournalBatch,
-  JournalPlace,
   JournalQueue,
   JournalReplay,
   Written,
@@ -15,16 +14,16 @@ import type {
 import type { RejectedMeasurement } from '../../ports/measurement-store.ts'
 import type { Clock, Log } from '../../ports/system.ts'
 import type { Database, Sql } from '../database.ts'
+import { PostgresLeases } from '../shared/leases.ts'
 import { ForwardLeases } from './forward-leases.ts'
 import type { LeasedStream } from './forward-leases.ts'
 import type { PostgresForwardProgress } from './forward-progress.ts'
-import { readBatch, withoutDeleted } from './journal-rows.ts'
+import { JournalPruning } from './journal-pruning.ts'
+import type { ReplayRetention } from './journal-pruning.ts'
+import { readBatch } from './journal-rows.ts'
+import type { LeasedBatch } from './journal-rows.ts'
 import * as sql from './journal-statements.ts'
-
-/** A place with the fence of the lease under which it was claimed. */
-interface ClaimedPlace extends JournalPlace {
-  readonly fence: number
-}
+import { StoreReplay } from './store-replay.ts'
 
 interface Collaborators {
   readonly database: Database
@@ -36,32 +35,40 @@ interface Collaborators {
 interface Settings {
   /** Which process this is. */
   readonly owner: string
-  /** For how long forwarded rows are kept. An outcome is looked up for ten seconds. */
-  readonly keptMs: number
+  /** `undefined`: the store loses nothing that it has taken. */
+  readonly retention: ReplayRetention | undefined
 }
 
 const RETRY_MS = SECOND_MS
 const UPKEEP_EVERY_MS = SECOND_MS
 const LOOK_EVERY_MS = SECOND_MS / 4
 
-/** Rows of the journal stay this long at least: their outcome may be looked up. */
-const keptMsMin = 5 * MINUTE_MS
-
 export class PostgresJournalQueue implements JournalQueue {
   readonly #with: Collaborators
-  readonly #settings: Settings
   readonly #leases: ForwardLeases
+  readonly #replay: StoreReplay
+  readonly #pruning: JournalPruning
   readonly #upkeep: NodeJS.Timeout
   /** Rows that all streams had at the last claim. */
   #rows = 0
   #isClosed = false
   #wake: (() => void) | undefined
 
-  constructor(collaborators: Collaborators, settings: Settings) {
+  constructor(collaborators: Collaborators, { owner, retention }: Settings) {
     const { database, clock } = collaborators
     this.#with = collaborators
-    this.#settings = settings
-    this.#leases = new ForwardLeases(database, clock, settings.owner)
+    const leases = new ForwardLeases(database, clock, owner)
+    this.#leases = leases
+    this.#replay = new StoreReplay({
+      database,
+      leases,
+      persist: (work) => this.#persist(work),
+      onLate: (batch) => this.#deleteAgain(batch),
+    })
+    this.#pruning = new JournalPruning(
+      { database, leases: new PostgresLeases(database), clock },
+      retention,
+    )
     this.#upkeep = setInterval(() => void this.#tend(), UPKEEP_EVERY_MS).unref()
   }
 
@@ -93,7 +100,7 @@ export class PostgresJournalQueue implements JournalQueue {
 
   async settle(batch: JournalBatch, { rejected }: Written): Promise<void> {
     const { database, progress, clock } = this.#with
-    const { stream, seq, fence } = batch.place as ClaimedPlace
+    const { stream, seq, fence } = batch.place as LeasedBatch['place']
     const refused = rejected.map((one) => valuesOf(batch, one, clock.nowMs()))
     const isOurs = await this.#persist(() =>
       database.transaction(async (transaction) => {
@@ -110,31 +117,17 @@ export class PostgresJournalQueue implements JournalQueue {
       return
     }
     if (leased !== undefined) this.#leases.lose(leased)
-    await this.#persist(() => deleteAgain(database, batch, clock.nowMs()))
+    await this.#deleteAgain(batch)
   }
 
   async release(): Promise<void> {
     await this.#persist(() => this.#leases.leave(this.#leases.held))
   }
 
-  async replay(): Promise<JournalReplay | undefined> {
+  async replay(life: string | undefined): Promise<JournalReplay | undefined> {
+    await this.#persist(() => this.#replay.order(life))
     await this.#persist(() => this.#leases.take(true))
-    const claimed = this.#leases.held.filter(({ claimedSeq }) => claimedSeq > 0)
-    if (claimed.length === 0) return undefined
-    const ranges = claimed.map(({ stream, claimedSeq: throughSeq }) => ({ stream, throughSeq }))
-    const passed = new Map<number, number>()
-    return {
-      read: (measurementsMax) =>
-        this.#persist(async () => {
-          for (const { stream, throughSeq } of ranges) {
-            const range = { stream, seq: passed.get(stream) ?? 0, throughSeq }
-            const batch = await readBatch(this.#with.database, range, measurementsMax)
-            if (batch !== undefined) return withoutDeleted(this.#with.database, batch)
-          }
-          return undefined
-        }),
-      pass: ({ place }) => void passed.set(place.stream, place.seq),
-    }
+    return this.#replay.isUnderWay ? this.#replay : undefined
   }
 
   async oldestAtMs(): Promise<number | undefined> {
@@ -189,18 +182,20 @@ export class PostgresJournalQueue implements JournalQueue {
     return rows.length > 0
   }
 
-  /** Renews the leases, and prunes what is done with. A failure is made good the next time. */
+  /** A failure is made good the next time. */
   async #tend(): Promise<void> {
-    const { database, clock, log } = this.#with
     try {
       await this.#leases.renew()
-      const beforeMs = clock.nowMs() - Math.max(this.#settings.keptMs, keptMsMin)
-      for (const { stream } of this.#leases.held) {
-        await database.change(sql.PRUNE, [stream, beforeMs])
-      }
+      await this.#pruning.prune()
     } catch (error) {
-      log.debug('cannot tend the journal now', { error: String(error) })
+      this.#with.log.debug('cannot tend the journal now', { error: String(error) })
     }
+  }
+
+  /** For what was written after its lease was lost. */
+  async #deleteAgain(batch: JournalBatch): Promise<void> {
+    const { database, clock } = this.#with
+    await this.#persist(() => deleteAgain(database, batch, clock.nowMs()))
   }
 
   /** Does it again until the database answers. @returns `undefined` when closed */
@@ -230,10 +225,12 @@ function valuesOf(
 
 async function deleteAgain(
   database: Sql,
-  { measurements }: JournalBatch,
+  { measurements, sensorInfos }: JournalBatch,
   nowMs: number,
 ): Promise<void> {
-  const ids = [...new Set(measurements.sensorId)]
+  const ids = [
+    ...new Set([...measurements.sensorId, ...sensorInfos.map(({ sensorId }) => sensorId)]),
+  ]
   const times = measurements.measuredAtMs.toSorted()
   const range = [times[0] ?? 0, (times.at(-1) ?? 0) + 1]
   await database.change(sql.DELETE_AGAIN, [ids, ...range, nowMs])

@@ -1,10 +1,15 @@
 // Reading rows of the journal as batches for the measurement store.
 
-import type { JournalBatch } from '../../ports/journal-queue.ts'
+import type { JournalBatch, JournalPlace } from '../../ports/journal-queue.ts'
 import type { MeasurementColumns, SensorInfo } from '../../ports/measurement-store.ts'
 import type { Sql } from '../database.ts'
 import { columnsOver, decodeEntries, ENTRY_BYTES } from '../journal-entries.ts'
 import * as sql from './journal-statements.ts'
+
+/** A batch with the fence of the lease under which it was read. */
+export interface LeasedBatch extends JournalBatch {
+  readonly place: JournalPlace & { readonly fence: number }
+}
 
 /** Rows after `seq`, up to `throughSeq`. */
 interface RowRange {

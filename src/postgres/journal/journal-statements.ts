@@ -3,18 +3,19 @@
 /** For how long a stream is its forwarder's after it was last renewed. */
 const LEASE = `clock_timestamp() + interval '3 seconds'`
 
-/** Streams that nobody forwards and that have rows to forward; two at once, to leave some. */
+/** Streams that nobody forwards and that have rows to write; two at once, to leave some. */
 export const TAKE_LEASES = `
   WITH free AS MATERIALIZED (
     SELECT f.stream_id FROM stream_forwarded AS f
     JOIN streams AS s ON s.bucket = f.bucket AND s.stream_id = f.stream_id
-    WHERE f.bucket = 0 AND s.head > f.seq
+    WHERE f.bucket = 0 AND (s.head > f.seq OR f.replayed_seq IS NOT NULL)
       AND (f.lease_until IS NULL OR f.lease_until < clock_timestamp())
     ORDER BY f.stream_id LIMIT 2 FOR UPDATE OF f SKIP LOCKED)
   UPDATE stream_forwarded AS f
   SET owner = $1, fence = f.fence + 1, lease_until = ${LEASE}
   FROM free WHERE f.bucket = 0 AND f.stream_id = free.stream_id
-  RETURNING f.stream_id AS stream, f.fence, f.seq`
+  RETURNING f.stream_id AS stream, f.fence, f.seq, f.replayed_seq AS "replayedSeq",
+    f.replay_through_seq AS "replayThroughSeq"`
 
 /** Those that are missing are lost. */
 export const RENEW_LEASES = `
@@ -99,13 +100,44 @@ export const DELETE_AGAIN = `
     start_ms = least(d.start_ms, excluded.start_ms),
     stop_ms = greatest(d.stop_ms, excluded.stop_ms)`
 
-/** Rows that are forwarded and so old that nobody looks for them. */
+/** Of every stream the oldest rows, if they are written and so old that nobody looks for them. */
 export const PRUNE = `
-  DELETE FROM journal WHERE bucket = 0 AND stream_id = $1 AND seq IN (
-    SELECT j.seq FROM journal AS j
-    JOIN stream_forwarded AS f ON f.bucket = j.bucket AND f.stream_id = j.stream_id
-    WHERE j.bucket = 0 AND j.stream_id = $1 AND j.seq <= f.seq AND j.committed_at_ms < $2
-    ORDER BY j.seq LIMIT 1000)`
+  DELETE FROM journal AS j USING (
+    SELECT f.stream_id, oldest.seq
+    FROM stream_forwarded AS f
+    CROSS JOIN LATERAL (
+      SELECT seq, committed_at_ms FROM journal AS j
+      WHERE j.bucket = 0 AND j.stream_id = f.stream_id AND j.seq <= least(f.seq, f.replayed_seq)
+      ORDER BY j.seq LIMIT 1000) AS oldest
+    WHERE f.bucket = 0 AND oldest.committed_at_ms < $1) AS done
+  WHERE j.bucket = 0 AND j.stream_id = done.stream_id AND j.seq = done.seq`
+
+/** When the newest row was committed since which there are more than so many measurements. */
+export const KEPT_SINCE = `
+  SELECT committed_at_ms AS "atMs" FROM (
+    SELECT committed_at_ms,
+      sum(measurements) OVER (ORDER BY committed_at_ms DESC, stream_id, seq) AS kept
+    FROM journal WHERE bucket = 0) AS counted
+  WHERE kept > $1 ORDER BY kept LIMIT 1`
+
+/** No row: the store lives as it did. */
+export const NOTE_LIFE = `
+  INSERT INTO store_life AS s (life) VALUES ($1)
+  ON CONFLICT (one) DO UPDATE SET life = excluded.life WHERE s.life <> excluded.life`
+
+export const HAS_LIFE = 'SELECT 1 FROM store_life'
+
+/** All that is forwarded is written again. Whoever has a lease has it no more, and begins anew. */
+export const ORDER_REPLAY = `
+  UPDATE stream_forwarded SET replayed_seq = CASE WHEN seq > 0 THEN 0 END,
+    replay_through_seq = seq, fence = fence + 1, owner = NULL, lease_until = NULL
+  WHERE bucket = 0`
+
+/** No row: the lease is lost. */
+export const NOTE_REPLAYED = `
+  UPDATE stream_forwarded SET
+    replayed_seq = CASE WHEN $3 < replay_through_seq THEN $3 END, lease_until = ${LEASE}
+  WHERE bucket = 0 AND stream_id = $1 AND fence = $2`
 
 export const READ_FORWARDED = `
   SELECT stream_id AS stream, seq FROM stream_forwarded WHERE bucket = 0`

@@ -2,6 +2,7 @@
 // is a single stream. The commit thread learns from the main thread how far the store is, and saves
 // it.
 
+import { StoreLives } from '../../domain/store-lives.ts'
 import type {
   ClaimedBatch,
   JournalBatch,
@@ -37,6 +38,7 @@ export class SqliteJournalQueue implements JournalQueue {
   #claimedSeq: number
   /** The last row at the time of the last claim. */
   #lastSeq: number
+  readonly #lives = new StoreLives()
   #wake: (() => void) | undefined
 
   constructor(collaborators: Collaborators) {
@@ -94,14 +96,15 @@ export class SqliteJournalQueue implements JournalQueue {
     this.#claimedSeq = this.#settledSeq
   }
 
-  async replay(): Promise<JournalReplay | undefined> {
+  async replay(life: string | undefined): Promise<JournalReplay | undefined> {
+    // A batch being written may land just before the restart: it is claimed, so it is among these.
     const throughSeq = this.#claimedSeq
-    if (throughSeq === 0) return undefined
+    if (!this.#lives.isAnother(life) || throughSeq === 0) return undefined
     let afterSeq = 0
     return {
       read: async (measurementsMax) =>
         afterSeq < throughSeq ? this.#readReplay(afterSeq, measurementsMax) : undefined,
-      pass: ({ place }) => {
+      pass: async ({ place }) => {
         afterSeq = place.seq
       },
     }

@@ -1,9 +1,14 @@
 // Goal: whatever process forwards, every row reaches the store, and none is taken for forwarded
 // that is not. Method: two processes on one database; leases end by a statement.
 
-import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
+import { DAY_MS, HOUR_MS } from '../../../src/domain/time.ts'
+import { MemoryLeases } from '../../../src/memory/leases.ts'
+import { Database } from '../../../src/postgres/database.ts'
+import { JournalPruning } from '../../../src/postgres/journal/journal-pruning.ts'
+import type { ReplayRetention } from '../../../src/postgres/journal/journal-pruning.ts'
 import { migrate } from '../../../src/postgres/migrate.ts'
+import { systemClock } from '../../../src/system/clock.ts'
 import {
   accept,
   measurement,
@@ -21,7 +26,7 @@ import type { TestDatabase } from '../../support/postgres.ts'
 
 const ALL = 1_000
 const WRITTEN = { rejected: [], durationMs: 1 }
-const UPKEEP_MS_MAX = 10_000
+const HOUR_AGO_MS = Date.now() - HOUR_MS
 
 describe('two processes that forward', function () {
   this.timeout(30_000)
@@ -51,6 +56,11 @@ describe('two processes that forward', function () {
     const batch = await data.queue.claim(ALL)
     if (batch === undefined) throw new Error('there is nothing to claim')
     return batch
+  }
+  const settleAll = async ({ queue }: OpenData) => {
+    for (let batch = await queue.claim(ALL); batch; batch = await queue.claim(ALL)) {
+      await queue.settle(batch, WRITTEN)
+    }
   }
   const endLeases = () =>
     ask(database.url, 'UPDATE stream_forwarded SET lease_until = clock_timestamp()')
@@ -85,9 +95,7 @@ describe('two processes that forward', function () {
     const late = await claim(first)
     await endLeases()
     await first.controlWriter.deleteSensor(userId, sensorId)
-    for (let batch = await second.queue.claim(ALL); batch; batch = await second.queue.claim(ALL)) {
-      await second.queue.settle(batch, WRITTEN)
-    }
+    await settleAll(second)
     const due = () => second.jobs.due(Date.now() + 1_000)
     const [job] = await due()
     if (job === undefined) throw new Error('it is not due')
@@ -95,6 +103,57 @@ describe('two processes that forward', function () {
     expect(await due()).to.deep.equal([])
     await first.queue.settle(late, WRITTEN)
     expect((await due()).map((deletion) => deletion.sensorId)).to.deep.equal([sensorId])
+  })
+
+  it('do not end a deletion that a late one has begun anew', async () => {
+    const [first, second] = both()
+    const { sensorId } = (await send(first)).at(0)
+    const late = await claim(first)
+    await endLeases()
+    await first.controlWriter.deleteSensor(userId, sensorId)
+    await settleAll(second)
+    const due = () => second.jobs.due(Date.now() + 1_000)
+    for (const job of await due()) await second.jobs.notePass(job, Date.now())
+    const [last] = await due()
+    if (last === undefined) throw new Error('it is not due')
+    await first.queue.settle(late, WRITTEN)
+    await second.jobs.notePass(last, undefined)
+    expect((await due()).map(({ passes }) => passes)).to.deep.equal([0])
+  })
+
+  it('write again what the store has lost, once for each of its lives, whoever ends', async () => {
+    const [first, second] = both()
+    expect(await first.queue.replay('one')).to.equal(undefined)
+    await send(first)
+    const lost = await claim(first)
+    await first.queue.settle(lost, WRITTEN)
+    expect(await second.queue.replay('one')).to.equal(undefined)
+    const begun = await first.queue.replay('two')
+    const late = await begun?.read(ALL)
+    if (late === undefined) throw new Error('there is nothing to write again')
+    await endLeases()
+    const replay = await second.queue.replay('two')
+    const again = await replay?.read(ALL)
+    if (again === undefined) throw new Error('nobody has taken it over')
+    expect(placesOf(again.measurements)).to.deep.equal(placesOf(lost.measurements))
+    await begun?.pass(late)
+    expect((await replay?.read(ALL))?.place, 'the late one has noted nothing').to.deep.equal(
+      again.place,
+    )
+    await replay?.pass(again)
+    expect(await replay?.read(ALL)).to.equal(undefined)
+    for (const { queue } of both()) expect(await queue.replay('two')).to.equal(undefined)
+  })
+
+  it('write again what is forwarded while the store restarts', async () => {
+    const [first, second] = both()
+    await second.queue.replay('one')
+    await send(first)
+    const underWay = await claim(first)
+    await second.queue.replay('two')
+    await first.queue.settle(underWay, WRITTEN)
+    expect(await forwardedSeqs()).to.deep.equal([0])
+    expect(placesOf((await claim(second)).measurements)).to.have.lengthOf(1)
   })
 
   it('let readers of both wait for it', async () => {
@@ -113,15 +172,45 @@ describe('two processes that forward', function () {
   })
 
   it('prune what is forwarded when nobody can look for it any more', async () => {
-    const [first] = both()
-    const countRows = async () =>
-      (await ask<{ n: number }>(database.url, 'SELECT count(*)::int AS n FROM journal'))[0]?.n
+    const [first, second] = both()
+    await second.queue.replay('one')
     await send(first)
     await send(first, 1)
     await ask(database.url, 'UPDATE journal SET committed_at_ms = 0 WHERE seq = 1')
-    await first.queue.settle(await claim(first), WRITTEN)
-    const deadlineMs = performance.now() + UPKEEP_MS_MAX
-    while ((await countRows()) === 2 && performance.now() < deadlineMs) await pause(100)
-    expect(await countRows()).to.equal(1)
+    await prune()
+    expect(await seqs(), 'not forwarded').to.deep.equal([1, 2])
+    await settleAll(first)
+    await first.close()
+    one = undefined
+    const replay = await second.queue.replay('two')
+    await prune()
+    expect(await seqs(), 'to be written again').to.deep.equal([1, 2])
+    const batch = await replay?.read(ALL)
+    if (batch !== undefined) await replay?.pass(batch)
+    await prune()
+    expect(await seqs()).to.deep.equal([2])
   })
+
+  it('keep what the store may lose, but not more than they may', async () => {
+    const [first] = both()
+    for (let row = 0; row < 4; row++) await send(first, row)
+    await settleAll(first)
+    await ask(database.url, 'UPDATE journal SET committed_at_ms = $1 + seq * 1000', HOUR_AGO_MS)
+    await prune({ keptMs: DAY_MS, measurementsMax: 10 })
+    expect(await seqs()).to.have.lengthOf(4)
+    await prune({ keptMs: DAY_MS, measurementsMax: 2 })
+    expect(await seqs()).to.deep.equal([3, 4])
+  })
+
+  async function prune(retention?: ReplayRetention): Promise<void> {
+    const sql = new Database(database.url, 1)
+    const leases = new MemoryLeases(systemClock).of('test')
+    await new JournalPruning({ database: sql, leases, clock: systemClock }, retention).prune()
+    await sql.close()
+  }
+
+  async function seqs(): Promise<number[]> {
+    const text = 'SELECT seq FROM journal WHERE stream_id > 0 ORDER BY seq'
+    return (await ask<{ seq: string }>(database.url, text)).map(({ seq }) => Number(seq))
+  }
 })

@@ -1,0 +1,82 @@
+// Writes again what a store may have lost when it restarted. Its life, and how far each stream is
+// written again, are in the database: whoever notices another life orders it, whoever leases a
+// stream does it, and a process that ends leaves the rest to the next one.
+
+import type { JournalBatch, JournalReplay } from '../../ports/journal-queue.ts'
+import type { Database } from '../database.ts'
+import type { ForwardLeases } from './forward-leases.ts'
+import { readBatch, withoutDeleted } from './journal-rows.ts'
+import type { LeasedBatch } from './journal-rows.ts'
+import * as sql from './journal-statements.ts'
+
+interface Collaborators {
+  readonly database: Database
+  readonly leases: ForwardLeases
+  /** Runs work until the database answers. */
+  readonly persist: <Result>(work: () => Promise<Result>) => Promise<Result | undefined>
+  /** Told of a batch that was written after its lease was lost. */
+  readonly onLate: (batch: JournalBatch) => Promise<void>
+}
+
+export class StoreReplay implements JournalReplay {
+  readonly #with: Collaborators
+  #hasOrderedBlindly = false
+
+  constructor(collaborators: Collaborators) {
+    this.#with = collaborators
+  }
+
+  /** Has all streams written again, unless that was ordered in this life. */
+  async order(life: string | undefined): Promise<void> {
+    const isOrdered = await this.#with.database.transaction(async (transaction) => {
+      const isAnother =
+        life === undefined
+          ? !this.#hasOrderedBlindly && (await transaction.rows(sql.HAS_LIFE)).length === 0
+          : (await transaction.change(sql.NOTE_LIFE, [life])) > 0
+      if (isAnother) await transaction.change(sql.ORDER_REPLAY)
+      return isAnother
+    })
+    if (life === undefined) this.#hasOrderedBlindly = true
+    if (isOrdered) this.#with.leases.loseAll()
+  }
+
+  /** Whether there is anything to do for this process. */
+  get isUnderWay(): boolean {
+    return this.#with.leases.held.some(({ replay }) => replay !== undefined)
+  }
+
+  async read(measurementsMax: number): Promise<JournalBatch | undefined> {
+    return this.#with.persist(async () => {
+      const { database, leases } = this.#with
+      for (const leased of leases.held) {
+        const { stream, fence, replay } = leased
+        if (replay === undefined) continue
+        const batch = await readBatch(database, { stream, ...replay }, measurementsMax)
+        const place = { stream, fence, seq: batch?.place.seq ?? replay.throughSeq }
+        if (batch !== undefined) return withoutDeleted(database, { ...batch, place })
+        await this.#note(place)
+      }
+      return undefined
+    })
+  }
+
+  async pass(batch: JournalBatch): Promise<void> {
+    const place = batch.place as LeasedBatch['place']
+    const isOurs = await this.#with.persist(() => this.#note(place))
+    if (isOurs === false) await this.#with.onLate(batch)
+  }
+
+  /** @returns whether the lease is held */
+  async #note({ stream, fence, seq }: LeasedBatch['place']): Promise<boolean> {
+    const { database, leases } = this.#with
+    const noted = await database.change(sql.NOTE_REPLAYED, [stream, fence, seq])
+    const leased = leases.find(stream, fence)
+    if (leased === undefined) return noted > 0
+    if (noted === 0) leases.lose(leased)
+    else if (leased.replay !== undefined) {
+      const { throughSeq } = leased.replay
+      leased.replay = seq < throughSeq ? { seq, throughSeq } : undefined
+    }
+    return noted > 0
+  }
+}

@@ -1,0 +1,59 @@
+// Goal: with InfluxDB as the store of processes on PostgreSQL it does not matter which of them has
+// accepted or forwarded a measurement. test/faults/postgres-influx.test.ts kills one of them, and
+// InfluxDB.
+
+import { expect } from 'chai'
+import { createService } from '../../src/compose.ts'
+import { loadConfig, UnfitSettings } from '../../src/config.ts'
+import { influxSettings, newBucket, useInflux } from '../support/influx.ts'
+import { readingsOf, until } from '../support/influx-story.ts'
+import { ask } from '../support/lanes.ts'
+import { RecordingLog } from '../support/log.ts'
+import { newDatabase, usePostgres } from '../support/postgres.ts'
+import type { TestDatabase } from '../support/postgres.ts'
+import { Replicas } from '../support/replicas.ts'
+
+const DAY = '2026-03-10'
+
+describe('processes on PostgreSQL with InfluxDB as the store', function () {
+  this.timeout(60_000)
+  const postgres = usePostgres()
+  const influx = useInflux()
+  let database: TestDatabase
+  let replicas: Replicas
+
+  before(async () => {
+    database = await newDatabase(postgres())
+    const target = await newBucket(influx())
+    const environment = { DATABASE_URL: database.url, ...influxSettings(target) }
+    replicas = await Replicas.start(2, environment)
+  })
+  after(async () => {
+    await replicas.stop()
+    await database.remove()
+  })
+
+  it('show at each what another has accepted', async () => {
+    for (const first of [0, 1, 2, 3]) {
+      const readings = readingsOf('cellar', first * 100, 100)
+      expect(await replicas.post(first % 2, readings)).to.equal(201)
+    }
+    const id = await replicas.sensorId(0, 'cellar')
+    for (const at of [0, 1]) {
+      await until(10_000, 'the whole history', async () => {
+        const { isComplete, count } = await replicas.history(at, id, DAY)
+        return isComplete && count === 400
+      })
+    }
+    expect(await ask(database.url, 'SELECT 1 FROM measurements')).to.deep.equal([])
+  })
+
+  it('refuse to look for measurements in another store', async () => {
+    const config = loadConfig({ PORT: '0', DATABASE_URL: database.url })
+    const refusal = await createService(config, { log: new RecordingLog() }).catch(
+      (error: unknown) => error,
+    )
+    expect(refusal).to.be.instanceOf(UnfitSettings)
+    expect(String(refusal)).to.match(/InfluxDB, organization .* set the old one again$/)
+  })
+})
