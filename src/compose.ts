@@ -62,7 +62,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
   const isShared = core.shared !== undefined
   const tokens = new AccessTokens({ control, controlWriter, clock, log }, { ...config, isShared })
   const sensors = new Sensors({ control, controlWriter, clock }, config)
-  const live = new LiveSensors({ control, clock, log }, { ...liveLimits, ...config })
+  const live = new LiveSensors({ control, clock, log }, { ...liveLimits, ...config, isShared })
   metrics.watchStreams(() => live.streams)
   const operations = createOperations(
     { control, controlWriter, storeUpkeep, submissions, accessTokens: tokens, clock },

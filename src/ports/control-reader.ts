@@ -44,7 +44,8 @@ export interface ControlReader extends RefusedReader {
   /**
    * What has changed among a user's sensors since an earlier look, read at one moment.
    *
-   * @param since the cursor of that look; `undefined`: there was none, so all sensors are read
+   * @param since the cursor of that look, for the same user; `undefined`, or not a cursor of these
+   *   data: all sensors are read
    */
   readSensorNews(userId: number, since: SensorCursor | undefined): Promise<SensorNews>
   /** The UTC days that a range touches, in ascending order, with the number accepted on each. */
@@ -74,6 +75,11 @@ export interface SensorNews {
   readonly isWhole: boolean
   /** By id. */
   readonly sensors: readonly Sensor[]
+  /**
+   * Ids of sensors deleted since; `undefined` if that cannot be told: there was no cursor, or it is
+   * none of these data as they are now.
+   */
+  readonly deleted: readonly number[] | undefined
 }
 
 /** A UTC day that has measurements. */

@@ -49,7 +49,11 @@ export function cursorOf({ epoch, settings, heads }: SeenSensors): SensorCursor 
   return `${epoch}|${settings}|${heads}`
 }
 
-export function seenAt(cursor: SensorCursor): SeenSensors {
+const CURSOR = /^[\da-f]{1,64}\|\d{1,15}\|(\d{1,9}:\d{1,15}(,\d{1,9}:\d{1,15}){0,9999})?$/
+
+/** @returns `undefined` for what is no cursor */
+export function seenAt(cursor: SensorCursor): SeenSensors | undefined {
+  if (!CURSOR.test(cursor)) return undefined
   const [epoch = '', settings = '', heads = ''] = cursor.split('|')
   return { epoch, settings: Number(settings), heads }
 }

@@ -102,8 +102,12 @@ const SENSORS = `
     -- Time of the last info that the measurement store was given; the next one is later.
     info_at_ms bigint NOT NULL,
     deleted_at_ms bigint,
+    -- What its user's counter of settings was then.
+    deleted_settings bigint,
     PRIMARY KEY (bucket, id)
   );
+  CREATE INDEX sensors_deleted
+    ON sensors (bucket, user_id, deleted_settings) WHERE deleted_settings IS NOT NULL;
   CREATE UNIQUE INDEX sensors_live
     ON sensors (bucket, user_id, serial_number_key) WHERE deleted_at_ms IS NULL;
   CREATE INDEX sensors_by_id ON sensors (id);

@@ -14,7 +14,7 @@ import type { ControlReader } from '../ports/control-reader.ts'
 import type { Clock, Log } from '../ports/system.ts'
 import { LiveStream } from './live-stream.ts'
 import { SensorWatch } from './sensor-watch.ts'
-import type { SensorWatchSettings } from './sensor-watch.ts'
+import type { SensorWatchSettings, StreamPlace } from './sensor-watch.ts'
 
 const LOOK_EVERY_MS_MAX = 10 * SECOND_MS
 /** Looking may take one part in this many of the time. */
@@ -90,9 +90,13 @@ export class LiveSensors {
   async open(order: StreamOrder): Promise<LiveStream> {
     this.#reserve(order)
     const audience = this.#join(order.userId)
+    let place: StreamPlace | undefined
     try {
       // With other listeners, the next look is due soon anyway.
       if (audience.streams.size === 0) await audience.watch.look()
+      const { lastEventId } = order
+      place = audience.watch.end
+      if (lastEventId !== undefined) place = await audience.watch.placeAfter(lastEventId)
       if (this.#isStopped) throw stopping()
       if (!this.#makeRoom()) throw tooMuch('overloaded', 'Too many sensors are being watched.')
     } catch (error) {
@@ -100,7 +104,7 @@ export class LiveSensors {
       this.#makeRoom()
       throw error
     }
-    const stream = new LiveStream(audience.watch, order.lastEventId, {
+    const stream = new LiveStream(audience.watch, place, {
       clock: this.#with.clock,
       onClosed: (closed) => {
         audience.streams.delete(closed)

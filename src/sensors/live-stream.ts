@@ -2,13 +2,8 @@
 // client that reads slowly, or less than happens, finds the newest state of each sensor there.
 
 import type { Clock } from '../ports/system.ts'
-import type { SensorEventKind, SensorWatch } from './sensor-watch.ts'
-import type { SensorState } from './sensors.ts'
-
-export type LiveEvent =
-  | { readonly id: string; readonly kind: SensorEventKind; readonly state: SensorState }
-  /** Too much was missed: the client has to load its sensors again. */
-  | { readonly id: string; readonly kind: 'reset' }
+import type { LiveEvent } from './live-event.ts'
+import type { SensorWatch, StreamPlace } from './sensor-watch.ts'
 
 /** Events for a client in one piece; the next follow when it has read them. */
 const EVENTS_AT_ONCE_MAX = 100
@@ -22,26 +17,32 @@ interface Hooks {
 export class LiveStream {
   readonly #watch: SensorWatch
   readonly #hooks: Hooks
+  /** What it is to be told before the events of the watch. */
+  #missed: readonly LiveEvent[]
+  /** The number of the last event that it has of the watch. */
   #position: number
+  #lastEventId: string
   #mustReset: boolean
   #allowance = 0
   #waiting: PromiseWithResolvers<void> | undefined
   #lastTakenAtMs: number
   #isClosed = false
 
-  /** @param lastEventId of the last event that the client has; `undefined`: it has none */
-  constructor(watch: SensorWatch, lastEventId: string | undefined, hooks: Hooks) {
-    const place = lastEventId === undefined ? watch.lastNo : placeOf(watch, lastEventId)
+  /** @param place where the client continues; `undefined`: it has to reset */
+  constructor(watch: SensorWatch, place: StreamPlace | undefined, hooks: Hooks) {
+    const { no, id, missed } = place ?? watch.end
     this.#watch = watch
     this.#hooks = hooks
-    this.#position = place ?? watch.lastNo
+    this.#missed = missed
+    this.#position = no
+    this.#lastEventId = id
     this.#mustReset = place === undefined
     this.#lastTakenAtMs = hooks.clock.monotonicMs()
   }
 
   /** The id to resume from here; `undefined` if the client has to be told to reset first. */
   get lastEventId(): string | undefined {
-    return this.#mustReset ? undefined : this.#idOf(this.#position)
+    return this.#mustReset ? undefined : this.#lastEventId
   }
 
   /**
@@ -82,26 +83,29 @@ export class LiveStream {
   #take(): readonly LiveEvent[] {
     this.#lastTakenAtMs = this.#hooks.clock.monotonicMs()
     if (this.#mustReset || this.#position < this.#watch.forgottenNo) {
+      const { no, id } = this.#watch.end
       this.#mustReset = false
-      this.#position = this.#watch.lastNo
-      return [{ id: this.#idOf(this.#position), kind: 'reset' }]
+      this.#missed = []
+      this.#position = no
+      this.#lastEventId = id
+      return [{ id, kind: 'reset' }]
     }
     const countMax = Math.min(this.#allowance, EVENTS_AT_ONCE_MAX)
-    const events = this.#watch.eventsAfter(this.#position, countMax)
+    const events = this.#missed.length > 0 ? this.#takeMissed(countMax) : this.#takeNew(countMax)
     this.#allowance -= events.length
+    this.#lastEventId = events.at(-1)?.id ?? this.#lastEventId
+    return events
+  }
+
+  #takeNew(countMax: number): readonly LiveEvent[] {
+    const events = this.#watch.eventsAfter(this.#position, countMax)
     this.#position = events.at(-1)?.no ?? this.#position
-    return events.map(({ no, kind, state }) => ({ id: this.#idOf(no), kind, state }))
+    return events.map((event) => this.#watch.toLive(event))
   }
 
-  #idOf(no: number): string {
-    return `${this.#watch.id}.${no}`
+  #takeMissed(countMax: number): readonly LiveEvent[] {
+    const events = this.#missed.slice(0, countMax)
+    this.#missed = this.#missed.slice(countMax)
+    return events
   }
-}
-
-/** The number in an id that was issued for events of this watch, else `undefined`. */
-function placeOf(watch: SensorWatch, eventId: string): number | undefined {
-  const [watchId, digits = '', ...more] = eventId.split('.')
-  const isWellFormed = watchId === watch.id && /^\d{1,15}$/.test(digits) && more.length === 0
-  const no = Number(digits)
-  return isWellFormed && no >= watch.forgottenNo && no <= watch.lastNo ? no : undefined
 }

@@ -4,28 +4,50 @@
 // Only the last event of each sensor is kept, so memory is bounded by the number of sensors, and a
 // client that lags gets the newest state of each, once. Of deleted sensors a limited number is
 // kept; a client that has missed more has to start again. Nothing outlives the process: a number
-// has a meaning only together with the id of its watch.
+// has a meaning only together with the id of its watch. Where several processes share the data, an
+// event's id has the cursor as well up to which a client with that event has seen everything, so
+// that it can go on at any of them.
 
 import { randomBytes } from 'node:crypto'
 import { isOnline } from '../domain/sensor.ts'
+import { MINUTE_MS } from '../domain/time.ts'
 import type { Sensor } from '../domain/sensor.ts'
 import type { ControlReader, SensorCursor, SensorNews } from '../ports/control-reader.ts'
 import type { Clock } from '../ports/system.ts'
+import type { LiveEvent, SensorNewsEvent } from './live-event.ts'
 import type { SensorState } from './sensors.ts'
-
-export type SensorEventKind = 'sensor' | 'sensor_silent' | 'sensor_deleted'
 
 export interface SensorEvent {
   /** Greater than those of all earlier events; 0: unchanged since the watch began. */
   readonly no: number
-  readonly kind: SensorEventKind
+  readonly kind: SensorNewsEvent['kind']
   /** Its state then; for a deleted sensor, the state before. */
   readonly state: SensorState
+  /** What a client has seen that has this event and all before it. */
+  seen: Seen | undefined
+}
+
+/** A look: what had been committed, and the time of day, by which sensors are online. */
+interface Seen {
+  readonly cursor: SensorCursor
+  readonly atMs: number
+}
+
+/** Where a client continues. */
+export interface StreamPlace {
+  /** The number of the last event that it need not be sent. */
+  readonly no: number
+  /** The id to come again with, until it is sent something. */
+  readonly id: string
+  /** What it is to be sent first: it comes with an event of another watch. */
+  readonly missed: readonly LiveEvent[]
 }
 
 export interface SensorWatchSettings {
   readonly offlineAfterMs: number
   readonly watchedDeletionsMax: number
+  /** Whether other processes have the same data, and so watches of the same sensors. */
+  readonly isShared: boolean
 }
 
 interface Collaborators {
@@ -39,12 +61,18 @@ const EMPTY_SIZE = 4
 /** The log is purged when superseded events are more than half of it, and more than this many. */
 const SUPERSEDED_KEPT = 100
 
+/** How far the clocks of processes may be apart. */
+const CLOCKS_APART_MS = MINUTE_MS
+
+/** `WATCH.NUMBER`; with other processes `WATCH.NUMBER.USER.TIME.CURSOR`. */
+const EVENT_ID = /^([\w-]{16})\.(\d{1,15})(?:\.(\d{1,10})\.(\d{1,15})\.([^.]+))?$/
+
 /** Multiples of this, modulo 1, are evenly spread however many there are. */
 const GOLDEN_RATIO = 0.618_033_988_749_895
 
 export class SensorWatch {
   /** Identifies this watch, 96 random bits. */
-  readonly id = randomBytes(12).toString('base64url')
+  readonly #id = randomBytes(12).toString('base64url')
   readonly #userId: number
   readonly #with: Collaborators
   readonly #settings: SensorWatchSettings
@@ -52,7 +80,8 @@ export class SensorWatch {
   readonly #deleted = new Map<number, SensorEvent>()
   /** By number; includes events superseded by newer ones of the same sensor. */
   #log: SensorEvent[] = []
-  #cursor: SensorCursor | undefined
+  /** The last look. */
+  #seen: Seen | undefined
   #looking: Promise<void> | undefined
   #looks = 0
   #lastNo = 0
@@ -64,9 +93,10 @@ export class SensorWatch {
     this.#settings = settings
   }
 
-  /** The number of the last event. */
-  get lastNo(): number {
-    return this.#lastNo
+  /** Behind everything that has been found. */
+  get end(): StreamPlace {
+    const no = this.#lastNo
+    return { no, id: this.#idOf(no, this.#seen), missed: [] }
   }
 
   /** The number of the last event lost; a client that is not past it cannot continue. */
@@ -77,6 +107,33 @@ export class SensorWatch {
   /** Its memory, counted in sensors. */
   get size(): number {
     return EMPTY_SIZE + this.#events.size + this.#deleted.size
+  }
+
+  toLive({ no, kind, state, seen }: SensorEvent): LiveEvent {
+    const id = this.#idOf(no, seen)
+    return kind === 'sensor_deleted' ? { id, kind, sensorId: state.sensor.id } : { id, kind, state }
+  }
+
+  /**
+   * Where a client continues that has an event, of this watch or another one of the same user.
+   *
+   * @returns `undefined` if it cannot be told what it has missed
+   */
+  async placeAfter(eventId: string): Promise<StreamPlace | undefined> {
+    const [, watchId, digits, userId, atMs, cursor] = EVENT_ID.exec(eventId) ?? []
+    const no = Number(digits)
+    const isKept = no >= this.#forgottenNo && no <= this.#lastNo
+    if (watchId === this.#id && isKept) return { no, id: eventId, missed: [] }
+    if (cursor === undefined || Number(userId) !== this.#userId) return undefined
+    await this.look()
+    const news = await this.#with.control.readSensorNews(this.#userId, cursor)
+    const missed = this.#missedOf(news, Number(atMs))
+    if (missed === undefined) return undefined
+    const { end } = this
+    if (missed.length === 0) return end
+    // Whoever has not taken all of it has to come again with the event before.
+    const idAt = (at: number) => (at === missed.length - 1 ? end.id : eventId)
+    return { ...end, id: eventId, missed: missed.map((event, at) => ({ ...event, id: idAt(at) })) }
   }
 
   /** Finds what has happened since the last look. The first look finds nothing. */
@@ -90,7 +147,7 @@ export class SensorWatch {
   /** The first events after a number: at most that many, each the last one of its sensor. */
   eventsAfter(no: number, countMax: number): readonly SensorEvent[] {
     const found: SensorEvent[] = []
-    for (let at = this.#placeAfter(no); at < this.#log.length; at++) {
+    for (let at = this.#indexAfter(no); at < this.#log.length; at++) {
       if (found.length >= countMax) break
       const event = this.#log[at]
       if (event !== undefined && this.#isLast(event)) found.push(event)
@@ -99,21 +156,46 @@ export class SensorWatch {
   }
 
   async #look(): Promise<void> {
-    const isFirst = this.#cursor === undefined
-    const news = await this.#with.control.readSensorNews(this.#userId, this.#cursor)
-    this.#cursor = news.cursor
+    const atMs = this.#with.clock.nowMs()
+    const news = await this.#with.control.readSensorNews(this.#userId, this.#seen?.cursor)
     this.#looks++
-    if (isFirst) {
+    if (this.#seen === undefined) {
       for (const sensor of news.sensors) {
-        this.#events.set(sensor.id, { no: 0, kind: 'sensor', state: this.#stateOf(sensor) })
+        const state = this.#stateOf(sensor)
+        this.#events.set(sensor.id, { no: 0, kind: 'sensor', state, seen: undefined })
       }
-      return
+    } else {
+      this.#noteNews(news)
+      for (const { state } of this.#events.values()) {
+        if (this.#isOnline(state.sensor) !== state.isOnline) this.#noteSensor(state.sensor)
+      }
     }
-    this.#noteNews(news)
-    for (const { state } of this.#events.values()) {
-      if (this.#isOnline(state.sensor) !== state.isOnline) this.#noteSensor(state.sensor)
-    }
+    // With the last event of a look, and not before, a client has seen all of it.
+    this.#seen = { cursor: news.cursor, atMs }
+    const last = this.#log.at(-1)
+    if (last?.no === this.#lastNo) last.seen = this.#seen
     this.#tidy()
+  }
+
+  #idOf(no: number, seen: Seen | undefined): string {
+    const id = `${this.#id}.${no}`
+    if (!this.#settings.isShared || seen === undefined) return id
+    return `${id}.${this.#userId}.${seen.atMs}.${seen.cursor}`
+  }
+
+  #missedOf({ sensors, deleted }: SensorNews, sinceMs: number): SensorNewsEvent[] | undefined {
+    const { offlineAfterMs, watchedDeletionsMax } = this.#settings
+    if (deleted === undefined || deleted.length > watchedDeletionsMax) return undefined
+    const news = new Set(sensors.map(({ id }) => id))
+    const gone = deleted.map((sensorId) => ({ kind: 'sensor_deleted', sensorId }) as const)
+    const missed: SensorNewsEvent[] = gone
+    for (const { state } of this.#events.values()) {
+      const { sensor, isOnline: isOnlineNow } = state
+      const wasOnline = isOnline(sensor, sinceMs - CLOCKS_APART_MS, offlineAfterMs)
+      if (news.has(sensor.id)) missed.push({ kind: 'sensor', state })
+      else if (wasOnline && !isOnlineNow) missed.push({ kind: 'sensor_silent', state })
+    }
+    return missed
   }
 
   #noteNews({ isWhole, sensors }: SensorNews): void {
@@ -133,14 +215,14 @@ export class SensorWatch {
     const state = this.#stateOf(sensor)
     if (before !== undefined && isSame(before, state)) return
     const kind = before?.isOnline === true && !state.isOnline ? 'sensor_silent' : 'sensor'
-    const event = { no: ++this.#lastNo, kind, state } as const
+    const event = { no: ++this.#lastNo, kind, state, seen: this.#seen } as const
     this.#events.set(sensor.id, event)
     this.#log.push(event)
   }
 
   #noteDeletion(state: SensorState): void {
     const { id } = state.sensor
-    const event = { no: ++this.#lastNo, kind: 'sensor_deleted', state } as const
+    const event = { no: ++this.#lastNo, kind: 'sensor_deleted', state, seen: this.#seen } as const
     this.#events.delete(id)
     this.#deleted.set(id, event)
     this.#log.push(event)
@@ -161,7 +243,7 @@ export class SensorWatch {
     return (this.#events.get(id) ?? this.#deleted.get(id)) === event
   }
 
-  #placeAfter(no: number): number {
+  #indexAfter(no: number): number {
     let from = 0
     let to = this.#log.length
     while (from < to) {

@@ -97,7 +97,7 @@ describe('two services on one database', function () {
     expect(await statuses()).to.deep.equal([401, 401])
   })
 
-  it('tell of what another one has accepted, until the token is revoked', async () => {
+  it('tell of what another one accepts, and go on for it, until the token ends', async () => {
     const { token } = await createToken()
     const mobile = mintToken('mobile')
     const sql = new Database(database.url, 1)
@@ -116,10 +116,13 @@ describe('two services on one database', function () {
     })
     const reader = await EventReader.open(urlOf(1), mobile.text)
     await submit(0, token, { sn: 'roof', temp: 3, timestamp: AT })
-    await reader.find(({ data }) => data.sn === 'roof')
-    await writer.revokeToken(id)
-    await reader.rest()
+    const { id: lastEventId } = await reader.find(({ data }) => data.sn === 'roof')
     reader.close()
+    await submit(1, token, { sn: 'roof', temp: 4, timestamp: AT })
+    const resumed = await EventReader.open(urlOf(0), mobile.text, lastEventId)
+    expect((await resumed.next()).data.latest).to.include({ temp: 4 })
+    await writer.revokeToken(id)
+    await resumed.rest()
     await sql.close()
   })
 

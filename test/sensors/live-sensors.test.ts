@@ -6,11 +6,12 @@ import { ServiceError } from '../../src/domain/errors.ts'
 import { liveLimits } from '../../src/domain/limits.ts'
 import { LiveSensors } from '../../src/sensors/live-sensors.ts'
 import type { LiveSensorsSettings } from '../../src/sensors/live-sensors.ts'
-import type { LiveEvent, LiveStream } from '../../src/sensors/live-stream.ts'
+import type { LiveEvent } from '../../src/sensors/live-event.ts'
+import type { LiveStream } from '../../src/sensors/live-stream.ts'
 import { RecordingLog } from '../support/log.ts'
 import { WatchedSensors } from '../support/watched-sensors.ts'
 
-const SMALL = { ...liveLimits, offlineAfterMs: 60_000, lookEveryMs: 2 }
+const SMALL = { ...liveLimits, offlineAfterMs: 60_000, lookEveryMs: 2, isShared: false }
 
 describe('LiveSensors', () => {
   let sensors: WatchedSensors

@@ -4,93 +4,15 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { isOnline } from '../../src/domain/sensor.ts'
-import type { Sensor } from '../../src/domain/sensor.ts'
-import { LiveStream } from '../../src/sensors/live-stream.ts'
-import type { LiveEvent } from '../../src/sensors/live-stream.ts'
 import { SensorWatch } from '../../src/sensors/sensor-watch.ts'
+import { LiveClient, OFFLINE_AFTER_MS, shownOf } from '../support/live-client.ts'
 import { WatchedSensors } from '../support/watched-sensors.ts'
 
 const USER = 1
-const OFFLINE_AFTER_MS = 60_000
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f']
 
-interface Shown {
-  readonly sensor: Sensor
-  readonly isOnline: boolean
-}
-
-/** Knows sensors from a list, and from then on by what it is told. */
-class Client {
-  readonly known = new Map<number, Shown>()
-  readonly #sensors: WatchedSensors
-  readonly #watch: SensorWatch
-  #stream: LiveStream
-  #lastNo = 0
-  lastEventId: string | undefined
-  resets = 0
-
-  constructor(sensors: WatchedSensors, watch: SensorWatch) {
-    this.#sensors = sensors
-    this.#watch = watch
-    this.#stream = this.#open()
-    this.lastEventId = this.#stream.lastEventId
-  }
-
-  async load(): Promise<void> {
-    this.known.clear()
-    for (const shown of await listed(this.#sensors)) this.known.set(shown.sensor.id, shown)
-  }
-
-  /** Is cut off, and comes again. */
-  comeAgain(): void {
-    this.#stream.close()
-    this.#stream = this.#open()
-  }
-
-  /** Takes at most so many events. @returns how many there were */
-  async take(allowance: number): Promise<number> {
-    let count = 0
-    for (;;) {
-      const next = this.#stream.next()
-      this.#stream.wake(allowance - count)
-      const events = (await next) ?? []
-      if (events.length === 0) return count
-      count += events.length
-      for (const event of events) await this.#apply(event)
-    }
-  }
-
-  #open(): LiveStream {
-    const hooks = { clock: this.#sensors.clock, onClosed: () => undefined }
-    return new LiveStream(this.#watch, this.lastEventId, hooks)
-  }
-
-  async #apply(event: LiveEvent): Promise<void> {
-    const no = Number(event.id.split('.')[1])
-    this.lastEventId = event.id
-    if (event.kind === 'reset') {
-      this.resets++
-      this.#lastNo = no
-      return this.load()
-    }
-    expect(no, 'nothing is told twice').to.be.greaterThan(this.#lastNo)
-    this.#lastNo = no
-    const { state } = event
-    if (event.kind === 'sensor_deleted') this.known.delete(state.sensor.id)
-    else this.known.set(state.sensor.id, state)
-    if (event.kind === 'sensor_silent') expect(state.isOnline).to.equal(false)
-  }
-}
-
-async function listed(sensors: WatchedSensors): Promise<Shown[]> {
-  const nowMs = sensors.clock.nowMs()
-  const list = await sensors.list(USER)
-  return list.map((sensor) => ({ sensor, isOnline: isOnline(sensor, nowMs, OFFLINE_AFTER_MS) }))
-}
-
 function newWatch(sensors: WatchedSensors, watchedDeletionsMax = 1_000): SensorWatch {
-  const settings = { offlineAfterMs: OFFLINE_AFTER_MS, watchedDeletionsMax }
+  const settings = { offlineAfterMs: OFFLINE_AFTER_MS, watchedDeletionsMax, isShared: false }
   return new SensorWatch(USER, sensors, settings)
 }
 
@@ -118,7 +40,7 @@ describe('LiveStream', () => {
   )
   type Happening = typeof happenings extends fc.Arbitrary<(infer One)[]> ? One : never
 
-  async function happen(it: Happening, watch: SensorWatch, client: Client): Promise<void> {
+  async function happen(it: Happening, watch: SensorWatch, client: LiveClient): Promise<void> {
     const idOf = async (name: string) =>
       (await sensors.list(USER)).find(({ serialNumber }) => serialNumber === name)?.id ?? 0
     const { commands, bench } = sensors
@@ -128,7 +50,7 @@ describe('LiveStream', () => {
     if (it.what === 'wait') bench.nowMs += it.ms
     if (it.what === 'look') await watch.look()
     if (it.what === 'take') await client.take(it.allowance)
-    if (it.what === 'come again') client.comeAgain()
+    if (it.what === 'come again') await client.comeAgain()
   }
 
   it('brings a client to what a list shows, whatever happens', async () => {
@@ -138,12 +60,12 @@ describe('LiveStream', () => {
       async (all, deletions) => {
         const watch = newWatch(sensors, deletions)
         await watch.look()
-        const client = new Client(sensors, watch)
+        const client = new LiveClient(sensors, USER, watch)
         await client.load()
         for (const happening of all) await happen(happening, watch, client)
         await watch.look()
         await client.take(Infinity)
-        expect([...client.known.values()].toSorted(byId)).to.deep.equal(await listed(sensors))
+        expect(client.known).to.deep.equal(await shownOf(sensors, USER))
         if (deletions > all.length) expect(client.resets).to.equal(0)
         expect(await client.take(Infinity), 'there is nothing more').to.equal(0)
       },
@@ -154,27 +76,27 @@ describe('LiveStream', () => {
   it('keeps one event of a sensor for a client that takes nothing', async () => {
     const watch = newWatch(sensors)
     await watch.look()
-    const client = new Client(sensors, watch)
+    const client = new LiveClient(sensors, USER, watch)
     for (let temp = 0; temp < 100; temp++) {
       sensors.submit(USER, NAMES, temp)
       await watch.look()
     }
     expect(watch.size).to.be.lessThan(20)
     expect(await client.take(Infinity)).to.equal(NAMES.length)
-    const temps = [...client.known.values()].map(({ sensor }) => sensor.latest?.rawCelsius)
+    const temps = client.known.map(({ sensor }) => sensor.latest?.rawCelsius)
     expect(temps).to.deep.equal(NAMES.map(() => 99))
   })
 
   it('leaves no sensor out when a client takes less than happens', async () => {
     const watch = newWatch(sensors)
     await watch.look()
-    const client = new Client(sensors, watch)
+    const client = new LiveClient(sensors, USER, watch)
     for (let temp = 0; temp < 12; temp++) {
       sensors.submit(USER, NAMES, temp)
       await watch.look()
       await client.take(2)
     }
-    const temps = [...client.known.values()].map(({ sensor }) => sensor.latest?.rawCelsius ?? 0)
+    const temps = client.known.map(({ sensor }) => sensor.latest?.rawCelsius ?? 0)
     expect(temps).to.have.length(NAMES.length)
     expect(Math.min(...temps), String(temps)).to.be.greaterThan(3)
   })
@@ -183,17 +105,13 @@ describe('LiveStream', () => {
     const watch = newWatch(sensors, 2)
     sensors.submit(USER, NAMES)
     await watch.look()
-    const client = new Client(sensors, watch)
+    const client = new LiveClient(sensors, USER, watch)
     for (const { id } of (await sensors.list(USER)).slice(0, 3)) {
       sensors.commands.deleteSensor(USER, id)
       await watch.look()
     }
     expect(await client.take(Infinity)).to.equal(1)
     expect(client.resets).to.equal(1)
-    expect(client.known.size).to.equal(3)
+    expect(client.known.length).to.equal(3)
   })
 })
-
-function byId(one: Shown, other: Shown): number {
-  return one.sensor.id - other.sensor.id
-}

@@ -10,7 +10,8 @@ import type { AccessTokens } from '../../access/tokens.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
 import type { LiveSensors } from '../../sensors/live-sensors.ts'
-import type { LiveEvent, LiveStream } from '../../sensors/live-stream.ts'
+import type { LiveEvent } from '../../sensors/live-event.ts'
+import type { LiveStream } from '../../sensors/live-stream.ts'
 import { readBearerToken } from '../callers/authenticate.ts'
 import type { ApiCall } from '../answers/call.ts'
 import { presentSensor } from '../answers/present.ts'
@@ -96,6 +97,6 @@ function textOf(event: LiveEvent): string {
 
 function dataOf(event: LiveEvent): object {
   if (event.kind === 'reset') return {}
-  if (event.kind === 'sensor_deleted') return { id: event.state.sensor.id }
+  if (event.kind === 'sensor_deleted') return { id: event.sensorId }
   return presentSensor(event.state)
 }

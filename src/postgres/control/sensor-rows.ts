@@ -20,6 +20,7 @@ interface NewsRow extends Omit<SensorRow, 'id'> {
   readonly id: number | null
   readonly settings: number
   readonly heads: PlacesText
+  readonly deleted: readonly number[] | null
 }
 
 const COLUMNS = `
@@ -51,9 +52,12 @@ const NEWS = `
   WITH seen AS (
     SELECT i.epoch, coalesce(u.settings, 0) AS settings,
       (SELECT coalesce(string_agg(stream_id || ':' || head, ',' ORDER BY stream_id), '')
-        FROM streams) AS heads
+        FROM streams) AS heads,
+      CASE WHEN u.settings > $4 THEN (
+        SELECT array_agg(d.id ORDER BY d.id) FROM sensors d
+        WHERE d.bucket = $1 AND d.user_id = $2 AND d.deleted_settings > $4) END AS deleted
     FROM data_identity i LEFT JOIN user_state u ON u.bucket = $1 AND u.user_id = $2)
-  SELECT seen.epoch, seen.settings, seen.heads, x.*
+  SELECT seen.*, x.*
   FROM seen LEFT JOIN LATERAL (
     SELECT ${COLUMNS} FROM ${LIVE} AND s.bucket = $1 AND s.user_id = $2
       AND (seen.epoch <> $3 OR seen.settings <> $4 OR t.seq > coalesce((
@@ -105,7 +109,7 @@ export async function readSensorNews(
   userId: number,
   since: SensorCursor | undefined,
 ): Promise<SensorNews> {
-  const { epoch, settings, heads } = since === undefined ? NEVER_SEEN : seenAt(since)
+  const { epoch, settings, heads } = (since && seenAt(since)) || NEVER_SEEN
   const places = placesOf(heads)
   const rows = await sql.rows<NewsRow>(NEWS, [
     bucketOf(userId),
@@ -118,10 +122,11 @@ export async function readSensorNews(
   const [now] = rows
   if (now === undefined) throw new Error('BUG: the database has no identity')
   const isWhole = now.epoch !== epoch || now.settings !== settings
-  const sensors = rows.flatMap(({ id, settings: _settings, heads: _heads, ...row }) =>
+  const sensors = rows.flatMap(({ settings: _1, heads: _2, deleted: _3, id, ...row }) =>
     id === null ? [] : [toSensor({ ...row, id })],
   )
-  return { cursor: cursorOf(now), isWhole, sensors }
+  const deleted = now.epoch === epoch ? (now.deleted ?? []) : undefined
+  return { cursor: cursorOf(now), isWhole, sensors, deleted }
 }
 
 function toSensor(row: SensorRow): Sensor {

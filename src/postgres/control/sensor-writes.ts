@@ -28,7 +28,9 @@ const CHANGE = `
     info_at_ms = greatest(info_at_ms + 1, $6)
   WHERE bucket = $1 AND user_id = $2 AND id = $3 AND deleted_at_ms IS NULL`
 const DELETE = `
-  UPDATE sensors SET deleted_at_ms = $4, alias = '', compensation_celsius = 0
+  UPDATE sensors SET deleted_at_ms = $4, alias = '', compensation_celsius = 0,
+    deleted_settings = (
+      SELECT settings + 1 FROM user_state WHERE bucket = $1 AND user_id = $2)
   WHERE bucket = $1 AND user_id = $2 AND id = $3 AND deleted_at_ms IS NULL`
 // Waits for the group that writes the sensor; the next one finds it gone.
 const DELETE_STATE = 'DELETE FROM sensor_state WHERE bucket = $1 AND sensor_id = $2'

@@ -75,7 +75,12 @@ export class SensorRows {
     const seenSeq = seen?.dataSeq ?? 0
     const rows = isWhole ? this.#list.all(userId) : this.#listWithNewerData.all(userId, seenSeq)
     const dataSeq = rows.reduce((greatest, row) => Math.max(greatest, row.dataSeq ?? 0), seenSeq)
-    return { cursor: cursorOf({ settings, dataSeq }), isWhole, sensors: rows.map(toSensor) }
+    return {
+      cursor: cursorOf({ settings, dataSeq }),
+      isWhole,
+      sensors: rows.map(toSensor),
+      deleted: undefined,
+    }
   }
 
   list(userId: number): Sensor[] {

@@ -1,0 +1,17 @@
+// What a client is told about its user's sensors.
+
+import type { SensorState } from './sensors.ts'
+
+export type SensorNewsEvent =
+  | { readonly kind: 'sensor' | 'sensor_silent'; readonly state: SensorState }
+  | { readonly kind: 'sensor_deleted'; readonly sensorId: number }
+
+/** Too much was missed: the client has to load its sensors again. */
+interface Reset {
+  readonly kind: 'reset'
+}
+
+export type LiveEvent = (SensorNewsEvent | Reset) & {
+  /** With it the client goes on behind this event. */
+  readonly id: string
+}

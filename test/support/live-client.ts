@@ -1,0 +1,104 @@
+// A client of live events: knows sensors from a list, and from then on by what it is told.
+
+import { expect } from 'chai'
+import { isOnline } from '../../src/domain/sensor.ts'
+import type { Sensor } from '../../src/domain/sensor.ts'
+import type { Clock } from '../../src/ports/system.ts'
+import type { LiveEvent } from '../../src/sensors/live-event.ts'
+import { LiveStream } from '../../src/sensors/live-stream.ts'
+import type { SensorWatch } from '../../src/sensors/sensor-watch.ts'
+
+export const OFFLINE_AFTER_MS = 60_000
+
+/** Where the sensors are. */
+export interface ListedSensors {
+  readonly clock: Clock
+  list(userId: number): Promise<readonly Sensor[]>
+}
+
+export interface ShownSensor {
+  readonly sensor: Sensor
+  readonly isOnline: boolean
+}
+
+/** What a list shows. */
+export async function shownOf(sensors: ListedSensors, userId: number): Promise<ShownSensor[]> {
+  const nowMs = sensors.clock.nowMs()
+  const list = await sensors.list(userId)
+  return list.map((sensor) => ({ sensor, isOnline: isOnline(sensor, nowMs, OFFLINE_AFTER_MS) }))
+}
+
+export class LiveClient {
+  readonly #known = new Map<number, ShownSensor>()
+  readonly #sensors: ListedSensors
+  readonly #userId: number
+  #watch: SensorWatch
+  #stream: LiveStream
+  #lastNo = 0
+  #lastEventId: string
+  resets = 0
+
+  constructor(sensors: ListedSensors, userId: number, watch: SensorWatch) {
+    this.#sensors = sensors
+    this.#userId = userId
+    this.#watch = watch
+    this.#lastEventId = watch.end.id
+    this.#stream = this.#open(watch.end)
+  }
+
+  /** By id. */
+  get known(): ShownSensor[] {
+    return [...this.#known.values()].toSorted((one, other) => one.sensor.id - other.sensor.id)
+  }
+
+  async load(): Promise<void> {
+    this.#known.clear()
+    for (const shown of await shownOf(this.#sensors, this.#userId)) {
+      this.#known.set(shown.sensor.id, shown)
+    }
+  }
+
+  /** Is cut off, and comes again. @param watch the same one, or that of another process */
+  async comeAgain(watch = this.#watch): Promise<void> {
+    this.#stream.close()
+    if (watch !== this.#watch) this.#lastNo = -1
+    this.#watch = watch
+    this.#stream = this.#open(await watch.placeAfter(this.#lastEventId))
+    const { lastEventId } = this.#stream
+    if (lastEventId !== undefined) this.#lastEventId = lastEventId
+  }
+
+  /** Takes at most so many events. @returns how many there were */
+  async take(allowance: number): Promise<number> {
+    let count = 0
+    for (;;) {
+      const next = this.#stream.next()
+      this.#stream.wake(allowance - count)
+      const events = (await next) ?? []
+      if (events.length === 0) return count
+      count += events.length
+      for (const event of events) await this.#apply(event)
+    }
+  }
+
+  #open(place: ConstructorParameters<typeof LiveStream>[1]): LiveStream {
+    const { clock } = this.#sensors
+    return new LiveStream(this.#watch, place, { clock, onClosed: () => undefined })
+  }
+
+  async #apply(event: LiveEvent): Promise<void> {
+    this.#lastEventId = event.id
+    if (event.kind === 'reset') {
+      this.resets++
+      return this.load()
+    }
+    const [watchId, no] = event.id.split('.')
+    if (this.#watch.end.id.startsWith(`${watchId}.`)) {
+      expect(Number(no), 'nothing is told twice').to.be.greaterThan(this.#lastNo)
+      this.#lastNo = Number(no)
+    }
+    if (event.kind === 'sensor_deleted') this.#known.delete(event.sensorId)
+    else this.#known.set(event.state.sensor.id, event.state)
+    if (event.kind === 'sensor_silent') expect(event.state.isOnline).to.equal(false)
+  }
+}
