@@ -555,6 +555,7 @@ export interface ProblemResponse {
    * Whether the last write into the measurement store succeeded.
    */
   measurement_store?: 'ok' | 'failing'
+  database?: Database
 }
 /**
  * Acknowledged measurements that are not yet in the measurement store.
@@ -563,6 +564,32 @@ export interface Backlog {
   entries: number
   bytes: number
   oldest_age_seconds: number
+}
+/**
+ * The PostgreSQL that has the data, and the process that says so. Absent where `DATA_DIR` has them.
+ */
+export interface Database {
+  /**
+   * Which of the processes this is.
+   */
+  process: string
+  /**
+   * As `PostgreSQL 15.18`.
+   */
+  server: string
+  /**
+   * What the database is called.
+   */
+  name: string
+  /**
+   * Where everything acknowledged is on disk: `local`, on the primary, or `replicated`, on a
+   * synchronous standby as well.
+   */
+  durability: 'local' | 'replicated'
+  /**
+   * What an operator should know.
+   */
+  warnings: string[]
 }
 /**
  * Measurements are accepted; the state of the backlog.
@@ -586,14 +613,7 @@ export interface ReadinessResponse {
     problems: string[]
     remedy: string
   }
-  /**
-   * What `acknowledged` rests on, and what an operator should know. Absent where `DATA_DIR` has the
-   * data.
-   */
-  database?: {
-    durability: 'local' | 'replicated'
-    warnings: string[]
-  }
+  database?: Database
 }
 /**
  * The sensors of the token's user, ordered by id.

@@ -13,7 +13,7 @@ import type { MeasurementReader } from '../ports/measurement-store.ts'
 import type { RateCounters } from '../ports/rate-counters.ts'
 import type { SignInCodes } from '../ports/sign-in-codes.ts'
 import type { StoreUpkeep } from '../ports/store-upkeep.ts'
-import type { Clock, DatabaseState, Log, Metrics, MetricsSource } from '../ports/system.ts'
+import type { Clock, DatabaseWatch, Log, Metrics, MetricsSource } from '../ports/system.ts'
 import { SqliteControlReader } from '../sqlite/control/control-reader.ts'
 import { createControlWriter, createStoreUpkeep } from '../sqlite/control/control-writer.ts'
 import { CONTROL_FILE, openForReading } from '../sqlite/database.ts'
@@ -50,7 +50,7 @@ export interface SharedState {
   readonly codes: SignInCodes
   /** As it is now: a restore changes it while processes run. */
   readonly dataIdentity: DataIdentity
-  readonly database?: () => DatabaseState
+  readonly database?: DatabaseWatch
 }
 
 /**

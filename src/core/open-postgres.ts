@@ -3,6 +3,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import { pid } from 'node:process'
 import { UnfitSettings } from '../config.ts'
 import type { Config } from '../config.ts'
 import { DamageList } from '../domain/damage-list.ts'
@@ -16,9 +17,9 @@ import { PostgresForwardProgress } from '../postgres/journal/forward-progress.ts
 import { PostgresJournalQueue } from '../postgres/journal/journal-queue.ts'
 import { migrate } from '../postgres/migrate.ts'
 import { checkServer } from '../postgres/server-check.ts'
+import type { ServerState } from '../postgres/server-check.ts'
 import { PostgresRateCounters } from '../postgres/shared/rate-counters.ts'
 import { PostgresSignInCodes } from '../postgres/shared/sign-in-codes.ts'
-import { PostgresStateFigures } from '../postgres/state-figures.ts'
 import { PostgresSubmissionCommitter } from '../postgres/stream/submission-committer.ts'
 import { noticeTakeover, refuseUnfinishedMove } from '../postgres/takeover.ts'
 import { PrometheusMetrics } from '../system/metrics.ts'
@@ -27,7 +28,7 @@ import { databaseStore } from './database-store.ts'
 import { adoptStore } from './measurement-store.ts'
 import type { Core } from './open-core.ts'
 import { startDatabaseForwarder } from './start-database-forwarder.ts'
-import type { DatabaseForwarding } from './start-database-forwarder.ts'
+import { watchDatabase } from './watch-database.ts'
 
 /** Besides those of lanes. */
 const CONNECTIONS_MAX = 12
@@ -48,7 +49,7 @@ const STORAGE = {
 interface System {
   readonly clock: Clock
   readonly log: Log
-  /** Commands leave it to the service. */
+  /** Commands leave it to the service, and do not watch the server either. */
   readonly isForwarding: boolean
 }
 
@@ -71,7 +72,7 @@ async function openParts(
   { clock, log, isForwarding }: System,
   closers: (() => void | Promise<void>)[],
 ): Promise<Omit<Core, 'close'>> {
-  const database = await openDatabase(config, log)
+  const { database, server } = await openDatabase(config, log)
   closers.push(() => database.close())
   const of = { database, clock, log }
   const metrics = new PrometheusMetrics()
@@ -81,7 +82,8 @@ async function openParts(
     onAwaited: () => forwarding.hurry(),
   })
   closers.push(() => progress.close())
-  const owner = `${hostname()} ${process.pid} ${randomUUID()}`
+  const process = `${hostname()} ${pid}`
+  const owner = `${process} ${randomUUID()}`
   const store = databaseStore(config, of)
   closers.push(() => store.reader.close())
   const { retention } = store
@@ -105,21 +107,18 @@ async function openParts(
   const forwarding = startDatabaseForwarder({ ...of, queue, store }, isForwarding)
   closers.push(() => forwarding.close())
   closers.push(() => submissions.close())
-  const control = new PostgresControlReader(database)
-  const identity = await control.readDataIdentity()
-  const figures = new PostgresStateFigures(of, { ...config, ...config.database, identity })
-  figures.start()
-  const rateCounters = new PostgresRateCounters(of)
-  closers.push(
-    () => figures.stop(),
-    () => rateCounters.close(),
+  const watching = await watchDatabase(
+    { ...of, metrics, progress, forwarding },
+    { config, process, server, isLooking: isForwarding },
   )
-  watchFigures(metrics, { progress, forwarding, figures }, config)
+  closers.push(() => watching.stop())
+  const rateCounters = new PostgresRateCounters(of)
+  closers.push(() => rateCounters.close())
   return {
     submissions,
     damaged,
     progress,
-    control,
+    control: new PostgresControlReader(database),
     controlWriter: createControlWriter(of, config, onJournalled),
     storeUpkeep,
     reader: store.reader,
@@ -129,39 +128,17 @@ async function openParts(
     shared: {
       rateCounters,
       codes: new PostgresSignInCodes(database),
-      dataIdentity: figures,
-      database: () => ({ durability: config.database.durability, warnings: [...figures.warnings] }),
+      dataIdentity: watching.watch,
+      database: watching.watch,
     },
   }
 }
 
-function watchFigures(
-  metrics: PrometheusMetrics,
-  of: {
-    readonly progress: PostgresForwardProgress
-    readonly forwarding: DatabaseForwarding
-    readonly figures: PostgresStateFigures
-  },
-  { journalBytesMax }: Config,
-): void {
-  const { progress, forwarding, figures } = of
-  metrics.watch({
-    backlog: () => progress.backlog(),
-    journalBytesMax,
-    isStoreWorking: () => forwarding.isStoreWorking,
-    countForwardFailures: () => forwarding.failures,
-    countSetAside: () => figures.countSetAside(),
-    sensors: () => figures.sensors(),
-    sensorDeletions: () => figures.sensorDeletions(),
-    countSealedEvents: () => figures.events(),
-    countDamaged: () => 0,
-  })
-}
-
 /** @throws UnfitSettings */
-async function openDatabase({ database }: DatabaseConfig, log: Log): Promise<Database> {
+async function openDatabase({ database }: DatabaseConfig, log: Log): Promise<OpenDatabase> {
   const { url, durability } = database
-  const { version, faults, warnings } = await orUnfit(() => checkServer(url, durability))
+  const server = await orUnfit(() => checkServer(url, durability))
+  const { version, faults, warnings } = server
   if (faults.length > 0) {
     throw new UnfitSettings(`the server of DATABASE_URL cannot be used: ${faults.join('; ')}`)
   }
@@ -169,13 +146,19 @@ async function openDatabase({ database }: DatabaseConfig, log: Log): Promise<Dat
   const applied = await orUnfit(() => migrate(url))
   await orUnfit(() => refuseUnfinishedMove(url))
   if (applied.length > 0) log.info('made the schema', { versions: applied.join(' ') })
-  return new Database(url, CONNECTIONS_MAX, {
+  const opened = new Database(url, CONNECTIONS_MAX, {
     greet: async (client) => {
       if (await noticeTakeover(client, durability)) {
         log.warn('another server has the data: it was restored, or a standby was promoted')
       }
     },
   })
+  return { database: opened, server }
+}
+
+interface OpenDatabase {
+  readonly database: Database
+  readonly server: ServerState
 }
 
 /** No server, no such database, no right to it, a schema of a later version. */

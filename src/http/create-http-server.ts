@@ -16,7 +16,7 @@ import type { RefusedReader, RefusedWriter } from '../ports/refused.ts'
 import type { QueueFigures } from '../ports/journal-queue.ts'
 import type { IdentityProvider } from '../ports/identity.ts'
 import type { RateCounters } from '../ports/rate-counters.ts'
-import type { Clock, DatabaseState, Log, Metrics, MetricsSource } from '../ports/system.ts'
+import type { Clock, DatabaseWatch, Log, Metrics, MetricsSource } from '../ports/system.ts'
 import type { LiveSensors } from '../sensors/live-sensors.ts'
 import type { Sensors } from '../sensors/sensors.ts'
 import { ClientAddresses } from './callers/client-address.ts'
@@ -57,7 +57,7 @@ export interface HttpFaceCollaborators {
   /** Whether the last write into the measurement store succeeded. */
   readonly isStoreWorking: () => boolean
   /** `undefined`: DATA_DIR has the data. */
-  readonly database?: () => DatabaseState
+  readonly database?: DatabaseWatch
   readonly rateCounters: RateCounters
   readonly metrics: Metrics & MetricsSource
   readonly clock: Clock

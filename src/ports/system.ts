@@ -31,10 +31,23 @@ export interface StorageState {
 
 /** The database that several processes share. */
 export interface DatabaseState {
+  /** Which process this is. */
+  readonly process: string
+  /** `PostgreSQL 15.18` */
+  readonly server: string
+  /** What the database is called there. */
+  readonly name: string
   /** What has what is acknowledged: the primary, or a synchronous standby as well. */
   readonly durability: 'local' | 'replicated'
   /** What an operator should know; none: all is well. */
   readonly warnings: string[]
+}
+
+/** The database as far as this process can tell. */
+export interface DatabaseWatch {
+  readonly state: DatabaseState
+  /** Why nothing can be acknowledged now. */
+  readonly fault: string | undefined
 }
 
 /** Events counted for an operator's monitoring. Counting never fails, waits or blocks. */
@@ -43,6 +56,8 @@ export interface Metrics {
   noteGroup(group: CommittedGroup): void
   /** A batch has reached the measurement store. */
   noteForwarded(count: ForwardedCount): void
+  /** It was written in this time. */
+  noteForwardDuration(durationMs: number): void
   /**
    * A request was answered.
    *

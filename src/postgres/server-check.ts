@@ -10,6 +10,8 @@ import type { Durability, DurabilityRow } from './durability.ts'
 export interface ServerState {
   /** `15.18` */
   readonly version: string
+  /** What the database is called. */
+  readonly name: string
   /** Why it cannot be used; none: it can. */
   readonly faults: readonly string[]
   /** What an operator should know, and can live with. */
@@ -19,7 +21,8 @@ export interface ServerState {
 const VERSION_MIN = 15
 const ID_MAX = 2 ** 31 - 1
 const READ_SERVER = `
-  SELECT current_setting('server_version') AS version,
+  SELECT split_part(current_setting('server_version'), ' ', 1) AS version,
+    current_database() AS name,
     current_setting('server_version_num')::int / 10000 AS major,
     current_setting('default_transaction_isolation') AS isolation,
     current_setting('server_encoding') AS encoding,
@@ -28,6 +31,7 @@ const READ_SERVER = `
 
 interface ServerRow {
   readonly version: string
+  readonly name: string
   readonly major: number
   readonly isolation: string
   readonly encoding: string
@@ -53,6 +57,7 @@ export async function checkServer(
     const warnings = warningsOf(server, durability)
     return {
       version: server.version,
+      name: server.name,
       faults: faults.filter((fault) => fault !== undefined),
       warnings,
     }
@@ -64,18 +69,18 @@ export async function checkServer(
 const IDS_USED = `
   SELECT greatest((SELECT last_value FROM sensor_ids), (SELECT max(id) FROM users))::float8 AS last`
 
-/** What an operator should know while the service runs; the settings change under it. */
-export async function readWarnings(sql: Sql, durability: Durability): Promise<readonly string[]> {
+/** The same while the service runs, as far as it can change under it. */
+export async function readServerState(sql: Sql, durability: Durability): Promise<ServerState> {
   const [server] = await sql.rows<ServerRow>(READ_SERVER)
   const [row] = await sql.rows<DurabilityRow>(READ_DURABILITY)
   const [ids] = await sql.rows<{ last: number }>(IDS_USED)
-  if (server === undefined || row === undefined) return []
+  if (server === undefined || row === undefined) throw new Error('BUG: the settings have no row')
   const fault = durabilityFault(row, durability)
   const warnings = warningsOf(server, durability)
-  if (fault !== undefined) warnings.unshift(fault)
   if ((ids?.last ?? 0) > ID_MAX / 2)
     warnings.push('half of the ids of sensors or users are used up')
-  return warnings
+  const { version, name } = server
+  return { version, name, faults: fault === undefined ? [] : [fault], warnings }
 }
 
 function faultsOf({ version, major, isolation, encoding }: ServerRow): string[] {

@@ -1,18 +1,13 @@
-// Which data these are, and figures of what is in them, for monitoring. A scrape reads those of
-// the last look, so that it never waits for the database.
+// Figures of what is in the database, for monitoring. A scrape reads those of the last look, so
+// that it never waits for the database.
 
 import { SECOND_MS } from '../domain/time.ts'
-import type { DataIdentity } from '../ports/control-reader.ts'
 import type { Clock, Log } from '../ports/system.ts'
 import type { Database } from './database.ts'
-import type { Durability } from './durability.ts'
-import { readWarnings } from './server-check.ts'
 
-const LOOK_EVERY_MS = SECOND_MS
 /** A scan of all sensors. */
 const COUNT_EVERY_MS = 15 * SECOND_MS
 
-const IDENTITY = 'SELECT id, restored_to_ms AS "restoredToMs" FROM data_identity'
 const COUNTS = `
   SELECT (SELECT count(*) FROM sensor_state) AS registered,
     (SELECT count(*) FROM sensor_state WHERE last_seen_at_ms >= $1 AND measured_at_ms >= $1)
@@ -42,46 +37,23 @@ const NONE: Counts = {
   events: 0,
 }
 
-export class PostgresStateFigures implements DataIdentity {
+export class PostgresStateFigures {
   readonly #database: Database
   readonly #clock: Clock
   readonly #log: Log
   readonly #offlineAfterMs: number
-  readonly #durability: Durability
   #timer: NodeJS.Timeout | undefined
-  #isLooking = false
-  #countedAtMs = -Infinity
-  #identity: DataIdentity
-  #warnings: readonly string[] = []
+  #isCounting = false
   #counts: Counts = NONE
 
   constructor(
     of: { readonly database: Database; readonly clock: Clock; readonly log: Log },
-    settings: {
-      readonly offlineAfterMs: number
-      readonly durability: Durability
-      readonly identity: DataIdentity
-    },
+    { offlineAfterMs }: { readonly offlineAfterMs: number },
   ) {
     this.#database = of.database
     this.#clock = of.clock
     this.#log = of.log
-    this.#offlineAfterMs = settings.offlineAfterMs
-    this.#durability = settings.durability
-    this.#identity = settings.identity
-  }
-
-  get id(): string {
-    return this.#identity.id
-  }
-
-  get restoredToMs(): number | null {
-    return this.#identity.restoredToMs
-  }
-
-  /** What an operator should know of the server. */
-  get warnings(): readonly string[] {
-    return this.#warnings
+    this.#offlineAfterMs = offlineAfterMs
   }
 
   sensors(): { registered: number; online: number } {
@@ -103,30 +75,25 @@ export class PostgresStateFigures implements DataIdentity {
   }
 
   start(): void {
-    this.#timer ??= setInterval(() => void this.#look(), LOOK_EVERY_MS).unref()
+    this.#timer ??= setInterval(() => void this.#count(), COUNT_EVERY_MS).unref()
+    void this.#count()
   }
 
   stop(): void {
     clearInterval(this.#timer)
   }
 
-  async #look(): Promise<void> {
-    if (this.#isLooking) return
-    this.#isLooking = true
+  async #count(): Promise<void> {
+    if (this.#isCounting) return
+    this.#isCounting = true
     try {
-      const [identity] = await this.#database.rows<DataIdentity>(IDENTITY)
-      if (identity !== undefined) this.#identity = identity
-      const nowMs = this.#clock.monotonicMs()
-      if (nowMs < this.#countedAtMs + COUNT_EVERY_MS) return
-      this.#countedAtMs = nowMs
       const since = this.#clock.nowMs() - this.#offlineAfterMs
       const [counts] = await this.#database.rows<Counts>(COUNTS, [since])
       if (counts !== undefined) this.#counts = counts
-      this.#warnings = await readWarnings(this.#database, this.#durability)
     } catch (error) {
       this.#log.debug('cannot read the figures now', { error: String(error) })
     } finally {
-      this.#isLooking = false
+      this.#isCounting = false
     }
   }
 }

@@ -107,7 +107,6 @@ export class PrometheusMetrics implements Metrics, MetricsSource {
     this.#refusals.set(code, (this.#refusals.get(code) ?? 0) + 1)
   }
 
-  /** A batch was written in this time. */
   noteForwardDuration(durationMs: number): void {
     this.#forwardSeconds.observe(durationMs / SECOND_MS)
   }

@@ -5,6 +5,7 @@ import { Counter, Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
 import { SECOND_MS } from '../domain/time.ts'
 import type { Backlog } from '../ports/journal-queue.ts'
+import type { DatabaseState } from '../ports/system.ts'
 
 const PREFIX = 'thermolog_'
 
@@ -26,6 +27,8 @@ export interface WatchedState {
   readonly countDamaged: () => number
   /** `undefined`: the disk is that of another server. */
   readonly disk?: () => DiskRoom
+  /** `undefined`: there is none. */
+  readonly database?: () => DatabaseState
 }
 
 export interface SensorCounts {
@@ -73,6 +76,7 @@ export function addStateGauges(registry: Registry, state: WatchedState): void {
       read: (places) => places,
     },
   ])
+  if (state.database !== undefined) addDatabase(registry, state.database)
   if (state.disk === undefined) return
   addGauges(registry, state.disk, [
     {
@@ -86,6 +90,26 @@ export function addStateGauges(registry: Registry, state: WatchedState): void {
       read: ({ freeBytesMin }) => freeBytesMin,
     },
   ])
+}
+
+function addDatabase(registry: Registry, database: () => DatabaseState): void {
+  addGauges(registry, database, [
+    {
+      name: 'database_warnings',
+      help: 'What an operator should know of the database; /readyz says it',
+      read: ({ warnings }) => warnings.length,
+    },
+  ])
+  const info: Gauge = new Gauge({
+    name: `${PREFIX}process_info`,
+    help: 'Which of several processes this is, and where what is acknowledged is on disk; always 1',
+    labelNames: ['process', 'durability'],
+    registers: [registry],
+    collect: () => {
+      const { process, durability } = database()
+      info.set({ process, durability }, 1)
+    },
+  })
 }
 
 function addJournal(registry: Registry, { backlog, journalBytesMax }: WatchedState): void {

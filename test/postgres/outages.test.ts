@@ -70,6 +70,11 @@ function outagesOf(server: () => PostgresServer): void {
     expect((await submit(0, 1)).status).to.equal(201)
     await server().stop('SIGQUIT')
     for (const at of [0, 1]) expect((await submit(at, 2)).status).to.equal(503)
+    const notReady = await untilAnswered(
+      () => send(urlOf(0), { path: '/readyz' }),
+      ({ status }) => status === 503,
+    )
+    expect(notReady.body.detail).to.equal('The database is out of reach.')
     await server().restart()
     const answer = await untilAnswered(
       () => submit(0, 2),

@@ -134,8 +134,11 @@ describe('two services on one database', function () {
     expect(one?.body).to.deep.equal(two?.body)
     const ready = (await send(urlOf(0), { path: '/readyz' })).body
     expect(ready).to.include({ status: 'ready' })
-    expect(ready.database.durability).to.equal('local')
-    expect((await send(urlOf(0), { path: '/metrics' })).status).to.equal(200)
+    expect(ready.database).to.include({ name: database.url.split(/[/?]/)[3], durability: 'local' })
+    expect(ready.database.server).to.match(/^PostgreSQL \d+/)
+    const { text } = await send(urlOf(0), { path: '/metrics' })
+    expect(text).to.contain(`thermolog_process_info{process="${ready.database.process}",`)
+    expect(text).to.match(/^thermolog_database_warnings \d+$/m)
   })
 
   it('are looked after by commands that work on the database', async () => {

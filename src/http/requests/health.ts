@@ -2,11 +2,12 @@
 
 import type { HealthResponse, ReadinessResponse } from '../../../schemas/messages.d.ts'
 import type { DamageList } from '../../domain/damage-list.ts'
+import { refusalError } from '../../domain/errors.ts'
 import { RESTORE_BACKUP } from '../../domain/finding.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Submissions } from '../../ingest/submissions.ts'
 import type { QueueFigures } from '../../ports/journal-queue.ts'
-import type { DatabaseState } from '../../ports/system.ts'
+import type { DatabaseWatch } from '../../ports/system.ts'
 import { answerJson } from '../answers/call.ts'
 import type { Call } from '../answers/call.ts'
 
@@ -18,7 +19,7 @@ export interface ReadinessSources {
   readonly isStoreWorking: () => boolean
   readonly draining: { readonly isOn: boolean }
   /** `undefined`: there is none. */
-  readonly database?: () => DatabaseState
+  readonly database?: DatabaseWatch
 }
 
 export function showHealth(call: Call): void {
@@ -36,14 +37,13 @@ export function showReadiness(sources: ReadinessSources) {
       ...(damaged.problems.length > 0 && {
         damaged: { problems: [...damaged.problems], remedy: RESTORE_BACKUP },
       }),
+      ...(database !== undefined && { database: database.state }),
     }
     const refusal = draining.isOn ? 'shutting_down' : submissions.refusal()
     if (refusal !== undefined) throw submissions.refused(refusal, state)
-    const readiness: ReadinessResponse = {
-      status: 'ready',
-      ...state,
-      ...(database !== undefined && { database: database() }),
-    }
+    const fault = database?.fault
+    if (fault !== undefined) throw refusalError('overloaded', { detail: fault, members: state })
+    const readiness: ReadinessResponse = { status: 'ready', ...state }
     answerJson(call, 200, JSON.stringify(readiness))
   }
 }

@@ -5,8 +5,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
 import type { DataVersion, Sensor } from '../../domain/sensor.ts'
-import type { Backlog, JournalPlace, QueueFigures, ReadBarrier } from '../../ports/journal-queue.ts'
-import type { RejectedMeasurement } from '../../ports/measurement-store.ts'
+import type {
+  Backlog,
+  JournalPlace,
+  QueueFigures,
+  ReadBarrier,
+  Written,
+} from '../../ports/journal-queue.ts'
 import type { Clock, Log, Metrics } from '../../ports/system.ts'
 import { pendingOf } from '../data-version.ts'
 import type { Database } from '../database.ts'
@@ -108,11 +113,12 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
   /** The rows up to a place are in the store for good, or set aside. */
   noteForwarded(
     place: JournalPlace,
-    written: { readonly count: number; readonly rejected: readonly RejectedMeasurement[] },
+    { count, rejected, durationMs }: Written & { readonly count: number },
   ): void {
-    const { count, rejected } = written
     const refused = rejected.length
-    this.#with.metrics.noteForwarded({ accepted: count - refused, rejected: refused })
+    const { metrics } = this.#with
+    metrics.noteForwarded({ accepted: count - refused, rejected: refused })
+    metrics.noteForwardDuration(durationMs)
     this.noteReadable(place, count)
   }
 

@@ -98,10 +98,10 @@ export class PostgresJournalQueue implements JournalQueue {
     this.#with.progress.noteReadable(place, measurements.count)
   }
 
-  async settle(batch: JournalBatch, { rejected }: Written): Promise<void> {
+  async settle(batch: JournalBatch, written: Written): Promise<void> {
     const { database, progress, clock } = this.#with
     const { stream, seq, fence } = batch.place as LeasedBatch['place']
-    const refused = rejected.map((one) => valuesOf(batch, one, clock.nowMs()))
+    const refused = written.rejected.map((one) => valuesOf(batch, one, clock.nowMs()))
     const isOurs = await this.#persist(() =>
       database.transaction(async (transaction) => {
         const noted = await transaction.change(sql.NOTE_FORWARDED, [stream, fence, seq])
@@ -113,7 +113,7 @@ export class PostgresJournalQueue implements JournalQueue {
     const leased = this.#leases.find(stream, fence)
     if (isOurs === true) {
       if (leased !== undefined) leased.settledSeq = Math.max(leased.settledSeq, seq)
-      progress.noteForwarded(batch.place, { count: batch.measurements.count, rejected })
+      progress.noteForwarded(batch.place, { ...written, count: batch.measurements.count })
       return
     }
     if (leased !== undefined) this.#leases.lose(leased)
