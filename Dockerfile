@@ -29,7 +29,7 @@ WORKDIR /app
 COPY --from=assembled /app ./
 # A new volume gets the owner of the folder it is mounted on.
 RUN ln -s /app/src/thermolog.js /usr/local/bin/thermolog \
-  && mkdir -p /data /secrets/influxdb /secrets/thermolog /secrets/grafana /secrets/prometheus \
+  && mkdir -p /data /secrets/influxdb /secrets/thermolog /secrets/grafana /secrets/prometheus /secrets/postgres \
   && mkdir -p node_modules/.cache/thermolog \
   && chown node:node /data /secrets/* node_modules/.cache/thermolog \
   && chmod 700 /data

@@ -15,8 +15,17 @@ import { parseArgs, parseEnv } from 'node:util'
 import { AdminUnknown, InfluxAdmin, InfluxAway, keepsEverything } from './influx-admin.ts'
 import type { Access, Bucket, Names } from './influx-admin.ts'
 import { SecretFiles } from './secret-files.ts'
+import type { SecretFile } from './secret-files.ts'
 
 const ADMIN = 'admin'
+const NEEDED: readonly SecretFile[] = [
+  'influxdb/admin-password',
+  'influxdb/admin-token',
+  'thermolog/.env',
+  'grafana/admin-password',
+  'grafana/influx-read-token',
+  'prometheus/metrics-token',
+]
 const PATIENCE_MS = 60_000
 const PAUSE_MS = 500
 /** InfluxDB may still be working on the set-up that a killed `prepare` requested. */
@@ -62,7 +71,7 @@ export async function prepareInfluxdb(preparation: Preparation): Promise<readonl
 }
 
 async function goOnWithout(away: InfluxAway, secrets: SecretFiles): Promise<string> {
-  const missing = await secrets.missing()
+  const missing = await secrets.missing(NEEDED)
   if (missing.length > 0)
     throw new Error(`${away.message}, and ${missing.join(', ')} cannot be created without it`)
   return `WARNING: ${away.message}; all secrets exist, so the other containers may start`

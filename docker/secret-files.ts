@@ -1,13 +1,13 @@
-// The secrets of docker-compose.yml, each a file in the volume of the container that needs it. A
-// file is either complete and durable or missing: a power cut must not leave InfluxDB with a
-// password that nobody has. An empty file counts as missing.
+// The secrets of the compose files, each a file in the volume of the container that needs it. A
+// file is either complete and durable or missing: a power cut must not leave a database with
+// a password that nobody has. An empty file counts as missing.
 
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, open, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 const OWNER_ONLY = 0o600
-/** Grafana and Prometheus run as other users; the volumes belong to them. */
+/** Grafana, Prometheus and PostgreSQL run as other users; the volumes belong to them. */
 const ALL_MAY_READ = 0o644
 
 /** Every file, with its mode. */
@@ -18,6 +18,7 @@ const FILES = {
   'grafana/admin-password': ALL_MAY_READ,
   'grafana/influx-read-token': ALL_MAY_READ,
   'prometheus/metrics-token': ALL_MAY_READ,
+  'postgres/password': ALL_MAY_READ,
 } satisfies Record<string, number>
 
 export type SecretFile = keyof typeof FILES
@@ -63,8 +64,7 @@ export class SecretFiles {
     await folder.close()
   }
 
-  async missing(): Promise<SecretFile[]> {
-    const files = Object.keys(FILES) as SecretFile[]
+  async missing(files: readonly SecretFile[]): Promise<SecretFile[]> {
     const found = await Promise.all(files.map((file) => this.read(file)))
     return files.filter((_, at) => found[at] === undefined)
   }

@@ -1,7 +1,7 @@
 // `npm run demo`: the service with a user, a token, an identity provider and a simulated fleet that
 // sends over real HTTP; the chart page, signed in, and lines to paste. Its data are in ./demo-data;
 // delete that to begin anew, or start it again: event ids are made from sensor and time, so nothing
-// is stored twice.
+// is stored twice. `npm run demo -- --replicas 3`: three processes on one PostgreSQL instead.
 
 import { execFile, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -9,7 +9,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import { parseArgs, promisify } from 'node:util'
 import {
   PUBLIC_CLIENT,
   publicClient,
@@ -17,6 +17,7 @@ import {
 } from '../test/support/openid-provider.ts'
 import { backfill, FLEET, nameSensors, sendNow, YEAR } from './fleet.ts'
 import type { Target } from './fleet.ts'
+import { findDatabase, startProxy } from './replicas.ts'
 
 const PROGRAM = fileURLToPath(new URL('../src/thermolog.js', import.meta.url))
 const DATA_DIR = process.env['DATA_DIR'] ?? './demo-data'
@@ -25,7 +26,7 @@ const PAGE_URL = `http://127.0.0.1:${PORT}/`
 /** The same at each start: a person is known by issuer and subject. */
 const PROVIDER_PORT = Number(PORT) + 1
 const OWNER = 'demo@example.org'
-const ENVIRONMENT = {
+const ENVIRONMENT: NodeJS.ProcessEnv = {
   ...process.env,
   DATA_DIR,
   HOST: '127.0.0.1',
@@ -56,8 +57,8 @@ async function createOwner(): Promise<string> {
   return thermolog('token', 'create', '--user', OWNER, '--name', 'demo', '--expires', '1d')
 }
 
-async function startService(): Promise<{ service: ChildProcess; url: string }> {
-  const env = { ...ENVIRONMENT, LOG_LEVEL: 'info' }
+async function startService(port: string): Promise<{ service: ChildProcess; url: string }> {
+  const env = { ...ENVIRONMENT, PORT: port, LOG_LEVEL: 'info' }
   const service = spawn(process.execPath, [PROGRAM, 'serve'], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -73,11 +74,27 @@ async function startService(): Promise<{ service: ChildProcess; url: string }> {
   throw new Error(`the service did not start; is port ${PORT} in use? Try PORT=8081 npm run demo`)
 }
 
-function explain({ url, token }: Target): string {
+/** As many as were asked for on one PostgreSQL, behind one address; by default one on its own. */
+async function startServices(replicas: number) {
+  if (replicas === 0) {
+    const { service, url } = await startService(PORT)
+    return { url, services: [service], closeProxy: () => undefined }
+  }
+  const started = await Promise.all(Array.from({ length: replicas }, () => startService('0')))
+  const ports = started.map(({ url }) => Number(new URL(url).port))
+  const closeProxy = await startProxy(Number(PORT), ports)
+  const services = started.map(({ service }) => service)
+  return { url: new URL(PAGE_URL).origin, services, closeProxy }
+}
+
+function explain({ url, token }: Target, services: readonly ChildProcess[]): string {
   const header = `-H 'Authorization: Bearer ${token}'`
+  const pids = services.map(({ pid }) => pid).join(', ')
+  const killing =
+    services.length > 1 ? `\nKill one of the processes ${pids}: the others go on.\n` : ''
   return `
 Ready. ${FLEET.length} sensors send every ${SEND_EVERY_MS / 1000} s; Ctrl-C ends it.
-
+${killing}
   ${SIGNED_IN_URL}     the chart page, signed in
 
 Paste these into another terminal:
@@ -105,32 +122,41 @@ function daysAgo(days: number): string {
 }
 
 async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { replicas: { type: 'string', default: '0' } } })
+  const replicas = Number(values.replicas)
+  const database = replicas > 0 ? await findDatabase() : undefined
+  if (database !== undefined) ENVIRONMENT['DATABASE_URL'] = database.url
   const token = await createOwner()
   const provider = await startOpenIdProvider({ clients: [publicClient(PAGE_URL)] }, PROVIDER_PORT)
   provider.people.set('demo', { email: OWNER, email_verified: true, name: 'Demo' })
-  const { service, url } = await startService()
+  const { services, url, closeProxy } = await startServices(replicas)
   const target = { url, token }
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort())
-  service.once('exit', () => stopping.abort())
-  await simulate(target, stopping.signal).catch((error: unknown) => {
+  const ended = Promise.all(services.map((service) => once(service, 'exit')))
+  void ended.then(() => stopping.abort())
+  await simulate(target, services, stopping.signal).catch((error: unknown) => {
     // The service may be gone before we are.
     if (!stopping.signal.aborted) throw error
   })
-  if (service.exitCode === null) {
-    service.kill('SIGTERM')
-    await once(service, 'exit')
-  }
+  closeProxy()
+  for (const service of services) service.kill('SIGTERM')
+  await ended
   await provider.stop()
+  await database?.stop()
 }
 
-async function simulate(target: Target, stopping: AbortSignal): Promise<void> {
+async function simulate(
+  target: Target,
+  services: readonly ChildProcess[],
+  stopping: AbortSignal,
+): Promise<void> {
   await backfill(target, YEAR, (share) => {
     process.stderr.write(`\rsending a year of measurements … ${Math.round(share * 100)} %`)
   })
   await nameSensors(target)
   process.stderr.write('\n')
-  process.stdout.write(explain(target))
+  process.stdout.write(explain(target, services))
   openBrowser()
   for (;;) {
     await sendNow(target)

@@ -138,11 +138,14 @@ function onAndOff(atMs: number): number {
 }
 
 async function send({ url, token }: Target, measurements: readonly Measurement[]): Promise<void> {
-  const response = await fetch(`${url}/api/v1/measurements/batch`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ measurements }),
-  })
+  const post = () =>
+    fetch(`${url}/api/v1/measurements/batch`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ measurements }),
+    })
+  // A process may have ended: another one has the same data.
+  const response = await post().catch(post)
   if (!response.ok)
     throw new Error(`the service answered ${response.status}: ${await response.text()}`)
   await response.arrayBuffer()

@@ -1,6 +1,14 @@
 import { expect } from 'chai'
+import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseEnv } from 'node:util'
 import { parse } from 'yaml'
+import { loadConfig } from '../../src/config.ts'
+import { leaveOut } from '../support/left-out.ts'
 import { importsOf, readRepository } from '../support/source-tree.ts'
 
 const ROOT = new URL('../../', import.meta.url)
@@ -21,11 +29,15 @@ interface ComposeService {
   readonly mem_limit: string
   readonly pids_limit: number
   readonly stop_signal?: string
+  readonly scale?: number
+  readonly command?: readonly string[]
 }
 
 interface Network {
   readonly internal?: boolean
-  readonly ipam?: { readonly config: readonly { readonly gateway: string }[] }
+  readonly ipam?: {
+    readonly config: readonly { readonly subnet: string; readonly gateway?: string }[]
+  }
 }
 
 interface ComposeFile {
@@ -34,27 +46,82 @@ interface ComposeFile {
   readonly networks: Readonly<Record<string, Network>>
 }
 
-const compose = parse(readText('docker-compose.yml'), { merge: true }) as ComposeFile
-const services = Object.entries(compose.services)
-const mounts = services.flatMap(([name, { volumes }]) =>
-  volumes.map((mount) => {
-    const [source = '', target = '', mode = 'rw'] = mount.split(':')
-    return { name, source, target, mode }
-  }),
-)
+function readCompose(file: string) {
+  const compose = parse(readText(file), { merge: true }) as ComposeFile
+  const services = Object.entries(compose.services)
+  const mounts = services.flatMap(([name, { volumes }]) =>
+    volumes.map((mount) => {
+      const [source = '', target = '', mode = 'rw'] = mount.split(':')
+      return { name, source, target, mode }
+    }),
+  )
+  return { compose, services, mounts }
+}
 
 function readText(file: string): string {
   return readFileSync(new URL(file, ROOT), 'utf8')
 }
 
-describe('docker-compose.yml', () => {
-  it('gives no service more rights than it needs', () => {
-    for (const [name, service] of services) {
-      expect(service.read_only, name).to.equal(true)
-      expect(service.cap_drop, name).to.deep.equal(['ALL'])
-      expect(service.security_opt, name).to.deep.equal(['no-new-privileges:true'])
-    }
+for (const file of ['docker-compose.yml', 'docker-compose.replicas.yml']) {
+  describe(file, () => {
+    const { compose, services, mounts } = readCompose(file)
+
+    it('gives no service more rights than it needs', () => {
+      for (const [name, service] of services) {
+        expect(service.read_only, name).to.equal(true)
+        expect(service.cap_drop, name).to.deep.equal(['ALL'])
+        expect(service.security_opt, name).to.deep.equal(['no-new-privileges:true'])
+      }
+    })
+
+    it('checks the health of whatever keeps running, and starts it again', () => {
+      for (const [name, { healthcheck, restart }] of services) {
+        const runsOnce = name === 'prepare'
+        expect(restart, name).to.equal(runsOnce ? 'no' : 'unless-stopped')
+        expect(healthcheck?.disable === true, name).to.equal(runsOnce)
+        // Thermolog's is that of its image.
+        if (name !== 'thermolog') expect(healthcheck, name).not.to.equal(undefined)
+      }
+      expect(readText('Dockerfile')).to.match(/^HEALTHCHECK /m)
+    })
+
+    it('lets nothing take all memory, all processes or all of the disk with its log', () => {
+      for (const [name, service] of services) {
+        expect(service.mem_limit, name).to.match(/^[1-4]g$/)
+        expect(service.pids_limit, name).to.be.within(128, 256)
+        expect(service.logging.options, name).to.deep.equal({ 'max-size': '10m', 'max-file': '3' })
+      }
+    })
+
+    it('names a version of each image to the last digit', () => {
+      for (const [name, { image }] of services) {
+        if (image !== 'thermolog') expect(image, name).to.match(/:v?\d+\.\d+(\.\d+(-alpine)?)?$/)
+      }
+    })
+
+    it('holds no secret itself', () => {
+      const settings = services.flatMap(([, service]) => Object.entries(service.environment ?? {}))
+      for (const [name, value] of settings) {
+        if (/PASSWORD|TOKEN|SECRET|KEY/.test(name)) expect(name).to.match(/_FILE$/)
+        expect(value, name).not.to.match(/[A-Za-z0-9_-]{40}/)
+      }
+    })
+
+    it('mounts volumes and folders that exist', () => {
+      for (const { source } of mounts) {
+        const isThere = source.startsWith('.')
+          ? existsSync(new URL(source, ROOT))
+          : Object.hasOwn(compose.volumes, source)
+        expect(isThere, source).to.equal(true)
+      }
+      const used = mounts.map(({ source }) => source)
+      expect(used).to.include.members(Object.keys(compose.volumes))
+    })
   })
+}
+
+describe('docker-compose.yml', () => {
+  const { compose, services, mounts } = readCompose('docker-compose.yml')
 
   it('offers ports to this machine alone, and none of InfluxDB', () => {
     const ports = services.flatMap(([, service]) => service.ports ?? [])
@@ -64,25 +131,6 @@ describe('docker-compose.yml', () => {
     expect(compose.services['prometheus']?.networks).to.deep.equal(['watch'])
     expect(compose.networks['store']?.internal).to.equal(true)
     expect(compose.networks['watch']?.internal).to.equal(true)
-  })
-
-  it('checks the health of whatever keeps running, and starts it again', () => {
-    for (const [name, { healthcheck, restart }] of services) {
-      const runsOnce = name === 'prepare'
-      expect(restart, name).to.equal(runsOnce ? 'no' : 'unless-stopped')
-      expect(healthcheck?.disable === true, name).to.equal(runsOnce)
-      // Thermolog's is that of its image.
-      if (name !== 'thermolog') expect(healthcheck, name).not.to.equal(undefined)
-    }
-    expect(readText('Dockerfile')).to.match(/^HEALTHCHECK /m)
-  })
-
-  it('lets nothing take all memory, all processes or all of the disk with its log', () => {
-    for (const [name, service] of services) {
-      expect(service.mem_limit, name).to.match(/^[1-4]g$/)
-      expect(service.pids_limit, name).to.be.within(128, 256)
-      expect(service.logging.options, name).to.deep.equal({ 'max-size': '10m', 'max-file': '3' })
-    }
   })
 
   it('stops InfluxDB with the signal at which it closes its files', () => {
@@ -96,12 +144,6 @@ describe('docker-compose.yml', () => {
     expect(trusted).to.equal(`\${TRUST_PROXY:-${gateways?.[0]}}`)
   })
 
-  it('names a version of each image to the last digit', () => {
-    for (const [name, { image }] of services) {
-      if (image !== 'thermolog') expect(image, name).to.match(/:v?\d+\.\d+\.\d+$/)
-    }
-  })
-
   it('starts readers of secrets when the secrets are there', () => {
     const conditions = services.map(([name, service]) => [name, service.depends_on ?? {}])
     expect(Object.fromEntries(conditions)).to.deep.equal({
@@ -113,14 +155,6 @@ describe('docker-compose.yml', () => {
     })
   })
 
-  it('holds no secret itself', () => {
-    const settings = services.flatMap(([, service]) => Object.entries(service.environment ?? {}))
-    for (const [name, value] of settings) {
-      if (/PASSWORD|TOKEN|SECRET|KEY/.test(name)) expect(name).to.match(/__FILE$/)
-      expect(value, name).not.to.match(/[A-Za-z0-9_-]{40}/)
-    }
-  })
-
   it('lets secrets be written by the first step alone', () => {
     const secrets = mounts.filter(({ source }) => source.endsWith('-secrets'))
     for (const { name, mode } of secrets) expect(mode).to.equal(name === 'prepare' ? 'rw' : 'ro')
@@ -130,17 +164,6 @@ describe('docker-compose.yml', () => {
       'grafana grafana-secrets',
       'prometheus prometheus-secrets',
     ])
-  })
-
-  it('mounts volumes and folders that exist', () => {
-    for (const { source } of mounts) {
-      const isThere = source.startsWith('.')
-        ? existsSync(new URL(source, ROOT))
-        : Object.hasOwn(compose.volumes, source)
-      expect(isThere, source).to.equal(true)
-    }
-    const used = mounts.map(({ source }) => source)
-    expect(used).to.include.members(Object.keys(compose.volumes))
   })
 
   it('has the files of secrets where they are looked for', () => {
@@ -202,5 +225,69 @@ describe('the image', () => {
   it('runs as somebody who is not root', () => {
     const users = [...dockerfile.matchAll(/^USER (.*)$/gm)].map(([, user]) => user)
     expect(users).to.deep.equal(['node'])
+  })
+})
+
+describe('docker-compose.replicas.yml', () => {
+  const { compose, mounts } = readCompose('docker-compose.replicas.yml')
+
+  it('offers the proxy alone, and to this machine alone', () => {
+    const ports = Object.entries(compose.services).map(([name, service]) => [name, service.ports])
+    expect(Object.fromEntries(ports)).to.deep.equal({
+      proxy: ['127.0.0.1:8080:8080'],
+      thermolog: undefined,
+      prepare: undefined,
+      postgres: undefined,
+    })
+    expect(compose.services['postgres']?.networks).to.deep.equal(['store'])
+    expect(compose.networks['store']?.internal).to.equal(true)
+    expect(compose.networks['middle']?.internal).to.equal(true)
+  })
+
+  it('runs two processes, which trust the proxies before them', () => {
+    const { scale, environment } = compose.services['thermolog'] ?? {}
+    expect(scale).to.equal(2)
+    const [middle] = compose.networks['middle']?.ipam?.config ?? []
+    const [front] = compose.networks['front']?.ipam?.config ?? []
+    expect(environment?.['TRUST_PROXY']).to.equal(
+      `${middle?.subnet},\${TRUST_PROXY:-${front?.gateway}}`,
+    )
+  })
+
+  it('makes the password once, where PostgreSQL and the service look for it', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'thermolog-secrets-'))
+    const prepare = () => {
+      const program = fileURLToPath(new URL('docker/prepare-postgres.ts', ROOT))
+      const args = [program, '--host=postgres', `--directory=${directory}`]
+      expect(spawnSync(process.execPath, args).status).to.equal(0)
+      return {
+        password: readFileSync(join(directory, 'postgres/password'), 'utf8'),
+        settings: readFileSync(join(directory, 'thermolog/.env'), 'utf8'),
+      }
+    }
+    const { password, settings } = prepare()
+    expect(prepare()).to.deep.equal({ password, settings })
+    const { database } = loadConfig(parseEnv(settings))
+    expect(database?.url).to.equal(`postgresql://thermolog:${password}@postgres:5432/thermolog`)
+    await rm(directory, { recursive: true })
+    const target = mounts.find(({ name, mode }) => name === 'postgres' && mode === 'ro')?.target
+    const file = compose.services['postgres']?.environment?.['POSTGRES_PASSWORD_FILE']
+    expect(file).to.equal(`${target}/password`)
+  })
+
+  it('gives the database the settings of the guide', () => {
+    const [, settings = ''] =
+      /```\n(checkpoint_timeout[^`]*)```/.exec(readText('docs/scaling.md')) ?? []
+    const wanted = settings
+      .matchAll(/^(\w+) = (\S+)/gm)
+      .map(([, name, value]) => `${name}=${value}`)
+    expect(compose.services['postgres']?.command).to.include.members([...wanted])
+  })
+
+  it('has a proxy that understands its settings', function () {
+    const settings = fileURLToPath(new URL('docker/haproxy/haproxy.cfg', ROOT))
+    const { error, status, stdout } = spawnSync('haproxy', ['-c', '-f', settings])
+    if (error !== undefined) leaveOut(this, 'haproxy')
+    expect(status, stdout?.toString()).to.equal(0)
   })
 })

@@ -12,6 +12,7 @@ const REMEDIES = {
   promtool: 'put it on PATH (Debian: prometheus)',
   Schemathesis: 'put it on PATH, or set SCHEMATHESIS, see test/README.md',
   'systemd-analyze': 'put it on PATH (Debian: systemd)',
+  haproxy: 'put it on PATH (Debian: haproxy)',
   telegraf: 'put it on PATH, built of its sources by `go build ./cmd/telegraf`',
   mosquitto: 'put it on PATH (Debian: mosquitto)',
   mosquitto_pub: 'put it on PATH (Debian: mosquitto-clients)',
