@@ -654,6 +654,35 @@ export interface SensorSeries {
   points: RawPoint[] | BucketPoint[]
 }
 /**
+ * Where the user is signed in, newest first.
+ */
+export interface SessionListResponse {
+  data: Session[]
+}
+export interface Session {
+  id: number
+  /**
+   * `X-App-Name` or `User-Agent` of the sign-in, shortened; may be empty.
+   */
+  name: string
+  /**
+   * A moment in UTC, always with Z and three fraction digits.
+   */
+  created_at: string
+  /**
+   * Null before the first use.
+   */
+  last_used_at: string | null
+  /**
+   * At the latest; unused, it expires sooner.
+   */
+  expires_at: string | null
+  /**
+   * Whether it is that of this request.
+   */
+  current: boolean
+}
+/**
  * A person has signed in.
  */
 export interface SignInResponse {

@@ -39,16 +39,17 @@ export class SignIn {
 
   /**
    * @param idp id of the provider that gave the code
+   * @param appName what the app calls itself
    * @throws ServiceError `unknown_provider`, `invalid_grant`, `provider_failed`,
    *   `provider_timeout`, `sign_in_not_allowed`, `storage_full`
    */
-  async signIn(idp: string, grant: AuthorizationGrant): Promise<SignedIn> {
+  async signIn(idp: string, grant: AuthorizationGrant, appName: string): Promise<SignedIn> {
     const provider = this.#with.providers.get(idp)
     if (provider === undefined) throw new ServiceError('unknown_provider')
     const { code, codeVerifier, redirectUri } = grant
     const secret = JSON.stringify([idp, code, codeVerifier, redirectUri])
     const { signedIn, isRepeat } = await this.#with.codes.once(secret, (attempt) =>
-      this.#exchange(attempt, provider, { idp, grant }),
+      this.#exchange(attempt, provider, { idp, grant, appName }),
     )
     if (isRepeat && !(await this.#isGood(signedIn))) throw new ServiceError('invalid_grant')
     return signedIn
@@ -57,21 +58,24 @@ export class SignIn {
   async #exchange(
     attempt: SignInAttempt,
     provider: IdentityProvider,
-    { idp, grant }: { idp: string; grant: AuthorizationGrant },
+    { idp, grant, appName }: { idp: string; grant: AuthorizationGrant; appName: string },
   ): Promise<SignedIn> {
     attempt.identity ??= await provider.exchange(grant, attempt.exchange)
     attempt.exchange = {}
-    return this.#issue(attempt.identity, idp)
+    return this.#issue(attempt.identity, { name: idp, appName: tidyName(appName) })
   }
 
-  async #issue(verified: VerifiedIdentity, idp: string): Promise<SignedIn> {
+  async #issue(
+    verified: VerifiedIdentity,
+    names: { readonly name: string; readonly appName: string },
+  ): Promise<SignedIn> {
     const identity = tidied(verified)
     const { text, hash: tokenHash } = mintToken('mobile')
     const expiresAtMs = this.#with.clock.nowMs() + this.#settings.mobileTokenLifetimeMs
     const signedIn = await this.#with.controlWriter.signIn({
       identity,
       maySignUp: this.#maySignUp(identity.email),
-      token: { name: idp, rights: ['sensors:read'], hash: tokenHash, expiresAtMs },
+      token: { ...names, rights: ['sensors:read'], hash: tokenHash, expiresAtMs },
     })
     if (signedIn === undefined) throw new ServiceError('sign_in_not_allowed')
     for (const tokenId of signedIn.endedTokenIds) this.#with.tokens.forgetToken(tokenId)
@@ -94,14 +98,19 @@ export class SignIn {
 
 /**
  * Only an address that a user can have counts, exactly as written: nobody has verified a corrected
- * form. A name is cut to the allowed length.
+ * form.
  */
 function tidied(identity: VerifiedIdentity): VerifiedIdentity {
   const { email } = identity
-  const name = Array.from(identity.name?.replace(/\p{Cc}/gu, ' ').trim() ?? '')
   return {
     ...identity,
     email: email !== undefined && isEmail(email) ? email : undefined,
-    name: name.slice(0, NAME_CODE_POINTS_MAX).join('').toWellFormed() || undefined,
+    name: tidyName(identity.name ?? '') || undefined,
   }
+}
+
+/** A name without control characters and surrounding spaces, cut to the allowed length. */
+function tidyName(text: string): string {
+  const name = Array.from(text.replace(/\p{Cc}/gu, ' ').trim())
+  return name.slice(0, NAME_CODE_POINTS_MAX).join('').toWellFormed()
 }

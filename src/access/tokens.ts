@@ -101,6 +101,25 @@ export class AccessTokens {
     return this.#unwrittenUses.get(token.id) ?? token.lastUsedAtMs
   }
 
+  /** The user's sessions, newest first: mobile tokens that work. */
+  async listSessions(userId: number): Promise<readonly AccessToken[]> {
+    const nowMs = this.#with.clock.nowMs()
+    const tokens = await this.#with.control.listSessions(userId)
+    return tokens.flatMap((token) => {
+      const lastUsedAtMs = this.lastUsedAtMs(token)
+      const state = tokenState(token, lastUsedAtMs, nowMs, this.#settings.mobileTokenIdleMs)
+      return state === 'live' ? [{ ...token, lastUsedAtMs }] : []
+    })
+  }
+
+  /** Ends a session, effective at once. @returns whether the user had it */
+  async endSession(userId: number, tokenId: number): Promise<boolean> {
+    const sessions = await this.#with.control.listSessions(userId)
+    if (!sessions.some(({ id }) => id === tokenId)) return false
+    await this.revoke(tokenId)
+    return true
+  }
+
   /** Revokes a token; when it resolves, the token is unknown to everyone. */
   async revoke(tokenId: number): Promise<void> {
     await this.#with.controlWriter.revokeToken(tokenId)

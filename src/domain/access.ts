@@ -27,6 +27,8 @@ export interface AccessToken {
   readonly rights: readonly Right[]
   /** The prefix of every serial number that it sends as line protocol; `''`: none. */
   readonly serialNumberPrefix: string
+  /** What the app that signed in calls itself; `''`: unknown, or a daemon token. */
+  readonly appName: string
   readonly createdAtMs: number
   readonly expiresAtMs: number | null
   readonly lastUsedAtMs: number | null

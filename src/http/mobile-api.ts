@@ -16,6 +16,7 @@ import { showUser } from './requests/me.ts'
 import { none } from './requests/input.ts'
 import { relayedForm, relayedQuery, relayToApp } from './requests/relay.ts'
 import { listSensors, patchSensor, sensorPatch, showSensor } from './requests/sensors.ts'
+import { endSession, listSessions } from './requests/sessions.ts'
 import { logOut, postSignIn, signInRequest } from './requests/sign-in.ts'
 import type { AddressLimit } from './callers/rate-limit.ts'
 import type { BodyReader } from './body/read-body.ts'
@@ -52,6 +53,8 @@ export function mobileApiRouter(
 
   api.add('GET  /me',                       undefined,      none,  showUser())
   api.add('POST /logout',                   undefined,      none,  logOut(tokens))
+  api.add('GET  /sessions',                 undefined,      none,  listSessions(tokens))
+  api.add('DELETE /sessions/:session',      undefined,      none,  endSession(tokens))
   api.add('GET  /dashboard',                'sensors:read', none,  showDashboard(sensors))
   api.add('GET  /sensors',                  'sensors:read', none,  listSensors(sensors))
   api.add('GET  /measurements',             'sensors:read', several, getSeries(history))

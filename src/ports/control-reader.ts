@@ -21,6 +21,8 @@ export interface ControlReader extends RefusedReader {
   findUser(email: string): Promise<User | undefined>
   listUsers(): Promise<readonly User[]>
   listTokens(userId: number): Promise<readonly AccessToken[]>
+  /** The user's mobile tokens that are not revoked, newest first; some may have expired. */
+  listSessions(userId: number): Promise<readonly AccessToken[]>
   /** Of all users. */
   listIdentities(): Promise<readonly UserIdentity[]>
   /** By id; never those of another user, never deleted ones. */

@@ -57,6 +57,7 @@ export interface NewAccessToken {
   readonly name: string
   readonly rights: readonly Right[]
   readonly serialNumberPrefix?: string
+  readonly appName?: string
   /** SHA-256 of the token's text. */
   readonly hash: Buffer
   readonly expiresAtMs: number | null
@@ -67,7 +68,7 @@ export interface SignInOrder {
   readonly identity: VerifiedIdentity
   /** Whether a user may be created for it. */
   readonly maySignUp: boolean
-  readonly token: Pick<NewAccessToken, 'name' | 'rights' | 'hash' | 'expiresAtMs'>
+  readonly token: Pick<NewAccessToken, 'name' | 'appName' | 'rights' | 'hash' | 'expiresAtMs'>
 }
 
 export interface SignedInUser {

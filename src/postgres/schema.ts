@@ -38,6 +38,7 @@ const CONTROL = `
     name text NOT NULL,
     rights text NOT NULL,
     serial_number_prefix text NOT NULL DEFAULT '',
+    app_name text NOT NULL DEFAULT '',
     hash bytea NOT NULL UNIQUE,
     created_at_ms bigint NOT NULL,
     expires_at_ms bigint,

@@ -66,6 +66,7 @@ describe('AccessTokens', () => {
       userId: 1,
       kind,
       serialNumberPrefix: '',
+      appName: '',
       name: 'gateway',
       rights: [],
       createdAtMs: clock.nowMs(),

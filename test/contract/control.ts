@@ -131,7 +131,13 @@ export function describeControl(name: string, newData: NewData): void {
       }
       const signIn = (change: Partial<VerifiedIdentity> = {}, maySignUp = true) => {
         const rights = ['sensors:read'] as const
-        const token = { name: 'acme', rights, hash: randomBytes(32), expiresAtMs: null }
+        const token = {
+          name: 'acme',
+          appName: 'Cellar 2.1',
+          rights,
+          hash: randomBytes(32),
+          expiresAtMs: null,
+        }
         return data.controlWriter.signIn({ identity: { ...ANA, ...change }, maySignUp, token })
       }
 
@@ -149,6 +155,18 @@ export function describeControl(name: string, newData: NewData): void {
         expect((await signIn({}, false))?.user.id).to.equal(made?.id)
         // Another person of the same issuer cannot take the account over by its address.
         expect(await signIn({ subject: 'eve' })).to.equal(undefined)
+      })
+
+      it('is a session that says which app it is of, until it is revoked', async () => {
+        const { user, token } = (await signIn()) ?? {}
+        await createToken()
+        const sessions = () => data.control.listSessions(user?.id ?? 0)
+        expect(await sessions()).to.deep.equal([token])
+        expect(token?.appName).to.equal('Cellar 2.1')
+        await signIn()
+        await data.controlWriter.revokeToken(token?.id ?? 0)
+        expect((await sessions()).map(({ id }) => id)).not.to.include(token?.id)
+        expect(await sessions()).to.have.lengthOf(1)
       })
 
       it('ends with the identity', async () => {

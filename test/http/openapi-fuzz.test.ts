@@ -58,6 +58,7 @@ describe('the API, questioned by Schemathesis', function () {
     const environment = {
       MOBILE_TOKEN: await signIn(url),
       TOKEN_TO_REVOKE: await signIn(url),
+      SESSION_TO_END: await sessionOf(url, await signIn(url)),
       DAEMON_TOKEN: await createToken(),
       PAGE_VERSION: await pageVersion(url),
     }
@@ -84,6 +85,12 @@ async function signIn(url: string): Promise<string> {
     }
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
+}
+
+async function sessionOf(url: string, token: string): Promise<string> {
+  const { body } = await send(url, { path: `${MOBILE_BASE}/sessions`, token })
+  const sessions = body.data as { readonly id: number; readonly current: boolean }[]
+  return String(sessions.find(({ current }) => current)?.id)
 }
 
 /** The first of them are asked about, others are deleted. */

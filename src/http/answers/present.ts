@@ -1,7 +1,7 @@
 // Domain values as messages: the only place that builds names of the wire format.
 
 import type { SignedIn } from '../../ports/sign-in-codes.ts'
-import type { Principal, User as DomainUser } from '../../domain/access.ts'
+import type { AccessToken, Principal, User as DomainUser } from '../../domain/access.ts'
 import { compensate } from '../../domain/sensor.ts'
 import { formatInstant, SECOND_MS } from '../../domain/time.ts'
 import type { DataIdentity } from '../../ports/control-reader.ts'
@@ -12,6 +12,7 @@ import type {
   DaemonMeResponse,
   DashboardResponse,
   Sensor,
+  Session,
   SignInResponse,
   User,
 } from '../../../schemas/messages.d.ts'
@@ -78,6 +79,17 @@ export function presentSignIn({ token, expiresAtMs, user }: SignedIn): SignInRes
   const expiresAt = formatInstant(expiresAtMs)
   return {
     data: { token, token_type: 'Bearer', expires_at: expiresAt, user: presentUser(user) },
+  }
+}
+
+export function presentSession(token: AccessToken, isCurrent: boolean): Session {
+  return {
+    id: token.id,
+    name: token.appName,
+    created_at: formatInstant(token.createdAtMs),
+    last_used_at: presentInstant(token.lastUsedAtMs),
+    expires_at: presentInstant(token.expiresAtMs),
+    current: isCurrent,
   }
 }
 

@@ -208,6 +208,20 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
     answers: { 204: { description: 'The token is revoked.' } },
     codes: ['storage_full'],
   },
+  'GET /api/mobile/v1/sessions': {
+    id: 'listSessions',
+    tag: 'Sign-in',
+    summary: 'Where the user is signed in',
+    answers: { 200: { description: 'The sessions.', schema: 'session-list' } },
+  },
+  'DELETE /api/mobile/v1/sessions/{session}': {
+    id: 'endSession',
+    tag: 'Sign-in',
+    summary: 'Ends a session of the user',
+    description: 'Its token is revoked at once; its streams of events end within two seconds.',
+    answers: { 204: { description: 'The session has ended.' } },
+    codes: ['not_found', 'storage_full'],
+  },
   'GET /api/mobile/v1/dashboard': {
     id: 'showDashboard',
     tag: 'Sensors',

@@ -59,6 +59,11 @@ const PARAMETERS: Readonly<Record<string, JsonObject>> = {
     schema: { $ref: '#/components/schemas/Id' },
     example: 7,
   },
+  session: {
+    description: 'Id of a session.',
+    schema: { $ref: '#/components/schemas/Id' },
+    example: 12,
+  },
   idp: {
     description: 'Id of an identity provider.',
     schema: { type: 'string' },

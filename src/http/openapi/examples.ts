@@ -19,6 +19,7 @@ import type {
   ProblemExplanationResponse,
   ReadinessResponse,
   Sensor,
+  SessionListResponse,
   SensorListResponse,
   SensorPatchRequest,
   SensorResponse,
@@ -178,6 +179,19 @@ const signedIn: SignInResponse = {
   },
 }
 
+const sessionList: SessionListResponse = {
+  data: [
+    {
+      id: 12,
+      name: 'Cellar 2.1 (Pixel 9)',
+      created_at: '2026-11-01T08:00:00.000Z',
+      last_used_at: '2026-11-20T10:15:02.113Z',
+      expires_at: '2027-11-01T08:00:00.000Z',
+      current: true,
+    },
+  ],
+}
+
 const patch: SensorPatchRequest = { alias: 'Cellar', compensation: -0.4 }
 const sensorAnswer: SensorResponse = { data: sensor }
 const sensorList: SensorListResponse = { data: [sensor] }
@@ -238,6 +252,7 @@ export const EXAMPLES: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['response/daemon-me', daemonMe],
   ['response/bootstrap', bootstrap],
   ['response/sign-in', signedIn],
+  ['response/session-list', sessionList],
   ['response/user', { data: user } satisfies UserResponse],
   ['response/dashboard', dashboard],
   ['response/health', health],

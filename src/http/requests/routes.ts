@@ -105,7 +105,7 @@ export class ApiRoutes implements RouteTable {
   }
 
   async #withSensor(call: ApiCall): Promise<SensorCall> {
-    const sensorId = parseSensorId(call.parameters['id'] ?? '')
+    const sensorId = parseId(call.parameters['id'])
     const sensor = sensorId && (await this.#sensors.find(call.principal.user.id, sensorId))
     if (!sensor) throw new ServiceError('sensor_not_found')
     return { ...call, sensor }
@@ -144,7 +144,8 @@ function apiCallOf({ state, params }: CallContext, right: Right | undefined): Ap
   return { ...call, parameters: params, principal }
 }
 
-function parseSensorId(text: string): number | undefined {
+/** The id in a path, `undefined` if it cannot be one. */
+export function parseId(text = ''): number | undefined {
   const id = /^[1-9][0-9]{0,15}$/.test(text) ? Number(text) : NaN
   return Number.isSafeInteger(id) ? id : undefined
 }

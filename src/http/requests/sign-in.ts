@@ -63,9 +63,15 @@ function readGrant(
 
 export function postSignIn(signIn: SignIn) {
   return async (call: Call, grant: AuthorizationGrant): Promise<void> => {
-    const signedIn = await signIn.signIn(call.parameters['idp'] ?? '', grant)
+    const { ctx, parameters } = call
+    const signedIn = await signIn.signIn(parameters['idp'] ?? '', grant, appNameOf(ctx))
     answerJson(call, 200, JSON.stringify(presentSignIn(signedIn)))
   }
+}
+
+/** What the app calls itself, in UTF-8. */
+function appNameOf(ctx: Call['ctx']): string {
+  return Buffer.from(ctx.get('X-App-Name') || ctx.get('User-Agent'), 'latin1').toString()
 }
 
 export function logOut(tokens: AccessTokens) {

@@ -22,7 +22,7 @@ import {
 } from './sensor-rows.ts'
 import { countSetAside, hasSetAside, listSetAside } from './set-aside.ts'
 import { listSkipped } from './skipped-rows.ts'
-import { listTokens, PrincipalLookUps, toUser } from './token-rows.ts'
+import { listSessions, listTokens, PrincipalLookUps, toUser } from './token-rows.ts'
 
 const DATA_IDENTITY = 'SELECT id, restored_to_ms AS "restoredToMs" FROM data_identity'
 const USER_BY_EMAIL = 'SELECT id, email, name FROM users WHERE email_key = $1'
@@ -69,6 +69,10 @@ export class PostgresControlReader implements ControlReader {
 
   listTokens(userId: number): Promise<readonly AccessToken[]> {
     return listTokens(this.#database, userId)
+  }
+
+  listSessions(userId: number): Promise<readonly AccessToken[]> {
+    return listSessions(this.#database, userId)
   }
 
   listIdentities(): Promise<readonly UserIdentity[]> {

@@ -10,6 +10,7 @@ interface TokenRow {
   readonly name: string
   readonly rights: string
   readonly serialNumberPrefix: string
+  readonly appName: string
   readonly createdAtMs: number
   readonly expiresAtMs: number | null
   readonly lastUsedAtMs: number | null
@@ -29,16 +30,23 @@ const STATEMENTS_MAX = 2
 
 const COLUMNS = `
   t.id, t.user_id AS "userId", t.kind, t.name, t.rights,
-  t.serial_number_prefix AS "serialNumberPrefix", t.created_at_ms AS "createdAtMs",
-  t.expires_at_ms AS "expiresAtMs", t.last_used_at_ms AS "lastUsedAtMs",
-  t.revoked_at_ms AS "revokedAtMs"`
+  t.serial_number_prefix AS "serialNumberPrefix", t.app_name AS "appName",
+  t.created_at_ms AS "createdAtMs", t.expires_at_ms AS "expiresAtMs",
+  t.last_used_at_ms AS "lastUsedAtMs", t.revoked_at_ms AS "revokedAtMs"`
 const OF_USER = `SELECT ${COLUMNS} FROM access_tokens t WHERE t.user_id = $1 ORDER BY t.id`
+const SESSIONS_OF_USER = `
+  SELECT ${COLUMNS} FROM access_tokens t
+  WHERE t.user_id = $1 AND t.kind = 'mobile' AND t.revoked_at_ms IS NULL ORDER BY t.id DESC`
 const BY_HASHES = `
   SELECT ${COLUMNS}, t.hash, u.email, u.name AS "userName"
   FROM access_tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = ANY ($1::bytea[])`
 
 export async function listTokens(sql: Sql, userId: number): Promise<AccessToken[]> {
   return (await sql.rows<TokenRow>(OF_USER, [userId])).map(toToken)
+}
+
+export async function listSessions(sql: Sql, userId: number): Promise<AccessToken[]> {
+  return (await sql.rows<TokenRow>(SESSIONS_OF_USER, [userId])).map(toToken)
 }
 
 /** Rows have no name for a user who is called by the address. */

@@ -22,8 +22,9 @@ const INSERT_IDENTITY = `
   ON CONFLICT (user_id, issuer) DO NOTHING`
 const INSERT_TOKEN = `
   INSERT INTO access_tokens
-    (user_id, kind, name, rights, serial_number_prefix, hash, created_at_ms, expires_at_ms)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id`
+    (user_id, kind, name, rights, serial_number_prefix, app_name, hash, created_at_ms,
+      expires_at_ms)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id`
 const END_OLD_SESSIONS = `
   UPDATE access_tokens SET revoked_at_ms = $1
   WHERE id IN (
@@ -74,19 +75,19 @@ export async function insertToken(
   token: NewAccessToken,
   createdAtMs: number,
 ): Promise<AccessToken> {
-  const { userId, kind, name, rights, serialNumberPrefix = '', expiresAtMs } = token
-  const hash = Buffer.from(token.hash)
+  const { userId, kind, name, rights, serialNumberPrefix = '', appName = '', expiresAtMs } = token
   const [row] = await sql.rows<{ id: number }>(INSERT_TOKEN, [
     userId,
     kind,
     name,
     rights.join(' '),
     serialNumberPrefix,
-    hash,
+    appName,
+    Buffer.from(token.hash),
     createdAtMs,
     expiresAtMs,
   ])
-  const what = { id: row?.id ?? 0, userId, kind, name, rights, serialNumberPrefix }
+  const what = { id: row?.id ?? 0, userId, kind, name, rights, serialNumberPrefix, appName }
   return { ...what, createdAtMs, expiresAtMs, lastUsedAtMs: null, revokedAtMs: null }
 }
 

@@ -55,8 +55,9 @@ const WIPE_SERIAL_NUMBERS = `
   UPDATE sensors SET serial_number = '', serial_number_key = '' WHERE user_id = ?`
 const INSERT_TOKEN = `
   INSERT INTO access_tokens
-    (user_id, kind, name, rights, serial_number_prefix, hash, created_at_ms, expires_at_ms)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+    (user_id, kind, name, rights, serial_number_prefix, app_name, hash, created_at_ms,
+      expires_at_ms)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 const REVOKE_TOKEN = `
   UPDATE access_tokens SET revoked_at_ms = ? WHERE id = ? AND revoked_at_ms IS NULL`
 const LIVE_DAEMON_TOKEN = `
@@ -186,15 +187,14 @@ export class ControlCommands implements Synchronous<Commands> {
   }
 
   createToken(token: NewAccessToken): AccessToken {
-    const { userId, kind, name, rights, serialNumberPrefix = '', expiresAtMs } = token
+    const { userId, kind, name, rights, serialNumberPrefix = '', appName = '', expiresAtMs } = token
     const createdAtMs = this.#clock.nowMs()
-    const hash = Buffer.from(token.hash)
-    const { lastInsertRowid } = this.#db
-      .prepare(INSERT_TOKEN)
-      .run(userId, kind, name, rights.join(' '), serialNumberPrefix, hash, createdAtMs, expiresAtMs)
+    const names = [kind, name, rights.join(' '), serialNumberPrefix, appName]
+    const row = [userId, ...names, Buffer.from(token.hash), createdAtMs, expiresAtMs]
+    const { lastInsertRowid } = this.#db.prepare(INSERT_TOKEN).run(...row)
     const id = Number(lastInsertRowid)
     const unused = { lastUsedAtMs: null, revokedAtMs: null }
-    const what = { id, userId, kind, name, rights, serialNumberPrefix }
+    const what = { id, userId, kind, name, rights, serialNumberPrefix, appName }
     return { ...what, createdAtMs, expiresAtMs, ...unused }
   }
 

@@ -37,6 +37,7 @@ interface TokenRow {
   name: string
   rights: string
   serialNumberPrefix: string
+  appName: string
   createdAtMs: number
   expiresAtMs: number | null
   lastUsedAtMs: number | null
@@ -51,12 +52,15 @@ interface UserRow {
 
 const TOKEN_COLUMNS = `
   t.id, t.user_id AS userId, t.kind, t.name, t.rights, t.created_at_ms AS createdAtMs,
-  t.serial_number_prefix AS serialNumberPrefix,
+  t.serial_number_prefix AS serialNumberPrefix, t.app_name AS appName,
   t.expires_at_ms AS expiresAtMs, t.last_used_at_ms AS lastUsedAtMs,
   t.revoked_at_ms AS revokedAtMs`
 const TOKEN_BY_HASH = `SELECT ${TOKEN_COLUMNS} FROM access_tokens t WHERE t.hash = ?`
 const TOKENS_OF_USER = `
   SELECT ${TOKEN_COLUMNS} FROM access_tokens t WHERE t.user_id = ? ORDER BY t.id`
+const SESSIONS_OF_USER = `
+  SELECT ${TOKEN_COLUMNS} FROM access_tokens t
+  WHERE t.user_id = ? AND t.kind = 'mobile' AND t.revoked_at_ms IS NULL ORDER BY t.id DESC`
 const USER_BY_ID = 'SELECT id, email, name FROM users WHERE id = ?'
 const USER_BY_EMAIL = 'SELECT id, email, name FROM users WHERE email_key = ?'
 const DATA_IDENTITY = `
@@ -67,6 +71,7 @@ export class SqliteControlReader implements ControlReader {
   readonly #db: Connection
   readonly #tokenByHash
   readonly #tokensOfUser
+  readonly #sessionsOfUser
   readonly #userById
   readonly #userByEmail
   readonly #users
@@ -82,6 +87,7 @@ export class SqliteControlReader implements ControlReader {
     this.#db = db
     this.#tokenByHash = db.prepare<[Buffer], TokenRow>(TOKEN_BY_HASH)
     this.#tokensOfUser = db.prepare<[number], TokenRow>(TOKENS_OF_USER)
+    this.#sessionsOfUser = db.prepare<[number], TokenRow>(SESSIONS_OF_USER)
     this.#userById = db.prepare<[number], UserRow>(USER_BY_ID)
     this.#userByEmail = db.prepare<[string], UserRow>(USER_BY_EMAIL)
     this.#users = db.prepare<[], UserRow>(USERS)
@@ -117,6 +123,10 @@ export class SqliteControlReader implements ControlReader {
 
   async listTokens(userId: number): Promise<readonly AccessToken[]> {
     return this.#tokensOfUser.all(userId).map(toToken)
+  }
+
+  async listSessions(userId: number): Promise<readonly AccessToken[]> {
+    return this.#sessionsOfUser.all(userId).map(toToken)
   }
 
   async listIdentities(): Promise<readonly UserIdentity[]> {

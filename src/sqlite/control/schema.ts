@@ -10,7 +10,7 @@ import type { Migration } from '../database.ts'
 /** The only format: files with another number are refused. */
 export const CONTROL_MIGRATIONS: readonly Migration[] = [
   {
-    version: 15,
+    version: 16,
     sql: `
       CREATE TABLE users (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -28,6 +28,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
         rights TEXT NOT NULL,
         -- Before every serial number that comes with it in line protocol.
         serial_number_prefix TEXT NOT NULL DEFAULT '',
+        app_name TEXT NOT NULL DEFAULT '',
         hash BLOB NOT NULL UNIQUE,
         created_at_ms INTEGER NOT NULL,
         expires_at_ms INTEGER,

@@ -78,6 +78,7 @@ function openFace(): HttpServer {
       name: 'gateway',
       rights: ['measurements:write'],
       serialNumberPrefix: '',
+      appName: '',
       createdAtMs: 0,
       expiresAtMs: null,
       lastUsedAtMs: null,
