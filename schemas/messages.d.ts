@@ -36,6 +36,27 @@ export interface HistoryQueryRequest {
   fill?: 'null'
 }
 /**
+ * The code of a sign-in link, and what binds it to this client.
+ */
+export interface LinkSignInRequest {
+  /**
+   * What follows `#/link/` in the link.
+   */
+  code: string
+  /**
+   * 43 to 128 random characters of the client's own: letters, digits and - . _ ~
+   */
+  code_verifier: string
+  /**
+   * Of the first user, for a link of the first start; ignored for others.
+   */
+  email?: string
+  /**
+   * Of the first user; default: the e-mail address.
+   */
+  name?: string
+}
+/**
  * Measurements to store in one transaction, all or nothing.
  */
 export interface MeasurementBatchRequest {

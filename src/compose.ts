@@ -3,6 +3,7 @@
 
 import manifest from '../package.json' with { type: 'json' }
 import { SignIn } from './access/sign-in.ts'
+import { SignInLinks } from './access/sign-in-links.ts'
 import { AccessTokens } from './access/tokens.ts'
 import { openEngine } from './core/open-engine.ts'
 import type { Core, SharedState } from './core/open-core.ts'
@@ -31,6 +32,12 @@ import { openFilesMax } from './system/open-files.ts'
 /** Time for requests under way when the service stops: Docker kills it after ten seconds. */
 const DRAIN_MS_MAX = 5 * SECOND_MS
 
+/** How to begin, where no terminal shows a link. */
+const NO_USER = [
+  'nobody can sign in yet',
+  { hint: 'run `thermolog user create --email …`, then `thermolog user link …`' },
+] as const
+
 /** The remaining file descriptors are for databases, pages and InfluxDB. */
 const CONNECTIONS_SHARE = 3 / 4
 
@@ -40,6 +47,12 @@ const PROVIDER_TIMEOUT_MS = 10 * SECOND_MS
 export interface Service {
   /** Resolves when requests are accepted. */
   start(): Promise<{ url: string }>
+  /**
+   * A code with which somebody becomes the first user.
+   *
+   * @returns `undefined` if there is a user, or a provider to sign in with
+   */
+  createFirstLink(): Promise<string | undefined>
   /** Finishes requests under way and closes all files. */
   stop(): Promise<void>
 }
@@ -72,6 +85,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
   const providers = createIdentityProviders(config, { clock, log })
   const { codes } = shared
   const signIn = new SignIn({ providers, codes, controlWriter, tokens, clock }, config)
+  const links = new SignInLinks({ control, controlWriter, tokens, clock }, config)
   const socket = new OperationsSocket({ operations, log })
   const history = new HistoryReader(reader, progress)
   const server = createHttpServer(
@@ -86,6 +100,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
       live,
       history,
       signIn,
+      links,
       identityProviders: providers,
       ...shared,
       isStoreWorking: core.isStoreWorking,
@@ -100,7 +115,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
       connectionsMax: connectionsMaxOf(config, log),
     },
   )
-  return serviceOf({ core, tokens, retries, providers, socket, server }, config, log)
+  return serviceOf({ core, tokens, retries, providers, links, socket, server }, config, log)
 }
 
 interface Parts {
@@ -108,13 +123,14 @@ interface Parts {
   readonly tokens: AccessTokens
   readonly retries: RefusedRetries
   readonly providers: ReadonlyMap<string, IdentityProvider>
+  readonly links: SignInLinks
   readonly socket: OperationsSocket
   readonly server: ReturnType<typeof createHttpServer>
 }
 
 /** With a database, commands need no socket: they work on it themselves. */
 function serviceOf(parts: Parts, config: Config, log: Log): Service {
-  const { core, tokens, retries, providers, socket, server } = parts
+  const { core, tokens, retries, providers, links, socket, server } = parts
   const isShared = core.shared !== undefined
   return {
     start: async () => {
@@ -122,11 +138,13 @@ function serviceOf(parts: Parts, config: Config, log: Log): Service {
       retries.start()
       for (const provider of providers.values()) provider.start()
       if (!isShared) await startSocket(socket, config, log)
+      if (providers.size === 0 && !(await core.control.hasUsers())) log.info(...NO_USER)
       const { url } = await server.start()
       const place = isShared ? {} : { data_dir: config.dataDir }
       log.info('ready', { url, ...place, store: core.storeName })
       return { url }
     },
+    createFirstLink: async () => (providers.size > 0 ? undefined : links.createFirst()),
     stop: async () => {
       log.info('stopping')
       for (const provider of providers.values()) provider.stop()

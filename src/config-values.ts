@@ -2,6 +2,7 @@
 // setting and returns its value, or throws a FormError that says what it should look like.
 
 import { isIP } from 'node:net'
+import { hostname } from 'node:os'
 import { isSecureUrl } from './domain/secure-url.ts'
 import { parseInstant } from './domain/time.ts'
 
@@ -101,6 +102,19 @@ export function readHttpUrl(text: string): string {
   const isWeb = url?.protocol === 'http:' || url?.protocol === 'https:'
   if (url && isWeb && url.username === '' && url.password === '' && url.hash === '') return text
   throw new FormError('must be an http or https URL')
+}
+
+/** Where people reach the service: a web URL without a query. */
+export function readPublicUrl(text: string): string {
+  if (!text.includes('?') && URL.canParse(readHttpUrl(text))) return text
+  throw new FormError('must be an http or https URL without a query')
+}
+
+/** Where other machines in the same network reach the service, if it listens to them. */
+export function urlOnNetwork(host: string, port: number): string {
+  const isWildcard = host === '0.0.0.0' || host === '::'
+  const name = isWildcard ? hostname() : host
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
 }
 
 /** A URL to which secrets may be sent: https, or http on this machine. */

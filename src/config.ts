@@ -17,12 +17,15 @@ import {
   readList,
   readMoment,
   readNetworks,
+  readPublicUrl,
   readSecureUrl,
   readSize,
+  urlOnNetwork,
 } from './config-values.ts'
 import { judgeNames } from './config-names.ts'
 import type { NameFaults } from './config-names.ts'
 import type { FreeSpaceRule } from './config-values.ts'
+import { LINK } from './domain/access.ts'
 import { DAY_MS, MINUTE_MS } from './domain/time.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -55,6 +58,8 @@ export interface IdentityProviderConfig {
 export interface Config {
   readonly host: string
   readonly port: number
+  /** Where people reach the service. */
+  readonly publicUrl: string
   readonly dataDir: string
   /** `undefined`: everything is in `dataDir`, for one process. */
   readonly database: DatabaseConfig | undefined
@@ -187,9 +192,12 @@ function readConfig(settings: Settings): Config {
 }
 
 function readServer(settings: Settings) {
+  const host = settings.read('HOST', String, '127.0.0.1')
+  const port = settings.read('PORT', integerReader(0, 65_535), 8080)
   return {
-    host: settings.read('HOST', String, '127.0.0.1'),
-    port: settings.read('PORT', integerReader(0, 65_535), 8080),
+    host,
+    port,
+    publicUrl: settings.read('PUBLIC_URL', readPublicUrl, urlOnNetwork(host, port)),
     dataDir: settings.read('DATA_DIR', String, './data'),
     requestsPerMinute: settings.read('RATE_LIMIT_REQUESTS', integerReader(0, RATE_MAX), 6_000),
     measurementsPerMinute: settings.read(
@@ -241,6 +249,9 @@ function readSignIn(settings: Settings) {
 
 function readIdentityProvider(settings: Settings, name: string): IdentityProviderConfig {
   const key = (part: (typeof PROVIDER_KEYS)[number]) => `IDP_${name}_${part}`
+  if (name === LINK.toUpperCase()) {
+    settings.problems.push(`IDP_${name}_…: no provider can be called ${name}; choose another name`)
+  }
   return {
     id: name.toLowerCase(),
     issuer: settings.need(key('ISSUER'), readSecureUrl),

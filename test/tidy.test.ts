@@ -96,6 +96,7 @@ const HOME: Readonly<Record<string, readonly string[]>> = {
   ajv: ['http'],
   commander: ['cli'],
   'prom-client': ['system'],
+  qr: ['cli'],
   'swagger-ui-dist': ['http'],
   'temporal-polyfill': ['history', 'cli'],
   uplot: ['http', 'web'],

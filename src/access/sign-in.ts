@@ -110,7 +110,7 @@ function tidied(identity: VerifiedIdentity): VerifiedIdentity {
 }
 
 /** A name without control characters and surrounding spaces, cut to the allowed length. */
-function tidyName(text: string): string {
+export function tidyName(text: string): string {
   const name = Array.from(text.replace(/\p{Cc}/gu, ' ').trim())
   return name.slice(0, NAME_CODE_POINTS_MAX).join('').toWellFormed()
 }

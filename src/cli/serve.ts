@@ -1,6 +1,7 @@
 // `thermolog serve`: runs the service until it is told to stop.
 
 import { isIP } from 'node:net'
+import { linkUrl } from '../access/sign-in-links.ts'
 import type { Command } from 'commander'
 import type { Config } from '../config.ts'
 import { usage } from '../operations/check-arguments.ts'
@@ -8,6 +9,8 @@ import { failed } from '../operations/operations.ts'
 import type { OperationError } from '../operations/operations.ts'
 import { example } from './arguments.ts'
 import { readSettings } from './read-settings.ts'
+import { qrCode, reachOf } from './terminal/link.ts'
+import type { Service } from '../compose.ts'
 
 const CHOOSE_HOST = 'Set HOST to 127.0.0.1 for this machine alone, or 0.0.0.0 for all addresses.'
 
@@ -26,13 +29,24 @@ async function serve(): Promise<void> {
   const service = await createService(config)
   const stopped = signalled()
   try {
-    await service.start().catch((error: NodeJS.ErrnoException) => {
+    const { url } = await service.start().catch((error: NodeJS.ErrnoException) => {
       throw listenFailure(error, config) ?? error
     })
+    await welcome(service, config.port === 0 ? url : config.publicUrl)
     await stopped
   } finally {
     await service.stop()
   }
+}
+
+/** Where nobody can sign in yet, says on a terminal how to begin: the log never has the link. */
+async function welcome(service: Service, publicUrl: string): Promise<void> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) return
+  const code = await service.createFirstLink()
+  if (code === undefined) return
+  const url = linkUrl(publicUrl, code)
+  const intro = 'There is no user yet. Open this link to become the first one:'
+  process.stderr.write(`\n${intro}\n\n  ${url}\n\n${qrCode(url)}${reachOf(url)}\n`)
 }
 
 /** The fault in PORT or HOST, if it keeps the service from listening. */

@@ -6,8 +6,9 @@ import { formatInstant } from '../domain/time.ts'
 import type { DeletedUser, ListedUser } from '../operations/operations.ts'
 import { confirmDeletion } from './confirm.ts'
 import type { DeletionOptions } from './confirm.ts'
-import { example } from './arguments.ts'
+import { durationReader, example } from './arguments.ts'
 import { withOperations } from './open-operations.ts'
+import { qrCode, reachOf } from './terminal/link.ts'
 import { counted, printJson, printTable } from './terminal/print.ts'
 import { readSettings } from './read-settings.ts'
 
@@ -16,6 +17,13 @@ interface CreateOptions {
   readonly name?: string
   readonly json?: boolean
 }
+
+interface LinkOptions {
+  readonly expires?: number
+  readonly json?: boolean
+}
+
+const readLifetime = durationReader('--expires')
 
 export function addCommands(program: Command): void {
   const user = program.command('user').description('manage users')
@@ -40,6 +48,14 @@ export function addCommands(program: Command): void {
     .option('--yes', 'delete without asking')
     .addHelpText('after', example('thermolog user delete a@example.org'))
     .action(deleteUser)
+  user
+    .command('link')
+    .description('print a one-time link with which a user signs in')
+    .argument('<address>', 'the e-mail address of the user')
+    .option('--expires <duration>', 'how long it is valid, up to 24h; default: 15m', readLifetime)
+    .option('--json', 'print JSON: url and expires_at')
+    .addHelpText('after', example('thermolog user link a@example.org --expires 1h'))
+    .action(link)
   user
     .command('unlink')
     .description('remove an identity from a user and revoke all mobile tokens of the user')
@@ -82,6 +98,19 @@ async function deleteUser(user: string, options: DeletionOptions): Promise<void>
 function described(address: string, { id, sensors, measurements }: DeletedUser): string {
   const content = `${counted(sensors, 'sensor')} and ${counted(measurements, 'measurement')}`
   return `user ${id} (${address}) with ${content}`
+}
+
+async function link(user: string, { expires, json }: LinkOptions): Promise<void> {
+  const order = { user, ...(expires === undefined ? {} : { lifetimeMs: expires }) }
+  const { url, expiresAtMs } = await withOperations((operations) => operations.createLink(order))
+  const expiresAt = formatInstant(expiresAtMs)
+  if (json === true) {
+    printJson({ url, expires_at: expiresAt })
+    return
+  }
+  process.stdout.write(`${url}\n`)
+  if (process.stderr.isTTY) process.stderr.write(qrCode(url))
+  process.stderr.write(`It works once, until ${expiresAt}.\n${reachOf(url)}`)
 }
 
 async function unlink(user: string, { issuer }: { readonly issuer: string }): Promise<void> {

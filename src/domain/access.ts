@@ -71,6 +71,9 @@ export interface Principal {
   readonly user: User
 }
 
+/** The name of tokens that came from a link: no identity provider has this id. */
+export const LINK = 'link'
+
 /** A person at an identity provider; never an e-mail address alone. */
 export interface Identity {
   readonly issuer: string

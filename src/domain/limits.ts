@@ -38,6 +38,12 @@ export const connectionsPerAddressMax = 512
 /** Requests per address with an invalid token; further ones get 429. */
 export const failedTokensPerMinute = 60
 
+/** Links to sign in with that a user may have open; the next one ends the oldest. */
+export const signInLinksPerUserMax = 5
+
+/** How long a used code can be sent again, for an answer that was lost. */
+export const codeRepeatMsMax = 2 * 60_000
+
 /** Mobile tokens of one user; beyond it the least recently used ends. */
 export const sessionsPerUserMax = 100
 

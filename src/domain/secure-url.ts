@@ -7,6 +7,11 @@ export function isSecureUrl(text: string): boolean {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))
 }
 
+/** Whether only this machine can open a URL. */
+export function isOfThisMachine(text: string): boolean {
+  return isLoopback(URL.parse(text)?.hostname ?? '')
+}
+
 function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
 }

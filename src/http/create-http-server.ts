@@ -1,6 +1,7 @@
 // Puts the parts of the HTTP side together, in dependency order.
 
 import type { SignIn } from '../access/sign-in.ts'
+import type { SignInLinks } from '../access/sign-in-links.ts'
 import type { AccessTokens } from '../access/tokens.ts'
 import {
   connectionsPerAddressMax,
@@ -48,6 +49,7 @@ export interface HttpFaceCollaborators {
   readonly progress: QueueFigures
   readonly tokens: AccessTokens
   readonly signIn: SignIn
+  readonly links: SignInLinks
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>
   readonly sensors: Sensors
   readonly live: LiveSensors

@@ -2,6 +2,7 @@
 // it need no token, and neither does the relay, to which browsers are sent by identity providers.
 
 import type { SignIn } from '../access/sign-in.ts'
+import type { SignInLinks } from '../access/sign-in-links.ts'
 import type { AccessTokens } from '../access/tokens.ts'
 import type { HistoryReader } from '../history/read-history.ts'
 import type { IdentityProvider } from '../ports/identity.ts'
@@ -12,6 +13,7 @@ import { showBootstrap } from './requests/bootstrap.ts'
 import { showDashboard } from './requests/dashboard.ts'
 import { streamEvents } from './requests/events.ts'
 import { getHistory, historyQuery } from './requests/history.ts'
+import { linkSignInRequest, postLinkSignIn } from './requests/link-sign-in.ts'
 import { showUser } from './requests/me.ts'
 import { none } from './requests/input.ts'
 import { relayedForm, relayedQuery, relayToApp } from './requests/relay.ts'
@@ -32,6 +34,7 @@ export interface MobileApiCollaborators {
   readonly live: LiveSensors
   readonly history: HistoryReader
   readonly signIn: SignIn
+  readonly links: SignInLinks
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>
   readonly signInLimit: AddressLimit
   readonly bodies: BodyReader
@@ -67,13 +70,16 @@ export function mobileApiRouter(
 
 // prettier-ignore
 export function signInRouter(
-  { signIn, identityProviders, signInLimit, clock }: MobileApiCollaborators,
+  { signIn, links, identityProviders, signInLimit, clock }: MobileApiCollaborators,
   settings: MobileSettings,
 ): RouteTable {
   const open = new OpenRoutes(MOBILE_API_BASE)
-  const grant = signInRequest(new SmallBodyReader(clock), signInLimit, settings)
+  const bodies = new SmallBodyReader(clock)
+  const grant = signInRequest(bodies, signInLimit, settings)
+  const link = linkSignInRequest(bodies, signInLimit)
 
   open.add('GET  /bootstrap', none,  showBootstrap(identityProviders, settings))
+  open.add('POST /auth/link', link,  postLinkSignIn(links))
   open.add('POST /auth/:idp', grant, postSignIn(signIn))
   return open
 }

@@ -2,11 +2,12 @@
 // arrive over the socket.
 
 import type { AccessTokens } from '../access/tokens.ts'
+import { createLink, linkUrl } from '../access/sign-in-links.ts'
 import { mintToken } from '../access/tokens.ts'
 import { tokenState } from '../domain/access.ts'
 import type { User } from '../domain/access.ts'
 import type { Sensor } from '../domain/sensor.ts'
-import { DAY_MS } from '../domain/time.ts'
+import { DAY_MS, MINUTE_MS } from '../domain/time.ts'
 import type { Submissions } from '../ingest/submissions.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
@@ -35,7 +36,9 @@ import { importMeasurements } from './import-measurements.ts'
 import { listRefused, listSkipped, retryRefused } from './refused.ts'
 import { failed, setAsideListedMax } from './operations.ts'
 import type {
+  CreatedLink,
   CreatedToken,
+  LinkOrder,
   ListedToken,
   ListedUser,
   NewTokenForOld,
@@ -62,6 +65,7 @@ export interface OperationsCollaborators {
 
 const SEE_USERS = 'See `thermolog user list`.'
 const LIFETIME_MS_MAX = 100 * 366 * DAY_MS
+const DEFAULT_LINK_MS = 15 * MINUTE_MS
 
 export function createOperations(
   collaborators: OperationsCollaborators,
@@ -88,6 +92,7 @@ export function createOperations(
       await unlinkIdentity(collaborators, await userOf(args), args.issuer)
       return {}
     },
+    createLink: async (args) => createUserLink(collaborators, await ownerOf(args), args, settings),
     createToken: async (args) => createToken(collaborators, await ownerOf(args), args),
     listTokens: async (args) => listTokens(collaborators, await userOf(args), settings),
     revokeToken: async ({ id }) => {
@@ -159,6 +164,21 @@ async function unlinkIdentity(
   if (wasThere) return
   const hint = '`thermolog user list` shows the identities of all users.'
   fail(`${email} has no identity at ${JSON.stringify(issuer)}`, hint)
+}
+
+async function createUserLink(
+  { controlWriter, clock }: OperationsCollaborators,
+  { id: userId }: User,
+  { lifetimeMs = DEFAULT_LINK_MS }: LinkOrder,
+  { publicUrl }: OperationsSettings,
+): Promise<CreatedLink> {
+  if (!(lifetimeMs > 0 && lifetimeMs <= DAY_MS)) {
+    throw usage('a link is valid for at least a second and at most 24 hours')
+  }
+  const nowMs = clock.nowMs()
+  const expiresAtMs = nowMs + Math.round(lifetimeMs)
+  const code = await createLink(controlWriter, { userId, nowMs, expiresAtMs })
+  return { url: linkUrl(publicUrl, code), expiresAtMs }
 }
 
 async function createToken(

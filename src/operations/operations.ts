@@ -21,6 +21,8 @@ export interface Operations {
   deleteUser(args: OfUser): Promise<DeletedUser>
   /** Removes the user's identity at an issuer, and all their mobile tokens. */
   unlinkIdentity(args: IdentityOfUser): Promise<Nothing>
+  /** A one-time link with which the user signs in. */
+  createLink(args: LinkOrder): Promise<CreatedLink>
   createToken(args: TokenOrder): Promise<CreatedToken>
   /** Includes tokens that no longer work. */
   listTokens(args: OfUser): Promise<readonly ListedToken[]>
@@ -136,6 +138,16 @@ export interface IdentityOfUser extends OfUser {
   readonly issuer: string
 }
 
+export interface LinkOrder extends OfUser {
+  /** Default: 15 minutes. */
+  readonly lifetimeMs?: number
+}
+
+export interface CreatedLink {
+  readonly url: string
+  readonly expiresAtMs: number
+}
+
 export interface TokenOrder extends OfUser {
   readonly name: string
   /** The prefix of every serial number sent with this token as line protocol. */
@@ -193,6 +205,8 @@ export interface ImportReceipt {
 
 export interface OperationsSettings {
   readonly mobileTokenIdleMs: number
+  /** Where people reach the service. */
+  readonly publicUrl: string
   readonly mayRegisterSensors: boolean
   readonly sensorsPerUserMax: number
   readonly futureMsMax: number

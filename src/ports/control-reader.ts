@@ -4,6 +4,7 @@ import type { AccessToken, Principal, User, UserIdentity } from '../domain/acces
 import type { Sensor } from '../domain/sensor.ts'
 import type { TimeRange } from '../domain/time.ts'
 import type { RefusedReader } from './refused.ts'
+import type { SignInLinkReader } from './sign-in-links.ts'
 import type { SetAsideMeasurement } from './store-upkeep.ts'
 
 /** Identifies the data, so that senders notice a restore. */
@@ -15,10 +16,11 @@ export interface DataIdentity {
 }
 
 /** Reading users, tokens and sensors. A call sees everything acknowledged before it. */
-export interface ControlReader extends RefusedReader {
+export interface ControlReader extends RefusedReader, SignInLinkReader {
   readDataIdentity(): Promise<DataIdentity>
   findPrincipal(tokenHash: Buffer): Promise<Principal | undefined>
   findUser(email: string): Promise<User | undefined>
+  hasUsers(): Promise<boolean>
   listUsers(): Promise<readonly User[]>
   listTokens(userId: number): Promise<readonly AccessToken[]>
   /** The user's mobile tokens that are not revoked, newest first; some may have expired. */

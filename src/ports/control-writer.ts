@@ -11,6 +11,7 @@ import type {
 } from '../domain/access.ts'
 import type { Sensor, SensorChange } from '../domain/sensor.ts'
 import type { RefusedWriter } from './refused.ts'
+import type { NewSignInLink } from './sign-in-links.ts'
 
 /** Changing users, tokens and sensors. Each call is one durable transaction. */
 export interface ControlWriter extends RefusedWriter {
@@ -27,10 +28,22 @@ export interface ControlWriter extends RefusedWriter {
   /**
    * Signs a person in: finds the user of the identity, or the one with the verified e-mail address
    * and no identity at this issuer yet, or creates one; then creates a mobile token for that user.
+   * An identity that joins a user ends that user's links, and the sessions that began with one.
    *
    * @returns `undefined` if none of this is possible: nothing has changed then
    */
   signIn(order: SignInOrder): Promise<SignedInUser | undefined>
+  /**
+   * Adds a link. Beyond `signInLinksPerUserMax` open ones of the user, the oldest ends. All end
+   * with the user, with a restore, and when an identity joins the user.
+   */
+  createSignInLink(link: NewSignInLink): Promise<void>
+  /**
+   * Creates a mobile token, once: a repeat with the same token finds that one for two minutes.
+   *
+   * @returns `undefined` for a link that is unknown, used or expired: nothing has changed then
+   */
+  redeemSignInLink(order: LinkRedemption): Promise<SignedInUser | undefined>
   /** Removes an identity and the user's mobile tokens. @returns whether the user had it */
   unlinkIdentity(userId: number, issuer: string): Promise<boolean>
   /** @returns whether a live token had that id */
@@ -71,9 +84,17 @@ export interface SignInOrder {
   readonly token: Pick<NewAccessToken, 'name' | 'appName' | 'rights' | 'hash' | 'expiresAtMs'>
 }
 
+export interface LinkRedemption {
+  readonly linkHash: Uint8Array
+  readonly token: Pick<NewAccessToken, 'name' | 'appName' | 'rights' | 'hash' | 'expiresAtMs'>
+  /** Who becomes the first user; `undefined`: nobody. */
+  readonly firstUser: { readonly email: string; readonly name: string } | undefined
+  readonly nowMs: number
+}
+
 export interface SignedInUser {
   readonly user: User
   readonly token: AccessToken
-  /** Mobile tokens of the user that this ended: beyond a hundred, the least recently used. */
+  /** Mobile tokens of the user that this ended, such as the oldest beyond a hundred. */
   readonly endedTokenIds: readonly number[]
 }

@@ -58,6 +58,17 @@ const CONTROL = `
     UNIQUE (user_id, issuer)
   );
 
+  -- One-time links to sign in with; one without a user makes the first user.
+  CREATE TABLE sign_in_links (
+    hash bytea PRIMARY KEY,
+    user_id int REFERENCES users (id) ON DELETE CASCADE,
+    salt bytea NOT NULL,
+    created_at_ms bigint NOT NULL,
+    expires_at_ms bigint,
+    used_at_ms bigint
+  );
+  CREATE INDEX sign_in_links_by_user ON sign_in_links (user_id, created_at_ms);
+
   -- Which measurement store has the measurements.
   CREATE TABLE measurement_store (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),

@@ -24,6 +24,8 @@ const RENEW_ID = `
   UPDATE data_identity SET id = $1, is_local = false,
     restored_to_ms = coalesce((SELECT max(committed_at_ms) FROM journal),
       (SELECT max(last_seen_at_ms) FROM sensor_state), 0)`
+/** A link that was used may be unused in what was restored. */
+const END_LINKS = 'DELETE FROM sign_in_links'
 const MOVE_IDS = `
   SELECT setval('sensor_ids', (SELECT last_value FROM sensor_ids) + 1048576),
     setval(pg_get_serial_sequence('users', 'id'),
@@ -115,7 +117,10 @@ function isSameServer(known: Identity, server: Server): boolean {
 /** @param isOther whether anything that was acknowledged may be missing */
 async function renew(client: pg.ClientBase, isOther: boolean): Promise<void> {
   await client.query(RENEW_EPOCH, [randomBytes(EPOCH_BYTES).toString('hex')])
-  if (isOther) await client.query(RENEW_ID, [randomBytes(ID_BYTES).toString('hex')])
+  if (isOther) {
+    await client.query(RENEW_ID, [randomBytes(ID_BYTES).toString('hex')])
+    await client.query(END_LINKS)
+  }
   await client.query(MOVE_IDS)
   await client.query(MOVE_HEADS)
 }

@@ -29,6 +29,7 @@ export async function connectOperations(socketPath: string): Promise<OperationsC
     previewUserDeletion: call('previewUserDeletion'),
     deleteUser: call('deleteUser'),
     unlinkIdentity: call('unlinkIdentity'),
+    createLink: call('createLink'),
     createToken: call('createToken'),
     listTokens: call('listTokens'),
     revokeToken: call('revokeToken'),

@@ -135,13 +135,17 @@ describe('thermolog backup and restore', function () {
     expect(new Set(ids).size).to.equal(3)
   })
 
-  it('ends all tokens when it is told to', async () => {
+  it('ends all sign-in links, and all tokens when it is told to', async () => {
     await copyFilled()
+    const { stdout: link } = await mustRun('old', ['user', 'link', USER])
     await mustRun('old', ['backup', at('backup')])
     const { stderr } = await mustRun('new', ['restore', at('backup'), '--revoke-tokens'])
     expect(stderr).to.equal('')
     await serving(at('new'), {}, async (url) => {
       expect((await send(url, { path: '/api/v1/me', token })).status).to.equal(401)
+      const body = { code: link.trim().split('/').at(-1), code_verifier: 'v'.repeat(43) }
+      const path = '/api/mobile/v1/auth/link'
+      expect((await send(url, { method: 'POST', path, body })).status).to.equal(400)
     })
   })
 

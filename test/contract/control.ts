@@ -5,7 +5,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { ALL_RIGHTS } from '../../src/domain/access.ts'
-import type { VerifiedIdentity } from '../../src/domain/access.ts'
 import { accept, measurement, newUser, NOW_MS, PERMISSIVE, submission } from './open-data.ts'
 import type { NewData, OpenData, TestData } from './open-data.ts'
 
@@ -118,64 +117,6 @@ export function describeControl(name: string, newData: NewData): void {
         expect((await data.control.findPrincipal(another))?.token.id).to.equal(rotated?.token.id)
         await data.controlWriter.revokeToken(token.id)
         expect(await data.controlWriter.rotateToken(token.id, order)).to.equal(undefined)
-      })
-    })
-
-    describe('signing in', () => {
-      const ANA: VerifiedIdentity = {
-        issuer: 'https://id.example.org',
-        subject: 'ana',
-        email: 'ana@example.org',
-        isEmailVerified: true,
-        name: 'Ana',
-      }
-      const signIn = (change: Partial<VerifiedIdentity> = {}, maySignUp = true) => {
-        const rights = ['sensors:read'] as const
-        const token = {
-          name: 'acme',
-          appName: 'Cellar 2.1',
-          rights,
-          hash: randomBytes(32),
-          expiresAtMs: null,
-        }
-        return data.controlWriter.signIn({ identity: { ...ANA, ...change }, maySignUp, token })
-      }
-
-      it('makes a user once, found by the identity from then on', async () => {
-        expect(await signIn({}, false)).to.equal(undefined)
-        const [one, two] = await Promise.all([signIn(), signIn({ email: 'new@example.org' })])
-        expect(one?.user.id).to.equal(two?.user.id)
-        expect((await signIn({}, false))?.user.id).to.equal(one?.user.id)
-        expect(await data.control.listIdentities()).to.have.lengthOf(1)
-      })
-
-      it('joins a user by an address that is verified, and by no other', async () => {
-        const made = await data.controlWriter.createUser('Ana@example.org', '')
-        expect(await signIn({ isEmailVerified: false })).to.equal(undefined)
-        expect((await signIn({}, false))?.user.id).to.equal(made?.id)
-        // Another person of the same issuer cannot take the account over by its address.
-        expect(await signIn({ subject: 'eve' })).to.equal(undefined)
-      })
-
-      it('is a session that says which app it is of, until it is revoked', async () => {
-        const { user, token } = (await signIn()) ?? {}
-        await createToken()
-        const sessions = () => data.control.listSessions(user?.id ?? 0)
-        expect(await sessions()).to.deep.equal([token])
-        expect(token?.appName).to.equal('Cellar 2.1')
-        await signIn()
-        await data.controlWriter.revokeToken(token?.id ?? 0)
-        expect((await sessions()).map(({ id }) => id)).not.to.include(token?.id)
-        expect(await sessions()).to.have.lengthOf(1)
-      })
-
-      it('ends with the identity', async () => {
-        const signedIn = await signIn()
-        const id = signedIn?.user.id ?? 0
-        expect(await data.controlWriter.unlinkIdentity(id, ANA.issuer)).to.equal(true)
-        expect(await data.controlWriter.unlinkIdentity(id, ANA.issuer)).to.equal(false)
-        const [token] = await data.control.listTokens(id)
-        expect(token?.revokedAtMs).to.be.a('number')
       })
     })
 

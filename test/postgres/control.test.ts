@@ -9,6 +9,7 @@ import { createStoreUpkeep, PostgresStoreRecords } from '../../src/postgres/cont
 import { Database } from '../../src/postgres/database.ts'
 import { migrate } from '../../src/postgres/migrate.ts'
 import { systemClock } from '../../src/system/clock.ts'
+import { describeSignIns } from '../contract/sign-ins.ts'
 import { describeControl } from '../contract/control.ts'
 import { newPostgresData } from '../support/postgres-data.ts'
 import { newDatabase, usePostgres } from '../support/postgres.ts'
@@ -20,6 +21,7 @@ describe('control data in PostgreSQL', () => {
   const postgres = usePostgres()
 
   describeControl('PostgreSQL', newPostgresData(postgres))
+  describeSignIns('PostgreSQL', newPostgresData(postgres))
 
   let database: TestDatabase
   let processes: readonly ReturnType<typeof openProcess>[]

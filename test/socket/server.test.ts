@@ -28,6 +28,7 @@ const operations: Operations = {
   createToken: () => Promise.reject(new ServiceError('overloaded', { retryAfterSeconds: 3 })),
   listTokens: () => Promise.reject(new OperationError({ kind: 'usage', message: 'm', hint: 'h' })),
   revokeToken: () => Promise.reject(new Error('secret of the inside')),
+  createLink: absent,
   rotateToken: absent,
   createSensor: absent,
   listSensors: absent,

@@ -1,4 +1,6 @@
 import { describeControl } from '../contract/control.ts'
+import { describeSignIns } from '../contract/sign-ins.ts'
 import { newSqliteData } from '../support/sqlite-data.ts'
 
 describeControl('SQLite', newSqliteData)
+describeSignIns('SQLite', newSqliteData)

@@ -25,7 +25,9 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   invalid_grant: {
     status: 400,
     title: 'The authorization code was rejected',
-    explanation: 'The identity provider rejected the code or its verifier. Sign in again.',
+    explanation:
+      'The identity provider rejected the code or its verifier, or the link has expired or was ' +
+      'used. Sign in again.',
   },
   missing_token: {
     status: 401,

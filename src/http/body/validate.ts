@@ -6,6 +6,7 @@ import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 import type {
   BatchQueryRequest,
   HistoryQueryRequest,
+  LinkSignInRequest,
   MeasurementBatchRequest,
   MeasurementRequest,
   SensorPatchRequest,
@@ -43,6 +44,7 @@ export const isBatchFrame = ajv.compile(withoutItems(batchSchema))
 export const isBatchQuery = compiled<BatchQueryRequest>('batch-query')
 export const isSensorPatch = compiled<SensorPatchRequest>('sensor-patch')
 export const isSignIn = compiled<SignInRequest>('sign-in')
+export const isLinkSignIn = compiled<LinkSignInRequest>('link-sign-in')
 export const isHistoryQuery = compiled<HistoryQueryRequest>('history-query')
 export const isSeriesQuery = compiled<SeriesQueryRequest>('series-query')
 

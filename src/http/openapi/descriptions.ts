@@ -195,6 +195,17 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
       'shutting_down',
     ],
   },
+  'POST /api/mobile/v1/auth/link': {
+    id: 'signInWithLink',
+    tag: 'Sign-in',
+    summary: 'Exchanges the code of a one-time link for a mobile token',
+    description:
+      'For people without an identity provider. The first use binds the code to its ' +
+      '`code_verifier`; for two minutes the same two return the same token. The link of a first ' +
+      'start creates the first user: 422 asks for `email`.',
+    answers: { 200: { description: 'The person has signed in.', schema: 'sign-in' } },
+    codes: ['rate_limited', 'invalid_grant', 'storage_full', 'shutting_down'],
+  },
   'GET /api/mobile/v1/me': {
     id: 'showUser',
     tag: 'Account',

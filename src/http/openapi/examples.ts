@@ -13,6 +13,7 @@ import type {
   InfluxHealthResponse,
   InfluxResultsResponse,
   InfluxVersionResponse,
+  LinkSignInRequest,
   MeasurementBatchRequest,
   MeasurementRequest,
   MeasurementResponse,
@@ -170,6 +171,11 @@ const grant: SignInRequest = {
   redirect_uri: 'org.example.thermolog:/callback',
 }
 
+const linkUse: LinkSignInRequest = {
+  code: 'xqSW8CklzJbWvZH3Yk7bX0s2dQe1n9uTfRgAoVmLhPc',
+  code_verifier: grant.code_verifier,
+}
+
 const signedIn: SignInResponse = {
   data: {
     token: 'thm_live_'.padEnd(52, 'x'),
@@ -243,6 +249,7 @@ export const EXAMPLES: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['request/measurement-batch', batch],
   ['request/sensor-patch', patch],
   ['request/sign-in', grant],
+  ['request/link-sign-in', linkUse],
   ['response/measurement', accepted],
   ['response/batch-receipt', batchReceipt],
   ['response/sensor', sensorAnswer],

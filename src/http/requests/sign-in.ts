@@ -70,7 +70,7 @@ export function postSignIn(signIn: SignIn) {
 }
 
 /** What the app calls itself, in UTF-8. */
-function appNameOf(ctx: Call['ctx']): string {
+export function appNameOf(ctx: Call['ctx']): string {
   return Buffer.from(ctx.get('X-App-Name') || ctx.get('User-Agent'), 'latin1').toString()
 }
 

@@ -11,6 +11,7 @@ import type {
   DataIdentity,
   SensorCursor,
 } from '../../ports/control-reader.ts'
+import type { SignInLink } from '../../ports/sign-in-links.ts'
 import type { Database } from '../database.ts'
 import { countRefused, listDueRefused, listRefused } from './refused-rows.ts'
 import {
@@ -21,11 +22,13 @@ import {
   readSensors,
 } from './sensor-rows.ts'
 import { countSetAside, hasSetAside, listSetAside } from './set-aside.ts'
+import { findSignInLink } from './sign-in-links.ts'
 import { listSkipped } from './skipped-rows.ts'
 import { listSessions, listTokens, PrincipalLookUps, toUser } from './token-rows.ts'
 
 const DATA_IDENTITY = 'SELECT id, restored_to_ms AS "restoredToMs" FROM data_identity'
 const USER_BY_EMAIL = 'SELECT id, email, name FROM users WHERE email_key = $1'
+const ANY_USER = 'SELECT 1 FROM users LIMIT 1'
 const USERS = 'SELECT id, email, name FROM users ORDER BY id'
 const IDENTITIES = `
   SELECT issuer, subject, user_id AS "userId", created_at_ms AS "createdAtMs"
@@ -58,9 +61,17 @@ export class PostgresControlReader implements ControlReader {
     return this.#principals.find(tokenHash)
   }
 
+  findSignInLink(hash: Uint8Array): Promise<SignInLink | undefined> {
+    return findSignInLink(this.#database, hash)
+  }
+
   async findUser(email: string): Promise<User | undefined> {
     const [row] = await this.#database.rows<User>(USER_BY_EMAIL, [foldEmail(email)])
     return row && toUser(row)
+  }
+
+  async hasUsers(): Promise<boolean> {
+    return (await this.#database.rows(ANY_USER)).length > 0
   }
 
   async listUsers(): Promise<readonly User[]> {

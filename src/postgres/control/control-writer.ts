@@ -6,6 +6,7 @@ import type { Clock } from '../../ports/system.ts'
 import type { Database, Sql } from '../database.ts'
 import { dropRefused, keepRefused, noteRefusedAgain } from './refused-rows.ts'
 import { changeSensor, createSensor, deleteSensor } from './sensor-writes.ts'
+import { createSignInLink, redeemSignInLink } from './sign-in-links.ts'
 import { noteSkipped } from './skipped-rows.ts'
 import { createUser, deleteUser, insertToken, signIn } from './user-writes.ts'
 
@@ -65,6 +66,8 @@ export function createControlWriter(
         (sql, nowMs) => deleteUser(sql, { userId, nowMs }),
       ),
     signIn: (order) => inTransaction((sql, nowMs) => signIn(sql, order, nowMs)),
+    createSignInLink: (link) => inTransaction((sql) => createSignInLink(sql, link)),
+    redeemSignInLink: (order) => inTransaction((sql) => redeemSignInLink(sql, order)),
     unlinkIdentity: (userId, issuer) =>
       inTransaction(async (sql, nowMs) => {
         if ((await sql.change(REMOVE_IDENTITY, [userId, issuer])) === 0) return false

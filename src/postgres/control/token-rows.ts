@@ -49,6 +49,11 @@ export async function listSessions(sql: Sql, userId: number): Promise<AccessToke
   return (await sql.rows<TokenRow>(SESSIONS_OF_USER, [userId])).map(toToken)
 }
 
+export async function findToken(sql: Sql, hash: Uint8Array): Promise<AccessToken | undefined> {
+  const [row] = await sql.rows<PrincipalRow>(BY_HASHES, [[Buffer.from(hash)]])
+  return row && toPrincipal(row).token
+}
+
 /** Rows have no name for a user who is called by the address. */
 export function toUser({ id, email, name }: User): User {
   return { id, email, name: name || email }

@@ -1,6 +1,6 @@
 // Users, their identities and tokens: creating, signing in, deleting.
 
-import { foldEmail } from '../../domain/access.ts'
+import { foldEmail, LINK } from '../../domain/access.ts'
 import type { AccessToken, User, VerifiedIdentity } from '../../domain/access.ts'
 import { sessionsPerUserMax } from '../../domain/limits.ts'
 import type { NewAccessToken, SignInOrder, SignedInUser } from '../../ports/control-writer.ts'
@@ -12,9 +12,16 @@ import { toUser } from './token-rows.ts'
 const INSERT_USER = `
   INSERT INTO users (email, email_key, name, created_at_ms) VALUES ($1, $2, $3, $4)
   ON CONFLICT (email_key) DO NOTHING RETURNING id`
+const END_FIRST_LINKS = `
+  DELETE FROM sign_in_links WHERE user_id IS NULL AND used_at_ms IS NULL`
+const END_LINKS = 'DELETE FROM sign_in_links WHERE user_id = $1 AND used_at_ms IS NULL'
+const END_LINKED_SESSIONS = `
+  UPDATE access_tokens SET revoked_at_ms = $2
+  WHERE user_id = $1 AND kind = 'mobile' AND name = '${LINK}' AND revoked_at_ms IS NULL
+  RETURNING id`
 const INSERT_USER_STATE = 'INSERT INTO user_state (bucket, user_id) VALUES ($1, $2)'
 const USER_ID_BY_EMAIL = 'SELECT id FROM users WHERE email_key = $1'
-const LOCK_USER = 'SELECT id, email, name FROM users WHERE id = $1 FOR UPDATE'
+export const LOCK_USER = 'SELECT id, email, name FROM users WHERE id = $1 FOR UPDATE'
 const USER_BY_IDENTITY = `
   SELECT user_id AS id FROM identities WHERE issuer = $1 AND subject = $2`
 const INSERT_IDENTITY = `
@@ -47,6 +54,8 @@ export async function createUser(
   sql: Sql,
   { email, name, nowMs }: { email: string; name: string; nowMs: number },
 ): Promise<User | undefined> {
+  // Before there is a user: nobody becomes the first one by a link any more.
+  await sql.change(END_FIRST_LINKS)
   const row = [email, foldEmail(email), name, nowMs]
   const [inserted] = await sql.rows<{ id: number }>(INSERT_USER, row)
   if (inserted === undefined) return undefined
@@ -96,8 +105,27 @@ export async function signIn(
   { identity, maySignUp, token }: SignInOrder,
   nowMs: number,
 ): Promise<SignedInUser | undefined> {
-  const userId = await userFor(sql, identity, { maySignUp, nowMs })
+  const [known] = await sql.rows<{ id: number }>(USER_BY_IDENTITY, [
+    identity.issuer,
+    identity.subject,
+  ])
+  const userId = known?.id ?? (await userFor(sql, identity, { maySignUp, nowMs }))
   if (userId === undefined) return undefined
+  const endedIds = known === undefined ? await endLinked(sql, userId, nowMs) : []
+  return beginSession(sql, { userId, token, nowMs, endedIds })
+}
+
+interface NewSession extends Pick<SignInOrder, 'token'> {
+  readonly userId: number
+  readonly nowMs: number
+  /** Sessions that end with this. */
+  readonly endedIds: readonly number[]
+}
+
+export async function beginSession(
+  sql: Sql,
+  { userId, token, nowMs, endedIds }: NewSession,
+): Promise<SignedInUser | undefined> {
   // Locked: two sign-ins at once count each other's sessions.
   const [user] = await sql.rows<User>(LOCK_USER, [userId])
   if (user === undefined) return undefined
@@ -107,17 +135,23 @@ export async function signIn(
     userId,
     sessionsPerUserMax,
   ])
-  return { user: toUser(user), token: created, endedTokenIds: ended.map(({ id }) => id) }
+  const endedTokenIds = [...endedIds, ...ended.map(({ id }) => id)]
+  return { user: toUser(user), token: created, endedTokenIds }
 }
 
-/** The user of an identity, who is found by it, joined with it or made for it. */
+/** Whoever had a link may have been another person than the one whom the provider knows. */
+async function endLinked(sql: Sql, userId: number, nowMs: number): Promise<number[]> {
+  await sql.change(END_LINKS, [userId])
+  const ended = await sql.rows<{ id: number }>(END_LINKED_SESSIONS, [userId, nowMs])
+  return ended.map(({ id }) => id)
+}
+
+/** The user whom an identity joins, or who is made for it. */
 async function userFor(
   sql: Sql,
   { issuer, subject, email, isEmailVerified, name = '' }: VerifiedIdentity,
   { maySignUp, nowMs }: { maySignUp: boolean; nowMs: number },
 ): Promise<number | undefined> {
-  const [known] = await sql.rows<{ id: number }>(USER_BY_IDENTITY, [issuer, subject])
-  if (known !== undefined) return known.id
   if (email === undefined || !isEmailVerified) return undefined
   if (maySignUp) await createUser(sql, { email, name, nowMs })
   const [user] = await sql.rows<{ id: number }>(USER_ID_BY_EMAIL, [foldEmail(email)])

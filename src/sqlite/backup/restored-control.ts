@@ -39,6 +39,7 @@ const SET_SEQUENCE = 'INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)'
 const RENEW_ROWS = 'UPDATE journal SET committed_at_ms = ?'
 const INSERT_EMPTY_ROW = 'INSERT INTO journal (seq, committed_at_ms, measurements) VALUES (?, ?, 0)'
 const REVOKE_ALL = 'UPDATE access_tokens SET revoked_at_ms = ? WHERE revoked_at_ms IS NULL'
+const END_LINKS = 'DELETE FROM sign_in_links'
 const RENEW_IDENTITY = `
   UPDATE data_identity SET text = lower(hex(randomblob(16))), restored_to_ms = ? WHERE id = 1`
 const COUNT_LIVE = 'SELECT count(*) FROM access_tokens WHERE revoked_at_ms IS NULL'
@@ -71,6 +72,7 @@ export function prepareRestored(
     db.transaction(() => {
       moveSequences(db, nowMs)
       db.prepare(RENEW_IDENTITY).run(restoredToMs)
+      db.prepare(END_LINKS).run()
       if (isRevoking) db.prepare(REVOKE_ALL).run(nowMs)
     }).immediate()
     db.pragma('wal_checkpoint(TRUNCATE)')

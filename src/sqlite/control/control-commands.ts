@@ -2,28 +2,27 @@
 // transaction between groups of submissions.
 
 import { foldEmail } from '../../domain/access.ts'
-import type {
-  AccessToken,
-  Right,
-  RotatedToken,
-  TokenRotation,
-  User,
-  VerifiedIdentity,
-} from '../../domain/access.ts'
-import { sessionsPerUserMax } from '../../domain/limits.ts'
+import type { AccessToken, RotatedToken, TokenRotation, User } from '../../domain/access.ts'
 import { serialNumberKey } from '../../domain/sensor.ts'
 import type { Sensor, SensorChange } from '../../domain/sensor.ts'
 import { DAY_MS } from '../../domain/time.ts'
-import type { NewAccessToken, SignInOrder, SignedInUser } from '../../ports/control-writer.ts'
+import type {
+  LinkRedemption,
+  NewAccessToken,
+  SignInOrder,
+  SignedInUser,
+} from '../../ports/control-writer.ts'
+import type { NewSignInLink } from '../../ports/sign-in-links.ts'
 import type { RefusedMeasurement, StoreSwitch } from '../../ports/store-upkeep.ts'
 import type { Clock } from '../../ports/system.ts'
 import type { Connection } from '../database.ts'
 import { SetAside } from '../journal/set-aside.ts'
-import { IdentityRows } from './identity-rows.ts'
 import { RefusedRows } from './refused-rows.ts'
 import { SkippedRows } from './skipped-rows.ts'
 import type { Refused, RefusedEntry, SkippedSeries } from '../../ports/refused.ts'
 import { SensorRows } from './sensor-rows.ts'
+import { SignIns } from './sign-ins.ts'
+import { TokenRows } from './token-rows.ts'
 import type { Commands } from '../commit/commands.ts'
 import type { SensorDirectory } from '../commit/sensor-directory.ts'
 
@@ -34,50 +33,14 @@ type Synchronous<Port> = {
     : never
 }
 
-interface DaemonTokenRow {
-  userId: number
-  name: string
-  rights: string
-  serialNumberPrefix: string
-  createdAtMs: number
-  expiresAtMs: number | null
-}
-
 const INSERT_USER = `
   INSERT INTO users (email, email_key, name, created_at_ms) VALUES (?, ?, ?, ?)
   ON CONFLICT (email_key) DO NOTHING`
-const USER_BY_ID = 'SELECT id, email, name FROM users WHERE id = ?'
-const USER_ID_BY_EMAIL = 'SELECT id FROM users WHERE email_key = ?'
 // Tokens and identities are deleted with it.
 const DELETE_USER = 'DELETE FROM users WHERE id = ?'
 const LIVE_SENSOR_IDS = 'SELECT id FROM sensors WHERE user_id = ? AND deleted_at_ms IS NULL'
 const WIPE_SERIAL_NUMBERS = `
   UPDATE sensors SET serial_number = '', serial_number_key = '' WHERE user_id = ?`
-const INSERT_TOKEN = `
-  INSERT INTO access_tokens
-    (user_id, kind, name, rights, serial_number_prefix, app_name, hash, created_at_ms,
-      expires_at_ms)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
-const REVOKE_TOKEN = `
-  UPDATE access_tokens SET revoked_at_ms = ? WHERE id = ? AND revoked_at_ms IS NULL`
-const LIVE_DAEMON_TOKEN = `
-  SELECT user_id AS userId, name, rights, serial_number_prefix AS serialNumberPrefix,
-    created_at_ms AS createdAtMs, expires_at_ms AS expiresAtMs
-  FROM access_tokens WHERE id = ? AND kind = 'daemon' AND revoked_at_ms IS NULL
-    AND (expires_at_ms IS NULL OR expires_at_ms > ?)`
-const EXPIRE_TOKEN = 'UPDATE access_tokens SET expires_at_ms = ? WHERE id = ?'
-const REVOKE_MOBILE_TOKENS = `
-  UPDATE access_tokens SET revoked_at_ms = ?
-  WHERE user_id = ? AND kind = 'mobile' AND revoked_at_ms IS NULL`
-const END_OLD_SESSIONS = `
-  UPDATE access_tokens SET revoked_at_ms = ?
-  WHERE id IN (
-    SELECT id FROM access_tokens
-    WHERE user_id = ? AND kind = 'mobile' AND revoked_at_ms IS NULL
-    ORDER BY max(created_at_ms, ifnull(last_used_at_ms, 0)) DESC, id DESC LIMIT -1 OFFSET ?)
-  RETURNING id`
-const RECORD_TOKEN_USE = `
-  UPDATE access_tokens SET last_used_at_ms = max(ifnull(last_used_at_ms, 0), ?) WHERE id = ?`
 const INSERT_SENSOR = `
   INSERT INTO sensors
     (id, user_id, serial_number, serial_number_key, alias, created_at_ms, info_at_ms)
@@ -123,7 +86,8 @@ export class ControlCommands implements Synchronous<Commands> {
   readonly #directory: SensorDirectory
   readonly #clock: Clock
   readonly #sensorsPerUserMax: number
-  readonly #identityRows: IdentityRows
+  readonly #tokens: TokenRows
+  readonly #signIns: SignIns
   readonly #sensorRows: SensorRows
   readonly #setAside: SetAside
   readonly #refused: RefusedRows
@@ -139,7 +103,9 @@ export class ControlCommands implements Synchronous<Commands> {
     this.#directory = directory
     this.#clock = clock
     this.#sensorsPerUserMax = settings.sensorsPerUserMax
-    this.#identityRows = new IdentityRows(db)
+    this.#tokens = new TokenRows(db, clock)
+    const createUser = (email: string, name: string) => this.createUser(email, name)
+    this.#signIns = new SignIns(db, { tokens: this.#tokens, clock, createUser })
     this.#sensorRows = new SensorRows(db)
     this.#setAside = new SetAside(db)
     this.#refused = new RefusedRows(db)
@@ -165,69 +131,36 @@ export class ControlCommands implements Synchronous<Commands> {
     return deleted
   }
 
-  signIn({ identity, maySignUp, token }: SignInOrder): SignedInUser | undefined {
-    return this.#inTransaction(() => {
-      const userId = this.#userFor(identity, maySignUp)
-      const row = userId && this.#db.prepare<[number], User>(USER_BY_ID).get(userId)
-      if (!row) return undefined
-      const user = { ...row, name: row.name || row.email }
-      const created = this.createToken({ ...token, userId: user.id, kind: 'mobile' })
-      const endOld = this.#db.prepare<[number, number, number], number>(END_OLD_SESSIONS).pluck()
-      const endedTokenIds = endOld.all(this.#clock.nowMs(), user.id, sessionsPerUserMax)
-      return { user, token: created, endedTokenIds }
-    })
+  signIn(order: SignInOrder): SignedInUser | undefined {
+    return this.#inTransaction(() => this.#signIns.signIn(order))
+  }
+
+  createSignInLink(link: NewSignInLink): void {
+    this.#inTransaction(() => this.#signIns.createLink(link))
+  }
+
+  redeemSignInLink(order: LinkRedemption): SignedInUser | undefined {
+    return this.#inTransaction(() => this.#signIns.redeemLink(order))
   }
 
   unlinkIdentity(userId: number, issuer: string): boolean {
-    return this.#inTransaction(() => {
-      const wasThere = this.#identityRows.remove(userId, issuer)
-      if (wasThere) this.#db.prepare(REVOKE_MOBILE_TOKENS).run(this.#clock.nowMs(), userId)
-      return wasThere
-    })
+    return this.#inTransaction(() => this.#signIns.unlink(userId, issuer))
   }
 
   createToken(token: NewAccessToken): AccessToken {
-    const { userId, kind, name, rights, serialNumberPrefix = '', appName = '', expiresAtMs } = token
-    const createdAtMs = this.#clock.nowMs()
-    const names = [kind, name, rights.join(' '), serialNumberPrefix, appName]
-    const row = [userId, ...names, Buffer.from(token.hash), createdAtMs, expiresAtMs]
-    const { lastInsertRowid } = this.#db.prepare(INSERT_TOKEN).run(...row)
-    const id = Number(lastInsertRowid)
-    const unused = { lastUsedAtMs: null, revokedAtMs: null }
-    const what = { id, userId, kind, name, rights, serialNumberPrefix, appName }
-    return { ...what, createdAtMs, expiresAtMs, ...unused }
+    return this.#tokens.create(token)
   }
 
   revokeToken(tokenId: number): boolean {
-    return this.#db.prepare(REVOKE_TOKEN).run(this.#clock.nowMs(), tokenId).changes > 0
+    return this.#tokens.revoke(tokenId)
   }
 
   rotateToken(tokenId: number, order: TokenRotation): RotatedToken | undefined {
-    const { nowMs, overlapMs } = order
-    const hash = Buffer.from(order.hash)
-    return this.#inTransaction(() => {
-      const find = this.#db.prepare<[number, number], DaemonTokenRow>(LIVE_DAEMON_TOKEN)
-      const old = find.get(tokenId, nowMs)
-      if (old === undefined) return undefined
-      const { userId, name, serialNumberPrefix, expiresAtMs } = old
-      const rights = old.rights.split(' ') as Right[]
-      // What was valid for a year is valid for a year again.
-      const lifetimeMs = expiresAtMs === null ? null : expiresAtMs - old.createdAtMs
-      const newExpiresAtMs = lifetimeMs === null ? null : nowMs + lifetimeMs
-      const ends = { expiresAtMs: newExpiresAtMs }
-      const same = { userId, kind: 'daemon', name, rights, serialNumberPrefix } as const
-      const token = this.createToken({ ...same, hash, ...ends })
-      const oldExpiresAtMs = Math.min(expiresAtMs ?? Infinity, nowMs + overlapMs)
-      this.#db.prepare(EXPIRE_TOKEN).run(oldExpiresAtMs, tokenId)
-      return { token, oldExpiresAtMs }
-    })
+    return this.#inTransaction(() => this.#tokens.rotate(tokenId, order))
   }
 
   recordTokenUses(lastUsedAtMs: ReadonlyMap<number, number>): void {
-    const record = this.#db.prepare(RECORD_TOKEN_USE)
-    this.#inTransaction(() => {
-      for (const [tokenId, usedAtMs] of lastUsedAtMs) record.run(usedAtMs, tokenId)
-    })
+    this.#inTransaction(() => this.#tokens.recordUses(lastUsedAtMs))
   }
 
   createSensor(
@@ -330,20 +263,6 @@ export class ControlCommands implements Synchronous<Commands> {
       this.#db.prepare(sql).run(sensorId)
     }
     return true
-  }
-
-  /** Finds the user of an identity, links an existing user to it, or creates one. */
-  #userFor(identity: VerifiedIdentity, maySignUp: boolean): number | undefined {
-    const known = this.#identityRows.userOf(identity)
-    if (known !== undefined) return known
-    const { email, isEmailVerified, name = '' } = identity
-    if (email === undefined || !isEmailVerified) return undefined
-    const byEmail = this.#db.prepare<[string], number>(USER_ID_BY_EMAIL).pluck()
-    const userId =
-      byEmail.get(foldEmail(email)) ?? (maySignUp ? this.createUser(email, name)?.id : undefined)
-    if (userId === undefined) return undefined
-    const isAdded = this.#identityRows.add(identity, userId, this.#clock.nowMs())
-    return isAdded ? userId : undefined
   }
 
   // The accepted days tell between which times the sensor's measurements lie.

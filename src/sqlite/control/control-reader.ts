@@ -1,14 +1,7 @@
 // ControlReader on SQLite: reads users, access tokens and sensors beside the thread that writes.
 
 import { foldEmail } from '../../domain/access.ts'
-import type {
-  AccessToken,
-  Principal,
-  Right,
-  TokenKind,
-  User,
-  UserIdentity,
-} from '../../domain/access.ts'
+import type { AccessToken, Principal, User, UserIdentity } from '../../domain/access.ts'
 import type { Sensor } from '../../domain/sensor.ts'
 import type { TimeRange } from '../../domain/time.ts'
 import type {
@@ -19,6 +12,7 @@ import type {
   SensorNews,
   VersionedSensors,
 } from '../../ports/control-reader.ts'
+import type { SignInLink } from '../../ports/sign-in-links.ts'
 import type { SetAsideMeasurement } from '../../ports/store-upkeep.ts'
 import type { Connection } from '../database.ts'
 import { RefusedRows } from './refused-rows.ts'
@@ -29,20 +23,9 @@ import { AcceptedDays } from './accepted-days.ts'
 import { IdentityRows } from './identity-rows.ts'
 import { SensorDeletionRows } from './sensor-deletion-rows.ts'
 import { SensorRows } from './sensor-rows.ts'
-
-interface TokenRow {
-  id: number
-  userId: number
-  kind: TokenKind
-  name: string
-  rights: string
-  serialNumberPrefix: string
-  appName: string
-  createdAtMs: number
-  expiresAtMs: number | null
-  lastUsedAtMs: number | null
-  revokedAtMs: number | null
-}
+import { SignInLinkRows } from './sign-in-link-rows.ts'
+import { TOKEN_BY_HASH, TOKEN_COLUMNS, toToken } from './token-rows.ts'
+import type { TokenRow } from './token-rows.ts'
 
 interface UserRow {
   id: number
@@ -50,12 +33,6 @@ interface UserRow {
   name: string
 }
 
-const TOKEN_COLUMNS = `
-  t.id, t.user_id AS userId, t.kind, t.name, t.rights, t.created_at_ms AS createdAtMs,
-  t.serial_number_prefix AS serialNumberPrefix, t.app_name AS appName,
-  t.expires_at_ms AS expiresAtMs, t.last_used_at_ms AS lastUsedAtMs,
-  t.revoked_at_ms AS revokedAtMs`
-const TOKEN_BY_HASH = `SELECT ${TOKEN_COLUMNS} FROM access_tokens t WHERE t.hash = ?`
 const TOKENS_OF_USER = `
   SELECT ${TOKEN_COLUMNS} FROM access_tokens t WHERE t.user_id = ? ORDER BY t.id`
 const SESSIONS_OF_USER = `
@@ -65,6 +42,7 @@ const USER_BY_ID = 'SELECT id, email, name FROM users WHERE id = ?'
 const USER_BY_EMAIL = 'SELECT id, email, name FROM users WHERE email_key = ?'
 const DATA_IDENTITY = `
   SELECT text AS id, restored_to_ms AS restoredToMs FROM data_identity WHERE id = 1`
+const ANY_USER = 'SELECT 1 FROM users LIMIT 1'
 const USERS = 'SELECT id, email, name FROM users ORDER BY id'
 
 export class SqliteControlReader implements ControlReader {
@@ -82,6 +60,7 @@ export class SqliteControlReader implements ControlReader {
   readonly #setAside: SetAside
   readonly #refused: RefusedRows
   readonly #skipped: SkippedRows
+  readonly #links: SignInLinkRows
 
   constructor(db: Connection) {
     this.#db = db
@@ -98,6 +77,7 @@ export class SqliteControlReader implements ControlReader {
     this.#setAside = new SetAside(db)
     this.#refused = new RefusedRows(db)
     this.#skipped = new SkippedRows(db)
+    this.#links = new SignInLinkRows(db)
   }
 
   async readDataIdentity(): Promise<DataIdentity> {
@@ -112,9 +92,17 @@ export class SqliteControlReader implements ControlReader {
     return user && { token: toToken(token), user: toUser(user) }
   }
 
+  async findSignInLink(hash: Uint8Array): Promise<SignInLink | undefined> {
+    return this.#links.find(hash)
+  }
+
   async findUser(email: string): Promise<User | undefined> {
     const row = this.#userByEmail.get(foldEmail(email))
     return row && toUser(row)
+  }
+
+  async hasUsers(): Promise<boolean> {
+    return this.#db.prepare(ANY_USER).get() !== undefined
   }
 
   async listUsers(): Promise<readonly User[]> {
@@ -204,10 +192,6 @@ export class SqliteControlReader implements ControlReader {
   async countRefused(): Promise<{ count: number; dropped: number }> {
     return this.#refused.count()
   }
-}
-
-function toToken({ rights, ...row }: TokenRow): AccessToken {
-  return { ...row, rights: rights === '' ? [] : (rights.split(' ') as Right[]) }
 }
 
 function toUser({ id, email, name }: UserRow): User {

@@ -17,6 +17,8 @@ export function createControlWriter(
       return sensors
     },
     signIn: (order) => channel.call('signIn', order),
+    createSignInLink: (link) => channel.call('createSignInLink', link),
+    redeemSignInLink: (order) => channel.call('redeemSignInLink', order),
     unlinkIdentity: (userId, issuer) => channel.call('unlinkIdentity', userId, issuer),
     createToken: (token) => channel.call('createToken', token),
     revokeToken: (tokenId) => channel.call('revokeToken', tokenId),

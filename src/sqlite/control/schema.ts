@@ -37,6 +37,20 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
       ) STRICT;
       CREATE INDEX access_tokens_by_user ON access_tokens (user_id);
 
+      -- One-time links to sign in with; one without a user makes the first user.
+      CREATE TABLE sign_in_links (
+        hash BLOB PRIMARY KEY,
+        user_id INTEGER REFERENCES users (id) ON DELETE CASCADE,
+        salt BLOB NOT NULL,
+        created_at_ms INTEGER NOT NULL,
+        expires_at_ms INTEGER,
+        used_at_ms INTEGER
+      ) STRICT, WITHOUT ROWID;
+      CREATE INDEX sign_in_links_by_user ON sign_in_links (user_id, created_at_ms);
+      CREATE TRIGGER first_user AFTER INSERT ON users BEGIN
+        DELETE FROM sign_in_links WHERE user_id IS NULL AND used_at_ms IS NULL;
+      END;
+
       CREATE TABLE sensors (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         user_id INTEGER NOT NULL,

@@ -3,6 +3,7 @@
 
 import { expect } from 'chai'
 import { AccessTokens, mintToken } from '../../../src/access/tokens.ts'
+import type { SignInLinks } from '../../../src/access/sign-in-links.ts'
 import type { SignIn } from '../../../src/access/sign-in.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { DamageList } from '../../../src/domain/damage-list.ts'
@@ -102,6 +103,7 @@ function openFace(): HttpServer {
       live: { stop: () => undefined } as Partial<LiveSensors> as LiveSensors,
       history: {} as HistoryReader,
       signIn: {} as SignIn,
+      links: {} as SignInLinks,
       identityProviders: new Map(),
       dataIdentity: { id: 'x', restoredToMs: null },
       isStoreWorking: () => true,

@@ -1,0 +1,29 @@
+// A sign-in link for a person at a terminal: with a QR code, for the phone.
+
+import { encodeQR } from 'qr'
+import { isOfThisMachine } from '../../domain/secure-url.ts'
+
+const HALVES = [' ', '▄', '▀', '█']
+/** Black on white, whatever the colours of the terminal are. */
+const COLOURS = { on: '\u001B[30;107m', off: '\u001B[0m' }
+
+/** Two rows of the code on each line. */
+export function qrCode(text: string): string {
+  const rows = encodeQR(text, 'raw', { border: 2 })
+  const lines: string[] = []
+  for (let at = 0; at < rows.length; at += 2) {
+    const upper = rows[at] ?? []
+    const lower = rows[at + 1] ?? []
+    const halves = upper.map((isDark, column) => {
+      return HALVES[2 * Number(isDark) + Number(lower[column] ?? false)]
+    })
+    lines.push(`${COLOURS.on}${halves.join('')}${COLOURS.off}\n`)
+  }
+  return lines.join('')
+}
+
+/** What to know about a link, `''` if nothing. */
+export function reachOf(url: string): string {
+  if (!isOfThisMachine(url)) return ''
+  return 'Only this machine can open it. For others, set HOST=0.0.0.0, or PUBLIC_URL.\n'
+}
