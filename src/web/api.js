@@ -3,7 +3,7 @@
 //
 // The token is in localStorage because the page can be installed as an app and must stay signed in
 // when closed. Only the page's own scripts run here (Content-Security-Policy), so no other can read
-// the token; signing out revokes it and deletes everything kept.
+// the token; signing out revokes it (sign-out.js) and deletes everything kept.
 
 import { nowMs } from './clock.js'
 
@@ -116,12 +116,16 @@ export async function get(path, signal) {
 /**
  * @param {string} path
  * @param {object} [body]
+ * @param {string} [token] default: that of the session
  * @returns {Promise<Response>}
  * @throws Refused, NoAnswer
  */
-export function post(path, body) {
-  const headers = { 'Content-Type': 'application/json' }
-  return request(path, { method: 'POST', ...(body && { headers, body: JSON.stringify(body) }) })
+export function post(path, body, token) {
+  const headers = {
+    ...(body && { 'Content-Type': 'application/json' }),
+    ...(token && { Authorization: `Bearer ${token}` }),
+  }
+  return request(path, { method: 'POST', headers, ...(body && { body: JSON.stringify(body) }) })
 }
 
 /**

@@ -1,16 +1,18 @@
 // The page: sign-in state, the view for the URL, and what all views share.
 //
 // URLs: `#/` shows the sensors, `#/sensors/7/1d` a chart (see period.js), `#/sign-in/{idp}` goes
-// straight to that provider. The page calls only the mobile API of its own origin.
+// straight to that provider, `#/link/{code}` is a one-time link. The page calls only the mobile API
+// of its own origin.
 
 import { nowMs } from './clock.js'
-import { Refused, forgetSession, isSessionChange, post, session } from './api.js'
+import { Refused, forgetSession, isSessionChange, session } from './api.js'
 import { DashboardView } from './dashboard-view.js'
 import { setText } from './element.js'
 import { Fleet } from './fleet.js'
 import { moment } from './format.js'
 import { FIRST_PERIOD, SensorView } from './sensor-view.js'
-import { takeCallback } from './sign-in.js'
+import { takeCallback, takeLink } from './sign-in.js'
+import { endToken, endTokens } from './sign-out.js'
 
 /** @typedef {{ fleet: Fleet, dashboard: DashboardView }} App of who is signed in */
 
@@ -36,9 +38,27 @@ begin()
 registerServiceWorker()
 
 function begin() {
-  const callback = takeCallback()
-  if (session() === undefined || callback !== undefined) void showSignIn(callback)
+  void endTokens()
+  const code = takeLink()
+  const callback = code === undefined ? takeCallback() : undefined
+  if (code !== undefined) void showLink(code)
+  else if (session() === undefined || callback !== undefined) void showSignIn(callback)
   else showApp()
+}
+
+/** @param {string} code */
+async function showLink(code) {
+  const { LinkView } = await import('./link-view.js')
+  closeApp()
+  showAlone(new LinkView(code, begin))
+}
+
+/** Shows a view without the app. @param {{ title: string, root: HTMLElement }} view */
+function showAlone(view) {
+  account.hidden = true
+  connection.hidden = true
+  document.title = `${view.title} · Thermolog`
+  main.replaceChildren(view.root)
 }
 
 /** @param {ReturnType<typeof takeCallback>} callback @param {string} [note] */
@@ -46,10 +66,7 @@ async function showSignIn(callback, note) {
   // Not loaded for users who are signed in.
   const { SignInView } = await import('./sign-in-view.js')
   const view = new SignInView(showApp, note)
-  account.hidden = true
-  connection.hidden = true
-  document.title = `${view.title} · Thermolog`
-  main.replaceChildren(view.root)
+  showAlone(view)
   await view.open(callback)
 }
 
@@ -64,6 +81,8 @@ function showApp() {
 
 /** Shows the view for the URL. */
 function navigate() {
+  const code = takeLink()
+  if (code !== undefined) return void showLink(code)
   if (app === undefined) return
   const [, id, name = FIRST_PERIOD] = SENSOR.exec(location.hash) ?? []
   if (id === undefined) return showDashboard(app)
@@ -108,23 +127,25 @@ function failed(error) {
 }
 
 async function signOut() {
-  try {
-    await post('/logout')
-  } catch {
-    // Without a network the token is only forgotten here; it expires by itself.
-  }
+  const token = session()?.token
+  // Not waited for: without a network it ends later.
+  if (token !== undefined) void endToken(token)
   await leave()
 }
 
 /** @param {string} [note] */
 async function leave(note) {
+  closeApp()
+  await forgetSession()
+  history.replaceState(null, '', '/')
+  await showSignIn(undefined, note)
+}
+
+function closeApp() {
   app?.fleet.stop()
   app = undefined
   sensorView?.close()
   sensorView = undefined
-  await forgetSession()
-  history.replaceState(null, '', '/')
-  await showSignIn(undefined, note)
 }
 
 function switchTheme() {

@@ -90,8 +90,8 @@ export class SignInView {
     this.#heading.textContent = app.name
     const shown = Object.entries(links).map(([name, href]) => element('a', { href }, capital(name)))
     this.#links.replaceChildren(...shown)
-    if (!isSecure) return this.#explain(INSECURE)
     if (providers.length === 0) return this.#explain(NO_PROVIDER)
+    if (!isSecure) return this.#explain(INSECURE)
     const direct = DIRECT.exec(location.hash)?.[1]
     const provider = providers.find(({ id }) => id === direct)
     if (mayLeaveAtOnce && provider?.authorization_endpoint) {
@@ -141,15 +141,22 @@ export class SignInView {
 }
 
 const INSECURE = {
-  what: 'This page was loaded over plain HTTP, where browsers cannot sign in safely.',
-  remedy: 'Open it over https, or on the machine itself. Its address must then be in this setting:',
-  setting: `MOBILE_REDIRECT_URIS=${OWN_ADDRESS.replace(/^http:/, 'https:')}`,
+  what: 'This page was loaded over plain HTTP, where browsers cannot sign in with a provider.',
+  remedy:
+    'Open it over https, or on the machine itself, with its address in this setting. Or ask the ' +
+    'operator for a sign-in link, which works here too:',
+  setting: [
+    `MOBILE_REDIRECT_URIS=${OWN_ADDRESS.replace(/^http:/, 'https:')}`,
+    'thermolog user link you@example.org',
+  ].join('\n'),
 }
 
 const NO_PROVIDER = {
-  what: 'No identity provider is set up, so nobody can sign in yet.',
-  remedy: 'Ask the operator to set one up with these settings and restart the service:',
+  what: 'People sign in here with links, since no identity provider is set up.',
+  remedy: 'Ask the operator for a link, or to set a provider up:',
   setting: [
+    'thermolog user link you@example.org',
+    '',
     'IDP_HOME_ISSUER=https://…',
     'IDP_HOME_CLIENT_ID=…',
     `MOBILE_REDIRECT_URIS=${OWN_ADDRESS}`,

@@ -117,8 +117,31 @@ export async function finish({ attempt, code }) {
   keepSession(/** @type {{ data: Session }} */ (await response.json()).data)
 }
 
+/**
+ * The code of a sign-in link; it is taken out of the address at once.
+ *
+ * @returns {string | undefined} `undefined`: the address is no link
+ */
+export function takeLink() {
+  const code = /^#\/link\/(.+)$/.exec(location.hash)?.[1]
+  if (code !== undefined) history.replaceState(null, '', '/')
+  return code
+}
+
+/**
+ * Trades the code of a link for a token, which is not kept yet.
+ *
+ * @param {{ code: string, verifier: string, email?: string, name?: string }} use
+ * @returns {Promise<Session>}
+ * @throws Refused, NoAnswer
+ */
+export async function redeem({ verifier, ...use }) {
+  const response = await post('/auth/link', { ...use, code_verifier: verifier })
+  return /** @type {{ data: Session }} */ (await response.json()).data
+}
+
 /** 256 random bits as 43 characters that need no escaping. */
-function randomText() {
+export function randomText() {
   return base64url(crypto.getRandomValues(new Uint8Array(32)))
 }
 

@@ -51,8 +51,10 @@ describe('signing in on the chart page', () => {
       return (JSON.parse(localStorage['thermolog.session'] as string) as { token: string }).token
     })
     await page.waitForFunction(async () => (await caches.keys()).includes('thermolog-answers'))
+    const ended = page.waitForResponse(/\/logout$/)
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByRole('button', { name: 'Sign in with Home' }).waitFor()
+    await ended
     const left = await page.evaluate(async () => [
       localStorage.getItem('thermolog.session'),
       (await caches.keys()).includes('thermolog-answers'),
@@ -61,6 +63,28 @@ describe('signing in on the chart page', () => {
     expect(left).to.deep.equal([null, false, 0])
     const answer = await send(test().service.url, { path: '/api/mobile/v1/me', token })
     expect(answer.status).to.equal(401)
+    await context.close()
+  })
+
+  it('ends as soon as there is a network again', async () => {
+    const { page, context } = await test().open('#/sign-in/home')
+    await page.locator('.card').first().waitFor()
+    const token = await page.evaluate(() => {
+      return (JSON.parse(localStorage['thermolog.session'] as string) as { token: string }).token
+    })
+    await page.evaluate(() => navigator.serviceWorker.ready)
+    await context.setOffline(true)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('button', { name: 'Sign in with Home' }).waitFor()
+    const answer = () => send(test().service.url, { path: '/api/mobile/v1/me', token })
+    expect((await answer()).status).to.equal(200)
+    const ended = page.waitForResponse((response) => response.url().endsWith('/logout'))
+    await context.setOffline(false)
+    expect((await ended).status()).to.equal(204)
+    expect((await answer()).status).to.equal(401)
+    expect(await page.evaluate(() => localStorage.getItem('thermolog.ended'))).to.equal(null)
+    // The browser tells of each request without a network.
+    expect(test().problems.splice(0).join()).to.match(/ERR_INTERNET_DISCONNECTED/)
     await context.close()
   })
 
@@ -100,7 +124,8 @@ describe('a chart page where nobody can sign in', () => {
       IDP_HOME_LABEL: '',
     })
     const { page, context } = await test.open()
-    await page.getByText('No identity provider is set up').waitFor()
+    await page.getByText('since no identity provider is set up').waitFor()
+    await page.getByText('thermolog user link').waitFor()
     await page.getByText('IDP_HOME_ISSUER=').waitFor()
     test.expectNoProblems()
     await context.close()

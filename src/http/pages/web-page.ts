@@ -62,11 +62,13 @@ const MODULES: readonly URL[] = [
   new URL('../../web/sensor-card.js', import.meta.url),
   new URL('../../web/sensor-head.js', import.meta.url),
   new URL('../../web/sign-in.js', import.meta.url),
+  new URL('../../web/sign-out.js', import.meta.url),
   new URL('../../web/sparkline.js', import.meta.url),
 ]
 
 const OTHER_FILES: readonly URL[] = [
   new URL('../../web/sign-in-view.js', import.meta.url),
+  new URL('../../web/link-view.js', import.meta.url),
   new URL('../../web/history-table.js', import.meta.url),
   new URL('../../web/theme.js', import.meta.url),
   new URL('../../web/page.css', import.meta.url),

@@ -1,0 +1,51 @@
+// Ends tokens at the service. Without a network they are put aside, and ended as soon as there is
+// one: a page that is opened then, or still open, asks again.
+
+import { NoAnswer, Refused, post } from './api.js'
+
+const ENDED = 'thermolog.ended'
+const ENDED_MAX = 20
+const RETRY_MS = 30_000
+
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let retry
+
+globalThis.addEventListener('online', () => void endTokens())
+
+/** Ends a token, now or later; nothing here uses it any more. @param {string} token */
+export function endToken(token) {
+  putAside([...aside(), token])
+  return endTokens()
+}
+
+/** Ends what could not be ended before. */
+export async function endTokens() {
+  clearTimeout(retry)
+  for (const token of aside()) {
+    if (await isEnded(token)) putAside(aside().filter((other) => other !== token))
+  }
+  if (aside().length > 0) retry = setTimeout(() => void endTokens(), RETRY_MS)
+}
+
+/** @param {string} token */
+async function isEnded(token) {
+  try {
+    await post('/logout', undefined, token)
+    return true
+  } catch (error) {
+    if (error instanceof NoAnswer) return false
+    // 401: it has ended already.
+    return error instanceof Refused && error.status === 401
+  }
+}
+
+/** @returns {string[]} */
+function aside() {
+  return /** @type {string[]} */ (JSON.parse(localStorage.getItem(ENDED) ?? '[]'))
+}
+
+/** @param {string[]} tokens */
+function putAside(tokens) {
+  if (tokens.length === 0) localStorage.removeItem(ENDED)
+  else localStorage.setItem(ENDED, JSON.stringify(tokens.slice(-ENDED_MAX)))
+}

@@ -1,0 +1,76 @@
+// Goal: people sign in with a link, and no link takes a session from anybody.
+// Method: a real browser, and a service without an identity provider.
+
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import { useChromium } from '../support/chromium.ts'
+import { ChartPageTest } from './chart-page.ts'
+
+const NO_PROVIDER = { IDP_HOME_ISSUER: '', IDP_HOME_CLIENT_ID: '', IDP_HOME_LABEL: '' }
+const ANA = 'ana@example.org'
+
+describe('a sign-in link on the chart page', () => {
+  const browser = useChromium()
+  let test: ChartPageTest
+  before(async () => {
+    test = await ChartPageTest.start(browser(), NO_PROVIDER)
+    await test.service.operations.createUser({ email: 'ben@example.org', name: 'Ben' })
+  })
+  after(() => test.stop())
+  afterEach(() => test.expectNoProblems())
+
+  const linkOf = async (user: string) => {
+    const { url } = await test.service.operations.createLink({ user })
+    return url.slice(url.indexOf('#'))
+  }
+  const choose = (page: Page, name: string) => page.getByRole('button', { name }).click()
+
+  it('signs in when the person asks for it, and leaves the address at once', async () => {
+    const { page, context } = await test.open(await linkOf(ANA))
+    await page.getByText('This link signs you in, once.').waitFor()
+    expect(page.url()).to.equal(test.url)
+    expect(await page.evaluate(() => localStorage.length)).to.equal(0)
+    await choose(page, 'Sign in')
+    await page.locator('.card').first().waitFor()
+    await page.locator('#user', { hasText: ANA }).waitFor()
+    await context.close()
+  })
+
+  it('works once', async () => {
+    const link = await linkOf(ANA)
+    const first = await test.open(link)
+    await choose(first.page, 'Sign in')
+    await first.page.locator('.card').first().waitFor()
+    await first.context.close()
+    const { page, context } = await test.open(link)
+    await choose(page, 'Sign in')
+    await page.getByText('This link has expired or was used').waitFor()
+    await choose(page, 'Other ways to sign in')
+    await page.getByText('thermolog user link').waitFor()
+    expect(test.problems.splice(0).join()).to.match(/400/)
+    await context.close()
+  })
+
+  it('replaces the session of another only when the person says so', async () => {
+    const { page, context } = await test.open(await linkOf(ANA))
+    await choose(page, 'Sign in')
+    await page.locator('.card').first().waitFor()
+    const open = async (link: string) => {
+      await page.evaluate((hash) => void (location.hash = hash), link)
+      await choose(page, 'Sign in')
+      await page.getByText('This link is for Ben').waitFor()
+    }
+    await open(await linkOf('ben@example.org'))
+    await choose(page, `Stay ${ANA}`)
+    await page.locator('#user', { hasText: ANA }).waitFor()
+    await open(await linkOf('ben@example.org'))
+    await choose(page, 'Sign in as Ben')
+    await page.locator('#user', { hasText: 'Ben' }).waitFor()
+    const live = async (user: string) => {
+      const tokens = await test.service.operations.listTokens({ user })
+      return tokens.filter(({ kind, state }) => kind === 'mobile' && state === 'live').length
+    }
+    expect(await live('ben@example.org')).to.equal(1)
+    await context.close()
+  })
+})
