@@ -11,6 +11,16 @@ export interface BatchQueryRequest {
   on_invalid?: 'skip'
 }
 /**
+ * From where on you want the changes.
+ */
+export interface ChangesQueryRequest {
+  /**
+   * The `cursor` of the last response; without it, or with one that is unknown, the response is a
+   * reset.
+   */
+  since?: string
+}
+/**
  * The query parameters of a history: the period [from, to) and its resolution.
  */
 export interface HistoryQueryRequest {
@@ -264,6 +274,82 @@ export interface SignInProvider {
   code_challenge_methods: 'S256'[]
 }
 /**
+ * What has changed since a cursor.
+ */
+export interface ChangesResponse {
+  data: {
+    /**
+     * For the next request; opaque.
+     */
+    cursor: string
+    /**
+     * True: `sensors` are all there are; forget everything else, histories too.
+     */
+    reset: boolean
+    /**
+     * Registered, or different in anything shown, by id.
+     */
+    sensors: Sensor[]
+    /**
+     * Ids that are gone.
+     */
+    deleted: number[]
+    /**
+     * Histories that have changed.
+     */
+    histories: HistoryChange[]
+  }
+}
+export interface Sensor {
+  id: number
+  /**
+   * Letters, digits and : . _ - with at least one letter or digit.
+   */
+  sn: string
+  /**
+   * Initially equal to sn.
+   */
+  alias: string
+  /**
+   * Added to every raw temperature on reading, in degrees Celsius.
+   */
+  compensation: number
+  online: boolean
+  /**
+   * When a new measurement was last received; null before the first.
+   */
+  last_seen_at: string | null
+  /**
+   * The measurement with the greatest timestamp.
+   */
+  latest: Reading | null
+  /**
+   * A moment in UTC, always with Z and three fraction digits.
+   */
+  created_at: string
+}
+export interface Reading {
+  /**
+   * A moment in UTC, always with Z and three fraction digits.
+   */
+  timestamp: string
+  /**
+   * With the sensor's compensation.
+   */
+  temp: number
+  /**
+   * As submitted.
+   */
+  raw: number
+}
+export interface HistoryChange {
+  sensor_id: number
+  /**
+   * Everything at or after it may differ from what you keep; null: all of it.
+   */
+  from: string | null
+}
+/**
  * The access token of the request, and its user.
  */
 export interface DaemonMeResponse {
@@ -316,48 +402,6 @@ export interface DashboardResponse {
      */
     sensors: Sensor[]
   }
-}
-export interface Sensor {
-  id: number
-  /**
-   * Letters, digits and : . _ - with at least one letter or digit.
-   */
-  sn: string
-  /**
-   * Initially equal to sn.
-   */
-  alias: string
-  /**
-   * Added to every raw temperature on reading, in degrees Celsius.
-   */
-  compensation: number
-  online: boolean
-  /**
-   * When a new measurement was last received; null before the first.
-   */
-  last_seen_at: string | null
-  /**
-   * The measurement with the greatest timestamp.
-   */
-  latest: Reading | null
-  /**
-   * A moment in UTC, always with Z and three fraction digits.
-   */
-  created_at: string
-}
-export interface Reading {
-  /**
-   * A moment in UTC, always with Z and three fraction digits.
-   */
-  timestamp: string
-  /**
-   * With the sensor's compensation.
-   */
-  temp: number
-  /**
-   * As submitted.
-   */
-  raw: number
 }
 /**
  * The process is alive.

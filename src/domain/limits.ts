@@ -95,6 +95,15 @@ export const autoPointsMax = 1_500
 /** A history waits this long for acknowledged measurements that are not yet in the store. */
 export const historyWaitMsMax = 2_000
 
+/** How old a cursor of changes may be; with an older one, clients begin again. */
+export const changesAgeMsMax = 30 * 86_400_000
+
+/** How long it is known from when on a history has changed; for longer, all of it may have. */
+export const historyChangesMsMax = 7 * 86_400_000
+
+/** Deleted sensors named to a client; one that has missed more begins again. */
+export const deletionsNamedMax = 10_000
+
 /** Live events; clients that need more load the dashboard. */
 export const liveLimits = {
   /** Open streams, all clients together. */

@@ -10,6 +10,7 @@ import type { Clock } from '../ports/system.ts'
 import type { LiveSensors } from '../sensors/live-sensors.ts'
 import type { Sensors } from '../sensors/sensors.ts'
 import { showBootstrap } from './requests/bootstrap.ts'
+import { changesQuery, showChanges } from './requests/changes.ts'
 import { showDashboard } from './requests/dashboard.ts'
 import { streamEvents } from './requests/events.ts'
 import { getHistory, historyQuery } from './requests/history.ts'
@@ -60,6 +61,7 @@ export function mobileApiRouter(
   api.add('DELETE /sessions/:session',      undefined,      none,  endSession(tokens))
   api.add('GET  /dashboard',                'sensors:read', none,  showDashboard(sensors))
   api.add('GET  /sensors',                  'sensors:read', none,  listSensors(sensors))
+  api.add('GET  /changes',                  'sensors:read', changesQuery, showChanges(sensors))
   api.add('GET  /measurements',             'sensors:read', several, getSeries(history))
   api.own('GET  /sensors/:id',              'sensors:read', none,  showSensor(sensors))
   api.own('PATCH /sensors/:id',             edit,           patch, patchSensor(sensors))

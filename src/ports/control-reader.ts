@@ -4,6 +4,7 @@ import type { AccessToken, Principal, User, UserIdentity } from '../domain/acces
 import type { Sensor } from '../domain/sensor.ts'
 import type { TimeRange } from '../domain/time.ts'
 import type { RefusedReader } from './refused.ts'
+import type { SensorChangesReader } from './sensor-changes.ts'
 import type { SignInLinkReader } from './sign-in-links.ts'
 import type { SetAsideMeasurement } from './store-upkeep.ts'
 
@@ -16,7 +17,7 @@ export interface DataIdentity {
 }
 
 /** Reading users, tokens and sensors. A call sees everything acknowledged before it. */
-export interface ControlReader extends RefusedReader, SignInLinkReader {
+export interface ControlReader extends RefusedReader, SensorChangesReader, SignInLinkReader {
   readDataIdentity(): Promise<DataIdentity>
   findPrincipal(tokenHash: Buffer): Promise<Principal | undefined>
   findUser(email: string): Promise<User | undefined>

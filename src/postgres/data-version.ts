@@ -2,6 +2,7 @@
 // and new after each restore or promotion, comes first: afterwards numbers are given again.
 
 import type { DataVersion } from '../domain/sensor.ts'
+import type { ChangesCursor } from '../ports/sensor-changes.ts'
 import type { SensorCursor } from '../ports/control-reader.ts'
 import type { JournalPlace } from '../ports/journal-queue.ts'
 
@@ -56,4 +57,25 @@ export function seenAt(cursor: SensorCursor): SeenSensors | undefined {
   if (!CURSOR.test(cursor)) return undefined
   const [epoch = '', settings = '', heads = ''] = cursor.split('|')
   return { epoch, settings: Number(settings), heads }
+}
+
+/** What a client has seen that follows changes. */
+export interface ClientSeen extends SeenSensors {
+  readonly userId: number
+  /** Sensors heard from since then were shown online. */
+  readonly onlineSinceMs: number
+}
+
+export function changesCursorOf({ userId, onlineSinceMs, ...seen }: ClientSeen): ChangesCursor {
+  return `${userId}|${onlineSinceMs}|${cursorOf(seen)}`
+}
+
+const CHANGES_CURSOR = /^(\d{1,10})\|(-?\d{1,15})\|(.*)$/
+
+/** @returns `undefined` for what is no cursor: it comes from clients */
+export function seenByClient(cursor: ChangesCursor): ClientSeen | undefined {
+  const [, userId, onlineSinceMs, looked = ''] = CHANGES_CURSOR.exec(cursor) ?? []
+  const seen = seenAt(looked)
+  if (seen === undefined) return undefined
+  return { ...seen, userId: Number(userId), onlineSinceMs: Number(onlineSinceMs) }
 }

@@ -114,12 +114,13 @@ const SENSORS = `
     -- Time of the last info that the measurement store was given; the next one is later.
     info_at_ms bigint NOT NULL,
     deleted_at_ms bigint,
-    -- What its user's counter of settings was then.
-    deleted_settings bigint,
+    -- The user's counter of settings at its registration, last change or deletion; and at the last
+    -- change of its compensation.
+    changed_at_settings bigint NOT NULL DEFAULT 0,
+    compensated_at_settings bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (bucket, id)
   );
-  CREATE INDEX sensors_deleted
-    ON sensors (bucket, user_id, deleted_settings) WHERE deleted_settings IS NOT NULL;
+  CREATE INDEX sensors_changed ON sensors (bucket, user_id, changed_at_settings);
   CREATE UNIQUE INDEX sensors_live
     ON sensors (bucket, user_id, serial_number_key) WHERE deleted_at_ms IS NULL;
   CREATE INDEX sensors_by_id ON sensors (id);
@@ -142,9 +143,29 @@ const SENSORS = `
     pending text NOT NULL DEFAULT '',
     -- At most eight periods [first, last] in which its measurements lie: pairs of times.
     time_spans bytea NOT NULL DEFAULT '',
+    -- The oldest measurement of the row that wrote it last; of the row before that: the hour of its
+    -- oldest one, and where it is.
+    oldest_at_ms bigint,
+    before_hour int,
+    before_stream int,
+    before_seq bigint,
     PRIMARY KEY (bucket, sensor_id)
   ) WITH (fillfactor = 50);
   CREATE INDEX sensor_state_by_user ON sensor_state (bucket, user_id);
+
+  -- From which hour on the history of a sensor differs from what it was before a row of the
+  -- journal, together with sensor_state: the least hour of the rows since then. Rows older than a
+  -- week become one, of the hour -1000000000, with the place of the last of them.
+  CREATE TABLE history_steps (
+    bucket smallint NOT NULL,
+    sensor_id int NOT NULL,
+    hour int NOT NULL,
+    stream_id int NOT NULL,
+    seq bigint NOT NULL,
+    version bigint NOT NULL,
+    at_ms bigint NOT NULL,
+    PRIMARY KEY (bucket, sensor_id, hour)
+  );
 
   -- The next free tie-break of a millisecond in one of these periods.
   CREATE TABLE tie_breaks (

@@ -5,6 +5,7 @@ import { isOnline } from '../domain/sensor.ts'
 import type { Sensor, SensorChange } from '../domain/sensor.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
+import type { ChangesCursor, SensorChanges } from '../ports/sensor-changes.ts'
 import type { Clock } from '../ports/system.ts'
 
 /** A sensor with its state at the time of the request. */
@@ -18,6 +19,10 @@ export interface VersionedStates {
   readonly version: string
   /** By id; `undefined` if the caller knows the version. */
   readonly states: readonly SensorState[] | undefined
+}
+
+export interface StateChanges extends Omit<SensorChanges, 'sensors'> {
+  readonly states: readonly SensorState[]
 }
 
 export interface SensorsSettings {
@@ -59,6 +64,18 @@ export class Sensors {
       isKnown,
     )
     return { version, states: sensors?.map((sensor) => this.stateOf(sensor)) }
+  }
+
+  /** What has changed since a cursor that a client got here. @param since `undefined`: all */
+  async changes(userId: number, since: ChangesCursor | undefined): Promise<StateChanges> {
+    const nowMs = this.#with.clock.nowMs()
+    const { offlineAfterMs } = this.#settings
+    const onlineSinceMs = nowMs - offlineAfterMs
+    const changes = await this.#with.control.readChanges({ userId, onlineSinceMs, since })
+    const states = changes.sensors.map((sensor) => {
+      return { sensor, isOnline: isOnline(sensor, nowMs, offlineAfterMs) }
+    })
+    return { ...changes, states }
   }
 
   find(userId: number, sensorId: number): Promise<Sensor | undefined> {

@@ -2,6 +2,7 @@
 // is the number of a row.
 
 import type { DataVersion } from '../domain/sensor.ts'
+import type { ChangesCursor } from '../ports/sensor-changes.ts'
 import type { SensorCursor } from '../ports/control-reader.ts'
 
 /** Everything accepted up to a row of the journal. */
@@ -26,4 +27,26 @@ export function cursorOf({ dataSeq, settings }: SeenSensors): SensorCursor {
 export function seenAt(cursor: SensorCursor): SeenSensors {
   const end = cursor.indexOf('|')
   return { dataSeq: Number(cursor.slice(0, end)), settings: cursor.slice(end + 1) }
+}
+
+/** What a client has seen that follows changes. */
+export interface ClientSeen {
+  readonly dataId: string
+  readonly userId: number
+  /** The last row of the journal. */
+  readonly seq: number
+  /** Sensors heard from since then were shown online. */
+  readonly onlineSinceMs: number
+}
+
+export function changesCursorOf({ dataId, userId, seq, onlineSinceMs }: ClientSeen): ChangesCursor {
+  return [dataId, userId, seq, onlineSinceMs].join('|')
+}
+
+/** @returns `undefined` for what is no cursor: it comes from clients */
+export function seenByClient(cursor: ChangesCursor): ClientSeen | undefined {
+  const [, dataId = '', ...numbers] = /^(\w+)\|(\d+)\|(\d+)\|(-?\d+)$/.exec(cursor) ?? []
+  const [userId = NaN, seq = NaN, onlineSinceMs = NaN] = numbers.map(Number)
+  const isWhole = [userId, seq, onlineSinceMs].every(Number.isSafeInteger)
+  return isWhole ? { dataId, userId, seq, onlineSinceMs } : undefined
 }

@@ -32,6 +32,8 @@ export interface OpenData {
 export interface TestData {
   /** Opens them; who had them open before has closed them. */
   open(): Promise<OpenData>
+  /** Copies them while they are closed. @returns puts them back as a restore does */
+  backUp?(): Promise<() => Promise<void>>
   remove(): Promise<void>
 }
 

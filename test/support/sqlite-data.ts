@@ -1,12 +1,13 @@
 // The journal and the control data on SQLite: the threads that write, and in this thread what the
 // main thread and the forwarder have of them.
 
-import { mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AcceptanceRules } from '../../src/domain/acceptance.ts'
 import { refusalError } from '../../src/domain/errors.ts'
 import { DAY_MS } from '../../src/domain/time.ts'
+import { prepareRestored } from '../../src/sqlite/backup/restored-control.ts'
 import { SqliteSubmissionCommitter } from '../../src/sqlite/commit/group-committer.ts'
 import { SqliteControlReader } from '../../src/sqlite/control/control-reader.ts'
 import { createControlWriter, createStoreUpkeep } from '../../src/sqlite/control/control-writer.ts'
@@ -31,6 +32,16 @@ export async function newSqliteData(rules: AcceptanceRules): Promise<TestData> {
   const dataDir = await mkdtemp(join(tmpdir(), 'thermolog-data-'))
   return {
     open: () => openIn(dataDir, rules),
+    backUp: async () => {
+      const copy = await mkdtemp(join(tmpdir(), 'thermolog-copy-'))
+      await cp(dataDir, copy, { recursive: true })
+      return async () => {
+        await rm(dataDir, { recursive: true })
+        await rename(copy, dataDir)
+        const times = { nowMs: Date.now(), restoredToMs: Date.now() }
+        prepareRestored(join(dataDir, CONTROL_FILE), { ...times, isRevoking: false })
+      }
+    },
     remove: () => rm(dataDir, { recursive: true }),
   }
 }

@@ -5,10 +5,11 @@ import type { AccessToken, Principal, User as DomainUser } from '../../domain/ac
 import { compensate } from '../../domain/sensor.ts'
 import { formatInstant, SECOND_MS } from '../../domain/time.ts'
 import type { DataIdentity } from '../../ports/control-reader.ts'
-import type { SensorState } from '../../sensors/sensors.ts'
+import type { SensorState, StateChanges } from '../../sensors/sensors.ts'
 import type { MobileSettings } from './sign-in-settings.ts'
 import type {
   BootstrapResponse,
+  ChangesResponse,
   DaemonMeResponse,
   DashboardResponse,
   Sensor,
@@ -71,6 +72,21 @@ export function presentDashboard(
       sensors_total: states.length,
       sensors_online: states.filter(({ isOnline }) => isOnline).length,
       sensors: states.map(presentSensor),
+    },
+  }
+}
+
+export function presentChanges(changes: StateChanges): ChangesResponse {
+  const { cursor, isReset, states, deletedIds, histories } = changes
+  return {
+    data: {
+      cursor: Buffer.from(cursor).toString('base64url'),
+      reset: isReset,
+      sensors: states.map(presentSensor),
+      deleted: [...deletedIds],
+      histories: histories.map(({ sensorId, fromMs }) => {
+        return { sensor_id: sensorId, from: presentInstant(fromMs) }
+      }),
     },
   }
 }

@@ -5,6 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 import type {
   BatchQueryRequest,
+  ChangesQueryRequest,
   HistoryQueryRequest,
   LinkSignInRequest,
   MeasurementBatchRequest,
@@ -46,6 +47,7 @@ export const isSensorPatch = compiled<SensorPatchRequest>('sensor-patch')
 export const isSignIn = compiled<SignInRequest>('sign-in')
 export const isLinkSignIn = compiled<LinkSignInRequest>('link-sign-in')
 export const isHistoryQuery = compiled<HistoryQueryRequest>('history-query')
+export const isChangesQuery = compiled<ChangesQueryRequest>('changes-query')
 export const isSeriesQuery = compiled<SeriesQueryRequest>('series-query')
 
 function compiled<T>(name: string): ValidateFunction<T> {

@@ -3,32 +3,7 @@
 // or a sensor in the path.
 
 import type { ErrorCode } from '../../domain/errors.ts'
-
-export type Tag =
-  'Measurements' | 'Sensors' | 'Account' | 'Sign-in' | 'Operations' | 'Documents' | 'Chart page'
-
-export interface AnswerDescription {
-  readonly description: string
-  /** A file of schemas/response/ without its ending; `undefined`: not JSON, or no body. */
-  readonly schema?: string
-  /** Media types of bodies other than JSON. */
-  readonly texts?: readonly string[]
-  /** Names of headers in the components. */
-  readonly headers?: readonly string[]
-}
-
-export interface RouteDescription {
-  readonly id: string
-  readonly tag: Tag
-  readonly summary: string
-  readonly description?: string
-  readonly answers: Readonly<Record<number, AnswerDescription>>
-  readonly codes?: readonly ErrorCode[]
-  /** Whether it resumes after the event that `Last-Event-ID` names. */
-  readonly isResumable?: boolean
-  /** Query or form parameters without a schema. */
-  readonly fields?: readonly string[]
-}
+import type { RouteDescription } from './route-description.ts'
 
 const HISTORY_TEXTS = ['text/csv', 'application/x-ndjson']
 const SUBMITTING: readonly ErrorCode[] = [
@@ -254,6 +229,17 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
   },
   'GET /api/mobile/v1/measurements': { id: 'readSeriesOnPhone', ...series },
   'GET /api/mobile/v1/sensors/{id}/measurements': { id: 'readHistoryOnPhone', ...history },
+  'GET /api/mobile/v1/changes': {
+    id: 'readChanges',
+    tag: 'Sensors',
+    summary: 'What has changed since you last asked',
+    description:
+      'For apps that keep sensors and histories, however long they were offline. Apply the ' +
+      'response, keep its `cursor` and send it as `since` next time. `reset: true` (no cursor, ' +
+      'an unknown one, one of another user, older than 30 days or from before a restore): ' +
+      '`sensors` are all there are; forget everything else. A cursor survives restarts.',
+    answers: { 200: { description: 'The changes.', schema: 'changes' } },
+  },
   'GET /api/mobile/v1/events': {
     id: 'streamEvents',
     tag: 'Sensors',

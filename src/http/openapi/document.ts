@@ -2,7 +2,7 @@
 // people. A route without a description, or a description without a route, is an error.
 
 import { DESCRIPTIONS } from './descriptions.ts'
-import type { AnswerDescription, RouteDescription } from './descriptions.ts'
+import type { AnswerDescription, RouteDescription } from './route-description.ts'
 import { INFLUX_HEADERS, INFLUX_SECURITY_SCHEMES, INFLUX_TAG, influxPaths } from './influx-calls.ts'
 import {
   codesOf,

@@ -4,6 +4,7 @@
 import type {
   BatchReceiptResponse,
   BootstrapResponse,
+  ChangesResponse,
   DaemonMeResponse,
   DashboardResponse,
   HealthResponse,
@@ -165,6 +166,16 @@ const dashboard: DashboardResponse = {
   data: { user, sensors_total: 1, sensors_online: 1, sensors: [sensor] },
 }
 
+const changes: ChangesResponse = {
+  data: {
+    cursor: 'NWExYmQxYTR8M3w0MTE4fDE3OTUxNzg1MDAwMDA',
+    reset: false,
+    sensors: [sensor],
+    deleted: [9],
+    histories: [{ sensor_id: 7, from: '2026-11-19T08:00:00.000Z' }],
+  },
+}
+
 const grant: SignInRequest = {
   code: 'SplxlOBeZQQYbYS6WxSbIA',
   code_verifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
@@ -261,6 +272,7 @@ export const EXAMPLES: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['response/sign-in', signedIn],
   ['response/session-list', sessionList],
   ['response/user', { data: user } satisfies UserResponse],
+  ['response/changes', changes],
   ['response/dashboard', dashboard],
   ['response/health', health],
   ['response/readiness', readiness],

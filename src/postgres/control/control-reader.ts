@@ -11,9 +11,11 @@ import type {
   DataIdentity,
   SensorCursor,
 } from '../../ports/control-reader.ts'
+import type { ChangesQuestion, SensorChanges } from '../../ports/sensor-changes.ts'
 import type { SignInLink } from '../../ports/sign-in-links.ts'
 import type { Database } from '../database.ts'
 import { countRefused, listDueRefused, listRefused } from './refused-rows.ts'
+import { readChanges } from './sensor-changes.ts'
 import {
   findSensor,
   findSensorOfAnyone,
@@ -108,6 +110,10 @@ export class PostgresControlReader implements ControlReader {
 
   readSensors(userId: number, onlineSinceMs: number, isKnown: (version: string) => boolean) {
     return readSensors(this.#database, { userId, onlineSinceMs }, isKnown)
+  }
+
+  readChanges(question: ChangesQuestion): Promise<SensorChanges> {
+    return readChanges(this.#database, question)
   }
 
   readSensorNews(userId: number, since: SensorCursor | undefined) {

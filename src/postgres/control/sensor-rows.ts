@@ -7,7 +7,7 @@ import { cursorOf, placesOf, seenAt, versionOf } from '../data-version.ts'
 import type { PlacesText } from '../data-version.ts'
 import type { Database, Sql } from '../database.ts'
 
-interface SensorRow extends Omit<Sensor, 'latest' | 'dataVersion'> {
+export interface SensorRow extends Omit<Sensor, 'latest' | 'dataVersion'> {
   readonly measuredAtMs: number | null
   readonly rawCelsius: number | null
   readonly version: number
@@ -23,7 +23,7 @@ interface NewsRow extends Omit<SensorRow, 'id'> {
   readonly deleted: readonly number[] | null
 }
 
-const COLUMNS = `
+export const SENSOR_COLUMNS = `
   s.id, s.user_id AS "userId", s.serial_number AS "serialNumber", s.alias,
   s.compensation_celsius AS "compensationCelsius", s.created_at_ms AS "createdAtMs",
   t.last_seen_at_ms AS "lastSeenAtMs", t.measured_at_ms AS "measuredAtMs",
@@ -32,7 +32,7 @@ const LIVE = `
   sensors s JOIN sensor_state t ON t.bucket = s.bucket AND t.sensor_id = s.id
   WHERE s.deleted_at_ms IS NULL`
 const SENSORS = `
-  SELECT ${COLUMNS}, (SELECT epoch FROM data_identity) AS epoch FROM ${LIVE}`
+  SELECT ${SENSOR_COLUMNS}, (SELECT epoch FROM data_identity) AS epoch FROM ${LIVE}`
 const OF_USER = `${SENSORS} AND s.bucket = $1 AND s.user_id = $2`
 const LIST = `${OF_USER} ORDER BY s.id`
 const FIND = `${OF_USER} AND s.id = $3`
@@ -55,11 +55,12 @@ const NEWS = `
         FROM streams) AS heads,
       CASE WHEN u.settings > $4 THEN (
         SELECT array_agg(d.id ORDER BY d.id) FROM sensors d
-        WHERE d.bucket = $1 AND d.user_id = $2 AND d.deleted_settings > $4) END AS deleted
+        WHERE d.bucket = $1 AND d.user_id = $2 AND d.changed_at_settings > $4
+          AND d.deleted_at_ms IS NOT NULL) END AS deleted
     FROM data_identity i LEFT JOIN user_state u ON u.bucket = $1 AND u.user_id = $2)
   SELECT seen.*, x.*
   FROM seen LEFT JOIN LATERAL (
-    SELECT ${COLUMNS} FROM ${LIVE} AND s.bucket = $1 AND s.user_id = $2
+    SELECT ${SENSOR_COLUMNS} FROM ${LIVE} AND s.bucket = $1 AND s.user_id = $2
       AND (seen.epoch <> $3 OR seen.settings <> $4 OR t.seq > coalesce((
         SELECT h.seq FROM unnest($5::int[], $6::bigint[]) h (stream, seq)
         WHERE h.stream = t.stream_id), 0))) x ON true
@@ -129,7 +130,7 @@ export async function readSensorNews(
   return { cursor: cursorOf(now), isWhole, sensors, deleted }
 }
 
-function toSensor(row: SensorRow): Sensor {
+export function toSensor(row: SensorRow): Sensor {
   const { measuredAtMs, rawCelsius, version, pending, epoch, ...sensor } = row
   const hasLatest = measuredAtMs !== null && rawCelsius !== null
   return {

@@ -10,7 +10,8 @@ import { journalInfo, lockControlStream } from './control-stream.ts'
 import { findSensor } from './sensor-rows.ts'
 
 const LOCK_USER = `
-  SELECT sensors FROM user_state WHERE bucket = $1 AND user_id = $2 FOR NO KEY UPDATE`
+  SELECT sensors, settings + 1 AS settings FROM user_state
+  WHERE bucket = $1 AND user_id = $2 FOR NO KEY UPDATE`
 const CHANGE_USER = `
   UPDATE user_state SET sensors = sensors + $3, settings = settings + 1
   WHERE bucket = $1 AND user_id = $2`
@@ -19,21 +20,23 @@ const IS_TAKEN = `
   WHERE bucket = $1 AND user_id = $2 AND serial_number_key = $3 AND deleted_at_ms IS NULL`
 const INSERT = `
   INSERT INTO sensors (bucket, id, user_id, serial_number, serial_number_key, alias, created_at_ms,
-    info_at_ms)
-  VALUES ($1, nextval('sensor_ids'), $2, $3, $4, $5, $6, $6) RETURNING id`
+    info_at_ms, changed_at_settings)
+  VALUES ($1, nextval('sensor_ids'), $2, $3, $4, $5, $6, $6, $7) RETURNING id`
 const INSERT_STATE = 'INSERT INTO sensor_state (bucket, sensor_id, user_id) VALUES ($1, $2, $3)'
 const CHANGE = `
   UPDATE sensors SET alias = coalesce($4, alias),
     compensation_celsius = coalesce($5, compensation_celsius),
-    info_at_ms = greatest(info_at_ms + 1, $6)
+    info_at_ms = greatest(info_at_ms + 1, $6), changed_at_settings = $7,
+    compensated_at_settings =
+      CASE WHEN $5 <> compensation_celsius THEN $7 ELSE compensated_at_settings END
   WHERE bucket = $1 AND user_id = $2 AND id = $3 AND deleted_at_ms IS NULL`
 const DELETE = `
-  UPDATE sensors SET deleted_at_ms = $4, alias = '', compensation_celsius = 0,
-    deleted_settings = (
-      SELECT settings + 1 FROM user_state WHERE bucket = $1 AND user_id = $2)
+  UPDATE sensors SET deleted_at_ms = $4, changed_at_settings = $5, alias = '',
+    compensation_celsius = 0
   WHERE bucket = $1 AND user_id = $2 AND id = $3 AND deleted_at_ms IS NULL`
 // Waits for the group that writes the sensor; the next one finds it gone.
 const DELETE_STATE = 'DELETE FROM sensor_state WHERE bucket = $1 AND sensor_id = $2'
+const DELETE_STEPS = 'DELETE FROM history_steps WHERE bucket = $1 AND sensor_id = $2'
 const DELETE_DAYS = `
   WITH gone AS (
     DELETE FROM accepted_per_day WHERE bucket = $1 AND sensor_id = $2 RETURNING day)
@@ -45,6 +48,12 @@ const INSERT_DELETION = `
   INSERT INTO sensor_deletions (bucket, sensor_id, user_id, start_ms, stop_ms, due_at_ms, heads)
   SELECT $1, $2, $3, $4, $5, $6,
     coalesce(string_agg(stream_id || ':' || head, ',' ORDER BY stream_id), '') FROM streams`
+
+interface LockedUser {
+  readonly sensors: number
+  /** What the counter of settings is after this transaction. */
+  readonly settings: number
+}
 
 export interface NewSensor {
   readonly userId: number
@@ -59,11 +68,11 @@ export async function createSensor(
 ): Promise<Sensor | 'taken' | 'quota'> {
   const bucket = bucketOf(userId)
   const seq = await lockControlStream(sql)
-  const [user] = await sql.rows<{ sensors: number }>(LOCK_USER, [bucket, userId])
+  const [user] = await sql.rows<LockedUser>(LOCK_USER, [bucket, userId])
   const key = serialNumberKey(serialNumber)
   if ((await sql.rows(IS_TAKEN, [bucket, userId, key])).length > 0) return 'taken'
   if (user === undefined || user.sensors >= sensorsPerUserMax) return 'quota'
-  const row = [bucket, userId, serialNumber, key, alias ?? serialNumber, nowMs]
+  const row = [bucket, userId, serialNumber, key, alias ?? serialNumber, nowMs, user.settings]
   const [inserted] = await sql.rows<{ id: number }>(INSERT, row)
   const sensorId = inserted?.id ?? 0
   await sql.change(INSERT_STATE, [bucket, sensorId, userId])
@@ -81,9 +90,10 @@ export async function changeSensor(
 ): Promise<Sensor | undefined> {
   const bucket = bucketOf(userId)
   const seq = await lockControlStream(sql)
-  await sql.rows(LOCK_USER, [bucket, userId])
+  const [user] = await sql.rows<LockedUser>(LOCK_USER, [bucket, userId])
   const values = [bucket, userId, sensorId, alias, compensationCelsius, nowMs]
-  if ((await sql.change(CHANGE, values)) === 0) return undefined
+  if (user === undefined) return undefined
+  if ((await sql.change(CHANGE, [...values, user.settings])) === 0) return undefined
   await sql.change(CHANGE_USER, [bucket, userId, 0])
   await journalInfo(sql, seq, { bucket, sensorId, nowMs })
   return findSensor(sql, userId, sensorId)
@@ -101,10 +111,12 @@ export async function deleteSensor(
   { userId, sensorId, nowMs }: { userId: number; sensorId: number; nowMs: number },
 ): Promise<boolean> {
   const bucket = bucketOf(userId)
-  await sql.rows(LOCK_USER, [bucket, userId])
-  if ((await sql.change(DELETE, [bucket, userId, sensorId, nowMs])) === 0) return false
+  const [user] = await sql.rows<LockedUser>(LOCK_USER, [bucket, userId])
+  const row = [bucket, userId, sensorId, nowMs, user?.settings]
+  if (user === undefined || (await sql.change(DELETE, row)) === 0) return false
   await sql.change(CHANGE_USER, [bucket, userId, -1])
   await sql.change(DELETE_STATE, [bucket, sensorId])
+  await sql.change(DELETE_STEPS, [bucket, sensorId])
   const [days] = await sql.rows<DayRange>(DELETE_DAYS, [bucket, sensorId])
   await sql.change(DELETE_SET_ASIDE, [bucket, sensorId])
   const range = [(days?.first ?? 0) * DAY_MS, ((days?.last ?? -1) + 1) * DAY_MS]

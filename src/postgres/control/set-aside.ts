@@ -6,6 +6,7 @@ import type { TimeRange } from '../../domain/time.ts'
 import type { SetAsideMeasurement } from '../../ports/store-upkeep.ts'
 import { bucketOf } from '../bucket.ts'
 import type { Database, Sql } from '../database.ts'
+import { keepSteps, TO_BEFORE } from '../history-steps.ts'
 import { encodeEntries } from '../journal-entries.ts'
 import { journalEntries, lockControlStream } from './control-stream.ts'
 
@@ -26,11 +27,13 @@ const LOCK_SENSORS = `
   SELECT sensor_id AS "sensorId" FROM sensor_state
   WHERE sensor_id = ANY ($1::int[]) ORDER BY sensor_id FOR NO KEY UPDATE`
 const TOUCH_SENSORS = `
-  UPDATE sensor_state SET stream_id = 0, seq = $2::bigint, version = version + 1,
+  UPDATE sensor_state AS s SET stream_id = 0, seq = $2::bigint, version = s.version + 1,
     pending = concat_ws(',', '0:' || ($2::bigint)::text, nullif(
-      (SELECT string_agg(p, ',') FROM unnest(string_to_array(pending, ',')) p
-        WHERE p NOT LIKE '0:%'), ''))
-  WHERE sensor_id = ANY ($1::int[])`
+      (SELECT string_agg(p, ',') FROM unnest(string_to_array(s.pending, ',')) p
+        WHERE p NOT LIKE '0:%'), '')),
+    oldest_at_ms = own.oldest_at_ms, ${TO_BEFORE}
+  FROM unnest($1::int[], $3::bigint[]) AS own (sensor_id, oldest_at_ms)
+  WHERE s.sensor_id = own.sensor_id`
 const UNCOUNT = `
   UPDATE accepted_per_day SET measurements = measurements - $4
   WHERE bucket = $1 AND sensor_id = $2 AND day = $3`
@@ -70,9 +73,15 @@ export function retrySetAside(
     const seq = await lockControlStream(sql)
     const taken = await sql.rows<SetAsideMeasurement>(TAKE, [ids ?? null, SETTLED_AT_ONCE])
     if (taken.length === 0) return 0
-    const sensorIds = [...new Set(taken.map(({ sensorId }) => sensorId))]
+    const bySensor = Map.groupBy(taken, ({ sensorId }) => sensorId)
+    const sensorIds = [...bySensor.keys()]
+    const oldest = [...bySensor.values()].map((own) =>
+      own.reduce((least, { measuredAtMs }) => Math.min(least, measuredAtMs), Infinity),
+    )
     await sql.rows(LOCK_SENSORS, [sensorIds])
-    await sql.change(TOUCH_SENSORS, [sensorIds, seq])
+    const buckets = [...bySensor.values()].map(([first]) => bucketOf(first?.userId ?? 0))
+    await keepSteps((text, values) => sql.change(text, values), { buckets, ids: sensorIds }, nowMs)
+    await sql.change(TOUCH_SENSORS, [sensorIds, seq, oldest])
     const entries = encodeEntries(taken, (at) => taken[at]?.sensorId ?? 0)
     await journalEntries(sql, seq, { nowMs, count: taken.length, entries })
     return taken.length

@@ -172,6 +172,7 @@ export class GroupTransaction {
       const committedAtMs = this.#with.clock.nowMs()
       const row = { place, groupId: attempt.groupId, committedAtMs }
       await this.#commitAs(attempt, [
+        writes.keepHistorySteps(session, events, this.#view),
         writes.updateSensors(session, events, { view: this.#view, place }),
         writes.noteTieBreaks(session, tieBreaks, events),
         writes.countDays(session, events),

@@ -6,6 +6,7 @@ import type { JournalPlace } from '../../ports/journal-queue.ts'
 import type { SensorInfo } from '../../ports/measurement-store.ts'
 import { bucketOf } from '../bucket.ts'
 import { placesOf, placesText } from '../data-version.ts'
+import { keepSteps } from '../history-steps.ts'
 import { encodeEntries } from '../journal-entries.ts'
 import { float8Array, int2Array, int4Array, int8Array, uuidArray } from './binary-arrays.ts'
 import { sensorKeyOf } from './group.ts'
@@ -94,6 +95,7 @@ export function updateSensors(
     int8Array(sorted.map(({ seenAtMs }) => seenAtMs)),
     sorted.map(({ pending }) => pendingWith(pending, place, view.forwarded)),
     sorted.map(({ spans }) => encodeSpans(spans)),
+    int8Array(sorted.map(({ oldestAtMs }) => oldestAtMs)),
     place.stream,
     place.seq,
   ])
@@ -116,7 +118,26 @@ function nextState(id: number, events: readonly NewEvent[], state: SensorState |
   const bucket = events[0]?.bucket ?? 0
   const { measuredAtMs, tempCelsius, tieBreakNs } = latest
   const pending = state?.pending ?? ''
-  return { id, bucket, measuredAtMs, tempCelsius, tieBreakNs, seenAtMs, spans, pending }
+  const oldestAtMs = events.reduce((least, event) => Math.min(least, event.measuredAtMs), Infinity)
+  const times = { measuredAtMs, seenAtMs, oldestAtMs }
+  return { id, bucket, ...times, tempCelsius, tieBreakNs, spans, pending }
+}
+
+/** Keeps what the update overwrites of when histories have changed: once an hour a sensor. */
+export async function keepHistorySteps(
+  session: Session,
+  events: readonly NewEvent[],
+  view: GroupView,
+): Promise<void> {
+  const buckets = new Map(events.map(({ sensor, bucket }) => [sensor.id, bucket]))
+  const ids = [...buckets.keys()].filter((id) => view.states.get(id)?.hasStep === true)
+  if (ids.length === 0) return
+  const send = (text: string, values: readonly unknown[]) => session.send(text, [...values])
+  const sensors = {
+    buckets: int2Array(ids.map((id) => buckets.get(id) ?? 0)),
+    ids: int4Array(ids),
+  }
+  await keepSteps(send, sensors, events.at(-1)?.receivedAtMs ?? 0)
 }
 
 /** The rows that may not be forwarded yet, with the one that is being written. */

@@ -1,6 +1,8 @@
 // The statements of a lane. Locks are taken in one order by everybody: the stream's row, users by
 // id, sensors by id, keys of events, tie-breaks; so nobody waits in a circle.
 
+import { TO_BEFORE } from '../history-steps.ts'
+
 /** For how long a stream is its owner's after its last commit. */
 const LEASE = `clock_timestamp() + interval '10 seconds'`
 
@@ -60,7 +62,8 @@ export const FIND_SENSORS = `
 /** Fewer rows than asked for: a sensor was deleted. */
 export const LOCK_SENSORS = `
   SELECT s.sensor_id AS id, s.measured_at_ms AS "measuredAtMs", s.temp_celsius AS "tempCelsius",
-    s.tie_break AS "tieBreakNs", s.pending, s.time_spans AS spans
+    s.tie_break AS "tieBreakNs", s.pending, s.time_spans AS spans,
+    coalesce(s.before_hour < floor(s.oldest_at_ms / 3600000.0), false) AS "hasStep"
   FROM unnest($1::smallint[], $2::int[]) AS wanted (bucket, sensor_id)
   JOIN sensor_state AS s ON s.bucket = wanted.bucket AND s.sensor_id = wanted.sensor_id
   ORDER BY s.bucket, s.sensor_id FOR NO KEY UPDATE OF s`
@@ -89,9 +92,11 @@ export const INSERT_EVENTS = `
 
 export const REGISTER_SENSORS = `
   INSERT INTO sensors
-    (id, bucket, user_id, serial_number, serial_number_key, alias, created_at_ms, info_at_ms)
+    (id, bucket, user_id, serial_number, serial_number_key, alias, created_at_ms, info_at_ms,
+      changed_at_settings)
   SELECT nextval('sensor_ids'), u.bucket, u.user_id, u.serial_number, u.key, u.alias, u.at_ms,
-    u.at_ms
+    u.at_ms, (SELECT s.settings + 1 FROM user_state AS s
+      WHERE s.bucket = u.bucket AND s.user_id = u.user_id)
   FROM unnest($1::smallint[], $2::int[], $3::text[], $4::text[], $5::text[], $6::bigint[])
     AS u (bucket, user_id, serial_number, key, alias, at_ms)
   RETURNING id, user_id AS "userId", serial_number_key AS "serialNumberKey"`
@@ -109,10 +114,12 @@ export const UPDATE_SENSORS = `
   UPDATE sensor_state AS s
   SET measured_at_ms = u.measured_at_ms, temp_celsius = u.temp_celsius, tie_break = u.tie_break,
     last_seen_at_ms = u.seen_at_ms, pending = u.pending, time_spans = u.spans,
-    version = s.version + 1, stream_id = $9, seq = $10
+    version = s.version + 1, stream_id = $10, seq = $11, oldest_at_ms = u.oldest_at_ms,
+    ${TO_BEFORE}
   FROM unnest($1::smallint[], $2::int[], $3::bigint[], $4::float8[], $5::int[], $6::bigint[],
-      $7::text[], $8::bytea[])
-    AS u (bucket, sensor_id, measured_at_ms, temp_celsius, tie_break, seen_at_ms, pending, spans)
+      $7::text[], $8::bytea[], $9::bigint[])
+    AS u (bucket, sensor_id, measured_at_ms, temp_celsius, tie_break, seen_at_ms, pending, spans,
+      oldest_at_ms)
   WHERE s.bucket = u.bucket AND s.sensor_id = u.sensor_id`
 
 export const NOTE_TIE_BREAKS = `

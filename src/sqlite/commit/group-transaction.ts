@@ -10,18 +10,22 @@ import { EntriesEncoder, ROW_MEASUREMENTS_MAX } from '../journal-row.ts'
 
 const INSERT_SENSOR = `
   INSERT INTO sensors
-    (id, user_id, serial_number, serial_number_key, alias, created_at_ms, info_at_ms)
-  VALUES (?, ?, ?, ?, ?, ?, ?)`
+    (id, user_id, serial_number, serial_number_key, alias, created_at_ms, info_at_ms, changed_seq)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 const INSERT_ROW = `
   INSERT INTO journal (committed_at_ms, measurements, sensor_infos, entries) VALUES (?, ?, ?, ?)`
 const UPSERT_LATEST = `
-  INSERT INTO sensor_latest (sensor_id, measured_at_ms, temp_celsius, last_seen_at_ms, data_seq)
-  VALUES (?, ?, ?, ?, ?)
+  INSERT INTO sensor_latest
+    (sensor_id, measured_at_ms, temp_celsius, last_seen_at_ms, data_seq, oldest_at_ms)
+  VALUES (?, ?, ?, ?, ?, ?)
   ON CONFLICT (sensor_id) DO UPDATE SET
     temp_celsius = iif(excluded.measured_at_ms >= measured_at_ms,
                        excluded.temp_celsius, temp_celsius),
     measured_at_ms = max(excluded.measured_at_ms, measured_at_ms),
     last_seen_at_ms = excluded.last_seen_at_ms,
+    before_hour = floor(oldest_at_ms / 3600000.0),
+    before_seq = data_seq,
+    oldest_at_ms = excluded.oldest_at_ms,
     data_seq = excluded.data_seq`
 const UPSERT_DAY = `
   INSERT INTO accepted_per_day (sensor_id, day, measurements) VALUES (?, ?, ?)
@@ -29,6 +33,7 @@ const UPSERT_DAY = `
 
 /** What a group adds for one sensor. */
 interface SensorNews {
+  oldestAtMs: number
   measuredAtMs: number
   tempCelsius: number
 }
@@ -54,9 +59,9 @@ export class GroupTransaction {
 
   constructor(db: Connection) {
     this.#insertSensor =
-      db.prepare<[number, number, string, string, string, number, number]>(INSERT_SENSOR)
+      db.prepare<[number, number, string, string, string, number, number, number]>(INSERT_SENSOR)
     this.#insertRow = db.prepare<[number, number, string | null, Buffer]>(INSERT_ROW)
-    this.#upsertLatest = db.prepare<[number, number, number, number, number]>(UPSERT_LATEST)
+    this.#upsertLatest = db.prepare<[number, number, number, number, number, number]>(UPSERT_LATEST)
     this.#upsertDay = db.prepare<[number, number, number]>(UPSERT_DAY)
   }
 
@@ -67,10 +72,6 @@ export class GroupTransaction {
    */
   write(changes: GroupChanges): number {
     const { epoch, firstRecord, newSensors } = changes
-    for (const { id, userId, serialNumber, serialNumberKey, alias, createdAtMs } of newSensors) {
-      const names = [serialNumber, serialNumberKey, alias] as const
-      this.#insertSensor.run(id, userId, ...names, createdAtMs, createdAtMs)
-    }
     const infos = newSensors.length === 0 ? null : JSON.stringify(newSensors.map(infoOf))
     let seq = 0
     for (let from = firstRecord; from < epoch.count; from += ROW_MEASUREMENTS_MAX) {
@@ -80,15 +81,20 @@ export class GroupTransaction {
       const row = this.#insertRow.run(changes.committedAtMs, to - from, rowInfos, entries)
       seq = Number(row.lastInsertRowid)
     }
+    for (const { id, userId, serialNumber, serialNumberKey, alias, createdAtMs } of newSensors) {
+      const names = [serialNumber, serialNumberKey, alias] as const
+      this.#insertSensor.run(id, userId, ...names, createdAtMs, createdAtMs, seq)
+    }
     this.#writeNews(changes, seq)
     return seq
   }
 
   #writeNews(changes: GroupChanges, seq: number): void {
     const { news, perDay } = summarise(changes.epoch, changes.firstRecord)
-    for (const [sensorId, { measuredAtMs, tempCelsius }] of news) {
+    for (const [sensorId, { measuredAtMs, tempCelsius, oldestAtMs }] of news) {
       const lastSeenAtMs = changes.lastSeenAtMs.get(sensorId) ?? changes.committedAtMs
-      this.#upsertLatest.run(sensorId, measuredAtMs, tempCelsius, lastSeenAtMs, seq)
+      const latest = [measuredAtMs, tempCelsius, lastSeenAtMs] as const
+      this.#upsertLatest.run(sensorId, ...latest, seq, oldestAtMs)
     }
     for (const [sensorDay, count] of perDay) {
       const sensorId = Math.floor(sensorDay / DAYS_PER_SENSOR)
@@ -115,10 +121,12 @@ function summarise(
     const tempCelsius = epoch.tempCelsius[record] ?? 0
     const latest = news.get(sensorId)
     if (latest === undefined) {
-      news.set(sensorId, { measuredAtMs, tempCelsius })
+      news.set(sensorId, { measuredAtMs, tempCelsius, oldestAtMs: measuredAtMs })
     } else if (measuredAtMs >= latest.measuredAtMs) {
       latest.measuredAtMs = measuredAtMs
       latest.tempCelsius = tempCelsius
+    } else if (measuredAtMs < latest.oldestAtMs) {
+      latest.oldestAtMs = measuredAtMs
     }
     const sensorDay = sensorId * DAYS_PER_SENSOR + Math.floor(measuredAtMs / DAY_MS)
     perDay.set(sensorDay, (perDay.get(sensorDay) ?? 0) + 1)

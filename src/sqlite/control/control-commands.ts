@@ -43,16 +43,20 @@ const WIPE_SERIAL_NUMBERS = `
   UPDATE sensors SET serial_number = '', serial_number_key = '' WHERE user_id = ?`
 const INSERT_SENSOR = `
   INSERT INTO sensors
-    (id, user_id, serial_number, serial_number_key, alias, created_at_ms, info_at_ms)
-  VALUES (?, ?, ?, ?, ?, ?, ?)`
+    (id, user_id, serial_number, serial_number_key, alias, created_at_ms, info_at_ms, changed_seq)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 const CHANGE_SENSOR = `
-  UPDATE sensors SET alias = ifnull(?, alias),
-    compensation_celsius = ifnull(?, compensation_celsius), info_at_ms = max(info_at_ms + 1, ?)
-  WHERE id = ? AND user_id = ? AND deleted_at_ms IS NULL`
+  UPDATE sensors SET alias = ifnull(@alias, alias),
+    compensation_celsius = ifnull(@compensation, compensation_celsius),
+    info_at_ms = max(info_at_ms + 1, @nowMs), changed_seq = @seq,
+    compensated_seq =
+      iif(@compensation <> compensation_celsius, @seq, compensated_seq)
+  WHERE id = @sensorId AND user_id = @userId AND deleted_at_ms IS NULL`
 const DELETE_SENSOR = `
-  UPDATE sensors SET deleted_at_ms = ?, alias = '', compensation_celsius = 0
+  UPDATE sensors SET deleted_at_ms = ?, changed_seq = ?, alias = '', compensation_celsius = 0
   WHERE id = ? AND user_id = ? AND deleted_at_ms IS NULL`
 const FORGET_LATEST = 'DELETE FROM sensor_latest WHERE sensor_id = ?'
+const FORGET_STEPS = 'DELETE FROM history_steps WHERE sensor_id = ?'
 const FORGET_DAYS = 'DELETE FROM accepted_per_day WHERE sensor_id = ?'
 const FORGET_SET_ASIDE = 'DELETE FROM set_aside WHERE sensor_id = ?'
 const DAYS_OF_SENSOR = `
@@ -75,6 +79,7 @@ const ADOPT_STORE = `
   WHERE NOT EXISTS (SELECT 1 FROM accepted_per_day)
     AND NOT EXISTS (SELECT 1 FROM sensor_deletions)`
 const SWITCH_STORE = 'UPDATE measurement_store SET name = ? WHERE id = 1 AND name = ?'
+const INSERT_EMPTY_ROW = 'INSERT INTO journal (committed_at_ms, measurements) VALUES (?, 0)'
 const INSERT_INFO = `
   INSERT INTO journal (committed_at_ms, measurements, sensor_infos)
   SELECT ?, 0, json_array(json_object('userId', user_id, 'sensorId', id, 'atMs', info_at_ms,
@@ -175,7 +180,7 @@ export class ControlCommands implements Synchronous<Commands> {
     const nowMs = this.#clock.nowMs()
     this.#inTransaction(() => {
       const row = [id, userId, serialNumber, key, alias ?? serialNumber, nowMs, nowMs]
-      this.#db.prepare(INSERT_SENSOR).run(...row)
+      this.#db.prepare(INSERT_SENSOR).run(...row, this.#nextSeq())
       this.#db.prepare(INSERT_INFO).run(nowMs, id)
     })
     this.#directory.forgetAll()
@@ -188,8 +193,9 @@ export class ControlCommands implements Synchronous<Commands> {
     const { alias = null, compensationCelsius = null } = change
     const nowMs = this.#clock.nowMs()
     this.#inTransaction(() => {
-      const values = [alias, compensationCelsius, nowMs, sensorId, userId]
-      const { changes } = this.#db.prepare(CHANGE_SENSOR).run(...values)
+      const values = { alias, compensation: compensationCelsius, nowMs, sensorId, userId }
+      const row = { ...values, seq: this.#nextSeq() }
+      const { changes } = this.#db.prepare(CHANGE_SENSOR).run(row)
       if (changes > 0) this.#db.prepare(INSERT_INFO).run(nowMs, sensorId)
     })
     return this.#sensorRows.find(userId, sensorId)
@@ -197,7 +203,12 @@ export class ControlCommands implements Synchronous<Commands> {
 
   deleteSensor(userId: number, sensorId: number): boolean {
     const nowMs = this.#clock.nowMs()
-    const wasThere = this.#inTransaction(() => this.#deleteSensorRows(userId, sensorId, nowMs))
+    const wasThere = this.#inTransaction(() => {
+      const isDeleted = this.#deleteSensorRows(userId, sensorId, nowMs)
+      // The row that cursors are compared with.
+      if (isDeleted) this.#db.prepare(INSERT_EMPTY_ROW).run(nowMs)
+      return isDeleted
+    })
     if (wasThere) this.#directory.forgetAll()
     return wasThere
   }
@@ -257,9 +268,10 @@ export class ControlCommands implements Synchronous<Commands> {
   }
 
   #deleteSensorRows(userId: number, sensorId: number, nowMs: number): boolean {
-    if (this.#db.prepare(DELETE_SENSOR).run(nowMs, sensorId, userId).changes === 0) return false
+    const row = [nowMs, this.#nextSeq(), sensorId, userId]
+    if (this.#db.prepare(DELETE_SENSOR).run(...row).changes === 0) return false
     this.#orderDeletion(userId, sensorId, nowMs)
-    for (const sql of [FORGET_LATEST, FORGET_DAYS, FORGET_SET_ASIDE]) {
+    for (const sql of [FORGET_LATEST, FORGET_STEPS, FORGET_DAYS, FORGET_SET_ASIDE]) {
       this.#db.prepare(sql).run(sensorId)
     }
     return true
@@ -272,8 +284,13 @@ export class ControlCommands implements Synchronous<Commands> {
     )
     const { first, last } = days.get(sensorId) ?? { first: null, last: null }
     const range = [(first ?? 0) * DAY_MS, ((last ?? -1) + 1) * DAY_MS]
-    const lastSeq = this.#db.prepare<[], number>(LAST_SEQ).pluck().get() ?? 0
+    const lastSeq = this.#nextSeq() - 1
     this.#db.prepare(INSERT_DELETION).run(sensorId, userId, ...range, lastSeq, nowMs)
+  }
+
+  /** Of the row that this transaction is about to write. */
+  #nextSeq(): number {
+    return (this.#db.prepare<[], number>(LAST_SEQ).pluck().get() ?? 0) + 1
   }
 
   #inTransaction<Result>(work: () => Result): Result {

@@ -12,6 +12,7 @@ import type {
   SensorNews,
   VersionedSensors,
 } from '../../ports/control-reader.ts'
+import type { ChangesQuestion, SensorChanges } from '../../ports/sensor-changes.ts'
 import type { SignInLink } from '../../ports/sign-in-links.ts'
 import type { SetAsideMeasurement } from '../../ports/store-upkeep.ts'
 import type { Connection } from '../database.ts'
@@ -20,6 +21,7 @@ import { SkippedRows } from './skipped-rows.ts'
 import type { RefusedEntry, SkippedSeries } from '../../ports/refused.ts'
 import { SetAside } from '../journal/set-aside.ts'
 import { AcceptedDays } from './accepted-days.ts'
+import { ChangeRows } from './change-rows.ts'
 import { IdentityRows } from './identity-rows.ts'
 import { SensorDeletionRows } from './sensor-deletion-rows.ts'
 import { SensorRows } from './sensor-rows.ts'
@@ -55,6 +57,7 @@ export class SqliteControlReader implements ControlReader {
   readonly #users
   readonly #identities: IdentityRows
   readonly #sensors: SensorRows
+  readonly #changes: ChangeRows
   readonly #accepted: AcceptedDays
   readonly #deletions: SensorDeletionRows
   readonly #setAside: SetAside
@@ -72,6 +75,7 @@ export class SqliteControlReader implements ControlReader {
     this.#users = db.prepare<[], UserRow>(USERS)
     this.#identities = new IdentityRows(db)
     this.#sensors = new SensorRows(db)
+    this.#changes = new ChangeRows(db, this.#sensors)
     this.#accepted = new AcceptedDays(db)
     this.#deletions = new SensorDeletionRows(db)
     this.#setAside = new SetAside(db)
@@ -147,6 +151,10 @@ export class SqliteControlReader implements ControlReader {
       const version = this.#sensors.version(userId, onlineSinceMs)
       return { version, sensors: isKnown(version) ? undefined : this.#sensors.list(userId) }
     })()
+  }
+
+  async readChanges(question: ChangesQuestion): Promise<SensorChanges> {
+    return this.#db.transaction(() => this.#changes.read(question))()
   }
 
   async readSensorNews(userId: number, since: SensorCursor | undefined): Promise<SensorNews> {

@@ -5,6 +5,7 @@
 // to them: a late repeat of an old event is answered with the old sensor. Ids are never reused
 // (AUTOINCREMENT).
 
+import { historyChangesMsMax } from '../../domain/limits.ts'
 import type { Migration } from '../database.ts'
 
 /** The only format: files with another number are refused. */
@@ -61,8 +62,13 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
         created_at_ms INTEGER NOT NULL,
         -- Time of the last info that the measurement store was given; the next one is later.
         info_at_ms INTEGER NOT NULL,
-        deleted_at_ms INTEGER
+        deleted_at_ms INTEGER,
+        -- The journal row of its registration, its last change, or its deletion; and of the last
+        -- change of its compensation.
+        changed_seq INTEGER NOT NULL,
+        compensated_seq INTEGER NOT NULL DEFAULT 0
       ) STRICT;
+      CREATE INDEX sensors_changed ON sensors (user_id, changed_seq);
       CREATE UNIQUE INDEX sensors_live
         ON sensors (user_id, serial_number_key) WHERE deleted_at_ms IS NULL;
 
@@ -72,8 +78,38 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
         measured_at_ms INTEGER NOT NULL,
         temp_celsius REAL NOT NULL,
         last_seen_at_ms INTEGER NOT NULL,
-        data_seq INTEGER NOT NULL
+        data_seq INTEGER NOT NULL,
+        -- The oldest measurement of the row data_seq; the hour of the oldest one of the row before.
+        oldest_at_ms INTEGER NOT NULL,
+        before_hour INTEGER,
+        before_seq INTEGER
       ) STRICT;
+
+      -- From which hour on the history of a sensor differs from what it was before a row of the
+      -- journal, together with sensor_latest: the least hour of the rows since then. A row whose
+      -- hour is not less than that of a later one says nothing, and is not kept. Rows older than a
+      -- week become one, of the hour -1000000000.
+      CREATE TABLE history_steps (
+        sensor_id INTEGER NOT NULL,
+        hour INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        at_ms INTEGER NOT NULL,
+        PRIMARY KEY (sensor_id, hour)
+      ) STRICT, WITHOUT ROWID;
+      CREATE TRIGGER history_step AFTER UPDATE OF before_hour ON sensor_latest
+      WHEN old.before_hour < new.before_hour BEGIN
+        INSERT INTO history_steps (sensor_id, hour, seq, at_ms)
+        VALUES (old.sensor_id, old.before_hour, old.before_seq, old.last_seen_at_ms)
+        ON CONFLICT (sensor_id, hour) DO UPDATE SET seq = excluded.seq, at_ms = excluded.at_ms;
+        INSERT INTO history_steps (sensor_id, hour, seq, at_ms)
+        SELECT sensor_id, -1000000000, max(seq), min(at_ms) FROM history_steps
+        WHERE sensor_id = new.sensor_id AND at_ms < new.last_seen_at_ms - ${historyChangesMsMax}
+        GROUP BY sensor_id
+        ON CONFLICT (sensor_id, hour) DO UPDATE SET seq = excluded.seq;
+        DELETE FROM history_steps
+        WHERE sensor_id = new.sensor_id AND at_ms < new.last_seen_at_ms - ${historyChangesMsMax}
+          AND hour > -1000000000;
+      END;
 
       -- Counted when accepted, apart from the measurement store: what the store is held against.
       CREATE TABLE accepted_per_day (

@@ -5,7 +5,7 @@ import type { SensorCursor, SensorNews } from '../../ports/control-reader.ts'
 import { cursorOf, seenAt, versionOf } from '../data-version.ts'
 import type { Connection } from '../database.ts'
 
-interface SensorRow {
+export interface SensorRow {
   id: number
   userId: number
   serialNumber: string
@@ -18,12 +18,13 @@ interface SensorRow {
   dataSeq: number | null
 }
 
+export const SENSOR_COLUMNS = `
+  id, user_id AS userId, serial_number AS serialNumber, alias,
+  compensation_celsius AS compensationCelsius, created_at_ms AS createdAtMs,
+  last_seen_at_ms AS lastSeenAtMs, measured_at_ms AS measuredAtMs, temp_celsius AS rawCelsius,
+  data_seq AS dataSeq`
 const SENSORS = `
-  SELECT id, user_id AS userId, serial_number AS serialNumber, alias,
-    compensation_celsius AS compensationCelsius, created_at_ms AS createdAtMs,
-    last_seen_at_ms AS lastSeenAtMs, measured_at_ms AS measuredAtMs, temp_celsius AS rawCelsius,
-    data_seq AS dataSeq
-  FROM sensors LEFT JOIN sensor_latest ON sensor_id = id
+  SELECT ${SENSOR_COLUMNS} FROM sensors LEFT JOIN sensor_latest ON sensor_id = id
   WHERE deleted_at_ms IS NULL`
 const OF_USER = `${SENSORS} AND user_id = ?`
 const LIST = `${OF_USER} ORDER BY id`
@@ -98,7 +99,7 @@ export class SensorRows {
   }
 }
 
-function toSensor(row: SensorRow): Sensor {
+export function toSensor(row: SensorRow): Sensor {
   const { measuredAtMs, rawCelsius, dataSeq, ...sensor } = row
   const hasLatest = measuredAtMs !== null && rawCelsius !== null
   return {

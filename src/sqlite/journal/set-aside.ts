@@ -24,7 +24,10 @@ const HAS = `
 const DELETE = 'DELETE FROM set_aside WHERE id = ?'
 const INSERT_ROW = `
   INSERT INTO journal (committed_at_ms, measurements, is_repeated, entries) VALUES (?, ?, 1, ?)`
-const TOUCH_SENSOR = 'UPDATE sensor_latest SET data_seq = ? WHERE sensor_id = ?'
+const TOUCH_SENSOR = `
+  UPDATE sensor_latest SET before_hour = floor(oldest_at_ms / 3600000.0), before_seq = data_seq,
+    oldest_at_ms = ?, data_seq = ?
+  WHERE sensor_id = ?`
 const UNCOUNT = `
   UPDATE accepted_per_day SET measurements = measurements - 1 WHERE sensor_id = ? AND day = ?`
 
@@ -78,8 +81,10 @@ export class SetAside {
       const row = [nowMs, part.length, encode(part)] as const
       const { lastInsertRowid } = this.#db.prepare(INSERT_ROW).run(...row)
       const touch = this.#db.prepare(TOUCH_SENSOR)
-      const sensorIds = new Set(part.map(({ sensorId }) => sensorId))
-      for (const sensorId of sensorIds) touch.run(Number(lastInsertRowid), sensorId)
+      for (const [sensorId, own] of Map.groupBy(part, (one) => one.sensorId)) {
+        const oldestAtMs = own.reduce((least, one) => Math.min(least, one.measuredAtMs), Infinity)
+        touch.run(oldestAtMs, Number(lastInsertRowid), sensorId)
+      }
     })
   }
 

@@ -1,0 +1,43 @@
+// What has changed of a user's sensors and their histories, for clients that keep them.
+
+import type { Sensor } from '../domain/sensor.ts'
+
+/** How far a client has followed a user's changes; opaque to all but its adapter. */
+export type ChangesCursor = string
+
+export interface ChangesQuestion {
+  readonly userId: number
+  /** A sensor heard from, and measured, since then is online. */
+  readonly onlineSinceMs: number
+  /** `undefined`: the client has nothing. */
+  readonly since: ChangesCursor | undefined
+}
+
+export interface SensorChanges {
+  readonly cursor: ChangesCursor
+  /** Whether `sensors` are all there are: the cursor is unknown, too old, or of other data. */
+  readonly isReset: boolean
+  /** By id; of a reset all, else those in which anything shown differs. */
+  readonly sensors: readonly Sensor[]
+  /** By id. */
+  readonly deletedIds: readonly number[]
+  /** By sensor. */
+  readonly histories: readonly HistoryChange[]
+}
+
+export interface HistoryChange {
+  readonly sensorId: number
+  /**
+   * Nothing before this differs: at most an hour before the oldest measurement accepted. `null`:
+   * all of it may, after a change of compensation or more than a week.
+   */
+  readonly fromMs: number | null
+}
+
+export interface SensorChangesReader {
+  /**
+   * What has changed since a cursor, read at one moment: what was acknowledged before is in it, and
+   * nothing falls between two cursors.
+   */
+  readChanges(question: ChangesQuestion): Promise<SensorChanges>
+}

@@ -1,0 +1,75 @@
+// From when on the history of a sensor has changed since a row of the journal: the oldest times of
+// its last two rows are in its state, those before as steps, one an hour.
+
+import { historyChangesMsMax } from '../domain/limits.ts'
+import { HOUR_MS } from '../domain/time.ts'
+
+/** Of the step that stands for all that are too old. */
+const EVERYTHING_HOUR = -1_000_000_000
+export const EVERYTHING_MS = EVERYTHING_HOUR * HOUR_MS
+
+/** Of the update of a sensor's state `s` by another row: the last row is now the one before. */
+export const TO_BEFORE = `
+    before_hour = floor(s.oldest_at_ms / ${HOUR_MS}.0), before_stream = s.stream_id,
+    before_seq = s.seq`
+
+const SENSORS = 'unnest($1::smallint[], $2::int[]) AS own (bucket, sensor_id)'
+/** Keeps what the update is about to overwrite; to be done before it, with the sensors locked. */
+const KEEP = `
+  INSERT INTO history_steps (bucket, sensor_id, hour, stream_id, seq, version, at_ms)
+  SELECT s.bucket, s.sensor_id, s.before_hour, s.before_stream, s.before_seq, s.version - 1,
+    s.last_seen_at_ms
+  FROM ${SENSORS}
+  JOIN sensor_state AS s ON s.bucket = own.bucket AND s.sensor_id = own.sensor_id
+  WHERE s.before_hour < floor(s.oldest_at_ms / ${HOUR_MS}.0)
+  ON CONFLICT (bucket, sensor_id, hour) DO UPDATE SET stream_id = excluded.stream_id,
+    seq = excluded.seq, version = excluded.version, at_ms = excluded.at_ms`
+const OLD = `
+  FROM ${SENSORS}
+  JOIN history_steps AS h ON h.bucket = own.bucket AND h.sensor_id = own.sensor_id
+  WHERE h.at_ms < $3::bigint AND h.hour > ${EVERYTHING_HOUR}`
+const MERGE_OLD = `
+  INSERT INTO history_steps (bucket, sensor_id, hour, stream_id, seq, version, at_ms)
+  SELECT DISTINCT ON (h.bucket, h.sensor_id) h.bucket, h.sensor_id, ${EVERYTHING_HOUR},
+    h.stream_id, h.seq, h.version, h.at_ms
+  ${OLD} ORDER BY h.bucket, h.sensor_id, h.version DESC
+  ON CONFLICT (bucket, sensor_id, hour) DO UPDATE SET stream_id = excluded.stream_id,
+    seq = excluded.seq, version = excluded.version, at_ms = excluded.at_ms`
+const DELETE_OLD = `
+  DELETE FROM history_steps AS old USING ${SENSORS}
+  WHERE old.bucket = own.bucket AND old.sensor_id = own.sensor_id
+    AND old.at_ms < $3::bigint AND old.hour > ${EVERYTHING_HOUR}`
+
+/**
+ * Keeps a step of each sensor whose state has one, and merges those that are too old.
+ *
+ * @param send runs a statement in the transaction that has locked the sensors
+ * @param buckets of the sensors, an array for the driver; and their ids
+ */
+export async function keepSteps(
+  send: (text: string, values: readonly unknown[]) => Promise<unknown>,
+  { buckets, ids }: { readonly buckets: unknown; readonly ids: unknown },
+  nowMs: number,
+): Promise<void> {
+  await Promise.all([
+    send(KEEP, [buckets, ids]),
+    send(MERGE_OLD, [buckets, ids, nowMs - historyChangesMsMax]),
+    send(DELETE_OLD, [buckets, ids, nowMs - historyChangesMsMax]),
+  ])
+}
+
+/** Whether a row is beyond the heads of streams `$5`, `$6` that somebody has seen. */
+export function isUnseen(stream: string, seq: string): string {
+  return `${seq} > coalesce((
+    SELECT head.seq FROM unnest($5::int[], $6::bigint[]) AS head (stream, seq)
+    WHERE head.stream = ${stream}), 0)`
+}
+
+/** The oldest time of what the sensor with the state `t` has got beyond them; null: nothing. */
+export const HISTORY_FROM = `
+  least(CASE WHEN ${isUnseen('t.stream_id', 't.seq')} THEN t.oldest_at_ms END,
+    CASE WHEN ${isUnseen('t.before_stream', 't.before_seq')}
+      THEN t.before_hour::bigint * ${HOUR_MS} END,
+    (SELECT min(h.hour)::bigint * ${HOUR_MS} FROM history_steps AS h
+      WHERE h.bucket = t.bucket AND h.sensor_id = t.sensor_id
+        AND ${isUnseen('h.stream_id', 'h.seq')}))`
