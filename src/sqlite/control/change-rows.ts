@@ -26,7 +26,7 @@ const STATE = `
 const STEPS = `
   SELECT min(hour) * ${HOUR_MS} FROM history_steps h WHERE h.sensor_id = s.id AND h.seq > @seq`
 /** From when on the history of the sensor `s` with the state `l` differs. */
-export const HISTORY_FROM = `
+const HISTORY_FROM = `
   CASE WHEN data_seq > @seq THEN min(oldest_at_ms,
     iif(before_seq > @seq, before_hour * ${HOUR_MS}, oldest_at_ms),
     ifnull((${STEPS}), oldest_at_ms)) END`
