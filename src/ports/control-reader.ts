@@ -81,6 +81,10 @@ export interface SensorNews {
   /** By id. */
   readonly sensors: readonly Sensor[]
   /**
+   * The oldest measurement accepted since, or up to an hour before it, of each sensor that has any.
+   */
+  readonly oldestMs: ReadonlyMap<number, number>
+  /**
    * Ids of sensors deleted since; `undefined` if that cannot be told: there was no cursor, or it is
    * none of these data as they are now.
    */

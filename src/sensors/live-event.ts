@@ -3,7 +3,12 @@
 import type { SensorState } from './sensors.ts'
 
 export type SensorNewsEvent =
-  | { readonly kind: 'sensor' | 'sensor_silent'; readonly state: SensorState }
+  | {
+      readonly kind: 'sensor' | 'sensor_silent'
+      readonly state: SensorState
+      /** The oldest measurement that is new to the client, at most an hour early; `null`: none. */
+      readonly historyFromMs: number | null
+    }
   | { readonly kind: 'sensor_deleted'; readonly sensorId: number }
 
 /** Too much was missed: the client has to load its sensors again. */

@@ -21,6 +21,8 @@ export class LiveStream {
   #missed: readonly LiveEvent[]
   /** The number of the last event that it has of the watch. */
   #position: number
+  /** Up to this one it has been sent all: a later event may stand for several. */
+  #completeNo: number
   #lastEventId: string
   #mustReset: boolean
   #allowance = 0
@@ -30,11 +32,12 @@ export class LiveStream {
 
   /** @param place where the client continues; `undefined`: it has to reset */
   constructor(watch: SensorWatch, place: StreamPlace | undefined, hooks: Hooks) {
-    const { no, id, missed } = place ?? watch.end
+    const { no, completeNo, id, missed } = place ?? watch.end
     this.#watch = watch
     this.#hooks = hooks
     this.#missed = missed
     this.#position = no
+    this.#completeNo = completeNo
     this.#lastEventId = id
     this.#mustReset = place === undefined
     this.#lastTakenAtMs = hooks.clock.monotonicMs()
@@ -87,6 +90,7 @@ export class LiveStream {
       this.#mustReset = false
       this.#missed = []
       this.#position = no
+      this.#completeNo = no
       this.#lastEventId = id
       return [{ id, kind: 'reset' }]
     }
@@ -99,8 +103,10 @@ export class LiveStream {
 
   #takeNew(countMax: number): readonly LiveEvent[] {
     const events = this.#watch.eventsAfter(this.#position, countMax)
+    const live = events.map((event) => this.#watch.toLive(event, this.#completeNo))
     this.#position = events.at(-1)?.no ?? this.#position
-    return events.map((event) => this.#watch.toLive(event))
+    if (events.length < countMax) this.#completeNo = this.#position
+    return live
   }
 
   #takeMissed(countMax: number): readonly LiveEvent[] {

@@ -14,6 +14,8 @@ import { MINUTE_MS } from '../domain/time.ts'
 import type { Sensor } from '../domain/sensor.ts'
 import type { ControlReader, SensorCursor, SensorNews } from '../ports/control-reader.ts'
 import type { Clock } from '../ports/system.ts'
+import { changedFromMs, withStep } from './history-steps.ts'
+import type { HistoryStep } from './history-steps.ts'
 import type { LiveEvent, SensorNewsEvent } from './live-event.ts'
 import type { SensorState } from './sensors.ts'
 
@@ -23,6 +25,8 @@ export interface SensorEvent {
   readonly kind: SensorNewsEvent['kind']
   /** Its state then; for a deleted sensor, the state before. */
   readonly state: SensorState
+  /** From when on its history has changed with this event and those before. */
+  readonly steps: readonly HistoryStep[]
   /** What a client has seen that has this event and all before it. */
   seen: Seen | undefined
 }
@@ -37,6 +41,8 @@ interface Seen {
 export interface StreamPlace {
   /** The number of the last event that it need not be sent. */
   readonly no: number
+  /** Up to this one it has certainly been sent all. */
+  readonly completeNo: number
   /** The id to come again with, until it is sent something. */
   readonly id: string
   /** What it is to be sent first: it comes with an event of another watch. */
@@ -96,7 +102,7 @@ export class SensorWatch {
   /** Behind everything that has been found. */
   get end(): StreamPlace {
     const no = this.#lastNo
-    return { no, id: this.#idOf(no, this.#seen), missed: [] }
+    return { no, completeNo: no, id: this.#idOf(no, this.#seen), missed: [] }
   }
 
   /** The number of the last event lost; a client that is not past it cannot continue. */
@@ -109,9 +115,11 @@ export class SensorWatch {
     return EMPTY_SIZE + this.#events.size + this.#deleted.size
   }
 
-  toLive({ no, kind, state, seen }: SensorEvent): LiveEvent {
+  /** @param completeNo up to this event the client has certainly been sent all */
+  toLive({ no, kind, state, steps, seen }: SensorEvent, completeNo: number): LiveEvent {
     const id = this.#idOf(no, seen)
-    return kind === 'sensor_deleted' ? { id, kind, sensorId: state.sensor.id } : { id, kind, state }
+    if (kind === 'sensor_deleted') return { id, kind, sensorId: state.sensor.id }
+    return { id, kind, state, historyFromMs: changedFromMs(steps, completeNo) }
   }
 
   /**
@@ -123,7 +131,10 @@ export class SensorWatch {
     const [, watchId, digits, userId, atMs, cursor] = EVENT_ID.exec(eventId) ?? []
     const no = Number(digits)
     const isKept = no >= this.#forgottenNo && no <= this.#lastNo
-    if (watchId === this.#id && isKept) return { no, id: eventId, missed: [] }
+    if (watchId === this.#id && isKept) {
+      // It may have been behind when it broke off.
+      return { no, completeNo: 0, id: eventId, missed: [] }
+    }
     if (cursor === undefined || Number(userId) !== this.#userId) return undefined
     await this.look()
     const news = await this.#with.control.readSensorNews(this.#userId, cursor)
@@ -162,7 +173,7 @@ export class SensorWatch {
     if (this.#seen === undefined) {
       for (const sensor of news.sensors) {
         const state = this.#stateOf(sensor)
-        this.#events.set(sensor.id, { no: 0, kind: 'sensor', state, seen: undefined })
+        this.#events.set(sensor.id, { no: 0, kind: 'sensor', state, steps: [], seen: undefined })
       }
     } else {
       this.#noteNews(news)
@@ -183,7 +194,10 @@ export class SensorWatch {
     return `${id}.${this.#userId}.${seen.atMs}.${seen.cursor}`
   }
 
-  #missedOf({ sensors, deleted }: SensorNews, sinceMs: number): SensorNewsEvent[] | undefined {
+  #missedOf(
+    { sensors, oldestMs, deleted }: SensorNews,
+    sinceMs: number,
+  ): SensorNewsEvent[] | undefined {
     const { offlineAfterMs, watchedDeletionsMax } = this.#settings
     if (deleted === undefined || deleted.length > watchedDeletionsMax) return undefined
     const news = new Set(sensors.map(({ id }) => id))
@@ -192,13 +206,16 @@ export class SensorWatch {
     for (const { state } of this.#events.values()) {
       const { sensor, isOnline: isOnlineNow } = state
       const wasOnline = isOnline(sensor, sinceMs - CLOCKS_APART_MS, offlineAfterMs)
-      if (news.has(sensor.id)) missed.push({ kind: 'sensor', state })
-      else if (wasOnline && !isOnlineNow) missed.push({ kind: 'sensor_silent', state })
+      const historyFromMs = oldestMs.get(sensor.id) ?? null
+      if (news.has(sensor.id)) missed.push({ kind: 'sensor', state, historyFromMs })
+      else if (wasOnline && !isOnlineNow) {
+        missed.push({ kind: 'sensor_silent', state, historyFromMs })
+      }
     }
     return missed
   }
 
-  #noteNews({ isWhole, sensors }: SensorNews): void {
+  #noteNews({ isWhole, sensors, oldestMs }: SensorNews): void {
     if (isWhole) {
       const ids = new Set(sensors.map(({ id }) => id))
       const gone = this.#events.values().filter(({ state }) => !ids.has(state.sensor.id))
@@ -206,23 +223,36 @@ export class SensorWatch {
     }
     // A client that cannot take all gets the first ones, so each look starts at another sensor.
     const first = Math.floor(((this.#looks * GOLDEN_RATIO) % 1) * sensors.length)
-    for (const sensor of sensors.slice(first)) this.#noteSensor(sensor)
-    for (const sensor of sensors.slice(0, first)) this.#noteSensor(sensor)
+    const inOrder = [...sensors.slice(first), ...sensors.slice(0, first)]
+    for (const sensor of inOrder) this.#noteSensor(sensor, oldestMs.get(sensor.id))
   }
 
-  #noteSensor(sensor: Sensor): void {
-    const before = this.#events.get(sensor.id)?.state
+  /** @param fromMs the oldest of its new measurements */
+  #noteSensor(sensor: Sensor, fromMs?: number): void {
+    const before = this.#events.get(sensor.id)
     const state = this.#stateOf(sensor)
-    if (before !== undefined && isSame(before, state)) return
-    const kind = before?.isOnline === true && !state.isOnline ? 'sensor_silent' : 'sensor'
-    const event = { no: ++this.#lastNo, kind, state, seen: this.#seen } as const
+    if (before !== undefined && isSame(before.state, state)) return
+    const kind = before?.state.isOnline === true && !state.isOnline ? 'sensor_silent' : 'sensor'
+    const no = ++this.#lastNo
+    const steps = this.#stepsAfter(before?.steps ?? [], no, fromMs)
+    const event = { no, kind, state, steps, seen: this.#seen } as const
     this.#events.set(sensor.id, event)
     this.#log.push(event)
   }
 
+  #stepsAfter(
+    steps: readonly HistoryStep[],
+    no: number,
+    fromMs: number | undefined,
+  ): readonly HistoryStep[] {
+    if (fromMs === undefined) return steps
+    return withStep(steps, { no, fromMs, notedAtMs: this.#with.clock.monotonicMs() })
+  }
+
   #noteDeletion(state: SensorState): void {
     const { id } = state.sensor
-    const event = { no: ++this.#lastNo, kind: 'sensor_deleted', state, seen: this.#seen } as const
+    const no = ++this.#lastNo
+    const event = { no, kind: 'sensor_deleted', state, steps: [], seen: this.#seen } as const
     this.#events.delete(id)
     this.#deleted.set(id, event)
     this.#log.push(event)

@@ -28,7 +28,12 @@ describe('LiveStream', () => {
   const anyName = fc.constantFrom(...NAMES)
   const happenings = fc.array(
     fc.oneof(
-      fc.record({ what: fc.constant('submit' as const), name: anyName, temp: fc.integer() }),
+      fc.record({
+        what: fc.constant('submit' as const),
+        name: anyName,
+        tempCelsius: fc.integer(),
+        ageMs: fc.constantFrom(0, 0, 0, 4_000_000, 90_000_000),
+      }),
       fc.record({ what: fc.constant('rename' as const), name: anyName, alias: fc.string() }),
       fc.record({ what: fc.constant('delete' as const), name: anyName }),
       fc.record({ what: fc.constant('wait' as const), ms: fc.constantFrom(1, 30_000, 70_000) }),
@@ -44,7 +49,7 @@ describe('LiveStream', () => {
     const idOf = async (name: string) =>
       (await sensors.list(USER)).find(({ serialNumber }) => serialNumber === name)?.id ?? 0
     const { commands, bench } = sensors
-    if (it.what === 'submit') sensors.submit(USER, [it.name], it.temp)
+    if (it.what === 'submit') sensors.submit(USER, [it.name], it)
     if (it.what === 'rename') commands.changeSensor(USER, await idOf(it.name), { alias: it.alias })
     if (it.what === 'delete') commands.deleteSensor(USER, await idOf(it.name))
     if (it.what === 'wait') bench.nowMs += it.ms
@@ -66,6 +71,9 @@ describe('LiveStream', () => {
         await watch.look()
         await client.take(Infinity)
         expect(client.known).to.deep.equal(await shownOf(sensors, USER))
+        for (const { sensor } of client.known) {
+          expect(client.timesOf(sensor.id)).to.deep.equal(sensors.timesOf(sensor.id))
+        }
         if (deletions > all.length) expect(client.resets).to.equal(0)
         expect(await client.take(Infinity), 'there is nothing more').to.equal(0)
       },
@@ -73,12 +81,39 @@ describe('LiveStream', () => {
     await fc.assert(story, { numRuns: 200 })
   })
 
+  it('tells from when on a history has changed where one event stands for several', async () => {
+    const watch = newWatch(sensors)
+    sensors.submit(USER, ['a', 'b'])
+    await watch.look()
+    const client = new LiveClient(sensors, USER, watch)
+    await client.load()
+    const happened = async (name: string, ageMs: number) => {
+      sensors.submit(USER, [name], { ageMs })
+      await watch.look()
+    }
+    const isWhole = () =>
+      client.known.every(({ sensor: { id } }) => {
+        return String(client.timesOf(id)) === String(sensors.timesOf(id))
+      })
+    await happened('a', 90_000_000)
+    await happened('b', 0)
+    await happened('a', 0)
+    // It takes the event of b, and breaks off before the one of a.
+    sensors.submit(USER, ['b'])
+    await client.take(1)
+    expect(isWhole()).to.equal(false)
+    await client.comeAgain()
+    await watch.look()
+    await client.take(Infinity)
+    expect(isWhole()).to.equal(true)
+  })
+
   it('keeps one event of a sensor for a client that takes nothing', async () => {
     const watch = newWatch(sensors)
     await watch.look()
     const client = new LiveClient(sensors, USER, watch)
     for (let temp = 0; temp < 100; temp++) {
-      sensors.submit(USER, NAMES, temp)
+      sensors.submit(USER, NAMES, { tempCelsius: temp })
       await watch.look()
     }
     expect(watch.size).to.be.lessThan(20)
@@ -92,7 +127,7 @@ describe('LiveStream', () => {
     await watch.look()
     const client = new LiveClient(sensors, USER, watch)
     for (let temp = 0; temp < 12; temp++) {
-      sensors.submit(USER, NAMES, temp)
+      sensors.submit(USER, NAMES, { tempCelsius: temp })
       await watch.look()
       await client.take(2)
     }

@@ -14,6 +14,8 @@ export const OFFLINE_AFTER_MS = 60_000
 export interface ListedSensors {
   readonly clock: Clock
   list(userId: number): Promise<readonly Sensor[]>
+  /** When the measurements of a sensor were taken; absent where that is not looked at. */
+  timesOf?(sensorId: number): readonly number[]
 }
 
 export interface ShownSensor {
@@ -30,6 +32,8 @@ export async function shownOf(sensors: ListedSensors, userId: number): Promise<S
 
 export class LiveClient {
   readonly #known = new Map<number, ShownSensor>()
+  /** The history of each sensor, read again from when on it was told to have changed. */
+  readonly #times = new Map<number, readonly number[]>()
   readonly #sensors: ListedSensors
   readonly #userId: number
   #watch: SensorWatch
@@ -51,10 +55,16 @@ export class LiveClient {
     return [...this.#known.values()].toSorted((one, other) => one.sensor.id - other.sensor.id)
   }
 
+  timesOf(sensorId: number): readonly number[] {
+    return this.#times.get(sensorId) ?? []
+  }
+
   async load(): Promise<void> {
     this.#known.clear()
+    this.#times.clear()
     for (const shown of await shownOf(this.#sensors, this.#userId)) {
       this.#known.set(shown.sensor.id, shown)
+      this.#readAgain(shown.sensor.id, -Infinity)
     }
   }
 
@@ -98,7 +108,16 @@ export class LiveClient {
       this.#lastNo = Number(no)
     }
     if (event.kind === 'sensor_deleted') this.#known.delete(event.sensorId)
-    else this.#known.set(event.state.sensor.id, event.state)
-    if (event.kind === 'sensor_silent') expect(event.state.isOnline).to.equal(false)
+    else {
+      this.#known.set(event.state.sensor.id, event.state)
+      this.#readAgain(event.state.sensor.id, event.historyFromMs ?? Infinity)
+      if (event.kind === 'sensor_silent') expect(event.state.isOnline).to.equal(false)
+    }
+  }
+
+  #readAgain(sensorId: number, fromMs: number): void {
+    const kept = this.timesOf(sensorId).filter((atMs) => atMs < fromMs)
+    const read = this.#sensors.timesOf?.(sensorId).filter((atMs) => atMs >= fromMs) ?? []
+    this.#times.set(sensorId, [...kept, ...read])
   }
 }

@@ -22,16 +22,34 @@ export class WatchedSensors {
     this.bench.settings,
   )
 
-  /** Submits one measurement of now for each of the sensors. */
-  submit(userId: number, serialNumbers: readonly string[], tempCelsius = 20): void {
+  readonly #times = new Map<number, number[]>()
+
+  /** Submits one measurement of each of the sensors. @param ageMs how late it is */
+  submit(
+    userId: number,
+    serialNumbers: readonly string[],
+    { tempCelsius = 20, ageMs = 0 }: { tempCelsius?: number; ageMs?: number } = {},
+  ): void {
     const { nowMs } = this.bench
+    const measuredAtMs = nowMs - ageMs
     const measurements = serialNumbers.map((serialNumber) => ({
       eventId: null,
       serialNumber,
       tempCelsius,
-      measuredAtMs: nowMs,
+      measuredAtMs,
     }))
-    this.bench.commit([{ userId, receivedAtMs: nowMs, measurements }])
+    const { sensorId } = this.bench.commit([{ userId, receivedAtMs: nowMs, measurements }])
+    for (const id of sensorId.subarray(0, serialNumbers.length)) {
+      this.#times.set(
+        id,
+        [...this.timesOf(id), measuredAtMs].toSorted((one, other) => one - other),
+      )
+    }
+  }
+
+  /** When the measurements of a sensor were taken. */
+  timesOf(sensorId: number): readonly number[] {
+    return this.#times.get(sensorId) ?? []
   }
 
   list(userId: number): Promise<readonly Sensor[]> {

@@ -36,6 +36,14 @@ export function presentSensor({ sensor, isOnline }: SensorState): Sensor {
   }
 }
 
+/** As in an event. @param fromMs from when on its history has changed; `null`: it has not */
+export function presentChangedSensor(
+  state: SensorState,
+  fromMs: number | null,
+): Sensor & { readonly history_changed_from: string | null } {
+  return { ...presentSensor(state), history_changed_from: presentInstant(fromMs) }
+}
+
 export function presentDaemonMe(
   { token, user }: Principal,
   lastUsedAtMs: number | null,

@@ -247,7 +247,8 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
     description:
       'An endless response; comments keep it alive. `event: sensor` (registered, changed, ' +
       'a new latest value) and `event: sensor_silent` (offline now) have the sensor as ' +
-      '`data`, as in the list; `event: sensor_deleted` has its `id`. `event: reset` means that ' +
+      '`data`, as in the list, and `history_changed_from`: reload a chart from there. ' +
+      '`event: sensor_deleted` has its `id`. `event: reset` means that ' +
       'you missed too much: load the dashboard again. A sensor has at most about one event a ' +
       'second.',
     answers: { 200: { description: 'The events.', texts: ['text/event-stream'] } },

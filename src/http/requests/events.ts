@@ -14,7 +14,7 @@ import type { LiveEvent } from '../../sensors/live-event.ts'
 import type { LiveStream } from '../../sensors/live-stream.ts'
 import { readBearerToken } from '../callers/authenticate.ts'
 import type { ApiCall } from '../answers/call.ts'
-import { presentSensor } from '../answers/present.ts'
+import { presentChangedSensor } from '../answers/present.ts'
 
 /** How long a client should wait before it reconnects. */
 const RETRY_MS = 3 * SECOND_MS
@@ -98,5 +98,5 @@ function textOf(event: LiveEvent): string {
 function dataOf(event: LiveEvent): object {
   if (event.kind === 'reset') return {}
   if (event.kind === 'sensor_deleted') return { id: event.sensorId }
-  return presentSensor(event.state)
+  return presentChangedSensor(event.state, event.historyFromMs)
 }

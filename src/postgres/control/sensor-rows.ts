@@ -6,6 +6,7 @@ import { bucketOf } from '../bucket.ts'
 import { cursorOf, placesOf, seenAt, versionOf } from '../data-version.ts'
 import type { PlacesText } from '../data-version.ts'
 import type { Database, Sql } from '../database.ts'
+import { HISTORY_FROM } from '../history-steps.ts'
 
 export interface SensorRow extends Omit<Sensor, 'latest' | 'dataVersion'> {
   readonly measuredAtMs: number | null
@@ -16,6 +17,7 @@ export interface SensorRow extends Omit<Sensor, 'latest' | 'dataVersion'> {
 }
 
 interface NewsRow extends Omit<SensorRow, 'id'> {
+  readonly fromMs: number | null
   /** `null` in the only row if there is no sensor to tell of. */
   readonly id: number | null
   readonly settings: number
@@ -60,7 +62,8 @@ const NEWS = `
     FROM data_identity i LEFT JOIN user_state u ON u.bucket = $1 AND u.user_id = $2)
   SELECT seen.*, x.*
   FROM seen LEFT JOIN LATERAL (
-    SELECT ${SENSOR_COLUMNS} FROM ${LIVE} AND s.bucket = $1 AND s.user_id = $2
+    SELECT ${SENSOR_COLUMNS}, ${HISTORY_FROM} AS "fromMs"
+    FROM ${LIVE} AND s.bucket = $1 AND s.user_id = $2
       AND (seen.epoch <> $3 OR seen.settings <> $4 OR t.seq > coalesce((
         SELECT h.seq FROM unnest($5::int[], $6::bigint[]) h (stream, seq)
         WHERE h.stream = t.stream_id), 0))) x ON true
@@ -123,11 +126,15 @@ export async function readSensorNews(
   const [now] = rows
   if (now === undefined) throw new Error('BUG: the database has no identity')
   const isWhole = now.epoch !== epoch || now.settings !== settings
-  const sensors = rows.flatMap(({ settings: _1, heads: _2, deleted: _3, id, ...row }) =>
-    id === null ? [] : [toSensor({ ...row, id })],
+  const sensors = rows.flatMap(
+    ({ settings: _1, heads: _2, deleted: _3, fromMs: _4, id, ...row }) =>
+      id === null ? [] : [toSensor({ ...row, id })],
   )
   const deleted = now.epoch === epoch ? (now.deleted ?? []) : undefined
-  return { cursor: cursorOf(now), isWhole, sensors, deleted }
+  const oldestMs = new Map(
+    rows.flatMap(({ id, fromMs }) => (id === null || fromMs === null ? [] : [[id, fromMs]])),
+  )
+  return { cursor: cursorOf(now), isWhole, sensors, oldestMs, deleted }
 }
 
 export function toSensor(row: SensorRow): Sensor {

@@ -2,11 +2,11 @@
 // are the only clock.
 
 import { changesAgeMsMax, deletionsNamedMax } from '../../domain/limits.ts'
-import { HOUR_MS } from '../../domain/time.ts'
 import type { ChangesQuestion, HistoryChange, SensorChanges } from '../../ports/sensor-changes.ts'
 import { changesCursorOf, seenByClient } from '../data-version.ts'
 import type { ClientSeen } from '../data-version.ts'
 import type { Connection } from '../database.ts'
+import { EVERYTHING_MS, HISTORY_FROM } from './history-steps.ts'
 import { SENSOR_COLUMNS, toSensor } from './sensor-rows.ts'
 import type { SensorRow, SensorRows } from './sensor-rows.ts'
 
@@ -15,21 +15,10 @@ interface ChangedRow extends SensorRow {
   readonly fromMs: number | null
 }
 
-/** Of the step that stands for all that are too old. */
-const EVERYTHING_HOUR = -1_000_000_000
-const EVERYTHING_MS = EVERYTHING_HOUR * HOUR_MS
-
 const STATE = `
   SELECT text AS dataId,
     ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'journal'), 0) AS seq
   FROM data_identity WHERE id = 1`
-const STEPS = `
-  SELECT min(hour) * ${HOUR_MS} FROM history_steps h WHERE h.sensor_id = s.id AND h.seq > @seq`
-/** From when on the history of the sensor `s` with the state `l` differs. */
-const HISTORY_FROM = `
-  CASE WHEN data_seq > @seq THEN min(oldest_at_ms,
-    iif(before_seq > @seq, before_hour * ${HOUR_MS}, oldest_at_ms),
-    ifnull((${STEPS}), oldest_at_ms)) END`
 const CHANGED = `
   SELECT ${SENSOR_COLUMNS},
     CASE WHEN compensated_seq > @seq THEN ${EVERYTHING_MS} ELSE ${HISTORY_FROM} END AS fromMs

@@ -4,6 +4,7 @@ import type { Sensor } from '../../domain/sensor.ts'
 import type { SensorCursor, SensorNews } from '../../ports/control-reader.ts'
 import { cursorOf, seenAt, versionOf } from '../data-version.ts'
 import type { Connection } from '../database.ts'
+import { HISTORY_FROM } from './history-steps.ts'
 
 export interface SensorRow {
   id: number
@@ -30,7 +31,11 @@ const OF_USER = `${SENSORS} AND user_id = ?`
 const LIST = `${OF_USER} ORDER BY id`
 const FIND = `${OF_USER} AND id = ?`
 const FIND_OF_ANYONE = `${SENSORS} AND id = ?`
-const WITH_NEWER_DATA = `${OF_USER} AND data_seq > ? ORDER BY id`
+const NEWS = `
+  SELECT ${SENSOR_COLUMNS}, ${HISTORY_FROM} AS fromMs
+  FROM sensors s LEFT JOIN sensor_latest ON sensor_id = s.id
+  WHERE deleted_at_ms IS NULL AND user_id = @userId AND (@isWhole OR data_seq > @seq)
+  ORDER BY id`
 
 // Journal rows and info times only grow, so their sums reveal any change to existing sensors; the
 // highest id and the count reveal which sensors exist; and without news, the number online only
@@ -49,7 +54,7 @@ const SETTINGS = `
 export class SensorRows {
   readonly #version
   readonly #settings
-  readonly #listWithNewerData
+  readonly #news
   readonly #list
   readonly #find
   readonly #findOfAnyone
@@ -57,7 +62,7 @@ export class SensorRows {
   constructor(db: Connection) {
     this.#version = db.prepare<[number, number, number], string>(VERSION).pluck()
     this.#settings = db.prepare<[number], string>(SETTINGS).pluck()
-    this.#listWithNewerData = db.prepare<[number, number], SensorRow>(WITH_NEWER_DATA)
+    this.#news = db.prepare<[object], SensorRow & { fromMs: number | null }>(NEWS)
     this.#list = db.prepare<[number], SensorRow>(LIST)
     this.#find = db.prepare<[number, number], SensorRow>(FIND)
     this.#findOfAnyone = db.prepare<[number], SensorRow>(FIND_OF_ANYONE)
@@ -74,12 +79,15 @@ export class SensorRows {
     const seen = since === undefined ? undefined : seenAt(since)
     const isWhole = settings !== seen?.settings
     const seenSeq = seen?.dataSeq ?? 0
-    const rows = isWhole ? this.#list.all(userId) : this.#listWithNewerData.all(userId, seenSeq)
+    // With nothing seen, nobody has a history yet.
+    const seq = seen === undefined ? Number.MAX_SAFE_INTEGER : seenSeq
+    const rows = this.#news.all({ userId, isWhole: Number(isWhole), seq })
     const dataSeq = rows.reduce((greatest, row) => Math.max(greatest, row.dataSeq ?? 0), seenSeq)
     return {
       cursor: cursorOf({ settings, dataSeq }),
       isWhole,
-      sensors: rows.map(toSensor),
+      sensors: rows.map(({ fromMs: _fromMs, ...row }) => toSensor(row)),
+      oldestMs: new Map(rows.flatMap(({ id, fromMs }) => (fromMs === null ? [] : [[id, fromMs]]))),
       deleted: undefined,
     }
   }

@@ -62,7 +62,22 @@ describe('GET /events', () => {
     const id = await submit('registered', 20)
     const { event, data } = await reader.next()
     expect(event).to.equal('sensor')
-    expect(data).to.deep.equal(await listed(id))
+    const { history_changed_from: from, ...sensor } = data
+    expect(sensor).to.deep.equal(await listed(id))
+    expect(from).to.equal(sensor.latest.timestamp)
+  })
+
+  it('tells from when on a history has changed', async () => {
+    const id = await submit('late', 20)
+    const reader = await listen()
+    const timestamp = new Date(mobile.service.clock.nowMs() - 3 * DAY_MS).toISOString()
+    await mobile.submit('ana@example.org', { measurements: [{ sn: 'late', temp: 5, timestamp }] })
+    const { data } = await reader.find((event) => event.data.id === id)
+    expect([data.latest.temp, data.history_changed_from]).to.deep.equal([20, timestamp])
+    const path = `/api/v1/sensors/${id}`
+    await send(url, { method: 'PATCH', path, token: daemon, body: { alias: 'Late' } })
+    const renamed = await reader.find((event) => event.data.id === id)
+    expect(renamed.data.history_changed_from).to.equal(null)
   })
 
   it('tells of new latest values, changes and the end of a sensor', async () => {
@@ -95,7 +110,9 @@ describe('GET /events', () => {
     mobile.service.clock.advanceMs(61_000)
     const silent = await reader.find(({ data }) => data.id === id)
     expect([silent.event, silent.data.online]).to.deep.equal(['sensor_silent', false])
-    expect(silent.data).to.deep.equal(await listed(id))
+    const { history_changed_from: from, ...sensor } = silent.data
+    expect(sensor).to.deep.equal(await listed(id))
+    expect(from).to.equal(null)
     await submit('silent', 21)
     const back = await reader.find(({ data }) => data.id === id)
     expect([back.event, back.data.online]).to.deep.equal(['sensor', true])
