@@ -9,6 +9,7 @@ import { readEvents } from './event-stream.js'
 /**
  * @import { Dashboard, Sensor, User } from './api.js'
  * @import { StreamEvent } from './event-stream.js'
+ * @typedef {Sensor & { history_changed_from?: string | null }} ChangedSensor
  * @typedef {'connecting' | 'live' | 'polling' | 'offline'} Connection
  */
 
@@ -31,7 +32,7 @@ export class Fleet {
   connection = 'connecting'
   isLoaded = false
 
-  /** @type {Set<(changedId?: number) => void>} */
+  /** @type {Set<(changedId?: number, changedFromMs?: number) => void>} */
   #listeners = new Set()
   /** @type {(error: Error) => void} */
   #onFailure
@@ -48,7 +49,10 @@ export class Fleet {
     this.#onFailure = onFailure
   }
 
-  /** @param {(changedId?: number) => void} on called for every change; without an id: all */
+  /**
+   * @param {(changedId?: number, changedFromMs?: number) => void} on called for every change;
+   *   without an id: all; from when on histories differ, `undefined`: they do not
+   */
   subscribe(on) {
     this.#listeners.add(on)
     return () => void this.#listeners.delete(on)
@@ -145,11 +149,16 @@ export class Fleet {
 
   /** @param {StreamEvent} event */
   async #apply({ name, data }) {
-    if (name === 'reset') return this.#load()
-    const sensor = /** @type {Sensor} */ (JSON.parse(data))
+    if (name === 'reset') {
+      await this.#load()
+      return this.#tell(undefined, -Infinity)
+    }
+    const { history_changed_from: from, ...sensor } = /** @type {ChangedSensor} */ (
+      JSON.parse(data)
+    )
     if (name === 'sensor_deleted') this.sensors.delete(sensor.id)
     else this.sensors.set(sensor.id, sensor)
-    this.#tell(sensor.id)
+    this.#tell(sensor.id, from ? Date.parse(from) : undefined)
   }
 
   /** How long to wait before the stream is asked for again. @param {unknown} error */
@@ -179,8 +188,8 @@ export class Fleet {
     this.#tell()
   }
 
-  /** @param {number} [changedId] */
-  #tell(changedId) {
-    for (const listener of this.#listeners) listener(changedId)
+  /** @param {number} [changedId] @param {number} [changedFromMs] */
+  #tell(changedId, changedFromMs) {
+    for (const listener of this.#listeners) listener(changedId, changedFromMs)
   }
 }

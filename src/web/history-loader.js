@@ -35,6 +35,8 @@ export class HistoryLoader {
   #order = new AbortController()
   #isReading = false
   #readAtMs = 0
+  /** From when on the chart is to be read again. */
+  #changedFromMs = Infinity
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer
 
@@ -55,23 +57,38 @@ export class HistoryLoader {
   load(period) {
     this.stop()
     this.#history = undefined
+    this.#changedFromMs = Infinity
     void this.#read(period, (signal) => readHistory(this.#id, period, signal))
   }
 
-  /** Reads what has come since, not too often. @param {Period} period */
-  readOn(period) {
+  /**
+   * Reads what has come since, not too often, and again what has changed.
+   *
+   * @param {Period} period
+   * @param {number} changedFromMs from when on
+   */
+  readOn(period, changedFromMs) {
     const known = this.#history
+    this.#changedFromMs = Math.min(this.#changedFromMs, changedFromMs)
     if (this.#isReading || known === undefined || known.asOfMs !== undefined) return
     const stepMs = (period.toMs - period.fromMs) / STEPS_OF_A_CHART
-    const everyMs = Math.min(READ_ON_MS_MAX, Math.max(READ_ON_MS_MIN, stepMs))
+    // Late data change what is drawn already.
+    const isLate = this.#changedFromMs < (known.startsMs.at(-1) ?? Infinity)
+    const everyMs = isLate
+      ? READ_ON_MS_MIN
+      : Math.min(READ_ON_MS_MAX, Math.max(READ_ON_MS_MIN, stepMs))
     const waitMs = this.#readAtMs + everyMs - nowMs()
     clearTimeout(this.#timer)
     if (waitMs > 0) {
-      this.#timer = setTimeout(() => this.readOn(period), waitMs)
+      this.#timer = setTimeout(() => this.readOn(period, this.#changedFromMs), waitMs)
       return
     }
-    const now = { ...period, toMs: Math.max(period.toMs, nowMs()) }
-    void this.#read(now, (signal) => readOn(this.#id, known, now, signal))
+    const fromMs = this.#changedFromMs
+    const now = period.isLive ? { ...period, toMs: Math.max(period.toMs, nowMs()) } : period
+    this.#changedFromMs = Infinity
+    void this.#read(now, (signal) =>
+      readOn(this.#id, known, { ...now, changedFromMs: fromMs }, signal),
+    )
   }
 
   stop() {
@@ -97,6 +114,9 @@ export class HistoryLoader {
       this.#events.onHistory(history)
       if (history.asOfMs !== undefined) again(FAILED_RETRY_MS)
       else if (!history.isComplete) again(INCOMPLETE_RETRY_MS)
+      else this.#isReading = false
+      // It changed again meanwhile.
+      if (this.#changedFromMs < Infinity) this.readOn(period, this.#changedFromMs)
     } catch (error) {
       if (signal.aborted) return
       this.#events.onNote(explain(error))

@@ -59,11 +59,12 @@ export async function readHistory(sensorId, period, signal) {
  *
  * @param {number} sensorId
  * @param {History} known
- * @param {Period} period
+ * @param {Period & { changedFromMs: number }} period with from when on what is known may differ
  * @param {AbortSignal} signal
  */
-export async function readOn(sensorId, known, { fromMs, toMs }, signal) {
-  const tailMs = Math.max(fromMs, known.startsMs.at(-1) ?? fromMs)
+export async function readOn(sensorId, known, { fromMs, toMs, changedFromMs }, signal) {
+  const lastMs = known.startsMs.at(-1) ?? fromMs
+  const tailMs = Math.max(fromMs, Math.min(lastMs, changedFromMs))
   const { bucket } = known
   const tz = bucket === 'day' ? TIME_ZONE : undefined
   const path = historyPath(sensorId, { fromMs: tailMs, toMs, bucket, tz })

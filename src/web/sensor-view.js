@@ -83,7 +83,7 @@ export class SensorView {
     const { signal } = this.#closing
     signal.addEventListener(
       'abort',
-      fleet.subscribe((changed) => this.#update(changed)),
+      fleet.subscribe((changed, fromMs) => this.#update(changed, fromMs)),
     )
     const timer = setInterval(() => this.#tick(), TICK_MS)
     signal.addEventListener('abort', () => clearInterval(timer))
@@ -201,15 +201,20 @@ export class SensorView {
     this.#showPeriod()
   }
 
-  /** @param {number} [changedId] */
-  #update(changedId) {
+  /** @param {number} [changedId] @param {number} [changedFromMs] */
+  #update(changedId, changedFromMs = Infinity) {
     if (changedId !== undefined && changedId !== this.#id) return
     const before = this.#compensation
     this.#describe()
     this.#tick()
     const isRecalibrated = before !== undefined && this.#compensation !== before
     if (isRecalibrated) this.#loader.load(this.#period)
-    else if (changedId !== undefined && this.#period.isLive) this.#loader.readOn(this.#period)
+    else if (
+      changedFromMs < this.#period.toMs ||
+      (changedFromMs < Infinity && this.#period.isLive)
+    ) {
+      this.#loader.readOn(this.#period, changedFromMs)
+    }
   }
 
   /** `undefined`: the sensor is not known yet. @type {number | undefined} */

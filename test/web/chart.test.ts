@@ -202,6 +202,29 @@ describe('a chart of the chart page', () => {
     await context.close()
   })
 
+  it('shows late data, in a period that is over as well', async () => {
+    const sendLate = (hours: number, temp: number) => {
+      const timestamp = new Date(Date.now() - hours * HOUR_MS).toISOString()
+      return test().call('POST', 'measurements', { sn: 'cellar', temp, timestamp })
+    }
+    const { page, context } = await test().openSignedIn('#/sensors/1/1d')
+    await waitForChart(page)
+    await page.getByText('Live').waitFor()
+    const highest = page.locator('.readout div', { hasText: 'Highest' })
+    await sendLate(7, 41.4)
+    await highest.getByText('41.0 °C').waitFor()
+    const at = (hours: number) =>
+      `${new Date(Date.now() - hours * HOUR_MS).toISOString().slice(0, 19)}Z`
+    await page.evaluate(
+      (name) => void (location.hash = `#/sensors/1/${name}`),
+      `${at(40)}/${at(28)}`,
+    )
+    await page.getByText('No measurements in this period').waitFor()
+    await sendLate(30, 43.4)
+    await highest.getByText('43.0 °C').waitFor()
+    await context.close()
+  })
+
   it('is a table as well', async () => {
     const { page, context } = await test().openSignedIn('#/sensors/1')
     await waitForChart(page)
