@@ -33,9 +33,13 @@ export function versionOf({ epoch, version, pending }: SensorData): DataVersion 
   return `${epoch}|${version}|${pending}`
 }
 
-/** The rows that a reader of a version must find in the measurement store. */
-export function pendingOf(version: DataVersion): readonly JournalPlace[] {
-  return placesOf(version.split('|')[2] ?? '')
+/** The rows that a reader of a version must find in the measurement store, and their epoch. */
+export function pendingOf(version: DataVersion): {
+  readonly epoch: string
+  readonly places: readonly JournalPlace[]
+} {
+  const [epoch = '', , pending = ''] = version.split('|')
+  return { epoch, places: placesOf(pending) }
 }
 
 interface SeenSensors {

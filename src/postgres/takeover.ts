@@ -41,6 +41,10 @@ const MOVE_HEADS = `
     coalesce((SELECT max(committed_at_ms) FROM journal), 0), 0
   FROM moved`
 
+/** A forwarder may have a fence that this copy has yet to give out, and rows that it never had. */
+const END_LEASES = `
+  UPDATE stream_forwarded SET fence = fence + 1048576, owner = NULL, lease_until = NULL`
+
 type Server = Pick<DurabilityRow, 'timeline' | 'systemIdentifier'>
 
 interface Identity extends Server {
@@ -123,4 +127,5 @@ async function renew(client: pg.ClientBase, isOther: boolean): Promise<void> {
   }
   await client.query(MOVE_IDS)
   await client.query(MOVE_HEADS)
+  await client.query(END_LEASES)
 }

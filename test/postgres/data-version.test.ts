@@ -17,7 +17,8 @@ describe('versions and cursors of PostgreSQL', () => {
     const text = placesText(places)
     expect(placesOf(text)).to.deep.equal(places)
     expect(placesOf(placesText([]))).to.deep.equal([])
-    expect(pendingOf(versionOf({ epoch: 'e', version: 4, pending: text }))).to.deep.equal(places)
+    const version = versionOf({ epoch: 'e', version: 4, pending: text })
+    expect(pendingOf(version)).to.deep.equal({ epoch: 'e', places })
     const seen = { epoch: 'e', settings: 7, heads: text }
     expect(seenAt(cursorOf(seen))).to.deep.equal(seen)
   })

@@ -39,6 +39,8 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
   readonly #timer: NodeJS.Timeout
   /** By stream, the last row that can be read from the store. */
   readonly #readable = new Map<number, number>()
+  /** In another one these rows are others. */
+  #epoch = ''
   #entries = 0
   #oldestAtMs: number | undefined
   #waiters = 0
@@ -73,9 +75,8 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
   }
 
   async waitUntilReadable(version: DataVersion, waitMsMax: number): Promise<boolean> {
-    const places = pendingOf(version)
     const deadlineMs = this.#with.clock.monotonicMs() + waitMsMax
-    const isReadable = async () => (await this.#unreadableOf(places)).length === 0
+    const isReadable = async () => (await this.#unreadableOf(version)).length === 0
     if (await isReadable()) return true
     this.#waiters++
     this.#with.onAwaited()
@@ -97,7 +98,7 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     const { database } = this.#with
     const aside = await database.rows(sql.HAS_SET_ASIDE, [id, range.startMs, range.stopMs])
     if (aside.length > 0) return true
-    for (const { stream, seq } of await this.#unreadableOf(pendingOf(dataVersion))) {
+    for (const { stream, seq } of await this.#unreadableOf(dataVersion)) {
       if (await this.#hasMeasurements({ stream, seq }, id, range)) return true
     }
     return false
@@ -133,7 +134,10 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     return true
   }
 
-  async #unreadableOf(places: readonly JournalPlace[]): Promise<readonly JournalPlace[]> {
+  async #unreadableOf(version: DataVersion): Promise<readonly JournalPlace[]> {
+    const { epoch, places } = pendingOf(version)
+    if (epoch !== this.#epoch) this.#readable.clear()
+    this.#epoch = epoch
     const isUnreadable = ({ stream, seq }: JournalPlace) => seq > (this.#readable.get(stream) ?? 0)
     if (!places.some(isUnreadable)) return []
     const forwarded = await this.#with.database.rows<JournalPlace>(sql.READ_FORWARDED)

@@ -94,8 +94,12 @@ export class PostgresJournalQueue implements JournalQueue {
     })
   }
 
-  async noteReadable({ place, measurements }: JournalBatch): Promise<void> {
-    this.#with.progress.noteReadable(place, measurements.count)
+  async noteReadable(batch: JournalBatch): Promise<void> {
+    const { database, progress } = this.#with
+    const { stream, fence } = batch.place as LeasedBatch['place']
+    // Whoever has lost the lease may have written nothing.
+    const isOurs = await this.#persist(() => database.rows(sql.IS_LEASED, [stream, fence]))
+    if (isOurs?.length === 1) progress.noteReadable(batch.place, batch.measurements.count)
   }
 
   async settle(batch: JournalBatch, written: Written): Promise<void> {

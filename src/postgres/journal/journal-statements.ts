@@ -30,6 +30,10 @@ export const LEAVE_LEASES = `
   WHERE f.bucket = 0 AND f.stream_id = held.stream_id AND f.fence = held.fence`
 
 /** No row: the lease is lost. */
+export const IS_LEASED = `
+  SELECT 1 FROM stream_forwarded WHERE bucket = 0 AND stream_id = $1 AND fence = $2`
+
+/** No row: the lease is lost. */
 export const NOTE_FORWARDED = `
   UPDATE stream_forwarded SET seq = greatest(seq, $3), lease_until = ${LEASE}
   WHERE bucket = 0 AND stream_id = $1 AND fence = $2`

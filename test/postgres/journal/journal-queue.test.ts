@@ -4,10 +4,12 @@
 import { expect } from 'chai'
 import { DAY_MS, HOUR_MS } from '../../../src/domain/time.ts'
 import { MemoryLeases } from '../../../src/memory/leases.ts'
+import { connectAlone } from '../../../src/postgres/connection.ts'
 import { Database } from '../../../src/postgres/database.ts'
 import { JournalPruning } from '../../../src/postgres/journal/journal-pruning.ts'
 import type { ReplayRetention } from '../../../src/postgres/journal/journal-pruning.ts'
 import { migrate } from '../../../src/postgres/migrate.ts'
+import { noticeTakeover } from '../../../src/postgres/takeover.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import {
   accept,
@@ -56,6 +58,11 @@ describe('two processes that forward', function () {
     const batch = await data.queue.claim(ALL)
     if (batch === undefined) throw new Error('there is nothing to claim')
     return batch
+  }
+  const sensorOf = async ({ control }: OpenData, id: number) => {
+    const sensor = await control.findSensor(userId, id)
+    if (sensor === undefined) throw new Error('it is not there')
+    return sensor
   }
   const settleAll = async ({ queue }: OpenData) => {
     for (let batch = await queue.claim(ALL); batch; batch = await queue.claim(ALL)) {
@@ -156,12 +163,43 @@ describe('two processes that forward', function () {
     expect(placesOf((await claim(second)).measurements)).to.have.lengthOf(1)
   })
 
+  it('begin anew when another server has the data, whatever they had claimed', async () => {
+    const [first, second] = both()
+    const { sensorId } = (await send(first)).at(0)
+    const batch = await claim(first)
+    const before = await sensorOf(second, sensorId)
+    await ask(database.url, "UPDATE data_identity SET timeline = '0000000A'")
+    const client = await connectAlone(database.url, false)
+    expect(await noticeTakeover(client, 'local')).to.equal(true)
+    await client.end()
+    await first.queue.noteReadable(batch)
+    expect(await first.barrier.waitUntilReadable(before.dataVersion, 0)).to.equal(false)
+    await first.queue.settle(batch, WRITTEN)
+    expect(await forwardedSeqs()).to.deep.equal([0])
+    const places: string[] = []
+    for (let next = await second.queue.claim(ALL); next; next = await second.queue.claim(ALL)) {
+      places.push(...placesOf(next.measurements))
+    }
+    expect(places).to.have.lengthOf(1)
+  })
+
+  it('know nothing of the rows that the last server had', async () => {
+    const [first, second] = both()
+    const { sensorId } = (await send(first)).at(0)
+    await settleAll(first)
+    await first.barrier.waitUntilReadable((await sensorOf(first, sensorId)).dataVersion, 1_000)
+    await ask(database.url, "UPDATE data_identity SET epoch = 'b'")
+    // As a copy that lags.
+    await ask(database.url, 'UPDATE stream_forwarded SET seq = 0')
+    const { dataVersion } = await sensorOf(second, sensorId)
+    expect(await first.barrier.waitUntilReadable(dataVersion, 0)).to.equal(false)
+  })
+
   it('let readers of both wait for it', async () => {
     const [first, second] = both()
     const { sensorId } = (await send(first)).at(0)
     await send(second, 5)
-    const sensor = await second.control.findSensor(userId, sensorId)
-    if (sensor === undefined) throw new Error('it is not there')
+    const sensor = await sensorOf(second, sensorId)
     const waiting = second.barrier.waitUntilReadable(sensor.dataVersion, 5_000)
     const range = { startMs: NOW_MS, stopMs: NOW_MS + 1 }
     for (let rows = 0; rows < 2; rows++) {

@@ -9,7 +9,7 @@ import type { Model, Step } from './explore.ts'
 import { clientSteps, forwarderSteps } from './outside.ts'
 import { invariantsOf } from './invariants.ts'
 import { at, copyOf, initialState } from './state.ts'
-import type { Process, Scenario, State, Stored, Take, Transaction, Unknown } from './state.ts'
+import type { Process, Scenario, State, Stored, Take, Transaction, Unknown, Ways } from './state.ts'
 import {
   answer,
   apply,
@@ -23,6 +23,9 @@ import {
   transactionsOf,
   waitsFor,
 } from './transactions.ts'
+
+/** More than a copy can lag. */
+const LEASE_STEP = 100
 
 export function replicas(scenario: Scenario): Model<State> {
   return {
@@ -320,14 +323,17 @@ function upkeepSteps({ ways, budget }: Scenario, state: State, take: Take): void
   }
   if (budget.promotions === 0) return
   if (ways.durability === 'local' && state.copy === null) {
-    take('a copy of the database is taken', (next) => (next.copy = copyOf(next.db)))
+    take('a copy of the database is taken', (next) => {
+      next.copy = copyOf(next.db)
+      next.storeCopy = copyOf(next.store)
+    })
   }
   if (state.copy !== null && state.left.promotions > 0) {
-    take('the copy takes over: noticePromotion', (next) => promote(ways.durability, next))
+    take('the copy takes over: noticePromotion', (next) => promote(ways, next))
   }
 }
 
-function promote(durability: 'local' | 'replicated', state: State): void {
+function promote({ durability, store, leases }: Ways, state: State): void {
   if (state.copy === null) return
   state.left.promotions--
   state.db = copyOf(state.copy)
@@ -335,10 +341,11 @@ function promote(durability: 'local' | 'replicated', state: State): void {
     state.copy = null
     state.created = []
     state.acknowledged = []
+    if (store === 'fenced') state.store = copyOf(state.storeCopy)
   }
+  if (leases === 'ended') for (const stream of state.db.streams) stream.lease += LEASE_STEP
   state.epoch++
   state.orphans = []
-  state.forwarders = []
   state.cursor = null
   state.processes.forEach(({ tx, unknown, isCareful }, place) => {
     const isUnknown = tx !== null && isDecided(tx) && tx.kind === 'group'

@@ -27,6 +27,8 @@ export interface Ways {
   readonly durability: 'local' | 'replicated'
   /** What is acknowledged when a commit comes back and the standby has not confirmed it. */
   readonly unconfirmed: 'nothing' | 'commit'
+  /** Whether a promotion ends the forwarders' leases. */
+  readonly leases: 'ended' | 'kept'
   /** Whether a group of duplicates alone waits for the standby. */
   readonly duplicates: 'written' | 'read'
 }
@@ -44,6 +46,7 @@ export const RIGHT: Ways = {
   pruned: 'patience',
   durability: 'local',
   unconfirmed: 'nothing',
+  leases: 'ended',
   duplicates: 'written',
 }
 
@@ -213,6 +216,8 @@ export interface State {
   db: Database
   /** A backup, or a standby: what would take over. */
   copy: Database | null
+  /** The store of the copy, where it is in the same database. */
+  storeCopy: Stored[]
   epoch: number
   /** The measurement store. */
   store: Stored[]
@@ -249,6 +254,7 @@ export function initialState({ sends, processes, streams, budget, ways }: Scenar
   return {
     db,
     copy: ways.durability === 'replicated' ? copyOf(db) : null,
+    storeCopy: [],
     epoch: 0,
     store: [],
     processes: Array.from({ length: processes }, () => ({ ...idle })),

@@ -59,6 +59,12 @@ export const VARIANTS: readonly Variant[] = [
     wrong: [[{ etag: 'version' }, 'an ETag that matches means the same content']],
   },
   {
+    name: 'a backup is restored while streams are forwarded',
+    scenario: scenario(TWO, { promotions: 1, forwards: 2 }, { streams: 1 }),
+    more: { forwards: 3, takeovers: 3 },
+    wrong: [[{ leases: 'kept' }, 'a complete history is complete']],
+  },
+  {
     name: 'an event without an id, and a journal that is pruned',
     scenario: scenario(TWO, { losses: 1, prunes: 1, forwards: 1 }, { nameless: [0] }),
     more: { prunes: 2, forwards: 2, takeovers: 3 },
