@@ -6,6 +6,7 @@ import type { ErrorCode } from '../../domain/errors.ts'
 import type { RouteDescription } from './route-description.ts'
 
 const HISTORY_TEXTS = ['text/csv', 'application/x-ndjson']
+const CHANGING: readonly ErrorCode[] = ['storage_full', 'outcome_unknown']
 const SUBMITTING: readonly ErrorCode[] = [
   'overloaded',
   'storage_full',
@@ -125,14 +126,14 @@ const DAEMON: Readonly<Record<string, RouteDescription>> = {
     tag: 'Sensors',
     summary: 'Changes the alias or the compensation of a sensor',
     answers: { 200: { description: 'The sensor after the change.', schema: 'sensor' } },
-    codes: ['storage_full'],
+    codes: CHANGING,
   },
   'DELETE /api/v1/sensors/{id}': {
     id: 'deleteSensor',
     tag: 'Sensors',
     summary: 'Deletes a sensor and its measurements',
     answers: { 204: { description: 'The sensor is deleted.' } },
-    codes: ['storage_full'],
+    codes: CHANGING,
   },
 }
 
@@ -192,7 +193,7 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
     tag: 'Sign-in',
     summary: 'Revokes the token of this request',
     answers: { 204: { description: 'The token is revoked.' } },
-    codes: ['storage_full'],
+    codes: CHANGING,
   },
   'GET /api/mobile/v1/sessions': {
     id: 'listSessions',
@@ -225,7 +226,7 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
     summary: 'Changes the alias or the compensation of a sensor',
     description: 'If the operator has set `MOBILE_EDITS=false`: 403 `insufficient_scope`.',
     answers: { 200: { description: 'The sensor after the change.', schema: 'sensor' } },
-    codes: ['storage_full'],
+    codes: CHANGING,
   },
   'GET /api/mobile/v1/measurements': { id: 'readSeriesOnPhone', ...series },
   'GET /api/mobile/v1/sensors/{id}/measurements': { id: 'readHistoryOnPhone', ...history },

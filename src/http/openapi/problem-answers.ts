@@ -23,6 +23,8 @@ const WITH_TOKEN: readonly ErrorCode[] = [
   'wrong_token_kind',
   'rate_limited',
   'validation_failed',
+  // With the database out of reach, no token is known.
+  'overloaded',
   'shutting_down',
 ]
 const WITH_BODY: readonly ErrorCode[] = [
