@@ -38,7 +38,7 @@ describe('processes on PostgreSQL with an InfluxDB that restarts', function () {
     await replicas.kill(0)
     await deleteAll(target)
     await influx().restart()
-    await replicas.add()
+    await replicas.replace(0)
     await untilCounted(attic, 100)
     await until(MS_MAX, 'everything is written again', async () => {
       return (await ask<{ n: number }>(database.url, COUNT_REPLAYING))[0]?.n === 0

@@ -1,12 +1,22 @@
 // A real PostgreSQL of a test's own, reached by a Unix socket in a directory of its own, that can
-// be stopped, killed and started again on what it has on disk.
+// be stopped, killed and started again on what it has on disk, or on a copy of another one.
 
 import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  appendFileSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 
@@ -24,7 +34,9 @@ export function postgresPrograms(): string | undefined {
   const onPath = (process.env['PATH'] ?? '').split(':').find((folder) => {
     return existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres'))
   })
-  if (onPath !== undefined || !existsSync(DISTRIBUTION)) return onPath
+  // PATH may have links to some of them.
+  if (onPath !== undefined) return dirname(realpathSync(join(onPath, 'postgres')))
+  if (!existsSync(DISTRIBUTION)) return undefined
   const versions = readdirSync(DISTRIBUTION).toSorted((a, b) => Number(b) - Number(a))
   const folders = versions.map((version) => join(DISTRIBUTION, version, 'bin'))
   return folders.find((folder) => existsSync(join(folder, 'initdb')))
@@ -42,10 +54,23 @@ export class PostgresServer {
 
   /** @param programs the folder of initdb and postgres */
   static async start(programs: string): Promise<PostgresServer> {
-    const server = new PostgresServer(programs)
+    const server = PostgresServer.empty(programs)
     server.#initialize()
     await server.restart()
     return server
+  }
+
+  /** One that has nothing yet, and is not started. */
+  static empty(programs: string): PostgresServer {
+    const server = new PostgresServer(programs)
+    const { uid, gid } = server.#owner
+    if (uid !== undefined && gid !== undefined) chownSync(server.#directory, uid, gid)
+    return server
+  }
+
+  /** The host to put into a URL with several. */
+  get host(): string {
+    return encodeURIComponent(this.#directory)
   }
 
   /** Of a database on it. */
@@ -74,6 +99,29 @@ export class PostgresServer {
     }
   }
 
+  /**
+   * Stops it and takes what another one has now, to be started as its standby, or as what is
+   * restored of this moment: a life of its own.
+   */
+  async copy(other: PostgresServer, as: 'standby' | 'restored'): Promise<void> {
+    await this.stop('SIGQUIT')
+    rmSync(this.#data, { recursive: true, force: true })
+    const from = ['-h', other.#directory, '-U', 'postgres', '-X', 'stream', '-c', 'fast']
+    this.#run('pg_basebackup', ['-D', this.#data, ...from, ...(as === 'standby' ? ['-R'] : [])])
+    if (as === 'standby') return
+    const target = "restore_command = 'false'\nrecovery_target = 'immediate'\n"
+    appendFileSync(
+      join(this.#data, 'postgresql.auto.conf'),
+      `${target}recovery_target_action = 'promote'\n`,
+    )
+    writeFileSync(join(this.#data, 'recovery.signal'), '')
+  }
+
+  /** Makes a standby a primary, and waits until it is. */
+  promote(): void {
+    this.#run('pg_ctl', ['promote', '-D', this.#data, '-w'])
+  }
+
   /** @param signal `SIGINT`: cuts connections; `SIGQUIT`: at once, as a crash */
   async stop(signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {
     const child = this.#child
@@ -95,16 +143,17 @@ export class PostgresServer {
   }
 
   #initialize(): void {
-    const { uid, gid } = this.#owner
-    if (uid !== undefined && gid !== undefined) chownSync(this.#directory, uid, gid)
     const flags = ['-D', this.#data, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--no-sync']
-    const program = join(this.#programs, 'initdb')
-    const { status, stderr } = spawnSync(program, [...flags, '--locale=C'], {
+    this.#run('initdb', [...flags, '--locale=C'])
+  }
+
+  #run(program: string, flags: readonly string[]): void {
+    const { status, stderr, error } = spawnSync(join(this.#programs, program), flags, {
       encoding: 'utf8',
       cwd: this.#directory,
       ...this.#owner,
     })
-    if (status !== 0) throw new Error(`initdb: ${stderr}`)
+    if (status !== 0) throw new Error(`${program}: ${stderr}`, { cause: error })
   }
 
   async #isReady(): Promise<boolean> {

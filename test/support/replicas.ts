@@ -29,23 +29,29 @@ export class Replicas {
     return new Replicas(token, environment, await Promise.all(starting))
   }
 
+  get count(): number {
+    return this.#services.length
+  }
+
   url(at: number): string {
     return this.#services[at]?.url ?? ''
   }
 
-  /** Starts one more, which comes last. */
-  async add(): Promise<void> {
-    this.#services.push(await serve(NO_FOLDER, this.#environment))
+  /** Ends one at once. */
+  async kill(at: number): Promise<void> {
+    await this.#services[at]?.stop('SIGKILL')
   }
 
-  /** Ends one at once; those behind it move up. */
-  async kill(at: number): Promise<void> {
-    const [killed] = this.#services.splice(at, 1)
-    await killed?.stop('SIGKILL')
+  /** Starts another one in its place. */
+  async replace(at: number): Promise<void> {
+    this.#services[at] = await serve(NO_FOLDER, this.#environment)
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#services.splice(0).map((service) => service.stop()))
+    const running = this.#services.splice(0).filter(({ child }) => {
+      return child.exitCode === null && child.signalCode === null
+    })
+    await Promise.all(running.map((service) => service.stop()))
   }
 
   get(at: number, path: string): Promise<TestAnswer> {

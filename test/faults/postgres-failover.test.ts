@@ -1,0 +1,157 @@
+// Goal: when another server takes over, nothing is lost that was acknowledged with a standby, and
+// where something can be lost, everybody is told. Method: real services under load, a primary that
+// is killed, a standby that is promoted, and a backup that is restored.
+
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect } from 'chai'
+import { postgresPrograms, PostgresServer } from '../support/postgres-server.ts'
+import { leaveOut } from '../support/left-out.ts'
+import { byLength } from '../support/length.ts'
+import { Load } from '../support/load.ts'
+import { ask } from '../support/lanes.ts'
+import { Replicas } from '../support/replicas.ts'
+import { until } from '../support/influx-story.ts'
+
+const LOAD = { senders: 6, batch: 5 }
+const SOME = byLength(200, 2_000)
+const MS_MAX = 60_000
+interface Store {
+  readonly id: string
+  readonly restored_to: string | null
+}
+
+/** How far ids move on. */
+const ID_STEP = 2 ** 20
+
+describe('another server that takes over', function () {
+  this.timeout(180_000)
+  let one: PostgresServer
+  let other: PostgresServer
+  let replicas: Replicas
+
+  beforeEach(async function () {
+    const programs = postgresPrograms()
+    if (programs === undefined) leaveOut(this, 'PostgreSQL to stop and kill')
+    one = await PostgresServer.start(programs)
+    other = PostgresServer.empty(programs)
+  })
+  afterEach(async () => {
+    await replicas?.stop()
+    await Promise.all([one?.remove(), other?.remove()])
+  })
+
+  const start = async (durability: 'local' | 'replicated') => {
+    const url = `postgresql://postgres@${one.host},${other.host}/postgres`
+    replicas = await Replicas.start(2, { DATABASE_URL: url, DURABILITY: durability })
+  }
+  const startStandby = async () => {
+    await other.copy(one, 'standby')
+    await other.restart()
+  }
+  const setStandbyNames = async (names: string) => {
+    await ask(one.url(), `ALTER SYSTEM SET synchronous_standby_names = '${names}'`)
+    await ask(one.url(), 'SELECT pg_reload_conf()')
+  }
+  const storeOf = async () => {
+    const { body } = await replicas.get(0, '/api/v1/me')
+    return body.data?.store as Store | undefined
+  }
+  const newSensorId = async (sn: string) => {
+    const reading = { event_id: sn, sn, temp: 1, timestamp: '2026-03-10T00:00:00.000Z' }
+    await until(MS_MAX, `${sn} is registered`, async () => {
+      return [200, 201].includes(await replicas.post(0, [reading]))
+    })
+    return replicas.sensorId(0, sn)
+  }
+
+  it('has everything acknowledged when it was a synchronous standby', async () => {
+    // Its copy is to wait for a standby too.
+    await setStandbyNames('*')
+    await startStandby()
+    await start('replicated')
+    const store = await storeOf()
+    const load = new Load(replicas, LOAD)
+    await load.more(SOME, MS_MAX)
+    await one.stop('SIGQUIT')
+    other.promote()
+    await one.copy(other, 'standby')
+    await one.restart()
+    await load.more(SOME, MS_MAX)
+    await load.stop()
+    expect(await storeOf()).to.deep.equal(store)
+    expect(await load.sendAgain(), 'lost').to.equal(0)
+    await load.expectWhole()
+    expect(await newSensorId('after')).to.be.greaterThan(ID_STEP)
+  })
+
+  it('is another store, and was warned of, when it was an asynchronous standby', async () => {
+    await startStandby()
+    await start('local')
+    const { body } = await replicas.get(0, '/readyz')
+    expect(body.database.warnings.join()).to.contain('DURABILITY=replicated')
+    const store = await storeOf()
+    const load = new Load(replicas, LOAD)
+    await load.more(SOME, MS_MAX)
+    await other.stop('SIGINT')
+    await load.more(SOME, MS_MAX)
+    const lost = await newSensorId('lost')
+    await one.stop('SIGQUIT')
+    await other.restart()
+    other.promote()
+    await load.more(SOME, MS_MAX)
+    await load.stop()
+    const now = await storeOf()
+    expect(now?.id).not.to.equal(store?.id)
+    expect(now?.restored_to).to.be.a('string')
+    expect(await newSensorId('after')).to.be.greaterThan(lost + ID_STEP - 1)
+    expect(await load.sendAgain(), 'what senders have kept').to.be.greaterThan(0)
+    await load.expectWhole()
+  })
+
+  it('is noticed when it is a backup of an earlier moment', async () => {
+    await start('local')
+    const store = await storeOf()
+    const load = new Load(replicas, LOAD)
+    await load.more(SOME, MS_MAX)
+    await other.copy(one, 'restored')
+    await load.more(SOME, MS_MAX)
+    const lost = await newSensorId('lost')
+    await load.stop()
+    await one.stop('SIGQUIT')
+    await other.restart()
+    await until(MS_MAX, 'the services have it', async () => {
+      const now = await storeOf()
+      return now !== undefined && now.id !== store?.id
+    })
+    expect(await newSensorId('after')).to.be.greaterThan(lost + ID_STEP - 1)
+    expect(await load.sendAgain(), 'what senders have kept').to.be.greaterThan(0)
+    await load.expectWhole()
+  })
+
+  it('is waited for: nothing is acknowledged when the settings no longer want it', async () => {
+    await startStandby()
+    await setStandbyNames('*')
+    await start('replicated')
+    const load = new Load(replicas, LOAD)
+    await load.more(SOME, MS_MAX)
+    await other.stop('SIGINT')
+    await until(MS_MAX, 'commits wait', async () => {
+      const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
+      return (await ask(one.url(), waiting)).length > 0
+    })
+    await pause(500)
+    const before = load.count
+    await setStandbyNames('')
+    await until(MS_MAX, 'nobody is ready', async () => {
+      const ready = await Promise.all([0, 1].map((at) => replicas.get(at, '/readyz')))
+      return ready.every(({ status }) => status === 503)
+    })
+    expect(load.count, 'acknowledged without a standby').to.equal(before)
+    await other.restart()
+    await setStandbyNames('*')
+    await load.more(SOME, MS_MAX)
+    await load.stop()
+    expect(await load.sendAgain(), 'lost').to.equal(0)
+    await load.expectWhole()
+  })
+})
