@@ -28,9 +28,8 @@ describe('the events of a data directory', function () {
         measurements: Array.from({ length: 100 }, (_, at) => {
           // The second user's ids are those of the first, which makes other events of them.
           const eventId = at % 2 === 0 ? randomUUID() : `e/${epoch}/${at}`
-          sent.push(
-            `${userId} ${Buffer.from(eventKeyOf(eventId, userId).slice(0, 16), 'latin1').toString('hex')}`,
-          )
+          const bits = Buffer.from(eventKeyOf(eventId, userId).slice(0, 16), 'latin1')
+          sent.push(`${userId} ${bits.toString('hex')}`)
           return { eventId, serialNumber: 's', tempCelsius: at, measuredAtMs: NOW_MS - at }
         }),
       }))
