@@ -5,6 +5,7 @@ import { MoveUnfinished, NotPrimary } from './connection.ts'
 
 export const UNIQUE_VIOLATION = '23505'
 export const DUPLICATE_TABLE = '42P07'
+export const DUPLICATE_OBJECT = '42710'
 export const DISK_FULL = '53100'
 /** The server has become a standby. */
 export const READ_ONLY = '25006'

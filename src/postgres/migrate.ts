@@ -4,7 +4,7 @@
 
 import type pg from 'pg'
 import { connectAlone } from './connection.ts'
-import { codeOf, DUPLICATE_TABLE, UNIQUE_VIOLATION } from './failures.ts'
+import { codeOf, DUPLICATE_OBJECT, DUPLICATE_TABLE, UNIQUE_VIOLATION } from './failures.ts'
 import { MIGRATIONS } from './schema.ts'
 import type { Migration } from './schema.ts'
 
@@ -75,13 +75,15 @@ export async function readSchemaState(client: pg.ClientBase): Promise<SchemaStat
   return state
 }
 
+/** A table has a type of its name, and rows in tables of the server. */
+const MADE_BY_ANOTHER = [UNIQUE_VIOLATION, DUPLICATE_TABLE, DUPLICATE_OBJECT]
+
 /** Two processes may do this at once: then one of them finds it done. */
 async function createVersionTable(client: pg.ClientBase): Promise<void> {
   try {
     await client.query(CREATE_VERSION)
   } catch (error) {
-    const code = codeOf(error)
-    if (code !== UNIQUE_VIOLATION && code !== DUPLICATE_TABLE) throw error
+    if (!MADE_BY_ANOTHER.includes(codeOf(error) ?? '')) throw error
     await client.query(CREATE_VERSION)
   }
 }
