@@ -3,7 +3,9 @@
 // real service has filled; locks of tables hold the move where it is to be killed.
 
 import { randomUUID } from 'node:crypto'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { copyFileSync } from 'node:fs'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,9 +13,15 @@ import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import pg from 'pg'
+import { loadConfig } from '../../src/config.ts'
+import { moveToDatabase } from '../../src/data-dir/move-to-database.ts'
+import { openOperations } from '../../src/data-dir/operations.ts'
+import { bucketOf } from '../../src/postgres/bucket.ts'
+import { migrate } from '../../src/postgres/migrate.ts'
 import { openTagged } from '../../src/sqlite/database.ts'
 import { runCommand, serve, serving, startCommand } from '../support/command.ts'
 import type { CommandResult } from '../support/command.ts'
+import { damageLeaf } from '../support/damage.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 import { send, sendBatch } from '../support/http.ts'
 import { newDatabase, runOnce, usePostgres } from '../support/postgres.ts'
@@ -29,6 +37,7 @@ const BATCH = 500
 const TIES = 1_000
 /** Ids by order of registration; `GONE` is deleted before the move. */
 const [CELLAR, GONE] = [1, 2]
+const UNSEEN = { begin: () => undefined, advance: () => undefined }
 const WAITS_MS_MAX = 20_000
 
 interface Measurement {
@@ -100,8 +109,8 @@ describe('thermolog move', function () {
 
   it('goes on wherever it is killed, and moves everything once', async () => {
     const exported = [await exportOf(ANA), await exportOf(BEN)]
-    const listed = await commands(dataDir, {})
-    await runCommand(dataDir, ['database', 'migrate'], settings())
+    const listed = await listAll({ DATA_DIR: dataDir })
+    await migrate(database.url)
     for (const table of ['users', 'sensor_state', 'measurements', 'ledger']) {
       await killWhenItWaits(`LOCK TABLE ${table} IN EXCLUSIVE MODE`)
     }
@@ -110,6 +119,15 @@ describe('thermolog move', function () {
     const early = await runCommand(dataDir, ['serve'], settings())
     expect(early.exitCode).to.equal(2)
     expect(early.stderr).to.contain('run `thermolog move` again')
+    await whileItWaits(
+      'LOCK TABLE ledger IN ACCESS SHARE MODE',
+      async ({ watching, exited, said }) => {
+        await watching.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE application_name = 'thermolog move' AND datname = current_database()`)
+        expect(await exited).to.equal(1)
+        expect(await said).to.contain('Run the command again: it goes on where it stopped.')
+      },
+    )
     // Between closing the directory and opening the database: the server may still do that.
     await killWhenItWaits('LOCK TABLE moving IN ACCESS SHARE MODE')
     expectMoved(await move())
@@ -118,7 +136,7 @@ describe('thermolog move', function () {
     const closed = await runCommand(dataDir, ['serve'])
     expect(closed.exitCode).to.equal(2)
     expect(closed.stderr).to.contain('were moved to postgresql://').and.contain('DATABASE_URL')
-    expect(await commands('nowhere', settings())).to.deep.equal(listed)
+    expect(await listAll(settings())).to.deep.equal(listed)
     await serving('nowhere', settings(), async (url) => {
       await sendAgain(url)
       await sendThirds(url)
@@ -135,7 +153,7 @@ describe('thermolog move', function () {
   })
 
   it('begins again when the directory was served meanwhile', async () => {
-    await runCommand(dataDir, ['database', 'migrate'], settings())
+    await migrate(database.url)
     await killWhenItWaits('LOCK TABLE measurements_day IN EXCLUSIVE MODE')
     const late = measurement('CELLAR', 5_000, 'late')
     await serving(dataDir, {}, async (url) => {
@@ -162,21 +180,70 @@ describe('thermolog move', function () {
     expect(inUse.exitCode, inUse.stderr).to.equal(2)
     expect(inUse.stderr).to.contain('processes work on the database')
     expect(await used.stop()).to.equal(0)
-    await runCommand('nowhere', ['user', 'create', '--email', ANA], settings())
+    await createFleetToken('nowhere', ANA, settings())
     const hasData = await move()
     expect(hasData.exitCode).to.equal(2)
     expect(hasData.stderr).to.contain('has data already')
-    const users = await runCommand('nowhere', ['user', 'list'], settings())
-    expect(users.stdout).to.contain(ANA)
+    expect((await runCommand('nowhere', ['user', 'list'], settings())).stdout).to.contain(ANA)
     const away = 'postgresql://u:secret@127.0.0.1:1/none'
     const unreachable = await runCommand(dataDir, ['move', '--to', away])
     expect(unreachable.exitCode).to.equal(1)
     expect(unreachable.stderr).to.contain('ECONNREFUSED').and.not.to.contain('secret')
-    await serving(dataDir, {}, () => Promise.resolve())
+  })
+
+  it('takes along what is rare, and keeps the directory when it is damaged', async () => {
+    const control = openTagged(join(dataDir, 'control.db'))
+    control.exec(`
+      INSERT INTO identities VALUES ('https://i.example.org', 'ana-1', 1, 5);
+      INSERT INTO skipped_series VALUES (1, x'00ff', 'a,b=c d=1', 3, 7), (1, x'01', 'e', 1, 8);
+      INSERT INTO line_tokens SELECT id FROM access_tokens WHERE user_id = 1;
+      INSERT INTO set_aside VALUES (9, 2, 3, ${START_MS}, 0, 1.5, 'too warm' || char(0), 11);
+      UPDATE data_identity SET restored_to_ms = 12;
+    `)
+    const storeId = control.prepare<[], string>('SELECT text FROM data_identity').pluck().get()
+    control.close()
+    const to = { url: database.url, durability: 'local' } as const
+    const measurements = join(dataDir, 'measurements.db')
+    const whole = join(folder, 'whole')
+    const moveHere = (begin: (what: string) => void) =>
+      moveToDatabase(loadConfig({ DATA_DIR: dataDir }), to, { ...UNSEEN, begin })
+    const damaging = moveHere((what) => {
+      if (what !== 'moving users') return
+      copyFileSync(measurements, whole)
+      damageLeaf(measurements, 'measurements', 2)
+    })
+    const failure = await damaging.then(String, (error: Error) => error.message)
+    expect(failure).to.contain('measurements.db is damaged')
+    copyFileSync(whole, measurements)
+    await moveHere(() => undefined)
+    const client = await connect()
+    const found = async (statement: string) => (await client.query(statement)).rows
+    expect(await found('SELECT * FROM identities')).to.deep.equal([
+      { issuer: 'https://i.example.org', subject: 'ana-1', user_id: 1, created_at_ms: '5' },
+    ])
+    expect(
+      await found(`SELECT encode(series_hash, 'hex') AS hash, encode(line, 'escape') AS line,
+        count::int FROM skipped_series ORDER BY series_hash`),
+    ).to.deep.equal([
+      { hash: '00ff', line: 'a,b=c d=1', count: 3 },
+      { hash: '01', line: 'e', count: 1 },
+    ])
+    expect(await found('SELECT id FROM access_tokens WHERE has_stored_lines')).to.deep.equal([
+      { id: '1' },
+    ])
+    expect(
+      await found('SELECT id::int, bucket, sensor_id, temp_celsius, reason FROM set_aside'),
+    ).to.deep.equal([
+      { id: 9, bucket: bucketOf(2), sensor_id: 3, temp_celsius: 1.5, reason: 'too warm\ufffd' },
+    ])
+    expect(await found('SELECT id, restored_to_ms::int FROM data_identity')).to.deep.equal([
+      { id: storeId, restored_to_ms: 12 },
+    ])
+    await client.end()
   })
 
   it('keeps the directory when the two sides differ', async () => {
-    await runCommand(dataDir, ['database', 'migrate'], settings())
+    await migrate(database.url)
     await killWhenItWaits('LOCK TABLE measurements_day IN EXCLUSIVE MODE')
     await runOnce(database.url, `DELETE FROM measurements WHERE at_ms = ${START_MS}`)
     const refused = await move()
@@ -186,15 +253,31 @@ describe('thermolog move', function () {
     await serving(dataDir, {}, () => Promise.resolve())
   })
 
-  /** Starts a move that a lock holds up, and kills it there. */
-  async function killWhenItWaits(lock: string): Promise<void> {
-    const client = await connect()
-    const watching = await connect()
-    if (lock.includes('moving')) await untilMoving(client)
-    await client.query('BEGIN')
-    await client.query(lock)
+  function killWhenItWaits(lock: string): Promise<void> {
+    return whileItWaits(lock, async ({ child, exited }) => {
+      child.kill('SIGKILL')
+      await exited
+    })
+  }
+
+  interface WaitingMove {
+    readonly child: ChildProcess
+    readonly exited: Promise<number | null>
+    /** On standard error, at its end. */
+    readonly said: Promise<string>
+    readonly watching: pg.Client
+  }
+
+  /** Starts a move, and does something to it as soon as a lock holds it up. */
+  async function whileItWaits(
+    lock: string,
+    work: (waiting: WaitingMove) => Promise<void>,
+  ): Promise<void> {
+    const [holding, watching] = await Promise.all([connect(), connect()])
+    await holding.query('BEGIN')
+    await holding.query(lock)
     const child = startCommand(dataDir, ['move', '--to', database.url], {})
-    const exited = once(child, 'exit')
+    const exited = once(child, 'exit').then(([exitCode]) => exitCode as number | null)
     const said = text(child.stderr)
     const deadlineMs = performance.now() + WAITS_MS_MAX
     for (;;) {
@@ -208,10 +291,9 @@ describe('thermolog move', function () {
       }
       await setTimeout(20)
     }
-    child.kill('SIGKILL')
-    await exited
-    await client.query('ROLLBACK')
-    await Promise.all([client.end(), watching.end()])
+    await work({ child, exited, said, watching })
+    await holding.query('ROLLBACK')
+    await Promise.all([holding.end(), watching.end()])
   }
 
   async function connect(): Promise<pg.Client> {
@@ -220,11 +302,6 @@ describe('thermolog move', function () {
     client.on('error', () => undefined)
     await client.connect()
     return client
-  }
-
-  async function untilMoving(client: pg.Client): Promise<void> {
-    const { rows } = await client.query(`SELECT to_regclass('moving') AS name`)
-    expect(rows[0].name).to.equal('moving')
   }
 
   function expectMoved({ exitCode, stdout, stderr }: CommandResult): void {
@@ -251,20 +328,20 @@ describe('thermolog move', function () {
   }
 
   /** What commands say of all but measurements. */
-  async function commands(where: string, environment: Record<string, string>): Promise<unknown[]> {
-    const said: unknown[] = []
-    for (const args of [
-      ['user', 'list'],
-      ['token', 'list', '--user', ANA],
-      ['token', 'list', '--user', BEN],
-      ['sensor', 'list', '--user', ANA],
-      ['sensor', 'list', '--user', BEN],
-      ['refused', 'list'],
-    ]) {
-      const { stdout, stderr } = await runCommand(where, [...args, '--json'], environment)
-      said.push(JSON.parse(stdout === '' ? stderr : stdout))
-    }
-    return said
+  async function listAll(where: Record<string, string>): Promise<unknown[]> {
+    const { operations, close } = await openOperations(loadConfig(where))
+    const users = [{ user: ANA }, { user: BEN }]
+    const said = [
+      await operations.listUsers({}),
+      await Promise.all(users.map((user) => operations.listTokens(user))),
+      await Promise.all(users.map((user) => operations.listSensors(user))),
+      await operations.listRefused({}),
+      await operations.listSkipped({}),
+    ]
+    await close()
+    const isKept = (key: string) => key !== 'dataVersion'
+    const kept = JSON.stringify(said, (key, value: unknown) => (isKept(key) ? value : undefined))
+    return JSON.parse(kept) as unknown[]
   }
 
   /** Also what is of the deleted sensor, which stays deleted. */

@@ -168,7 +168,7 @@ export class PagedRows implements MovedTable {
   }
 
   total(): number {
-    return this.#total.get() ?? 0
+    return orDamaged(damagedFile(this.#table.file), () => this.#total.get() ?? 0)
   }
 
   *rowsAfter(last: Place | undefined): Generator<MovedChunk> {
