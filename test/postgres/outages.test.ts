@@ -62,8 +62,8 @@ describe('a load on three processes, one of which is killed', function () {
   })
 
   it('is taken when it is sent again once, and forwarded by the others', async () => {
-    const load = new Load(replicas, { senders: 6, batch: 5 })
-    await load.more(200, WAIT_MS_MAX)
+    const load = new Load(replicas, { senders: 4, batch: 2 })
+    await load.more(50, WAIT_MS_MAX)
     await replicas.kill(1)
     const heads = 'SELECT stream_id AS stream, head::int AS seq FROM streams'
     const accepted = await ask<Place>(database.url, heads)
@@ -73,7 +73,7 @@ describe('a load on three processes, one of which is killed', function () {
       const seqs = new Map(forwarded.map(({ stream, seq }) => [stream, seq]))
       return accepted.every(({ stream, seq }) => (seqs.get(stream) ?? 0) >= seq)
     })
-    await load.more(200, WAIT_MS_MAX)
+    await load.more(50, WAIT_MS_MAX)
     await load.stop()
     expect(load.sendsMax).to.equal(2)
     expect(await load.sendAgain(), 'lost').to.equal(0)
