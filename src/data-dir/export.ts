@@ -29,7 +29,11 @@ export interface ExportSource extends Pick<Beside, 'control'> {
   close(): Promise<void>
 }
 
-/** Opens the source of an export, if it can be read. */
+/**
+ * Opens the source of an export, if all of it can be read.
+ *
+ * @throws OperationError when acknowledged measurements of a DATA_DIR cannot be forwarded
+ */
 export async function openExport(
   config: Config,
   service: { readonly isServiceRunning: boolean },
@@ -45,6 +49,8 @@ async function openFiles(
   const { control, journal, store } = beside
   try {
     await refuseOtherStore(config, store)
+    if (isServiceRunning) await waitUntilForwarded(journal)
+    else await forward(config, journal)
   } catch (error) {
     beside.close()
     throw error
@@ -53,8 +59,8 @@ async function openFiles(
   return {
     control,
     reader,
-    untilReadable: () =>
-      isServiceRunning ? waitUntilForwarded(journal) : forward(config, journal),
+    // All of it has been forwarded above.
+    untilReadable: () => Promise.resolve(),
     close: async () => {
       await reader.close()
       beside.close()
