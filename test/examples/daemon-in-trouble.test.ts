@@ -209,7 +209,8 @@ describe('examples/daemon/send.py in trouble', () => {
     proxy.use({ kind: 'pass' })
     expect(await daemon.finish()).to.equal(0)
     const [fresh] = proxy.requests.slice(before).filter(({ method }) => method === 'POST')
-    expect(gunzipText(fresh!.body)).to.include('"temp":600').and.not.to.include('"temp":99.0,')
+    // A batch has 500. Those of one millisecond come in any order: the hundredth may be among them.
+    expect(gunzipText(fresh!.body)).to.include('"temp":600').and.not.to.include('"temp":1.0,')
   })
 
   it('says after a while that nothing is delivered, and why', async function () {

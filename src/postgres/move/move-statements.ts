@@ -28,9 +28,9 @@ export const HAS_DATA = `
   SELECT EXISTS (SELECT 1 FROM users) OR EXISTS (SELECT 1 FROM sensors)
     OR EXISTS (SELECT 1 FROM ledger) OR EXISTS (SELECT 1 FROM measurements) AS "hasData"`
 export const EMPTY_TABLES = `
-  TRUNCATE users, user_state, access_tokens, identities, sensors, sensor_state, accepted_per_day,
-    set_aside, refused, refused_totals, skipped_series, tie_breaks, measurements,
-    measurements_hour, measurements_day, ledger`
+  TRUNCATE users, user_state, access_tokens, identities, sign_in_links, sensors, sensor_state,
+    history_steps, accepted_per_day, set_aside, refused, refused_totals, skipped_series, tie_breaks,
+    measurements, measurements_hour, measurements_day, ledger`
 
 /** Processes that were here before. Others see that a move has begun. */
 export const OTHER_PROCESSES = `
