@@ -18,6 +18,7 @@ const START_MS = Date.UTC(2026, 2, 10)
 const BATCH = 500
 const QUIET = { begin: () => undefined, advance: () => undefined }
 const [CELLAR, GONE] = [1, 2]
+const OF_GONE = `WHERE sensor_id = ${GONE}`
 const AT = `sensor_id = ${CELLAR} AND at_ms = ${START_MS}`
 
 /** Two at each of the first ten minutes. */
@@ -181,7 +182,8 @@ describe('the verification of a database', function () {
     for (;;) {
       const { body } = await send(url, { path: '/readyz' })
       const { moving } = await verifyDatabase(filled.url, QUIET)
-      if (body.backlog.entries === 0 && moving === 0) return
+      const left = await runOnce(filled.url, `SELECT 1 FROM measurements_day ${OF_GONE}`)
+      if (body.backlog.entries === 0 && moving === 0 && left.length === 0) return
     }
   }
 })

@@ -75,16 +75,21 @@ export async function newDatabase(
   return {
     name,
     url: postgres.url(name),
-    remove: () => runOnce(postgres.url('postgres'), `DROP DATABASE ${name} WITH (FORCE)`),
+    remove: async () => {
+      await runOnce(postgres.url('postgres'), `DROP DATABASE ${name} WITH (FORCE)`)
+    },
   }
 }
 
-/** Runs one statement on a connection of its own. */
-export async function runOnce(url: string, sql: string): Promise<void> {
+/** Runs one statement on a connection of its own. @returns its rows */
+export async function runOnce(url: string, sql: string): Promise<readonly pg.QueryResultRow[]> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  await client.query(sql)
-  await client.end()
+  try {
+    return (await client.query<pg.QueryResultRow>(sql)).rows
+  } finally {
+    await client.end()
+  }
 }
 
 atEndOfRun(async () => {
