@@ -29,8 +29,8 @@ describe('processes on PostgreSQL with InfluxDB as the store', function () {
     replicas = await Replicas.start(2, environment)
   })
   after(async () => {
-    await replicas.stop()
-    await database.remove()
+    await replicas?.stop()
+    await database?.remove()
   })
 
   it('show at each what another has accepted', async () => {

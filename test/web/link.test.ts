@@ -16,8 +16,8 @@ describe('a sign-in link on the chart page', () => {
     test = await ChartPageTest.start(browser(), NO_PROVIDER)
     await test.service.operations.createUser({ email: 'ben@example.org', name: 'Ben' })
   })
-  after(() => test.stop())
-  afterEach(() => test.expectNoProblems())
+  after(() => test?.stop())
+  afterEach(() => test?.expectNoProblems())
 
   const linkOf = async (user: string) => {
     const { url } = await test.service.operations.createLink({ user })
