@@ -38,6 +38,9 @@ const SLOTS_PER_RECORD = 2
 /** Slots probed per event; in an index half full, hardly any event needs as many. */
 const PROBES_MAX = 64
 
+/** Sensors share a newest time with those whose ids have the same low bits. */
+const NEWEST_TIMES = 4_096
+
 /** No slot: the event is in the Map, if anywhere. */
 const NO_SLOT = -1
 
@@ -63,8 +66,8 @@ export class LedgerEpoch {
   // Events without a slot; values as in the slots.
   readonly #byKeyBeside = new Map<string, number>()
   readonly #byTimeBeside = new Map<string, number>()
-  /** No event is later. New events mostly are, and then need no look at the index. */
-  #latestMs = -Infinity
+  // No event of a sensor is later. New events mostly are, and then need no look at the index.
+  readonly #newestMs = new Float64Array(NEWEST_TIMES).fill(-Infinity)
   /** Made from everything that `fetch` has read; otherwise the optimizer would drop the reads. */
   fetched = 0
 
@@ -106,7 +109,7 @@ export class LedgerEpoch {
 
   /** The record of the sensor's last event at that time, or −1. */
   findLastAt(sensorId: number, measuredAtMs: number): number {
-    if (measuredAtMs > this.#latestMs) return -1
+    if (measuredAtMs > (this.#newestMs[sensorId % NEWEST_TIMES] ?? 0)) return -1
     const hash = hashTime(sensorId, measuredAtMs)
     const slot = this.#timeSlot(hash, sensorId, measuredAtMs)
     const entry =
@@ -125,7 +128,8 @@ export class LedgerEpoch {
     this.tieBreakNs[record] = event.tieBreakNs
     this.measuredAtMs[record] = event.measuredAtMs
     this.tempCelsius[record] = event.tempCelsius
-    this.#latestMs = Math.max(this.#latestMs, event.measuredAtMs)
+    const newestAt = event.sensorId % NEWEST_TIMES
+    this.#newestMs[newestAt] = Math.max(this.#newestMs[newestAt] ?? 0, event.measuredAtMs)
     this.#addTime(record, event.sensorId, event.measuredAtMs)
     this.hasEventId[record] = event.hasEventId
     if (event.hasEventId === 0) return
@@ -157,7 +161,7 @@ export class LedgerEpoch {
   /** Empties it for reuse. */
   clear(): void {
     this.count = 0
-    this.#latestMs = -Infinity
+    this.#newestMs.fill(-Infinity)
     this.#byKey.fill(0)
     this.#byTime.fill(0)
     this.#byKeyBeside.clear()

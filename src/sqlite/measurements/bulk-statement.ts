@@ -1,5 +1,6 @@
 // Inserts many rows with one statement: this halves the cost of a row, because the call from
-// JavaScript into SQLite and the start of a statement are paid once for all of them.
+// JavaScript into SQLite and the start of a statement are paid once for all of them. Values are
+// arguments of their own, since each element of an array costs a call back into JavaScript.
 
 import type { Statement } from 'better-sqlite3'
 import type { Connection } from '../database.ts'
@@ -32,7 +33,7 @@ export class BulkStatement {
   put(value: number): void {
     this.#values[this.#length++] = value
     if (this.#length === this.#values.length) {
-      this.#many.run(this.#values)
+      this.#many.run(...this.#values)
       this.#length = 0
     }
   }
@@ -40,7 +41,7 @@ export class BulkStatement {
   /** Inserts the gathered rows. */
   finish(): void {
     for (let start = 0; start < this.#length; start += this.#width) {
-      this.#one.run(this.#values.slice(start, start + this.#width))
+      this.#one.run(...this.#values.slice(start, start + this.#width))
     }
     this.#length = 0
   }
