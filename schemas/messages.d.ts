@@ -48,7 +48,7 @@ export interface HistoryQueryRequest {
 /**
  * The code of a sign-in link, and what binds it to this client.
  */
-export interface LinkSignInRequest {
+export interface LinkGrant {
   /**
    * What follows `#/link/` in the link.
    */
@@ -69,17 +69,19 @@ export interface LinkSignInRequest {
 /**
  * Measurements to store in one transaction, all or nothing.
  */
-export interface MeasurementBatchRequest {
+export interface MeasurementBatch {
   /**
+   * In any order; each may be of another sensor.
+   *
    * @minItems 1
    * @maxItems 500
    */
-  measurements: MeasurementRequest[]
+  measurements: Measurement[]
 }
 /**
  * One temperature reading of one sensor.
  */
-export interface MeasurementRequest {
+export interface Measurement {
   /**
    * The sender's name for a measurement: opaque, compared byte for byte, no lone surrogates. Its
    * length is counted in Unicode code points.
@@ -102,7 +104,7 @@ export interface MeasurementRequest {
 /**
  * Changes to a sensor; at least one member is required.
  */
-export interface SensorPatchRequest {
+export interface SensorPatch {
   /**
    * 1 to 128 characters after leading and trailing white space is removed; no lone surrogates.
    */
@@ -124,7 +126,7 @@ export interface SeriesQueryRequest {
 /**
  * What an app receives from the identity provider.
  */
-export interface SignInRequest {
+export interface AuthorizationGrant {
   /**
    * The authorization code from the provider.
    */
@@ -143,20 +145,48 @@ export interface SignInRequest {
  * The outcome of each element of a batch; what is created is on disk.
  */
 export interface BatchReceiptResponse {
-  data: {
-    created: number
-    duplicates: number
-    conflicts: number
-    /**
-     * Elements that were skipped; only with on_invalid=skip.
-     */
-    rejected?: number
-    measurements: BatchReceiptItem[]
-  }
+  data: BatchReceipt
 }
+/**
+ * What became of each element of a batch; what is created is on disk.
+ */
+export interface BatchReceipt {
+  /**
+   * Elements that are new, and stored.
+   */
+  created: number
+  /**
+   * Elements that were stored before.
+   */
+  duplicates: number
+  /**
+   * Elements whose event_id is stored with different content; not stored.
+   */
+  conflicts: number
+  /**
+   * Elements that were skipped; only with on_invalid=skip.
+   */
+  rejected?: number
+  /**
+   * Every element, in the order sent.
+   */
+  measurements: BatchReceiptItem[]
+}
+/**
+ * What became of one element.
+ */
 export interface BatchReceiptItem {
+  /**
+   * Its place in the batch, from 0.
+   */
   index: number
+  /**
+   * As sent; null without one.
+   */
   event_id: string | null
+  /**
+   * The service’s own number for something; never used again.
+   */
   sensor_id?: number
   /**
    * A moment in UTC, always with Z and three fraction digits.
@@ -166,16 +196,16 @@ export interface BatchReceiptItem {
    * The outcome for a measurement.
    */
   status: 'created' | 'duplicate' | 'conflict' | 'rejected'
-  existing?: Existing
+  existing?: StoredMeasurement
   /**
    * Why the element is rejected; a rejected one has no sensor_id and no timestamp.
    */
-  errors?: Fault[]
+  errors?: ProblemFault[]
 }
 /**
  * What is stored under an event id that was sent again with different content.
  */
-export interface Existing {
+export interface StoredMeasurement {
   /**
    * The sender's name for a measurement: opaque, compared byte for byte, no lone surrogates. Its
    * length is counted in Unicode code points.
@@ -185,6 +215,9 @@ export interface Existing {
    * Letters, digits and : . _ - with at least one letter or digit.
    */
   sn: string
+  /**
+   * The service’s own number for something; never used again.
+   */
   sensor_id: number
   /**
    * A submitted temperature, in degrees Celsius.
@@ -195,7 +228,10 @@ export interface Existing {
    */
   timestamp: string
 }
-export interface Fault {
+/**
+ * One fault of the request.
+ */
+export interface ProblemFault {
   /**
    * A JSON pointer into the body, or the parameter's name after a slash.
    */
@@ -204,6 +240,9 @@ export interface Fault {
    * A JSON Schema keyword or a code of this API.
    */
   code: string
+  /**
+   * For developers.
+   */
   detail: string
   /**
    * Index of the element in a batch.
@@ -219,38 +258,68 @@ export interface Fault {
  * What an app needs before sign-in.
  */
 export interface BootstrapResponse {
-  data: {
-    app: {
-      name: string
-      /**
-       * Of the service.
-       */
-      version: string
-      /**
-       * Of the app: an older one asks its user to update. Null: any will do.
-       */
-      minimum_version: string | null
-    }
-    /**
-     * A sensor not heard from for so long is offline.
-     */
-    offline_after_seconds: number
-    /**
-     * The links that the operator has set.
-     */
-    links: {
-      website?: string
-      privacy?: string
-      terms?: string
-      support?: string
-    }
-    sign_in_providers: SignInProvider[]
-    /**
-     * Where the browser returns to the app; null if sign-in is not set up.
-     */
-    callback_url: string | null
-  }
+  data: Bootstrap
 }
+/**
+ * What an app needs before sign-in.
+ */
+export interface Bootstrap {
+  app: AppInfo
+  /**
+   * A sensor not heard from for so long is offline.
+   */
+  offline_after_seconds: number
+  links: AppLinks
+  /**
+   * In the order in which to offer them.
+   */
+  sign_in_providers: SignInProvider[]
+  /**
+   * Where the browser returns to the app; null if sign-in is not set up.
+   */
+  callback_url: string | null
+}
+/**
+ * The app as its operator calls it.
+ */
+export interface AppInfo {
+  /**
+   * What to call the service.
+   */
+  name: string
+  /**
+   * Of the service.
+   */
+  version: string
+  /**
+   * Of the app: an older one asks its user to update. Null: any will do.
+   */
+  minimum_version: string | null
+}
+/**
+ * The links that the operator has set.
+ */
+export interface AppLinks {
+  /**
+   * About the service.
+   */
+  website?: string
+  /**
+   * Privacy notice.
+   */
+  privacy?: string
+  /**
+   * Terms of use.
+   */
+  terms?: string
+  /**
+   * Where people get help.
+   */
+  support?: string
+}
+/**
+ * An identity provider, with what an authorization request to it needs.
+ */
 export interface SignInProvider {
   /**
    * The `{idp}` in paths.
@@ -260,7 +329,13 @@ export interface SignInProvider {
    * Shown to people.
    */
   name: string
+  /**
+   * Its OpenID issuer.
+   */
   issuer: string
+  /**
+   * The app’s name at the provider.
+   */
   client_id: string
   /**
    * Null until the service has reached the provider.
@@ -270,37 +345,55 @@ export interface SignInProvider {
    * The redirect URI for the authorization request.
    */
   redirect_uri: string
+  /**
+   * For the authorization request.
+   */
   scopes: string[]
+  /**
+   * The only method that is accepted.
+   */
   code_challenge_methods: 'S256'[]
 }
 /**
  * What has changed since a cursor.
  */
 export interface ChangesResponse {
-  data: {
-    /**
-     * For the next request; opaque.
-     */
-    cursor: string
-    /**
-     * True: `sensors` are all there are; forget everything else, histories too.
-     */
-    reset: boolean
-    /**
-     * Registered, or different in anything shown, by id.
-     */
-    sensors: Sensor[]
-    /**
-     * Ids that are gone.
-     */
-    deleted: number[]
-    /**
-     * Histories that have changed.
-     */
-    histories: HistoryChange[]
-  }
+  data: SensorChanges
 }
+/**
+ * What has changed since a cursor.
+ */
+export interface SensorChanges {
+  /**
+   * For the next request; opaque.
+   */
+  cursor: string
+  /**
+   * True: `sensors` are all there are; forget everything else, histories too.
+   */
+  reset: boolean
+  /**
+   * Registered, or different in anything shown, by id.
+   */
+  sensors: Sensor[]
+  /**
+   * Ids that are gone.
+   *
+   * Items: The service’s own number for something; never used again.
+   */
+  deleted: number[]
+  /**
+   * Histories that have changed.
+   */
+  histories: HistoryChange[]
+}
+/**
+ * A sensor and its newest measurement.
+ */
 export interface Sensor {
+  /**
+   * The service’s own number for something; never used again.
+   */
   id: number
   /**
    * Letters, digits and : . _ - with at least one letter or digit.
@@ -314,6 +407,9 @@ export interface Sensor {
    * Added to every raw temperature on reading, in degrees Celsius.
    */
   compensation: number
+  /**
+   * Whether it was heard from within `offline_after_seconds`.
+   */
   online: boolean
   /**
    * When a new measurement was last received; null before the first.
@@ -328,6 +424,9 @@ export interface Sensor {
    */
   created_at: string
 }
+/**
+ * A measurement, compensated and as submitted, in degrees Celsius.
+ */
 export interface Reading {
   /**
    * A moment in UTC, always with Z and three fraction digits.
@@ -342,7 +441,13 @@ export interface Reading {
    */
   raw: number
 }
+/**
+ * A history that differs from what it was at the cursor.
+ */
 export interface HistoryChange {
+  /**
+   * The service’s own number for something; never used again.
+   */
   sensor_id: number
   /**
    * Everything at or after it may differ from what you keep; null: all of it.
@@ -353,26 +458,62 @@ export interface HistoryChange {
  * The access token of the request, and its user.
  */
 export interface DaemonMeResponse {
-  data: {
-    token: AccessToken
-    user: User
-    store: Store
-  }
+  data: DaemonMe
 }
+/**
+ * The daemon token of the request, its user, and the data that it writes to.
+ */
+export interface DaemonMe {
+  token: AccessToken
+  user: User
+  store: Store
+}
+/**
+ * A daemon token, without its secret.
+ */
 export interface AccessToken {
+  /**
+   * The service’s own number for something; never used again.
+   */
   id: number
+  /**
+   * As its operator calls it.
+   */
   name: string
+  /**
+   * Always a daemon token.
+   */
   kind: 'daemon'
+  /**
+   * What it may do.
+   *
+   * Items: What a token may do.
+   */
   scopes: ('measurements:write' | 'sensors:read' | 'sensors:write')[]
   /**
    * A moment in UTC, always with Z and three fraction digits.
    */
   created_at: string
+  /**
+   * Null: never.
+   */
   expires_at: string | null
+  /**
+   * Within a minute; null before the first use.
+   */
   last_used_at: string | null
 }
+/**
+ * A person who owns sensors.
+ */
 export interface User {
+  /**
+   * The service’s own number for something; never used again.
+   */
   id: number
+  /**
+   * Identifies the user to the operator.
+   */
   email: string
   /**
    * Default: the e-mail address.
@@ -383,6 +524,9 @@ export interface User {
  * The data that the service has; its id changes after a restore.
  */
 export interface Store {
+  /**
+   * Opaque.
+   */
   id: string
   /**
    * Everything acknowledged before this moment is there; null if nothing was restored.
@@ -393,79 +537,117 @@ export interface Store {
  * Everything for the first page of an app.
  */
 export interface DashboardResponse {
-  data: {
-    user: User
-    sensors_total: number
-    sensors_online: number
-    /**
-     * Ordered by id.
-     */
-    sensors: Sensor[]
-  }
+  data: Dashboard
+}
+/**
+ * Everything for the first page of an app.
+ */
+export interface Dashboard {
+  user: User
+  /**
+   * All sensors of the user.
+   */
+  sensors_total: number
+  /**
+   * Those that are online.
+   */
+  sensors_online: number
+  /**
+   * Ordered by id.
+   */
+  sensors: Sensor[]
 }
 /**
  * The process is alive.
  */
 export interface HealthResponse {
+  /**
+   * The process runs.
+   */
   status: 'ok'
 }
 /**
  * The measurements of one sensor in [from, to), ascending.
  */
 export interface HistoryResponse {
-  data: {
-    sensor: HistorySensor
-    /**
-     * A moment in UTC, always with Z and three fraction digits.
-     */
-    from: string
-    /**
-     * A moment in UTC, always with Z and three fraction digits.
-     */
-    to: string
-    /**
-     * The resolution of a history.
-     */
-    bucket: 'raw' | 'minute' | '5min' | '15min' | 'hour' | 'day'
-    tz: string
-    /**
-     * False when some acknowledged measurements of the period are not readable yet.
-     */
-    complete: boolean
-    points: RawPoint[] | BucketPoint[]
-  }
+  data: History
 }
+/**
+ * The measurements of a sensor in [from, to).
+ */
+export interface History {
+  sensor: HistorySensor
+  /**
+   * A moment in UTC, always with Z and three fraction digits.
+   */
+  from: string
+  /**
+   * A moment in UTC, always with Z and three fraction digits.
+   */
+  to: string
+  /**
+   * The resolution of a history; responses name the one used, never auto.
+   */
+  bucket: 'auto' | 'raw' | 'minute' | '5min' | '15min' | 'hour' | 'day'
+  /**
+   * The time zone whose days were used.
+   */
+  tz: string
+  /**
+   * False when some acknowledged measurements of the period are not readable yet.
+   */
+  complete: boolean
+  /**
+   * Ascending.
+   */
+  points: HistoryPoint[]
+}
+/**
+ * Which sensor it is, and the compensation that was added.
+ */
 export interface HistorySensor {
+  /**
+   * The service’s own number for something; never used again.
+   */
   id: number
   /**
    * Letters, digits and : . _ - with at least one letter or digit.
    */
   sn: string
+  /**
+   * Its name now.
+   */
   alias: string
   /**
    * Added to every raw temperature on reading, in degrees Celsius.
    */
   compensation: number
 }
-export interface RawPoint {
+/**
+ * A measurement, or all of a bucket; only a bucket has min, max and count.
+ */
+export interface HistoryPoint {
   /**
    * A moment in UTC, always with Z and three fraction digits.
    */
   timestamp: string
-  temp: number
-}
-export interface BucketPoint {
   /**
-   * A moment in UTC, always with Z and three fraction digits.
-   */
-  timestamp: string
-  /**
-   * The arithmetic mean.
+   * The compensated measurement, or the arithmetic mean of a bucket; null for a bucket without
+   * measurements, with fill=null.
    */
   temp: number | null
-  min: number | null
-  max: number | null
-  count: number
+  /**
+   * The least of the bucket; null if it has none.
+   */
+  min?: number | null
+  /**
+   * The greatest of the bucket; null if it has none.
+   */
+  max?: number | null
+  /**
+   * Measurements in the bucket.
+   */
+  count?: number
 }
 /**
  * A failure as version 1 of InfluxDB’s API reports it.
@@ -480,6 +662,9 @@ export interface InfluxFailureV1Response {
  * A failure as version 2 of InfluxDB’s API reports it.
  */
 export interface InfluxFailureResponse {
+  /**
+   * As InfluxDB calls the kind of failure.
+   */
   code: string
   /**
    * For people; names up to 20 lines and why.
@@ -498,35 +683,75 @@ export interface InfluxFailureResponse {
  * Whether writes are accepted, as InfluxDB reports it.
  */
 export interface InfluxHealthResponse {
+  /**
+   * Which service this is.
+   */
   name: string
   /**
    * For people.
    */
   message: string
+  /**
+   * Whether writes are accepted.
+   */
   status: 'pass' | 'fail'
   /**
+   * Always empty.
+   *
    * @maxItems 0
    */
   checks: unknown[]
+  /**
+   * Of the InfluxDB whose API this is.
+   */
   version: string
 }
 /**
  * The result of a statement, as version 1 of InfluxDB’s API gives it.
  */
 export interface InfluxResultsResponse {
-  results: {
-    statement_id: number
-    series?: {
-      name: string
-      columns: string[]
-      values: string[][]
-    }[]
-  }[]
+  /**
+   * One a statement.
+   */
+  results: InfluxResult[]
+}
+/**
+ * The result of one statement.
+ */
+export interface InfluxResult {
+  /**
+   * Its place, from 0.
+   */
+  statement_id: number
+  /**
+   * Absent where there is nothing.
+   */
+  series?: InfluxSeries[]
+}
+/**
+ * Rows with the same columns.
+ */
+export interface InfluxSeries {
+  /**
+   * What the rows are.
+   */
+  name: string
+  /**
+   * Names of the columns.
+   */
+  columns: string[]
+  /**
+   * Rows.
+   */
+  values: string[][]
 }
 /**
  * The version of InfluxDB whose writes are understood.
  */
 export interface InfluxVersionResponse {
+  /**
+   * Of the InfluxDB whose API this is.
+   */
   version: string
 }
 /**
@@ -537,9 +762,13 @@ export interface LiveEvent {
    * For Last-Event-ID.
    */
   id: string
-  event: 'sensor' | 'sensor_silent' | 'sensor_deleted' | 'reset'
   /**
-   * The sensor; for a deleted one its id; empty for a reset.
+   * `sensor`, `sensor_silent`, `sensor_deleted` or `reset`; ignore others.
+   */
+  event: string
+  /**
+   * JSON: a SensorEvent with `sensor` and `sensor_silent`, a SensorDeletedEvent with
+   * `sensor_deleted`, `{}` with `reset`.
    */
   data: string
   [k: string]: unknown
@@ -548,56 +777,90 @@ export interface LiveEvent {
  * A measurement that is on disk.
  */
 export interface MeasurementResponse {
-  data: {
-    event_id: string | null
-    /**
-     * Letters, digits and : . _ - with at least one letter or digit.
-     */
-    sn: string
-    sensor_id: number
-    /**
-     * A submitted temperature, in degrees Celsius.
-     */
-    temp: number
-    /**
-     * A moment in UTC, always with Z and three fraction digits.
-     */
-    timestamp: string
-    /**
-     * The outcome for a measurement.
-     */
-    status: 'created' | 'duplicate' | 'conflict' | 'rejected'
-  }
+  data: AcceptedMeasurement
+}
+/**
+ * A measurement that is on disk.
+ */
+export interface AcceptedMeasurement {
+  /**
+   * As sent; null without one.
+   */
+  event_id: string | null
+  /**
+   * Letters, digits and : . _ - with at least one letter or digit.
+   */
+  sn: string
+  /**
+   * The service’s own number for something; never used again.
+   */
+  sensor_id: number
+  /**
+   * A submitted temperature, in degrees Celsius.
+   */
+  temp: number
+  /**
+   * A moment in UTC, always with Z and three fraction digits.
+   */
+  timestamp: string
+  /**
+   * The outcome for a measurement.
+   */
+  status: 'created' | 'duplicate' | 'conflict' | 'rejected'
 }
 /**
  * What an error code means, for people.
  */
-export interface ProblemExplanationResponse {
+export interface ProblemExplanation {
+  /**
+   * The code of the problem.
+   */
   code: string
   /**
    * Absent for codes that appear only inside errors.
    */
   status?: number
+  /**
+   * In a few words.
+   */
   title: string
+  /**
+   * What it means and what to do.
+   */
   explanation: string
 }
 /**
  * An error (RFC 9457).
  */
-export interface ProblemResponse {
+export interface Problem {
+  /**
+   * Where the code is explained.
+   */
   type: string
+  /**
+   * The code in a few English words, for developers.
+   */
   title: string
+  /**
+   * The HTTP status.
+   */
   status: number
   /**
-   * Stable and documented.
+   * For programs: stable, documented at /problems; more may come.
    */
   code: string
+  /**
+   * This case, in English, for developers.
+   */
   detail: string
+  /**
+   * What the operator’s log calls the request.
+   */
   request_id: string
   /**
    * Every fault of the request.
    */
-  errors?: Fault[]
+  errors?: ProblemFault[]
   /**
    * The limit that was exceeded.
    */
@@ -606,15 +869,15 @@ export interface ProblemResponse {
    * A moment in UTC, always with Z and three fraction digits.
    */
   server_time?: string
-  existing?: Existing
+  existing?: StoredMeasurement
   /**
    * The longest allowed period, an ISO 8601 duration.
    */
   max_period?: string
   /**
-   * The resolution of a history.
+   * The resolution of a history; responses name the one used, never auto.
    */
-  suggested_bucket?: 'raw' | 'minute' | '5min' | '15min' | 'hour' | 'day'
+  suggested_bucket?: 'auto' | 'raw' | 'minute' | '5min' | '15min' | 'hour' | 'day'
   backlog?: Backlog
   /**
    * Whether the last write into the measurement store succeeded.
@@ -626,8 +889,17 @@ export interface ProblemResponse {
  * Acknowledged measurements that are not yet in the measurement store.
  */
 export interface Backlog {
+  /**
+   * Measurements.
+   */
   entries: number
+  /**
+   * What they take on disk.
+   */
   bytes: number
+  /**
+   * How long the oldest has waited.
+   */
   oldest_age_seconds: number
 }
 /**
@@ -660,32 +932,47 @@ export interface Database {
  * Measurements are accepted; the state of the backlog.
  */
 export interface ReadinessResponse {
+  /**
+   * Measurements are accepted.
+   */
   status: 'ready'
   backlog: Backlog
   /**
    * Whether the last write into the measurement store succeeded.
    */
   measurement_store: 'ok' | 'failing'
-  /**
-   * Stored data that something needed and that are damaged: requests that need them are answered
-   * 503 `data_damaged`, all others go on. Absent while nothing was found.
-   */
-  damaged?: {
-    /**
-     * @minItems 1
-     * @maxItems 10
-     */
-    problems: string[]
-    remedy: string
-  }
+  damaged?: DamagedData
   database?: Database
+}
+/**
+ * Stored data that something needed and that are damaged: requests that need them are answered 503
+ * `data_damaged`, all others go on. Absent while nothing was found.
+ */
+export interface DamagedData {
+  /**
+   * What is damaged, and where.
+   *
+   * @minItems 1
+   * @maxItems 10
+   */
+  problems: string[]
+  /**
+   * What the operator can do.
+   */
+  remedy: string
 }
 /**
  * The sensors of the token's user, ordered by id.
  */
 export interface SensorListResponse {
+  /**
+   * By id.
+   */
   data: Sensor[]
 }
+/**
+ * A sensor.
+ */
 export interface SensorResponse {
   data: Sensor
 }
@@ -693,38 +980,63 @@ export interface SensorResponse {
  * The measurements of several sensors in [from, to), in the order asked for.
  */
 export interface SeriesResponse {
-  data: {
-    /**
-     * A moment in UTC, always with Z and three fraction digits.
-     */
-    from: string
-    /**
-     * A moment in UTC, always with Z and three fraction digits.
-     */
-    to: string
-    /**
-     * The resolution of a history.
-     */
-    bucket: 'raw' | 'minute' | '5min' | '15min' | 'hour' | 'day'
-    tz: string
-    series: SensorSeries[]
-  }
+  data: SensorHistories
 }
-export interface SensorSeries {
+/**
+ * The measurements of several sensors in [from, to), in the order asked for.
+ */
+export interface SensorHistories {
+  /**
+   * A moment in UTC, always with Z and three fraction digits.
+   */
+  from: string
+  /**
+   * A moment in UTC, always with Z and three fraction digits.
+   */
+  to: string
+  /**
+   * The resolution of a history; responses name the one used, never auto.
+   */
+  bucket: 'auto' | 'raw' | 'minute' | '5min' | '15min' | 'hour' | 'day'
+  /**
+   * The time zone whose days were used.
+   */
+  tz: string
+  /**
+   * One a sensor.
+   */
+  series: SensorHistory[]
+}
+/**
+ * One of the histories.
+ */
+export interface SensorHistory {
   sensor: HistorySensor
   /**
    * False when acknowledged measurements of the period are not readable.
    */
   complete: boolean
-  points: RawPoint[] | BucketPoint[]
+  /**
+   * Ascending.
+   */
+  points: HistoryPoint[]
 }
 /**
  * Where the user is signed in, newest first.
  */
 export interface SessionListResponse {
+  /**
+   * Newest first.
+   */
   data: Session[]
 }
+/**
+ * A device or program where the user is signed in.
+ */
 export interface Session {
+  /**
+   * The service’s own number for something; never used again.
+   */
   id: number
   /**
    * `X-App-Name` or `User-Agent` of the sign-in, shortened; may be empty.
@@ -750,19 +1062,26 @@ export interface Session {
 /**
  * A person has signed in.
  */
-export interface SignInResponse {
-  data: {
-    /**
-     * The mobile token; it is shown only here.
-     */
-    token: string
-    token_type: 'Bearer'
-    /**
-     * A moment in UTC, always with Z and three fraction digits.
-     */
-    expires_at: string
-    user: User
-  }
+export interface SignedInResponse {
+  data: SignedIn
+}
+/**
+ * A person has signed in.
+ */
+export interface SignedIn {
+  /**
+   * The mobile token; it is shown only here.
+   */
+  token: string
+  /**
+   * How to send the token: Authorization: Bearer.
+   */
+  token_type: 'Bearer'
+  /**
+   * A moment in UTC, always with Z and three fraction digits.
+   */
+  expires_at: string
+  user: User
 }
 /**
  * The user of the token.

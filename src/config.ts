@@ -60,6 +60,8 @@ export interface Config {
   readonly port: number
   /** Where people reach the service. */
   readonly publicUrl: string
+  /** Where clients reach the API: `PUBLIC_URL`, else `/`, which stands for where they got it. */
+  readonly apiUrl: string
   readonly dataDir: string
   /** `undefined`: everything is in `dataDir`, for one process. */
   readonly database: DatabaseConfig | undefined
@@ -194,10 +196,12 @@ function readConfig(settings: Settings): Config {
 function readServer(settings: Settings) {
   const host = settings.read('HOST', String, '127.0.0.1')
   const port = settings.read('PORT', integerReader(0, 65_535), 8080)
+  const publicUrl = settings.read('PUBLIC_URL', readPublicUrl, undefined)
   return {
     host,
     port,
-    publicUrl: settings.read('PUBLIC_URL', readPublicUrl, urlOnNetwork(host, port)),
+    publicUrl: publicUrl ?? urlOnNetwork(host, port),
+    apiUrl: publicUrl?.replace(/\/$/, '') ?? '/',
     dataDir: settings.read('DATA_DIR', String, './data'),
     requestsPerMinute: settings.read('RATE_LIMIT_REQUESTS', integerReader(0, RATE_MAX), 6_000),
     measurementsPerMinute: settings.read(

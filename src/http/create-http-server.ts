@@ -71,6 +71,8 @@ export interface HttpFaceSettings extends HttpServerSettings, RateLimitsSettings
   readonly signInsPerMinute: number
   readonly trustedProxies: readonly string[]
   readonly mobile: MobileSettings
+  /** Where clients reach the API. */
+  readonly apiUrl: string
   /** `undefined`: anyone may read the metrics. */
   readonly metricsToken: string | undefined
 }
@@ -105,7 +107,10 @@ export function createHttpServer(
     ),
     relay: relayRouter(clock, settings.mobile),
     operations: operationsRouter({ ...collaborators, draining }, settings),
-    documents: documentsRouter(() => createDocument(rowsOf(tables), settings.mobile.app.version)),
+    documents: documentsRouter(() => {
+      const { version } = settings.mobile.app
+      return createDocument(rowsOf(tables), { version, apiUrl: settings.apiUrl })
+    }),
     webPage: webPageRouter(),
   }
   const dispatch = createDispatch(tables, {

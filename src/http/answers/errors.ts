@@ -7,7 +7,7 @@ import type { Log } from '../../ports/system.ts'
 import type { Call } from './call.ts'
 import { boundedFaults } from './fault-list.ts'
 import { problemOf } from './problems.ts'
-import type { ProblemResponse } from '../../../schemas/messages.d.ts'
+import type { Problem } from '../../../schemas/messages.d.ts'
 
 const PROBLEM_TYPE = 'application/problem+json'
 
@@ -38,7 +38,7 @@ export function publicError(error: unknown): ServiceError {
 /** Status, headers and body of an error response. */
 export function presentError(error: ServiceError, requestId: string): ProblemAnswer {
   const { status, title, explanation } = problemOf(error.code)
-  const document: ProblemResponse = {
+  const document: Problem = {
     type: `/problems/${error.code}`,
     title,
     status,

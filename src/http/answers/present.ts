@@ -14,7 +14,7 @@ import type {
   DashboardResponse,
   Sensor,
   Session,
-  SignInResponse,
+  SignedInResponse,
   User,
 } from '../../../schemas/messages.d.ts'
 
@@ -99,7 +99,7 @@ export function presentChanges(changes: StateChanges): ChangesResponse {
   }
 }
 
-export function presentSignIn({ token, expiresAtMs, user }: SignedIn): SignInResponse {
+export function presentSignIn({ token, expiresAtMs, user }: SignedIn): SignedInResponse {
   const expiresAt = formatInstant(expiresAtMs)
   return {
     data: { token, token_type: 'Bearer', expires_at: expiresAt, user: presentUser(user) },

@@ -12,7 +12,10 @@ import { formatInstant } from '../../domain/time.ts'
 import { EventIdTextsWriter } from './event-id-texts.ts'
 import type { EventIdTexts } from './event-id-texts.ts'
 import { JsonBytes } from './json-bytes.ts'
-import type { BatchReceiptItem, Existing } from '../../../schemas/messages.d.ts'
+import type {
+  BatchReceiptItem,
+  StoredMeasurement as Existing,
+} from '../../../schemas/messages.d.ts'
 import { ScannedBatch } from './scan-batch.ts'
 import { asciiBytes } from './wide-bytes.ts'
 import type { WideBytes } from './wide-bytes.ts'

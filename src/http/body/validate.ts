@@ -7,12 +7,12 @@ import type {
   BatchQueryRequest,
   ChangesQueryRequest,
   HistoryQueryRequest,
-  LinkSignInRequest,
-  MeasurementBatchRequest,
-  MeasurementRequest,
-  SensorPatchRequest,
+  LinkGrant,
+  MeasurementBatch,
+  Measurement,
+  SensorPatch,
   SeriesQueryRequest,
-  SignInRequest,
+  AuthorizationGrant,
 } from '../../../schemas/messages.d.ts'
 import type { RequestFault } from '../../domain/errors.ts'
 import { elementFaultsMax, elementMembersMax } from '../../domain/limits.ts'
@@ -38,14 +38,14 @@ for (const [name, schema] of SCHEMA_FILES) {
   if (!name.startsWith('response/')) ajv.addSchema(schema, `/${name}`)
 }
 
-export const isMeasurement = compiled<MeasurementRequest>('measurement')
-export const isBatch = compiled<MeasurementBatchRequest>('measurement-batch')
+export const isMeasurement = compiled<Measurement>('measurement')
+export const isBatch = compiled<MeasurementBatch>('measurement-batch')
 /** A batch without its elements, which are checked against `isMeasurement` one by one. */
 export const isBatchFrame = ajv.compile(withoutItems(batchSchema))
 export const isBatchQuery = compiled<BatchQueryRequest>('batch-query')
-export const isSensorPatch = compiled<SensorPatchRequest>('sensor-patch')
-export const isSignIn = compiled<SignInRequest>('sign-in')
-export const isLinkSignIn = compiled<LinkSignInRequest>('link-sign-in')
+export const isSensorPatch = compiled<SensorPatch>('sensor-patch')
+export const isSignIn = compiled<AuthorizationGrant>('sign-in')
+export const isLinkSignIn = compiled<LinkGrant>('link-sign-in')
 export const isHistoryQuery = compiled<HistoryQueryRequest>('history-query')
 export const isChangesQuery = compiled<ChangesQueryRequest>('changes-query')
 export const isSeriesQuery = compiled<SeriesQueryRequest>('series-query')

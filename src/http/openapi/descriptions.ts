@@ -3,6 +3,7 @@
 // or a sensor in the path.
 
 import type { ErrorCode } from '../../domain/errors.ts'
+import { CHART_PAGE, PUBLIC } from './public-descriptions.ts'
 import type { RouteDescription } from './route-description.ts'
 
 const HISTORY_TEXTS = ['text/csv', 'application/x-ndjson']
@@ -16,8 +17,13 @@ const SUBMITTING: readonly ErrorCode[] = [
   'unknown_sensor',
   'sensor_quota',
 ]
-const RELAYED = ['code', 'state', 'iss', 'error', 'error_description']
-const UNCHANGED = { description: 'Nothing has changed since the `ETag` in `If-None-Match`.' }
+const RELAYED = {
+  code: { description: 'The authorization code.', example: 'SplxlOBeZQQYbYS6WxSbIA' },
+  state: { description: 'What the app sent to the provider.', example: 'af0ifjsldkj' },
+  iss: { description: 'The provider’s issuer.', example: 'https://id.example.org' },
+  error: { description: 'Why there is no code, for the app.', example: 'access_denied' },
+  error_description: { description: 'The same for people.', example: 'The user said no.' },
+}
 
 const history: Omit<RouteDescription, 'id'> = {
   tag: 'Measurements',
@@ -25,7 +31,8 @@ const history: Omit<RouteDescription, 'id'> = {
   description:
     'The period is `[from, to)`; buckets widen it to their edges. `temp` is the submitted value ' +
     'or the mean, with the compensation of the sensor added. `complete: false` means that ' +
-    'some acknowledged measurements of the period are not readable yet: ask again.',
+    'some acknowledged measurements of the period are not readable yet: ask again. With ' +
+    '`Accept: text/csv` or `application/x-ndjson` you get a line for each point.',
   answers: {
     200: {
       description: 'The points, ascending.',
@@ -33,7 +40,6 @@ const history: Omit<RouteDescription, 'id'> = {
       texts: HISTORY_TEXTS,
       headers: ['ETag', 'Thermolog-Bucket', 'Thermolog-Complete'],
     },
-    304: UNCHANGED,
   },
   codes: ['range_too_large', 'history_unavailable', 'data_damaged'],
 }
@@ -52,7 +58,6 @@ const series: Omit<RouteDescription, 'id'> = {
       texts: HISTORY_TEXTS,
       headers: ['ETag', 'Thermolog-Bucket', 'Thermolog-Complete'],
     },
-    304: UNCHANGED,
   },
   codes: ['sensor_not_found', 'range_too_large', 'history_unavailable', 'data_damaged'],
 }
@@ -60,15 +65,16 @@ const series: Omit<RouteDescription, 'id'> = {
 const sensors: Omit<RouteDescription, 'id'> = {
   tag: 'Sensors',
   summary: 'The sensors of the token’s user, by id',
+  description: 'All at once: up to 10,000, some 250 bytes each. Ask with `If-None-Match`.',
   answers: {
     200: { description: 'The sensors.', schema: 'sensor-list', headers: ['ETag'] },
-    304: UNCHANGED,
   },
 }
 
 const sensor: Omit<RouteDescription, 'id'> = {
   tag: 'Sensors',
   summary: 'A sensor as it is now',
+  description: 'The same as in the list.',
   answers: { 200: { description: 'The sensor.', schema: 'sensor' } },
 }
 
@@ -88,6 +94,9 @@ const DAEMON: Readonly<Record<string, RouteDescription>> = {
     id: 'showDaemonMe',
     tag: 'Account',
     summary: 'The daemon token of this request, and its user',
+    description:
+      'Shows what the token may do, and `store.id`, which changes after a restore: send again ' +
+      'what is newer than `restored_to`.',
     answers: { 200: { description: 'The token and its user.', schema: 'daemon-me' } },
   },
   'GET /api/v1/sensors': { id: 'listSensors', ...sensors },
@@ -125,6 +134,9 @@ const DAEMON: Readonly<Record<string, RouteDescription>> = {
     id: 'changeSensor',
     tag: 'Sensors',
     summary: 'Changes the alias or the compensation of a sensor',
+    description:
+      'A compensation is added to every measurement on reading, old ones too. Send only what ' +
+      'you change.',
     answers: { 200: { description: 'The sensor after the change.', schema: 'sensor' } },
     codes: CHANGING,
   },
@@ -132,6 +144,9 @@ const DAEMON: Readonly<Record<string, RouteDescription>> = {
     id: 'deleteSensor',
     tag: 'Sensors',
     summary: 'Deletes a sensor and its measurements',
+    description:
+      'Its history cannot be read any more; the measurements themselves go within minutes. A ' +
+      'new measurement under its serial number registers a new sensor.',
     answers: { 204: { description: 'The sensor is deleted.' } },
     codes: CHANGING,
   },
@@ -139,16 +154,18 @@ const DAEMON: Readonly<Record<string, RouteDescription>> = {
 
 const MOBILE: Readonly<Record<string, RouteDescription>> = {
   'GET /api/mobile/v1/bootstrap': {
-    id: 'bootstrap',
+    id: 'showBootstrap',
     tag: 'Sign-in',
     summary: 'What an app needs before sign-in',
+    description:
+      'Ask at each start of the app, with `If-None-Match`. If your version is older than ' +
+      '`app.minimum_version`, ask for an update.',
     answers: {
       200: {
         description: 'The app and its identity providers.',
         schema: 'bootstrap',
         headers: ['ETag'],
       },
-      304: UNCHANGED,
     },
     codes: ['validation_failed', 'shutting_down'],
   },
@@ -186,12 +203,14 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
     id: 'showUser',
     tag: 'Account',
     summary: 'The user of the mobile token',
+    description: '401 means that the person has to sign in again.',
     answers: { 200: { description: 'The user.', schema: 'user' } },
   },
   'POST /api/mobile/v1/logout': {
     id: 'logOut',
     tag: 'Sign-in',
     summary: 'Revokes the token of this request',
+    description: 'Call it when a person signs out; if there is no network, later.',
     answers: { 204: { description: 'The token is revoked.' } },
     codes: CHANGING,
   },
@@ -199,6 +218,7 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
     id: 'listSessions',
     tag: 'Sign-in',
     summary: 'Where the user is signed in',
+    description: 'At most 100: the one least recently used ends first.',
     answers: { 200: { description: 'The sessions.', schema: 'session-list' } },
   },
   'DELETE /api/mobile/v1/sessions/{session}': {
@@ -213,9 +233,10 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
     id: 'showDashboard',
     tag: 'Sensors',
     summary: 'Everything for the first page of an app',
+    description:
+      'Ask with `If-None-Match`, or follow `/changes` or `/events` instead of asking again.',
     answers: {
       200: { description: 'User and sensors.', schema: 'dashboard', headers: ['ETag'] },
-      304: UNCHANGED,
     },
   },
   'GET /api/mobile/v1/sensors': { id: 'listSensorsOfPhone', ...sensors },
@@ -258,115 +279,6 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
   },
   'GET /auth/callback/{idp}': { id: 'relayQuery', ...relay },
   'POST /auth/callback/{idp}': { id: 'relayForm', ...relay },
-}
-
-const PUBLIC: Readonly<Record<string, RouteDescription>> = {
-  'GET /healthz': {
-    id: 'showHealth',
-    tag: 'Operations',
-    summary: 'Whether the process is alive',
-    answers: { 200: { description: 'It is.', schema: 'health' } },
-  },
-  'GET /readyz': {
-    id: 'showReadiness',
-    tag: 'Operations',
-    summary: 'Whether submissions are accepted',
-    answers: { 200: { description: 'They are.', schema: 'readiness' } },
-    codes: ['overloaded', 'storage_full', 'clock_unset', 'shutting_down'],
-  },
-  'GET /metrics': {
-    id: 'showMetrics',
-    tag: 'Operations',
-    summary: 'Metrics as Prometheus text',
-    description: 'Requires `METRICS_TOKEN` as Bearer if the operator has set one.',
-    answers: { 200: { description: 'All series.', texts: ['text/plain'] } },
-    codes: ['missing_token', 'invalid_token'],
-  },
-  'GET /problems/{code}': {
-    id: 'explainProblem',
-    tag: 'Documents',
-    summary: 'What an error code means',
-    answers: {
-      200: {
-        description: 'The explanation.',
-        schema: 'problem-explanation',
-        texts: ['text/html'],
-      },
-    },
-    codes: ['not_found'],
-  },
-  'GET /openapi.json': {
-    id: 'showDocument',
-    tag: 'Documents',
-    summary: 'This document',
-    answers: {
-      200: { description: 'OpenAPI 3.1.', texts: ['application/json'], headers: ['ETag'] },
-      304: UNCHANGED,
-    },
-  },
-  'GET /docs': {
-    id: 'showPage',
-    tag: 'Documents',
-    summary: 'A page that renders this document',
-    answers: { 200: { description: 'The page.', texts: ['text/html'] } },
-  },
-  'GET /docs/{file}': {
-    id: 'showPageFile',
-    tag: 'Documents',
-    summary: 'A file of that page',
-    answers: {
-      200: { description: 'The file.', texts: ['text/javascript', 'text/css', 'image/png'] },
-    },
-    codes: ['not_found'],
-  },
-}
-
-const CHART_PAGE: Readonly<Record<string, RouteDescription>> = {
-  'GET /': {
-    id: 'showChartPage',
-    tag: 'Chart page',
-    summary: 'The chart page',
-    answers: {
-      200: { description: 'The page.', texts: ['text/html'], headers: ['ETag'] },
-      304: UNCHANGED,
-    },
-  },
-  'GET /service-worker.js': {
-    id: 'showChartPageWorker',
-    tag: 'Chart page',
-    summary: 'The service worker, which keeps the page available offline',
-    answers: {
-      200: { description: 'The script.', texts: ['text/javascript'], headers: ['ETag'] },
-      304: UNCHANGED,
-    },
-  },
-  'GET /manifest.webmanifest': {
-    id: 'showChartPageManifest',
-    tag: 'Chart page',
-    summary: 'The manifest for installing the page as an app',
-    answers: {
-      200: {
-        description: 'The manifest.',
-        texts: ['application/manifest+json'],
-        headers: ['ETag'],
-      },
-      304: UNCHANGED,
-    },
-  },
-  'GET /web/{version}/{file}': {
-    id: 'showChartPageFile',
-    tag: 'Chart page',
-    summary: 'A file of the page',
-    answers: {
-      200: {
-        description: 'The file; it never changes.',
-        texts: ['text/javascript', 'text/css', 'image/svg+xml', 'image/png'],
-        headers: ['ETag'],
-      },
-      304: UNCHANGED,
-    },
-    codes: ['not_found'],
-  },
 }
 
 /** By method and pattern of the whole address. */

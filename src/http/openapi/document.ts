@@ -3,12 +3,14 @@
 
 import { DESCRIPTIONS } from './descriptions.ts'
 import type { AnswerDescription, RouteDescription } from './route-description.ts'
+import { DOCUMENTS } from './audiences.ts'
 import { INFLUX_HEADERS, INFLUX_SECURITY_SCHEMES, INFLUX_TAG, influxPaths } from './influx-calls.ts'
 import {
   codesOf,
   headerReferences,
-  problemAnswers,
   problemExamples,
+  problemReferences,
+  problemResponses,
   problemTable,
 } from './problem-answers.ts'
 import { explainedCodes } from '../answers/problems.ts'
@@ -20,12 +22,13 @@ import type { JsonObject } from '../body/schema-files.ts'
 const TAGS: Readonly<Record<RouteDescription['tag'] | typeof INFLUX_TAG, string>> = {
   Measurements: 'Submitting measurements, and reading them raw or in buckets.',
   [INFLUX_TAG]:
-    'What senders to InfluxDB call, such as Telegraf; they need nothing but the URL and a token.',
+    'What senders to InfluxDB call, such as Telegraf; they need only the URL and a token. ' +
+    'Responses are InfluxDB’s.',
   Sensors: 'Listing, naming, correcting and deleting sensors. A first measurement registers one.',
   Account: 'Who asks.',
   'Sign-in': 'How a person gets a mobile token: OpenID Connect with PKCE.',
   Operations: 'For operators and load balancers.',
-  Documents: 'This description, and explanations of errors.',
+  Documents: `This description, and explanations of errors.\n\n${problemTable()}`,
   'Chart page': 'A page that shows your sensors after you sign in; it calls the mobile API.',
 }
 
@@ -33,24 +36,36 @@ const INTRODUCTION = `Time-series ingestion for temperature sensors.
 Daemons submit measurements with a daemon token below \`${DAEMON_API_BASE}\`, apps read them with a
 mobile token below \`${MOBILE_API_BASE}\`; a token of the one kind does not work with the other.
 Temperatures are degrees Celsius, times are UTC. Every success with a body is \`{"data": …}\` on
-both APIs, every failure a problem document (RFC 9457) with one of the codes below. Only the calls
-that software for InfluxDB makes answer as InfluxDB does.
-
-`
+both APIs, every failure a problem document (RFC 9457) with a code of \`/problems\`. Ignore members,
+headers and codes that you do not know: more may come.`
 
 const HEADERS: Readonly<Record<string, JsonObject>> = {
-  'X-Request-Id': text('Identifies the request in the operator’s log. You may send your own.'),
-  'WWW-Authenticate': text('How to authenticate.'),
-  'Retry-After': { description: 'Seconds to wait before you retry.', schema: seconds() },
-  'Thermolog-Store': text('The id of the data; it changes after a restore.'),
-  RateLimit: text('What is left of the allowances of the token.'),
+  'X-Request-Id': text(
+    'Identifies the request in the operator’s log. You may send your own.',
+    'cellar-42',
+  ),
+  'WWW-Authenticate': text('How to authenticate.', 'Bearer realm="thermolog"'),
+  'Retry-After': {
+    description: 'Seconds to wait before you retry.',
+    schema: { type: 'integer', format: 'int32', minimum: 1 },
+    example: 5,
+  },
+  'Thermolog-Store': text(
+    'The id of the data; it changes after a restore.',
+    '5a1bd1a4f0c84c0f9f3e6a4a2f7c9d10',
+  ),
+  RateLimit: text('What is left of the allowances of the token.', '"requests";r=5999;t=60'),
   'RateLimit-Policy': text(
     'The allowances of the token: requests, measurements and live measurements.',
+    '"requests";q=6000;w=60',
   ),
-  ETag: text('For `If-None-Match`.'),
-  Location: text('The URL to go to.'),
-  'Thermolog-Bucket': text('The bucket of the points, for formats without a place for it.'),
-  'Thermolog-Complete': text('`false`: acknowledged measurements of the period are missing.'),
+  ETag: text('For `If-None-Match`.', 'W/"Zm9vYmFyYmF6cXV4cXV1eA"'),
+  Location: text('The URL to go to.', 'org.example.thermolog:/callback?code=SplxlOBeZQQYbYS6'),
+  'Thermolog-Bucket': text('The bucket of the points, for formats without a place for it.', 'hour'),
+  'Thermolog-Complete': text(
+    '`false`: acknowledged measurements of the period are missing.',
+    'true',
+  ),
 }
 
 const PARAMETERS: Readonly<Record<string, JsonObject>> = {
@@ -74,8 +89,17 @@ const PARAMETERS: Readonly<Record<string, JsonObject>> = {
     schema: { type: 'string', enum: explainedCodes() },
     example: 'missing_token',
   },
-  file: { description: 'Name of the file.', schema: { type: 'string' } },
-  version: { description: 'Version of the page: a hash of its files.', schema: { type: 'string' } },
+  document: {
+    description: 'Name of the document.',
+    schema: { type: 'string', enum: [...DOCUMENTS.keys()] },
+    example: 'mobile.json',
+  },
+  file: { description: 'Name of the file.', schema: { type: 'string' }, example: 'start.js' },
+  version: {
+    description: 'Version of the page: a hash of its files.',
+    schema: { type: 'string' },
+    example: 'b1946ac92492',
+  },
 }
 
 const SECURITY_SCHEMES = {
@@ -85,7 +109,10 @@ const SECURITY_SCHEMES = {
 }
 
 /** @param rows of all route tables */
-export function createDocument(rows: readonly RouteRow[], version: string): JsonObject {
+export function createDocument(
+  rows: readonly RouteRow[],
+  { version, apiUrl }: { readonly version: string; readonly apiUrl: string },
+): JsonObject {
   const routes = new Set(rows.map(({ route }) => route))
   const lost = DESCRIPTIONS.keys().find((route) => !routes.has(route))
   if (lost !== undefined) throw new Error(`BUG: no route ${lost}`)
@@ -97,14 +124,20 @@ export function createDocument(rows: readonly RouteRow[], version: string): Json
     info: {
       title: 'Thermolog',
       version,
-      description: INTRODUCTION + problemTable(),
+      description: INTRODUCTION,
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/' }],
+    servers: [{ url: apiUrl }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths: { ...pathsOf(rows), ...influxPaths() },
     components: {
       schemas: schemaComponents(),
+      responses: { NotModified: NOT_MODIFIED, ...problemResponses(codes) },
+      parameters: Object.fromEntries(
+        Object.entries(HEADER_PARAMETERS).map(([name, described]) => {
+          return [name, { name, in: 'header', ...described, schema: { type: 'string' } }]
+        }),
+      ),
       headers: { ...HEADERS, ...INFLUX_HEADERS },
       examples: problemExamples(codes),
       securitySchemes: { ...SECURITY_SCHEMES, ...INFLUX_SECURITY_SCHEMES },
@@ -128,49 +161,67 @@ function operationOf(row: RouteRow): JsonObject {
   const { id, tag, summary, description, answers, codes } = described
   const parameters = parametersOf(row, described)
   const body = row.input.place === 'body' ? bodyOf(row, described) : undefined
-  const isNegotiated = Object.hasOwn(answers, 304)
-  if (isNegotiated) parameters.push(IF_NONE_MATCH)
-  if (described.isResumable === true) parameters.push(LAST_EVENT_ID)
+  // What has a tag can be asked for again.
+  const isNegotiated = answers[200]?.headers?.includes('ETag') === true
+  if (isNegotiated) parameters.push(headerParameter('If-None-Match'))
+  if (described.isResumable === true) parameters.push(headerParameter('Last-Event-ID'))
+  parameters.push(headerParameter('X-Request-Id'))
+  const problems = codesOf(row, codes)
   return {
     operationId: id,
     tags: [tag],
     summary,
-    ...(description !== undefined && { description }),
+    description,
+    ...(row.right !== undefined && { 'x-scope': row.right }),
+    'x-problem-codes': [...problems].toSorted(),
     security: securityOf(row),
-    ...(parameters.length > 0 && { parameters }),
+    parameters,
     ...(body !== undefined && { requestBody: body }),
     responses: {
       ...Object.fromEntries(
         Object.entries(answers).map(([status, answer]) => [status, answerOf(row, answer)]),
       ),
-      ...problemAnswers(codesOf(row, codes)),
+      ...(isNegotiated && { 304: { $ref: '#/components/responses/NotModified' } }),
+      ...problemReferences(problems),
     },
   }
 }
 
-const IF_NONE_MATCH = {
-  name: 'If-None-Match',
-  in: 'header',
-  description: 'The `ETag` of an earlier response: 304 if nothing has changed.',
-  schema: { type: 'string' },
+/** Headers of every response to a token. */
+const OF_TOKEN = ['Thermolog-Store', 'RateLimit', 'RateLimit-Policy']
+
+/** Headers of requests. */
+const HEADER_PARAMETERS: Readonly<Record<string, JsonObject>> = {
+  'If-None-Match': {
+    description: 'The `ETag` of an earlier response: 304 if nothing has changed.',
+    example: 'W/"Zm9vYmFyYmF6cXV4cXV1eA"',
+  },
+  'Last-Event-ID': {
+    description: 'The `id` of the last event you received: later events follow.',
+    example: '4f1c.118',
+  },
+  'X-Request-Id': {
+    description: 'Your own name for the request, for the operator’s log; it comes back.',
+    example: 'cellar-42',
+  },
 }
 
-const LAST_EVENT_ID = {
-  name: 'Last-Event-ID',
-  in: 'header',
-  description: 'The `id` of the last event you received: later events follow.',
-  schema: { type: 'string' },
+const NOT_MODIFIED = {
+  description: 'Nothing has changed since the `ETag` in `If-None-Match`.',
+  headers: headerReferences(['X-Request-Id', ...OF_TOKEN, 'ETag']),
 }
 
-function securityOf({ route, isOpen, right }: RouteRow): JsonObject[] {
-  const rights = right === undefined ? [] : [right]
+function headerParameter(name: string): JsonObject {
+  return { $ref: `#/components/parameters/${name}` }
+}
+
+function securityOf({ route, isOpen }: RouteRow): JsonObject[] {
   if (route === 'GET /metrics') return [{}, { metricsToken: [] }]
   if (isOpen) return []
-  const isMobile = route.includes(` ${MOBILE_API_BASE}/`)
-  return [isMobile ? { mobileToken: rights } : { daemonToken: rights }]
+  return [route.includes(` ${MOBILE_API_BASE}/`) ? { mobileToken: [] } : { daemonToken: [] }]
 }
 
-function parametersOf({ route, input }: RouteRow, { fields = [] }: RouteDescription): JsonObject[] {
+function parametersOf({ route, input }: RouteRow, { fields = {} }: RouteDescription): JsonObject[] {
   const ofPath = Array.from(route.matchAll(/\{(\w+)\}/g), ([, name = '']) => {
     const parameter = PARAMETERS[name]
     if (parameter === undefined) throw new Error(`BUG: nobody has described {${name}}`)
@@ -182,46 +233,61 @@ function parametersOf({ route, input }: RouteRow, { fields = [] }: RouteDescript
   if (input.place !== 'query') return ofPath
   const ofQuery =
     input.schema === undefined
-      ? fields.map((name) => ({ name, in: 'query', schema: { type: 'string' } }))
+      ? Object.entries(fields).map(([name, described]) => {
+          return { name, in: 'query', ...described, schema: { type: 'string' } }
+        })
       : queryParameters(input.schema)
   return [...ofPath, ...ofQuery]
 }
 
-function bodyOf({ input }: RouteRow, { fields = [] }: RouteDescription): JsonObject {
+const COMPRESSED = 'At most 4 MiB; may be compressed, with `Content-Encoding: gzip`.'
+
+function bodyOf({ input }: RouteRow, { fields = {} }: RouteDescription): JsonObject {
   if (input.schema !== undefined)
-    return { required: true, content: jsonOf('request', input.schema) }
-  const properties = Object.fromEntries(fields.map((name) => [name, { type: 'string' }]))
+    return { description: COMPRESSED, required: true, content: jsonOf('request', input.schema) }
+  const properties = Object.fromEntries(
+    Object.entries(fields).map(([name, { description, example }]) => {
+      return [name, { description, type: 'string', examples: [example] }]
+    }),
+  )
   const schema = { type: 'object', properties }
   return { required: true, content: { 'application/x-www-form-urlencoded': { schema } } }
 }
 
 function answerOf({ isOpen }: RouteRow, answer: AnswerDescription): JsonObject {
   const { description, schema, texts = [], headers = [] } = answer
-  const ofToken = isOpen ? [] : ['Thermolog-Store', 'RateLimit', 'RateLimit-Policy']
-  const content = {
-    ...(schema !== undefined && jsonOf('response', schema)),
-    ...Object.fromEntries(texts.map((type) => [type, { schema: schemaOfText(type) }])),
-  }
+  const ofToken = isOpen ? [] : OF_TOKEN
+  // Of several types generators make a union that fits none of them.
+  const isJson = schema !== undefined
+  const content = isJson
+    ? jsonOf('response', schema)
+    : Object.fromEntries(texts.map((type) => [type, { schema: schemaOfText(type) }]))
   return {
     description,
     headers: headerReferences(['X-Request-Id', ...ofToken, ...headers]),
+    ...(isJson && texts.length > 0 && { 'x-other-media-types': texts }),
     ...(Object.keys(content).length > 0 && { content }),
   }
 }
 
+/** Before OpenAPI 3.2 nothing can be said of the parts of a stream: generators take it for one. */
+const EVENTS = {
+  'x-event': schemaReference('response/live-event'),
+  'x-event-data': {
+    sensor: { $ref: '#/components/schemas/SensorEvent' },
+    sensor_silent: { $ref: '#/components/schemas/SensorEvent' },
+    sensor_deleted: { $ref: '#/components/schemas/SensorDeletedEvent' },
+  },
+}
+
 function schemaOfText(type: string): JsonObject {
   if (type === 'image/png') return {}
-  // Before OpenAPI 3.2, the schema of such a stream describes a single event.
-  if (type === 'text/event-stream') return schemaReference('response/live-event')
+  if (type === 'text/event-stream') return { type: 'string', ...EVENTS }
   return { type: /[/+]json$/.test(type) ? 'object' : 'string' }
 }
 
-function text(description: string): JsonObject {
-  return { description, schema: { type: 'string' } }
-}
-
-function seconds(): JsonObject {
-  return { type: 'integer', minimum: 1 }
+function text(description: string, example: string): JsonObject {
+  return { description, schema: { type: 'string' }, example }
 }
 
 function bearer(description: string): JsonObject {

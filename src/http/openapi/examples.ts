@@ -14,33 +14,33 @@ import type {
   InfluxHealthResponse,
   InfluxResultsResponse,
   InfluxVersionResponse,
-  LinkSignInRequest,
-  MeasurementBatchRequest,
-  MeasurementRequest,
+  LinkGrant,
+  MeasurementBatch,
+  Measurement,
   MeasurementResponse,
-  ProblemExplanationResponse,
+  ProblemExplanation,
   ReadinessResponse,
   Sensor,
   SessionListResponse,
   SensorListResponse,
-  SensorPatchRequest,
+  SensorPatch,
   SensorResponse,
-  SignInRequest,
+  AuthorizationGrant,
   SeriesResponse,
-  SignInResponse,
+  SignedInResponse,
   UserResponse,
 } from '../../../schemas/messages.d.ts'
 
 const user: UserResponse['data'] = { id: 3, email: 'ada@example.org', name: 'Ada' }
 
-const submitted: MeasurementRequest = {
+const submitted: Measurement = {
   event_id: '0192f3c1-7a44-7cc0-9d5e-0b1d6e1c7a55',
   sn: '28FF641E93160434',
   temp: 11.75,
   timestamp: '2026-11-20T10:15:00Z',
 }
 
-const batch: MeasurementBatchRequest = {
+const batch: MeasurementBatch = {
   measurements: [
     submitted,
     { event_id: '0192f3c1-7a45-7b1e-8c11-5d0f2a9b4e66', sn: '28FF641E93160435', temp: 21.4 },
@@ -115,7 +115,7 @@ const series: SeriesResponse = {
     bucket: 'hour',
     tz: 'UTC',
     series: [
-      { sensor: history.data.sensor, complete: true, points: history.data.points },
+      { sensor: history.data.sensor, complete: true, points: history.data.points.slice(1) },
       {
         sensor: { id: 9, sn: '28FF641E93160435', alias: 'Attic', compensation: 0 },
         complete: true,
@@ -176,18 +176,18 @@ const changes: ChangesResponse = {
   },
 }
 
-const grant: SignInRequest = {
+const grant: AuthorizationGrant = {
   code: 'SplxlOBeZQQYbYS6WxSbIA',
   code_verifier: 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk',
   redirect_uri: 'org.example.thermolog:/callback',
 }
 
-const linkUse: LinkSignInRequest = {
+const linkUse: LinkGrant = {
   code: 'xqSW8CklzJbWvZH3Yk7bX0s2dQe1n9uTfRgAoVmLhPc',
   code_verifier: grant.code_verifier,
 }
 
-const signedIn: SignInResponse = {
+const signedIn: SignedInResponse = {
   data: {
     token: 'thm_live_'.padEnd(52, 'x'),
     token_type: 'Bearer',
@@ -209,7 +209,7 @@ const sessionList: SessionListResponse = {
   ],
 }
 
-const patch: SensorPatchRequest = { alias: 'Cellar', compensation: -0.4 }
+const patch: SensorPatch = { alias: 'Cellar', compensation: -0.4 }
 const sensorAnswer: SensorResponse = { data: sensor }
 const sensorList: SensorListResponse = { data: [sensor] }
 const health: HealthResponse = { status: 'ok' }
@@ -220,7 +220,7 @@ const readiness: ReadinessResponse = {
   measurement_store: 'ok',
 }
 
-const explanation: ProblemExplanationResponse = {
+const explanation: ProblemExplanation = {
   code: 'missing_token',
   status: 401,
   title: 'A token is needed',

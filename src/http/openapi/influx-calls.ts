@@ -32,13 +32,14 @@ const COUNTS = {
 
 export const INFLUX_HEADERS: JsonObject = Object.fromEntries(
   Object.entries(COUNTS).map(([name, description]) => {
-    return [name, { description, schema: { type: 'integer', minimum: 0 } }]
+    const schema = { type: 'integer', format: 'int32', minimum: 0 }
+    return [name, { description, schema, example: 10 }]
   }),
 )
 
 const OF_TOKEN = ['Thermolog-Store', 'RateLimit', 'RateLimit-Policy']
 const SECURITY = ['daemonToken', 'influxToken', 'influxPassword'].map((scheme) => ({
-  [scheme]: ['measurements:write'],
+  [scheme]: [],
 }))
 
 const EXAMPLE_LINE = 'room,sn=28FF641E93160434 temp=21.37 1795169700000000000'
@@ -84,7 +85,13 @@ export function influxPaths(): JsonObject {
       get: {
         operationId: 'ping',
         summary: 'Whether there is an InfluxDB',
-        parameters: [parameter('verbose', { type: 'string', enum: ['true', 'false'] })],
+        description: 'Needs no token.',
+        parameters: [
+          parameter('verbose', 'Whether to send the version.', 'true', {
+            type: 'string',
+            enum: ['true', 'false'],
+          }),
+        ],
         ...open({
           200: {
             description: 'With `verbose=true`.',
@@ -99,6 +106,7 @@ export function influxPaths(): JsonObject {
       get: {
         operationId: 'showInfluxHealth',
         summary: 'Whether writes are accepted, for senders',
+        description: 'Needs no token.',
         ...open({
           200: { description: 'They are.', content: jsonOf('response', 'influx-health') },
           ...failures('v1', CROSS_SITE),
@@ -122,8 +130,14 @@ function write(
     tags: [INFLUX_TAG],
     summary: `Writes line protocol as to version ${version.slice(1)} of InfluxDB`,
     description: writeDescription,
+    'x-scope': 'measurements:write',
     security: SECURITY,
-    parameters: [parameter('precision', { type: 'string', enum: precisions })],
+    parameters: [
+      parameter('precision', 'The unit of the times; default: nanoseconds.', 'ms', {
+        type: 'string',
+        enum: precisions,
+      }),
+    ],
     requestBody: { content: LINES },
     responses: responses({
       204: { ...stored, headers: headerReferences([...OF_TOKEN, ...Object.keys(COUNTS)]) },
@@ -133,13 +147,13 @@ function write(
 }
 
 function query(operationId: string, isForm = false): JsonObject {
-  const q = { type: 'string', examples: ['SHOW DATABASES'] }
+  const q = { description: 'The statement.', type: 'string', examples: ['SHOW DATABASES'] }
   const form = { schema: { type: 'object', properties: { q } } }
   return {
     operationId,
     summary: 'Lets senders create the database they write to',
     description: '`CREATE DATABASE` and `SHOW DATABASES` succeed and change nothing.',
-    parameters: [parameter('q', q)],
+    parameters: [parameter('q', q.description, 'SHOW DATABASES', { type: q.type })],
     ...(isForm && { requestBody: { content: { 'application/x-www-form-urlencoded': form } } }),
     ...open({
       200: { description: 'The result.', content: jsonOf('response', 'influx-results') },
@@ -193,6 +207,11 @@ const HEADERS_OF_FAILURES: Readonly<Record<string, readonly string[]>> = {
   503: ['Retry-After'],
 }
 
-function parameter(name: string, schema: JsonObject): JsonObject {
-  return { name, in: 'query', schema }
+function parameter(
+  name: string,
+  description: string,
+  example: string,
+  schema: JsonObject,
+): JsonObject {
+  return { name, in: 'query', description, schema, example }
 }

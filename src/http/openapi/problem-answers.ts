@@ -1,5 +1,7 @@
-// Errors in the OpenAPI document: which codes a route can return, grouped by status, each with a
-// realistic example.
+// Errors in the OpenAPI document: a response for each status, shared by all operations, with a
+// realistic example of each code. Which codes an operation can return, it says itself.
+
+import { STATUS_CODES } from 'node:http'
 
 import { ServiceError } from '../../domain/errors.ts'
 import type { ErrorCode } from '../../domain/errors.ts'
@@ -9,6 +11,7 @@ import type { RouteRow } from '../requests/routes.ts'
 import type { JsonObject } from '../body/schema-files.ts'
 
 const REQUEST_ID = '7d3c0a4e-5a86-4c8f-9f0d-6a0f3f1b2c11'
+const PROBLEM = { $ref: '#/components/schemas/Problem' }
 const RETRY_LATER = new Set([429, 503])
 
 /** Of any request, whatever it asks for. */
@@ -64,7 +67,33 @@ export function codesOf(row: RouteRow, own: readonly ErrorCode[] = []): Set<Erro
   ])
 }
 
-/** One response per status of these codes. */
+/** For an operation with these codes: the shared response of each status, and one for any other. */
+export function problemReferences(codes: ReadonlySet<ErrorCode>): JsonObject {
+  const statuses = new Set(Array.from(codes, (code) => problemOf(code).status))
+  return {
+    ...Object.fromEntries(Array.from(statuses, (status) => [status, responseOf(nameOf(status))])),
+    default: responseOf('Problem'),
+  }
+}
+
+function responseOf(name: string): JsonObject {
+  return { $ref: `#/components/responses/${name}` }
+}
+
+/** What they refer to. */
+export function problemResponses(codes: ReadonlySet<ErrorCode>): JsonObject {
+  const answers = Object.entries(problemAnswers(codes))
+  return {
+    ...Object.fromEntries(answers.map(([status, answer]) => [nameOf(Number(status)), answer])),
+    Problem: {
+      description: 'Any other failure, of a later version too; a proxy may send another body.',
+      headers: headerReferences(headersOf(0)),
+      content: { 'application/problem+json': { schema: PROBLEM } },
+    },
+  }
+}
+
+/** One response per status of these codes, by status. */
 export function problemAnswers(codes: ReadonlySet<ErrorCode>): Record<string, JsonObject> {
   const byStatus = Map.groupBy(codes, (code) => problemOf(code).status)
   return Object.fromEntries(
@@ -92,24 +121,28 @@ export function problemTable(): string {
 
 function answerOf(status: number, codes: readonly ErrorCode[]): JsonObject {
   const sorted = codes.toSorted()
-  const headers = ['X-Request-Id']
-  if (status === 401) headers.push('WWW-Authenticate')
-  if (RETRY_LATER.has(status)) headers.push('Retry-After')
+  const examples: JsonObject = Object.fromEntries(
+    sorted.map((code) => [code, { $ref: `#/components/examples/${code}` }]),
+  )
   return {
     description: sorted.map((code) => `\`${code}\`: ${problemOf(code).title}`).join('; '),
-    headers: headerReferences(headers),
+    headers: headerReferences(headersOf(status)),
     content: {
-      'application/problem+json': {
-        schema: {
-          $ref: '#/components/schemas/ProblemResponse',
-          properties: { status: { const: status }, code: { enum: sorted } },
-        },
-        examples: Object.fromEntries(
-          sorted.map((code) => [code, { $ref: `#/components/examples/${code}` }]),
-        ),
-      },
+      'application/problem+json': { schema: PROBLEM, examples },
     },
   }
+}
+
+function headersOf(status: number): string[] {
+  const headers = ['X-Request-Id', 'RateLimit', 'RateLimit-Policy']
+  if (status === 401) headers.push('WWW-Authenticate')
+  if (RETRY_LATER.has(status)) headers.push('Retry-After')
+  return headers
+}
+
+/** `422` is `UnprocessableEntity`. */
+function nameOf(status: number): string {
+  return (STATUS_CODES[status] ?? '').replaceAll(/\W/g, '')
 }
 
 /** References to headers of the components. */

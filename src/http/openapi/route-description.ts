@@ -25,5 +25,7 @@ export interface RouteDescription {
   /** Whether it resumes after the event that `Last-Event-ID` names. */
   readonly isResumable?: boolean
   /** Query or form parameters without a schema. */
-  readonly fields?: readonly string[]
+  readonly fields?: Readonly<
+    Record<string, { readonly description: string; readonly example: string }>
+  >
 }

@@ -1,6 +1,9 @@
 // The schemas in schemas/ as components of the OpenAPI document: the same files that validate
 // requests and, in tests, responses. Every message and every $def becomes a component of its own;
 // references between files become references between components.
+//
+// What is published of a response is open, because a member may be added at any time, and says of
+// each number how wide it is: generators make types of that.
 
 import { SCHEMA_FILES } from '../body/schema-files.ts'
 import type { JsonObject } from '../body/schema-files.ts'
@@ -9,19 +12,18 @@ import { EXAMPLES } from './examples.ts'
 /** Ends the name of a file whose members are query parameters. */
 const QUERY = '-query.json'
 
+const INT32_MAX = 2 ** 31 - 1
+
 /** All components by name. */
 export function schemaComponents(): JsonObject {
   const components: Record<string, unknown> = {}
-  const add = (name: string, schema: unknown) => {
-    if (name in components) throw new Error(`BUG: two schemas are called ${name}`)
-    components[name] = schema
-  }
-  for (const [file, { $defs = {}, ...schema }] of SCHEMA_FILES) {
+  for (const [file, { $defs = {}, ...message }] of SCHEMA_FILES) {
     if (file.endsWith(QUERY)) continue
-    const message = { ...schema, $schema: undefined }
-    if (file !== 'common.json') add(schema.title, withComponents(message, file))
-    for (const [name, definition] of Object.entries($defs)) {
-      add(capitalised(name), withComponents(definition, file))
+    const parts = Object.entries($defs).map(([name, part]) => [capitalised(name), part] as const)
+    if (file !== 'common.json') parts.unshift([message.title, message])
+    for (const [name, part] of parts) {
+      if (name in components) throw new Error(`BUG: two schemas are called ${name}`)
+      components[name] = published(part, file)
     }
   }
   return components
@@ -46,13 +48,16 @@ export function jsonOf(folder: 'request' | 'response', schema: string): JsonObje
 
 /** The parameters of a query whose schema is in schemas/request/. */
 export function queryParameters(name: string): JsonObject[] {
-  return Object.entries(propertiesOf(name)).map(([parameter, { description, ...schema }]) => ({
-    name: parameter,
-    in: 'query',
-    ...(parameter === 'sensors' && { required: true }),
-    ...(description !== undefined && { description }),
-    schema: withComponents(schema, `request/${name}.json`),
-  }))
+  return Object.entries(propertiesOf(name)).map(
+    ([parameter, { description, examples, ...schema }]) => ({
+      name: parameter,
+      in: 'query',
+      ...(parameter === 'sensors' && { required: true }),
+      description,
+      schema: published(schema, `request/${name}.json`),
+      ...(Array.isArray(examples) && { example: examples[0] as unknown }),
+    }),
+  )
 }
 
 function propertiesOf(query: string): Readonly<Record<string, JsonObject>> {
@@ -62,16 +67,37 @@ function propertiesOf(query: string): Readonly<Record<string, JsonObject>> {
   return query === 'series-query' ? { ...properties, ...propertiesOf('history-query') } : properties
 }
 
-/** A copy of part of a file, with references to components. */
-function withComponents(part: unknown, file: string): unknown {
-  if (Array.isArray(part)) return part.map((element) => withComponents(element, file))
+/** Part of a file as it stands in the document. */
+function published(part: unknown, file: string): unknown {
+  if (Array.isArray(part)) return part.map((element) => published(element, file))
   if (typeof part !== 'object' || part === null) return part
+  const { $schema: _dialect, title: _title, properties, ...schema } = part as JsonObject
+  const open: Record<string, unknown> = formatOf(schema)
+  for (const [name, value] of Object.entries(schema)) {
+    open[name] = name === '$ref' ? componentOf(String(value), file) : published(value, file)
+  }
+  if (!file.startsWith('request/')) delete open['additionalProperties']
+  // A client would check each moment against it; it promises the digits of a fraction.
+  if (schema['format'] === 'date-time') delete open['pattern']
+  if (properties !== undefined) open['properties'] = ofEach(properties, file)
+  return open
+}
+
+/** The same of each property, whose names may be those of keywords. */
+function ofEach(properties: unknown, file: string): JsonObject {
   return Object.fromEntries(
-    Object.entries(part).map(([name, value]) => [
+    Object.entries(properties as JsonObject).map(([name, schema]) => [
       name,
-      name === '$ref' ? componentOf(String(value), file) : withComponents(value, file),
+      published(schema, file),
     ]),
   )
+}
+
+function formatOf({ type, maximum }: JsonObject): Record<string, unknown> {
+  const types = [type].flat()
+  if (types.includes('number')) return { format: 'double' }
+  if (!types.includes('integer')) return {}
+  return { format: Number(maximum ?? 0) > INT32_MAX ? 'int64' : 'int32' }
 }
 
 function componentOf(reference: string, file: string): string {

@@ -7,6 +7,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { answerJson, answerUnchanged, entityTag, isKnown } from '../answers/call.ts'
 import type { Call } from '../answers/call.ts'
 import { anything } from '../requests/input.ts'
+import { DOCUMENTS } from '../openapi/audiences.ts'
 import { explainProblem } from './explain-problem.ts'
 import { kept } from './kept.ts'
 import { OpenRoutes } from '../requests/routes.ts'
@@ -68,18 +69,19 @@ const PACKAGED: ReadonlyMap<string, PackagedFile> = new Map([
 export function documentsRouter(describe: () => object): RouteTable {
   const open = new OpenRoutes('')
 
-  open.add('GET /problems/:code', anything, explainProblem)
-  open.add('GET /openapi.json',   anything, showDocument(describe))
-  open.add('GET /docs',           anything, showPage)
-  open.add('GET /docs/:file',     anything, showFile)
+  open.add('GET /problems/:code',    anything, explainProblem)
+  open.add('GET /openapi.json',      anything, showDocument(describe))
+  open.add('GET /openapi/:document', anything, showPart(describe))
+  open.add('GET /docs',              anything, showPage)
+  open.add('GET /docs/:file',        anything, showFile)
   return open
 }
 
-function showDocument(describe: () => object) {
+function showDocument(make: () => object) {
   let known: { readonly text: string; readonly tag: string } | undefined
   return (call: Call): void => {
     if (known === undefined) {
-      const text = JSON.stringify(describe())
+      const text = JSON.stringify(make())
       known = { text, tag: entityTag(text) }
     }
     const { ctx } = call
@@ -88,6 +90,17 @@ function showDocument(describe: () => object) {
     if (isKnown(ctx, tag)) return answerUnchanged(ctx, tag)
     ctx.set('ETag', tag)
     answerJson(call, 200, text)
+  }
+}
+
+function showPart(describe: () => object) {
+  const parts = new Map(
+    Array.from(DOCUMENTS, ([name, make]) => [name, showDocument(() => make(describe()))]),
+  )
+  return (call: Call): void => {
+    const show = parts.get(call.parameters['document'] ?? '')
+    if (show === undefined) throw new ServiceError('not_found')
+    show(call)
   }
 }
 

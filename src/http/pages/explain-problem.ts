@@ -1,6 +1,6 @@
 // Explains a problem code, to programs and to people.
 
-import type { ProblemExplanationResponse } from '../../../schemas/messages.d.ts'
+import type { ProblemExplanation } from '../../../schemas/messages.d.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { answerJson } from '../answers/call.ts'
 import type { Call } from '../answers/call.ts'
@@ -19,7 +19,7 @@ export function explainProblem(call: Call): void {
     ctx.body = explanationPage(code, title, explanation)
     return
   }
-  const answer: ProblemExplanationResponse = {
+  const answer: ProblemExplanation = {
     code,
     title,
     explanation,

@@ -2,7 +2,7 @@
 // code that reads it decides whether it is valid, so everything passed on really has its type.
 // Refusals by the journal are reported with pointers into the body.
 
-import type { MeasurementRequest, MeasurementResponse } from '../../../schemas/messages.d.ts'
+import type { Measurement, MeasurementResponse } from '../../../schemas/messages.d.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { RequestFault } from '../../domain/errors.ts'
 import { elementFaultsMax } from '../../domain/limits.ts'
@@ -122,7 +122,7 @@ export function readElement(
     faults.push(...found.slice(0, elementFaultsMax))
     return undefined
   }
-  const element = body as MeasurementRequest
+  const element = body as Measurement
   return {
     eventId: element.event_id ?? null,
     serialNumber: element.sn,
