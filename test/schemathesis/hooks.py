@@ -1,4 +1,5 @@
-"""Which moments the service takes: none before 2010, none in the future; in all their forms."""
+"""Which moments the service takes: none before 2010, none in the future; in all their forms. And what
+an event of the stream holds, which to generators is text."""
 
 from datetime import datetime, timedelta, timezone
 
@@ -18,3 +19,12 @@ moments = st.builds(
 )
 
 schemathesis.openapi.format("date-time", moments)
+
+
+@schemathesis.hook
+def before_load_schema(context, raw_schema):
+    for operations in raw_schema["paths"].values():
+        for response in operations.get("get", {}).get("responses", {}).values():
+            stream = response.get("content", {}).get("text/event-stream")
+            if stream is not None:
+                stream["schema"] = stream["schema"]["x-event"]
