@@ -1,4 +1,4 @@
-// How the page uses the mobile API: the access token, requests, and responses kept for when there
+// How the page uses the mobile API: the access token, requests, and histories kept for when there
 // is no network. The page calls nothing else of the service.
 //
 // The token is in localStorage because the page can be installed as an app and must stay signed in
@@ -6,11 +6,10 @@
 // the token; signing out revokes it (sign-out.js) and deletes everything kept.
 
 import { nowMs } from './clock.js'
+import { findHistory, forgetAll, keepHistories } from './kept.js'
 
 const BASE = '/api/mobile/v1'
 const SESSION = 'thermolog.session'
-const KEPT = 'thermolog-answers'
-const KEPT_MAX = 300
 
 /**
  * @typedef {{ id: number, email: string, name: string }} User
@@ -20,8 +19,9 @@ const KEPT_MAX = 300
  *   last_seen_at: string | null, latest: Latest | null, created_at: string,
  * }} Sensor
  * @typedef {{
- *   user: User, sensors_total: number, sensors_online: number, sensors: Sensor[],
- * }} Dashboard
+ *   cursor: string, reset: boolean, sensors: Sensor[], deleted: number[],
+ *   histories: { sensor_id: number, from: string | null }[],
+ * }} Changes
  * @typedef {{
  *   timestamp: string, temp: number, min?: number, max?: number, count?: number,
  * }} Point
@@ -29,6 +29,9 @@ const KEPT_MAX = 300
  *   sensor: Pick<Sensor, 'id' | 'sn' | 'alias' | 'compensation'>, from: string, to: string,
  *   bucket: string, tz: string, complete: boolean, points: Point[],
  * }} HistoryAnswer
+ * @typedef {Pick<HistoryAnswer, 'from' | 'to' | 'bucket' | 'tz'> & {
+ *   series: Pick<HistoryAnswer, 'sensor' | 'complete' | 'points'>[],
+ * }} SeriesAnswer
  * @typedef {{
  *   id: string, name: string, issuer: string, client_id: string,
  *   authorization_endpoint: string | null, redirect_uri: string, scopes: string[],
@@ -72,7 +75,7 @@ export function keepSession(signedIn) {
 /** Forgets the token and everything that was read with it. */
 export async function forgetSession() {
   localStorage.removeItem(SESSION)
-  await globalThis.caches?.delete(KEPT)
+  await forgetAll()
 }
 
 /** Whether another tab has signed in or out. @param {StorageEvent} event */
@@ -129,57 +132,42 @@ export function post(path, body, token) {
 }
 
 /**
- * Asks, and falls back to what was answered last when there is no answer or the service is in
- * trouble.
+ * Reads a history, and falls back to what was answered last when there is no answer or the service
+ * is in trouble.
  *
- * @template Data
  * @param {string} path
  * @param {readonly [string, ...string[]]} keys what the answer is kept as, an earlier one of the
  *   same key goes; then what else will do
  * @param {AbortSignal} [signal]
- * @returns {Promise<{ data: Data, asOfMs: number | undefined }>} `undefined`: it is of now
+ * @returns {Promise<{ data: HistoryAnswer, asOfMs: number | undefined }>} `undefined`: it is of now
  * @throws Refused, NoAnswer
  */
 export async function getOrKept(path, keys, signal) {
+  const token = session()?.token
   try {
-    const data = /** @type {Data} */ (await get(path, signal))
-    void keep(keys[0], data)
+    const data = /** @type {HistoryAnswer} */ (await get(path, signal))
+    // A response that arrives after signing out belongs to nobody.
+    if (data.complete && token === session()?.token) {
+      void keepHistories([[keys[0], { data, asOfMs: nowMs() }]])
+    }
     return { data, asOfMs: undefined }
   } catch (error) {
-    const isTrouble = error instanceof NoAnswer || (error instanceof Refused && error.status >= 500)
-    const kept = isTrouble ? await findKept(keys) : undefined
+    const kept = isTrouble(error) ? await findFirst(keys) : undefined
     if (kept === undefined) throw error
-    return /** @type {{ data: Data, asOfMs: number }} */ (kept)
+    return kept
   }
 }
 
-/**
- * @param {readonly string[]} keys
- * @returns {Promise<{ data: unknown, asOfMs: number } | undefined>}
- */
-async function findKept(keys) {
+/** Whether the service could not be reached or is in trouble. @param {unknown} error */
+export function isTrouble(error) {
+  return error instanceof NoAnswer || (error instanceof Refused && error.status >= 500)
+}
+
+/** @param {readonly string[]} keys */
+async function findFirst(keys) {
   for (const key of keys) {
-    const found = await globalThis.caches?.match(keptAddress(key), { cacheName: KEPT })
-    if (found === undefined) continue
-    return /** @type {{ data: unknown, asOfMs: number }} */ (await found.json())
+    const found = await findHistory(key)
+    if (found !== undefined) return found
   }
   return undefined
-}
-
-/** @param {string} key @param {unknown} data */
-async function keep(key, data) {
-  // Caches need https, as does signing in.
-  const cache = await globalThis.caches?.open(KEPT)
-  // A response that arrives after signing out belongs to nobody.
-  if (cache === undefined || session() === undefined) return
-  const address = keptAddress(key)
-  await cache.delete(address)
-  await cache.put(address, Response.json({ data, asOfMs: nowMs() }))
-  const oldest = (await cache.keys()).slice(0, -KEPT_MAX)
-  await Promise.all(oldest.map((old) => cache.delete(old)))
-}
-
-/** @param {string} key */
-function keptAddress(key) {
-  return `/kept/${key}`
 }

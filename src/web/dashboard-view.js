@@ -1,173 +1,211 @@
-// The dashboard: every sensor with its state, latest value and the line of its last day, with a
-// search by name or serial number. It stays in memory while a chart is shown, so Back finds it
-// unchanged.
+// The dashboard: every sensor with its state, latest value and the line of its last day; search,
+// filter, order and groups. It stays in memory while a chart is shown, so Back finds it unchanged.
 
-import { element, icon, setText } from './element.js'
+import { nowMs } from './clock.js'
+import { element, setText } from './element.js'
+import { DashboardTools } from './dashboard-tools.js'
+import { groupsOf, nameInGroup, sortByName } from './fleet-order.js'
+import { count } from './format.js'
+import { LongList } from './long-list.js'
 import { SensorCard } from './sensor-card.js'
 import { Sparklines } from './sparkline.js'
-import { count } from './format.js'
 
 /**
- * @import { Fleet } from './fleet.js'
  * @import { Sensor } from './api.js'
+ * @import { Fleet } from './fleet.js'
+ * @import { Group } from './fleet-order.js'
+ * @import { Item } from './long-list.js'
+ * @typedef {Item & { id: number, group: Group }} Listed `id` is 0 for a group's heading
  */
 
-/** More cards are added when the end of the list comes near. */
-const CARDS_AT_ONCE = 60
 const TICK_MS = 10_000
-const byAlias = new Intl.Collator(undefined, { numeric: true })
+/** A list of thousands is arranged no more often. */
+const ARRANGE_MS = 1_000
 
 export class DashboardView {
   title = 'Sensors'
   /** @type {Fleet} */
   #fleet
   #sparklines = new Sparklines()
-  /** @type {Map<number, SensorCard>} */
+  /** Those in the document. @type {Map<number, SensorCard>} */
   #cards = new Map()
-  #shown = CARDS_AT_ONCE
+  /** All sensors as they were arranged, by name. @type {Map<number, Sensor>} */
+  #arranged = new Map()
+  #arrangedAtMs = 0
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #arranging
+  #found = 0
+  #tools = new DashboardTools({ onChange: () => this.#choose(), onEnter: () => this.#openOnly() })
   #heading = element('h1', { tabindex: '-1' }, 'Sensors')
   #summary = element('p', { class: 'summary' })
-  #search = element('input', {
-    type: 'search',
-    id: 'search',
-    autocomplete: 'off',
-    placeholder: 'Search',
-    'aria-label': 'Search sensors',
-  })
-  #found = element('p', { class: 'hidden-text', role: 'status' })
-  #nothing = element('p', { class: 'nothing', hidden: true })
-  #list = element('ul', { class: 'cards' })
-  #end = element('div')
+  #said = element('p', { class: 'hidden-text', role: 'status' })
+  #nothing = element('div', { class: 'nothing', hidden: true })
+  /** @type {LongList<Listed>} */
+  #list = new LongList(
+    (item) => this.#show(item),
+    (item) => this.#hide(item),
+  )
   root = element(
     'section',
     { class: 'dashboard' },
-    element('header', { class: 'dashboard-head' }, this.#heading, this.#summary, this.#searchBox()),
-    this.#found,
+    element('header', { class: 'dashboard-head' }, this.#heading, this.#summary, this.#tools.root),
+    this.#said,
     this.#nothing,
-    this.#list,
-    this.#end,
+    this.#list.root,
   )
 
   /** @param {Fleet} fleet */
   constructor(fleet) {
     this.#fleet = fleet
-    fleet.subscribe((changedId) => this.#update(changedId))
-    this.#search.addEventListener('input', () => this.#filter())
+    fleet.subscribe((changedId, fromMs) => this.#update(changedId, fromMs))
     setInterval(() => this.#tick(), TICK_MS)
-    new IntersectionObserver(
-      ([end]) => {
-        if (end?.isIntersecting !== true || this.#shown >= fleet.sensors.size) return
-        this.#shown += CARDS_AT_ONCE
-        this.#render()
-      },
-      { rootMargin: '600px' },
-    ).observe(this.#end)
-    this.#render()
+  }
+
+  /** Brings it up to date, once it is in the document. */
+  open() {
+    this.#arrange()
   }
 
   focus() {
     this.#heading.focus({ preventScroll: true })
   }
 
+  get #isShown() {
+    return this.root.isConnected && !document.hidden
+  }
+
   get #isCurrent() {
     return this.#fleet.asOfMs === undefined
   }
 
-  #searchBox() {
-    return element('label', { class: 'search' }, icon('search'), this.#search)
-  }
-
   #tick() {
-    if (document.hidden || this.root.parentNode === null) return
+    if (!this.#isShown) return
     for (const card of this.#cards.values()) card.tick(this.#isCurrent)
+    // Values and times change the order, and who has been silent for long.
+    if (this.#tools.choice.order !== 'name' || this.#tools.choice.shown !== '') this.#arrange()
     this.#sparklines.refresh()
   }
 
-  /** @param {number} [changedId] */
-  #update(changedId) {
-    const card = changedId === undefined ? undefined : this.#cards.get(changedId)
-    const sensor = changedId === undefined ? undefined : this.#fleet.sensors.get(changedId)
-    // A new name may change the search result and the order.
-    if (card === undefined || sensor === undefined || card.alias !== sensor.alias) {
-      this.#render()
-      return
-    }
-    const isRecalibrated = card.update(sensor, this.#isCurrent)
-    if (isRecalibrated) this.#sparklines.refresh(sensor.id)
+  /** @param {number} [changedId] @param {number} [fromMs] */
+  #update(changedId, fromMs) {
+    const sensor = this.#fleet.sensors.get(changedId ?? 0)
+    const before = this.#arranged.get(changedId ?? 0)
+    const isRecalibrated = before !== undefined && before.compensation !== sensor?.compensation
+    if (fromMs !== undefined) this.#sparklines.change(changedId, fromMs)
+    if (changedId !== undefined && isRecalibrated) this.#sparklines.change(changedId, -Infinity)
+    if (!this.#isShown) return
+    if (sensor === undefined || before?.alias !== sensor.alias || before.online !== sensor.online) {
+      this.#arrangeSoon()
+    } else if (changedId !== undefined) this.#arranged.set(changedId, sensor)
+    if (sensor !== undefined) this.#showNow(sensor)
     this.#sayHowMany()
-  }
-
-  #filter() {
-    this.#shown = CARDS_AT_ONCE
-    const matches = this.#render()
-    const isSearching = this.#search.value.trim() !== ''
-    setText(this.#found, isSearching ? `${count(matches)} found` : '')
-  }
-
-  #render() {
-    const words = this.#search.value.toLowerCase().split(/\s+/)
-    const matches = [...this.#fleet.sensors.values()]
-      .filter(({ alias, sn }) => {
-        const text = `${alias} ${sn}`.toLowerCase()
-        return words.every((word) => text.includes(word))
-      })
-      .sort((one, other) => byAlias.compare(one.alias, other.alias))
-    const shown = matches.slice(0, this.#shown)
-    this.#dropAllBut(new Set(shown.map(({ id }) => id)))
-    for (const [at, sensor] of shown.entries()) {
-      const { root } = this.#cardOf(sensor)
-      if (this.#list.children[at] !== root) {
-        this.#list.insertBefore(root, this.#list.children[at] ?? null)
-      }
-    }
-    this.#sayHowMany()
-    this.#sayNothing(matches.length)
-    return matches.length
-  }
-
-  /** @param {ReadonlySet<number>} kept */
-  #dropAllBut(kept) {
-    for (const [id, card] of this.#cards) {
-      if (kept.has(id)) continue
-      this.#sparklines.remove(card.sparkPlace)
-      card.root.remove()
-      this.#cards.delete(id)
-    }
   }
 
   /** @param {Sensor} sensor */
-  #cardOf(sensor) {
-    const known = this.#cards.get(sensor.id)
-    if (known !== undefined) {
-      if (known.update(sensor, this.#isCurrent)) this.#sparklines.refresh(sensor.id)
-      return known
+  #showNow(sensor) {
+    this.#cards.get(sensor.id)?.update(sensor, this.#nameOf(sensor), this.#isCurrent)
+  }
+
+  /** Within a group its name is said already. @param {Sensor} sensor */
+  #nameOf({ alias }) {
+    return this.#tools.choice.order === 'name' ? nameInGroup(alias) : alias
+  }
+
+  #choose() {
+    this.#arrange()
+    scrollTo(0, 0)
+    const isSearching = this.#tools.choice.words.trim() !== ''
+    setText(this.#said, isSearching ? `${count(this.#found)} found` : '')
+  }
+
+  #openOnly() {
+    const [item, more] = this.#items.filter(({ id }) => id !== 0)
+    if (item !== undefined && more === undefined) location.hash = `#/sensors/${item.id}`
+  }
+
+  #arrangeSoon() {
+    if (this.#arranging !== undefined) return
+    const delayMs = Math.max(0, this.#arrangedAtMs + ARRANGE_MS - nowMs())
+    this.#arranging = setTimeout(() => this.#arrange(), delayMs)
+  }
+
+  /** @type {Listed[]} */
+  #items = []
+
+  #arrange() {
+    clearTimeout(this.#arranging)
+    this.#arranging = undefined
+    if (!this.root.isConnected) return
+    this.#arrangedAtMs = nowMs()
+    const { sensors } = this.#fleet
+    const known = [...this.#arranged.keys()].flatMap((id) => sensors.get(id) ?? [])
+    const added = [...sensors.values()].filter(({ id }) => !this.#arranged.has(id))
+    const sorted = sortByName([...known, ...added])
+    this.#arranged = new Map(sorted.map((sensor) => [sensor.id, sensor]))
+    const groups = groupsOf(sorted, this.#tools.choice, nowMs())
+    this.#items = groups.flatMap((group) => itemsOf(group))
+    this.#found = groups.reduce((sum, group) => sum + group.sensors.length, 0)
+    this.#tools.root.hidden = sensors.size === 0
+    this.#list.root.classList.toggle('is-compact', this.#tools.choice.isCompact)
+    this.#list.set(this.#items)
+    for (const id of this.#cards.keys()) {
+      const sensor = sensors.get(id)
+      if (sensor !== undefined) this.#showNow(sensor)
     }
-    const card = new SensorCard(sensor, this.#isCurrent)
-    this.#cards.set(sensor.id, card)
-    this.#sparklines.add({
-      sensorId: sensor.id,
+    this.#sayHowMany()
+    this.#sayNothing()
+  }
+
+  /** @param {Listed} item */
+  #show({ id, group }) {
+    if (id === 0) return groupHeading(group)
+    const sensor = this.#fleet.sensors.get(id) ?? this.#arranged.get(id)
+    if (sensor === undefined) throw new Error(`BUG: sensor ${id} is listed`)
+    const card = new SensorCard(sensor, this.#nameOf(sensor), this.#isCurrent)
+    this.#cards.set(id, card)
+    this.#sparklines.add(id, {
       place: card.sparkPlace,
       onSummary: (lowest, highest) => card.showDay(lowest, highest),
     })
-    return card
+    return card.root
+  }
+
+  /** @param {Listed} item */
+  #hide({ id }) {
+    this.#cards.delete(id)
+    this.#sparklines.remove(id)
   }
 
   #sayHowMany() {
     const { sensors, online, isLoaded } = this.#fleet
     const total = count(sensors.size)
-    const text = this.#isCurrent ? `${count(online)} of ${total} online` : `Sensors: ${total}`
+    const text = this.#isCurrent ? `${count(online)} of ${total} online` : `${total} sensors`
     setText(this.#summary, isLoaded ? text : '')
   }
 
-  /** @param {number} matches */
-  #sayNothing(matches) {
+  #sayNothing() {
     const { isLoaded, sensors, connection } = this.#fleet
-    this.#nothing.hidden = matches > 0
-    if (matches > 0) return
+    this.#nothing.hidden = this.#found > 0
+    if (this.#found > 0) return
     const isEmpty = sensors.size === 0
-    const without = connection === 'offline' ? 'You are offline. Nothing is saved here.' : ''
+    const without =
+      connection === 'offline' ? 'You’re offline and nothing is saved on this device.' : ''
     const empty = 'No sensor has sent a measurement yet. It appears here with its first one.'
-    const none = `No sensor is called “${this.#search.value.trim()}”.`
+    const words = this.#tools.choice.words.trim()
+    const none = words === '' ? 'No sensor matches the filter.' : `No sensor is called “${words}”.`
     setText(this.#nothing, isLoaded ? (isEmpty ? empty : none) : without)
   }
+}
+
+/** @param {Group} group @returns {Listed[]} */
+function itemsOf(group) {
+  const { name, sensors } = group
+  const heading = { key: `group ${sensors.length} ${name}`, isHeading: true, id: 0, group }
+  const items = sensors.map(({ id }) => ({ key: String(id), isHeading: false, id, group }))
+  return name === '' ? items : [heading, ...items]
+}
+
+/** @param {Group} group */
+function groupHeading({ name, sensors }) {
+  return element('h2', {}, name, element('span', {}, count(sensors.length)))
 }

@@ -1,39 +1,45 @@
-// The sensors' current state: the dashboard's response, kept up to date by the event stream.
-// Without the stream, the dashboard is polled every half minute (304 while nothing changes);
-// without a network, the last response stays, with its time.
+// The sensors' current state: what the device kept, brought up to date by `GET /changes`, then kept
+// current by the event stream. Without the stream, changes are polled every half minute; without a
+// network, the last state stays, with its time.
 
 import { nowMs } from './clock.js'
-import { NoAnswer, Refused, getOrKept, request } from './api.js'
+import { NoAnswer, Refused, get, isTrouble, request, session } from './api.js'
 import { readEvents } from './event-stream.js'
+import { findFleet, forgetChanged, keepFleet } from './kept.js'
 
 /**
- * @import { Dashboard, Sensor, User } from './api.js'
+ * @import { Changes, Sensor, User } from './api.js'
  * @import { StreamEvent } from './event-stream.js'
  * @typedef {Sensor & { history_changed_from?: string | null }} ChangedSensor
  * @typedef {'connecting' | 'live' | 'polling' | 'offline'} Connection
+ * @typedef {(changedId?: number, changedFromMs?: number) => void} Listener
  */
 
 const POLL_MS = 30_000
 const RETRY_MS = 1_000
 const RETRY_MS_MAX = 30_000
+const SYNC_MS_MAX = 20_000
 /** The service sends something every 15 s; a stream without it is dead. */
 const SILENT_MS_MAX = 45_000
 /** A hidden page stops listening after this time. */
 const HIDDEN_MS_MAX = 60_000
+const SAVE_MS = 60_000
 
 export class Fleet {
   /** @type {Map<number, Sensor>} */
   sensors = new Map()
-  /** @type {User | undefined} */
-  user
-  /** When the response was received, if it is not current. @type {number | undefined} */
+  online = 0
+  /** As of when the sensors are, if they are not current. @type {number | undefined} */
   asOfMs
   /** @type {Connection} */
   connection = 'connecting'
   isLoaded = false
 
-  /** @type {Set<(changedId?: number, changedFromMs?: number) => void>} */
-  #listeners = new Set()
+  #cursor = ''
+  /** @type {Promise<void>} */
+  #syncing = Promise.resolve()
+  /** Listeners, and from when on the history of each changed sensor differs for them. */
+  #news = new News()
   /** @type {(error: Error) => void} */
   #onFailure
   #stopping = new AbortController()
@@ -50,17 +56,16 @@ export class Fleet {
   }
 
   /**
-   * @param {(changedId?: number, changedFromMs?: number) => void} on called for every change;
-   *   without an id: all; from when on histories differ, `undefined`: they do not
+   * @param {Listener} on called once a frame for every sensor that has changed; without an id: all;
+   *   from when on histories differ, `undefined`: they do not
    */
   subscribe(on) {
-    this.#listeners.add(on)
-    return () => void this.#listeners.delete(on)
+    return this.#news.subscribe(on)
   }
 
-  /** @returns {number} how many are online */
-  get online() {
-    return [...this.sensors.values()].filter(({ online }) => online).length
+  /** @returns {User | undefined} */
+  get user() {
+    return session()?.user
   }
 
   start() {
@@ -69,14 +74,18 @@ export class Fleet {
     let hiding
     const look = () => {
       clearTimeout(hiding)
-      if (document.hidden) hiding = setTimeout(() => this.#pause(), HIDDEN_MS_MAX)
-      else if (this.#stream === undefined) this.#connect()
+      if (document.hidden) {
+        hiding = setTimeout(() => this.#pause(), HIDDEN_MS_MAX)
+        this.#save()
+      } else if (this.#stream === undefined) this.#connect()
     }
     document.addEventListener('visibilitychange', look, { signal })
     globalThis.addEventListener('online', () => this.#connect(), { signal })
     globalThis.addEventListener('offline', () => this.#pause('offline'), { signal })
-    void this.#load()
-    this.#connect()
+    globalThis.addEventListener('pagehide', () => this.#save(), { signal })
+    const saving = setInterval(() => this.#save(), SAVE_MS)
+    signal.addEventListener('abort', () => clearInterval(saving))
+    void this.#open()
   }
 
   stop() {
@@ -84,19 +93,79 @@ export class Fleet {
     this.#pause()
   }
 
-  async #load() {
+  /** Shows what is kept while the changes since are on their way. */
+  async #open() {
+    const kept = await findFleet()
+    if (kept !== undefined && kept.userId === this.user?.id) {
+      this.#replace(kept.sensors)
+      this.#cursor = kept.cursor
+      this.asOfMs = kept.asOfMs
+      this.#news.tell()
+    }
+    this.#connect()
+    await this.#sync()
+  }
+
+  /** Keeps the sensors as they are now; of what is not current, an older state is kept already. */
+  #save() {
+    const userId = this.user?.id
+    if (this.asOfMs !== undefined || !this.isLoaded || userId === undefined) return
+    const sensors = [...this.sensors.values()]
+    keepFleet({ userId, cursor: this.#cursor, asOfMs: nowMs(), sensors })
+  }
+
+  /** Reads what has changed, one request after the other. */
+  #sync() {
+    this.#syncing = this.#syncing.then(() => this.#readChanges())
+    return this.#syncing
+  }
+
+  async #readChanges() {
+    const since = this.#cursor === '' ? '' : `?since=${encodeURIComponent(this.#cursor)}`
+    const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(SYNC_MS_MAX)])
     try {
-      /** @type {{ data: Dashboard, asOfMs: number | undefined }} */
-      const { data, asOfMs } = await getOrKept('/dashboard', ['dashboard'], this.#stopping.signal)
-      this.user = data.user
-      this.asOfMs = asOfMs
-      this.sensors = new Map(data.sensors.map((sensor) => [sensor.id, sensor]))
-      this.isLoaded = true
-      if (asOfMs !== undefined) this.connection = 'offline'
-      this.#tell()
+      this.#applyChanges(await get(`/changes${since}`, signal))
     } catch (error) {
       this.#fail(error)
     }
+  }
+
+  /** @param {Changes} changes */
+  #applyChanges(changes) {
+    if (this.#stopping.signal.aborted) return
+    if (changes.reset) this.#replace(changes.sensors)
+    for (const sensor of changes.sensors) this.#put(sensor)
+    for (const id of changes.deleted) this.#delete(id)
+    this.#cursor = changes.cursor
+    this.asOfMs = undefined
+    this.isLoaded = true
+    this.#save()
+    void forgetChanged(changes)
+    this.#news.tell(undefined, changes.reset ? -Infinity : undefined)
+    for (const { sensor_id: id, from } of changes.histories) {
+      this.#news.tell(id, from === null ? -Infinity : Date.parse(from))
+    }
+  }
+
+  /** @param {readonly Sensor[]} sensors */
+  #replace(sensors) {
+    this.sensors = new Map()
+    this.online = 0
+    for (const sensor of sensors) this.#put(sensor)
+    this.isLoaded = true
+  }
+
+  /** @param {Sensor} sensor */
+  #put(sensor) {
+    const before = this.sensors.get(sensor.id)
+    this.online += Number(sensor.online) - Number(before?.online ?? false)
+    this.sensors.set(sensor.id, sensor)
+  }
+
+  /** @param {number} id */
+  #delete(id) {
+    this.online -= Number(this.sensors.get(id)?.online ?? false)
+    this.sensors.delete(id)
   }
 
   /** @param {Connection} [connection] */
@@ -135,8 +204,8 @@ export class Fleet {
       ...(this.#lastEventId !== '' && { 'Last-Event-ID': this.#lastEventId }),
     }
     const response = await request('/events', { headers, signal, cache: 'no-store' })
-    // What happened between the first response and now is in neither.
-    if (this.#lastEventId === '' || this.asOfMs !== undefined) await this.#load()
+    // A new stream does not say what happened before it.
+    if (this.#lastEventId === '' || this.asOfMs !== undefined) await this.#sync()
     this.#set('live')
     for await (const event of readEvents(response)) {
       clearTimeout(this.#timer)
@@ -148,17 +217,15 @@ export class Fleet {
   }
 
   /** @param {StreamEvent} event */
-  async #apply({ name, data }) {
-    if (name === 'reset') {
-      await this.#load()
-      return this.#tell(undefined, -Infinity)
-    }
+  #apply({ name, data }) {
+    if (name === 'reset') return this.#sync()
     const { history_changed_from: from, ...sensor } = /** @type {ChangedSensor} */ (
       JSON.parse(data)
     )
-    if (name === 'sensor_deleted') this.sensors.delete(sensor.id)
-    else this.sensors.set(sensor.id, sensor)
-    this.#tell(sensor.id, from ? Date.parse(from) : undefined)
+    if (name === 'sensor_deleted') this.#delete(sensor.id)
+    else this.#put(sensor)
+    this.#news.tell(sensor.id, from ? Date.parse(from) : undefined)
+    return undefined
   }
 
   /** How long to wait before the stream is asked for again. @param {unknown} error */
@@ -169,27 +236,56 @@ export class Fleet {
     if (isGone && this.connection === 'live') return RETRY_MS
     if (this.#stopping.signal.aborted) return POLL_MS
     this.#set(isGone ? 'offline' : 'polling')
-    await this.#load()
+    await this.#sync()
     return isGone ? this.#retryMs : POLL_MS
   }
 
   /** @param {unknown} error */
   #fail(error) {
     if (error instanceof Error && error.name === 'AbortError') return
-    if (error instanceof NoAnswer) this.#set('offline')
+    if (isTrouble(error)) this.#set('offline')
     else if (error instanceof Error) this.#onFailure(error)
   }
 
   /** @param {Connection} connection */
   #set(connection) {
     if (this.connection === connection) return
+    // What is kept is of now, unless it is older anyway.
+    if (connection === 'offline') this.#save()
     this.connection = connection
-    if (connection === 'offline') this.asOfMs ??= nowMs()
-    this.#tell()
+    if (connection === 'offline' && this.isLoaded) this.asOfMs ??= nowMs()
+    this.#news.tell()
+  }
+}
+
+/** Changes gathered until the next frame, since a screen shows no more of them. */
+class News {
+  /** @type {Set<Listener>} */
+  #listeners = new Set()
+  /** @type {Map<number | undefined, number | undefined>} */
+  #changedFromMs = new Map()
+  #frame = 0
+
+  /** @param {Listener} on */
+  subscribe(on) {
+    this.#listeners.add(on)
+    return () => void this.#listeners.delete(on)
   }
 
-  /** @param {number} [changedId] @param {number} [changedFromMs] */
-  #tell(changedId, changedFromMs) {
-    for (const listener of this.#listeners) listener(changedId, changedFromMs)
+  /** @param {number} [id] @param {number} [fromMs] */
+  tell(id, fromMs) {
+    const before = this.#changedFromMs.get(id)
+    const earliest = Math.min(before ?? Infinity, fromMs ?? Infinity)
+    this.#changedFromMs.set(id, earliest < Infinity ? earliest : undefined)
+    if (this.#frame === 0) this.#frame = requestAnimationFrame(() => this.#spread())
+  }
+
+  #spread() {
+    const changed = this.#changedFromMs
+    this.#changedFromMs = new Map()
+    this.#frame = 0
+    for (const listener of this.#listeners) {
+      for (const [id, fromMs] of changed) listener(id, fromMs)
+    }
   }
 }

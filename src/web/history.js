@@ -30,7 +30,6 @@ const BUCKET_MS = {
   hour: 60 * MINUTE_MS,
   day: DAY_MS,
 }
-const SPARK_BUCKET_MS = 15 * MINUTE_MS
 const LAST_DAY = periodName(livePeriod(DAY_MS, DAY_MS))
 const USUAL_STEPS_OF_A_GAP = 3
 const STEPS_AROUND = 8
@@ -70,15 +69,6 @@ export async function readOn(sensorId, known, { fromMs, toMs, changedFromMs }, s
   const path = historyPath(sensorId, { fromMs: tailMs, toMs, bucket, tz })
   const tail = columnsOf(await get(path, signal), undefined)
   return joined(known, tail, { fromMs: fromMs - known.bucketMs, tailMs: tail.fromMs })
-}
-
-/** The last day in quarters of an hour. @param {number} sensorId @param {number} nowMs */
-export async function readLastDay(sensorId, nowMs) {
-  const toMs = Math.ceil(nowMs / SPARK_BUCKET_MS) * SPARK_BUCKET_MS
-  const path = historyPath(sensorId, { fromMs: toMs - DAY_MS, toMs, bucket: '15min' })
-  /** @type {{ data: HistoryAnswer, asOfMs: number | undefined }} */
-  const { data, asOfMs } = await getOrKept(path, [lastDayKey(sensorId)])
-  return columnsOf(data, asOfMs)
 }
 
 /**
@@ -140,8 +130,8 @@ export function summaryOf({ means, mins, maxs, counts }) {
   return { mean: sum / total, lowest, highest, total }
 }
 
-/** @param {number} sensorId */
-function lastDayKey(sensorId) {
+/** What the last day is kept as. @param {number} sensorId */
+export function lastDayKey(sensorId) {
   return `last-day/${sensorId}`
 }
 
@@ -164,7 +154,7 @@ function historyPath(sensorId, { fromMs, toMs, bucket, tz }) {
  * @param {number | undefined} asOfMs
  * @returns {History & { fromMs: number }}
  */
-function columnsOf({ from, bucket, complete, points }, asOfMs) {
+export function columnsOf({ from, bucket, complete, points }, asOfMs) {
   return {
     bucket,
     bucketMs: BUCKET_MS[bucket] ?? 0,

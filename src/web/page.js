@@ -104,6 +104,7 @@ function showDashboard({ dashboard }) {
   sensorView = undefined
   document.title = `${dashboard.title} · Thermolog`
   main.replaceChildren(dashboard.root)
+  dashboard.open()
   if (!isBack) return
   scrollTo(0, dashboardScrollPx)
   dashboard.focus()
@@ -112,8 +113,13 @@ function showDashboard({ dashboard }) {
 function showConnection() {
   if (app === undefined) return
   const { connection: state, asOfMs, user } = app.fleet
-  const asOf = asOfMs === undefined ? '' : `as of ${moment(asOfMs, nowMs())}`
-  const texts = { connecting: '', live: 'Live', polling: 'Every 30 s', offline: `Offline, ${asOf}` }
+  const asOf = asOfMs === undefined ? '' : `, as of ${moment(asOfMs, nowMs())}`
+  const texts = {
+    connecting: '',
+    live: 'Live',
+    polling: 'Reconnecting, refreshing every 30 s',
+    offline: `Offline${asOf}`,
+  }
   setText(connection, texts[state])
   connection.hidden = state === 'connecting'
   connection.dataset['state'] = state

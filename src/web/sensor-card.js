@@ -28,34 +28,24 @@ export class SensorCard {
     this.sparkPlace,
     this.#day,
   )
-  root = element('li', {}, this.#link)
+  root = this.#link
 
-  /** @param {Sensor} sensor @param {boolean} isCurrent */
-  constructor(sensor, isCurrent) {
+  /** @param {Sensor} sensor @param {string} name to show @param {boolean} isCurrent */
+  constructor(sensor, name, isCurrent) {
     this.#sensor = sensor
     this.#link.href = `#/sensors/${sensor.id}`
-    this.update(sensor, isCurrent)
+    this.update(sensor, name, isCurrent)
   }
 
-  get alias() {
-    return this.#sensor.alias
-  }
-
-  /**
-   * @param {Sensor} sensor
-   * @param {boolean} isCurrent
-   * @returns {boolean} whether its past looks different now
-   */
-  update(sensor, isCurrent) {
-    const isRecalibrated = sensor.compensation !== this.#sensor.compensation
+  /** @param {Sensor} sensor @param {string} name to show @param {boolean} isCurrent */
+  update(sensor, name, isCurrent) {
     this.#sensor = sensor
     const { alias, sn, online, latest } = sensor
-    setText(this.#alias, alias)
+    setText(this.#alias, name)
     setText(this.#serial, alias === sn ? '' : sn)
     setText(this.#temp, latest === null ? '–' : shortTemp(latest.temp))
     this.#link.classList.toggle('is-offline', !online)
     this.tick(isCurrent)
-    return isRecalibrated
   }
 
   /** @param {boolean} isCurrent whether it is known how the sensor is now */

@@ -1,4 +1,4 @@
-// Stores the page itself, so that it opens without a network; api.js stores the data shown then.
+// Stores the page itself, so that it opens without a network; kept.js stores the data shown then.
 //
 // Each version has its own cache, filled completely before the version is used, so a page never
 // mixes two versions. The service inserts the version and the files when it serves this file.
@@ -36,11 +36,12 @@ async function takeOver() {
 
 /** The newest page available: from the service, else the stored one. */
 async function newestPage(request) {
-  try {
-    return await fetch(request, { signal: AbortSignal.timeout(ANSWER_MS_MAX) })
-  } catch {
-    return (await caches.match('/', { cacheName: CACHE })) ?? Response.error()
-  }
+  const response = await fetch(request, { signal: AbortSignal.timeout(ANSWER_MS_MAX) }).catch(() =>
+    Response.error(),
+  )
+  // A proxy in front of a service that is away responds with 502 to 504.
+  if (response.type !== 'error' && response.status < 500) return response
+  return (await caches.match('/', { cacheName: CACHE })) ?? response
 }
 
 async function keptFile(request) {

@@ -1,111 +1,115 @@
-// The small line of the last day: read when its card comes into view, a few at a time, and again
-// when it is out of date.
+// The small line of the last day: drawn from what is known as soon as a card is shown, read when
+// scrolling pauses, for all cards at once, and again when it is out of date.
 
 import { nowMs } from './clock.js'
 import { svgElement } from './element.js'
-import { brokenAtGaps, readLastDay, summaryOf } from './history.js'
+import { brokenAtGaps, columnsOf, summaryOf } from './history.js'
+import { LastDays, SENSORS_MAX } from './last-days.js'
 
-/** @import { History } from './history.js' */
+/**
+ * @import { History } from './history.js'
+ * @import { KeptHistory } from './kept.js'
+ * @typedef {{
+ *   readonly place: Element, readonly onSummary: (lowest: number, highest: number) => void,
+ * }} Spark
+ */
 
 const WIDTH = 240
 const HEIGHT = 48
 const DAY_MS = 86_400_000
 const FRESH_MS = 5 * 60_000
-const READS_MAX = 3
+const REST_MS = 120
 /** A smaller range is noise and is not magnified. */
 const CELSIUS_MIN = 1
 
-/**
- * @typedef {{
- *   readonly sensorId: number, readonly place: Element,
- *   readonly onSummary: (lowest: number, highest: number) => void,
- * }} Spark
- */
-
-/** Reads and draws the lines of the cards in view. */
+/** Reads and draws the lines of the cards that are shown. */
 export class Sparklines {
-  /** @type {Map<Element, Spark>} */
+  /** By sensor. @type {Map<number, Spark>} */
   #sparks = new Map()
-  /** @type {Set<Spark>} */
-  #inSight = new Set()
-  /** @type {WeakMap<Spark, number>} */
-  #readAtMs = new WeakMap()
-  /** @type {Set<Spark>} */
-  #waiting = new Set()
-  #reading = 0
-  #sight = new IntersectionObserver((entries) => this.#look(entries), { rootMargin: '120px' })
+  /** When each was last asked for. @type {Map<number, number>} */
+  #readAtMs = new Map()
+  #days = new LastDays()
+  #isReading = false
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer
 
-  /** @param {Spark} spark */
-  add(spark) {
-    this.#sparks.set(spark.place, spark)
-    this.#sight.observe(spark.place)
+  /** @param {number} id of the sensor @param {Spark} spark */
+  add(id, spark) {
+    this.#sparks.set(id, spark)
+    this.#draw(id)
+    this.#readSoon()
   }
 
-  /** @param {Element} place */
-  remove(place) {
-    const spark = this.#sparks.get(place)
-    this.#sparks.delete(place)
-    this.#sight.unobserve(place)
-    if (spark === undefined) return
-    this.#inSight.delete(spark)
-    this.#waiting.delete(spark)
+  /** @param {number} id */
+  remove(id) {
+    this.#sparks.delete(id)
   }
 
-  /** Reads what is in sight and old, or changed. @param {number} [changedId] */
-  refresh(changedId) {
-    for (const spark of this.#inSight) {
-      const isOld = nowMs() - (this.#readAtMs.get(spark) ?? 0) > FRESH_MS
-      if (isOld || spark.sensorId === changedId) this.#waiting.add(spark)
-    }
-    this.#readNext()
+  /** Reads again what is out of date. */
+  refresh() {
+    this.#readSoon()
   }
 
-  /** @param {IntersectionObserverEntry[]} entries */
-  #look(entries) {
-    for (const { target, isIntersecting } of entries) {
-      const spark = this.#sparks.get(target)
-      if (spark === undefined) continue
-      if (isIntersecting) this.#inSight.add(spark)
-      else this.#inSight.delete(spark)
-      if (!isIntersecting) this.#waiting.delete(spark)
-    }
-    this.refresh()
+  /** @param {number | undefined} id `undefined`: all @param {number} fromMs */
+  change(id, fromMs) {
+    if (id !== undefined) this.#days.change(id, fromMs)
+    else this.#days.forgetAll()
+    if (id === undefined || fromMs === -Infinity) this.#readAtMs.clear()
+    if (id === undefined || this.#days.isLate(id)) this.#readSoon()
   }
 
-  #readNext() {
-    for (const spark of this.#waiting) {
-      if (this.#reading >= READS_MAX) return
-      this.#waiting.delete(spark)
-      this.#reading++
-      this.#readAtMs.set(spark, nowMs())
-      void this.#read(spark).finally(() => {
-        this.#reading--
-        this.#readNext()
-      })
-    }
+  #readSoon() {
+    clearTimeout(this.#timer)
+    if (!this.#isReading) this.#timer = setTimeout(() => void this.#read(), REST_MS)
   }
 
-  /** @param {Spark} spark */
-  async #read(spark) {
+  async #read() {
+    const isDue = (/** @type {number} */ id) =>
+      nowMs() - (this.#readAtMs.get(id) ?? 0) > FRESH_MS || this.#days.isLate(id)
+    const due = [...this.#sparks.keys()].filter(isDue).slice(0, SENSORS_MAX)
+    if (due.length === 0) return
+    this.#isReading = true
+    await this.#days.recall(due)
+    for (const id of due) this.#draw(id)
+    // Whole days are not read again because a neighbour's is not known.
+    const unknown = due.filter((id) => this.#days.known(id) === undefined)
+    const ids = unknown.length > 0 ? unknown : due
+    for (const id of ids) this.#readAtMs.set(id, nowMs())
     try {
-      const day = await readLastDay(spark.sensorId, nowMs())
-      draw(spark.place, day)
-      const summary = summaryOf(day)
-      if (summary !== undefined) spark.onSummary(summary.lowest, summary.highest)
+      await this.#days.read(ids)
     } catch {
-      // The card shows its latest value without it; the next time it comes into view, it tries
-      // again.
-      this.#readAtMs.delete(spark)
+      // The cards show their latest values without; the next refresh tries again.
+      for (const id of ids) this.#readAtMs.delete(id)
+      return
+    } finally {
+      this.#isReading = false
     }
+    for (const id of ids) this.#draw(id)
+    this.#readSoon()
+  }
+
+  /** @param {number} id */
+  #draw(id) {
+    const day = this.#days.known(id)
+    const spark = this.#sparks.get(id)
+    if (day === undefined || spark === undefined) return
+    const history = columnsOf(day.data, undefined)
+    const summary = summaryOf(history)
+    spark.place.replaceChildren(
+      ...(summary === undefined ? [] : [pictureOf(history, summary, day)]),
+    )
+    if (summary !== undefined) spark.onSummary(summary.lowest, summary.highest)
   }
 }
 
-/** @param {Element} place @param {History} day */
-function draw(place, day) {
-  const [timesMs, means, lows, highs] = brokenAtGaps(day)
-  const summary = summaryOf(day)
-  if (summary === undefined) return place.replaceChildren()
-  const fromMs = (day.asOfMs ?? nowMs()) - DAY_MS
+/**
+ * @param {History} history
+ * @param {{ lowest: number, highest: number }} summary
+ * @param {KeptHistory} day
+ */
+function pictureOf(history, summary, { data: { to } }) {
+  const [timesMs, means, lows, highs] = brokenAtGaps(history)
+  const fromMs = Date.parse(to) - DAY_MS
   const spare = Math.max(0, CELSIUS_MIN - (summary.highest - summary.lowest)) / 2
   const lowest = summary.lowest - spare
   const scale = (HEIGHT - 4) / (summary.highest + spare - lowest)
@@ -129,7 +133,7 @@ function draw(place, day) {
   const box = { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none' }
   const bandPath = svgElement('path', { class: 'spark-band', d: band.join('') })
   const linePath = svgElement('path', { class: 'spark-line', d: line.join('') })
-  place.replaceChildren(svgElement('svg', { ...box, 'aria-hidden': 'true' }, bandPath, linePath))
+  return svgElement('svg', { ...box, 'aria-hidden': 'true' }, bandPath, linePath)
 }
 
 /** The indexes between the gaps. @param {readonly (number | null)[]} values */

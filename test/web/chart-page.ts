@@ -147,6 +147,18 @@ export class ChartPageTest {
   }
 }
 
+/** How much the page keeps on the device. */
+export function keptOf(page: Page): Promise<number> {
+  return page.evaluate(async () => {
+    const done = <T>(request: IDBRequest<T>) =>
+      new Promise<T>((resolve) => (request.onsuccess = () => resolve(request.result)))
+    const database = await done(indexedDB.open('thermolog'))
+    const stores = [...database.objectStoreNames]
+    const counts = stores.map((name) => done(database.transaction(name).objectStore(name).count()))
+    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+  })
+}
+
 /**
  * Says that the tests of the suite need a page and somebody who can sign in; after each of them
  * nothing may have gone wrong in any page.

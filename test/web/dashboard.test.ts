@@ -23,7 +23,8 @@ describe('the dashboard of the chart page', () => {
     await line.waitFor({ state: 'attached' })
     expect((await line.getAttribute('d'))?.split('M')).to.have.length(3)
     expect(await card(page, 'Cellar').locator('.day').innerText()).to.match(/^10\.\d to 12\.\d °C$/)
-    expect(histories.map((url) => url.searchParams.get('bucket'))).to.deep.equal(['15min', '15min'])
+    // The lines of all cards come in one response.
+    expect(histories.map(({ searchParams }) => searchParams.get('sensors'))).to.deep.equal(['2,1'])
     await context.close()
   })
 
@@ -69,9 +70,9 @@ describe('the dashboard of the chart page', () => {
     await page.clock.install()
     await page.route('**/events', (route) => route.fulfill({ status: 503, body: '{}' }))
     await page.reload()
-    await page.getByText('Every 30 s').waitFor()
+    await page.getByText('Reconnecting, refreshing every 30 s').waitFor()
     await page.waitForLoadState('networkidle')
-    const asked = page.waitForRequest('**/dashboard').then(() => true)
+    const asked = page.waitForRequest('**/changes?*').then(() => true)
     // The half minute begins when the answer before has been read, which a page does not show.
     const askedOrNot = () => Promise.race([asked, setTimeout(500, false)])
     do await page.clock.fastForward(31_000)

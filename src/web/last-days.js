@@ -1,0 +1,123 @@
+// The last day of each sensor in quarters of an hour, for the small lines: many sensors in one
+// request, and of those known already only what has come or changed since.
+
+import { get, session } from './api.js'
+import { nowMs } from './clock.js'
+import { findHistory, keepHistories } from './kept.js'
+import { lastDayKey } from './history.js'
+
+/**
+ * @import { SeriesAnswer } from './api.js'
+ * @import { KeptHistory } from './kept.js'
+ */
+
+const BUCKET = '15min'
+const BUCKET_MS = 15 * 60_000
+const DAY_MS = 86_400_000
+/** What the service answers at once. */
+export const SENSORS_MAX = 50
+/** As many as are scrolled through; the device keeps more. */
+const DAYS_MAX = 500
+/** Events round the time of a change down to the hour. */
+const LATE_MS = 3_600_000 + BUCKET_MS
+
+export class LastDays {
+  /** The most recently used last. @type {Map<number, KeptHistory>} */
+  #days = new Map()
+  /** @type {Map<number, number>} */
+  #changedFromMs = new Map()
+
+  /** @param {number} id @returns {KeptHistory | undefined} */
+  known(id) {
+    return this.#days.get(id)
+  }
+
+  /** Has what changed from a time on read again. @param {number} id @param {number} fromMs */
+  change(id, fromMs) {
+    this.#changedFromMs.set(id, Math.min(fromMs, this.#changedFromMs.get(id) ?? Infinity))
+  }
+
+  forgetAll() {
+    this.#days.clear()
+  }
+
+  /** Whether it changed longer ago than its newest part. @param {number} id */
+  isLate(id) {
+    return (this.#changedFromMs.get(id) ?? Infinity) < this.#readUntilMs(id) - LATE_MS
+  }
+
+  /** Takes what the device keeps. @param {readonly number[]} ids */
+  async recall(ids) {
+    const unknown = ids.filter((id) => !this.#days.has(id))
+    const kept = await Promise.all(unknown.map((id) => findHistory(lastDayKey(id))))
+    for (const day of kept) if (day !== undefined) this.#remember(day.data.sensor.id, day)
+  }
+
+  /**
+   * @param {readonly number[]} ids at most SENSORS_MAX
+   * @throws Refused, NoAnswer
+   */
+  async read(ids) {
+    const token = session()?.token
+    const currentMs = nowMs()
+    const toMs = Math.ceil(currentMs / BUCKET_MS) * BUCKET_MS
+    const fromMs = Math.max(toMs - DAY_MS, Math.min(...ids.map((id) => this.#wholeUntilMs(id))))
+    const query = new URLSearchParams({
+      sensors: ids.join(),
+      from: new Date(fromMs).toISOString(),
+      to: new Date(toMs).toISOString(),
+      bucket: BUCKET,
+    })
+    // What changes from now on is for the next time.
+    for (const id of ids) this.#changedFromMs.delete(id)
+    const { series, ...period } = await this.#ask(`/measurements?${query.toString()}`, () => {
+      for (const id of ids) this.change(id, fromMs)
+    })
+    const days = series.map(({ complete, ...part }) => {
+      const { id } = part.sensor
+      const earlier = (this.#days.get(id)?.data.points ?? []).filter(({ timestamp }) => {
+        const startMs = Date.parse(timestamp)
+        return startMs >= toMs - DAY_MS && startMs < fromMs
+      })
+      const points = [...earlier, ...part.points]
+      const from = new Date(toMs - DAY_MS).toISOString()
+      const day = { data: { ...period, ...part, complete, from, points }, asOfMs: currentMs }
+      this.#remember(id, day)
+      return { day, complete, key: lastDayKey(id) }
+    })
+    if (token !== session()?.token) return
+    const whole = days.filter(({ complete }) => complete)
+    await keepHistories(whole.map(({ key, day }) => /** @type {const} */ ([key, day])))
+  }
+
+  /** @param {string} path @param {() => void} onFailure @returns {Promise<SeriesAnswer>} */
+  async #ask(path, onFailure) {
+    try {
+      return await get(path)
+    } catch (error) {
+      onFailure()
+      throw error
+    }
+  }
+
+  /** Until when a day is certainly known. @param {number} id */
+  #wholeUntilMs(id) {
+    const untilMs = Math.min(this.#readUntilMs(id), this.#changedFromMs.get(id) ?? Infinity)
+    return Math.floor(untilMs / BUCKET_MS) * BUCKET_MS
+  }
+
+  /** @param {number} id */
+  #readUntilMs(id) {
+    const day = this.#days.get(id)
+    if (day === undefined || !day.data.complete) return -Infinity
+    return Math.min(day.asOfMs, Date.parse(day.data.to))
+  }
+
+  /** @param {number} id @param {KeptHistory} day */
+  #remember(id, day) {
+    this.#days.delete(id)
+    this.#days.set(id, day)
+    const [oldest] = this.#days.keys()
+    if (this.#days.size > DAYS_MAX && oldest !== undefined) this.#days.delete(oldest)
+  }
+}

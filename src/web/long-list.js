@@ -1,0 +1,128 @@
+// A list of any length: only what is in view, and a little around it, is in the document. Headings
+// take a row of their own; page.css says how high and wide items are, and how far apart.
+
+import { element } from './element.js'
+
+/** @typedef {{ readonly key: string, readonly isHeading: boolean }} Item */
+
+const AROUND_PX = 400
+
+/** @template {Item} T */
+export class LongList {
+  root = element('ul', { class: 'cards' })
+  /** @type {(item: T) => HTMLElement} */
+  #show
+  /** @type {(item: T) => void} */
+  #hide
+  /** @type {readonly T[]} */
+  #items = []
+  /** Where each item is. @type {{ topPx: number, column: number, number: number }[]} */
+  #places = []
+  /** What is in the document. @type {Map<string, { item: T, box: HTMLElement }>} */
+  #shown = new Map()
+  #frame = 0
+  #widthPx = 0
+
+  /**
+   * @param {(item: T) => HTMLElement} show makes what is shown of an item
+   * @param {(item: T) => void} hide called when an item is not shown any more
+   */
+  constructor(show, hide) {
+    this.#show = show
+    this.#hide = hide
+    globalThis.addEventListener('scroll', () => this.#drawSoon(), { passive: true })
+    new ResizeObserver(() => {
+      if (this.root.clientWidth !== this.#widthPx) this.set(this.#items)
+    }).observe(this.root)
+  }
+
+  /** @param {readonly T[]} items */
+  set(items) {
+    this.#items = items
+    if (!this.root.isConnected) return
+    this.#layOut()
+    this.#draw()
+  }
+
+  #layOut() {
+    const style = getComputedStyle(this.root)
+    const remPx = parseFloat(getComputedStyle(document.documentElement).fontSize)
+    const px = (/** @type {string} */ name) => parseFloat(style.getPropertyValue(name)) * remPx
+    const [heightPx, gapPx] = [px('--item-height'), px('--gap')]
+    this.#widthPx = this.root.clientWidth
+    const columns = Math.max(1, Math.floor((this.#widthPx + gapPx) / (px('--item-width') + gapPx)))
+    let [topPx, column, number] = [0, 0, 0]
+    const endRow = (/** @type {number} */ rowPx) => {
+      topPx += rowPx
+      column = 0
+    }
+    this.#places = this.#items.map(({ isHeading }) => {
+      if (column === columns || (isHeading && column > 0)) endRow(heightPx + gapPx)
+      const place = { topPx, column, number: isHeading ? 0 : ++number }
+      if (isHeading) endRow(px('--heading-height'))
+      else column++
+      return place
+    })
+    if (column > 0) endRow(heightPx)
+    this.root.style.height = `${topPx}px`
+    this.root.style.setProperty('--columns', String(columns))
+    this.root.dataset['count'] = String(number)
+  }
+
+  #drawSoon() {
+    if (this.#frame !== 0 || !this.root.isConnected) return
+    this.#frame = requestAnimationFrame(() => {
+      this.#frame = 0
+      this.#draw()
+    })
+  }
+
+  #draw() {
+    const topPx = -this.root.getBoundingClientRect().top
+    const first = this.#firstFrom(topPx - AROUND_PX)
+    const end = this.#firstFrom(topPx + innerHeight + AROUND_PX)
+    const items = this.#items.slice(first, end)
+    const keys = new Set(items.map(({ key }) => key))
+    const focused = document.activeElement?.closest('li')
+    for (const [key, { item, box }] of this.#shown) {
+      // What has the focus stays, so that Tab goes on from there.
+      if (keys.has(key) || box === focused) continue
+      box.remove()
+      this.#shown.delete(key)
+      this.#hide(item)
+    }
+    let next = this.root.firstElementChild
+    for (const [at, item] of items.entries()) {
+      const box = this.#boxOf(item, first + at)
+      if (box === next) next = next.nextElementSibling
+      else this.root.insertBefore(box, next)
+    }
+  }
+
+  /** @param {T} item @param {number} at */
+  #boxOf(item, at) {
+    const known = this.#shown.get(item.key)
+    const box = known?.box ?? element('li', {}, this.#show(item))
+    this.#shown.set(item.key, { item, box })
+    const { topPx = 0, column = 0, number = 0 } = this.#places[at] ?? {}
+    box.style.transform = `translateY(${topPx}px)`
+    box.style.setProperty('--column', String(column))
+    box.classList.toggle('is-heading', item.isHeading)
+    if (!item.isHeading) {
+      box.setAttribute('aria-posinset', String(number))
+      box.setAttribute('aria-setsize', this.root.dataset['count'] ?? '')
+    }
+    return box
+  }
+
+  /** The first item that begins at or below a height. @param {number} topPx */
+  #firstFrom(topPx) {
+    let [low, high] = [0, this.#places.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((this.#places[middle]?.topPx ?? 0) < topPx) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}

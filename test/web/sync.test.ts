@@ -1,0 +1,121 @@
+// Goal: a page that was away catches up with what has changed, and nothing else; what it keeps
+// stays. Method: a real browser with a thousand sensors, the sizes of responses, and a port where
+// something else responds.
+
+import { createServer } from 'node:http'
+import { expect } from 'chai'
+import type { BrowserContext, Page, Request } from 'playwright-core'
+import type * as Kept from '../../src/web/kept.js'
+import { useChromium } from '../support/chromium.ts'
+import { ChartPageTest } from './chart-page.ts'
+
+const SENSORS = 1_000
+
+describe('the chart page after a while', () => {
+  const browser = useChromium()
+  let test: ChartPageTest
+  let context: BrowserContext
+
+  before(async () => {
+    test = await ChartPageTest.start(browser())
+    for (let from = 0; from < SENSORS; from += 500) {
+      const sensors = Array.from({ length: 500 }, (_, at) => ({ sn: `s${from + at}`, temp: 20 }))
+      await test.call('POST', 'measurements/batch', { measurements: sensors })
+    }
+    const opened = await test.openSignedIn()
+    context = opened.context
+    await opened.page.getByText('1,001 of 1,002 online').waitFor()
+    await opened.page.evaluate(() => navigator.serviceWorker.ready)
+    await opened.page.waitForFunction(async () =>
+      (await caches.keys()).some((name) => name.includes('-page-')),
+    )
+    await opened.page.close()
+  })
+  let isAway = false
+  after(async () => {
+    await context?.close()
+    if (!isAway) await test?.stop()
+  })
+  const card = (page: Page, name: string) => page.locator('.card', { hasText: name })
+
+  it('shows what it kept, and asks for what has changed since', async () => {
+    await test.call('POST', 'measurements', { sn: 's7', temp: 33.3 })
+    const page = await context.newPage()
+    const changes = page.waitForResponse(/\/changes\?since=/)
+    await page.goto(test.url)
+    expect((await (await changes).body()).length).to.be.lessThan(2_048)
+    await page.getByRole('searchbox').fill('s7')
+    await card(page, 's7').getByText('33.3 °C').first().waitFor()
+    await page.close()
+  })
+
+  it('reads lines only from where they have changed', async () => {
+    const page = await context.newPage()
+    await page.goto(test.url)
+    await card(page, 'Cellar').locator('.spark-line').waitFor({ state: 'attached' })
+    const yesterday = new Date(Date.now() - 20 * 3_600_000)
+    const late = { sn: 'cellar', temp: 44, timestamp: yesterday.toISOString() }
+    await page.goto('about:blank')
+    await test.call('POST', 'measurements', late)
+    const parameter = (request: Request, name: string) =>
+      new URL(request.url()).searchParams.get(name) ?? ''
+    const read = page.waitForRequest((request) => {
+      const isOfCellar = parameter(request, 'sensors').split(',').includes('1')
+      return isOfCellar && Date.parse(parameter(request, 'from')) < yesterday.getTime()
+    })
+    await page.goto(test.url)
+    const from = Date.parse(parameter(await read, 'from'))
+    expect(yesterday.getTime() - from).to.be.within(0, 2 * 3_600_000)
+    await card(page, 'Cellar').getByText('to 43.6 °C').waitFor()
+    await page.close()
+  })
+
+  it('keeps the sensors however many charts are kept', async () => {
+    const page = await context.newPage()
+    await page.goto(test.url)
+    await page.getByText('Live').waitFor()
+    await page.evaluate(async () => {
+      const entry = performance
+        .getEntriesByType('resource')
+        .find(({ name }) => name.endsWith('kept.js'))
+      const { keepHistories } = (await import(entry?.name ?? '')) as typeof Kept
+      const sensor = { id: 1, sn: 'cellar', alias: 'Cellar', compensation: 0 }
+      const time = new Date().toISOString()
+      const data = {
+        sensor,
+        from: time,
+        to: time,
+        bucket: 'raw',
+        tz: 'UTC',
+        complete: true,
+        points: [],
+      }
+      const histories = Array.from({ length: 400 }, (_, at) => {
+        return [`history/1/${at}`, { data, asOfMs: at }] as const
+      })
+      await keepHistories(histories)
+    })
+    await context.setOffline(true)
+    await page.reload()
+    await page.getByText('1,002 sensors').waitFor()
+    await card(page, 'Cellar').waitFor()
+    await context.setOffline(false)
+    await page.close()
+    // The browser reports each request without a network.
+    test.problems.length = 0
+  })
+
+  it('opens what it kept where a proxy says that the service is away', async () => {
+    await test.stop()
+    isAway = true
+    const proxy = createServer((_request, response) => void response.writeHead(502).end('502'))
+    await new Promise<void>((resolve) => void proxy.listen(Number(new URL(test.url).port), resolve))
+    const page = await context.newPage()
+    await page.goto(test.url)
+    await page.getByText(/^Offline, as of/).waitFor()
+    await page.getByText('1,002 sensors').waitFor()
+    await page.close()
+    proxy.closeAllConnections()
+    await new Promise((resolve) => proxy.close(resolve))
+  })
+})
