@@ -111,7 +111,7 @@ export function createHttpServer(
       const { version } = settings.mobile.app
       return createDocument(rowsOf(tables), { version, apiUrl: settings.apiUrl })
     }),
-    webPage: webPageRouter(),
+    webPage: webPageRouter(settings.mobile.app.name),
   }
   const dispatch = createDispatch(tables, {
     ...collaborators,

@@ -4,6 +4,7 @@
 import { nowMs } from './clock.js'
 import { element, setText } from './element.js'
 import { DashboardTools } from './dashboard-tools.js'
+import { firstRun } from './first-run.js'
 import { groupsOf, nameInGroup, sortByName } from './fleet-order.js'
 import { count } from './format.js'
 import { LongList } from './long-list.js'
@@ -180,20 +181,22 @@ export class DashboardView {
     const { sensors, online, isLoaded } = this.#fleet
     const total = count(sensors.size)
     const text = this.#isCurrent ? `${count(online)} of ${total} online` : `${total} sensors`
-    setText(this.#summary, isLoaded ? text : '')
+    setText(this.#summary, isLoaded && sensors.size > 0 ? text : '')
   }
 
   #sayNothing() {
     const { isLoaded, sensors, connection } = this.#fleet
     this.#nothing.hidden = this.#found > 0
     if (this.#found > 0) return
-    const isEmpty = sensors.size === 0
+    if (isLoaded && sensors.size === 0) {
+      this.#nothing.replaceChildren(...firstRun())
+      return
+    }
     const without =
       connection === 'offline' ? 'You’re offline and nothing is saved on this device.' : ''
-    const empty = 'No sensor has sent a measurement yet. It appears here with its first one.'
     const words = this.#tools.choice.words.trim()
     const none = words === '' ? 'No sensor matches the filter.' : `No sensor is called “${words}”.`
-    setText(this.#nothing, isLoaded ? (isEmpty ? empty : none) : without)
+    setText(this.#nothing, isLoaded ? none : without)
   }
 }
 

@@ -1,11 +1,12 @@
 // The page: sign-in state, the view for the URL, and what all views share.
 //
-// URLs: `#/` shows the sensors, `#/sensors/7/1d` a chart (see period.js), `#/sign-in/{idp}` goes
-// straight to that provider, `#/link/{code}` is a one-time link. The page calls only the mobile API
-// of its own origin.
+// URLs: `#/` shows the sensors, `#/sensors/7/1d` a chart (see period.js), `#/account` the user,
+// `#/sign-in/{idp}` goes straight to that provider, `#/link/{code}` is a one-time link. The page
+// calls only the mobile API of its own origin.
 
 import { nowMs } from './clock.js'
 import { Refused, forgetSession, isSessionChange, session } from './api.js'
+import { setTitle } from './app-name.js'
 import { DashboardView } from './dashboard-view.js'
 import { setText } from './element.js'
 import { Fleet } from './fleet.js'
@@ -13,9 +14,11 @@ import { moment } from './format.js'
 import { FIRST_PERIOD, SensorView } from './sensor-view.js'
 import { takeCallback, takeLink } from './sign-in.js'
 import { endToken, endTokens } from './sign-out.js'
+import { showTheme, switchTheme } from './theme-button.js'
 
 /** @typedef {{ fleet: Fleet, dashboard: DashboardView }} App of who is signed in */
 
+const ACCOUNT = '#/account'
 const SENSOR = /^#\/sensors\/([1-9]\d{0,15})(?:\/(.*))?$/
 
 const main = byId('main')
@@ -26,10 +29,13 @@ const account = byId('account')
 let app
 /** @type {SensorView | undefined} */
 let sensorView
+/** @type {import('./sign-in-view.js').SignInView | undefined} */
+let signInView
 let dashboardScrollPx = 0
 
-byId('theme').addEventListener('click', switchTheme)
-byId('sign-out').addEventListener('click', () => void signOut())
+const themeButton = byId('theme')
+showTheme(themeButton)
+themeButton.addEventListener('click', () => switchTheme(themeButton))
 globalThis.addEventListener('hashchange', navigate)
 globalThis.addEventListener('storage', (event) => {
   if (isSessionChange(event)) location.reload()
@@ -57,7 +63,7 @@ async function showLink(code) {
 function showAlone(view) {
   account.hidden = true
   connection.hidden = true
-  document.title = `${view.title} · Thermolog`
+  setTitle(view.title)
   main.replaceChildren(view.root)
 }
 
@@ -65,12 +71,13 @@ function showAlone(view) {
 async function showSignIn(callback, note) {
   // Not loaded for users who are signed in.
   const { SignInView } = await import('./sign-in-view.js')
-  const view = new SignInView(showApp, note)
-  showAlone(view)
-  await view.open(callback)
+  signInView = new SignInView(showApp, note)
+  showAlone(signInView)
+  await signInView.open(callback)
 }
 
 function showApp() {
+  signInView = undefined
   const fleet = new Fleet(failed)
   app = { fleet, dashboard: new DashboardView(fleet) }
   account.hidden = false
@@ -83,7 +90,8 @@ function showApp() {
 function navigate() {
   const code = takeLink()
   if (code !== undefined) return void showLink(code)
-  if (app === undefined) return
+  if (app === undefined) return void signInView?.open(undefined)
+  if (location.hash === ACCOUNT) return void showAccount()
   const [, id, name = FIRST_PERIOD] = SENSOR.exec(location.hash) ?? []
   if (id === undefined) return showDashboard(app)
   if (sensorView?.id === Number(id)) return sensorView.navigate(name)
@@ -91,7 +99,7 @@ function navigate() {
   sensorView?.close()
   sensorView = new SensorView(Number(id), name, app.fleet)
   main.replaceChildren(sensorView.root)
-  document.title = `${sensorView.title} · Thermolog`
+  setTitle(sensorView.title)
   scrollTo(0, 0)
   sensorView.focus()
   void sensorView.open()
@@ -99,15 +107,25 @@ function navigate() {
 
 /** @param {App} shown */
 function showDashboard({ dashboard }) {
-  sensorView?.close()
   const isBack = sensorView !== undefined
-  sensorView = undefined
-  document.title = `${dashboard.title} · Thermolog`
+  closeSensor()
+  setTitle(dashboard.title)
   main.replaceChildren(dashboard.root)
   dashboard.open()
   if (!isBack) return
   scrollTo(0, dashboardScrollPx)
   dashboard.focus()
+}
+
+async function showAccount() {
+  const { AccountView } = await import('./account-view.js')
+  if (location.hash !== ACCOUNT) return
+  closeSensor()
+  const view = new AccountView(() => void signOut())
+  setTitle(view.title)
+  main.replaceChildren(view.root)
+  scrollTo(0, 0)
+  view.focus()
 }
 
 function showConnection() {
@@ -150,16 +168,12 @@ async function leave(note) {
 function closeApp() {
   app?.fleet.stop()
   app = undefined
-  sensorView?.close()
-  sensorView = undefined
+  closeSensor()
 }
 
-function switchTheme() {
-  const { dataset } = document.documentElement
-  const isDark = dataset['theme'] ?? (matchMedia('(prefers-color-scheme: dark)').matches && 'dark')
-  dataset['theme'] = isDark === 'dark' ? 'light' : 'dark'
-  localStorage.setItem('thermolog.theme', dataset['theme'])
-  document.dispatchEvent(new Event('thermolog-theme'))
+function closeSensor() {
+  sensorView?.close()
+  sensorView = undefined
 }
 
 function registerServiceWorker() {

@@ -1,6 +1,7 @@
 // A sensor's page: its name, current state and chart. The period is in the URL, so you can link to
 // a chart, and Back returns to the previous one.
 
+import { setTitle } from './app-name.js'
 import { nowMs } from './clock.js'
 import { Chart } from './chart.js'
 import { listenToPointers, pressKey } from './chart-gestures.js'
@@ -230,7 +231,7 @@ export class SensorView {
     this.#head.show(sensor, this.#fleet.asOfMs === undefined)
     this.#drawing.setAttribute('aria-label', `Temperature of ${sensor.alias}`)
     this.#explainEmpty()
-    document.title = `${sensor.alias} · Thermolog`
+    setTitle(sensor.alias)
   }
 
   /** @param {History} history */

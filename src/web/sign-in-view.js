@@ -1,7 +1,8 @@
 // Shown to people who are not signed in: a button per provider, or what has to be set up.
 
 import { Refused, get } from './api.js'
-import { button, element, icon } from './element.js'
+import { APP_NAME } from './app-name.js'
+import { button, element, icon, setText } from './element.js'
 import {
   OWN_ADDRESS,
   finish,
@@ -10,6 +11,7 @@ import {
   leaveFor,
   redirectUriOf,
 } from './sign-in.js'
+import { isEnding } from './sign-out.js'
 
 /**
  * @import { Bootstrap, SignInProvider } from './api.js'
@@ -17,6 +19,8 @@ import {
  * @typedef {ReturnType<typeof takeCallback>} Callback
  */
 
+const ENDING =
+  'You’re offline. Your session ends at the service as soon as this device has a network again.'
 const UNREACHED_RETRY_MS = 3_000
 const DIRECT = /^#\/sign-in\/([a-z0-9_]+)$/
 
@@ -24,8 +28,9 @@ export class SignInView {
   title = 'Sign in'
   #message = element('div', { class: 'message', role: 'status' })
   #choices = element('div', { class: 'choices' })
+  #ending = element('p', { class: 'message', role: 'status' })
   #links = element('p', { class: 'links' })
-  #heading = element('h1', { tabindex: '-1' }, 'Thermolog')
+  #heading = element('h1', { tabindex: '-1' }, APP_NAME)
   root = element(
     'section',
     { class: 'sign-in' },
@@ -35,6 +40,7 @@ export class SignInView {
     this.#message,
     this.#choices,
     this.#links,
+    this.#ending,
   )
   /** @type {() => void} */
   #onSignedIn
@@ -46,6 +52,9 @@ export class SignInView {
   constructor(onSignedIn, note) {
     this.#onSignedIn = onSignedIn
     if (note !== undefined) this.#say(note)
+    const sayEnding = () => setText(this.#ending, isEnding() ? ENDING : '')
+    document.addEventListener('thermolog-ended', sayEnding)
+    sayEnding()
   }
 
   focus() {
@@ -86,8 +95,7 @@ export class SignInView {
       const again = button({}, () => void this.#offer(mayLeaveAtOnce), 'Try again')
       return this.#choices.replaceChildren(again)
     }
-    const { app, links, sign_in_providers: providers } = bootstrap
-    this.#heading.textContent = app.name
+    const { links, sign_in_providers: providers } = bootstrap
     const shown = Object.entries(links).map(([name, href]) => element('a', { href }, capital(name)))
     this.#links.replaceChildren(...shown)
     if (providers.length === 0) return this.#explain(NO_PROVIDER)

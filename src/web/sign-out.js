@@ -27,6 +27,11 @@ export async function endTokens() {
   if (aside().length > 0) retry = setTimeout(() => void endTokens(), RETRY_MS)
 }
 
+/** Whether some are still to be ended; `thermolog-ended` says when that changes. */
+export function isEnding() {
+  return aside().length > 0
+}
+
 /** @param {string} token */
 async function isEnded(token) {
   try {
@@ -48,4 +53,5 @@ function aside() {
 function putAside(tokens) {
   if (tokens.length === 0) localStorage.removeItem(ENDED)
   else localStorage.setItem(ENDED, JSON.stringify(tokens.slice(-ENDED_MAX)))
+  document.dispatchEvent(new Event('thermolog-ended'))
 }

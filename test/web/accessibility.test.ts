@@ -58,12 +58,41 @@ describe('the accessibility of the chart page', () => {
     await context.close()
   })
 
-  it('keeps the choice of light or dark', async () => {
+  it('holds where the user is signed in', async () => {
+    const { page, context } = await test().openSignedIn('#/account', PHONE)
+    await page.getByText('This device').waitFor()
+    await expectAccessible(page)
+    await context.close()
+  })
+
+  it('has room for everything without a network', async () => {
+    const { page, context } = await test().openSignedIn('', PHONE)
+    await page.getByText('Live').waitFor()
+    await context.setOffline(true)
+    const offline = page.getByText('Offline, as of')
+    await offline.waitFor()
+    // The longest there is.
+    await offline.evaluate((text) => (text.textContent = 'Offline, as of Wed 30 Sep 2026, 22:03'))
+    const right = await page.getByRole('link', { name: 'Account' }).boundingBox()
+    expect((right?.x ?? 0) + (right?.width ?? 0)).to.be.within(300, 390)
+    expect(await page.evaluate(() => document.body.scrollWidth)).to.equal(390)
+    await context.close()
+    test().problems.length = 0
+  })
+
+  it('keeps the choice of light or dark, and goes back to that of the system', async () => {
     const { page, context } = await test().openSignedIn('', { colorScheme: 'light' })
-    await page.getByRole('button', { name: 'Light or dark' }).click()
+    const button = page.getByRole('button', { name: 'Light or dark' })
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+    await button.click()
     expect(await ground()).to.equal('rgb(13, 19, 24)')
     await page.reload()
+    expect(await ground()).to.equal('rgb(13, 19, 24)')
+    await button.click()
+    expect(await ground()).to.equal('rgb(244, 246, 248)')
+    await button.click()
+    await page.getByRole('button', { name: 'Light or dark: as the system' }).waitFor()
+    await page.emulateMedia({ colorScheme: 'dark' })
     expect(await ground()).to.equal('rgb(13, 19, 24)')
     await context.close()
   })

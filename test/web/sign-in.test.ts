@@ -52,6 +52,7 @@ describe('signing in on the chart page', () => {
     })
     expect(await keptOf(page)).to.be.greaterThan(0)
     const ended = page.waitForResponse(/\/logout$/)
+    await page.getByRole('link', { name: 'Account' }).click()
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByRole('button', { name: 'Sign in with Home' }).waitFor()
     await ended
@@ -73,18 +74,45 @@ describe('signing in on the chart page', () => {
       return (JSON.parse(localStorage['thermolog.session'] as string) as { token: string }).token
     })
     await page.evaluate(() => navigator.serviceWorker.ready)
+    await page.getByRole('link', { name: 'Account' }).click()
+    await page.getByText('This device').waitFor()
     await context.setOffline(true)
     await page.getByRole('button', { name: 'Sign out' }).click()
-    await page.getByRole('button', { name: 'Sign in with Home' }).waitFor()
+    await page.getByText('Your session ends at the service as soon as').waitFor()
     const answer = () => send(test().service.url, { path: '/api/mobile/v1/me', token })
     expect((await answer()).status).to.equal(200)
     const ended = page.waitForResponse((response) => response.url().endsWith('/logout'))
     await context.setOffline(false)
     expect((await ended).status()).to.equal(204)
     expect((await answer()).status).to.equal(401)
-    expect(await page.evaluate(() => localStorage.getItem('thermolog.ended'))).to.equal(null)
+    await page.getByText('Your session ends').waitFor({ state: 'detached' })
     // The browser tells of each request without a network.
     expect(test().problems.splice(0).join()).to.match(/ERR_INTERNET_DISCONNECTED/)
+    await context.close()
+  })
+
+  it('lists where the user is signed in, and ends a session', async () => {
+    const other = await test().open('#/sign-in/home')
+    await other.page.locator('.card').first().waitFor()
+    const { page, context } = await test().open('#/sign-in/home')
+    await page.getByRole('link', { name: 'Account' }).click()
+    await page.getByText('This device').waitFor()
+    const ends = page.getByRole('button', { name: 'End the session of Chrome on Linux' })
+    const before = await ends.count()
+    await ends.first().click()
+    await page.getByText('The session has ended.').waitFor()
+    expect(await ends.count()).to.equal(before - 1)
+    await other.page.getByText('You have been signed out').waitFor()
+    await Promise.all([context.close(), other.context.close()])
+    // The browser reports the 401 on its console.
+    expect(test().problems.splice(0).join()).to.match(/401/)
+  })
+
+  it('follows an address that names a provider while it is shown', async () => {
+    const { page, context } = await test().open()
+    await page.getByRole('button', { name: 'Sign in with Home' }).waitFor()
+    await page.evaluate(() => void (location.hash = '#/sign-in/home'))
+    await page.locator('.card').first().waitFor()
     await context.close()
   })
 
@@ -117,8 +145,9 @@ describe('a chart page where nobody can sign in', () => {
     await test.stop()
   })
 
-  it('names the settings when there is no provider', async () => {
+  it('names the settings when there is no provider, and itself as the operator does', async () => {
     const test = await ChartPageTest.start(browser(), {
+      APP_NAME: 'Cellars & “Sons”',
       IDP_HOME_ISSUER: '',
       IDP_HOME_CLIENT_ID: '',
       IDP_HOME_LABEL: '',
@@ -127,6 +156,11 @@ describe('a chart page where nobody can sign in', () => {
     await page.getByText('since no identity provider is set up').waitFor()
     await page.getByText('thermolog user link').waitFor()
     await page.getByText('IDP_HOME_ISSUER=').waitFor()
+    await page.getByRole('heading', { name: 'Cellars & “Sons”' }).waitFor()
+    await page.getByRole('banner').getByText('Cellars & “Sons”').waitFor()
+    expect(await page.title()).to.equal('Sign in · Cellars & “Sons”')
+    const { body } = await send(test.service.url, { path: '/manifest.webmanifest' })
+    expect(body).to.include({ name: 'Cellars & “Sons”', short_name: 'Cellars & “Sons”' })
     test.expectNoProblems()
     await context.close()
     await test.stop()

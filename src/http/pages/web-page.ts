@@ -12,6 +12,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { Call } from '../answers/call.ts'
 import { answerUnchanged, entityTag, isKnown } from '../answers/call.ts'
 import { anything } from '../requests/input.ts'
+import { escapeHtml } from './html.ts'
 import { kept } from './kept.ts'
 import { OpenRoutes } from '../requests/routes.ts'
 import type { RouteTable } from '../requests/routes.ts'
@@ -45,6 +46,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const MODULES: readonly URL[] = [
   new URL('../../web/page.js', import.meta.url),
   new URL('../../web/api.js', import.meta.url),
+  new URL('../../web/app-name.js', import.meta.url),
   new URL('../../web/dashboard-view.js', import.meta.url),
   new URL('../../web/dashboard-tools.js', import.meta.url),
   new URL('../../web/sensor-view.js', import.meta.url),
@@ -57,6 +59,7 @@ const MODULES: readonly URL[] = [
   new URL('../../web/clock.js', import.meta.url),
   new URL('../../web/element.js', import.meta.url),
   new URL('../../web/event-stream.js', import.meta.url),
+  new URL('../../web/first-run.js', import.meta.url),
   new URL('../../web/format.js', import.meta.url),
   new URL('../../web/history-loader.js', import.meta.url),
   new URL('../../web/kept.js', import.meta.url),
@@ -69,10 +72,12 @@ const MODULES: readonly URL[] = [
   new URL('../../web/sign-in.js', import.meta.url),
   new URL('../../web/sign-out.js', import.meta.url),
   new URL('../../web/sparkline.js', import.meta.url),
+  new URL('../../web/theme-button.js', import.meta.url),
 ]
 
 const OTHER_FILES: readonly URL[] = [
   new URL('../../web/sign-in-view.js', import.meta.url),
+  new URL('../../web/account-view.js', import.meta.url),
   new URL('../../web/link-view.js', import.meta.url),
   new URL('../../web/history-table.js', import.meta.url),
   new URL('../../web/theme.js', import.meta.url),
@@ -107,9 +112,9 @@ interface WebPage {
 }
 
 // prettier-ignore
-export function webPageRouter(): RouteTable {
+export function webPageRouter(appName: string): RouteTable {
   const open = new OpenRoutes('')
-  const read = kept(readPage)
+  const read = kept(() => readPage(appName))
   const show = (name: 'page' | 'worker' | 'manifest') => async (call: Call) =>
     answerNow(call, (await read())[name])
   const showFile = async (call: Call) => answerFile(call, await read())
@@ -146,13 +151,17 @@ function send(ctx: Call['ctx'], { type, tag, plain, zipped }: WebFile): void {
   ctx.body = isZipped ? zipped : plain
 }
 
-async function readPage(): Promise<WebPage> {
+/** @param appName what the operator calls the service */
+async function readPage(appName: string): Promise<WebPage> {
   const urls = [...MODULES, ...OTHER_FILES]
   const [page = '', worker = '', manifest = ''] = await Promise.all(
     [PAGE, WORKER, MANIFEST].map((url) => readFile(url, 'utf8')),
   )
   const bytes = await Promise.all(urls.map((url) => readFile(url)))
-  const version = hash('sha256', Buffer.concat([...bytes, Buffer.from(page + worker)])).slice(0, 12)
+  const version = hash(
+    'sha256',
+    Buffer.concat([...bytes, Buffer.from(page + worker + appName)]),
+  ).slice(0, 12)
   const pathOf = (url: URL) => `/web/${version}/${nameOf(url)}`
   const preloads = MODULES.map((url) => `<link rel="modulepreload" href="${pathOf(url)}" />`)
   const complete = (text: string) =>
@@ -160,7 +169,10 @@ async function readPage(): Promise<WebPage> {
       .replaceAll('{{version}}', version)
       .replace('{{modulepreloads}}', preloads.join('\n    '))
       .replace('{{files}}', ['/manifest.webmanifest', ...urls.map(pathOf)].join(' '))
-  const make = (url: URL, text: string) => webFile(nameOf(url), Buffer.from(complete(text)))
+  const make = (url: URL, text: string) => {
+    const name = url === MANIFEST ? JSON.stringify(appName).slice(1, -1) : escapeHtml(appName)
+    return webFile(nameOf(url), Buffer.from(complete(text).replaceAll('{{app}}', () => name)))
+  }
   return {
     page: await make(PAGE, page),
     worker: await make(WORKER, worker),

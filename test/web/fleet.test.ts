@@ -1,0 +1,80 @@
+// Goal: among thousands of sensors people find the ones they want, and a page stays small. Method:
+// a real browser with 1,200 sensors in groups; the order of cards, and how many are there.
+
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import { PHONE, useChartPage } from './chart-page.ts'
+
+const HOUR_MS = 3_600_000
+const SENSORS = 1_200
+
+describe('a large fleet on the chart page', () => {
+  const test = useChartPage()
+
+  before(async () => {
+    for (let from = 0; from < SENSORS; from += 400) {
+      const measurements = Array.from({ length: 400 }, (_, at) => ({
+        sn: `rack${from + at}`,
+        temp: 20 + (from + at) / 100,
+      }))
+      await test().call('POST', 'measurements/batch', { measurements })
+    }
+    const longAgo = new Date(Date.now() - 200 * HOUR_MS).toISOString()
+    await test().call('POST', 'measurements', { sn: 'shed', temp: -30, timestamp: longAgo })
+    await test().call('PATCH', 'sensors/3', { alias: 'Hall / Rack 2' })
+    await test().call('PATCH', 'sensors/4', { alias: 'Hall / Rack 10' })
+  })
+
+  const names = (page: Page) => page.locator('.cards .alias').allInnerTexts()
+  const choose = (page: Page, what: string, value: string) =>
+    page.getByRole('combobox', { name: what }).selectOption(value)
+
+  it('has only what is in view in its document, and all of it when scrolled to', async () => {
+    const { page, context } = await test().openSignedIn('', PHONE)
+    await page.getByText('of 1,203 online').waitFor()
+    expect((await names(page)).length).to.be.lessThan(30)
+    const first = page.locator('.cards li').first()
+    expect(await first.getAttribute('aria-setsize')).to.equal('1203')
+    await page.evaluate(() => scrollTo(0, document.body.scrollHeight))
+    await page.getByText('Rack 10', { exact: true }).waitFor()
+    expect((await names(page)).length).to.be.lessThan(30)
+    await context.close()
+  })
+
+  it('is filtered and ordered', async () => {
+    const { page, context } = await test().openSignedIn()
+    await page.locator('.card').first().waitFor()
+    await choose(page, 'Order', 'coldest')
+    expect((await names(page))[0]).to.equal('shed')
+    await choose(page, 'Order', 'silent')
+    expect((await names(page)).slice(0, 2)).to.deep.equal(['shed', 'Attic'])
+    await choose(page, 'Show', 'week')
+    expect(await names(page)).to.deep.equal(['shed'])
+    await choose(page, 'Show', 'offline')
+    expect(await names(page)).to.deep.equal(['shed', 'Attic'])
+    await page.reload()
+    await page.locator('.card', { hasText: 'shed' }).waitFor()
+    expect((await names(page))[0]).to.equal('shed')
+    await context.close()
+  })
+
+  it('is grouped by what comes before the slash, and compact', async () => {
+    const { page, context } = await test().openSignedIn()
+    await page.getByRole('searchbox').fill('hall')
+    await page.getByRole('heading', { name: 'Hall' }).waitFor()
+    expect(await names(page)).to.deep.equal(['Rack 2', 'Rack 10'])
+    await page.getByRole('button', { name: 'Compact list' }).click()
+    const box = await page.locator('.card').first().boundingBox()
+    expect(box?.height).to.be.within(44, 48)
+    await context.close()
+  })
+
+  it('opens the only sensor found with Enter', async () => {
+    const { page, context } = await test().openSignedIn()
+    await page.locator('.card').first().waitFor()
+    await page.getByRole('searchbox').fill('cellar')
+    await page.getByRole('searchbox').press('Enter')
+    await page.getByRole('heading', { name: 'Cellar' }).waitFor()
+    await context.close()
+  })
+})
