@@ -3,7 +3,10 @@
 
 import { element } from './element.js'
 
-/** @typedef {{ readonly key: string, readonly isHeading: boolean }} Item */
+/**
+ * @typedef {{ readonly key: string, readonly isHeading: boolean }} Item
+ * @typedef {{ topPx: number, column: number, number: number }} Place `number` counts items
+ */
 
 const AROUND_PX = 400
 
@@ -16,9 +19,13 @@ export class LongList {
   #hide
   /** @type {readonly T[]} */
   #items = []
-  /** Where each item is. @type {{ topPx: number, column: number, number: number }[]} */
+  /** Where each item is. @type {Place[]} */
   #places = []
-  /** What is in the document. @type {Map<string, { item: T, box: HTMLElement }>} */
+  /**
+   * What is in the document.
+   *
+   * @type {Map<string, { item: T, place: Place | undefined, box: HTMLElement }>}
+   */
   #shown = new Map()
   #frame = 0
   #widthPx = 0
@@ -102,9 +109,11 @@ export class LongList {
   /** @param {T} item @param {number} at */
   #boxOf(item, at) {
     const known = this.#shown.get(item.key)
+    const place = this.#places[at]
+    if (known !== undefined && known.place === place) return known.box
     const box = known?.box ?? element('li', {}, this.#show(item))
-    this.#shown.set(item.key, { item, box })
-    const { topPx = 0, column = 0, number = 0 } = this.#places[at] ?? {}
+    this.#shown.set(item.key, { item, place, box })
+    const { topPx = 0, column = 0, number = 0 } = place ?? {}
     box.style.transform = `translateY(${topPx}px)`
     box.style.setProperty('--column', String(column))
     box.classList.toggle('is-heading', item.isHeading)
