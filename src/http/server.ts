@@ -19,6 +19,7 @@ import { answerClientError, refuseTunnel } from './client-error.ts'
 import type { Connections } from './callers/connections.ts'
 import { isSubmission } from './dispatch.ts'
 import { logFault, presentError, publicError } from './answers/errors.ts'
+import { answerPage, isForPeople } from './pages/html.ts'
 import { finishBody, isUnfinished } from './body/rest-of-body.ts'
 
 const HEADERS_TIMEOUT_MS = 15 * SECOND_MS
@@ -240,8 +241,18 @@ function answerError(call: Call, error: unknown, log: Log) {
   logFault(log, call, error)
   ctx.status = status
   ctx.set(headers)
-  ctx.body = body
+  if (failure.code === 'not_found' && isOutsideApis(call) && isForPeople(call)) {
+    answerPage(call, 'There is no such page', MISSING)
+    ctx.status = status
+  } else ctx.body = body
   return failure.code
+}
+
+const MISSING =
+  '<p>Nothing is at this address. Perhaps one of the pages above is what you want.</p>'
+
+function isOutsideApis({ path, ctx: { method } }: Call): boolean {
+  return (method === 'GET' || method === 'HEAD') && !path.startsWith('/api/')
 }
 
 /** Most responses are tiny and not worth parsing what the client accepts. */

@@ -47,10 +47,11 @@ function documentFor(audience: keyof typeof AUDIENCES, whole: Document): JsonObj
   }
 }
 
-/** Two APIs in one document cannot both have `listSensors`. Codes stand with the failures. */
+/** Two APIs in one document cannot both have `listSensors`. Codes and samples are for people. */
 function withPlainNames(operations: Readonly<Record<string, JsonObject>>): JsonObject {
   return Object.fromEntries(
-    Object.entries(operations).map(([method, { 'x-problem-codes': _codes, ...operation }]) => {
+    Object.entries(operations).map(([method, whole]) => {
+      const { 'x-problem-codes': _codes, 'x-codeSamples': _samples, ...operation } = whole
       const operationId = String(operation['operationId']).replace(/O[fn]Phone$/, '')
       return [method, { ...operation, operationId }]
     }),

@@ -11,11 +11,11 @@ import {
   problemExamples,
   problemReferences,
   problemResponses,
-  problemTable,
 } from './problem-answers.ts'
 import { explainedCodes } from '../answers/problems.ts'
 import { DAEMON_API_BASE, MOBILE_API_BASE } from '../requests/routes.ts'
 import type { RouteRow } from '../requests/routes.ts'
+import { samplesOf } from './samples.ts'
 import { jsonOf, queryParameters, schemaComponents, schemaReference } from './schemas.ts'
 import type { JsonObject } from '../body/schema-files.ts'
 
@@ -25,10 +25,10 @@ const TAGS: Readonly<Record<RouteDescription['tag'] | typeof INFLUX_TAG, string>
     'What senders to InfluxDB call, such as Telegraf; they need only the URL and a token. ' +
     'Responses are InfluxDB’s.',
   Sensors: 'Listing, naming, correcting and deleting sensors. A first measurement registers one.',
-  Account: 'Who asks.',
+  Account: 'The token of a request and its user.',
   'Sign-in': 'How a person gets a mobile token: OpenID Connect with PKCE.',
   Operations: 'For operators and load balancers.',
-  Documents: `This description, and explanations of errors.\n\n${problemTable()}`,
+  Documents: 'This description, and explanations of errors.',
   'Chart page': 'A page that shows your sensors after you sign in; it calls the mobile API.',
 }
 
@@ -36,8 +36,8 @@ const INTRODUCTION = `Time-series ingestion for temperature sensors.
 Daemons submit measurements with a daemon token below \`${DAEMON_API_BASE}\`, apps read them with a
 mobile token below \`${MOBILE_API_BASE}\`; a token of the one kind does not work with the other.
 Temperatures are degrees Celsius, times are UTC. Every success with a body is \`{"data": …}\` on
-both APIs, every failure a problem document (RFC 9457) with a code of \`/problems\`. Ignore members,
-headers and codes that you do not know: more may come.`
+both APIs, every failure a problem document (RFC 9457) with one of [these codes](/problems). Ignore
+members, headers and codes you do not know.`
 
 const HEADERS: Readonly<Record<string, JsonObject>> = {
   'X-Request-Id': text(
@@ -167,6 +167,7 @@ function operationOf(row: RouteRow): JsonObject {
   if (described.isResumable === true) parameters.push(headerParameter('Last-Event-ID'))
   parameters.push(headerParameter('X-Request-Id'))
   const problems = codesOf(row, codes)
+  const samples = samplesOf(id)
   return {
     operationId: id,
     tags: [tag],
@@ -177,6 +178,7 @@ function operationOf(row: RouteRow): JsonObject {
     security: securityOf(row),
     parameters,
     ...(body !== undefined && { requestBody: body }),
+    ...(samples !== undefined && { 'x-codeSamples': samples }),
     responses: {
       ...Object.fromEntries(
         Object.entries(answers).map(([status, answer]) => [status, answerOf(row, answer)]),

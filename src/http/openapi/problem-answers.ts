@@ -6,7 +6,7 @@ import { STATUS_CODES } from 'node:http'
 import { ServiceError } from '../../domain/errors.ts'
 import type { ErrorCode } from '../../domain/errors.ts'
 import { presentError } from '../answers/errors.ts'
-import { allProblems, problemOf } from '../answers/problems.ts'
+import { problemOf } from '../answers/problems.ts'
 import type { RouteRow } from '../requests/routes.ts'
 import type { JsonObject } from '../body/schema-files.ts'
 
@@ -110,15 +110,6 @@ export function problemExamples(codes: ReadonlySet<ErrorCode>): JsonObject {
   )
 }
 
-/** All codes as a table for people. */
-export function problemTable(): string {
-  const rows = allProblems().map(({ code, status, explanation }) => {
-    const text = explanation.replaceAll('|', '\\|').replaceAll('<', '&lt;')
-    return `| ${status} | \`${code}\` | ${text} |`
-  })
-  return ['| status | code | |', '|---|---|---|', ...rows].join('\n')
-}
-
 function answerOf(status: number, codes: readonly ErrorCode[]): JsonObject {
   const sorted = codes.toSorted()
   const examples: JsonObject = Object.fromEntries(
@@ -150,7 +141,8 @@ export function headerReferences(names: readonly string[]): JsonObject {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-function exampleOf(code: ErrorCode): unknown {
+/** A response with this error. */
+export function exampleOf(code: ErrorCode): unknown {
   const fault = { pointer: '/temp', code: 'maximum', detail: 'must be <= 10000' }
   const error = new ServiceError(code, {
     members: MEMBERS[code] ?? {},

@@ -27,6 +27,13 @@ export const PUBLIC: Readonly<Record<string, RouteDescription>> = {
     answers: { 200: { description: 'All series.', texts: ['text/plain'] } },
     codes: ['missing_token', 'invalid_token'],
   },
+  'GET /problems': {
+    id: 'listProblems',
+    tag: 'Documents',
+    summary: 'All error codes',
+    description: 'A page for people.',
+    answers: { 200: { description: 'A page.', texts: ['text/html'] } },
+  },
   'GET /problems/{code}': {
     id: 'explainProblem',
     tag: 'Documents',

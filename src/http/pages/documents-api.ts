@@ -8,7 +8,8 @@ import { answerJson, answerUnchanged, entityTag, isKnown } from '../answers/call
 import type { Call } from '../answers/call.ts'
 import { anything } from '../requests/input.ts'
 import { DOCUMENTS } from '../openapi/audiences.ts'
-import { explainProblem } from './explain-problem.ts'
+import { explainProblem, listProblems } from './explain-problem.ts'
+import { PLAIN_STYLE } from './html.ts'
 import { kept } from './kept.ts'
 import { OpenRoutes } from '../requests/routes.ts'
 import type { RouteTable } from '../requests/routes.ts'
@@ -33,6 +34,7 @@ const PAGE = `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>API · Thermolog</title>
 <link rel="stylesheet" href="/docs/swagger-ui.css">
+<link rel="stylesheet" href="/docs/samples.css">
 <link rel="icon" type="image/png" href="/docs/favicon-32x32.png">
 </head>
 <body>
@@ -43,13 +45,35 @@ const PAGE = `<!doctype html>
 </html>
 `
 
-const START = `SwaggerUIBundle({
+/** Swagger UI does not show samples by itself: they go above the responses of their operation. */
+const START = `const samples = () => ({
+  wrapComponents: {
+    responses: (Responses, { React, specSelectors }) => (props) => {
+      const place = ['paths', props.path, props.method, 'x-codeSamples']
+      const found = specSelectors.specJson().getIn(place)?.toJS() ?? []
+      const shown = found.map(({ label, source }) =>
+        React.createElement('details', { key: label, className: 'sample' },
+          React.createElement('summary', null, label),
+          React.createElement('pre', { tabIndex: 0 }, source)))
+      return React.createElement('div', null, ...shown, React.createElement(Responses, props))
+    },
+  },
+})
+
+SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#page',
   deepLinking: true,
   displayRequestDuration: true,
   validatorUrl: null,
+  plugins: [samples],
 })
+`
+
+const SAMPLES_STYLE = `.swagger-ui .sample { margin: 0 1.25rem 0.5rem; font-size: 0.875rem; }
+.swagger-ui .sample summary { min-height: 1.75rem; cursor: pointer; }
+.swagger-ui .sample pre { padding: 0.75rem; overflow-x: auto; border-radius: 4px;
+  background: #333333; color: #ffffff; white-space: pre; }
 `
 
 interface PackagedFile {
@@ -64,11 +88,18 @@ const PACKAGED: ReadonlyMap<string, PackagedFile> = new Map([
   packaged('favicon-32x32.png', import.meta.resolve('swagger-ui-dist/favicon-32x32.png')),
 ])
 
+const OWN: ReadonlyMap<string, string> = new Map([
+  ['start.js', START],
+  ['plain.css', PLAIN_STYLE],
+  ['samples.css', SAMPLES_STYLE],
+])
+
 /** @param describe returns the OpenAPI document; called once, on the first request */
 // prettier-ignore
 export function documentsRouter(describe: () => object): RouteTable {
   const open = new OpenRoutes('')
 
+  open.add('GET /problems',          anything, listProblems)
   open.add('GET /problems/:code',    anything, explainProblem)
   open.add('GET /openapi.json',      anything, showDocument(describe))
   open.add('GET /openapi/:document', anything, showPart(describe))
@@ -113,11 +144,11 @@ function showPage({ ctx }: Call): void {
 
 async function showFile({ ctx, parameters }: Call): Promise<void> {
   const name = parameters['file'] ?? ''
-  const file = PACKAGED.get(name)
-  if (file === undefined && name !== 'start.js') throw new ServiceError('not_found')
-  const body = file === undefined ? START : await file.read()
+  const packagedFile = PACKAGED.get(name)
+  const body = OWN.get(name) ?? (await packagedFile?.read())
+  if (body === undefined) throw new ServiceError('not_found')
   ctx.set('Cache-Control', CACHED_FOR_A_DAY)
-  ctx.type = file?.type ?? 'js'
+  ctx.type = packagedFile?.type ?? name.replace(/^.*\./, '')
   ctx.body = body
 }
 

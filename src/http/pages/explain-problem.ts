@@ -1,10 +1,16 @@
-// Explains a problem code, to programs and to people.
+// Explains problem codes, to programs and to people.
 
 import type { ProblemExplanation } from '../../../schemas/messages.d.ts'
 import { ServiceError } from '../../domain/errors.ts'
+import type { ErrorCode } from '../../domain/errors.ts'
 import { answerJson } from '../answers/call.ts'
 import type { Call } from '../answers/call.ts'
-import { explanationOf } from '../answers/problems.ts'
+import { explainedCodes, explanationOf } from '../answers/problems.ts'
+import { exampleOf } from '../openapi/problem-answers.ts'
+import { answerPage, escapeHtml, isForPeople, proseToHtml } from './html.ts'
+
+const CACHED_FOR_AN_HOUR = 'public, max-age=3600'
+const INSIDE = 'This code is in `errors` of another problem, beside the part that it is about.'
 
 export function explainProblem(call: Call): void {
   const { ctx, parameters } = call
@@ -13,10 +19,10 @@ export function explainProblem(call: Call): void {
   if (known === undefined) throw new ServiceError('not_found')
   const { title, explanation, status } = known
   ctx.vary('Accept')
-  ctx.set('Cache-Control', 'public, max-age=3600')
-  if (ctx.accepts('json', 'html') === 'html') {
-    ctx.type = 'html'
-    ctx.body = explanationPage(code, title, explanation)
+  ctx.set('Cache-Control', CACHED_FOR_AN_HOUR)
+  if (isForPeople(call)) {
+    const example = status === undefined ? undefined : exampleOf(code as ErrorCode)
+    answerPage(call, title, explanationOn(code, { explanation, status, example }))
     return
   }
   const answer: ProblemExplanation = {
@@ -28,13 +34,43 @@ export function explainProblem(call: Call): void {
   answerJson(call, 200, JSON.stringify(answer))
 }
 
-/** The texts are our own and contain no HTML markup. */
-function explanationPage(code: string, title: string, explanation: string): string {
-  const text = explanation.replaceAll('<', '&lt;')
-  return `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><title>${title}</title></head>
-<body><h1>${title}</h1><p>${text}</p><p>Code: <code>${code}</code></p></body>
-</html>
-`
+/** All codes, by status. */
+export function listProblems(call: Call): void {
+  call.ctx.set('Cache-Control', CACHED_FOR_AN_HOUR)
+  const known = explainedCodes().flatMap((code) => {
+    const found = explanationOf(code)
+    return found === undefined ? [] : [{ code, ...found }]
+  })
+  const byStatus = Map.groupBy(known, ({ status }) => status)
+  const groups = [...byStatus].toSorted(([one = 999], [other = 999]) => one - other)
+  const lists = groups.map(([status, problems]) => {
+    const heading = status === undefined ? 'Inside errors' : `Status ${status}`
+    const items = problems.map(({ code, title }) => {
+      const link = `<a href="/problems/${code}"><code>${code}</code></a>`
+      return `<dt>${link}</dt><dd>${escapeHtml(title)}</dd>`
+    })
+    return `<h2>${heading}</h2><dl>${items.join('')}</dl>`
+  })
+  const intro =
+    '<p>Every failure is <code>application/problem+json</code> (RFC 9457) with one of these ' +
+    'codes, which never change their meaning.</p>'
+  answerPage(call, 'Problems', intro + lists.join(''))
+}
+
+function explanationOn(
+  code: string,
+  {
+    explanation,
+    status,
+    example,
+  }: { explanation: string; status: number | undefined; example: unknown },
+): string {
+  const place = status === undefined ? INSIDE : `Status ${status}`
+  const json = escapeHtml(JSON.stringify(example, null, 2) ?? '')
+  return [
+    `<p class="status"><code>${code}</code> · ${proseToHtml(place)}</p>`,
+    `<p>${proseToHtml(explanation)}</p>`,
+    ...(example === undefined ? [] : [`<h2>Example</h2><pre tabindex="0">${json}</pre>`]),
+    '<p><a href="/problems">All problems</a></p>',
+  ].join('\n')
 }

@@ -1,6 +1,71 @@
-// Text in HTML.
+// Small pages for people: explanations of problems, and what is shown where a page is missing.
+
+import type { Call } from '../answers/call.ts'
+
+const POLICY = [
+  "default-src 'none'",
+  "style-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** The style sheet of these pages, at `/docs/plain.css`. */
+export const PLAIN_STYLE = `:root { color-scheme: light dark; --muted: light-dark(#51616e, #9aabb8);
+  --edge: light-dark(#dbe2e8, #26323c); --accent: light-dark(#0a6c8c, #5cc4e6);
+  background: light-dark(#f4f6f8, #0d1318); color: light-dark(#101c24, #e8eff4);
+  font: 100%/1.5 system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif; }
+body { max-width: 48rem; margin: 0 auto; padding: 1.5rem 1rem 4rem; }
+h1 { margin: 1.5rem 0 0.5rem; letter-spacing: -0.025em; line-height: 1.2; }
+h2 { margin: 2rem 0 0.5rem; font-size: 1.125rem; }
+a { color: var(--accent); }
+nav { display: flex; flex-wrap: wrap; gap: 0 1.5rem; }
+nav a { padding: 0.5rem 0; }
+p.status, dd { color: var(--muted); }
+dl { margin: 0; }
+dt { margin-top: 0.75rem; }
+dd { margin: 0; }
+code { font-size: 0.9em; }
+pre { padding: 1rem; overflow-x: auto; border: 1px solid var(--edge); border-radius: 0.875rem;
+  background: light-dark(#ffffff, #151d24); }
+`
+
+/** Whether a person asks, with a browser. */
+export function isForPeople({ ctx }: Call): boolean {
+  return ctx.accepts('json', 'html') === 'html'
+}
+
+/** Responds with a page; the status is set by the caller. */
+export function answerPage({ ctx }: Call, title: string, content: string): void {
+  ctx.set('Content-Security-Policy', POLICY)
+  ctx.type = 'html'
+  ctx.body = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escapeHtml(title)} · Thermolog</title>
+<link rel="stylesheet" href="/docs/plain.css">
+</head>
+<body>
+<nav aria-label="Pages">
+<a href="/">Sensors</a><a href="/docs">API</a><a href="/problems">Problems</a>
+</nav>
+<main>
+<h1>${escapeHtml(title)}</h1>
+${content}
+</main>
+</body>
+</html>
+`
+}
 
 /** A text as it stands in an element or a quoted attribute. */
 export function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
+}
+
+/** The same, with what is between back-ticks as code. */
+export function proseToHtml(text: string): string {
+  return escapeHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>')
 }

@@ -2,13 +2,27 @@
 // answers, the problems, a linter, and itself; what a route table has and nobody has described
 // makes the very request for the document fail.
 
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { allProblems } from '../../../src/http/answers/problems.ts'
+import type { Sample } from '../../../src/http/openapi/samples.ts'
 import { send } from '../../support/http.ts'
 import { startService } from '../../support/service.ts'
 import type { TestService } from '../../support/service.ts'
+
+/** What runs a sample that follows. */
+const COMMANDS: Readonly<Record<string, readonly string[]>> = {
+  Shell: ['sh', '-c'],
+  Python: ['python3', '-c'],
+  TypeScript: [process.execPath, '--input-type=module-typescript', '-e'],
+}
+
+interface Sampled {
+  readonly 'x-codeSamples'?: readonly Sample[]
+}
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false })
 
@@ -81,8 +95,7 @@ describe('the description of the API', () => {
     const named = new Set(membersCalled('x-problem-codes', document.paths).flat())
     const unnamed = allProblems().filter(({ code }) => !named.has(code))
     expect(unnamed.map(({ code }) => code)).to.deep.equal(['method_not_allowed'])
-    const { description } = document.tags.find(({ name }: { name: string }) => name === 'Documents')
-    for (const { code } of allProblems()) expect(description).to.include(code)
+    expect(document.info.description).to.include('(/problems)')
   })
 
   it('asks for a token where one is needed', () => {
@@ -119,6 +132,86 @@ function absolute(schema: object): object {
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/')) as object
 }
 
+describe('the samples of the API', () => {
+  it('do what they say, in every language', async function () {
+    this.timeout(60_000)
+    const service = await startService({ MIN_TIMESTAMP: '2020-01-01T00:00:00Z' })
+    service.clock.set('2026-11-20T10:16:00Z')
+    // The samples speak of sensors 7 and 9.
+    const daemon = await service.createToken('ada@example.org')
+    const sensors = Array.from({ length: 9 }, (_, at) => ({ sn: `S${at}`, temp: 20 }))
+    await send(service.url, {
+      method: 'POST',
+      path: '/api/v1/measurements/batch',
+      token: daemon,
+      body: { measurements: sensors },
+    })
+    const link = await service.operations.createLink({ user: 'ada@example.org' })
+    const signedIn = await send(service.url, {
+      method: 'POST',
+      path: '/api/mobile/v1/auth/link',
+      body: { code: link.url.replace(/^.*\//, ''), code_verifier: 'v'.repeat(43) },
+    })
+    const mobile = String(signedIn.body.data.token)
+    const { body } = await send(service.url, { path: '/openapi.json' })
+    const run = async (path: string, { lang, source }: Sample) => {
+      const token = path.startsWith('/api/mobile/') ? mobile : daemon
+      const env = { ...process.env, THERMOLOG_URL: service.url, THERMOLOG_TOKEN: token }
+      const [command = '', ...args] = COMMANDS[lang] ?? []
+      const { stdout } = await promisify(execFile)(command, [...args, source], { env })
+      expect(stdout, source).to.match(/\S/)
+    }
+    const samples = Object.entries(body.paths as Record<string, Record<string, Sampled>>).flatMap(
+      ([path, operations]) =>
+        Object.values(operations).flatMap((operation) =>
+          (operation['x-codeSamples'] ?? []).map((sample) => [path, sample] as const),
+        ),
+    )
+    expect(samples).to.have.length(8 * 3)
+    for (const [path, sample] of samples) await run(path, sample)
+    await service.stop()
+  })
+})
+
+describe('the pages of problems', () => {
+  let service: TestService
+  before(async () => {
+    service = await startService()
+  })
+  after(() => service.stop())
+  const open = async (path: string) => {
+    const headers = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+    const response = await fetch(service.url + path, { headers })
+    const type = response.headers.get('content-type') ?? ''
+    return { status: response.status, type, text: await response.text() }
+  }
+
+  it('are listed, each with its link', async () => {
+    const { status, text } = await open('/problems')
+    expect(status).to.equal(200)
+    for (const { code } of allProblems()) expect(text).to.include(`href="/problems/${code}"`)
+  })
+
+  it('have an example and no back-ticks', async () => {
+    const { text } = await open('/problems/validation_failed')
+    expect(text).to.include('<code>errors</code>')
+    expect(text.split('<h2>')[0]).not.to.include('`')
+    expect(text).to.include('&quot;pointer&quot;: &quot;/temp&quot;')
+    expect(text).to.include('href="/docs"')
+  })
+
+  it('are shown to people where nothing is, and problems to programs', async () => {
+    const { status, type, text } = await open('/nothing')
+    expect(status).to.equal(404)
+    expect(type).to.match(/^text\/html/)
+    expect(text).to.include('There is no such page').and.include('href="/problems"')
+    const asked = await send(service.url, { path: '/nothing' })
+    expect(asked.headers['content-type']).to.equal('application/problem+json')
+    const ofApi = await open('/api/v1/nothing')
+    expect(ofApi.type).to.equal('application/problem+json')
+  })
+})
+
 describe('the page that shows it', () => {
   let service: TestService
 
@@ -134,7 +227,7 @@ describe('the page that shows it', () => {
     expect(headers['content-type']).to.match(/^text\/html/)
     expect(headers['content-security-policy']).to.match(/default-src 'none'; script-src 'self';/)
     const addresses = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address]) => address)
-    expect(addresses).to.have.length(4)
+    expect(addresses).to.have.length(5)
     for (const path of addresses) {
       const file = await send(service.url, { path: path ?? '' })
       expect(file.status, path).to.equal(200)
