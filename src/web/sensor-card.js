@@ -6,6 +6,7 @@ import { moment, shortTemp, since } from './format.js'
 
 /** @import { Sensor } from './api.js' */
 
+const DOT = ' · '
 /** For times longer ago than this, show the time instead of the age. */
 const SINCE_MS_MAX = 48 * 3_600_000
 
@@ -15,7 +16,9 @@ export class SensorCard {
   #sensor
   #alias = element('span', { class: 'alias' })
   #serial = element('span', { class: 'serial' })
-  #state = element('span', { class: 'state' })
+  #word = element('span', { class: 'word' })
+  #when = element('span')
+  #state = element('span', { class: 'state' }, element('span', {}, this.#word, this.#when))
   #temp = element('span', { class: 'temp' })
   #day = element('span', { class: 'day' })
   #link = element(
@@ -50,7 +53,9 @@ export class SensorCard {
 
   /** @param {boolean} isCurrent whether it is known how the sensor is now */
   tick(isCurrent) {
-    setText(this.#state, stateText(this.#sensor, isCurrent))
+    const [when = '', word] = stateText(this.#sensor, isCurrent).split(DOT).toReversed()
+    setText(this.#word, word === undefined ? '' : word + DOT)
+    setText(this.#when, when)
     this.#link.classList.toggle('is-unknown', !isCurrent)
   }
 
@@ -69,5 +74,5 @@ export function stateText({ online, latest }, isCurrent) {
   const currentMs = nowMs()
   const atMs = Date.parse(latest.timestamp)
   const when = currentMs - atMs > SINCE_MS_MAX ? moment(atMs, currentMs) : since(atMs, currentMs)
-  return isCurrent ? `${online ? 'Online' : 'Offline'} · ${when}` : when
+  return isCurrent ? `${online ? 'Online' : 'Offline'}${DOT}${when}` : when
 }
