@@ -1,11 +1,9 @@
-// A sensor's history as columns for drawing: reads it, joins it with its newest part, and finds its
-// gaps.
-//
-// A gap is where the sensor was silent for longer than usual. An empty bucket alone is not a gap: a
-// sensor that sends every ten minutes leaves nine of ten minutes empty.
+// A sensor's history as columns for drawing: reads it, joins it with its newest part, breaks it at
+// its gaps and sums it up.
 
 import { get, getOrKept } from './api.js'
 import { TIME_ZONE } from './format.js'
+import { gapsOf } from './gaps.js'
 import { livePeriod, periodName } from './period.js'
 
 /**
@@ -31,9 +29,6 @@ const BUCKET_MS = {
   day: DAY_MS,
 }
 const LAST_DAY = periodName(livePeriod(DAY_MS, DAY_MS))
-const USUAL_STEPS_OF_A_GAP = 3
-const STEPS_AROUND = 8
-const GAP_MS_MIN = 1_000
 
 /**
  * @param {number} sensorId
@@ -72,24 +67,6 @@ export async function readOn(sensorId, known, { fromMs, toMs, changedFromMs }, s
 }
 
 /**
- * Before which points there is a gap: three times what is usual around there, on either side, as
- * sensors change how often they send.
- *
- * @param {History} history
- * @returns {boolean[]}
- */
-export function gapsOf({ startsMs, bucketMs }) {
-  const stepsMs = startsMs.map((startMs, at) => startMs - (startsMs[at - 1] ?? startMs))
-  return stepsMs.map((stepMs, at) => {
-    if (at === 0 || stepMs < GAP_MS_MIN || stepMs <= 1.5 * bucketMs) return false
-    const before = median(stepsMs.slice(Math.max(1, at - STEPS_AROUND), at))
-    const after = median(stepsMs.slice(at + 1, at + 1 + STEPS_AROUND))
-    const usualMs = Math.max(before, after)
-    return usualMs > 0 && stepMs > USUAL_STEPS_OF_A_GAP * usualMs
-  })
-}
-
-/**
  * Columns for a line that is broken at gaps: times of the middle of each bucket in milliseconds,
  * means, lowest, highest; `null` where the line ends.
  *
@@ -117,17 +94,52 @@ export function brokenAtGaps(history) {
 }
 
 /**
- * What a history says in three numbers; `undefined` when it is empty.
+ * What a history says in a few numbers; `undefined` when it is empty. `mean` is over time, because
+ * a sensor that sends more often while it is warm is not warmer for it; `meanOfAll` is that of all
+ * measurements. `lowestAt` and `highestAt` are indexes.
  *
  * @param {History} history
  */
-export function summaryOf({ means, mins, maxs, counts }) {
-  const total = counts.reduce((sum, count) => sum + count, 0)
+export function summaryOf(history) {
+  const { means, mins, maxs, counts } = history
+  const total = sumOf(counts)
   if (total === 0) return undefined
-  const sum = means.reduce((whole, mean, at) => whole + mean * (counts[at] ?? 0), 0)
+  const meanOfAll = sumOf(means.map((mean, at) => mean * (counts[at] ?? 0))) / total
+  const spansMs = spansOf(history)
+  const wholeMs = sumOf(spansMs)
+  const overTime = sumOf(means.map((mean, at) => mean * (spansMs[at] ?? 0))) / wholeMs
   const lowest = mins.reduce((least, min) => Math.min(least, min))
   const highest = maxs.reduce((most, max) => Math.max(most, max))
-  return { mean: sum / total, lowest, highest, total }
+  return {
+    mean: wholeMs === 0 ? meanOfAll : overTime,
+    meanOfAll,
+    lowest,
+    lowestAt: mins.indexOf(lowest),
+    highest,
+    highestAt: maxs.indexOf(highest),
+    total,
+  }
+}
+
+/** How long each point stands for: half of the way to its neighbours, or to the end of its bucket
+ * where there is a gap.
+ *
+ * @param {History} history
+ */
+function spansOf(history) {
+  const { startsMs, bucketMs } = history
+  const gaps = gapsOf(history)
+  /** @param {number} at of the later of two neighbours */
+  const wayMs = (at) => {
+    const isOpen = at === 0 || at === startsMs.length || gaps[at] === true
+    return isOpen ? bucketMs : (startsMs[at] ?? 0) - (startsMs[at - 1] ?? 0)
+  }
+  return startsMs.map((_, at) => (wayMs(at) + wayMs(at + 1)) / 2)
+}
+
+/** @param {readonly number[]} numbers */
+function sumOf(numbers) {
+  return numbers.reduce((sum, number) => sum + number, 0)
 }
 
 /** What the last day is kept as. @param {number} sensorId */
@@ -193,9 +205,4 @@ function joined(known, tail, { fromMs, tailMs }) {
     maxs: join('maxs'),
     counts: join('counts'),
   }
-}
-
-/** 0 of none. @param {number[]} numbers */
-function median(numbers) {
-  return numbers.sort((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0
 }

@@ -10,6 +10,9 @@ import { summaryOf } from './history.js'
  * @import { Period } from './period.js'
  */
 
+/** Means that are closer together than this are one. */
+const SAME_CELSIUS = 0.05
+
 export class Readout {
   #time = element('p', { class: 'range' })
   #numbers = element('dl', { class: 'readout' })
@@ -45,8 +48,17 @@ export class Readout {
 function ofPeriod(history) {
   const summary = summaryOf(history)
   if (summary === undefined) return []
+  const { mean, meanOfAll } = summary
+  const isSame = Math.abs(mean - meanOfAll) < SAME_CELSIUS
+  /** @type {[string, string][]} */
+  const means = isSame
+    ? [['Mean', temp(mean)]]
+    : [
+        ['Mean over time', temp(mean)],
+        ['Of measurements', temp(meanOfAll)],
+      ]
   return [
-    ['Mean', temp(summary.mean)],
+    ...means,
     ['Lowest', temp(summary.lowest)],
     ['Highest', temp(summary.highest)],
     ['Count', count(summary.total)],

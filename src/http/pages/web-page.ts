@@ -61,6 +61,7 @@ const MODULES: readonly URL[] = [
   new URL('../../web/event-stream.js', import.meta.url),
   new URL('../../web/first-run.js', import.meta.url),
   new URL('../../web/format.js', import.meta.url),
+  new URL('../../web/gaps.js', import.meta.url),
   new URL('../../web/history-loader.js', import.meta.url),
   new URL('../../web/kept.js', import.meta.url),
   new URL('../../web/last-days.js', import.meta.url),
