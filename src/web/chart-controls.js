@@ -1,13 +1,16 @@
-// The buttons of a chart: periods, steps, zoom, now, and the table. They can do everything that
-// gestures can.
+// The buttons of a chart: periods, dates, steps, zoom, now, the table, all of the screen, and the
+// unit. They can do everything that gestures can.
 
 import { button, element, icon } from './element.js'
-import { SPANS } from './period.js'
+import { nowMs } from './clock.js'
+import { DatePicker } from './date-picker.js'
+import { OTHER_UNIT, chooseUnit } from './locale.js'
+import { SPANS, livePeriod } from './period.js'
 
 /**
  * @import { Period } from './period.js'
  * @typedef {{
- *   readonly onSpan: (spanMs: number) => void,
+ *   readonly onPeriod: (period: Period) => void,
  *   readonly onMove: (share: number) => void,
  *   readonly onZoom: (factor: number) => void,
  *   readonly onNow: () => void,
@@ -15,59 +18,96 @@ import { SPANS } from './period.js'
  * }} ControlEvents
  */
 
-const MOVE_SHARE = 0.5
 const ZOOM = 2
 
 export class ChartControls {
   /** @type {HTMLElement} */
   spans
   /** @type {HTMLElement} */
+  dates
+  /** @type {HTMLElement} */
   steps
   /** @type {HTMLButtonElement[]} */
   #spanButtons
-  /** @type {HTMLButtonElement} */
+  #picker
   #now
-  /** @type {HTMLButtonElement} */
   #later
+  #fullScreen = toggle('Full screen', icon('full'), (isFull) => {
+    this.steps.closest('.sheet')?.classList.toggle('is-full', isFull)
+  })
 
   /** @param {ControlEvents} events */
-  constructor({ onSpan, onMove, onZoom, onNow, onTable }) {
+  constructor({ onPeriod, onMove, onZoom, onNow, onTable }) {
     this.#spanButtons = SPANS.map(({ label, title, spanMs }) =>
-      button({ title, 'aria-pressed': 'false' }, () => onSpan(spanMs), label),
+      button(
+        { title, 'aria-pressed': 'false' },
+        () => onPeriod(livePeriod(spanMs, nowMs())),
+        label,
+      ),
     )
     this.spans = element('div', { class: 'spans', role: 'group', 'aria-label': 'Period' })
     this.spans.append(...this.#spanButtons)
-    this.#now = button({ class: 'now-button' }, onNow, 'Now')
-    this.#later = button({ label: 'Later' }, () => onMove(MOVE_SHARE), icon('forward'))
-    const table = button(
-      { 'aria-pressed': 'false', class: 'table-button' },
-      () => {
-        const isShown = table.getAttribute('aria-pressed') !== 'true'
-        table.setAttribute('aria-pressed', String(isShown))
-        onTable(isShown)
-      },
-      icon('table'),
-      'Table',
-    )
+    this.#picker = new DatePicker(onPeriod)
+    this.dates = this.#picker.root
+    this.#now = button({}, onNow, 'Now')
+    this.#later = button({ label: 'Next' }, () => onMove(1), icon('forward'))
     this.steps = element(
       'div',
       { class: 'steps', role: 'group', 'aria-label': 'Chart' },
-      button({ label: 'Earlier' }, () => onMove(-MOVE_SHARE), icon('back')),
+      button({ label: 'Previous' }, () => onMove(-1), icon('back')),
       this.#later,
       this.#now,
       button({ label: 'Zoom out' }, () => onZoom(ZOOM), icon('minus')),
       button({ label: 'Zoom in' }, () => onZoom(1 / ZOOM), icon('plus')),
-      table,
+      element('div', { class: 'tools' }, ...this.#tools(onTable)),
     )
   }
 
   /** @param {Period} period */
-  show({ fromMs, toMs, isLive }) {
+  show(period) {
+    const { fromMs, toMs, isLive } = period
     for (const [at, { spanMs }] of SPANS.entries()) {
       const isShown = isLive && spanMs === toMs - fromMs
       this.#spanButtons[at]?.setAttribute('aria-pressed', String(isShown))
     }
     this.#now.disabled = isLive
     this.#later.disabled = isLive
+    this.#picker.show(period)
   }
+
+  leaveFullScreen() {
+    if (this.#fullScreen.getAttribute('aria-pressed') === 'true') this.#fullScreen.click()
+  }
+
+  /** @param {ControlEvents['onTable']} onTable */
+  #tools(onTable) {
+    return [
+      button(
+        { label: `Show °${OTHER_UNIT}`, title: `Show °${OTHER_UNIT}` },
+        () => chooseUnit(OTHER_UNIT),
+        `°${OTHER_UNIT}`,
+      ),
+      toggle('Dates', icon('dates'), (isShown) => (this.dates.hidden = !isShown)),
+      toggle('Table', icon('table'), onTable),
+      this.#fullScreen,
+    ]
+  }
+}
+
+/**
+ * @param {string} label
+ * @param {SVGElement} picture
+ * @param {(isOn: boolean) => void} onToggle
+ */
+function toggle(label, picture, onToggle) {
+  const made = button(
+    { label, title: label, 'aria-pressed': 'false' },
+    () => {
+      const isOn = made.getAttribute('aria-pressed') !== 'true'
+      made.setAttribute('aria-pressed', String(isOn))
+      onToggle(isOn)
+    },
+    picture,
+  )
+  return made
 }

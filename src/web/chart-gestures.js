@@ -1,17 +1,19 @@
 // Touch, wheel and keys on a chart: by how much to zoom, and where, or how far to move. With a
 // mouse you drag over a range to zoom in, which uPlot handles; this file handles one finger that
-// moves, two that zoom, and lets the page still scroll up and down.
+// moves, two that zoom, and lets the page still scroll up and down. The wheel zooms with Ctrl, or
+// once the chart has the focus.
 
 /**
  * @typedef {{
  *   readonly zoom: (factor: number, atMs: number) => void,
  *   readonly move: (byMs: number) => void,
  *   readonly moveToNow: () => void,
+ *   readonly reset: () => void,
  *   readonly step: (points: number) => void,
  *   readonly leave: () => void,
  *   readonly touch: (clientX: number) => void,
  * }} Gestures
- * @typedef {{ readonly surface: HTMLElement, readonly timeAt: (clientX: number) => number }} Scale
+ * @typedef {{ readonly timeAt: (clientX: number) => number }} Scale
  */
 
 const WHEEL_ZOOM = 0.002
@@ -21,16 +23,19 @@ const KEY_SHARE = 0.25
 const TAP_PX = 6
 
 /**
+ * @param {HTMLElement} surface
  * @param {Scale} scale
  * @param {Gestures} gestures
  */
-export function listenToPointers(scale, gestures) {
-  const { surface } = scale
+export function listenToPointers(surface, scale, gestures) {
   surface.addEventListener('wheel', (event) => wheel(event, scale, gestures), { passive: false })
+  surface.addEventListener('dblclick', () => gestures.reset())
   /** @type {Map<number, number>} */
   const fingers = new Map()
   let movedPx = 0
   surface.addEventListener('pointerdown', (event) => {
+    // What uPlot replaces inside cannot have the focus.
+    surface.focus({ preventScroll: true })
     if (event.pointerType === 'mouse') return
     movedPx = 0
     fingers.set(event.pointerId, event.clientX)
@@ -77,6 +82,7 @@ export function pressKey(event, { fromMs, toMs }, gestures) {
     PageDown: () => gestures.move(spanMs),
     End: () => gestures.moveToNow(),
     Escape: () => gestures.leave(),
+    Home: () => gestures.reset(),
     '+': () => gestures.zoom(1 / KEY_ZOOM, middleMs),
     '=': () => gestures.zoom(1 / KEY_ZOOM, middleMs),
     '-': () => gestures.zoom(KEY_ZOOM, middleMs),
@@ -93,13 +99,15 @@ export function pressKey(event, { fromMs, toMs }, gestures) {
  * @param {Gestures} gestures
  */
 function wheel(event, scale, gestures) {
-  event.preventDefault()
   const px = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1
   const isSideways = Math.abs(event.deltaX) > Math.abs(event.deltaY) || event.shiftKey
+  const isFocused = event.currentTarget === document.activeElement
+  // Otherwise the page scrolls.
+  if (!isSideways && !isFocused && !event.ctrlKey && !event.metaKey) return
+  event.preventDefault()
   if (isSideways) {
-    const { left } = scale.surface.getBoundingClientRect()
     const byPx = (event.deltaX || event.deltaY) * px
-    gestures.move(scale.timeAt(left + byPx) - scale.timeAt(left))
+    gestures.move(scale.timeAt(event.clientX + byPx) - scale.timeAt(event.clientX))
   } else {
     gestures.zoom(Math.exp(event.deltaY * px * WHEEL_ZOOM), scale.timeAt(event.clientX))
   }

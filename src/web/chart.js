@@ -1,25 +1,40 @@
-// The chart itself, drawn by uPlot: the mean as a line, minimum to maximum as a band behind it,
-// gaps left open, labels in local time. It draws and reports the cursor; gestures are elsewhere.
+// The chart itself, drawn by uPlot. One line: the mean, with minimum to maximum as a band behind;
+// several lines: their means. Gaps are left open, labels are in local time. It draws and reports
+// the cursor; gestures are elsewhere.
 
+import { chartColumns } from './chart-columns.js'
 import { temperatureMarks, timeMarks } from './format.js'
-import { brokenAtGaps } from './history.js'
+import { pointAt } from './history.js'
+import { differenceInUnit, inUnit } from './locale.js'
 
 /**
  * @import uPlot from 'uplot'
+ * @import { Drawn } from './chart-columns.js'
  * @import { History } from './history.js'
  * @typedef {{
- *   readonly onCursor: (index: number | undefined) => void,
+ *   readonly history: History, readonly color: string, readonly isDashed: boolean,
+ * }} Line `color` is the name of one in the style sheet
+ * @typedef {{
+ *   readonly onCursor: (cursor: Cursor | undefined) => void,
  *   readonly onSelect: (fromMs: number, toMs: number) => void,
- * }} ChartEvents `index` is that of the history's point
+ * }} ChartEvents
+ * @typedef {{
+ *   readonly atMs: number, readonly points: readonly (number | undefined)[],
+ * }} Cursor the index of the point of each line; `undefined` where it has none
  */
 
-const AXIS_PX = 46
+const AXIS_GAP_PX = 8
+const AXIS_PX_MIN = 28
+const FONT_PX = 12
 const CELSIUS_MIN = 1
+/** Shown as long as there is nothing. */
+const CELSIUS_OF_NOTHING = /** @type {const} */ ([0, 30])
 /** Points further apart than this get a dot each. */
 const SPARSE_PX = 22
 const SELECT_PX_MIN = 8
-/** The index of the series with the line. */
-const MEAN = 1
+/** The cursor snaps to points this near. */
+const SNAP_PX = 6
+const DASH = [6, 4]
 
 /** Waits for uPlot, which index.html loads beside the page. @returns {Promise<typeof uPlot>} */
 async function loadedPlot() {
@@ -35,22 +50,19 @@ async function loadedPlot() {
 }
 
 export class Chart {
-  /** @type {HTMLElement} */
+  #Plot
   #place
-  /** @type {ChartEvents} */
   #events
-  /** @type {uPlot} */
+  #pen = /** @type {CanvasRenderingContext2D} */ (document.createElement('canvas').getContext('2d'))
+  /** @type {readonly Line[]} */
+  #lines = []
+  /** @type {readonly Drawn[]} */
+  #drawn = []
+  #shown = { fromMs: 0, toMs: 0 }
   #plot
-  /** The indexes of the history's points by column. @type {number[]} */
-  #points = []
-  /** Columns that have a gap on both sides. @type {number[]} */
-  #alone = []
   #size
 
-  /**
-   * @param {HTMLElement} place
-   * @param {ChartEvents} events
-   */
+  /** @param {HTMLElement} place @param {ChartEvents} events */
   static async draw(place, events) {
     return new Chart(await loadedPlot(), place, events)
   }
@@ -61,55 +73,62 @@ export class Chart {
    * @param {ChartEvents} events
    */
   constructor(Plot, place, events) {
+    this.#Plot = Plot
     this.#place = place
     this.#events = events
-    this.#plot = new Plot(this.#options(), [[], [], [], []], place)
+    this.#plot = this.#newPlot()
     this.#size = new ResizeObserver(() => this.#plot.setSize(sizeOf(place)))
     this.#size.observe(place)
   }
 
-  /** The element that takes pointer events: the area inside the axes. */
-  get surface() {
-    return this.#plot.over
-  }
-
-  /** @param {number} clientX of a pointer @returns the time there */
+  /** @param {number} clientX of a pointer @returns {number} the time there */
   timeAt(clientX) {
-    return this.#plot.posToVal(clientX - this.surface.getBoundingClientRect().left, 'x')
+    return this.#plot.posToVal(clientX - this.#plot.over.getBoundingClientRect().left, 'x')
   }
 
   /** @param {number} fromMs @param {number} toMs */
   showPeriod(fromMs, toMs) {
+    this.#shown = { fromMs, toMs }
     this.#plot.setScale('x', { min: fromMs, max: toMs })
   }
 
-  /** @param {History} history */
-  showHistory(history) {
-    const columns = brokenAtGaps(history)
-    const means = columns[1]
-    let point = 0
-    this.#points = means.map((mean) => (mean === null ? -1 : point++))
-    this.#alone = means.flatMap((mean, at) => {
-      return mean !== null && (means[at - 1] ?? null) === null && (means[at + 1] ?? null) === null
-        ? [at]
-        : []
-    })
-    if (history.bucketMs > 0) this.#plot.setData(columns, false)
-    else this.#plot.setData([columns[0], means, blank(means), blank(means)], false)
+  /** @param {readonly Line[]} lines */
+  showLines(lines) {
+    const isOtherKind = seriesOf(lines) !== seriesOf(this.#lines)
+    this.#lines = lines
+    if (isOtherKind) {
+      this.#plot.destroy()
+      this.#plot = this.#newPlot()
+    }
+    const { data, drawn } = chartColumns(lines.map(({ history }) => history))
+    this.#drawn = drawn
+    this.#plot.setData(data, false)
     this.#plot.redraw(true, true)
+    // A new plot has no scale yet that it could keep.
+    this.showPeriod(this.#shown.fromMs, this.#shown.toMs)
+    // The cursor stays where it is, and may be on another point now.
+    const { left = -1, top = -1 } = this.#plot.cursor
+    this.#plot.setCursor({ left, top })
   }
 
-  /** Puts the cursor on a point of the history, or takes it away. @param {number} [index] */
-  point(index) {
-    const column = index === undefined ? -1 : this.#points.indexOf(index)
-    const atMs = this.#plot.data[0][column]
+  /** Puts the cursor at a time, or takes it away. @param {number} [atMs] */
+  point(atMs) {
     const left = atMs === undefined ? -10 : this.#plot.valToPos(atMs, 'x')
     this.#plot.setCursor({ left, top: atMs === undefined ? -10 : 10 })
   }
 
-  /** The history's point under the cursor. */
-  get pointed() {
-    return this.#pointAt(this.#plot.cursor.idx)
+  /** Moves the cursor by some points; at first to an end of what is in sight. @param {number} by */
+  step(by) {
+    const { fromMs, toMs } = this.#shown
+    const times = this.#plot.data[0]
+    const columns = [...new Set(this.#drawn.flatMap((line) => line.columns))]
+      .sort((one, other) => one - other)
+      .filter((column) => isWithin(times[column], fromMs, toMs))
+    const { idx, left = -1 } = this.#plot.cursor
+    const current = left < 0 || typeof idx !== 'number' ? -1 : columns.findIndex((c) => c >= idx)
+    const from = current === -1 && by < 0 ? columns.length : current
+    const column = columns[Math.min(columns.length - 1, Math.max(0, from + by))]
+    this.point(column === undefined ? undefined : times[column])
   }
 
   /** Applies the page's colours again. */
@@ -122,81 +141,142 @@ export class Chart {
     this.#plot.destroy()
   }
 
+  #newPlot() {
+    const options = this.#options()
+    return new this.#Plot(options, [[], ...options.series.slice(1).map(() => [])], this.#place)
+  }
+
   /** @returns {uPlot.Options} */
   #options() {
-    const accent = () => this.#color('accent')
+    const isBand = hasBand(this.#lines)
     const hidden = { stroke: 'transparent', width: 0, points: { show: false } }
     return {
       ...sizeOf(this.#place),
       ms: 1,
       legend: { show: false },
-      padding: [12, 12, 0, 0],
+      padding: [12, () => Math.max(12, this.#timeMarksPx / 2), 0, 0],
       scales: { x: { time: true }, y: { range: (_plot, min, max) => temperatureRange(min, max) } },
       axes: this.#axes(),
       series: [
         {},
-        { stroke: accent, width: 2, points: this.#pointOptions(accent) },
-        hidden,
-        hidden,
+        ...this.#lines.map((line, at) => this.#series(line, at)),
+        ...(isBand ? [hidden, hidden] : []),
       ],
-      bands: [{ series: [3, 2], fill: () => this.#color('band') }],
-      cursor: {
-        y: false,
-        drag: { x: true, y: false, setScale: false, dist: SELECT_PX_MIN },
-        points: {
-          size: 9,
-          width: 2,
-          stroke: (_plot, series) => (series === MEAN ? this.#color('surface') : 'transparent'),
-          fill: (_plot, series) => (series === MEAN ? accent() : 'transparent'),
-        },
-      },
+      ...(isBand && { bands: [{ series: [3, 2], fill: () => this.#color('band') }] }),
+      cursor: this.#cursorOptions(),
       hooks: {
-        setCursor: [({ cursor }) => this.#events.onCursor(this.#pointAt(cursor.idx))],
+        setCursor: [() => this.#events.onCursor(this.#cursor())],
         setSelect: [(plot) => this.#select(plot)],
       },
     }
   }
 
+  /** @param {Line} line @param {number} at its index @returns {uPlot.Series} */
+  #series({ color, isDashed }, at) {
+    const stroke = () => this.#color(color)
+    return {
+      stroke,
+      width: 2,
+      ...(isDashed && { dash: DASH }),
+      points: {
+        show: true,
+        size: 5,
+        stroke,
+        fill: stroke,
+        filter: (plot) => this.#dotsOf(plot, at),
+      },
+    }
+  }
+
+  /** @returns {uPlot.Cursor} */
+  #cursorOptions() {
+    const colorOf = (/** @type {number} */ series) => this.#lines[series - 1]?.color
+    const isLine = (/** @type {number} */ series) => colorOf(series) !== undefined
+    return {
+      y: false,
+      drag: { x: true, y: false, setScale: false, dist: SELECT_PX_MIN },
+      // A double click is a gesture, see chart-gestures.js.
+      bind: { dblclick: () => null },
+      dataIdx: (_plot, series, closest, atMs) => {
+        if (series === 0) return closest
+        const line = this.#drawn[isLine(series) ? series - 1 : 0]
+        const point = line && this.#pointOf(line, atMs)
+        // Its type has no null, which uPlot takes for nothing.
+        const none = /** @type {number} */ (/** @type {unknown} */ (null))
+        return point === undefined ? none : (line?.columns[point] ?? none)
+      },
+      points: {
+        size: 9,
+        width: 2,
+        stroke: (_plot, series) => (isLine(series) ? this.#color('surface') : 'transparent'),
+        fill: (_plot, series) => this.#color(colorOf(series) ?? 'none'),
+      },
+    }
+  }
+
+  /** The width of the widest label of the time axis. */
+  #timeMarksPx = 0
+
   /** @returns {uPlot.Axis[]} */
   #axes() {
+    const font = `${FONT_PX}px ${getComputedStyle(this.#place).fontFamily}`
+    const widest = (/** @type {readonly string[]} */ labels) => {
+      this.#pen.font = font
+      const lines = labels.flatMap((label) => label.split('\n'))
+      return Math.ceil(Math.max(0, ...lines.map((line) => this.#pen.measureText(line).width)))
+    }
     const common = {
       stroke: () => this.#color('muted'),
       grid: { stroke: () => this.#color('grid'), width: 1 },
       ticks: { show: false },
-      font: `12px ${getComputedStyle(this.#place).fontFamily}`,
+      font,
+      gap: AXIS_GAP_PX,
     }
     return [
       {
         ...common,
         size: 44,
-        gap: 8,
-        space: 72,
-        values: (...[, marks, , , step]) => timeMarks(marks, step),
+        space: 76,
+        values: (...[, marks, , , step]) => {
+          const labels = timeMarks(marks, step)
+          this.#timeMarksPx = widest(labels)
+          return labels
+        },
       },
       {
         ...common,
-        size: AXIS_PX,
-        gap: 8,
         space: 44,
+        // Wide enough for its labels, and for half of the first one of the time axis.
+        size: (_plot, labels) => {
+          const own = widest(labels ?? []) + AXIS_GAP_PX + 2
+          return Math.max(AXIS_PX_MIN, own, this.#timeMarksPx / 2)
+        },
         values: (...[, marks, , , step]) => temperatureMarks(marks, step),
       },
     ]
   }
 
-  /** @param {() => string} color @returns {uPlot.Series.Points} */
-  #pointOptions(color) {
-    return {
-      show: true,
-      size: 5,
-      stroke: color,
-      fill: color,
-      filter: (plot, _series, _isShown) => {
-        const [first = 0, last = 0] = plot.series[0]?.idxs ?? []
-        const isSparse = plot.bbox.width / devicePixelRatio / (last - first + 1) > SPARSE_PX
-        if (!isSparse) return this.#alone
-        return Array.from({ length: last - first + 1 }, (_, at) => first + at)
-      },
-    }
+  /** The columns of a line that get a dot. @param {uPlot} plot @param {number} at its index */
+  #dotsOf(plot, at) {
+    const { columns = [], alone = [] } = this.#drawn[at] ?? {}
+    const [first = 0, last = 0] = plot.series[0]?.idxs ?? []
+    const shown = columns.filter((column) => isWithin(column, first, last))
+    return plot.bbox.width / devicePixelRatio / shown.length > SPARSE_PX ? shown : [...alone]
+  }
+
+  /** @returns {Cursor | undefined} */
+  #cursor() {
+    const { left = -1 } = this.#plot.cursor
+    if (left < 0) return undefined
+    const atMs = this.#plot.posToVal(left, 'x')
+    return { atMs, points: this.#drawn.map((line) => this.#pointOf(line, atMs)) }
+  }
+
+  /** @param {Drawn} line @param {number} atMs */
+  #pointOf({ history, gaps }, atMs) {
+    const { fromMs, toMs } = this.#shown
+    const nearMs = ((toMs - fromMs) / this.#plot.over.clientWidth) * SNAP_PX
+    return pointAt(history, gaps, atMs, nearMs)
   }
 
   /** @param {uPlot} plot */
@@ -208,39 +288,48 @@ export class Chart {
     this.#events.onSelect(fromMs, toMs)
   }
 
-  /** @param {number | null | undefined} column */
-  #pointAt(column) {
-    const point = column === null || column === undefined ? -1 : (this.#points[column] ?? -1)
-    return point === -1 ? undefined : point
-  }
-
   /** The computed value of a colour of page.css. @param {string} name */
   #color(name) {
     const probe = /** @type {HTMLElement} */ (document.getElementById('color'))
-    probe.style.color = `var(--${name})`
+    probe.style.color = name === 'none' ? 'transparent' : `var(--${name})`
     return getComputedStyle(probe).color
   }
 }
 
-/** @param {HTMLElement} place */
-function sizeOf({ clientWidth, clientHeight }) {
-  return { width: Math.max(120, clientWidth), height: Math.max(160, clientHeight) }
+/** @param {readonly Line[]} lines */
+function hasBand(lines) {
+  return lines.length === 1 && (lines[0]?.history.bucketMs ?? 0) > 0
 }
 
-/** @param {readonly unknown[]} column @returns {null[]} */
-function blank(column) {
-  return column.map(() => null)
+/** What a plot is made for. @param {readonly Line[]} lines */
+function seriesOf(lines) {
+  const styles = lines.map(({ color, isDashed }) => `${color} ${isDashed}`)
+  return `${styles.join()} ${hasBand(lines)}`
+}
+
+/** @param {number | undefined} number @param {number} first @param {number} last */
+function isWithin(number, first, last) {
+  return number !== undefined && number >= first && number <= last
+}
+
+/** @param {HTMLElement} place */
+function sizeOf({ clientWidth, clientHeight }) {
+  return { width: Math.max(120, clientWidth), height: Math.max(120, clientHeight) }
 }
 
 /**
  * A little air above and below, and no less than a degree.
  *
- * @param {number | null} min
+ * @param {number | null} min in the unit that is shown
  * @param {number | null} max
  * @returns {[number, number]}
  */
 function temperatureRange(min, max) {
-  if (min === null || max === null) return [0, 30]
-  const air = Math.max((max - min) * 0.08, (CELSIUS_MIN - (max - min)) / 2)
+  if (min === null || max === null) {
+    const [low, high] = CELSIUS_OF_NOTHING
+    return [inUnit(low), inUnit(high)]
+  }
+  const least = differenceInUnit(CELSIUS_MIN)
+  const air = Math.max((max - min) * 0.08, (least - (max - min)) / 2)
   return [min - air, max + air]
 }

@@ -1,69 +1,77 @@
-// Numbers and times in the browser's language and time zone.
+// Numbers and times as text, in the page's language and unit and the browser's time zone.
+
+import { nowMs } from './clock.js'
+import { HOURS, LOCALE, UNIT_SHOWN, differenceInUnit, inUnit } from './locale.js'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-const oneDigit = new Intl.NumberFormat(undefined, {
-  minimumFractionDigits: 1,
-  maximumFractionDigits: 1,
-})
-const twoDigits = new Intl.NumberFormat(undefined, {
-  minimumFractionDigits: 1,
-  maximumFractionDigits: 2,
-})
-const signed = new Intl.NumberFormat(undefined, {
+const oneDigit = digits(1)
+const twoDigits = digits(2)
+const signed = new Intl.NumberFormat(LOCALE, {
   signDisplay: 'exceptZero',
   minimumFractionDigits: 1,
   maximumFractionDigits: 6,
 })
-const whole = new Intl.NumberFormat()
+const whole = new Intl.NumberFormat(LOCALE)
 const ago = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' })
 
-const clock = { hour: '2-digit', minute: '2-digit' }
-const day = { weekday: 'short', day: 'numeric', month: 'short' }
+/** @type {Intl.DateTimeFormatOptions} */
+const clock = { ...HOURS, minute: '2-digit' }
+/** @type {Intl.DateTimeFormatOptions} */
+const second = { ...clock, second: '2-digit' }
+/** @type {Intl.DateTimeFormatOptions} */
+const date = { day: 'numeric', month: 'short' }
+/** @type {Intl.DateTimeFormatOptions} */
+const day = { weekday: 'short', ...date }
+const year = /** @type {const} */ ({ year: 'numeric' })
 const formats = {
   time: format(clock),
-  second: format({ ...clock, second: '2-digit' }),
-  day: format(day),
-  dayOfYear: format({ ...day, year: 'numeric' }),
-  dayAndTime: format({ ...day, ...clock }),
-  dayAndSecond: format({ ...day, ...clock, second: '2-digit' }),
-  full: format({ dateStyle: 'medium', timeStyle: 'medium' }),
-  shortDay: format({ day: 'numeric', month: 'short' }),
+  second: format(second),
+  dayOfYear: format({ ...day, ...year }),
+  date: format(date),
   month: format({ month: 'short' }),
-  year: format({ year: 'numeric' }),
+  year: format(year),
 }
+/** With the year where it is not the current one. */
+const dayAndTime = dated({ ...day, ...clock })
+const dayAndSecond = dated({ ...day, ...second })
+const dateAndTime = dated({ ...date, ...clock })
+const shortDay = dated(date)
 
 /** The time zone for days. */
 export const TIME_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone
 
 /** @param {number} celsius */
 export function shortTemp(celsius) {
-  return `${minus(oneDigit.format(celsius))} °C`
+  return `${minus(oneDigit.format(inUnit(celsius)))} °${UNIT_SHOWN}`
 }
 
-/** @param {number} celsius */
+/** With always as many digits, so that numbers that change or stand in a column do not jump.
+ *
+ * @param {number} celsius
+ */
 export function temp(celsius) {
-  return `${minus(twoDigits.format(celsius))} °C`
+  return `${minus(twoDigits.format(inUnit(celsius)))} °${UNIT_SHOWN}`
 }
 
 /**
- * The marks of an axis: all with as many digits as the step between them has.
+ * The marks of an axis, in the unit that is shown: all with as many digits as the step between them
+ * has.
  *
  * @param {readonly number[]} marks
  * @param {number} step
  */
 export function temperatureMarks(marks, step) {
-  const digits = String(step).split('.')[1]?.length ?? 0
-  const options = { minimumFractionDigits: digits, maximumFractionDigits: digits }
-  const number = new Intl.NumberFormat(undefined, options)
-  return marks.map((celsius) => `${minus(number.format(celsius))}°`)
+  const number = digits(String(step).split('.')[1]?.length ?? 0)
+  return marks.map((temperature) => `${minus(number.format(temperature))}°`)
 }
 
 /** @param {number} celsius */
 export function difference(celsius) {
-  return `${minus(signed.format(celsius))} °C`
+  const rounded = Math.round(differenceInUnit(celsius) * 1e6) / 1e6
+  return `${minus(signed.format(rounded))} °${UNIT_SHOWN}`
 }
 
 /** @param {number} number */
@@ -75,10 +83,10 @@ export function count(number) {
  * How long ago something was, in words.
  *
  * @param {number} atMs
- * @param {number} nowMs
+ * @param {number} currentMs
  */
-export function since(atMs, nowMs) {
-  const agoMs = nowMs - atMs
+export function since(atMs, currentMs) {
+  const agoMs = currentMs - atMs
   if (agoMs < 5_000) return 'just now'
   if (agoMs < MINUTE_MS) return ago.format(-Math.floor(agoMs / 1_000), 'second')
   if (agoMs < HOUR_MS) return ago.format(-Math.floor(agoMs / MINUTE_MS), 'minute')
@@ -86,15 +94,15 @@ export function since(atMs, nowMs) {
   return ago.format(-Math.floor(agoMs / DAY_MS), 'day')
 }
 
-/** The time of today, or day and time. @param {number} atMs @param {number} nowMs */
-export function moment(atMs, nowMs) {
-  const isToday = formats.dayOfYear.format(atMs) === formats.dayOfYear.format(nowMs)
-  return (isToday ? formats.time : formats.dayAndTime).format(atMs)
+/** The time of today, or day and time. @param {number} atMs @param {number} currentMs */
+export function moment(atMs, currentMs) {
+  const isToday = formats.dayOfYear.format(atMs) === formats.dayOfYear.format(currentMs)
+  return isToday ? formats.time.format(atMs) : dayAndTime(atMs).format(atMs)
 }
 
-/** @param {number} atMs */
-export function fullMoment(atMs) {
-  return formats.full.format(atMs)
+/** Without the day of the week, for narrow places. @param {number} atMs @param {number} bucketMs */
+export function shortPointTime(atMs, bucketMs) {
+  return (bucketMs >= DAY_MS ? shortDay : dateAndTime)(atMs).format(atMs)
 }
 
 /**
@@ -104,15 +112,15 @@ export function fullMoment(atMs) {
  * @param {number} bucketMs 0 for a single measurement
  */
 export function pointTime(atMs, bucketMs) {
-  if (bucketMs === 0) return formats.dayAndSecond.format(atMs)
+  if (bucketMs === 0) return dayAndSecond(atMs).format(atMs)
   if (bucketMs >= DAY_MS) return formats.dayOfYear.format(atMs)
-  return formats.dayAndTime.formatRange(atMs, atMs + bucketMs)
+  return dayAndTime(atMs).formatRange(atMs, atMs + bucketMs)
 }
 
 /** @param {number} fromMs @param {number} toMs */
 export function period(fromMs, toMs) {
-  const days = (toMs - fromMs) / DAY_MS
-  return (days > 14 ? formats.dayOfYear : formats.dayAndTime).formatRange(fromMs, toMs)
+  const isLong = toMs - fromMs > 14 * DAY_MS
+  return (isLong ? formats.dayOfYear : dayAndTime(fromMs)).formatRange(fromMs, toMs)
 }
 
 /**
@@ -125,11 +133,8 @@ export function timeMarks(marksMs, stepMs) {
   let before = ''
   return marksMs.map((atMs) => {
     if (stepMs >= 360 * DAY_MS) return formats.year.format(atMs)
-    const isMonth = stepMs >= 28 * DAY_MS
-    const label = (
-      isMonth ? formats.month : stepMs >= DAY_MS ? formats.shortDay : fine(stepMs)
-    ).format(atMs)
-    const greater = (stepMs >= DAY_MS ? formats.year : formats.shortDay).format(atMs)
+    const label = mark(stepMs).format(atMs)
+    const greater = (stepMs >= DAY_MS ? formats.year : shortDay(atMs)).format(atMs)
     const isSaid = greater === before
     before = greater
     return isSaid ? label : `${label}\n${greater}`
@@ -137,13 +142,38 @@ export function timeMarks(marksMs, stepMs) {
 }
 
 /** @param {number} stepMs */
-function fine(stepMs) {
+function mark(stepMs) {
+  if (stepMs >= 28 * DAY_MS) return formats.month
+  if (stepMs >= DAY_MS) return formats.date
   return stepMs < MINUTE_MS ? formats.second : formats.time
 }
 
-/** @param {Intl.DateTimeFormatOptions | object} options */
+/** @param {Intl.DateTimeFormatOptions} options */
 function format(options) {
-  return new Intl.DateTimeFormat(undefined, options)
+  return new Intl.DateTimeFormat(LOCALE, options)
+}
+
+/**
+ * @param {Intl.DateTimeFormatOptions} options
+ * @returns {(atMs: number) => Intl.DateTimeFormat} what formats a time of that year
+ */
+function dated(options) {
+  const [ofThisYear, ofOthers] = [format(options), format({ ...options, ...year })]
+  return (atMs) => (yearOf(atMs) === yearOf(nowMs()) ? ofThisYear : ofOthers)
+}
+
+/** @param {number} atMs */
+function yearOf(atMs) {
+  return new Date(atMs).getFullYear()
+}
+
+/** @param {number} decimals */
+function digits(decimals) {
+  return new Intl.NumberFormat(LOCALE, {
+    signDisplay: 'negative',
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
+  })
 }
 
 /** A real minus sign, which is as wide as a plus. @param {string} text */

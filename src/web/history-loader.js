@@ -1,20 +1,20 @@
-// Reads what a chart shows: immediately, or when a gesture pauses; its newest part when the sensor
+// Reads what a chart shows: immediately, or when a gesture pauses; its newest part when a sensor
 // has sent something; and again if the response was incomplete. One request at a time: a new one
 // aborts the previous one.
 
 import { nowMs } from './clock.js'
 import { Refused } from './api.js'
 import { moment } from './format.js'
-import { readHistory, readOn } from './history.js'
+import { readHistories, readOn } from './read-histories.js'
 
 /**
  * @import { History } from './history.js'
  * @import { Period } from './period.js'
  * @typedef {{
- *   readonly onHistory: (history: History) => void,
+ *   readonly onHistories: (histories: readonly History[] | undefined) => void,
  *   readonly onBusy: (isBusy: boolean) => void,
  *   readonly onNote: (note: string) => void,
- * }} LoaderEvents
+ * }} LoaderEvents `undefined`: there are none for the period
  */
 
 const REST_MS = 180
@@ -26,12 +26,12 @@ const INCOMPLETE_RETRY_MS = 5_000
 const FAILED_RETRY_MS = 10_000
 
 export class HistoryLoader {
-  /** @type {number} */
-  #id
+  /** @type {readonly number[]} */
+  #sensorIds
   /** @type {LoaderEvents} */
   #events
-  /** @type {History | undefined} */
-  #history
+  /** @type {readonly History[] | undefined} */
+  #known
   #order = new AbortController()
   #isReading = false
   #readAtMs = 0
@@ -40,9 +40,9 @@ export class HistoryLoader {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer
 
-  /** @param {number} id @param {LoaderEvents} events */
-  constructor(id, events) {
-    this.#id = id
+  /** @param {readonly number[]} sensorIds @param {LoaderEvents} events */
+  constructor(sensorIds, events) {
+    this.#sensorIds = sensorIds
     this.#events = events
   }
 
@@ -56,9 +56,9 @@ export class HistoryLoader {
   /** @param {Period} period */
   load(period) {
     this.stop()
-    this.#history = undefined
+    this.#known = undefined
     this.#changedFromMs = Infinity
-    void this.#read(period, (signal) => readHistory(this.#id, period, signal))
+    void this.#read(period, (signal) => readHistories(this.#sensorIds, period, signal))
   }
 
   /**
@@ -68,16 +68,11 @@ export class HistoryLoader {
    * @param {number} changedFromMs from when on
    */
   readOn(period, changedFromMs) {
-    const known = this.#history
+    const known = this.#known
     this.#changedFromMs = Math.min(this.#changedFromMs, changedFromMs)
-    if (this.#isReading || known === undefined || known.asOfMs !== undefined) return
-    const stepMs = (period.toMs - period.fromMs) / STEPS_OF_A_CHART
-    // Late data change what is drawn already.
-    const isLate = this.#changedFromMs < (known.startsMs.at(-1) ?? Infinity)
-    const everyMs = isLate
-      ? READ_ON_MS_MIN
-      : Math.min(READ_ON_MS_MAX, Math.max(READ_ON_MS_MIN, stepMs))
-    const waitMs = this.#readAtMs + everyMs - nowMs()
+    if (this.#isReading || known === undefined) return
+    if (known[0]?.asOfMs !== undefined) return this.load(period)
+    const waitMs = this.#readAtMs + this.#everyMs(period, known) - nowMs()
     clearTimeout(this.#timer)
     if (waitMs > 0) {
       this.#timer = setTimeout(() => this.readOn(period, this.#changedFromMs), waitMs)
@@ -87,7 +82,7 @@ export class HistoryLoader {
     const now = period.isLive ? { ...period, toMs: Math.max(period.toMs, nowMs()) } : period
     this.#changedFromMs = Infinity
     void this.#read(now, (signal) =>
-      readOn(this.#id, known, { ...now, changedFromMs: fromMs }, signal),
+      readOn(this.#sensorIds, known, { ...now, changedFromMs: fromMs }, signal),
     )
   }
 
@@ -98,41 +93,75 @@ export class HistoryLoader {
     this.#isReading = false
   }
 
-  /** @param {Period} period @param {(signal: AbortSignal) => Promise<History>} read */
+  /** @param {Period} period @param {readonly History[]} known */
+  #everyMs({ fromMs, toMs }, known) {
+    // Late data change what is drawn already.
+    const lastMs = Math.min(...known.map(({ startsMs }) => startsMs.at(-1) ?? Infinity))
+    if (this.#changedFromMs < lastMs) return READ_ON_MS_MIN
+    const stepMs = (toMs - fromMs) / STEPS_OF_A_CHART
+    return Math.min(READ_ON_MS_MAX, Math.max(READ_ON_MS_MIN, stepMs))
+  }
+
+  /** @param {Period} period @param {(signal: AbortSignal) => Promise<History[]>} read */
   async #read(period, read) {
     const { signal } = this.#order
-    const again = (/** @type {number} */ delayMs) => {
-      this.#timer = setTimeout(() => this.load(period), delayMs)
-    }
     this.#isReading = true
-    this.#events.onBusy(this.#history === undefined)
+    this.#events.onBusy(this.#known === undefined)
     try {
-      const history = await read(signal)
-      this.#history = history
-      this.#readAtMs = nowMs()
-      this.#events.onNote(noteOf(history))
-      this.#events.onHistory(history)
-      if (history.asOfMs !== undefined) again(FAILED_RETRY_MS)
-      else if (!history.isComplete) again(INCOMPLETE_RETRY_MS)
-      else this.#isReading = false
-      // It changed again meanwhile.
-      if (this.#changedFromMs < Infinity) this.readOn(period, this.#changedFromMs)
+      const histories = await read(signal)
+      if (signal.aborted) return
+      this.#isReading = false
+      this.#succeed(period, histories)
     } catch (error) {
       if (signal.aborted) return
-      this.#events.onNote(explain(error))
-      const isPermanent = error instanceof Refused && error.status < 500 && error.status !== 429
-      if (!isPermanent) again(FAILED_RETRY_MS)
-    } finally {
-      if (!signal.aborted) this.#isReading = false
-      if (!signal.aborted) this.#events.onBusy(false)
+      this.#isReading = false
+      this.#fail(period, error)
     }
+    if (!signal.aborted) this.#events.onBusy(false)
+  }
+
+  /** @param {Period} period @param {readonly History[]} histories */
+  #succeed(period, histories) {
+    this.#known = histories
+    this.#readAtMs = nowMs()
+    this.#events.onNote(noteOf(histories))
+    this.#events.onHistories(histories)
+    const isOld = histories[0]?.asOfMs !== undefined
+    const isComplete = histories.every((history) => history.isComplete)
+    if (isOld) this.#timer = setTimeout(() => this.load(period), FAILED_RETRY_MS)
+    else if (!isComplete) this.#timer = setTimeout(() => this.load(period), INCOMPLETE_RETRY_MS)
+    // It changed again meanwhile.
+    else if (this.#changedFromMs < Infinity) this.readOn(period, this.#changedFromMs)
+  }
+
+  /**
+   * What is shown stays, unless it is of another period.
+   *
+   * @param {Period} period
+   * @param {unknown} error
+   */
+  #fail(period, error) {
+    const isPermanent = error instanceof Refused && error.status < 500 && error.status !== 429
+    const isShown = this.#known !== undefined
+    if (!isShown) this.#events.onHistories(undefined)
+    this.#events.onNote(isShown && !isPermanent ? oldNote(this.#readAtMs) : explain(error))
+    if (isPermanent) return
+    const again = () => (isShown ? this.readOn(period, -Infinity) : this.load(period))
+    this.#timer = setTimeout(again, FAILED_RETRY_MS)
   }
 }
 
-/** @param {History} history */
-function noteOf({ isComplete, asOfMs }) {
-  if (asOfMs !== undefined) return `No connection. The chart is as of ${moment(asOfMs, nowMs())}.`
+/** @param {readonly History[]} histories */
+function noteOf(histories) {
+  const asOfMs = histories[0]?.asOfMs
+  if (asOfMs !== undefined) return oldNote(asOfMs)
+  const isComplete = histories.every((history) => history.isComplete)
   return isComplete ? '' : 'The last measurements are still on their way.'
+}
+
+/** @param {number} asOfMs */
+function oldNote(asOfMs) {
+  return `No connection. The chart is as of ${moment(asOfMs, nowMs())}.`
 }
 
 /** @param {unknown} error */

@@ -1,40 +1,154 @@
-// The history as a table: for people who cannot see the chart, or want the numbers.
+// Histories as a table, for people who cannot see the chart or want the numbers: a page of it at a
+// time, and all of it as CSV, named like the API's.
 
-import { element } from './element.js'
+import { button, element, setText } from './element.js'
 import { count, pointTime, temp } from './format.js'
 
-/** @import { History } from './history.js' */
+/**
+ * @import { Sensor } from './api.js'
+ * @import { History } from './history.js'
+ * @typedef {{
+ *   readonly heads: readonly string[], readonly length: number,
+ *   readonly row: (at: number) => [time: string, ...numbers: string[]],
+ * }} Rows from the oldest on
+ */
 
-/** A longer table helps nobody; the API's CSV has all rows. */
-const ROWS_MAX = 1_500
+const ROWS_AT_ONCE = 500
 
 /**
- * @param {string} name of the sensor
- * @param {History} history
+ * @param {readonly Sensor[]} sensors
+ * @param {readonly History[]} histories of these sensors
+ * @returns {HTMLElement[]}
  */
-export function historyTable(name, history) {
-  const { startsMs, bucketMs, means, mins, maxs, counts } = history
-  const isRaw = bucketMs === 0
-  const columns = isRaw ? ['Time', 'Value'] : ['Time', 'Mean', 'Lowest', 'Highest', 'Measurements']
-  const heads = columns.map((column) => element('th', { scope: 'col' }, column))
-  const firstShown = Math.max(0, startsMs.length - ROWS_MAX)
-  const rows = startsMs.slice(firstShown).map((startMs, shown) => {
-    const at = firstShown + shown
-    const numbers = isRaw ? [means[at]] : [means[at], mins[at], maxs[at]]
-    const cells = numbers.map((celsius) => element('td', {}, temp(celsius ?? NaN)))
-    if (!isRaw) cells.push(element('td', {}, count(counts[at] ?? 0)))
-    return element(
-      'tr',
+export function historyTable(sensors, histories) {
+  const [sensor] = sensors
+  const [history] = histories
+  const rows =
+    history !== undefined && histories.length === 1
+      ? rowsOf(history)
+      : rowsOfAll(sensors, histories)
+  const name = sensors.length === 1 ? (sensor?.alias ?? '') : 'Comparison'
+  const pages = new Pages(`${name}, newest first`, rows)
+  const save = button({}, () => saveAs(`${name}.csv`, csvOf(sensors, histories)), 'Download CSV')
+  return [element('div', { class: 'table-head' }, pages.buttons, save), pages.table]
+}
+
+class Pages {
+  #rows
+  #first = 0
+  #place = element('span')
+  #body = element('tbody')
+  #newer = button({}, () => this.#show(this.#first - ROWS_AT_ONCE), 'Newer')
+  #older = button({}, () => this.#show(this.#first + ROWS_AT_ONCE), 'Older')
+  buttons = element('div', { class: 'pages' }, this.#newer, this.#older, this.#place)
+  /** @type {HTMLTableElement} */
+  table
+
+  /** @param {string} caption @param {Rows} rows */
+  constructor(caption, rows) {
+    this.#rows = rows
+    const heads = rows.heads.map((head) => element('th', { scope: 'col' }, head))
+    this.table = element(
+      'table',
       {},
-      element('th', { scope: 'row' }, pointTime(startMs, bucketMs)),
-      ...cells,
+      element('caption', {}, caption),
+      element('thead', {}, element('tr', {}, ...heads)),
+      this.#body,
     )
-  })
-  return element(
-    'table',
-    {},
-    element('caption', {}, `${name}, newest first`),
-    element('thead', {}, element('tr', {}, ...heads)),
-    element('tbody', {}, ...rows.toReversed()),
+    this.#show(0)
+  }
+
+  /** @param {number} first counted from the newest */
+  #show(first) {
+    const { length, row } = this.#rows
+    const end = Math.min(length, first + ROWS_AT_ONCE)
+    this.#first = first
+    this.#newer.disabled = first === 0
+    this.#older.disabled = end === length
+    setText(
+      this.#place,
+      length === 0 ? 'No rows' : `${count(first + 1)} to ${count(end)} of ${count(length)}`,
+    )
+    const shown = Array.from({ length: end - first }, (_, at) => row(length - 1 - first - at))
+    this.#body.replaceChildren(
+      ...shown.map(([time, ...numbers]) => {
+        const cells = numbers.map((number) => element('td', {}, number))
+        return element('tr', {}, element('th', { scope: 'row' }, time), ...cells)
+      }),
+    )
+  }
+}
+
+/** @param {History} history @returns {Rows} */
+function rowsOf({ startsMs, bucketMs, means, mins, maxs, counts }) {
+  const isRaw = bucketMs === 0
+  const columns = isRaw ? [means] : [means, mins, maxs]
+  return {
+    heads: isRaw ? ['Time', 'Value'] : ['Time', 'Mean', 'Lowest', 'Highest', 'Measurements'],
+    length: startsMs.length,
+    row: (at) => {
+      const time = pointTime(startsMs[at] ?? NaN, bucketMs)
+      const numbers = columns.map((column) => temp(column[at] ?? NaN))
+      return [time, ...numbers, ...(isRaw ? [] : [count(counts[at] ?? 0)])]
+    },
+  }
+}
+
+/**
+ * The means side by side.
+ *
+ * @param {readonly Sensor[]} sensors
+ * @param {readonly History[]} histories
+ * @returns {Rows}
+ */
+function rowsOfAll(sensors, histories) {
+  const bucketMs = histories[0]?.bucketMs ?? 0
+  const times = [...new Set(histories.flatMap(({ startsMs }) => startsMs))].sort((a, b) => a - b)
+  const places = histories.map(
+    ({ startsMs }) => new Map(startsMs.map((startMs, at) => [startMs, at])),
   )
+  return {
+    heads: ['Time', ...sensors.map(({ alias }) => alias)],
+    length: times.length,
+    row: (at) => {
+      const startMs = times[at] ?? NaN
+      const numbers = histories.map(({ means }, line) => {
+        const place = places[line]?.get(startMs)
+        return place === undefined ? '' : temp(means[place] ?? NaN)
+      })
+      return [pointTime(startMs, bucketMs), ...numbers]
+    },
+  }
+}
+
+/**
+ * In UTC and degrees Celsius, as the API has it and import takes it.
+ *
+ * @param {readonly Sensor[]} sensors
+ * @param {readonly History[]} histories
+ */
+function csvOf(sensors, histories) {
+  const isBucketed = (histories[0]?.bucketMs ?? 0) > 0
+  const heads = [
+    'sensor_id',
+    'sn',
+    'timestamp',
+    'temp',
+    ...(isBucketed ? ['min', 'max', 'count'] : []),
+  ]
+  const lines = histories.flatMap(({ startsMs, means, mins, maxs, counts }, line) => {
+    const { id = 0, sn = '' } = sensors[line] ?? {}
+    return startsMs.map((startMs, at) => {
+      const more = isBucketed ? [mins[at], maxs[at], counts[at]] : []
+      return [id, sn, new Date(startMs).toISOString(), means[at], ...more].join()
+    })
+  })
+  return [heads.join(), ...lines, ''].join('\r\n')
+}
+
+/** @param {string} name @param {string} text */
+function saveAs(name, text) {
+  const href = URL.createObjectURL(new Blob([text], { type: 'text/csv' }))
+  element('a', { href, download: name }).click()
+  URL.revokeObjectURL(href)
 }

@@ -1,19 +1,16 @@
-// A sensor's history as columns for drawing: reads it, joins it with its newest part, breaks it at
-// its gaps and sums it up.
+// A sensor's history as columns: made from a response, joined with a newer part, broken at its
+// gaps, summed up, and looked up by time.
 
-import { get, getOrKept } from './api.js'
-import { TIME_ZONE } from './format.js'
 import { gapsOf } from './gaps.js'
-import { livePeriod, periodName } from './period.js'
 
 /**
  * @import { HistoryAnswer } from './api.js'
- * @import { Period } from './period.js'
  * @typedef {{
- *   readonly bucket: string, readonly bucketMs: number, readonly isComplete: boolean,
- *   readonly asOfMs: number | undefined, readonly startsMs: readonly number[],
- *   readonly means: readonly number[], readonly mins: readonly number[],
- *   readonly maxs: readonly number[], readonly counts: readonly number[],
+ *   readonly compensation: number, readonly bucket: string, readonly bucketMs: number,
+ *   readonly isComplete: boolean, readonly asOfMs: number | undefined,
+ *   readonly startsMs: readonly number[], readonly means: readonly number[],
+ *   readonly mins: readonly number[], readonly maxs: readonly number[],
+ *   readonly counts: readonly number[],
  * }} History `bucketMs` is 0 for single measurements; starts are those of the buckets
  */
 
@@ -27,43 +24,6 @@ const BUCKET_MS = {
   '15min': 15 * MINUTE_MS,
   hour: 60 * MINUTE_MS,
   day: DAY_MS,
-}
-const LAST_DAY = periodName(livePeriod(DAY_MS, DAY_MS))
-
-/**
- * @param {number} sensorId
- * @param {Period} period
- * @param {AbortSignal} signal
- * @returns {Promise<History>}
- */
-export async function readHistory(sensorId, period, signal) {
-  const { fromMs, toMs } = period
-  const path = historyPath(sensorId, { fromMs, toMs, tz: TIME_ZONE })
-  const name = periodName(period)
-  const key = `history/${sensorId}/${name}`
-  // The dashboard's small line is better than nothing.
-  const coarser = name === LAST_DAY ? [lastDayKey(sensorId)] : []
-  /** @type {{ data: HistoryAnswer, asOfMs: number | undefined }} */
-  const { data, asOfMs } = await getOrKept(path, [key, ...coarser], signal)
-  return columnsOf(data, asOfMs)
-}
-
-/**
- * Reads a history again from its last point on and puts the two together.
- *
- * @param {number} sensorId
- * @param {History} known
- * @param {Period & { changedFromMs: number }} period with from when on what is known may differ
- * @param {AbortSignal} signal
- */
-export async function readOn(sensorId, known, { fromMs, toMs, changedFromMs }, signal) {
-  const lastMs = known.startsMs.at(-1) ?? fromMs
-  const tailMs = Math.max(fromMs, Math.min(lastMs, changedFromMs))
-  const { bucket } = known
-  const tz = bucket === 'day' ? TIME_ZONE : undefined
-  const path = historyPath(sensorId, { fromMs: tailMs, toMs, bucket, tz })
-  const tail = columnsOf(await get(path, signal), undefined)
-  return joined(known, tail, { fromMs: fromMs - known.bucketMs, tailMs: tail.fromMs })
 }
 
 /**
@@ -91,6 +51,30 @@ export function brokenAtGaps(history) {
     highs.push(maxs[at] ?? null)
   }
   return [timesMs, middles, lows, highs]
+}
+
+/**
+ * The point that a history has at a moment: the nearest one, unless the moment is in a gap, or
+ * before or after everything.
+ *
+ * @param {History} history
+ * @param {readonly boolean[]} gaps of the history
+ * @param {number} atMs
+ * @param {number} nearMs a point this near counts in any case
+ * @returns {number | undefined} its index
+ */
+export function pointAt({ startsMs, bucketMs }, gaps, atMs, nearMs) {
+  const startMs = atMs - bucketMs / 2
+  let [low, high] = [0, startsMs.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((startsMs[middle] ?? 0) < startMs) low = middle + 1
+    else high = middle
+  }
+  const awayMs = (/** @type {number} */ at) => Math.abs((startsMs[at] ?? Infinity) - startMs)
+  const nearest = awayMs(low - 1) < awayMs(low) ? low - 1 : low
+  const isBetween = low > 0 && low < startsMs.length && gaps[low] !== true
+  return isBetween || awayMs(nearest) <= Math.max(nearMs, bucketMs / 2) ? nearest : undefined
 }
 
 /**
@@ -148,17 +132,22 @@ export function lastDayKey(sensorId) {
 }
 
 /**
+ * @typedef {{ fromMs: number, toMs: number, bucket?: string, tz?: string | undefined }} Question
  * @param {number} sensorId
- * @param {{ fromMs: number, toMs: number, bucket?: string, tz?: string | undefined }} question
+ * @param {Question} question
  */
-function historyPath(sensorId, { fromMs, toMs, bucket, tz }) {
-  const query = new URLSearchParams({
+export function historyPath(sensorId, question) {
+  return `/sensors/${sensorId}/measurements?${historyQuery(question).toString()}`
+}
+
+/** @param {Question} question */
+export function historyQuery({ fromMs, toMs, bucket, tz }) {
+  return new URLSearchParams({
     from: new Date(fromMs).toISOString(),
     to: new Date(toMs).toISOString(),
     ...(bucket !== undefined && { bucket }),
     ...(tz !== undefined && { tz }),
   })
-  return `/sensors/${sensorId}/measurements?${query.toString()}`
 }
 
 /**
@@ -166,8 +155,9 @@ function historyPath(sensorId, { fromMs, toMs, bucket, tz }) {
  * @param {number | undefined} asOfMs
  * @returns {History & { fromMs: number }}
  */
-export function columnsOf({ from, bucket, complete, points }, asOfMs) {
+export function columnsOf({ sensor, from, bucket, complete, points }, asOfMs) {
   return {
+    compensation: sensor.compensation,
     bucket,
     bucketMs: BUCKET_MS[bucket] ?? 0,
     isComplete: complete,
@@ -182,13 +172,15 @@ export function columnsOf({ from, bucket, complete, points }, asOfMs) {
 }
 
 /**
+ * A history with its end replaced by a newer one.
+ *
  * @param {History} known
  * @param {History} tail
  * @param {{ fromMs: number, tailMs: number }} bounds what is before the first is dropped, and what
  *   is known from the second on is replaced
  * @returns {History}
  */
-function joined(known, tail, { fromMs, tailMs }) {
+export function joined(known, tail, { fromMs, tailMs }) {
   const first = known.startsMs.findIndex((startMs) => startMs >= fromMs)
   const end = known.startsMs.findIndex((startMs) => startMs >= tailMs)
   const start = first === -1 ? known.startsMs.length : first

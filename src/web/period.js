@@ -62,6 +62,13 @@ export function moved({ fromMs, toMs }, byMs, nowMs) {
   return fixedPeriod(fromMs + byMs, toMs + byMs, nowMs)
 }
 
+/** The same days of the year before. @param {Period} period @param {number} nowMs */
+export function yearEarlier({ fromMs, toMs }, nowMs) {
+  const from = new Date(fromMs)
+  from.setFullYear(from.getFullYear() - 1)
+  return fixedPeriod(from.getTime(), from.getTime() + toMs - fromMs, nowMs)
+}
+
 /** A live period with the time that it is. @param {Period} period @param {number} nowMs */
 export function ofNow(period, nowMs) {
   return period.isLive ? livePeriod(period.toMs - period.fromMs, nowMs) : period

@@ -1,17 +1,25 @@
-// The time and the numbers above the chart: for the point under the cursor, else for the whole
-// period.
+// The time and the numbers above a sensor's chart: at the cursor, else for the whole period.
 
 import { element, setText } from './element.js'
-import { count, period as periodText, pointTime, temp } from './format.js'
+import { count, period as periodText, pointTime, shortPointTime, temp } from './format.js'
 import { summaryOf } from './history.js'
 
 /**
+ * @import { Cursor } from './chart.js'
  * @import { History } from './history.js'
  * @import { Period } from './period.js'
+ * @typedef {readonly [name: string, value: string, when?: string]} Entry
  */
 
 /** Means that are closer together than this are one. */
 const SAME_CELSIUS = 0.05
+/** @type {readonly Entry[]} */
+const UNKNOWN = [
+  ['Mean', '–'],
+  ['Lowest', '–'],
+  ['Highest', '–'],
+  ['Count', '–'],
+]
 
 export class Readout {
   #time = element('p', { class: 'range' })
@@ -23,49 +31,50 @@ export class Readout {
     return `${this.#time.textContent} ${this.#numbers.innerText}`.replaceAll('\n', ' ')
   }
 
-  /** @param {Period} period @param {History | undefined} history the numbers stay without one */
-  showPeriod({ fromMs, toMs }, history) {
+  /** @param {Period} period @param {readonly History[] | undefined} histories of one sensor */
+  showPeriod({ fromMs, toMs }, histories) {
+    const [history] = histories ?? []
     setText(this.#time, periodText(fromMs, toMs))
-    if (history !== undefined) this.#show(ofPeriod(history))
+    this.#show(history === undefined ? UNKNOWN : ofPeriod(history))
   }
 
-  /** @param {History} history @param {number} index */
-  showPoint(history, index) {
-    setText(this.#time, pointTime(history.startsMs[index] ?? NaN, history.bucketMs))
-    this.#show(ofPoint(history, index))
+  /** @param {Cursor} cursor @param {readonly History[]} histories of one sensor */
+  showCursor({ atMs, points: [point] }, [history]) {
+    if (history === undefined) return
+    const startMs = point === undefined ? undefined : history.startsMs[point]
+    setText(this.#time, pointTime(startMs ?? atMs, startMs === undefined ? 0 : history.bucketMs))
+    this.#show(point === undefined ? [['No data', '–']] : ofPoint(history, point))
   }
 
-  /** @param {[string, string][]} entries */
+  /** @param {readonly Entry[]} entries */
   #show(entries) {
-    const items = entries.map(([name, value]) => {
-      return element('div', {}, element('dt', {}, name), element('dd', {}, value))
+    const items = entries.map(([name, value, when]) => {
+      const time = when === undefined ? undefined : element('dd', { class: 'when' }, when)
+      return element('div', {}, element('dt', {}, name), element('dd', {}, value), time)
     })
     this.#numbers.replaceChildren(...items)
   }
 }
 
-/** @param {History} history @returns {[string, string][]} */
+/** @param {History} history @returns {readonly Entry[]} */
 function ofPeriod(history) {
   const summary = summaryOf(history)
   if (summary === undefined) return []
-  const { mean, meanOfAll } = summary
+  const { mean, meanOfAll, lowest, lowestAt, highest, highestAt, total } = summary
   const isSame = Math.abs(mean - meanOfAll) < SAME_CELSIUS
-  /** @type {[string, string][]} */
-  const means = isSame
-    ? [['Mean', temp(mean)]]
-    : [
-        ['Mean over time', temp(mean)],
-        ['Of measurements', temp(meanOfAll)],
-      ]
+  const when = (/** @type {number} */ at) =>
+    shortPointTime(history.startsMs[at] ?? NaN, history.bucketMs)
   return [
-    ...means,
-    ['Lowest', temp(summary.lowest)],
-    ['Highest', temp(summary.highest)],
-    ['Count', count(summary.total)],
+    isSame
+      ? ['Mean', temp(mean)]
+      : ['Mean over time', temp(mean), `of measurements ${temp(meanOfAll)}`],
+    ['Lowest', temp(lowest), when(lowestAt)],
+    ['Highest', temp(highest), when(highestAt)],
+    ['Count', count(total)],
   ]
 }
 
-/** @param {History} history @param {number} index @returns {[string, string][]} */
+/** @param {History} history @param {number} index @returns {readonly Entry[]} */
 function ofPoint({ bucketMs, means, mins, maxs, counts }, index) {
   const mean = temp(means[index] ?? NaN)
   if (bucketMs === 0) return [['Value', mean]]

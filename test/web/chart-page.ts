@@ -127,6 +127,13 @@ export class ChartPageTest {
     expect(status, text).to.be.lessThan(300)
   }
 
+  /** Deletes a sensor as the owner's daemon. */
+  async remove(path: string): Promise<void> {
+    const order = { method: 'DELETE', path: `/api/v1/${path}`, token: this.#token }
+    const { status, text } = await send(this.service.url, order)
+    expect(status, text).to.equal(204)
+  }
+
   async #signIn(): Promise<StorageState> {
     const { page, context } = await this.open('#/sign-in/home')
     await page.waitForSelector('.card')

@@ -58,9 +58,9 @@ describe('the dashboard of the chart page', () => {
     await context.close()
   })
 
-  it('writes numbers as the language does', async () => {
+  it('writes numbers in the language of its words', async () => {
     const { page, context } = await test().openSignedIn('', { locale: 'de-DE' })
-    await latest(page, 'Cellar', '77,0 °C').waitFor()
+    await latest(page, 'Cellar', '77.0 °C').waitFor()
     await context.close()
   })
 

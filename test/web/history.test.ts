@@ -87,7 +87,8 @@ describe('the mean of a history', () => {
   const summaryAfter = (stepsMs: number[], means: number[], counts: number[], bucketMs = 0) => {
     const startsMs = startsAfter(stepsMs)
     const columns = { startsMs, means, mins: means, maxs: means, counts }
-    return summaryOf({ ...columns, bucket: '', bucketMs, isComplete: true, asOfMs: undefined })
+    const rest = { compensation: 0, bucket: '', isComplete: true, asOfMs: undefined }
+    return summaryOf({ ...columns, ...rest, bucketMs })
   }
 
   it('is that over time, however often the sensor sends when', () => {

@@ -1,0 +1,342 @@
+// A chart with all that belongs to it: numbers, period, gestures, buttons and table, of one sensor
+// or several. Which lines it draws, and what it says of the cursor, its view decides. Periods are
+// in the URL, so you can link to a chart; they replace each other there, so Back leaves the chart.
+
+import { nowMs } from './clock.js'
+import { Chart } from './chart.js'
+import { ChartControls } from './chart-controls.js'
+import { listenToPointers, pressKey } from './chart-gestures.js'
+import { button, element, setText } from './element.js'
+import { moment } from './format.js'
+import { HistoryLoader } from './history-loader.js'
+import { fixedPeriod, livePeriod, moved, ofNow, periodName, periodNamed, zoomed } from './period.js'
+
+/**
+ * @import { Sensor } from './api.js'
+ * @import { Cursor, Line } from './chart.js'
+ * @import { Fleet } from './fleet.js'
+ * @import { History } from './history.js'
+ * @import { Period } from './period.js'
+ * @typedef {readonly History[]} Histories one of each sensor
+ * @typedef {{
+ *   readonly root: HTMLElement, readonly text: string,
+ *   showPeriod(period: Period, histories: Histories | undefined): void,
+ *   showCursor(cursor: Cursor, histories: Histories): void,
+ * }} Readout the numbers of a period, of which there may be none yet, or of a moment
+ * @typedef {{
+ *   readonly fleet: Fleet, readonly readout: Readout, readonly label: () => string,
+ *   readonly addressOf: (periodName: string) => string,
+ *   readonly linesOf: (histories: Histories) => Line[],
+ * }} SheetOwner
+ */
+
+const TICK_MS = 5_000
+const TABLE_DELAY_MS = 300
+/** How much of the chart is left after the last data that it goes to. */
+const SHARE_AFTER_LAST = 0.05
+const KEYS =
+  'Arrow keys move, plus and minus zoom, End goes to now, Home resets, ' +
+  'Shift with arrow keys reads the points.'
+
+export class HistorySheet {
+  #sensorIds
+  #owner
+  /** @type {Period} */
+  #period
+  /** The name of the period that gestures began at. */
+  #home
+  /** @type {Histories | undefined} */
+  #histories
+  /** @type {Chart | undefined} */
+  #chart
+  /** @type {Cursor | undefined} */
+  #cursor
+  #isLive = false
+  #loader
+  #closing = new AbortController()
+
+  #said = element('p', { class: 'hidden-text', role: 'status' })
+  #note = element('p', { class: 'note', role: 'status' })
+  #toLast = button(
+    { class: 'to-last', hidden: true },
+    () => this.#goToLast(),
+    'Go to the last data',
+  )
+  #drawing = element('div', {
+    class: 'drawing',
+    tabindex: '0',
+    role: 'application',
+    'aria-roledescription': 'chart',
+    'aria-describedby': 'chart-keys',
+  })
+  #keys = element('p', { id: 'chart-keys', class: 'hidden-text' }, KEYS)
+  #table = element('div', { class: 'table hidden-text', role: 'region', 'aria-label': 'Table' })
+  #controls
+  #sheet
+  /** @type {HTMLElement} */
+  root
+
+  /**
+   * @param {readonly number[]} sensorIds
+   * @param {string} name of the period
+   * @param {SheetOwner} owner
+   */
+  constructor(sensorIds, name, owner) {
+    this.#sensorIds = sensorIds
+    this.#owner = owner
+    this.#home = name
+    this.#period = periodNamed(name, nowMs())
+    this.#loader = new HistoryLoader(sensorIds, {
+      onHistories: (histories) => this.#show(histories),
+      onBusy: (isBusy) => this.#drawing.setAttribute('aria-busy', String(isBusy)),
+      onNote: (note) => setText(this.#note, note),
+    })
+    this.#controls = new ChartControls({
+      onPeriod: (period) => this.#goHome(period),
+      onMove: (share) => this.#move(share * this.#spanMs, false),
+      onZoom: (factor) => this.#gestures.zoom(factor, this.#middleMs),
+      onNow: () => this.#goHome(livePeriod(this.#spanMs, nowMs())),
+      onTable: (isShown) => this.#showTable(isShown),
+    })
+    this.#sheet = this.#section()
+    this.root = element('div', {}, this.#sheet, this.#keys, this.#said, this.#table)
+    this.#listen()
+    this.describe()
+    this.#loader.load(this.#period)
+    this.#showPeriod()
+  }
+
+  get periodName() {
+    return periodName(this.#period)
+  }
+
+  /** Draws, once the page is in the document and has a size. */
+  async open() {
+    const chart = await Chart.draw(this.#drawing, {
+      onCursor: (cursor) => this.#read(cursor),
+      onSelect: (fromMs, toMs) => this.#go(fixedPeriod(fromMs, toMs, nowMs())),
+    })
+    if (this.#closing.signal.aborted) return chart.remove()
+    this.#chart = chart
+    listenToPointers(this.#drawing, chart, this.#gestures)
+    const scheme = matchMedia('(prefers-color-scheme: dark)')
+    const { signal } = this.#closing
+    scheme.addEventListener('change', () => chart.recolor(), { signal })
+    document.addEventListener('thermolog-theme', () => chart.recolor(), { signal })
+    chart.showPeriod(this.#period.fromMs, this.#period.toMs)
+    this.redraw()
+  }
+
+  /** Shows the period of another URL. @param {string} name */
+  navigate(name) {
+    this.#home = name
+    this.#go(periodNamed(name, nowMs()), { isKept: true })
+  }
+
+  /** Draws the lines again, which are others now. */
+  redraw() {
+    if (this.#histories !== undefined) this.#chart?.showLines(this.#owner.linesOf(this.#histories))
+  }
+
+  /** Says what the chart is of. */
+  describe() {
+    this.#drawing.setAttribute('aria-label', this.#owner.label())
+    this.#explainEmpty()
+  }
+
+  close() {
+    this.#closing.abort()
+    this.#loader.stop()
+    this.#chart?.remove()
+    this.#chart = undefined
+  }
+
+  #gestures = {
+    zoom: (/** @type {number} */ factor, /** @type {number} */ atMs) => {
+      this.#go(zoomed(this.#period, factor, atMs, nowMs()), { isMoving: true })
+    },
+    move: (/** @type {number} */ byMs) => this.#move(byMs, true),
+    moveToNow: () => this.#goHome(livePeriod(this.#spanMs, nowMs())),
+    reset: () => this.#go(periodNamed(this.#home, nowMs())),
+    step: (/** @type {number} */ points) => {
+      this.#chart?.step(points)
+      setText(this.#said, this.#owner.readout.text)
+    },
+    leave: () => this.#chart?.point(),
+    touch: (/** @type {number} */ clientX) => this.#chart?.point(this.#chart.timeAt(clientX)),
+  }
+
+  get #spanMs() {
+    return this.#period.toMs - this.#period.fromMs
+  }
+
+  get #middleMs() {
+    return (this.#period.fromMs + this.#period.toMs) / 2
+  }
+
+  /** @returns {Sensor[]} */
+  get #sensors() {
+    const { sensors } = this.#owner.fleet
+    return this.#sensorIds.flatMap((id) => sensors.get(id) ?? [])
+  }
+
+  #section() {
+    const { readout } = this.#owner
+    return element(
+      'section',
+      { class: 'sheet', 'aria-label': 'History' },
+      element('div', { class: 'sheet-head' }, readout.root, this.#controls.spans),
+      this.#controls.dates,
+      this.#drawing,
+      element('div', { class: 'notes' }, this.#note, this.#toLast),
+      this.#controls.steps,
+    )
+  }
+
+  #listen() {
+    const { signal } = this.#closing
+    const { fleet } = this.#owner
+    this.#isLive = fleet.connection === 'live'
+    const unsubscribe = fleet.subscribe((changed, fromMs) => this.#update(changed, fromMs))
+    signal.addEventListener('abort', unsubscribe)
+    const timer = setInterval(() => this.#tick(), TICK_MS)
+    signal.addEventListener('abort', () => clearInterval(timer))
+    this.#sheet.addEventListener('keydown', ({ key }) => {
+      if (key === 'Escape') this.#controls.leaveFullScreen()
+    })
+    this.#drawing.addEventListener('keydown', (event) => {
+      pressKey(event, this.#period, this.#gestures)
+    })
+  }
+
+  /** @param {Period} period */
+  #goHome(period) {
+    this.#home = periodName(period)
+    this.#go(period)
+  }
+
+  /** @param {number} byMs @param {boolean} isMoving whether more of a gesture may come */
+  #move(byMs, isMoving) {
+    this.#go(moved(this.#period, byMs, nowMs()), { isMoving })
+  }
+
+  #goToLast() {
+    const lastMs = this.#lastMs
+    if (lastMs === undefined) return
+    const toMs = lastMs + this.#spanMs * SHARE_AFTER_LAST
+    this.#goHome(fixedPeriod(toMs - this.#spanMs, toMs, nowMs()))
+  }
+
+  /**
+   * @param {Period} period
+   * @param {{ isMoving?: boolean, isKept?: boolean }} [how] whether more of a gesture may come;
+   *   whether the URL stays as it is
+   */
+  #go(period, { isMoving = false, isKept = false } = {}) {
+    this.#period = period
+    this.#chart?.point()
+    this.#histories = undefined
+    this.#showPeriod()
+    this.#loader.loadSoon(period, isMoving)
+    if (!isKept) history.replaceState(null, '', this.#owner.addressOf(periodName(period)))
+  }
+
+  #showPeriod() {
+    const { fromMs, toMs } = this.#period
+    this.#chart?.showPeriod(fromMs, toMs)
+    this.#controls.show(this.#period)
+    this.#read(this.#cursor)
+  }
+
+  #tick() {
+    if (!this.#period.isLive || document.hidden) return
+    this.#period = ofNow(this.#period, nowMs())
+    this.#showPeriod()
+  }
+
+  /** @param {number} [changedId] @param {number} [changedFromMs] */
+  #update(changedId, changedFromMs = Infinity) {
+    this.describe()
+    if (changedId === undefined) return this.#catchUp(changedFromMs)
+    if (!this.#sensorIds.includes(changedId)) return
+    this.#tick()
+    const at = this.#sensorIds.indexOf(changedId)
+    const { compensation } = this.#owner.fleet.sensors.get(changedId) ?? {}
+    const known = this.#histories?.[at]?.compensation
+    if (known !== undefined && compensation !== undefined && compensation !== known) {
+      this.#loader.load(this.#period)
+    } else if (
+      changedFromMs < this.#period.toMs ||
+      (changedFromMs < Infinity && this.#period.isLive)
+    ) {
+      this.#loader.readOn(this.#period, changedFromMs)
+    }
+  }
+
+  /**
+   * Reads all again when it may have changed unnoticed: after a break of the connection, and while
+   * the fleet is polled.
+   *
+   * @param {number} changedFromMs
+   */
+  #catchUp(changedFromMs) {
+    const wasLive = this.#isLive
+    const { connection } = this.#owner.fleet
+    this.#isLive = connection === 'live'
+    const isBack = this.#isLive && !wasLive
+    if (!isBack && connection !== 'polling' && changedFromMs === Infinity) return
+    this.#tick()
+    this.#loader.readOn(this.#period, -Infinity)
+  }
+
+  /** @param {Histories | undefined} histories */
+  #show(histories) {
+    this.#histories = histories
+    this.#chart?.showLines(histories === undefined ? [] : this.#owner.linesOf(histories))
+    this.#read(this.#cursor)
+    this.#explainEmpty()
+    // The chart comes first, because a table takes a moment.
+    setTimeout(() => void this.#fillTable(histories), TABLE_DELAY_MS)
+  }
+
+  /** Seen or not, it is there for those who listen. @param {boolean} isShown */
+  #showTable(isShown) {
+    this.#table.classList.toggle('hidden-text', !isShown)
+    // Scrollable content must be reachable by keyboard.
+    this.#table.tabIndex = isShown ? 0 : -1
+  }
+
+  /** @param {Histories | undefined} histories */
+  async #fillTable(histories) {
+    const { historyTable } = await import('./history-table.js')
+    if (this.#histories !== histories || this.#closing.signal.aborted) return
+    const isFull = histories !== undefined && this.#sensors.length === histories.length
+    this.#table.replaceChildren(...(isFull ? historyTable(this.#sensors, histories) : []))
+  }
+
+  /** @returns {number | undefined} */
+  get #lastMs() {
+    const timesMs = this.#sensors.flatMap(({ latest }) => {
+      return latest === null ? [] : [Date.parse(latest.timestamp)]
+    })
+    return timesMs.length === 0 ? undefined : Math.max(...timesMs)
+  }
+
+  #explainEmpty() {
+    const isEmpty = this.#histories?.every(({ startsMs }) => startsMs.length === 0) === true
+    const lastMs = this.#lastMs
+    this.#toLast.hidden = !isEmpty || lastMs === undefined
+    if (!isEmpty) return
+    const last = lastMs === undefined ? '' : ` Last reading: ${moment(lastMs, nowMs())}.`
+    setText(this.#note, `No measurements in this period.${last}`)
+  }
+
+  /** @param {Cursor | undefined} cursor */
+  #read(cursor) {
+    this.#cursor = cursor
+    const { readout } = this.#owner
+    if (cursor === undefined || this.#histories === undefined) {
+      readout.showPeriod(this.#period, this.#histories)
+    } else readout.showCursor(cursor, this.#histories)
+  }
+}

@@ -1,0 +1,193 @@
+// Goal: what a chart says is true of what it shows: labels, numbers, dates, gaps, the table, and
+// what there is not. Method: a real browser, with sensors of its own: a freezer and a buoy of 2017.
+
+import { readFile } from 'node:fs/promises'
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import { useChartPage, DESKTOP, PHONE } from './chart-page.ts'
+
+const LANDSCAPE = { viewport: { width: 844, height: 390 }, hasTouch: true, isMobile: true }
+
+describe('what a chart says', () => {
+  const test = useChartPage()
+  const FREEZER = '#/sensors/3'
+  const BUOY = '#/sensors/4'
+
+  before(async () => {
+    const nowMs = Date.now()
+    const freezer = Array.from({ length: 400 }, (_, at) => ({
+      sn: 'freezer',
+      temp: -18.97 + (at % 10) / 7,
+      timestamp: new Date(nowMs - at * 5_000).toISOString(),
+    }))
+    const buoy = [20, 21, 22].map((hour) => ({
+      sn: 'buoy',
+      temp: 4,
+      timestamp: `2017-03-21T${hour}:00:00Z`,
+    }))
+    await test().call('POST', 'measurements/batch', { measurements: [...freezer, ...buoy] })
+  })
+
+  const numbers = (page: Page) => page.locator('.readout dd', { hasText: '°' }).first().waitFor()
+
+  /** Where the drawing has ink at its very edge: a label that is cut off. */
+  const cutLabels = (page: Page) =>
+    page.locator('.uplot canvas').evaluate((canvas: HTMLCanvasElement) => {
+      const pen = canvas.getContext('2d')
+      return [0, canvas.width - 1].filter((x) => {
+        const { data } = pen?.getImageData(x, 0, 1, canvas.height) ?? { data: [] }
+        return data.some((part) => part > 0)
+      })
+    })
+
+  for (const [device, options] of Object.entries({ phone: PHONE, desktop: DESKTOP })) {
+    it(`is not cut off at the axes on a ${device}`, async () => {
+      const { page, context } = await test().openSignedIn(`${FREEZER}/1h`, options)
+      await numbers(page)
+      expect(await cutLabels(page)).to.deep.equal([])
+      // Wide enough for a sign, two digits, two decimals and the degree.
+      const left = await page
+        .locator('.u-over')
+        .evaluate((over) => (over as HTMLElement).offsetLeft)
+      expect(left).to.be.greaterThan(45)
+      await context.close()
+    })
+  }
+
+  it('has the year of another year, and a way to the last data', async () => {
+    const { page, context } = await test().openSignedIn(`${BUOY}/1d`)
+    await page.getByText('Last reading: Tue, 21 Mar 2017, 23:00').waitFor()
+    await page.getByText('Offline · Tue, 21 Mar 2017, 23:00').waitFor()
+    await page.getByRole('button', { name: 'Go to the last data' }).click()
+    await numbers(page)
+    expect(page.url()).to.match(/2017-03-20T\S+Z\/2017-03-21T\S+Z$/)
+    expect(await page.locator('.range').innerText()).to.match(/2017/)
+    await page.getByRole('button', { name: 'Dates' }).click()
+    await page.getByRole('button', { name: 'A year earlier' }).click()
+    await page.waitForURL(/2016-03-20T/)
+    await context.close()
+  })
+
+  it('shows the days that somebody chooses', async () => {
+    const { page, context } = await test().openSignedIn(`${BUOY}/1d`, PHONE)
+    await page.getByRole('button', { name: 'Dates' }).tap()
+    await page.getByLabel('From').fill('2017-03-21T00:00')
+    await page.getByLabel('To', { exact: true }).fill('2017-03-20T00:00')
+    await page.getByRole('button', { name: 'Show', exact: true }).tap()
+    await page.getByText('Choose an end after the beginning.').waitFor()
+    await page.getByLabel('To', { exact: true }).fill('2017-03-22T00:00')
+    await page.getByRole('button', { name: 'Show', exact: true }).tap()
+    await numbers(page)
+    expect(page.url()).to.match(/2017-03-20T23:00:00Z\/2017-03-21T23:00:00Z$/)
+    await page.getByRole('button', { name: 'Next' }).tap()
+    await page.waitForURL(/2017-03-21T23:00:00Z\/2017-03-22T23:00:00Z$/)
+    await context.close()
+  })
+
+  it('is that there is no data where the cursor is in a gap', async () => {
+    const { page, context } = await test().openSignedIn('#/sensors/1/1d')
+    await numbers(page)
+    const box = await page.locator('.u-over').boundingBox()
+    if (box === null) throw new Error('no chart')
+    await page.mouse.move(box.x + box.width * 0.7, box.y + 50)
+    expect(await page.locator('.readout').innerText()).to.match(/^No data/)
+    const minute = /\d\d:\d\d:\d\d$/
+    expect(await page.locator('.range').innerText()).to.match(minute)
+    await page.mouse.move(box.x + box.width * 0.3, box.y + 50)
+    expect(await page.locator('.readout').innerText()).to.match(/^Mean/)
+    await context.close()
+  })
+
+  it('is not the numbers of another period', async () => {
+    const { page, context } = await test().openSignedIn(`${FREEZER}/1h`)
+    await numbers(page)
+    await context.setOffline(true)
+    await page.getByRole('button', { name: '1 y' }).click()
+    await page.getByText('this period is not saved on this device').waitFor()
+    expect(await page.locator('.readout').innerText()).not.to.match(/\d/)
+    await context.close()
+    test().problems.length = 0
+  })
+
+  it('is complete as a table, page by page, and as CSV', async () => {
+    const nowMs = Date.now()
+    for (const block of [0, 1]) {
+      const measurements = Array.from({ length: 500 }, (_, at) => ({
+        sn: 'dense',
+        temp: 20,
+        timestamp: new Date(nowMs - 600_000 - (block * 500 + at) * 2_000).toISOString(),
+      }))
+      await test().call('POST', 'measurements/batch', { measurements })
+    }
+    const { page, context } = await test().openSignedIn('#/sensors/5/1h')
+    await numbers(page)
+    await page.getByRole('button', { name: 'Table' }).click()
+    await page.getByText('1 to 500 of 1,000').waitFor()
+    await page.getByRole('button', { name: 'Older' }).click()
+    await page.getByText('501 to 1,000 of 1,000').waitFor()
+    expect(await page.locator('tbody tr').count()).to.equal(500)
+    const saved = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Download CSV' }).click()
+    const download = await saved
+    expect(download.suggestedFilename()).to.equal('dense.csv')
+    const lines = (await readFile(await download.path(), 'utf8')).trim().split('\r\n')
+    expect(lines).to.have.length(1_001)
+    expect(lines[0]).to.equal('sensor_id,sn,timestamp,temp')
+    expect(lines[1]).to.match(/^5,dense,20\S+Z,20$/)
+    await context.close()
+  })
+
+  it('is in the unit and the hours of the country, or in the unit that was chosen', async () => {
+    const { page, context } = await test().openSignedIn('#/sensors/1/1d', { locale: 'en-US' })
+    await numbers(page)
+    expect(await page.locator('.value').innerText()).to.match(/^[45]\d\.\d\d °F$/)
+    expect(await page.locator('.range').innerText()).to.match(/ \d{1,2}:\d\d\s[AP]M/)
+    await page.getByRole('button', { name: 'Show °C' }).click()
+    await page.locator('.value', { hasText: '°C' }).waitFor()
+    await page.reload()
+    await page.locator('.value', { hasText: '°C' }).waitFor()
+    await context.close()
+  })
+
+  it('is in one language, with the hours of the browser', async () => {
+    const { page, context } = await test().openSignedIn('#/sensors/1/1d', { locale: 'de-DE' })
+    await numbers(page)
+    expect(await page.locator('.value').innerText()).to.match(/^1\d\.\d\d °C$/)
+    expect(await page.locator('.range').innerText()).to.match(/^(Sun|Mon|Tue|Wed|Thu|Fri|Sat)/)
+    await context.close()
+  })
+
+  it('fits a phone on its side, and can have all of the screen', async () => {
+    const { page, context } = await test().openSignedIn('#/sensors/1/1d', LANDSCAPE)
+    await numbers(page)
+    const bottom = () =>
+      page.locator('.drawing').evaluate((drawing) => drawing.getBoundingClientRect().bottom)
+    expect(await bottom()).to.be.lessThan(390)
+    await page.getByRole('button', { name: 'Full screen' }).tap()
+    const height = () => page.locator('.sheet').evaluate((sheet) => sheet.clientHeight)
+    expect(await height()).to.equal(390)
+    await page.keyboard.press('Escape')
+    expect(await height()).to.be.lessThan(390)
+    await context.close()
+  })
+
+  it('ends when the sensor is deleted', async () => {
+    await test().call('POST', 'measurements', { sn: 'passing', temp: 3 })
+    const { page, context } = await test().openSignedIn('#/sensors/6/1h')
+    await numbers(page)
+    await page.getByText('Live').waitFor()
+    await test().remove('sensors/6')
+    await page.getByRole('heading', { name: 'Sensor not found' }).waitFor()
+    await page.locator('.sheet').waitFor({ state: 'detached' })
+    await context.close()
+  })
+
+  it('leaves the chart in sight below a name that is long', async () => {
+    await test().call('PATCH', 'sensors/4', { alias: 'Buoy of the outer harbour '.repeat(4) })
+    const { page, context } = await test().openSignedIn(`${BUOY}/1d`, PHONE)
+    await page.getByRole('heading', { name: 'Buoy' }).waitFor()
+    const height = await page.locator('h1').evaluate((heading) => heading.clientHeight)
+    expect(height).to.be.lessThan(90)
+    await context.close()
+  })
+})
