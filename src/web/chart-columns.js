@@ -65,7 +65,10 @@ function placed(values, places, length) {
   /** @type {Column} */
   const column = Array.from({ length })
   for (const [at, celsius] of values.entries()) {
-    column[places[at] ?? at] = celsius === null ? null : inUnit(celsius)
+    const place = places[at] ?? at
+    if (celsius !== null) column[place] = inUnit(celsius)
+    // A gap has all times of other lines in it.
+    else column.fill(null, (places[at - 1] ?? place - 1) + 1, places[at + 1] ?? place + 1)
   }
   return column
 }

@@ -1,8 +1,8 @@
 // The page: sign-in state, the view for the URL, and what all views share.
 //
-// URLs: `#/` shows the sensors, `#/sensors/7/1d` a chart (see period.js), `#/account` the user,
-// `#/sign-in/{idp}` goes straight to that provider, `#/link/{code}` is a one-time link. The page
-// calls only the mobile API of its own origin.
+// URLs: `#/` shows the sensors, `#/sensors/7/1d` a chart (see period.js), `#/compare/7,9/1d` one of
+// several sensors, `#/account` the user, `#/sign-in/{idp}` goes straight to that provider,
+// `#/link/{code}` is a one-time link. The page calls only the mobile API of its own origin.
 
 import { nowMs } from './clock.js'
 import { Refused, forgetSession, isSessionChange, session } from './api.js'
@@ -16,10 +16,14 @@ import { takeCallback, takeLink } from './sign-in.js'
 import { endToken, endTokens } from './sign-out.js'
 import { showTheme, switchTheme } from './theme-button.js'
 
-/** @typedef {{ fleet: Fleet, dashboard: DashboardView }} App of who is signed in */
+/**
+ * @import { CompareView } from './compare-view.js'
+ * @typedef {{ fleet: Fleet, dashboard: DashboardView }} App of who is signed in
+ */
 
 const ACCOUNT = '#/account'
 const SENSOR = /^#\/sensors\/([1-9]\d{0,15})(?:\/(.*))?$/
+const COMPARISON = /^#\/compare\/([\d,]{0,200})(?:\/(.*))?$/
 
 const main = byId('main')
 const connection = byId('connection')
@@ -27,7 +31,7 @@ const account = byId('account')
 
 /** @type {App | undefined} */
 let app
-/** @type {SensorView | undefined} */
+/** @type {SensorView | CompareView | undefined} */
 let sensorView
 /** @type {import('./sign-in-view.js').SignInView | undefined} */
 let signInView
@@ -92,12 +96,28 @@ function navigate() {
   if (code !== undefined) return void showLink(code)
   if (app === undefined) return void signInView?.open(undefined)
   if (location.hash === ACCOUNT) return void showAccount()
+  const [, ids, comparedIn = FIRST_PERIOD] = COMPARISON.exec(location.hash) ?? []
+  if (ids !== undefined) return void showComparison(app, ids, comparedIn)
   const [, id, name = FIRST_PERIOD] = SENSOR.exec(location.hash) ?? []
   if (id === undefined) return showDashboard(app)
   if (sensorView?.id === Number(id)) return sensorView.navigate(name)
+  showChart(new SensorView(Number(id), name, app.fleet))
+}
+
+/** @param {App} shown @param {string} ids @param {string} name of the period */
+async function showComparison({ fleet }, ids, name) {
+  if (sensorView?.id === ids) return sensorView.navigate(name)
+  const { hash } = location
+  const { CompareView } = await import('./compare-view.js')
+  // It is somewhere else, or signed out, by now.
+  if (location.hash === hash && app?.fleet === fleet) showChart(new CompareView(ids, name, fleet))
+}
+
+/** @param {SensorView | CompareView} view */
+function showChart(view) {
   if (sensorView === undefined) dashboardScrollPx = scrollY
   sensorView?.close()
-  sensorView = new SensorView(Number(id), name, app.fleet)
+  sensorView = view
   main.replaceChildren(sensorView.root)
   setTitle(sensorView.title)
   scrollTo(0, 0)

@@ -18,6 +18,7 @@ export class SensorView {
   #id
   #fleet
   #head = new SensorHead()
+  #compare = element('a', { class: 'action' }, icon('compare'), 'Compare')
   #sheet
   #unsubscribe
   /** @type {HTMLElement} */
@@ -31,9 +32,13 @@ export class SensorView {
   constructor(id, name, fleet) {
     this.#id = id
     this.#fleet = fleet
+    this.#compare.href = `#/compare/${id}/${name}`
     this.#sheet = new HistorySheet([id], name, this.#owner())
     const back = element('a', { class: 'back', href: '#/' }, icon('back'), 'Sensors')
-    const top = element('div', { class: 'sensor-top' }, back)
+    const top = element('div', { class: 'sensor-top' }, back, this.#compare)
+    this.#compare.addEventListener('click', () => {
+      this.#compare.href = `#/compare/${id}/${this.#sheet.periodName}`
+    })
     this.root = element('article', { class: 'sensor' }, top, this.#head.root, this.#sheet.root)
     this.#unsubscribe = fleet.subscribe(() => this.#describe())
     this.#describe()

@@ -30,6 +30,11 @@ describe('the accessibility of the chart page', () => {
         await page.locator('.readout dd').first().waitFor()
         await page.getByRole('table').waitFor({ state: 'attached' })
         await page.getByRole('button', { name: 'Table' }).click()
+        await page.getByRole('button', { name: 'Dates' }).click()
+        await expectAccessible(page)
+        await page.goto(`${test().url}#/compare/1,2/1d`)
+        await page.locator('.legend-value', { hasText: '°C' }).first().waitFor()
+        await page.getByRole('searchbox', { name: 'Add a sensor' }).focus()
         await expectAccessible(page)
         await context.close()
       })
@@ -43,9 +48,15 @@ describe('the accessibility of the chart page', () => {
     await context.close()
   })
 
-  it('has nothing to touch that is smaller than a finger', async () => {
-    const { page, context } = await test().openSignedIn('#/sensors/1', PHONE)
-    await page.locator('.readout dd').first().waitFor()
+  for (const place of ['#/sensors/1', '#/compare/1,2/1d']) {
+    it(`has nothing to touch at ${place} that is smaller than a finger`, async () => {
+      await expectTouchable(place)
+    })
+  }
+
+  async function expectTouchable(place: string): Promise<void> {
+    const { page, context } = await test().openSignedIn(place, PHONE)
+    await page.locator('.drawing[aria-busy=false]').waitFor()
     const small = await page.evaluate((px) => {
       return [...document.querySelectorAll('a, button, input')]
         .map((target) => ({ target, box: target.getBoundingClientRect() }))
@@ -56,7 +67,7 @@ describe('the accessibility of the chart page', () => {
     const isWide = await page.evaluate(() => document.body.scrollWidth > innerWidth)
     expect(isWide).to.equal(false)
     await context.close()
-  })
+  }
 
   it('holds where the user is signed in', async () => {
     const { page, context } = await test().openSignedIn('#/account', PHONE)

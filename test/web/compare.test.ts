@@ -1,0 +1,171 @@
+// Goal: several sensors on one chart, each with its own line and value, chosen in the view and kept
+// in the URL. Method: a real browser; the colours as people with a colour deficiency see them.
+
+import { readFile } from 'node:fs/promises'
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import { useChartPage, PHONE } from './chart-page.ts'
+
+describe('a comparison of sensors', () => {
+  const test = useChartPage()
+
+  before(async () => {
+    const nowMs = Date.now()
+    const measurements = ['shed', 'loft', 'well'].flatMap((sn, at) =>
+      Array.from({ length: 60 }, (_, step) => ({
+        sn,
+        temp: 10 * (at + 2),
+        timestamp: new Date(nowMs - (step + 1) * 20 * 60_000).toISOString(),
+      })),
+    )
+    await test().call('POST', 'measurements/batch', { measurements })
+  })
+
+  const values = (page: Page) => page.locator('.legend-value').allInnerTexts()
+
+  /** Which of the lines 1 and 2 there are in a narrow part of the chart. */
+  const inkOf = (page: Page, share: number) =>
+    page.locator('.uplot canvas').evaluate((canvas: HTMLCanvasElement, part) => {
+      const pen = canvas.getContext('2d')
+      const { data = [] } =
+        pen?.getImageData(canvas.width * part, 0, canvas.width / 30, canvas.height - 60) ?? {}
+      const has = (red: number, green: number, blue: number) =>
+        data.some((_, at) => {
+          return at % 4 === 0 && data[at] === red && data[at + 1] === green && data[at + 2] === blue
+        })
+      return { first: has(10, 108, 140), second: has(195, 112, 74) }
+    }, share)
+
+  it('begins at a sensor, and others are added and removed', async () => {
+    const { page, context, histories } = await test().openSignedIn('#/sensors/3/1d', PHONE)
+    await page.getByRole('link', { name: 'Compare' }).click()
+    await page.waitForURL(/#\/compare\/3\/1d$/)
+    await page.getByRole('searchbox', { name: 'Add a sensor' }).fill('loft')
+    await page.getByRole('button', { name: 'loft' }).click()
+    await page.waitForURL(/#\/compare\/3,4\/1d$/)
+    await page.getByText('30.00 °C').first().waitFor()
+    expect(await values(page)).to.deep.equal(['20.00 °C', '30.00 °C'])
+    expect(histories.at(-1)?.searchParams.get('sensors')).to.equal('3,4')
+    await page.getByRole('button', { name: '1 w' }).click()
+    await page.waitForURL(/#\/compare\/3,4\/1w$/)
+    await page.getByRole('button', { name: 'Remove shed' }).click()
+    await page.waitForURL(/#\/compare\/4\/1w$/)
+    await page.goBack()
+    await page.waitForURL(/#\/sensors\/3\/1d$/)
+    await context.close()
+  })
+
+  it('reads out every sensor at one cursor', async () => {
+    const { page, context } = await test().openSignedIn('#/compare/1,3,5/1d')
+    await page.getByText('40.00 °C').first().waitFor()
+    const box = await page.locator('.u-over').boundingBox()
+    if (box === null) throw new Error('no chart')
+    // Cellar has no data there, and no line.
+    expect(await inkOf(page, 0.7)).to.deep.equal({ first: false, second: true })
+    expect(await inkOf(page, 0.3)).to.deep.equal({ first: true, second: true })
+    await page.mouse.move(box.x + box.width * 0.7, box.y + 50)
+    expect(await values(page)).to.deep.equal(['No data', '20.00 °C', '40.00 °C'])
+    await page.getByRole('button', { name: 'Table' }).click()
+    await page.getByRole('columnheader', { name: 'well' }).waitFor()
+    const heads = await page.locator('thead th').allInnerTexts()
+    expect(heads).to.deep.equal(['Time', 'Cellar', 'shed', 'well'])
+    await context.close()
+  })
+
+  it('shows new measurements, and goes on without a sensor that is deleted', async () => {
+    const { page, context } = await test().openSignedIn('#/compare/3,5/1h')
+    await page.getByText('Live').waitFor()
+    await page.getByText('20.00 °C').first().waitFor()
+    await test().call('POST', 'measurements', { sn: 'shed', temp: 55 })
+    await page.getByText('to 55.00 °C').waitFor()
+    await test().remove('sensors/5')
+    await page.waitForURL(/#\/compare\/3\/1h$/)
+    await context.close()
+  })
+
+  it('has lines that are told apart on its ground, by the colour-blind too', async () => {
+    const [chart, page] = await Promise.all(
+      ['chart', 'page'].map((name) =>
+        readFile(new URL(`../../src/web/${name}.css`, import.meta.url), 'utf8'),
+      ),
+    )
+    for (const mode of [0, 1]) {
+      const colors = (css = '', name = '') =>
+        [...css.matchAll(new RegExp(`--${name}: light-dark\\((#\\w+), (#\\w+)\\)`, 'g'))].map(
+          (found) => linear(found[mode + 1] ?? ''),
+        )
+      const lines = colors(chart, 'line-\\d')
+      const [ground = []] = colors(page, 'surface')
+      expect(lines).to.have.length(8)
+      for (const [at, line] of lines.entries()) {
+        expect(contrast(line, ground)).to.be.greaterThan(3)
+        for (const other of lines.slice(0, at)) {
+          expect(leastDistance(line, other)).to.be.greaterThan(0.1)
+        }
+      }
+    }
+  })
+})
+
+/** Machado, Oliveira and Fernandes 2009, at full severity. */
+const SIGHTS = {
+  usual: [1, 0, 0, 0, 1, 0, 0, 0, 1],
+  protanopia: [
+    0.152286, 1.052583, -0.204868, 0.114503, 0.786281, 0.099216, -0.003882, -0.048116, 1.051998,
+  ],
+  deuteranopia: [
+    0.367322, 0.860646, -0.227968, 0.280085, 0.672501, 0.047413, -0.01182, 0.04294, 0.968881,
+  ],
+  tritanopia: [
+    1.255528, -0.076749, -0.178779, -0.078411, 0.930809, 0.147602, 0.004733, 0.691367, 0.3039,
+  ],
+}
+
+function linear(hex: string): number[] {
+  return [1, 3, 5].map((at) => {
+    const part = Number.parseInt(hex.slice(at, at + 2), 16) / 255
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
+  })
+}
+
+function times(matrix: readonly number[], color: readonly number[]): number[] {
+  return [0, 3, 6].map((row) =>
+    color.reduce((sum, part, at) => sum + part * (matrix[row + at] ?? 0), 0),
+  )
+}
+
+/** In Oklab, where distances are what people see. */
+function seenAs(color: readonly number[], sight: readonly number[]): number[] {
+  const seen = times(sight, color).map((part) => Math.min(1, Math.max(0, part)))
+  const cones = times(
+    [
+      0.4122214708, 0.5363325363, 0.0514459929, 0.2119034982, 0.6806995451, 0.1073969566,
+      0.0883024619, 0.2817188376, 0.6299787005,
+    ],
+    seen,
+  )
+  return times(
+    [
+      0.2104542553, 0.793617785, -0.0040720468, 1.9779984951, -2.428592205, 0.4505937099,
+      0.0259040371, 0.7827717662, -0.808675766,
+    ],
+    cones.map(Math.cbrt),
+  )
+}
+
+/** In the eyes of those to whom they are most alike. */
+function leastDistance(one: readonly number[], other: readonly number[]): number {
+  const sights = Object.values(SIGHTS)
+  return Math.min(...sights.map((sight) => distance(seenAs(one, sight), seenAs(other, sight))))
+}
+
+function distance(one: readonly number[], other: readonly number[]): number {
+  return Math.hypot(...one.map((part, at) => part - (other[at] ?? 0)))
+}
+
+function contrast(one: readonly number[], other: readonly number[]): number {
+  const [light = 0, dark = 0] = [one, other]
+    .map(([red = 0, green = 0, blue = 0]) => 0.2126 * red + 0.7152 * green + 0.0722 * blue)
+    .sort((a, b) => b - a)
+  return (light + 0.05) / (dark + 0.05)
+}
