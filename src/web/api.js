@@ -132,6 +132,17 @@ export function post(path, body, token) {
 }
 
 /**
+ * @param {string} path
+ * @param {object} changes
+ * @returns {Promise<Response>}
+ * @throws Refused, NoAnswer
+ */
+export function patch(path, changes) {
+  const headers = { 'Content-Type': 'application/json' }
+  return request(path, { method: 'PATCH', headers, body: JSON.stringify(changes) })
+}
+
+/**
  * Reads a history, and falls back to what was answered last when there is no answer or the service
  * is in trouble.
  *

@@ -133,6 +133,11 @@ export class HistorySheet {
     this.#go(periodNamed(name, nowMs()), { isKept: true })
   }
 
+  /** Reads all of it again, because it has changed. */
+  reload() {
+    this.#loader.load(this.#period)
+  }
+
   /** Draws the lines again, which are others now. */
   redraw() {
     if (this.#histories !== undefined) this.#chart?.showLines(this.#owner.linesOf(this.#histories))

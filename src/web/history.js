@@ -172,6 +172,20 @@ export function columnsOf({ sensor, from, bucket, complete, points }, asOfMs) {
 }
 
 /**
+ * A history as another compensation makes it.
+ *
+ * @param {History} history
+ * @param {number} compensation
+ * @returns {History}
+ */
+export function compensated(history, compensation) {
+  const by = compensation - history.compensation
+  const moved = (/** @type {readonly number[]} */ column) => column.map((celsius) => celsius + by)
+  const { means, mins, maxs } = history
+  return { ...history, compensation, means: moved(means), mins: moved(mins), maxs: moved(maxs) }
+}
+
+/**
  * A history with its end replaced by a newer one.
  *
  * @param {History} known

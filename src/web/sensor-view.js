@@ -1,14 +1,17 @@
 // A sensor's page: its name, current state and chart.
 
 import { setTitle } from './app-name.js'
-import { element, icon } from './element.js'
+import { button, element, icon } from './element.js'
+import { compensated } from './history.js'
 import { HistorySheet } from './history-sheet.js'
 import { livePeriod, periodName } from './period.js'
 import { Readout } from './readout.js'
 import { SensorHead } from './sensor-head.js'
 
 /**
+ * @import { Line } from './chart.js'
  * @import { Fleet } from './fleet.js'
+ * @import { History } from './history.js'
  * @import { SheetOwner } from './history-sheet.js'
  */
 
@@ -21,6 +24,9 @@ export class SensorView {
   #compare = element('a', { class: 'action' }, icon('compare'), 'Compare')
   #sheet
   #unsubscribe
+  #edit = button({}, () => void this.#openEdit(), icon('edit'), 'Edit')
+  /** The compensation that is tried out. @type {number | undefined} */
+  #tried
   /** @type {HTMLElement} */
   root
 
@@ -35,7 +41,7 @@ export class SensorView {
     this.#compare.href = `#/compare/${id}/${name}`
     this.#sheet = new HistorySheet([id], name, this.#owner())
     const back = element('a', { class: 'back', href: '#/' }, icon('back'), 'Sensors')
-    const top = element('div', { class: 'sensor-top' }, back, this.#compare)
+    const top = element('div', { class: 'sensor-top' }, back, this.#compare, this.#edit)
     this.#compare.addEventListener('click', () => {
       this.#compare.href = `#/compare/${id}/${this.#sheet.periodName}`
     })
@@ -81,10 +87,43 @@ export class SensorView {
       readout: new Readout(),
       label: () => `Temperature of ${this.title}`,
       addressOf: (name) => `#/sensors/${this.#id}/${name}`,
-      linesOf: ([history]) => {
-        return history === undefined ? [] : [{ history, color: 'accent', isDashed: false }]
-      },
+      linesOf: (histories) => histories.flatMap((history) => this.#linesOf(history)),
     }
+  }
+
+  /** @param {History} history @returns {Line[]} */
+  #linesOf(history) {
+    const tried = this.#tried
+    if (tried === undefined) return [{ history, color: 'accent', isDashed: false }]
+    return [
+      { history, color: 'muted', isDashed: true },
+      { history: compensated(history, tried), color: 'accent', isDashed: false },
+    ]
+  }
+
+  async #openEdit() {
+    const { SensorEdit } = await import('./sensor-edit.js')
+    const sensor = this.#sensor
+    if (sensor === undefined) return
+    this.#edit.disabled = true
+    const form = new SensorEdit(sensor, this.#fleet.sensors, {
+      onPreview: (compensation) => this.#try(compensation),
+      onDone: (isSaved) => {
+        form.root.remove()
+        this.#edit.disabled = false
+        this.#edit.focus()
+        this.#try(undefined)
+        if (isSaved) this.#sheet.reload()
+      },
+    })
+    this.#head.root.after(form.root)
+    form.focus()
+  }
+
+  /** @param {number | undefined} compensation */
+  #try(compensation) {
+    this.#tried = compensation
+    this.#sheet.redraw()
   }
 
   #describe() {
@@ -95,6 +134,8 @@ export class SensorView {
     } else if (this.#fleet.isLoaded) {
       this.#head.showNone()
       this.#sheet.close()
+      this.#compare.remove()
+      this.#edit.remove()
       this.#sheet.root.remove()
     }
   }

@@ -31,6 +31,8 @@ describe('the accessibility of the chart page', () => {
         await page.getByRole('table').waitFor({ state: 'attached' })
         await page.getByRole('button', { name: 'Table' }).click()
         await page.getByRole('button', { name: 'Dates' }).click()
+        await page.getByRole('button', { name: 'Edit' }).click()
+        await page.getByLabel('Compensation').fill('2')
         await expectAccessible(page)
         await page.goto(`${test().url}#/compare/1,2/1d`)
         await page.locator('.legend-value', { hasText: '°C' }).first().waitFor()

@@ -87,6 +87,7 @@ const OTHER_FILES: readonly URL[] = [
   new URL('../../web/link-view.js', import.meta.url),
   new URL('../../web/history-table.js', import.meta.url),
   new URL('../../web/compare-view.js', import.meta.url),
+  new URL('../../web/sensor-edit.js', import.meta.url),
   new URL('../../web/sensor-legend.js', import.meta.url),
   new URL('../../web/sensor-picker.js', import.meta.url),
   new URL('../../web/theme.js', import.meta.url),

@@ -1,0 +1,120 @@
+// A sensor's name and compensation, changed by its owner. What a compensation does to the chart is
+// seen before it is saved.
+
+import { Refused, patch } from './api.js'
+import { button, element, setText } from './element.js'
+import { temp } from './format.js'
+import { UNIT_SHOWN, celsiusOfDifference, differenceInUnit } from './locale.js'
+
+/**
+ * @import { Sensor } from './api.js'
+ * @typedef {{
+ *   readonly onPreview: (compensation: number | undefined) => void,
+ *   readonly onDone: (isSaved: boolean) => void,
+ * }} EditEvents `undefined`: as it is
+ */
+
+const CELSIUS_MAX = 100
+const DECIMALS = 1e6
+
+export class SensorEdit {
+  #sensor
+  #sensors
+  #events
+  #alias = element('input', { required: true, maxlength: '128', autocomplete: 'off' })
+  #compensation = element('input', { type: 'number', step: 'any', required: true })
+  #hint = element('p', { class: 'details', role: 'status' })
+  #fault = element('p', { class: 'fault', role: 'alert' })
+  #save = element('button', { class: 'chosen' }, 'Save')
+  root = element(
+    'form',
+    { class: 'edit', 'aria-label': 'Edit sensor' },
+    element('label', { class: 'edit-name' }, 'Name', this.#alias),
+    element('label', {}, `Compensation in °${UNIT_SHOWN}`, this.#compensation),
+    this.#save,
+    button({}, () => this.#events.onDone(false), 'Cancel'),
+    this.#hint,
+    this.#fault,
+  )
+
+  /**
+   * @param {Sensor} sensor
+   * @param {ReadonlyMap<number, Sensor>} sensors all there are
+   * @param {EditEvents} events
+   */
+  constructor(sensor, sensors, events) {
+    this.#sensor = sensor
+    this.#sensors = sensors
+    this.#events = events
+    const most = String(differenceInUnit(CELSIUS_MAX))
+    this.#compensation.max = most
+    this.#compensation.min = `-${most}`
+    this.#alias.value = sensor.alias
+    this.#compensation.value = this.#shown
+    this.root.addEventListener('input', () => this.#preview())
+    this.root.addEventListener('submit', (event) => {
+      event.preventDefault()
+      void this.#send()
+    })
+  }
+
+  focus() {
+    this.#alias.focus()
+  }
+
+  /** The compensation as it is, in the unit that is shown. */
+  get #shown() {
+    const inUnit = differenceInUnit(this.#sensor.compensation)
+    return String(Math.round(inUnit * DECIMALS) / DECIMALS)
+  }
+
+  /** What differs from the sensor as it is. */
+  get #changes() {
+    const alias = this.#alias.value.trim()
+    const { value, valueAsNumber } = this.#compensation
+    const isOther = value !== this.#shown && Number.isFinite(valueAsNumber)
+    const celsius = Math.round(celsiusOfDifference(valueAsNumber) * DECIMALS) / DECIMALS
+    return {
+      ...(alias !== this.#sensor.alias && { alias }),
+      ...(isOther && { compensation: celsius }),
+    }
+  }
+
+  #preview() {
+    const { alias, compensation } = this.#changes
+    const { id, latest, compensation: before } = this.#sensor
+    this.#events.onPreview(compensation)
+    const hints = []
+    if (compensation !== undefined && latest !== null) {
+      const after = latest.temp + compensation - before
+      hints.push(`${temp(latest.temp)} becomes ${temp(after)}.`, 'Dashed: the chart as it is.')
+    }
+    const isDouble = [...this.#sensors.values()].some((one) => one.id !== id && one.alias === alias)
+    if (isDouble) hints.push('Another sensor has this name.')
+    setText(this.#hint, hints.join(' '))
+  }
+
+  async #send() {
+    const changes = this.#changes
+    if (Object.keys(changes).length === 0) return this.#events.onDone(false)
+    this.#save.disabled = true
+    setText(this.#fault, '')
+    try {
+      await patch(`/sensors/${this.#sensor.id}`, changes)
+      this.#events.onDone(true)
+    } catch (error) {
+      setText(this.#fault, explain(error))
+    } finally {
+      this.#save.disabled = false
+    }
+  }
+}
+
+/** @param {unknown} error */
+function explain(error) {
+  if (!(error instanceof Refused)) return 'You are offline. Nothing has been changed.'
+  if (error.code === 'insufficient_scope') {
+    return 'The operator of this service does not allow changes here.'
+  }
+  return error.faults.map(({ detail }) => detail).join(' ') || error.message
+}

@@ -1,0 +1,82 @@
+// Goal: owners rename and calibrate a sensor on its page, and see before they save what it does;
+// and a chart that was cut off from the service is right again when it is back. Method: a real
+// browser.
+
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import { ChartPageTest, PHONE, useChartPage } from './chart-page.ts'
+import { useChromium } from '../support/chromium.ts'
+
+const HOUR_MS = 3_600_000
+
+const numbers = (page: Page) => page.locator('.readout dd', { hasText: '°' }).first().waitFor()
+
+describe('a sensor on the chart page', () => {
+  const test = useChartPage()
+
+  it('is renamed and calibrated by its owner, who sees before what that does', async () => {
+    const { page, context } = await test().openSignedIn('#/sensors/1/1d', PHONE)
+    await numbers(page)
+    const highest = page.locator('.readout div', { hasText: 'Highest' }).locator('dd').first()
+    const before = Number.parseFloat(await highest.innerText())
+    await page.getByRole('button', { name: 'Edit' }).tap()
+    await page.getByLabel('Name').fill('Attic')
+    await page.getByText('Another sensor has this name.').waitFor()
+    await page.getByLabel('Name').fill('Wine')
+    await page.getByLabel('Compensation').fill('1.6')
+    await page.getByText(/ °C becomes 1\d\.\d\d °C\. Dashed: the chart as it is\./).waitFor()
+    expect(Number.parseFloat(await highest.innerText())).to.equal(before)
+    await page.getByRole('button', { name: 'Save' }).tap()
+    await page.getByRole('heading', { name: 'Wine' }).waitFor()
+    await page.getByText('compensation +1.6 °C').waitFor()
+    await highest.getByText(`${(before + 2).toFixed(2)} °C`).waitFor()
+    await test().call('PATCH', 'sensors/1', { alias: 'Cellar', compensation: -0.4 })
+    await context.close()
+  })
+
+  it('stays as it is when that is cancelled or refused', async () => {
+    const { page, context } = await test().openSignedIn('#/sensors/1/1d')
+    await numbers(page)
+    await page.getByRole('button', { name: 'Edit' }).click()
+    await page.getByLabel('Compensation').fill('9')
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByText('compensation −0.4 °C').waitFor()
+    await page.getByRole('button', { name: 'Edit' }).click()
+    await page.getByLabel('Name').fill('x')
+    await context.setOffline(true)
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('You are offline. Nothing has been changed.').waitFor()
+    await context.close()
+    test().problems.length = 0
+  })
+
+  it('has a chart that is right again after a break of the connection', async () => {
+    const { page, context } = await test().openSignedIn('#/sensors/1/1d')
+    await numbers(page)
+    await page.getByText('Live').waitFor()
+    await context.setOffline(true)
+    await page.getByText(/^Offline/).waitFor()
+    const timestamp = new Date(Date.now() - 7 * HOUR_MS).toISOString()
+    await test().call('POST', 'measurements', { sn: 'cellar', temp: 61.4, timestamp })
+    await context.setOffline(false)
+    await page.locator('.readout div', { hasText: 'Highest' }).getByText('61.00 °C').waitFor()
+    await context.close()
+    test().problems.length = 0
+  })
+})
+
+describe('a sensor on the chart page without edits', () => {
+  const browser = useChromium()
+
+  it('says that the operator does not allow changes', async () => {
+    const test = await ChartPageTest.start(browser(), { MOBILE_EDITS: 'false' })
+    const { page, context } = await test.openSignedIn('#/sensors/1/1d')
+    await numbers(page)
+    await page.getByRole('button', { name: 'Edit' }).click()
+    await page.getByLabel('Name').fill('Wine')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('The operator of this service does not allow changes here.').waitFor()
+    await context.close()
+    await test.stop()
+  })
+})
