@@ -63,6 +63,8 @@ class Pages {
     const { length, row } = this.#rows
     const end = Math.min(length, first + ROWS_AT_ONCE)
     this.#first = first
+    this.#newer.hidden = length <= ROWS_AT_ONCE
+    this.#older.hidden = length <= ROWS_AT_ONCE
     this.#newer.disabled = first === 0
     this.#older.disabled = end === length
     setText(

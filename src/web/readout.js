@@ -12,7 +12,7 @@ import { summaryOf } from './history.js'
  */
 
 /** Means that are closer together than this are one. */
-const SAME_CELSIUS = 0.05
+const SAME_CELSIUS = 0.1
 /** @type {readonly Entry[]} */
 const UNKNOWN = [
   ['Mean', '–'],

@@ -63,6 +63,22 @@ describe('a sensor on the chart page', () => {
     await context.close()
     test().problems.length = 0
   })
+
+  it('has a chart that is right when live events begin only later', async () => {
+    const { page, context } = await test().openSignedIn()
+    await page.route('**/events', (route) => route.fulfill({ status: 503, json: {} }))
+    await page.goto(`${test().url}#/sensors/1/1d`)
+    await page.reload()
+    await numbers(page)
+    await page.getByText('Every 30 s').waitFor()
+    const timestamp = new Date(Date.now() - 6 * HOUR_MS).toISOString()
+    await test().call('POST', 'measurements', { sn: 'cellar', temp: 71.4, timestamp })
+    await page.unroute('**/events')
+    await page.evaluate(() => globalThis.dispatchEvent(new Event('online')))
+    await page.locator('.readout div', { hasText: 'Highest' }).getByText('71.00 °C').waitFor()
+    await context.close()
+    test().problems.length = 0
+  })
 })
 
 describe('a sensor on the chart page without edits', () => {

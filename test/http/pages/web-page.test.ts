@@ -49,6 +49,15 @@ describe('the files of the chart page', () => {
     }
   })
 
+  it('are small, all of them together', async () => {
+    const headers = { 'accept-encoding': 'gzip' }
+    const texts = namedFiles().filter((path) => !path.endsWith('.png'))
+    const lengths = await Promise.all(
+      texts.map(async (path) => Number((await get(path, headers)).headers['content-length'])),
+    )
+    expect(lengths.reduce((sum, length) => sum + length)).to.be.within(30_000, 150_000)
+  })
+
   it('are known to the worker, every one that a module imports', async () => {
     const files = namedFiles()
     const [folder = ''] = /^\/web\/\w+\//.exec(files[0] ?? '') ?? []
