@@ -2,7 +2,7 @@
 
 import { nowMs } from './clock.js'
 import { button, element, setText } from './element.js'
-import { fixedPeriod, yearEarlier } from './period.js'
+import { fixedPeriod, periodName, yearEarlier } from './period.js'
 
 /** @import { Period } from './period.js' */
 
@@ -36,10 +36,10 @@ export class DatePicker {
 
   /** @param {Period} period */
   show(period) {
+    const isSame = periodName(period) === periodName(this.#period)
     this.#period = period
-    // What somebody is about to choose stays.
-    if (this.root.contains(document.activeElement) && document.activeElement?.tagName === 'INPUT')
-      return
+    // What somebody is about to choose stays while time goes on.
+    if (isSame && !this.root.hidden) return
     this.#from.value = localMinute(period.fromMs)
     this.#to.value = localMinute(period.toMs)
   }

@@ -72,6 +72,13 @@ describe('what a chart says', () => {
     const { page, context } = await test().openSignedIn(`${BUOY}/1d`, PHONE)
     await page.getByRole('button', { name: 'Dates' }).tap()
     await page.getByLabel('From').fill('2017-03-21T00:00')
+    // Time goes on meanwhile, and the sensor sends.
+    await page.getByText('Live').waitFor()
+    await page.locator('h1').focus()
+    const timestamp = new Date(Date.now() - 60_000).toISOString()
+    await test().call('POST', 'measurements', { sn: 'buoy', temp: 6, timestamp })
+    await page.locator('.value', { hasText: '6.00 °C' }).waitFor()
+    expect(await page.getByLabel('From').inputValue()).to.equal('2017-03-21T00:00')
     await page.getByLabel('To', { exact: true }).fill('2017-03-20T00:00')
     await page.getByRole('button', { name: 'Show', exact: true }).tap()
     await page.getByText('Choose an end after the beginning.').waitFor()
