@@ -727,6 +727,10 @@ export interface InfluxResult {
    * Absent where there is nothing.
    */
   series?: InfluxSeries[]
+  /**
+   * Warnings.
+   */
+  messages?: InfluxMessage[]
 }
 /**
  * Rows with the same columns.
@@ -737,13 +741,32 @@ export interface InfluxSeries {
    */
   name: string
   /**
+   * What the rows are grouped by.
+   */
+  tags?: {
+    [k: string]: string
+  }
+  /**
    * Names of the columns.
    */
   columns: string[]
   /**
-   * Rows.
+   * Rows. Times are milliseconds since 1970 in UTC.
    */
-  values: string[][]
+  values: (string | number | boolean | null)[][]
+}
+/**
+ * A warning.
+ */
+export interface InfluxMessage {
+  /**
+   * How grave it is.
+   */
+  level: 'warning'
+  /**
+   * For people.
+   */
+  text: string
 }
 /**
  * The version of InfluxDB whose writes are understood.

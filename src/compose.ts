@@ -99,6 +99,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
       sensors,
       live,
       history,
+      measurements: reader,
       signIn,
       links,
       identityProviders: providers,

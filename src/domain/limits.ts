@@ -89,6 +89,9 @@ export const filledPointsMax = 10_000
 /** Buckets in a response with several sensors: buckets of the period times sensors. */
 export const seriesBucketsMax = 200_000
 
+/** Answers to InfluxQL that a user may have under way; further requests of that user wait. */
+export const answersPerUserMax = 4
+
 /** `bucket=auto` picks the finest bucket that covers the period with at most this many. */
 export const autoPointsMax = 1_500
 

@@ -18,7 +18,7 @@ import { LocalDays, isTimeZone } from './local-days.ts'
 
 type Window = Exclude<Bucket, 'raw'>
 
-const UTC = 'UTC'
+export const UTC = 'UTC'
 const DEFAULT_PERIOD_MS = DAY_MS
 
 /** `auto` shows every measurement of a period up to this. */
@@ -37,14 +37,14 @@ export interface BucketGrid {
   countOf(range: TimeRange): number
 }
 
-/** The grid of a bucket: the UTC epoch grid, or days of a zone that is not UTC. */
-export function bucketGrid(bucket: Window, timeZone: string): BucketGrid {
-  return hasLocalDays(bucket, timeZone) ? new LocalDays(timeZone) : epochGrid(WINDOW_MS[bucket])
+/** The grid of windows of one length: the UTC epoch grid, or days of a zone that is not UTC. */
+export function windowGrid(windowMs: number, timeZone: string): BucketGrid {
+  return hasLocalDays(windowMs, timeZone) ? new LocalDays(timeZone) : epochGrid(windowMs)
 }
 
-/** Whether the buckets are days of a zone and not windows on the UTC epoch grid. */
-export function hasLocalDays(bucket: Bucket, timeZone: string): boolean {
-  return bucket === 'day' && timeZone !== UTC
+/** Whether windows are days of a zone and not windows on the UTC epoch grid. */
+export function hasLocalDays(windowMs: number, timeZone: string): boolean {
+  return windowMs === DAY_MS && timeZone !== UTC
 }
 
 /**
@@ -97,16 +97,20 @@ interface WindowsAsked {
 
 function resolveWindows(range: TimeRange, asked: WindowsAsked): ResolvedQuestion {
   const { bucket, isFilled } = asked
-  const grid = bucketGrid(bucket, asked.timeZone)
+  const grid = windowGrid(WINDOW_MS[bucket], asked.timeZone)
   if (isFilled && grid.countOf(range) > filledPointsMax) {
     const coarser = WINDOWS.slice(WINDOWS.indexOf(bucket) + 1)
     const suggested = finestThatFits(coarser, range, filledPointsMax)
     throw rangeTooLarge(bucket, filledPointsMax * WINDOW_MS[bucket], suggested)
   }
-  const fromMs = grid.startOf(range.startMs)
-  const toMs =
-    grid.startOf(range.stopMs) === range.stopMs ? range.stopMs : grid.stopOf(range.stopMs)
+  const { startMs: fromMs, stopMs: toMs } = wholeWindows(range, grid)
   return { ...asked, fromMs, toMs }
+}
+
+/** The range with its ends moved out to edges of windows. */
+export function wholeWindows({ startMs, stopMs }: TimeRange, grid: BucketGrid): TimeRange {
+  const isOnEdge = grid.startOf(stopMs) === stopMs
+  return { startMs: grid.startOf(startMs), stopMs: isOnEdge ? stopMs : grid.stopOf(stopMs) }
 }
 
 /** @throws ServiceError `range_too_large` when so many sensors have too many buckets together */
@@ -117,7 +121,7 @@ export function refuseTooManyBuckets(
   if (bucket === 'raw') return
   const range = { startMs: fromMs, stopMs: toMs }
   const bucketsMax = Math.floor(seriesBucketsMax / Math.max(1, sensors))
-  if (bucketGrid(bucket, timeZone).countOf(range) <= bucketsMax) return
+  if (windowGrid(WINDOW_MS[bucket], timeZone).countOf(range) <= bucketsMax) return
   const coarser = WINDOWS.slice(WINDOWS.indexOf(bucket) + 1)
   const suggested = finestThatFits(coarser, range, bucketsMax)
   throw rangeTooLarge(bucket, bucketsMax * WINDOW_MS[bucket], suggested)

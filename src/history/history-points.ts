@@ -13,10 +13,9 @@ import type {
 import { compensate, roundCelsius } from '../domain/sensor.ts'
 import type { Sensor } from '../domain/sensor.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
-import { bucketGrid, hasLocalDays } from './buckets.ts'
+import { windowGrid } from './buckets.ts'
 import { fillGaps } from './fill-gaps.ts'
-import { LocalDays } from './local-days.ts'
-import { readLocalDays } from './read-local-days.ts'
+import { readSummaries } from './read-summaries.ts'
 
 /** Nine decimals of a sum; the order of addition affects only later ones. */
 const SUM_DECIMALS = 1_000_000_000
@@ -33,11 +32,11 @@ export function historyPoints(
   if (bucket === 'raw') {
     return mapEach(reader.readRaw(series), (raw) => measurementPoint(raw, compensationCelsius))
   }
-  const summaries = hasLocalDays(bucket, timeZone)
-    ? readLocalDays(reader, series, new LocalDays(timeZone))
-    : reader.readWindows(series, WINDOW_MS[bucket])
+  const summaries = readSummaries(reader, series, { windowMs: WINDOW_MS[bucket], timeZone })
   const points = mapEach(summaries, (summary) => bucketPoint(summary, compensationCelsius))
-  return question.isFilled ? fillGaps(points, bucketGrid(bucket, timeZone), series) : points
+  return question.isFilled
+    ? fillGaps(points, windowGrid(WINDOW_MS[bucket], timeZone), series)
+    : points
 }
 
 async function* mapEach<From, To>(
@@ -64,13 +63,20 @@ function bucketPoint(summary: WindowSummary, compensationCelsius: number): Bucke
   }
 }
 
+/** The compensated mean. @param summary not empty */
+export function meanCelsius(
+  { sum, count }: Pick<WindowSummary, 'sum' | 'count'>,
+  compensationCelsius: number,
+): number {
+  return roundCelsius(steadySum(sum) / count + compensationCelsius)
+}
+
 /**
- * Decimal values have a decimal sum. Rounding off the noise of binary addition makes the mean
+ * Decimal values have a decimal sum. Rounding off the noise of binary addition makes it
  * independent of the order in which the values arrived.
  */
-function meanCelsius({ sum, count }: WindowSummary, compensationCelsius: number): number {
+export function steadySum(sum: number): number {
   const scaled = sum * SUM_DECIMALS
   const isExact = Math.abs(scaled) < Number.MAX_SAFE_INTEGER
-  const steadySum = isExact ? Math.round(scaled) / SUM_DECIMALS : sum
-  return roundCelsius(steadySum / count + compensationCelsius)
+  return isExact ? Math.round(scaled) / SUM_DECIMALS : sum
 }

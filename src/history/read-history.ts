@@ -7,6 +7,7 @@
 import type { HistoryPoint, ResolvedQuestion } from '../domain/history.ts'
 import { historyWaitMsMax } from '../domain/limits.ts'
 import type { Sensor } from '../domain/sensor.ts'
+import type { TimeRange } from '../domain/time.ts'
 import type { ReadBarrier } from '../ports/journal-queue.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
 import { historyPoints } from './history-points.ts'
@@ -41,7 +42,7 @@ export class HistoryReader {
    * @throws ServiceError `history_unavailable` when the store is out of reach
    */
   async read(sensor: Sensor, question: ResolvedQuestion): Promise<History> {
-    const isComplete = await this.#isReadable(sensor, question)
+    const isComplete = await this.isReadable(sensor, rangeOf(question))
     const points = await begin(historyPoints(this.#reader, sensor, question))
     return { sensor, question, isComplete, points }
   }
@@ -56,9 +57,8 @@ export class HistoryReader {
     sensors: readonly Sensor[],
     question: ResolvedQuestion,
   ): Promise<readonly History[]> {
-    const areComplete = await Promise.all(
-      sensors.map((sensor) => this.#isReadable(sensor, question)),
-    )
+    const range = rangeOf(question)
+    const areComplete = await Promise.all(sensors.map((sensor) => this.isReadable(sensor, range)))
     const [first, ...others] = sensors.map((sensor) =>
       historyPoints(this.#reader, sensor, question),
     )
@@ -68,13 +68,22 @@ export class HistoryReader {
     })
   }
 
-  async #isReadable(sensor: Sensor, { fromMs, toMs }: ResolvedQuestion): Promise<boolean> {
-    const range = { startMs: fromMs, stopMs: toMs }
+  /**
+   * Whether everything acknowledged of a sensor in the range can be read from the store; waits for
+   * it up to `historyWaitMsMax`.
+   *
+   * @param sensor its control data at the time of the question
+   */
+  async isReadable(sensor: Sensor, range: TimeRange): Promise<boolean> {
     // Checked first, so that a backlog of other sensors or times delays nobody.
     if (!(await this.#barrier.hasUnreadable(sensor, range))) return true
     await this.#barrier.waitUntilReadable(sensor.dataVersion, historyWaitMsMax)
     return !(await this.#barrier.hasUnreadable(sensor, range))
   }
+}
+
+function rangeOf({ fromMs, toMs }: ResolvedQuestion): TimeRange {
+  return { startMs: fromMs, stopMs: toMs }
 }
 
 /**

@@ -3,10 +3,11 @@
 // for the odd offsets of the past.
 
 import { foldWindows } from '../domain/history.ts'
-import type { RawPoint, SeriesRange, WindowSummary } from '../domain/history.ts'
+import type { SeriesRange, WindowSummary } from '../domain/history.ts'
 import { DAY_MS, ceilToWindow, floorToWindow } from '../domain/time.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
 import type { LocalDays } from './local-days.ts'
+import { summarize } from './summarize.ts'
 
 /** Days listed at a time; listing a thousand takes a few milliseconds. */
 const STRETCH_DAYS_MAX = 1_000
@@ -51,19 +52,5 @@ async function withoutEmptyEnds(
     sensorId: series.sensorId,
     startMs: Math.max(series.startMs, days.startOf(firstMs)),
     stopMs: Math.min(series.stopMs, days.stopOf(lastMs + DAY_MS - 1)),
-  }
-}
-
-async function* summarize(
-  chunks: AsyncIterable<readonly RawPoint[]>,
-): AsyncIterable<readonly WindowSummary[]> {
-  for await (const chunk of chunks) {
-    yield chunk.map(({ measuredAtMs: startMs, rawCelsius: celsius }) => ({
-      startMs,
-      count: 1,
-      sum: celsius,
-      min: celsius,
-      max: celsius,
-    }))
   }
 }

@@ -14,6 +14,7 @@ import type { DamageList } from '../domain/damage-list.ts'
 import type { Submissions } from '../ingest/submissions.ts'
 import type { DataIdentity } from '../ports/control-reader.ts'
 import type { RefusedReader, RefusedWriter } from '../ports/refused.ts'
+import type { MeasurementReader } from '../ports/measurement-store.ts'
 import type { QueueFigures } from '../ports/journal-queue.ts'
 import type { IdentityProvider } from '../ports/identity.ts'
 import type { RateCounters } from '../ports/rate-counters.ts'
@@ -54,6 +55,7 @@ export interface HttpFaceCollaborators {
   readonly sensors: Sensors
   readonly live: LiveSensors
   readonly history: HistoryReader
+  readonly measurements: MeasurementReader
   /** Its id is sent in every response to a caller with a token. */
   readonly dataIdentity: DataIdentity
   /** Whether the last write into the measurement store succeeded. */

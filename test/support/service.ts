@@ -1,11 +1,12 @@
 // The whole service on a temporary directory and a free port. Users and tokens are made as an
-// operator makes them: over the service's own socket.
+// operator makes them: over the service's own socket, or on its database.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connectOperations } from '../../src/socket/client.ts'
 import { createService } from '../../src/compose.ts'
+import { openOperations } from '../../src/data-dir/operations.ts'
 import { loadConfig } from '../../src/config.ts'
 import type { Environment } from '../../src/config.ts'
 import type { CreatedToken, Operations, TokenOrder } from '../../src/operations/operations.ts'
@@ -32,7 +33,10 @@ export async function startService(settings: Environment = {}): Promise<TestServ
   const config = loadConfig({ PORT: '0', DATA_DIR: dataDir, ...settings })
   const service = await createService(config, { clock, log })
   const { url } = await service.start()
-  const client = await connectOperations(operationsSocketPath(dataDir))
+  const client =
+    settings['DATABASE_URL'] === undefined
+      ? await connectOperations(operationsSocketPath(dataDir))
+      : await openOperations(config)
   if (client === undefined) throw new Error('the service has no socket')
   const { operations } = client
   const ensureUser = async (email: string) => {

@@ -40,7 +40,7 @@ export async function answerHistories(
   // The formats without an envelope have no other place for these two.
   ctx.set('Thermolog-Bucket', asked.question.bucket)
   ctx.set('Thermolog-Complete', String(isComplete))
-  await answerInPieces(ctx, format, pieces)
+  await answerInPieces(ctx, format.contentType, pieces)
 }
 
 function acceptedFormat(ctx: Context): HistoryFormat {
@@ -52,9 +52,10 @@ function acceptedFormat(ctx: Context): HistoryFormat {
   return format
 }
 
-async function answerInPieces(
+/** Responds with a text, streamed if it is long. @param pieces the whole text, in order */
+export async function answerInPieces(
   ctx: Context,
-  { contentType }: HistoryFormat,
+  contentType: string,
   pieces: AsyncIterable<Buffer>,
 ): Promise<void> {
   const unread = pieces[Symbol.asyncIterator]()

@@ -15,7 +15,7 @@ import { BodyReader, checkMediaType, encodingOf } from './read-body.ts'
 import { readJson } from './read-json.ts'
 
 const REPLACEMENT_CHARACTER = '\uFFFD'
-const FORM_TYPE = 'application/x-www-form-urlencoded'
+export const FORM_TYPE = 'application/x-www-form-urlencoded'
 const PACKED_BODIES_MAX = 256
 /** 16 KiB at 512 bytes a second. */
 const ARRIVAL_MS_MAX = 32 * SECOND_MS

@@ -91,13 +91,23 @@ export function answerInvalid(call: Call, version: WriteVersion, message: string
 
 /** Answers that something failed, as the problem that it would be elsewhere. */
 export function answerFailure(call: Call, version: WriteVersion, error: ServiceError): void {
-  const { headers } = presentError(error, call.requestId)
-  for (const name of ['Retry-After', 'WWW-Authenticate']) {
-    if (headers[name] !== undefined) call.ctx.set(name, headers[name])
-  }
+  setFailureHeaders(call, presentError(error, call.requestId).headers)
   const maxLength = error.code === 'body_too_large' ? error.members['limit'] : undefined
   const message = error.detail ?? messageOf(error)
   answerInflux(call, version, { ...failureOf(error.code, version), message, maxLength })
+}
+
+/** Answers that a statement was not answered: with the status that the failure has elsewhere. */
+export function answerUnread(call: Call, error: ServiceError): void {
+  const { status, headers } = presentError(error, call.requestId)
+  setFailureHeaders(call, headers)
+  answerJson(call, status, JSON.stringify({ error: error.detail ?? messageOf(error) }))
+}
+
+function setFailureHeaders({ ctx }: Call, headers: Readonly<Record<string, string>>): void {
+  for (const name of ['Retry-After', 'WWW-Authenticate']) {
+    if (headers[name] !== undefined) ctx.set(name, headers[name])
+  }
 }
 
 function failureOf(code: ErrorCode, version: WriteVersion): InfluxFailure {

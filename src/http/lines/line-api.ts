@@ -1,34 +1,27 @@
-// The part of InfluxDB's HTTP API that senders need, as a table. These calls have rules of their
-// own: tokens in four spellings, responses in InfluxDB's form, and unknown parameters are ignored.
+// The part of InfluxDB's HTTP API that senders and Grafana need, as a table. These calls have rules
+// of their own: tokens in four spellings, responses in InfluxDB's form, and unknown parameters are
+// ignored.
 
-import type { AccessTokens } from '../../access/tokens.ts'
 import { refusalError, ServiceError } from '../../domain/errors.ts'
-import type { DataIdentity } from '../../ports/control-reader.ts'
 import type { Log, Metrics } from '../../ports/system.ts'
 import { answerJson, ClientGone } from '../answers/call.ts'
 import type { Call } from '../answers/call.ts'
 import { logFault, publicError } from '../answers/errors.ts'
 import { authenticate, readInfluxToken } from '../callers/authenticate.ts'
-import type { AddressLimit } from '../callers/rate-limit.ts'
-import type { SmallBodyReader } from '../body/read-small-body.ts'
 import { anything } from '../requests/input.ts'
 import { OpenRoutes } from '../requests/routes.ts'
 import type { RouteTable } from '../requests/routes.ts'
-import { answerFailure } from './line-answers.ts'
+import { answerFailure, answerUnread } from './line-answers.ts'
 import type { WriteVersion } from './line-answers.ts'
+import { Queries } from './query.ts'
+import type { QueryCollaborators } from './query.ts'
 import { LineWrites } from './write-lines.ts'
 import type { LineIntake, LineSettings } from './write-lines.ts'
 
 /** The version of InfluxDB that clients are told: they go by it in what they ask for. */
 const INFLUX_VERSION = '2.7.0'
-const DATABASE = 'thermolog'
 
-export interface LineApiCollaborators extends LineIntake {
-  readonly tokens: AccessTokens
-  readonly failedTokens: AddressLimit
-  readonly dataIdentity: DataIdentity
-  readonly smallBodies: SmallBodyReader
-  readonly draining: { readonly isOn: boolean }
+export interface LineApiCollaborators extends LineIntake, QueryCollaborators {
   readonly metrics: Metrics
   readonly log: Log
 }
@@ -40,7 +33,7 @@ export function lineApiRouter(
 ): RouteTable {
   const writes = new LineWrites(collaborators, settings)
   const open = new OpenRoutes('')
-  const query = answerQuery(collaborators)
+  const query = answerQuery(new Queries(collaborators), collaborators)
 
   open.add('POST /api/v2/write', anything, write(writes, 'v2', collaborators))
   open.add('POST /write',        anything, write(writes, 'v1', collaborators))
@@ -123,22 +116,15 @@ function answerHealth(call: Call, { submissions, draining }: LineApiCollaborator
   answerJson(call, isReady ? 200 : 503, JSON.stringify(health))
 }
 
-function answerQuery({ smallBodies }: LineApiCollaborators) {
-  return sameSite(async (call) => {
-    const { ctx, query } = call
-    const inQuery = new URLSearchParams(query).get('q')
-    const mayHaveForm = inQuery === null && ctx.method === 'POST'
-    const statement = mayHaveForm ? (await smallBodies.readForm(ctx)).get('q') : inQuery
-    const results = resultsOf(statement ?? '')
-    if (results !== undefined) return answerJson(call, 200, JSON.stringify({ results }))
-    const error = 'only CREATE DATABASE and SHOW DATABASES are known here'
-    answerJson(call, 400, JSON.stringify({ error }))
-  })
-}
-
-function resultsOf(statement: string): readonly object[] | undefined {
-  if (/^\s*create\s+database\s+\S/i.test(statement)) return [{ statement_id: 0 }]
-  if (!/^\s*show\s+databases\s*;?\s*$/i.test(statement)) return undefined
-  const series = [{ name: 'databases', columns: ['name'], values: [[DATABASE]] }]
-  return [{ statement_id: 0, series }]
+function answerQuery(queries: Queries, { log }: LineApiCollaborators) {
+  return async (call: Call): Promise<void> => {
+    try {
+      refuseCrossSite(call)
+      await queries.answer(call)
+    } catch (error) {
+      if (error instanceof ClientGone) throw error
+      logFault(log, call, error)
+      answerUnread(call, publicError(error))
+    }
+  }
 }

@@ -1,5 +1,6 @@
-// The calls of InfluxDB's senders in the OpenAPI document. They have no rows like other routes:
-// tokens come in several spellings, bodies are text, and failures have InfluxDB's form.
+// The calls of InfluxDB's senders and of Grafana in the OpenAPI document. They have no rows like
+// other routes: tokens come in several spellings, bodies are text, and failures have InfluxDB's
+// form.
 
 import type { JsonObject } from '../body/schema-files.ts'
 import { ALWAYS_POSSIBLE, headerReferences, problemAnswers } from './problem-answers.ts'
@@ -64,6 +65,27 @@ const FAILURES: Readonly<Record<number, string>> = {
   503: 'Overloaded, disk full, clock unset or stopping: send the same again.',
 }
 const CROSS_SITE = { 403: 'A browser calls from another site.' }
+
+/** What can go wrong with a statement. */
+const QUERY_FAILURES = {
+  400: 'A statement that is not taken, or asks for too much: `error` says what there is instead.',
+  401: FAILURES[401],
+  403: 'The token lacks `sensors:read`, or a browser calls from another site.',
+  429: FAILURES[429],
+  500: FAILURES[500],
+  503: 'The measurement store is out of reach, or the service is stopping.',
+}
+const FORM_FAILURES = {
+  408: 'The form came too slowly.',
+  413: 'The form is too large.',
+  415: 'The body is no form.',
+}
+
+const queryDescription =
+  'A small, read-only part of InfluxQL about the sensors of the token’s user: `SHOW …`, and ' +
+  '`SELECT` from `temperature` (fields `temp`, `raw`) and `sensor` (`temp`, `silence`, ' +
+  '`compensation`, `online`), with the tags `alias`, `choice`, `name`, `sensor_id` and `sn`. ' +
+  '`CREATE DATABASE` and `SHOW DATABASES` need no token and change nothing.'
 
 const writeDescription =
   'Line protocol. Each temperature is stored once, however often it is sent. What cannot be ' +
@@ -147,21 +169,32 @@ function write(
 }
 
 function query(operationId: string, isForm = false): JsonObject {
-  const q = { description: 'The statement.', type: 'string', examples: ['SHOW DATABASES'] }
-  const form = { schema: { type: 'object', properties: { q } } }
+  const q = {
+    description: 'The statement.',
+    type: 'string',
+    examples: ['SHOW MEASUREMENTS'],
+  }
+  const epoch = { description: 'The unit of the times.', type: 'string', enum: ['ms'] }
+  const form = { schema: { type: 'object', properties: { q, epoch } } }
   return {
     operationId,
-    summary: 'Lets senders create the database they write to',
-    description: '`CREATE DATABASE` and `SHOW DATABASES` succeed and change nothing.',
-    parameters: [parameter('q', q.description, 'SHOW DATABASES', { type: q.type })],
+    tags: [INFLUX_TAG],
+    summary: 'Reads with InfluxQL, for Grafana',
+    description: queryDescription,
+    'x-scope': 'sensors:read',
+    security: [{}, ...SECURITY],
+    parameters: [
+      parameter('q', q.description, 'SHOW MEASUREMENTS', { type: q.type }),
+      parameter('epoch', epoch.description, 'ms', { type: epoch.type, enum: epoch.enum }),
+    ],
     ...(isForm && { requestBody: { content: { 'application/x-www-form-urlencoded': form } } }),
-    ...open({
-      200: { description: 'The result.', content: jsonOf('response', 'influx-results') },
-      ...failures('v1', {
-        ...CROSS_SITE,
-        400: 'Any other statement.',
-        ...(isForm && { 413: 'The form is too large.', 503: 'The form came too slowly.' }),
-      }),
+    responses: responses({
+      200: {
+        description: 'The result.',
+        headers: headerReferences(OF_TOKEN),
+        content: jsonOf('response', 'influx-results'),
+      },
+      ...failures('v1', { ...QUERY_FAILURES, ...(isForm && FORM_FAILURES) }),
     }),
   }
 }

@@ -226,7 +226,7 @@ t,sn=0011223344 temp=1 ${NOW_S}`)
     const [shown] = (await ask('/query?q=SHOW%20DATABASES')).body.results
     expect(shown.series[0].values).to.deep.equal([['thermolog']])
     const select = await ask('/query?q=SELECT%201')
-    expect([select.status, select.body.error]).to.deep.equal([400, select.body.error])
+    expect([select.status, select.body.error]).to.deep.equal([401, 'missing token'])
     service.clock.set('2020-01-01T00:00:00Z')
     const health = await ask('/health')
     expect([health.status, health.body.status]).to.deep.equal([503, 'fail'])

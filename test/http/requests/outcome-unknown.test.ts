@@ -16,6 +16,7 @@ import { MemoryRateCounters } from '../../../src/memory/rate-counters.ts'
 import { Submissions } from '../../../src/ingest/submissions.ts'
 import type { ControlReader } from '../../../src/ports/control-reader.ts'
 import type { ControlWriter } from '../../../src/ports/control-writer.ts'
+import type { MeasurementReader } from '../../../src/ports/measurement-store.ts'
 import type { SubmissionCommitter } from '../../../src/ports/submissions.ts'
 import type { LiveSensors } from '../../../src/sensors/live-sensors.ts'
 import type { Sensors } from '../../../src/sensors/sensors.ts'
@@ -102,6 +103,7 @@ function openFace(): HttpServer {
       sensors: {} as Sensors,
       live: { stop: () => undefined } as Partial<LiveSensors> as LiveSensors,
       history: {} as HistoryReader,
+      measurements: {} as MeasurementReader,
       signIn: {} as SignIn,
       links: {} as SignInLinks,
       identityProviders: new Map(),

@@ -1,0 +1,109 @@
+// A statement of a user: read, asked of the user's sensors and their histories, and answered.
+
+import { wholeWindows, windowGrid } from '../history/buckets.ts'
+import type { HistoryReader } from '../history/read-history.ts'
+import type { TimeRange } from '../domain/time.ts'
+import type { MeasurementReader } from '../ports/measurement-store.ts'
+import type { Sensors } from '../sensors/sensors.ts'
+import { limitSeries } from './limits.ts'
+import { readStatement } from './read-statement.ts'
+import { Work } from './regex.ts'
+import { measurementSeries } from './select-measurements.ts'
+import { sensorSeries } from './select-sensor.ts'
+import { windowSeries } from './select-windows.ts'
+import { answerText } from './series-text.ts'
+import type { Series } from './series-text.ts'
+import { showSeries, tagValueSeries } from './show.ts'
+import { MEASUREMENTS, isMeasurement } from './vocabulary.ts'
+import type { Select, ShowTagValues } from './statement.ts'
+import { chosenSensors, grouped } from './tagged-sensors.ts'
+import type { Group, TaggedSensor } from './tagged-sensors.ts'
+
+/** Sensors whose journal is looked at together. */
+const SENSORS_AT_ONCE = 100
+
+const NOT_ALL =
+  'measurements of this range are acknowledged and cannot be read yet: ask again for all of them'
+
+export interface InfluxqlSources {
+  readonly sensors: Sensors
+  readonly measurements: MeasurementReader
+  readonly history: HistoryReader
+}
+
+export interface Asked {
+  readonly userId: number
+  readonly nowMs: number
+}
+
+/**
+ * The answer to a statement, read as it is consumed.
+ *
+ * @throws StatementError if it is not taken, or asks for too much
+ * @throws ServiceError `history_unavailable` when the store is out of reach; also while it is read
+ */
+export async function answerStatement(
+  text: string,
+  asked: Asked,
+  sources: InfluxqlSources,
+): Promise<AsyncIterable<Buffer>> {
+  const statement = readStatement(text, asked.nowMs)
+  if (statement.kind === 'select') return select(statement, asked, sources)
+  if (statement.kind !== 'tag values') return answerText(oneByOne(showSeries(statement)))
+  const sensors = await meant(statement, asked, sources)
+  return answerText(oneByOne(tagValueSeries(statement, sensors)))
+}
+
+async function select(
+  statement: Select,
+  asked: Asked,
+  sources: InfluxqlSources,
+): Promise<AsyncIterable<Buffer>> {
+  const { measurement, columns, range, tags, seriesLimit } = statement
+  const isKnown =
+    isMeasurement(measurement) &&
+    columns.every(({ field }) => Object.hasOwn(MEASUREMENTS[measurement], field))
+  const groups = isKnown ? grouped(await meant(statement, asked, sources), tags) : undefined
+  const shown = groups?.slice(0, seriesLimit) ?? []
+  if (measurement === 'sensor') {
+    return answerText(oneByOne(sensorSeries(statement, shown, asked.nowMs)))
+  }
+  if (range.startMs >= range.stopMs) return answerText(oneByOne([]))
+  limitSeries(shown.length, 'temperature')
+  const isAggregate = columns.some(({ aggregate }) => aggregate !== undefined)
+  const read = isAggregate ? windowSeries : measurementSeries
+  const isReadable = await areReadable(shown, readRange(statement), sources.history)
+  const series = await read(statement, shown, sources.measurements)
+  return answerText(series, isReadable ? undefined : NOT_ALL)
+}
+
+async function meant(
+  { where }: Select | ShowTagValues,
+  { userId }: Asked,
+  { sensors }: InfluxqlSources,
+): Promise<readonly TaggedSensor[]> {
+  return chosenSensors(await sensors.list(userId), where, new Work())
+}
+
+function readRange({ range, windowMs, timeZone }: Select): TimeRange {
+  return windowMs === undefined ? range : wholeWindows(range, windowGrid(windowMs, timeZone))
+}
+
+/** Whether all that is acknowledged can be read; waits briefly, and no longer for many sensors. */
+async function areReadable(
+  groups: readonly Group[],
+  range: TimeRange,
+  history: HistoryReader,
+): Promise<boolean> {
+  const sensors = groups.flatMap((group) => group.sensors.map(({ state }) => state.sensor))
+  for (let at = 0; at < sensors.length; at += SENSORS_AT_ONCE) {
+    const part = sensors.slice(at, at + SENSORS_AT_ONCE)
+    const areAll = await Promise.all(part.map((sensor) => history.isReadable(sensor, range)))
+    if (areAll.includes(false)) return false
+  }
+  return true
+}
+
+async function* oneByOne(series: readonly Series[]): AsyncIterable<Series> {
+  yield* series
+}

@@ -1,0 +1,236 @@
+// WHERE: which sensors are meant, by their tags, and which time.
+//
+//   condition  = all { OR all }
+//   all        = one { AND one }
+//   one        = '(' condition ')' | time | tag
+//   time       = TIME ( '>=' | '>' | '<=' | '<' | '=' ) instant
+//   instant    = 1795308321165ms | '2026-11-20T10:15:00Z' | now() | now() - 1h | now() + 1h
+//   tag        = name [ '::tag' ] ( ( '=' | '!=' | '<>' ) 'text' | ( '=~' | '!~' ) /regex/ )
+
+import { parseInstant } from '../domain/time.ts'
+import { compileRegex } from './regex.ts'
+import type { TextTest, Work } from './regex.ts'
+import type { Scanner, Token } from './scanner.ts'
+import { MEASUREMENTS, isTag } from './vocabulary.ts'
+import { StatementError } from './statement-error.ts'
+import type { Tag, Tags } from './vocabulary.ts'
+
+/** Deeper nesting is no condition that a person or Grafana writes. */
+const DEPTH_MAX = 64
+
+/** Whether a sensor with these tags is meant. */
+export type Condition = (tags: Tags, work: Work) => boolean
+
+export const EVERYTHING: Condition = () => true
+const NOTHING: Condition = () => false
+
+/** The part of a condition that speaks of time; half-open, in milliseconds. */
+interface TimeBounds {
+  readonly startMs: number
+  readonly stopMs: number
+}
+
+export interface Where {
+  readonly condition: Condition
+  /** `±Infinity`: not bounded on that side. */
+  readonly bounds: TimeBounds
+}
+
+/** A part of a condition. `time` is where it speaks of time, `undefined`: it does not. */
+interface Part extends Where {
+  readonly time: Token | undefined
+}
+
+const ALWAYS: TimeBounds = { startMs: -Infinity, stopMs: Infinity }
+const NS_PER_MS = 1_000_000n
+
+const UNIT_NS: Readonly<Record<string, bigint>> = {
+  '': 1n,
+  ns: 1n,
+  u: 1_000n,
+  us: 1_000n,
+  µ: 1_000n,
+  ms: NS_PER_MS,
+  s: 1_000_000_000n,
+  m: 60_000_000_000n,
+  h: 3_600_000_000_000n,
+  d: 86_400_000_000_000n,
+  w: 604_800_000_000_000n,
+}
+
+const FIELDS = new Set(Object.values(MEASUREMENTS).flatMap((fields) => Object.keys(fields)))
+
+/** Reads a condition. @throws StatementError if it is not taken */
+export function readCondition(scanner: Scanner, nowMs: number): Where {
+  return new ConditionReader(scanner, nowMs).either(0)
+}
+
+/** Nanoseconds of a duration. @throws StatementError if it is none */
+export function durationNs({ text, unit, at }: Token): bigint {
+  const factor = UNIT_NS[unit]
+  if (factor === undefined || !/^[0-9]{1,30}$/.test(text)) {
+    const units = Object.keys(UNIT_NS).filter((name) => name !== '')
+    throw new StatementError(`expected a duration in ${units.join(', ')}, such as 1h`, at)
+  }
+  return BigInt(text) * factor
+}
+
+class ConditionReader {
+  readonly #scanner: Scanner
+  readonly #nowMs: number
+
+  constructor(scanner: Scanner, nowMs: number) {
+    this.#scanner = scanner
+    this.#nowMs = nowMs
+  }
+
+  either(depth: number): Part {
+    const parts = this.#several('OR', () => this.#all(depth))
+    const [first] = parts
+    if (parts.length === 1 && first !== undefined) return first
+    const timed = parts.find(({ time }) => time !== undefined)
+    if (timed?.time !== undefined) {
+      const reason = 'a condition on time goes with AND: time beside an OR is not taken'
+      throw new StatementError(reason, timed.time.at)
+    }
+    const conditions = parts.map(({ condition }) => condition)
+    const condition: Condition = (tags, work) => conditions.some((part) => part(tags, work))
+    return { condition, bounds: ALWAYS, time: undefined }
+  }
+
+  #all(depth: number): Part {
+    const parts = this.#several('AND', () => this.#one(depth))
+    const conditions = parts.map(({ condition }) => condition)
+    return {
+      condition: (tags, work) => conditions.every((part) => part(tags, work)),
+      bounds: {
+        startMs: parts.reduce((most, { bounds }) => Math.max(most, bounds.startMs), -Infinity),
+        stopMs: parts.reduce((least, { bounds }) => Math.min(least, bounds.stopMs), Infinity),
+      },
+      time: parts.find(({ time }) => time !== undefined)?.time,
+    }
+  }
+
+  #several(word: 'AND' | 'OR', read: () => Part): Part[] {
+    const parts = [read()]
+    while (isWord(this.#scanner.next, word)) {
+      this.#scanner.take()
+      parts.push(read())
+    }
+    return parts
+  }
+
+  #one(depth: number): Part {
+    const token = this.#scanner.take()
+    if (token.kind === 'mark' && token.text === '(') {
+      if (depth === DEPTH_MAX) throw new StatementError('the parentheses are too deep', token.at)
+      const inside = this.either(depth + 1)
+      const close = this.#scanner.take()
+      if (close.text !== ')') throw new StatementError('expected )', close.at)
+      return inside
+    }
+    if (token.kind !== 'word' && token.kind !== 'name') {
+      throw new StatementError('expected a condition: a tag, time or (', token.at)
+    }
+    return token.text.toLowerCase() === 'time' ? this.#time(token) : this.#tag(token)
+  }
+
+  #time(time: Token): Part {
+    const operator = this.#scanner.take()
+    const ns = this.#instantNs()
+    const [before, after] = [ceilMs(ns), ceilMs(ns + 1n)]
+    const bounds: Readonly<Record<string, TimeBounds>> = {
+      '>=': { startMs: before, stopMs: Infinity },
+      '>': { startMs: after, stopMs: Infinity },
+      '<': { startMs: -Infinity, stopMs: before },
+      '<=': { startMs: -Infinity, stopMs: after },
+      '=': { startMs: before, stopMs: after },
+    }
+    const found = Object.hasOwn(bounds, operator.text) ? bounds[operator.text] : undefined
+    if (found === undefined)
+      throw new StatementError('time is compared with >=, >, <=, < or =', operator.at)
+    return { condition: EVERYTHING, bounds: found, time }
+  }
+
+  #instantNs(): bigint {
+    const token = this.#scanner.take()
+    if (token.kind === 'number') return durationNs(token)
+    const atMs = token.kind === 'text' ? parseInstant(token.text) : undefined
+    if (atMs !== undefined) return BigInt(atMs) * NS_PER_MS
+    if (!isWord(token, 'now')) {
+      const forms = "1795308321165ms, '2026-11-20T10:15:00Z' or now() - 1h"
+      throw new StatementError(`expected a time, such as ${forms}`, token.at)
+    }
+    for (const mark of '()') {
+      const { text, at } = this.#scanner.take()
+      if (text !== mark) throw new StatementError('expected now()', at)
+    }
+    return BigInt(this.#nowMs) * NS_PER_MS + this.#offsetNs()
+  }
+
+  #offsetNs(): bigint {
+    const { kind, text } = this.#scanner.next
+    if (kind !== 'mark' || (text !== '-' && text !== '+')) return 0n
+    this.#scanner.take()
+    const ns = durationNs(this.#scanner.take())
+    return text === '-' ? -ns : ns
+  }
+
+  #tag(name: Token): Part {
+    const cast = readCast(this.#scanner)
+    const isField = cast === 'field' || (cast === undefined && FIELDS.has(name.text))
+    if (isField) {
+      const reason = `conditions are on time and tags: ${name.text} is a field`
+      throw new StatementError(reason, name.at)
+    }
+    const test = this.#test()
+    // An unknown tag: no series.
+    const condition = isTag(name.text) ? conditionOn(name.text, test) : NOTHING
+    return { condition, bounds: ALWAYS, time: undefined }
+  }
+
+  #test(): TextTest {
+    const { kind, text: operator, at } = this.#scanner.take()
+    const isRegex = operator === '=~' || operator === '!~'
+    if (kind !== 'mark' || !(isRegex || ['=', '!=', '<>'].includes(operator))) {
+      throw new StatementError('a tag is compared with =, !=, =~ or !~', at)
+    }
+    const isNegated = operator !== '=' && operator !== '=~'
+    const matches = isRegex ? this.#regex() : this.#text()
+    return isNegated ? (text, work) => !matches(text, work) : matches
+  }
+
+  #regex(): TextTest {
+    const { pattern, at } = this.#scanner.takeRegex()
+    return compileRegex(pattern, at)
+  }
+
+  #text(): TextTest {
+    const wanted = this.#scanner.take()
+    if (wanted.kind === 'text') return (text) => text === wanted.text
+    throw new StatementError("a tag is compared with a text in '…'", wanted.at)
+  }
+}
+
+/** `::tag`, `::field` or neither behind a name. */
+export function readCast(scanner: Scanner): 'tag' | 'field' | undefined {
+  if (scanner.next.kind !== 'mark' || scanner.next.text !== '::') return undefined
+  scanner.take()
+  const { kind, text, at } = scanner.take()
+  const cast = text.toLowerCase()
+  if (kind === 'word' && (cast === 'tag' || cast === 'field')) return cast
+  throw new StatementError('expected ::tag or ::field', at)
+}
+
+export function isWord({ kind, text }: Token, word: string): boolean {
+  return kind === 'word' && text.toLowerCase() === word.toLowerCase()
+}
+
+function conditionOn(tag: Tag, test: TextTest): Condition {
+  return (tags, work) => test(tags[tag], work)
+}
+
+function ceilMs(ns: bigint): number {
+  const ms = ns / NS_PER_MS
+  return Number(ms * NS_PER_MS < ns ? ms + 1n : ms)
+}

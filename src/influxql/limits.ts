@@ -1,0 +1,78 @@
+// What one statement may ask for, and what would fit instead.
+
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../domain/time.ts'
+import type { TimeRange } from '../domain/time.ts'
+import { StatementError } from './statement-error.ts'
+
+const windowsMax = 50_000
+const temperatureSeriesMax = 1_000
+const sensorSeriesMax = 10_000
+const valuesMax = 1_000_000
+const windowsReadMax = 10_000_000
+const measurementsReadMax = 10_000_000
+const measuredPeriodMsMax = 7 * DAY_MS
+
+const SERIES_MAX = { temperature: temperatureSeriesMax, sensor: sensorSeriesMax }
+
+/** Windows that are suggested, finest first. */
+const SUGGESTED: readonly (readonly [name: string, ms: number])[] = [
+  ['10s', 10 * SECOND_MS],
+  ['1m', MINUTE_MS],
+  ['5m', 5 * MINUTE_MS],
+  ['15m', 15 * MINUTE_MS],
+  ['1h', HOUR_MS],
+  ['6h', 6 * HOUR_MS],
+  ['1d', DAY_MS],
+  ['1w', 7 * DAY_MS],
+]
+
+/** @throws StatementError if a series has too many windows */
+export function limitWindows(windows: number, { startMs, stopMs }: TimeRange): void {
+  if (windows <= windowsMax) return
+  const fits = SUGGESTED.find(([, ms]) => (stopMs - startMs) / ms + 2 <= windowsMax)
+  const remedy = fits === undefined ? 'a shorter range' : `time(${fits[0]}) or a shorter range`
+  throw tooMany(windows, 'windows a series', windowsMax, remedy)
+}
+
+/** @throws StatementError if there are too many series */
+export function limitSeries(series: number, measurement: keyof typeof SERIES_MAX): void {
+  const most = SERIES_MAX[measurement]
+  if (series <= most) return
+  throw tooMany(series, `series of ${measurement}`, most, 'fewer sensors, or SLIMIT,')
+}
+
+/** @throws StatementError if an answer has too many values */
+export function limitValues(values: number): void {
+  if (values <= valuesMax) return
+  throw tooMany(values, 'values', valuesMax, 'fewer sensors, longer windows or a shorter range')
+}
+
+/** @throws StatementError if too many windows of too many sensors are to be read */
+export function limitReading(windows: number): void {
+  if (windows <= windowsReadMax) return
+  const remedy = 'fewer sensors or a shorter range'
+  throw tooMany(windows, 'windows of all sensors to read', windowsReadMax, remedy)
+}
+
+/** @throws StatementError if too many single measurements are to be read */
+export function limitMeasurements(measurements: number): void {
+  if (measurements <= measurementsReadMax) return
+  const remedy = 'fewer sensors, windows of 1m or a shorter range'
+  throw tooMany(measurements, 'measurements to read', measurementsReadMax, remedy)
+}
+
+/**
+ * @param what is made of single measurements
+ * @throws StatementError if these are of too long a period
+ */
+export function limitMeasuredPeriod({ startMs, stopMs }: TimeRange, what: string): void {
+  // A range with both ends in it is a millisecond longer.
+  if (stopMs - startMs <= measuredPeriodMsMax + 1) return
+  const remedy = 'mean, min, max, count and sum by time(1m) or more have no such limit'
+  throw new StatementError(`${what} cover at most 7 days; ${remedy}`)
+}
+
+function tooMany(count: number, of: string, most: number, remedy: string): StatementError {
+  const [counted, limit] = [count, most].map((number) => number.toLocaleString('en-US'))
+  return new StatementError(`${counted} ${of}, at most ${limit}: ${remedy} would fit`)
+}

@@ -1,0 +1,113 @@
+// Regular expressions in linear time. An alternation of plain texts, which is what Grafana makes of
+// a variable with several values, becomes a set and may be as long as the statement; anything else
+// runs on RE2's engine, within a budget of work for one statement.
+
+import { RE2JS } from 're2js'
+import { StatementError } from './statement-error.ts'
+
+const PATTERN_CHARACTERS_MAX = 1_000
+
+/** Characters of pattern times characters of text, for one statement: less than half a second. */
+const WORK_MAX = 20_000_000
+
+/** Where something may be that RE2 knows beyond what is taken; a class is passed over whole. */
+const NOT_TAKEN = /\[(?:[^\]\\]|\\[^])*\]|\\[^]|\(\?:|\(\?|\{|\}/g
+const TAKEN = /^(\[|\\[dswDSW\W_]|\(\?:)/
+const IGNORE_CASE = '(?i)'
+
+/** Plain characters and escaped ones. */
+const PLAIN = /^(?:[^\\^$.|?*+()[\]{}]|\\[\W_])*$/
+/** Cuts at each alternative: the bars that are not escaped. */
+const ALTERNATIVES = /(?:[^\\|]|\\[^])+|(?<=\|)(?=\||$)|^(?=\|)/g
+
+/** The work that the regular expressions of one statement have done. */
+export class Work {
+  #done = 0
+
+  get done(): number {
+    return this.#done
+  }
+
+  /** @throws StatementError when a statement takes too long */
+  add(work: number): void {
+    this.#done += work
+    if (this.#done <= WORK_MAX) return
+    const remedy = 'a shorter one, or an alternation of plain texts, ^(a|b|c)$, is'
+    throw new StatementError(
+      `the regular expression is too slow for so many sensors; ${remedy} not`,
+    )
+  }
+}
+
+export type TextTest = (text: string, work: Work) => boolean
+
+/**
+ * @param at where it begins in the statement
+ * @throws StatementError if it is not taken
+ */
+export function compileRegex(pattern: string, at: number): TextTest {
+  return plainAlternation(pattern) ?? compiled(pattern, at)
+}
+
+function compiled(pattern: string, at: number): TextTest {
+  if (pattern.length > PATTERN_CHARACTERS_MAX) {
+    const most = `a regular expression has at most ${PATTERN_CHARACTERS_MAX} characters`
+    throw new StatementError(`${most}, unless it is an alternation of plain texts, ^(a|b|c)$`, at)
+  }
+  const isCaseIgnored = pattern.startsWith(IGNORE_CASE)
+  const body = isCaseIgnored ? pattern.slice(IGNORE_CASE.length) : pattern
+  refuseWhatIsNotTaken(body, at + pattern.length - body.length)
+  const regex = parsed(body, isCaseIgnored ? RE2JS.CASE_INSENSITIVE : 0, at)
+  return (text, work) => {
+    work.add(pattern.length * (text.length + 1))
+    return regex.matcher(text).find()
+  }
+}
+
+function parsed(body: string, flags: number, at: number): RE2JS {
+  try {
+    return RE2JS.compile(body, flags)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new StatementError(`the regular expression cannot be read: ${reason}`, at)
+  }
+}
+
+function refuseWhatIsNotTaken(body: string, at: number): void {
+  for (const { 0: found, index } of body.matchAll(NOT_TAKEN)) {
+    if (TAKEN.test(found)) continue
+    const there =
+      'alternatives, groups, escaped characters, classes, ., *, +, ? and the anchors ^ and $'
+    throw new StatementError(`${found} is not taken here: there are ${there}`, at + index)
+  }
+}
+
+function plainAlternation(pattern: string): TextTest | undefined {
+  const [, start = '', inside = '', end = ''] = /^(\^?)([^]*?)(\$?)$/.exec(pattern) ?? []
+  const isGroup = inside.startsWith('(') && inside.endsWith(')')
+  const alternatives = isGroup ? inside.slice(1, -1) : inside
+  const isOne = isGroup || !alternatives.includes('|')
+  // ^a|b$ is ^a or b$.
+  if (!isOne && (start !== '' || end !== '')) return undefined
+  const parts = alternatives.match(ALTERNATIVES) ?? ['']
+  if (inside.endsWith('\\') || !parts.every((part) => PLAIN.test(part))) return undefined
+  const texts = parts.map((part) => part.replaceAll(/\\([^])/g, '$1'))
+  return testOf(texts, { isStart: start !== '', isEnd: end !== '' })
+}
+
+function testOf(
+  texts: readonly string[],
+  { isStart, isEnd }: { readonly isStart: boolean; readonly isEnd: boolean },
+): TextTest {
+  if (isStart && isEnd) {
+    const set = new Set(texts)
+    return (text) => set.has(text)
+  }
+  const characters = texts.reduce((sum, { length }) => sum + length, texts.length)
+  return (text, work) => {
+    work.add(isStart || isEnd ? characters : characters * (text.length + 1))
+    if (isStart) return texts.some((part) => text.startsWith(part))
+    if (isEnd) return texts.some((part) => text.endsWith(part))
+    return texts.some((part) => text.includes(part))
+  }
+}

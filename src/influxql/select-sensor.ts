@@ -1,0 +1,88 @@
+// SELECT … FROM sensor: one row a sensor, as it is now; nothing is read from the measurement store.
+
+import { meanCelsius } from '../history/history-points.ts'
+import { compensate, roundCelsius } from '../domain/sensor.ts'
+import type { SensorState } from '../sensors/sensors.ts'
+import { limitSeries, limitValues } from './limits.ts'
+import { knownSeries } from './series-text.ts'
+import type { Series } from './series-text.ts'
+import type { MEASUREMENTS } from './vocabulary.ts'
+import { StatementError } from './statement-error.ts'
+import type { Column, Select } from './statement.ts'
+import type { Aggregate } from './vocabulary.ts'
+import type { Group } from './tagged-sensors.ts'
+
+type Field = keyof typeof MEASUREMENTS.sensor
+
+type FieldValue = (state: SensorState, nowMs: number) => number | null
+
+const VALUES: Readonly<Record<Field, FieldValue>> = {
+  compensation: ({ sensor }) => sensor.compensationCelsius,
+  online: ({ isOnline }) => Number(isOnline),
+  silence: ({ sensor }, nowMs) => {
+    const sinceMs = sensor.latest?.measuredAtMs ?? sensor.createdAtMs
+    return Math.max(0, nowMs - sinceMs) / 1_000
+  },
+  temp: ({ sensor: { latest, compensationCelsius } }) =>
+    latest === null ? null : compensate(latest.rawCelsius, compensationCelsius),
+}
+
+/** @throws StatementError if it asks for windows, or for too much */
+export function sensorSeries(
+  select: Select,
+  groups: readonly Group[],
+  nowMs: number,
+): readonly Series[] {
+  if (select.windowMs !== undefined) {
+    const remedy = 'leave time(…) out, or take it from temperature'
+    throw new StatementError(`sensor is as it is now and has no windows: ${remedy}`)
+  }
+  limitSeries(groups.length, 'sensor')
+  const sensors = groups.reduce((sum, group) => sum + group.sensors.length, 0)
+  limitValues(sensors * select.columns.length)
+  const columns = ['time', ...select.columns.map(({ name }) => name)]
+  const isAggregate = select.columns.some(({ aggregate }) => aggregate !== undefined)
+  return groups.map(({ tags, sensors: members }) => {
+    const states = members.map(({ state }) => state)
+    const rows = isAggregate ? [totalRow(select, states, nowMs)] : rowsOf(select, states, nowMs)
+    return knownSeries('sensor', columns, rows.slice(0, select.limit), tags)
+  })
+}
+
+function rowsOf(
+  { columns, range, isDescending }: Select,
+  states: readonly SensorState[],
+  nowMs: number,
+) {
+  const atMs = Math.min(range.stopMs - 1, nowMs)
+  const rows = states.map((state) => [
+    atMs,
+    ...columns.map((column) => valueOf(column, state, nowMs)),
+  ])
+  return isDescending ? rows.toReversed() : rows
+}
+
+function totalRow({ columns, range }: Select, states: readonly SensorState[], nowMs: number) {
+  const totals = columns.map((column) => {
+    const values = states.map((state) => valueOf(column, state, nowMs))
+    return total(
+      column.aggregate,
+      values.filter((value) => value !== null),
+    )
+  })
+  return [range.startMs, ...totals]
+}
+
+function valueOf({ field }: Column, state: SensorState, nowMs: number): number | null {
+  return VALUES[field as Field](state, nowMs)
+}
+
+function total(aggregate: Aggregate | undefined, values: readonly number[]): number | null {
+  if (aggregate === 'count') return values.length
+  if (values.length === 0) return null
+  const sum = values.reduce((before, value) => before + value, 0)
+  if (aggregate === 'min') return values.reduce((least, value) => Math.min(least, value))
+  if (aggregate === 'max') return values.reduce((most, value) => Math.max(most, value))
+  if (aggregate === 'last') return values.at(-1) ?? null
+  return aggregate === 'sum' ? roundCelsius(sum) : meanCelsius({ sum, count: values.length }, 0)
+}

@@ -1,0 +1,61 @@
+// Answers in the JSON form of InfluxDB 1: one result, its series written one after another.
+
+/** A value of a row; text only where a statement shows names. */
+export type Value = number | string | boolean | null
+
+export type Row = readonly Value[]
+
+export interface Series {
+  readonly name: string
+  readonly tags: Readonly<Record<string, string>>
+  readonly columns: readonly string[]
+  /** In chunks; iterated once. A series without rows is left out. */
+  readonly rows: AsyncIterable<readonly Row[]>
+}
+
+/** @param warning about what is shown */
+export async function* answerText(
+  series: AsyncIterable<Series>,
+  warning?: string,
+): AsyncIterable<Buffer> {
+  yield Buffer.from('{"results":[{"statement_id":0')
+  let before = ',"series":['
+  for await (const one of series) {
+    let isFirst = true
+    for await (const rows of one.rows) {
+      if (rows.length === 0) continue
+      const begin = isFirst ? `${before}${opened(one)}` : ','
+      yield Buffer.from(begin + rows.map((row) => JSON.stringify(row)).join(','))
+      isFirst = false
+    }
+    if (isFirst) continue
+    yield Buffer.from(']}')
+    before = ','
+  }
+  const messages = warning === undefined ? [] : [{ level: 'warning', text: warning }]
+  const end = messages.length > 0 ? `,"messages":${JSON.stringify(messages)}` : ''
+  yield Buffer.from(`${before === ',' ? ']' : ''}${end}}]}\n`)
+}
+
+/** The text of a series up to its rows, which are its last member. */
+function opened({ name, tags, columns }: Series): string {
+  const hasTags = Object.keys(tags).length > 0
+  const head = { name, ...(hasTags && { tags }), columns }
+  return `${JSON.stringify(head).slice(0, -1)},"values":[`
+}
+
+/** A series whose rows are all known. */
+export function knownSeries(
+  name: string,
+  columns: readonly string[],
+  rows: readonly Row[],
+  tags: Series['tags'] = {},
+): Series {
+  return { name, tags, columns, rows: inChunks(rows) }
+}
+
+const CHUNK_ROWS = 1_000
+
+async function* inChunks(rows: readonly Row[]): AsyncIterable<readonly Row[]> {
+  for (let at = 0; at < rows.length; at += CHUNK_ROWS) yield rows.slice(at, at + CHUNK_ROWS)
+}

@@ -1,0 +1,56 @@
+// Answers to SHOW: what there is to ask about.
+
+import { MEASUREMENTS, TAGS, isTag } from './vocabulary.ts'
+import type { Show, ShowTagValues } from './statement.ts'
+import type { Measurement } from './vocabulary.ts'
+import { knownSeries } from './series-text.ts'
+import type { Row, Series } from './series-text.ts'
+import type { TaggedSensor } from './tagged-sensors.ts'
+
+const NAMES = Object.keys(MEASUREMENTS) as Measurement[]
+const DATABASE = 'thermolog'
+/** Name, duration, duration of a shard group, replicas, default. */
+const POLICY: Row = ['autogen', '0s', '168h0m0s', 1, true]
+const POLICY_COLUMNS = ['name', 'duration', 'shardGroupDuration', 'replicaN', 'default']
+
+const SHOWN: Readonly<Record<Show['kind'], (show: Show) => readonly Series[]>> = {
+  databases: () => [knownSeries('databases', ['name'], [[DATABASE]])],
+  'retention policies': () => [knownSeries('', POLICY_COLUMNS, [POLICY])],
+  measurements: ({ isMeant, limit }) => {
+    const rows = NAMES.filter(isMeant).map((name) => [name])
+    return [knownSeries('measurements', ['name'], rows.slice(0, limit))]
+  },
+  'field keys': ({ measurement, limit }) =>
+    namesOf(measurement).map((name) => {
+      const rows = Object.entries(MEASUREMENTS[name])
+      return knownSeries(name, ['fieldKey', 'fieldType'], rows.slice(0, limit))
+    }),
+  'tag keys': ({ measurement, limit }) =>
+    namesOf(measurement).map((name) => {
+      const rows = TAGS.map((tag) => [tag])
+      return knownSeries(name, ['tagKey'], rows.slice(0, limit))
+    }),
+}
+
+export function showSeries(show: Show): readonly Series[] {
+  return SHOWN[show.kind](show)
+}
+
+/** @param sensors that are meant */
+export function tagValueSeries(
+  { measurement, keys, limit }: ShowTagValues,
+  sensors: readonly TaggedSensor[],
+): readonly Series[] {
+  const known = [...new Set(keys.filter(isTag))].toSorted()
+  const rows = known.flatMap((tag) => {
+    const values = new Set(sensors.map(({ tags }) => tags[tag]))
+    return [...values].toSorted().map((value) => [tag, value])
+  })
+  return namesOf(measurement).map((name) =>
+    knownSeries(name, ['key', 'value'], rows.slice(0, limit)),
+  )
+}
+
+function namesOf(measurement: string | undefined): readonly Measurement[] {
+  return measurement === undefined ? NAMES : NAMES.filter((name) => name === measurement)
+}

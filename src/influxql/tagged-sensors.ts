@@ -1,0 +1,82 @@
+// A user's sensors with their tags, as they are now: chosen by a condition, grouped into series.
+
+import { setImmediate } from 'node:timers/promises'
+import type { SensorState } from '../sensors/sensors.ts'
+import type { Condition } from './condition.ts'
+import type { Work } from './regex.ts'
+import { isTag } from './vocabulary.ts'
+import type { Tags } from './vocabulary.ts'
+
+/** Sensors looked at before other work runs. */
+const SENSORS_AT_ONCE = 500
+
+export interface TaggedSensor {
+  readonly state: SensorState
+  readonly tags: Tags
+}
+
+/** One series of an answer: the sensors whose tags are equal. */
+export interface Group {
+  /** Those grouped by. */
+  readonly tags: Readonly<Record<string, string>>
+  readonly sensors: readonly TaggedSensor[]
+}
+
+/** The sensors that are meant. @param states all of the user's */
+export async function chosenSensors(
+  states: readonly SensorState[],
+  condition: Condition,
+  work: Work,
+): Promise<readonly TaggedSensor[]> {
+  const names = namesOf(states)
+  const chosen: TaggedSensor[] = []
+  for (const [at, state] of states.entries()) {
+    const { id, serialNumber: sn, alias } = state.sensor
+    const name = names[at] ?? alias
+    const tags = { alias, choice: `${name} #${id}`, name, sensor_id: String(id), sn }
+    if (condition(tags, work)) chosen.push({ state, tags })
+    if (at % SENSORS_AT_ONCE === SENSORS_AT_ONCE - 1) await setImmediate()
+  }
+  return chosen
+}
+
+/**
+ * Groups sensors by tags; the series come in the order of these.
+ *
+ * @param tags in alphabetical order
+ * @returns `undefined` if one of them is unknown
+ */
+export function grouped(
+  sensors: readonly TaggedSensor[],
+  tags: readonly string[],
+): readonly Group[] | undefined {
+  if (!tags.every(isTag)) return undefined
+  const groups = new Map<string, { tags: Group['tags']; sensors: TaggedSensor[] }>()
+  for (const sensor of sensors) {
+    const own = Object.fromEntries(tags.map((tag) => [tag, sensor.tags[tag]]))
+    const key = JSON.stringify(Object.values(own))
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, { tags: own, sensors: [sensor] })
+    else group.sensors.push(sensor)
+  }
+  return [...groups.values()].toSorted((one, other) => compareTags(one.tags, other.tags, tags))
+}
+
+function compareTags(one: Group['tags'], other: Group['tags'], tags: readonly string[]): number {
+  for (const tag of tags) {
+    const [left = '', right = ''] = [one[tag], other[tag]]
+    if (left !== right) return left < right ? -1 : 1
+  }
+  return 0
+}
+
+/** Each sensor's alias, with its serial number behind it where two sensors have the same. */
+function namesOf(states: readonly SensorState[]): readonly string[] {
+  const aliases = states.map(({ sensor }) => sensor.alias)
+  const seen = new Set<string>()
+  const repeated = new Set<string>()
+  for (const alias of aliases) (seen.has(alias) ? repeated : seen).add(alias)
+  return states.map(({ sensor: { alias, serialNumber } }) =>
+    repeated.has(alias) ? `${alias} (${serialNumber})` : alias,
+  )
+}

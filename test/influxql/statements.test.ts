@@ -1,0 +1,251 @@
+// What is taken as a statement, what is not and what is said then, and who may ask.
+
+import { expect } from 'chai'
+import { send } from '../support/http.ts'
+import { ask } from '../support/influxql.ts'
+import { startService } from '../support/service.ts'
+import type { TestService } from '../support/service.ts'
+
+const KELLER = 'Keller "Nord" / 1\\2 ${x} #5, a=b|c'
+
+describe('InfluxQL', () => {
+  let service: TestService
+  let token: string
+
+  before(async () => {
+    service = await startService()
+    token = await service.createToken('a@example.org')
+    const submit = (as: string, sn: string, temp: number, timestamp: string) =>
+      send(service.url, {
+        method: 'POST',
+        path: '/api/v1/measurements',
+        token: as,
+        body: { sn, temp, timestamp },
+      })
+    await submit(token, 'K-1', 20, '2026-11-20T08:10:00Z')
+    await submit(token, 'K-2', 10, '2026-11-20T08:20:00.5Z')
+    await submit(token, 'L-3', 1.5, '2026-11-20T09:20:00Z')
+    await submit(await service.createToken('b@example.org'), 'B-4', 99, '2026-11-20T08:10:00Z')
+    for (const id of [1, 2]) {
+      const body = { alias: KELLER }
+      await send(service.url, { method: 'PATCH', path: `/api/v1/sensors/${id}`, token, body })
+    }
+    service.clock.set('2026-11-20T10:00:00Z')
+  })
+  after(() => service.stop())
+
+  const valuesOf = async (q: string): Promise<unknown[]> => {
+    const { error, rows } = await ask(service.url, token, q)
+    expect(error, q).to.equal(undefined)
+    return rows.flatMap(({ time: _time, ...rest }) => Object.values(rest))
+  }
+  const refused = async (q: string, message: RegExp | string) => {
+    const { status, error } = await ask(service.url, token, q)
+    expect(status, q).to.equal(400)
+    expect(error, q).to.match(new RegExp(message))
+  }
+  const WITH = 'SELECT count(temp) FROM temperature WHERE'
+
+  describe('chooses sensors', () => {
+    const COUNTS: readonly (readonly [string, number | undefined])[] = [
+      ["name = 'L-3'", 1],
+      ['alias = \'Keller \\"Nord\\" / 1\\\\2 ${x} #5, a=b|c\'', 2],
+      ["NAME = 'L-3'", undefined],
+      ['"sn"::tag != \'L-3\'', 2],
+      ["sn <> 'L-3' and (sn = 'K-1' OR sn = 'L-3')", 1],
+      ['sensor_id =~ /^(1|3)$/', 2],
+      ['sensor_id !~ /^(1|3)$/', 1],
+      ['name =~ /^(Keller "Nord" \\/ 1\\\\2 \\$\\{x\\} #5, a=b\\|c \\(K-1\\))$/', 1],
+      ['choice =~ /#[12]$/', 2],
+      ['sn =~ /(?i)^k-\\d+$/', 2],
+      ['sn =~ /K|L/', 3],
+      ['sn =~ /^K/', 2],
+      ['sn =~ /^(K|L)-[^1]/', 2],
+      ['sn =~ /^()$/', undefined],
+      ["room = 'x'", undefined],
+    ]
+    for (const [condition, count] of COUNTS) {
+      it(`by ${condition}`, async () => {
+        expect(await valuesOf(`${WITH} ${condition}`)).to.deep.equal(count ? [count] : [])
+      })
+    }
+
+    it('by a thousand names', async () => {
+      const names = Array.from({ length: 4_000 }, (_, at) => `sensor ${at}`)
+      expect(await valuesOf(`${WITH} sn =~ /^(${names.join('|')}|K-1)$/`)).to.deep.equal([1])
+    })
+  })
+
+  describe('chooses times', () => {
+    const COUNTS: readonly (readonly [string, number | undefined])[] = [
+      ["time >= '2026-11-20T08:20:00.500Z'", 2],
+      ["time > '2026-11-20T08:20:00.500Z'", 1],
+      ["time < '2026-11-20T08:20:00.500Z'", 1],
+      ["time <= '2026-11-20T09:20:00+01:00'", 1],
+      ['time >= 1795162200s AND time <= 1795162800500ms', 2],
+      ['time = 1795162800500000000', 1],
+      ['time = 1795162800500000001', undefined],
+      ['time >= 1795162800500000u AND time < 1795162800500000001ns', 1],
+      ['time > now() - 1h', 1],
+      ['time < now() - 90m AND time > now() - 2h', 2],
+      ["time > '2026-11-20T09:00:00Z' AND time < '2026-11-20T08:00:00Z'", undefined],
+    ]
+    for (const [condition, count] of COUNTS) {
+      it(`by ${condition}`, async () => {
+        expect(await valuesOf(`${WITH} ${condition}`)).to.deep.equal(count ? [count] : [])
+      })
+    }
+  })
+
+  it('names two sensors of one alias apart, in the order of their tags', async () => {
+    const { series } = await ask(service.url, token, 'SELECT temp FROM sensor GROUP BY name, sn')
+    expect(series.map(({ tags }) => tags)).to.deep.equal([
+      { name: `${KELLER} (K-1)`, sn: 'K-1' },
+      { name: `${KELLER} (K-2)`, sn: 'K-2' },
+      { name: 'L-3', sn: 'L-3' },
+    ])
+    const all = await ask(service.url, token, 'SELECT temp FROM sensor GROUP BY * SLIMIT 1')
+    expect(all.series.map(({ tags }) => Object.keys(tags ?? {}))).to.deep.equal([
+      ['alias', 'choice', 'name', 'sensor_id', 'sn'],
+    ])
+  })
+
+  it('fills empty windows as asked', async () => {
+    const windows = (fill: string) =>
+      valuesOf(`SELECT mean(temp), count(temp) FROM temperature WHERE sn = 'K-1' AND
+        time >= '2026-11-20T07:30:00Z' AND time < '2026-11-20T10:00:00Z' GROUP BY time(1h) ${fill}`)
+    const [before, hour, after] = [
+      [null, 0],
+      [20, 1],
+      [null, 0],
+    ]
+    expect(await windows('')).to.deep.equal([before, hour, after].flat())
+    expect(await windows('fill(null)')).to.deep.equal([before, hour, after].flat())
+    expect(await windows('fill(none)')).to.deep.equal(hour)
+    expect(await windows('fill(previous)')).to.deep.equal([null, null, 20, 1, 20, 1])
+    expect(await windows('FILL(-1.5)')).to.deep.equal([-1.5, -1.5, 20, 1, -1.5, -1.5])
+    expect(await windows('ORDER BY time DESC LIMIT 2')).to.deep.equal([after, hour].flat())
+  })
+
+  it('has local days of 23 and 25 hours', async () => {
+    const { rows } = await ask(
+      service.url,
+      token,
+      `SELECT count(temp) FROM temperature WHERE time >= '2026-03-28T00:00:00Z' AND
+       time < '2026-11-20T23:00:00Z' GROUP BY time(1d) tz('Europe/Berlin')`,
+    )
+    const times = rows.map(({ time }) => Number(time))
+    const hours = new Set(times.slice(1).map((time, at) => (time - (times[at] ?? 0)) / 3_600_000))
+    expect([...hours]).to.have.members([23, 24, 25])
+  })
+
+  it('numbers columns of one name, and takes names for others', async () => {
+    const q =
+      'SELECT mean("temp"::field), MEAN(raw), max(temp) AS "top" FROM "autogen".temperature;'
+    const { series } = await ask(service.url, token, q)
+    expect(series[0]?.columns).to.deep.equal(['time', 'mean', 'mean_1', 'top'])
+  })
+
+  it('shows nothing of what is unknown', async () => {
+    for (const q of [
+      'SELECT temp FROM weather',
+      'SELECT humidity FROM sensor',
+      'SELECT count(silence) FROM temperature',
+      'SELECT temp FROM sensor GROUP BY room',
+      'SHOW FIELD KEYS FROM weather',
+      'SHOW TAG VALUES WITH KEY = "room"',
+      "SHOW TAG VALUES WITH KEY = name WHERE sn = 'B-4'",
+      "SELECT temp FROM sensor WHERE sn = 'B-4' OR sensor_id = '4'",
+    ]) {
+      const { status, series } = await ask(service.url, token, q)
+      expect([status, series], q).to.deep.equal([200, []])
+    }
+  })
+
+  const REFUSED: readonly (readonly [string, RegExp])[] = [
+    ['', /^at character 1: expected SELECT or SHOW/],
+    ['DROP SERIES FROM temperature', /nothing is written or changed/],
+    ['SELECT temp INTO x FROM sensor', /^at character 13: nothing is written/],
+    ['SELECT temp FROM sensor; SELECT temp FROM sensor', /one statement at a time/],
+    ['SELECT mean(temp) FROM (SELECT temp FROM sensor)', /sub-queries/],
+    ['SELECT mean(temp) / 2 FROM temperature', /arithmetic/],
+    ['SELECT * FROM temperature', /GROUP BY/],
+    ['SELECT derivative(mean(temp)) FROM temperature', /mean, min, max, count, sum, last/],
+    ['SELECT temp, mean(temp) FROM temperature', /do not go together/],
+    ['SELECT name::tag, temp FROM sensor', /group by them/],
+    ['SELECT temp FROM temperature WHERE temp > 20', /temp is a field/],
+    ["SELECT temp FROM temperature WHERE name = 'x' OR time > 0", /time beside an OR/],
+    ['SELECT temp FROM temperature WHERE name = x', /text in '…'/],
+    ['SELECT temp FROM temperature WHERE name = "x', /unexpected/],
+    ["SELECT temp FROM temperature WHERE time > '2026-11-20'", /expected a time/],
+    ['SELECT temp FROM temperature WHERE time > 1y', /expected a duration/],
+    ['SELECT temp FROM temperature WHERE name =~ /a{1000}/', /is not taken/],
+    ['SELECT temp FROM temperature WHERE name =~ /\\bx/', /is not taken/],
+    ['SELECT temp FROM temperature WHERE name =~ /(a/', /cannot be read/],
+    [`SELECT temp FROM temperature WHERE name =~ /.${'a'.repeat(1_000)}/`, /at most 1000/],
+    [`SELECT temp FROM temperature WHERE ${'('.repeat(10_000)}`, /too deep/],
+    ['SELECT mean(temp) FROM sensor GROUP BY time(1h)', /no windows/],
+    ['SELECT mean(temp) FROM temperature GROUP BY time(500ms)', /whole seconds/],
+    ['SELECT mean(temp) FROM temperature GROUP BY time(1d, 6h)', /no offset/],
+    ['SELECT mean(temp) FROM temperature GROUP BY time(1d) fill(linear)', /null, none, previous/],
+    ["SELECT mean(temp) FROM temperature GROUP BY time(1d) tz('Mars')", /IANA/],
+    ['SELECT mean(temp) FROM temperature WHERE time > 0 GROUP BY time(1m)', /time\(1d\)/],
+    ['SELECT mean(temp) FROM temperature WHERE time > now() - 8d GROUP BY time(30s)', /7 days/],
+    ['SELECT last(temp) FROM temperature WHERE time > now() - 8d GROUP BY time(1h)', /7 days/],
+    ['SELECT temp FROM temperature WHERE time > now() - 8d', /7 days/],
+    [
+      `SELECT ${Array(30).fill('mean(temp)').join()} FROM temperature WHERE time > now() - 30d
+      GROUP BY time(1m)`,
+      /1,296,030 values, at most 1,000,000/,
+    ],
+    [`SHOW MEASUREMENTS ${' '.repeat(70_000)}`, /at most 65536 bytes/],
+  ]
+  for (const [q, message] of REFUSED) {
+    it(`refuses ${q.slice(0, 70)}`, () => refused(q, message.source))
+  }
+
+  it('counts a range of 7 days with both ends in it as 7 days', async () => {
+    const range = "time >= '2026-11-13T10:00:00Z' AND time <= '2026-11-20T10:00:00Z'"
+    expect(await valuesOf(`SELECT raw FROM temperature WHERE ${range}`)).to.have.lengthOf(3)
+  })
+
+  it('wants a daemon token with sensors:read, in whatever spelling', async () => {
+    const query = '/query?q=SHOW%20MEASUREMENTS'
+    const as = (authorization: string, path = query) =>
+      send(service.url, { path, headers: { authorization } })
+    const basic = `Basic ${Buffer.from(`grafana:${token}`).toString('base64')}`
+    for (const spelled of [`Token ${token}`, `Bearer ${token}`, basic]) {
+      expect((await as(spelled)).status).to.equal(200)
+    }
+    const none = await send(service.url, { path: '/query?q=nonsense' })
+    expect([none.status, typeof none.body.error]).to.deep.equal([401, 'string'])
+    expect((await as('Token thd_live_x')).status).to.equal(401)
+    const writer = await service.createToken('a@example.org', { scopes: ['measurements:write'] })
+    expect((await as(`Token ${writer}`)).status).to.equal(403)
+    expect((await as('Token thd_live_x', '/query?q=SHOW+DATABASES')).status).to.equal(200)
+    const put = await send(service.url, { method: 'DELETE', path: query })
+    expect([put.status, put.headers.allow]).to.deep.equal([405, 'GET, HEAD, POST'])
+  })
+
+  it('has times in milliseconds alone, and is not kept', async () => {
+    const headers = { authorization: `Token ${token}` }
+    const path = '/query?q=SELECT+temp+FROM+sensor'
+    const seconds = await send(service.url, { path: `${path}&epoch=s`, headers })
+    expect([seconds.status, seconds.body.error]).to.deep.equal([
+      400,
+      'times are in milliseconds: epoch=ms, or leave it out',
+    ])
+    const shown = await send(service.url, { path: `${path}&db=x&rp=y&pretty=true`, headers })
+    expect([shown.status, shown.headers['cache-control']]).to.deep.equal([200, 'no-store'])
+  })
+
+  it('refuses beyond the rate limit of the token', async () => {
+    const limited = await startService({ RATE_LIMIT_REQUESTS: '1' })
+    const reader = await limited.createToken('a@example.org')
+    expect((await ask(limited.url, reader, 'SHOW MEASUREMENTS')).status).to.equal(200)
+    const { status, error, headers } = await ask(limited.url, reader, 'SHOW MEASUREMENTS')
+    await limited.stop()
+    expect([status, typeof error]).to.deep.equal([429, 'string'])
+    expect(Number(headers['retry-after'])).to.be.greaterThan(0)
+  })
+})
