@@ -24,6 +24,7 @@ const NEEDED: readonly SecretFile[] = [
   'thermolog/.env',
   'grafana/admin-password',
   'grafana/influx-read-token',
+  'grafana/thermolog-token',
   'prometheus/metrics-token',
 ]
 const PATIENCE_MS = 60_000
@@ -82,6 +83,8 @@ async function makeGood(names: Names, secrets: SecretFiles, done: string[]): Pro
   const adminPassword = await secrets.readOrMake('influxdb/admin-password')
   const adminToken = await secrets.readOrMake('influxdb/admin-token')
   await secrets.readOrMake('grafana/admin-password')
+  // Opens nothing until `grafana-token.ts` puts a token there: Grafana does not start without.
+  await secrets.readOrMake('grafana/thermolog-token')
   const metricsToken = await secrets.readOrMake('prometheus/metrics-token')
   const admin = new InfluxAdmin(names, adminToken)
   if (await admin.isEmpty()) {

@@ -17,6 +17,7 @@ const FILES = {
   'thermolog/.env': OWNER_ONLY,
   'grafana/admin-password': ALL_MAY_READ,
   'grafana/influx-read-token': ALL_MAY_READ,
+  'grafana/thermolog-token': ALL_MAY_READ,
   'prometheus/metrics-token': ALL_MAY_READ,
   'postgres/password': ALL_MAY_READ,
 } satisfies Record<string, number>

@@ -76,7 +76,7 @@ for (const file of ['docker-compose.yml', 'docker-compose.replicas.yml']) {
 
     it('checks the health of whatever keeps running, and starts it again', () => {
       for (const [name, { healthcheck, restart }] of services) {
-        const runsOnce = name === 'prepare'
+        const runsOnce = name === 'prepare' || name === 'grafana-token'
         expect(restart, name).to.equal(runsOnce ? 'no' : 'unless-stopped')
         expect(healthcheck?.disable === true, name).to.equal(runsOnce)
         // Thermolog's is that of its image.
@@ -102,7 +102,7 @@ for (const file of ['docker-compose.yml', 'docker-compose.replicas.yml']) {
     it('holds no secret itself', () => {
       const settings = services.flatMap(([, service]) => Object.entries(service.environment ?? {}))
       for (const [name, value] of settings) {
-        if (/PASSWORD|TOKEN|SECRET|KEY/.test(name)) expect(name).to.match(/_FILE$/)
+        if (/PASSWORD|TOKEN|SECRET|(?<!PUBLIC_)KEY/.test(name)) expect(name).to.match(/_FILE$/)
         expect(value, name).not.to.match(/[A-Za-z0-9_-]{40}/)
       }
     })
@@ -152,22 +152,27 @@ describe('docker-compose.yml', () => {
       influxdb: {},
       grafana: { prepare: { condition: 'service_completed_successfully' } },
       prometheus: { prepare: { condition: 'service_completed_successfully' } },
+      'grafana-token': {},
     })
   })
 
-  it('lets secrets be written by the first step alone', () => {
+  it('lets secrets be written by the first step alone, but for the token of Grafana', () => {
     const secrets = mounts.filter(({ source }) => source.endsWith('-secrets'))
-    for (const { name, mode } of secrets) expect(mode).to.equal(name === 'prepare' ? 'rw' : 'ro')
-    const readers = secrets.filter(({ name }) => name !== 'prepare')
+    const writers = secrets.filter(({ mode }) => mode === 'rw').map(({ name }) => name)
+    expect(writers.filter((name) => name !== 'prepare')).to.deep.equal(['grafana-token'])
+    const readers = secrets.filter(({ mode }) => mode === 'ro')
     expect(readers.map(({ name, source }) => `${name} ${source}`)).to.have.members([
       'thermolog thermolog-secrets',
+      'grafana-token thermolog-secrets',
       'grafana grafana-secrets',
       'prometheus prometheus-secrets',
     ])
   })
 
   it('has the files of secrets where they are looked for', () => {
-    const provisioning = readText('grafana/provisioning/datasources/thermolog.yml')
+    const provisioning = ['thermolog', 'influxdb']
+      .map((name) => readText(`grafana/provisioning/datasources/${name}.yml`))
+      .join('')
     const [, credentialsFile = ''] =
       /credentials_file: (\S+)/.exec(readText('prometheus/prometheus.yml')) ?? []
     const files = {
@@ -231,13 +236,15 @@ describe('the image', () => {
 describe('docker-compose.replicas.yml', () => {
   const { compose, mounts } = readCompose('docker-compose.replicas.yml')
 
-  it('offers the proxy alone, and to this machine alone', () => {
+  it('offers the proxy and Grafana alone, and to this machine alone', () => {
     const ports = Object.entries(compose.services).map(([name, service]) => [name, service.ports])
     expect(Object.fromEntries(ports)).to.deep.equal({
       proxy: ['127.0.0.1:8080:8080'],
       thermolog: undefined,
       prepare: undefined,
       postgres: undefined,
+      grafana: ['127.0.0.1:3000:3000'],
+      'grafana-token': undefined,
     })
     expect(compose.services['postgres']?.networks).to.deep.equal(['store'])
     expect(compose.networks['store']?.internal).to.equal(true)

@@ -27,6 +27,7 @@ const SECRETS = [
   'grafana/admin-password',
   'prometheus/metrics-token',
   'grafana/influx-read-token',
+  'grafana/thermolog-token',
 ]
 const NAMES = { organization: 'thermolog', influxBucket: 'thermolog' }
 const PLACE = 'org=thermolog&bucket=thermolog'
@@ -114,7 +115,7 @@ describe('prepareInfluxdb', function () {
     expect(new Set(Object.values(await readAll())).size).to.equal(SECRETS.length)
     const modes = await Promise.all(SECRETS.map((file) => stat(join(directory, file))))
     const isPrivate = modes.map(({ mode }) => (mode & 0o077) === 0)
-    expect(isPrivate).to.deep.equal([true, true, true, false, false, false])
+    expect(isPrivate).to.deep.equal([true, true, true, false, false, false, false])
   })
 
   it('changes nothing when everything is in place', async () => {

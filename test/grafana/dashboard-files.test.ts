@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { readdirSync, readFileSync } from 'node:fs'
 import { parse } from 'yaml'
-import { readDashboards } from '../support/grafana.ts'
+import { OPERATIONS_UID, readDashboards } from '../support/grafana.ts'
 
 const PROVISIONING = new URL('../../grafana/provisioning/', import.meta.url)
 
@@ -13,9 +13,10 @@ interface DataSource {
 }
 
 const dashboards = readDashboards()
-const { datasources } = parse(readText('datasources/thermolog.yml')) as {
-  datasources: DataSource[]
-}
+const datasources = ['thermolog', 'influxdb'].flatMap((name) => {
+  const file = parse(readText(`datasources/${name}.yml`)) as { datasources: DataSource[] }
+  return file.datasources
+})
 
 function readText(file: string): string {
   return readFileSync(new URL(file, PROVISIONING), 'utf8')
@@ -25,7 +26,7 @@ describe('the files of the Grafana dashboards', () => {
   it('have an id and a title each of their own', () => {
     const names = dashboards.flatMap(({ uid, title }) => [uid, title])
     expect(new Set(names).size).to.equal(names.length)
-    expect(dashboards).to.have.lengthOf(4)
+    expect(dashboards).to.have.lengthOf(7)
   })
 
   it('ask data sources that are provisioned, in their language', () => {
@@ -42,7 +43,7 @@ describe('the files of the Grafana dashboards', () => {
     const variables = dashboards.flatMap(({ templating }) => templating.list)
     for (const { name, type, datasource } of variables) {
       const version = type === 'query' ? versions.get(datasource?.uid ?? '') : 'Flux'
-      expect(version, name).to.equal('Flux')
+      expect(version, name).to.be.oneOf(['Flux', 'InfluxQL'])
     }
   })
 
@@ -66,6 +67,17 @@ describe('the files of the Grafana dashboards', () => {
         expect([...new Set(own)]).to.have.members(variables)
       })
 
+      it('draws what is healthy in no colour of danger, and counts whole', () => {
+        for (const { title, fieldConfig } of dashboard.panels) {
+          const { thresholds, unit, min, custom } = fieldConfig.defaults
+          const [first] = thresholds?.steps ?? []
+          if (dashboard.uid !== OPERATIONS_UID) expect(first?.color, title).not.to.equal('red')
+          if (dashboard.uid !== OPERATIONS_UID) expect(thresholds, title).not.to.equal(undefined)
+          if (dashboard.uid !== OPERATIONS_UID) expect(unit, title).not.to.equal('short')
+          if (custom?.drawStyle === 'bars') expect(min, title).to.equal(0)
+        }
+      })
+
       it('leads only to dashboards and variables that exist', () => {
         const links = [...text.matchAll(/"url":"\/d\/([\w-]+)\?var-(\w+)=/g)]
         for (const [, uid, name] of links) {
@@ -81,12 +93,12 @@ describe('the provisioning of Grafana', () => {
   it('takes every secret from a file', () => {
     for (const { secureJsonData } of datasources) {
       for (const secret of Object.values(secureJsonData ?? {})) {
-        expect(secret).to.match(/^(Token )?\$__file\{[\w/-]+\}$/)
+        expect(secret).to.match(/^((Token|Bearer) )?\$__file\{[\w/-]+\}$/)
       }
     }
   })
 
   it('has nothing but what its README names', () => {
-    expect(readdirSync(PROVISIONING).toSorted()).to.deep.equal(['dashboards', 'datasources'])
+    expect(readdirSync(PROVISIONING)).to.have.members(['alerting', 'dashboards', 'datasources'])
   })
 })

@@ -20,6 +20,14 @@ export interface Panel {
   readonly description: string
   readonly type: string
   readonly targets: readonly Target[]
+  readonly fieldConfig: {
+    readonly defaults: {
+      readonly thresholds?: { readonly steps: readonly { readonly color: string }[] }
+      readonly unit?: string
+      readonly min?: number
+      readonly custom?: { readonly drawStyle?: string }
+    }
+  }
 }
 
 export interface Variable {
@@ -39,12 +47,16 @@ export interface Dashboard {
   readonly panels: readonly Panel[]
 }
 
+/** The dashboards that work on every store. */
+export const THERMOLOG_UIDS = ['thermolog-sensors', 'thermolog-sensor', 'thermolog-health']
+
 /** The dashboard whose data source is Prometheus. */
 export const OPERATIONS_UID = 'thermolog-operations'
 
 export function readDashboards(): Dashboard[] {
-  return readdirSync(DASHBOARDS)
+  return readdirSync(DASHBOARDS, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.json'))
+    .toSorted()
     .map((file) => JSON.parse(readFileSync(new URL(file, DASHBOARDS), 'utf8')) as Dashboard)
 }
 

@@ -9,6 +9,7 @@ const REMEDIES = {
   'PostgreSQL to stop and kill': 'put initdb and postgres on PATH',
   Chromium: 'put it on PATH, or set CHROMIUM_PATH',
   cc: 'put a C compiler on PATH (Debian: gcc and libc6-dev); only Linux has what it is for',
+  grafana: 'put it on PATH, built of its sources; GRAFANA_HOME names its folder with conf/',
   promtool: 'put it on PATH (Debian: prometheus)',
   Schemathesis: 'put it on PATH, or set SCHEMATHESIS, see test/README.md',
   'systemd-analyze': 'put it on PATH (Debian: systemd)',

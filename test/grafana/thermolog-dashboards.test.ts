@@ -1,0 +1,158 @@
+// Goal: the dashboards and alert rules that ask Thermolog itself show the same on every store, and
+// the numbers of the API. Method: each query as Grafana sends it, its variables filled in and its
+// range on no edge of a window, held against the API's own answers.
+
+import { expect } from 'chai'
+import { readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+import {
+  FLEET,
+  HOUR_MS,
+  MINUTE_MS,
+  START_MS,
+  STOP_MS,
+  fillFleet,
+  instant,
+} from '../support/fleet.ts'
+import { readDashboards, THERMOLOG_UIDS } from '../support/grafana.ts'
+import { send } from '../support/http.ts'
+import { ask } from '../support/influxql.ts'
+import type { Row } from '../support/influxql.ts'
+import type { TestService } from '../support/service.ts'
+import { onEachStore } from '../support/stores.ts'
+
+const RULES = new URL('../../grafana/provisioning/alerting/thermolog.yml', import.meta.url)
+const FROM_MS = START_MS + 12 * MINUTE_MS + 345
+const TO_MS = STOP_MS - 7 * MINUTE_MS - 89
+const INTERVAL = '1h'
+const VARIABLES: Readonly<Record<string, string>> = { sensor: '1', sensors: '1|2' }
+
+interface Rule {
+  readonly title: string
+  readonly isPaused: boolean
+  readonly condition: string
+  readonly data: readonly { readonly datasourceUid: string; readonly model: { query: string } }[]
+}
+
+const dashboards = readDashboards().filter(({ uid }) => THERMOLOG_UIDS.includes(uid))
+const { groups } = parse(readFileSync(RULES, 'utf8'), { merge: true }) as {
+  groups: { rules: Rule[] }[]
+}
+const rules = groups.flatMap((group) => group.rules)
+
+function asSent(query: string, fromMs = FROM_MS): string {
+  const text = query
+    .replaceAll('$timeFilter', `time >= ${fromMs}ms and time <= ${TO_MS}ms`)
+    .replaceAll('$__interval', INTERVAL)
+    .replaceAll(/\$\{(\w+)(?::\w+)?\}/g, (whole, name: string) => VARIABLES[name] ?? whole)
+  expect(text, 'what nothing replaces').not.to.match(/\$(?!\/)/)
+  return text
+}
+
+describe('the Grafana dashboards of Thermolog', () => {
+  it('are three, and their rules are off', () => {
+    expect(dashboards.map(({ uid }) => uid)).to.have.members(THERMOLOG_UIDS)
+    expect(rules.map(({ title, isPaused }) => [title, isPaused])).to.deep.equal([
+      ['Sensor too warm', true],
+      ['Sensor too cold', true],
+      ['Sensor silent', true],
+      ['Thermolog cannot be asked', true],
+    ])
+  })
+
+  onEachStore((start) => {
+    let service: TestService
+    let token: string
+    let sensors: readonly { id: number; online: boolean; latest: { temp: number } | null }[]
+    let hours: readonly Row[]
+    let raw: readonly Row[]
+
+    before(async () => {
+      service = await start()
+      await fillFleet(service)
+      token = await service.createToken('a@example.org', { scopes: ['sensors:read'] })
+      await service.operations.createSensor({ user: 'a@example.org', serialNumber: 'unborn' })
+      const get = async (path: string) =>
+        (await send(service.url, { path: `/api/v1/${path}`, token })).body.data
+      const range = `from=${instant(FROM_MS)}&to=${instant(TO_MS)}`
+      sensors = await get('sensors')
+      hours = (await get(`sensors/1/measurements?${range}&bucket=hour&fill=null`)).points
+      raw = (await get(`sensors/1/measurements?${range}&bucket=raw`)).points
+    })
+    after(() => service?.stop())
+
+    const rowsOf = async (q: string): Promise<readonly Row[]> => {
+      const { error, rows } = await ask(service.url, token, q)
+      expect(error, q).to.equal(undefined)
+      return rows
+    }
+    const panel = async (dashboard: string, title: string): Promise<readonly Row[]> => {
+      const panels = dashboards.find((one) => one.title === dashboard)?.panels ?? []
+      const [target] = panels.find((one) => one.title === title)?.targets ?? []
+      return (await rowsOf(asSent(target?.query ?? ''))).map(({ time: _time, ...rest }) => rest)
+    }
+    const column = (rows: readonly Row[], name: string) => rows.map((row) => row[name])
+
+    it('answer every panel and every variable', async () => {
+      for (const { panels, templating } of dashboards) {
+        for (const { title, targets } of panels) {
+          for (const { query } of targets) {
+            expect(await rowsOf(asSent(query)), title).not.to.have.lengthOf(0)
+          }
+        }
+        for (const { query, regex = '' } of templating.list) {
+          const text = typeof query === 'string' ? query : query.query
+          const pattern = new RegExp(regex.slice(1, -1))
+          const values = column(await rowsOf(text), 'value')
+          expect(
+            values.map((value) => pattern.exec(String(value))?.groups?.['value']),
+          ).to.have.members(['1', '2', String(sensors.at(-1)?.id)])
+        }
+      }
+    })
+
+    it('show the fleet as the API does', async () => {
+      const latest = sensors.flatMap((sensor) => sensor.latest?.temp ?? [])
+      const online = sensors.filter((sensor) => sensor.online).length
+      expect(await panel('Fleet', 'Sensors')).to.deep.equal([{ count: sensors.length }])
+      expect(await panel('Fleet', 'Online')).to.deep.equal([{ sum: online }])
+      expect(await panel('Fleet', 'Warmest now')).to.deep.equal([{ max: Math.max(...latest) }])
+      const shown = column(await panel('Fleet', 'Latest values'), 'temp')
+      expect(shown).to.have.members(sensors.map((sensor) => sensor.latest?.temp ?? null))
+      const compared = await panel('Fleet', 'Sensors compared')
+      const cellar = compared.filter(({ name }) => name === FLEET.cellar.alias)
+      expect(column(cellar, 'mean')).to.deep.equal(column(hours, 'temp'))
+    })
+
+    it('show a sensor as its history does, gaps included', async () => {
+      const temperature = await panel('Sensor', 'Temperature')
+      expect(column(temperature, 'mean')).to.deep.equal(column(hours, 'temp'))
+      expect(column(temperature, 'min')).to.deep.equal(column(hours, 'min'))
+      expect(column(temperature, 'max')).to.deep.equal(column(hours, 'max'))
+      expect(column(temperature, 'mean')).to.include(null)
+      const counts = column(await panel('Sensor', 'Measurements per window'), 'count')
+      expect(counts).to.deep.equal(column(hours, 'count'))
+      const values = await panel('Sensor', 'Single values')
+      expect(column(values, 'temp')).to.deep.equal(column(raw, 'temp').toReversed())
+      expect(await panel('Sensor', 'Measurements')).to.deep.equal([{ count: raw.length }])
+    })
+
+    it('show which sensors are silent', async () => {
+      const silences = await panel('Data health', 'Silence of each sensor')
+      const bySensor = Object.fromEntries(silences.map((row) => [row['sensor_id'], row['silence']]))
+      expect(bySensor).to.include({ '1': 600, '2': 23 * 3_600 + 600 })
+      expect(silences).to.have.lengthOf(sensors.length)
+    })
+
+    it('give a rule an instance for each sensor, also for one that never sent', async () => {
+      for (const { title, data } of rules) {
+        const [query] = data.filter(({ datasourceUid }) => datasourceUid === 'thermolog')
+        const rows = await rowsOf(asSent(query?.model.query ?? '', TO_MS - HOUR_MS))
+        const names = new Set(column(rows, 'sensor_id'))
+        if (title === 'Sensor silent') expect(names.size).to.equal(sensors.length)
+        if (/too/.test(title)) expect([...names]).to.deep.equal(['1'])
+        if (/asked/.test(title)) expect(column(rows, 'count')).to.deep.equal([sensors.length])
+      }
+    })
+  })
+})
