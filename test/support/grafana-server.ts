@@ -1,0 +1,142 @@
+// A real Grafana with the repository's provisioning, where `grafana` is on PATH: its data sources
+// point to a service of the test, and secrets come from a folder of the test. Only its server is
+// needed, not its pages.
+
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { freePort } from './free-port.ts'
+
+const PROVISIONING = fileURLToPath(new URL('../../grafana/provisioning/', import.meta.url))
+const DASHBOARDS = fileURLToPath(new URL('../../grafana/dashboards/', import.meta.url))
+const HOMES = [process.env['GRAFANA_HOME'] ?? '', '/usr/share/grafana', '/opt/grafana']
+const START_MS_MAX = 90_000
+const PASSWORD = 'admin-of-a-test'
+
+export function hasGrafana(): boolean {
+  const folders = (process.env['PATH'] ?? '').split(delimiter)
+  return folders.some((folder) => existsSync(join(folder, 'grafana'))) && homeOf() !== undefined
+}
+
+function homeOf(): string | undefined {
+  return HOMES.find((home) => home !== '' && existsSync(join(home, 'conf/defaults.ini')))
+}
+
+export interface GrafanaOrder {
+  /** Where the service is. */
+  readonly url: string
+  readonly token: string
+  /** Changes the text of a file of the provisioning. */
+  readonly change?: (text: string) => string
+}
+
+export class GrafanaServer {
+  readonly url: string
+  readonly #directory: string
+  readonly #child: ChildProcess
+  #log = ''
+
+  private constructor(url: string, directory: string, child: ChildProcess) {
+    this.url = url
+    this.#directory = directory
+    this.#child = child
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on('data', (chunk: Buffer) => (this.#log += chunk.toString()))
+    }
+  }
+
+  /** Starts one that knows Thermolog alone, as beside docker-compose.replicas.yml. */
+  static async start(order: GrafanaOrder): Promise<GrafanaServer> {
+    const directory = await mkdtemp(join(tmpdir(), 'thermolog-grafana-'))
+    await provision(directory, order)
+    const port = await freePort()
+    const settings = {
+      GF_SERVER_HTTP_ADDR: '127.0.0.1',
+      GF_SERVER_HTTP_PORT: String(port),
+      GF_PATHS_DATA: join(directory, 'data'),
+      GF_PATHS_LOGS: join(directory, 'logs'),
+      GF_PATHS_PLUGINS: join(directory, 'plugins'),
+      GF_PATHS_PROVISIONING: join(directory, 'provisioning'),
+      GF_SECURITY_ADMIN_PASSWORD: PASSWORD,
+      GF_ANALYTICS_REPORTING_ENABLED: 'false',
+      GF_ANALYTICS_CHECK_FOR_UPDATES: 'false',
+      GF_ANALYTICS_CHECK_FOR_PLUGIN_UPDATES: 'false',
+      GF_PLUGINS_PREINSTALL_DISABLED: 'true',
+      GF_PLUGINS_PUBLIC_KEY_RETRIEVAL_DISABLED: 'true',
+    }
+    const child = spawn('grafana', ['server', '--homepath', homeOf() ?? ''], {
+      env: { PATH: process.env['PATH'], HOME: directory, ...settings },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const server = new GrafanaServer(`http://127.0.0.1:${port}`, directory, child)
+    await server.#waitUntilReady()
+    return server
+  }
+
+  /** Lines that tell of an error. */
+  get errors(): readonly string[] {
+    const isError = /level=error/
+    // A server that was built without its pages.
+    const hasNoPages = /generated javascript files/
+    return this.#log.split('\n').filter((line) => isError.test(line) && !hasNoPages.test(line))
+  }
+
+  async ask(path: string, body?: object): Promise<{ status: number; body: unknown }> {
+    const credentials = Buffer.from(`admin:${PASSWORD}`).toString('base64')
+    const answer = await fetch(this.url + path, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { authorization: `Basic ${credentials}`, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(20_000),
+    })
+    return { status: answer.status, body: await answer.json() }
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child.exitCode === null) {
+      this.#child.kill('SIGTERM')
+      await once(this.#child, 'exit')
+    }
+    await rm(this.#directory, { recursive: true, force: true })
+  }
+
+  async #waitUntilReady(): Promise<void> {
+    const deadlineMs = performance.now() + START_MS_MAX
+    for (;;) {
+      const isReady = await this.ask('/api/dashboards/uid/thermolog-sensors').then(
+        ({ status }) => status === 200,
+        () => false,
+      )
+      if (isReady) return
+      if (this.#child.exitCode !== null || performance.now() > deadlineMs) {
+        throw new Error(`Grafana does not start: ${this.#log.slice(-4_000)}`)
+      }
+      await pause(200)
+    }
+  }
+}
+
+async function provision(directory: string, { url, token, change }: GrafanaOrder): Promise<void> {
+  const secrets = join(directory, 'secrets')
+  await mkdir(secrets)
+  await writeFile(join(secrets, 'thermolog-token'), `${token}\n`)
+  await cp(PROVISIONING, join(directory, 'provisioning'), { recursive: true })
+  await rm(join(directory, 'provisioning/datasources/influxdb.yml'))
+  for (const folder of ['plugins', 'data']) await mkdir(join(directory, folder))
+  await mkdir(join(directory, 'provisioning/plugins'))
+  const files = await readdir(join(directory, 'provisioning'), { recursive: true })
+  for (const file of files.filter((name) => name.endsWith('.yml'))) {
+    const path = join(directory, 'provisioning', file)
+    const text = (await readFile(path, 'utf8'))
+      .replaceAll('http://thermolog:8080', url)
+      .replaceAll('/run/secrets/thermolog', secrets)
+      .replaceAll('/var/lib/thermolog/dashboards', join(DASHBOARDS, 'thermolog'))
+    await writeFile(path, change?.(text) ?? text)
+  }
+}
