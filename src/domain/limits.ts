@@ -90,7 +90,7 @@ export const filledPointsMax = 10_000
 export const seriesBucketsMax = 200_000
 
 /** Answers to InfluxQL that a user may have under way; further requests of that user wait. */
-export const answersPerUserMax = 4
+export const answersPerUserMax = 2
 
 /** `bucket=auto` picks the finest bucket that covers the period with at most this many. */
 export const autoPointsMax = 1_500

@@ -1,6 +1,7 @@
 // A statement of a user: read, asked of the user's sensors and their histories, and answered.
 
 import { wholeWindows, windowGrid } from '../history/buckets.ts'
+import { setImmediate } from 'node:timers/promises'
 import type { HistoryReader } from '../history/read-history.ts'
 import type { TimeRange } from '../domain/time.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
@@ -100,6 +101,7 @@ async function areReadable(
     const part = sensors.slice(at, at + SENSORS_AT_ONCE)
     const areAll = await Promise.all(part.map((sensor) => history.isReadable(sensor, range)))
     if (areAll.includes(false)) return false
+    await setImmediate()
   }
   return true
 }

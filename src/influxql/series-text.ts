@@ -1,5 +1,7 @@
 // Answers in the JSON form of InfluxDB 1: one result, its series written one after another.
 
+import { setImmediate } from 'node:timers/promises'
+
 /** A value of a row; text only where a statement shows names. */
 export type Value = number | string | boolean | null
 
@@ -13,28 +15,46 @@ export interface Series {
   readonly rows: AsyncIterable<readonly Row[]>
 }
 
+/** Characters gathered for a piece; other work runs between pieces. */
+const PIECE_CHARACTERS = 16 * 1024
+
 /** @param warning about what is shown */
 export async function* answerText(
   series: AsyncIterable<Series>,
   warning?: string,
 ): AsyncIterable<Buffer> {
-  yield Buffer.from('{"results":[{"statement_id":0')
+  let piece = ''
+  for await (const text of textsOf(series, warning)) {
+    piece += text
+    if (piece.length < PIECE_CHARACTERS) continue
+    yield Buffer.from(piece)
+    piece = ''
+    await setImmediate()
+  }
+  yield Buffer.from(piece)
+}
+
+async function* textsOf(
+  series: AsyncIterable<Series>,
+  warning: string | undefined,
+): AsyncIterable<string> {
+  yield '{"results":[{"statement_id":0'
   let before = ',"series":['
   for await (const one of series) {
     let isFirst = true
     for await (const rows of one.rows) {
       if (rows.length === 0) continue
       const begin = isFirst ? `${before}${opened(one)}` : ','
-      yield Buffer.from(begin + rows.map((row) => JSON.stringify(row)).join(','))
+      yield begin + rows.map((row) => JSON.stringify(row)).join(',')
       isFirst = false
     }
     if (isFirst) continue
-    yield Buffer.from(']}')
+    yield ']}'
     before = ','
   }
   const messages = warning === undefined ? [] : [{ level: 'warning', text: warning }]
   const end = messages.length > 0 ? `,"messages":${JSON.stringify(messages)}` : ''
-  yield Buffer.from(`${before === ',' ? ']' : ''}${end}}]}\n`)
+  yield `${before === ',' ? ']' : ''}${end}}]}\n`
 }
 
 /** The text of a series up to its rows, which are its last member. */

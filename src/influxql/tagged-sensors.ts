@@ -8,7 +8,7 @@ import { isTag } from './vocabulary.ts'
 import type { Tags } from './vocabulary.ts'
 
 /** Sensors looked at before other work runs. */
-const SENSORS_AT_ONCE = 500
+const SENSORS_AT_ONCE = 200
 
 export interface TaggedSensor {
   readonly state: SensorState
