@@ -239,6 +239,20 @@ describe('InfluxQL', () => {
     expect([shown.status, shown.headers['cache-control']]).to.deep.equal([200, 'no-store'])
   })
 
+  it('goes on for a user whose clients leave in the middle of long answers', async () => {
+    const q = 'SELECT mean(temp) FROM temperature WHERE time > now() - 30d GROUP BY time(1m), sn'
+    const leave = async () => {
+      const answer = await fetch(`${service.url}/query`, {
+        method: 'POST',
+        headers: { authorization: `Token ${token}` },
+        body: new URLSearchParams({ q }),
+      })
+      await answer.body?.cancel()
+    }
+    await Promise.all(Array.from({ length: 6 }, leave))
+    expect((await ask(service.url, token, q)).rows).to.have.lengthOf(3 * 43_201)
+  })
+
   it('refuses beyond the rate limit of the token', async () => {
     const limited = await startService({ RATE_LIMIT_REQUESTS: '1' })
     const reader = await limited.createToken('a@example.org')

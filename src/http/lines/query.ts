@@ -1,6 +1,7 @@
 // InfluxQL, as Grafana and senders to InfluxDB send it: two statements that need no token, and
 // reading for those who have one.
 
+import { Readable } from 'node:stream'
 import { ServiceError, refusalError } from '../../domain/errors.ts'
 import { answersPerUserMax } from '../../domain/limits.ts'
 import { answerStatement } from '../../influxql/answer-statement.ts'
@@ -105,9 +106,8 @@ export class Queries {
       await answerInPieces(ctx, JSON_TYPE, pieces)
     } finally {
       // A long answer is computed as its client reads it.
-      if (ctx.body !== null && typeof ctx.body === 'object' && 'once' in ctx.body) {
-        ctx.res.once('close', giveBack)
-      } else giveBack()
+      if (ctx.body instanceof Readable && !ctx.res.closed) ctx.res.once('close', giveBack)
+      else giveBack()
     }
   }
 }
