@@ -5,9 +5,8 @@ import { element } from './element.js'
 import { isSecure } from './sign-in.js'
 
 const INSECURE =
-  'This page was loaded over plain HTTP. Everything works but two things: browsers do not let it ' +
-  'be installed as an app, and it does not open without a network. Others on the network can ' +
-  'read along. Both need https.'
+  'This page was loaded over plain HTTP. It works, but browsers neither install it as an app nor ' +
+  'open it offline, and others on the network can read along. https fixes all three.'
 
 /** @returns {HTMLElement[]} */
 export function firstRun() {
