@@ -27,7 +27,8 @@ export class DashboardView {
   title = 'Sensors'
   /** @type {Fleet} */
   #fleet
-  #sparklines = new Sparklines()
+  #closing = new AbortController()
+  #sparklines = new Sparklines(this.#closing.signal)
   /** Those in the document. @type {Map<number, SensorCard>} */
   #cards = new Map()
   /** All sensors as they were arranged, by name. @type {Map<number, Sensor>} */
@@ -59,12 +60,17 @@ export class DashboardView {
   constructor(fleet) {
     this.#fleet = fleet
     fleet.subscribe((changedId, fromMs) => this.#update(changedId, fromMs))
-    setInterval(() => this.#tick(), TICK_MS)
+    const ticking = setInterval(() => this.#tick(), TICK_MS)
+    this.#closing.signal.addEventListener('abort', () => clearInterval(ticking))
   }
 
   /** Brings it up to date, once it is in the document. */
   open() {
     this.#arrange()
+  }
+
+  close() {
+    this.#closing.abort()
   }
 
   focus() {

@@ -55,9 +55,10 @@ export class LastDays {
 
   /**
    * @param {readonly number[]} ids at most SENSORS_MAX
+   * @param {AbortSignal} signal
    * @throws Refused, NoAnswer
    */
-  async read(ids) {
+  async read(ids, signal) {
     const token = session()?.token
     const currentMs = nowMs()
     const toMs = Math.ceil(currentMs / BUCKET_MS) * BUCKET_MS
@@ -70,9 +71,13 @@ export class LastDays {
     })
     // What changes from now on is for the next time.
     for (const id of ids) this.#changedFromMs.delete(id)
-    const { series, ...period } = await this.#ask(`/measurements?${query.toString()}`, () => {
-      for (const id of ids) this.change(id, fromMs)
-    })
+    const { series, ...period } = await this.#ask(
+      `/measurements?${query.toString()}`,
+      signal,
+      () => {
+        for (const id of ids) this.change(id, fromMs)
+      },
+    )
     const days = series.map(({ complete, ...part }) => {
       const { id } = part.sensor
       const earlier = (this.#days.get(id)?.data.points ?? []).filter(({ timestamp }) => {
@@ -90,10 +95,15 @@ export class LastDays {
     await keepHistories(whole.map(({ key, day }) => /** @type {const} */ ([key, day])))
   }
 
-  /** @param {string} path @param {() => void} onFailure @returns {Promise<SeriesAnswer>} */
-  async #ask(path, onFailure) {
+  /**
+   * @param {string} path
+   * @param {AbortSignal} signal
+   * @param {() => void} onFailure
+   * @returns {Promise<SeriesAnswer>}
+   */
+  async #ask(path, signal, onFailure) {
     try {
-      return await get(path)
+      return await get(path, signal)
     } catch (error) {
       onFailure()
       throw error

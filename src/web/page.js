@@ -187,6 +187,7 @@ async function leave(note) {
 
 function closeApp() {
   app?.fleet.stop()
+  app?.dashboard.close()
   app = undefined
   closeSensor()
 }

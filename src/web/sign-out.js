@@ -9,6 +9,7 @@ const RETRY_MS = 30_000
 
 /** @type {ReturnType<typeof setTimeout> | undefined} */
 let retry
+let ending = Promise.resolve()
 
 globalThis.addEventListener('online', () => void endTokens())
 
@@ -18,8 +19,13 @@ export function endToken(token) {
   return endTokens()
 }
 
-/** Ends what could not be ended before. */
-export async function endTokens() {
+/** Ends what could not be ended before; no token twice at the same time. */
+export function endTokens() {
+  ending = ending.then(() => endAll())
+  return ending
+}
+
+async function endAll() {
   clearTimeout(retry)
   for (const token of aside()) {
     if (await isEnded(token)) putAside(aside().filter((other) => other !== token))

@@ -29,9 +29,15 @@ export class Sparklines {
   /** When each was last asked for. @type {Map<number, number>} */
   #readAtMs = new Map()
   #days = new LastDays()
+  #signal
   #isReading = false
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer
+
+  /** @param {AbortSignal} signal when nothing is shown any more */
+  constructor(signal) {
+    this.#signal = signal
+  }
 
   /** @param {number} id of the sensor @param {Spark} spark */
   add(id, spark) {
@@ -60,10 +66,12 @@ export class Sparklines {
 
   #readSoon() {
     clearTimeout(this.#timer)
-    if (!this.#isReading) this.#timer = setTimeout(() => void this.#read(), REST_MS)
+    if (!this.#isReading && !this.#signal.aborted)
+      this.#timer = setTimeout(() => void this.#read(), REST_MS)
   }
 
   async #read() {
+    if (this.#signal.aborted) return
     const isDue = (/** @type {number} */ id) =>
       nowMs() - (this.#readAtMs.get(id) ?? 0) > FRESH_MS || this.#days.isLate(id)
     const due = [...this.#sparks.keys()].filter(isDue).slice(0, SENSORS_MAX)
@@ -76,7 +84,7 @@ export class Sparklines {
     const ids = unknown.length > 0 ? unknown : due
     for (const id of ids) this.#readAtMs.set(id, nowMs())
     try {
-      await this.#days.read(ids)
+      await this.#days.read(ids, this.#signal)
     } catch {
       // The cards show their latest values without; the next refresh tries again.
       for (const id of ids) this.#readAtMs.delete(id)
