@@ -18,8 +18,8 @@ import { presentChangedSensor } from '../answers/present.ts'
 
 /** How long a client should wait before it reconnects. */
 const RETRY_MS = 3 * SECOND_MS
-/** A quiet stream sends a comment this often; shorter than the idle time of common proxies. */
-const HEARTBEAT_MS = 15 * SECOND_MS
+/** A quiet stream sends a comment this often: some HTTP clients give up after ten seconds. */
+const HEARTBEAT_MS = 8 * SECOND_MS
 
 interface Collaborators {
   readonly live: LiveSensors

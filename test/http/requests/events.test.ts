@@ -252,7 +252,7 @@ describe('a service that stops while somebody listens', () => {
 })
 
 describe('eventTexts', () => {
-  it('says every fifteen seconds that a quiet stream is alive', async () => {
+  it('says every eight seconds that a quiet stream is alive', async () => {
     let seconds = 0
     const stream = {
       lastEventId: 'watch.7',
@@ -263,7 +263,7 @@ describe('eventTexts', () => {
     const clock = { nowMs: () => 0, monotonicMs: () => seconds * 1_000 }
     const texts: string[] = []
     for await (const text of eventTexts(stream, async () => true, clock)) texts.push(text)
-    const heartbeats = Array.from({ length: 4 }, () => ':\n\n')
+    const heartbeats = Array.from({ length: 7 }, () => ':\n\n')
     expect(texts).to.deep.equal(['retry: 3000\nid: watch.7\n\n', ...heartbeats])
   })
 })
