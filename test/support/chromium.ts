@@ -24,9 +24,8 @@ export function useChromium(): () => Browser {
   let browser: Browser | undefined
   before(async function () {
     this.timeout(START_MS_MAX)
-    const executablePath = findChromium()
-    if (executablePath === undefined) leaveOutSuite(this)
-    shared ??= chromium.launch({ executablePath, args: FLAGS })
+    shared ??= launchChromium()
+    if (shared === undefined) leaveOutSuite(this)
     browser = await shared
   })
   return () => {
@@ -38,6 +37,12 @@ export function useChromium(): () => Browser {
 atEndOfRun(async () => {
   await (await shared)?.close()
 })
+
+/** @returns `undefined`: there is none */
+export function launchChromium(): Promise<Browser> | undefined {
+  const executablePath = findChromium()
+  return executablePath === undefined ? undefined : chromium.launch({ executablePath, args: FLAGS })
+}
 
 function leaveOutSuite(context: Mocha.Context): never {
   if (process.env['REQUIRE_CHROMIUM'] === '1') throw new Error('REQUIRE_CHROMIUM=1, but none found')
