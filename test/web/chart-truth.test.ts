@@ -147,7 +147,7 @@ describe('what a chart says', () => {
   it('is in the unit and the hours of the country, or in the unit that was chosen', async () => {
     const { page, context } = await test().openSignedIn('#/sensors/1/1d', { locale: 'en-US' })
     await numbers(page)
-    expect(await page.locator('.value').innerText()).to.match(/^[45]\d\.\d\d °F$/)
+    await page.locator('.value', { hasText: /^[45]\d\.\d\d °F$/ }).waitFor()
     expect(await page.locator('.range').innerText()).to.match(/ \d{1,2}:\d\d\s[AP]M/)
     await page.getByRole('button', { name: 'Show °C' }).click()
     await page.locator('.value', { hasText: '°C' }).waitFor()
@@ -159,7 +159,7 @@ describe('what a chart says', () => {
   it('is in one language, with the hours of the browser', async () => {
     const { page, context } = await test().openSignedIn('#/sensors/1/1d', { locale: 'de-DE' })
     await numbers(page)
-    expect(await page.locator('.value').innerText()).to.match(/^1\d\.\d\d °C$/)
+    await page.locator('.value', { hasText: /^1\d\.\d\d °C$/ }).waitFor()
     expect(await page.locator('.range').innerText()).to.match(/^(Sun|Mon|Tue|Wed|Thu|Fri|Sat)/)
     await context.close()
   })
