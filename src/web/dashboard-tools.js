@@ -63,7 +63,7 @@ export class DashboardTools {
     for (const choice of [this.#shown, this.#order]) choice.addEventListener('change', change)
     this.root = element(
       'div',
-      { class: 'tools' },
+      { class: 'list-tools' },
       element('label', { class: 'search' }, icon('search'), this.#search),
       this.#shown,
       this.#order,
