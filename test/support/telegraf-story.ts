@@ -137,7 +137,7 @@ class Gateway {
   }
 
   async end(): Promise<void> {
-    this.#telegraf?.kill('SIGKILL')
+    this.#killTelegraf()
     this.#broker.kill('SIGKILL')
     await this.#proxy.close()
     await this.#service.stop('SIGKILL')
@@ -155,12 +155,23 @@ class Gateway {
       BUFFER: join(this.#folder, 'buffer'),
     }
     const args = ['--config', CONFIG, '--quiet']
-    this.#telegraf = spawn('telegraf', args, { env, stdio: 'ignore' })
+    const telegraf = spawn('telegraf', args, { env, stdio: 'ignore' })
+    this.#telegraf = telegraf
+    // As its systemd unit does: 1.40 may panic over the buffer that a kill left behind.
+    telegraf.once('exit', () => {
+      if (this.#telegraf === telegraf) this.#startTelegraf()
+    })
+  }
+
+  #killTelegraf(): void {
+    const telegraf = this.#telegraf
+    this.#telegraf = undefined
+    telegraf?.kill('SIGKILL')
   }
 
   async #kill(life: number): Promise<void> {
     if (life % 2 === 0) {
-      this.#telegraf?.kill('SIGKILL')
+      this.#killTelegraf()
       await setTimeout(Math.random() * 500)
       this.#startTelegraf()
       return
