@@ -1,6 +1,6 @@
 // Has a running service carry out operations, over the socket in its DATA_DIR.
 
-import { Agent, request } from 'node:http'
+import { request } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { OperationError } from '../operations/operations.ts'
@@ -18,11 +18,10 @@ export interface OperationsClient {
  */
 export async function connectOperations(socketPath: string): Promise<OperationsClient | undefined> {
   if (!(await isListening(socketPath))) return undefined
-  const agent = new Agent({ keepAlive: true })
   const call =
     <Answer>(name: keyof Operations) =>
     (args: object): Promise<Answer> =>
-      post<Answer>({ agent, socketPath, path: `/operations/${name}` }, args)
+      post<Answer>({ socketPath, path: `/operations/${name}` }, args)
   const operations: Operations = {
     createUser: call('createUser'),
     listUsers: call('listUsers'),
@@ -50,7 +49,7 @@ export async function connectOperations(socketPath: string): Promise<OperationsC
     importRules: call('importRules'),
     importMeasurements: call('importMeasurements'),
   }
-  return { operations, close: async () => agent.destroy() }
+  return { operations, close: async () => {} }
 }
 
 function isListening(socketPath: string): Promise<boolean> {
@@ -74,7 +73,6 @@ function unreachable(socketPath: string, cause: Error): OperationError {
 }
 
 interface Target {
-  readonly agent: Agent
   readonly socketPath: string
   readonly path: string
 }
@@ -92,7 +90,8 @@ function exchange(target: Target, body: string): Promise<string> {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),
     }
-    const sent = request({ ...target, method: 'POST', headers }, (response) => {
+    // One connection a call: the service may close an idle one just when the next call is sent.
+    const sent = request({ ...target, agent: false, method: 'POST', headers }, (response) => {
       text(response).then(resolve, (error: Error) => reject(lost(error)))
     })
     sent.once('error', (error) => reject(lost(error)))
