@@ -2,19 +2,24 @@
 // sends over real HTTP; the chart page, signed in, and lines to paste. Its data are in ./demo-data;
 // delete that to begin anew, or start it again: event ids are made from sensor and time, so nothing
 // is stored twice. `npm run demo -- --replicas 3`: three processes on one PostgreSQL instead.
+// `--redirect-uri org.example.app:/callback`: your app can sign in, too; `--lan`: phones in this
+// network reach the service. See docs/mobile.md.
 
 import { execFile, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { networkInterfaces } from 'node:os'
 import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
 import {
+  authorize,
   PUBLIC_CLIENT,
   publicClient,
   startOpenIdProvider,
 } from '../test/support/openid-provider.ts'
+import type { SignInProvider } from '../test/support/openid-provider.ts'
 import { backfill, FLEET, nameSensors, sendNow, YEAR } from './fleet.ts'
 import type { Target } from './fleet.ts'
 import { findDatabase, startProxy } from './replicas.ts'
@@ -35,8 +40,13 @@ const ENVIRONMENT: NodeJS.ProcessEnv = {
   IDP_DEMO_ISSUER: `http://127.0.0.1:${PROVIDER_PORT}`,
   IDP_DEMO_CLIENT_ID: PUBLIC_CLIENT,
   IDP_DEMO_LABEL: 'the demo',
-  MOBILE_REDIRECT_URIS: PAGE_URL,
 }
+const OPTIONS = {
+  replicas: { type: 'string', default: '0' },
+  /** Of your app. */
+  'redirect-uri': { type: 'string', multiple: true, default: [] as string[] },
+  lan: { type: 'boolean', default: false },
+} as const
 const SEND_EVERY_MS = 2_000
 /** Leaves for the provider at once, which asks nobody. */
 const SIGNED_IN_URL = `${PAGE_URL}#/sign-in/demo`
@@ -51,10 +61,40 @@ async function thermolog(...args: string[]): Promise<string> {
 }
 
 async function createOwner(): Promise<string> {
-  const users = JSON.parse(await thermolog('user', 'list', '--json')) as { email: string }[]
-  const isThere = users.some(({ email }) => email === OWNER)
-  if (!isThere) await thermolog('user', 'create', '--email', OWNER, '--name', 'Demo')
+  // Fails where the owner is there; where something else is wrong, so does what follows.
+  await thermolog('user', 'create', '--email', OWNER, '--name', 'Demo').catch(() => undefined)
   return thermolog('token', 'create', '--user', OWNER, '--name', 'demo', '--expires', '1d')
+}
+
+/** Signs in as an app does: from then on links of the owner are good, too. */
+async function createMobileToken(url: string): Promise<string> {
+  const grant = await authorize(await reachedProvider(url), 'demo')
+  const response = await fetch(`${url}/api/mobile/v1/auth/demo`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'X-App-Name': 'curl' },
+    body: JSON.stringify(grant),
+  })
+  if (!response.ok) throw new Error(await response.text())
+  const { data } = (await response.json()) as { data: { token: string } }
+  return data.token
+}
+
+/** The service looks for its providers in the background. */
+async function reachedProvider(url: string): Promise<SignInProvider> {
+  const response = await fetch(`${url}/api/mobile/v1/bootstrap`)
+  const { data } = (await response.json()) as { data: { sign_in_providers: SignInProvider[] } }
+  const [provider] = data.sign_in_providers
+  if (provider?.authorization_endpoint) return provider
+  await setTimeout(200)
+  return reachedProvider(url)
+}
+
+/** Of this machine in its network. */
+function lanAddress(): string {
+  const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? [])
+  const found = addresses.find(({ family, internal }) => family === 'IPv4' && !internal)
+  if (found === undefined) throw new Error('--lan: this machine is in no network')
+  return found.address
 }
 
 async function startService(port: string): Promise<{ service: ChildProcess; url: string }> {
@@ -87,7 +127,11 @@ async function startServices(replicas: number) {
   return { url: new URL(PAGE_URL).origin, services, closeProxy }
 }
 
-function explain({ url, token }: Target, services: readonly ChildProcess[]): string {
+function explain(
+  { url, token }: Target,
+  services: readonly ChildProcess[],
+  mobile: string,
+): string {
   const header = `-H 'Authorization: Bearer ${token}'`
   const pids = services.map(({ pid }) => pid).join(', ')
   const killing =
@@ -114,7 +158,32 @@ Paste these into another terminal:
 
   # what the service says of itself
   curl -s ${url}/readyz
+${mobile}`
+}
+
+/** For whoever writes an app. */
+function explainToApps(url: string, mobileToken: string, phoneLink: string | undefined): string {
+  const header = `-H 'Authorization: Bearer ${mobileToken}'`
+  const phone =
+    phoneLink === undefined
+      ? ''
+      : `
+On a phone in this network, once, within a day:  ${phoneLink}
+Your app there calls ${ENVIRONMENT['PUBLIC_URL']}
 `
+  return `
+As an app does, with a mobile token; the Android emulator has this as http://10.0.2.2:${PORT}
+
+  # what to know before sign-in
+  curl -s ${url}/api/mobile/v1/bootstrap
+
+  # everything for the first page
+  curl -s ${header} ${url}/api/mobile/v1/dashboard
+
+  # what has changed since a cursor, and what changes now
+  curl -s ${header} ${url}/api/mobile/v1/changes
+  curl -sN ${header} ${url}/api/mobile/v1/events
+${phone}`
 }
 
 function daysAgo(days: number): string {
@@ -122,23 +191,38 @@ function daysAgo(days: number): string {
 }
 
 async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { replicas: { type: 'string', default: '0' } } })
+  const { values } = parseArgs({ options: OPTIONS })
   const replicas = Number(values.replicas)
+  const redirectUris = [...values['redirect-uri'], PAGE_URL]
+  ENVIRONMENT['MOBILE_REDIRECT_URIS'] = redirectUris.join(',')
+  if (values.lan) {
+    ENVIRONMENT['HOST'] = '0.0.0.0'
+    ENVIRONMENT['PUBLIC_URL'] = `http://${lanAddress()}:${PORT}`
+  }
   const database = replicas > 0 ? await findDatabase() : undefined
   if (database !== undefined) ENVIRONMENT['DATABASE_URL'] = database.url
   const token = await createOwner()
-  const provider = await startOpenIdProvider({ clients: [publicClient(PAGE_URL)] }, PROVIDER_PORT)
+  const provider = await startOpenIdProvider(
+    { clients: [publicClient(...redirectUris)] },
+    PROVIDER_PORT,
+  )
   provider.people.set('demo', { email: OWNER, email_verified: true, name: 'Demo' })
-  const { services, url, closeProxy } = await startServices(replicas)
+  const { services, url: boundUrl, closeProxy } = await startServices(replicas)
+  const url = values.lan ? new URL(PAGE_URL).origin : boundUrl
   const target = { url, token }
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort())
   const ended = Promise.all(services.map((service) => once(service, 'exit')))
   void ended.then(() => stopping.abort())
-  await simulate(target, services, stopping.signal).catch((error: unknown) => {
-    // The service may be gone before we are.
-    if (!stopping.signal.aborted) throw error
-  })
+  const mobileToken = await createMobileToken(url)
+  const link = values.lan ? thermolog('user', 'link', OWNER, '--expires', '24h') : undefined
+  const mobile = explainToApps(url, mobileToken, await link)
+  await simulate(target, explain(target, services, mobile), stopping.signal).catch(
+    (error: unknown) => {
+      // The service may be gone before we are.
+      if (!stopping.signal.aborted) throw error
+    },
+  )
   closeProxy()
   for (const service of services) service.kill('SIGTERM')
   await ended
@@ -146,17 +230,13 @@ async function main(): Promise<void> {
   await database?.stop()
 }
 
-async function simulate(
-  target: Target,
-  services: readonly ChildProcess[],
-  stopping: AbortSignal,
-): Promise<void> {
+async function simulate(target: Target, explanation: string, stopping: AbortSignal): Promise<void> {
   await backfill(target, YEAR, (share) => {
     process.stderr.write(`\rsending a year of measurements … ${Math.round(share * 100)} %`)
   })
   await nameSensors(target)
   process.stderr.write('\n')
-  process.stdout.write(explain(target, services))
+  process.stdout.write(explanation)
   openBrowser()
   for (;;) {
     await sendNow(target)

@@ -1,6 +1,15 @@
 // The messages of the API as types. Written by `npm run generate` from schemas/.
 
 /**
+ * The account to delete, as its owner writes it.
+ */
+export interface AccountDeletion {
+  /**
+   * The address of the user of the token; case does not matter.
+   */
+  email: string
+}
+/**
  * The query parameters of a batch.
  */
 export interface BatchQueryRequest {
@@ -269,6 +278,10 @@ export interface Bootstrap {
    * A sensor not heard from for so long is offline.
    */
   offline_after_seconds: number
+  /**
+   * Whether people who signed up may delete their account.
+   */
+  account_deletion: boolean
   links: AppLinks
   /**
    * In the order in which to offer them.

@@ -7,6 +7,7 @@ import { SignInLinks } from './access/sign-in-links.ts'
 import { AccessTokens } from './access/tokens.ts'
 import { openEngine } from './core/open-engine.ts'
 import type { Core, SharedState } from './core/open-core.ts'
+import { isJournal } from './config.ts'
 import type { Config } from './config.ts'
 import { liveLimits } from './domain/limits.ts'
 import { SECOND_MS } from './domain/time.ts'
@@ -53,6 +54,8 @@ export interface Service {
    * @returns `undefined` if there is a user, or a provider to sign in with
    */
   createFirstLink(): Promise<string | undefined>
+  /** What it does now, in a line for people. */
+  describe(): string
   /** Finishes requests under way and closes all files. */
   stop(): Promise<void>
 }
@@ -66,9 +69,8 @@ export interface Overrides {
 /** The service with its HTTP server and its socket. Owns DATA_DIR until it is stopped. */
 export async function createService(config: Config, overrides: Overrides = {}): Promise<Service> {
   const { clock = systemClock } = overrides
-  const log =
-    overrides.log ??
-    createLog(clock, { level: config.logLevel, component: 'thermolog' }, standardOutput)
+  const of = { level: config.logLevel, component: 'thermolog', isJournal: isJournal(1) }
+  const log = overrides.log ?? createLog(clock, of, standardOutput)
   const core = await openEngine(config, { clock, log, isForwarding: true })
   const shared = core.shared ?? (await ofThisProcess(core, clock))
   const { submissions, progress, control, controlWriter, storeUpkeep, reader, metrics } = core
@@ -145,6 +147,7 @@ function serviceOf(parts: Parts, config: Config, log: Log): Service {
       log.info('ready', { url, ...place, store: core.storeName })
       return { url }
     },
+    describe: () => describe(core),
     createFirstLink: async () => (providers.size > 0 ? undefined : links.createFirst()),
     stop: async () => {
       log.info('stopping')
@@ -157,6 +160,13 @@ function serviceOf(parts: Parts, config: Config, log: Log): Service {
       log.info('stopped')
     },
   }
+}
+
+function describe({ submissions, progress, isStoreWorking, shared }: Core): string {
+  const waiting = `${progress.backlog().entries} measurements wait for the measurement store`
+  const refusal = submissions.refusal() ?? shared?.database?.fault
+  if (refusal !== undefined) return `refusing submissions: ${refusal}; ${waiting}`
+  return isStoreWorking() ? `ready; ${waiting}` : `${waiting}, which takes none`
 }
 
 async function ofThisProcess({ control }: Core, clock: Clock): Promise<SharedState> {
@@ -209,6 +219,7 @@ function mobileSettings(config: Config): MobileSettings {
   const { mayEditOnPhones: mayEdit, offlineAfterMs, appMinimumVersion: minimumVersion } = config
   return {
     mayEdit,
+    mayDeleteAccount: mayEdit && config.mayDeleteAccounts,
     offlineAfterMs,
     minimumVersion,
     app: { name: appName, version: manifest.version },

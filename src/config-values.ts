@@ -3,6 +3,7 @@
 
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
+import type { AndroidApp } from './domain/app-links.ts'
 import { isSecureUrl } from './domain/secure-url.ts'
 import { parseInstant } from './domain/time.ts'
 
@@ -110,6 +111,22 @@ export function readPublicUrl(text: string): string {
   throw new FormError('must be an http or https URL without a query')
 }
 
+const OWN_SEGMENTS = new Set(
+  (
+    'api app docs health healthz manifest.webmanifest metrics openapi openapi.json ping problems ' +
+    'query readyz service-worker.js web write'
+  ).split(' '),
+)
+
+/** The prefix of every path that the service sees, without a slash at its end; `''`: none. */
+export function readBasePath(text: string): string {
+  const path = text.replace(/\/$/, '')
+  if (!/^(\/[\w~-][\w.~-]*)*$/.test(path)) throw new FormError('must be a path like /thermolog')
+  const first = path.split('/')[1] ?? ''
+  if (!OWN_SEGMENTS.has(first)) return path
+  throw new FormError(`must not begin with /${first}, where the service has something itself`)
+}
+
 /** Where other machines in the same network reach the service, if it listens to them. */
 export function urlOnNetwork(host: string, port: number): string {
   const isWildcard = host === '0.0.0.0' || host === '::'
@@ -155,4 +172,23 @@ function isNetwork(text: string): boolean {
   const bitsMax = version === 4 ? 32 : 128
   if (version === 0 || text.split('/').length > 2) return false
   return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= bitsMax)
+}
+
+const ANDROID_APP = /^([a-z]\w*(?:\.[a-z]\w*)+)\/([0-9a-f]{2}(?::[0-9a-f]{2}){31})$/i
+const APPLE_APP = /^[A-Z0-9]{10}(\.[A-Za-z0-9-]+)+$/
+
+/** `org.example.app/14:6D:…`, separated by commas. */
+export function readAndroidApps(text: string): readonly AndroidApp[] {
+  return readList(text).map((app) => {
+    const [, packageName = '', fingerprint = ''] = ANDROID_APP.exec(app) ?? []
+    if (packageName !== '') return { packageName, fingerprint: fingerprint.toUpperCase() }
+    throw new FormError('must be apps like org.example.app/14:6D:… with 32 pairs of digits')
+  })
+}
+
+/** `ABCDE12345.org.example.app`, separated by commas. */
+export function readAppleApps(text: string): readonly string[] {
+  const apps = readList(text)
+  if (apps.every((app) => APPLE_APP.test(app))) return apps
+  throw new FormError('must be apps like ABCDE12345.org.example.app, with the id of the team')
 }

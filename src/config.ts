@@ -1,14 +1,16 @@
 // The settings: environment and `.env` file → one frozen Config. Only this file reads the
 // environment. It reports all faults at once, and never a secret.
 
-import { readFileSync, statSync } from 'node:fs'
+import { fstatSync, readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import {
   FormError,
   choiceReader,
   integerReader,
+  readAndroidApps,
   readAnyUrl,
+  readAppleApps,
   readBoolean,
   readDatabaseUrl,
   readDuration,
@@ -17,18 +19,18 @@ import {
   readList,
   readMoment,
   readNetworks,
+  readBasePath,
   readPublicUrl,
   readSecureUrl,
   readSize,
   urlOnNetwork,
 } from './config-values.ts'
-import { judgeNames } from './config-names.ts'
-import type { NameFaults } from './config-names.ts'
+import { Settings } from './config-settings.ts'
+import type { Environment } from './config-settings.ts'
 import type { FreeSpaceRule } from './config-values.ts'
+import type { AppLinks } from './domain/app-links.ts'
 import { LINK } from './domain/access.ts'
 import { DAY_MS, MINUTE_MS } from './domain/time.ts'
-
-export type Environment = Readonly<Record<string, string | undefined>>
 
 export interface InfluxConfig {
   readonly url: string
@@ -58,8 +60,14 @@ export interface IdentityProviderConfig {
 export interface Config {
   readonly host: string
   readonly port: number
+  /** A listening socket that systemd has handed over, instead of `host` and `port`. */
+  readonly listenFd: number | undefined
+  /** What starts and watches the service; `undefined`: it does not want to be told of it. */
+  readonly serviceManager: { readonly watchdogMs: number } | undefined
   /** Where people reach the service. */
   readonly publicUrl: string
+  /** The prefix of every path that the service sees; `''`: none. */
+  readonly basePath: string
   /** Where clients reach the API: `PUBLIC_URL`, else `/`, which stands for where they got it. */
   readonly apiUrl: string
   readonly dataDir: string
@@ -95,9 +103,13 @@ export interface Config {
   readonly mobileTokenLifetimeMs: number
   /** Whether mobile tokens may change alias and compensation. */
   readonly mayEditOnPhones: boolean
+  /** Whether people who signed up may delete their account. */
+  readonly mayDeleteAccounts: boolean
   readonly appName: string
   /** Of the app; `undefined`: any version. */
   readonly appMinimumVersion: string | undefined
+  /** The apps that open `/app/callback/…` of this service. */
+  readonly appLinks: AppLinks
   readonly links: Readonly<Partial<Record<'website' | 'privacy' | 'terms' | 'support', string>>>
   readonly metricsToken: string | undefined
   readonly logLevel: (typeof LOG_LEVELS)[number]
@@ -115,6 +127,8 @@ const PROVIDER_KEYS = [
   'CALLBACK_URL',
 ] as const
 const RATE_MAX = 1_000_000_000
+/** Of the sockets that systemd hands over. */
+const FIRST_LISTEN_FD = 3
 const DEFAULT_FREE_DISK: FreeSpaceRule = { volumePercent: 2, bytes: 256 * 2 ** 20 }
 
 /** Invalid settings; the message lists every one of them. */
@@ -139,6 +153,14 @@ export class UnfitSettings extends Error {
 /** The environment of the process, over the `.env` file in its working directory. */
 export function readEnvironment(): Environment {
   return { ...readEnvFile('.env'), ...process.env }
+}
+
+/** Whether standard output (1) or error (2) goes to journald. */
+export function isJournal(stream: 1 | 2): boolean {
+  const journal = process.env['JOURNAL_STREAM']
+  if (journal === undefined) return false
+  const { dev, ino } = fstatSync(stream)
+  return journal === `${dev}:${ino}`
 }
 
 function readEnvFile(file: string): Environment {
@@ -166,20 +188,19 @@ function isOurs(file: string): boolean {
   }
 }
 
-/** @throws ConfigError with all faults */
-export function loadConfig(environment: Environment): Config {
+/**
+ * @param warn gets a line for each name that resembles our settings, is none, and may belong to
+ *   another program
+ * @throws ConfigError with all faults
+ */
+export function loadConfig(environment: Environment, warn?: (warning: string) => void): Config {
   const settings = new Settings(environment)
   const config = readConfig(settings)
-  const problems = [...settings.problems, ...settings.judgeNames().problems]
+  const names = settings.judgeNames(PROVIDER_KEYS)
+  const problems = [...settings.problems, ...names.problems]
   if (problems.length > 0) throw new ConfigError(problems)
+  if (warn !== undefined) names.warnings.forEach(warn)
   return Object.freeze(config)
-}
-
-/** A name that resembles our settings, is none, and may belong to another program. */
-export function settingWarnings(environment: Environment): readonly string[] {
-  const settings = new Settings(environment)
-  readConfig(settings)
-  return settings.judgeNames().warnings
 }
 
 function readConfig(settings: Settings): Config {
@@ -196,12 +217,16 @@ function readConfig(settings: Settings): Config {
 function readServer(settings: Settings) {
   const host = settings.read('HOST', String, '127.0.0.1')
   const port = settings.read('PORT', integerReader(0, 65_535), 8080)
+  const basePath = settings.read('BASE_PATH', readBasePath, '')
   const publicUrl = settings.read('PUBLIC_URL', readPublicUrl, undefined)
   return {
     host,
     port,
-    publicUrl: publicUrl ?? urlOnNetwork(host, port),
-    apiUrl: publicUrl?.replace(/\/$/, '') ?? '/',
+    listenFd: readListenFd(settings),
+    serviceManager: readServiceManager(settings),
+    basePath,
+    publicUrl: publicUrl ?? urlOnNetwork(host, port) + basePath,
+    apiUrl: publicUrl?.replace(/\/$/, '') ?? (basePath || '/'),
     dataDir: settings.read('DATA_DIR', String, './data'),
     requestsPerMinute: settings.read('RATE_LIMIT_REQUESTS', integerReader(0, RATE_MAX), 6_000),
     measurementsPerMinute: settings.read(
@@ -213,6 +238,23 @@ function readServer(settings: Settings) {
     trustedProxies: settings.read('TRUST_PROXY', readNetworks, []),
     connectionsMax: settings.read('MAX_CONNECTIONS', integerReader(1, 1_000_000), 8_192),
   }
+}
+
+function readListenFd(settings: Settings): number | undefined {
+  // Otherwise they were for a process that started this one.
+  if (settings.text('LISTEN_PID') !== String(process.pid)) return undefined
+  const count = settings.read('LISTEN_FDS', integerReader(0, 1_000), 0)
+  if (count > 1) {
+    settings.problems.push(`LISTEN_FDS is ${count}: give thermolog.socket one ListenStream=`)
+  }
+  return count === 0 ? undefined : FIRST_LISTEN_FD
+}
+
+function readServiceManager(settings: Settings): Config['serviceManager'] {
+  if (settings.text('NOTIFY_SOCKET') === undefined) return undefined
+  const watched = settings.text('WATCHDOG_PID') ?? String(process.pid)
+  const watchdogUs = settings.read('WATCHDOG_USEC', integerReader(0, Number.MAX_SAFE_INTEGER), 0)
+  return { watchdogMs: watched === String(process.pid) ? watchdogUs / 1_000 : 0 }
 }
 
 function readIngest(settings: Settings) {
@@ -231,7 +273,7 @@ function readIngest(settings: Settings) {
 
 function readSignIn(settings: Settings) {
   const identityProviders = settings
-    .providerNames()
+    .providerNames(PROVIDER_KEYS)
     .map((name) => readIdentityProvider(settings, name))
   const redirectUris = settings.read('MOBILE_REDIRECT_URIS', readUrls, [])
   if (identityProviders.length > 0 && redirectUris.length === 0) {
@@ -245,8 +287,13 @@ function readSignIn(settings: Settings) {
     mobileTokenIdleMs: settings.read('MOBILE_TOKEN_IDLE', readDuration, 90 * DAY_MS),
     mobileTokenLifetimeMs: settings.read('MOBILE_TOKEN_LIFETIME', readDuration, 365 * DAY_MS),
     mayEditOnPhones: settings.read('MOBILE_EDITS', readBoolean, true),
+    mayDeleteAccounts: settings.read('ALLOW_ACCOUNT_DELETION', readBoolean, false),
     appName: settings.read('APP_NAME', String, 'Thermolog'),
     appMinimumVersion: settings.read('APP_MINIMUM_VERSION', String, undefined),
+    appLinks: {
+      android: settings.read('APP_LINKS_ANDROID', readAndroidApps, []),
+      apple: settings.read('APP_LINKS_APPLE', readAppleApps, []),
+    },
     links: readLinks(settings),
   }
 }
@@ -280,7 +327,7 @@ function readStores(settings: Settings): Pick<Config, 'database' | 'influx'> {
   const url = settings.read('DATABASE_URL', readDatabaseUrl, undefined)
   const durability = settings.read('DURABILITY', choiceReader(DURABILITIES), 'local')
   const influx = readInflux(settings)
-  if (url === undefined && settings.text('DURABILITY') !== undefined) {
+  if (settings.text('DATABASE_URL') === undefined && settings.text('DURABILITY') !== undefined) {
     settings.problems.push('DURABILITY needs DATABASE_URL: without it the disk of DATA_DIR counts')
   }
   return { database: url === undefined ? undefined : { url, durability }, influx }
@@ -320,58 +367,4 @@ function readSignUp(text: string): boolean | readonly string[] {
     return domains
   }
   throw new FormError('must be true, false or e-mail domains like example.org, example.com')
-}
-
-/** Reads settings one by one and collects their faults. An empty setting counts as absent. */
-class Settings {
-  readonly problems: string[] = []
-  readonly #environment: Environment
-  readonly #asked = new Set<string>()
-
-  constructor(environment: Environment) {
-    this.#environment = environment
-  }
-
-  text(key: string): string | undefined {
-    this.#asked.add(key)
-    const text = this.#environment[key]?.trim()
-    return text === '' ? undefined : text
-  }
-
-  read<T, D>(key: string, reader: (text: string) => T, byDefault: D): T | D {
-    const text = this.text(key)
-    if (text === undefined) return byDefault
-    try {
-      return reader(text)
-    } catch (error) {
-      if (!(error instanceof FormError)) throw error
-      const shown = /TOKEN$|SECRET|DATABASE_URL/.test(key) ? 'its value' : JSON.stringify(text)
-      this.problems.push(`${key} ${error.message}, not ${shown}`)
-      return byDefault
-    }
-  }
-
-  /** A required setting. Returns the empty text if it is missing. */
-  need(key: string, reader: (text: string) => string): string {
-    if (this.text(key) === undefined) this.problems.push(`${key} is missing`)
-    return this.read(key, reader, '')
-  }
-
-  /** `<NAME>` of every identity provider that has a setting, in alphabetical order. */
-  providerNames(): readonly string[] {
-    const pattern = new RegExp(`^IDP_([A-Z0-9]+(?:_[A-Z0-9]+)*?)_(${PROVIDER_KEYS.join('|')})$`)
-    const names = this.#given().flatMap((key) => pattern.exec(key)?.[1] ?? [])
-    return [...new Set(names)].toSorted()
-  }
-
-  /** Faults in the names; call it when all settings have been read. */
-  judgeNames(): NameFaults {
-    return judgeNames(this.#given(), this.#asked, PROVIDER_KEYS)
-  }
-
-  #given(): string[] {
-    return Object.keys(this.#environment).filter(
-      (key) => (this.#environment[key] ?? '').trim() !== '',
-    )
-  }
 }

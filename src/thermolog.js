@@ -3,35 +3,18 @@
 // loaded. It is plain JavaScript because an old Node cannot even parse the TypeScript it would
 // otherwise start with, and the SQLite binding crashes without a word where Node-API is too old.
 
+import { readFileSync } from 'node:fs'
 import module from 'node:module'
 import { fileURLToPath } from 'node:url'
+import util from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 
 const { node: nodeVersion, napi: nodeApiVersion } = process.versions
 const runsTypeScript = process.features.typescript
 
-// The service takes and lets go of some hundred megabytes a second. The defaults of V8 and glibc
-// let that grow to twice the memory it needs; they are read only when a process starts, so `serve`
-// starts itself once more with these: a heap that may grow to two and a half times of what lives in
-// it is cleared half as often. Whoever sets MALLOC_ARENA_MAX has chosen otherwise.
-//
-// The young generation of the main thread is where batches wait for their commit. That of the other
-// threads is a limit of their own, which the flag would outweigh: it is taken back.
-const MEMORY_FLAGS = [
-  '--max-semi-space-size=8',
-  '--max-old-space-size=256',
-  '--heap-growing-percent=150',
-]
-
-// What is large (filters of the event ledger, above all) lies on huge pages where the system has
-// them for whoever asks: a filter is asked at random places, and finding those in memory is most of
-// the work.
-const MEMORY_ENVIRONMENT = {
-  GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1',
-  MALLOC_ARENA_MAX: '2',
-  MALLOC_MMAP_THRESHOLD_: '32768',
-  MALLOC_TRIM_THRESHOLD_: '131072',
-}
+// What makes the service return memory is read only when a process starts. `bin/thermolog` starts
+// `serve` with it; started in another way, `serve` starts itself once more.
+const MEMORY = new URL('memory.env', import.meta.url)
 
 // What Node has compiled, for the next start: it takes half the time, and what need not compile
 // TypeScript does not keep the compiler in memory. Threads take it from the environment. Where it
@@ -42,14 +25,21 @@ process.env['NODE_COMPILE_CACHE'] = process.env['NODE_COMPILE_CACHE'] || COMPILE
 function startsWithMoreMemoryThanNeeded() {
   const isService = process.argv[2] === 'serve'
   const mayStartAnew = process.platform === 'linux' && process.execve !== undefined
-  return isService && mayStartAnew && process.env['MALLOC_ARENA_MAX'] === undefined
+  // Node closes a socket that systemd has handed over when it starts anew.
+  const isActivated = process.env['LISTEN_PID'] === String(process.pid)
+  const isChosen = process.env['MALLOC_ARENA_MAX'] !== undefined
+  return isService && mayStartAnew && !isActivated && !isChosen
+}
+
+function startAnew() {
+  const { V8_FLAGS = '', ...memory } = util.parseEnv(readFileSync(MEMORY, 'utf8'))
+  const flags = V8_FLAGS.split(' ')
+  const args = [process.execPath, ...process.execArgv, ...flags, ...process.argv.slice(1)]
+  process.execve(process.execPath, args, { ...process.env, ...memory })
 }
 
 if (runsTypeScript && Number(nodeApiVersion) >= 10) {
-  if (startsWithMoreMemoryThanNeeded()) {
-    const args = [process.execPath, ...process.execArgv, ...MEMORY_FLAGS, ...process.argv.slice(1)]
-    process.execve(process.execPath, args, { ...process.env, ...MEMORY_ENVIRONMENT })
-  }
+  if (startsWithMoreMemoryThanNeeded()) startAnew()
   module.enableCompileCache()
   setFlagsFromString('--max-semi-space-size=0')
   // No `await` out here: Node before 14 could not parse it, and would not say why.

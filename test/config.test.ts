@@ -1,6 +1,7 @@
 import { expect } from 'chai'
-import { ConfigError, loadConfig, settingWarnings } from '../src/config.ts'
-import type { Config, Environment } from '../src/config.ts'
+import { ConfigError, loadConfig } from '../src/config.ts'
+import type { Config } from '../src/config.ts'
+import type { Environment } from '../src/config-settings.ts'
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../src/domain/time.ts'
 
 const INFLUX = {
@@ -26,6 +27,9 @@ const VALUES: readonly Row[] = [
   { environment: {}, key: 'port', value: 8080 },
   { environment: { PORT: '0' }, key: 'port', value: 0 },
   { environment: { PORT: ' ' }, key: 'port', value: 8080 },
+  { environment: {}, key: 'listenFd', value: undefined },
+  { environment: { LISTEN_FDS: '1', LISTEN_PID: String(process.pid) }, key: 'listenFd', value: 3 },
+  { environment: { LISTEN_FDS: '2', LISTEN_PID: '1' }, key: 'listenFd', value: undefined },
   { environment: {}, key: 'influx', value: undefined },
   { environment: {}, key: 'database', value: undefined },
   {
@@ -38,6 +42,8 @@ const VALUES: readonly Row[] = [
     key: 'database',
     value: { url: 'postgres:///thermolog?host=/run/postgresql', durability: 'local' },
   },
+  { environment: { ALLOW_ACCOUNT_DELETION: 'true' }, key: 'mayDeleteAccounts', value: true },
+  { environment: {}, key: 'appLinks', value: { android: [], apple: [] } },
   { environment: { AUTO_REGISTER: 'false' }, key: 'mayRegisterSensors', value: false },
   { environment: { MAX_FUTURE: '30s' }, key: 'futureMsMax', value: 30 * SECOND_MS },
   { environment: {}, key: 'offlineAfterMs', value: 15 * MINUTE_MS },
@@ -87,6 +93,8 @@ const FAULTS: readonly (readonly [Environment, RegExp])[] = [
   [{ MIN_TIMESTAMP: 'yesterday' }, /^MIN_TIMESTAMP must be a time/],
   [{ MAX_JOURNAL_SIZE: '4GB' }, /^MAX_JOURNAL_SIZE must be a size/],
   [{ MIN_FREE_DISK: '200%' }, /^MIN_FREE_DISK /],
+  [{ APP_LINKS_ANDROID: 'org.example.app/14:6D' }, /^APP_LINKS_ANDROID must be apps like/],
+  [{ APP_LINKS_APPLE: 'org.example.app' }, /^APP_LINKS_APPLE must be apps like ABCDE12345/],
   [{ TRUST_PROXY: '10.0.0.0/33' }, /^TRUST_PROXY /],
   [{ LOG_LEVEL: 'loud' }, /^LOG_LEVEL must be one of: debug, info/],
   [{ LINK_TERMS: 'javascript:alert(1)' }, /^LINK_TERMS /],
@@ -117,6 +125,12 @@ function problemsOf(environment: Environment): readonly string[] {
     expect(error).to.be.instanceOf(ConfigError)
     return (error as ConfigError).problems
   }
+}
+
+function warningsOf(environment: Environment): readonly string[] {
+  const warnings: string[] = []
+  loadConfig(environment, (warning) => warnings.push(warning))
+  return warnings
 }
 
 describe('loadConfig', () => {
@@ -168,7 +182,7 @@ describe('loadConfig', () => {
       IDP_X_ISUER: '',
     }
     expect(problemsOf(environment)).to.deep.equal([])
-    expect(settingWarnings(environment)).to.deep.equal([])
+    expect(warningsOf(environment)).to.deep.equal([])
   })
 
   const warnings: readonly (readonly [Environment, RegExp])[] = [
@@ -183,7 +197,7 @@ describe('loadConfig', () => {
   for (const [environment, warning] of warnings) {
     it(`warns of ${Object.keys(environment).join()}, which may belong to another program`, () => {
       expect(problemsOf(environment)).to.deep.equal([])
-      const found = settingWarnings(environment)
+      const found = warningsOf(environment)
       expect(found).to.have.lengthOf(1)
       expect(found[0]).to.match(warning)
     })

@@ -8,6 +8,7 @@ import { findLines, importsOf, lineAt, readRepository } from './support/source-t
 import type { SourceFile } from './support/source-tree.ts'
 
 const CORE = ['ingest', 'history', 'sensors', 'access', 'influxql']
+const ADAPTERS = ['sqlite', 'postgres', 'influx', 'system', 'config']
 
 /** Who may import whom: a room on the left, the rooms its files may import on the right. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -50,34 +51,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'package',
   ],
   // What a command does to a whole DATA_DIR: it knows all that has files there.
-  'data-dir': [
-    'data-dir',
-    'core',
-    'operations',
-    'domain',
-    'ports',
-    'sqlite',
-    'postgres',
-    'influx',
-    'system',
-    'config',
-    'package',
-  ],
-  core: [
-    'core',
-    'ingest',
-    'threads',
-    'domain',
-    'ports',
-    'sqlite',
-    'postgres',
-    'influx',
-    'system',
-    'config',
-  ],
-  config: ['domain', 'config-values', 'config-names'],
+  'data-dir': ['data-dir', 'core', 'operations', 'domain', 'ports', ...ADAPTERS, 'package'],
+  core: ['core', 'ingest', 'threads', 'domain', 'ports', ...ADAPTERS],
+  config: ['domain', 'config-values', 'config-settings'],
+  'config-settings': ['config-values', 'config-names', 'config-secrets'],
   'config-values': ['domain'],
   'config-names': [],
+  'config-secrets': [],
   thermolog: ['cli'],
 }
 
@@ -393,7 +373,6 @@ function errorCodes(): Named[] {
 }
 
 function settingKeys(): Named[] {
-  return namesIn('src/config.ts', /['`]_?([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)*)['`]/g).filter(
-    ({ name }) => !/^E[A-Z]+$/.test(name),
-  )
+  const names = namesIn('src/config.ts', /['`]_?([A-Z][A-Z0-9]+(?:_[A-Z0-9]+)*)['`]/g)
+  return names.filter(({ name }) => !/^E[A-Z]+$/.test(name))
 }

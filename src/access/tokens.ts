@@ -126,6 +126,13 @@ export class AccessTokens {
     this.forgetToken(tokenId)
   }
 
+  /** Deletes the account of a person who may delete it. @returns whether they may */
+  async deleteAccount(userId: number): Promise<boolean> {
+    const isDeleted = await this.#with.controlWriter.deleteAccount(userId)
+    if (isDeleted) this.forgetUser(userId)
+    return isDeleted
+  }
+
   /** A token was revoked: from now on it is unknown. */
   forgetToken(tokenId: number): void {
     this.#forget((principal) => principal.token.id === tokenId)

@@ -39,6 +39,14 @@ export function chooseIds(
   throw usage(problem, hint)
 }
 
+/** @returns a reader of a number of things, at least 1. @param option for the message */
+export function countReader(option: string): (text: string) => number {
+  return (text) => {
+    if (/^[1-9]\d{0,8}$/.test(text)) return Number(text)
+    throw usage(`${option} must be a positive integer, not ${JSON.stringify(text)}`)
+  }
+}
+
 /** @returns a reader of a duration. @param option for the message */
 export function durationReader(option: string): (text: string) => number {
   return (text) => {

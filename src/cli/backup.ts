@@ -1,11 +1,15 @@
 // `thermolog backup` and `thermolog restore`: all of DATA_DIR as one file, and back.
 
 import type { Command } from 'commander'
-import type { BackupManifest } from '../data-dir/backup.ts'
-import { example } from './arguments.ts'
+import type { BackupManifest } from '../data-dir/manifest.ts'
+import { failed } from '../operations/operations.ts'
+import { usage } from '../operations/check-arguments.ts'
+import { countReader, example } from './arguments.ts'
 import { ByteProgress } from './terminal/byte-progress.ts'
 import { printJson } from './terminal/print.ts'
 import { readSettings, readSettingsOfFiles, readSettingsWithData } from './read-settings.ts'
+
+const STDOUT = '-'
 
 /** Where a database has the data. */
 const INSTEAD = 'Use the backups of PostgreSQL: pg_dump, or its archive of the write-ahead log.'
@@ -14,10 +18,15 @@ export function addCommands(program: Command): void {
   program
     .command('backup')
     .description('write all of DATA_DIR to one file, whether the service runs or not')
-    .argument('<file>', 'the file to write; it must not exist yet')
+    .argument('<file>', 'the file to write, which must not exist yet; - is standard output')
+    .option(
+      '--keep <n>',
+      'write a dated file into the folder <file>, then delete all but the newest n of them',
+      countReader('--keep'),
+    )
     .option('--json', 'print its manifest as JSON')
     .action(backup)
-    .addHelpText('after', example('thermolog backup thermolog-$(date +%F).tar'))
+    .addHelpText('after', example('thermolog backup --keep 7 /var/backups/thermolog'))
   program
     .command('restore')
     .description('restore a backup into an empty DATA_DIR')
@@ -34,21 +43,63 @@ export function addCommands(program: Command): void {
     )
 }
 
-async function backup(file: string, { json }: { readonly json?: boolean }): Promise<void> {
+interface BackupOptions {
+  readonly keep?: number
+  readonly json?: boolean
+}
+
+async function backup(target: string, options: BackupOptions): Promise<void> {
+  if (target === STDOUT) refuseUnfitOutput(options)
+  const { keep, json } = options
   const config = await readSettingsOfFiles(readSettingsWithData, INSTEAD)
-  const { writeBackup } = await import('../data-dir/backup.ts')
   const progress = new ByteProgress()
   try {
-    const manifest = await writeBackup(config, file, progress)
+    const { file, manifest, deleted } = await takeBackup(config, { target, keep }, progress)
     progress.end()
     if (json === true) printJson(manifest)
+    else if (target === STDOUT) warn(`the backup is written: ${described(manifest)}`)
     else say(`${file} is written and verified: ${described(manifest)}`)
+    if (deleted.length > 0) warn(`deleted, as ${keep} are kept: ${deleted.join(', ')}`)
     if (isElsewhere(manifest)) {
       warn(`the measurements are in ${manifest.store}, which needs its own backup: take that first`)
     }
   } finally {
     progress.end()
   }
+}
+
+async function takeBackup(
+  config: { readonly dataDir: string },
+  { target, keep }: { readonly target: string; readonly keep: number | undefined },
+  progress: ByteProgress,
+) {
+  if (keep !== undefined) {
+    const { keepBackups } = await import('../data-dir/kept-backups.ts')
+    return keepBackups(config, { folder: target, keep }, progress)
+  }
+  const { streamBackup, writeBackup } = await import('../data-dir/backup.ts')
+  const manifest =
+    target === STDOUT
+      ? await streamBackup(config, putOut, progress)
+      : await writeBackup(config, target, progress)
+  return { file: target, manifest, deleted: [] }
+}
+
+function refuseUnfitOutput({ keep, json }: BackupOptions): void {
+  if (keep !== undefined) throw usage('--keep wants a folder, not -')
+  if (json === true) throw usage('--json and the backup cannot both go to standard output')
+  if (process.stdout.isTTY) {
+    throw usage('a backup is not for a terminal', 'Write it to a pipe, or name a file.')
+  }
+}
+
+function putOut(bytes: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(bytes, (error) => {
+      if (error == null) resolve()
+      else reject(failed(`the backup is incomplete: standard output: ${error.message}`))
+    })
+  })
 }
 
 interface RestoreOptions {

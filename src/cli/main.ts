@@ -2,8 +2,8 @@
 
 import { Command } from 'commander'
 import type { Option } from 'commander'
-import manifest from '../../package.json' with { type: 'json' }
 import { DONE, report } from './report.ts'
+import { versionText } from './version.ts'
 
 interface CommandFile {
   addCommands(program: Command): void
@@ -35,7 +35,9 @@ const FILES: ReadonlyMap<string, () => Promise<CommandFile>> = new Map([
  */
 export async function main(args: readonly string[]): Promise<number> {
   process.stdout.on('error', endOfReader)
-  const program = createProgram()
+  // Asking Git takes longer than most commands.
+  const isAsked = args[0] === '--version' || args[0] === '-V'
+  const program = createProgram(isAsked ? versionText() : '')
   try {
     await addCommands(program, args[0])
     await program.parseAsync(args, { from: 'user' })
@@ -45,11 +47,18 @@ export async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-function createProgram(): Command {
+/** Every command, for those who describe them. */
+export async function allCommands(): Promise<Command> {
+  const program = createProgram('')
+  await addCommands(program)
+  return program
+}
+
+function createProgram(version: string): Command {
   return (
     new Command('thermolog')
       .description('Collects and stores readings from temperature sensors.')
-      .version(manifest.version)
+      .version(version, '-V, --version', 'print version and commit')
       .configureHelp({ optionDescription: describeOption })
       // Failures are reported in one place, see report.ts.
       .configureOutput({ outputError: () => undefined })

@@ -2,18 +2,17 @@
 // creating anything in it.
 
 import { resolve } from 'node:path'
-import { loadConfig, readEnvironment, settingWarnings } from '../config.ts'
+import { loadConfig, readEnvironment } from '../config.ts'
 import type { Config } from '../config.ts'
 import { usage } from '../operations/check-arguments.ts'
+import { say } from './say.ts'
 import { hasData, refuseUnfitDataDir } from '../system/data-dir.ts'
 
 /** @throws ConfigError @throws UnfitDataDir */
 export async function readSettings(): Promise<Config> {
-  const environment = readEnvironment()
-  const config = loadConfig(environment)
-  for (const warning of settingWarnings(environment)) {
-    process.stderr.write(`thermolog: warning: ${warning}\n`)
-  }
+  const config = loadConfig(readEnvironment(), (warning) => {
+    say(`warning: ${warning}`, 'warn')
+  })
   if (config.database === undefined) await refuseUnfitDataDir(config.dataDir)
   return config
 }

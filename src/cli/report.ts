@@ -6,6 +6,7 @@ import type { Command } from 'commander'
 import { ConfigError, UnfitSettings } from '../config.ts'
 import { failureOf } from '../operations/operations.ts'
 import { UnfitDataDir } from '../system/data-dir.ts'
+import { say } from './say.ts'
 
 export const DONE = 0
 const FAILED = 1
@@ -19,11 +20,11 @@ const WRONG_USAGE = 2
  */
 export function report(error: unknown, program: Command, args: readonly string[]): number {
   if (error instanceof CommanderError) return reportUsage(error, program, args)
-  if (isOfSettings(error)) return say(error.message, WRONG_USAGE)
+  if (isOfSettings(error)) return fail(error.message, WRONG_USAGE)
   const failure = failureOf(error)
-  if (failure === undefined) return say(describe(error), FAILED)
+  if (failure === undefined) return fail(describe(error), FAILED)
   const hint = failure.hint === undefined ? '' : `\n${failure.hint}`
-  return say(`${failure.message}${hint}`, failure.kind === 'usage' ? WRONG_USAGE : FAILED)
+  return fail(`${failure.message}${hint}`, failure.kind === 'usage' ? WRONG_USAGE : FAILED)
 }
 
 function reportUsage(error: CommanderError, program: Command, args: readonly string[]): number {
@@ -32,7 +33,10 @@ function reportUsage(error: CommanderError, program: Command, args: readonly str
   if (error.code === 'commander.help') return WRONG_USAGE
   const [message = '', guess = ''] = error.message.replace(/^error: /, '').split('\n')
   const command = pathOf(program, args).join(' ')
-  return say(`${message}\n${guess.replace(/^\((.*)\)$/, '$1 ')}See ${command} --help.`, WRONG_USAGE)
+  return fail(
+    `${message}\n${guess.replace(/^\((.*)\)$/, '$1 ')}See ${command} --help.`,
+    WRONG_USAGE,
+  )
 }
 
 /** The names of the commands in the arguments, as far as they exist. */
@@ -53,7 +57,7 @@ function describe(error: unknown): string {
   return isOurs ? (error.stack ?? error.message) : error.message
 }
 
-function say(message: string, exitCode: number): number {
-  process.stderr.write(`thermolog: ${message}\n`)
+function fail(message: string, exitCode: number): number {
+  say(message, 'error')
   return exitCode
 }

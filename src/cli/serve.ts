@@ -7,6 +7,7 @@ import type { Config } from '../config.ts'
 import { usage } from '../operations/check-arguments.ts'
 import { failed } from '../operations/operations.ts'
 import type { OperationError } from '../operations/operations.ts'
+import { ServiceManager } from '../system/service-manager.ts'
 import { example } from './arguments.ts'
 import { readSettings } from './read-settings.ts'
 import { qrCode, reachOf } from './terminal/link.ts'
@@ -23,7 +24,10 @@ export function addCommands(program: Command): void {
 }
 
 async function serve(): Promise<void> {
+  process.title = 'thermolog'
   const config = await readSettings()
+  const manager = new ServiceManager(config.serviceManager)
+  manager.noteStarting()
   // Imported only here: other commands start faster without the whole service.
   const { createService } = await import('../compose.ts')
   const service = await createService(config)
@@ -32,9 +36,11 @@ async function serve(): Promise<void> {
     const { url } = await service.start().catch((error: NodeJS.ErrnoException) => {
       throw listenFailure(error, config) ?? error
     })
-    await welcome(service, config.port === 0 ? url : config.publicUrl)
+    manager.noteReady(() => service.describe())
+    await welcome(service, config.port === 0 ? url + config.basePath : config.publicUrl)
     await stopped
   } finally {
+    manager.noteStopping()
     await service.stop()
   }
 }

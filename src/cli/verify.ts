@@ -15,20 +15,27 @@ export function addCommands(program: Command): void {
   program
     .command('verify')
     .description('check that journal, ledger, measurements and summaries agree')
+    .option('--archive <file>', 'check a backup, without DATA_DIR; - is standard input')
     .option('--json', 'print the findings as JSON')
     .action(verify)
     .addHelpText(
       'after',
       '\nIt only reads, and can run while the service does. Exit codes: 0 clean, 1 not.' +
-        `\n${example('thermolog verify')}`,
+        `\n${example('thermolog verify --archive thermolog-2026-11-20.tar')}`,
     )
 }
 
-async function verify({ json }: { readonly json?: boolean }): Promise<void> {
-  const config = await readSettingsWithData()
+interface VerifyOptions {
+  readonly archive?: string
+  readonly json?: boolean
+}
+
+async function verify({ archive, json }: VerifyOptions): Promise<void> {
   const progress = new StepProgress()
   try {
-    const verdict = await verdictOn(config, progress)
+    const verdict = await (archive === undefined
+      ? verdictOn(await readSettingsWithData(), progress)
+      : verdictOnArchive(archive, progress))
     progress.end()
     if (json === true) printJson(jsonOf(verdict))
     else sayVerdict(verdict)
@@ -45,6 +52,17 @@ async function verdictOn(config: Config, progress: StepProgress): Promise<Verdic
   }
   const { verifyDatabase } = await import('../data-dir/verify-database.ts')
   return verifyDatabase(config.database.url, progress)
+}
+
+async function verdictOnArchive(file: string, progress: StepProgress): Promise<Verdict> {
+  const { verifyArchiveFile } = await import('../data-dir/verify-archive.ts')
+  const verdict = await verifyArchiveFile(file, progress)
+  const { store, files, taken_at: takenAt } = verdict.manifest
+  progress.note(`a backup taken at ${takenAt}`)
+  if (files['measurements.db'] === undefined) {
+    progress.note(`not checked: the measurements, which are in ${JSON.stringify(store)}`)
+  }
+  return verdict
 }
 
 function sayVerdict({ findings, sensors, measurements, events, moving }: Verdict): void {

@@ -64,7 +64,7 @@ export async function refuseOtherStore(config: Config, store: StoreRecords): Pro
  * @param onDamaged gets what the embedded store cannot read
  */
 export function openReader(
-  { dataDir, influx }: Config,
+  { dataDir, influx }: Pick<Config, 'dataDir' | 'influx'>,
   onDamaged?: (problem: string) => void,
 ): MeasurementReader {
   return influx === undefined

@@ -136,7 +136,7 @@ async function openParts(
     countDamaged: () => damaged.problems.length,
     disk: () => disk.room,
   }
-  closers.push(watchState(metrics, parts, { database, clock }, config))
+  closers.push(watchState(metrics, parts, { database, clock, log }, config))
   const writers = { controlWriter, storeUpkeep }
   const intake = { submissions, damaged, progress }
   return { ...intake, control, ...writers, reader, isStoreWorking, metrics, storeName }

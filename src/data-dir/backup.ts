@@ -1,11 +1,14 @@
 // Backs up DATA_DIR as one file, beside a running service, changing nothing. A consistent snapshot
 // of the files (sqlite/backup/data-snapshot.ts) is copied next to the target, checked, packed with
 // a manifest and read back. Only then does the archive get its name, which must be free. If it is
-// killed before that, it leaves `FILE.unfinished` and nothing else.
+// killed before that, it leaves `FILE.unfinished` and nothing else, which the next one takes over.
 
 import { existsSync } from 'node:fs'
-import { link, mkdir, rename, rm, stat } from 'node:fs/promises'
+import { link, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { BACKUP_FORMAT, MANIFEST_NAME } from './manifest.ts'
+import type { BackupManifest } from './manifest.ts'
+import { inTemporaryFolder, inUnfinishedFolder, refuseLackOfRoom } from './staging.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import { formatInstant } from '../domain/time.ts'
 import { failed } from '../operations/operations.ts'
@@ -13,24 +16,11 @@ import type { OperationError } from '../operations/operations.ts'
 import { checkFiles } from '../sqlite/backup/check-files.ts'
 import type { FileCounts } from '../sqlite/backup/check-files.ts'
 import { DataSnapshot } from '../sqlite/backup/data-snapshot.ts'
-import { ArchiveWriter, verifyArchive } from '../system/archive.ts'
+import type { SnapshotFile } from '../sqlite/backup/data-snapshot.ts'
+import { ArchiveWriter, verifyArchive, writeArchiveFile } from '../system/archive.ts'
+import type { Put } from '../system/archive.ts'
 import { systemClock } from '../system/clock.ts'
 import { syncFolder } from '../system/disk.ts'
-
-export const BACKUP_FORMAT = 'thermolog-backup-1'
-export const MANIFEST_NAME = 'manifest.json'
-
-/** A backup's description of itself. */
-export interface BackupManifest {
-  readonly format: typeof BACKUP_FORMAT
-  readonly thermolog: string
-  /** All that was acknowledged before is in it. */
-  readonly taken_at: string
-  /** `embedded`, or the InfluxDB that holds the measurements, which are then not in the backup. */
-  readonly store: string
-  /** The contents of each file, in packing order. */
-  readonly files: Readonly<Record<string, FileCounts>>
-}
 
 export interface BackupProgress {
   /** @param totalBytes the sum of all calls of `advance` */
@@ -39,30 +29,54 @@ export interface BackupProgress {
 }
 
 /**
- * Writes a backup. On disk and verified when it resolves.
+ * Writes a backup into a new file. On disk and verified when it resolves.
  *
+ * @param folder for what is not finished, next to the target
  * @throws OperationError when `target` already exists
  */
 export async function writeBackup(
   { dataDir }: { readonly dataDir: string },
   target: string,
   progress: BackupProgress,
+  folder = `${target}.unfinished`,
 ): Promise<BackupManifest> {
   if (existsSync(target)) throw isThere(target)
-  const folder = `${target}.unfinished`
-  await makeFolder(folder)
-  try {
-    const described = await copySnapshot(dataDir, folder, progress)
-    const archive = join(folder, 'backup')
-    await pack(archive, described, { folder, progress })
-    const { size } = await stat(archive)
-    progress.begin('verifying', size)
-    await verifyArchive(archive, (bytes) => progress.advance(bytes))
-    await giveName(archive, target)
-    return described
-  } finally {
-    await rm(folder, { recursive: true })
-  }
+  return inUnfinishedFolder(folder, () =>
+    backUp(dataDir, folder, progress, async (described) => {
+      const archive = join(folder, 'backup')
+      await writeArchiveFile(archive, (put) => pack(put, described, { folder, progress }))
+      const { size } = await stat(archive)
+      progress.begin('verifying', size)
+      await verifyArchive(archive, (bytes) => progress.advance(bytes))
+      await giveName(archive, target)
+    }),
+  )
+}
+
+/**
+ * Writes a backup as a stream of bytes, by way of copies below TMPDIR. The files in it are checked;
+ * whether the stream arrives is for its reader to find out.
+ */
+export async function streamBackup(
+  { dataDir }: { readonly dataDir: string },
+  put: Put,
+  progress: BackupProgress,
+): Promise<BackupManifest> {
+  return inTemporaryFolder((folder) =>
+    backUp(dataDir, folder, progress, (described) => pack(put, described, { folder, progress })),
+  )
+}
+
+/** Every backup comes this way. @param deliver makes an archive of the copies in the folder */
+async function backUp(
+  dataDir: string,
+  folder: string,
+  progress: BackupProgress,
+  deliver: (described: BackupManifest) => Promise<void>,
+): Promise<BackupManifest> {
+  const described = await copySnapshot(dataDir, folder, progress)
+  await deliver(described)
+  return described
 }
 
 /** A snapshot of the files, copied into the folder and checked. */
@@ -77,6 +91,7 @@ async function copySnapshot(
   const { storeName, files } = snapshot
   const totalBytes = files.reduce((sum, { bytes }) => sum + bytes, 0)
   try {
+    await refuseLackOfRoom(folder, totalBytes)
     progress.begin('copying', totalBytes)
     for (const { name } of files) {
       await snapshot.copy(name, join(folder, name), (bytes) => progress.advance(bytes))
@@ -84,21 +99,30 @@ async function copySnapshot(
   } finally {
     snapshot.close()
   }
-  const counts = checkFiles(
-    folder,
-    files.map(({ name }) => name),
-  )
   return {
     format: BACKUP_FORMAT,
     thermolog: manifest.version,
     taken_at: formatInstant(takenAtMs),
     store: storeName,
-    files: counts,
+    files: checkCopies(folder, files, progress),
   }
 }
 
+function checkCopies(
+  folder: string,
+  files: readonly SnapshotFile[],
+  progress: BackupProgress,
+): Record<string, FileCounts> {
+  const bytesOf = new Map(files.map(({ name, bytes }) => [name, bytes]))
+  progress.begin(
+    'checking',
+    files.reduce((sum, { bytes }) => sum + bytes, 0),
+  )
+  return checkFiles(folder, [...bytesOf.keys()], (name) => progress.advance(bytesOf.get(name) ?? 0))
+}
+
 async function pack(
-  archive: string,
+  put: Put,
   described: BackupManifest,
   { folder, progress }: { readonly folder: string; readonly progress: BackupProgress },
 ): Promise<void> {
@@ -108,26 +132,14 @@ async function pack(
     'packing',
     sizes.reduce((sum, size) => sum + size, 0),
   )
-  const writer = await ArchiveWriter.create(archive, Date.parse(described.taken_at))
-  try {
-    for (const { name, file } of files) {
-      await writer.addFile(name, file, (bytes) => progress.advance(bytes))
-      // The next one may need its space.
-      await rm(file)
-    }
-    await writer.addText(MANIFEST_NAME, `${JSON.stringify(described, null, 2)}\n`)
-    await writer.finish()
-  } finally {
-    await writer.close()
+  const writer = new ArchiveWriter(put, Date.parse(described.taken_at))
+  for (const { name, file } of files) {
+    await writer.addFile(name, file, (bytes) => progress.advance(bytes))
+    // The next one may need its space.
+    await rm(file)
   }
-}
-
-async function makeFolder(folder: string): Promise<void> {
-  await mkdir(folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw failed(`cannot write there: ${error.message}`)
-    const hint = 'Delete it, unless that backup is still being written.'
-    throw failed(`${folder} exists: another backup has not finished`, hint)
-  })
+  await writer.addText(MANIFEST_NAME, `${JSON.stringify(described, null, 2)}\n`)
+  await writer.finish()
 }
 
 /** Unlike a rename, a link never replaces a file. */

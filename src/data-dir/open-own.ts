@@ -1,6 +1,7 @@
 // DATA_DIR as a command's own: all that the service opens, without a word on standard output, which
 // belongs to the command.
 
+import { isJournal } from '../config.ts'
 import type { Config } from '../config.ts'
 import { openEngine } from '../core/open-engine.ts'
 import type { Core } from '../core/open-core.ts'
@@ -10,7 +11,8 @@ import { createLog, standardError } from '../system/log.ts'
 
 /** A command says what goes wrong on standard error, in the service's form. */
 export function commandLog(): Log {
-  return createLog(systemClock, { level: 'error', component: 'command' }, standardError)
+  const of = { level: 'error', component: 'command', isJournal: isJournal(2) } as const
+  return createLog(systemClock, of, standardError)
 }
 
 /**

@@ -4,14 +4,14 @@
 
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { BACKUP_FORMAT, MANIFEST_NAME } from './backup.ts'
-import type { BackupManifest, BackupProgress } from './backup.ts'
+import type { BackupProgress } from './backup.ts'
+import { MANIFEST_NAME, parseManifest, refuseOtherContents } from './manifest.ts'
+import type { BackupManifest } from './manifest.ts'
 import { failed } from '../operations/operations.ts'
 import { checkFiles } from '../sqlite/backup/check-files.ts'
-import type { FileCounts } from '../sqlite/backup/check-files.ts'
 import { prepareRestored } from '../sqlite/backup/restored-control.ts'
 import { lockDataDir, RESTORE_FOLDER } from '../sqlite/data-dir-lock.ts'
-import { CONTROL_FILE, EMBEDDED_STORE, LEDGER_FILE, MEASUREMENTS_FILE } from '../sqlite/database.ts'
+import { CONTROL_FILE } from '../sqlite/database.ts'
 import { extractMember, readTextMember, verifyArchive } from '../system/archive.ts'
 import type { ArchiveMember } from '../system/archive.ts'
 import { systemClock } from '../system/clock.ts'
@@ -100,15 +100,7 @@ async function extractFiles(restoring: Restoring): Promise<void> {
   for (const member of files) {
     await extractMember(source, member, join(folder, member.name), (n) => progress.advance(n))
   }
-  const counts = checkFiles(folder, names)
-  const differing = names.filter((name) => !isAsDescribed(counts[name], manifest.files[name]))
-  if (differing.length === 0) return
-  throw new Error(`its manifest does not match its contents: ${differing.join(', ')}`)
-}
-
-/** Other versions may count other things. */
-function isAsDescribed(found: FileCounts = {}, described: FileCounts = {}): boolean {
-  return Object.entries(described).every(([what, count]) => (found[what] ?? count) === count)
+  refuseOtherContents(manifest, checkFiles(folder, names))
 }
 
 async function moveIntoPlace(dataDir: string, { files }: BackupManifest): Promise<void> {
@@ -121,63 +113,12 @@ async function moveIntoPlace(dataDir: string, { files }: BackupManifest): Promis
   await syncFolder(dataDir)
 }
 
-/** @throws Error unless it describes the files of a DATA_DIR */
 async function readManifest(
   source: string,
   members: ReadonlyMap<string, ArchiveMember>,
 ): Promise<BackupManifest> {
   const text = await readTextMember(source, memberOf(source, members, MANIFEST_NAME))
-  const described = parseObject(text)
-  if (described === undefined) throw noManifest(source)
-  if (described['format'] !== BACKUP_FORMAT) {
-    const hint = 'Restore it with the version of Thermolog that wrote it.'
-    throw failed(`${source} is a backup in another format: ${quote(described['format'])}`, hint)
-  }
-  if (!isManifest(described)) throw noManifest(source)
-  const { store, files } = described
-  const wanted = [CONTROL_FILE, LEDGER_FILE]
-  if (store === EMBEDDED_STORE) wanted.push(MEASUREMENTS_FILE)
-  const names = Object.keys(files)
-  if (names.toSorted().join() === wanted.toSorted().join()) return described
-  throw new Error(
-    `${source} names the store ${quote(store)}, which does not match its files: ${quote(names)}`,
-  )
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function isManifest(described: object): described is BackupManifest {
-  const { thermolog, taken_at: takenAt, store, files } = described as Partial<BackupManifest>
-  return (
-    [thermolog, takenAt, store].every((member) => typeof member === 'string') &&
-    Number.isFinite(Date.parse(takenAt ?? '')) &&
-    isObject(files) &&
-    Object.values(files).every(
-      (counts) => isObject(counts) && Object.values(counts).every(Number.isFinite),
-    )
-  )
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** Text from an archive never reaches a terminal unescaped. */
-function quote(value: unknown): string {
-  return JSON.stringify(value) ?? 'none'
-}
-
-function noManifest(source: string): Error {
-  return new Error(
-    `${source} is not a Thermolog backup: its ${MANIFEST_NAME} does not describe one`,
-  )
+  return parseManifest(source, text)
 }
 
 function memberOf(

@@ -49,19 +49,33 @@ const INFLUX_MISSING =
 
 /** Checks everything; it may take minutes. */
 export async function verifyData(config: Config, progress: VerifyProgress): Promise<Verdict> {
-  const { dataDir } = config
+  const { dataDir, influx } = config
   refuseUnfinishedRestore(dataDir)
+  const names = [CONTROL_FILE, LEDGER_FILE, ...(influx === undefined ? [MEASUREMENTS_FILE] : [])]
+  const refuseUnfit = (control: Connection) => refuseOtherStore(config, new StoreRows(control))
+  return verifyFiles({ dataDir, influx, names, refuseUnfit }, progress)
+}
+
+/** What is to be checked. */
+interface Scope extends Pick<Config, 'dataDir' | 'influx'> {
+  /** The files that there must be; where no store is in reach, without that of measurements. */
+  readonly names: readonly string[]
+  readonly refuseUnfit?: (control: Connection) => Promise<void>
+}
+
+/** Checks files that nobody is restoring. */
+export async function verifyFiles(scope: Scope, progress: VerifyProgress): Promise<Verdict> {
   const all = new Findings()
   const { report } = all
-  const verifying = { config, progress, report }
+  const verifying = { scope, progress, report }
   const whole = checkFiles(verifying)
   const counts = { sensors: 0, measurements: 0, events: 0, moving: 0 }
   if (whole.has(CONTROL_FILE)) {
-    const control = openForReading(join(dataDir, CONTROL_FILE))
+    const control = openForReading(join(scope.dataDir, CONTROL_FILE))
     try {
-      await refuseOtherStore(config, new StoreRows(control))
+      await scope.refuseUnfit?.(control)
       if (whole.has(LEDGER_FILE)) counts.events = await checkLedger(verifying, control)
-      if (config.influx !== undefined || whole.has(MEASUREMENTS_FILE)) {
+      if (scope.influx !== undefined || whole.has(MEASUREMENTS_FILE)) {
         Object.assign(counts, await checkStore(verifying, new ControlAccounts(control)))
       }
       if (whole.has(LEDGER_FILE) && whole.has(MEASUREMENTS_FILE)) {
@@ -76,15 +90,14 @@ export async function verifyData(config: Config, progress: VerifyProgress): Prom
 }
 
 interface Verifying {
-  readonly config: Config
+  readonly scope: Scope
   readonly progress: VerifyProgress
   readonly report: Report
 }
 
 /** @returns the names of files that can be read */
-function checkFiles({ config, progress, report }: Verifying): Set<string> {
-  const { dataDir, influx } = config
-  const names = [CONTROL_FILE, LEDGER_FILE, ...(influx === undefined ? [MEASUREMENTS_FILE] : [])]
+function checkFiles({ scope, progress, report }: Verifying): Set<string> {
+  const { dataDir, names } = scope
   progress.begin('checking files', names.length, 'files')
   const whole = names.filter((name) => {
     progress.advance(1)
@@ -97,8 +110,8 @@ function checkFiles({ config, progress, report }: Verifying): Set<string> {
 
 /** @returns the number of its events */
 async function checkLedger(verifying: Verifying, control: Connection): Promise<number> {
-  const { config, progress, report } = verifying
-  const ledger = openForReading(join(config.dataDir, LEDGER_FILE))
+  const { scope, progress, report } = verifying
+  const ledger = openForReading(join(scope.dataDir, LEDGER_FILE))
   const work = async () => {
     checkSecret(control, ledger, report)
     checkSealedSeq(control, ledger, report)
@@ -129,9 +142,9 @@ async function walk<Result>(
 
 /** Of the embedded store. */
 async function checkTieBreaks(verifying: Verifying, control: Connection): Promise<void> {
-  const { config, progress, report } = verifying
-  const ledger = openForReading(join(config.dataDir, LEDGER_FILE))
-  const measurements = openForReading(join(config.dataDir, MEASUREMENTS_FILE))
+  const { scope, progress, report } = verifying
+  const ledger = openForReading(join(scope.dataDir, LEDGER_FILE))
+  const measurements = openForReading(join(scope.dataDir, MEASUREMENTS_FILE))
   const work = async () => {
     const check = new TieBreakCheck({ control, ledger, measurements })
     progress.begin('checking tie-breaks', new ControlAccounts(control).total(), 'measurements')
@@ -146,9 +159,9 @@ async function checkTieBreaks(verifying: Verifying, control: Connection): Promis
 }
 
 async function checkStore(verifying: Verifying, control: ControlAccounts) {
-  const { config, progress, report } = verifying
-  const reader = openReader(config)
-  const store = openStore(config)
+  const { scope, progress, report } = verifying
+  const reader = openReader(scope)
+  const store = openStore(scope)
   const advance = (measurements: number) => progress.advance(measurements)
   const work = async () => {
     const total = control.total()
@@ -188,7 +201,7 @@ interface NamedStore {
   close(): void
 }
 
-function openStore({ dataDir, influx }: Config): NamedStore {
+function openStore({ dataDir, influx }: Scope): NamedStore {
   if (influx !== undefined) {
     const connection = new InfluxConnection(influx, INFLUX_SETTINGS)
     const counts = new MeasurementCounts(connection)

@@ -12,6 +12,7 @@ export type ErrorCode =
   | 'invalid_token'
   | 'wrong_token_kind'
   | 'insufficient_scope'
+  | 'sign_in_again'
   | 'sign_in_not_allowed'
   | 'unknown_sensor'
   | 'sensor_quota'

@@ -9,6 +9,7 @@ import {
   requestBodiesInFlightBytesMax,
   requestBodyBytesMax,
 } from '../domain/limits.ts'
+import type { AppLinks } from '../domain/app-links.ts'
 import type { HistoryReader } from '../history/read-history.ts'
 import type { DamageList } from '../domain/damage-list.ts'
 import type { Submissions } from '../ingest/submissions.ts'
@@ -26,6 +27,7 @@ import { daemonApiRouter } from './daemon-api.ts'
 import { Connections } from './callers/connections.ts'
 import { createDispatch } from './dispatch.ts'
 import type { Tables } from './dispatch.ts'
+import { appLinksRouter } from './pages/app-links.ts'
 import { documentsRouter } from './pages/documents-api.ts'
 import { createDocument } from './openapi/document.ts'
 import { mobileApiRouter, relayRouter, signInRouter } from './mobile-api.ts'
@@ -73,6 +75,7 @@ export interface HttpFaceSettings extends HttpServerSettings, RateLimitsSettings
   readonly signInsPerMinute: number
   readonly trustedProxies: readonly string[]
   readonly mobile: MobileSettings
+  readonly appLinks: AppLinks
   /** Where clients reach the API. */
   readonly apiUrl: string
   /** `undefined`: anyone may read the metrics. */
@@ -108,6 +111,7 @@ export function createHttpServer(
       settings,
     ),
     relay: relayRouter(clock, settings.mobile),
+    appLinks: appLinksRouter(settings.appLinks),
     operations: operationsRouter({ ...collaborators, draining }, settings),
     documents: documentsRouter(() => {
       const { version } = settings.mobile.app
@@ -121,12 +125,12 @@ export function createHttpServer(
     failedTokens,
     draining,
   })
-  return new HttpServer(dispatch, draining, { ...collaborators, connections }, settings)
+  return new HttpServer(dispatch, draining, { ...collaborators, addresses, connections }, settings)
 }
 
 /** The rows of all tables, APIs first; InfluxDB's calls are in openapi/influx-calls.ts. */
 function rowsOf(tables: Tables): readonly RouteRow[] {
-  const { daemon, signIn, mobile, relay, operations, documents, webPage } = tables
-  const inOrder = [daemon, signIn, mobile, relay, operations, documents, webPage]
+  const { daemon, signIn, mobile, relay, appLinks, operations, documents, webPage } = tables
+  const inOrder = [daemon, signIn, mobile, relay, appLinks, operations, documents, webPage]
   return inOrder.flatMap(({ rows }) => rows)
 }

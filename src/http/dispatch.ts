@@ -46,6 +46,7 @@ export interface Tables {
   /** The calls that senders to InfluxDB make; they look at tokens themselves. */
   readonly lines: RouteTable
   readonly relay: RouteTable
+  readonly appLinks: RouteTable
   readonly operations: RouteTable
   readonly documents: RouteTable
   readonly webPage: RouteTable
@@ -63,7 +64,7 @@ export function createDispatch(
   // A path that needs no token needs none to refuse a method either.
   const signIn = routed(tables.signIn, (ctx) => (isFound(ctx) ? refusePath(ctx) : mobile(ctx)))
   const pages = routed(tables.documents, routed(tables.webPage, refusePath))
-  const beside = routed(tables.relay, pages)
+  const beside = routed(tables.relay, routed(tables.appLinks, pages))
   const lines = routed(tables.lines, beside)
   const open = routed(tables.operations, lines)
   const { draining } = collaborators

@@ -9,6 +9,7 @@ import type { IdentityProvider } from '../ports/identity.ts'
 import type { Clock } from '../ports/system.ts'
 import type { LiveSensors } from '../sensors/live-sensors.ts'
 import type { Sensors } from '../sensors/sensors.ts'
+import { accountDeletion, deleteAccount } from './requests/account-deletion.ts'
 import { showBootstrap } from './requests/bootstrap.ts'
 import { changesQuery, showChanges } from './requests/changes.ts'
 import { showDashboard } from './requests/dashboard.ts'
@@ -45,17 +46,19 @@ export interface MobileApiCollaborators {
 // prettier-ignore
 export function mobileApiRouter(
   { tokens, sensors, live, history, bodies, clock }: MobileApiCollaborators,
-  { mayEdit }: Pick<MobileSettings, 'mayEdit'>,
+  settings: Pick<MobileSettings, 'mayEdit' | 'mayDeleteAccount'>,
 ): RouteTable {
   const api = new ApiRoutes(MOBILE_API_BASE, sensors)
   const query = historyQuery
   const several = seriesQuery(sensors)
   const patch = sensorPatch(bodies)
   // What no mobile token has.
-  const edit = mayEdit ? 'sensors:read' : 'sensors:write'
+  const edit = settings.mayEdit ? 'sensors:read' : 'sensors:write'
+  const deletion = accountDeletion(bodies, settings)
   const events = streamEvents({ live, tokens, clock })
 
   api.add('GET  /me',                       undefined,      none,  showUser())
+  api.add('POST /me/deletion',              undefined,      deletion, deleteAccount(tokens))
   api.add('POST /logout',                   undefined,      none,  logOut(tokens))
   api.add('GET  /sessions',                 undefined,      none,  listSessions(tokens))
   api.add('DELETE /sessions/:session',      undefined,      none,  endSession(tokens))

@@ -16,6 +16,7 @@ import type { Clock, Log, Metrics } from '../ports/system.ts'
 import { checkForm, ClientGone, readCall } from './answers/call.ts'
 import type { Call, CallState } from './answers/call.ts'
 import { answerClientError, refuseTunnel } from './client-error.ts'
+import type { ClientAddresses } from './callers/client-address.ts'
 import type { Connections } from './callers/connections.ts'
 import { isSubmission } from './dispatch.ts'
 import { logFault, presentError, publicError } from './answers/errors.ts'
@@ -44,6 +45,7 @@ const compressAnswer = compress({
 })
 
 export interface HttpServerCollaborators {
+  readonly addresses: ClientAddresses
   readonly connections: Connections
   readonly metrics: Metrics
   readonly clock: Clock
@@ -54,6 +56,10 @@ export interface HttpServerSettings {
   readonly host: string
   /** 0: any free port. */
   readonly port: number
+  /** The prefix of every path; `''`: none. */
+  readonly basePath: string
+  /** A listening socket that was handed over, instead of `host` and `port`. */
+  readonly listenFd: number | undefined
   /** Time for requests under way to finish when the server stops. */
   readonly drainMsMax: number
   /** Also the length of the listen backlog. */
@@ -94,7 +100,7 @@ export class HttpServer {
     this.#draining = draining
     this.#connections = connections
     this.#settings = settings
-    const listener = createApp(dispatch, draining, collaborators).callback()
+    const listener = createApp(dispatch, draining, collaborators, settings).callback()
     const onRequest = (request: IncomingMessage, response: ServerResponse) => {
       connections.noteRequest(request, response)
       void listener(request, response)
@@ -122,15 +128,17 @@ export class HttpServer {
 
   /** Resolves when the server accepts requests. @throws when the address is not available */
   async start(): Promise<{ url: string }> {
-    const { host, port, connectionsMax: backlog } = this.#settings
+    const { host, port, listenFd, connectionsMax: backlog } = this.#settings
+    const place = listenFd === undefined ? { host, port } : { fd: listenFd }
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject)
-      this.#server.listen({ host, port, backlog }, () => {
+      this.#server.listen({ ...place, backlog }, () => {
         this.#server.removeListener('error', reject)
         resolve()
       })
     })
-    const address = this.#server.address() as AddressInfo
+    const address = this.#server.address() as AddressInfo | string
+    if (typeof address === 'string') throw new Error(`${address} is not a TCP socket`)
     const name = address.family === 'IPv6' ? `[${address.address}]` : address.address
     return { url: `http://${name}:${address.port}` }
   }
@@ -160,11 +168,13 @@ export class HttpServer {
 function createApp(
   dispatch: Middleware<CallState>,
   draining: Draining,
-  { metrics, clock, log }: HttpServerCollaborators,
+  { addresses, metrics, clock, log }: HttpServerCollaborators,
+  { basePath }: HttpServerSettings,
 ) {
   const app = new TextKoa()
   app.use(async (ctx) => {
-    const call = readCall(ctx, clock)
+    const startedMs = clock.monotonicMs()
+    const call = readCall(ctx, clock, basePath)
     ctx.state.call = call
     setCommonHeaders(ctx.res, call.requestId)
     try {
@@ -180,7 +190,10 @@ function createApp(
     if (mayBeCompressed(ctx)) await compressAnswer(ctx, nothingMore)
     if (ctx.respond === false) return
     metrics.noteAnswer(ctx.state.route ?? 'other /', ctx.res.statusCode)
-    logRequest(call, log)
+    if (isLogged(call)) {
+      const durationMs = clock.monotonicMs() - startedMs
+      logRequest(call, { client: addresses.of(ctx.req), durationMs }, log)
+    }
   })
   // Errors while a response is being sent; a client that disconnects is not an error.
   app.on('error', (error: NodeJS.ErrnoException) => {
@@ -240,6 +253,7 @@ function answerError(call: Call, error: unknown, log: Log) {
   const { status, headers, body } = presentError(failure, requestId)
   logFault(log, call, error)
   ctx.status = status
+  ctx.state['code'] = failure.code
   ctx.set(headers)
   if (failure.code === 'not_found' && isOutsideApis(call) && isForPeople(call)) {
     answerPage(call, 'There is no such page', MISSING)
@@ -262,16 +276,36 @@ function mayBeCompressed(ctx: Context): boolean {
   return body !== undefined && body !== null
 }
 
-/**
- * One line per request, except for accepted submissions and for those rejected because of overload,
- * to which logging would add. The query is left out because it may contain secrets.
- */
-function logRequest({ ctx, path, requestId }: Call, log: Log): void {
-  const { method } = ctx.req
+/** Not accepted submissions, nor those rejected because of overload, to which logging would add. */
+function isLogged({ ctx }: Call): boolean {
   const { statusCode: status } = ctx.res
-  if ((method === 'POST' && status < 300) || status === 429 || status === 503) return
-  const fields = { request_id: requestId, method, path, status }
-  if (path.startsWith('/api/')) log.info('request', fields)
+  return !((ctx.req.method === 'POST' && status < 300) || status === 429 || status === 503)
+}
+
+/**
+ * A line of one request. The query is left out because it may contain secrets.
+ *
+ * @param caller its address, and how long it waited for the response to begin
+ */
+function logRequest(
+  { ctx, path, requestId }: Call,
+  { client, durationMs }: { readonly client: string; readonly durationMs: number },
+  log: Log,
+): void {
+  const { method = '' } = ctx.req
+  const { code, principal } = ctx.state as CallState
+  const fields = {
+    request_id: requestId,
+    method,
+    path,
+    status: ctx.res.statusCode,
+    code,
+    client,
+    token_id: principal?.token.id,
+    duration_ms: Math.round(durationMs),
+  }
+  const isOfApis = path.startsWith('/api/') || isSubmission(method, path)
+  if (isOfApis) log.info('request', fields)
   else log.debug('request', fields)
 }
 

@@ -24,6 +24,12 @@ export interface ControlWriter extends RefusedWriter {
    * @returns how many sensors they had, `undefined` if there is no such user
    */
   deleteUser(userId: number): Promise<number | undefined>
+  /**
+   * The same for a user who signed up and has no daemon token that works.
+   *
+   * @returns whether the user was one: nothing has changed otherwise
+   */
+  deleteAccount(userId: number): Promise<boolean>
   createToken(token: NewAccessToken): Promise<AccessToken>
   /**
    * Signs a person in: finds the user of the identity, or the one with the verified e-mail address

@@ -28,7 +28,9 @@ const CONTROL = `
     email text NOT NULL,
     email_key text COLLATE "C" NOT NULL UNIQUE,
     name text NOT NULL,
-    created_at_ms bigint NOT NULL
+    created_at_ms bigint NOT NULL,
+    -- By signing in; else an operator made them.
+    has_signed_up boolean NOT NULL DEFAULT false
   );
 
   CREATE TABLE access_tokens (

@@ -42,7 +42,23 @@ export function refuseUnfinishedRestore(dataDir: string): void {
 /** @throws DataDirInUse */
 export function lockDataDir(dataDir: string): DataDirLock {
   refuseLostLock(dataDir)
-  const db = new Database(join(dataDir, LOCK_FILE))
+  const lock = lockFile(join(dataDir, LOCK_FILE), () => inUse(dataDir))
+  forgetNoSocket(dataDir)
+  return {
+    release: () => {
+      forgetNoSocket(dataDir)
+      lock.release()
+    },
+  }
+}
+
+/**
+ * Creates the file if necessary, and locks it for as long as this process lives.
+ *
+ * @param whenTaken the error to throw if another process has the lock
+ */
+export function lockFile(file: string, whenTaken: () => Error): DataDirLock {
+  const db = new Database(file)
   try {
     db.pragma('busy_timeout = 0')
     db.pragma('locking_mode = EXCLUSIVE')
@@ -51,15 +67,9 @@ export function lockDataDir(dataDir: string): DataDirLock {
     db.exec('BEGIN EXCLUSIVE')
   } catch (error) {
     db.close()
-    throw isBusy(error) ? inUse(dataDir) : error
+    throw isBusy(error) ? whenTaken() : error
   }
-  forgetNoSocket(dataDir)
-  return {
-    release: () => {
-      forgetNoSocket(dataDir)
-      db.close()
-    },
-  }
+  return { release: () => db.close() }
 }
 
 /** Tells commands that find DATA_DIR locked why they cannot reach the owner, which calls this. */

@@ -16,13 +16,13 @@ export interface ArchiveMember {
   readonly bytes: number
 }
 
-const BLOCK_BYTES = 512
+export const BLOCK_BYTES = 512
 const OCTAL_BYTES_MAX = 8 ** 11 - 1
 const LENGTH_AT = 124
 const LENGTH_BYTES = 12
 const BINARY_LENGTH_AT = 128
 const CHECKSUM_AT = 148
-const HASH_NAME = 'sha256'
+export const HASH_NAME = 'sha256'
 /** Header and content of the hash, and the two empty blocks at the end of every tar archive. */
 const TRAILER_BYTES = 4 * BLOCK_BYTES
 const READ_BYTES = 1024 * 1024
@@ -31,19 +31,18 @@ const TEXT_BYTES_MAX = 1024 * 1024
 /** Far more than any backup has. */
 const MEMBERS_MAX = 64
 
+/** Takes the bytes of an archive, in order; resolves when it can take more. */
+export type Put = (bytes: Buffer) => Promise<void>
+
 export class ArchiveWriter {
-  readonly #handle: FileHandle
+  readonly #put: Put
   readonly #modifiedAtMs: number
   readonly #hash = createHash('sha256')
 
-  private constructor(handle: FileHandle, modifiedAtMs: number) {
-    this.#handle = handle
+  /** @param modifiedAtMs the members' modification time */
+  constructor(put: Put, modifiedAtMs: number) {
+    this.#put = put
     this.#modifiedAtMs = modifiedAtMs
-  }
-
-  /** Creates the file, private to its owner. @param modifiedAtMs the members' modification time */
-  static async create(path: string, modifiedAtMs: number): Promise<ArchiveWriter> {
-    return new ArchiveWriter(await open(path, 'wx', 0o600), modifiedAtMs)
   }
 
   async addFile(name: string, file: string, onBytes: OnBytes): Promise<void> {
@@ -69,19 +68,32 @@ export class ArchiveWriter {
     await this.#write(paddingOf(content.length))
   }
 
-  /** On disk when it resolves. */
+  /** Without this an archive is refused. */
   async finish(): Promise<void> {
-    await this.#handle.writeFile(trailerOf(this.#hash.digest('hex')))
-    await this.#handle.sync()
-  }
-
-  close(): Promise<void> {
-    return this.#handle.close()
+    await this.#put(trailerOf(this.#hash.digest('hex')))
   }
 
   async #write(bytes: Buffer): Promise<void> {
     this.#hash.update(bytes)
-    await this.#handle.writeFile(bytes)
+    await this.#put(bytes)
+  }
+}
+
+/**
+ * Writes an archive into a new file, private to its owner. On disk when it resolves.
+ *
+ * @param fill adds the members and finishes it
+ */
+export async function writeArchiveFile(
+  path: string,
+  fill: (put: Put) => Promise<void>,
+): Promise<void> {
+  const handle = await open(path, 'wx', 0o600)
+  try {
+    await fill((bytes) => handle.writeFile(bytes))
+    await handle.sync()
+  } finally {
+    await handle.close()
   }
 }
 
@@ -111,6 +123,24 @@ export async function verifyArchive(
       throw new Error(`${path} is not a backup, or it is damaged: its hash does not match`)
     }
     return await readMembers(path, handle, hashedBytes)
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Whether a file begins like an archive whose first member has this name. */
+export async function beginsWith(path: string, name: string): Promise<boolean> {
+  const handle = await open(path)
+  try {
+    const header = await readAt(handle, 0, BLOCK_BYTES)
+    const bytes = header.length === BLOCK_BYTES ? lengthOf(header) : undefined
+    if (bytes === undefined) return false
+    // All but the time.
+    const wanted = headerOf(
+      { name, bytes },
+      Number.parseInt(header.toString('latin1', 136, 147), 8) * 1_000,
+    )
+    return header.equals(wanted)
   } finally {
     await handle.close()
   }
@@ -204,12 +234,12 @@ function writeBinaryLength(header: Buffer, bytes: number): void {
   header.writeBigUInt64BE(BigInt(bytes), BINARY_LENGTH_AT)
 }
 
-function nameOf(header: Buffer): string {
+export function nameOf(header: Buffer): string {
   return header.toString('latin1', 0, NAME_BYTES).replace(/\0.*$/s, '')
 }
 
 /** The length in a header; `undefined` if invalid. */
-function lengthOf(header: Buffer): number | undefined {
+export function lengthOf(header: Buffer): number | undefined {
   const field = header.toString('latin1', LENGTH_AT, LENGTH_AT + LENGTH_BYTES)
   if (/^[0-7]{11}[ \0]$/.test(field)) return Number.parseInt(field, 8)
   if (!/^\x80\0{3}/.test(field)) return undefined
@@ -220,12 +250,12 @@ function octal(value: number, digits: number): string {
   return value.toString(8).padStart(digits, '0')
 }
 
-function paddingOf(bytes: number): Buffer {
+export function paddingOf(bytes: number): Buffer {
   return Buffer.alloc((BLOCK_BYTES - (bytes % BLOCK_BYTES)) % BLOCK_BYTES)
 }
 
 /** Depends only on the hash, so that it can be compared as a whole. */
-function trailerOf(hash: string): Buffer {
+export function trailerOf(hash: string): Buffer {
   const trailer = Buffer.alloc(TRAILER_BYTES)
   const line = `${hash}\n`
   headerOf({ name: HASH_NAME, bytes: line.length }, 0).copy(trailer)

@@ -13,6 +13,16 @@ export interface LogSettings {
   readonly level: LogLevel
   /** The part of the service that logs. */
   readonly component: string
+  /** Lines go to journald, which reads their priorities. */
+  readonly isJournal: boolean
+}
+
+/** What journald, as syslog, calls the levels. */
+const PRIORITIES = { debug: 7, info: 6, warn: 4, error: 3 }
+
+/** The beginning of a line for journald. */
+export function priorityOf(level: keyof typeof PRIORITIES): string {
+  return `<${PRIORITIES[level]}>`
 }
 
 /** Where lines go; each ends with a line feed. */
@@ -25,11 +35,12 @@ export const standardError: LogSink = (line) => void process.stderr.write(line)
 
 export function createLog(clock: Clock, settings: LogSettings, sink: LogSink): Log {
   const lowest = LOG_LEVELS.indexOf(settings.level)
-  function write(level: LogLevel, message: string, fields?: LogFields): void {
+  function write(level: keyof typeof PRIORITIES, message: string, fields?: LogFields): void {
     if (LOG_LEVELS.indexOf(level) < lowest) return
     const time = formatInstant(clock.nowMs())
     const event = { time, level, component: settings.component, message, ...fields }
-    sink(`${JSON.stringify(event)}\n`)
+    const priority = settings.isJournal ? priorityOf(level) : ''
+    sink(`${priority}${JSON.stringify(event)}\n`)
   }
   return {
     debug: (message, fields) => write('debug', message, fields),

@@ -28,6 +28,8 @@ import type { LogLevel } from '../system/log.ts'
 export interface ForwardThreadData {
   readonly dataDir: string
   readonly logLevel: LogLevel
+  /** Whether standard output goes to journald. */
+  readonly isJournal: boolean
   /** `undefined`: the embedded measurement store. */
   readonly influx: InfluxTarget | undefined
   /** Shared: 1 while this thread sleeps until it is woken for new rows. */
@@ -68,13 +70,14 @@ const STOP_MS_MAX = 2 * SECOND_MS
 const port = parentPort
 if (port === null) throw new Error('BUG: the forward thread is started as a program')
 
-const { dataDir, logLevel, influx, isIdle } = workerData as ForwardThreadData
+const { dataDir, logLevel, isJournal, influx, isIdle } = workerData as ForwardThreadData
 // Acknowledging comes first: the journal can wait for an external store, which costs more than
 // everything else. Linux sets the priority of this thread, other systems that of the whole process.
 if (influx !== undefined && process.platform === 'linux') {
   setPriority(NICENESS_BEHIND_ACKNOWLEDGING)
 }
-const log = createLog(systemClock, { level: logLevel, component: 'forwarder' }, standardOutput)
+const component = 'forwarder'
+const log = createLog(systemClock, { level: logLevel, component, isJournal }, standardOutput)
 const control = openForReading(join(dataDir, CONTROL_FILE))
 const deletionRows = new SensorDeletionRows(control)
 const queue = new SqliteJournalQueue({

@@ -8,7 +8,7 @@
 import { nowMs } from './clock.js'
 import { findHistory, forgetAll, keepHistories } from './kept.js'
 
-const BASE = '/api/mobile/v1'
+const BASE = 'api/mobile/v1'
 const SESSION = 'thermolog.session'
 
 /**

@@ -2,7 +2,7 @@
 
 import { session } from './api.js'
 import { element } from './element.js'
-import { isSecure } from './sign-in.js'
+import { isSecure, OWN_ADDRESS } from './sign-in.js'
 
 const INSECURE =
   'This page was loaded over plain HTTP. It works, but browsers neither install it as an app nor ' +
@@ -13,7 +13,7 @@ export function firstRun() {
   const email = session()?.user.email ?? 'you@example.org'
   const create = `TOKEN=$(thermolog token create --user ${email} --name first)`
   const send = [
-    `curl ${location.origin}/api/v1/measurements \\`,
+    `curl ${OWN_ADDRESS}api/v1/measurements \\`,
     '  -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\',
     `  -d '{"sn": "cellar", "temp": 21.4}'`,
   ].join('\n')
@@ -28,7 +28,7 @@ export function firstRun() {
       'p',
       {},
       'Devices and more: ',
-      element('a', { href: '/docs' }, 'the API'),
+      element('a', { href: 'docs' }, 'the API'),
       ' and docs/daemon.md.',
     ),
     ...(isSecure ? [] : [element('p', { class: 'insecure' }, INSECURE)]),

@@ -181,7 +181,7 @@ async function signOut() {
 async function leave(note) {
   closeApp()
   await forgetSession()
-  history.replaceState(null, '', '/')
+  history.replaceState(null, '', '.')
   await showSignIn(undefined, note)
 }
 
@@ -201,7 +201,7 @@ function registerServiceWorker() {
   // It needs https; without it the page still works while there is a network.
   if (!('serviceWorker' in navigator)) return
   // Last, because it reads all files once more.
-  setTimeout(() => void navigator.serviceWorker.register('/service-worker.js'), 2_000)
+  setTimeout(() => void navigator.serviceWorker.register('service-worker.js'), 2_000)
 }
 
 /** @param {string} id */

@@ -4,7 +4,9 @@
 // mixes two versions. The service inserts the version and the files when it serves this file.
 
 const VERSION = '{{version}}'
-const FILES = '{{files}}'.split(' ')
+/** The page's own address, below whatever prefix. */
+const PAGE = new URL('.', location.href).pathname
+const FILES = '{{files}}'.split(' ').map((file) => PAGE + file)
 /** After this time without a response, assume there is no network. */
 const ANSWER_MS_MAX = 4_000
 const CACHE = `thermolog-page-${VERSION}`
@@ -16,14 +18,14 @@ addEventListener('fetch', (event) => {
   const { request } = event
   const { origin, pathname } = new URL(request.url)
   if (request.method !== 'GET' || origin !== location.origin) return
-  const isPage = request.mode === 'navigate' && pathname === '/'
+  const isPage = request.mode === 'navigate' && pathname === PAGE
   if (isPage) event.respondWith(newestPage(request))
   else if (FILES.includes(pathname)) event.respondWith(keptFile(request))
 })
 
 async function fill() {
   const cache = await caches.open(CACHE)
-  await cache.addAll(['/', ...FILES])
+  await cache.addAll([PAGE, ...FILES])
   await skipWaiting()
 }
 
@@ -41,7 +43,7 @@ async function newestPage(request) {
   )
   // A proxy in front of a service that is away responds with 502 to 504.
   if (response.type !== 'error' && response.status < 500) return response
-  return (await caches.match('/', { cacheName: CACHE })) ?? response
+  return (await caches.match(PAGE, { cacheName: CACHE })) ?? response
 }
 
 async function keptFile(request) {

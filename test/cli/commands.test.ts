@@ -79,7 +79,7 @@ describe('thermolog', () => {
 
     it('tells its version', async () => {
       const { exitCode, stdout } = await run('--version')
-      expect(stdout).to.match(/^\d+\.\d+\.\d+\n$/)
+      expect(stdout).to.match(/^\d+\.\d+\.\d+( \([\w-]+\))?\n$/)
       expect(exitCode).to.equal(0)
     })
   })

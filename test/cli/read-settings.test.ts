@@ -41,6 +41,20 @@ describe('settings', () => {
     expect(exitCode).to.equal(2)
   })
 
+  it('that are wrong are errors for journald, line by line', () => {
+    const program = 'JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2) exec "$0" "$@"'
+    const { stderr } = spawnSync('/bin/sh', ['-c', program, process.execPath, COMMAND, 'serve'], {
+      env: { PATH: process.env['PATH'], PORT: 'x', LOG_LEVEL: 'y' },
+      encoding: 'utf8',
+    })
+    expect(stderr.split('\n').map((line) => line.slice(0, 9))).to.deep.equal([
+      '<3>thermo',
+      '<3>  PORT',
+      '<3>  LOG_',
+      '',
+    ])
+  })
+
   describe('in a .env that may not be read', () => {
     function runAsNobody() {
       return spawnSync(process.execPath, [COMMAND, 'user', 'list'], {

@@ -83,6 +83,22 @@ export function describeSignIns(name: string, newData: NewData): void {
         expect(await sessions()).to.have.lengthOf(1)
       })
 
+      it('lets those delete their account who signed up and have no daemon', async () => {
+        const { deleteAccount, revokeToken } = data.controlWriter
+        expect(await deleteAccount(userId)).to.equal(false)
+        userId = (await signIn())?.user.id ?? 0
+        const daemon = await createDaemonToken()
+        expect(await deleteAccount(userId)).to.equal(false)
+        expect(await data.control.listSessions(userId)).to.have.lengthOf(1)
+        await revokeToken(daemon.id)
+        await data.controlWriter.createSensor(userId, 'A1', undefined)
+        await reopen()
+        expect(await data.controlWriter.deleteAccount(userId)).to.equal(true)
+        expect(await data.controlWriter.deleteAccount(userId)).to.equal(false)
+        expect(await data.control.findUser('ana@example.org')).to.equal(undefined)
+        expect(await data.control.countSensorDeletions()).to.equal(1)
+      })
+
       it('ends with the identity', async () => {
         const signedIn = await signIn()
         const id = signedIn?.user.id ?? 0

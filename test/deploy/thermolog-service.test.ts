@@ -1,6 +1,14 @@
 import { expect } from 'chai'
 import { spawnSync } from 'node:child_process'
-import { accessSync, constants, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  copyFileSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -26,11 +34,13 @@ describe('deploy/thermolog.service', () => {
     if (error !== undefined) leaveOut(this, 'systemd-analyze')
     const folder = mkdtempSync(join(tmpdir(), 'thermolog-unit-'))
     const file = join(folder, 'thermolog.service')
+    const socket = join(folder, 'thermolog.socket')
     writeFileSync(file, unit.replaceAll(`${INSTALLED}/`, ROOT))
-    const verified = spawnSync('systemd-analyze', ['verify', '--man=no', file], {
+    copyFileSync(join(ROOT, 'deploy/thermolog.socket'), socket)
+    const verified = spawnSync('systemd-analyze', ['verify', '--man=no', socket, file], {
       encoding: 'utf8',
     })
-    const security = ['security', '--offline=yes', '--threshold=25', '--no-pager', file]
+    const security = ['security', '--offline=yes', '--threshold=14', '--no-pager', file]
     const rated = spawnSync('systemd-analyze', security, { encoding: 'utf8' })
     rmSync(folder, { recursive: true })
     const ofOurs = verified.stderr.split('\n').filter((line) => line.includes('thermolog'))

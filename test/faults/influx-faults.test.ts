@@ -1,4 +1,4 @@
-// Goal and method as in test/paths/influx-faults.test.ts, with a longer load, a pause that outlasts
+// Goal and method as in influx-in-trouble.test.ts, with a longer load, a pause that outlasts
 // every time-out, random faults, kills of both sides, and the deletion of a million points.
 
 import { setTimeout } from 'node:timers/promises'

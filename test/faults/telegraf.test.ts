@@ -1,4 +1,5 @@
-// Goal and method as in test/examples/telegraf.test.ts, with more kills.
+// Goal: a gateway with Telegraf, set up as examples/telegraf/ says, stores each reading once.
+// Method: the story of support/telegraf-story.ts.
 
 import { expect } from 'chai'
 import { byLength } from '../support/length.ts'

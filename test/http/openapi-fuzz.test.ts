@@ -34,11 +34,15 @@ describe('the API, questioned by Schemathesis', function () {
     dataDir = await mkdtemp(join(tmpdir(), 'thermolog-'))
     idp = await startOpenIdProvider()
     idp.people.set('ana', { email: OWNER, email_verified: true, name: 'Ana' })
+    idp.people.set('eve', { email: 'eve@example.org', email_verified: true, name: 'Eve' })
     service = await serve(dataDir, {
       IDP_HOME_ISSUER: idp.issuer,
       IDP_HOME_CLIENT_ID: PUBLIC_CLIENT,
       MOBILE_REDIRECT_URIS: REDIRECT_URI,
       ALLOW_SIGN_UP: 'true',
+      ALLOW_ACCOUNT_DELETION: 'true',
+      APP_LINKS_ANDROID: `org.example.thermolog/${'AB:'.repeat(31)}AB`,
+      APP_LINKS_APPLE: 'ABCDE12345.org.example.thermolog',
       RATE_LIMIT_REQUESTS: '0',
       RATE_LIMIT_MEASUREMENTS: '0',
       RATE_LIMIT_SIGN_IN: '0',
@@ -56,9 +60,10 @@ describe('the API, questioned by Schemathesis', function () {
     const url = service?.url ?? ''
     const examples = EXAMPLES === undefined ? ['--generation-deterministic'] : ['-n', EXAMPLES]
     const environment = {
-      MOBILE_TOKEN: await signIn(url),
-      TOKEN_TO_REVOKE: await signIn(url),
-      SESSION_TO_END: await sessionOf(url, await signIn(url)),
+      MOBILE_TOKEN: await signIn(url, 'ana'),
+      TOKEN_TO_REVOKE: await signIn(url, 'ana'),
+      TOKEN_TO_DELETE: await signIn(url, 'eve'),
+      SESSION_TO_END: await sessionOf(url, await signIn(url, 'ana')),
       DAEMON_TOKEN: await createToken(),
       PAGE_VERSION: await pageVersion(url),
     }
@@ -74,12 +79,12 @@ describe('the API, questioned by Schemathesis', function () {
   }
 })
 
-async function signIn(url: string): Promise<string> {
+async function signIn(url: string, person: string): Promise<string> {
   const bootstrap = { path: `${MOBILE_BASE}/bootstrap` }
   for (;;) {
     const [provider] = (await send(url, bootstrap)).body.data.sign_in_providers
     if (provider.authorization_endpoint !== null) {
-      const body = await authorize(provider, 'ana')
+      const body = await authorize(provider, person)
       const path = `${MOBILE_BASE}/auth/${provider.id}`
       return (await send(url, { method: 'POST', path, body })).body.data.token
     }
@@ -103,5 +108,5 @@ async function registerSensors(url: string, token: string): Promise<void> {
 
 async function pageVersion(url: string): Promise<string> {
   const { text } = await send(url, { path: '/' })
-  return /\/web\/(\w+)\//.exec(text)?.[1] ?? ''
+  return /"web\/(\w+)\//.exec(text)?.[1] ?? ''
 }

@@ -116,6 +116,41 @@ describe('the HTTP server', () => {
     expect(service.log.events.filter(({ fields }) => fields['status'] === 404)).to.deep.equal([])
   })
 
+  it('writes who made a request, how it was refused and how long it took', async () => {
+    const lines = () =>
+      service.log.events
+        .filter(({ level, message }) => level === 'info' && message === 'request')
+        .map(({ fields }) => fields)
+    const method = 'POST'
+    const { status, headers } = await send(service.url, {
+      method,
+      path: '/api/v1/measurements?secret',
+      token,
+      body: { sn: 'A1' },
+    })
+    const { id } = (await service.operations.listTokens({ user: 'a@example.org' }))[0]!
+    const [{ duration_ms: durationMs, ...line } = {}] = lines()
+    expect(durationMs).to.be.within(0, 10_000)
+    expect(line).to.deep.equal({
+      request_id: headers['x-request-id'],
+      method,
+      path: '/api/v1/measurements',
+      status,
+      code: 'validation_failed',
+      client: '127.0.0.1',
+      token_id: id,
+    })
+    await send(service.url, { path: '/api/v1/me', token: 'thd_live_x' })
+    await send(service.url, { method, path: '/write', token: 'thd_live_x', body: 'a b=1' })
+    await send(service.url, { method, path: '/api/v2/write', token, body: 'a b=' })
+    const codes = lines().map(({ code, token_id: by }) => [code, by])
+    expect(codes.slice(1)).to.deep.equal([
+      ['invalid_token', undefined],
+      ['invalid_token', undefined],
+      [undefined, id],
+    ])
+  })
+
   it('understands an address with scheme and host', async () => {
     const answer = await exchange(
       `GET ${service.url}/healthz?x=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,

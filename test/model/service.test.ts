@@ -8,13 +8,13 @@ import { runModel } from '../support/model-run.ts'
 describe('the service and its model', function () {
   this.timeout(60_000)
 
-  it('agree with the embedded store', () => runModel({ runs: 8, msMax: 7_000 }))
+  it('agree with the embedded store', () => runModel({ runs: 4, msMax: 5_000 }))
 
   describe('with InfluxDB', () => {
     const influx = useInflux()
 
     it('agree', async () => {
-      await runModel({ runs: 4, msMax: 6_000 }, influxSettings(await newBucket(influx())))
+      await runModel({ runs: 2, msMax: 4_000 }, influxSettings(await newBucket(influx())))
     })
   })
 })

@@ -13,11 +13,16 @@ const REMEDIES = {
   promtool: 'put it on PATH (Debian: prometheus)',
   Schemathesis: 'put it on PATH, or set SCHEMATHESIS, see test/README.md',
   'systemd-analyze': 'put it on PATH (Debian: systemd)',
+  'systemd-notify': 'put it on PATH (Debian: systemd)',
   haproxy: 'put it on PATH (Debian: haproxy)',
   telegraf: 'put it on PATH, built of its sources by `go build ./cmd/telegraf`',
   mosquitto: 'put it on PATH (Debian: mosquitto)',
   mosquitto_pub: 'put it on PATH (Debian: mosquitto-clients)',
   'influxdb-client for python3': '`pip install influxdb-client` for the python3 on PATH',
+  'openapi-typescript':
+    'put it on PATH, of a folder with openapi-fetch, @types/node and TypeScript 5 in node_modules',
+  'openapi-python-client': 'put it on PATH (PyPI), in an environment of its own',
+  'oapi-codegen': 'put it on PATH, with Go: github.com/oapi-codegen/oapi-codegen/v2',
   python3: 'put it on PATH',
   curl: 'put it on PATH',
   awk: 'put it on PATH',
@@ -27,6 +32,8 @@ const REMEDIES = {
   'a Docker engine': 'start one, or set DOCKER_HOST',
   'docker compose': 'install its plugin (Docker’s own packages: docker-compose-plugin)',
   'base images': '`docker pull` what Dockerfile and docker-compose.yml name for node and influxdb',
+  debootstrap: 'put it on PATH (Debian: debootstrap), run them as root, with a mirror in reach',
+  bash: 'put it on PATH',
   'the right to mount': 'run them as root',
 } satisfies Record<string, string>
 

@@ -1,7 +1,7 @@
 // The service with a provider that can forge anything, and the requests of a phone.
 
 import { expect } from 'chai'
-import type { Environment } from '../../src/config.ts'
+import type { Environment } from '../../src/config-settings.ts'
 import { ForgingProvider } from './forging-provider.ts'
 import type { Forgery } from './forging-provider.ts'
 import { send } from './http.ts'

@@ -65,11 +65,11 @@ async function signInAsHinted(
 }
 
 /** An app, or a page, that has no secret. */
-export function publicClient(redirectUri: string): ClientMetadata {
+export function publicClient(...redirectUris: string[]): ClientMetadata {
   return {
     client_id: PUBLIC_CLIENT,
     application_type: 'native',
-    redirect_uris: [redirectUri],
+    redirect_uris: redirectUris,
     grant_types: ['authorization_code'],
     response_types: ['code'],
     token_endpoint_auth_method: 'none',

@@ -12,6 +12,7 @@ import {
   extractMember,
   readTextMember,
   verifyArchive,
+  writeArchiveFile,
 } from '../../src/system/archive.ts'
 import { archiveOf } from '../support/archive-of.ts'
 import type { ForgedMember } from '../support/archive-of.ts'
@@ -31,15 +32,16 @@ describe('an archive', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'thermolog-archive-'))
     path = join(folder, 'archive')
-    const writer = await ArchiveWriter.create(path, Date.UTC(2026, 0, 1))
-    for (const [at, content] of contents.entries()) {
-      const file = join(folder, `in-${at}`)
-      await writeFile(file, content)
-      await writer.addFile(`file-${at}`, file, nothing)
-    }
-    await writer.addText('note', 'a note\n')
-    await writer.finish()
-    await writer.close()
+    await writeArchiveFile(path, async (put) => {
+      const writer = new ArchiveWriter(put, Date.UTC(2026, 0, 1))
+      for (const [at, content] of contents.entries()) {
+        const file = join(folder, `in-${at}`)
+        await writeFile(file, content)
+        await writer.addFile(`file-${at}`, file, nothing)
+      }
+      await writer.addText('note', 'a note\n')
+      await writer.finish()
+    })
     whole = await readFile(path)
   })
   after(() => rm(folder, { recursive: true }))

@@ -5,7 +5,7 @@ import { FakeClock } from '../support/clock.ts'
 describe('createLog', () => {
   it('writes one JSON line an event, none below its level', () => {
     const lines: string[] = []
-    const settings = { level: 'warn', component: 'forwarder' } as const
+    const settings = { level: 'warn', component: 'forwarder', isJournal: false } as const
     const log = createLog(new FakeClock(), settings, (line) => lines.push(line))
     log.info('nothing of note')
     log.warn('store is behind', { backlog_entries: 7, hint: undefined })
@@ -16,5 +16,13 @@ describe('createLog', () => {
     )
     expect(lines).to.have.lengthOf(2)
     expect(lines[1]?.match(/\n/g)).to.have.lengthOf(1)
+  })
+
+  it('begins each line for journald with its priority', () => {
+    const lines: string[] = []
+    const settings = { level: 'debug', component: 'forwarder', isJournal: true } as const
+    const log = createLog(new FakeClock(), settings, (line) => lines.push(line))
+    for (const level of ['debug', 'info', 'warn', 'error'] as const) log[level]('said')
+    expect(lines.map((line) => line.slice(0, 4))).to.deep.equal(['<7>{', '<6>{', '<4>{', '<3>{'])
   })
 })

@@ -7,7 +7,7 @@
 
 import { expect } from 'chai'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
-import type { Environment } from '../../src/config.ts'
+import type { Environment } from '../../src/config-settings.ts'
 import { useChromium } from '../support/chromium.ts'
 import { freePort } from '../support/free-port.ts'
 import { send } from '../support/http.ts'

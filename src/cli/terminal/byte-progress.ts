@@ -1,4 +1,4 @@
-// Progress of a command that moves bytes: one bar after another, only on a terminal.
+// Progress of a command that moves bytes: one bar after another.
 
 import { systemClock } from '../../system/clock.ts'
 import { Progress } from './progress.ts'
@@ -12,7 +12,6 @@ export class ByteProgress {
 
   begin(what: string, totalBytes: number): void {
     this.end()
-    if (!process.stderr.isTTY) return
     const settings = { total: totalBytes, counted: 'kB' }
     this.#current = new Progress(process.stderr, systemClock, settings)
     this.#current.begin(what)

@@ -43,6 +43,7 @@ export class Progress {
   /** @param what the current step: `checking`, `storing` */
   begin(what: string): void {
     this.#what = what
+    if (this.#stream.isTTY === true) this.#stream.write(`${CLEAR_LINE}${what} …`)
   }
 
   /** Adds to the part of the total that is done. */

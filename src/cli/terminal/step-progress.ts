@@ -14,6 +14,10 @@ export class StepProgress {
     this.#current.begin(what)
   }
 
+  note(text: string): void {
+    process.stderr.write(`${text}\n`)
+  }
+
   advance(amount: number): void {
     this.#current?.advance(amount)
     this.#current?.count(amount)

@@ -5,6 +5,7 @@ import type { Context } from 'koa'
 import { hash, randomUUID } from 'node:crypto'
 import type { Principal } from '../../domain/access.ts'
 import { ServiceError } from '../../domain/errors.ts'
+import type { ErrorCode } from '../../domain/errors.ts'
 import type { Sensor } from '../../domain/sensor.ts'
 import type { Clock } from '../../ports/system.ts'
 
@@ -27,6 +28,8 @@ export interface CallState {
   /** Method and pattern of the URL, such as `GET /problems/{code}`, as soon as it is known. */
   route?: string
   principal?: Principal
+  /** Of the problem that the request was answered with. */
+  code?: ErrorCode
   /** The refusal for submissions when the token's measurement allowance is used up. */
   spent?: ServiceError
 }
@@ -40,9 +43,13 @@ export interface SensorCall extends ApiCall {
   readonly sensor: Sensor
 }
 
-/** Parses the request's path once, for tokens and routes alike. */
-export function readCall(ctx: Context, clock: Clock): Call {
-  const url = originForm(ctx.req.url ?? '/')
+/**
+ * Parses the request's path once, for tokens and routes alike.
+ *
+ * @param basePath is taken off once; a path that does not begin with it is `''`, see `checkForm`
+ */
+export function readCall(ctx: Context, clock: Clock, basePath: string): Call {
+  const url = belowBase(originForm(ctx.req.url ?? '/'), basePath)
   ctx.req.url = url
   const questionMark = url.indexOf('?')
   return {
@@ -61,8 +68,17 @@ function originForm(url: string): string {
   return url.replace(/^https?:\/\/[^/?]*/i, '') || '/'
 }
 
-/** @throws ServiceError `invalid_request` for violations of HTTP */
+/** For the machine itself, and where a standard wants them: with or without the prefix. */
+const WITHOUT_BASE = /^\/(healthz|readyz|metrics|\.well-known\/[^?]*)(\?|$)/
+
+function belowBase(url: string, basePath: string): string {
+  if (basePath === '' || WITHOUT_BASE.test(url)) return url
+  return url.startsWith(`${basePath}/`) ? url.slice(basePath.length) : ''
+}
+
+/** @throws ServiceError `invalid_request` for violations of HTTP, `not_found` outside the prefix */
 export function checkForm({ ctx, path, query }: Call): void {
+  if (path === '') throw new ServiceError('not_found')
   const { headers, httpVersion } = ctx.req
   const hasHost = headers.host !== undefined || httpVersion !== '1.1'
   if (!hasHost) throw new ServiceError('invalid_request', { detail: 'The Host header is missing.' })

@@ -136,6 +136,7 @@ export function presentBootstrap(
   return {
     data: {
       app: { ...app, minimum_version: minimumVersion },
+      account_deletion: settings.mayDeleteAccount,
       offline_after_seconds: settings.offlineAfterMs / SECOND_MS,
       links,
       sign_in_providers: providers,

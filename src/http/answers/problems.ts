@@ -53,6 +53,13 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
       'The token is valid but lacks the scope that this call needs. Ask the operator for one ' +
       'that has it.',
   },
+  sign_in_again: {
+    status: 403,
+    title: 'Sign in again first',
+    explanation:
+      'This call needs a token that is at most ten minutes old, so that nobody can make it on a ' +
+      'phone left lying around. Let the person sign in again, then repeat it with the new token.',
+  },
   sign_in_not_allowed: {
     status: 403,
     title: 'Sign-in is not allowed',

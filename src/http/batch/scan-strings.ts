@@ -84,8 +84,7 @@ export class SerialNumberScanner {
     const serialNumber = body.bytes.toString('latin1', start + 1, stop - 1)
     const known = this.#ordinals.get(serialNumber)
     if (known !== undefined) return known
-    const isLong = serialNumber.length >= SERIAL_NUMBER.minLength
-    if (!isLong || !this.#pattern.test(serialNumber)) return NOT_READ
+    if (!this.#pattern.test(serialNumber)) return NOT_READ
     const ordinal = this.#ordinals.size
     this.#ordinals.set(serialNumber, ordinal)
     this.#starts[ordinal] = start

@@ -4,6 +4,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 import type {
+  AccountDeletion,
   BatchQueryRequest,
   ChangesQueryRequest,
   HistoryQueryRequest,
@@ -17,6 +18,7 @@ import type {
 import type { RequestFault } from '../../domain/errors.ts'
 import { elementFaultsMax, elementMembersMax } from '../../domain/limits.ts'
 import { pointerSegment } from '../answers/fault-list.ts'
+import { faultText } from './fault-texts.ts'
 import { isTooLong } from './read-json.ts'
 import { SCHEMA_FILES } from './schema-files.ts'
 import batchSchema from '../../../schemas/request/measurement-batch.json' with { type: 'json' }
@@ -27,6 +29,8 @@ export const batchElementsMax = batchSchema.properties.measurements.maxItems
 // is left to the tests: compiling the schema of schemas takes longer than compiling ours.
 const ajv = new Ajv2020({
   allErrors: true,
+  // Faults are told in the words of the schema's description.
+  verbose: true,
   meta: false,
   validateSchema: false,
   ownProperties: true,
@@ -45,6 +49,7 @@ export const isBatchFrame = ajv.compile(withoutItems(batchSchema))
 export const isBatchQuery = compiled<BatchQueryRequest>('batch-query')
 export const isSensorPatch = compiled<SensorPatch>('sensor-patch')
 export const isSignIn = compiled<AuthorizationGrant>('sign-in')
+export const isAccountDeletion = compiled<AccountDeletion>('account-deletion')
 export const isLinkSignIn = compiled<LinkGrant>('link-sign-in')
 export const isHistoryQuery = compiled<HistoryQueryRequest>('history-query')
 export const isChangesQuery = compiled<ChangesQueryRequest>('changes-query')
@@ -90,18 +95,9 @@ export function allFaultsIn(validate: ValidateFunction, value: unknown, at = '')
 }
 
 function toFault(error: ErrorObject, at: string): RequestFault {
-  const { keyword } = error
-  const place = `${at}${error.instancePath}`
   const { missingProperty, additionalProperty } = error.params as Record<string, string>
-  if (missingProperty !== undefined) {
-    const pointer = `${place}/${pointerSegment(missingProperty)}`
-    return { pointer, code: keyword, detail: 'is missing' }
-  }
-  if (additionalProperty !== undefined) {
-    const pointer = `${place}/${pointerSegment(additionalProperty)}`
-    return { pointer, code: keyword, detail: 'is unknown' }
-  }
-  const { allowedValues } = error.params as { allowedValues?: readonly string[] }
-  const detail = allowedValues ? `must be one of: ${allowedValues.join(', ')}` : error.message
-  return { pointer: place, code: keyword, detail: detail ?? 'is not valid' }
+  const member = missingProperty ?? additionalProperty
+  const inside = member === undefined ? '' : `/${pointerSegment(member)}`
+  const pointer = `${at}${error.instancePath}${inside}`
+  return { pointer, code: error.keyword, detail: faultText(error) }
 }

@@ -91,6 +91,7 @@ export function answerInvalid(call: Call, version: WriteVersion, message: string
 
 /** Answers that something failed, as the problem that it would be elsewhere. */
 export function answerFailure(call: Call, version: WriteVersion, error: ServiceError): void {
+  call.ctx.state['code'] = error.code
   setFailureHeaders(call, presentError(error, call.requestId).headers)
   const maxLength = error.code === 'body_too_large' ? error.members['limit'] : undefined
   const message = error.detail ?? messageOf(error)
@@ -99,6 +100,7 @@ export function answerFailure(call: Call, version: WriteVersion, error: ServiceE
 
 /** Answers that a statement was not answered: with the status that the failure has elsewhere. */
 export function answerUnread(call: Call, error: ServiceError): void {
+  call.ctx.state['code'] = error.code
   const { status, headers } = presentError(error, call.requestId)
   setFailureHeaders(call, headers)
   answerJson(call, status, JSON.stringify({ error: error.detail ?? messageOf(error) }))

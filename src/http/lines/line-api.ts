@@ -55,6 +55,7 @@ function write(writes: LineWrites, version: WriteVersion, collaborators: LineApi
         kind: 'daemon',
         nowMs: call.receivedAtMs,
       })
+      call.ctx.state['principal'] = principal
       call.ctx.res.setHeader('Thermolog-Store', dataIdentity.id)
       await writes.write(call, principal, version)
     } catch (error) {

@@ -91,6 +91,7 @@ export class Queries {
     if (draining.isOn) throw refusalError('shutting_down')
     const asked = { kind: 'daemon', nowMs: call.receivedAtMs } as const
     const principal = await authenticate(call.ctx.req, token, this.#with, asked)
+    call.ctx.state['principal'] = principal
     call.ctx.res.setHeader('Thermolog-Store', dataIdentity.id)
     await rateLimits.countRequest(principal.token.id, call.ctx.res)
     requireRight(principal, 'sensors:read')

@@ -1,9 +1,12 @@
 // Documents to generate clients from: the operations of one API, with one kind of token and only
 // the components they need; and the same in OpenAPI 3.0 for generators that read nothing newer.
 
+import type { ErrorCode } from '../../domain/errors.ts'
 import type { JsonObject } from '../body/schema-files.ts'
 import { DAEMON_API_BASE, MOBILE_API_BASE } from '../requests/routes.ts'
+import type { NamedExample } from './named-examples.ts'
 import { toOpenApi30 } from './openapi-3-0.ts'
+import { problemResponses } from './problem-answers.ts'
 
 interface Document extends JsonObject {
   readonly info: JsonObject
@@ -27,14 +30,18 @@ export const DOCUMENTS: ReadonlyMap<string, (whole: object) => object> = new Map
 
 function documentFor(audience: keyof typeof AUDIENCES, whole: Document): JsonObject {
   const { base, title, token } = AUDIENCES[audience]
+  const own = Object.entries(whole.paths).filter(([path]) => path.startsWith(`${base}/`))
+  const codes = new Set(membersCalled('x-problem-codes', own).flat() as ErrorCode[])
   const paths = Object.fromEntries(
-    Object.entries(whole.paths)
-      .filter(([path]) => path.startsWith(`${base}/`))
-      .map(([path, operations]) => [path, withPlainNames(operations)]),
+    own.map(([path, operations]) => [path, withPlainNames(operations)]),
   )
   const tags = new Set(membersCalled('tags', paths).flat())
-  const { securitySchemes, examples: _forPeople, responses, ...others } = whole.components
-  const components = { ...others, responses: withoutExamples(responses) as JsonObject }
+  const { securitySchemes, examples: _forPeople, responses, schemas, ...others } = whole.components
+  const components = {
+    ...others,
+    schemas: { ...schemas, Problem: withoutReadiness(schemas?.['Problem'] as JsonObject) },
+    responses: withoutExamples({ ...responses, ...problemResponses(codes) }) as JsonObject,
+  }
   return {
     ...whole,
     info: { ...whole.info, title },
@@ -52,17 +59,50 @@ function withPlainNames(operations: Readonly<Record<string, JsonObject>>): JsonO
   return Object.fromEntries(
     Object.entries(operations).map(([method, whole]) => {
       const { 'x-problem-codes': _codes, 'x-codeSamples': _samples, ...operation } = whole
+      // A generator warns of an example of a body.
+      const { requestBody } = operation
       const operationId = String(operation['operationId']).replace(/O[fn]Phone$/, '')
-      return [method, { ...operation, operationId }]
+      const body = requestBody === undefined ? {} : { requestBody: withoutExamples(requestBody) }
+      return [method, { ...(withOneExample(operation) as JsonObject), ...body, operationId }]
     }),
   )
 }
 
-/** The examples of every failure are a sixth of the whole: people read them there. */
+/** Of several named examples the first. */
+function withOneExample(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(withOneExample)
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]: [string, unknown]) => {
+      const isNamed = name === 'examples' && !Array.isArray(member)
+      return isNamed
+        ? ['example', firstValue(member as JsonObject)]
+        : [name, withOneExample(member)]
+    }),
+  )
+}
+
+function firstValue(examples: JsonObject): unknown {
+  const [first] = Object.values(examples)
+  return (first as NamedExample).value
+}
+
+/** Without those of messages: people read them in the whole, of which they are a good part. */
 function withoutExamples(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  const members = Object.entries(value).filter(([name]) => name !== 'examples')
+  const members = Object.entries(value).filter(([name]) => !/^examples?$/.test(name))
   return Object.fromEntries(members.map(([name, member]) => [name, withoutExamples(member)]))
+}
+
+/** What only `/readyz` says in a problem, for operators. */
+const READINESS = new Set(['backlog', 'measurement_store', 'database'])
+
+function withoutReadiness(problem: JsonObject): JsonObject {
+  const members = Object.entries(problem['properties'] as JsonObject)
+  return {
+    ...problem,
+    properties: Object.fromEntries(members.filter(([name]) => !READINESS.has(name))),
+  }
 }
 
 /** The components that something refers to, be it through others. */

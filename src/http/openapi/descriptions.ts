@@ -206,6 +206,17 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
     description: '401 means that the person has to sign in again.',
     answers: { 200: { description: 'The user.', schema: 'user' } },
   },
+  'POST /api/mobile/v1/me/deletion': {
+    id: 'deleteAccount',
+    tag: 'Account',
+    summary: 'Deletes the account of the person who is signed in',
+    description:
+      'User, sensors, measurements and tokens are gone; from then on, also to a repeat, the ' +
+      'answer is 401. `sign_in_again`: the token is older than ten minutes. ' +
+      '`insufficient_scope`: only the operator can do it.',
+    answers: { 204: { description: 'The account is deleted.' } },
+    codes: ['insufficient_scope', 'sign_in_again', ...CHANGING],
+  },
   'POST /api/mobile/v1/logout': {
     id: 'logOut',
     tag: 'Sign-in',

@@ -16,7 +16,13 @@ import { explainedCodes } from '../answers/problems.ts'
 import { DAEMON_API_BASE, MOBILE_API_BASE } from '../requests/routes.ts'
 import type { RouteRow } from '../requests/routes.ts'
 import { samplesOf } from './samples.ts'
-import { jsonOf, queryParameters, schemaComponents, schemaReference } from './schemas.ts'
+import {
+  historyParameters,
+  jsonOf,
+  queryParameters,
+  schemaComponents,
+  schemaReference,
+} from './schemas.ts'
 import type { JsonObject } from '../body/schema-files.ts'
 
 const TAGS: Readonly<Record<RouteDescription['tag'] | typeof INFLUX_TAG, string>> = {
@@ -133,11 +139,14 @@ export function createDocument(
     components: {
       schemas: schemaComponents(),
       responses: { NotModified: NOT_MODIFIED, ...problemResponses(codes) },
-      parameters: Object.fromEntries(
-        Object.entries(HEADER_PARAMETERS).map(([name, described]) => {
-          return [name, { name, in: 'header', ...described, schema: { type: 'string' } }]
-        }),
-      ),
+      parameters: {
+        ...historyParameters(),
+        ...Object.fromEntries(
+          Object.entries(HEADER_PARAMETERS).map(([name, described]) => {
+            return [name, { name, in: 'header', ...described, schema: { type: 'string' } }]
+          }),
+        ),
+      },
       headers: { ...HEADERS, ...INFLUX_HEADERS },
       examples: problemExamples(codes),
       securitySchemes: { ...SECURITY_SCHEMES, ...INFLUX_SECURITY_SCHEMES },
@@ -167,7 +176,7 @@ function operationOf(row: RouteRow): JsonObject {
   if (described.isResumable === true) parameters.push(headerParameter('Last-Event-ID'))
   parameters.push(headerParameter('X-Request-Id'))
   const problems = codesOf(row, codes)
-  const samples = samplesOf(id)
+  const samples = samplesOf(row, described)
   return {
     operationId: id,
     tags: [tag],
@@ -283,7 +292,8 @@ const EVENTS = {
 }
 
 function schemaOfText(type: string): JsonObject {
-  if (type === 'image/png') return {}
+  // A picture, or any JSON.
+  if (type === 'image/png' || type === 'application/json') return {}
   if (type === 'text/event-stream') return { type: 'string', ...EVENTS }
   return { type: /[/+]json$/.test(type) ? 'object' : 'string' }
 }

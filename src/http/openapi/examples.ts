@@ -2,6 +2,7 @@
 // checks each against its schema.
 
 import type {
+  AccountDeletion,
   BatchReceiptResponse,
   BootstrapResponse,
   ChangesResponse,
@@ -144,6 +145,7 @@ const daemonMe: DaemonMeResponse = {
 const bootstrap: BootstrapResponse = {
   data: {
     app: { name: 'Thermolog', version: '0.1.0', minimum_version: null },
+    account_deletion: false,
     offline_after_seconds: 900,
     links: { privacy: 'https://example.org/privacy' },
     sign_in_providers: [
@@ -261,6 +263,7 @@ export const EXAMPLES: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['request/sensor-patch', patch],
   ['request/sign-in', grant],
   ['request/link-sign-in', linkUse],
+  ['request/account-deletion', { email: user.email } satisfies AccountDeletion],
   ['response/measurement', accepted],
   ['response/batch-receipt', batchReceipt],
   ['response/sensor', sensorAnswer],

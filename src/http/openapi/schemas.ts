@@ -8,9 +8,12 @@
 import { SCHEMA_FILES } from '../body/schema-files.ts'
 import type { JsonObject } from '../body/schema-files.ts'
 import { EXAMPLES } from './examples.ts'
+import { NAMED_EXAMPLES } from './named-examples.ts'
 
 /** Ends the name of a file whose members are query parameters. */
 const QUERY = '-query.json'
+
+const HISTORY = 'history-query'
 
 const INT32_MAX = 2 ** 31 - 1
 
@@ -38,33 +41,52 @@ export function schemaReference(name: string): JsonObject {
   return { $ref: `#/components/schemas/${file.title}` }
 }
 
-/** The JSON content of a message: its schema and an example. */
+/** The JSON content of a message: its schema and an example, or several. */
 export function jsonOf(folder: 'request' | 'response', schema: string): JsonObject {
   const name = `${folder}/${schema}`
   const example = EXAMPLES.get(name)
   if (example === undefined) throw new Error(`BUG: no example of ${name}`)
-  return { 'application/json': { schema: schemaReference(name), example } }
+  const examples = NAMED_EXAMPLES.get(name)
+  const shown = examples === undefined ? { example } : { examples }
+  return { 'application/json': { schema: schemaReference(name), ...shown } }
 }
 
 /** The parameters of a query whose schema is in schemas/request/. */
 export function queryParameters(name: string): JsonObject[] {
-  return Object.entries(propertiesOf(name)).map(
-    ([parameter, { description, examples, ...schema }]) => ({
-      name: parameter,
-      in: 'query',
-      ...(parameter === 'sensors' && { required: true }),
-      description,
-      schema: published(schema, `request/${name}.json`),
-      ...(Array.isArray(examples) && { example: examples[0] as unknown }),
-    }),
+  if (name === HISTORY) return historyReferences()
+  const own = parametersOf(name)
+  // Histories of several sensors have the parameters of one.
+  return name === 'series-query' ? [...own, ...historyReferences()] : own
+}
+
+/** The parameters of histories, which operations share, by the names of their components. */
+export function historyParameters(): JsonObject {
+  return Object.fromEntries(
+    parametersOf(HISTORY).map((parameter) => [componentNameOf(parameter), parameter]),
   )
 }
 
-function propertiesOf(query: string): Readonly<Record<string, JsonObject>> {
+function historyReferences(): JsonObject[] {
+  return parametersOf(HISTORY).map((parameter) => ({
+    $ref: `#/components/parameters/${componentNameOf(parameter)}`,
+  }))
+}
+
+function componentNameOf({ name }: JsonObject): string {
+  return `History${capitalised(String(name))}`
+}
+
+function parametersOf(query: string): JsonObject[] {
   const properties = SCHEMA_FILES.get(`request/${query}.json`)?.properties
   if (properties === undefined) throw new Error(`BUG: no schema of a query ${query}`)
-  // Histories of several sensors have the parameters of one.
-  return query === 'series-query' ? { ...properties, ...propertiesOf('history-query') } : properties
+  return Object.entries(properties).map(([name, { description, examples, ...schema }]) => ({
+    name,
+    in: 'query',
+    ...(name === 'sensors' && { required: true }),
+    description,
+    schema: published(schema, `request/${query}.json`),
+    ...(Array.isArray(examples) && { example: examples[0] as unknown }),
+  }))
 }
 
 /** Part of a file as it stands in the document. */

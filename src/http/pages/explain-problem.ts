@@ -46,7 +46,7 @@ export function listProblems(call: Call): void {
   const lists = groups.map(([status, problems]) => {
     const heading = status === undefined ? 'Inside errors' : `Status ${status}`
     const items = problems.map(({ code, title }) => {
-      const link = `<a href="/problems/${code}"><code>${code}</code></a>`
+      const link = `<a href="problems/${code}"><code>${code}</code></a>`
       return `<dt>${link}</dt><dd>${escapeHtml(title)}</dd>`
     })
     return `<h2>${heading}</h2><dl>${items.join('')}</dl>`
@@ -71,6 +71,6 @@ function explanationOn(
     `<p class="status"><code>${code}</code> · ${proseToHtml(place)}</p>`,
     `<p>${proseToHtml(explanation)}</p>`,
     ...(example === undefined ? [] : [`<h2>Example</h2><pre tabindex="0">${json}</pre>`]),
-    '<p><a href="/problems">All problems</a></p>',
+    '<p><a href="../problems">All problems</a></p>',
   ].join('\n')
 }

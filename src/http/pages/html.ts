@@ -36,20 +36,22 @@ export function isForPeople({ ctx }: Call): boolean {
 }
 
 /** Responds with a page; the status is set by the caller. */
-export function answerPage({ ctx }: Call, title: string, content: string): void {
+export function answerPage({ ctx, path }: Call, title: string, content: string): void {
   ctx.set('Content-Security-Policy', POLICY)
   ctx.type = 'html'
+  // Whatever prefix a proxy has before it.
+  const root = '../'.repeat(Math.max(0, path.split('/').length - 2)) || './'
   ctx.body = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escapeHtml(title)} · Thermolog</title>
-<link rel="stylesheet" href="/docs/plain.css">
+<link rel="stylesheet" href="${root}docs/plain.css">
 </head>
 <body>
 <nav aria-label="Pages">
-<a href="/">Sensors</a><a href="/docs">API</a><a href="/problems">Problems</a>
+<a href="${root}">Sensors</a><a href="${root}docs">API</a><a href="${root}problems">Problems</a>
 </nav>
 <main>
 <h1>${escapeHtml(title)}</h1>

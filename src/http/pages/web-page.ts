@@ -173,13 +173,13 @@ async function readPage(appName: string): Promise<WebPage> {
     'sha256',
     Buffer.concat([...bytes, Buffer.from(page + worker + appName)]),
   ).slice(0, 12)
-  const pathOf = (url: URL) => `/web/${version}/${nameOf(url)}`
+  const pathOf = (url: URL) => `web/${version}/${nameOf(url)}`
   const preloads = MODULES.map((url) => `<link rel="modulepreload" href="${pathOf(url)}" />`)
   const complete = (text: string) =>
     text
       .replaceAll('{{version}}', version)
       .replace('{{modulepreloads}}', preloads.join('\n    '))
-      .replace('{{files}}', ['/manifest.webmanifest', ...urls.map(pathOf)].join(' '))
+      .replace('{{files}}', ['manifest.webmanifest', ...urls.map(pathOf)].join(' '))
   const make = (url: URL, text: string) => {
     const name = url === MANIFEST ? JSON.stringify(appName).slice(1, -1) : escapeHtml(appName)
     return webFile(nameOf(url), Buffer.from(complete(text).replaceAll('{{app}}', () => name)))

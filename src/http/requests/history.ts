@@ -9,7 +9,7 @@ import type { HistoryReader } from '../../history/read-history.ts'
 import type { SensorCall } from '../answers/call.ts'
 import { answerHistories } from '../answers/history-answer.ts'
 import { allFaultsIn, isHistoryQuery } from '../body/validate.ts'
-import { readInstant, readParameters, throwFaults } from './input.ts'
+import { readInstant, readParameters } from './input.ts'
 import type { Input } from './input.ts'
 
 export const historyQuery: Input<ResolvedQuestion> = {
@@ -39,15 +39,15 @@ export function readQuestion(
   const toMs = readInstant('to', to, found)
   const isSound = (name: string) => !found.some(({ pointer }) => pointer === `/${name}`)
   const hasBucket = bucket !== undefined && isSound('bucket')
+  // A period with an invalid end cannot be checked.
+  const hasPeriod = isSound('from') && isSound('to')
   const question = {
-    ...(fromMs !== undefined && { fromMs }),
-    ...(toMs !== undefined && { toMs }),
+    ...(hasPeriod && fromMs !== undefined && { fromMs }),
+    ...(hasPeriod && toMs !== undefined && { toMs }),
     ...(hasBucket && { bucket: bucket as NonNullable<HistoryQuestion['bucket']> }),
     ...(tz !== undefined && isSound('tz') && { timeZone: tz }),
     isFilled: fill !== undefined && isSound('fill'),
   }
-  // A period with an invalid end cannot be checked.
-  if (!isSound('from') || !isSound('to')) throwFaults(found)
   return resolveQuestion(question, nowMs, found)
 }
 

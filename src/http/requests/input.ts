@@ -112,7 +112,7 @@ export function loneSurrogate(pointer: string): RequestFault {
 /** The fault of a name, ignoring surrounding spaces. */
 export function nameFaults(pointer: string, trimmed: string): RequestFault[] {
   if (!trimmed.isWellFormed()) return [loneSurrogate(pointer)]
-  const detail = `must NOT have more than ${nameCharactersMax} characters`
+  const detail = `must have at most ${nameCharactersMax} characters`
   return hasAtMost(nameCharactersMax, trimmed) ? [] : [{ pointer, code: 'maxLength', detail }]
 }
 
@@ -166,7 +166,7 @@ const LAST_ASKED_MS = Date.parse('9999-12-29T00:00:00Z')
  * What generated clients send: a space for the T or before the offset, an offset without a colon.
  */
 const LOOSE_INSTANT =
-  /^(\d{4}-\d{2}-\d{2})[T +](\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?) *(Z|[+-]\d{2}:?\d{2})$/i
+  /^(\d{4}-\d{2}-\d{2})[T +](\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?)(?: *|\+)(Z|[+-]\d{2}:?\d{2})$/i
 
 /** The instant in a parameter; a fault is added to `faults`. */
 export function readInstant(

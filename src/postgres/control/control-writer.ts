@@ -8,7 +8,7 @@ import { dropRefused, keepRefused, noteRefusedAgain } from './refused-rows.ts'
 import { changeSensor, createSensor, deleteSensor } from './sensor-writes.ts'
 import { createSignInLink, redeemSignInLink } from './sign-in-links.ts'
 import { noteSkipped } from './skipped-rows.ts'
-import { createUser, deleteUser, insertToken, signIn } from './user-writes.ts'
+import { createUser, deleteAccount, deleteUser, insertToken, signIn } from './user-writes.ts'
 
 interface DaemonTokenRow {
   readonly userId: number
@@ -65,6 +65,8 @@ export function createControlWriter(
         (sensors) => sensors !== undefined,
         (sql, nowMs) => deleteUser(sql, { userId, nowMs }),
       ),
+    deleteAccount: (userId) =>
+      journalling(Boolean, (sql, nowMs) => deleteAccount(sql, { userId, nowMs })),
     signIn: (order) => inTransaction((sql, nowMs) => signIn(sql, order, nowMs)),
     createSignInLink: (link) => inTransaction((sql) => createSignInLink(sql, link)),
     redeemSignInLink: (order) => inTransaction((sql) => redeemSignInLink(sql, order)),

@@ -10,7 +10,8 @@ import { deleteSensor } from './sensor-writes.ts'
 import { toUser } from './token-rows.ts'
 
 const INSERT_USER = `
-  INSERT INTO users (email, email_key, name, created_at_ms) VALUES ($1, $2, $3, $4)
+  INSERT INTO users (email, email_key, name, created_at_ms, has_signed_up)
+  VALUES ($1, $2, $3, $4, $5)
   ON CONFLICT (email_key) DO NOTHING RETURNING id`
 const END_FIRST_LINKS = `
   DELETE FROM sign_in_links WHERE user_id IS NULL AND used_at_ms IS NULL`
@@ -39,6 +40,11 @@ const END_OLD_SESSIONS = `
     WHERE user_id = $2 AND kind = 'mobile' AND revoked_at_ms IS NULL
     ORDER BY greatest(created_at_ms, coalesce(last_used_at_ms, 0)) DESC, id DESC OFFSET $3)
   RETURNING id`
+const MAY_LEAVE = `
+  SELECT 1 FROM users WHERE id = $1 AND has_signed_up AND NOT EXISTS (
+    SELECT 1 FROM access_tokens
+    WHERE user_id = $1 AND kind = 'daemon' AND revoked_at_ms IS NULL
+      AND (expires_at_ms IS NULL OR expires_at_ms > $2))`
 const LIVE_SENSORS = `
   SELECT id FROM sensors
   WHERE bucket = $1 AND user_id = $2 AND deleted_at_ms IS NULL ORDER BY id`
@@ -50,13 +56,21 @@ const DELETE_USER_STATE = 'DELETE FROM user_state WHERE bucket = $1 AND user_id 
 // Tokens, identities and what was refused go with it.
 const DELETE_USER = 'DELETE FROM users WHERE id = $1'
 
+interface NewUser {
+  readonly email: string
+  readonly name: string
+  readonly nowMs: number
+  /** By signing in; else an operator makes them. */
+  readonly hasSignedUp?: boolean
+}
+
 export async function createUser(
   sql: Sql,
-  { email, name, nowMs }: { email: string; name: string; nowMs: number },
+  { email, name, nowMs, hasSignedUp = false }: NewUser,
 ): Promise<User | undefined> {
   // Before there is a user: nobody becomes the first one by a link any more.
   await sql.change(END_FIRST_LINKS)
-  const row = [email, foldEmail(email), name, nowMs]
+  const row = [email, foldEmail(email), name, nowMs, hasSignedUp]
   const [inserted] = await sql.rows<{ id: number }>(INSERT_USER, row)
   if (inserted === undefined) return undefined
   await sql.change(INSERT_USER_STATE, [bucketOf(inserted.id), inserted.id])
@@ -77,6 +91,17 @@ export async function deleteUser(
   await sql.change(DELETE_USER_STATE, user)
   await sql.change(DELETE_USER, [userId])
   return sensors.length
+}
+
+/** The same for a user who may delete their own account. @returns whether there was one */
+export async function deleteAccount(
+  sql: Sql,
+  { userId, nowMs }: { userId: number; nowMs: number },
+): Promise<boolean> {
+  // Locked: no daemon token comes between the question and the deletion.
+  await sql.rows(LOCK_USER, [userId])
+  const mayLeave = (await sql.rows(MAY_LEAVE, [userId, nowMs])).length > 0
+  return mayLeave && (await deleteUser(sql, { userId, nowMs })) !== undefined
 }
 
 export async function insertToken(
@@ -153,7 +178,7 @@ async function userFor(
   { maySignUp, nowMs }: { maySignUp: boolean; nowMs: number },
 ): Promise<number | undefined> {
   if (email === undefined || !isEmailVerified) return undefined
-  if (maySignUp) await createUser(sql, { email, name, nowMs })
+  if (maySignUp) await createUser(sql, { email, name, nowMs, hasSignedUp: true })
   const [user] = await sql.rows<{ id: number }>(USER_ID_BY_EMAIL, [foldEmail(email)])
   if (user === undefined) return undefined
   const isAdded = await sql.change(INSERT_IDENTITY, [issuer, subject, user.id, nowMs])

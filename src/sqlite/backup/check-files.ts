@@ -59,11 +59,20 @@ const KINDS: Readonly<Record<string, FileKind>> = {
  * Checks the files, and what must hold between files of one moment.
  *
  * @param folder contains the files
+ * @param onFile called after each, which may take minutes
  * @returns the counts of each
  * @throws Error if a file is damaged or has another format, or if the files do not belong together
  */
-export function checkFiles(folder: string, names: readonly string[]): Record<string, FileCounts> {
-  const counts = Object.fromEntries(names.map((name) => [name, checkFile(folder, name)]))
+export function checkFiles(
+  folder: string,
+  names: readonly string[],
+  onFile?: (name: string) => void,
+): Record<string, FileCounts> {
+  const counts: Record<string, FileCounts> = {}
+  for (const name of names) {
+    counts[name] = checkFile(folder, name)
+    onFile?.(name)
+  }
   checkTogether(counts)
   checkSecret(folder)
   return counts

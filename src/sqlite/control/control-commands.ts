@@ -38,6 +38,11 @@ const INSERT_USER = `
   ON CONFLICT (email_key) DO NOTHING`
 // Tokens and identities are deleted with it.
 const DELETE_USER = 'DELETE FROM users WHERE id = ?'
+const MAY_LEAVE = `
+  SELECT 1 FROM users WHERE id = @userId AND has_signed_up = 1 AND NOT EXISTS (
+    SELECT 1 FROM access_tokens
+    WHERE user_id = @userId AND kind = 'daemon' AND revoked_at_ms IS NULL
+      AND (expires_at_ms IS NULL OR expires_at_ms > @nowMs))`
 const LIVE_SENSOR_IDS = 'SELECT id FROM sensors WHERE user_id = ? AND deleted_at_ms IS NULL'
 const WIPE_SERIAL_NUMBERS = `
   UPDATE sensors SET serial_number = '', serial_number_key = '' WHERE user_id = ?`
@@ -126,14 +131,19 @@ export class ControlCommands implements Synchronous<Commands> {
 
   deleteUser(userId: number): number | undefined {
     const nowMs = this.#clock.nowMs()
-    const deleted = this.#inTransaction(() => {
-      const sensorIds = this.#db.prepare<[number], number>(LIVE_SENSOR_IDS).pluck().all(userId)
-      for (const sensorId of sensorIds) this.#deleteSensorRows(userId, sensorId, nowMs)
-      this.#db.prepare(WIPE_SERIAL_NUMBERS).run(userId)
-      return this.#db.prepare(DELETE_USER).run(userId).changes > 0 ? sensorIds.length : undefined
-    })
+    const deleted = this.#inTransaction(() => this.#deleteUserRows(userId, nowMs))
     this.#directory.closeUser(userId)
     return deleted
+  }
+
+  deleteAccount(userId: number): boolean {
+    const nowMs = this.#clock.nowMs()
+    const isDeleted = this.#inTransaction(() => {
+      const mayLeave = this.#db.prepare(MAY_LEAVE).get({ userId, nowMs }) !== undefined
+      return mayLeave && this.#deleteUserRows(userId, nowMs) !== undefined
+    })
+    if (isDeleted) this.#directory.closeUser(userId)
+    return isDeleted
   }
 
   signIn(order: SignInOrder): SignedInUser | undefined {
@@ -265,6 +275,14 @@ export class ControlCommands implements Synchronous<Commands> {
 
   dropRefused(ids: readonly number[] | undefined): number {
     return this.#inTransaction(() => this.#refused.drop(ids))
+  }
+
+  /** @returns how many sensors they had, `undefined` if there is no such user */
+  #deleteUserRows(userId: number, nowMs: number): number | undefined {
+    const sensorIds = this.#db.prepare<[number], number>(LIVE_SENSOR_IDS).pluck().all(userId)
+    for (const sensorId of sensorIds) this.#deleteSensorRows(userId, sensorId, nowMs)
+    this.#db.prepare(WIPE_SERIAL_NUMBERS).run(userId)
+    return this.#db.prepare(DELETE_USER).run(userId).changes > 0 ? sensorIds.length : undefined
   }
 
   #deleteSensorRows(userId: number, sensorId: number, nowMs: number): boolean {

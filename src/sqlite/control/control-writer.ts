@@ -16,6 +16,11 @@ export function createControlWriter(
       if (sensors !== undefined) onJournalled(0)
       return sensors
     },
+    deleteAccount: async (userId) => {
+      const isDeleted = await channel.call('deleteAccount', userId)
+      if (isDeleted) onJournalled(0)
+      return isDeleted
+    },
     signIn: (order) => channel.call('signIn', order),
     createSignInLink: (link) => channel.call('createSignInLink', link),
     redeemSignInLink: (order) => channel.call('redeemSignInLink', order),

@@ -11,14 +11,16 @@ import type { Migration } from '../database.ts'
 /** The only format: files with another number are refused. */
 export const CONTROL_MIGRATIONS: readonly Migration[] = [
   {
-    version: 16,
+    version: 17,
     sql: `
       CREATE TABLE users (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         email TEXT NOT NULL,
         email_key TEXT NOT NULL UNIQUE,
         name TEXT NOT NULL,
-        created_at_ms INTEGER NOT NULL
+        created_at_ms INTEGER NOT NULL,
+        -- By signing in; else an operator made them.
+        has_signed_up INTEGER NOT NULL DEFAULT 0
       ) STRICT;
 
       CREATE TABLE access_tokens (

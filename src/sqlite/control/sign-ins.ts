@@ -18,6 +18,7 @@ import type { TokenRows } from './token-rows.ts'
 
 const USER_BY_ID = 'SELECT id, email, name FROM users WHERE id = ?'
 const USER_ID_BY_EMAIL = 'SELECT id FROM users WHERE email_key = ?'
+const NOTE_SIGN_UP = 'UPDATE users SET has_signed_up = 1 WHERE id = ?'
 const ANY_USER = 'SELECT 1 FROM users LIMIT 1'
 
 interface Collaborators {
@@ -107,11 +108,16 @@ export class SignIns {
     if (email === undefined || !isEmailVerified) return undefined
     const byEmail = this.#db.prepare<[string], number>(USER_ID_BY_EMAIL).pluck()
     const userId =
-      byEmail.get(foldEmail(email)) ??
-      (maySignUp ? this.#with.createUser(email, name)?.id : undefined)
+      byEmail.get(foldEmail(email)) ?? (maySignUp ? this.#signUp(email, name) : undefined)
     if (userId === undefined) return undefined
     const isAdded = this.#identities.add(identity, userId, this.#with.clock.nowMs())
     return isAdded ? userId : undefined
+  }
+
+  #signUp(email: string, name: string): number | undefined {
+    const userId = this.#with.createUser(email, name)?.id
+    if (userId !== undefined) this.#db.prepare(NOTE_SIGN_UP).run(userId)
+    return userId
   }
 
   /** Whoever had a link may have been another person than the one whom the provider knows. */

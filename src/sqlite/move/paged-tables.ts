@@ -31,7 +31,7 @@ const SUMMARY = `
 export const PAGED_TABLES: Readonly<Record<string, PagedTable>> = {
   users: {
     file: CONTROL_FILE,
-    columns: 'id, email, email_key, name, created_at_ms',
+    columns: 'id, email, email_key, name, created_at_ms, has_signed_up',
     from: 'users',
     keys: ['id'],
     first: [0],

@@ -119,7 +119,7 @@ describe('the documents to generate clients from', () => {
       const closed = Object.entries<Node>(documents.get(name).components.schemas).filter(
         ([, { additionalProperties }]) => additionalProperties === false,
       )
-      const grants = ['AuthorizationGrant', 'LinkGrant']
+      const grants = ['AuthorizationGrant', 'LinkGrant', 'AccountDeletion']
       const requests = ['Measurement', 'MeasurementBatch', 'SensorPatch', ...grants]
       expect(requests).to.include.members(closed.map(([schema]) => schema))
     })
@@ -136,6 +136,13 @@ describe('the documents to generate clients from', () => {
       expect(ids).to.include.members(['listSensors', 'readHistory', 'readSeries'])
       expect(ids.filter((id) => /Phone/.test(id))).to.deep.equal([])
       expect(Object.keys(document.components.securitySchemes)).to.deep.equal([token])
+    })
+
+    it(`${name} has no example of a body that is sent: a generator warns of it`, () => {
+      const bodies = operationsOf(documents.get(name)).map(({ requestBody }) => requestBody)
+      const media = bodies.flatMap((body) => Object.values<Node>(body?.content ?? {}))
+      expect(media.filter(({ example, examples }) => example ?? examples)).to.deep.equal([])
+      expect(media).not.to.deep.equal([])
     })
 
     it(`${name} gives each success one type and shares every failure`, () => {

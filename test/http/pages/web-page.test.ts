@@ -23,7 +23,7 @@ describe('the files of the chart page', () => {
     send(service.url, { path, headers })
 
   function namedFiles(): string[] {
-    return [...new Set((page + worker).match(/\/web\/[\w./-]+/g))]
+    return [...new Set((page + worker).match(/(?<![\w/])web\/[\w./-]+/g))].map((path) => `/${path}`)
   }
 
   it('are the page, with a policy that allows this service alone', async () => {
@@ -60,7 +60,7 @@ describe('the files of the chart page', () => {
 
   it('are known to the worker, every one that a module imports', async () => {
     const files = namedFiles()
-    const [folder = ''] = /^\/web\/\w+\//.exec(files[0] ?? '') ?? []
+    const [folder = ''] = /web\/\w+\//.exec(files[0] ?? '') ?? []
     for (const path of files.filter((file) => /\/[a-z-]+\.js$/.test(file))) {
       const { text } = await get(path)
       const imported = [...text.matchAll(/(?:from|import\()\s*'\.\/([\w-]+\.js)'/g)]
@@ -71,9 +71,9 @@ describe('the files of the chart page', () => {
   it('are an app that can be installed', async () => {
     const { headers, body } = await get('/manifest.webmanifest')
     expect(headers['content-type']).to.equal('application/manifest+json')
-    expect(body).to.include({ start_url: '/', display: 'standalone' })
+    expect(body).to.include({ start_url: '.', display: 'standalone' })
     for (const { src } of (body as { icons: { src: string }[] }).icons) {
-      expect((await get(src)).status, src).to.equal(200)
+      expect((await get(`/${src}`)).status, src).to.equal(200)
     }
   })
 

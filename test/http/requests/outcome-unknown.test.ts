@@ -118,6 +118,7 @@ function openFace(): HttpServer {
       ...config,
       mobile: {
         mayEdit: true,
+        mayDeleteAccount: false,
         offlineAfterMs: 900_000,
         minimumVersion: undefined,
         app: { name: 'x', version: '1' },

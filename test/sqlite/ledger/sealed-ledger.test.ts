@@ -64,7 +64,7 @@ describe('the sealed ledger', () => {
         for (const submission of sent) expect(createdOf(bench, submission)).to.equal(0)
         bench.close()
       }),
-      { numRuns: 8 },
+      { numRuns: 3 },
     )
   })
 

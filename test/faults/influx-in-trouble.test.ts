@@ -1,7 +1,7 @@
 // Goal: whatever befalls InfluxDB, submissions are acknowledged, and in the end everything that was
 // acknowledged is there once. Method: the service as a process of its own, senders that send all
 // the time, an influxd that is paused and killed, and a proxy before it that cuts, delays, loses
-// and refuses. test/faults/influx-faults.test.ts has it long.
+// and refuses. influx-faults.test.ts has it longer.
 
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'

@@ -1,0 +1,50 @@
+// Archives that depend on nothing but the names, contents and modes of files: sorted, owned by
+// root, all of one time.
+
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { basename } from 'node:path'
+
+const COMPRESSORS = {
+  gz: ['gzip', '-n', '-9'],
+  // More than one thread splits the data in blocks, of the same size on every machine.
+  xz: ['xz', '-6', '--threads=2'],
+} as const
+
+/** Modes that do not depend on the umask: everyone may read, the owner may write. */
+export function openToAll(folder: string): void {
+  execFileSync('chmod', ['-R', 'u+rwX,go+rX,go-w', folder])
+}
+
+/** @param names what of the folder goes in; all of it as `.` */
+export function writeTar(
+  file: string,
+  folder: string,
+  names: readonly string[],
+  { madeAtS, compressor }: { madeAtS: number; compressor: keyof typeof COMPRESSORS },
+): void {
+  const tar = ['--sort=name', '--format=gnu', `--mtime=@${madeAtS}`, '--owner=root:0']
+  const script = 'set -e; file=$1; shift; compressor=$1; shift; tar "$@" | $compressor > "$file"'
+  const compress = COMPRESSORS[compressor].join(' ')
+  const args = [...tar, '--group=root:0', '--numeric-owner', '-C', folder, '-c', ...names]
+  execFileSync('sh', ['-c', script, 'sh', file, compress, ...args])
+}
+
+/** An archive as `ar` writes it, which is what a .deb is. */
+export function writeAr(file: string, members: readonly string[], madeAtS: number): void {
+  const parts = members.flatMap((member) => {
+    const content = readFileSync(member)
+    const fields = [
+      [basename(member), 16],
+      [madeAtS, 12],
+      [0, 6],
+      [0, 6],
+      ['100644', 8],
+    ] as const
+    const header = fields.map(([value, width]) => String(value).padEnd(width)).join('')
+    const size = String(content.length).padEnd(10)
+    const padding = content.length % 2 === 0 ? '' : '\n'
+    return [Buffer.from(`${header}${size}\`\n`), content, Buffer.from(padding)]
+  })
+  writeFileSync(file, Buffer.concat([Buffer.from('!<arch>\n'), ...parts]))
+}

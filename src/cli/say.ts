@@ -1,0 +1,10 @@
+// What a command says on standard error besides its results: why it failed, or what looks wrong.
+
+import { isJournal } from '../config.ts'
+import { priorityOf } from '../system/log.ts'
+
+/** @param text may have several lines */
+export function say(text: string, level: 'warn' | 'error'): void {
+  const priority = isJournal(2) ? priorityOf(level) : ''
+  process.stderr.write(`thermolog: ${text}\n`.replace(/^(?!$)/gm, priority))
+}

@@ -1,0 +1,72 @@
+// A folder of dated backups of which the newest are kept. Nothing is deleted before the new one is
+// whole, and only what has the name and the beginning of a backup.
+
+import { lstat, readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { writeBackup } from './backup.ts'
+import type { BackupProgress } from './backup.ts'
+import type { BackupManifest } from './manifest.ts'
+import { failed } from '../operations/operations.ts'
+import { CONTROL_FILE } from '../sqlite/database.ts'
+import { beginsWith } from '../system/archive.ts'
+import { systemClock } from '../system/clock.ts'
+import { syncFolder } from '../system/disk.ts'
+
+const DATED = /^thermolog-\d{8}T\d{6}Z\.tar$/
+/** One for all, so that two never write at a time. */
+const UNFINISHED = 'thermolog.unfinished'
+
+export interface KeptBackup {
+  readonly file: string
+  readonly manifest: BackupManifest
+  /** Older backups, by name. */
+  readonly deleted: readonly string[]
+}
+
+/**
+ * Writes `thermolog-YYYYMMDDTHHMMSSZ.tar` into the folder, then deletes all but the newest.
+ *
+ * @param keep how many stay, the new one included; at least 1
+ * @throws OperationError if the backup fails; nothing is deleted then
+ */
+export async function keepBackups(
+  config: { readonly dataDir: string },
+  { folder, keep }: { readonly folder: string; readonly keep: number },
+  progress: BackupProgress,
+): Promise<KeptBackup> {
+  await refuseNoFolder(folder)
+  const name = nameAt(systemClock.nowMs())
+  const file = join(folder, name)
+  const manifest = await writeBackup(config, file, progress, join(folder, UNFINISHED))
+  // Later names are of a clock that was wrong.
+  const others = (await namesOfBackups(folder)).filter((other) => other !== name)
+  const deleted = others
+    .toSorted()
+    .toReversed()
+    .slice(keep - 1)
+  for (const other of deleted) await rm(join(folder, other))
+  await syncFolder(folder)
+  return { file, manifest, deleted }
+}
+
+async function refuseNoFolder(folder: string): Promise<void> {
+  const found = await stat(folder).catch((error: NodeJS.ErrnoException) => {
+    throw failed(error.code === 'ENOENT' ? `no folder ${folder}` : error.message)
+  })
+  if (!found.isDirectory()) throw failed(`${folder} is not a folder, as --keep wants it`)
+}
+
+function nameAt(nowMs: number): string {
+  const second = new Date(nowMs).toISOString().replace(/\.\d+|[-:]/g, '')
+  return `thermolog-${second}.tar`
+}
+
+async function namesOfBackups(folder: string): Promise<string[]> {
+  const backups: string[] = []
+  for (const name of (await readdir(folder)).filter((found) => DATED.test(found))) {
+    const file = join(folder, name)
+    const isFile = (await lstat(file)).isFile()
+    if (isFile && (await beginsWith(file, CONTROL_FILE))) backups.push(name)
+  }
+  return backups
+}

@@ -1,0 +1,112 @@
+// What `thermolog verify --archive` checks: all bytes of a backup, then what a restore of it would
+// check, then what `verify` checks in a DATA_DIR. It works on a copy below TMPDIR, since SQLite
+// reads files.
+
+import { createReadStream } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { MANIFEST_NAME, parseManifest, refuseOtherContents } from './manifest.ts'
+import type { BackupManifest } from './manifest.ts'
+import { inMb, inTemporaryFolder, refuseLackOfRoom } from './staging.ts'
+import type { Verdict, VerifyProgress } from './verdict.ts'
+import { verifyFiles } from './verify.ts'
+import { failed } from '../operations/operations.ts'
+import { checkFiles } from '../sqlite/backup/check-files.ts'
+import { CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE } from '../sqlite/database.ts'
+import { unpackArchive } from '../system/unpack-archive.ts'
+
+const STDIN = '-'
+const FILES = new Set([CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE, MANIFEST_NAME])
+const MANIFEST_BYTES_MAX = 1024 * 1024
+const BYTES_PER_KB = 1_000
+const REMEDY = 'Use another backup. Run `thermolog verify` on DATA_DIR: the fault may be there too.'
+
+export interface ArchiveVerdict extends Verdict {
+  readonly manifest: BackupManifest
+}
+
+export interface ArchiveProgress extends VerifyProgress {
+  /** Where it is unpacked, and what that takes; not known of standard input. */
+  note(text: string): void
+}
+
+/**
+ * Checks everything in a backup; it may take minutes.
+ *
+ * @param file `-` is standard input
+ * @throws OperationError if TMPDIR has not enough room @throws Error if it is not a whole backup
+ */
+export async function verifyArchiveFile(
+  file: string,
+  progress: ArchiveProgress,
+): Promise<ArchiveVerdict> {
+  const size = file === STDIN ? undefined : await sizeOf(file)
+  const source = file === STDIN ? 'standard input' : file
+  return inTemporaryFolder(async (folder) => {
+    progress.note(`unpacking into ${folder}${size === undefined ? '' : `: ${inMb(size)}`}`)
+    await refuseLackOfRoom(folder, size ?? 0)
+    const chunks = file === STDIN ? process.stdin : createReadStream(file)
+    const manifest = await unpack(source, { chunks, folder }, progress)
+    checkRestorable(source, { folder, manifest }, progress)
+    const names = Object.keys(manifest.files)
+    const verdict = await verifyFiles({ dataDir: folder, influx: undefined, names }, progress)
+    const findings = verdict.findings.map((finding) => ({ ...finding, remedy: REMEDY }))
+    return { ...verdict, findings, manifest }
+  })
+}
+
+async function sizeOf(file: string): Promise<number> {
+  const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
+    throw failed(error.code === 'ENOENT' ? `no file ${file}` : error.message)
+  })
+  return found.size
+}
+
+async function unpack(
+  source: string,
+  { chunks, folder }: { readonly chunks: AsyncIterable<Buffer>; readonly folder: string },
+  progress: VerifyProgress,
+): Promise<BackupManifest> {
+  const seen = new Set<string>()
+  await unpackArchive(source, chunks, {
+    begin: async (name, bytes) => {
+      if (!FILES.has(name) || seen.has(name)) throw refusal(source, `has ${JSON.stringify(name)}`)
+      if (name === MANIFEST_NAME && bytes > MANIFEST_BYTES_MAX) {
+        throw refusal(source, `has a ${MANIFEST_NAME} of ${bytes} bytes`)
+      }
+      seen.add(name)
+      await refuseLackOfRoom(folder, bytes)
+      progress.begin(`unpacking ${name}`, Math.ceil(bytes / BYTES_PER_KB), 'kB')
+      return join(folder, name)
+    },
+    advance: (bytes) => progress.advance(bytes / BYTES_PER_KB),
+  })
+  if (!seen.has(MANIFEST_NAME)) throw refusal(source, `has no ${MANIFEST_NAME}`)
+  const manifest = parseManifest(source, await readFile(join(folder, MANIFEST_NAME), 'utf8'))
+  const missing = Object.keys(manifest.files).find((name) => !seen.has(name))
+  if (missing !== undefined) throw refusal(source, `has no ${missing}`)
+  return manifest
+}
+
+/** @throws Error where `restore` would refuse it */
+function checkRestorable(
+  source: string,
+  { folder, manifest }: { readonly folder: string; readonly manifest: BackupManifest },
+  progress: VerifyProgress,
+): void {
+  const names = Object.keys(manifest.files)
+  progress.begin('checking what restore checks', names.length, 'files')
+  try {
+    refuseOtherContents(
+      manifest,
+      checkFiles(folder, names, () => progress.advance(1)),
+    )
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new Error(`${source} cannot be restored: ${reason}`, { cause: error })
+  }
+}
+
+function refusal(source: string, why: string): Error {
+  return new Error(`${source} is not a Thermolog backup: it ${why}`)
+}

@@ -1,0 +1,69 @@
+// Goal: systemd knows when the service is ready, that it is alive, and when it stops. Method: the
+// real command and systemd's own program to send, with a datagram socket in place of systemd's.
+
+import { spawn, spawnSync } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { serve } from '../support/command.ts'
+import { leaveOut } from '../support/left-out.ts'
+
+const RECEIVER = fileURLToPath(new URL('../support/notify-socket.py', import.meta.url))
+
+describe('a service that systemd watches', () => {
+  let folder: string
+  let receiver: ChildProcess
+  let messages: AsyncIterator<string>
+  before(function () {
+    for (const program of ['systemd-notify', 'python3'] as const) {
+      if (spawnSync(program, ['--version']).error !== undefined) leaveOut(this, program)
+    }
+  })
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'thermolog-notify-'))
+    receiver = spawn('python3', [RECEIVER, join(folder, 'notify')])
+    messages = createInterface(receiver.stdout!)[Symbol.asyncIterator]()
+    expect(await next()).to.equal('bound')
+  })
+  afterEach(async () => {
+    receiver.kill()
+    await rm(folder, { recursive: true })
+  })
+
+  const next = async () => ((await messages.next()) as { value: string }).value
+  /** @returns the first message with this event */
+  async function said(event: string): Promise<string> {
+    const message = await next()
+    return message.startsWith(`${event} `) ? message : said(event)
+  }
+
+  it('says that it starts, is ready, is alive again and again, and stops', async () => {
+    const service = await serve(join(folder, 'data'), {
+      NOTIFY_SOCKET: join(folder, 'notify'),
+      WATCHDOG_USEC: '300000',
+    })
+    expect(await next()).to.match(/^EXTEND_TIMEOUT_USEC=\d+ STATUS=starting/)
+    const idle = 'STATUS=ready; 0 measurements wait for the measurement store'
+    expect(await said('READY=1')).to.equal(`READY=1 ${idle}`)
+    expect(await said('WATCHDOG=1')).to.equal(`WATCHDOG=1 ${idle}`)
+    await said('WATCHDOG=1')
+    const stopped = service.stop()
+    expect(await said('STOPPING=1')).to.include('STATUS=stopping')
+    expect(await stopped).to.equal(0)
+  })
+
+  it('is not called ready when it cannot start', async () => {
+    const environment = { NOTIFY_SOCKET: join(folder, 'notify'), HOST: '192.0.2.1' }
+    const failed = await serve(join(folder, 'data'), environment).catch(String)
+    expect(failed).to.include('HOST 192.0.2.1 is not an address of this machine')
+    const events = []
+    for (let message = ''; !message.startsWith('STOPPING=1'); events.push(message.split('=')[0])) {
+      message = await next()
+    }
+    expect(events).to.deep.equal(['EXTEND_TIMEOUT_USEC', 'STOPPING'])
+  })
+})

@@ -1,0 +1,163 @@
+// Goal: what `npm run package` makes is the same every time, and each artefact works where there is
+// nothing else. Method: package two copies of the checkout; then install and run each artefact with
+// an empty environment, the one for Debian in a Debian made by debootstrap.
+
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { leaveOut } from '../support/left-out.ts'
+import { packageCopy, runBare } from '../support/packaged.ts'
+
+const MANIFEST = fileURLToPath(new URL('../../package.json', import.meta.url))
+const { version } = JSON.parse(readFileSync(MANIFEST, 'utf8')) as { version: string }
+const NEXT = '99.0.0'
+const MEASUREMENT = { event_id: 'first', sn: '28FF641E93160434', temp: 21.4 }
+
+describe('npm run package', () => {
+  let folder: string
+  let dist: string
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'thermolog-artefacts-'))
+    dist = packageCopy(join(folder, 'one'), '022')
+  })
+  after(() => rm(folder, { recursive: true }))
+
+  it('makes the same bytes from another folder and with another umask', () => {
+    const other = packageCopy(join(folder, 'another one'), '077')
+    const sums = readFileSync(join(dist, 'SHA256SUMS'), 'utf8')
+    expect(readFileSync(join(other, 'SHA256SUMS'), 'utf8')).to.equal(sums)
+    const made = readdirSync(dist).filter((name) => name !== 'SHA256SUMS')
+    expect(sums.match(/ {2}(\S+)$/gm)?.map((line) => line.trim())).to.deep.equal(made.toSorted())
+    runBare('sh', ['-c', `cd '${dist}' && sha256sum --check SHA256SUMS`])
+  })
+
+  it('makes a tarball that runs with the Node inside it', async () => {
+    runBare('tar', ['-xzf', join(dist, `thermolog-${version}-linux-x64.tar.gz`), '-C', folder])
+    await takesMeasurements(join(folder, `thermolog-${version}/bin/thermolog`), '/usr/bin:/bin')
+  })
+
+  it('makes a package that works installed by npm, without a registry', async () => {
+    const prefix = join(folder, 'prefix')
+    const options = ['--global', '--offline', '--prefix', prefix, '--no-audit', '--no-fund']
+    const home = { HOME: folder, PATH: process.env['PATH'] ?? '' }
+    runBare('npm', ['install', ...options, join(dist, `thermolog-${version}.tgz`)], home)
+    await takesMeasurements(join(prefix, 'bin/thermolog'), process.env['PATH'] ?? '')
+  })
+
+  /** Everything from the first user to `verify`. */
+  async function takesMeasurements(command: string, path: string): Promise<void> {
+    const environment = { PATH: path, DATA_DIR: await mkdtemp(join(folder, 'data-')) }
+    const run = (...args: string[]) => runBare(command, args, environment)
+    expect(run('--version')).to.equal(`${version}\n`)
+    run('user', 'create', '--email', 'a@example.org')
+    const token = run('token', 'create', '--user', 'a@example.org', '--name', 'gateway').trim()
+    await serveOnce(command, environment, token)
+    expect(run('export', '--user', 'a@example.org')).to.include('28FF641E93160434,21.4')
+    run('verify')
+  }
+
+  describe('makes a package for Debian that', () => {
+    let bare: string
+    before(async function () {
+      bare = join(folder, 'debian')
+      const made = spawnSync('debootstrap', ['--variant=minbase', 'bookworm', bare])
+      if (made.status !== 0) leaveOut(this, 'debootstrap')
+      cpSync(join(dist, `thermolog_${version}_amd64.deb`), join(bare, 'thermolog.deb'))
+      await makeNext(join(dist, `thermolog_${version}_amd64.deb`))
+    })
+
+    const inDebian = (...args: string[]) => runBare('chroot', [bare, ...args])
+    const data = () => readdirSync(join(bare, 'var/lib/thermolog')).toSorted()
+
+    /** The same package with a greater number, in it and on it. */
+    async function makeNext(deb: string): Promise<void> {
+      const parts = join(folder, 'parts')
+      runBare('dpkg-deb', ['-R', deb, parts])
+      for (const name of ['DEBIAN/control', 'usr/lib/thermolog/package.json']) {
+        const text = await readFile(join(parts, name), 'utf8')
+        await writeFile(join(parts, name), text.replace(version, NEXT))
+      }
+      const options = ['--root-owner-group', '-Znone', '--build', parts, join(bare, 'next.deb')]
+      runBare('dpkg-deb', options)
+    }
+
+    it('is installed by one command, with user, settings, unit, manual and completion', () => {
+      inDebian('apt-get', 'install', '--yes', '--no-install-recommends', '/thermolog.deb')
+      expect(inDebian('thermolog', '--version')).to.equal(`${version}\n`)
+      expect(inDebian('getent', 'passwd', 'thermolog')).to.include(
+        ':/nonexistent:/usr/sbin/nologin',
+      )
+      const settings = inDebian('stat', '-c', '%a %U:%G', '/etc/thermolog/thermolog.env')
+      expect(settings).to.equal('640 root:thermolog\n')
+      const unit = readFileSync(join(bare, 'usr/lib/systemd/system/thermolog.service'), 'utf8')
+      const [, program = ''] = /^ExecStart=(\S+) serve$/m.exec(unit) ?? []
+      expect(statSync(join(bare, program)).mode & 0o111).to.equal(0o111)
+      const wanted = 'etc/systemd/system/multi-user.target.wants/'
+      expect(readdirSync(join(bare, wanted))).to.include('thermolog.service')
+      expect(existsSync(join(bare, 'usr/lib/systemd/system/thermolog.socket'))).to.equal(true)
+      expect(existsSync(join(bare, 'etc/systemd/system/sockets.target.wants'))).to.equal(false)
+      expect(inDebian('dpkg', '--verify', 'thermolog')).to.equal('')
+    })
+
+    it('has a command that gives root the settings and user of the service', async () => {
+      const settings = join(bare, 'etc/thermolog/thermolog.env')
+      const shipped = await readFile(settings)
+      inDebian('thermolog', 'user', 'create', '--email', 'a@example.org')
+      const made = ['control.db', 'ledger.db'].map((name) => `/var/lib/thermolog/${name}`)
+      expect(inDebian('stat', '-c', '%U', ...made)).to.equal('thermolog\n'.repeat(2))
+      await writeFile(settings, 'DATA_DIR=/var/lib/thermolog/other\n')
+      inDebian('thermolog', 'user', 'create', '--email', 'b@example.org')
+      expect(inDebian('thermolog', 'user', 'list')).to.include('b@example.org')
+      expect(inDebian('thermolog', 'user', 'list')).not.to.include('a@example.org')
+      await writeFile(settings, shipped)
+    })
+
+    it('is upgraded and taken back with settings and data as they were', async () => {
+      const settings = join(bare, 'etc/thermolog/thermolog.env')
+      await writeFile(settings, 'APP_NAME=Cellar\n')
+      await mkdir(join(bare, 'var/lib/thermolog/kept'))
+      inDebian('dpkg', '--install', '/next.deb')
+      expect(inDebian('thermolog', '--version')).to.equal(`${NEXT}\n`)
+      inDebian('dpkg', '--install', '/thermolog.deb')
+      expect(inDebian('thermolog', '--version')).to.equal(`${version}\n`)
+      expect(await readFile(settings, 'utf8')).to.equal('APP_NAME=Cellar\n')
+      expect(data()).to.include('kept')
+    })
+
+    it('leaves the data when it is purged, and says where they are', () => {
+      const before = data()
+      const said = inDebian('dpkg', '--purge', 'thermolog')
+      expect(said).to.include('they stay in /var/lib/thermolog')
+      expect(data()).to.deep.equal(before)
+      expect(existsSync(join(bare, 'usr/lib/thermolog'))).to.equal(false)
+      expect(existsSync(join(bare, 'etc/thermolog'))).to.equal(false)
+    })
+  })
+})
+
+/** Runs the service for one measurement. */
+async function serveOnce(
+  command: string,
+  environment: Readonly<Record<string, string>>,
+  token: string,
+): Promise<void> {
+  const service = spawn(command, ['serve'], { env: { ...environment, PORT: '0' } })
+  const ended = once(service, 'exit') as Promise<[number | null]>
+  for await (const line of createInterface({ input: service.stdout })) {
+    const { message, url } = JSON.parse(line) as { message: string; url: string }
+    if (message !== 'ready') continue
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const request = { method: 'POST', headers, body: JSON.stringify(MEASUREMENT) }
+    expect((await fetch(`${url}/api/v1/measurements`, request)).status).to.equal(201)
+    expect((await fetch(url)).status).to.equal(200)
+    expect((await fetch(`${url}/docs`)).status).to.equal(200)
+    service.kill()
+  }
+  expect((await ended)[0]).to.equal(0)
+}

@@ -1,0 +1,76 @@
+// Goal: whoever reads a fault knows what to change, without knowing JSON Schema. Each row is a
+// request and what it is told.
+
+import { expect } from 'chai'
+import { send } from '../../support/http.ts'
+import { startService } from '../../support/service.ts'
+import type { TestService } from '../../support/service.ts'
+
+const SERIAL_NUMBER =
+  'is not as described: Letters, digits and : . _ - with at least one letter or digit.'
+
+describe('what a fault says', () => {
+  let service: TestService
+  let token: string
+
+  before(async () => {
+    service = await startService()
+    token = await service.createToken('a@example.org')
+  })
+
+  after(() => service.stop())
+
+  async function told(method: string, path: string, body?: unknown): Promise<string[]> {
+    const answer = await send(service.url, { method, path: `/api/v1/${path}`, token, body })
+    const { errors } = answer.body as { errors: { pointer: string; detail: string }[] }
+    return errors.map(({ pointer, detail }) => `${pointer} ${detail}`)
+  }
+
+  const MEASUREMENTS: readonly (readonly [string, object, ...string[]])[] = [
+    ['an empty object', {}, '/sn is missing', '/temp is missing'],
+    ['an empty serial number', { sn: '', temp: 1 }, `/sn ${SERIAL_NUMBER}`],
+    ['a strange one', { sn: 'a b', temp: 1 }, `/sn ${SERIAL_NUMBER}`],
+    ['a long one', { sn: 'a'.repeat(65), temp: 1 }, '/sn must have at most 64 characters'],
+    ['an empty id', { event_id: '', sn: 'a', temp: 1 }, '/event_id must not be empty'],
+    ['a text', { sn: 'a', temp: '1' }, '/temp must be a number'],
+    ['a cold one', { sn: 'a', temp: -300 }, '/temp must be at least -273.15'],
+    ['a hot one', { sn: 'a', temp: 1e5 }, '/temp must be at most 10000'],
+    ['a member more', { sn: 'a', temp: 1, unit: 'C' }, '/unit is unknown'],
+  ]
+
+  for (const [name, body, ...faults] of MEASUREMENTS) {
+    it(`is plain for ${name}`, async () => {
+      expect(await told('POST', 'measurements', body)).to.deep.equal(faults)
+    })
+  }
+
+  it('is plain for batches', async () => {
+    const batch = (measurements: unknown) => told('POST', 'measurements/batch', { measurements })
+    expect(await batch([])).to.deep.equal(['/measurements must not be empty'])
+    expect(await batch({})).to.deep.equal(['/measurements must be an array'])
+    expect(await batch([7])).to.deep.equal(['/measurements/0 must be an object'])
+  })
+
+  it('is there for each parameter of a query', async () => {
+    await send(service.url, {
+      method: 'POST',
+      path: '/api/v1/measurements',
+      token,
+      body: { sn: 'a', temp: 1 },
+    })
+    const query = 'bucket=week&tz=Mars/Olympus&from=yesterday&what=1'
+    const faults = await told('GET', `sensors/1/measurements?${query}`)
+    expect(faults.map((fault) => fault.split(' ')[0])).to.have.members([
+      '/what',
+      '/bucket',
+      '/from',
+      '/tz',
+    ])
+  })
+
+  it('is plain for a change of nothing', async () => {
+    expect(await told('PATCH', 'sensors/1', {})).to.deep.equal([' must not be empty'])
+    const [fault] = await told('PATCH', 'sensors/1', { alias: ' ' })
+    expect(fault).to.include('/alias is not as described: 1 to 128 characters after leading')
+  })
+})

@@ -1,0 +1,47 @@
+// Artefacts made from a copy of the checkout, and processes that get nothing from ours.
+
+import { spawnSync } from 'node:child_process'
+import { cpSync, symlinkSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const NOT_COPIED = new Set(['node_modules', '.git', 'dist', 'data', 'coverage', 'test'])
+const BARE = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
+
+/**
+ * Packages a copy of the checkout for x64.
+ *
+ * @param copy where the copy goes
+ * @param umask of the person who copies and packages
+ * @returns its `dist/`
+ */
+export function packageCopy(copy: string, umask: string): string {
+  const filter = (source: string) =>
+    !(NOT_COPIED.has(basename(source)) && dirname(source) === dirname(join(ROOT, 'x')))
+  cpSync(ROOT, copy, { recursive: true, filter })
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
+  const script = `umask ${umask}; exec bin/node packaging/package.ts x64`
+  const env = { ...BARE, SOURCE_DATE_EPOCH: '1700000000' }
+  const { status, stderr } = spawnSync('sh', ['-c', script], { cwd: copy, env, encoding: 'utf8' })
+  expect(status, stderr).to.equal(0)
+  return join(copy, 'dist')
+}
+
+/**
+ * Runs a program with an environment of its own to its end.
+ *
+ * @returns what it printed
+ * @throws AssertionError with its standard error if it does not exit with 0
+ */
+export function runBare(
+  program: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): string {
+  const env = { ...BARE, ...environment }
+  const { status, stdout, stderr, error } = spawnSync(program, args, { env, encoding: 'utf8' })
+  expect(status, `${program} ${args.join(' ')}\n${stdout}${stderr}${error ?? ''}`).to.equal(0)
+  return stdout
+}
