@@ -41,9 +41,11 @@ export class LineFault extends Error {
   }
 }
 
-const FLOAT = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
+const FLOAT = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 const INTEGER = /^-?\d+i$/
 const UNSIGNED = /^\d+u$/
+/** The longest that any sender writes has 25; reading many more takes time. */
+const NUMBER_LENGTH_MAX = 64
 const TIME = /^-?\d{1,19}$/
 const INTEGER_MAX = 2n ** 63n
 const UNSIGNED_MAX = 2n ** 64n
@@ -226,6 +228,7 @@ function unescape(text: string): string {
 }
 
 function numberOf(text: string): number | undefined {
+  if (text.length > NUMBER_LENGTH_MAX) return undefined
   if (FLOAT.test(text)) {
     const number = Number(text)
     return Number.isFinite(number) ? number : undefined

@@ -2,6 +2,7 @@
 // Goal: what is acknowledged, and what reaches the measurement store, never depends on the engine.
 // Method: one suite against the ports, called by the tests of each engine.
 
+import { getEventListeners } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { SubmittedMeasurement } from '../../src/domain/measurement.ts'
@@ -245,6 +246,15 @@ export function describeJournal(name: string, newData: NewData): void {
         await send({})
         await waiting
         await data.queue.waitForRows(new AbortController().signal)
+      })
+
+      it('leaves nothing on the signal of who has waited', async () => {
+        await settleAll()
+        const { signal } = new AbortController()
+        const waiting = data.queue.waitForRows(signal)
+        await send({})
+        await waiting
+        expect(getEventListeners(signal, 'abort')).to.have.lengthOf(0)
       })
 
       it('says how old the oldest row is that is not settled', async () => {

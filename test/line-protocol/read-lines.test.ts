@@ -56,6 +56,15 @@ describe('readLines', () => {
     expect(names).to.deep.equal(['a.p1', 'a.p1.pool'])
   })
 
+  it('refuses a number that no sender writes, however long, at once', async () => {
+    const digits = '9'.repeat(1_000_000)
+    for (const number of [digits, `${digits}i`, `${digits}u`, `1.${digits}x`]) {
+      const { refused, keyed, unkeyed } = await read(`t temp=${number}`)
+      expect(refused.map(({ reason }) => reason)).to.deep.equal(['invalid field value'])
+      expect([...keyed, ...unkeyed]).to.deep.equal([])
+    }
+  })
+
   it('takes what each sender calls a temperature, and nothing else', async () => {
     const kept = {
       'GT-WT03,id=232,channel=1,mic=CRC battery_ok=1,temperature_C=26.1,humidity=48': 26.1,

@@ -2,14 +2,33 @@
 
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 
-/** One that nobody listened on a moment ago. */
+// Each of mocha's jobs has a range of its own, below what systems give to connections, and each
+// port is given once: nothing takes one between this look and its use.
+const FIRST_PORT = 20_000
+const PORTS_PER_JOB = 500
+const JOBS = 20
+const job = Number(process.env['MOCHA_WORKER_ID'] ?? 0) % JOBS
+
+let given = 0
+
+/** One that nobody listens on and nobody else is given. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
+  while (given < PORTS_PER_JOB) {
+    const port = FIRST_PORT + job * PORTS_PER_JOB + given++
+    if (await isFree(port)) return port
+  }
+  throw new Error(`all ${PORTS_PER_JOB} ports of job ${job} were given`)
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen(port, '127.0.0.1')
+  try {
+    await once(server, 'listening')
+  } catch {
+    return false
+  }
   server.close()
   await once(server, 'close')
-  return port
+  return true
 }

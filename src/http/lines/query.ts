@@ -122,7 +122,7 @@ function checkEpoch(epoch: string | null): void {
 /** Results of what senders to InfluxDB ask before they write. */
 function openResults(statement: string): readonly object[] | undefined {
   if (/^\s*create\s+database\s+\S/i.test(statement)) return [{ statement_id: 0 }]
-  if (!/^\s*show\s+databases\s*;?\s*$/i.test(statement)) return undefined
+  if (!/^show\s+databases\s*;?$/i.test(statement.trim())) return undefined
   const series = [{ name: 'databases', columns: ['name'], values: [[DATABASE]] }]
   return [{ statement_id: 0, series }]
 }

@@ -141,14 +141,12 @@ export class PostgresJournalQueue implements JournalQueue {
   }
 
   async waitForRows(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted && !this.#isClosed) {
-      const woken = Promise.withResolvers<void>()
-      this.#wake = woken.resolve
-      signal.addEventListener('abort', () => woken.resolve(), { once: true })
-      if (await this.#persist(() => this.#hasRows())) return
-      const timer = setTimeout(woken.resolve, LOOK_EVERY_MS)
-      await woken.promise
-      clearTimeout(timer)
+    const wake = () => this.notify()
+    signal.addEventListener('abort', wake)
+    try {
+      await this.#lookForRows(signal)
+    } finally {
+      signal.removeEventListener('abort', wake)
     }
   }
 
@@ -175,6 +173,17 @@ export class PostgresJournalQueue implements JournalQueue {
       held.map(({ claimedSeq }) => claimedSeq),
     ])
     return held.find(({ stream }) => stream === next?.stream)
+  }
+
+  async #lookForRows(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !this.#isClosed) {
+      const woken = Promise.withResolvers<void>()
+      this.#wake = woken.resolve
+      if (await this.#persist(() => this.#hasRows())) return
+      const timer = setTimeout(woken.resolve, LOOK_EVERY_MS)
+      await woken.promise
+      clearTimeout(timer)
+    }
   }
 
   async #hasRows(): Promise<boolean> {

@@ -117,11 +117,13 @@ export class SqliteJournalQueue implements JournalQueue {
   async waitForRows(signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#wake = resolve
-    signal.addEventListener('abort', () => resolve(), { once: true })
+    const stop = () => resolve()
+    signal.addEventListener('abort', stop)
     // Set before looking: whoever commits in between notifies it.
     Atomics.store(this.#with.isIdle, 0, 1)
     if (signal.aborted || this.#journal.lastSeq() > this.#claimedSeq) resolve()
     await promise
+    signal.removeEventListener('abort', stop)
     if (this.#wake === resolve) this.#wake = undefined
   }
 
