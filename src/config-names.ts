@@ -11,7 +11,7 @@ export interface NameFaults {
 
 /** Prefixes of our settings' names; `IDP_` has rules of its own. */
 const PREFIXES = ['DATABASE_', 'IDP_', 'INFLUX_', 'LINK_', 'MAX_', 'MOBILE_', 'RATE_LIMIT_']
-const PROVIDER_SETTING = /^IDP_([A-Z0-9]+(?:_[A-Z0-9]+)*)_([A-Z0-9]+(?:_[A-Z0-9]+)*)$/
+const PROVIDER_SETTING = /^IDP_[A-Z0-9]+(?:_[A-Z0-9]+)+$/
 
 /** How many letters of a provider's setting may be wrong while the intended one is still clear. */
 const MEMBER_EDITS_MAX = 2

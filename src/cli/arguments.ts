@@ -85,7 +85,7 @@ export function choiceReader<T extends string>(
 /** @returns a reader of a number. @param option see above */
 export function numberReader(option: string): (text: string) => number {
   return (text) => {
-    if (/^[+-]?(\d+\.?\d*|\.\d+)$/.test(text)) return Number(text)
+    if (/^[+-]?(\d+(\.\d*)?|\.\d+)$/.test(text)) return Number(text)
     throw usage(`${option} must be a number such as -0.4, not ${JSON.stringify(text)}`)
   }
 }

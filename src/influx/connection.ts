@@ -185,7 +185,7 @@ export class InfluxConnection {
   #addressOf(path: string): URL {
     const address = new URL(this.#url)
     const [pathname = '', search = ''] = path.split('?')
-    address.pathname = this.#url.pathname.replace(/\/+$/, '') + pathname
+    address.pathname = this.#url.pathname.replace(/(?<!\/)\/+$/, '') + pathname
     address.search = search
     return address
   }

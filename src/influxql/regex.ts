@@ -11,7 +11,7 @@ const PATTERN_CHARACTERS_MAX = 1_000
 const WORK_MAX = 20_000_000
 
 /** Where something may be that RE2 knows beyond what is taken; a class is passed over whole. */
-const NOT_TAKEN = /\[(?:[^\]\\]|\\[^])*\]|\\[^]|\(\?:|\(\?|\{|\}/g
+const NOT_TAKEN = /\[(?:[^\]\\]|\\[^])*\]?|\\[^]|\(\?:|\(\?|\{|\}/g
 const TAKEN = /^(\[|\\[dswDSW\W_]|\(\?:)/
 const IGNORE_CASE = '(?i)'
 

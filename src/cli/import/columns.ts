@@ -110,7 +110,7 @@ function findColumn(
 
 function plainName(column: string): string {
   return column
-    .replace(/[([].*$/, '')
+    .replace(/[([].*/s, '')
     .replace(/[_\s-]+/g, ' ')
     .trim()
     .toLowerCase()

@@ -31,7 +31,7 @@ export type ReadResult =
   | { readonly measurement: SubmittedMeasurement; readonly fault?: undefined }
   | { readonly measurement?: undefined; readonly fault: string }
 
-const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
+const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
 export class MeasurementReader {
   readonly #settings: ReaderSettings
   readonly #rules: RuleCheck

@@ -57,7 +57,7 @@ export class ClientAddresses {
  */
 export function clientKey(address: string): string {
   if (isIP(address) !== 6) return address
-  const [head = '', tail = ''] = address.replace(/%.*$/, '').split('::')
+  const [head = '', tail = ''] = address.replace(/%.*/s, '').split('::')
   const groups = head === '' ? [] : head.split(':')
   const missing = 8 - groups.length - (tail === '' ? 0 : tail.split(':').length)
   if (address.includes('::')) groups.push(...Array.from({ length: missing }, () => '0'))
