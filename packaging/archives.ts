@@ -6,9 +6,9 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
 
 const COMPRESSORS = {
-  gz: ['gzip', '-n', '-9'],
+  gz: ['gzip', '-n'],
   // More than one thread splits the data in blocks, of the same size on every machine.
-  xz: ['xz', '-6', '--threads=2'],
+  xz: ['xz', '--threads=2'],
 } as const
 
 /** Modes that do not depend on the umask: everyone may read, the owner may write. */

@@ -154,5 +154,8 @@ async function challengeOf(verifier) {
 /** @param {Uint8Array} bytes */
 function base64url(bytes) {
   const text = btoa(String.fromCharCode(...bytes))
-  return text.replaceAll('+', '-').replaceAll('/', '_').replace(/={1,2}$/, '')
+  return text
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replace(/={1,2}$/, '')
 }

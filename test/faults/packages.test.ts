@@ -24,12 +24,12 @@ describe('npm run package', () => {
   let dist: string
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'thermolog-artefacts-'))
-    dist = packageCopy(join(folder, 'one'), '022')
+    dist = await packageCopy(join(folder, 'one'), '022')
   })
   after(() => rm(folder, { recursive: true }))
 
-  it('makes the same bytes from another folder and with another umask', () => {
-    const other = packageCopy(join(folder, 'another one'), '077')
+  it('makes the same bytes from another folder and with another umask', async () => {
+    const other = await packageCopy(join(folder, 'another one'), '077')
     const sums = readFileSync(join(dist, 'SHA256SUMS'), 'utf8')
     expect(readFileSync(join(other, 'SHA256SUMS'), 'utf8')).to.equal(sums)
     const made = readdirSync(dist).filter((name) => name !== 'SHA256SUMS')

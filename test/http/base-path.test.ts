@@ -13,7 +13,7 @@ describe('a service with BASE_PATH=/thermolog', () => {
   before(async () => {
     service = await startService({ BASE_PATH: '/thermolog' })
   })
-  after(() => service.stop())
+  after(() => service?.stop())
 
   const statusOf = async (path: string) => (await fetch(service.url + path)).status
 

@@ -23,7 +23,7 @@ describe('live events of two processes', function () {
   const postgres = usePostgres()
   const clock = new FakeClock()
   let database: TestDatabase
-  let processes: OpenData[]
+  let processes: OpenData[] = []
   let userId: number
 
   before(async () => {
@@ -37,7 +37,7 @@ describe('live events of two processes', function () {
   })
   after(async () => {
     await Promise.all(processes.map((one) => one.close()))
-    await database.remove()
+    await database?.remove()
   })
 
   const processOf = (at: number): OpenData => {

@@ -25,7 +25,7 @@ describe('a database that is away', function () {
   before(async () => {
     replicas = await Replicas.start(2, { DATABASE_URL: server().url() })
   })
-  after(() => replicas.stop())
+  after(() => replicas?.stop())
 
   it('is answered 503, and leaves every process whole', async () => {
     const [first, second] = [readingsOf('cellar', 0, 1), readingsOf('cellar', 1, 1)]
@@ -57,8 +57,8 @@ describe('a load on three processes, one of which is killed', function () {
     replicas = await Replicas.start(3, { DATABASE_URL: database.url })
   })
   after(async () => {
-    await replicas.stop()
-    await database.remove()
+    await replicas?.stop()
+    await database?.remove()
   })
 
   it('is taken when it is sent again once, and forwarded by the others', async () => {

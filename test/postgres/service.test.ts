@@ -26,7 +26,7 @@ describe('two services on one database', function () {
   this.timeout(20_000)
   const postgres = usePostgres()
   let database: TestDatabase
-  let services: { readonly url: string; readonly service: Service }[]
+  let services: { readonly url: string; readonly service: Service }[] = []
   let operations: Operations
   let closeOperations: () => Promise<void>
 
@@ -48,9 +48,9 @@ describe('two services on one database', function () {
     await operations.createUser({ email: ANA })
   })
   after(async () => {
-    await closeOperations()
+    await closeOperations?.()
     for (const { service } of services) await service.stop()
-    await database.remove()
+    await database?.remove()
   })
 
   const urlOf = (at: number) => services[at]?.url ?? ''

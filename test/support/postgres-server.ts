@@ -20,7 +20,8 @@ import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 
-const DISTRIBUTION = '/usr/lib/postgresql'
+/** Where Debian has a folder for each version. */
+const DISTRIBUTION = process.env['POSTGRES_FOLDER'] ?? '/usr/lib/postgresql'
 const READY_MS_MAX = 30_000
 const POLL_MS = 20
 

@@ -1,12 +1,17 @@
 // How a run of tests is told: as mocha's own reporter does it, but tests that are left out are no
-// line each among the others: there is one short list of what they want, at the end.
+// line each among the others: there is one short list of what they want, at the end, and one of the
+// files and tests that took the longest. With FAILURES_FILE, what failed is added to it in short.
 
+import { appendFileSync } from 'node:fs'
 import Mocha from 'mocha'
-import { leftOutLines, missingFor } from './left-out.ts'
+import { failureLines } from './failure-lines.ts'
+import { leftOutLines, missingFor, withoutMark } from './left-out.ts'
 import type { Missing } from './left-out.ts'
+import { nameOf, noteLeftOut, wasRunBefore } from './second-run.ts'
 
 const { Base } = Mocha.reporters
 const {
+  EVENT_HOOK_END,
   EVENT_RUN_END,
   EVENT_SUITE_BEGIN,
   EVENT_SUITE_END,
@@ -15,6 +20,13 @@ const {
   EVENT_TEST_PENDING,
 } = Mocha.Runner.constants
 
+const SLOWEST_MAX = 10
+
+interface Timed {
+  readonly name: string
+  readonly durationMs: number
+}
+
 // Mocha takes a reporter's default export.
 // oxlint-disable-next-line import/no-default-export
 export default class Reporter extends Base {
@@ -22,6 +34,8 @@ export default class Reporter extends Base {
   readonly #pending: string[] = []
   /** Suites that have begun, from the outside in; a title is told with the first test in it. */
   readonly #suites: { readonly title: string; isTold: boolean }[] = []
+  readonly #tests: Timed[] = []
+  readonly #fileMs = new Map<string, number>()
   #failed = 0
 
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
@@ -30,11 +44,15 @@ export default class Reporter extends Base {
     runner.on(EVENT_SUITE_END, () => this.#suites.pop())
     runner.on(EVENT_TEST_PASS, (test) => this.#tellPassed(test))
     runner.on(EVENT_TEST_FAIL, ({ title }) => this.#tellFailed(title))
+    runner.on(EVENT_HOOK_END, (hook) => this.#noteTime(hook))
     runner.on(EVENT_TEST_PENDING, (test) => this.#notePending(test))
     runner.once(EVENT_RUN_END, () => this.#tellEnd())
   }
 
-  #tellPassed({ title, speed = 'fast', duration = 0 }: Mocha.Test): void {
+  #tellPassed(test: Mocha.Test): void {
+    const { title, speed = 'fast', duration = 0 } = test
+    this.#tests.push({ name: test.fullTitle(), durationMs: duration })
+    this.#noteTime(test)
     const took = speed === 'fast' ? '' : Base.color(speed, ` (${duration}ms)`)
     this.#tell(Base.color('checkmark', Base.symbols.ok) + Base.color('pass', ` ${title}`) + took)
   }
@@ -43,10 +61,21 @@ export default class Reporter extends Base {
     this.#tell(Base.color('fail', `${++this.#failed}) ${title}`))
   }
 
+  #noteTime({ file, duration = 0 }: Mocha.Runnable): void {
+    if (file === undefined) return
+    const name = nameOf(file)
+    this.#fileMs.set(name, (this.#fileMs.get(name) ?? 0) + duration)
+  }
+
   #notePending(test: Mocha.Test): void {
+    if (wasRunBefore(test.title)) return
     const missing = missingFor(test.title)
-    if (missing === undefined) this.#pending.push(test.fullTitle())
-    else this.#missing.push(missing)
+    if (missing === undefined) {
+      this.#pending.push(test.fullTitle())
+    } else {
+      this.#missing.push(missing)
+      noteLeftOut(test.file, withoutMark(test.fullTitle()))
+    }
   }
 
   #tell(line: string): void {
@@ -62,11 +91,32 @@ export default class Reporter extends Base {
 
   #tellEnd(): void {
     this.epilogue()
+    const files = [...this.#fileMs].map(([name, durationMs]): Timed => ({ name, durationMs }))
     const lines = [
+      'The slowest files and tests, in seconds:',
+      ...slowest(files),
+      ...slowest(this.#tests),
+      '',
       ...leftOutLines(this.#missing),
       ...this.#pending.map((title) => `${title}: left out without a reason`),
     ]
     for (const line of lines) Base.consoleLog(`  ${line}`)
-    if (lines.length > 0) Base.consoleLog()
+    Base.consoleLog()
+    this.#noteFailures(process.env['FAILURES_FILE'])
   }
+
+  #noteFailures(path: string | undefined): void {
+    if (path === undefined) return
+    for (const test of this.failures) {
+      const lines = failureLines({ ...test, file: nameOf(test.file), title: test.fullTitle() })
+      appendFileSync(path, `${lines.join('\n')}\n`)
+    }
+  }
+}
+
+function slowest(all: readonly Timed[]): string[] {
+  const ordered = all.toSorted((one, other) => other.durationMs - one.durationMs)
+  return ordered
+    .slice(0, SLOWEST_MAX)
+    .map(({ name, durationMs }) => `${(durationMs / 1_000).toFixed(1).padStart(6)}  ${name}`)
 }

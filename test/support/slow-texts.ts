@@ -77,9 +77,11 @@ class Samples {
         return few(node.alternatives.flatMap(({ elements }) => this.#ofAll(elements)))
       case 'Quantifier':
         return this.of(node.element).map((text) => text.repeat(node.min))
-      default:
-        return ['']
+      case 'Assertion':
+      case 'Backreference':
+        break
     }
+    return ['']
   }
 
   /** One after the other, each time with another sample of one of them. */

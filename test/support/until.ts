@@ -5,6 +5,18 @@ import { setTimeout } from 'node:timers/promises'
 const WAIT_MS_MAX = 30_000
 const LOOK_EVERY_MS = 20
 
+const waits = new Set<{ readonly what: string }>()
+
+/** What is being waited for now, since it was last forgotten. */
+export function awaited(): string[] {
+  return [...waits].map(({ what }) => what)
+}
+
+/** A test that was ended may have left some. */
+export function forgetAwaited(): void {
+  waits.clear()
+}
+
 /**
  * Looks again and again until it is so.
  *
@@ -16,10 +28,16 @@ export async function until(
   isSo: () => boolean | Promise<boolean>,
   msMax = WAIT_MS_MAX,
 ): Promise<void> {
+  const wait = { what }
+  waits.add(wait)
   const deadlineMs = performance.now() + msMax
-  while (!(await isSo())) {
-    if (performance.now() > deadlineMs) throw new Error(`not within ${msMax} ms: ${what}`)
-    await setTimeout(LOOK_EVERY_MS)
+  try {
+    while (!(await isSo())) {
+      if (performance.now() > deadlineMs) throw new Error(`not within ${msMax} ms: ${what}`)
+      await setTimeout(LOOK_EVERY_MS)
+    }
+  } finally {
+    waits.delete(wait)
   }
 }
 
@@ -34,6 +52,8 @@ export async function within<Result>(
   promise: Promise<Result>,
   msMax = WAIT_MS_MAX,
 ): Promise<Result> {
+  const wait = { what }
+  waits.add(wait)
   const settled = new AbortController()
   const late = setTimeout(msMax, undefined, { signal: settled.signal }).then(() => {
     throw new Error(`not within ${msMax} ms: ${what}`)
@@ -41,6 +61,7 @@ export async function within<Result>(
   try {
     return await Promise.race([promise, late])
   } finally {
+    waits.delete(wait)
     settled.abort()
     await Promise.allSettled([late])
   }
