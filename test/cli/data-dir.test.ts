@@ -28,7 +28,7 @@ const COMMANDS: readonly (readonly string[])[] = [
 ]
 
 describe('a DATA_DIR', function () {
-  this.timeout(30_000)
+  this.timeout(60_000)
   let folder: string
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'thermolog-data-dir-'))

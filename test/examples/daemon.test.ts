@@ -14,6 +14,7 @@ import type { Fault, ProxiedRequest } from '../support/fault-proxy.ts'
 import { send } from '../support/http.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const HOUR_MS = 3_600_000
 const KILLS = 4
@@ -136,7 +137,7 @@ for (const kind of DAEMONS) {
       const isAhead = Date.now() > service.clock.nowMs() + HOUR_MS
       const daemon = start()
       await daemon.give('cellar', 1)
-      if (isAhead) await until(() => daemon.errors.includes('ALARM'))
+      if (isAhead) await until('there is an alarm', () => daemon.errors.includes('ALARM'))
       service.clock.set(instant(ahead))
       expect(await daemon.finish()).to.equal(0)
       if (isAhead) expect(daemon.errors).to.include('timestamp_in_future')
@@ -284,9 +285,4 @@ function measurementsIn({ method, headers, body }: ProxiedRequest) {
 
 function instant(atMs: number): string {
   return new Date(atMs).toISOString()
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  for (let look = 0; look < 500 && !isSo(); look++) await setTimeout(20)
-  expect(isSo()).to.equal(true)
 }

@@ -23,7 +23,7 @@ const ANA = 'ana@example.org'
 const AT = '2026-11-20T10:15:00.000Z'
 
 describe('two services on one database', function () {
-  this.timeout(20_000)
+  this.timeout(60_000)
   const postgres = usePostgres()
   let database: TestDatabase
   let services: { readonly url: string; readonly service: Service }[]

@@ -13,7 +13,7 @@ import type { TestDatabase } from '../../support/postgres.ts'
 const USER = 1
 
 describe('a lane', function () {
-  this.timeout(30_000)
+  this.timeout(60_000)
   const postgres = usePostgres()
   let database: TestDatabase
   let lane: ReturnType<typeof newLane>
