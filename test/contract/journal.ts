@@ -3,11 +3,10 @@
 // Method: one suite against the ports, called by the tests of each engine.
 
 import { getEventListeners } from 'node:events'
-import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { SubmittedMeasurement } from '../../src/domain/measurement.ts'
 import type { ClaimedBatch } from '../../src/ports/journal-queue.ts'
-import { until } from '../support/until.ts'
+import { until, within } from '../support/until.ts'
 import {
   accept,
   asRefused,
@@ -234,17 +233,16 @@ export function describeJournal(name: string, newData: NewData): void {
         const stopped = data.queue.waitForRows(aborting.signal)
         aborting.abort()
         await stopped
-        let isAwake = false
-        const wait = async () => {
-          await data.queue.waitForRows(new AbortController().signal)
-          isAwake = true
-        }
-        const waiting = wait()
-        await setTimeout(50)
-        expect(isAwake).to.equal(false)
+        const order: string[] = []
+        const { signal } = new AbortController()
+        const waiting = data.queue.waitForRows(signal).then(() => order.push('awake'))
+        // Whoever does not wait is awake after that.
+        expect(await data.queue.claim(ALL)).to.equal(undefined)
+        order.push('sending')
         await send({})
-        await waiting
-        await data.queue.waitForRows(new AbortController().signal)
+        await within('it is awake', waiting)
+        expect(order).to.deep.equal(['sending', 'awake'])
+        await within('who comes later does not wait', data.queue.waitForRows(signal))
       })
 
       it('leaves nothing on the signal of who has waited', async () => {

@@ -97,10 +97,12 @@ for (const kind of DAEMONS) {
         if (life === 1) proxy.use(DEAD)
         if (life === 2) useBadNetwork()
         const daemon = start()
-        const killing = setTimeout(300 + Math.random() * LIFE_MS_MAX).then(() => daemon.kill())
+        let killing: Promise<void> | undefined
         for (let isAlive = true; isAlive;) {
           isAlive = await daemon.give(SENSORS[temp % 2] ?? '', ++temp)
           ;(isAlive ? confirmed : doubtful).push(temp)
+          // Counted from its first word: a busy machine takes long to start it.
+          killing ??= setTimeout(Math.random() * LIFE_MS_MAX).then(() => daemon.kill())
           await setTimeout(Math.random() * 10)
         }
         await killing

@@ -29,6 +29,7 @@ const EVERY_MS = 1_000
 const AHEAD = 100
 const AGE_MS_MAX = 15_000
 const FRESH_MS_MAX = 60_000
+const DRAINED_MS_MAX = 1_200_000
 const HOUR_MS = 3_600_000
 /** Where nobody waits for a disk 300,000 times. */
 const FAST_FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
@@ -73,7 +74,7 @@ class Gateway {
   async finish(): Promise<number | null> {
     this.#isOver = true
     await this.#running
-    return this.#daemon.finish()
+    return this.#daemon.finish(DRAINED_MS_MAX)
   }
 
   async #run(): Promise<void> {
@@ -161,7 +162,7 @@ describe(`a fleet of ${DAEMON_COUNT} example daemons`, () => {
     await untilFresh()
     const backlog = startBacklog(service.url)
     const startedAtMs = performance.now()
-    const draining = backlog.finish()
+    const draining = backlog.finish(DRAINED_MS_MAX)
     let isOver = false
     void draining.finally(() => (isOver = true)).catch(() => undefined)
     let oldestMs = 0

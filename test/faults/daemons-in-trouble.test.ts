@@ -18,7 +18,8 @@ import type { TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 const HOUR_MS = 3_600_000
-const CLOCK_MS_MAX = 5_000
+/** Little beside what the clocks are wrong by, and much for a busy machine. */
+const CLOCK_MS_MAX = 60_000
 const PYTHON = DAEMONS.find(({ name }) => name === 'send.py')!
 const [PROGRAM = ''] = PYTHON.command.slice(1)
 

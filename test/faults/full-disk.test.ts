@@ -91,7 +91,10 @@ describe('a service that starts on a full disk', () => {
       expect(sent).to.be.lessThan(FULL_BATCHES_MAX)
     }
     // What is free is looked up once a second.
-    await until('it says that it is full', async () => !(await isReady()))
+    await until('it says what it lacks', async () => {
+      const { body } = await service.send({ path: '/readyz' })
+      return LACKS_ROOM.test(String(body.detail))
+    })
     await expectFull()
   })
 

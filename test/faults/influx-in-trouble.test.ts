@@ -32,12 +32,12 @@ describe('the service, when InfluxDB is in trouble', function () {
   })
   afterEach(() => story.end())
 
-  /** What never waits for InfluxDB. */
+  /** What never waits for InfluxDB, which a history gives 8 s. */
   const expectPrompt = async () => {
     const startedAtMs = performance.now()
     expect((await story.get('/api/v1/sensors')).status).to.equal(200)
     expect((await story.get('/readyz')).status).to.equal(200)
-    expect(performance.now() - startedAtMs).to.be.below(1_000)
+    expect(performance.now() - startedAtMs).to.be.below(5_000)
   }
 
   it('acknowledges all the time and has everything once in the end', async () => {
@@ -81,7 +81,7 @@ describe('the service, when InfluxDB is in trouble', function () {
     await story.drained()
     await story.proxy.settleLate()
     expect(acknowledged).to.be.greaterThan(1_000)
-    expect(fleet.answerMsMax).to.be.below(2_000)
+    expect(fleet.answerMsMax).to.be.below(10_000)
     for (const [sn, sent] of fleet.sent) await story.expectWhole(sn, sent)
     await story.expectClean()
   })
@@ -128,9 +128,10 @@ describe('the service, when InfluxDB is in trouble', function () {
     const askedAtMs = performance.now()
     const { status, body } = await story.history(id)
     expect([status, body.code]).to.deep.equal([503, 'history_unavailable'])
-    expect(performance.now() - askedAtMs).to.be.below(11_000)
+    expect(performance.now() - askedAtMs).to.be.below(20_000)
     await story.post(readingsOf('CELLAR', 100, 100))
-    expect(await story.restartService()).to.be.below(8_000)
+    // A write is given 30 s.
+    expect(await story.restartService()).to.be.below(20_000)
     server().resume()
     await story.drained()
     await story.expectWhole('CELLAR', readingsOf('CELLAR', 0, 200))

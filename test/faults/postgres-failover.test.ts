@@ -2,7 +2,6 @@
 // where something can be lost, everybody is told. Method: real services under load, a primary that
 // is killed, a standby that is promoted, and a backup that is restored.
 
-import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { postgresPrograms, PostgresServer } from '../support/postgres-server.ts'
 import { leaveOut } from '../support/left-out.ts'
@@ -12,6 +11,7 @@ import { ask } from '../support/lanes.ts'
 import { Replicas } from '../support/replicas.ts'
 import { until } from '../support/until.ts'
 
+const LOOKS_WITHOUT_NEWS = 50
 const LOAD = { senders: 6, batch: 5 }
 const SOME = byLength(200, 2_000)
 interface Store {
@@ -147,7 +147,7 @@ describe('another server that takes over', function () {
       const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
       return (await ask(one.url(), waiting)).length > 0
     })
-    await pause(500)
+    await until('what had a standby is told', hasNoNews(load))
     const before = load.count
     await setStandbyNames('')
     await until('nobody is ready', async () => {
@@ -163,3 +163,13 @@ describe('another server that takes over', function () {
     await load.expectWhole()
   })
 })
+
+/** Whether nothing was acknowledged for a number of looks. */
+function hasNoNews(load: Load): () => boolean {
+  let [known, looks] = [load.count, 0]
+  return () => {
+    looks = load.count === known ? looks + 1 : 0
+    known = load.count
+    return looks >= LOOKS_WITHOUT_NEWS
+  }
+}

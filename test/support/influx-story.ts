@@ -111,10 +111,15 @@ export class InfluxStory {
     return runCommand(this.#dataDir, args, settingsOf(this.target, this.proxy))
   }
 
+  /** Waits for a sensor that its sender registers. */
   async sensorId(sn: string): Promise<number> {
-    const { body } = await this.get('/api/v1/sensors')
-    const sensors = body.data as ListedSensor[]
-    return sensors.find((sensor) => sensor.sn === sn)?.id ?? 0
+    let id = 0
+    await until(`${sn} is registered`, async () => {
+      const { body } = await this.get('/api/v1/sensors')
+      id = (body.data as ListedSensor[]).find((sensor) => sensor.sn === sn)?.id ?? 0
+      return id > 0
+    })
+    return id
   }
 
   /** A raw history of everything that readings of stories can have. */
