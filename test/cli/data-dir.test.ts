@@ -11,6 +11,7 @@ import { expect } from 'chai'
 import { runCommand, serve } from '../support/command.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 import { sendReadings } from '../support/exported.ts'
+import { leaveOut } from '../support/left-out.ts'
 
 const COMMAND = fileURLToPath(new URL('../../src/thermolog.js', import.meta.url))
 const NOBODY = 65_534
@@ -28,7 +29,7 @@ const COMMANDS: readonly (readonly string[])[] = [
 ]
 
 describe('a DATA_DIR', function () {
-  this.timeout(30_000)
+  this.timeout(60_000)
   let folder: string
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'thermolog-data-dir-'))
@@ -81,10 +82,7 @@ describe('a DATA_DIR', function () {
 
   for (const command of [['serve'], ['user', 'create', '--email', 'a@example.org']]) {
     it(`that cannot be made is named by \`${command.join(' ')}\``, async function () {
-      if (process.platform !== 'linux') {
-        process.stderr.write('      SKIPPED: only Linux has /proc\n')
-        this.skip()
-      }
+      if (process.platform !== 'linux') leaveOut(this, '/proc')
       const { exitCode, stderr } = await runCommand('/proc/x', command, { PORT: '0' })
       expect(stderr).to.match(/^thermolog: DATA_DIR \/proc\/x cannot be used: .*\/proc.*\n$/)
       expect(exitCode).to.equal(2)
@@ -100,10 +98,7 @@ describe('a DATA_DIR', function () {
       // The checkout itself may be nobody else's business.
       const mayRead = spawnSync('test', ['-r', COMMAND], user).status === 0
       const mayRun = spawnSync(process.execPath, ['--version'], user).status === 0
-      if (!mayRead || !mayRun) {
-        process.stderr.write('      SKIPPED: nobody else may run the checkout\n')
-        this.skip()
-      }
+      if (!mayRead || !mayRun) leaveOut(this, 'a user who is nobody')
       const env = { PATH: process.env['PATH'], DATA_DIR: data, PORT: '0' }
       const { status, stderr } = spawnSync(process.execPath, [COMMAND, ...command], {
         ...user,

@@ -22,7 +22,7 @@ interface ListedSensor {
 }
 
 describe('deleting', function () {
-  this.timeout(30_000)
+  this.timeout(60_000)
   let dataDir = ''
   let service: RunningService | undefined
   before(async () => {

@@ -207,13 +207,13 @@ describe('thermolog export', function () {
       expect(imported.stdout).to.match(/^50000 lines read: 50000 created/)
 
       const exporting = startCommand(dataDir, ORDER, {})
-      const exited = once(exporting, 'exit')
+      const closed = once(exporting, 'close')
       exporting.stderr.setEncoding('utf8')
       let said = ''
       exporting.stderr.on('data', (part: string) => (said += part))
       await once(exporting.stdout, 'data')
       exporting.stdout.destroy()
-      expect(await exited).to.deep.equal([0, null])
+      expect(await closed).to.deep.equal([0, null])
       expect(said).to.equal('')
     })
   })

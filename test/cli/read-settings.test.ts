@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { runCommand } from '../support/command.ts'
+import { leaveOut } from '../support/left-out.ts'
 
 const COMMAND = fileURLToPath(new URL('../../src/thermolog.js', import.meta.url))
 const NOBODY = 65_534
@@ -71,10 +72,7 @@ describe('settings', () => {
       const user = { uid: NOBODY, gid: NOBODY }
       const mayRun =
         isRoot && spawnSync(process.execPath, [COMMAND, '--version'], user).status === 0
-      if (!mayRun) {
-        process.stderr.write('      SKIPPED: nobody else may run the checkout\n')
-        this.skip()
-      }
+      if (!mayRun) leaveOut(this, 'a user who is nobody')
       await writeFile(join(folder, '.env'), 'PORT=wrong\n', { mode: 0o600 })
     })
 

@@ -20,7 +20,7 @@ const code_verifier = 'v'.repeat(43)
 const SCALE = 4
 
 describe('signing in without a provider', function () {
-  this.timeout(20_000)
+  this.timeout(60_000)
   let dataDir = ''
   beforeEach(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'thermolog-'))

@@ -7,7 +7,6 @@ import { once } from 'node:events'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { InfluxMeasurementReader } from '../../src/influx/measurement-reader.ts'
 import { runCommand, serving, startCommand } from '../support/command.ts'
@@ -17,6 +16,7 @@ import { createFleetToken } from '../support/fleet-token.ts'
 import { send } from '../support/http.ts'
 import { connect, newBucket, useInflux } from '../support/influx.ts'
 import { collect } from '../support/measurements.ts'
+import { until } from '../support/until.ts'
 
 const DAY_MS = 86_400_000
 const START_MS = Date.UTC(2026, 2, 10)
@@ -192,10 +192,7 @@ describe('thermolog store copy', function () {
     expect(last.stdout).to.match(/2000 measurements are in InfluxDB, 1000 of them copied now/)
     expect(last.exitCode).to.equal(0)
     await serving(dataDir, settings(), async () => {
-      for (let tries = 0; (await countIn(FREEZER)) > 0; tries++) {
-        if (tries === 100) throw new Error('the deleted sensor stays in InfluxDB')
-        await setTimeout(100)
-      }
+      await until('the deleted sensor is gone', async () => (await countIn(FREEZER)) === 0)
     })
     expect(await countIn(CELLAR)).to.equal(PER_SENSOR)
   })

@@ -14,7 +14,7 @@ import { createFleetToken } from '../support/fleet-token.ts'
 import { damageLeaf } from '../support/damage.ts'
 import { send } from '../support/http.ts'
 import { connect, influxSettings, newBucket, useInflux } from '../support/influx.ts'
-import { until } from '../support/influx-story.ts'
+import { until } from '../support/until.ts'
 import { expectClean, verify } from '../support/verify.ts'
 import type { VerifyAnswer } from '../support/verify.ts'
 
@@ -34,7 +34,6 @@ const NOWHERE = {
   INFLUX_BUCKET: 'none',
   INFLUX_TOKEN: 'none',
 }
-const FORWARDED_MS_MAX = 20_000
 const FIRST_DAY = '2026-01-01'
 /** `sensor-2`; ids are given in the order of registration. */
 const SENSOR = 3
@@ -78,7 +77,7 @@ describe('thermolog verify', function () {
     token = await createFleetToken(dataDir, USER)
     const service = await serve(dataDir, SETTINGS)
     await sendBatches({ url: service.url, token }, 0, MEASUREMENTS / BATCH)
-    await until(FORWARDED_MS_MAX, 'the journal is forwarded', async () => {
+    await until('the journal is forwarded', async () => {
       const { body } = await send(service.url, { path: '/readyz' })
       return body.backlog.entries === 0
     })

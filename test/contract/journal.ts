@@ -3,10 +3,10 @@
 // Method: one suite against the ports, called by the tests of each engine.
 
 import { getEventListeners } from 'node:events'
-import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { SubmittedMeasurement } from '../../src/domain/measurement.ts'
 import type { ClaimedBatch } from '../../src/ports/journal-queue.ts'
+import { until, within } from '../support/until.ts'
 import {
   accept,
   asRefused,
@@ -24,13 +24,11 @@ import type { NewData, OpenData, TestData } from './open-data.ts'
 const ALL = 1_000
 const WRITTEN = { rejected: [], durationMs: 1 }
 const RANGE = { startMs: NOW_MS - 1_000, stopMs: NOW_MS + 1_000 }
-/** Figures are a second old at most. */
-const FIGURES_MS_MAX = 2_000
 
 /** Declares the suite for one engine. */
 export function describeJournal(name: string, newData: NewData): void {
   describe(`${name} as a journal`, function () {
-    this.timeout(20_000)
+    this.timeout(60_000)
     let files: TestData
     let data: OpenData
     let userId: number
@@ -235,17 +233,16 @@ export function describeJournal(name: string, newData: NewData): void {
         const stopped = data.queue.waitForRows(aborting.signal)
         aborting.abort()
         await stopped
-        let isAwake = false
-        const wait = async () => {
-          await data.queue.waitForRows(new AbortController().signal)
-          isAwake = true
-        }
-        const waiting = wait()
-        await setTimeout(50)
-        expect(isAwake).to.equal(false)
+        const order: string[] = []
+        const { signal } = new AbortController()
+        const waiting = data.queue.waitForRows(signal).then(() => order.push('awake'))
+        // Whoever does not wait is awake after that.
+        expect(await data.queue.claim(ALL)).to.equal(undefined)
+        order.push('sending')
         await send({})
-        await waiting
-        await data.queue.waitForRows(new AbortController().signal)
+        await within('it is awake', waiting)
+        expect(order).to.deep.equal(['sending', 'awake'])
+        await within('who comes later does not wait', data.queue.waitForRows(signal))
       })
 
       it('leaves nothing on the signal of who has waited', async () => {
@@ -307,13 +304,8 @@ export function describeJournal(name: string, newData: NewData): void {
       })
 
       it('knows how much waits', async () => {
-        const entriesAre = async (entries: number) => {
-          const deadlineMs = performance.now() + FIGURES_MS_MAX
-          while (data.figures.backlog().entries !== entries && performance.now() < deadlineMs) {
-            await setTimeout(10)
-          }
-          expect(data.figures.backlog().entries).to.equal(entries)
-        }
+        const entriesAre = (entries: number) =>
+          until(`${entries} wait`, () => data.figures.backlog().entries === entries)
         await send({}, {})
         await entriesAre(2)
         expect(data.figures.unreadable).to.equal(2)

@@ -10,7 +10,7 @@ import { ask } from '../support/influxql.ts'
 const PROGRAM = fileURLToPath(new URL('../../docker/grafana-token.ts', import.meta.url))
 
 describe('the command that gives Grafana a token', function () {
-  this.timeout(20_000)
+  this.timeout(60_000)
   let dataDir: string
   let secrets: string
 

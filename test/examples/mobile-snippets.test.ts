@@ -2,12 +2,12 @@
 // snippets out of the document and run them against the service, as an app that keeps everything.
 
 import { readFile } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { runInNewContext } from 'node:vm'
 import { expect } from 'chai'
 import { send } from '../support/http.ts'
 import { BASE, startMobile } from '../support/mobile.ts'
 import type { MobileTest } from '../support/mobile.ts'
+import { until } from '../support/until.ts'
 
 const DOCUMENT = new URL('../../docs/mobile.md', import.meta.url)
 const ANA = 'ana@example.org'
@@ -54,10 +54,11 @@ describe('the snippets for apps', () => {
       heard.push(sensor.sn)
     })
     const ended = Promise.allSettled([listening])
-    while (!heard.includes('cellar')) {
+    // What comes before it listens is not heard.
+    await until('it has heard of the cellar', async () => {
       await submit('cellar')
-      await sleep(50)
-    }
+      return heard.includes('cellar')
+    })
     const { body } = await mobile.get('/sessions', token)
     const other = await mobile.tokenOf()
     const { id } = body.data.find(({ current }: { readonly current: boolean }) => current)

@@ -6,10 +6,10 @@ import { expect } from 'chai'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { Containers, needDocker } from '../support/containers.ts'
 import { freePort } from '../support/free-port.ts'
 import { sendUnchecked } from '../support/http.ts'
+import { until } from '../support/until.ts'
 
 const MINUTE_MS = 60_000
 const SETTINGS = {
@@ -75,9 +75,8 @@ describe('the containers of docker-compose.yml', function () {
   }
 
   async function untilReady(wanted = READY) {
-    const deadlineMs = performance.now() + MINUTE_MS
-    while ((await readiness()) !== wanted && performance.now() < deadlineMs) await setTimeout(200)
-    expect(await readiness()).to.equal(wanted)
+    const isReady = async () => (await readiness()) === wanted
+    await until(`the service is ${wanted}`, isReady, MINUTE_MS)
   }
 
   it('take measurements, as somebody who is not root and may write nowhere else', async () => {

@@ -5,13 +5,13 @@ import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { Fault } from '../support/fault-proxy.ts'
 import { useInfluxServer } from '../support/influx.ts'
-import { Fleet, InfluxStory, readingsOf, STORY_RANGE, until } from '../support/influx-story.ts'
+import { Fleet, InfluxStory, readingsOf, STORY_RANGE } from '../support/influx-story.ts'
 import { byLength } from '../support/length.ts'
+import { until } from '../support/until.ts'
 
 const MINUTE_MS = 60_000
 const MEMORY_BYTES_MAX = 400e6
 const MANY = byLength(20_000, 1_000_000)
-const PAUSE_MS = 35_000
 const KILLS = byLength(1, 5)
 const FAULTY_MS = byLength(4_000, MINUTE_MS)
 const BATCH = byLength(20, 100)
@@ -52,13 +52,12 @@ describe('the service, when InfluxDB is in trouble for long', () => {
     await setTimeout(1_000)
     const id = await story.sensorId('sender-0')
     const asked = story.history(id)
-    await until(PAUSE_MS, 'the service says that its store fails', async () => {
-      return (await story.storeState()).store === 'failing'
-    })
+    const isFailing = async () => (await story.storeState()).store === 'failing'
+    await until('the service says that its store fails', isFailing, MINUTE_MS)
     const unavailable = await asked
     expect(unavailable.body.code).to.equal('history_unavailable')
     server().resume()
-    await story.drained(MINUTE_MS)
+    await story.drained()
     say(`paused for more than 30 s; the longest answer took ${Math.round(fleet.answerMsMax)} ms`)
 
     for (let kill = 1; kill <= KILLS; kill++) {
@@ -67,7 +66,7 @@ describe('the service, when InfluxDB is in trouble for long', () => {
       await setTimeout(Math.random() * 3_000)
       await server().restart()
     }
-    await story.drained(MINUTE_MS)
+    await story.drained()
     say(`killed and restarted ${KILLS} times`)
 
     story.proxy.decide = ({ path, body }) => {
@@ -78,12 +77,12 @@ describe('the service, when InfluxDB is in trouble for long', () => {
     await setTimeout(FAULTY_MS)
     const acknowledged = await fleet.stop()
     story.proxy.resume()
-    await story.drained(MINUTE_MS)
+    await story.drained()
     await story.proxy.settleLate()
     const peakBytes = story.peakMemoryBytes()
     say(`${acknowledged} acknowledged, ${Math.round(peakBytes / 1e6)} MB at most`)
     expect(peakBytes).to.be.below(MEMORY_BYTES_MAX)
-    expect(fleet.answerMsMax).to.be.below(5_000)
+    expect(fleet.answerMsMax).to.be.below(10_000)
     for (const [sn, sent] of fleet.sent) await story.expectWhole(sn, sent)
     await story.expectClean()
   })
@@ -97,7 +96,7 @@ describe('the service, when InfluxDB is in trouble for long', () => {
     await story.restartService('SIGKILL')
     expect((await story.storeState()).entries).to.equal(sent.length)
     await server().restart()
-    await story.drained(MINUTE_MS)
+    await story.drained()
     await story.expectWhole('CELLAR', sent)
   })
 
@@ -109,7 +108,7 @@ describe('the service, when InfluxDB is in trouble for long', () => {
       expect(new Set(await Promise.all(posts))).to.deep.equal(new Set([201]))
     }
     await story.post(readingsOf('KEPT', 0, 100))
-    await story.drained(2 * MINUTE_MS)
+    await story.drained()
     const [kept, gone] = [await story.sensorId('KEPT'), await story.sensorId('GONE')]
     expect(await story.countInInflux(gone)).to.equal(MANY)
     await story.deletePastService(STORY_RANGE, `sensor_id="${kept}"`)
@@ -120,12 +119,12 @@ describe('the service, when InfluxDB is in trouble for long', () => {
     await server().restart()
 
     const isBack = async () => (await story.countInInflux(kept)) === 100
-    await until(2 * MINUTE_MS, 'the journal is written again', isBack)
+    await until('the journal is written again', isBack, 2 * MINUTE_MS)
     const isGone = async () => (await story.countInInflux(gone)) === 0
-    await until(2 * MINUTE_MS, 'the deleted sensor is gone', isGone)
+    await until('the deleted sensor is gone', isGone, 2 * MINUTE_MS)
     for (let round = 1; round <= ROUNDS_AFTER_DELETION; round++) {
       expect(await story.post(readingsOf('GONE', round * 500, 500).map(renamed))).to.equal(201)
-      await story.drained(MINUTE_MS)
+      await story.drained()
       await setTimeout(2_000)
       expect(await story.countInInflux(gone)).to.equal(0)
     }

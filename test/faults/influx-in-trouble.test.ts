@@ -7,7 +7,8 @@ import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { Fault } from '../support/fault-proxy.ts'
 import { useInfluxServer } from '../support/influx.ts'
-import { Fleet, InfluxStory, readingsOf, STORY_RANGE, until } from '../support/influx-story.ts'
+import { Fleet, InfluxStory, readingsOf, STORY_RANGE } from '../support/influx-story.ts'
+import { until } from '../support/until.ts'
 
 const FAULTS: readonly Fault[] = [
   { kind: 'cut' },
@@ -23,7 +24,7 @@ const DAY_MS = 86_400_000
 const OTHER_MONTH_MS = Date.UTC(2025, 6, 10)
 
 describe('the service, when InfluxDB is in trouble', function () {
-  this.timeout(60_000)
+  this.timeout(300_000)
   const server = useInfluxServer()
   let story: InfluxStory
   beforeEach(async () => {
@@ -31,12 +32,12 @@ describe('the service, when InfluxDB is in trouble', function () {
   })
   afterEach(() => story.end())
 
-  /** What never waits for InfluxDB. */
+  /** What never waits for InfluxDB, which a history gives 8 s. */
   const expectPrompt = async () => {
     const startedAtMs = performance.now()
     expect((await story.get('/api/v1/sensors')).status).to.equal(200)
     expect((await story.get('/readyz')).status).to.equal(200)
-    expect(performance.now() - startedAtMs).to.be.below(1_000)
+    expect(performance.now() - startedAtMs).to.be.below(5_000)
   }
 
   it('acknowledges all the time and has everything once in the end', async () => {
@@ -55,7 +56,7 @@ describe('the service, when InfluxDB is in trouble', function () {
     else expect(answer.body.code).to.equal('history_unavailable')
 
     await server().kill()
-    await until(5_000, 'the service says that its store fails', async () => {
+    await until('the service says that its store fails', async () => {
       return (await story.storeState()).store === 'failing'
     })
     await expectPrompt()
@@ -64,7 +65,7 @@ describe('the service, when InfluxDB is in trouble', function () {
     expect(refused.body.code).to.equal('history_unavailable')
     expect(refused.headers['retry-after']).to.match(/^\d+$/)
     await server().restart()
-    await until(5_000, 'it says that the store works', async () => {
+    await until('it says that the store works', async () => {
       return (await story.storeState()).store === 'ok'
     })
 
@@ -75,19 +76,19 @@ describe('the service, when InfluxDB is in trouble', function () {
       isFaulty = !isFaulty
       return (isFaulty ? faults.pop() : undefined) ?? { kind: 'pass' }
     }
-    await until(12_000, 'every fault has come', async () => faults.length === 0)
+    await until('every fault has come', async () => faults.length === 0)
     const acknowledged = await fleet.stop()
-    await story.drained(10_000)
+    await story.drained()
     await story.proxy.settleLate()
     expect(acknowledged).to.be.greaterThan(1_000)
-    expect(fleet.answerMsMax).to.be.below(2_000)
+    expect(fleet.answerMsMax).to.be.below(10_000)
     for (const [sn, sent] of fleet.sent) await story.expectWhole(sn, sent)
     await story.expectClean()
   })
 
   it('writes again what InfluxDB has lost, and deletes a sensor for good meanwhile', async () => {
     await story.post([...readingsOf('KEPT', 0, 100), ...readingsOf('GONE', 0, 100)])
-    await story.drained(5_000)
+    await story.drained()
     const [kept, gone] = [await story.sensorId('KEPT'), await story.sensorId('GONE')]
     await story.deletePastService(STORY_RANGE, `sensor_id="${kept}"`)
     expect(await story.countInInflux(kept)).to.equal(0)
@@ -103,35 +104,36 @@ describe('the service, when InfluxDB is in trouble', function () {
 
     // What is back shows that the journal was written again.
     const isBack = async () => (await story.countInInflux(kept)) === 100
-    await until(15_000, 'the journal is written again', isBack)
+    await until('the journal is written again', isBack)
     const isGone = async () => (await story.countInInflux(gone)) === 0
-    await until(15_000, 'the deleted sensor is gone', isGone)
+    await until('the deleted sensor is gone', isGone)
     expect(await story.post(readingsOf('GONE', 600, 50))).to.equal(201)
-    await story.drained(5_000)
+    await story.drained()
     await story.restartService('SIGKILL')
-    await story.drained(5_000)
+    await story.drained()
     await story.expectWhole('KEPT', readingsOf('KEPT', 0, 100))
     await story.expectWhole('GONE', [
       ...readingsOf('GONE', 500, 50),
       ...readingsOf('GONE', 600, 50),
     ])
     // A start deletes it once more, and has a sentinel there meanwhile.
-    await until(15_000, 'the deleted sensor is still gone', isGone)
+    await until('the deleted sensor is still gone', isGone)
   })
 
   it('keeps neither a reader nor its own end waiting for an InfluxDB that hangs', async () => {
     await story.post(readingsOf('CELLAR', 0, 100))
-    await story.drained(5_000)
+    await story.drained()
     const id = await story.sensorId('CELLAR')
     server().pause()
     const askedAtMs = performance.now()
     const { status, body } = await story.history(id)
     expect([status, body.code]).to.deep.equal([503, 'history_unavailable'])
-    expect(performance.now() - askedAtMs).to.be.below(11_000)
+    expect(performance.now() - askedAtMs).to.be.below(20_000)
     await story.post(readingsOf('CELLAR', 100, 100))
-    expect(await story.restartService()).to.be.below(8_000)
+    // A write is given 30 s.
+    expect(await story.restartService()).to.be.below(20_000)
     server().resume()
-    await story.drained(15_000)
+    await story.drained()
     await story.expectWhole('CELLAR', readingsOf('CELLAR', 0, 200))
   })
 
@@ -142,7 +144,7 @@ describe('the service, when InfluxDB is in trouble', function () {
     )
     const refused = readingsOf('CELLAR', 0, 3, OTHER_MONTH_MS)
     await story.post([...readingsOf('CELLAR', 0, 100), ...refused])
-    await story.drained(5_000)
+    await story.drained()
     await story.expectWhole('CELLAR', readingsOf('CELLAR', 0, 100))
     const id = await story.sensorId('CELLAR')
     const month = `from=2025-07-09T00:00:00Z&to=2025-07-12T00:00:00Z&bucket=raw`
@@ -160,8 +162,8 @@ describe('the service, when InfluxDB is in trouble', function () {
     expect(aside[0]?.reason).to.match(/field type conflict/)
 
     await story.run('journal', 'retry', '--all')
-    await story.drained(5_000)
-    await until(2_000, 'they are refused again', async () => (await listed()).length === 3)
+    await story.drained()
+    await until('they are refused again', async () => (await listed()).length === 3)
     expect(await historyOf()).to.deep.equal({ complete: false, count: 0 })
 
     // Until its next restart InfluxDB forgets the type with the last point of the shard.
@@ -169,7 +171,7 @@ describe('the service, when InfluxDB is in trouble', function () {
     const [dropped = { id: 0 }] = await listed()
     expect((await story.run('journal', 'drop', String(dropped.id), '--yes')).exitCode).to.equal(0)
     expect((await story.run('journal', 'retry', '--all')).stderr).to.match(/^2 measurements/)
-    await story.drained(5_000)
+    await story.drained()
     expect(await listed()).to.deep.equal([])
     expect(await historyOf()).to.deep.equal({ complete: true, count: 2 })
   })

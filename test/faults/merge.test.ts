@@ -11,14 +11,13 @@ import { openForReading } from '../../src/sqlite/database.ts'
 import { useDiskFaults } from '../support/disk-faults.ts'
 import { FaultyService } from '../support/faulty-service.ts'
 import { byLength } from '../support/length.ts'
+import { until } from '../support/until.ts'
 import { expectClean } from '../support/verify.ts'
 import { dealIntoYoungRuns } from '../support/young-runs.ts'
 
 /** As many whole batches as an epoch holds, and then one less than a round sends. */
 const SEALED = Math.floor(epochEvents / submissionMeasurementsMax) * submissionMeasurementsMax
 const UNSEALED = epochEvents - 20
-const MERGED_MS_MAX = 20_000
-const POLL_MS = 50
 
 const say = (what: string) => process.stderr.write(`      ${what}\n`)
 
@@ -35,7 +34,7 @@ describe('a service that ends while it merges', () => {
     await filled.start()
     await filled.prepare()
     expect(await filled.fill(SEALED + UNSEALED)).to.equal(201)
-    await settle(() => count(filled.dataDir, 'runs') > 0)
+    await until('an epoch is sealed', () => count(filled.dataDir, 'runs') > 0)
     await filled.stop()
     dealIntoYoungRuns(filled.dataDir)
 
@@ -44,7 +43,7 @@ describe('a service that ends while it merges', () => {
     faults().order({ ...order, action: 'count' })
     await counting.start()
     await counting.runRound()
-    await settle(() => isMerged(counting.dataDir))
+    await until('the runs are merged', () => isMerged(counting.dataDir))
     // Before it is stopped: nobody stops those that are to be ended in the middle.
     const calls = faults().counted()
     await counting.stop()
@@ -79,12 +78,4 @@ function count(dataDir: string, what: string): number {
   const found = db.prepare<[], number>(`SELECT count(*) FROM ${what}`).pluck().get() ?? 0
   db.close()
   return found
-}
-
-async function settle(isSettled: () => boolean): Promise<void> {
-  const untilMs = Date.now() + MERGED_MS_MAX
-  while (!isSettled()) {
-    expect(Date.now(), 'waiting for the ledger').to.be.lessThan(untilMs)
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
-  }
 }

@@ -10,7 +10,6 @@ import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import pg from 'pg'
 import { loadConfig } from '../../src/config.ts'
@@ -26,6 +25,7 @@ import { createFleetToken } from '../support/fleet-token.ts'
 import { send, sendBatch } from '../support/http.ts'
 import { newDatabase, runOnce, usePostgres } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
+import { until } from '../support/until.ts'
 import { expectClean } from '../support/verify.ts'
 
 const ANA = 'ana@example.org'
@@ -38,7 +38,6 @@ const TIES = 1_000
 /** Ids by order of registration; `GONE` is deleted before the move. */
 const [CELLAR, GONE] = [1, 2]
 const UNSEEN = { begin: () => undefined, advance: () => undefined }
-const WAITS_MS_MAX = 20_000
 
 interface Measurement {
   readonly event_id?: string
@@ -279,17 +278,18 @@ describe('thermolog move', function () {
     const child = startCommand(dataDir, ['move', '--to', database.url], {})
     const exited = once(child, 'exit').then(([exitCode]) => exitCode as number | null)
     const said = text(child.stderr)
-    const deadlineMs = performance.now() + WAITS_MS_MAX
-    for (;;) {
+    const isWaiting = async () => {
       const { rows } = await watching.query(`SELECT 1 FROM pg_stat_activity
         WHERE application_name = 'thermolog move' AND wait_event_type = 'Lock'
           AND datname = current_database()`)
-      if (rows.length > 0) break
-      if (child.exitCode !== null || performance.now() > deadlineMs) {
-        child.kill('SIGKILL')
-        throw new Error(`the move does not wait for: ${lock}\n${await said}`)
-      }
-      await setTimeout(20)
+      if (child.exitCode !== null) throw new Error(`the move has ended: ${await said}`)
+      return rows.length > 0
+    }
+    try {
+      await until(`the move waits for: ${lock}`, isWaiting)
+    } catch (error) {
+      child.kill('SIGKILL')
+      throw error
     }
     await work({ child, exited, said, watching })
     await holding.query('ROLLBACK')

@@ -2,7 +2,6 @@
 // where something can be lost, everybody is told. Method: real services under load, a primary that
 // is killed, a standby that is promoted, and a backup that is restored.
 
-import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import { postgresPrograms, PostgresServer } from '../support/postgres-server.ts'
 import { leaveOut } from '../support/left-out.ts'
@@ -10,11 +9,11 @@ import { byLength } from '../support/length.ts'
 import { Load } from '../support/load.ts'
 import { ask } from '../support/lanes.ts'
 import { Replicas } from '../support/replicas.ts'
-import { until } from '../support/influx-story.ts'
+import { until } from '../support/until.ts'
 
+const LOOKS_WITHOUT_NEWS = 50
 const LOAD = { senders: 6, batch: 5 }
 const SOME = byLength(200, 2_000)
-const MS_MAX = 60_000
 interface Store {
   readonly id: string
   readonly restored_to: string | null
@@ -59,7 +58,7 @@ describe('another server that takes over', function () {
   /** Each process looks once a second. */
   const anotherStore = async (before: Store | undefined) => {
     let now: Store | undefined
-    await until(MS_MAX, 'the data have another id', async () => {
+    await until('the data have another id', async () => {
       now = await storeOf()
       return now !== undefined && now.id !== before?.id
     })
@@ -69,7 +68,7 @@ describe('another server that takes over', function () {
     ask<{ epoch: string }>(server.url(), 'SELECT epoch FROM data_identity')
   const newSensorId = async (sn: string) => {
     const reading = { event_id: sn, sn, temp: 1, timestamp: '2026-03-10T00:00:00.000Z' }
-    await until(MS_MAX, `${sn} is registered`, async () => {
+    await until(`${sn} is registered`, async () => {
       return [200, 201].includes(await replicas.post(0, [reading]))
     })
     return replicas.sensorId(0, sn)
@@ -82,12 +81,12 @@ describe('another server that takes over', function () {
     await start('replicated')
     const store = await storeOf()
     const load = new Load(replicas, LOAD)
-    await load.more(SOME, MS_MAX)
+    await load.more(SOME)
     await one.stop('SIGQUIT')
     other.promote()
     await one.copy(other, 'standby')
     await one.restart()
-    await load.more(SOME, MS_MAX)
+    await load.more(SOME)
     await load.stop()
     expect(await storeOf()).to.deep.equal(store)
     expect(await load.sendAgain(), 'lost').to.equal(0)
@@ -102,14 +101,14 @@ describe('another server that takes over', function () {
     expect(body.database.warnings.join()).to.contain('DURABILITY=replicated')
     const store = await storeOf()
     const load = new Load(replicas, LOAD)
-    await load.more(SOME, MS_MAX)
+    await load.more(SOME)
     await other.stop('SIGINT')
-    await load.more(SOME, MS_MAX)
+    await load.more(SOME)
     const lost = await newSensorId('lost')
     await one.stop('SIGQUIT')
     await other.restart()
     other.promote()
-    await load.more(SOME, MS_MAX)
+    await load.more(SOME)
     await load.stop()
     expect((await anotherStore(store))?.restored_to).to.be.a('string')
     expect(await newSensorId('after')).to.be.greaterThan(lost + ID_STEP - 1)
@@ -121,14 +120,14 @@ describe('another server that takes over', function () {
     await start('local')
     const store = await storeOf()
     const load = new Load(replicas, LOAD)
-    await load.more(SOME, MS_MAX)
+    await load.more(SOME)
     await other.copy(one, 'restored')
-    await load.more(SOME, MS_MAX)
+    await load.more(SOME)
     const lost = await newSensorId('lost')
     const [epoch] = await epochOf(one)
     await one.stop('SIGQUIT')
     await other.restart()
-    await load.more(SOME, MS_MAX)
+    await load.more(SOME)
     await load.stop()
     await anotherStore(store)
     expect(await epochOf(other), 'that of cursors and ETags').not.to.deep.equal([epoch])
@@ -142,25 +141,35 @@ describe('another server that takes over', function () {
     await setStandbyNames('*')
     await start('replicated')
     const load = new Load(replicas, LOAD)
-    await load.more(SOME, MS_MAX)
+    await load.more(SOME)
     await other.stop('SIGINT')
-    await until(MS_MAX, 'commits wait', async () => {
+    await until('commits wait', async () => {
       const waiting = `SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'`
       return (await ask(one.url(), waiting)).length > 0
     })
-    await pause(500)
+    await until('what had a standby is told', hasNoNews(load))
     const before = load.count
     await setStandbyNames('')
-    await until(MS_MAX, 'nobody is ready', async () => {
+    await until('nobody is ready', async () => {
       const ready = await Promise.all([0, 1].map((at) => replicas.get(at, '/readyz')))
       return ready.every(({ status }) => status === 503)
     })
     expect(load.count, 'acknowledged without a standby').to.equal(before)
     await other.restart()
     await setStandbyNames('*')
-    await load.more(SOME, MS_MAX)
+    await load.more(SOME)
     await load.stop()
     expect(await load.sendAgain(), 'lost').to.equal(0)
     await load.expectWhole()
   })
 })
+
+/** Whether nothing was acknowledged for a number of looks. */
+function hasNoNews(load: Load): () => boolean {
+  let [known, looks] = [load.count, 0]
+  return () => {
+    looks = load.count === known ? looks + 1 : 0
+    known = load.count
+    return looks >= LOOKS_WITHOUT_NEWS
+  }
+}

@@ -6,13 +6,13 @@ import { expect } from 'chai'
 import type { InfluxTarget } from '../../src/influx/connection.ts'
 import { InfluxMeasurementReader } from '../../src/influx/measurement-reader.ts'
 import { connect, influxSettings, newBucket, useInfluxServer } from '../support/influx.ts'
-import { readingsOf, STORY_RANGE, until } from '../support/influx-story.ts'
+import { readingsOf, STORY_RANGE } from '../support/influx-story.ts'
 import { ask } from '../support/lanes.ts'
 import { newDatabase, usePostgres } from '../support/postgres.ts'
 import { Replicas } from '../support/replicas.ts'
+import { until } from '../support/until.ts'
 
 const DAY = '2026-03-10'
-const MS_MAX = 30_000
 const COUNT_REPLAYING = `
   SELECT count(*)::int AS n FROM stream_forwarded WHERE replayed_seq IS NOT NULL`
 
@@ -40,7 +40,7 @@ describe('processes on PostgreSQL with an InfluxDB that restarts', function () {
     await influx().restart()
     await replicas.replace(0)
     await untilCounted(attic, 100)
-    await until(MS_MAX, 'everything is written again', async () => {
+    await until('everything is written again', async () => {
       return (await ask<{ n: number }>(database.url, COUNT_REPLAYING))[0]?.n === 0
     })
     expect(await countInInflux(target, shed), 'of the deleted sensor').to.equal(0)
@@ -48,7 +48,7 @@ describe('processes on PostgreSQL with an InfluxDB that restarts', function () {
 
     function untilCounted(sensorId: number, count: number): Promise<void> {
       const what = `${count} measurements of sensor ${sensorId}`
-      return until(MS_MAX, what, async () => (await countInInflux(target, sensorId)) === count)
+      return until(what, async () => (await countInInflux(target, sensorId)) === count)
     }
     await replicas.stop()
     await database.remove()

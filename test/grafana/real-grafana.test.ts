@@ -2,17 +2,18 @@
 // alert rules. Method: its server, with the repository's files, beside a service of the test.
 
 import { expect } from 'chai'
-import { setTimeout } from 'node:timers/promises'
 import { GrafanaServer, hasGrafana } from '../support/grafana-server.ts'
 import { readDashboards, THERMOLOG_UIDS } from '../support/grafana.ts'
 import { sendBatch } from '../support/http.ts'
 import { leaveOut } from '../support/left-out.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const RANGES = { hour: 1, day: 24, week: 168, month: 720, year: 8_760 }
 const HOUR_MS = 3_600_000
-const FIRED_MS_MAX = 60_000
+const FIRED_MS_MAX = 120_000
+const SENSOR_RULES = ['Sensor too warm', 'Sensor too cold', 'Sensor silent']
 const VARIABLES: Readonly<Record<string, string>> = { sensor: '2', sensors: '[0-9]+' }
 
 interface Frame {
@@ -29,7 +30,7 @@ interface Rule {
 const dashboards = readDashboards().filter(({ uid }) => THERMOLOG_UIDS.includes(uid))
 
 describe('a real Grafana', function () {
-  this.timeout(120_000)
+  this.timeout(300_000)
   let service: TestService
   let grafana: GrafanaServer
 
@@ -129,8 +130,8 @@ describe('a real Grafana', function () {
       (rule?.alerts ?? [])
         .filter(({ state }) => state.startsWith('Alerting'))
         .map(({ labels }) => labels['name'])
-    const rules = await rulesWhen(
-      (all) => all.filter(({ state }) => state === 'firing').length >= 3,
+    const rules = await rulesWhen('every sensor rule fires', (all) =>
+      SENSOR_RULES.every((name) => isFiring(all, name)),
     )
     const found = Object.fromEntries(rules.map((rule) => [rule.name, names(rule)]))
     expect(found).to.deep.include({
@@ -140,7 +141,9 @@ describe('a real Grafana', function () {
       'Thermolog cannot be asked': [],
     })
     await service.stop()
-    const later = await rulesWhen((all) => isFiring(all, 'Thermolog cannot be asked'))
+    const later = await rulesWhen('the rule of a dead service fires', (all) =>
+      isFiring(all, 'Thermolog cannot be asked'),
+    )
     expect(isFiring(later, 'Sensor too warm')).to.equal(true)
     service = { ...service, stop: async () => undefined }
   })
@@ -149,14 +152,18 @@ describe('a real Grafana', function () {
     return rules.some((rule) => rule.name === name && rule.state === 'firing')
   }
 
-  async function rulesWhen(isSo: (rules: readonly Rule[]) => boolean): Promise<readonly Rule[]> {
-    const deadlineMs = performance.now() + FIRED_MS_MAX
-    for (;;) {
+  async function rulesWhen(
+    what: string,
+    isSo: (rules: readonly Rule[]) => boolean,
+  ): Promise<readonly Rule[]> {
+    let rules: readonly Rule[] = []
+    const look = async () => {
       const { body } = await grafana.ask('/api/prometheus/grafana/api/v1/rules')
       const { groups } = (body as { data: { groups: { rules: Rule[] }[] } }).data
-      const rules = groups.flatMap((group) => group.rules)
-      if (isSo(rules) || performance.now() > deadlineMs) return rules
-      await setTimeout(500)
+      rules = groups.flatMap((group) => group.rules)
+      return isSo(rules)
     }
+    await until(what, look, FIRED_MS_MAX)
+    return rules
   }
 })

@@ -4,7 +4,6 @@
 import { InfluxDB } from '@influxdata/influxdb-client'
 import { expect } from 'chai'
 import { readFileSync } from 'node:fs'
-import { setTimeout } from 'node:timers/promises'
 import { FLEET, START_MS, STOP_MS, fillFleet, instant } from '../support/fleet.ts'
 import { interpolate } from '../support/grafana.ts'
 import { send } from '../support/http.ts'
@@ -12,9 +11,9 @@ import { newBucket, newToken, useInflux } from '../support/influx.ts'
 import { ask } from '../support/influxql.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const GUIDE = readFileSync(new URL('../../docs/grafana.md', import.meta.url), 'utf8')
-const FORWARDED_MS_MAX = 10_000
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -25,7 +24,7 @@ function blocksOf(language: string): readonly string[] {
 }
 
 describe('the recipes of the Grafana guide', function () {
-  this.timeout(30_000)
+  this.timeout(60_000)
   const influx = useInflux()
   let service: TestService
   let token: string
@@ -64,14 +63,10 @@ describe('the recipes of the Grafana guide', function () {
 
   it('run in Flux, with every sensor in them', async () => {
     const [latest = '', silence = '', names = '', means = ''] = blocksOf('flux')
-    const deadlineMs = performance.now() + FORWARDED_MS_MAX
     const isThere = async () =>
       (await flux(names)).filter(({ alias }) => alias === FLEET.cellar.alias).length === 2 &&
       (await flux(latest)).length === 3
-    while (!(await isThere())) {
-      if (performance.now() > deadlineMs) throw new Error('measurements do not arrive in InfluxDB')
-      await setTimeout(50)
-    }
+    await until('the measurements are in InfluxDB', isThere)
     expect(await flux(names)).to.have.lengthOf(4)
     const temps = (await flux(latest)).map(({ sensor_id: id, temp }) => [id, temp])
     expect(temps).to.have.deep.members([

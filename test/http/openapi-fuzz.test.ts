@@ -14,6 +14,7 @@ import { authorize, PUBLIC_CLIENT, startOpenIdProvider } from '../support/openid
 import { REDIRECT_URI } from '../support/openid-provider.ts'
 import type { OpenIdProvider } from '../support/openid-provider.ts'
 import { needSchemathesis, question } from '../support/schemathesis.ts'
+import { until } from '../support/until.ts'
 
 const OWNER = 'ana@example.org'
 const MOBILE_BASE = '/api/mobile/v1'
@@ -81,15 +82,14 @@ describe('the API, questioned by Schemathesis', function () {
 
 async function signIn(url: string, person: string): Promise<string> {
   const bootstrap = { path: `${MOBILE_BASE}/bootstrap` }
-  for (;;) {
-    const [provider] = (await send(url, bootstrap)).body.data.sign_in_providers
-    if (provider.authorization_endpoint !== null) {
-      const body = await authorize(provider, person)
-      const path = `${MOBILE_BASE}/auth/${provider.id}`
-      return (await send(url, { method: 'POST', path, body })).body.data.token
-    }
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
+  const findProvider = async () => (await send(url, bootstrap)).body.data.sign_in_providers[0]
+  await until('the provider is found', async () => {
+    return (await findProvider()).authorization_endpoint !== null
+  })
+  const provider = await findProvider()
+  const body = await authorize(provider, person)
+  const path = `${MOBILE_BASE}/auth/${provider.id}`
+  return (await send(url, { method: 'POST', path, body })).body.data.token
 }
 
 async function sessionOf(url: string, token: string): Promise<string> {

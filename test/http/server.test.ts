@@ -2,6 +2,7 @@
 // it is written onto a socket by hand.
 
 import { expect } from 'chai'
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { Agent, request } from 'node:http'
@@ -10,6 +11,7 @@ import { text } from 'node:stream/consumers'
 import { send } from '../support/http.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
+import { within } from '../support/until.ts'
 
 describe('the HTTP server', () => {
   let service: TestService
@@ -107,13 +109,16 @@ describe('the HTTP server', () => {
   it('writes no status into the log for a client that went away', async () => {
     const gone = open()
     gone.write(
-      `POST /api/v1/measurements HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
-        'Content-Type: application/json\r\nContent-Length: 22\r\n\r\n{"sn"',
+      'POST /api/v1/measurements HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n' +
+        `Authorization: Bearer ${token}\r\nContent-Type: application/json\r\n` +
+        'Content-Length: 22\r\n\r\n',
     )
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    // It is reading the body then.
+    await once(gone, 'data')
     gone.destroy()
-    await send(service.url, { path: '/api/v1/me', token })
-    expect(service.log.events.filter(({ fields }) => fields['status'] === 404)).to.deep.equal([])
+    await service.stop()
+    expect(service.log.events.filter(({ message }) => message === 'request')).to.deep.equal([])
+    service = await startService()
   })
 
   it('writes who made a request, how it was refused and how long it took', async () => {
@@ -224,19 +229,20 @@ describe('the HTTP server', () => {
     }
   })
 
-  it('stops within eight seconds, whatever was half sent', async () => {
+  it('stops by itself, whatever was half sent', async () => {
     const head = `POST /api/v1/measurements HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}`
     const body = `${head}\r\nContent-Type: application/json\r\nContent-Length: 22\r\n\r\n{"sn"`
-    const sockets = ['', 'GET /he', head, body].map((bytes) => {
-      const socket = open()
-      socket.on('error', () => socket.destroy())
-      socket.write(bytes)
-      return socket
-    })
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    const startedAtMs = performance.now()
-    await service.stop()
-    expect(performance.now() - startedAtMs).to.be.lessThan(8_000)
+    const sockets = await Promise.all(
+      ['', 'GET /he', head, body].map(async (bytes) => {
+        const socket = open()
+        socket.on('error', () => socket.destroy())
+        await new Promise((resolve) => socket.write(bytes, resolve))
+        return socket
+      }),
+    )
+    // Comes after all of them.
+    await send(service.url, { path: '/healthz' })
+    await within('it stops', service.stop())
     for (const socket of sockets) socket.destroy()
     service = await startService()
   })

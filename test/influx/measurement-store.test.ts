@@ -21,5 +21,5 @@ describe('InfluxDB', () => {
     return { writer, reader, close: async () => connection.close() }
   }
 
-  describeMeasurementStore('InfluxDB', open, { visibleAfterMsMax: 0, propertyRuns: 8 })
+  describeMeasurementStore('InfluxDB', open, { propertyRuns: 8 })
 })

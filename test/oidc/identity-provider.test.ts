@@ -10,6 +10,7 @@ import { FakeClock } from '../support/clock.ts'
 import { ForgingProvider } from '../support/forging-provider.ts'
 import type { Forgery } from '../support/forging-provider.ts'
 import { RecordingLog } from '../support/log.ts'
+import { until } from '../support/until.ts'
 
 const GRANT = { code: 'a-code', codeVerifier: 'v'.repeat(43), redirectUri: 'org.example:/cb' }
 const SECONDS = Math.floor(Date.parse('2026-11-20T10:15:02.113Z') / 1000)
@@ -250,7 +251,7 @@ describe('OidcIdentityProvider', () => {
   })
 
   describe('when the provider changes its keys', function () {
-    this.timeout(30_000)
+    this.timeout(60_000)
     const keyRequests = () => forger.asked.filter((path) => path === '/keys').length
 
     it('follows at once, for all who sign in, with one request', async () => {
@@ -266,7 +267,7 @@ describe('OidcIdentityProvider', () => {
       await provider.exchange(GRANT)
       forger.forgery = { keyId: 'k2' }
       const exchange = provider.exchange(GRANT)
-      await until(() => keyRequests() >= 3)
+      await until('the keys are asked for again', () => keyRequests() >= 3)
       forger.forgery = { keyId: 'k2', publishedKeyId: 'k2' }
       expect((await exchange).subject).to.equal('ana')
       expect(forger.received).to.have.lengthOf(2)
@@ -289,10 +290,10 @@ describe('OidcIdentityProvider', () => {
   it('finds the provider in the background, as soon as it is there', async () => {
     forger.forgery = { broken: { '/.well-known/openid-configuration': 'fails' } }
     provider.start()
-    await until(() => log.events.length > 0)
+    await until('it says that it fails', () => log.events.length > 0)
     expect(provider.authorizationEndpoint()).to.equal(undefined)
     forger.forgery = {}
-    await until(() => provider.authorizationEndpoint() !== undefined)
+    await until('it is found', () => provider.authorizationEndpoint() !== undefined)
     expect(provider.authorizationEndpoint()).to.equal(`${forger.issuer}/auth`)
   })
 
@@ -303,11 +304,3 @@ describe('OidcIdentityProvider', () => {
     expect(log.events).to.deep.equal([])
   })
 })
-
-async function until(isTrue: () => boolean): Promise<void> {
-  const endAtMs = performance.now() + 5_000
-  while (!isTrue()) {
-    if (performance.now() > endAtMs) throw new Error('it does not happen')
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-}

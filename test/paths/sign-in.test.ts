@@ -15,6 +15,7 @@ import type { Grant, OpenIdProvider, SignInProvider } from '../support/openid-pr
 import { send } from '../support/http.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const BASE = '/api/mobile/v1'
 
@@ -37,9 +38,9 @@ describe('signing in with a phone', () => {
     })
     // The provider lives in the present.
     service.clock.set(new Date().toISOString())
-    while ((await bootstrapped()).some(({ authorization_endpoint: at }) => at === null)) {
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
+    await until('both providers are found', async () => {
+      return (await bootstrapped()).every(({ authorization_endpoint: at }) => at !== null)
+    })
   })
 
   after(async () => {

@@ -6,12 +6,13 @@ import { expect } from 'chai'
 import { createService } from '../../src/compose.ts'
 import { loadConfig, UnfitSettings } from '../../src/config.ts'
 import { influxSettings, newBucket, useInflux } from '../support/influx.ts'
-import { readingsOf, until } from '../support/influx-story.ts'
+import { readingsOf } from '../support/influx-story.ts'
 import { ask } from '../support/lanes.ts'
 import { RecordingLog } from '../support/log.ts'
 import { newDatabase, usePostgres } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
 import { Replicas } from '../support/replicas.ts'
+import { until } from '../support/until.ts'
 
 const DAY = '2026-03-10'
 
@@ -40,7 +41,7 @@ describe('processes on PostgreSQL with InfluxDB as the store', function () {
     }
     const id = await replicas.sensorId(0, 'cellar')
     for (const at of [0, 1]) {
-      await until(10_000, 'the whole history', async () => {
+      await until('the whole history', async () => {
         const { isComplete, count } = await replicas.history(at, id, DAY)
         return isComplete && count === 400
       })

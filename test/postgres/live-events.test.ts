@@ -19,7 +19,8 @@ const NAMES = ['a', 'b', 'c', 'd']
 const RUNS = 15
 
 describe('live events of two processes', function () {
-  this.timeout(60_000)
+  // Random stories, each with users and watches of its own, and their shrinking.
+  this.timeout(240_000)
   const postgres = usePostgres()
   const clock = new FakeClock()
   let database: TestDatabase

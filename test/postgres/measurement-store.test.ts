@@ -30,7 +30,7 @@ describe('PostgreSQL', () => {
     }
   }
 
-  describeMeasurementStore('PostgreSQL', openFresh, { visibleAfterMsMax: 0, propertyRuns: 10 })
+  describeMeasurementStore('PostgreSQL', openFresh, { propertyRuns: 10 })
 
   describe('the measurement store', () => {
     let store: Awaited<ReturnType<typeof openFresh>>

@@ -13,6 +13,7 @@ import { sendBatch, send } from '../support/http.ts'
 import { RecordingLog } from '../support/log.ts'
 import { newDatabase, runOnce, usePostgres } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
+import { until } from '../support/until.ts'
 
 const START_MS = Date.UTC(2026, 2, 10)
 const BATCH = 500
@@ -179,11 +180,11 @@ describe('the verification of a database', function () {
   })
 
   async function untilSettled(): Promise<void> {
-    for (;;) {
+    await until('everything is forwarded and deleted', async () => {
       const { body } = await send(url, { path: '/readyz' })
-      const { moving } = await verifyDatabase(filled.url, QUIET)
       const left = await runOnce(filled.url, `SELECT 1 FROM measurements_day ${OF_GONE}`)
-      if (body.backlog.entries === 0 && moving === 0 && left.length === 0) return
-    }
+      if (body.backlog.entries > 0 || left.length > 0) return false
+      return (await verifyDatabase(filled.url, QUIET)).moving === 0
+    })
   }
 })

@@ -5,6 +5,6 @@
 import { changesNoAnswer } from '../support/flips.ts'
 
 describe('a file with a flipped bit', function () {
-  this.timeout(30_000)
+  this.timeout(60_000)
   changesNoAnswer(24)
 })

@@ -12,7 +12,7 @@ import type { RunningService } from '../support/command.ts'
 const SOCKET_PATH_BYTES = 108
 
 describe('a DATA_DIR that a service has', function () {
-  this.timeout(30_000)
+  this.timeout(60_000)
   let folder: string
   let service: RunningService | undefined
   beforeEach(async () => {

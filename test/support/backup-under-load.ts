@@ -6,11 +6,11 @@
 
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { runCommand, serve } from './command.ts'
 import { createFleetToken } from './fleet-token.ts'
 import { send } from './http.ts'
+import { until } from './until.ts'
 import { expectClean } from './verify.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
@@ -19,7 +19,7 @@ const SENDERS = 6
 const BATCH = 500
 const SETTINGS = { RATE_LIMIT_REQUESTS: '0', RATE_LIMIT_MEASUREMENTS: '0' }
 const USER = 'fleet@example.org'
-const POLL_MS = 5
+const LOAD_MS_MAX = 300_000
 
 /** Batches of one sender by number; `acknowledged` of them were answered, always the first ones. */
 interface Sender {
@@ -56,7 +56,7 @@ export async function backUpUnderLoad(story: BackupStory): Promise<number> {
   const backups: Backup[] = []
   for (let count = 1; count <= story.backups; count++) {
     const wanted = (count * story.measurementsBetween) / BATCH
-    while (batchesOf(senders) < wanted) await setTimeout(POLL_MS)
+    await until(`${wanted} batches are sent`, () => batchesOf(senders) >= wanted, LOAD_MS_MAX)
     const file = join(folder, `backup-${count}.tar`)
     const acknowledged = senders.map((sender) => sender.acknowledged)
     const { exitCode, stderr } = await runCommand(dataDir, ['backup', file])

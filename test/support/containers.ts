@@ -13,7 +13,9 @@ import { parse } from 'yaml'
 import { leaveOut } from './left-out.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const GATEWAY = '10.213.85.1'
+/** Of this process alone, where several use one engine. */
+const SUBNET = `10.214.${process.pid % 256}`
+const GATEWAY = `${SUBNET}.1`
 
 /** Leaves out the suite where there is no engine, no compose, or not every image to build on. */
 export function needDocker(context: Mocha.Context): void {
@@ -61,7 +63,7 @@ export class Containers {
       `    image: ${this.#project}`,
       'networks:',
       '  front: !override',
-      `    ipam: { config: [{ subnet: 10.213.85.0/24, gateway: ${GATEWAY} }] }`,
+      `    ipam: { config: [{ subnet: ${SUBNET}.0/24, gateway: ${GATEWAY} }] }`,
     ]
     writeFileSync(this.#overrides, `${lines.join('\n')}\n`)
   }

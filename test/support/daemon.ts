@@ -5,9 +5,12 @@ import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { leaveOut } from './left-out.ts'
+import { until, within } from './until.ts'
+
+const FULL_MS_MAX = 120_000
+const FINISHED_MS_MAX = 120_000
 
 export interface DaemonKind {
   readonly name: string
@@ -41,7 +44,9 @@ export interface DaemonPlace {
 export class Daemon {
   readonly #child: ChildProcessWithoutNullStreams
   readonly #lines: AsyncIterator<string>
-  readonly #ended: Promise<unknown>
+  readonly #exited: Promise<unknown>
+  /** It has ended, and `errors` has all that it said. */
+  readonly #closed: Promise<unknown>
   errors = ''
 
   constructor({ command: [program = '', ...args] }: DaemonKind, place: DaemonPlace) {
@@ -57,7 +62,8 @@ export class Daemon {
         ...place.settings,
       },
     })
-    this.#ended = once(this.#child, 'exit')
+    this.#exited = once(this.#child, 'exit')
+    this.#closed = once(this.#child, 'close')
     this.#child.stderr.setEncoding('utf8').on('data', (text: string) => (this.errors += text))
     // It may be killed while a line is written to it.
     this.#child.stdin.on('error', () => undefined)
@@ -90,7 +96,7 @@ export class Daemon {
   }
 
   async #untilLost(): Promise<false> {
-    while (!this.errors.includes('no room')) await setTimeout(5)
+    await until('there is no room', () => this.errors.includes('no room'), FULL_MS_MAX)
     return false
   }
 
@@ -99,13 +105,13 @@ export class Daemon {
     const { exitCode, signalCode } = this.#child
     if (exitCode !== null || signalCode !== null) throw new Error(`it has ended: ${this.errors}`)
     process.kill(-(this.#child.pid ?? 0), 'SIGKILL')
-    await this.#ended
+    await this.#exited
   }
 
   /** Ends its input. @returns its exit code when all it had to send is decided */
-  async finish(): Promise<number | null> {
+  async finish(msMax = FINISHED_MS_MAX): Promise<number | null> {
     this.#child.stdin.end()
-    await this.#ended
+    await within('the daemon ends', this.#closed, msMax)
     return this.#child.exitCode
   }
 }

@@ -6,13 +6,13 @@
 import { once } from 'node:events'
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { serve } from './command.ts'
 import type { Environment, RunningService } from './command.ts'
 import { createFleetToken } from './fleet-token.ts'
 import { sendUnchecked } from './http.ts'
 import type { TestAnswer, TestRequest } from './http.ts'
+import { until, within } from './until.ts'
 import { expectClean } from './verify.ts'
 
 const USER = 'fleet@example.org'
@@ -27,8 +27,7 @@ const START_MS = Date.UTC(2026, 0, 1)
 const ROUND_MS = 3_600_000
 const HISTORY = 'from=2025-12-30T00:00:00Z&to=2026-03-01T00:00:00Z&bucket=day'
 const RAW_MS_MAX = 86_400_000
-const FORWARDED_MS_MAX = 5_000
-const POLL_MS = 10
+const ENDED_MS_MAX = 120_000
 const FILL_BATCH = 500
 const FILLED_KEPT_MAX = 100
 
@@ -116,8 +115,7 @@ export class FaultyService {
 
   /** Waits until a fault has ended it. */
   async ended(): Promise<void> {
-    const child = this.#service?.child
-    if (child !== undefined && this.isRunning) await once(child, 'exit')
+    await within('a fault has ended the service', this.#exited(), ENDED_MS_MAX)
   }
 
   send(order: TestRequest): Promise<TestAnswer> {
@@ -130,7 +128,8 @@ export class FaultyService {
     try {
       await this.#act(round)
     } catch (error) {
-      if (this.isRunning) await Promise.race([this.ended(), setTimeout(FORWARDED_MS_MAX)])
+      // A request may fail a moment before the process is seen to have ended.
+      await Promise.allSettled([within('a fault has ended the service', this.#exited())])
       if (this.isRunning) throw error
     }
   }
@@ -283,14 +282,16 @@ export class FaultyService {
     return (body.data as Listed[]).find((sensor) => sensor.sn === sn)
   }
 
+  async #exited(): Promise<void> {
+    const child = this.#service?.child
+    if (child !== undefined && this.isRunning) await once(child, 'exit')
+  }
+
   async #forwarded(): Promise<void> {
-    const deadlineMs = performance.now() + FORWARDED_MS_MAX
-    for (;;) {
+    await until('the journal is forwarded', async () => {
       const { body } = await this.send({ path: '/readyz' })
-      if (body.backlog.entries === 0) return
-      if (performance.now() > deadlineMs) throw new Error('the journal is not forwarded')
-      await setTimeout(POLL_MS)
-    }
+      return body.backlog.entries === 0
+    })
   }
 }
 

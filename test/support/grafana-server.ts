@@ -9,9 +9,9 @@ import { existsSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { freePort } from './free-port.ts'
+import { until } from './until.ts'
 
 const PROVISIONING = fileURLToPath(new URL('../../grafana/provisioning/', import.meta.url))
 const DASHBOARDS = fileURLToPath(new URL('../../grafana/dashboards/', import.meta.url))
@@ -107,17 +107,17 @@ export class GrafanaServer {
   }
 
   async #waitUntilReady(): Promise<void> {
-    const deadlineMs = performance.now() + START_MS_MAX
-    for (;;) {
-      const isReady = await this.ask('/api/dashboards/uid/thermolog-sensors').then(
+    const isReady = () => {
+      if (this.#child.exitCode !== null) throw new Error('Grafana has ended')
+      return this.ask('/api/dashboards/uid/thermolog-sensors').then(
         ({ status }) => status === 200,
         () => false,
       )
-      if (isReady) return
-      if (this.#child.exitCode !== null || performance.now() > deadlineMs) {
-        throw new Error(`Grafana does not start: ${this.#log.slice(-4_000)}`)
-      }
-      await pause(200)
+    }
+    try {
+      await until('Grafana is ready', isReady, START_MS_MAX)
+    } catch (error) {
+      throw new Error(`Grafana does not start: ${this.#log.slice(-4_000)}`, { cause: error })
     }
   }
 }

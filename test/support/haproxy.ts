@@ -11,8 +11,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { freePort } from './free-port.ts'
-
-const PROGRAMS = { haproxy: ['-v'], openssl: ['version'] }
+import { leaveOut } from './left-out.ts'
+import { until } from './until.ts'
 
 export interface Haproxy {
   /** Opens an HTTP/2 connection of its own. */
@@ -20,14 +20,10 @@ export interface Haproxy {
   stop(): Promise<void>
 }
 
-/** Skips the test, and says so, where HAProxy or OpenSSL is not installed. */
-export function needHaproxy(test: Mocha.Context): void {
-  const missing = Object.entries(PROGRAMS)
-    .filter(([program, args]) => spawnSync(program, args).error !== undefined)
-    .map(([program]) => program)
-  if (missing.length === 0) return
-  process.stderr.write(`      SKIPPED: ${missing.join(' and ')} not installed\n`)
-  test.skip()
+/** Leaves out the suite where HAProxy or OpenSSL is not installed. */
+export function needHaproxy(suite: Mocha.Context): void {
+  if (spawnSync('haproxy', ['-v']).error !== undefined) leaveOut(suite, 'haproxy')
+  if (spawnSync('openssl', ['version']).error !== undefined) leaveOut(suite, 'openssl')
 }
 
 /** @param url of the service behind it */
@@ -48,9 +44,10 @@ export async function startHaproxy(url: string): Promise<Haproxy> {
     process.off('exit', killWithUs)
     await rm(folder, { recursive: true })
   }
-  while (!(await isListening(port))) {
-    if (child.exitCode !== null) throw new Error(`haproxy ended: ${await errors}`)
-  }
+  await until('HAProxy listens', async () => {
+    if (child.exitCode !== null) throw new Error(`HAProxy has ended: ${await errors}`)
+    return isListening(port)
+  })
   const ca = await readFile(pem)
   return { open: () => connectHttp2(`https://localhost:${port}`, { ca }), stop }
 }
@@ -92,6 +89,6 @@ function isListening(port: number): Promise<boolean> {
       socket.destroy()
       resolve(true)
     })
-    socket.once('error', () => setTimeout(() => resolve(false), 10))
+    socket.once('error', () => resolve(false))
   })
 }

@@ -19,6 +19,7 @@ import { send, sendUnchecked } from './http.ts'
 import type { TestAnswer } from './http.ts'
 import { connect, newBucket } from './influx.ts'
 import type { TestInflux } from './influxd.ts'
+import { until } from './until.ts'
 import { expectClean } from './verify.ts'
 
 const USER = 'fleet@example.org'
@@ -29,7 +30,7 @@ const STOP_MS = START_MS + 7 * 86_400_000
 export const STORY_RANGE: TimeRange = { startMs: START_MS, stopMs: STOP_MS }
 
 const STEP_MS = 50
-const POLL_MS = 50
+const DRAINED_MS_MAX = 120_000
 
 export interface Reading {
   readonly event_id: string
@@ -110,10 +111,15 @@ export class InfluxStory {
     return runCommand(this.#dataDir, args, settingsOf(this.target, this.proxy))
   }
 
+  /** Waits for a sensor that its sender registers. */
   async sensorId(sn: string): Promise<number> {
-    const { body } = await this.get('/api/v1/sensors')
-    const sensors = body.data as ListedSensor[]
-    return sensors.find((sensor) => sensor.sn === sn)?.id ?? 0
+    let id = 0
+    await until(`${sn} is registered`, async () => {
+      const { body } = await this.get('/api/v1/sensors')
+      id = (body.data as ListedSensor[]).find((sensor) => sensor.sn === sn)?.id ?? 0
+      return id > 0
+    })
+    return id
   }
 
   /** A raw history of everything that readings of stories can have. */
@@ -173,11 +179,12 @@ export class InfluxStory {
   }
 
   /** Until everything that was acknowledged is in InfluxDB, or refused by it. */
-  async drained(msMax: number): Promise<void> {
-    await until(msMax, 'the journal is forwarded', async () => {
+  async drained(): Promise<void> {
+    const isDrained = async () => {
       const { entries, store } = await this.storeState()
       return entries === 0 && store === 'ok'
-    })
+    }
+    await until('the journal is forwarded', isDrained, DRAINED_MS_MAX)
   }
 
   /** Everything a sender was told is kept is there once, and nothing else of it. */
@@ -254,19 +261,6 @@ export function readingsOf(sn: string, first: number, count: number, startMs = S
     const timestamp = new Date(startMs + at * STEP_MS).toISOString()
     return { event_id: `${sn}/${startMs}/${at}`, sn, temp: (at % 600) / 8 - 20, timestamp }
   })
-}
-
-/** Looks again and again until it is so. */
-export async function until(
-  msMax: number,
-  what: string,
-  isSo: () => Promise<boolean>,
-): Promise<void> {
-  const deadlineMs = performance.now() + msMax
-  while (!(await isSo())) {
-    if (performance.now() > deadlineMs) throw new Error(`not in ${msMax} ms: ${what}`)
-    await setTimeout(POLL_MS)
-  }
 }
 
 function settingsOf(target: InfluxTarget, proxy: FaultProxy): Environment {

@@ -7,8 +7,8 @@ import { once } from 'node:events'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { freePort } from './free-port.ts'
+import { until } from './until.ts'
 
 /** Where a test finds InfluxDB; the token may do everything in the organization. */
 export interface TestInflux {
@@ -16,9 +16,6 @@ export interface TestInflux {
   readonly organization: string
   readonly influxToken: string
 }
-
-const READY_MS_MAX = 15_000
-const POLL_MS = 25
 
 /** Whether there is a command `influxd`. */
 export function hasInfluxd(): boolean {
@@ -73,11 +70,10 @@ export class InfluxServer implements TestInflux {
     }
     process.once('exit', killWithUs)
     child.once('exit', () => process.off('exit', killWithUs))
-    const deadlineMs = performance.now() + READY_MS_MAX
-    while (!(await this.#isHealthy())) {
-      if (performance.now() > deadlineMs) throw new Error('influxd does not start')
-      await setTimeout(POLL_MS)
-    }
+    await until('influxd is ready', async () => {
+      if (child.exitCode !== null) throw new Error(`influxd has ended: ${child.exitCode}`)
+      return this.#isHealthy()
+    })
   }
 
   /** Ends it at once, as a power cut of its process. */

@@ -15,6 +15,7 @@ const REMEDIES = {
   'systemd-analyze': 'put it on PATH (Debian: systemd)',
   'systemd-notify': 'put it on PATH (Debian: systemd)',
   haproxy: 'put it on PATH (Debian: haproxy)',
+  openssl: 'put it on PATH (Debian: openssl)',
   telegraf: 'put it on PATH, built of its sources by `go build ./cmd/telegraf`',
   mosquitto: 'put it on PATH (Debian: mosquitto)',
   mosquitto_pub: 'put it on PATH (Debian: mosquitto-clients)',
@@ -35,6 +36,8 @@ const REMEDIES = {
   debootstrap: 'put it on PATH (Debian: debootstrap), run them as root, with a mirror in reach',
   bash: 'put it on PATH',
   'the right to mount': 'run them as root',
+  'a user who is nobody': 'run them as root, in a checkout that everybody may read',
+  '/proc': 'only Linux has it',
 } satisfies Record<string, string>
 
 export type Missing = keyof typeof REMEDIES

@@ -3,14 +3,15 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
-import { readingsOf, until } from './influx-story.ts'
+import { readingsOf } from './influx-story.ts'
 import type { Reading } from './influx-story.ts'
 import { sendBatch } from './http.ts'
 import type { Replicas } from './replicas.ts'
+import { until } from './until.ts'
 
 const DAY = '2026-03-10'
 const AGAIN_AFTER_MS = 50
-const WHOLE_MS_MAX = 20_000
+const MORE_MS_MAX = 60_000
 
 export class Load {
   /** What was acknowledged, by serial number. */
@@ -33,9 +34,9 @@ export class Load {
   }
 
   /** Goes on until so many more are acknowledged. */
-  async more(count: number, msMax: number): Promise<void> {
-    const before = this.count
-    await until(msMax, `${count} more are acknowledged`, async () => this.count >= before + count)
+  async more(count: number): Promise<void> {
+    const wanted = this.count + count
+    await until(`${count} more are acknowledged`, () => this.count >= wanted, MORE_MS_MAX)
   }
 
   /** Lets each sender finish what it has begun. */
@@ -64,7 +65,7 @@ export class Load {
   async expectWhole(): Promise<void> {
     for (const [sn, readings] of this.acknowledged) {
       const id = await this.#replicas.sensorId(0, sn)
-      await until(WHOLE_MS_MAX, `all measurements of ${sn}`, async () => {
+      await until(`all measurements of ${sn}`, async () => {
         return (await this.#replicas.history(0, id, DAY)).isComplete
       })
       const { count } = await this.#replicas.history(0, id, DAY)

@@ -8,12 +8,11 @@ import type { Environment, RunningService } from './command.ts'
 import { createFleetToken } from './fleet-token.ts'
 import { send } from './http.ts'
 import type { TestAnswer } from './http.ts'
-import { until } from './influx-story.ts'
 import { historyOf, summariesOf } from './service-model.ts'
 import type { AnsweredItem, ModelEvent, ServiceModel } from './service-model.ts'
+import { until } from './until.ts'
 
 const HOUR_MS = 3_600_000
-const FORWARDED_MS_MAX = 10_000
 const SERIAL_NUMBERS = ['cellar', 'attic', 'barn']
 /** Few, so that many meet. */
 const TIMES = ['2026-03-10T10:00:00.000Z', '2026-03-10T10:00:00.001Z', '2026-03-10T11:30:00.000Z']
@@ -54,7 +53,7 @@ export class RealService {
   }
 
   async forwarded(): Promise<void> {
-    await until(FORWARDED_MS_MAX, 'the journal is forwarded', async () => {
+    await until('the journal is forwarded', async () => {
       const { body } = await send(this.#service?.url ?? '', { path: '/readyz' })
       return body.backlog.entries === 0
     })

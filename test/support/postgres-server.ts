@@ -17,13 +17,11 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
+import { until } from './until.ts'
 
 /** Where Debian has a folder for each version. */
 const DISTRIBUTION = process.env['POSTGRES_FOLDER'] ?? '/usr/lib/postgresql'
-const READY_MS_MAX = 30_000
-const POLL_MS = 20
 
 interface Owner {
   readonly uid?: number
@@ -93,11 +91,7 @@ export class PostgresServer {
     }
     process.once('exit', endWithUs)
     child.once('exit', () => process.off('exit', endWithUs))
-    const deadlineMs = performance.now() + READY_MS_MAX
-    while (!(await this.#isReady())) {
-      if (performance.now() > deadlineMs) throw new Error('PostgreSQL does not start')
-      await setTimeout(POLL_MS)
-    }
+    await until('PostgreSQL is ready', () => this.#isReady())
   }
 
   /**

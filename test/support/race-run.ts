@@ -21,11 +21,10 @@ import type { PostgresServer } from './postgres-server.ts'
 import { checkRace } from './race-check.ts'
 import type { RaceReport } from './race-check.ts'
 import { RACE_RULES, RACE_USERS } from './race-events.ts'
+import { until } from './until.ts'
 
 const WORKER = join(import.meta.dirname, 'race-worker.ts')
 const PROCESSES = 3
-/** After this a lease of a process that is gone has ended. */
-const LEASE_MS = 3_500
 const UNSEEN = { begin: () => undefined, advance: () => undefined }
 const WRITTEN = { rejected: [], durationMs: 0 }
 
@@ -75,7 +74,7 @@ class Race {
     await this.#disturb(proxy, urls)
     await Promise.all(this.#workers.map(ended))
     await proxy.stop()
-    await pause(LEASE_MS)
+    await until('the leases of processes that are gone have ended', () => isFree(this.#url))
     await drain(this.#url)
     const { faults, ...report } = await checkRace(this.#url, this.#files)
     const { findings } = await verifyDatabase(this.#url, UNSEEN)
@@ -148,6 +147,12 @@ class Race {
 
 async function ended(worker: ChildProcess): Promise<void> {
   if (worker.exitCode === null && worker.signalCode === null) await once(worker, 'exit')
+}
+
+/** Whether no process has a stream. */
+async function isFree(url: string): Promise<boolean> {
+  const held = (table: string) => `SELECT 1 FROM ${table} WHERE lease_until >= clock_timestamp()`
+  return (await ask(url, `${held('streams')} UNION ALL ${held('stream_forwarded')}`)).length === 0
 }
 
 /** Forwards and deletes what is left. */

@@ -12,7 +12,7 @@ export type StartOnStore = () => Promise<TestService>
 export function onEachStore(suite: (start: StartOnStore) => void): void {
   describe('on SQLite', () => suite(startService))
   describe('on PostgreSQL', function () {
-    this.timeout(30_000)
+    this.timeout(60_000)
     const postgres = usePostgres()
     suite(async () => {
       const { url, remove } = await newDatabase(postgres())
@@ -25,7 +25,7 @@ export function onEachStore(suite: (start: StartOnStore) => void): void {
     })
   })
   describe('on InfluxDB', function () {
-    this.timeout(30_000)
+    this.timeout(60_000)
     const influx = useInflux()
     suite(async () => {
       const bucket = await newBucket(influx())

@@ -19,6 +19,7 @@ import type { Fault, ProxiedRequest } from './fault-proxy.ts'
 import { createFleetToken } from './fleet-token.ts'
 import { freePort } from './free-port.ts'
 import { leaveOut } from './left-out.ts'
+import { until } from './until.ts'
 
 const CONFIG = fileURLToPath(new URL('../../examples/telegraf/telegraf.conf', import.meta.url))
 const WAIT_MS_MAX = 240_000
@@ -197,12 +198,13 @@ class Gateway {
   }
 
   async #untilSubscribed(): Promise<void> {
-    await waitFor(() => canConnect(this.#mqttPort))
+    await until('the broker listens', () => canConnect(this.#mqttPort))
     // The broker keeps nothing for a session that is not there yet. The 1-wire bus needs none.
-    await waitFor(async () => {
+    const isSubscribed = async () => {
       await this.#publishProbe()
       return this.#proxy.requests.some((request) => textOf(request).includes('probe'))
-    })
+    }
+    await until('Telegraf has subscribed', isSubscribed, WAIT_MS_MAX)
   }
 
   async #publishProbe(): Promise<void> {
@@ -214,10 +216,11 @@ class Gateway {
 
   async #drain(readings: number): Promise<TelegrafEnd> {
     let stored = await this.#stored()
-    await waitFor(async () => {
+    const isAllStored = async () => {
       stored = await this.#stored()
       return this.#countOf(stored) >= readings && stored.has(W1_SENSOR)
-    })
+    }
+    await until('all readings are stored', isAllStored, WAIT_MS_MAX)
     const sentLines = this.#proxy.requests.reduce((sum, request) => sum + linesIn(request), 0)
     return { stored, sentLines }
   }
@@ -268,14 +271,6 @@ function linesIn(request: ProxiedRequest): number {
 function textOf({ headers, body }: ProxiedRequest): string {
   const bytes = headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body
   return bytes.toString('utf8')
-}
-
-async function waitFor(isSo: () => Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + WAIT_MS_MAX
-  while (!(await isSo())) {
-    if (performance.now() > deadlineMs) throw new Error('it takes too long')
-    await setTimeout(100)
-  }
 }
 
 function canConnect(port: number): Promise<boolean> {

@@ -4,7 +4,6 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { openForReading } from '../../src/sqlite/database.ts'
 import { GroupBuilder } from '../../src/sqlite/commit/group-committer.ts'
@@ -12,10 +11,10 @@ import { allocateGroup } from '../../src/sqlite/commit/group-frame.ts'
 import { startWriting } from '../../src/threads/start-threads.ts'
 import type { WritingThreads } from '../../src/threads/start-threads.ts'
 import { damageLeaf } from '../support/damage.ts'
+import { until } from '../support/until.ts'
 
 const EPOCH_EVENTS = 2 ** 13
 const GROUP = 8_000
-const POLL_MS = 10
 const NOW_MS = 1_800_000_000_000
 
 describe('the threads that write', function () {
@@ -74,7 +73,7 @@ describe('the threads that write', function () {
       AND NOT EXISTS (SELECT 1 FROM runs WHERE merged_into IS NOT NULL)`,
       )
       .pluck()
-    while (merged.get() === undefined) await setTimeout(POLL_MS)
+    await until('runs are merged', () => merged.get() !== undefined)
     ledger.close()
   }
 
@@ -100,7 +99,7 @@ describe('the threads that write', function () {
     // In runs as small as these, every group has an event that may be in a damaged block.
     expect(await commit(runs, size)).to.equal('data_damaged')
     for (let group = 0; group < 8; group++) expect(await commit(group, size, false)).to.equal(size)
-    while (damaged.length === 0) await setTimeout(POLL_MS)
+    await until('the damage is named', () => damaged.length > 0)
     expect(damaged.join()).to.match(/^a block from \d+ to \d+ in ledger.db is damaged$/)
     for (let group = 0; group < 8; group++) expect(await commit(group, size, false)).to.equal(size)
     for (let group = 0; group < runs; group++) {

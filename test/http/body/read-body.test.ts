@@ -13,6 +13,7 @@ import { BodyReader } from '../../../src/http/body/read-body.ts'
 import { readJson } from '../../../src/http/body/read-json.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { sendUnchecked } from '../../support/http.ts'
+import { until } from '../../support/until.ts'
 
 const MIB = 2 ** 20
 
@@ -112,13 +113,13 @@ describe('BodyReader', () => {
     slow.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n')
     slow.write(`Content-Length: ${4 * MIB}\r\n\r\n`)
     slow.write(' '.repeat(3.5 * MIB))
-    while (reader.inFlightBytes < 3.5 * MIB) await new Promise(setImmediate)
+    await until('it has arrived', () => reader.inFlightBytes >= 3.5 * MIB)
     expect(await post('1'.padEnd(3 * MIB))).to.equal('overloaded')
     const packed = gzipSync('1'.padEnd(3 * MIB))
     expect(await post(packed, { 'content-encoding': 'gzip' })).to.equal('overloaded')
     expect(await post('1')).to.equal('1')
     slow.destroy()
-    while (reader.inFlightBytes > 0) await new Promise(setImmediate)
+    await until('its room is free', () => reader.inFlightBytes === 0)
     expect(await post('1'.padEnd(3 * MIB))).to.equal('1')
   })
 
@@ -140,9 +141,9 @@ describe('BodyReader', () => {
       socket.write(`Content-Length: ${4 * MIB}\r\n\r\n1`)
       return socket
     })
-    while (reader.inFlightBytes < idle.length) await new Promise(setImmediate)
+    await until('all have begun', () => reader.inFlightBytes >= idle.length)
     expect(await post('1'.padEnd(4 * MIB))).to.equal('1')
     for (const socket of idle) socket.destroy()
-    while (reader.inFlightBytes > 0) await new Promise(setImmediate)
+    await until('its room is free', () => reader.inFlightBytes === 0)
   })
 })

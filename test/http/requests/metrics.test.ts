@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import { setTimeout } from 'node:timers/promises'
 import { send } from '../../support/http.ts'
 import { needPromtool, promtool } from '../../support/promtool.ts'
 import { startService } from '../../support/service.ts'
 import type { TestService } from '../../support/service.ts'
+import { until } from '../../support/until.ts'
 
 describe('GET /metrics', () => {
   let service: TestService
@@ -94,8 +94,7 @@ describe('GET /metrics', () => {
 
   it('tells how long the store takes for a batch', async () => {
     const count = async () => (await scrape()).get('thermolog_forward_duration_seconds_count') ?? 0
-    for (let look = 0; look < 100 && (await count()) === 0; look++) await setTimeout(20)
-    expect(await count()).to.be.greaterThan(0)
+    await until('a batch was forwarded', async () => (await count()) > 0)
     expect((await scrape()).get('thermolog_forward_failures_total')).to.equal(0)
   })
 

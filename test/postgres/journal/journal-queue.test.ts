@@ -31,7 +31,7 @@ const WRITTEN = { rejected: [], durationMs: 1 }
 const HOUR_AGO_MS = Date.now() - HOUR_MS
 
 describe('two processes that forward', function () {
-  this.timeout(30_000)
+  this.timeout(60_000)
   const postgres = usePostgres()
   let database: TestDatabase
   let [one, other]: OpenData[] = []

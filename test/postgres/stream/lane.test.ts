@@ -1,7 +1,6 @@
 // Goal: what a lane answers is true whatever becomes of its connection, its stream and its server.
 // Method: a real server, a proxy that loses answers, and statements that take streams and locks.
 
-import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'chai'
 import pg from 'pg'
 import { migrate } from '../../../src/postgres/migrate.ts'
@@ -9,11 +8,12 @@ import { measurement, submission } from '../../contract/open-data.ts'
 import { addUsers, ask, LosingProxy, newLane, sendEvent, statusOf } from '../../support/lanes.ts'
 import { newDatabase, usePostgres } from '../../support/postgres.ts'
 import type { TestDatabase } from '../../support/postgres.ts'
+import { until } from '../../support/until.ts'
 
 const USER = 1
 
 describe('a lane', function () {
-  this.timeout(30_000)
+  this.timeout(60_000)
   const postgres = usePostgres()
   let database: TestDatabase
   let lane: ReturnType<typeof newLane>
@@ -33,6 +33,11 @@ describe('a lane', function () {
     ask<Row>(database.url, text, ...values)
   const countRows = async () =>
     (await read<{ n: number }>('SELECT count(*)::int AS n FROM journal'))[0]?.n
+  const lockWaits = async () => {
+    const waits = await read(`SELECT 1 FROM pg_stat_activity
+      WHERE wait_event_type = 'Lock' AND datname = current_database()`)
+    return waits.length
+  }
   const cut = () =>
     read(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE application_name = 'thermolog' AND datname = current_database()`)
@@ -104,7 +109,7 @@ describe('a lane', function () {
     await holder.query('BEGIN')
     await holder.query('SELECT FROM sensor_state FOR UPDATE')
     const sent = [send('e2'), sendEvent(other, USER, 'e2').then(statusOf)]
-    await pause(100)
+    await until('both wait for the sensor', async () => (await lockWaits()) === 2)
     await holder.query('COMMIT')
     await holder.end()
     expect(await Promise.all(sent)).to.have.members(['created', 'duplicate'])

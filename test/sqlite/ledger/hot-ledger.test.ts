@@ -22,7 +22,7 @@ interface Time {
 }
 
 describe('LedgerEpoch', function () {
-  this.timeout(30_000)
+  this.timeout(60_000)
 
   describe('is not crowded by', () => {
     const everyTime: Readonly<Record<string, (at: number) => Time>> = {

@@ -38,7 +38,7 @@ async function openFresh(): Promise<OpenStore> {
   return { ...store, close }
 }
 
-describeMeasurementStore('SQLite', openFresh, { visibleAfterMsMax: 0, propertyRuns: 40 })
+describeMeasurementStore('SQLite', openFresh, { propertyRuns: 40 })
 
 describe('SqliteMeasurementWriter', () => {
   let directory: string
