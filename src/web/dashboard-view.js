@@ -20,7 +20,7 @@ import { Sparklines } from './sparkline.js'
  */
 
 const TICK_MS = 10_000
-/** A list of thousands is arranged no more often. */
+/** A list of thousands is arranged no more often, but shown as soon as it is there. */
 const ARRANGE_MS = 1_000
 
 export class DashboardView {
@@ -132,7 +132,8 @@ export class DashboardView {
 
   #arrangeSoon() {
     if (this.#arranging !== undefined) return
-    const delayMs = Math.max(0, this.#arrangedAtMs + ARRANGE_MS - nowMs())
+    const restMs = this.#arranged.size === 0 ? 0 : ARRANGE_MS
+    const delayMs = Math.max(0, this.#arrangedAtMs + restMs - nowMs())
     this.#arranging = setTimeout(() => this.#arrange(), delayMs)
   }
 

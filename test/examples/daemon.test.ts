@@ -1,12 +1,11 @@
-// Goal: a daemon of examples/daemon/ loses no reading that it has confirmed and has none stored
-// twice. Method: a proxy does to its requests what networks do, it is killed again and again, and
-// in the end the readings that the service has are counted; each has a temperature of its own.
+// Goal: a daemon of examples/daemon/ keeps what it has confirmed until the service has it, and says
+// so when it cannot. Method: a proxy answers in place of the service; each reading has a temperature
+// of its own. test/faults/daemon-lives.test.ts kills it again and again on a bad network.
 
 import { expect } from 'chai'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import { Daemon, DAEMONS, needPrograms } from '../support/daemon.ts'
 import { FaultProxy } from '../support/fault-proxy.ts'
@@ -14,27 +13,10 @@ import type { Fault, ProxiedRequest } from '../support/fault-proxy.ts'
 import { send } from '../support/http.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
+import { storedTemperatures } from '../support/stored-temperatures.ts'
 import { until } from '../support/until.ts'
 
 const HOUR_MS = 3_600_000
-const KILLS = 4
-const LIFE_MS_MAX = 1_200
-const SENSORS = ['cellar', 'attic']
-
-const DEAD: Fault = { kind: 'cut' }
-const NETWORK: readonly Fault[] = [
-  { kind: 'pass' },
-  { kind: 'pass' },
-  { kind: 'cut' },
-  { kind: 'lose_reply' },
-  { kind: 'lose_reply' },
-  { kind: 'cut_reply', afterBytes: 40 },
-  { kind: 'arrive_late', afterMs: 300 },
-  { kind: 'answer', status: 503, headers: { 'retry-after': '1' } },
-  { kind: 'answer', status: 429 },
-  { kind: 'answer', status: 200, body: '<html>Please sign in to the Wi-Fi</html>' },
-  { kind: 'answer', status: 200, body: '{"data":[],"errors":{}}' },
-]
 
 for (const kind of DAEMONS) {
   describe(`examples/daemon/${kind.name}`, () => {
@@ -69,56 +51,7 @@ for (const kind of DAEMONS) {
 
     const start = () => new Daemon(kind, { url: proxy.url, token, spool })
 
-    /** All temperatures that are stored, one for each measurement. */
-    async function stored(): Promise<number[]> {
-      const { body } = await send(service.url, { path: '/api/v1/sensors', token })
-      const sensors = body.data as { readonly id: number }[]
-      const points = sensors.map(async ({ id }) => {
-        const times = `from=${instant(Date.now() - HOUR_MS)}&to=${instant(Date.now() + HOUR_MS)}`
-        const path = `/api/v1/sensors/${id}/measurements?bucket=raw&${times}`
-        const history = await send(service.url, { path, token })
-        expect(history.body.data.complete).to.equal(true)
-        return (history.body.data.points as { temp: number }[]).map(({ temp }) => temp)
-      })
-      return (await Promise.all(points)).flat().toSorted((a, b) => a - b)
-    }
-
-    it('loses nothing and doubles nothing, killed on a bad network', async function () {
-      this.timeout(60_000)
-      const confirmed: number[] = []
-      const doubtful: number[] = []
-      let temp = 0
-      const useBadNetwork = () => {
-        proxy.decide = () => NETWORK[Math.floor(Math.random() * NETWORK.length)] ?? DEAD
-      }
-      useBadNetwork()
-      for (let life = 0; life < KILLS; life++) {
-        // The network is dead for a whole life.
-        if (life === 1) proxy.use(DEAD)
-        if (life === 2) useBadNetwork()
-        const daemon = start()
-        let killing: Promise<void> | undefined
-        for (let isAlive = true; isAlive;) {
-          isAlive = await daemon.give(SENSORS[temp % 2] ?? '', ++temp)
-          ;(isAlive ? confirmed : doubtful).push(temp)
-          // Counted from its first word: a busy machine takes long to start it.
-          killing ??= setTimeout(Math.random() * LIFE_MS_MAX).then(() => daemon.kill())
-          await setTimeout(Math.random() * 10)
-        }
-        await killing
-      }
-      proxy.use({ kind: 'pass' })
-      const last = start()
-      expect(await last.give('cellar', ++temp)).to.equal(true)
-      confirmed.push(temp)
-      expect(await last.finish(), last.errors).to.equal(0)
-      await proxy.settleLate()
-      const found = await stored()
-      expect(new Set(found).size, 'stored twice').to.equal(found.length)
-      expect(found).to.include.members(confirmed)
-      expect([...confirmed, ...doubtful]).to.include.members(found)
-      expect(confirmed.length).to.be.greaterThan(KILLS)
-    })
+    const stored = () => storedTemperatures(service.url, token)
 
     it('sets aside what the service will never take, says so and sends the rest', async () => {
       proxy.useFor(2, { kind: 'cut' })
@@ -139,7 +72,7 @@ for (const kind of DAEMONS) {
       const isAhead = Date.now() > service.clock.nowMs() + HOUR_MS
       const daemon = start()
       await daemon.give('cellar', 1)
-      if (isAhead) await until('there is an alarm', () => daemon.errors.includes('ALARM'))
+      if (isAhead) await until('it is alarmed', () => daemon.errors.includes('ALARM'))
       service.clock.set(instant(ahead))
       expect(await daemon.finish()).to.equal(0)
       if (isAhead) expect(daemon.errors).to.include('timestamp_in_future')

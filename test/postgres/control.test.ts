@@ -7,12 +7,11 @@ import { createControlWriter } from '../../src/postgres/control/control-writer.t
 import { PostgresSensorDeletionJobs } from '../../src/postgres/control/deletion-jobs.ts'
 import { createStoreUpkeep, PostgresStoreRecords } from '../../src/postgres/control/store-upkeep.ts'
 import { Database } from '../../src/postgres/database.ts'
-import { migrate } from '../../src/postgres/migrate.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { describeSignIns } from '../contract/sign-ins.ts'
 import { describeControl } from '../contract/control.ts'
 import { newPostgresData } from '../support/postgres-data.ts'
-import { newDatabase, usePostgres } from '../support/postgres.ts'
+import { newMigratedDatabase, usePostgres } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
 
 const SENSORS_MAX = 6
@@ -50,8 +49,7 @@ describe('control data in PostgreSQL', () => {
   }
 
   beforeEach(async () => {
-    database = await newDatabase(postgres())
-    await migrate(database.url)
+    database = await newMigratedDatabase(postgres())
     processes = [openProcess(), openProcess()]
     userId = (await first().writer.createUser('ana@example.org', ''))?.id ?? 0
   })

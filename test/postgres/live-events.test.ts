@@ -4,7 +4,6 @@
 
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { migrate } from '../../src/postgres/migrate.ts'
 import { SensorWatch } from '../../src/sensors/sensor-watch.ts'
 import { accept, measurement, newUser, PERMISSIVE } from '../contract/open-data.ts'
 import type { OpenData } from '../contract/open-data.ts'
@@ -12,7 +11,7 @@ import { FakeClock } from '../support/clock.ts'
 import { LiveClient, OFFLINE_AFTER_MS, shownOf } from '../support/live-client.ts'
 import { ask } from '../support/lanes.ts'
 import { openProcess } from '../support/postgres-process.ts'
-import { newDatabase, usePostgres } from '../support/postgres.ts'
+import { newMigratedDatabase, usePostgres } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
 
 const NAMES = ['a', 'b', 'c', 'd']
@@ -28,8 +27,7 @@ describe('live events of two processes', function () {
   let userId: number
 
   before(async () => {
-    database = await newDatabase(postgres())
-    await migrate(database.url)
+    database = await newMigratedDatabase(postgres())
     const rules = { ...PERMISSIVE, sensorsPerUserMax: 100 }
     processes = [openProcess(database.url, rules), openProcess(database.url, rules)]
   })

@@ -3,11 +3,10 @@ import { StoreUnavailable } from '../../src/domain/errors.ts'
 import { Database } from '../../src/postgres/database.ts'
 import { PostgresMeasurementReader } from '../../src/postgres/measurements/measurement-reader.ts'
 import { PostgresMeasurementWriter } from '../../src/postgres/measurements/measurement-writer.ts'
-import { migrate } from '../../src/postgres/migrate.ts'
 import { describeMeasurementStore } from '../contract/measurement-store.ts'
 import type { OpenStore } from '../contract/measurement-store.ts'
 import { batchOf, collect } from '../support/measurements.ts'
-import { newDatabase, usePostgres } from '../support/postgres.ts'
+import { newMigratedDatabase, usePostgres } from '../support/postgres.ts'
 
 const DAY_MS = 86_400_000
 const START_MS = Date.UTC(2026, 0, 1)
@@ -16,8 +15,7 @@ describe('PostgreSQL', () => {
   const postgres = usePostgres()
 
   const openFresh = async (): Promise<OpenStore & { readonly database: Database }> => {
-    const { url, remove } = await newDatabase(postgres())
-    await migrate(url)
+    const { url, remove } = await newMigratedDatabase(postgres())
     const database = new Database(url, 4)
     return {
       database,

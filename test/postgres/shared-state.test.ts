@@ -1,12 +1,11 @@
 import { Database } from '../../src/postgres/database.ts'
-import { migrate } from '../../src/postgres/migrate.ts'
 import { PostgresLeases } from '../../src/postgres/shared/leases.ts'
 import { PostgresRateCounters } from '../../src/postgres/shared/rate-counters.ts'
 import { PostgresSignInCodes } from '../../src/postgres/shared/sign-in-codes.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { describeSharedState } from '../contract/shared-state.ts'
 import { RecordingLog } from '../support/log.ts'
-import { newDatabase, usePostgres } from '../support/postgres.ts'
+import { newMigratedDatabase, usePostgres } from '../support/postgres.ts'
 
 /** The clock is the database's: instead of moving it on, all that it has moves back. */
 const MOVE_BACK = [
@@ -18,8 +17,7 @@ describe('PostgreSQL', () => {
   const postgres = usePostgres()
 
   describeSharedState('in PostgreSQL', async () => {
-    const { url, remove } = await newDatabase(postgres())
-    await migrate(url)
+    const { url, remove } = await newMigratedDatabase(postgres())
     const openProcess = () => {
       const database = new Database(url, 4)
       const rateCounters = new PostgresRateCounters({

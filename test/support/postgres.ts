@@ -4,12 +4,17 @@
 
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
+import { migrate } from '../../src/postgres/migrate.ts'
 import { atEndOfRun } from './end-of-run.ts'
 import { leaveOut } from './left-out.ts'
 import type { Missing } from './left-out.ts'
 import { postgresPrograms, PostgresServer } from './postgres-server.ts'
 
 const START_MS_MAX = 60_000
+/** A copy is data of its own. */
+const NEW_IDENTITY = `
+  UPDATE data_identity SET id = replace(gen_random_uuid()::text, '-', ''),
+    epoch = left(replace(gen_random_uuid()::text, '-', ''), 16)`
 
 /** Where tests make databases of their own. */
 export interface TestPostgres {
@@ -18,6 +23,8 @@ export interface TestPostgres {
 
 let shared: Promise<TestPostgres | undefined> | undefined
 let started: PostgresServer | undefined
+/** What migrated databases are copied from while a suite runs. */
+let migrated: Promise<TestDatabase> | undefined
 
 /**
  * Says that the tests of the suite need PostgreSQL.
@@ -31,6 +38,11 @@ export function usePostgres(): () => TestPostgres {
     shared ??= findPostgres()
     postgres = await shared
     if (postgres === undefined) leaveOutSuite(this, 'PostgreSQL')
+  })
+  after(async () => {
+    const template = migrated
+    migrated = undefined
+    await (await template)?.remove()
   })
   return () => {
     if (postgres === undefined) throw new Error('PostgreSQL is looked for in a hook')
@@ -79,6 +91,20 @@ export async function newDatabase(
       await runOnce(postgres.url('postgres'), `DROP DATABASE ${name} WITH (FORCE)`)
     },
   }
+}
+
+/** Makes a database of a test's own that is migrated: a copy takes a tenth of the time. */
+export async function newMigratedDatabase(postgres: TestPostgres): Promise<TestDatabase> {
+  migrated ??= newTemplate(postgres)
+  const database = await newDatabase(postgres, await migrated)
+  await runOnce(database.url, NEW_IDENTITY)
+  return database
+}
+
+async function newTemplate(postgres: TestPostgres): Promise<TestDatabase> {
+  const template = await newDatabase(postgres)
+  await migrate(template.url)
+  return template
 }
 
 /** Runs one statement on a connection of its own. @returns its rows */

@@ -2,7 +2,7 @@
 // have to give the same.
 
 import { newBucket, newToken, useInflux } from './influx.ts'
-import { newDatabase, usePostgres } from './postgres.ts'
+import { newMigratedDatabase, usePostgres } from './postgres.ts'
 import { startService } from './service.ts'
 import type { TestService } from './service.ts'
 
@@ -15,7 +15,7 @@ export function onEachStore(suite: (start: StartOnStore) => void): void {
     this.timeout(60_000)
     const postgres = usePostgres()
     suite(async () => {
-      const { url, remove } = await newDatabase(postgres())
+      const { url, remove } = await newMigratedDatabase(postgres())
       const service = await startService({ DATABASE_URL: url })
       const stop = async () => {
         await service.stop()

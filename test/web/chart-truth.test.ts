@@ -42,7 +42,7 @@ describe('what a chart says', () => {
 
   for (const [device, options] of Object.entries({ phone: PHONE, desktop: DESKTOP })) {
     it(`is not cut off at the axes on a ${device}`, async () => {
-      const { page, context } = await test().openSignedIn(`${FREEZER}/1h`, options)
+      const { page, close } = await test().openSignedIn(`${FREEZER}/1h`, options)
       await numbers(page)
       expect(await cutLabels(page)).to.deep.equal([])
       // Wide enough for a sign, two digits, two decimals and the degree.
@@ -50,12 +50,12 @@ describe('what a chart says', () => {
         .locator('.u-over')
         .evaluate((over) => (over as HTMLElement).offsetLeft)
       expect(left).to.be.greaterThan(45)
-      await context.close()
+      await close()
     })
   }
 
   it('has the year of another year, and a way to the last data', async () => {
-    const { page, context } = await test().openSignedIn(`${BUOY}/1d`)
+    const { page, close } = await test().openSignedIn(`${BUOY}/1d`)
     await page.getByText('Last reading: Tue, 21 Mar 2017, 23:00').waitFor()
     await page.getByText('Offline · Tue, 21 Mar 2017, 23:00').waitFor()
     await page.getByRole('button', { name: 'Go to the last data' }).click()
@@ -65,11 +65,11 @@ describe('what a chart says', () => {
     await page.getByRole('button', { name: 'Dates' }).click()
     await page.getByRole('button', { name: 'A year earlier' }).click()
     await page.waitForURL(/2016-03-20T/)
-    await context.close()
+    await close()
   })
 
   it('shows the days that somebody chooses', async () => {
-    const { page, context } = await test().openSignedIn(`${BUOY}/1d`, PHONE)
+    const { page, close } = await test().openSignedIn(`${BUOY}/1d`, PHONE)
     await page.getByRole('button', { name: 'Dates' }).tap()
     await page.getByLabel('From').fill('2017-03-21T00:00')
     // Time goes on meanwhile, and the sensor sends.
@@ -88,11 +88,11 @@ describe('what a chart says', () => {
     expect(page.url()).to.match(/2017-03-20T23:00:00Z\/2017-03-21T23:00:00Z$/)
     await page.getByRole('button', { name: 'Next' }).tap()
     await page.waitForURL(/2017-03-21T23:00:00Z\/2017-03-22T23:00:00Z$/)
-    await context.close()
+    await close()
   })
 
   it('is that there is no data where the cursor is in a gap', async () => {
-    const { page, context } = await test().openSignedIn('#/sensors/1/1d')
+    const { page, close } = await test().openSignedIn('#/sensors/1/1d')
     await numbers(page)
     const box = await page.locator('.u-over').boundingBox()
     if (box === null) throw new Error('no chart')
@@ -102,7 +102,7 @@ describe('what a chart says', () => {
     expect(await page.locator('.range').innerText()).to.match(minute)
     await page.mouse.move(box.x + box.width * 0.3, box.y + 50)
     expect(await page.locator('.readout').innerText()).to.match(/^Mean/)
-    await context.close()
+    await close()
   })
 
   it('is not the numbers of another period', async () => {
@@ -126,7 +126,7 @@ describe('what a chart says', () => {
       }))
       await test().call('POST', 'measurements/batch', { measurements })
     }
-    const { page, context } = await test().openSignedIn('#/sensors/5/1h')
+    const { page, close } = await test().openSignedIn('#/sensors/5/1h')
     await numbers(page)
     await page.getByRole('button', { name: 'Table' }).click()
     await page.getByText('1 to 500 of 1,000').waitFor()
@@ -141,11 +141,11 @@ describe('what a chart says', () => {
     expect(lines).to.have.length(1_001)
     expect(lines[0]).to.equal('sensor_id,sn,timestamp,temp')
     expect(lines[1]).to.match(/^5,dense,20\S+Z,20$/)
-    await context.close()
+    await close()
   })
 
   it('is in the unit and the hours of the country, or in the unit that was chosen', async () => {
-    const { page, context } = await test().openSignedIn('#/sensors/1/1d', { locale: 'en-US' })
+    const { page, close } = await test().openSignedIn('#/sensors/1/1d', { locale: 'en-US' })
     await numbers(page)
     await page.locator('.value', { hasText: /^[45]\d\.\d\d °F$/ }).waitFor()
     expect(await page.locator('.range').innerText()).to.match(/ \d{1,2}:\d\d\s[AP]M/)
@@ -153,19 +153,19 @@ describe('what a chart says', () => {
     await page.locator('.value', { hasText: '°C' }).waitFor()
     await page.reload()
     await page.locator('.value', { hasText: '°C' }).waitFor()
-    await context.close()
+    await close()
   })
 
   it('is in one language, with the hours of the browser', async () => {
-    const { page, context } = await test().openSignedIn('#/sensors/1/1d', { locale: 'de-DE' })
+    const { page, close } = await test().openSignedIn('#/sensors/1/1d', { locale: 'de-DE' })
     await numbers(page)
     await page.locator('.value', { hasText: /^1\d\.\d\d °C$/ }).waitFor()
     expect(await page.locator('.range').innerText()).to.match(/^(Sun|Mon|Tue|Wed|Thu|Fri|Sat)/)
-    await context.close()
+    await close()
   })
 
   it('fits a phone on its side, and can have all of the screen', async () => {
-    const { page, context } = await test().openSignedIn('#/sensors/1/1d', LANDSCAPE)
+    const { page, close } = await test().openSignedIn('#/sensors/1/1d', LANDSCAPE)
     await numbers(page)
     const bottom = () =>
       page.locator('.drawing').evaluate((drawing) => drawing.getBoundingClientRect().bottom)
@@ -175,26 +175,26 @@ describe('what a chart says', () => {
     expect(await height()).to.equal(390)
     await page.keyboard.press('Escape')
     expect(await height()).to.be.lessThan(390)
-    await context.close()
+    await close()
   })
 
   it('ends when the sensor is deleted', async () => {
     await test().call('POST', 'measurements', { sn: 'passing', temp: 3 })
-    const { page, context } = await test().openSignedIn('#/sensors/6/1h')
+    const { page, close } = await test().openSignedIn('#/sensors/6/1h')
     await numbers(page)
     await page.getByText('Live').waitFor()
     await test().remove('sensors/6')
     await page.getByRole('heading', { name: 'Sensor not found' }).waitFor()
     await page.locator('.sheet').waitFor({ state: 'detached' })
-    await context.close()
+    await close()
   })
 
   it('leaves the chart in sight below a name that is long', async () => {
     await test().call('PATCH', 'sensors/4', { alias: 'Buoy of the outer harbour '.repeat(4) })
-    const { page, context } = await test().openSignedIn(`${BUOY}/1d`, PHONE)
+    const { page, close } = await test().openSignedIn(`${BUOY}/1d`, PHONE)
     await page.getByRole('heading', { name: 'Buoy' }).waitFor()
     const height = await page.locator('h1').evaluate((heading) => heading.clientHeight)
     expect(height).to.be.lessThan(90)
-    await context.close()
+    await close()
   })
 })

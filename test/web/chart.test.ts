@@ -21,6 +21,12 @@ describe('a chart of the chart page', () => {
   const spanMs = ({ searchParams }: URL) =>
     Date.parse(searchParams.get('to') ?? '') - Date.parse(searchParams.get('from') ?? '')
 
+  /** The history of a span; the one that is shown may be asked for once more meanwhile. */
+  const answerOf = (page: Page, isAsked: (ms: number) => boolean) =>
+    page.waitForResponse((response) => {
+      return response.url().includes('/measurements?') && isAsked(spanMs(new URL(response.url())))
+    })
+
   /** How many columns of the chart have nothing of its line's colour, left to right, in tenths. */
   async function emptyTenths(page: Page): Promise<number[]> {
     return page.evaluate(() => {
@@ -44,7 +50,7 @@ describe('a chart of the chart page', () => {
   }
 
   it('opens from the dashboard with the last day in minutes, gap left open', async () => {
-    const { page, context, histories } = await test().openSignedIn()
+    const { page, close, histories } = await test().openSignedIn()
     await page.locator('.card', { hasText: 'Cellar' }).click()
     await waitForChart(page)
     expect(hash(page)).to.equal('#/sensors/1')
@@ -55,11 +61,11 @@ describe('a chart of the chart page', () => {
     expect(asked.searchParams.get('tz')).to.equal('Europe/Berlin')
     // Silent from 14.4 to 19.2 of 24 hours.
     expect(await emptyTenths(page)).to.deep.equal([6, 7])
-    await context.close()
+    await close()
   })
 
   it('asks for the history of each period, and raw for an hour', async () => {
-    const { page, context, histories } = await test().openSignedIn('#/sensors/1', PHONE)
+    const { page, close, histories } = await test().openSignedIn('#/sensors/1', PHONE)
     await waitForChart(page)
     const periods = [
       ['1 h', 1, 'raw'],
@@ -68,7 +74,7 @@ describe('a chart of the chart page', () => {
       ['1 y', 8_760, 'day'],
     ] as const
     for (const [name, hours, bucket] of periods) {
-      const answered = page.waitForResponse(/measurements\?/)
+      const answered = answerOf(page, (span) => span === hours * HOUR_MS)
       await page.getByRole('button', { name }).tap()
       const answer = (await (await answered).json()) as { data: { bucket: string } }
       expect(answer.data.bucket).to.equal(bucket)
@@ -80,16 +86,16 @@ describe('a chart of the chart page', () => {
     // A period takes the place of the one before: one step leaves the chart.
     await page.goBack()
     expect(hash(page)).to.equal('')
-    await context.close()
+    await close()
   })
 
   it('zooms into what the mouse drags over, and a double click zooms out', async () => {
-    const { page, context, histories } = await test().openSignedIn('#/sensors/1')
+    const { page, close, histories } = await test().openSignedIn('#/sensors/1')
     await waitForChart(page)
     const box = await page.locator('.u-over').boundingBox()
     if (box === null) throw new Error('no chart')
     const y = box.y + box.height / 2
-    const answered = page.waitForResponse(/measurements\?/)
+    const answered = answerOf(page, (span) => span < 20 * HOUR_MS)
     await page.mouse.move(box.x + box.width / 4, y)
     await page.mouse.down()
     await page.mouse.move(box.x + box.width / 2, y, { steps: 4 })
@@ -101,11 +107,11 @@ describe('a chart of the chart page', () => {
     expect(hash(page)).to.match(/^#\/sensors\/1\/2\S+Z\/2\S+Z$/)
     await page.mouse.dblclick(box.x + box.width / 2, y)
     await page.waitForURL(/#\/sensors\/1\/1d$/)
-    await context.close()
+    await close()
   })
 
   it('zooms with the wheel about the pointer, with Ctrl or once it has the focus', async () => {
-    const { page, context, histories } = await test().openSignedIn('#/sensors/1')
+    const { page, close, histories } = await test().openSignedIn('#/sensors/1')
     await waitForChart(page)
     await page.setViewportSize({ width: 1280, height: 600 })
     await page.locator('.u-over').hover()
@@ -124,11 +130,11 @@ describe('a chart of the chart page', () => {
     const again = page.waitForRequest(/measurements\?/)
     await page.mouse.wheel(0, -350)
     expect(spanMs(new URL((await again).url())) / HOUR_MS).to.be.closeTo(6, 0.5)
-    await context.close()
+    await close()
   })
 
   it('is moved by a finger and zoomed by two', async () => {
-    const { page, context, histories } = await test().openSignedIn('#/sensors/1', PHONE)
+    const { page, close, histories } = await test().openSignedIn('#/sensors/1', PHONE)
     await waitForChart(page)
     const touch = (type: string, xs: readonly number[]) =>
       page.locator('.u-over').evaluate(
@@ -149,21 +155,17 @@ describe('a chart of the chart page', () => {
     await page.waitForURL(/Z\/2\S+Z$/)
     await waitForChart(page)
     expect(histories.map(spanMs).at(-1)).to.equal(24 * HOUR_MS)
-    // The chart of the whole day may be asked for once more meanwhile.
-    const answered = page.waitForResponse(
-      (response) =>
-        response.url().includes('/measurements?') && spanMs(new URL(response.url())) < 20 * HOUR_MS,
-    )
+    const answered = answerOf(page, (span) => span < 20 * HOUR_MS)
     await touch('pointerdown', [0.4, 0.6])
     await touch('pointermove', [0.3, 0.7])
     await touch('pointerup', [0.3, 0.7])
     await answered
     expect((histories.map(spanMs).at(-1) ?? 0) / HOUR_MS).to.be.closeTo(12, 0.5)
-    await context.close()
+    await close()
   })
 
   it('is moved, zoomed and read with the keyboard', async () => {
-    const { page, context } = await test().openSignedIn('#/sensors/1')
+    const { page, close } = await test().openSignedIn('#/sensors/1')
     await waitForChart(page)
     await page.getByRole('application', { name: 'Temperature of Cellar' }).focus()
     await page.keyboard.press('+')
@@ -177,11 +179,11 @@ describe('a chart of the chart page', () => {
     await page.keyboard.press('Shift+ArrowLeft')
     const said = page.locator('.sensor .hidden-text[role=status]')
     expect(await said.innerText()).to.match(/Mean 1\d\.\d+ °C Lowest .* Highest .* Count 1/)
-    await context.close()
+    await close()
   })
 
   it('opens at the period that its address names', async () => {
-    const { page, context, histories } = await test().openSignedIn(
+    const { page, close, histories } = await test().openSignedIn(
       '#/sensors/1/2026-03-01T00:00:00Z/2026-03-15T00:00:00Z',
     )
     await page.getByText('No measurements in this period. Last reading:').waitFor()
@@ -192,11 +194,11 @@ describe('a chart of the chart page', () => {
     await page.locator('.card').first().waitFor()
     await page.goBack()
     await page.getByRole('heading', { name: 'Cellar' }).waitFor()
-    await context.close()
+    await close()
   })
 
   it('shows a new value, another name and another compensation at once', async () => {
-    const { page, context } = await test().openSignedIn('#/sensors/1/1h')
+    const { page, close } = await test().openSignedIn('#/sensors/1/1h')
     await waitForChart(page)
     await page.getByText('Live').waitFor()
     await test().call('POST', 'measurements', { sn: 'cellar', temp: 31.5 })
@@ -208,7 +210,7 @@ describe('a chart of the chart page', () => {
     await page.getByText('compensation +0.5 °C').waitFor()
     await highest.getByText('32.00 °C').waitFor()
     await test().call('PATCH', 'sensors/1', { alias: 'Cellar', compensation: -0.4 })
-    await context.close()
+    await close()
   })
 
   it('shows late data, in a period that is over as well', async () => {
@@ -216,7 +218,7 @@ describe('a chart of the chart page', () => {
       const timestamp = new Date(Date.now() - hours * HOUR_MS).toISOString()
       return test().call('POST', 'measurements', { sn: 'cellar', temp, timestamp })
     }
-    const { page, context } = await test().openSignedIn('#/sensors/1/1d')
+    const { page, close } = await test().openSignedIn('#/sensors/1/1d')
     await waitForChart(page)
     await page.getByText('Live').waitFor()
     const highest = page.locator('.readout div', { hasText: 'Highest' })
@@ -231,11 +233,11 @@ describe('a chart of the chart page', () => {
     await page.getByText('No measurements in this period').waitFor()
     await sendLate(30, 43.4)
     await highest.getByText('43.00 °C').waitFor()
-    await context.close()
+    await close()
   })
 
   it('is a table as well', async () => {
-    const { page, context } = await test().openSignedIn('#/sensors/1')
+    const { page, close } = await test().openSignedIn('#/sensors/1')
     await waitForChart(page)
     const table = page.getByRole('table')
     await table.waitFor({ state: 'attached' })
@@ -246,13 +248,13 @@ describe('a chart of the chart page', () => {
     expect(await place.getAttribute('class')).to.include('hidden-text')
     await page.getByRole('button', { name: 'Table' }).click()
     expect(await place.getAttribute('class')).to.equal('table')
-    await context.close()
+    await close()
   })
 
   it('says when there is no such sensor', async () => {
-    const { page, context } = await test().openSignedIn('#/sensors/99')
+    const { page, close } = await test().openSignedIn('#/sensors/99')
     await page.getByRole('heading', { name: 'Sensor not found' }).waitFor()
     expect(test().problems.splice(0).join()).to.match(/404/)
-    await context.close()
+    await close()
   })
 })

@@ -37,7 +37,7 @@ describe('a comparison of sensors', () => {
     }, share)
 
   it('begins at a sensor, and others are added and removed', async () => {
-    const { page, context, histories } = await test().openSignedIn('#/sensors/3/1d', PHONE)
+    const { page, close, histories } = await test().openSignedIn('#/sensors/3/1d', PHONE)
     await page.getByRole('link', { name: 'Compare' }).click()
     await page.waitForURL(/#\/compare\/3\/1d$/)
     await page.getByRole('searchbox', { name: 'Add a sensor' }).fill('loft')
@@ -52,11 +52,11 @@ describe('a comparison of sensors', () => {
     await page.waitForURL(/#\/compare\/4\/1w$/)
     await page.goBack()
     await page.waitForURL(/#\/sensors\/3\/1d$/)
-    await context.close()
+    await close()
   })
 
   it('reads out every sensor at one cursor', async () => {
-    const { page, context } = await test().openSignedIn('#/compare/1,3,5/1d')
+    const { page, close } = await test().openSignedIn('#/compare/1,3,5/1d')
     await page.getByText('40.00 °C').first().waitFor()
     const box = await page.locator('.u-over').boundingBox()
     if (box === null) throw new Error('no chart')
@@ -69,18 +69,18 @@ describe('a comparison of sensors', () => {
     await page.getByRole('columnheader', { name: 'well' }).waitFor()
     const heads = await page.locator('thead th').allInnerTexts()
     expect(heads).to.deep.equal(['Time', 'Cellar', 'shed', 'well'])
-    await context.close()
+    await close()
   })
 
   it('shows new measurements, and goes on without a sensor that is deleted', async () => {
-    const { page, context } = await test().openSignedIn('#/compare/3,5/1h')
+    const { page, close } = await test().openSignedIn('#/compare/3,5/1h')
     await page.getByText('Live').waitFor()
     await page.getByText('20.00 °C').first().waitFor()
     await test().call('POST', 'measurements', { sn: 'shed', temp: 55 })
     await page.getByText('to 55.00 °C').waitFor()
     await test().remove('sensors/5')
     await page.waitForURL(/#\/compare\/3\/1h$/)
-    await context.close()
+    await close()
   })
 
   it('has lines that are told apart on its ground, by the colour-blind too', async () => {

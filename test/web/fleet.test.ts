@@ -30,7 +30,7 @@ describe('a large fleet on the chart page', () => {
     page.getByRole('combobox', { name: what }).selectOption(value)
 
   it('has only what is in view in its document, and all of it when scrolled to', async () => {
-    const { page, context } = await test().openSignedIn('', PHONE)
+    const { page, close } = await test().openSignedIn('', PHONE)
     await page.getByText('of 1,203 online').waitFor()
     expect((await names(page)).length).to.be.lessThan(30)
     const first = page.locator('.cards li').first()
@@ -38,11 +38,11 @@ describe('a large fleet on the chart page', () => {
     await page.evaluate(() => scrollTo(0, document.body.scrollHeight))
     await page.getByText('Rack 10', { exact: true }).waitFor()
     expect((await names(page)).length).to.be.lessThan(30)
-    await context.close()
+    await close()
   })
 
   it('is filtered and ordered', async () => {
-    const { page, context } = await test().openSignedIn()
+    const { page, close } = await test().openSignedIn()
     await page.locator('.card').first().waitFor()
     await choose(page, 'Order', 'coldest')
     expect((await names(page))[0]).to.equal('shed')
@@ -55,26 +55,26 @@ describe('a large fleet on the chart page', () => {
     await page.reload()
     await page.locator('.card', { hasText: 'shed' }).waitFor()
     expect((await names(page))[0]).to.equal('shed')
-    await context.close()
+    await close()
   })
 
   it('is grouped by what comes before the slash, and compact', async () => {
-    const { page, context } = await test().openSignedIn()
+    const { page, close } = await test().openSignedIn()
     await page.getByRole('searchbox').fill('hall')
     await page.getByRole('heading', { name: 'Hall' }).waitFor()
     expect(await names(page)).to.deep.equal(['Rack 2', 'Rack 10'])
     await page.getByRole('button', { name: 'Compact list' }).click()
     const box = await page.locator('.card').first().boundingBox()
     expect(box?.height).to.be.within(44, 48)
-    await context.close()
+    await close()
   })
 
   it('opens the only sensor found with Enter', async () => {
-    const { page, context } = await test().openSignedIn()
+    const { page, close } = await test().openSignedIn()
     await page.locator('.card').first().waitFor()
     await page.getByRole('searchbox').fill('cellar')
     await page.getByRole('searchbox').press('Enter')
     await page.getByRole('heading', { name: 'Cellar' }).waitFor()
-    await context.close()
+    await close()
   })
 })

@@ -15,7 +15,7 @@ describe('a sensor on the chart page', () => {
   const test = useChartPage()
 
   it('is renamed and calibrated by its owner, who sees before what that does', async () => {
-    const { page, context } = await test().openSignedIn('#/sensors/1/1d', PHONE)
+    const { page, close } = await test().openSignedIn('#/sensors/1/1d', PHONE)
     await numbers(page)
     const highest = page.locator('.readout div', { hasText: 'Highest' }).locator('dd').first()
     const before = Number.parseFloat(await highest.innerText())
@@ -31,7 +31,7 @@ describe('a sensor on the chart page', () => {
     await page.getByText('compensation +1.6 °C').waitFor()
     await highest.getByText(`${(before + 2).toFixed(2)} °C`).waitFor()
     await test().call('PATCH', 'sensors/1', { alias: 'Cellar', compensation: -0.4 })
-    await context.close()
+    await close()
   })
 
   it('stays as it is when that is cancelled or refused', async () => {
@@ -65,7 +65,7 @@ describe('a sensor on the chart page', () => {
   })
 
   it('has a chart that is right when live events begin only later', async () => {
-    const { page, context } = await test().openSignedIn()
+    const { page, close } = await test().openSignedIn()
     await page.route('**/events', (route) => route.fulfill({ status: 503, json: {} }))
     await page.goto(`${test().url}#/sensors/1/1d`)
     await page.reload()
@@ -76,7 +76,7 @@ describe('a sensor on the chart page', () => {
     await page.unroute('**/events')
     await page.evaluate(() => globalThis.dispatchEvent(new Event('online')))
     await page.locator('.readout div', { hasText: 'Highest' }).getByText('71.00 °C').waitFor()
-    await context.close()
+    await close()
     test().problems.length = 0
   })
 })
@@ -86,13 +86,13 @@ describe('a sensor on the chart page without edits', () => {
 
   it('says that the operator does not allow changes', async () => {
     const test = await ChartPageTest.start(browser(), { MOBILE_EDITS: 'false' })
-    const { page, context } = await test.openSignedIn('#/sensors/1/1d')
+    const { page, close } = await test.openSignedIn('#/sensors/1/1d')
     await numbers(page)
     await page.getByRole('button', { name: 'Edit' }).click()
     await page.getByLabel('Name').fill('Wine')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('The operator of this service does not allow changes here.').waitFor()
-    await context.close()
+    await close()
     await test.stop()
   })
 })

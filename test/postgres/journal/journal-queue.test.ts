@@ -8,7 +8,6 @@ import { connectAlone } from '../../../src/postgres/connection.ts'
 import { Database } from '../../../src/postgres/database.ts'
 import { JournalPruning } from '../../../src/postgres/journal/journal-pruning.ts'
 import type { ReplayRetention } from '../../../src/postgres/journal/journal-pruning.ts'
-import { migrate } from '../../../src/postgres/migrate.ts'
 import { noticeTakeover } from '../../../src/postgres/takeover.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import {
@@ -23,7 +22,7 @@ import {
 import type { OpenData } from '../../contract/open-data.ts'
 import { ask } from '../../support/lanes.ts'
 import { openProcess } from '../../support/postgres-process.ts'
-import { newDatabase, usePostgres } from '../../support/postgres.ts'
+import { newMigratedDatabase, usePostgres } from '../../support/postgres.ts'
 import type { TestDatabase } from '../../support/postgres.ts'
 
 const ALL = 1_000
@@ -37,8 +36,7 @@ describe('two processes that forward', function () {
   let [one, other]: OpenData[] = []
   let userId: number
   beforeEach(async () => {
-    database = await newDatabase(postgres())
-    await migrate(database.url)
+    database = await newMigratedDatabase(postgres())
     one = openProcess(database.url, PERMISSIVE)
     other = openProcess(database.url, PERMISSIVE)
     userId = await newUser(one)

@@ -3,10 +3,9 @@
 
 import { expect } from 'chai'
 import pg from 'pg'
-import { migrate } from '../../../src/postgres/migrate.ts'
 import { measurement, submission } from '../../contract/open-data.ts'
 import { addUsers, ask, LosingProxy, newLane, sendEvent, statusOf } from '../../support/lanes.ts'
-import { newDatabase, usePostgres } from '../../support/postgres.ts'
+import { newMigratedDatabase, usePostgres } from '../../support/postgres.ts'
 import type { TestDatabase } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'
 
@@ -18,8 +17,7 @@ describe('a lane', function () {
   let database: TestDatabase
   let lane: ReturnType<typeof newLane>
   beforeEach(async () => {
-    database = await newDatabase(postgres())
-    await migrate(database.url)
+    database = await newMigratedDatabase(postgres())
     await addUsers(database.url, [USER])
     lane = newLane(database.url)
   })
