@@ -25,6 +25,7 @@ const REMEDIES = {
   'oapi-codegen': 'put it on PATH, with Go: github.com/oapi-codegen/oapi-codegen/v2',
   python3: 'put it on PATH',
   curl: 'put it on PATH',
+  npm: 'put it on PATH, with a Node of its own',
   awk: 'put it on PATH',
   script: 'put it on PATH (Debian: util-linux, or bsdutils)',
   tar: 'put it on PATH',
@@ -34,6 +35,7 @@ const REMEDIES = {
   'base images': '`docker pull` what Dockerfile and docker-compose.yml name for node and influxdb',
   debootstrap: 'put it on PATH (Debian: debootstrap), run them as root, with a mirror in reach',
   bash: 'put it on PATH',
+  'a network': 'give the machine an IPv4 address besides loopback',
   'the right to mount': 'run them as root',
 } satisfies Record<string, string>
 
