@@ -81,6 +81,8 @@ const WITH_POSTGRES = new Set(['docs/scaling.md'])
 /** What of such a document stands for the reader's own server. */
 const SERVER_IN_DOCUMENT = '@db/'
 
+const HARMFUL_COMMENT = /\S\s+# |^\s*#.*['"`$;&|<>()*?!\\]/
+
 const blocks = readCommandBlocks()
 const runnable = blocks.filter(({ name }) => !Object.hasOwn(NOT_RUN, name))
 
@@ -93,6 +95,16 @@ describe('the command blocks of the documents', () => {
     expect(blocks.map(({ name }) => name)).to.deep.equal([
       ...new Set(blocks.map(({ name }) => name)),
     ])
+  })
+
+  // It takes them for commands when they are typed, and has no harm done by plain words alone.
+  it('have comments that zsh survives: on lines of their own, of plain words', () => {
+    const harmful = blocks.flatMap(({ document, line, commands }) =>
+      commands.split('\n').flatMap((text, at) => {
+        return HARMFUL_COMMENT.test(text) ? [`${document}:${line + 1 + at}`] : []
+      }),
+    )
+    expect(harmful).to.deep.equal([])
   })
 
   it('are all there that this test names', () => {
@@ -115,7 +127,6 @@ describe('the command blocks of the documents', () => {
 })
 
 function runAsTyped(document: string, own: readonly CommandBlock[]): void {
-  const postgres = WITH_POSTGRES.has(document) ? usePostgresServer() : undefined
   let checkout: Checkout
 
   before(async function () {
@@ -125,10 +136,11 @@ function runAsTyped(document: string, own: readonly CommandBlock[]): void {
     checkout = await Checkout.make()
   })
   after(() => checkout?.remove())
+  const postgres = WITH_POSTGRES.has(document) ? usePostgresServer() : undefined
 
   for (const { name, commands } of own) {
     const { service, works, inNetwork } = CIRCUMSTANCES[name] ?? {}
-    it(`${works ? 'works' : 'ends well'}: ${commands.split('\n')[0]}`, async function () {
+    it(`${works ? 'works' : 'ends well'}: ${name.replace(/.*?: /, '')}`, async function () {
       this.timeout(DOCUMENT_MS_MAX)
       if (inNetwork && !isInNetwork()) leaveOut(this, 'a network')
       if (service !== 'none') await checkout.startService()

@@ -27,7 +27,7 @@ export function readCommandBlocks(): CommandBlock[] {
   return readFences()
     .filter(({ language }) => SHELLS.has(language))
     .map(({ document, line, text }) => {
-      const [firstCommand = ''] = text.split(/\n|\s+# /)
+      const firstCommand = text.split('\n').find((typed) => !typed.startsWith('#')) ?? ''
       return {
         document,
         line,
