@@ -284,7 +284,7 @@ describe('docker-compose.replicas.yml', () => {
 
   it('gives the database the settings of the guide', () => {
     const [, settings = ''] =
-      /```\n(checkpoint_timeout[^`]*)```/.exec(readText('docs/scaling.md')) ?? []
+      /```ini\n(checkpoint_timeout[^`]*)```/.exec(readText('docs/scaling.md')) ?? []
     const wanted = settings
       .matchAll(/^(\w+) = (\S+)/gm)
       .map(([, name, value]) => `${name}=${value}`)
