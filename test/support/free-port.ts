@@ -8,7 +8,7 @@ import { createServer } from 'node:net'
 const FIRST_PORT = 20_000
 const PORTS_PER_JOB = 500
 const JOBS = 20
-const job = Number(process.env['MOCHA_WORKER_ID'] ?? 0) % JOBS
+const job = Number(process.env['MOCHA_WORKER_ID'] ?? process.pid) % JOBS
 
 let given = 0
 
