@@ -143,8 +143,7 @@ function runAsTyped(document: string, own: readonly CommandBlock[]): void {
     it(`${works ? 'works' : 'ends well'}: ${name.replace(/.*?: /, '')}`, async function () {
       this.timeout(DOCUMENT_MS_MAX)
       if (inNetwork && !isInNetwork()) leaveOut(this, 'a network')
-      if (service !== 'none') await checkout.startService()
-      if (service === 'stopped') await checkout.stopService()
+      await prepare(checkout, service)
       const typed = checkout.type(
         postgres ? commands.replace(SERVER_IN_DOCUMENT, `@${postgres().host}/`) : commands,
         postgres ? clientSettings(decodeURIComponent(postgres().host)) : {},
@@ -154,6 +153,12 @@ function runAsTyped(document: string, own: readonly CommandBlock[]): void {
       await typed.interrupt()
     })
   }
+}
+
+async function prepare(checkout: Checkout, service: Circumstances['service']): Promise<void> {
+  if (service === 'none') return checkout.changePorts()
+  await checkout.startService()
+  if (service === 'stopped') await checkout.stopService()
 }
 
 /** What PostgreSQL's own programs need in order to reach a server as its administrator. */

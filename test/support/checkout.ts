@@ -22,13 +22,12 @@ type Additions = Readonly<Record<string, string>>
 
 export class Checkout {
   readonly folder: string
-  /** Where its service and its demo listen; the one after it is the demo's as well. */
-  readonly port: number
+  /** Where its service or its demo listens; the one after it is the demo's as well. */
+  #port = 0
   #service: Typed | undefined
 
-  private constructor(folder: string, port: number) {
+  private constructor(folder: string) {
     this.folder = folder
-    this.port = port
   }
 
   static async make(): Promise<Checkout> {
@@ -36,29 +35,34 @@ export class Checkout {
     const isCloned = (path: string) => !NOT_CLONED.has(relative(ROOT, path))
     await cp(ROOT, folder, { recursive: true, filter: isCloned })
     await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-    const checkout = new Checkout(folder, await firstOfTwoPorts())
-    await writeFile(join(folder, '.curlrc'), checkout.#curlSettings())
-    return checkout
+    return new Checkout(folder)
   }
 
   get url(): string {
-    return `http://127.0.0.1:${this.port}`
+    return `http://127.0.0.1:${this.#port}`
   }
 
   /** Types commands. To be ended by who asked for them. */
   type(commands: string, additions: Additions = {}): Typed {
     const environment = {
       ...environmentOfShell(),
-      PORT: String(this.port),
+      PORT: String(this.#port),
       CURL_HOME: this.folder,
       ...additions,
     }
     return new Typed(commands, this.folder, environment)
   }
 
+  /** Gives what listens next ports of its own: others may have taken the ones before. */
+  async changePorts(): Promise<void> {
+    this.#port = await firstOfTwoPorts()
+    await writeFile(join(this.folder, '.curlrc'), this.#curlSettings())
+  }
+
   /** Starts the service, or does nothing if it is running. */
   async startService(): Promise<void> {
     if (this.#service !== undefined) return
+    await this.changePorts()
     const service = this.type('npm start')
     this.#service = service
     await service.until('the service is ready', () => service.output.includes('"ready"'))
@@ -78,7 +82,7 @@ export class Checkout {
 
   /** What is typed for the usual port reaches the service here, and a refusal is a failure. */
   #curlSettings(): string {
-    return `connect-to = "127.0.0.1:8080:127.0.0.1:${this.port}"\nfail\nshow-error\n`
+    return `connect-to = "127.0.0.1:8080:127.0.0.1:${this.#port}"\nfail\nshow-error\n`
   }
 }
 
