@@ -11,6 +11,7 @@ import { ask } from '../support/lanes.ts'
 import { Replicas } from '../support/replicas.ts'
 import { until } from '../support/until.ts'
 
+const TAKEN_OVER_MS_MAX = 60_000
 const LOOKS_WITHOUT_NEWS = 50
 const LOAD = { senders: 6, batch: 5 }
 const SOME = byLength(200, 2_000)
@@ -58,19 +59,19 @@ describe('another server that takes over', function () {
   /** Each process looks once a second. */
   const anotherStore = async (before: Store | undefined) => {
     let now: Store | undefined
-    await until('the data have another id', async () => {
+    const isAnother = async () => {
       now = await storeOf()
       return now !== undefined && now.id !== before?.id
-    })
+    }
+    await until('the data have another id', isAnother, TAKEN_OVER_MS_MAX)
     return now
   }
   const epochOf = (server: PostgresServer) =>
     ask<{ epoch: string }>(server.url(), 'SELECT epoch FROM data_identity')
   const newSensorId = async (sn: string) => {
     const reading = { event_id: sn, sn, temp: 1, timestamp: '2026-03-10T00:00:00.000Z' }
-    await until(`${sn} is registered`, async () => {
-      return [200, 201].includes(await replicas.post(0, [reading]))
-    })
+    const isTaken = async () => [200, 201].includes(await replicas.post(0, [reading]))
+    await until(`${sn} is registered`, isTaken, TAKEN_OVER_MS_MAX)
     return replicas.sensorId(0, sn)
   }
 

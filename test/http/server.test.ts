@@ -13,6 +13,9 @@ import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { within } from '../support/until.ts'
 
+/** Long before what is sent slowly is given up anyway, which takes 20 s. */
+const STOPPED_MS_MAX = 15_000
+
 describe('the HTTP server', () => {
   let service: TestService
   let token: string
@@ -242,7 +245,7 @@ describe('the HTTP server', () => {
     )
     // Comes after all of them.
     await send(service.url, { path: '/healthz' })
-    await within('it stops', service.stop())
+    await within('it stops', service.stop(), STOPPED_MS_MAX)
     for (const socket of sockets) socket.destroy()
     service = await startService()
   })

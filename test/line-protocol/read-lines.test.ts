@@ -201,5 +201,5 @@ describe('readLines', () => {
     expect(open.refused.length).to.be.greaterThan(0)
     const many = `x,a=${'y'.repeat(1_000_000)} ${'temp=1,'.repeat(300_000)}temp=1`
     expect((await read(many)).refused).to.have.lengthOf(1)
-  }).timeout(5_000)
+  }).timeout(10_000)
 })
