@@ -3,12 +3,17 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { parseEnv } from 'node:util'
 import { expect } from 'chai'
 
 const COMMAND = fileURLToPath(new URL('../../src/thermolog.js', import.meta.url))
+const { V8_FLAGS = '', ...MEMORY } = parseEnv(
+  readFileSync(new URL('../../src/memory.env', import.meta.url), 'utf8'),
+) as Record<string, string>
 
 export interface CommandResult {
   readonly exitCode: number
@@ -44,12 +49,13 @@ export interface RunningService {
   stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<number | null>
 }
 
-/** Runs `thermolog serve` on a free port until it says that it is ready. */
+/** Runs `thermolog serve` on a free port until it says that it is ready; as bin/thermolog does. */
 export async function serve(
   dataDir: string,
   environment: Environment = {},
 ): Promise<RunningService> {
-  const child = startCommand(dataDir, ['serve'], { PORT: '0', LOG_LEVEL: 'info', ...environment })
+  const settings = { PORT: '0', LOG_LEVEL: 'info', ...MEMORY, ...environment }
+  const child = startCommand(dataDir, ['serve'], settings, V8_FLAGS.split(' '))
   const errors = text(child.stderr)
   const exited = once(child, 'exit') as Promise<[number | null]>
   const stop = async (signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM') => {
@@ -84,9 +90,14 @@ export async function serving<Result>(
   }
 }
 
-/** Starts `thermolog` and leaves it to the caller. */
-export function startCommand(dataDir: string, args: readonly string[], environment: Environment) {
-  return spawn(process.execPath, [COMMAND, ...args], {
+/** Starts `thermolog` and leaves it to the caller. @param flags of Node */
+export function startCommand(
+  dataDir: string,
+  args: readonly string[],
+  environment: Environment,
+  flags: readonly string[] = [],
+) {
+  return spawn(process.execPath, [...flags, COMMAND, ...args], {
     env: { PATH: process.env['PATH'], DATA_DIR: dataDir, ...environment },
     stdio: 'pipe',
   })

@@ -3,6 +3,7 @@
 // is signed in at once.
 
 import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto'
+import type { KeyObject } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
@@ -76,9 +77,12 @@ export function publicClient(...redirectUris: string[]): ClientMetadata {
   }
 }
 
+/** Of all providers: to make one takes as long as many tests. */
+let key: KeyObject | undefined
+
 function configurationFor(people: ReadonlyMap<string, Person>): Configuration {
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const jwk = { ...privateKey.export({ format: 'jwk' }), alg: 'RS256', use: 'sig', kid: 'k1' }
+  key ??= generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+  const jwk = { ...key.export({ format: 'jwk' }), alg: 'RS256', use: 'sig', kid: 'k1' }
   const policy = interactionPolicy.base()
   // Nobody is there to be asked.
   policy.remove('consent')

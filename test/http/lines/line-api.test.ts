@@ -20,9 +20,16 @@ describe('the calls of senders to InfluxDB', () => {
   let service: TestService
   let token: string
 
-  const start = async (settings: Record<string, string> = {}) => {
-    service = await startService(settings)
-    token = await service.createToken('a@example.org')
+  let shared: TestService | undefined
+  let user: string
+  let users = 0
+
+  /** @param settings of a service of its own; default: a user of their own on that of all tests */
+  const start = async (settings?: Record<string, string>) => {
+    service =
+      settings === undefined ? (shared ??= await startService()) : await startService(settings)
+    user = `a${++users}@example.org`
+    token = await service.createToken(user)
   }
   const write = (body: string | Buffer, order: LineRequest = {}): Promise<TestAnswer> => {
     const { path = '/api/v2/write?org=o&bucket=b&precision=s', headers = {} } = order
@@ -42,7 +49,10 @@ describe('the calls of senders to InfluxDB', () => {
     ),
   ]
 
-  afterEach(() => service.stop())
+  afterEach(async () => {
+    if (service !== shared) await service.stop()
+  })
+  after(() => shared?.stop())
 
   it('store a point once, however often and by whichever call it comes', async () => {
     await start()
@@ -60,7 +70,7 @@ describe('the calls of senders to InfluxDB', () => {
     const line = `t,room=a value=20.5,temp=21 ${NOW_S}`
     await write(line)
     const { operations } = service
-    const [sensor] = await operations.listSensors({ user: 'a@example.org' })
+    const [sensor] = await operations.listSensors({ user })
     await operations.deleteSensor({ id: sensor!.id })
     expect(counts(await write(line))).to.deep.equal([204, 0, 1, 0, 0])
     expect(await sensors()).to.deep.equal({})
@@ -85,7 +95,7 @@ describe('the calls of senders to InfluxDB', () => {
       expect(headers['www-authenticate']).to.match(/^Bearer /)
       expect(body.error).to.be.a('string')
     }
-    const reader = await service.createToken('a@example.org', { scopes: ['sensors:read'] })
+    const reader = await service.createToken(user, { scopes: ['sensors:read'] })
     const forbidden = await write('', { authorization: `Token ${reader}` })
     expect([forbidden.status, forbidden.body.code]).to.deep.equal([403, 'forbidden'])
   })
@@ -170,11 +180,12 @@ describe('the calls of senders to InfluxDB', () => {
 t,sn=0011223344 temp=1 ${NOW_S}`)
     const { operations } = service
     const named = async () => {
-      const listed = await operations.listSensors({ user: 'a@example.org' })
+      const listed = await operations.listSensors({ user })
       return listed.map(({ alias }) => alias)
     }
     expect(await named()).to.deep.equal(['Küche', '0011223344'])
-    await operations.changeSensor({ id: 1, alias: 'Kitchen' })
+    const [kitchen] = await operations.listSensors({ user })
+    await operations.changeSensor({ id: kitchen!.id, alias: 'Kitchen' })
     await write(`${point}21 ${NOW_S - 1}`)
     expect(await named()).to.deep.equal(['Kitchen', '0011223344'])
   })
@@ -184,7 +195,7 @@ t,sn=0011223344 temp=1 ${NOW_S}`)
     const line = `°C,domain=sensor,entity_id=living value=20 ${NOW_S}`
     expect((await write(line)).status).to.equal(204)
     const order = { serialNumberPrefix: 'cabin.' }
-    const cabin = await service.createTokenWithId('a@example.org', order)
+    const cabin = await service.createTokenWithId(user, order)
     const { token: rotated } = await service.operations.rotateToken({
       id: cabin.id,
       overlapMs: 1_000,
@@ -212,7 +223,7 @@ t,sn=0011223344 temp=1 ${NOW_S}`)
   })
 
   it('answer what senders ask before they write', async () => {
-    await start()
+    await start({})
     const ask = (path: string, method = 'GET', body?: string) => {
       const headers = { 'content-type': 'application/x-www-form-urlencoded' }
       return send(service.url, { method, path, headers, ...(body && { body }) })
