@@ -41,7 +41,7 @@ describe('a failed run of tests', () => {
     await rm(failures, { force: true })
     const child = spawn(process.execPath, [MOCHA, ...options, file], {
       cwd: ROOT,
-      env: { ...process.env, FAILURES_FILE: failures },
+      env: { PATH: process.env['PATH'], FAILURES_FILE: failures },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const [told] = await Promise.all([text(child.stdout), once(child, 'close')])

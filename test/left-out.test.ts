@@ -2,8 +2,12 @@
 // Method: mocha, as `npm test` starts it, on files that want programs, with none on PATH.
 
 import { spawnSync } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
+import { leaveOut } from './support/left-out.ts'
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const MOCHA = fileURLToPath(import.meta.resolve('mocha/bin/mocha.js'))
@@ -30,4 +34,21 @@ describe('a run of tests', () => {
       expect(end.match(/left out/g)).to.have.lengthOf(3)
     })
   }
+
+  it('is followed by one of what it left out alone, where that is there', async function () {
+    if (spawnSync('tar', ['--version']).error !== undefined) leaveOut(this, 'tar')
+    const folder = await mkdtemp(join(tmpdir(), 'thermolog-left-out-'))
+    const [file, args] = [join(folder, 'left-out'), [MOCHA, 'test/system/archive.test.ts']]
+    const run = (environment: NodeJS.ProcessEnv) => {
+      const { PATH } = process.env
+      const options = { cwd: ROOT, env: { PATH, ...environment }, encoding: 'utf8' } as const
+      const { stdout } = spawnSync(process.execPath, args, options)
+      return Number(/(\d+) passing/.exec(stdout)?.[1])
+    }
+    const without = run({ PATH: '', LEFT_OUT_FILE: file })
+    expect(without).to.be.above(1)
+    expect(run({ LEFT_OUT_BEFORE: file })).to.equal(1)
+    expect(run({})).to.equal(without + 1)
+    await rm(folder, { recursive: true })
+  })
 })
