@@ -43,17 +43,24 @@ async function resend(url: string, token: string) {
 describe('thermolog backup and restore', function () {
   this.timeout(60_000)
   let folder: string
+  let shared: string
+  /** A DATA_DIR with the readings, and a backup of it. */
   let filled: string
+  let backedUp: string
   let token: string
   before(async () => {
-    filled = await mkdtemp(join(tmpdir(), 'thermolog-filled-'))
+    shared = await mkdtemp(join(tmpdir(), 'thermolog-filled-'))
+    filled = join(shared, 'data')
+    backedUp = join(shared, 'backup')
     token = await fill(filled)
+    const { exitCode, stderr } = await runCommand(filled, ['backup', backedUp])
+    expect(exitCode, stderr).to.equal(0)
   })
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'thermolog-backup-'))
   })
   afterEach(() => rm(folder, { recursive: true }))
-  after(() => rm(filled, { recursive: true }))
+  after(() => rm(shared, { recursive: true }))
 
   const at = (name: string) => join(folder, name)
   const run = (dataDir: string, args: readonly string[], settings: Environment = {}) =>
@@ -95,8 +102,7 @@ describe('thermolog backup and restore', function () {
 
   it('never gives an id again that was given after the backup', async () => {
     await copyFilled()
-    await mustRun('old', ['backup', at('backup')])
-    await mustRun('new', ['restore', at('backup')])
+    await mustRun('new', ['restore', backedUp])
     const ids = async (dataDir: string) => {
       const email = 'second@example.org'
       const user = await mustRun(dataDir, ['user', 'create', '--email', email, '--json'])
@@ -157,20 +163,17 @@ describe('thermolog backup and restore', function () {
     expect(backup.exitCode).to.equal(1)
     expect(await readFile(at('taken'), 'utf8')).to.equal('mine')
 
-    await mustRun('old', ['backup', at('backup')])
     const before = await exported('old')
-    const restore = await run('old', ['restore', at('backup')])
+    const restore = await run('old', ['restore', backedUp])
     expect(restore.stderr).to.match(/not empty .* a restore never overwrites data/)
     expect(restore.exitCode).to.equal(1)
     expect(await exported('old')).to.deep.equal(before)
     const left = (await readdir(folder)).toSorted()
-    expect(left).to.deep.equal(['backup', 'old', 'taken'])
+    expect(left).to.deep.equal(['old', 'taken'])
   })
 
   it('refuses a damaged backup, and leaves nothing of it', async () => {
-    await copyFilled()
-    await mustRun('old', ['backup', at('backup')])
-    const bytes = await readFile(at('backup'))
+    const bytes = await readFile(backedUp)
     const middle = bytes.length >> 1
     bytes[middle] = (bytes[middle] ?? 0) ^ 1
     await writeFile(at('damaged'), bytes)
@@ -248,9 +251,7 @@ describe('thermolog backup and restore', function () {
       expect([args[0], exitCode]).to.deep.equal([args[0], 1])
       expect(stderr).to.match(/did not come to its end/)
     }
-    await copyFilled()
-    await mustRun('old', ['backup', at('backup')])
-    const again = await run('new', ['restore', at('backup')])
+    const again = await run('new', ['restore', backedUp])
     expect(again.stderr).to.match(/was interrupted/)
     expect(again.exitCode).to.equal(1)
   })

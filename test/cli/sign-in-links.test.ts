@@ -19,8 +19,7 @@ const code_verifier = 'v'.repeat(43)
 /** Pixels of a module: readers want more than one. */
 const SCALE = 4
 
-describe('signing in without a provider', function () {
-  this.timeout(60_000)
+describe('signing in without a provider', () => {
   let dataDir = ''
   beforeEach(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'thermolog-'))

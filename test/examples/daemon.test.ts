@@ -1,6 +1,7 @@
-// Goal: a daemon of examples/daemon/ keeps what it has confirmed until the service has it, and says
-// so when it cannot. Method: a proxy answers in place of the service; each reading has a temperature
-// of its own. test/faults/daemon-lives.test.ts kills it again and again on a bad network.
+// Goal: a daemon of examples/daemon/ keeps what it has confirmed until the service has it, and
+// says so when it cannot. Method: a proxy answers in place of the service; each reading has a
+// temperature of its own. test/faults/daemon-lives.test.ts kills it again and again on a bad
+// network.
 
 import { expect } from 'chai'
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -18,7 +18,7 @@ describe('the accessibility of the chart page', () => {
   const test = useChartPage()
 
   async function expectAccessible(page: Page): Promise<void> {
-    // There are no frames, for which it would open another page, and only violations are of interest.
+    // Only violations matter, and there are no frames, for which it would open another page.
     const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'] })
     const { violations } = await axe.withTags(RULES).analyze()
     const found = violations.map(({ id, nodes }) => {

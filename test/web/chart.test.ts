@@ -254,7 +254,7 @@ describe('a chart of the chart page', () => {
   it('says when there is no such sensor', async () => {
     const { page, close } = await test().openSignedIn('#/sensors/99')
     await page.getByRole('heading', { name: 'Sensor not found' }).waitFor()
-    expect(test().problems.splice(0).join()).to.match(/404/)
     await close()
+    expect(test().problems.splice(0).join()).to.match(/404/)
   })
 })

@@ -93,8 +93,8 @@ describe('the dashboard of the chart page', () => {
       await page.clock.fastForward(31_000)
       return asked > 5
     })
+    await context.close()
     // The browser tells of every 503 on its console.
     expect(test().problems.splice(0).join()).to.match(/503/)
-    await context.close()
   })
 })

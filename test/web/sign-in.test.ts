@@ -86,9 +86,9 @@ describe('signing in on the chart page', () => {
     expect((await ended).status()).to.equal(204)
     expect((await answer()).status).to.equal(401)
     await page.getByText('Your session ends').waitFor({ state: 'detached' })
+    await context.close()
     // The browser tells of each request without a network.
     expect(test().problems.splice(0).join()).to.match(/ERR_INTERNET_DISCONNECTED/)
-    await context.close()
   })
 
   it('lists where the user is signed in, and ends a session', async () => {
@@ -123,9 +123,9 @@ describe('signing in on the chart page', () => {
     await test().service.operations.revokeToken({ id: Math.max(...tokens.map(({ id }) => id)) })
     await page.reload()
     await page.getByText('You have been signed out').waitFor()
+    await context.close()
     // The browser tells of every 401 on its console.
     expect(test().problems.splice(0).join()).to.match(/401/)
-    await context.close()
   })
 })
 
