@@ -6,7 +6,9 @@ import { execFile, spawn } from 'node:child_process'
 import { json } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import type { Sample } from '../../../src/http/openapi/samples.ts'
+import { isOnPath } from '../../support/checkout.ts'
 import { send } from '../../support/http.ts'
+import { leaveOut } from '../../support/left-out.ts'
 import { startService } from '../../support/service.ts'
 import type { TestService } from '../../support/service.ts'
 
@@ -126,10 +128,14 @@ async function readOperations(url: string): Promise<readonly Operation[]> {
   )
 }
 
+/** What a language needs that may be missing. */
+const PROGRAMS: Readonly<Record<string, 'curl' | 'python3'>> = { Shell: 'curl', Python: 'python3' }
+
 describe('the samples of the API', () => {
   for (const [language, runSamples] of Object.entries(RUNNERS)) {
     it(`do what they say in ${language}`, async function () {
-      this.timeout(60_000)
+      const program = PROGRAMS[language]
+      if (program !== undefined && !isOnPath(program)) leaveOut(this, program)
       const { service, daemon, mobile } = await startSampled()
       const operations = await readOperations(service.url)
       const sampled = operations.filter(({ operationId }) => operationId !== ENDLESS)
