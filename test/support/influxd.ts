@@ -72,7 +72,8 @@ export class InfluxServer implements TestInflux {
     child.once('exit', () => process.off('exit', killWithUs))
     await until('influxd is ready', async () => {
       if (child.exitCode !== null) throw new Error(`influxd has ended: ${child.exitCode}`)
-      return this.#isHealthy()
+      // Newer ones say that they are healthy before they take any other call.
+      return (await this.#takes('health')) && this.#takes('api/v2/setup')
     })
   }
 
@@ -108,9 +109,9 @@ export class InfluxServer implements TestInflux {
     rmSync(this.#directory, { recursive: true, maxRetries: 3 })
   }
 
-  async #isHealthy(): Promise<boolean> {
+  async #takes(path: string): Promise<boolean> {
     try {
-      return (await fetch(`${this.url}/health`)).status === 200
+      return (await fetch(`${this.url}/${path}`)).status === 200
     } catch (error) {
       if (error instanceof TypeError) return false
       throw error
