@@ -65,6 +65,16 @@ describe('the threads that write', function () {
     return refusals[0]?.code ?? status.subarray(0, size).filter((each) => each === 0).length
   }
 
+  /** Sends a group again, as senders do, until the thread that seals has caught up. */
+  async function commitOnceTaken(group: number): Promise<number | string> {
+    let outcome: number | string = 'overloaded'
+    await until('the group is taken', async () => {
+      outcome = await commit(group)
+      return outcome !== 'overloaded'
+    })
+    return outcome
+  }
+
   async function mergedRun(): Promise<void> {
     const ledger = openForReading(join(dataDir, 'ledger.db'))
     const merged = ledger
@@ -79,13 +89,14 @@ describe('the threads that write', function () {
 
   it('knows every event again when they are sealed and merged, and after a restart', async () => {
     const groups = 124
-    for (let group = 0; group < groups; group++) expect(await commit(group)).to.equal(GROUP)
-    expect(await commit(0)).to.equal(0)
+    for (let group = 0; group < groups; group++)
+      expect(await commitOnceTaken(group)).to.equal(GROUP)
+    expect(await commitOnceTaken(0)).to.equal(0)
     await mergedRun()
     await threads.close()
     await open()
-    for (let group = 0; group < groups; group++) expect(await commit(group)).to.equal(0)
-    expect(await commit(groups)).to.equal(GROUP)
+    for (let group = 0; group < groups; group++) expect(await commitOnceTaken(group)).to.equal(0)
+    expect(await commitOnceTaken(groups)).to.equal(GROUP)
   })
 
   it('stop a merge that meets a damaged page, name it, and go on without', async () => {
