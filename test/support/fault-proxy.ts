@@ -120,7 +120,7 @@ export class FaultProxy {
         this.#sendLate(proxied, fault.afterMs)
         return
       case 'lose_reply':
-        await buffer(await this.#send(proxied))
+        await this.#haveEffect(proxied)
         outgoing.destroy()
         return
       case 'delay':
@@ -136,6 +136,13 @@ export class FaultProxy {
         break
     }
     await passReply(await this.#send(proxied), outgoing, cutAfter(fault))
+  }
+
+  /** Who sent it may be gone before it has arrived: then `close` waits for it. */
+  async #haveEffect(proxied: ProxiedRequest): Promise<void> {
+    const replied = this.#send(proxied).then(buffer)
+    this.#late.push(replied.then(noReply, noReply))
+    await replied
   }
 
   #sendLate(proxied: ProxiedRequest, afterMs: number): void {
@@ -156,6 +163,8 @@ export class FaultProxy {
     return incoming
   }
 }
+
+function noReply(): void {}
 
 function cutAfter(fault: Fault): number {
   return fault.kind === 'cut_reply' ? fault.afterBytes : Infinity
