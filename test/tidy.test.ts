@@ -111,6 +111,11 @@ const BANNED_IN_SOURCES: readonly BannedWord[] = [
     except: /^src\/(system\/log\.ts$|http\/openapi\/samples\.ts$|cli\/)/,
   },
   {
+    pattern: /\b(req|request)\.(read|on|iterator)\(|\brawBody\b|\b(ctx\.)?request\.body\b/,
+    instead: 'bodies come in through http/body/gate.ts',
+    except: /^src\/(http\/body\/|oidc\/)/,
+  },
+  {
     pattern: /\.catch\(\(\w*\) => (\{\s*\}|undefined|null)\)|catch (\(\w+\) )?\{\s*\}/,
     instead: 'handle the failure, or let it pass',
   },

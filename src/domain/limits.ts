@@ -29,7 +29,10 @@ export const requestBodyBytesMax = 4 * 1024 * 1024
 /** Request body of a sign-in, after decompression. */
 export const signInBodyBytesMax = 16 * 1024
 
-/** Request bodies being read or waiting to be validated, of all requests together. */
+/** A statement of 64 KiB as a form in which every byte is escaped, and some parameters. */
+export const statementFormBytesMax = 256 * 1024
+
+/** Request bodies that have arrived and whose requests are not answered, of all together. */
 export const requestBodiesInFlightBytesMax = 64 * 1024 * 1024
 
 /** Open connections from one address; proxies and this machine are exempt. */
@@ -144,6 +147,9 @@ export const threadHeap = { maxYoungGenerationSizeMb: 6, maxOldGenerationSizeMb:
 /** No working server's clock is before this: the day this version was made. */
 export const buildDateMs = Date.UTC(2026, 10, 20)
 
+if (requestBodyBytesMax > requestBodiesInFlightBytesMax / 16) {
+  throw new Error('BUG: one body takes more than half of what a user may have')
+}
 if (groupMeasurementsMax < submissionMeasurementsMax) {
   throw new Error('BUG: a submission does not fit into a group')
 }

@@ -7,7 +7,6 @@ import {
   connectionsPerAddressMax,
   failedTokensPerMinute,
   requestBodiesInFlightBytesMax,
-  requestBodyBytesMax,
 } from '../domain/limits.ts'
 import type { AppLinks } from '../domain/app-links.ts'
 import type { HistoryReader } from '../history/read-history.ts'
@@ -36,7 +35,7 @@ import { AddressLimit, limitOf, RateLimits } from './callers/rate-limit.ts'
 import type { RateLimitsSettings } from './callers/rate-limit.ts'
 import { lineApiRouter } from './lines/line-api.ts'
 import type { LineSettings } from './lines/write-lines.ts'
-import { BodyReader } from './body/read-body.ts'
+import { BodyGate } from './body/gate.ts'
 import { SmallBodyReader } from './body/read-small-body.ts'
 import type { RouteRow } from './requests/routes.ts'
 import { Draining, HttpServer } from './server.ts'
@@ -89,10 +88,7 @@ export function createHttpServer(
   const { live, rateCounters, clock } = collaborators
   const draining = new Draining()
   draining.signal.addEventListener('abort', () => live.stop())
-  const bodies = new BodyReader(
-    { bodyBytesMax: requestBodyBytesMax, inFlightBytesMax: requestBodiesInFlightBytesMax },
-    clock,
-  )
+  const bodies = new BodyGate(requestBodiesInFlightBytesMax, clock)
   const rateLimits = new RateLimits(rateCounters, settings)
   const addresses = new ClientAddresses(settings.trustedProxies)
   const connections = new Connections(addresses, { ...settings, connectionsPerAddressMax })

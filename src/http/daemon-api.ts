@@ -19,7 +19,7 @@ import {
   showSensor,
 } from './requests/sensors.ts'
 import type { RateLimits } from './callers/rate-limit.ts'
-import type { BodyReader } from './body/read-body.ts'
+import type { BodyGate } from './body/gate.ts'
 import { getSeries, seriesQuery } from './requests/series.ts'
 import { ApiRoutes, DAEMON_API_BASE } from './requests/routes.ts'
 import type { RouteTable } from './requests/routes.ts'
@@ -31,7 +31,7 @@ export interface DaemonApiCollaborators {
   readonly refusedWriter: RefusedWriter
   readonly history: HistoryReader
   readonly rateLimits: RateLimits
-  readonly bodies: BodyReader
+  readonly bodies: BodyGate
   readonly dataIdentity: DataIdentity
 }
 

@@ -23,7 +23,7 @@ import { listSensors, patchSensor, sensorPatch, showSensor } from './requests/se
 import { endSession, listSessions } from './requests/sessions.ts'
 import { logOut, postSignIn, signInRequest } from './requests/sign-in.ts'
 import type { AddressLimit } from './callers/rate-limit.ts'
-import type { BodyReader } from './body/read-body.ts'
+import type { BodyGate } from './body/gate.ts'
 import { SmallBodyReader } from './body/read-small-body.ts'
 import { getSeries, seriesQuery } from './requests/series.ts'
 import { ApiRoutes, OpenRoutes, MOBILE_API_BASE } from './requests/routes.ts'
@@ -39,7 +39,7 @@ export interface MobileApiCollaborators {
   readonly links: SignInLinks
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>
   readonly signInLimit: AddressLimit
-  readonly bodies: BodyReader
+  readonly bodies: BodyGate
   readonly clock: Clock
 }
 

@@ -185,6 +185,7 @@ function createApp(
       const isRefusal = code !== undefined && isSubmission(ctx.method, call.path)
       if (isRefusal) metrics.noteRefusedSubmission(code)
     }
+    ctx.state.body?.close()
     if (isUnfinished(ctx.req)) await finishBody(ctx.req, ctx.res)
     if (draining.isOn) ctx.res.setHeader('Connection', 'close')
     if (mayBeCompressed(ctx)) await compressAnswer(ctx, nothingMore)

@@ -28,6 +28,10 @@ export interface CallState {
   /** Method and pattern of the URL, such as `GET /problems/{code}`, as soon as it is known. */
   route?: string
   principal?: Principal
+  /** What the route takes for a body: `BodyBounds`. */
+  bounds?: object
+  /** The body, which is counted until it is answered. */
+  body?: { close(): void }
   /** Of the problem that the request was answered with. */
   code?: ErrorCode
   /** The refusal for submissions when the token's measurement allowance is used up. */

@@ -1,7 +1,7 @@
 // Reads the small bodies of sign-in with koa-bodyparser, and covers what it leaves open: it treats
 // another content type as no body, replaces invalid UTF-8, attaches the body to its errors, and
 // waits forever for a compressed upload that breaks off. So types are checked first, its errors are
-// translated, and compressed bodies go through our own reader.
+// translated, and compressed bodies go through the gate.
 
 import { ClientGone } from '../answers/call.ts'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -11,11 +11,12 @@ import { ServiceError } from '../../domain/errors.ts'
 import { signInBodyBytesMax } from '../../domain/limits.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
-import { BodyReader, checkMediaType, encodingOf } from './read-body.ts'
+import { openForm, signInBody } from './bounds.ts'
+import { BodyGate, checkHead } from './gate.ts'
+import type { BodyState } from './bounds.ts'
 import { readJson } from './read-json.ts'
 
 const REPLACEMENT_CHARACTER = '\uFFFD'
-export const FORM_TYPE = 'application/x-www-form-urlencoded'
 const PACKED_BODIES_MAX = 256
 /** 16 KiB at 512 bytes a second. */
 const ARRIVAL_MS_MAX = 32 * SECOND_MS
@@ -33,11 +34,10 @@ const jsonOptions = {
 export class SmallBodyReader {
   readonly #parseJson = bodyParser({ ...jsonOptions })
   readonly #parseForm = bodyParser({ enableTypes: ['form'], formLimit: String(signInBodyBytesMax) })
-  readonly #packed: BodyReader
+  readonly #packed: BodyGate
 
   constructor(clock: Clock) {
-    const inFlightBytesMax = PACKED_BODIES_MAX * signInBodyBytesMax
-    this.#packed = new BodyReader({ bodyBytesMax: signInBodyBytesMax, inFlightBytesMax }, clock)
+    this.#packed = new BodyGate(PACKED_BODIES_MAX * signInBodyBytesMax, clock)
   }
 
   /**
@@ -49,10 +49,10 @@ export class SmallBodyReader {
    */
   async readJson(ctx: Context): Promise<unknown> {
     const { req, res } = ctx
-    checkMediaType(req.headers['content-type'])
-    const isPacked = encodingOf(req.headers['content-encoding'], res) !== 'identity'
-    if (isPacked)
-      return this.#packed.read({ request: req, response: res, userId: undefined }, readJson)
+    if (checkHead(req, res, signInBody) !== undefined) {
+      const state = ctx.state as BodyState
+      return this.#packed.read({ request: req, response: res, userId: undefined, state }, readJson)
+    }
     const text = await read(ctx, this.#parseJson)
     if (text === '') throw new ServiceError('malformed_json')
     if (text.includes(REPLACEMENT_CHARACTER)) {
@@ -68,13 +68,7 @@ export class SmallBodyReader {
    * @throws ClientGone when the client disconnects half way
    */
   async readForm(ctx: Context): Promise<URLSearchParams> {
-    const { req, res } = ctx
-    if (ctx.is(FORM_TYPE) === false) {
-      throw new ServiceError('unsupported_media_type', { detail: `Send ${FORM_TYPE}.` })
-    }
-    if (encodingOf(req.headers['content-encoding'], res) !== 'identity') {
-      throw new ServiceError('unsupported_encoding')
-    }
+    checkHead(ctx.req, ctx.res, openForm)
     return new URLSearchParams(await read(ctx, this.#parseForm))
   }
 }

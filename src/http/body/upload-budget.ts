@@ -1,8 +1,12 @@
-// Limits the memory of all bodies being read, in bytes that have arrived: a size that a client only
-// announces costs nothing. Nobody can keep others out by uploading slowly: a user has at most an
-// eighth of the budget, an upload below 512 bytes a second is cut off (a daemon on GPRS has twice
-// that), and while more than half of the budget is in use the slowest upload is cut off every
-// second.
+// Limits the memory of all bodies, from their first byte to their answer, in bytes that have
+// arrived: a size that a client only announces costs nothing. Nobody can keep others out:
+//
+// - A user has at most an eighth of the budget. The user's oldest upload always goes on, the
+//   others share a part of it and wait where that is full, so none of them is refused for
+//   another one.
+// - An upload below 512 bytes a second is cut off (a daemon on GPRS has twice that), and while more
+//   than half of the budget is in use the slowest is cut off every second. Those who wait for us
+//   are not slow.
 
 import { ServiceError, refusalError } from '../../domain/errors.ts'
 import { SECOND_MS } from '../../domain/time.ts'
@@ -14,16 +18,19 @@ const RATE_WINDOW_MS = 20 * SECOND_MS
 /** An upload that has only just begun does not count as slow. */
 const SLOW_AFTER_MS = 5 * SECOND_MS
 const CHECK_EVERY_MS = SECOND_MS
-/** The share of the budget that one user may take. */
+/** The share of the budget that one user may take, and the part of it beside the oldest upload. */
 const USER_SHARE = 1 / 8
+const BESIDE_PART = 3 / 8
 /** Beyond this share of the budget, the slowest upload is cut off. */
 const BUSY_SHARE = 1 / 2
+/** Users without an upload who are remembered, because the next one comes soon. */
+const IDLE_USERS_MAX = 1_000
 
 export class UploadBudget {
   readonly #bytesMax: number
   readonly #clock: Clock
   readonly #receiving = new Set<Upload>()
-  readonly #bytesOfUser = new Map<number, number>()
+  readonly #users = new Map<number, UserUploads>()
   #bytes = 0
   #checking: NodeJS.Timeout | undefined
 
@@ -43,26 +50,25 @@ export class UploadBudget {
    * @param userId `undefined`: the user is not known yet, so no user's share is counted
    */
   open(userId: number | undefined): Upload {
-    const upload = new Upload(this, userId, this.#clock.monotonicMs())
-    this.#receiving.add(upload)
-    this.#checking ??= setInterval(() => this.#check(), CHECK_EVERY_MS).unref()
+    const upload = new Upload(this, userId === undefined ? undefined : this.#userOf(userId))
+    upload.user?.open.add(upload)
     return upload
   }
 
-  /** @throws ServiceError `overloaded` when the budget, or the user's share, has no room for it */
-  take(userId: number | undefined, bytes: number): void {
-    const ofUser = userId === undefined ? 0 : (this.#bytesOfUser.get(userId) ?? 0)
-    const isUserFull = ofUser + bytes > this.#bytesMax * USER_SHARE
-    if (this.#bytes + bytes > this.#bytesMax || isUserFull) throw refusalError('overloaded')
+  /** @throws ServiceError `overloaded` when the budget has no room for it */
+  take(bytes: number): void {
+    if (this.#bytes + bytes > this.#bytesMax) throw refusalError('overloaded')
     this.#bytes += bytes
-    if (userId !== undefined) this.#bytesOfUser.set(userId, ofUser + bytes)
   }
 
-  give(userId: number | undefined, bytes: number): void {
+  give(bytes: number): void {
     this.#bytes -= bytes
-    if (userId === undefined) return
-    // Removed only when nothing is being received: it may be needed again at once.
-    this.#bytesOfUser.set(userId, (this.#bytesOfUser.get(userId) ?? 0) - bytes)
+  }
+
+  /** From now on the upload's rate counts. */
+  noteReceiving(upload: Upload): void {
+    this.#receiving.add(upload)
+    this.#checking ??= setInterval(() => this.#check(), CHECK_EVERY_MS).unref()
   }
 
   /** The upload has arrived, or has failed. */
@@ -70,15 +76,31 @@ export class UploadBudget {
     this.#receiving.delete(upload)
   }
 
+  get nowMs(): number {
+    return this.#clock.monotonicMs()
+  }
+
+  #userOf(userId: number): UserUploads {
+    const known = this.#users.get(userId)
+    if (known !== undefined) return known
+    if (this.#users.size >= IDLE_USERS_MAX) this.#forgetIdle()
+    const user = new UserUploads(this.#bytesMax * USER_SHARE * BESIDE_PART)
+    this.#users.set(userId, user)
+    return user
+  }
+
+  #forgetIdle(): void {
+    for (const [userId, { open }] of this.#users) {
+      if (open.size === 0) this.#users.delete(userId)
+    }
+  }
+
   #check(): void {
     if (this.#receiving.size === 0) {
       clearInterval(this.#checking)
       this.#checking = undefined
-      for (const [userId, bytes] of this.#bytesOfUser) {
-        if (bytes === 0) this.#bytesOfUser.delete(userId)
-      }
     }
-    const nowMs = this.#clock.monotonicMs()
+    const { nowMs } = this
     for (const upload of this.#receiving) {
       if (upload.isTooSlow(nowMs)) upload.cutOff()
     }
@@ -88,47 +110,125 @@ export class UploadBudget {
   #cutSlowest(nowMs: number): void {
     let slowest: Upload | undefined
     for (const upload of this.#receiving) {
-      if (upload.ageMs(nowMs) < SLOW_AFTER_MS) continue
+      if (upload.isWaiting || upload.ageMs(nowMs) < SLOW_AFTER_MS) continue
       if (slowest === undefined || upload.rate(nowMs) < slowest.rate(nowMs)) slowest = upload
     }
     slowest?.cutOff()
   }
 }
 
-/** One body being received, and its share of the budget. */
+/** The uploads of one user. */
+class UserUploads {
+  /** The oldest first. */
+  readonly open = new Set<Upload>()
+  readonly #waiting = new Map<Upload, () => void>()
+  readonly #besideBytesMax: number
+  #bytes = 0
+
+  constructor(besideBytesMax: number) {
+    this.#besideBytesMax = besideBytesMax
+  }
+
+  count(bytes: number): void {
+    this.#bytes += bytes
+    if (bytes < 0) this.#wake()
+  }
+
+  isWaiting(upload: Upload): boolean {
+    return this.#waiting.has(upload)
+  }
+
+  mayTake(upload: Upload, bytes: number): boolean {
+    const [oldest] = this.open
+    if (upload === oldest) return true
+    return this.#bytes - (oldest?.takenBytes ?? 0) + bytes <= this.#besideBytesMax
+  }
+
+  wait(upload: Upload, goOn: () => void): void {
+    this.#waiting.set(upload, goOn)
+  }
+
+  close(upload: Upload): void {
+    this.#waiting.delete(upload)
+    this.open.delete(upload)
+    this.count(-upload.takenBytes)
+  }
+
+  #wake(): void {
+    const [oldest] = this.open
+    if (oldest !== undefined) this.#goOn(oldest)
+    for (const upload of this.#waiting.keys()) {
+      if (!this.mayTake(upload, upload.wantedBytes)) return
+      this.#goOn(upload)
+    }
+  }
+
+  #goOn(upload: Upload): void {
+    const goOn = this.#waiting.get(upload)
+    this.#waiting.delete(upload)
+    goOn?.()
+  }
+}
+
+/** One body, and its share of the budget. */
 export class Upload {
+  readonly user: UserUploads | undefined
   readonly #budget: UploadBudget
-  readonly #userId: number | undefined
-  readonly #startedAtMs: number
-  #windowStartedAtMs: number
+  #startedAtMs = 0
+  #windowStartedAtMs = 0
   #windowBytes = 0
   #arrivedBytes = 0
   #takenBytes = 0
+  #wantedBytes = 0
+  #isClosed = false
   #stop: ((reason: ServiceError) => void) | undefined
 
-  constructor(budget: UploadBudget, userId: number | undefined, nowMs: number) {
+  constructor(budget: UploadBudget, user: UserUploads | undefined) {
     this.#budget = budget
-    this.#userId = userId
-    this.#startedAtMs = nowMs
-    this.#windowStartedAtMs = nowMs
+    this.user = user
   }
 
-  /** @param stop called once when the upload is cut off */
-  onTooSlow(stop: (reason: ServiceError) => void): void {
+  get takenBytes(): number {
+    return this.#takenBytes
+  }
+
+  /** What it waits for. */
+  get wantedBytes(): number {
+    return this.#wantedBytes
+  }
+
+  get isWaiting(): boolean {
+    return this.user?.isWaiting(this) === true
+  }
+
+  /** @param stop called once when the upload is cut off because it is too slow */
+  beginReceiving(stop: (reason: ServiceError) => void): void {
     this.#stop = stop
+    this.#startedAtMs = this.#budget.nowMs
+    this.#windowStartedAtMs = this.#startedAtMs
+    this.#budget.noteReceiving(this)
   }
 
-  /** Counts bytes that have arrived. @throws ServiceError `overloaded` */
-  arrive(bytes: number): void {
+  /**
+   * Counts bytes that have arrived, or were decompressed.
+   *
+   * @returns when others of this user must be answered before it goes on
+   * @throws ServiceError `overloaded`
+   */
+  take(bytes: number): Promise<void> | undefined {
     this.#arrivedBytes += bytes
     this.#windowBytes += bytes
-    this.take(bytes)
+    if (this.user?.mayTake(this, bytes) === false) return this.#takeInTurn(this.user, bytes)
+    this.#count(bytes)
+    return undefined
   }
 
-  /** Takes more of the budget, for decompressed bytes. @throws ServiceError `overloaded` */
-  take(bytes: number): void {
-    this.#budget.take(this.#userId, bytes)
-    this.#takenBytes += bytes
+  /** Returns a part of it that is needed no more. */
+  give(bytes: number): void {
+    if (this.#isClosed) return
+    this.#takenBytes -= bytes
+    this.#budget.give(bytes)
+    this.user?.count(-bytes)
   }
 
   /** All of it has arrived: its rate no longer matters. */
@@ -136,16 +236,18 @@ export class Upload {
     this.#budget.noteReceived(this)
   }
 
-  /** Returns its share of the budget. */
+  /** Its request is answered: returns its share of the budget. */
   close(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
     this.noteReceived()
-    this.#budget.give(this.#userId, this.#takenBytes)
-    this.#takenBytes = 0
+    this.#budget.give(this.#takenBytes)
+    this.user?.close(this)
   }
 
   isTooSlow(nowMs: number): boolean {
     const windowMs = nowMs - this.#windowStartedAtMs
-    if (windowMs < RATE_WINDOW_MS) return false
+    if (this.isWaiting || windowMs < RATE_WINDOW_MS) return false
     const isSlow = this.#windowBytes < (BYTES_PER_SECOND_MIN * windowMs) / SECOND_MS
     this.#windowStartedAtMs = nowMs
     this.#windowBytes = 0
@@ -165,5 +267,29 @@ export class Upload {
     this.noteReceived()
     const detail = 'The body arrives too slowly.'
     this.#stop?.(new ServiceError('request_timeout', { detail }))
+  }
+
+  #count(bytes: number): void {
+    this.#budget.take(bytes)
+    this.#takenBytes += bytes
+    this.user?.count(bytes)
+  }
+
+  #takeInTurn(user: UserUploads, bytes: number): Promise<void> {
+    this.#wantedBytes = bytes
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const sinceMs = this.#budget.nowMs
+    user.wait(this, () => {
+      const waitedMs = this.#budget.nowMs - sinceMs
+      this.#startedAtMs += waitedMs
+      this.#windowStartedAtMs += waitedMs
+      try {
+        this.#count(bytes)
+        resolve()
+      } catch (error) {
+        reject(error)
+      }
+    })
+    return promise
   }
 }

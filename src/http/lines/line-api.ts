@@ -8,6 +8,7 @@ import { answerJson, ClientGone } from '../answers/call.ts'
 import type { Call } from '../answers/call.ts'
 import { logFault, publicError } from '../answers/errors.ts'
 import { authenticate, readInfluxToken } from '../callers/authenticate.ts'
+import { linesBody, statementForm } from '../body/bounds.ts'
 import { anything } from '../requests/input.ts'
 import { OpenRoutes } from '../requests/routes.ts'
 import type { RouteTable } from '../requests/routes.ts'
@@ -34,13 +35,15 @@ export function lineApiRouter(
   const writes = new LineWrites(collaborators, settings)
   const open = new OpenRoutes('')
   const query = answerQuery(new Queries(collaborators), collaborators)
+  const lines = { ...anything, bounds: linesBody }
+  const statement = { ...anything, bounds: statementForm }
 
-  open.add('POST /api/v2/write', anything, write(writes, 'v2', collaborators))
-  open.add('POST /write',        anything, write(writes, 'v1', collaborators))
+  open.add('POST /api/v2/write', lines,    write(writes, 'v2', collaborators))
+  open.add('POST /write',        lines,    write(writes, 'v1', collaborators))
   open.add('GET /ping',          anything, sameSite(answerPing))
   open.add('GET /health',        anything, sameSite((call) => answerHealth(call, collaborators)))
   open.add('GET /query',         anything, query)
-  open.add('POST /query',        anything, query)
+  open.add('POST /query',        statement, query)
   return open
 }
 

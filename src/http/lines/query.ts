@@ -2,7 +2,7 @@
 // reading for those who have one.
 
 import { Readable } from 'node:stream'
-import { ServiceError, refusalError } from '../../domain/errors.ts'
+import { refusalError } from '../../domain/errors.ts'
 import { answersPerUserMax } from '../../domain/limits.ts'
 import { answerStatement } from '../../influxql/answer-statement.ts'
 import type { InfluxqlSources } from '../../influxql/answer-statement.ts'
@@ -13,24 +13,22 @@ import type { DataIdentity } from '../../ports/control-reader.ts'
 import { ClientGone, answerJson } from '../answers/call.ts'
 import type { Call } from '../answers/call.ts'
 import { answerInPieces } from '../answers/history-answer.ts'
-import type { BodyReader } from '../body/read-body.ts'
-import { FORM_TYPE } from '../body/read-small-body.ts'
+import type { BodyGate } from '../body/gate.ts'
 import type { SmallBodyReader } from '../body/read-small-body.ts'
 import { authenticate, readInfluxToken, requireRight } from '../callers/authenticate.ts'
 import type { AddressLimit, RateLimits } from '../callers/rate-limit.ts'
 import { UserPlaces } from '../callers/user-places.ts'
+import { sendingOf } from '../requests/input.ts'
 
 const DATABASE = 'thermolog'
 const JSON_TYPE = 'application/json; charset=utf-8'
-/** A statement of 64 KiB in which every byte is escaped, and some parameters. */
-const FORM_BYTES_MAX = 256 * 1024
 
 export interface QueryCollaborators extends InfluxqlSources {
   readonly tokens: AccessTokens
   readonly failedTokens: AddressLimit
   readonly rateLimits: RateLimits
   readonly dataIdentity: DataIdentity
-  readonly bodies: BodyReader
+  readonly bodies: BodyGate
   readonly smallBodies: SmallBodyReader
   readonly draining: { readonly isOn: boolean }
 }
@@ -77,12 +75,9 @@ export class Queries {
     return this.#with.smallBodies.readForm(ctx)
   }
 
-  #longForm({ ctx }: Call, { user }: Principal): Promise<URLSearchParams> {
-    if (ctx.is(FORM_TYPE) === false) throw new ServiceError('unsupported_media_type')
-    const sending = { request: ctx.req, response: ctx.res, userId: user.id }
-    return this.#with.bodies.readAny(sending, (bytes) => {
-      if (bytes.length <= FORM_BYTES_MAX) return new URLSearchParams(bytes.toString('utf8'))
-      throw new ServiceError('body_too_large', { members: { limit: FORM_BYTES_MAX } })
+  #longForm(call: Call, principal: Principal): Promise<URLSearchParams> {
+    return this.#with.bodies.read(sendingOf({ ...call, principal }), (bytes) => {
+      return new URLSearchParams(bytes.toString('utf8'))
     })
   }
 

@@ -14,7 +14,7 @@ import type { Line, LineBody, LineReading, LineRules } from '../../line-protocol
 import type { RefusedReader, RefusedWriter } from '../../ports/refused.ts'
 import type { Metrics } from '../../ports/system.ts'
 import type { ApiCall, Call } from '../answers/call.ts'
-import type { BodyReader } from '../body/read-body.ts'
+import type { BodyGate } from '../body/gate.ts'
 import { requireRight } from '../callers/authenticate.ts'
 import { chargeOf } from '../callers/rate-limit.ts'
 import type { RateLimits } from '../callers/rate-limit.ts'
@@ -42,7 +42,7 @@ export interface LineIntake {
   readonly refusedReader: Pick<RefusedReader, 'hasStoredLines'>
   readonly metrics: Metrics
   readonly rateLimits: RateLimits
-  readonly bodies: BodyReader
+  readonly bodies: BodyGate
 }
 
 /** A line of which something cannot be stored. */
@@ -105,7 +105,7 @@ export class LineWrites {
     const { bodies, rateLimits } = this.#with
     let bytesRead = 0
     try {
-      return await bodies.readAny(sendingOf(call), (bytes, letOthers) => {
+      return await bodies.read(sendingOf(call), (bytes, letOthers) => {
         bytesRead = bytes.length
         return readLines(bytes, rules, letOthers)
       })

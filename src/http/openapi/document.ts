@@ -169,7 +169,7 @@ function operationOf(row: RouteRow): JsonObject {
   if (described === undefined) throw new Error(`BUG: nobody has described ${row.route}`)
   const { id, tag, summary, description, answers, codes } = described
   const parameters = parametersOf(row, described)
-  const body = row.input.place === 'body' ? bodyOf(row, described) : undefined
+  const body = row.input.bounds.type !== 'none' ? bodyOf(row, described) : undefined
   // What has a tag can be asked for again.
   const isNegotiated = answers[200]?.headers?.includes('ETag') === true
   if (isNegotiated) parameters.push(headerParameter('If-None-Match'))
@@ -241,13 +241,10 @@ function parametersOf({ route, input }: RouteRow, { fields = {} }: RouteDescript
   if (input.querySchema !== undefined) {
     return [...ofPath, ...queryParameters(input.querySchema)]
   }
-  if (input.place !== 'query') return ofPath
-  const ofQuery =
-    input.schema === undefined
-      ? Object.entries(fields).map(([name, described]) => {
-          return { name, in: 'query', ...described, schema: { type: 'string' } }
-        })
-      : queryParameters(input.schema)
+  if (input.bounds.type !== 'none') return ofPath
+  const ofQuery = Object.entries(fields).map(([name, described]) => {
+    return { name, in: 'query', ...described, schema: { type: 'string' } }
+  })
   return [...ofPath, ...ofQuery]
 }
 

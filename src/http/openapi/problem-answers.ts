@@ -62,8 +62,8 @@ export function codesOf(row: RouteRow, own: readonly ErrorCode[] = []): Set<Erro
     ...(isOpen ? [] : WITH_TOKEN),
     ...(right === undefined ? [] : (['insufficient_scope'] as const)),
     ...(route.includes('/sensors/{id}') ? (['sensor_not_found'] as const) : []),
-    ...(input.place === 'body' ? WITH_BODY : []),
-    ...(input.place === 'body' && input.schema !== undefined ? WITH_JSON : []),
+    ...(input.bounds.type === 'none' ? [] : WITH_BODY),
+    ...(input.schema === undefined ? [] : WITH_JSON),
   ])
 }
 

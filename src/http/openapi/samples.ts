@@ -36,13 +36,13 @@ export function samplesOf(row: RouteRow, { answers }: RouteDescription) {
   const base = [DAEMON_API_BASE, MOBILE_API_BASE].find((start) => path.startsWith(`${start}/`))
   if (base === undefined) return undefined
   const query = method === 'GET' ? QUERIES.get(path.slice(base.length)) : undefined
-  const { place, schema } = row.input
+  const { schema } = row.input
   const isStream = answers[200]?.texts?.includes('text/event-stream') === true
   return samplesOfCall({
     method,
     path: path.replaceAll(/\{(\w+)\}/g, (_, name: string) => VALUES[name] ?? '') + (query ?? ''),
     hasToken: !row.isOpen,
-    body: place === 'body' ? EXAMPLES.get(`request/${schema}`) : undefined,
+    body: schema !== undefined ? EXAMPLES.get(`request/${schema}`) : undefined,
     answer: isStream ? 'events' : answers[204] === undefined ? 'JSON' : 'nothing',
   })
 }

@@ -7,7 +7,8 @@ import type { RequestFault } from '../../domain/errors.ts'
 import { MINUTE_MS } from '../../domain/time.ts'
 import type { ApiCall } from '../answers/call.ts'
 import type { MobileSettings } from '../answers/sign-in-settings.ts'
-import type { BodyReader } from '../body/read-body.ts'
+import { jsonBody } from '../body/bounds.ts'
+import type { BodyGate } from '../body/gate.ts'
 import { isAccountDeletion, validated } from '../body/validate.ts'
 import { readBody } from './input.ts'
 import type { Input } from './input.ts'
@@ -19,7 +20,7 @@ const NOT_THIS_ONE =
 
 /** The address of the account; what the token may do is checked before the body is read. */
 export function accountDeletion(
-  bodies: BodyReader,
+  bodies: BodyGate,
   { mayDeleteAccount }: Pick<MobileSettings, 'mayDeleteAccount'>,
 ): Input<undefined> {
   const read = (call: ApiCall) => {
@@ -29,7 +30,7 @@ export function accountDeletion(
     if (!isFresh) throw new ServiceError('sign_in_again')
     return readBody(bodies, call, (body, faults) => checkAddress(body, user.email, faults))
   }
-  return { place: 'body', schema: 'account-deletion', read }
+  return { bounds: jsonBody, schema: 'account-deletion', read }
 }
 
 function checkAddress(body: unknown, own: string, faults: RequestFault[]): undefined {

@@ -5,14 +5,15 @@ import type { Sensors } from '../../sensors/sensors.ts'
 import { answerJson } from '../answers/call.ts'
 import type { ApiCall } from '../answers/call.ts'
 import { presentChanges } from '../answers/present.ts'
+import { noBody } from '../body/bounds.ts'
 import { isChangesQuery } from '../body/validate.ts'
 import { readQuery, throwFaults } from './input.ts'
 import type { Input } from './input.ts'
 
 /** The cursor, `undefined` without one. */
 export const changesQuery: Input<string | undefined> = {
-  place: 'query',
-  schema: 'changes-query',
+  bounds: noBody,
+  querySchema: 'changes-query',
   read({ query }) {
     const faults: RequestFault[] = []
     const { since } = readQuery(query, isChangesQuery, faults)

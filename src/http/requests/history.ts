@@ -8,13 +8,14 @@ import { historyVersion } from '../../history/read-history.ts'
 import type { HistoryReader } from '../../history/read-history.ts'
 import type { SensorCall } from '../answers/call.ts'
 import { answerHistories } from '../answers/history-answer.ts'
+import { noBody } from '../body/bounds.ts'
 import { allFaultsIn, isHistoryQuery } from '../body/validate.ts'
 import { readInstant, readParameters } from './input.ts'
 import type { Input } from './input.ts'
 
 export const historyQuery: Input<ResolvedQuestion> = {
-  place: 'query',
-  schema: 'history-query',
+  bounds: noBody,
+  querySchema: 'history-query',
   read: ({ query, receivedAtMs }) => {
     const found: RequestFault[] = []
     return readQuestion(readParameters(query, found), receivedAtMs, found)

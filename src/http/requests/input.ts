@@ -8,16 +8,18 @@ import { nameCharactersMax } from '../../domain/limits.ts'
 import { parseInstant } from '../../domain/time.ts'
 import type { ApiCall, Call } from '../answers/call.ts'
 import { pointerSegment } from '../answers/fault-list.ts'
-import type { BodyReader, Sending } from '../body/read-body.ts'
+import { noBody } from '../body/bounds.ts'
+import type { BodyBounds } from '../body/bounds.ts'
+import type { BodyGate, Sending } from '../body/gate.ts'
 import { readJson } from '../body/read-json.ts'
 import { allFaultsIn } from '../body/validate.ts'
 
 /** What a route reads from a request before its handler runs, and the schema for it. */
 export interface Input<T, C extends Call = ApiCall> {
-  readonly place: 'body' | 'query' | 'nowhere'
-  /** A file of schemas/request/ without its ending. */
-  readonly schema: string | undefined
-  /** The same for the query of a route that reads a body. */
+  readonly bounds: BodyBounds
+  /** Of a JSON body: a file of schemas/request/ without its ending. */
+  readonly schema?: string
+  /** The same for the query. */
   readonly querySchema?: string
   /** @throws ServiceError if the request cannot be read or is not valid against the schema */
   read(call: C): T | Promise<T>
@@ -25,8 +27,7 @@ export interface Input<T, C extends Call = ApiCall> {
 
 /** Nothing: the route has no parameters, and ignores a body. */
 export const none: Input<undefined, Call> = {
-  place: 'nowhere',
-  schema: undefined,
+  bounds: noBody,
   read(call) {
     const faults: RequestFault[] = []
     refuseParameters(call.query, faults)
@@ -37,8 +38,7 @@ export const none: Input<undefined, Call> = {
 
 /** Nothing, whatever the request contains: monitors add parameters of their own. */
 export const anything: Input<undefined, Call> = {
-  place: 'nowhere',
-  schema: undefined,
+  bounds: noBody,
   read: () => undefined,
 }
 
@@ -121,7 +121,8 @@ export function notAnInstant(pointer: string): RequestFault {
 }
 
 export function sendingOf({ ctx, principal }: ApiCall): Sending {
-  return { request: ctx.req, response: ctx.res, userId: principal.user.id }
+  const { req: request, res: response } = ctx
+  return { request, response, userId: principal.user.id, state: ctx.state }
 }
 
 /** The query parameters that a schema describes; faults are added to `faults`. */
@@ -137,7 +138,7 @@ export function readQuery<T extends object>(
 }
 
 export async function readBody<T>(
-  bodies: BodyReader,
+  bodies: BodyGate,
   call: ApiCall,
   read: (body: unknown, faults: RequestFault[]) => T,
 ): Promise<T> {

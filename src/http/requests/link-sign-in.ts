@@ -6,6 +6,7 @@ import type { RequestFault } from '../../domain/errors.ts'
 import { answerJson } from '../answers/call.ts'
 import type { Call } from '../answers/call.ts'
 import { presentSignIn } from '../answers/present.ts'
+import { signInBody } from '../body/bounds.ts'
 import type { SmallBodyReader } from '../body/read-small-body.ts'
 import { faultsIn, isLinkSignIn } from '../body/validate.ts'
 import type { AddressLimit } from '../callers/rate-limit.ts'
@@ -25,7 +26,7 @@ export function linkSignInRequest(
     throwFaults(faults)
     return { ...value, appName: appNameOf(ctx) }
   }
-  return { place: 'body', schema: 'link-sign-in', read }
+  return { bounds: signInBody, schema: 'link-sign-in', read }
 }
 
 function readUse(body: unknown, faults: RequestFault[]): Omit<LinkUse, 'appName'> {

@@ -8,6 +8,7 @@ import type { Submissions } from '../../ingest/submissions.ts'
 import type { RefusedWriter } from '../../ports/refused.ts'
 import { answerJson } from '../answers/call.ts'
 import type { ApiCall } from '../answers/call.ts'
+import { jsonBody } from '../body/bounds.ts'
 import { BatchReceiptWriter } from '../batch/batch-receipt.ts'
 import type { EventIdTexts } from '../batch/event-id-texts.ts'
 import { BatchScanner, ScannedBatch } from '../batch/scan-batch.ts'
@@ -37,7 +38,12 @@ export function measurementBatch(intake: BatchIntake): Input<SubmittedMeasuremen
     elementsOf: (body) => (body instanceof ScannedBatch ? body.length : elementsOf(body)),
   }
   const read = (call: ApiCall) => readSubmission(intake, call, reading)
-  return { place: 'body', schema: 'measurement-batch', querySchema: 'batch-query', read }
+  return {
+    bounds: jsonBody,
+    schema: 'measurement-batch',
+    querySchema: 'batch-query',
+    read,
+  }
 }
 
 /** What to store of a batch: all of it, or only its valid elements if the caller asked for that. */

@@ -16,8 +16,9 @@ import { formatInstant, parseInstant } from '../../domain/time.ts'
 import type { Submissions } from '../../ingest/submissions.ts'
 import { answerJson } from '../answers/call.ts'
 import type { ApiCall, CallState } from '../answers/call.ts'
+import { jsonBody } from '../body/bounds.ts'
 import { presentExisting } from '../batch/batch-receipt.ts'
-import type { BodyReader } from '../body/read-body.ts'
+import type { BodyGate } from '../body/gate.ts'
 import { readJson } from '../body/read-json.ts'
 import type { LetOthers } from '../body/read-json.ts'
 import { faultsIn, isMeasurement } from '../body/validate.ts'
@@ -37,7 +38,7 @@ import type { Input } from './input.ts'
 export interface Intake {
   readonly submissions: Submissions
   readonly rateLimits: RateLimits
-  readonly bodies: BodyReader
+  readonly bodies: BodyGate
 }
 
 /** One measurement. */
@@ -52,7 +53,7 @@ export function measurement(intake: Intake): Input<SubmittedMeasurements> {
     elementsOf,
   }
   const read = (call: ApiCall) => readSubmission(intake, call, reading)
-  return { place: 'body', schema: 'measurement', read }
+  return { bounds: jsonBody, schema: 'measurement', read }
 }
 
 /** How to read the body of a submission. */

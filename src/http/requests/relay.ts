@@ -5,6 +5,7 @@
 import { ServiceError } from '../../domain/errors.ts'
 import type { Call } from '../answers/call.ts'
 import type { MobileSettings } from '../answers/sign-in-settings.ts'
+import { noBody, openForm } from '../body/bounds.ts'
 import type { SmallBodyReader } from '../body/read-small-body.ts'
 import type { Input } from './input.ts'
 
@@ -13,14 +14,16 @@ const SEE_OTHER = 303
 
 /** The provider's response, in the query. */
 export const relayedQuery: Input<URLSearchParams, Call> = {
-  place: 'query',
-  schema: undefined,
+  bounds: noBody,
   read: ({ query }) => new URLSearchParams(query),
 }
 
 /** The provider's response, as a posted form. */
 export function relayedForm(bodies: SmallBodyReader): Input<URLSearchParams, Call> {
-  return { place: 'body', schema: undefined, read: ({ ctx }) => bodies.readForm(ctx) }
+  return {
+    bounds: openForm,
+    read: ({ ctx }) => bodies.readForm(ctx),
+  }
 }
 
 export function relayToApp({ signInProviders, callbackUrl }: MobileSettings) {

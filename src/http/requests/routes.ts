@@ -36,7 +36,7 @@ export interface RouteRow {
   readonly isOpen: boolean
   /** `undefined`: none is required. */
   readonly right: Right | undefined
-  readonly input: Pick<Input<unknown, never>, 'place' | 'schema' | 'querySchema'>
+  readonly input: Pick<Input<unknown, never>, 'bounds' | 'schema' | 'querySchema'>
 }
 
 /** The routes of a table and its rows, in order. */
@@ -129,6 +129,7 @@ function addRoute(
   rows.push({ route, ...facts })
   router[VERBS[method]](path, (ctx) => {
     ctx.state.route = route
+    ctx.state.bounds = facts.input.bounds
     return run(ctx)
   })
 }

@@ -7,8 +7,9 @@ import type { Sensors } from '../../sensors/sensors.ts'
 import { answerJson, answerUnchanged, entityTag, isKnown } from '../answers/call.ts'
 import type { ApiCall, SensorCall } from '../answers/call.ts'
 import { presentSensor } from '../answers/present.ts'
+import { jsonBody } from '../body/bounds.ts'
 import { isSensorPatch, validated } from '../body/validate.ts'
-import type { BodyReader } from '../body/read-body.ts'
+import type { BodyGate } from '../body/gate.ts'
 import { membersOf, nameFaults, readBody } from './input.ts'
 import type { Input } from './input.ts'
 
@@ -34,9 +35,9 @@ export function showSensor(sensors: Sensors) {
   }
 }
 
-export function sensorPatch(bodies: BodyReader): Input<SensorChange> {
+export function sensorPatch(bodies: BodyGate): Input<SensorChange> {
   const read = (call: ApiCall) => readBody(bodies, call, readPatch)
-  return { place: 'body', schema: 'sensor-patch', read }
+  return { bounds: jsonBody, schema: 'sensor-patch', read }
 }
 
 /** The change that a valid patch asks for; faults are added to `faults`. */

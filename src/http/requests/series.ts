@@ -10,6 +10,7 @@ import type { HistoryReader } from '../../history/read-history.ts'
 import type { Sensors } from '../../sensors/sensors.ts'
 import type { ApiCall } from '../answers/call.ts'
 import { answerHistories } from '../answers/history-answer.ts'
+import { noBody } from '../body/bounds.ts'
 import { allFaultsIn, isSeriesQuery } from '../body/validate.ts'
 import { readQuestion } from './history.ts'
 import { readParameters } from './input.ts'
@@ -23,8 +24,8 @@ interface SeriesQuestion {
 
 export function seriesQuery(sensors: Sensors): Input<SeriesQuestion> {
   return {
-    place: 'query',
-    schema: 'series-query',
+    bounds: noBody,
+    querySchema: 'series-query',
     read: async ({ query, receivedAtMs, principal }) => {
       const found: RequestFault[] = []
       const { sensors: ids, ...parameters } = readParameters(query, found)

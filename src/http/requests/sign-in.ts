@@ -10,6 +10,7 @@ import type { ApiCall, Call } from '../answers/call.ts'
 import { presentSignIn } from '../answers/present.ts'
 import { isRedirectUri } from '../answers/sign-in-settings.ts'
 import type { MobileSettings } from '../answers/sign-in-settings.ts'
+import { signInBody } from '../body/bounds.ts'
 import { faultsIn, isSignIn } from '../body/validate.ts'
 import type { SmallBodyReader } from '../body/read-small-body.ts'
 import type { AddressLimit } from '../callers/rate-limit.ts'
@@ -35,7 +36,7 @@ export function signInRequest(
     throwFaults(faults)
     return grant
   }
-  return { place: 'body', schema: 'sign-in', read }
+  return { bounds: signInBody, schema: 'sign-in', read }
 }
 
 /**

@@ -1,7 +1,7 @@
 // Goal: no user and no slow line keeps others from uploading. Method: a clock that the test moves.
 
 import { expect } from 'chai'
-import { ServiceError } from '../../../src/domain/errors.ts'
+import type { ServiceError } from '../../../src/domain/errors.ts'
 import { UploadBudget } from '../../../src/http/body/upload-budget.ts'
 import type { Upload } from '../../../src/http/body/upload-budget.ts'
 import { TimerClock } from '../../support/timers.ts'
@@ -30,46 +30,103 @@ describe('UploadBudget', () => {
   const open = (userId: number): Upload => {
     const upload = budget.open(userId)
     uploads.push(upload)
-    upload.onTooSlow(() => cut.push(upload))
+    upload.beginReceiving(() => cut.push(upload))
     return upload
   }
-  const codeOf = (run: () => void) => {
+  /** What becomes of bytes of an upload, as it is when the promise has had its turn. */
+  const take = (upload: Upload, bytes: number) => {
+    const outcome = { is: 'waiting' }
+    const settle = (is: string) => {
+      outcome.is = is
+    }
     try {
-      run()
+      const turn = upload.take(bytes)
+      if (turn === undefined) settle('taken')
+      else
+        turn.then(
+          () => settle('taken'),
+          (error: ServiceError) => settle(error.code),
+        )
     } catch (error) {
-      if (error instanceof ServiceError) return error.code
+      settle((error as ServiceError).code)
     }
-    return 'taken'
+    return outcome
   }
+  const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-  it('gives a user an eighth, and others what is left', () => {
-    const first = open(1)
-    expect(codeOf(() => first.arrive(8 * MIB))).to.equal('taken')
-    expect(codeOf(() => open(1).arrive(1))).to.equal('overloaded')
-    for (let userId = 2; userId <= 8; userId++) {
-      expect(codeOf(() => open(userId).arrive(8 * MIB))).to.equal('taken')
-    }
-    expect(codeOf(() => open(9).arrive(1))).to.equal('overloaded')
-    first.close()
-    expect(codeOf(() => open(1).arrive(1))).to.equal('taken')
+  it('lets the oldest upload of a user go on, and others as far as their part goes', async () => {
+    const [oldest, second, third] = [open(1), open(1), open(1)]
+    expect(take(oldest, 4 * MIB).is).to.equal('taken')
+    expect(take(second, 3 * MIB).is).to.equal('taken')
+    const [more, other] = [take(second, 1), take(third, 1)]
+    expect(take(oldest, 4 * MIB).is).to.equal('taken')
+    expect(take(open(2), 4 * MIB).is).to.equal('taken')
+    await settled()
+    expect([more.is, other.is]).to.deep.equal(['waiting', 'waiting'])
+    oldest.close()
+    await settled()
+    expect([more.is, other.is]).to.deep.equal(['taken', 'taken'])
+  })
+
+  it('lets them go on in the order in which they came, the oldest first', async () => {
+    const oldest = open(1)
+    const others = [open(1), open(1), open(1), open(1)]
+    take(oldest, 1)
+    const first = others.map((upload) => take(upload, 2 * MIB))
+    await settled()
+    expect(first.map(({ is }) => is)).to.deep.equal(['taken', 'waiting', 'waiting', 'waiting'])
+    others[0]?.close()
+    await settled()
+    expect(first.map(({ is }) => is)).to.deep.equal(['taken', 'taken', 'waiting', 'waiting'])
+    others[2]?.close()
+    oldest.close()
+    await settled()
+    expect(first.map(({ is }) => is)).to.deep.equal(['taken', 'taken', 'waiting', 'taken'])
+  })
+
+  it('goes on when something is returned that was only needed for a while', async () => {
+    const [oldest, packed] = [open(1), open(1)]
+    take(oldest, 1)
+    take(packed, 3 * MIB)
+    const unpacked = take(packed, MIB)
+    packed.give(MIB)
+    await settled()
+    expect(unpacked.is).to.equal('taken')
+    packed.close()
+    packed.give(MIB)
+    packed.close()
+    expect(budget.bytes).to.equal(1)
+  })
+
+  it('refuses what does not fit, at once or in its turn', async () => {
+    for (let userId = 1; userId <= 14; userId++) take(open(userId), 4 * MIB)
+    const [oldest, late] = [open(15), open(15)]
+    take(oldest, MIB)
+    take(late, 2 * MIB)
+    const waiting = take(late, 4 * MIB)
+    expect(take(open(16), 5 * MIB).is).to.equal('taken')
+    expect(take(open(17), 1).is).to.equal('overloaded')
+    oldest.close()
+    await settled()
+    expect(waiting.is).to.equal('overloaded')
   })
 
   it('cuts off an upload below 512 bytes a second, and none at twice that', async () => {
     const [slow, gprs] = [open(1), open(2)]
-    slow.arrive(500 * 20)
-    gprs.arrive(1_000 * 20)
+    take(slow, 500 * 20)
+    take(gprs, 1_000 * 20)
     clock.advanceMs(20_000)
     expect(cut).to.deep.equal([slow])
-    gprs.arrive(1_000 * 20)
+    take(gprs, 1_000 * 20)
     clock.advanceMs(20_000)
     expect(cut).to.deep.equal([slow])
   })
 
   it('cuts off the slowest, not what has just begun, while more than half is taken', async () => {
-    for (const [index, mebibytes] of [8, 8, 8, 7].entries()) open(index).arrive(mebibytes * MIB)
+    for (const [index, mebibytes] of [8, 8, 8, 7].entries()) take(open(index), mebibytes * MIB)
     clock.advanceMs(6_000)
     expect(cut).to.deep.equal([])
-    open(5).arrive(2 * MIB)
+    take(open(5), 2 * MIB)
     clock.advanceMs(1_000)
     expect(cut).to.deep.equal([uploads[3]])
   })
@@ -78,6 +135,20 @@ describe('UploadBudget', () => {
     const upload = open(1)
     upload.noteReceived()
     clock.advanceMs(60_000)
+    expect(cut).to.deep.equal([])
+  })
+
+  it('does not take an upload for slow that waits for others of its user', async () => {
+    const [oldest, waiting] = [open(1), open(1)]
+    take(oldest, MIB)
+    expect(take(waiting, 4 * MIB).is).to.equal('waiting')
+    for (let second = 0; second < 60; second++) {
+      take(oldest, 1_024)
+      clock.advanceMs(1_000)
+    }
+    expect(cut).to.deep.equal([])
+    oldest.close()
+    clock.advanceMs(19_000)
     expect(cut).to.deep.equal([])
   })
 })

@@ -1,5 +1,6 @@
-// Reading bodies. Goal: every way in which a body can end settles the reading and gives its share
-// of the budget back. Method: a plain server whose only work is the reading.
+// The gate that every body passes. Goal: every way in which a body can end settles the reading, and
+// gives its share of the budget back when its request is answered. Method: a plain server whose
+// only work is the reading.
 
 import { ClientGone } from '../../../src/http/answers/call.ts'
 import { expect } from 'chai'
@@ -9,7 +10,10 @@ import { connect } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { ServiceError } from '../../../src/domain/errors.ts'
-import { BodyReader } from '../../../src/http/body/read-body.ts'
+import { jsonBody } from '../../../src/http/body/bounds.ts'
+import type { BodyState } from '../../../src/http/body/bounds.ts'
+import { BodyGate } from '../../../src/http/body/gate.ts'
+import type { Sending } from '../../../src/http/body/gate.ts'
 import { readJson } from '../../../src/http/body/read-json.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import { sendUnchecked } from '../../support/http.ts'
@@ -17,22 +21,36 @@ import { until } from '../../support/until.ts'
 
 const MIB = 2 ** 20
 
-describe('BodyReader', () => {
-  let reader: BodyReader
+describe('BodyGate', () => {
+  let gate: BodyGate
   let server: Server
   let url: string
   let outcomes: string[]
   let onOutcome: () => void
+  /** Until then a body that was read is not answered. */
+  let held: Promise<void> | undefined
 
   beforeEach(async () => {
-    reader = new BodyReader({ bodyBytesMax: 4 * MIB, inFlightBytesMax: 6 * MIB }, systemClock)
+    gate = new BodyGate(6 * MIB, systemClock)
     outcomes = []
+    held = undefined
     onOutcome = () => {}
     server = createServer((request, response) => {
       const user = request.headers['x-user']
-      const sending = { request, response, userId: user === undefined ? undefined : Number(user) }
-      reader.read(sending, readJson).then(
-        (value) => {
+      const userId = user === undefined ? undefined : Number(user)
+      const state: BodyState = { bounds: jsonBody }
+      const sending: Sending = { request, response, userId, state }
+      const answered = async () => {
+        try {
+          const value = await gate.read(sending, readJson)
+          await held
+          return value
+        } finally {
+          state.body?.close()
+        }
+      }
+      answered().then(
+        (value: unknown) => {
           outcomes.push('read')
           response.end(JSON.stringify(value))
           return onOutcome()
@@ -51,7 +69,7 @@ describe('BodyReader', () => {
   })
 
   afterEach(async () => {
-    expect(reader.inFlightBytes).to.equal(0)
+    expect(gate.inFlightBytes).to.equal(0)
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
   })
@@ -113,18 +131,18 @@ describe('BodyReader', () => {
     slow.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n')
     slow.write(`Content-Length: ${4 * MIB}\r\n\r\n`)
     slow.write(' '.repeat(3.5 * MIB))
-    await until('it has arrived', () => reader.inFlightBytes >= 3.5 * MIB)
+    await until('it has arrived', () => gate.inFlightBytes >= 3.5 * MIB)
     expect(await post('1'.padEnd(3 * MIB))).to.equal('overloaded')
     const packed = gzipSync('1'.padEnd(3 * MIB))
     expect(await post(packed, { 'content-encoding': 'gzip' })).to.equal('overloaded')
     expect(await post('1')).to.equal('1')
     slow.destroy()
-    await until('its room is free', () => reader.inFlightBytes === 0)
+    await until('its room is free', () => gate.inFlightBytes === 0)
     expect(await post('1'.padEnd(3 * MIB))).to.equal('1')
   })
 
-  it('decompresses one body of a user after another, and those of two side by side', async () => {
-    const packed = gzipSync('1'.padEnd(0.7 * MIB))
+  it('takes all compressed bodies of a user in turn, and those of two side by side', async () => {
+    const packed = gzipSync('1'.padEnd(2 * MIB))
     const postOf = (user: string) => post(packed, { 'content-encoding': 'gzip', 'x-user': user })
     const answers = await Promise.all([...'1112122221122211'].map(postOf))
     expect(answers).to.deep.equal(answers.map(() => '1'))
@@ -134,6 +152,37 @@ describe('BodyReader', () => {
     expect([refused, read]).to.deep.equal(['invalid_request', '1'])
   })
 
+  it('counts what was read until it is answered, small bodies too', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    held = promise
+    const small = post('1'.padEnd(100), { 'x-user': '1' })
+    const large = post('1'.padEnd(MIB), { 'x-user': '2' })
+    await until('both are read', () => gate.inFlightBytes === MIB + 100)
+    const next = post('2'.padEnd(MIB), { 'x-user': '2' })
+    await until('another waits', () => gate.inFlightBytes > MIB + 100)
+    expect(gate.inFlightBytes).to.be.lessThan(1.5 * MIB)
+    resolve()
+    expect(await Promise.all([small, large, next])).to.deep.equal(['1', '1', '2'])
+  })
+
+  it('goes on with others of a user when one that waits has gone', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    held = promise
+    const first = post('1'.padEnd(MIB), { 'x-user': '2' })
+    await until('it is read', () => gate.inFlightBytes === MIB)
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    socket.write('POST / HTTP/1.1\r\nHost: x\r\nX-User: 2\r\nContent-Type: application/json\r\n')
+    socket.write(`Content-Length: ${MIB}\r\n\r\n`)
+    socket.write(' '.repeat(MIB - 1))
+    await until('it waits', () => gate.inFlightBytes > 1.1 * MIB)
+    const last = post('2'.padEnd(MIB), { 'x-user': '2' })
+    socket.destroy()
+    resolve()
+    expect(await Promise.all([first, last])).to.deep.equal(['1', '2'])
+    await until('all have ended', () => outcomes.length === 3)
+    expect(outcomes).to.include('gone')
+  })
+
   it('keeps no room for what is only announced', async () => {
     const idle = Array.from({ length: 8 }, () => {
       const socket = connect(Number(new URL(url).port), '127.0.0.1')
@@ -141,9 +190,9 @@ describe('BodyReader', () => {
       socket.write(`Content-Length: ${4 * MIB}\r\n\r\n1`)
       return socket
     })
-    await until('all have begun', () => reader.inFlightBytes >= idle.length)
+    await until('all have begun', () => gate.inFlightBytes >= idle.length)
     expect(await post('1'.padEnd(4 * MIB))).to.equal('1')
     for (const socket of idle) socket.destroy()
-    await until('its room is free', () => reader.inFlightBytes === 0)
+    await until('its room is free', () => gate.inFlightBytes === 0)
   })
 })
