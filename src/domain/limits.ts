@@ -41,6 +41,9 @@ export const connectionsPerAddressMax = 512
 /** Requests per address with an invalid token; further ones get 429. */
 export const failedTokensPerMinute = 60
 
+/** Statements per address that need no token; this machine and proxies are exempt. */
+export const openStatementsPerMinute = 600
+
 /** Links to sign in with that a user may have open; the next one ends the oldest. */
 export const signInLinksPerUserMax = 5
 

@@ -6,6 +6,7 @@ import type { AccessTokens } from '../access/tokens.ts'
 import {
   connectionsPerAddressMax,
   failedTokensPerMinute,
+  openStatementsPerMinute,
   requestBodiesInFlightBytesMax,
 } from '../domain/limits.ts'
 import type { AppLinks } from '../domain/app-links.ts'
@@ -21,7 +22,7 @@ import type { RateCounters } from '../ports/rate-counters.ts'
 import type { Clock, DatabaseWatch, Log, Metrics, MetricsSource } from '../ports/system.ts'
 import type { LiveSensors } from '../sensors/live-sensors.ts'
 import type { Sensors } from '../sensors/sensors.ts'
-import { ClientAddresses } from './callers/client-address.ts'
+import { ClientAddresses, clientKey } from './callers/client-address.ts'
 import { daemonApiRouter } from './daemon-api.ts'
 import { Connections } from './callers/connections.ts'
 import { createDispatch } from './dispatch.ts'
@@ -93,9 +94,15 @@ export function createHttpServer(
   const addresses = new ClientAddresses(settings.trustedProxies)
   const connections = new Connections(addresses, { ...settings, connectionsPerAddressMax })
   const perAddress = (name: string, perMinute: number) =>
-    new AddressLimit(limitOf(rateCounters, name, perMinute), addresses)
+    new AddressLimit(limitOf(rateCounters, name, perMinute), (request) =>
+      clientKey(addresses.of(request)),
+    )
   const failedTokens = perAddress('failed tokens', failedTokensPerMinute)
   const signInLimit = perAddress('sign-ins', settings.signInsPerMinute)
+  const openStatements = new AddressLimit(
+    limitOf(rateCounters, 'open statements', openStatementsPerMinute),
+    (request) => addresses.farKey(addresses.of(request)),
+  )
   const smallBodies = new SmallBodyReader(clock)
   const mobile = { ...collaborators, signInLimit, bodies }
   const tables: Tables = {
@@ -103,7 +110,15 @@ export function createHttpServer(
     mobile: mobileApiRouter(mobile, settings.mobile),
     signIn: signInRouter(mobile, settings.mobile),
     lines: lineApiRouter(
-      { ...collaborators, rateLimits, bodies, smallBodies, failedTokens, draining },
+      {
+        ...collaborators,
+        rateLimits,
+        bodies,
+        smallBodies,
+        failedTokens,
+        openStatements,
+        draining,
+      },
       settings,
     ),
     relay: relayRouter(clock, settings.mobile),

@@ -40,6 +40,7 @@ export interface Asked {
 /**
  * The answer to a statement, read as it is consumed.
  *
+ * @param text within `limitStatement`
  * @throws StatementError if it is not taken, or asks for too much
  * @throws ServiceError `history_unavailable` when the store is out of reach; also while it is read
  */

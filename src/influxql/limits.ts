@@ -4,6 +4,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../domain/time.ts'
 import type { TimeRange } from '../domain/time.ts'
 import { StatementError } from './statement-error.ts'
 
+const statementBytesMax = 64 * 1024
 const windowsMax = 50_000
 const temperatureSeriesMax = 1_000
 const sensorSeriesMax = 10_000
@@ -25,6 +26,12 @@ const SUGGESTED: readonly (readonly [name: string, ms: number])[] = [
   ['1d', DAY_MS],
   ['1w', 7 * DAY_MS],
 ]
+
+/** @throws StatementError if a statement is too long to be looked at */
+export function limitStatement(text: string): void {
+  if (Buffer.byteLength(text) <= statementBytesMax) return
+  throw new StatementError(`a statement has at most ${statementBytesMax} bytes`)
+}
 
 /** @throws StatementError if a series has too many windows */
 export function limitWindows(windows: number, { startMs, stopMs }: TimeRange): void {

@@ -32,7 +32,6 @@ import { StatementError } from './statement-error.ts'
 import type { Column, Fill, Select, Show, ShowTagValues, Statement } from './statement.ts'
 import type { Aggregate } from './vocabulary.ts'
 
-const STATEMENT_BYTES_MAX = 64 * 1024
 const NS_PER_SECOND = 1_000_000_000n
 const DEFAULT_PERIOD_MS = DAY_MS
 
@@ -54,13 +53,11 @@ const NOT_TAKEN: Readonly<Record<string, string>> = {
 /**
  * Reads a statement.
  *
+ * @param text within `limitStatement`
  * @param nowMs what `now()` is, and where a range without an upper bound ends
  * @throws StatementError if it is not taken
  */
 export function readStatement(text: string, nowMs: number): Statement {
-  if (Buffer.byteLength(text) > STATEMENT_BYTES_MAX) {
-    throw new StatementError(`a statement has at most ${STATEMENT_BYTES_MAX} bytes`)
-  }
   return new StatementReader(new Scanner(text), nowMs).statement()
 }
 

@@ -41,9 +41,15 @@ export class ClientAddresses {
     return plainAddress(remoteAddress ?? '')
   }
 
-  /** Whether a peer is this machine or a trusted proxy, either of which may serve many clients. */
-  isNear(peer: string): boolean {
-    return this.#isTrusted(peer) || (isIP(peer) !== 0 && LOOPBACK.check(peer, familyOf(peer)))
+  /** Whether an address is this machine or a trusted proxy: either may serve many clients. */
+  isNear(address: string): boolean {
+    if (isIP(address) === 0) return false
+    return this.#isTrusted(address) || LOOPBACK.check(address, familyOf(address))
+  }
+
+  /** How an address is counted where what is near has no limit; `undefined`: it is near. */
+  farKey(address: string): string | undefined {
+    return this.isNear(address) ? undefined : clientKey(address)
   }
 
   #isTrusted(address: string): boolean {

@@ -5,7 +5,6 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { clientKey } from './client-address.ts'
 import type { ClientAddresses } from './client-address.ts'
 
 export interface ConnectionLimits {
@@ -39,7 +38,7 @@ export class Connections {
   /** Accepts a new connection, or closes one. */
   admit(socket: Socket): void {
     const { connectionsMax, connectionsPerAddressMax } = this.#limits
-    const key = this.#keyOf(socket)
+    const key = this.#addresses.farKey(this.#addresses.ofPeer(socket))
     const ofAddress: Group | undefined =
       key === undefined ? undefined : (this.#byAddress.get(key) ?? new Set())
     const hasRoom =
@@ -77,12 +76,6 @@ export class Connections {
     for (const socket of this.#all) {
       if (this.#isIdle(socket)) this.#close(socket)
     }
-  }
-
-  /** Identifies the peer; `undefined`: a proxy or this machine, which has no limit. */
-  #keyOf(socket: Socket): string | undefined {
-    const peer = this.#addresses.ofPeer(socket)
-    return this.#addresses.isNear(peer) ? undefined : clientKey(peer)
   }
 
   /**

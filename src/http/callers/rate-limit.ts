@@ -1,6 +1,7 @@
 // Rate limits: for each token requests and measurements per minute, and a small allowance of live
-// measurements for when those are used up; for each address sign-in attempts and invalid tokens.
-// Every authenticated response reports what is left (draft-ietf-httpapi-ratelimit-headers).
+// measurements for when those are used up; for each address sign-in attempts, invalid tokens and
+// statements without a token. Every authenticated response reports what is left
+// (draft-ietf-httpapi-ratelimit-headers).
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ServiceError } from '../../domain/errors.ts'
@@ -8,8 +9,6 @@ import { liveMeasurementsMax } from '../../domain/limits.ts'
 import type { SubmittedMeasurements } from '../../domain/measurement.ts'
 import { MINUTE_MS, SECOND_MS } from '../../domain/time.ts'
 import type { RateCounter, RateCounters, RateState } from '../../ports/rate-counters.ts'
-import { clientKey } from './client-address.ts'
-import type { ClientAddresses } from './client-address.ts'
 
 const WINDOW_MS = MINUTE_MS
 
@@ -39,21 +38,26 @@ interface Limit {
   readonly points: number
 }
 
-/** Counts attempts by client address: sign-ins, or requests with an invalid token. */
+/** Identifies the client of a request for counting; `undefined`: it has no limit. */
+type ClientKey = (request: IncomingMessage) => string | undefined
+
+/** Counts attempts by client address: sign-ins, or requests with an invalid token or none. */
 export class AddressLimit {
   readonly #limit: Limit | undefined
-  readonly #addresses: ClientAddresses
+  readonly #keyOf: ClientKey
 
-  constructor(limit: Limit | undefined, addresses: ClientAddresses) {
+  constructor(limit: Limit | undefined, keyOf: ClientKey) {
     this.#limit = limit
-    this.#addresses = addresses
+    this.#keyOf = keyOf
   }
 
   /** @throws ServiceError `rate_limited` when the address has used up its attempts */
   async count(request: IncomingMessage): Promise<void> {
     if (this.#limit === undefined) return
+    const key = this.#keyOf(request)
+    if (key === undefined) return
     const { counter, points } = this.#limit
-    const attempts = await counter.count(clientKey(this.#addresses.of(request)), 1)
+    const attempts = await counter.count(key, 1)
     if (attempts.consumedPoints > points) throw rateLimited(attempts)
   }
 }

@@ -1,11 +1,13 @@
 // InfluxQL, as Grafana and senders to InfluxDB send it: two statements that need no token, and
-// reading for those who have one.
+// reading for those who have one. The token comes first, so that all that follows is counted: for
+// the token or, without a valid one, for the address.
 
 import { Readable } from 'node:stream'
 import { refusalError } from '../../domain/errors.ts'
 import { answersPerUserMax } from '../../domain/limits.ts'
 import { answerStatement } from '../../influxql/answer-statement.ts'
 import type { InfluxqlSources } from '../../influxql/answer-statement.ts'
+import { limitStatement } from '../../influxql/limits.ts'
 import { StatementError } from '../../influxql/statement-error.ts'
 import type { AccessTokens } from '../../access/tokens.ts'
 import type { Principal } from '../../domain/access.ts'
@@ -22,10 +24,13 @@ import { sendingOf } from '../requests/input.ts'
 
 const DATABASE = 'thermolog'
 const JSON_TYPE = 'application/json; charset=utf-8'
+/** What senders to InfluxDB ask before they write is far shorter. */
+const OPEN_STATEMENT_CHARACTERS_MAX = 1_024
 
 export interface QueryCollaborators extends InfluxqlSources {
   readonly tokens: AccessTokens
   readonly failedTokens: AddressLimit
+  readonly openStatements: AddressLimit
   readonly rateLimits: RateLimits
   readonly dataIdentity: DataIdentity
   readonly bodies: BodyGate
@@ -45,28 +50,45 @@ export class Queries {
   /** @throws ServiceError when the statement is not answered */
   async answer(call: Call): Promise<void> {
     const token = readInfluxToken(call.ctx.req.headers.authorization)
-    const parameters = await this.#parameters(call, token)
+    const caller = await this.#callerOf(call, token)
+    if (caller === undefined) await this.#with.openStatements.count(call.ctx.req)
+    else await this.#count(call, caller)
+    const parameters = await this.#parameters(call, caller)
     const statement = parameters.get('q') ?? ''
-    const results = openResults(statement)
-    if (results !== undefined) return answerJson(call, 200, JSON.stringify({ results }))
-    const principal = await this.#readerOf(call, token)
     try {
+      limitStatement(statement)
+      const results = openResults(statement)
+      if (results !== undefined) return answerJson(call, 200, JSON.stringify({ results }))
+      const reader = await this.#readerOf(call, token, caller)
       checkEpoch(parameters.get('epoch'))
-      await this.#read(call, principal, statement)
+      await this.#read(call, reader, statement)
     } catch (error) {
       if (!(error instanceof StatementError)) throw error
       answerJson(call, 400, JSON.stringify({ error: error.message }))
     }
   }
 
+  /** Who asks; `undefined`: somebody without a valid daemon token. */
+  async #callerOf(call: Call, token: string | undefined): Promise<Principal | undefined> {
+    if (token === undefined) return undefined
+    const { ctx, receivedAtMs } = call
+    const found = await this.#with.tokens.find(token, receivedAtMs, ctx.req.socket)
+    return found?.token.kind === 'daemon' ? found : undefined
+  }
+
+  async #count({ ctx }: Call, caller: Principal): Promise<void> {
+    const { dataIdentity, rateLimits } = this.#with
+    ctx.state['principal'] = caller
+    ctx.res.setHeader('Thermolog-Store', dataIdentity.id)
+    await rateLimits.countRequest(caller.token.id, ctx.res)
+  }
+
   /** The parameters of the query, and of a form where `q` is not in the query. */
-  async #parameters(call: Call, token: string | undefined): Promise<URLSearchParams> {
-    const { ctx, query, receivedAtMs } = call
-    const parameters = new URLSearchParams(query)
-    if (parameters.has('q') || ctx.method !== 'POST') return parameters
-    const found = token && (await this.#with.tokens.find(token, receivedAtMs, ctx.req.socket))
+  async #parameters(call: Call, caller: Principal | undefined): Promise<URLSearchParams> {
+    const parameters = new URLSearchParams(call.query)
+    if (parameters.has('q') || call.ctx.method !== 'POST') return parameters
     // Only the body of somebody who is known may be long.
-    const form = found ? await this.#longForm(call, found) : await this.#shortForm(call)
+    const form = caller ? await this.#longForm(call, caller) : await this.#shortForm(call)
     for (const [name, value] of form) parameters.append(name, value)
     return parameters
   }
@@ -81,16 +103,17 @@ export class Queries {
     })
   }
 
-  async #readerOf(call: Call, token: string | undefined): Promise<Principal> {
-    const { draining, rateLimits, dataIdentity } = this.#with
-    if (draining.isOn) throw refusalError('shutting_down')
-    const asked = { kind: 'daemon', nowMs: call.receivedAtMs } as const
-    const principal = await authenticate(call.ctx.req, token, this.#with, asked)
-    call.ctx.state['principal'] = principal
-    call.ctx.res.setHeader('Thermolog-Store', dataIdentity.id)
-    await rateLimits.countRequest(principal.token.id, call.ctx.res)
-    requireRight(principal, 'sensors:read')
-    return principal
+  /** The caller if they may read. @throws ServiceError also to tell what their token lacks */
+  async #readerOf(
+    { ctx, receivedAtMs }: Call,
+    token: string | undefined,
+    caller: Principal | undefined,
+  ): Promise<Principal> {
+    if (this.#with.draining.isOn) throw refusalError('shutting_down')
+    const asked = { kind: 'daemon', nowMs: receivedAtMs } as const
+    const reader = caller ?? (await authenticate(ctx.req, token, this.#with, asked))
+    requireRight(reader, 'sensors:read')
+    return reader
   }
 
   async #read({ ctx, receivedAtMs }: Call, { user }: Principal, statement: string): Promise<void> {
@@ -116,8 +139,13 @@ function checkEpoch(epoch: string | null): void {
 
 /** Results of what senders to InfluxDB ask before they write. */
 function openResults(statement: string): readonly object[] | undefined {
-  if (/^\s*create\s+database\s+\S/i.test(statement)) return [{ statement_id: 0 }]
-  if (!/^show\s+databases\s*;?$/i.test(statement.trim())) return undefined
+  if (statement.length > OPEN_STATEMENT_CHARACTERS_MAX) return undefined
+  const text = statement.trim().toLowerCase()
+  const [verb, object, ...rest] = (text.endsWith(';') ? text.slice(0, -1) : text)
+    .trimEnd()
+    .split(/\s+/)
+  if (verb === 'create' && object === 'database' && rest.length > 0) return [{ statement_id: 0 }]
+  if (verb !== 'show' || object !== 'databases' || rest.length > 0) return undefined
   const series = [{ name: 'databases', columns: ['name'], values: [[DATABASE]] }]
   return [{ statement_id: 0, series }]
 }

@@ -71,7 +71,7 @@ const QUERY_FAILURES = {
   400: 'A statement that is not taken, or asks for too much: `error` says what there is instead.',
   401: FAILURES[401],
   403: 'The token lacks `sensors:read`, or a browser calls from another site.',
-  429: FAILURES[429],
+  429: `${FAILURES[429]} Without a token: that of the address.`,
   500: FAILURES[500],
   503: 'The measurement store is out of reach, or the service is stopping.',
 }
@@ -85,7 +85,8 @@ const queryDescription =
   'A small, read-only part of InfluxQL about the sensors of the token’s user: `SHOW …`, and ' +
   '`SELECT` from `temperature` (fields `temp`, `raw`) and `sensor` (`temp`, `silence`, ' +
   '`compensation`, `online`), with the tags `alias`, `choice`, `name`, `sensor_id` and `sn`. ' +
-  '`CREATE DATABASE` and `SHOW DATABASES` need no token and change nothing.'
+  '`CREATE DATABASE` and `SHOW DATABASES` need no token and change nothing: an address may send ' +
+  '600 requests without a token per minute.'
 
 const writeDescription =
   'Line protocol. Each temperature is stored once, however often it is sent. What cannot be ' +
