@@ -6,7 +6,7 @@ import { failed } from '../operations/operations.ts'
 import { usage } from '../operations/check-arguments.ts'
 import { countReader, example } from './arguments.ts'
 import { ByteProgress } from './terminal/byte-progress.ts'
-import { printJson } from './terminal/print.ts'
+import { printJson, printNote, printText } from './terminal/print.ts'
 import { readSettings, readSettingsOfFiles, readSettingsWithData } from './read-settings.ts'
 
 const STDOUT = '-'
@@ -57,11 +57,13 @@ async function backup(target: string, options: BackupOptions): Promise<void> {
     const { file, manifest, deleted } = await takeBackup(config, { target, keep }, progress)
     progress.end()
     if (json === true) printJson(manifest)
-    else if (target === STDOUT) warn(`the backup is written: ${described(manifest)}`)
-    else say(`${file} is written and verified: ${described(manifest)}`)
-    if (deleted.length > 0) warn(`deleted, as ${keep} are kept: ${deleted.join(', ')}`)
+    else if (target === STDOUT) printNote(`the backup is written: ${described(manifest)}`)
+    else printText(`${file} is written and verified: ${described(manifest)}`)
+    if (deleted.length > 0) printNote(`deleted, as ${keep} are kept: ${deleted.join(', ')}`)
     if (isElsewhere(manifest)) {
-      warn(`the measurements are in ${manifest.store}, which needs its own backup: take that first`)
+      printNote(
+        `the measurements are in ${manifest.store}, which needs its own backup: take that first`,
+      )
     }
   } finally {
     progress.end()
@@ -117,9 +119,11 @@ async function restore(file: string, { revokeTokens, json }: RestoreOptions): Pr
     progress.end()
     if (json === true) printJson(manifest)
     else
-      say(`restored into ${config.dataDir}: ${described(manifest)}, taken at ${manifest.taken_at}`)
+      printText(
+        `restored into ${config.dataDir}: ${described(manifest)}, taken at ${manifest.taken_at}`,
+      )
     if (liveTokens > 0) {
-      warn(
+      printNote(
         'tokens work as when the backup was taken, even if revoked since ' +
           `(${liveTokens} in all; --revoke-tokens revokes them)`,
       )
@@ -139,12 +143,4 @@ function described({ files }: BackupManifest): string {
 
 function isElsewhere({ files }: BackupManifest): boolean {
   return files['measurements.db'] === undefined
-}
-
-function say(text: string): void {
-  process.stdout.write(`${text}\n`)
-}
-
-function warn(text: string): void {
-  process.stderr.write(`${text}\n`)
 }

@@ -3,6 +3,7 @@
 import { createInterface } from 'node:readline'
 import { usage } from '../operations/check-arguments.ts'
 import { failed } from '../operations/operations.ts'
+import { escaped } from './terminal/print.ts'
 
 export interface DeletionOptions {
   /** Delete without asking. */
@@ -25,7 +26,7 @@ export async function confirmDeletion(
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
     throw usage(`this permanently deletes ${what}`, 'Add --yes: there is no terminal to ask on.')
   }
-  const answer = await ask(`This permanently deletes ${what}.\nType yes to continue: `)
+  const answer = await ask(`This permanently deletes ${escaped(what)}.\nType yes to continue: `)
   if (answer?.trim().toLowerCase() !== 'yes') throw failed('nothing was deleted')
 }
 

@@ -9,6 +9,7 @@ import { checkServer } from '../postgres/server-check.ts'
 import { migrate } from '../postgres/migrate.ts'
 import { example } from './arguments.ts'
 import { readSettings, readSettingsWithData } from './read-settings.ts'
+import { printText } from './terminal/print.ts'
 
 const DATABASE = 'DATABASE_URL=postgresql://thermolog@db/thermolog thermolog database'
 
@@ -39,23 +40,23 @@ export function addCommands(program: Command): void {
 async function check(): Promise<void> {
   const { url, durability } = await readDatabase()
   const { version, faults, warnings } = await orFailed(() => checkServer(url, durability))
-  for (const warning of warnings) say(`warning: ${warning}`)
+  for (const warning of warnings) printText(`warning: ${warning}`)
   if (faults.length > 0) throw failed(`PostgreSQL ${version} cannot be used`, faults.join('\n'))
-  say(`PostgreSQL ${version} can be used, with DURABILITY=${durability}`)
+  printText(`PostgreSQL ${version} can be used, with DURABILITY=${durability}`)
 }
 
 async function applyMigrations(): Promise<void> {
   const { url } = await readDatabase()
   const applied = await orFailed(() => migrate(url))
-  if (applied.length === 0) say('the schema is up to date')
-  else say(`the schema has version ${applied.at(-1)} now`)
+  if (applied.length === 0) printText('the schema is up to date')
+  else printText(`the schema has version ${applied.at(-1)} now`)
 }
 
 async function declare(): Promise<void> {
   const config = await readSettingsWithData()
   const { declareRestored } = await import('../data-dir/declare-restored.ts')
   await declareRestored(config)
-  say('the data have a new id; what was revoked or deleted since the copy was made is back')
+  printText('the data have a new id; what was revoked or deleted since the copy was made is back')
 }
 
 async function readDatabase(): Promise<NonNullable<Config['database']>> {
@@ -71,8 +72,4 @@ async function orFailed<Result>(work: () => Promise<Result>): Promise<Result> {
     const reason = error instanceof Error ? error.message : String(error)
     throw failed(`the database of DATABASE_URL cannot be used: ${reason}`)
   }
-}
-
-function say(text: string): void {
-  process.stdout.write(`${text}\n`)
 }

@@ -20,7 +20,7 @@ import { RejectsFile } from './import/rejects-file.ts'
 import { findBadLines, storeFile } from './import/store-file.ts'
 import type { BadLines, ImportJob, ImportTotals } from './import/store-file.ts'
 import { withOperations } from './open-operations.ts'
-import { printJson } from './terminal/print.ts'
+import { printJson, printNote, printText } from './terminal/print.ts'
 
 const STANDARD_INPUT = '-'
 const OTHER_UNITS: readonly TemperatureUnit[] = ['F', 'K']
@@ -173,11 +173,11 @@ function report(totals: ImportTotals, options: ImportOptions): void {
   } else {
     const counts = `${stored.created} created, ${stored.duplicates} duplicates`
     const rest = `${conflicts.count} conflicts, ${rejected.count} rejected`
-    process.stdout.write(`${lines(stored.lines)} read: ${counts}, ${rest}\n`)
+    printText(`${lines(stored.lines)} read: ${counts}, ${rest}`)
   }
   const bad = [rejected, conflicts].filter(({ count }) => count > 0)
   if (options.rejects !== undefined) {
-    for (const some of bad) process.stderr.write(`${describe(some)}\n`)
+    for (const some of bad) printNote(describe(some))
   } else if (conflicts.count > 0) {
     throw failed(`${lines(conflicts.count)} not stored\n${describe(conflicts)}`)
   }

@@ -7,7 +7,7 @@ import { chooseIds, example, idsReader } from './arguments.ts'
 import { confirmDeletion } from './confirm.ts'
 import type { DeletionOptions } from './confirm.ts'
 import { withOperations } from './open-operations.ts'
-import { counted, printJson, printTable } from './terminal/print.ts'
+import { counted, printJson, printNote, printTable } from './terminal/print.ts'
 
 const readIds = idsReader('thermolog journal list')
 
@@ -47,13 +47,13 @@ async function list({ json }: { readonly json?: boolean }): Promise<void> {
   if (json === true) printJson(listed.measurements.map(present))
   else printTable(listed.measurements.map(present), 'no refused measurements')
   const more = listed.count - listed.measurements.length
-  if (more > 0) process.stderr.write(`and ${more} more\n`)
+  if (more > 0) printNote(`and ${more} more`)
 }
 
 async function retry(ids: readonly number[], options: ChoiceOptions): Promise<void> {
   const choice = chooseIds('journal retry', ids, options)
   const { count } = await withOperations((operations) => operations.retrySetAside(choice))
-  process.stderr.write(`${counted(count, 'measurement')} queued for the store again\n`)
+  printNote(`${counted(count, 'measurement')} queued for the store again`)
 }
 
 async function drop(
@@ -66,7 +66,7 @@ async function drop(
     return count === 0 ? undefined : counted(count, 'refused measurement')
   })
   const { count } = await withOperations((operations) => operations.dropSetAside(choice))
-  process.stderr.write(`deleted ${counted(count, 'refused measurement')}\n`)
+  printNote(`deleted ${counted(count, 'refused measurement')}`)
 }
 
 function present(measurement: SetAsideMeasurement) {

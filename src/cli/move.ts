@@ -7,6 +7,7 @@ import { usage } from '../operations/check-arguments.ts'
 import { example } from './arguments.ts'
 import { readSettingsOfDataDir } from './read-settings.ts'
 import { StepProgress } from './terminal/step-progress.ts'
+import { printText } from './terminal/print.ts'
 
 export function addCommands(program: Command): void {
   program
@@ -40,12 +41,12 @@ async function move({ to: url }: { readonly to: string }): Promise<void> {
 function sayMoved({ database, rows }: MoveOutcome): void {
   const { measurements, ledger, sensors, users } = rows
   if (measurements !== undefined) {
-    say(
+    printText(
       `${users} users, ${sensors} sensors, ${measurements} measurements and ${ledger} event ids ` +
         'are moved; both sides have been compared',
     )
   }
-  say(`the data are in ${database} now: set DATABASE_URL to it; DATA_DIR is closed`)
+  printText(`the data are in ${database} now: set DATABASE_URL to it; DATA_DIR is closed`)
 }
 
 function readTarget(text: string): string {
@@ -56,8 +57,4 @@ function readTarget(text: string): string {
     // It may have a password.
     throw usage(`--to ${error.message}`)
   }
-}
-
-function say(text: string): void {
-  process.stdout.write(`${text}\n`)
 }

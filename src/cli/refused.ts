@@ -7,7 +7,7 @@ import { chooseIds, example, idsReader } from './arguments.ts'
 import { confirmDeletion } from './confirm.ts'
 import type { DeletionOptions } from './confirm.ts'
 import { withOperations } from './open-operations.ts'
-import { counted, printJson, printTable } from './terminal/print.ts'
+import { counted, printJson, printNote, printTable } from './terminal/print.ts'
 
 const readIds = idsReader('thermolog refused list')
 
@@ -54,9 +54,8 @@ async function list({ skipped, json }: ListOptions): Promise<void> {
   if (json === true) printJson(listed.entries.map(present))
   else printTable(listed.entries.map(present), 'no refused lines or elements')
   const more = listed.count - listed.entries.length
-  if (more > 0) process.stderr.write(`and ${more} more\n`)
-  if (listed.dropped > 0)
-    process.stderr.write(`${listed.dropped} older ones were dropped to make room\n`)
+  if (more > 0) printNote(`and ${more} more`)
+  if (listed.dropped > 0) printNote(`${listed.dropped} older ones were dropped to make room`)
 }
 
 async function listSkipped(json = false): Promise<void> {
@@ -65,7 +64,7 @@ async function listSkipped(json = false): Promise<void> {
     user_id: userId,
     count,
     last_at: formatInstant(lastAtMs),
-    line: escaped(line),
+    line,
   }))
   if (json) printJson(rows)
   else printTable(rows, 'nothing was skipped')
@@ -74,7 +73,7 @@ async function listSkipped(json = false): Promise<void> {
 async function retry(ids: readonly number[], options: ChoiceOptions): Promise<void> {
   const choice = chooseIds('refused retry', ids, options)
   const { count } = await withOperations((operations) => operations.retryRefused(choice))
-  process.stderr.write(`stored ${counted(count, 'refused item')}\n`)
+  printNote(`stored ${counted(count, 'refused item')}`)
 }
 
 async function drop(
@@ -88,7 +87,7 @@ async function drop(
     return named === 0 ? undefined : counted(named, 'refused item')
   })
   const { count } = await withOperations((operations) => operations.dropRefused(choice))
-  process.stderr.write(`deleted ${counted(count, 'refused item')}\n`)
+  printNote(`deleted ${counted(count, 'refused item')}`)
 }
 
 function present(entry: ListedRefused) {
@@ -100,15 +99,7 @@ function present(entry: ListedRefused) {
     count: entry.count,
     received_at: formatInstant(entry.receivedAtMs),
     retry_at: entry.retryAtMs === null ? null : formatInstant(entry.retryAtMs),
-    reason: escaped(entry.reason),
-    content: escaped(entry.content),
+    reason: entry.reason,
+    content: entry.content,
   }
-}
-
-/** Escapes whatever a terminal might treat as more than text. */
-function escaped(text: string): string {
-  return text.replaceAll(
-    /[^\P{C} ]|[\u2028\u2029]/gu,
-    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
-  )
 }

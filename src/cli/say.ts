@@ -2,9 +2,10 @@
 
 import { isJournal } from '../config.ts'
 import { priorityOf } from '../system/log.ts'
+import { escapedLines } from './terminal/print.ts'
 
 /** @param text may have several lines */
 export function say(text: string, level: 'warn' | 'error'): void {
   const priority = isJournal(2) ? priorityOf(level) : ''
-  process.stderr.write(`thermolog: ${text}\n`.replace(/^(?!$)/gm, priority))
+  process.stderr.write(`thermolog: ${escapedLines(text)}\n`.replace(/^(?!$)/gm, priority))
 }

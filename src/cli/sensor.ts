@@ -9,7 +9,7 @@ import { example, idReader, numberReader } from './arguments.ts'
 import { confirmDeletion } from './confirm.ts'
 import type { DeletionOptions } from './confirm.ts'
 import { withOperations } from './open-operations.ts'
-import { counted, printJson, printTable } from './terminal/print.ts'
+import { counted, printJson, printNote, printTable } from './terminal/print.ts'
 
 const readId = idReader('thermolog sensor list --user …')
 const readCompensation = numberReader('--compensation')
@@ -103,7 +103,7 @@ async function deleteSensor(id: number, options: DeletionOptions): Promise<void>
     described(await withOperations((operations) => operations.previewSensorDeletion({ id }))),
   )
   const deleted = await withOperations((operations) => operations.deleteSensor({ id }))
-  process.stderr.write(`deleted ${described(deleted)}\n`)
+  printNote(`deleted ${described(deleted)}`)
 }
 
 function described({ id, serialNumber, alias, user, measurements }: DeletedSensor): string {

@@ -8,6 +8,7 @@ import { example } from './arguments.ts'
 import { connectService } from './open-operations.ts'
 import { Progress } from './terminal/progress.ts'
 import { readSettingsOfFiles, readSettingsWithData } from './read-settings.ts'
+import { printNote, printText } from './terminal/print.ts'
 
 /** Where a database has the data. */
 const INSTEAD = 'With a database, the first start decides: INFLUX_*, or the database.'
@@ -33,7 +34,7 @@ async function copy(): Promise<void> {
       ? copyForNow(config, progress)
       : moveStore(config, progress))
     progress.end()
-    if (outcome === undefined) say(`DATA_DIR already uses ${storeName}: nothing to copy`)
+    if (outcome === undefined) printText(`DATA_DIR already uses ${storeName}: nothing to copy`)
     else if (isServiceRunning) throw lastPassIsMissing(outcome)
     else sayMoved(outcome, storeName)
   } finally {
@@ -42,8 +43,8 @@ async function copy(): Promise<void> {
 }
 
 function sayMoved(outcome: CopyOutcome, storeName: string): void {
-  say(`${described(outcome)}; the counts of every sensor and day match`)
-  say(`DATA_DIR uses ${storeName} from now on; measurements.db is unchanged`)
+  printText(`${described(outcome)}; the counts of every sensor and day match`)
+  printText(`DATA_DIR uses ${storeName} from now on; measurements.db is unchanged`)
 }
 
 function lastPassIsMissing(outcome: CopyOutcome): OperationError {
@@ -58,17 +59,13 @@ function described({ measurements, written }: CopyOutcome): string {
   return `${measurements} measurements are in InfluxDB, ${written} of them copied now`
 }
 
-function say(text: string): void {
-  process.stdout.write(`${text}\n`)
-}
-
 /** One progress bar after another, on standard error. */
 class CommandProgress implements CopyProgress {
   #current: Progress | undefined
 
   begin(what: string, total: number): void {
     this.end()
-    process.stderr.write(`${what}: ${total} measurements\n`)
+    printNote(`${what}: ${total} measurements`)
     const settings = { total, counted: 'measurements' }
     this.#current = new Progress(process.stderr, systemClock, settings)
     this.#current.begin(what)

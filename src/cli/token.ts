@@ -7,7 +7,7 @@ import { DAY_MS, formatInstant } from '../domain/time.ts'
 import type { ListedToken } from '../operations/operations.ts'
 import { durationReader, example, idReader } from './arguments.ts'
 import { withOperations } from './open-operations.ts'
-import { printJson, printTable } from './terminal/print.ts'
+import { printJson, printNote, printTable, printText } from './terminal/print.ts'
 
 const readLifetime = durationReader('--expires')
 const readOverlap = durationReader('--overlap')
@@ -97,7 +97,7 @@ async function create(options: CreateOptions): Promise<void> {
   }
   const created = await withOperations((operations) => operations.createToken(order))
   if (json === true) printJson(created)
-  else process.stdout.write(`${created.token}\n`)
+  else printText(created.token)
 }
 
 async function list({ user, json }: ListOptions): Promise<void> {
@@ -121,7 +121,7 @@ async function list({ user, json }: ListOptions): Promise<void> {
 
 async function revoke(id: number): Promise<void> {
   await withOperations((operations) => operations.revokeToken({ id }))
-  process.stderr.write(`revoked token ${id}\n`)
+  printNote(`revoked token ${id}`)
 }
 
 async function rotate(id: number, { overlap, json }: RotateOptions): Promise<void> {
@@ -132,8 +132,8 @@ async function rotate(id: number, { overlap, json }: RotateOptions): Promise<voi
     printJson({ id: rotated.id, token: rotated.token, old_expires_at: oldExpiresAt })
     return
   }
-  process.stdout.write(`${rotated.token}\n`)
-  process.stderr.write(`token ${id} works until ${oldExpiresAt}\n`)
+  printText(rotated.token)
+  printNote(`token ${id} works until ${oldExpiresAt}`)
 }
 
 function presentToken(token: ListedToken) {

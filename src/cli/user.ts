@@ -9,7 +9,7 @@ import type { DeletionOptions } from './confirm.ts'
 import { durationReader, example } from './arguments.ts'
 import { withOperations } from './open-operations.ts'
 import { qrCode, reachOf } from './terminal/link.ts'
-import { counted, printJson, printTable } from './terminal/print.ts'
+import { counted, printJson, printNote, printTable, printText } from './terminal/print.ts'
 import { readSettings } from './read-settings.ts'
 
 interface CreateOptions {
@@ -92,7 +92,7 @@ async function deleteUser(user: string, options: DeletionOptions): Promise<void>
     described(user, await withOperations((operations) => operations.previewUserDeletion({ user }))),
   )
   const deleted = await withOperations((operations) => operations.deleteUser({ user }))
-  process.stderr.write(`deleted ${described(user, deleted)}\n`)
+  printNote(`deleted ${described(user, deleted)}`)
 }
 
 function described(address: string, { id, sensors, measurements }: DeletedUser): string {
@@ -108,14 +108,14 @@ async function link(user: string, { expires, json }: LinkOptions): Promise<void>
     printJson({ url, expires_at: expiresAt })
     return
   }
-  process.stdout.write(`${url}\n`)
+  printText(url)
   if (process.stderr.isTTY) process.stderr.write(qrCode(url))
   process.stderr.write(`It works once, until ${expiresAt}.\n${reachOf(url)}`)
 }
 
 async function unlink(user: string, { issuer }: { readonly issuer: string }): Promise<void> {
   await withOperations((operations) => operations.unlinkIdentity({ user, issuer }))
-  process.stderr.write(`removed the identity of ${user} at ${issuer}\n`)
+  printNote(`removed the identity of ${user} at ${issuer}`)
 }
 
 function presentListed({ identities, ...user }: ListedUser) {

@@ -7,7 +7,7 @@ import { describeFinding, formatDay } from '../domain/finding.ts'
 import type { Finding } from '../domain/finding.ts'
 import { OperationError } from '../operations/operations.ts'
 import { example } from './arguments.ts'
-import { printJson } from './terminal/print.ts'
+import { printJson, printText } from './terminal/print.ts'
 import { StepProgress } from './terminal/step-progress.ts'
 import { readSettingsWithData } from './read-settings.ts'
 
@@ -66,10 +66,10 @@ async function verdictOnArchive(file: string, progress: StepProgress): Promise<V
 }
 
 function sayVerdict({ findings, sensors, measurements, events, moving }: Verdict): void {
-  for (const finding of findings) say(describeFinding(finding))
-  say(`checked ${measurements} measurements of ${sensors} sensors and ${events} event ids`)
+  for (const finding of findings) printText(describeFinding(finding))
+  printText(`checked ${measurements} measurements of ${sensors} sensors and ${events} event ids`)
   if (moving === 0) return
-  say(
+  printText(
     `${moving} sensors never settled: their newest days are right but for measurements still ` +
       'on their way',
   )
@@ -98,8 +98,4 @@ function jsonOf(verdict: Verdict) {
 function jsonOfFinding({ check, where, sensorId, dayMs, problem, remedy }: Finding) {
   const day = dayMs === undefined ? null : formatDay(dayMs)
   return { check, where, sensor_id: sensorId ?? null, day, problem, remedy }
-}
-
-function say(text: string): void {
-  process.stdout.write(`${text}\n`)
 }

@@ -1,8 +1,35 @@
-// What commands print: tables for people, JSON for programs.
+// What commands print: texts and tables for people, JSON for programs. Much of it was chosen by
+// callers of the service, and none of it may do more on a terminal than be read.
+
+/** Control characters, those that change the direction of text, separators, and lone surrogates. */
+const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/gu
+
+/** With `\uXXXX`, as in JSON, for whatever a terminal might treat as more than text. */
+export function escaped(text: string): string {
+  return text.replaceAll(UNPRINTABLE, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  })
+}
+
+/** The same for a text of several lines. */
+export function escapedLines(text: string): string {
+  return text.split('\n').map(escaped).join('\n')
+}
+
+/** A result, on standard output. @param text may have several lines */
+export function printText(text: string): void {
+  process.stdout.write(`${escapedLines(text)}\n`)
+}
+
+/** What is said beside the result, on standard error. @param text may have several lines */
+export function printNote(text: string): void {
+  process.stderr.write(`${escapedLines(text)}\n`)
+}
 
 /** One JSON document. */
 export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`)
+  // JSON itself escapes only some of it.
+  printText(JSON.stringify(value, null, 2))
 }
 
 /**
@@ -16,18 +43,16 @@ export function printTable(
   whenEmpty: string,
 ): void {
   const [first] = rows
-  if (first === undefined) {
-    process.stdout.write(`${whenEmpty}\n`)
-    return
-  }
+  if (first === undefined) return printText(whenEmpty)
   const header = Object.keys(first)
-  const cells = [header, ...rows.map((row) => header.map((name) => String(row[name] ?? '–')))]
+  const values = rows.map((row) => header.map((name) => escaped(String(row[name] ?? '–'))))
+  const cells = [header, ...values]
   const widths = header.map((_, column) =>
     Math.max(...cells.map((row) => row[column]?.length ?? 0)),
   )
   for (const row of cells) {
     const line = row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')
-    process.stdout.write(`${line.trimEnd()}\n`)
+    printText(line.trimEnd())
   }
 }
 

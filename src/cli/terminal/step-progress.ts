@@ -2,6 +2,7 @@
 
 import { systemClock } from '../../system/clock.ts'
 import { Progress } from './progress.ts'
+import { printNote } from './print.ts'
 
 export class StepProgress {
   #current: Progress | undefined
@@ -9,13 +10,13 @@ export class StepProgress {
   /** @param total the sum of all calls of `advance`, in units of `counted` */
   begin(what: string, total: number, counted: string): void {
     this.end()
-    process.stderr.write(`${what}: ${total} ${counted}\n`)
+    printNote(`${what}: ${total} ${counted}`)
     this.#current = new Progress(process.stderr, systemClock, { total, counted })
     this.#current.begin(what)
   }
 
   note(text: string): void {
-    process.stderr.write(`${text}\n`)
+    printNote(text)
   }
 
   advance(amount: number): void {
