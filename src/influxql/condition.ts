@@ -8,8 +8,10 @@
 //   tag        = name [ '::tag' ] ( ( '=' | '!=' | '<>' ) 'text' | ( '=~' | '!~' ) /regex/ )
 
 import { parseInstant } from '../domain/time.ts'
+import { CONDITION_WORK } from './limits.ts'
+import type { Work } from './limits.ts'
 import { compileRegex } from './regex.ts'
-import type { TextTest, Work } from './regex.ts'
+import type { TextTest } from './regex.ts'
 import type { Scanner, Token } from './scanner.ts'
 import { MEASUREMENTS, isTag } from './vocabulary.ts'
 import { StatementError } from './statement-error.ts'
@@ -93,14 +95,16 @@ class ConditionReader {
       const reason = 'a condition on time goes with AND: time beside an OR is not taken'
       throw new StatementError(reason, timed.time.at)
     }
-    const conditions = parts.map(({ condition }) => condition)
+    const conditions = parts.map(counted)
     const condition: Condition = (tags, work) => conditions.some((part) => part(tags, work))
     return { condition, bounds: ALWAYS, time: undefined }
   }
 
   #all(depth: number): Part {
     const parts = this.#several('AND', () => this.#one(depth))
-    const conditions = parts.map(({ condition }) => condition)
+    const [first] = parts
+    if (parts.length === 1 && first !== undefined) return first
+    const conditions = parts.map(counted)
     return {
       condition: (tags, work) => conditions.every((part) => part(tags, work)),
       bounds: {
@@ -224,6 +228,14 @@ export function readCast(scanner: Scanner): 'tag' | 'field' | undefined {
 
 export function isWord({ kind, text }: Token, word: string): boolean {
   return kind === 'word' && text.toLowerCase() === word.toLowerCase()
+}
+
+/** One of several conditions: work, however little it says. */
+function counted({ condition }: Part): Condition {
+  return (tags, work) => {
+    work.add(CONDITION_WORK)
+    return condition(tags, work)
+  }
 }
 
 function conditionOn(tag: Tag, test: TextTest): Condition {

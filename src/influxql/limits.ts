@@ -13,6 +13,12 @@ const windowsReadMax = 10_000_000
 const measurementsReadMax = 10_000_000
 const measuredPeriodMsMax = 7 * DAY_MS
 
+/** Work of one statement: less than half a second. */
+const workMax = 20_000_000
+
+/** Of one among several conditions on one sensor, beside that of its regular expression. */
+export const CONDITION_WORK = 10
+
 const SERIES_MAX = { temperature: temperatureSeriesMax, sensor: sensorSeriesMax }
 
 /** Windows that are suggested, finest first. */
@@ -77,6 +83,23 @@ export function limitMeasuredPeriod({ startMs, stopMs }: TimeRange, what: string
   if (stopMs - startMs <= measuredPeriodMsMax + 1) return
   const remedy = 'mean, min, max, count and sum by time(1m) or more have no such limit'
   throw new StatementError(`${what} cover at most 7 days; ${remedy}`)
+}
+
+/** What the conditions of one statement have done; a character looked at is 1. */
+export class Work {
+  #done = 0
+
+  get done(): number {
+    return this.#done
+  }
+
+  /** @throws StatementError when a statement takes too long */
+  add(work: number): void {
+    this.#done += work
+    if (this.#done <= workMax) return
+    const remedy = 'fewer or shorter ones, or one with plain texts, =~ /^(a|b|c)$/, would fit'
+    throw new StatementError(`the conditions are too slow for so many sensors: ${remedy}`)
+  }
 }
 
 function tooMany(count: number, of: string, most: number, remedy: string): StatementError {

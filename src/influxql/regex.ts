@@ -1,14 +1,12 @@
 // Regular expressions in linear time. An alternation of plain texts, which is what Grafana makes of
 // a variable with several values, becomes a set and may be as long as the statement; anything else
-// runs on RE2's engine, within a budget of work for one statement.
+// runs on RE2's engine, where characters of pattern times characters of text are work.
 
 import { RE2JS } from 're2js'
+import type { Work } from './limits.ts'
 import { StatementError } from './statement-error.ts'
 
 const PATTERN_CHARACTERS_MAX = 1_000
-
-/** Characters of pattern times characters of text, for one statement: less than half a second. */
-const WORK_MAX = 20_000_000
 
 /** Where something may be that RE2 knows beyond what is taken; a class is passed over whole. */
 const NOT_TAKEN = /\[(?:[^\]\\]|\\[^])*\]?|\\[^]|\(\?:|\(\?|\{|\}/g
@@ -19,25 +17,6 @@ const IGNORE_CASE = '(?i)'
 const PLAIN = /^(?:[^\\^$.|?*+()[\]{}]|\\[\W_])*$/
 /** Cuts at each alternative: the bars that are not escaped. */
 const ALTERNATIVES = /(?:[^\\|]|\\[^])+|(?<=\|)(?=\||$)|^(?=\|)/g
-
-/** The work that the regular expressions of one statement have done. */
-export class Work {
-  #done = 0
-
-  get done(): number {
-    return this.#done
-  }
-
-  /** @throws StatementError when a statement takes too long */
-  add(work: number): void {
-    this.#done += work
-    if (this.#done <= WORK_MAX) return
-    const remedy = 'a shorter one, or an alternation of plain texts, ^(a|b|c)$, is'
-    throw new StatementError(
-      `the regular expression is too slow for so many sensors; ${remedy} not`,
-    )
-  }
-}
 
 export type TextTest = (text: string, work: Work) => boolean
 

@@ -3,12 +3,15 @@
 import { setImmediate } from 'node:timers/promises'
 import type { SensorState } from '../sensors/sensors.ts'
 import type { Condition } from './condition.ts'
-import type { Work } from './regex.ts'
+import type { Work } from './limits.ts'
 import { isTag } from './vocabulary.ts'
 import type { Tags } from './vocabulary.ts'
 
-/** Sensors looked at before other work runs. */
-const SENSORS_AT_ONCE = 200
+/** Work before that of others runs: some milliseconds. */
+const WORK_AT_ONCE = 100_000
+
+/** What making a sensor's tags takes, in the same measure. */
+const TAGS_WORK = 500
 
 export interface TaggedSensor {
   readonly state: SensorState
@@ -22,7 +25,12 @@ export interface Group {
   readonly sensors: readonly TaggedSensor[]
 }
 
-/** The sensors that are meant. @param states all of the user's */
+/**
+ * The sensors that are meant.
+ *
+ * @param states all of the user's
+ * @throws StatementError if it takes too long to tell
+ */
 export async function chosenSensors(
   states: readonly SensorState[],
   condition: Condition,
@@ -30,12 +38,16 @@ export async function chosenSensors(
 ): Promise<readonly TaggedSensor[]> {
   const names = namesOf(states)
   const chosen: TaggedSensor[] = []
+  let sliceEnd = WORK_AT_ONCE
   for (const [at, state] of states.entries()) {
     const { id, serialNumber: sn, alias } = state.sensor
     const name = names[at] ?? alias
     const tags = { alias, choice: `${name} #${id}`, name, sensor_id: String(id), sn }
     if (condition(tags, work)) chosen.push({ state, tags })
-    if (at % SENSORS_AT_ONCE === SENSORS_AT_ONCE - 1) await setImmediate()
+    const done = work.done + (at + 1) * TAGS_WORK
+    if (done < sliceEnd) continue
+    await setImmediate()
+    sliceEnd = done + WORK_AT_ONCE
   }
   return chosen
 }

@@ -1,0 +1,83 @@
+// Goal: no statement keeps others waiting, whatever its conditions and however many sensors they
+// are held against. Method: statements on sensors in memory, beside a loop that wants to run.
+
+import { expect } from 'chai'
+import { setImmediate } from 'node:timers/promises'
+import { HistoryReader } from '../../src/history/read-history.ts'
+import { answerStatement } from '../../src/influxql/answer-statement.ts'
+import type { InfluxqlSources } from '../../src/influxql/answer-statement.ts'
+import { StatementError } from '../../src/influxql/statement-error.ts'
+import type { MeasurementReader } from '../../src/ports/measurement-store.ts'
+import type { Sensors } from '../../src/sensors/sensors.ts'
+
+const SENSORS = 10_000
+
+describe('the work of a statement', () => {
+  const measurements = {} as MeasurementReader
+  const list = Array.from({ length: SENSORS }, (_, at) => ({
+    sensor: {
+      id: at + 1,
+      userId: 1,
+      serialNumber: `S${at}`,
+      alias: `S${at}`,
+      compensationCelsius: 0,
+      createdAtMs: 0,
+      lastSeenAtMs: null,
+      latest: null,
+      dataVersion: '7',
+    },
+    isOnline: false,
+  }))
+  const sources: InfluxqlSources = {
+    sensors: { list: async () => list } as Partial<Sensors> as Sensors,
+    measurements,
+    history: new HistoryReader(measurements, {
+      waitUntilReadable: async () => true,
+      hasUnreadable: async () => false,
+    }),
+  }
+
+  /** @returns how often others had their turn until the answer began */
+  const turnsUntilAnswer = async (condition: string): Promise<number> => {
+    const statement = `SELECT temp FROM sensor WHERE ${condition} GROUP BY sn LIMIT 1`
+    let turns = 0
+    let isOver = false
+    const others = (async () => {
+      for (; !isOver; turns++) await setImmediate()
+    })()
+    try {
+      await answerStatement(statement, { userId: 1, nowMs: Date.UTC(2026, 10, 20) }, sources)
+    } finally {
+      isOver = true
+      await others
+    }
+    return turns
+  }
+  const repeated = (times: number, condition: string, word: 'AND' | 'OR') =>
+    Array.from({ length: times }, () => condition).join(` ${word} `)
+
+  const TOO_MUCH: readonly (readonly [what: string, condition: string])[] = [
+    ['conditions', repeated(5_000, "sn!='x'", 'AND')],
+    ['alternatives', repeated(5_000, "sn='x'", 'OR')],
+    ['unknown tags', repeated(5_000, "x='x'", 'OR')],
+    ['conditions on time', repeated(5_000, 'time>0', 'AND')],
+    ['conditions in parentheses', repeated(2_000, "((sn='x' OR sn!='x'))", 'AND')],
+  ]
+  for (const [what, condition] of TOO_MUCH) {
+    it(`is bounded for thousands of ${what}`, async () => {
+      const error: unknown = await turnsUntilAnswer(condition).catch((reason: unknown) => reason)
+      expect(error).to.be.instanceOf(StatementError)
+      expect((error as StatementError).message).to.equal(
+        'the conditions are too slow for so many sensors: fewer or shorter ones, or one with ' +
+          'plain texts, =~ /^(a|b|c)$/, would fit',
+      )
+    })
+  }
+
+  it('lets others run more often the more it is', async () => {
+    const few = await turnsUntilAnswer("sn!='x'")
+    const many = await turnsUntilAnswer(repeated(150, "sn!='x'", 'AND'))
+    expect(few).to.be.within(10, 200)
+    expect(many).to.be.above(2 * few)
+  })
+})
