@@ -207,8 +207,6 @@ function collect(
   }
   const stop = (reason: unknown) => {
     stream.removeListener('data', onData)
-    // The rest of a request must be read before it is answered.
-    if (stream.isPaused()) stream.resume()
     reject(reason)
   }
   stream.on('data', onData)

@@ -57,6 +57,8 @@ function dropRest(request: IncomingMessage): Promise<boolean> {
     }
     const timer = setTimeout(settle, REST_MS_MAX)
     request.on('data', onData).once('end', settle).once('close', settle)
+    // Whoever stopped reading it may have paused it.
+    request.resume()
   })
 }
 
