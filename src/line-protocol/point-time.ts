@@ -42,9 +42,12 @@ const ZERO = 48
 
 /** @returns `undefined` for a time that 64 bits of nanoseconds cannot hold */
 export function pointTime(text: string, unitNs: bigint): PointTime | undefined {
-  const nanoseconds = text + (ZEROS.get(unitNs) ?? ' ')
-  const usualMs = usualTime(nanoseconds)
-  if (usualMs !== undefined) return { nanoseconds, measuredAtMs: usualMs }
+  const zeros = ZEROS.get(unitNs)
+  if (zeros !== undefined) {
+    const nanoseconds = text + zeros
+    const measuredAtMs = usualTime(nanoseconds)
+    if (measuredAtMs !== undefined) return { nanoseconds, measuredAtMs }
+  }
   const ns = BigInt(text) * unitNs
   if (ns >= NS_MAX || ns < -NS_MAX) return undefined
   const cutMs = ns / NS_PER_MS
