@@ -10,6 +10,22 @@ export const liveMeasurementsMax = 10
 /** Lines of a body of line protocol. */
 export const lineBodyLinesMax = 50_000
 
+/** Temperatures in a body of line protocol. */
+export const lineBodyMeasurementsMax = 50_000
+
+/** A line of line protocol, without its line break. Larger ones are refused. */
+export const lineBytesMax = 64 * 1024
+
+/** Tags and fields of a line; a line with more is not read any further. */
+export const lineTagsMax = 256
+export const lineFieldsMax = 1_024
+
+/** Characters of a number in line protocol: the longest that any sender writes has 25. */
+export const numberCharactersMax = 64
+
+/** What is kept of a line that is too large. */
+export const cutLineBytesMax = 1_024
+
 /** Series of line protocol without a temperature that are noted per user. */
 export const skippedSeriesMax = 4_096
 

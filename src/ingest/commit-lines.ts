@@ -1,54 +1,39 @@
-// Commits the measurements of a body of line protocol: 500 per transaction, in order, and those
-// without an event id last, in a single transaction. A failure in between only costs a repeat: when
-// the body is sent again, events with an id are recognised, and nothing of the others is stored.
+// Commits measurements of line protocol in order, 500 per transaction. A failure in between only
+// costs a repeat, for those with an event id: when they are sent again, they are recognised.
 
-import type { RequestFault } from '../domain/errors.ts'
 import { submissionMeasurementsMax } from '../domain/limits.ts'
-import type { SubmittedMeasurement } from '../domain/measurement.ts'
 import { commitValid } from './commit-valid.ts'
+import type { DivisibleSubmission, NoteFaults } from './commit-valid.ts'
 import type { Submissions } from './submissions.ts'
-
-/** Measurements in the order in which they are committed. */
-export interface LineSubmission {
-  readonly userId: number
-  readonly receivedAtMs: number
-  /** With an event id. */
-  readonly keyed: readonly SubmittedMeasurement[]
-  /** Without one; at most `submissionMeasurementsMax`. */
-  readonly unkeyed: readonly SubmittedMeasurement[]
-}
 
 export interface LineReceipt {
   readonly created: number
   /** Points already known: even if they map to something else now, they are the same points. */
   readonly duplicates: number
-  /** Why some cannot be stored; `index` counts through keyed and unkeyed. */
-  readonly faults: readonly RequestFault[]
 }
 
 /**
- * @throws ServiceError as `Submissions.commit`: some keyed measurements may be stored then, but no
- *   unkeyed ones, unless it is `outcome_unknown`
+ * Commits what can be stored.
+ *
+ * @param noteFaults awaited before anything else of the same transaction is stored
+ * @throws ServiceError as `Submissions.commit`: the measurements of earlier transactions are stored
+ *   then, and none of the one that failed, unless it is `outcome_unknown`
  */
 export async function commitLines(
   submissions: Pick<Submissions, 'commit'>,
-  { userId, receivedAtMs, keyed, unkeyed }: LineSubmission,
+  { userId, receivedAtMs, measurements: all }: DivisibleSubmission,
+  noteFaults: NoteFaults,
 ): Promise<LineReceipt> {
   let created = 0
   let duplicates = 0
-  const faults: RequestFault[] = []
-  const commit = async (measurements: readonly SubmittedMeasurement[], offset: number) => {
-    const partial = await commitValid(submissions, { userId, receivedAtMs, measurements })
-    const { counts } = partial.receipt ?? {}
-    created += counts?.created ?? 0
-    duplicates += (counts?.duplicate ?? 0) + (counts?.conflict ?? 0)
-    for (const fault of partial.faults) {
-      faults.push({ ...fault, index: offset + (fault.index ?? 0) })
-    }
+  for (let from = 0; from < all.length; from += submissionMeasurementsMax) {
+    const measurements = all.slice(from, from + submissionMeasurementsMax)
+    const part = { userId, receivedAtMs, measurements }
+    const { receipt } = await commitValid(submissions, part, (faults) =>
+      noteFaults(faults.map((fault) => ({ ...fault, index: from + (fault.index ?? 0) }))),
+    )
+    created += receipt?.counts.created ?? 0
+    duplicates += (receipt?.counts.duplicate ?? 0) + (receipt?.counts.conflict ?? 0)
   }
-  for (let from = 0; from < keyed.length; from += submissionMeasurementsMax) {
-    await commit(keyed.slice(from, from + submissionMeasurementsMax), from)
-  }
-  if (unkeyed.length > 0) await commit(unkeyed, keyed.length)
-  return { created, duplicates, faults }
+  return { created, duplicates }
 }

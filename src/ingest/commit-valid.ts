@@ -20,6 +20,13 @@ export interface DivisibleSubmission {
   readonly measurements: readonly SubmittedMeasurement[]
 }
 
+/**
+ * Notes why some elements of a submission are not stored; `index` is the index in it. Awaited
+ * before the others are committed: elements without an event id are stored again when a sender is
+ * told of a failure, so nothing may fail once they are stored.
+ */
+export type NoteFaults = (faults: readonly RequestFault[]) => Promise<void>
+
 export interface PartialReceipt {
   /** `undefined`: no element is valid. */
   readonly receipt: Receipt | undefined
@@ -33,10 +40,12 @@ export interface PartialReceipt {
  * Commits the valid elements of a submission.
  *
  * @throws ServiceError as `Submissions.commit`, except for faults of elements
+ * @throws what `noteFaults` throws; nothing is stored then
  */
 export async function commitValid(
   submissions: Pick<Submissions, 'commit'>,
   { userId, receivedAtMs, measurements: all }: DivisibleSubmission,
+  noteFaults: NoteFaults,
 ): Promise<PartialReceipt> {
   const faults: RequestFault[] = []
   let places = [...all.keys()]
@@ -51,8 +60,10 @@ export async function commitValid(
       // another submission takes the user's last free sensor.
       const found = faultsOf(error)
       const rejected = new Set(found.map(({ index }) => index))
-      faults.push(...found.map((fault) => ({ ...fault, index: places[fault.index] ?? 0 })))
+      const ofAll = found.map((fault) => ({ ...fault, index: places[fault.index] ?? 0 }))
       places = places.filter((_, at) => !rejected.has(at))
+      faults.push(...ofAll)
+      await noteFaults(ofAll)
     }
   }
   return { receipt: undefined, places, faults }

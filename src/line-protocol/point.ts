@@ -4,6 +4,11 @@
 //
 // Texts are read as one character a byte (latin1), so that they compare and hash as their bytes do;
 // `decodeText` makes them readable. A string field may contain line breaks, nothing else may.
+//
+// A line is bounded while it is read: nothing of it is looked at behind `lineBytesMax`, and no tag
+// or field is made beyond those that a line may have.
+
+import { lineBytesMax, lineFieldsMax, lineTagsMax, numberCharactersMax } from '../domain/limits.ts'
 
 /** What the points of one series have in common, unescaped, one character a byte. */
 export interface SeriesKey {
@@ -33,19 +38,23 @@ export interface Field {
 /** What is wrong with a line, and how far it was read. */
 export class LineFault extends Error {
   readonly readTo: number
+  /** Whether it has more of something than a line may have. */
+  readonly isTooLarge: boolean
 
-  constructor(message: string, readTo: number) {
+  constructor(message: string, readTo: number, isTooLarge = false) {
     super(message)
     this.name = 'LineFault'
     this.readTo = readTo
+    this.isTooLarge = isTooLarge
   }
 }
+
+/** Why a line of more bytes cannot be stored. */
+export const TOO_LONG = `more than ${lineBytesMax} bytes`
 
 const FLOAT = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
 const INTEGER = /^-?\d+i$/
 const UNSIGNED = /^\d+u$/
-/** The longest that any sender writes has 25; reading many more takes time. */
-const NUMBER_LENGTH_MAX = 64
 const TIME = /^-?\d{1,19}$/
 const INTEGER_MAX = 2n ** 63n
 const UNSIGNED_MAX = 2n ** 64n
@@ -87,21 +96,33 @@ export function decodeText(text: string): string {
   return /^[\x00-\x7f]*$/.test(text) ? text : Buffer.from(text, 'latin1').toString('utf8')
 }
 
+/** A copy that does not keep what it is a part of in memory. */
+export function copyText(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1')
+}
+
 /** The series that are known by their keys as these are written. */
 export interface KnownSeries<Series extends SeriesKey> {
   find(written: string): Series | undefined
-  add(written: string, key: SeriesKey): Series
+  /** @param readKey of this text, or of a copy of it */
+  add(written: string, readKey: (written: string) => SeriesKey): Series
 }
 
 /** Reads points of a text. */
 export class PointReader<Series extends SeriesKey> {
   readonly #text: string
   readonly #known: KnownSeries<Series>
+  /** Where the text begins in the one that faults are told of. */
+  readonly #offset: number
   #at = 0
+  /** Where the text ends, or the longest line that begins where the point does. */
+  #stop = 0
 
-  constructor(text: string, known: KnownSeries<Series>) {
+  constructor(text: string, known: KnownSeries<Series>, offset = 0) {
     this.#text = text
     this.#known = known
+    this.#offset = offset
+    this.#stop = text.length
   }
 
   /** Where the line of the last point ends: at a line break or at the end of the text. */
@@ -116,8 +137,9 @@ export class PointReader<Series extends SeriesKey> {
    */
   read(start: number): Point<Series> {
     this.#at = start
+    this.#stop = Math.min(this.#text.length, start + lineBytesMax)
     const written = this.#take(AT_BLANK)
-    const series = this.#known.find(written) ?? this.#known.add(written, this.#readKey(start))
+    const series = this.#known.find(written) ?? this.#addSeries(written, start)
     this.#skipBlanks()
     const fields = this.#readFields()
     this.#skipBlanks()
@@ -129,8 +151,11 @@ export class PointReader<Series extends SeriesKey> {
     return { series, fields, time }
   }
 
-  #readKey(start: number): SeriesKey {
-    this.#at = start
+  #addSeries(written: string, start: number): Series {
+    return this.#known.add(written, (text) => new PointReader(text, this.#known, start).#readKey())
+  }
+
+  #readKey(): SeriesKey {
     const measurement = this.#take(OF_NAME).replaceAll(/\\([, ])/g, '$1')
     if (measurement === '') this.#fail('missing measurement')
     return { measurement, tags: this.#readTags() }
@@ -139,6 +164,7 @@ export class PointReader<Series extends SeriesKey> {
   #readTags(): readonly Tag[] {
     const tags: Tag[] = []
     while (this.#code() === COMMA) {
+      if (tags.length === lineTagsMax) this.#failTooLarge(`more than ${lineTagsMax} tags`)
       this.#at++
       const key = this.#take(OF_KEY)
       if (key === '' || this.#code() !== EQUALS) this.#fail('missing tag key or value')
@@ -156,6 +182,7 @@ export class PointReader<Series extends SeriesKey> {
   #readFields(): readonly Field[] {
     const fields: Field[] = []
     do {
+      if (fields.length === lineFieldsMax) this.#failTooLarge(`more than ${lineFieldsMax} fields`)
       if (fields.length > 0) this.#at++
       const key = this.#take(OF_KEY)
       if (key === '' || this.#code() !== EQUALS) this.#fail('missing fields')
@@ -175,11 +202,11 @@ export class PointReader<Series extends SeriesKey> {
   #readString(): string {
     const start = this.#at + 1
     let end = start
-    while (end < this.#text.length && this.#text.charCodeAt(end) !== QUOTE) {
+    while (end < this.#stop && this.#text.charCodeAt(end) !== QUOTE) {
       end += this.#text.charCodeAt(end) === BACKSLASH ? 2 : 1
     }
-    this.#at = Math.min(end + 1, this.#text.length)
-    if (end >= this.#text.length) this.#fail('unbalanced quotes')
+    this.#at = Math.min(end + 1, this.#stop)
+    if (end >= this.#stop) this.#fail('unbalanced quotes')
     if (!this.#isAtEnd() && !', \t'.includes(this.#text[this.#at] ?? '')) {
       this.#fail('text after a string')
     }
@@ -189,11 +216,12 @@ export class PointReader<Series extends SeriesKey> {
   /** What stands before the next of these ends that no backslash escapes, or the line's. */
   #take(ends: number): string {
     const start = this.#at
-    for (; this.#at < this.#text.length; this.#at++) {
+    for (; this.#at < this.#stop; this.#at++) {
       const end = ENDS[this.#text.charCodeAt(this.#at)] ?? 0
       if ((end & ends) !== 0 && !this.#isEscaped(start)) break
       if (end === AT_LINE_END && this.#isAtEnd()) break
     }
+    this.#checkLength()
     return this.#text.slice(start, this.#at)
   }
 
@@ -202,7 +230,12 @@ export class PointReader<Series extends SeriesKey> {
   }
 
   #skipBlanks(): void {
-    while ((ENDS[this.#code()] ?? 0) & OF_TIME) this.#at++
+    while (this.#at < this.#stop && (ENDS[this.#code()] ?? 0) & OF_TIME) this.#at++
+    this.#checkLength()
+  }
+
+  #checkLength(): void {
+    if (this.#at >= this.#stop && !this.#isAtEnd()) this.#failTooLarge(TOO_LONG)
   }
 
   #isAtEnd(): boolean {
@@ -219,7 +252,11 @@ export class PointReader<Series extends SeriesKey> {
   }
 
   #fail(message: string): never {
-    throw new LineFault(message, this.#at)
+    throw new LineFault(message, this.#offset + this.#at)
+  }
+
+  #failTooLarge(message: string): never {
+    throw new LineFault(message, this.#offset + this.#at, true)
   }
 }
 
@@ -228,7 +265,7 @@ function unescape(text: string): string {
 }
 
 function numberOf(text: string): number | undefined {
-  if (text.length > NUMBER_LENGTH_MAX) return undefined
+  if (text.length > numberCharactersMax) return undefined
   if (FLOAT.test(text)) {
     const number = Number(text)
     return Number.isFinite(number) ? number : undefined

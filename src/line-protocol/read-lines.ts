@@ -1,12 +1,21 @@
 // A body of line protocol as measurements: what is stored, what cannot be and why, and which points
 // have no temperature. A line that cannot be read costs none of its neighbours.
+//
+// A body is counted first, and refused whole if it has too much. Then it is read in parts, each
+// when the one before is done with: however many measurements a body has, few exist at once.
 
 import { isUtf8 } from 'node:buffer'
 import { ServiceError } from '../domain/errors.ts'
-import { lineBodyLinesMax } from '../domain/limits.ts'
+import {
+  lineBodyLinesMax,
+  lineBodyMeasurementsMax,
+  lineBytesMax,
+  submissionMeasurementsMax,
+} from '../domain/limits.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
+import { hasMoreLines, mayHaveMoreTemperatures } from './count-lines.ts'
 import { aliasOf, eventIdOf } from './identity.ts'
-import { decodeText, LineFault, PointReader } from './point.ts'
+import { decodeText, LineFault, PointReader, TOO_LONG } from './point.ts'
 import type { Point } from './point.ts'
 import { pointTime } from './point-time.ts'
 import type { PointTime } from './point-time.ts'
@@ -31,12 +40,12 @@ export class Line {
     this.number = number
     this.#body = body
     this.#start = start
-    this.#end = end
+    this.#end = end > start && body.charCodeAt(end - 1) === RETURN ? end - 1 : end
   }
 
-  /** Its bytes, one character each. */
+  /** Its bytes, one character each; a part of the body's text. */
   get text(): string {
-    return this.#body.slice(this.#start, this.#end).replace(/\r$/, '')
+    return this.#body.slice(this.#start, this.#end)
   }
 
   get length(): number {
@@ -53,16 +62,23 @@ export interface LineReading {
 export interface RefusedLine {
   readonly line: Line
   readonly reason: string
+  /** Whether the line has more of something than a line may have. */
+  readonly isTooLarge: boolean
 }
 
-export interface LineBody {
-  /** With an event id. */
+/** What some lines of a body, one after another, are. */
+export interface LinePart {
+  /** With an event id; at most `submissionMeasurementsMax`: the next part has those beyond. */
   readonly keyed: readonly LineReading[]
   /** Of points without a time. */
   readonly unkeyed: readonly LineReading[]
+  /** Each line once. */
   readonly refused: readonly RefusedLine[]
   /** Points without a temperature. */
   readonly skipped: readonly SkippedPoint[]
+  /** Lines with a temperature, or that cannot be read. */
+  readonly lineCount: number
+  readonly isLast: boolean
 }
 
 export interface SkippedPoint {
@@ -77,6 +93,13 @@ const RETURN = 13
 const BLANK = 32
 const HASH = 35
 
+/** A line as a point, or why it is none. */
+interface WalkedLine {
+  readonly line: Line
+  readonly point?: Point<Series>
+  readonly fault?: Omit<RefusedLine, 'line'>
+}
+
 interface FoundTemperature {
   readonly key: string
   readonly value: number
@@ -85,110 +108,115 @@ interface FoundTemperature {
   readonly alias: string | undefined
 }
 
-const LINES_PER_TURN = 1_000
-/** How often the key of a point is looked at, by its fields, for each byte of its line. */
-const KEY_READS_PER_BYTE_MAX = 64
+/** Others have their turn after so much. */
+const PART_LINES_MAX = 1_000
+const PART_BYTES_MAX = 128 * 1024
+const REASON_NAME_CHARACTERS_MAX = 64
 const CELSIUS_MIN = -273.15
 const CELSIUS_MAX = 10_000
 
 /**
- * Reads a body.
+ * Reads a body, whose bytes are not needed afterwards.
  *
  * @param letOthers awaited now and then
+ * @returns its parts; none if it is empty
  * @throws ServiceError `batch_too_large`
  */
 export async function readLines(
   body: Buffer,
   rules: LineRules,
   letOthers: () => Promise<void>,
-): Promise<LineBody> {
-  const reader = new LinesReader(body, rules)
-  while (reader.readSome(LINES_PER_TURN)) await letOthers()
-  return reader
+): Promise<AsyncIterable<LinePart>> {
+  const text = body.toString('latin1')
+  const walk = () => new LineWalk(text, isUtf8Body, rules.series)
+  const isUtf8Body = isUtf8(body)
+  if (hasMoreLines(text, lineBodyLinesMax)) throw tooLarge(lineBodyLinesMax)
+  if (mayHaveMoreTemperatures(body, lineBodyMeasurementsMax, rules.series.isAnyName)) {
+    await countTemperatures(walk(), letOthers)
+  }
+  return readParts(new PartReader(walk(), rules.unitNs), letOthers)
 }
 
-class LinesReader implements LineBody {
-  readonly keyed: LineReading[] = []
-  readonly unkeyed: LineReading[] = []
-  readonly refused: RefusedLine[] = []
-  readonly skipped: SkippedPoint[] = []
+function tooLarge(limit: number): ServiceError {
+  return new ServiceError('batch_too_large', { members: { limit } })
+}
+
+/** @throws ServiceError `batch_too_large` */
+async function countTemperatures(walk: LineWalk, letOthers: () => Promise<void>): Promise<void> {
+  let count = 0
+  let turnAt = PART_BYTES_MAX
+  for (let read = walk.next(); read !== undefined; read = walk.next()) {
+    const { series, fields = [] } = read.point ?? {}
+    for (const { key, value } of fields) {
+      if (typeof value !== 'number' || series?.hasTemperature(key) !== true) continue
+      if (++count > lineBodyMeasurementsMax) throw tooLarge(lineBodyMeasurementsMax)
+    }
+    if (walk.bytesRead < turnAt) continue
+    turnAt = walk.bytesRead + PART_BYTES_MAX
+    await letOthers()
+  }
+}
+
+async function* readParts(
+  reader: PartReader,
+  letOthers: () => Promise<void>,
+): AsyncGenerator<LinePart> {
+  for (let part = reader.next(); part !== undefined; part = reader.next()) {
+    yield part
+    if (!part.isLast) await letOthers()
+  }
+}
+
+/** Walks through the lines of a body. */
+class LineWalk {
   readonly #text: string
   readonly #isUtf8: boolean
-  readonly #rules: LineRules
   readonly #points: PointReader<Series>
   #at = 0
   #number = 0
   /** Characters that may be read a second time, after a quote that nothing closes. */
   #rereadMax: number
+  /** Characters looked at one by one, those that were read twice too. */
+  bytesRead = 0
 
-  constructor(body: Buffer, rules: LineRules) {
-    this.#text = body.toString('latin1')
-    this.#isUtf8 = isUtf8(body)
-    this.#rules = rules
-    this.#points = new PointReader(this.#text, rules.series)
-    this.#rereadMax = body.length
+  constructor(text: string, isUtf8Body: boolean, series: SeriesMemory) {
+    this.#text = text
+    this.#isUtf8 = isUtf8Body
+    this.#points = new PointReader(text, series)
+    this.#rereadMax = text.length
   }
 
-  /** @returns whether there is more */
-  readSome(lines: number): boolean {
-    for (let count = 0; count < lines && this.#at < this.#text.length; count++) this.#readLine()
-    return this.#at < this.#text.length
+  get isAtEnd(): boolean {
+    return this.#at >= this.#text.length
   }
 
-  #readLine(): void {
-    if (++this.#number > lineBodyLinesMax) {
-      throw new ServiceError('batch_too_large', { members: { limit: lineBodyLinesMax } })
+  /** The next line that is neither empty nor a comment; `undefined` behind the last. */
+  next(): WalkedLine | undefined {
+    while (!this.isAtEnd) {
+      this.#number++
+      const start = this.#at
+      const content = this.#firstOf(start)
+      if (content !== undefined) return this.#read(start, content)
+      this.#at = this.#endOf(start) + 1
     }
-    const start = this.#at
-    const content = this.#firstOf(start)
-    if (content === undefined) return this.#endLine(this.#endOf(start))
+    return undefined
+  }
+
+  #read(start: number, content: number): WalkedLine {
     try {
       const point = this.#points.read(content)
-      const line = this.#take(start, this.#points.end)
-      if (!this.#isReadable(line)) this.#refuse(line, 'not UTF-8')
-      else this.#readPoint(line, point)
+      const line = this.#take(start, this.#points.end, this.#points.end)
+      if (line.length > lineBytesMax) return { line, fault: { reason: TOO_LONG, isTooLarge: true } }
+      if (this.#isReadable(line)) return { line, point }
+      return { line, fault: { reason: 'not UTF-8', isTooLarge: false } }
     } catch (error) {
       if (!(error instanceof LineFault)) throw error
-      const line = this.#take(start, this.#endOfFault(start, error))
-      this.#refuse(line, this.#isReadable(line) ? error.message : 'not UTF-8')
+      const line = this.#take(start, this.#endOfFault(start, error), error.readTo)
+      const isTooLong = line.length > lineBytesMax
+      const reason = isTooLong ? TOO_LONG : error.message
+      const isTooLarge = isTooLong || error.isTooLarge
+      return { line, fault: { reason: this.#isReadable(line) ? reason : 'not UTF-8', isTooLarge } }
     }
-  }
-
-  #readPoint(line: Line, point: Point<Series>): void {
-    if (isLaborious(line, point)) return this.#refuse(line, 'too many fields for so long a key')
-    const { series, fields, time: text } = point
-    let time: PointTime | null | undefined
-    let alias: string | undefined
-    for (const { key, value } of fields) {
-      const field = typeof value === 'number' ? series.temperature(key) : undefined
-      if (field === undefined) continue
-      if (time === undefined) {
-        time = text === undefined ? null : pointTime(text, this.#rules.unitNs)
-        if (time === undefined) return this.#refuse(line, 'time outside range')
-        alias = fields.length === 1 ? series.alias : aliasOf(series, fields)
-      }
-      this.#readTemperature(line, { key, value: value as number, field, time, alias })
-    }
-    if (time === undefined) this.skipped.push({ line, point })
-  }
-
-  #readTemperature(line: Line, { key, value, field, time, alias }: FoundTemperature): void {
-    const { unit, serialNumber, pieces } = field
-    const tempCelsius = celsiusOf(value, unit)
-    if (!(tempCelsius >= CELSIUS_MIN && tempCelsius <= CELSIUS_MAX)) {
-      const range = `${CELSIUS_MIN} to ${CELSIUS_MAX}`
-      return this.#refuse(line, `${decodeText(key)} is outside ${range} degrees Celsius`)
-    }
-    const measuredAtMs = time && time.measuredAtMs
-    const eventId = time && eventIdOf(pieces, time.nanoseconds, value)
-    const reading = { eventId, serialNumber, tempCelsius, measuredAtMs }
-    const measurement = alias === undefined ? reading : { ...reading, alias }
-    const readings = time === null ? this.unkeyed : this.keyed
-    readings.push({ line, measurement })
-  }
-
-  #refuse(line: Line, reason: string): void {
-    this.refused.push({ line, reason })
   }
 
   /** Where the content of a line begins; `undefined` for one that is empty or a comment. */
@@ -218,15 +246,12 @@ class LinesReader implements LineBody {
     return this.#rereadMax >= 0 ? end : this.#endOf(readTo)
   }
 
-  #take(start: number, end: number): Line {
+  #take(start: number, end: number, readTo: number): Line {
     const line = new Line(this.#number, this.#text, start, end)
     for (let at = this.#endOf(start); at < end; at = this.#endOf(at + 1)) this.#number++
-    this.#endLine(end)
-    return line
-  }
-
-  #endLine(end: number): void {
+    this.bytesRead += readTo - start
     this.#at = end + 1
+    return line
   }
 
   #isReadable(line: Line): boolean {
@@ -234,12 +259,86 @@ class LinesReader implements LineBody {
   }
 }
 
-/** Whether a point would cost more than its bytes are worth: each field needs the whole key. */
-function isLaborious({ length }: Line, { series, fields }: Point): boolean {
-  if (fields.length <= KEY_READS_PER_BYTE_MAX) return false
-  const keyLength = series.tags.reduce(
-    (sum, { key, value }) => sum + key.length + value.length,
-    series.measurement.length,
-  )
-  return keyLength * fields.length > length * KEY_READS_PER_BYTE_MAX
+/** Makes measurements of lines. */
+class PartReader {
+  readonly #walk: LineWalk
+  readonly #unitNs: bigint
+  #keyed: LineReading[] = []
+  #unkeyed: LineReading[] = []
+  #refused: RefusedLine[] = []
+  #skipped: SkippedPoint[] = []
+
+  constructor(walk: LineWalk, unitNs: bigint) {
+    this.#walk = walk
+    this.#unitNs = unitNs
+  }
+
+  next(): LinePart | undefined {
+    const bytesMax = this.#walk.bytesRead + PART_BYTES_MAX
+    let lineCount = 0
+    for (let lines = 0; lines < PART_LINES_MAX && this.#walk.bytesRead < bytesMax; lines++) {
+      if (this.#keyed.length + this.#unkeyed.length >= submissionMeasurementsMax) break
+      const read = this.#walk.next()
+      if (read === undefined) break
+      if (this.#readLine(read)) lineCount++
+    }
+    return this.#takePart(lineCount)
+  }
+
+  #takePart(lineCount: number): LinePart | undefined {
+    const [unkeyed, refused, skipped] = [this.#unkeyed, this.#refused, this.#skipped]
+    const keyed = this.#keyed.slice(0, submissionMeasurementsMax)
+    if (keyed.length + unkeyed.length + refused.length + skipped.length === 0) return undefined
+    this.#keyed = this.#keyed.slice(submissionMeasurementsMax)
+    this.#unkeyed = []
+    this.#refused = []
+    this.#skipped = []
+    const isLast = this.#walk.isAtEnd && this.#keyed.length === 0
+    return { keyed, unkeyed, refused, skipped, lineCount, isLast }
+  }
+
+  /** @returns whether it has a temperature, or cannot be read */
+  #readLine({ line, point, fault }: WalkedLine): boolean {
+    if (fault !== undefined) this.#refused.push({ line, ...fault })
+    if (point === undefined) return true
+    const { series, fields, time: text } = point
+    let time: PointTime | null | undefined
+    let alias: string | undefined
+    for (const { key, value } of fields) {
+      const field = typeof value === 'number' ? series.temperature(key) : undefined
+      if (field === undefined) continue
+      if (time === undefined) {
+        time = text === undefined ? null : pointTime(text, this.#unitNs)
+        if (time === undefined) {
+          this.#refuse(line, 'time outside range')
+          return true
+        }
+        alias = fields.length === 1 ? series.alias : aliasOf(series, fields)
+      }
+      this.#readTemperature(line, { key, value: value as number, field, time, alias })
+    }
+    if (time === undefined) this.#skipped.push({ line, point })
+    return time !== undefined
+  }
+
+  #readTemperature(line: Line, { key, value, field, time, alias }: FoundTemperature): void {
+    const { unit, serialNumber, head } = field
+    const tempCelsius = celsiusOf(value, unit)
+    if (!(tempCelsius >= CELSIUS_MIN && tempCelsius <= CELSIUS_MAX)) {
+      const range = `${CELSIUS_MIN} to ${CELSIUS_MAX}`
+      const name = decodeText(key.slice(0, REASON_NAME_CHARACTERS_MAX))
+      return this.#refuse(line, `${name} is outside ${range} degrees Celsius`)
+    }
+    const measuredAtMs = time && time.measuredAtMs
+    const eventId = time && eventIdOf(head, time.nanoseconds, value)
+    const reading = { eventId, serialNumber, tempCelsius, measuredAtMs }
+    const measurement = alias === undefined ? reading : { ...reading, alias }
+    const readings = time === null ? this.#unkeyed : this.#keyed
+    readings.push({ line, measurement })
+  }
+
+  #refuse(line: Line, reason: string): void {
+    if (this.#refused.at(-1)?.line === line) return
+    this.#refused.push({ line, reason, isTooLarge: false })
+  }
 }

@@ -1,12 +1,15 @@
 // What is the same for all points of a series: which of its fields are temperatures, of which
 // sensor they are, and what their event ids begin with. Senders repeat their series in every body,
 // so the last ones are remembered. All of it is a function of the series' key and of the rules.
+//
+// What is remembered is a copy: a part of a body would keep all of the body in memory.
 
-import { aliasOf, identityPieces, SENDING_TAGS, serialNumberOf } from './identity.ts'
-import type { SerialNumberRules } from './identity.ts'
+import { aliasOf, headOfField, headOfSeries, SENDING_TAGS, SerialNumbers } from './identity.ts'
+import type { IdentityHead, SerialNumberRules } from './identity.ts'
+import { copyText } from './point.ts'
 import type { KnownSeries, SeriesKey, Tag } from './point.ts'
-import { isTemperature, unitOfField } from './temperature.ts'
-import type { Unit } from './temperature.ts'
+import { isTemperature, kindOf, unitOfField } from './temperature.ts'
+import type { SeriesKind, Unit } from './temperature.ts'
 
 export interface SeriesRules extends SerialNumberRules {
   /** Fields that are temperatures, beside the known ones; in lower case. */
@@ -18,21 +21,26 @@ export interface TemperatureField {
   readonly unit: Unit
   readonly serialNumber: string
   /** What is hashed for an event id before the time. */
-  readonly pieces: Buffer
+  readonly head: IdentityHead
 }
 
 /** Series remembered, and fields of each. */
 const SERIES_MAX = 4_096
 const FIELDS_MAX = 32
-/** Longer keys are read anew each time. */
+/** Longer keys and names of fields are read anew each time. */
 const KEY_LENGTH_MAX = 512
+const FIELD_LENGTH_MAX = 64
 
 export class Series implements SeriesKey {
   readonly measurement: string
   readonly tags: readonly Tag[]
   readonly alias: string | undefined
   readonly #rules: SeriesRules
-  readonly #fields = new Map<string, TemperatureField | undefined>()
+  /** Whether they are temperatures; what is known of them once that was needed. */
+  readonly #fields = new Map<string, TemperatureField | boolean>()
+  #kind: SeriesKind | undefined
+  #serialNumbers: SerialNumbers | undefined
+  #head: IdentityHead | undefined
 
   constructor(key: SeriesKey, rules: SeriesRules) {
     this.measurement = key.measurement
@@ -47,22 +55,41 @@ export class Series implements SeriesKey {
     return [this.measurement, ...tags.map(({ key, value }) => `${key}=${value}`)].join(',')
   }
 
+  /** Whether a numeric field is a temperature. */
+  hasTemperature(field: string): boolean {
+    const known = this.#fields.get(field)
+    if (known !== undefined) return known !== false
+    this.#kind ??= kindOf(this)
+    const isOne = isTemperature(this.#kind, field, this.#rules.fields)
+    this.#remember(field, isOne)
+    return isOne
+  }
+
   /** @returns `undefined` for a field that is no temperature */
   temperature(field: string): TemperatureField | undefined {
     const known = this.#fields.get(field)
-    if (known !== undefined || this.#fields.has(field)) return known
-    const read = isTemperature(this, field, this.#rules.fields) ? this.#readField(field) : undefined
-    if (this.#fields.size < FIELDS_MAX && field.length <= KEY_LENGTH_MAX) {
-      this.#fields.set(field, read)
-    }
+    if (typeof known === 'object') return known
+    if (known === false || !this.hasTemperature(field)) return undefined
+    const read = this.#readField(field)
+    this.#remember(field, read)
     return read
   }
 
+  #remember(field: string, known: TemperatureField | boolean): void {
+    if (this.#fields.has(field)) this.#fields.set(field, known)
+    else if (this.#fields.size < FIELDS_MAX && field.length <= FIELD_LENGTH_MAX) {
+      this.#fields.set(copyText(field), known)
+    }
+  }
+
   #readField(field: string): TemperatureField {
+    this.#kind ??= kindOf(this)
+    this.#serialNumbers ??= new SerialNumbers(this, this.#rules)
+    this.#head ??= headOfSeries(this)
     return {
-      unit: unitOfField(this, field),
-      serialNumber: serialNumberOf(this, field, this.#rules),
-      pieces: identityPieces(this, field),
+      unit: unitOfField(this.#kind, field),
+      serialNumber: this.#serialNumbers.of(field),
+      head: headOfField(this.#head, field),
     }
   }
 }
@@ -76,15 +103,21 @@ export class SeriesMemory implements KnownSeries<Series> {
     this.#rules = rules
   }
 
+  /** Whether its rules add names of temperatures, so that every name may be one. */
+  get isAnyName(): boolean {
+    return this.#rules.fields.size > 0
+  }
+
   find(written: string): Series | undefined {
     return this.#series.get(written)
   }
 
-  add(written: string, key: SeriesKey): Series {
-    const series = new Series(key, this.#rules)
-    if (written.length > KEY_LENGTH_MAX) return series
+  add(written: string, readKey: (written: string) => SeriesKey): Series {
+    if (written.length > KEY_LENGTH_MAX) return new Series(readKey(written), this.#rules)
+    const copy = copyText(written)
+    const series = new Series(readKey(copy), this.#rules)
     if (this.#series.size >= SERIES_MAX) this.#series.clear()
-    this.#series.set(written, series)
+    this.#series.set(copy, series)
     return series
   }
 }

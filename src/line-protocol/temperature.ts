@@ -23,18 +23,41 @@ const SET_POINT_DOMAINS = new Set(['climate', 'water_heater'])
 
 const KELVIN_OFFSET = 273.15
 
+/** What is the same for all fields of a series. */
+export interface SeriesKind {
+  /** Whether its temperatures are set points, but for the current one. */
+  readonly isSetPoint: boolean
+  /** Whether its values are temperatures. */
+  readonly isOfTemperatures: boolean
+  /** The unit of fields that do not name theirs. */
+  readonly unit: Unit
+}
+
+export function kindOf(series: SeriesKey): SeriesKind {
+  const measurement = decodeText(series.measurement)
+  const unitOfTags = UNIT_TAGS.map((key) => UNITS.get(tagOf(series, key) ?? '')).find(Boolean)
+  return {
+    isSetPoint: SET_POINT_DOMAINS.has(tagOf(series, 'domain') ?? ''),
+    isOfTemperatures:
+      UNITS.has(measurement) ||
+      MEASUREMENT.test(measurement.toLowerCase()) ||
+      unitOfTags !== undefined ||
+      tagOf(series, 'type') === 'temperature',
+    unit: UNITS.get(measurement) ?? unitOfTags ?? 'celsius',
+  }
+}
+
 /**
  * Whether a numeric field is a temperature.
  *
  * @param more further names, in lower case
  */
-export function isTemperature(series: SeriesKey, key: string, more: ReadonlySet<string>): boolean {
+export function isTemperature(kind: SeriesKind, key: string, more: ReadonlySet<string>): boolean {
   const name = decodeText(key).toLowerCase()
   if (NEVER.test(name)) return false
-  const domain = tagOf(series, 'domain')
-  if (domain !== undefined && SET_POINT_DOMAINS.has(domain)) return name === 'current_temperature'
+  if (kind.isSetPoint) return name === 'current_temperature'
   if (NAMED.test(name) || OTHER_NAMES.has(name) || more.has(name)) return true
-  return VALUES.has(name) && isOfTemperatures(series)
+  return VALUES.has(name) && kind.isOfTemperatures
 }
 
 /** A temperature in degrees Celsius. */
@@ -50,30 +73,10 @@ export function tagOf({ tags }: SeriesKey, key: string): string | undefined {
   return value === undefined ? undefined : decodeText(value)
 }
 
-function isOfTemperatures(series: SeriesKey): boolean {
-  const measurement = decodeText(series.measurement)
-  return (
-    UNITS.has(measurement) ||
-    MEASUREMENT.test(measurement.toLowerCase()) ||
-    unitOfTags(series) !== undefined ||
-    tagOf(series, 'type') === 'temperature'
-  )
-}
-
 /** The unit in which a temperature is sent. */
-export function unitOfField(series: SeriesKey, key: string): Unit {
+export function unitOfField(kind: SeriesKind, key: string): Unit {
   const suffix = SUFFIX.exec(decodeText(key).toLowerCase())
-  if (suffix !== null) {
-    if (suffix[1] !== undefined) return 'fahrenheit'
-    return suffix[2] === undefined ? 'celsius' : 'kelvin'
-  }
-  return UNITS.get(decodeText(series.measurement)) ?? unitOfTags(series) ?? 'celsius'
-}
-
-function unitOfTags(series: SeriesKey): Unit | undefined {
-  for (const key of UNIT_TAGS) {
-    const unit = UNITS.get(tagOf(series, key) ?? '')
-    if (unit !== undefined) return unit
-  }
-  return undefined
+  if (suffix === null) return kind.unit
+  if (suffix[1] !== undefined) return 'fahrenheit'
+  return suffix[2] === undefined ? 'celsius' : 'kelvin'
 }

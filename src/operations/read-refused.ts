@@ -24,25 +24,30 @@ async function letOthers(): Promise<void> {}
 
 /** The content of an entry, for people. */
 export function textOf({ kind, content }: Pick<RefusedEntry, 'kind' | 'content'>): string {
-  return kind === 'line' ? decodeText(content) : content
+  return kind === 'element' ? content : decodeText(content)
 }
 
 /** The content of an entry, read as when it arrived. */
 export async function readRefused(entry: RefusedEntry, names: LineNames): Promise<Reading> {
   if (entry.kind === 'element') return readElement(entry.content)
+  // What is missing may have been other measurements, or have named another sensor.
+  if (entry.kind === 'cut-line') return { measurements: [], reason: entry.reason }
   const series = new SeriesMemory({
     fields: new Set(names.lineFields.map((name) => name.toLowerCase())),
     serialTags: names.lineSerialTags,
     serialNumberPrefix: entry.serialNumberPrefix,
   })
   const rules = { series, unitNs: BigInt(entry.unitNs) }
-  const { keyed, unkeyed, refused, skipped } = await readLines(
+  const measurements: SubmittedMeasurement[] = []
+  let reason: string | undefined
+  for await (const part of await readLines(
     Buffer.from(entry.content, 'latin1'),
     rules,
     letOthers,
-  )
-  const measurements = [...keyed, ...unkeyed].map(({ measurement }) => measurement)
-  const reason = refused[0]?.reason ?? (skipped.length > 0 ? 'no temperature' : undefined)
+  )) {
+    measurements.push(...[...part.keyed, ...part.unkeyed].map(({ measurement }) => measurement))
+    reason ??= part.refused[0]?.reason ?? (part.skipped.length > 0 ? 'no temperature' : undefined)
+  }
   return { measurements, ...(reason !== undefined && { reason }) }
 }
 

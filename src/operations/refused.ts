@@ -2,6 +2,7 @@
 // An entry is deleted when all of it is stored. Event ids make a second retry harmless:
 // measurements without one get it from the entry, whose id is never reused.
 
+import type { RequestFault } from '../domain/errors.ts'
 import { commitLines } from '../ingest/commit-lines.ts'
 import type { Submissions } from '../ingest/submissions.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
@@ -93,13 +94,14 @@ async function retry(
   names: LineNames,
   entry: RefusedEntry,
 ): Promise<string | undefined> {
-  const { measurements, reason } = await readRefused(entry, names)
-  const keyed = measurements.map((measurement, at) => ({
+  const { measurements: read, reason } = await readRefused(entry, names)
+  const measurements = read.map((measurement, at) => ({
     ...measurement,
     eventId: measurement.eventId ?? `refused:${entry.id}:${at}`,
     measuredAtMs: measurement.measuredAtMs ?? entry.receivedAtMs,
   }))
-  const submission = { userId: entry.userId, receivedAtMs: clock.nowMs(), keyed, unkeyed: [] }
-  const { faults } = await commitLines(submissions, submission)
+  const submission = { userId: entry.userId, receivedAtMs: clock.nowMs(), measurements }
+  const faults: RequestFault[] = []
+  await commitLines(submissions, submission, async (found) => void faults.push(...found))
   return reason ?? faults[0]?.detail
 }

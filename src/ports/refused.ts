@@ -5,7 +5,8 @@
 export interface Refused {
   readonly userId: number
   readonly tokenId: number
-  readonly kind: 'line' | 'element'
+  /** `cut-line`: a line that was too large, of which the beginning is kept; never retried. */
+  readonly kind: 'line' | 'cut-line' | 'element'
   /** A line's bytes, one character each; an element as JSON. */
   readonly content: string
   /** Of a line: the unit of its time in nanoseconds, decimal. */

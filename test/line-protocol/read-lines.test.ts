@@ -3,20 +3,43 @@
 
 import { expect } from 'chai'
 import * as fc from 'fast-check'
+import { ServiceError } from '../../src/domain/errors.ts'
 import { readLines } from '../../src/line-protocol/read-lines.ts'
-import type { LineBody } from '../../src/line-protocol/read-lines.ts'
+import type { LinePart } from '../../src/line-protocol/read-lines.ts'
 import { SeriesMemory } from '../../src/line-protocol/series.ts'
 import type { SeriesRules } from '../../src/line-protocol/series.ts'
 import identities from '../fixtures/line-protocol-identities.json' with { type: 'json' }
 
 const RULES: SeriesRules = { fields: new Set(), serialTags: [], serialNumberPrefix: '' }
 
-function read(
+type LineBody = Omit<LinePart, 'isLast'>
+
+interface Reading extends Partial<SeriesRules> {
+  readonly unitNs?: bigint
+  readonly letOthers?: () => Promise<void>
+}
+
+async function readParts(
   body: string | Buffer,
-  { unitNs = 1n, ...rules }: Partial<SeriesRules> & { readonly unitNs?: bigint } = {},
-): Promise<LineBody> {
+  { unitNs = 1n, letOthers = async () => undefined, ...rules }: Reading = {},
+): Promise<LinePart[]> {
   const series = new SeriesMemory({ ...RULES, ...rules })
-  return readLines(Buffer.from(body), { series, unitNs }, async () => undefined)
+  const parts: LinePart[] = []
+  for await (const part of await readLines(Buffer.from(body), { series, unitNs }, letOthers)) {
+    parts.push(part)
+  }
+  return parts
+}
+
+async function read(body: string | Buffer, reading: Reading = {}): Promise<LineBody> {
+  const parts = await readParts(body, reading)
+  return {
+    keyed: parts.flatMap(({ keyed }) => keyed),
+    unkeyed: parts.flatMap(({ unkeyed }) => unkeyed),
+    refused: parts.flatMap(({ refused }) => refused),
+    skipped: parts.flatMap(({ skipped }) => skipped),
+    lineCount: parts.reduce((sum, { lineCount }) => sum + lineCount, 0),
+  }
 }
 
 async function temperatures(body: string): Promise<Record<string, number>> {
@@ -57,7 +80,7 @@ describe('readLines', () => {
   })
 
   it('refuses a number that no sender writes, however long, at once', async () => {
-    const digits = '9'.repeat(1_000_000)
+    const digits = '9'.repeat(60_000)
     for (const number of [digits, `${digits}i`, `${digits}u`, `1.${digits}x`]) {
       const { refused, keyed, unkeyed } = await read(`t temp=${number}`)
       expect(refused.map(({ reason }) => reason)).to.deep.equal(['invalid field value'])
@@ -199,7 +222,115 @@ describe('readLines', () => {
   it('is not slow, whatever quotes nothing closes or fields share a long key', async () => {
     const open = await read('" b="\n'.repeat(49_000))
     expect(open.refused.length).to.be.greaterThan(0)
-    const many = `x,a=${'y'.repeat(1_000_000)} ${'temp=1,'.repeat(300_000)}temp=1`
-    expect((await read(many)).refused).to.have.lengthOf(1)
+    const fields = Array.from({ length: 1_024 }, (_, at) => `temp_${at}=1`).join(',')
+    const tags = Array.from({ length: 256 }, (_, at) => `t${at}=${'y'.repeat(180)}`).join(',')
+    const lines = Array.from(
+      { length: 40 },
+      (_, at) => `x,a=${at},${tags.slice(0, -186)} ${fields} ${at}`,
+    )
+    expect((await read(lines.join('\n'))).keyed).to.have.lengthOf(40 * 1_024)
   }).timeout(10_000)
+
+  it('refuses lines, tags and fields beyond what a line may have, and reads on', async () => {
+    const tags = (count: number) => Array.from({ length: count }, (_, at) => `,t${at}=1`).join('')
+    const fields = (count: number) => Array.from({ length: count }, (_, at) => `f${at}=1`).join(',')
+    const long = (bytes: number) => `x,sn=1 s="${'y'.repeat(bytes - 18)}",temp=1`
+    const most = [`x${tags(256)} temp=1`, `x ${fields(1_023)},temp=1`, long(65_536)]
+    const tooMany = [
+      [`x${tags(257)} temp=1`, 'more than 256 tags'],
+      [`x ${fields(1_024)},temp=1`, 'more than 1024 fields'],
+      [long(65_537), 'more than 65536 bytes'],
+      [`${' '.repeat(65_530)}x temp=1`, 'more than 65536 bytes'],
+      [`x,t=${'y'.repeat(4_000_000)} temp=1`, 'more than 65536 bytes'],
+    ] as const
+    for (const line of most) {
+      const { unkeyed, refused } = await read(`${line}\r\nx temp=2`)
+      expect([unkeyed.length, refused.length], line.slice(0, 20)).to.deep.equal([2, 0])
+    }
+    for (const [line, reason] of tooMany) {
+      const { unkeyed, refused } = await read(`${line}\nx temp=2`)
+      expect(refused.map((one) => [one.reason, one.isTooLarge])).to.deep.equal([[reason, true]])
+      expect(unkeyed.map(({ line: { number } }) => number)).to.deep.equal([2])
+    }
+  })
+
+  it('refuses a body with more lines or temperatures than it may have, but no other', async () => {
+    const tooMuch = (body: string, reading?: Reading) =>
+      read(body, reading).then(
+        () => false,
+        (error: unknown) => error instanceof ServiceError && error.code === 'batch_too_large',
+      )
+    expect(await tooMuch('x a=1\n'.repeat(50_000))).to.equal(false)
+    expect(await tooMuch('#\n'.repeat(50_001))).to.equal(true)
+    const line = (count: number, field = 'temp=1') => `x ${field}${`,${field}`.repeat(count - 1)}\n`
+    for (const [field, reading] of [
+      ['temp=1', {}],
+      ['TEMP=1', {}],
+      ['p=1', { fields: new Set(['p']) }],
+    ] as const) {
+      const full = line(1_000, field).repeat(50)
+      expect(await tooMuch(full, reading), field).to.equal(false)
+      expect(await tooMuch(`${full}x s="\n",${field}`, reading), field).to.equal(true)
+    }
+    // None of these is a temperature, whatever it looks like.
+    for (const other of ['tempo=1', 'value=1', 'temp_max=1', 'temp="x"']) {
+      expect(await tooMuch(line(1_000, other).repeat(60)), other).to.equal(false)
+    }
+  }).timeout(10_000)
+
+  it('gives parts that are together what the lines are one by one', async () => {
+    const now = 1795380000000000000n
+    const line = fc.oneof(
+      fc.nat(40).map((at) => `t,sn=0011223344,n=${at} temp=${at} ${now + BigInt(at)}`),
+      fc.nat(700).map((count) => `t${',temp_1=5'.repeat(count).replace(',', ' ')} ${now}`),
+      fc.nat(3).map((at) => `t temp=${at}`),
+      fc.nat(3).map((at) => `t temp_${at}=1e9,temp=2e9,temp_1=3 ${now}`),
+      fc.constantFrom('t s="a\nb",temp=1', 'no line', 't humidity=1', '# c', '', 't temp=1 x'),
+      fc.nat(3).map((at) => `t,a=${'y'.repeat(20_000 * at)} temp=1`),
+    )
+    const told = ({ keyed, unkeyed, refused, skipped, lineCount }: LineBody) => ({
+      measurements: [keyed, unkeyed].map((list) => list.map(({ measurement }) => measurement)),
+      refused: refused.map(({ reason, isTooLarge, line: { text } }) => [reason, isTooLarge, text]),
+      skipped: skipped.map(({ line: { text } }) => text),
+      lineCount,
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(line, { maxLength: 60 }), async (lines) => {
+        const parts = await readParts(lines.join('\n'))
+        for (const { keyed, unkeyed } of parts) {
+          expect(keyed.length).to.be.at.most(500)
+          expect(unkeyed.length).to.be.at.most(500 + 1_023)
+        }
+        expect(parts.map(({ isLast }) => isLast).lastIndexOf(false)).to.be.at.most(parts.length - 1)
+        const whole = told(await read(lines.join('\n')))
+        const alone = await Promise.all(lines.map(async (one) => told(await read(one))))
+        expect(whole).to.deep.equal({
+          measurements: [0, 1].map((at) => alone.flatMap(({ measurements }) => measurements[at])),
+          refused: alone.flatMap(({ refused }) => refused),
+          skipped: alone.flatMap(({ skipped }) => skipped),
+          lineCount: alone.reduce((sum, { lineCount }) => sum + lineCount, 0),
+        })
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  it('lets others have their turn by the work done, not by lines', async () => {
+    const line = `x ${'a=1,'.repeat(1_000)}a=1\n`
+    let turns = 0
+    const letOthers = async () => void turns++
+    await read(line.repeat(400), { letOthers })
+    expect(turns).to.be.at.least((line.length * 400) / (200 * 1_024))
+  })
+
+  it('takes times in minutes and hours for what they are, however long', async () => {
+    const units = { minute: 60_000_000_000n, hour: 3_600_000_000_000n }
+    for (const [name, unitNs] of Object.entries(units)) {
+      const { refused, keyed } = await read('x temp=1 179538000000000000', { unitNs })
+      const told = [refused.map(({ reason }) => reason), keyed.length]
+      expect(told, name).to.deep.equal([['time outside range'], 0])
+    }
+    const { keyed } = await read('x temp=1 29923000', { unitNs: units.minute })
+    expect(keyed[0]?.measurement.measuredAtMs).to.equal(29_923_000 * 60_000)
+  })
 })

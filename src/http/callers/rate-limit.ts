@@ -30,6 +30,8 @@ interface CountedSubmission {
   readonly measurements: SubmittedMeasurements
   /** If more were sent than can be stored. */
   readonly count?: number
+  /** Whether these are only the first of more, which are charged one after another. */
+  readonly hasMore?: boolean
 }
 
 /** A counter and its limit. */
@@ -104,6 +106,11 @@ export class RateLimits {
     return rateLimited(measurements)
   }
 
+  /** Counts further measurements of a submission that was admitted. */
+  chargeMore(tokenId: number, count: number, response: ServerResponse): Promise<void> {
+    return this.chargeRefused(tokenId, count, response)
+  }
+
   /** Counts the measurements of a submission that is refused for another reason. */
   async chargeRefused(tokenId: number, count: number, response: ServerResponse): Promise<void> {
     if (this.#measurements === undefined) return
@@ -131,8 +138,9 @@ export class RateLimits {
     if (isSpent(this.#live, live, count)) throw rateLimited(measurements)
   }
 
-  #isLive({ receivedAtMs, measurements, count = measurements.length }: CountedSubmission): boolean {
-    if (count > liveMeasurementsMax) return false
+  #isLive(submission: CountedSubmission): boolean {
+    const { receivedAtMs, measurements, count = measurements.length, hasMore = false } = submission
+    if (hasMore || count > liveMeasurementsMax) return false
     for (let index = 0; index < measurements.length; index++) {
       const measuredAtMs = measurements.at(index)?.measuredAtMs ?? receivedAtMs
       if (receivedAtMs - measuredAtMs >= this.#liveAgeMsMax) return false

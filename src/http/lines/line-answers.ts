@@ -42,8 +42,6 @@ const FAILURES: Partial<Record<ErrorCode, InfluxFailure>> = {
   internal_error: { status: 500, code: 'internal error' },
 }
 
-const MESSAGE_LINES_MAX = 20
-
 /** Answers that all temperatures are stored. */
 export function answerStored({ ctx }: Call, outcome: WriteOutcome): void {
   setOutcome({ ctx }, outcome)
@@ -59,29 +57,27 @@ export interface UnstoredLine {
 /**
  * Answers that some lines cannot be stored; all others are.
  *
- * @param lines which, at least one, each once, in their order
- * @param lineCount lines of the body that have a temperature, or cannot be read
+ * @param told.named the first of them, at least one, in their order
+ * @param told.count how many they are
+ * @param told.lineCount lines of the body that have a temperature, or cannot be read
  */
 export function answerPartly(
   call: Call,
   version: WriteVersion,
-  {
-    lines,
-    lineCount,
-    outcome,
-  }: {
-    readonly lines: readonly UnstoredLine[]
+  told: {
+    readonly named: readonly UnstoredLine[]
+    readonly count: number
     readonly lineCount: number
     readonly outcome: WriteOutcome
   },
 ): void {
+  const { named, count, lineCount, outcome } = told
   setOutcome(call, outcome)
-  const named = lines.slice(0, MESSAGE_LINES_MAX)
   const reasons = named.map(({ number, reason }) => `line ${number}: ${reason}`)
-  if (lines.length > named.length) reasons.push(`and ${lines.length - named.length} more`)
-  const count = `${lines.length} of ${lineCount} lines not stored`
-  const message = `partial write: ${count}; ${reasons.join('; ')}`
-  answerInflux(call, version, { ...INVALID, message, line: lines[0]?.number })
+  if (count > named.length) reasons.push(`and ${count - named.length} more`)
+  const lines = `${count} of ${lineCount} lines not stored`
+  const message = `partial write: ${lines}; ${reasons.join('; ')}`
+  answerInflux(call, version, { ...INVALID, message, line: named[0]?.number })
 }
 
 /** Answers that nothing was stored because of what the request is. */

@@ -2,6 +2,7 @@
 // Senders repeat themselves: what comes within a second is noted together.
 
 import { skippedSeriesMax } from '../../domain/limits.ts'
+import { copyText } from '../../line-protocol/point.ts'
 import type { SkippedPoint } from '../../line-protocol/read-lines.ts'
 import type { RefusedWriter, SkippedSeries } from '../../ports/refused.ts'
 
@@ -9,17 +10,9 @@ const NOTED_EVERY_MS = 1_000
 /** Of longer lines the beginning is kept. */
 const LINE_LENGTH_MAX = 1_024
 
-interface Pending {
-  readonly userId: number
-  readonly series: string
-  line: string
-  count: number
-  lastAtMs: number
-}
-
 export class SkippedNotes {
   readonly #writer: Pick<RefusedWriter, 'noteSkipped'>
-  #pending = new Map<string, Pending>()
+  #pending = new Map<string, SkippedSeries>()
   #notedAtMs = -Infinity
 
   constructor(writer: Pick<RefusedWriter, 'noteSkipped'>) {
@@ -28,21 +21,9 @@ export class SkippedNotes {
 
   /** Resolves when it is on disk, or waits for what comes later. */
   async note(userId: number, skipped: readonly SkippedPoint[], atMs: number): Promise<void> {
-    for (const { line, point } of skipped) {
-      const { series } = point
-      const name = series.name.slice(0, LINE_LENGTH_MAX)
-      const key = `${userId} ${name}`
-      const pending = this.#pending.get(key) ?? {
-        userId,
-        series: name,
-        line: '',
-        count: 0,
-        lastAtMs: 0,
-      }
-      pending.line = line.text.slice(0, LINE_LENGTH_MAX)
-      pending.count++
-      pending.lastAtMs = atMs
-      this.#pending.set(key, pending)
+    const ofSeries = Map.groupBy(skipped, ({ point }) => point.series.name)
+    for (const [name, points] of ofSeries) {
+      this.#add(userId, name, points, atMs)
       if (this.#pending.size >= skippedSeriesMax) await this.#write(atMs)
     }
     if (this.#pending.size > 0 && Math.abs(atMs - this.#notedAtMs) >= NOTED_EVERY_MS) {
@@ -50,8 +31,17 @@ export class SkippedNotes {
     }
   }
 
+  /** What waits is a copy: a part of a body would keep all of the body in memory. */
+  #add(userId: number, name: string, points: readonly SkippedPoint[], lastAtMs: number): void {
+    const series = copyText(name.slice(0, LINE_LENGTH_MAX))
+    const key = `${userId} ${series}`
+    const line = copyText(points.at(-1)?.line.text.slice(0, LINE_LENGTH_MAX) ?? '')
+    const count = (this.#pending.get(key)?.count ?? 0) + points.length
+    this.#pending.set(key, { userId, series, line, count, lastAtMs })
+  }
+
   async #write(atMs: number): Promise<void> {
-    const pending: readonly SkippedSeries[] = [...this.#pending.values()]
+    const pending = [...this.#pending.values()]
     this.#pending = new Map()
     this.#notedAtMs = atMs
     await this.#writer.noteSkipped(pending)

@@ -102,8 +102,11 @@ async function postPartialBatch(
   const { token, user } = principal
   await rateLimits.countMeasurements(token.id, { receivedAtMs, measurements, count }, ctx.res)
   const submission = { userId: user.id, receivedAtMs, measurements }
-  const committed = await commitValid(submissions, submission)
-  await keepRefused(refusedWriter, call, batch.refusals(committed, receivedAtMs))
+  // Nothing may fail once elements without an event id are stored: they would be sent again.
+  await keepRefused(refusedWriter, call, batch.unreadable())
+  const committed = await commitValid(submissions, submission, (faults) =>
+    keepRefused(refusedWriter, call, batch.refusals(faults, receivedAtMs)),
+  )
   const receipt = batch.receipt(committed)
   answerJson(call, receipt.data.created > 0 ? 201 : 200, JSON.stringify(receipt))
 }

@@ -63,24 +63,29 @@ export class PartialBatch {
     }
   }
 
-  /** What to keep after committing `measurements`: every rejected element. */
-  refusals({ faults }: PartialReceipt, receivedAtMs: number): readonly Refusal[] {
+  /** What to keep of the elements that cannot be read. */
+  unreadable(): readonly Refusal[] {
     const byIndex = new Map<number, Refusal>()
-    for (const fault of this.#faults) {
-      const { index = 0, pointer, detail } = fault
+    for (const { index = 0, pointer, detail } of this.#faults) {
+      if (byIndex.has(index)) continue
       const element = JSON.stringify(this.#elements[index] ?? null)
       const reason = `${pointer.replace(/^\/measurements\/\d+\/?/, '')} ${detail}`.trim()
-      if (!byIndex.has(index)) byIndex.set(index, refusalOf(element, reason, null))
-    }
-    for (const fault of faults) {
-      const place = fault.index ?? 0
-      const index = this.#places[place] ?? 0
-      const measurement = this.measurements[place]
-      if (measurement === undefined || byIndex.has(index)) continue
-      const retryAtMs = retryTime(fault, measurement.measuredAtMs, receivedAtMs)
-      byIndex.set(index, refusalOf(elementOf(measurement), fault.detail, retryAtMs))
+      byIndex.set(index, refusalOf(element, reason, null))
     }
     return [...byIndex.values()]
+  }
+
+  /** What to keep of `measurements`, given what is wrong with some of them. */
+  refusals(faults: readonly RequestFault[], receivedAtMs: number): readonly Refusal[] {
+    const byPlace = new Map<number, Refusal>()
+    for (const fault of faults) {
+      const place = fault.index ?? 0
+      const measurement = this.measurements[place]
+      if (measurement === undefined || byPlace.has(place)) continue
+      const retryAtMs = retryTime(fault, measurement.measuredAtMs, receivedAtMs)
+      byPlace.set(place, refusalOf(elementOf(measurement), fault.detail, retryAtMs))
+    }
+    return [...byPlace.values()]
   }
 
   #ofElement(fault: RequestFault): RequestFault {

@@ -11,7 +11,7 @@ import type { Migration } from '../database.ts'
 /** The only format: files with another number are refused. */
 export const CONTROL_MIGRATIONS: readonly Migration[] = [
   {
-    version: 17,
+    version: 18,
     sql: `
       CREATE TABLE users (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -151,7 +151,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
         token_id INTEGER NOT NULL,
-        kind TEXT NOT NULL CHECK (kind IN ('line', 'element')),
+        kind TEXT NOT NULL CHECK (kind IN ('line', 'cut-line', 'element')),
         content TEXT NOT NULL,
         unit_ns TEXT NOT NULL,
         serial_number_prefix TEXT NOT NULL,
