@@ -219,6 +219,26 @@ export function describeControl(name: string, newData: NewData): void {
       })
     })
 
+    it('keeps what was refused, each kind with its content, until it is dropped', async () => {
+      const { token } = await createToken()
+      const of = { userId, tokenId: token.id, unitNs: '1', serialNumberPrefix: 'p.', reason: 'no' }
+      const refused = (['line', 'cut-line', 'element'] as const).map((kind) => ({
+        ...of,
+        kind,
+        content: 'x\xe9',
+        receivedAtMs: NOW_MS,
+        retryAtMs: null,
+      }))
+      await data.controlWriter.keepRefused(refused)
+      await reopen()
+      const kept = await data.control.listRefused(0, 10)
+      expect(kept.map(({ id: _id, ...rest }) => rest)).to.deep.equal(
+        refused.map((one) => ({ ...one, count: 1 })),
+      )
+      expect(await data.control.listDueRefused(NOW_MS, 10)).to.deep.equal([])
+      expect(await data.controlWriter.dropRefused(undefined)).to.equal(3)
+    })
+
     describe('the measurement store', () => {
       it('is named once, and another one only while it has nothing', async () => {
         expect(await data.store.readStoreName()).to.equal(undefined)

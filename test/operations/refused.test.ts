@@ -85,6 +85,30 @@ describe('what was refused', () => {
     expect(await list()).to.deep.equal([])
   })
 
+  it('is kept in part if it is too large, and never tried again', async () => {
+    await start()
+    const tags = Array.from({ length: 257 }, (_, at) => `,t${at}=é`).join('')
+    const ahead = NOW_S + HOUR_S
+    const lines = [`t,sn=0011223344 temp=1,s="${'x'.repeat(65_536)}" ${ahead}`, `t${tags} temp=1`]
+    await write([...lines, `t,sn=0011223344 temp=2 ${NOW_S}`].join('\n'))
+    const told = async () =>
+      (await list()).map(({ kind, reason, content, retryAtMs }) => [
+        kind,
+        reason,
+        Buffer.byteLength(content),
+        lines.some((line) => line.startsWith(content)),
+        retryAtMs,
+      ])
+    const kept = [
+      ['cut-line', 'more than 65536 bytes; its beginning is kept', 1_024, true, null],
+      ['cut-line', 'more than 256 tags; its beginning is kept', 1_024, true, null],
+    ]
+    expect(await told()).to.deep.equal(kept)
+    expect(await service.operations.retryRefused({})).to.deep.equal({ count: 0 })
+    expect(await told()).to.deep.equal(kept)
+    expect(await readings()).to.deep.equal(['0011223344 2 2026-11-20T10:15:00.000Z'])
+  })
+
   it('is to be tried again when its time comes, up to a day ahead', async () => {
     await start()
     await write(`t temp=1 ${NOW_S + HOUR_S}\nt temp=2 ${NOW_S + 25 * HOUR_S}`)

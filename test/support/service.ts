@@ -16,6 +16,7 @@ import { RecordingLog } from './log.ts'
 
 export interface TestService {
   readonly url: string
+  readonly dataDir: string
   readonly clock: FakeClock
   readonly log: RecordingLog
   readonly operations: Operations
@@ -45,6 +46,7 @@ export async function startService(settings: Environment = {}): Promise<TestServ
   }
   return {
     url,
+    dataDir,
     clock,
     log,
     operations,

@@ -157,6 +157,43 @@ describe('the calls of senders to InfluxDB', () => {
     expect([tooLarge.status, tooLarge.body.maxLength]).to.deep.equal([413, 4_194_304])
   })
 
+  it('store nothing of a body with more temperatures than it may have', async () => {
+    await start()
+    const line = (time: number) => `t,sn=0011223344 temp=1${',temp_1=1'.repeat(999)} ${time}`
+    const lines = Array.from({ length: 50 }, (_, at) => line(NOW_S - at))
+    const tooMany = await write([...lines, `t,sn=0011223344 temp=1 ${NOW_S}`].join('\n'))
+    expect([tooMany.status, tooMany.body.code]).to.deep.equal([413, 'request too large'])
+    expect(tooMany.body.message).to.include('50000')
+    expect(await sensors()).to.deep.equal({})
+  })
+
+  it('name the first lines of those that cannot be stored, wherever they are', async () => {
+    await start()
+    const lines = Array.from({ length: 3_000 }, (_, at) => `t,sn=0011223344 temp=1 ${NOW_S - at}`)
+    const bad = Array.from({ length: 24 }, (_, at) => 100 + 120 * at)
+    for (const at of bad) lines[at] = `t,sn=0011223344 temp=1,temp_1=1e9 ${NOW_S + 86_400 + at}`
+    // Their points are committed last.
+    lines[2] = `t temp=1,temp_1=1e9`
+    const answer = await write(lines.join('\n'))
+    expect(counts(answer)).to.deep.equal([400, 2_975 + 1, 0, 0, 1])
+    expect(answer.body.line).to.equal(3)
+    const numbers = [2, ...bad].slice(0, 20).map((at) => `line ${at + 1}: temp_1 is outside`)
+    expect(answer.body.message).to.match(/^partial write: 25 of 3000 lines not stored; line 3: /)
+    const named = (answer.body.message as string).match(/line \d+: temp_1 is outside/g)
+    expect(named).to.deep.equal(numbers)
+    expect(answer.body.message).to.match(/; and 5 more$/)
+    expect(answer.headers['ratelimit']).to.include(`"measurements";r=${600_000 - 3_025};`)
+  })
+
+  it('admit a body whole while any allowance is left', async () => {
+    await start({ RATE_LIMIT_MEASUREMENTS: '1000' })
+    const lines = Array.from({ length: 2_000 }, (_, at) => `t,sn=0011223344 temp=1 ${NOW_S - at}`)
+    expect(counts(await write(lines.join('\n')))).to.deep.equal([204, 2_000, 0, 0, 0])
+    expect((await write(lines.join('\n'))).status).to.equal(429)
+    // What is measured now has an allowance of its own.
+    expect((await write(`t,sn=0011223344 temp=2 ${NOW_S}`)).status).to.equal(204)
+  })
+
   it('say which fields they saw to a token that never stored a temperature', async () => {
     await start()
     const humid = `air humidity=40,co2=400i ${NOW_S}`

@@ -1,0 +1,49 @@
+// What is remembered of a body is no part of it: one that is would keep all of the body in memory.
+
+import { expect } from 'chai'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { SkippedNotes } from '../../../src/http/lines/skipped-series.ts'
+import { readLines } from '../../../src/line-protocol/read-lines.ts'
+import { SeriesMemory } from '../../../src/line-protocol/series.ts'
+
+const BODIES = 200
+const BODY_BYTES = 100_000
+
+/** Bytes of the heap that something still needs. */
+function neededBytes(): number {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  collect()
+  return process.memoryUsage().heapUsed
+}
+
+describe('what is remembered of bodies of line protocol', () => {
+  it('does not grow with the bodies', async () => {
+    const rules = { fields: new Set<string>(), serialTags: [], serialNumberPrefix: '' }
+    const series = new SeriesMemory(rules)
+    const notes = new SkippedNotes({ noteSkipped: async () => undefined })
+    await notes.note(1, [], 0)
+    const texts: unknown[] = []
+    const before = neededBytes()
+    for (let at = 0; at < BODIES; at++) {
+      const lines = [
+        `temperature,room=attic-number-${at}-of-many value=1 1`,
+        `temperature,dev_eui=00112233445566778899${at},friendly_name=kitchen-number-${at} value=1 1`,
+        `temperature,sn=0011223344556677${at},x=${'y'.repeat(600)} temperature_1_celsius=1 1`,
+        `humidity,room=attic-number-${at}-of-many value=1`,
+        `#${'x'.repeat(BODY_BYTES)}`,
+      ]
+      const body = Buffer.from(lines.join('\n'))
+      for await (const part of await readLines(body, { series, unitNs: 1n }, async () => {})) {
+        // As caches of sensors do.
+        for (const { measurement } of part.keyed) {
+          texts.push(measurement.serialNumber, measurement.alias, measurement.eventId)
+        }
+        await notes.note(1, part.skipped, 0)
+      }
+    }
+    expect(texts).to.have.lengthOf(BODIES * 9)
+    expect(neededBytes() - before).to.be.below((BODIES * BODY_BYTES) / 4)
+  })
+})
