@@ -37,18 +37,20 @@ export function hasMoreLines(text: string, max: number): boolean {
  * @returns `false` only if it certainly has no more
  */
 export function mayHaveMoreTemperatures(body: Buffer, max: number, isAnyName: boolean): boolean {
-  const { ofAnyName, ofKnownName } = FIELD_BYTES_MIN
-  if (body.length < max * (isAnyName ? ofAnyName : ofKnownName)) return false
+  const bytesMin = isAnyName ? FIELD_BYTES_MIN.ofAnyName : FIELD_BYTES_MIN.ofKnownName
+  // From here on, the bytes that are left have no room for more than is allowed.
+  let enoughAt = body.length - max * bytesMin
   // A line break in a string looks like the end of its line: then tags count as fields.
   const hasStrings = body.includes(QUOTE)
   let count = 0
   let isOfKey = !hasStrings
-  for (let at = 0; at < body.length; at++) {
+  for (let at = 0; at < enoughAt; at++) {
     const code = body[at] as number
     if (code > COMMA || SEPARATORS[code] === 0) continue
     if (code === NEW_LINE && !hasStrings) isOfKey = true
     else if (isOfKey && code === BLANK) isOfKey = body[at - 1] === BACKSLASH
     if (isOfKey || !(isAnyName || BEGINNINGS[beginningAt(body, at + 1)] === 1)) continue
+    enoughAt += bytesMin
     if (++count > max) return true
   }
   return false

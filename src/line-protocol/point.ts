@@ -215,18 +215,19 @@ export class PointReader<Series extends SeriesKey> {
 
   /** What stands before the next of these ends that no backslash escapes, or the line's. */
   #take(ends: number): string {
+    const text = this.#text
     const start = this.#at
-    for (; this.#at < this.#stop; this.#at++) {
-      const end = ENDS[this.#text.charCodeAt(this.#at)] ?? 0
-      if ((end & ends) !== 0 && !this.#isEscaped(start)) break
-      if (end === AT_LINE_END && this.#isAtEnd()) break
+    let at = start
+    for (; at < this.#stop; at++) {
+      const end = ENDS[text.charCodeAt(at)] ?? 0
+      if (end === 0) continue
+      const isEscaped = at > start && text.charCodeAt(at - 1) === BACKSLASH
+      if ((end & ends) !== 0 && !isEscaped) break
+      if (end === AT_LINE_END && this.#isEndAt(at)) break
     }
+    this.#at = at
     this.#checkLength()
-    return this.#text.slice(start, this.#at)
-  }
-
-  #isEscaped(start: number): boolean {
-    return this.#at > start && this.#text.charCodeAt(this.#at - 1) === BACKSLASH
+    return text.slice(start, at)
   }
 
   #skipBlanks(): void {
@@ -239,10 +240,15 @@ export class PointReader<Series extends SeriesKey> {
   }
 
   #isAtEnd(): boolean {
-    const code = this.#code()
-    if (code === NEW_LINE || this.#at >= this.#text.length) return true
+    return this.#isEndAt(this.#at)
+  }
+
+  /** Whether a line ends at a place. */
+  #isEndAt(at: number): boolean {
+    const code = this.#text.charCodeAt(at)
+    if (code === NEW_LINE || at >= this.#text.length) return true
     if (code !== RETURN) return false
-    const next = this.#text[this.#at + 1]
+    const next = this.#text[at + 1]
     return next === undefined || next === '\n'
   }
 

@@ -186,18 +186,26 @@ class LineWalk {
     this.#rereadMax = text.length
   }
 
-  get isAtEnd(): boolean {
-    return this.#at >= this.#text.length
+  /** Whether only empty lines and comments are left. */
+  isAtEnd(): boolean {
+    return this.#skipEmpty() === undefined
   }
 
   /** The next line that is neither empty nor a comment; `undefined` behind the last. */
   next(): WalkedLine | undefined {
-    while (!this.isAtEnd) {
+    const content = this.#skipEmpty()
+    if (content === undefined) return undefined
+    this.#number++
+    return this.#read(this.#at, content)
+  }
+
+  /** Goes to the next line with content. @returns where that begins */
+  #skipEmpty(): number | undefined {
+    while (this.#at < this.#text.length) {
+      const content = this.#firstOf(this.#at)
+      if (content !== undefined) return content
       this.#number++
-      const start = this.#at
-      const content = this.#firstOf(start)
-      if (content !== undefined) return this.#read(start, content)
-      this.#at = this.#endOf(start) + 1
+      this.#at = this.#endOf(this.#at) + 1
     }
     return undefined
   }
@@ -293,7 +301,7 @@ class PartReader {
     this.#unkeyed = []
     this.#refused = []
     this.#skipped = []
-    const isLast = this.#walk.isAtEnd && this.#keyed.length === 0
+    const isLast = this.#walk.isAtEnd() && this.#keyed.length === 0
     return { keyed, unkeyed, refused, skipped, lineCount, isLast }
   }
 

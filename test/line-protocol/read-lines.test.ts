@@ -222,13 +222,10 @@ describe('readLines', () => {
   it('is not slow, whatever quotes nothing closes or fields share a long key', async () => {
     const open = await read('" b="\n'.repeat(49_000))
     expect(open.refused.length).to.be.greaterThan(0)
-    const fields = Array.from({ length: 1_024 }, (_, at) => `temp_${at}=1`).join(',')
-    const tags = Array.from({ length: 256 }, (_, at) => `t${at}=${'y'.repeat(180)}`).join(',')
-    const lines = Array.from(
-      { length: 40 },
-      (_, at) => `x,a=${at},${tags.slice(0, -186)} ${fields} ${at}`,
-    )
-    expect((await read(lines.join('\n'))).keyed).to.have.lengthOf(40 * 1_024)
+    const fields = Array.from({ length: 64 }, (_, at) => `temp_${at}=1`).join(',')
+    const tags = Array.from({ length: 255 }, (_, at) => `t${at}=${'y'.repeat(220)}`).join(',')
+    const lines = Array.from({ length: 60 }, (_, at) => `x,a=${at},${tags} ${fields} ${at}`)
+    expect((await read(lines.join('\n'))).keyed).to.have.lengthOf(60 * 64)
   }).timeout(10_000)
 
   it('refuses lines, tags and fields beyond what a line may have, and reads on', async () => {
@@ -301,7 +298,9 @@ describe('readLines', () => {
           expect(keyed.length).to.be.at.most(500)
           expect(unkeyed.length).to.be.at.most(500 + 1_023)
         }
-        expect(parts.map(({ isLast }) => isLast).lastIndexOf(false)).to.be.at.most(parts.length - 1)
+        expect(parts.map(({ isLast }) => isLast)).to.deep.equal(
+          parts.map((_, at) => at === parts.length - 1),
+        )
         const whole = told(await read(lines.join('\n')))
         const alone = await Promise.all(lines.map(async (one) => told(await read(one))))
         expect(whole).to.deep.equal({

@@ -59,7 +59,7 @@ const FAILURES: Readonly<Record<number, string>> = {
   400: NOT_STORED,
   401: 'No valid daemon token.',
   403: 'The token lacks `measurements:write`, or a browser calls from another site.',
-  413: 'More than 4 MiB or 50,000 lines. Nothing was stored.',
+  413: 'More than 4 MiB, 50,000 lines or 50,000 temperatures. Nothing was stored.',
   429: 'The allowance of the token is spent.',
   500: 'A fault of the service.',
   503: 'Overloaded, disk full, clock unset or stopping: send the same again.',
