@@ -106,13 +106,8 @@ export class RateLimits {
     return rateLimited(measurements)
   }
 
-  /** Counts further measurements of a submission that was admitted. */
-  chargeMore(tokenId: number, count: number, response: ServerResponse): Promise<void> {
-    return this.chargeRefused(tokenId, count, response)
-  }
-
-  /** Counts the measurements of a submission that is refused for another reason. */
-  async chargeRefused(tokenId: number, count: number, response: ServerResponse): Promise<void> {
+  /** Counts measurements of a submission that is admitted, or refused for another reason. */
+  async charge(tokenId: number, count: number, response: ServerResponse): Promise<void> {
     if (this.#measurements === undefined) return
     await this.#charge(this.#measurements, { tokenId, count }, response)
   }

@@ -108,7 +108,7 @@ export class LineStoring {
 
   async #charge(part: LinePart): Promise<void> {
     const { principal, ctx } = this.#call
-    await this.#stores.rateLimits.chargeMore(principal.token.id, countOf(part), ctx.res)
+    await this.#stores.rateLimits.charge(principal.token.id, countOf(part), ctx.res)
   }
 
   async #storePart({ keyed, unkeyed, refused, skipped, lineCount }: LinePart): Promise<void> {

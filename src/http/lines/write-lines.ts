@@ -110,7 +110,7 @@ export class LineWrites {
       })
     } catch (error) {
       const count = chargeOf(bytesRead)
-      await rateLimits.chargeRefused(call.principal.token.id, count, call.ctx.res)
+      await rateLimits.charge(call.principal.token.id, count, call.ctx.res)
       throw error
     }
   }

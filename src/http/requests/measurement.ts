@@ -89,7 +89,7 @@ export async function readSubmission<T>(
     return await reading.read(body, call)
   } catch (error) {
     const count = Math.max(reading.elementsOf(body), chargeOf(bytesRead))
-    await rateLimits.chargeRefused(principal.token.id, count, ctx.res)
+    await rateLimits.charge(principal.token.id, count, ctx.res)
     throw error
   }
 }
