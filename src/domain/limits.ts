@@ -36,6 +36,9 @@ export const refusedUserBytesMax = refusedBytesMax / 8
 /** Members of one object in a request; an object with more is not inspected further. */
 export const elementMembersMax = 32
 
+/** Characters of a number that is read; the longest of any use has 25. */
+export const numberCharactersMax = 64
+
 /** Characters, as code points, of an alias and of other names that people give. */
 export const nameCharactersMax = 128
 

@@ -1,6 +1,7 @@
 // What is said of a fault that a schema finds, for people who have never seen a schema.
 
 import type { ErrorObject } from 'ajv/dist/2020.js'
+import { numberCharactersMax } from '../../domain/limits.ts'
 
 /** The parameters of ajv's errors. */
 interface Limits {
@@ -9,11 +10,11 @@ interface Limits {
   readonly allowedValues: readonly string[]
 }
 
-const TEXTS: Readonly<Record<string, (limits: Limits) => string>> = {
+const TEXTS: Readonly<Record<string, (limits: Limits, value: unknown) => string>> = {
   required: () => 'is missing',
   additionalProperties: () => 'is unknown',
   enum: ({ allowedValues }) => `must be one of: ${allowedValues.join(', ')}`,
-  type: ({ type }) => `must be ${/^[aeio]/.test(type) ? 'an' : 'a'} ${type}`,
+  type: typeText,
   minimum: ({ limit }) => `must be at least ${limit}`,
   maximum: ({ limit }) => `must be at most ${limit}`,
   minLength: ({ limit }) => (limit === 1 ? 'must not be empty' : `${atLeast(limit)} characters`),
@@ -27,7 +28,14 @@ const atLeast = (limit: number) => `must have at least ${limit}`
 const atMost = (limit: number) => `must have at most ${limit}`
 
 /** @param error its description stands for a pattern, which nobody can read */
-export function faultText({ keyword, params, parentSchema }: ErrorObject): string {
+export function faultText({ keyword, params, parentSchema, data }: ErrorObject): string {
   const { description } = (parentSchema ?? {}) as { description?: string }
-  return TEXTS[keyword]?.(params as Limits) ?? `is not as described: ${description}`
+  return TEXTS[keyword]?.(params as Limits, data) ?? `is not as described: ${description}`
+}
+
+function typeText({ type }: Limits, value: unknown): string {
+  const text = `must be ${/^[aeio]/.test(type) ? 'an' : 'a'} ${type}`
+  // Which stands for a number that is too long.
+  const isLong = type === 'number' && Number.isNaN(value)
+  return isLong ? `${text} of at most ${numberCharactersMax} characters` : text
 }

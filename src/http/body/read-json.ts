@@ -4,16 +4,22 @@
 // large body. Everything else is only checked to be JSON, in one pass over the bytes, and left out:
 //
 // - where only a number or a text can be right, a list or an object is read as an empty one;
+// - a number of more than 64 characters is read as NaN, also from a small body;
 // - an object of more than 32 members is read as `TOO_LONG`;
 // - elements of the list beyond the 501st are left out.
 //
-// Valid bodies are read just as JSON.parse reads them; invalid ones stay invalid in the same way.
+// Valid bodies are read just as JSON.parse reads them; invalid ones stay invalid in the same way,
+// and no schema takes NaN.
 // Reading is sliced, and others have their turn between slices. Small bodies are left to
 // JSON.parse, which is faster for them.
 
 import { isUtf8 } from 'node:buffer'
 import { ServiceError } from '../../domain/errors.ts'
-import { elementMembersMax, submissionMeasurementsMax } from '../../domain/limits.ts'
+import {
+  elementMembersMax,
+  numberCharactersMax,
+  submissionMeasurementsMax,
+} from '../../domain/limits.ts'
 import { OpenKinds, passNested, passScalar, passString, skipSpace } from './pass-json.ts'
 import { COLON, COMMA, LIST_END, LIST_START, OBJECT_END, OBJECT_START, QUOTE } from './pass-json.ts'
 
@@ -21,6 +27,9 @@ import { COLON, COMMA, LIST_END, LIST_START, OBJECT_END, OBJECT_START, QUOTE } f
 export const TOO_LONG = Object.freeze({ isTooLong: true })
 
 const SMALL_BYTES_MAX = 16 * 1024
+
+/** Finds every number that is too long, and perhaps a text; reads each character once. */
+const LONG_NUMBER = new RegExp(`(?<![-+.0-9eE])[-+.0-9eE]{${numberCharactersMax + 1}}`)
 
 /** Bytes read of a large body before others have their turn: some milliseconds. */
 const SLICE_BYTES = 128 * 1024
@@ -35,7 +44,7 @@ export type LetOthers = () => Promise<void>
 type Slices<Result> = Generator<void, Result, void>
 
 /**
- * The value of a JSON body: immediately if it is small, else as a promise.
+ * The value of a JSON body: immediately if it is small and has no long numbers, else as a promise.
  *
  * @param listName the member of the outermost object that may be a list of objects
  * @throws ServiceError `malformed_json`
@@ -45,8 +54,10 @@ export function readJson(bytes: Buffer, letOthers: LetOthers, listName?: string)
     throw new ServiceError('malformed_json', { detail: 'The body is not valid UTF-8.' })
   }
   if (bytes.length > SMALL_BYTES_MAX) return readWithinBounds(bytes, letOthers, listName)
+  const text = bytes.toString('utf8')
+  if (LONG_NUMBER.test(text)) return readWithinBounds(bytes, letOthers, listName)
   try {
-    return JSON.parse(bytes.toString('utf8'))
+    return JSON.parse(text)
   } catch (cause) {
     throw new ServiceError('malformed_json', { cause })
   }
@@ -161,7 +172,9 @@ class BoundedReader {
     const start = this.#at
     const stop = passScalar(this.#bytes, start)
     this.#at = skipSpace(this.#bytes, stop)
-    return isWanted ? JSON.parse(this.#bytes.toString('latin1', start, stop)) : undefined
+    if (!isWanted) return undefined
+    if (stop - start > numberCharactersMax) return NaN
+    return JSON.parse(this.#bytes.toString('latin1', start, stop))
   }
 
   #passNested(): void {

@@ -380,13 +380,11 @@ describe('BatchScanner', () => {
   })
 
   for (const { what, body } of [
-    {
-      what: 'an event id that is null',
-      body: '{"measurements":[{"event_id":null,"sn":"A","temp":1}]}',
-    },
+    { what: 'a null', body: '{"measurements":[{"event_id":null,"sn":"A","temp":1}]}' },
     { what: 'a member more', body: '{"measurements":[{"sn":"A","temp":1,"unit":"C"}]}' },
     { what: 'a member twice', body: '{"measurements":[{"sn":"A","temp":1,"temp":1}]}' },
     { what: 'an escape', body: '{"measurements":[{"sn":"\\u0041","temp":1}]}' },
+    { what: 'a long number', body: `{"measurements":[{"sn":"A","temp":1.${'0'.repeat(63)}}]}` },
     { what: 'an exponent', body: '{"measurements":[{"sn":"A","temp":1e1}]}' },
     { what: 'more after its end', body: '{"measurements":[{"sn":"A","temp":1}]}]' },
     { what: 'a byte order mark', body: '\ufeff{"measurements":[{"sn":"A","temp":1}]}' },

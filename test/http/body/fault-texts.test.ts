@@ -51,6 +51,31 @@ describe('what a fault says', () => {
     expect(await batch([7])).to.deep.equal(['/measurements/0 must be an object'])
   })
 
+  it('is plain and complete for numbers of more than 64 characters', async () => {
+    const number = (characters: number) => `-2.${'5'.repeat(characters - 3)}`
+    const LONG = number(65)
+    const fault = 'must be a number of at most 64 characters'
+    const wrong = `{"sn":${LONG},"temp":${LONG},"unit":"C"}`
+    const faults = ['/sn must be a string', `/temp ${fault}`, '/unit is unknown']
+    expect(await told('POST', 'measurements', wrong)).to.have.members(faults)
+    for (const space of ['', ' '.repeat(32 * 1024)]) {
+      const elements = `{"sn":"a","temp":1},{"sn":"a","temp":${LONG}},${wrong}`
+      const batch = `{"measurements":[${elements}]${space}}`
+      expect(await told('POST', 'measurements/batch', batch)).to.have.members([
+        `/measurements/1/temp ${fault}`,
+        ...faults.map((each) => `/measurements/2${each}`),
+      ])
+      const fits = `{"measurements":[{"sn":"long","temp":${number(64)}}]${space}}`
+      const request = { method: 'POST', path: '/api/v1/measurements/batch', token, body: fits }
+      expect((await send(service.url, request)).status).to.equal(201)
+    }
+    const compensation = `{"compensation":${LONG}}`
+    expect(await told('PATCH', 'sensors/1', compensation)).to.deep.equal([`/compensation ${fault}`])
+    const { body } = await send(service.url, { path: '/api/v1/sensors', token })
+    const raws = (body.data as { latest: { raw: number } }[]).map(({ latest }) => latest.raw)
+    expect(raws).to.deep.equal([Number(number(64))])
+  })
+
   it('is there for each parameter of a query', async () => {
     await send(service.url, {
       method: 'POST',
