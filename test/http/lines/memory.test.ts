@@ -29,7 +29,7 @@ describe('what is remembered of bodies of line protocol', () => {
     for (let at = 0; at < BODIES; at++) {
       const lines = [
         `temperature,room=attic-number-${at}-of-many value=1 1`,
-        `temperature,dev_eui=00112233445566778899${at},friendly_name=kitchen-${at} value=1 1`,
+        `temperature,mac=00112233445566778899${at},friendly_name=kitchen-number-${at} value=1 1`,
         `temperature,sn=0011223344556677${at},x=${'y'.repeat(600)} temperature_1_celsius=1 1`,
         `humidity,room=attic-number-${at}-of-many value=1`,
         `#${'x'.repeat(BODY_BYTES)}`,
