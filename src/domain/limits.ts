@@ -20,9 +20,6 @@ export const lineBytesMax = 64 * 1024
 export const lineTagsMax = 256
 export const lineFieldsMax = 1_024
 
-/** Characters of a number in line protocol: the longest that any sender writes has 25. */
-export const numberCharactersMax = 64
-
 /** What is kept of a line that is too large. */
 export const cutLineBytesMax = 1_024
 
@@ -36,7 +33,7 @@ export const refusedUserBytesMax = refusedBytesMax / 8
 /** Members of one object in a request; an object with more is not inspected further. */
 export const elementMembersMax = 32
 
-/** Characters of a number that is read; the longest of any use has 25. */
+/** Characters of a number that is read, in any format; the longest of any use has 25. */
 export const numberCharactersMax = 64
 
 /** Characters, as code points, of an alias and of other names that people give. */
