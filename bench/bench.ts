@@ -11,6 +11,7 @@ import { measureBatches } from './batches.ts'
 import { measureDashboard } from './dashboard.ts'
 import { measureFairness } from './fairness.ts'
 import { measureHistory } from './history.ts'
+import { measureHostile } from './hostile.ts'
 import { measureInfluxHistory } from './influx-history.ts'
 import { measureInflux } from './influx.ts'
 import { measureLedger } from './ledger.ts'
@@ -45,7 +46,7 @@ const measures: Readonly<Record<string, () => Promise<Figure[]>>> = {
   dashboard: () => measureDashboard(),
   history: () => measureHistory(),
   'influx-history': () => measureInfluxHistory(),
-  pressure: () => measurePressure(seconds),
+  pressure: async () => [...(await measureHostile(seconds)), ...(await measurePressure(seconds))],
   postgres: () => measurePostgres(seconds),
   ledger: () => measureLedger(seconds, events),
 }

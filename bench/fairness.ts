@@ -103,7 +103,11 @@ function chosenId(userId: number): string {
 }
 
 /** Sends on time whether or not the last answer is there. @returns how long each took, in ms */
-async function sendSteadily(port: number, token: string, ended: AbortSignal): Promise<number[]> {
+export async function sendSteadily(
+  port: number,
+  token: string,
+  ended: AbortSignal,
+): Promise<number[]> {
   const timesMs: number[] = []
   const underWay: Promise<void>[] = []
   while (!ended.aborted) {
@@ -126,7 +130,8 @@ async function sendSteadily(port: number, token: string, ended: AbortSignal): Pr
   }
 }
 
-function quantile(values: readonly number[], q: number): number {
+/** @param q from 0, the least, to 1, the greatest */
+export function quantile(values: readonly number[], q: number): number {
   const sorted = values.toSorted((one, other) => one - other)
   return sorted[Math.floor((sorted.length - 1) * q)] ?? NaN
 }

@@ -24,6 +24,8 @@ export interface MeasuredService {
   /** The most memory it has had, in bytes; NaN where the system does not tell. */
   peakMemoryBytes(): number
   residentBytes(): number
+  /** Whether its process has not ended. */
+  isAlive(): boolean
   /** Measurements that are acknowledged and not yet in the measurement store. */
   backlog(): Promise<number>
   stop(): Promise<void>
@@ -63,6 +65,7 @@ export async function startMeasured(
     dataDir,
     peakMemoryBytes: () => memory('VmHWM'),
     residentBytes: () => memory('VmRSS'),
+    isAlive: () => child.exitCode === null && child.signalCode === null,
     backlog: async () => {
       const response = await fetch(`http://127.0.0.1:${port}/readyz`)
       return ((await response.json()) as { backlog: { entries: number } }).backlog.entries
