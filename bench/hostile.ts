@@ -23,7 +23,6 @@ export async function measureHostile(seconds: number): Promise<Figure[]> {
     url,
     requests,
     tokens: { daemon: token, mobile: mobileToken },
-    seed: SEED,
     isAlive: service.isAlive,
     renewMobileToken: signIn,
   })

@@ -76,7 +76,6 @@ describe(`a user with hostile requests, at least ${REQUESTS}`, function () {
       url: service.url,
       requests,
       tokens,
-      seed: SEED,
       isAlive,
       renewMobileToken: signIn,
     })
@@ -85,6 +84,8 @@ describe(`a user with hostile requests, at least ${REQUESTS}`, function () {
     const others = [sendSteadily(ended.signal), readSteadily(sensorId, ended.signal)]
     try {
       await Promise.race([hostilities(run, requests.pairs), ...others])
+    } catch (cause) {
+      throw new Error(`${String(cause)}; seed ${SEED}; ${run.report()}`, { cause })
     } finally {
       ended.abort()
       run.close()
@@ -109,7 +110,7 @@ describe(`a user with hostile requests, at least ${REQUESTS}`, function () {
     const before = residentBytes()
     await run.send((sent) => sent >= whole)
     await until(
-      `no more memory than ${before} bytes and some (seed ${SEED})`,
+      `no more memory than ${before} bytes and some`,
       () => residentBytes() <= before + MEMORY_GROWTH_BYTES_MAX,
       MEMORY_MS_MAX,
     )
@@ -200,8 +201,12 @@ async function steadily(
   const underWay: Promise<void>[] = []
   let failure: Error | undefined
   for (let at = 0; !ended.aborted && failure === undefined; at++) {
-    const served = within(`another user is served (seed ${SEED})`, act(at), SERVED_MS_MAX)
-    underWay.push(served.catch((error: Error) => void (failure ??= error)))
+    const served = within('another user is served', act(at), SERVED_MS_MAX)
+    underWay.push(
+      served.catch((cause: unknown) => {
+        failure ??= new Error(`another user is not served: ${String(cause)}`, { cause })
+      }),
+    )
     await setTimeout(everyMs)
   }
   await Promise.all(underWay)

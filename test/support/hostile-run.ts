@@ -8,6 +8,7 @@ import { HostileSender } from './hostile-sender.ts'
 const CONNECTIONS = 8
 const ANSWERED_MS_MAX = 60_000
 const SHOWN_CHARACTERS_MAX = 200
+const UNANSWERED_KEPT_MAX = 8
 /** Batches that were to be stored whole or not at all, and are looked at in the end. */
 const BATCHES_KEPT_MAX = 60
 
@@ -26,8 +27,6 @@ export interface HostileRunOrder {
   readonly url: string
   readonly requests: HostileRequests
   readonly tokens: HostileTokens
-  /** For the report of a failure. */
-  readonly seed: number
   readonly isAlive: () => boolean
   /** Signs in again: some requests end their own session. */
   readonly renewMobileToken: () => Promise<string>
@@ -37,6 +36,8 @@ export class HostileRun {
   readonly #order: HostileRunOrder
   readonly #sender: HostileSender
   readonly #underWay = new Map<number, HostileRequest>()
+  /** The last ones without an answer: one of them may be what has ended the service. */
+  readonly #unanswered: string[] = []
   #renewal: Promise<string> | undefined
   #next = 0
   #isClosed = false
@@ -61,6 +62,14 @@ export class HostileRun {
     await Promise.all(Array.from({ length: CONNECTIONS }, sendOn))
   }
 
+  /** For a failure: what may be its cause. */
+  report(): string {
+    const underWay = Array.from(this.#underWay, ([number, hostile]) => shown(number, hostile))
+    return ['under way:', ...underWay, 'without an answer before:', ...this.#unanswered].join(
+      '\n  ',
+    )
+  }
+
   /** Sends no more. */
   close(): void {
     this.#isClosed = true
@@ -71,14 +80,16 @@ export class HostileRun {
     const { requests, tokens, isAlive } = this.#order
     const hostile = requests.make(number, tokens)
     this.#underWay.set(number, hostile)
-    const status = await this.#sender.send(hostile, ANSWERED_MS_MAX).catch((cause: unknown) => {
-      throw this.#failure(String(cause), cause)
-    })
-    if (!isAlive()) throw this.#failure('the service has ended')
+    const status = await this.#sender.send(hostile, ANSWERED_MS_MAX)
+    if (!isAlive()) throw new Error('the service has ended')
     if (status !== undefined && status >= 500 && status !== 503) {
-      throw this.#failure(`${shown(number, hostile)} was answered ${status}`)
+      throw new Error(`status ${status} for ${shown(number, hostile)}`)
     }
     this.#underWay.delete(number)
+    if (status === undefined && hostile.manner !== 'cut off') {
+      this.#unanswered.push(shown(number, hostile))
+      if (this.#unanswered.length > UNANSWERED_KEPT_MAX) this.#unanswered.shift()
+    }
     this.outcomes.set(status ?? 0, (this.outcomes.get(status ?? 0) ?? 0) + 1)
     this.#keep(hostile, status)
     if (status === 401 && hostile.token === 'mobile') await this.#renew()
@@ -95,12 +106,6 @@ export class HostileRun {
     this.#renewal ??= renewMobileToken()
     tokens.mobile = await this.#renewal
     this.#renewal = undefined
-  }
-
-  #failure(what: string, cause?: unknown): Error {
-    const underWay = Array.from(this.#underWay, ([number, hostile]) => shown(number, hostile))
-    const lines = [`${what}; seed ${this.#order.seed}; under way:`, ...underWay]
-    return new Error(lines.join('\n  '), { cause })
   }
 }
 
