@@ -1,6 +1,6 @@
 // Hostile requests, for every route that the service describes: the same ones for the same seed.
 // The first requests are every kind on every route that it fits, in a random order, each kind once
-// as large as a body may be; what follows is chosen at random.
+// as large as a body may be, and with a token that is good there; what follows is chosen at random.
 
 import { BODY_KINDS } from './hostile-bodies.ts'
 import { HEAD_KINDS } from './hostile-heads.ts'
@@ -48,11 +48,12 @@ export class HostileRequests {
   /** @param tokens as they are now */
   make(number: number, tokens: Readonly<Record<'daemon' | 'mobile', string>>): HostileRequest {
     const random = new Seeded(this.#seed + number)
-    const { kind, route, isLarge } = this.#first[number] ?? this.#pairAtRandom(random)
+    const first = this.#first[number]
+    const { kind, route, isLarge } = first ?? this.#pairAtRandom(random)
     const turn = { number, random, bytes: isLarge ? LARGE_BYTES : random.one(OTHER_BYTES) }
     const { detail, ...change } = kind.change(route, turn)
     const plain = requestOf(route, random)
-    const token = tokenOf(route, random)
+    const token = first === undefined ? tokenOf(route, random) : route.token
     const authorization = authorizationOf(token === undefined ? undefined : tokens[token], random)
     return {
       ...plain,
