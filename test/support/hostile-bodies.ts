@@ -14,7 +14,7 @@ const NEW_SENSORS = 20
 /** Stands for a value until the text is made; no example has it. */
 const PLACE = '\u0001'
 /** What no element of a batch may have in place of any of its members. */
-const BAD_VALUES = [null, [], {}, '', '\u0000', true, [[[[[[1]]]]]], 'x'.repeat(5_000)]
+const BAD_VALUES = [null, [], {}, '', true, [[[[[[1]]]]]], 'x'.repeat(5_000)]
 const BAD_BYTES = [
   '\0',
   '\xff',
@@ -100,18 +100,20 @@ const LISTED: readonly Kind[] = [
       return packedElements(route, turn, named)
     },
   },
-  {
-    name: 'a batch with a bad element',
-    fits: takesEvents,
-    change: (route, turn) => {
-      const { random } = turn
-      const elements = newElements(route, turn, 'bad').slice(0, 1 + random.below(BATCH))
-      const spoilt = random.below(elements.length)
-      const member = random.one(Object.keys(elements[spoilt] ?? {}))
-      const bad = elements.with(spoilt, { ...elements[spoilt], [member]: random.one(BAD_VALUES) })
-      return { ...packedElements(route, turn, bad), ...wholeOrNot(route, elements) }
-    },
-  },
+  ...BAD_VALUES.map((value): Kind => {
+    return {
+      name: `a batch with a bad element: ${JSON.stringify(value).slice(0, 20)}`,
+      fits: takesEvents,
+      change: (route, turn) => {
+        const { random } = turn
+        const elements = newElements(route, turn, 'bad').slice(0, 1 + random.below(BATCH))
+        const spoilt = random.below(elements.length)
+        const member = random.one(Object.keys(elements[spoilt] ?? {}))
+        const bad = elements.with(spoilt, { ...elements[spoilt], [member]: value })
+        return { ...packedElements(route, turn, bad), ...wholeOrNot(route, elements) }
+      },
+    }
+  }),
   {
     name: 'a batch that is cut off',
     fits: takesEvents,
