@@ -10,6 +10,8 @@ import type { Seeded } from './seeded.ts'
 
 const BOMB_BYTES = 256 * 2 ** 20
 const BATCH = 500
+/** Longer ones are refused unread. */
+const STATEMENT_BYTES_MAX = 64_000
 const NEW_SENSORS = 20
 /** Stands for a value until the text is made; no example has it. */
 const PLACE = '\u0001'
@@ -62,10 +64,10 @@ const SHAPED: readonly Kind[] = [
   ),
   ...LINES.map((shape) => ofShape('lines', shape, ({ format }) => format === 'lines')),
   ...PARAMETERS.map((shape) => ofShape('a form', shape, ({ format }) => format === 'form')),
-  ...STATEMENTS.map((shape) =>
+  ...STATEMENTS.map(({ name, make }) =>
     ofShape(
       'a statement',
-      shape,
+      { name, make: (bytes, ...turn) => make(Math.min(bytes, STATEMENT_BYTES_MAX), ...turn) },
       ({ format, query }) => format === 'form' && query.has('q'),
       (_, text) => `q=${encodeURIComponent(text)}`,
     ),
