@@ -64,14 +64,18 @@ const SHAPED: readonly Kind[] = [
   ),
   ...LINES.map((shape) => ofShape('lines', shape, ({ format }) => format === 'lines')),
   ...PARAMETERS.map((shape) => ofShape('a form', shape, ({ format }) => format === 'form')),
-  ...STATEMENTS.map(({ name, make }) =>
-    ofShape(
-      'a statement',
-      { name, make: (bytes, ...turn) => make(Math.min(bytes, STATEMENT_BYTES_MAX), ...turn) },
-      ({ format, query }) => format === 'form' && query.has('q'),
-      (_, text) => `q=${encodeURIComponent(text)}`,
-    ),
-  ),
+  ...STATEMENTS.map(({ name, make }): Kind => {
+    return {
+      name: `a statement: ${name}`,
+      fits: ({ format, query }) => format === 'form' && query.has('q'),
+      change: (route, { bytes, number, random }) => {
+        const text = make(Math.min(bytes, STATEMENT_BYTES_MAX), number, random)
+        const body = Buffer.from(`q=${encodeURIComponent(text)}`)
+        // Without the query: its statement would be read instead.
+        return { ...packed(body, route, random), path: route.pattern }
+      },
+    }
+  }),
 ]
 
 const LISTED: readonly Kind[] = [
