@@ -1,9 +1,9 @@
 // Asks before measurements are deleted: only a backup can bring them back.
 
 import { createInterface } from 'node:readline'
+import { escaped } from '../domain/escaped.ts'
 import { usage } from '../operations/check-arguments.ts'
 import { failed } from '../operations/operations.ts'
-import { escaped } from './terminal/print.ts'
 
 export interface DeletionOptions {
   /** Delete without asking. */

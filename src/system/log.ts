@@ -1,6 +1,7 @@
 // The log: one JSON line per event with time, level, component, message and the event's own fields
 // in snake_case. Callers must never pass secrets.
 
+import { escaped } from '../domain/escaped.ts'
 import { formatInstant } from '../domain/time.ts'
 import type { Clock, Log, LogFields } from '../ports/system.ts'
 
@@ -40,7 +41,8 @@ export function createLog(clock: Clock, settings: LogSettings, sink: LogSink): L
     const time = formatInstant(clock.nowMs())
     const event = { time, level, component: settings.component, message, ...fields }
     const priority = settings.isJournal ? priorityOf(level) : ''
-    sink(`${priority}${JSON.stringify(event)}\n`)
+    // JSON itself escapes only some of what a terminal obeys.
+    sink(`${priority}${escaped(JSON.stringify(event))}\n`)
   }
   return {
     debug: (message, fields) => write('debug', message, fields),

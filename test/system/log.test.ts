@@ -18,6 +18,16 @@ describe('createLog', () => {
     expect(lines[1]?.match(/\n/g)).to.have.lengthOf(1)
   })
 
+  it('shows what callers send without doing what a terminal obeys', () => {
+    const lines: string[] = []
+    const settings = { level: 'info', component: 'http', isJournal: false } as const
+    const log = createLog(new FakeClock(), settings, (line) => lines.push(line))
+    const path = '/\u009b2J\u001b]0;x\u0007\u202e'
+    log.info('request', { path })
+    expect(lines[0]).not.to.match(/(?!\n)[\p{Cc}\p{Bidi_Control}]/u)
+    expect(JSON.parse(lines[0] ?? '').path).to.equal(path)
+  })
+
   it('begins each line for journald with its priority', () => {
     const lines: string[] = []
     const settings = { level: 'debug', component: 'forwarder', isJournal: true } as const

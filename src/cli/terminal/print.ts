@@ -1,17 +1,9 @@
 // What commands print: texts and tables for people, JSON for programs. Much of it was chosen by
 // callers of the service, and none of it may do more on a terminal than be read.
 
-/** Control characters, those that change the direction of text, separators, and lone surrogates. */
-const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/gu
+import { escaped } from '../../domain/escaped.ts'
 
-/** With `\uXXXX`, as in JSON, for whatever a terminal might treat as more than text. */
-export function escaped(text: string): string {
-  return text.replaceAll(UNPRINTABLE, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
-  })
-}
-
-/** The same for a text of several lines. */
+/** A text of several lines, `escaped`. */
 export function escapedLines(text: string): string {
   return text.split('\n').map(escaped).join('\n')
 }
