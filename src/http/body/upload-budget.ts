@@ -151,7 +151,9 @@ class UserUploads {
   close(upload: Upload): void {
     this.#waiting.delete(upload)
     this.open.delete(upload)
-    this.count(-upload.takenBytes)
+    this.#bytes -= upload.takenBytes
+    // Also after one without a byte: another is the oldest then.
+    this.#wake()
   }
 
   #wake(): void {

@@ -68,6 +68,16 @@ describe('UploadBudget', () => {
     expect([more.is, other.is]).to.deep.equal(['taken', 'taken'])
   })
 
+  it('lets the next one go on when the oldest ends without a byte', async () => {
+    const [oldest, second, third] = [open(1), open(1), open(1)]
+    take(second, 2 * MIB)
+    take(third, MIB)
+    const more = [take(second, 2 * MIB), take(third, MIB)]
+    oldest.close()
+    await settled()
+    expect(more.map(({ is }) => is)).to.deep.equal(['taken', 'taken'])
+  })
+
   it('lets them go on in the order in which they came, the oldest first', async () => {
     const oldest = open(1)
     const others = [open(1), open(1), open(1), open(1)]
