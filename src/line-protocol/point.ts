@@ -152,7 +152,10 @@ export class PointReader<Series extends SeriesKey> {
   }
 
   #addSeries(written: string, start: number): Series {
-    return this.#known.add(written, (text) => new PointReader(text, this.#known, start).#readKey())
+    // A return at its end is a part of it, as the blank behind it says.
+    return this.#known.add(written, (text) =>
+      new PointReader(`${text} `, this.#known, start).#readKey(),
+    )
   }
 
   #readKey(): SeriesKey {

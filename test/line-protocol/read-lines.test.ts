@@ -187,6 +187,14 @@ describe('readLines', () => {
     expect(body.refused).to.deep.equal([])
   })
 
+  it('takes a return that does not end a line for a part of what it stands in', async () => {
+    const body = 't,room=a\r temp=1 1\nt,room=a temp=1 1\r\nt,room=\r temp=1 1\nt\r temp=1 1'
+    const { keyed, refused } = await read(body)
+    expect(refused).to.deep.equal([])
+    expect(new Set(keyed.map(({ measurement }) => measurement.eventId))).to.have.lengthOf(4)
+    expect(new Set(keyed.map(({ measurement }) => measurement.serialNumber))).to.have.lengthOf(4)
+  })
+
   it('reads what was written, whatever the texts are', async () => {
     // A backslash at an end would escape what comes after it, in every version of the protocol.
     const texts = fc
