@@ -24,29 +24,54 @@ export interface TemperatureField {
   readonly head: IdentityHead
 }
 
-/** Series remembered, and fields of each. */
+/** Series remembered of one set of rules, and fields of each. */
 const SERIES_MAX = 4_096
 const FIELDS_MAX = 32
 /** Longer keys and names of fields are read anew each time. */
 const KEY_LENGTH_MAX = 512
 const FIELD_LENGTH_MAX = 64
+/** What all of them may take: about 15,000 ordinary ones. */
+const REMEMBERED_BYTES_MAX = 32 * 2 ** 20
+/** What objects take, more or less, beside their texts. */
+const OVERHEAD_BYTES = { series: 1_000, tag: 100, field: 100, temperature: 400 }
+
+/** The room of all series that are remembered. */
+export class SeriesRoom {
+  readonly #memories = new Set<SeriesMemory>()
+  #bytes = 0
+
+  share(memory: SeriesMemory): void {
+    this.#memories.add(memory)
+  }
+
+  /** Counts what is remembered; all is forgotten when there is no room for it. */
+  take(bytes: number): void {
+    this.#bytes += bytes
+    if (this.#bytes <= REMEMBERED_BYTES_MAX) return
+    this.#bytes = bytes
+    for (const memory of this.#memories) memory.forget()
+  }
+}
 
 export class Series implements SeriesKey {
   readonly measurement: string
   readonly tags: readonly Tag[]
   readonly alias: string | undefined
   readonly #rules: SeriesRules
+  readonly #room: SeriesRoom | undefined
   /** Whether they are temperatures; what is known of them once that was needed. */
   readonly #fields = new Map<string, TemperatureField | boolean>()
   #kind: SeriesKind | undefined
   #serialNumbers: SerialNumbers | undefined
   #head: IdentityHead | undefined
 
-  constructor(key: SeriesKey, rules: SeriesRules) {
+  /** @param room of what is remembered; `undefined`: this one is not */
+  constructor(key: SeriesKey, rules: SeriesRules, room?: SeriesRoom) {
     this.measurement = key.measurement
     this.tags = key.tags
     this.alias = aliasOf(key)
     this.#rules = rules
+    this.#room = room
   }
 
   /** What it is called, whatever differs from sending to sending. */
@@ -79,6 +104,10 @@ export class Series implements SeriesKey {
     if (this.#fields.has(field)) this.#fields.set(field, known)
     else if (this.#fields.size < FIELDS_MAX && field.length <= FIELD_LENGTH_MAX) {
       this.#fields.set(copyText(field), known)
+      this.#room?.take(OVERHEAD_BYTES.field + field.length)
+    }
+    if (typeof known === 'object' && this.#fields.get(field) === known) {
+      this.#room?.take(OVERHEAD_BYTES.temperature + known.head.bytes.length)
     }
   }
 
@@ -97,10 +126,14 @@ export class Series implements SeriesKey {
 /** The series of senders with the same rules. */
 export class SeriesMemory implements KnownSeries<Series> {
   readonly #rules: SeriesRules
+  readonly #room: SeriesRoom
   readonly #series = new Map<string, Series>()
 
-  constructor(rules: SeriesRules) {
+  /** @param room may be shared with senders that have other rules */
+  constructor(rules: SeriesRules, room = new SeriesRoom()) {
     this.#rules = rules
+    this.#room = room
+    room.share(this)
   }
 
   /** Whether its rules add names of temperatures, so that every name may be one. */
@@ -115,9 +148,15 @@ export class SeriesMemory implements KnownSeries<Series> {
   add(written: string, readKey: (written: string) => SeriesKey): Series {
     if (written.length > KEY_LENGTH_MAX) return new Series(readKey(written), this.#rules)
     const copy = copyText(written)
-    const series = new Series(readKey(copy), this.#rules)
-    if (this.#series.size >= SERIES_MAX) this.#series.clear()
+    const series = new Series(readKey(copy), this.#rules, this.#room)
+    const tagBytes = series.tags.length * OVERHEAD_BYTES.tag
+    this.#room.take(OVERHEAD_BYTES.series + tagBytes + 2 * copy.length)
+    if (this.#series.size >= SERIES_MAX) this.forget()
     this.#series.set(copy, series)
     return series
+  }
+
+  forget(): void {
+    this.#series.clear()
   }
 }

@@ -6,7 +6,7 @@ import type { Submissions } from '../../ingest/submissions.ts'
 import { unitOf } from '../../line-protocol/point-time.ts'
 import { readLines } from '../../line-protocol/read-lines.ts'
 import type { LinePart, LineRules } from '../../line-protocol/read-lines.ts'
-import { SeriesMemory } from '../../line-protocol/series.ts'
+import { SeriesMemory, SeriesRoom } from '../../line-protocol/series.ts'
 import type { RefusedReader, RefusedWriter } from '../../ports/refused.ts'
 import type { Metrics } from '../../ports/system.ts'
 import type { ApiCall, Call } from '../answers/call.ts'
@@ -47,6 +47,7 @@ export class LineWrites {
   readonly #serialTags: readonly string[]
   /** By the prefix of serial numbers. */
   readonly #series = new Map<string, SeriesMemory>()
+  #seriesRoom = new SeriesRoom()
   readonly #stores: LineStores
 
   constructor(intake: LineIntake, { lineFields, lineSerialTags }: LineSettings) {
@@ -94,8 +95,11 @@ export class LineWrites {
     const known = this.#series.get(serialNumberPrefix)
     if (known !== undefined) return known
     const rules = { fields: this.#fields, serialTags: this.#serialTags, serialNumberPrefix }
-    const series = new SeriesMemory(rules)
-    if (this.#series.size >= PREFIXES_MAX) this.#series.clear()
+    if (this.#series.size >= PREFIXES_MAX) {
+      this.#series.clear()
+      this.#seriesRoom = new SeriesRoom()
+    }
+    const series = new SeriesMemory(rules, this.#seriesRoom)
     this.#series.set(serialNumberPrefix, series)
     return series
   }

@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { SkippedNotes } from '../../../src/http/lines/skipped-series.ts'
 import { readLines } from '../../../src/line-protocol/read-lines.ts'
-import { SeriesMemory } from '../../../src/line-protocol/series.ts'
+import { SeriesMemory, SeriesRoom } from '../../../src/line-protocol/series.ts'
 
 const BODIES = 200
 const BODY_BYTES = 100_000
@@ -45,5 +45,27 @@ describe('what is remembered of bodies of line protocol', () => {
     }
     expect(texts).to.have.lengthOf(BODIES * 9)
     expect(neededBytes() - before).to.be.below((BODIES * BODY_BYTES) / 4)
+  })
+
+  it('has a limit for all senders together, whatever their series are', async () => {
+    const tags = Array.from({ length: 80 }, (_, at) => `,${at + 10}=b`).join('')
+    const fields = Array.from({ length: 32 }, (_, at) => `temp_${at}=1`).join(',')
+    const room = new SeriesRoom()
+    const memories: SeriesMemory[] = []
+    const before = neededBytes()
+    for (const serialNumberPrefix of ['a', 'b', 'c']) {
+      const series = new SeriesMemory(
+        { fields: new Set(), serialTags: [], serialNumberPrefix },
+        room,
+      )
+      memories.push(series)
+      const lines = Array.from({ length: 1_000 }, (_, at) => `${at}${tags} ${fields} 1`)
+      const body = Buffer.from(lines.join('\n'))
+      for await (const part of await readLines(body, { series, unitNs: 1n }, async () => {})) {
+        expect(part.refused).to.deep.equal([])
+      }
+    }
+    expect(memories).to.have.lengthOf(3)
+    expect(neededBytes() - before).to.be.below(32 * 2 ** 20)
   })
 })
