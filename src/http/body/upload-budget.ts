@@ -7,6 +7,8 @@
 // - An upload below 512 bytes a second is cut off (a daemon on GPRS has twice that), and while more
 //   than half of the budget is in use the slowest is cut off every second. Those who wait for us
 //   are not slow.
+// - What a user's others have taken may be parts of bodies, none of which can end before the oldest
+//   does. So an oldest one that keeps them waiting for 5 s, none of them going on, is cut off too.
 
 import { ServiceError, refusalError } from '../../domain/errors.ts'
 import { SECOND_MS } from '../../domain/time.ts'
@@ -84,7 +86,7 @@ export class UploadBudget {
     const known = this.#users.get(userId)
     if (known !== undefined) return known
     if (this.#users.size >= IDLE_USERS_MAX) this.#forgetIdle()
-    const user = new UserUploads(this.#bytesMax * USER_SHARE * BESIDE_PART)
+    const user = new UserUploads(this.#bytesMax * USER_SHARE * BESIDE_PART, this.#clock)
     this.#users.set(userId, user)
     return user
   }
@@ -102,7 +104,7 @@ export class UploadBudget {
     }
     const { nowMs } = this
     for (const upload of this.#receiving) {
-      if (upload.isTooSlow(nowMs)) upload.cutOff()
+      if (upload.isTooSlow(nowMs) || upload.keepsOthersWaiting(nowMs)) upload.cutOff()
     }
     if (this.#bytes > this.#bytesMax * BUSY_SHARE) this.#cutSlowest(nowMs)
   }
@@ -123,10 +125,14 @@ class UserUploads {
   readonly open = new Set<Upload>()
   readonly #waiting = new Map<Upload, () => void>()
   readonly #besideBytesMax: number
+  readonly #clock: Clock
   #bytes = 0
+  /** When one last went on or ended, or the first began to wait. */
+  #wentOnAtMs = 0
 
-  constructor(besideBytesMax: number) {
+  constructor(besideBytesMax: number, clock: Clock) {
     this.#besideBytesMax = besideBytesMax
+    this.#clock = clock
   }
 
   count(bytes: number): void {
@@ -138,6 +144,13 @@ class UserUploads {
     return this.#waiting.has(upload)
   }
 
+  /** Whether others wait for this one, and none of them has gone on for a while. */
+  areStuckBehind(upload: Upload, nowMs: number): boolean {
+    const [oldest] = this.open
+    const isBehind = upload === oldest && this.#waiting.size > 0 && !this.isWaiting(upload)
+    return isBehind && nowMs - this.#wentOnAtMs >= SLOW_AFTER_MS
+  }
+
   mayTake(upload: Upload, bytes: number): boolean {
     const [oldest] = this.open
     if (upload === oldest) return true
@@ -145,12 +158,14 @@ class UserUploads {
   }
 
   wait(upload: Upload, goOn: () => void): void {
+    if (this.#waiting.size === 0) this.#wentOnAtMs = this.#clock.monotonicMs()
     this.#waiting.set(upload, goOn)
   }
 
   close(upload: Upload): void {
     this.#waiting.delete(upload)
     this.open.delete(upload)
+    this.#wentOnAtMs = this.#clock.monotonicMs()
     this.#bytes -= upload.takenBytes
     // Also after one without a byte: another is the oldest then.
     this.#wake()
@@ -167,7 +182,7 @@ class UserUploads {
 
   #goOn(upload: Upload): void {
     const goOn = this.#waiting.get(upload)
-    this.#waiting.delete(upload)
+    if (this.#waiting.delete(upload)) this.#wentOnAtMs = this.#clock.monotonicMs()
     goOn?.()
   }
 }
@@ -254,6 +269,10 @@ export class Upload {
     this.#windowStartedAtMs = nowMs
     this.#windowBytes = 0
     return isSlow
+  }
+
+  keepsOthersWaiting(nowMs: number): boolean {
+    return this.user?.areStuckBehind(this, nowMs) === true
   }
 
   ageMs(nowMs: number): number {

@@ -141,6 +141,25 @@ describe('UploadBudget', () => {
     expect(cut).to.deep.equal([uploads[3]])
   })
 
+  it('cuts off the oldest of a user that others wait for, once none of them goes on', async () => {
+    const [oldest, second, third] = [open(1), open(1), open(1)]
+    take(second, 2 * MIB)
+    take(third, MIB)
+    const more = [take(second, 2 * MIB), take(third, MIB)]
+    for (let seconds = 0; seconds < 4; seconds++) {
+      take(oldest, 10_000)
+      clock.advanceMs(1_000)
+    }
+    expect(cut).to.deep.equal([])
+    clock.advanceMs(1_000)
+    expect(cut).to.deep.equal([oldest])
+    oldest.close()
+    clock.advanceMs(4_000)
+    await settled()
+    expect(more.map(({ is }) => is)).to.deep.equal(['taken', 'taken'])
+    expect(cut).to.deep.equal([oldest])
+  })
+
   it('does not mind how slowly something came that has arrived', async () => {
     const upload = open(1)
     upload.noteReceived()
@@ -151,11 +170,9 @@ describe('UploadBudget', () => {
   it('does not take an upload for slow that waits for others of its user', async () => {
     const [oldest, waiting] = [open(1), open(1)]
     take(oldest, MIB)
+    oldest.noteReceived()
     expect(take(waiting, 4 * MIB).is).to.equal('waiting')
-    for (let second = 0; second < 60; second++) {
-      take(oldest, 1_024)
-      clock.advanceMs(1_000)
-    }
+    clock.advanceMs(60_000)
     expect(cut).to.deep.equal([])
     oldest.close()
     clock.advanceMs(19_000)
