@@ -3,18 +3,21 @@
 //
 // - A user has at most an eighth of the budget. The user's oldest upload always goes on, the
 //   others share a part of it and wait where that is full, so none of them is refused for
-//   another one.
+//   another one. Half of that part is for those that have begun: most bodies are short, and end.
 // - An upload below 512 bytes a second is cut off (a daemon on GPRS has twice that), and while more
 //   than half of the budget is in use the slowest is cut off every second. Those who wait for us
 //   are not slow.
 // - What a user's others have taken may be parts of bodies, none of which can end before the oldest
-//   does. So an oldest one that keeps them waiting for 5 s, none of them going on, is cut off too.
+//   does. So an oldest one that keeps them waiting for 5 s, none of them going on, is cut off if it
+//   comes at less than 16 KiB a second.
 
 import { ServiceError, refusalError } from '../../domain/errors.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
 
 const BYTES_PER_SECOND_MIN = 512
+/** The same while others of its user wait for it. */
+const AWAITED_BYTES_PER_SECOND_MIN = 16 * 1_024
 /** The rate of an upload is measured over this period. */
 const RATE_WINDOW_MS = 20 * SECOND_MS
 /** An upload that has only just begun does not count as slow. */
@@ -154,7 +157,8 @@ class UserUploads {
   mayTake(upload: Upload, bytes: number): boolean {
     const [oldest] = this.open
     if (upload === oldest) return true
-    return this.#bytes - (oldest?.takenBytes ?? 0) + bytes <= this.#besideBytesMax
+    const bytesMax = this.#besideBytesMax / (upload.takenBytes === 0 ? 2 : 1)
+    return this.#bytes - (oldest?.takenBytes ?? 0) + bytes <= bytesMax
   }
 
   wait(upload: Upload, goOn: () => void): void {
@@ -175,8 +179,7 @@ class UserUploads {
     const [oldest] = this.open
     if (oldest !== undefined) this.#goOn(oldest)
     for (const upload of this.#waiting.keys()) {
-      if (!this.mayTake(upload, upload.wantedBytes)) return
-      this.#goOn(upload)
+      if (this.mayTake(upload, upload.wantedBytes)) this.#goOn(upload)
     }
   }
 
@@ -272,7 +275,8 @@ export class Upload {
   }
 
   keepsOthersWaiting(nowMs: number): boolean {
-    return this.user?.areStuckBehind(this, nowMs) === true
+    const isSlow = this.rate(nowMs) * SECOND_MS < AWAITED_BYTES_PER_SECOND_MIN
+    return isSlow && this.user?.areStuckBehind(this, nowMs) === true
   }
 
   ageMs(nowMs: number): number {

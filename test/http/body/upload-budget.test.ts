@@ -52,12 +52,18 @@ describe('UploadBudget', () => {
     }
     return outcome
   }
+  /** One of which a byte has arrived. */
+  const begin = (userId: number): Upload => {
+    const upload = open(userId)
+    take(upload, 1)
+    return upload
+  }
   const settled = () => new Promise((resolve) => setImmediate(resolve))
 
   it('lets the oldest upload of a user go on, and others as far as their part goes', async () => {
-    const [oldest, second, third] = [open(1), open(1), open(1)]
+    const [oldest, second, third] = [begin(1), begin(1), begin(1)]
     expect(take(oldest, 4 * MIB).is).to.equal('taken')
-    expect(take(second, 3 * MIB).is).to.equal('taken')
+    expect(take(second, 3 * MIB - 2).is).to.equal('taken')
     const [more, other] = [take(second, 1), take(third, 1)]
     expect(take(oldest, 4 * MIB).is).to.equal('taken')
     expect(take(open(2), 4 * MIB).is).to.equal('taken')
@@ -68,10 +74,20 @@ describe('UploadBudget', () => {
     expect([more.is, other.is]).to.deep.equal(['taken', 'taken'])
   })
 
+  it('leaves half of that part to those that have begun', async () => {
+    const [, second] = [begin(1), begin(1)]
+    expect(take(second, 1.5 * MIB).is).to.equal('taken')
+    const late = take(open(1), 1)
+    expect(take(second, 1.5 * MIB - 1).is).to.equal('taken')
+    second.close()
+    await settled()
+    expect(late.is).to.equal('taken')
+  })
+
   it('lets the next one go on when the oldest ends without a byte', async () => {
-    const [oldest, second, third] = [open(1), open(1), open(1)]
+    const [oldest, second, third] = [open(1), begin(1), begin(1)]
     take(second, 2 * MIB)
-    take(third, MIB)
+    take(third, MIB - 2)
     const more = [take(second, 2 * MIB), take(third, MIB)]
     oldest.close()
     await settled()
@@ -80,7 +96,7 @@ describe('UploadBudget', () => {
 
   it('lets them go on in the order in which they came, the oldest first', async () => {
     const oldest = open(1)
-    const others = [open(1), open(1), open(1), open(1)]
+    const others = [begin(1), begin(1), begin(1), begin(1)]
     take(oldest, 1)
     const first = others.map((upload) => take(upload, 2 * MIB))
     await settled()
@@ -110,8 +126,8 @@ describe('UploadBudget', () => {
 
   it('refuses what does not fit, at once or in its turn', async () => {
     for (let userId = 1; userId <= 14; userId++) take(open(userId), 4 * MIB)
-    const [oldest, late] = [open(15), open(15)]
-    take(oldest, MIB)
+    const [oldest, late] = [open(15), begin(15)]
+    take(oldest, MIB - 1)
     take(late, 2 * MIB)
     const waiting = take(late, 4 * MIB)
     expect(take(open(16), 5 * MIB).is).to.equal('taken')
@@ -141,23 +157,28 @@ describe('UploadBudget', () => {
     expect(cut).to.deep.equal([uploads[3]])
   })
 
-  it('cuts off the oldest of a user that others wait for, once none of them goes on', async () => {
-    const [oldest, second, third] = [open(1), open(1), open(1)]
-    take(second, 2 * MIB)
-    take(third, MIB)
-    const more = [take(second, 2 * MIB), take(third, MIB)]
+  it('cuts off a slow oldest upload that others of its user wait for and none passes', async () => {
+    const [slow, fast] = [open(1), open(2)]
+    const stuck = [1, 2].map((userId) => {
+      const upload = begin(userId)
+      take(upload, 3 * MIB - 1)
+      return take(upload, MIB)
+    })
     for (let seconds = 0; seconds < 4; seconds++) {
-      take(oldest, 10_000)
+      take(slow, 10_000)
+      take(fast, 20_000)
       clock.advanceMs(1_000)
     }
     expect(cut).to.deep.equal([])
+    take(fast, 20_000)
     clock.advanceMs(1_000)
-    expect(cut).to.deep.equal([oldest])
-    oldest.close()
-    clock.advanceMs(4_000)
+    expect(cut).to.deep.equal([slow])
+    slow.close()
+    take(fast, 200_000)
+    clock.advanceMs(9_000)
     await settled()
-    expect(more.map(({ is }) => is)).to.deep.equal(['taken', 'taken'])
-    expect(cut).to.deep.equal([oldest])
+    expect(stuck.map(({ is }) => is)).to.deep.equal(['taken', 'waiting'])
+    expect(cut).to.deep.equal([slow])
   })
 
   it('does not mind how slowly something came that has arrived', async () => {
