@@ -26,6 +26,8 @@ const DATABASE = 'thermolog'
 const JSON_TYPE = 'application/json; charset=utf-8'
 /** What senders to InfluxDB ask before they write is far shorter. */
 const OPEN_STATEMENT_CHARACTERS_MAX = 1_024
+/** Of a form; InfluxDB knows ten, and what comes behind them is not looked at. */
+const FORM_PARAMETERS_MAX = 64
 
 export interface QueryCollaborators extends InfluxqlSources {
   readonly tokens: AccessTokens
@@ -99,7 +101,8 @@ export class Queries {
 
   #longForm(call: Call, principal: Principal): Promise<URLSearchParams> {
     return this.#with.bodies.read(sendingOf({ ...call, principal }), (bytes) => {
-      return new URLSearchParams(bytes.toString('utf8'))
+      const pairs = bytes.toString('utf8').split('&', FORM_PARAMETERS_MAX)
+      return new URLSearchParams(pairs.join('&'))
     })
   }
 

@@ -109,6 +109,16 @@ describe('/query', () => {
     expect((await ask({ token: daemon, q })).status).to.equal(200)
   })
 
+  it('looks at no more parameters of a form than anybody sends', async () => {
+    const token = await mobile.service.createToken('a@example.org')
+    const behind = (others: number) => {
+      const body = `${'a=1&'.repeat(others)}q=SHOW+DATABASES`
+      return send(mobile.service.url, { ...orderOf({ token }), body })
+    }
+    expect((await behind(63)).status).to.equal(200)
+    expect((await behind(64)).status).to.equal(400)
+  })
+
   it('looks at no statement that is too long', async () => {
     const token = await mobile.service.createToken('a@example.org')
     for (const q of ['SHOW DATABASES', 'CREATE DATABASE a', 'SELECT 1']) {
