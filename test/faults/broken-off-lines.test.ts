@@ -67,8 +67,12 @@ describe('a body of line protocol that is broken off', () => {
   const countOf = ({ headers }: TestAnswer, name: string) => Number(headers[`thermolog-${name}`])
 
   it('by kill -9 has each point with a time once, and is never half acknowledged', async () => {
+    let unanswered = 0
     const inParts = await sweep('kill', async (body) => {
-      expect(await write(body).catch(() => undefined), 'an answer').to.equal(undefined)
+      // What forwards makes calls too: among the last ones, the answer may come first.
+      const answer = await write(body).catch(() => undefined)
+      if (answer === undefined) unanswered++
+      else expect(answer.status).to.equal(204)
       diskFaults().rest()
       await service.stop('SIGKILL')
       await start()
@@ -77,6 +81,7 @@ describe('a body of line protocol that is broken off', () => {
       return again
     })
     expect(inParts, 'kills between two transactions').to.be.greaterThan(0)
+    expect(unanswered, 'kills before the answer').to.be.at.least(POINTS * 0.75)
   })
 
   it('by a full disk is refused with 503, and stored once when there is room', async () => {
@@ -110,7 +115,7 @@ describe('a body of line protocol that is broken off', () => {
       const created = countOf(answer, 'created')
       const duplicates = countOf(answer, 'duplicates')
       expect(created + duplicates, `call ${at}`).to.equal(KEYED + UNKEYED)
-      if (duplicates > 0) inParts++
+      if (duplicates > 0 && duplicates < KEYED) inParts++
       await expectStored(name)
     }
     await service.stop()
