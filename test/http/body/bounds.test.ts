@@ -2,7 +2,7 @@
 // Method: more than any may have, announced to each route of the API's description.
 
 import { expect } from 'chai'
-import { requestBodyBytesMax } from '../../../src/domain/limits.ts'
+import { requestBodyBytesMax, signInBodyBytesMax } from '../../../src/domain/limits.ts'
 import { startMobile } from '../../support/mobile.ts'
 import type { MobileTest } from '../../support/mobile.ts'
 import { headOf, RawConnection } from '../../support/raw-connection.ts'
@@ -71,6 +71,20 @@ describe('the bounds of bodies', () => {
       told[`${method} ${path}`] = await answerTo(method, path, type)
     }
     expect(told).to.deep.equal(Object.fromEntries(Object.keys(told).map((route) => [route, 413])))
+  })
+
+  it('allow a small body no more for its compression than it may have', async () => {
+    const connection = await RawConnection.open(mobile.service.url)
+    connection.write(
+      headOf(['POST', '/api/mobile/v1/auth/forger'], {
+        'Content-Length': 2 * signInBodyBytesMax + 1,
+        'Content-Type': 'application/json',
+        'Content-Encoding': 'gzip',
+      }),
+    )
+    const { status } = await connection.answer()
+    connection.close()
+    expect(status).to.equal(413)
   })
 
   it('leave a body unread where none is taken', async () => {
