@@ -102,7 +102,7 @@ function boundsOf({ bounds }: BodyState): BodyBounds {
   return bounds
 }
 
-/** Without a lower one for small bodies, 51 sign-ins took the budget of all compressed ones. */
+/** Lower for small bodies: 51 compressed sign-ins would take the budget of all. */
 function overheadOf({ bytesMax }: BodyBounds): number {
   return Math.min(COMPRESSION_OVERHEAD_BYTES_MAX, bytesMax)
 }
