@@ -19,15 +19,14 @@ for (const text of ['te', 'cu', 'va', 'ga']) BEGINNINGS[Buffer.from(text).readIn
 /** A field with its value and what is before it. */
 const FIELD_BYTES_MIN = { ofKnownName: ' temp=1'.length, ofAnyName: ' a=1'.length }
 
-/** @returns whether a body has more lines, counting line breaks in strings too */
-export function hasMoreLines(text: string, max: number): boolean {
+/** Lines of a body, counting line breaks in strings too; no further than one more than `max`. */
+export function countLines(text: string, max: number): number {
   let count = 0
-  for (let at = 0; at < text.length; count++) {
-    if (count === max) return true
+  for (let at = 0; at < text.length && count <= max; count++) {
     const end = text.indexOf('\n', at)
     at = end === -1 ? text.length : end + 1
   }
-  return false
+  return count
 }
 
 /**

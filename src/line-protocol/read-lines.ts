@@ -13,7 +13,7 @@ import {
   submissionMeasurementsMax,
 } from '../domain/limits.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
-import { hasMoreLines, mayHaveMoreTemperatures } from './count-lines.ts'
+import { countLines, mayHaveMoreTemperatures } from './count-lines.ts'
 import { aliasOf, eventIdOf } from './identity.ts'
 import { decodeText, LineFault, PointReader, TOO_LONG } from './point.ts'
 import type { Point } from './point.ts'
@@ -64,6 +64,12 @@ export interface RefusedLine {
   readonly reason: string
   /** Whether the line has more of something than a line may have. */
   readonly isTooLarge: boolean
+}
+
+/** A body, part by part. */
+export interface LineBody extends AsyncIterable<LinePart> {
+  /** Empty ones, comments and line breaks in strings included. */
+  readonly lineCount: number
 }
 
 /** What some lines of a body, one after another, are. */
@@ -119,22 +125,24 @@ const CELSIUS_MAX = 10_000
  * Reads a body, whose bytes are not needed afterwards.
  *
  * @param letOthers awaited now and then
- * @returns its parts; none if it is empty
+ * @returns its parts; none if it is empty; each is made when it is asked for, once
  * @throws ServiceError `batch_too_large`
  */
 export async function readLines(
   body: Buffer,
   rules: LineRules,
   letOthers: () => Promise<void>,
-): Promise<AsyncIterable<LinePart>> {
+): Promise<LineBody> {
   const text = body.toString('latin1')
   const walk = () => new LineWalk(text, isUtf8Body, rules.series)
   const isUtf8Body = isUtf8(body)
-  if (hasMoreLines(text, lineBodyLinesMax)) throw tooLarge(lineBodyLinesMax)
+  const lineCount = countLines(text, lineBodyLinesMax)
+  if (lineCount > lineBodyLinesMax) throw tooLarge(lineBodyLinesMax)
   if (mayHaveMoreTemperatures(body, lineBodyMeasurementsMax, rules.series.isAnyName)) {
     await countTemperatures(walk(), letOthers)
   }
-  return readParts(new PartReader(walk(), rules.unitNs), letOthers)
+  const parts = readParts(new PartReader(walk(), rules.unitNs), letOthers)
+  return { lineCount, [Symbol.asyncIterator]: () => parts }
 }
 
 function tooLarge(limit: number): ServiceError {

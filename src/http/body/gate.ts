@@ -15,7 +15,6 @@ import type { Clock } from '../../ports/system.ts'
 import { ClientGone } from '../answers/call.ts'
 import type { BodyBounds, BodyState, Packing } from './bounds.ts'
 import type { LetOthers } from './read-json.ts'
-import { hasBody } from './rest-of-body.ts'
 import { UploadBudget } from './upload-budget.ts'
 import type { Upload } from './upload-budget.ts'
 
@@ -232,14 +231,13 @@ function joined(chunks: Buffer[]): Buffer {
  * @throws ServiceError `unsupported_media_type`, `unsupported_encoding`
  */
 export function checkHead(
-  request: IncomingMessage,
+  { headers }: IncomingMessage,
   response: ServerResponse,
   { type, packings }: BodyBounds,
 ): Packing | undefined {
-  const { headers } = request
   const mediaType = headers['content-type']
   if (type === 'json') checkJson(mediaType)
-  if (type === 'form' && (mediaType !== undefined || hasBody(request))) checkForm(mediaType)
+  if (type === 'form') checkForm(mediaType)
   const encoding = headers['content-encoding']?.trim().toLowerCase() || 'identity'
   if (encoding === 'identity') return undefined
   const packing = packings.find((name) => name === encoding || `x-${name}` === encoding)

@@ -31,7 +31,7 @@ export async function finishBody(
   request.resume()
 }
 
-export function hasBody({ headers }: IncomingMessage): boolean {
+function hasBody({ headers }: IncomingMessage): boolean {
   const { 'content-length': length = '0', 'transfer-encoding': coding } = headers
   return coding !== undefined || length !== '0'
 }

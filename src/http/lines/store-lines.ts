@@ -1,6 +1,9 @@
 // Stores the lines of one body, part by part: what cannot be read is kept, then what can be stored
 // is committed, before the next part is made.
 //
+// A body of several parts is charged for all its lines at first, and for what more they hold when
+// that is known: of bodies that come together, none is admitted for what the others will use.
+//
 // Points without a time are stored anew whenever they are sent. So they are gathered and committed
 // last, in one transaction, after everything that may fail: a failure means that none is stored,
 // unless the outcome of that very transaction is unknown.
@@ -11,6 +14,7 @@ import { commitLines } from '../../ingest/commit-lines.ts'
 import type { Submissions } from '../../ingest/submissions.ts'
 import { decodeText } from '../../line-protocol/point.ts'
 import type {
+  LineBody,
   LinePart,
   LineReading,
   RefusedLine,
@@ -63,6 +67,9 @@ export class LineStoring {
   #duplicates = 0
   #skipped = 0
   #lineCount = 0
+  /** What the parts so far hold, and what was charged for them. */
+  #counted = 0
+  #charged = 0
 
   /** @param unitNs nanoseconds of the unit in which times are given */
   constructor(stores: LineStores, call: ApiCall, unitNs: bigint) {
@@ -77,11 +84,12 @@ export class LineStoring {
    * @throws ServiceError when the same is to be sent again: nothing is stored, or measurements with
    *   an event id alone
    */
-  async store(parts: AsyncIterable<LinePart>): Promise<StoredBody> {
+  async store(body: LineBody): Promise<StoredBody> {
     let isAdmitted = false
-    for await (const part of parts) {
-      if (isAdmitted) await this.#charge(part)
-      else await this.#admit(part)
+    for await (const part of body) {
+      this.#counted += countOf(part)
+      if (isAdmitted) await this.#chargeMore()
+      else await this.#admit(part, body.lineCount)
       isAdmitted = true
       await this.#storePart(part)
     }
@@ -96,19 +104,24 @@ export class LineStoring {
   }
 
   /** @throws ServiceError before anything of the body is stored */
-  async #admit(part: LinePart): Promise<void> {
+  async #admit(part: LinePart, lineCount: number): Promise<void> {
     const { submissions, rateLimits } = this.#stores
     const { principal, receivedAtMs, ctx } = this.#call
     const refusal = submissions.refusal(principal.user.id)
     if (refusal !== undefined) throw submissions.refused(refusal)
     const measurements = [...part.keyed, ...part.unkeyed].map(({ measurement }) => measurement)
-    const counted = { receivedAtMs, measurements, count: countOf(part), hasMore: !part.isLast }
+    const count = part.isLast ? this.#counted : Math.max(this.#counted, lineCount)
+    const counted = { receivedAtMs, measurements, count, hasMore: !part.isLast }
     await rateLimits.countMeasurements(principal.token.id, counted, ctx.res)
+    this.#charged = count
   }
 
-  async #charge(part: LinePart): Promise<void> {
+  async #chargeMore(): Promise<void> {
+    const more = this.#counted - this.#charged
+    if (more <= 0) return
     const { principal, ctx } = this.#call
-    await this.#stores.rateLimits.charge(principal.token.id, countOf(part), ctx.res)
+    await this.#stores.rateLimits.charge(principal.token.id, more, ctx.res)
+    this.#charged += more
   }
 
   async #storePart({ keyed, unkeyed, refused, skipped, lineCount }: LinePart): Promise<void> {

@@ -5,7 +5,7 @@ import type { Principal } from '../../domain/access.ts'
 import type { Submissions } from '../../ingest/submissions.ts'
 import { unitOf } from '../../line-protocol/point-time.ts'
 import { readLines } from '../../line-protocol/read-lines.ts'
-import type { LinePart, LineRules } from '../../line-protocol/read-lines.ts'
+import type { LineBody, LineRules } from '../../line-protocol/read-lines.ts'
 import { SeriesMemory, SeriesRoom } from '../../line-protocol/series.ts'
 import type { RefusedReader, RefusedWriter } from '../../ports/refused.ts'
 import type { Metrics } from '../../ports/system.ts'
@@ -84,8 +84,8 @@ export class LineWrites {
     }
     const apiCall = { ...call, principal }
     const series = this.#seriesWith(token.serialNumberPrefix)
-    const parts = await this.#read(apiCall, { series, unitNs })
-    const stored = await new LineStoring(this.#stores, apiCall, unitNs).store(parts)
+    const body = await this.#read(apiCall, { series, unitNs })
+    const stored = await new LineStoring(this.#stores, apiCall, unitNs).store(body)
     const { outcome, unstored } = stored
     this.#with.metrics.noteLinePoints({ ...outcome, refused: unstored.count })
     await this.#answer(apiCall, version, stored)
@@ -104,7 +104,7 @@ export class LineWrites {
     return series
   }
 
-  async #read(call: ApiCall, rules: LineRules): Promise<AsyncIterable<LinePart>> {
+  async #read(call: ApiCall, rules: LineRules): Promise<LineBody> {
     const { bodies, rateLimits } = this.#with
     let bytesRead = 0
     try {

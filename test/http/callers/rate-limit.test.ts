@@ -41,6 +41,18 @@ describe('RateLimits', () => {
     expect((await me()).status).to.equal(200)
   })
 
+  it('admits no more bodies of lines for being sent at once', async () => {
+    await start({ RATE_LIMIT_MEASUREMENTS: '3000' })
+    const write = (room: number) => {
+      const lines = Array.from({ length: 2_000 }, (_, at) => `room${room} temp=${at} 1795169700`)
+      const path = '/api/v2/write?precision=s'
+      return send(service.url, { method: 'POST', path, token, body: lines.join('\n') })
+    }
+    const answers = await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(write))
+    const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b)
+    expect(statuses).to.deep.equal([204, 204, 429, 429, 429, 429, 429, 429])
+  })
+
   it('admits what is measured now while a backlog has spent the allowance', async () => {
     await start({ RATE_LIMIT_MEASUREMENTS: '30', OFFLINE_AFTER: '15m' })
     const first = await submit(40)
