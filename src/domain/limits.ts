@@ -20,7 +20,7 @@ export const lineBytesMax = 64 * 1024
 export const lineTagsMax = 256
 export const lineFieldsMax = 1_024
 
-/** What is kept of a line that is too large. */
+/** What is kept of a line that is too large, or has no temperature. */
 export const cutLineBytesMax = 1_024
 
 /** Series of line protocol without a temperature that are noted per user. */

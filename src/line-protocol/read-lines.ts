@@ -134,8 +134,8 @@ export async function readLines(
   letOthers: () => Promise<void>,
 ): Promise<LineBody> {
   const text = body.toString('latin1')
-  const walk = () => new LineWalk(text, isUtf8Body, rules.series)
   const isUtf8Body = isUtf8(body)
+  const walk = () => new LineWalk(text, isUtf8Body, rules.series)
   const lineCount = countLines(text, lineBodyLinesMax)
   if (lineCount > lineBodyLinesMax) throw tooLarge(lineBodyLinesMax)
   if (mayHaveMoreTemperatures(body, lineBodyMeasurementsMax, rules.series.isAnyName)) {

@@ -44,7 +44,7 @@ export function printTable(
   )
   for (const row of cells) {
     const line = row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')
-    printText(line.trimEnd())
+    process.stdout.write(`${line.trimEnd()}\n`)
   }
 }
 

@@ -13,7 +13,6 @@ import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
 import { openForm, signInBody } from './bounds.ts'
 import { BodyGate, checkHead } from './gate.ts'
-import type { BodyState } from './bounds.ts'
 import { readJson } from './read-json.ts'
 
 const REPLACEMENT_CHARACTER = '\uFFFD'
@@ -48,10 +47,9 @@ export class SmallBodyReader {
    * @throws ClientGone when the client disconnects half way
    */
   async readJson(ctx: Context): Promise<unknown> {
-    const { req, res } = ctx
-    if (checkHead(req, res, signInBody) !== undefined) {
-      const state = ctx.state as BodyState
-      return this.#packed.read({ request: req, response: res, userId: undefined, state }, readJson)
+    const { req: request, res: response, state } = ctx
+    if (checkHead(request, response, signInBody) !== undefined) {
+      return this.#packed.read({ request, response, userId: undefined, state }, readJson)
     }
     const text = await read(ctx, this.#parseJson)
     if (text === '') throw new ServiceError('malformed_json')

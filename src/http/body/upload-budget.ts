@@ -169,8 +169,9 @@ class UserUploads {
   close(upload: Upload): void {
     this.#waiting.delete(upload)
     this.open.delete(upload)
-    this.#wentOnAtMs = this.#clock.monotonicMs()
     this.#bytes -= upload.takenBytes
+    if (this.#waiting.size === 0) return
+    this.#wentOnAtMs = this.#clock.monotonicMs()
     // Also after one without a byte: another is the oldest then.
     this.#wake()
   }

@@ -1,14 +1,12 @@
 // Which series have no temperature, noted so that an operator finds what a sender meant to be one.
 // Senders repeat themselves: what comes within a second is noted together.
 
-import { skippedSeriesMax } from '../../domain/limits.ts'
+import { cutLineBytesMax, skippedSeriesMax } from '../../domain/limits.ts'
 import { copyText } from '../../line-protocol/point.ts'
 import type { SkippedPoint } from '../../line-protocol/read-lines.ts'
 import type { RefusedWriter, SkippedSeries } from '../../ports/refused.ts'
 
 const NOTED_EVERY_MS = 1_000
-/** Of longer lines the beginning is kept. */
-const LINE_LENGTH_MAX = 1_024
 
 export class SkippedNotes {
   readonly #writer: Pick<RefusedWriter, 'noteSkipped'>
@@ -33,9 +31,9 @@ export class SkippedNotes {
 
   /** What waits is a copy: a part of a body would keep all of the body in memory. */
   #add(userId: number, name: string, points: readonly SkippedPoint[], lastAtMs: number): void {
-    const series = copyText(name.slice(0, LINE_LENGTH_MAX))
+    const series = copyText(name.slice(0, cutLineBytesMax))
     const key = `${userId} ${series}`
-    const line = copyText(points.at(-1)?.line.text.slice(0, LINE_LENGTH_MAX) ?? '')
+    const line = copyText(points.at(-1)?.line.text.slice(0, cutLineBytesMax) ?? '')
     const count = (this.#pending.get(key)?.count ?? 0) + points.length
     this.#pending.set(key, { userId, series, line, count, lastAtMs })
   }

@@ -85,12 +85,10 @@ export class LineStoring {
    *   an event id alone
    */
   async store(body: LineBody): Promise<StoredBody> {
-    let isAdmitted = false
     for await (const part of body) {
       this.#counted += countOf(part)
-      if (isAdmitted) await this.#chargeMore()
+      if (this.#charged > 0) await this.#chargeMore()
       else await this.#admit(part, body.lineCount)
-      isAdmitted = true
       await this.#storePart(part)
     }
     await this.#storeUnkeyed()
