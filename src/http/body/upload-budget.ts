@@ -155,10 +155,10 @@ class UserUploads {
   }
 
   mayTake(upload: Upload, bytes: number): boolean {
-    const [oldest] = this.open
-    if (upload === oldest) return true
     const bytesMax = this.#besideBytesMax / (upload.takenBytes === 0 ? 2 : 1)
-    return this.#bytes - (oldest?.takenBytes ?? 0) + bytes <= bytesMax
+    if (this.#bytes + bytes <= bytesMax) return true
+    const [oldest] = this.open
+    return upload === oldest || this.#bytes - (oldest?.takenBytes ?? 0) + bytes <= bytesMax
   }
 
   wait(upload: Upload, goOn: () => void): void {
