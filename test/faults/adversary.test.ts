@@ -10,6 +10,8 @@ import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { serve } from '../support/command.ts'
 import type { RunningService } from '../support/command.ts'
+import { epochEvents, submissionMeasurementsMax } from '../../src/domain/limits.ts'
+import { SECOND_MS } from '../../src/domain/time.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 import { ForgingProvider } from '../support/forging-provider.ts'
 import { HostileRequests } from '../support/hostile.ts'
@@ -55,6 +57,8 @@ describe(`a user with hostile requests, at least ${REQUESTS}`, function () {
       RATE_LIMIT_REQUESTS: '0',
       RATE_LIMIT_MEASUREMENTS: '0',
       RATE_LIMIT_SIGN_IN: '0',
+      // What a user may have is reached in the first half: memory grows with it, rightly.
+      MAX_SENSORS_PER_USER: '2000',
       // The provider of the examples in the document.
       IDP_ACME_ISSUER: provider.issuer,
       IDP_ACME_CLIENT_ID: 'thermolog-app',
@@ -80,6 +84,7 @@ describe(`a user with hostile requests, at least ${REQUESTS}`, function () {
       renewMobileToken: signIn,
     })
     const sensorId = await sendFirst()
+    await fillEpoch()
     const ended = new AbortController()
     const others = [sendSteadily(ended.signal), readSteadily(sensorId, ended.signal)]
     try {
@@ -149,6 +154,21 @@ describe(`a user with hostile requests, at least ${REQUESTS}`, function () {
     }))
     const { body } = await sendBatch(service.url, tokens.reader, measurements)
     return body.data.measurements[0].sensor_id
+  }
+
+  /** What the first sealing takes for good is taken before memory is compared. */
+  async function fillEpoch(): Promise<void> {
+    const startMs = Date.now() - 2 * epochEvents * SECOND_MS
+    for (let first = 0; first < epochEvents; first += submissionMeasurementsMax) {
+      const measurements = Array.from({ length: submissionMeasurementsMax }, (_, at) => ({
+        event_id: `fill-${first + at}`,
+        sn: 'filled',
+        temp: at % 50,
+        timestamp: new Date(startMs + (first + at) * SECOND_MS).toISOString(),
+      }))
+      const { body } = await sendBatch(service.url, tokens.reader, measurements)
+      expect(body.data.created).to.equal(submissionMeasurementsMax)
+    }
   }
 
   /** On time, whether or not the last one was answered. @returns how many were stored */
