@@ -40,12 +40,15 @@ export class LineFault extends Error {
   readonly readTo: number
   /** Whether it has more of something than a line may have. */
   readonly isTooLarge: boolean
+  /** Where a string begins that nothing closes, at least within the longest line. */
+  readonly openString: number | undefined
 
-  constructor(message: string, readTo: number, isTooLarge = false) {
+  constructor(message: string, readTo: number, isTooLarge = false, openString?: number) {
     super(message)
     this.name = 'LineFault'
     this.readTo = readTo
     this.isTooLarge = isTooLarge
+    this.openString = openString
   }
 }
 
@@ -209,7 +212,7 @@ export class PointReader<Series extends SeriesKey> {
       end += this.#text.charCodeAt(end) === BACKSLASH ? 2 : 1
     }
     this.#at = Math.min(end + 1, this.#stop)
-    if (end >= this.#stop) this.#fail('unbalanced quotes')
+    if (end >= this.#stop) throw new LineFault('unbalanced quotes', this.#at, false, start)
     if (!this.#isAtEnd() && !', \t'.includes(this.#text[this.#at] ?? '')) {
       this.#fail('text after a string')
     }
@@ -267,6 +270,19 @@ export class PointReader<Series extends SeriesKey> {
   #failTooLarge(message: string): never {
     throw new LineFault(message, this.#offset + this.#at, true)
   }
+}
+
+/** The first quote of a string's text that no backslash escapes; -1: there is none. */
+export function closingQuote(text: string, start: number): number {
+  let at = text.indexOf('"', start)
+  while (at !== -1 && backslashesBefore(text, start, at) % 2 === 1) at = text.indexOf('"', at + 1)
+  return at
+}
+
+function backslashesBefore(text: string, start: number, at: number): number {
+  let first = at
+  while (first > start && text.charCodeAt(first - 1) === BACKSLASH) first--
+  return at - first
 }
 
 function unescape(text: string): string {

@@ -15,7 +15,7 @@ import {
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
 import { countLines, mayHaveMoreTemperatures } from './count-lines.ts'
 import { aliasOf, eventIdOf } from './identity.ts'
-import { decodeText, LineFault, PointReader, TOO_LONG } from './point.ts'
+import { closingQuote, decodeText, LineFault, PointReader, TOO_LONG } from './point.ts'
 import type { Point } from './point.ts'
 import { pointTime } from './point-time.ts'
 import type { PointTime } from './point-time.ts'
@@ -98,6 +98,9 @@ const NEW_LINE = 10
 const RETURN = 13
 const BLANK = 32
 const HASH = 35
+
+/** In the fields of a line. */
+const BEFORE_STRING = /(?<!\\)="/
 
 /** A line as a point, or why it is none. */
 interface WalkedLine {
@@ -184,6 +187,8 @@ class LineWalk {
   #number = 0
   /** Characters that may be read a second time, after a quote that nothing closes. */
   #rereadMax: number
+  /** Characters that may be looked at in vain for the quote that closes a long string. */
+  #lookMax: number
   /** Characters looked at one by one, those that were read twice too. */
   bytesRead = 0
 
@@ -192,6 +197,7 @@ class LineWalk {
     this.#isUtf8 = isUtf8Body
     this.#points = new PointReader(text, series)
     this.#rereadMax = text.length
+    this.#lookMax = text.length
   }
 
   /** Whether only empty lines and comments are left. */
@@ -251,15 +257,42 @@ class LineWalk {
   }
 
   /**
-   * Where a line ends that cannot be read: at its first line break, so that a quote that nothing
+   * Where a line ends that cannot be read. One that is too large ends behind its strings: what they
+   * contain is no line. Another one ends at its first line break, so that a quote that nothing
    * closes costs no neighbours. That may not make a body cost more than twice its length.
    */
-  #endOfFault(start: number, { readTo }: LineFault): number {
+  #endOfFault(start: number, { readTo, isTooLarge, openString }: LineFault): number {
+    if (isTooLarge) return this.#endBehind(readTo)
+    const closed = openString === undefined ? undefined : this.#endOfString(openString)
+    if (closed !== undefined) return this.#endBehind(closed)
     const end = this.#endOf(start)
     const reread = readTo - end
     if (reread <= 0) return end
     this.#rereadMax -= reread
     return this.#rereadMax >= 0 ? end : this.#endOf(readTo)
+  }
+
+  /** Where the line ends that goes on at a place, behind its strings. */
+  #endBehind(place: number): number {
+    let at = place
+    let end = this.#endOf(at)
+    for (;;) {
+      const before = this.#text.slice(at, end).search(BEFORE_STRING)
+      const closed = before === -1 ? undefined : this.#endOfString(at + before + '="'.length)
+      if (closed === undefined) return end
+      if (closed > end) end = this.#endOf(closed)
+      at = closed
+    }
+  }
+
+  /** Behind the quote that closes a string; `undefined` if none does, by what follows it. */
+  #endOfString(start: number): number | undefined {
+    if (this.#lookMax <= 0) return undefined
+    const quote = closingQuote(this.#text, start)
+    const isClosed = quote !== -1 && ', \t\r\n'.includes(this.#text[quote + 1] ?? '\n')
+    if (isClosed) return quote + 1
+    this.#lookMax -= (quote === -1 ? this.#text.length : quote) - start
+    return undefined
   }
 
   #take(start: number, end: number, readTo: number): Line {

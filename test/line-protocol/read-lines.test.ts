@@ -230,6 +230,17 @@ describe('readLines', () => {
   it('is not slow, whatever quotes nothing closes or fields share a long key', async () => {
     const open = await read('" b="\n'.repeat(49_000))
     expect(open.refused.length).to.be.greaterThan(0)
+    const fill = (text: string) => text.repeat(Math.floor(4_190_000 / text.length))
+    const large = `x ${'a=1,'.repeat(1_025)}`
+    for (const text of [
+      `${large}${fill('s="",')}`,
+      `${large}${'s="\n",'.repeat(49_000)}`,
+      `${large}s="${fill('\\"')}`,
+      fill(`${large}s="\n`),
+      fill(`${large}s="${'\\"'.repeat(500)}\n`),
+    ]) {
+      expect((await read(text)).refused.length, text.slice(4_100, 4_140)).to.be.greaterThan(0)
+    }
     const fields = Array.from({ length: 64 }, (_, at) => `temp_${at}=1`).join(',')
     const tags = Array.from({ length: 255 }, (_, at) => `t${at}=${'y'.repeat(220)}`).join(',')
     const lines = Array.from({ length: 60 }, (_, at) => `x,a=${at},${tags} ${fields} ${at}`)
@@ -256,6 +267,34 @@ describe('readLines', () => {
       const { unkeyed, refused } = await read(`${line}\nx temp=2`)
       expect(refused.map((one) => [one.reason, one.isTooLarge])).to.deep.equal([[reason, true]])
       expect(unkeyed.map(({ line: { number } }) => number)).to.deep.equal([2])
+    }
+  })
+
+  it('takes what the strings of a line that is too large contain for no line', async () => {
+    const point = 'x temp=1 5\n'
+    const long = 'y'.repeat(65_536)
+    const fields = 'a=1,'.repeat(1_024)
+    for (const line of [
+      `x s="${long}\n${point}\\"\n${point}"`,
+      `x s="${long}\\\\",t="\n${point}",temp=1 7`,
+      `x s="\n${point}",t=1,u="${long}"`,
+      `x s="\n${point}",t=${long},u="\n${point}"`,
+      `x ${fields}s="\n${point}",t="\n${point}" 7`,
+      `x${',t=1'.repeat(257)} s="\n${point}"`,
+    ]) {
+      const { keyed, refused } = await read(`${line}\nx temp=2 6\n`)
+      expect(refused.map(({ isTooLarge }) => isTooLarge)).to.deep.equal([true])
+      expect(keyed.map(({ measurement }) => measurement.tempCelsius)).to.deep.equal([2])
+    }
+  })
+
+  it('reads on behind a quote that nothing closes, however much follows', async () => {
+    const points = Array.from({ length: 8_000 }, (_, at) => `x temp=${at % 50} ${at}`)
+    for (const next of ['x s="ok",temp=1 1', 'x temp=1 1']) {
+      const open = 'x s="y,temp=1 1'
+      const { keyed, refused } = await read([open, open, ...points, next, open].join('\n'))
+      expect(refused).to.have.lengthOf(3)
+      expect(keyed).to.have.lengthOf(points.length + 1)
     }
   })
 
@@ -292,6 +331,7 @@ describe('readLines', () => {
       fc.nat(3).map((at) => `t temp_${at}=1e9,temp=2e9,temp_1=3 ${now}`),
       fc.constantFrom('t s="a\nb",temp=1', 'no line', 't humidity=1', '# c', '', 't temp=1 x'),
       fc.nat(3).map((at) => `t,a=${'y'.repeat(20_000 * at)} temp=1`),
+      fc.nat(2).map((at) => `t s="${'y'.repeat(33_000 * at)}\nt temp=1 5",t="\n",temp=1`),
     )
     const told = ({ keyed, unkeyed, refused, skipped, lineCount }: LineBody) => ({
       measurements: [keyed, unkeyed].map((list) => list.map(({ measurement }) => measurement)),
