@@ -207,15 +207,10 @@ export class PointReader<Series extends SeriesKey> {
 
   #readString(): string {
     const start = this.#at + 1
-    let end = start
-    while (end < this.#stop && this.#text.charCodeAt(end) !== QUOTE) {
-      end += this.#text.charCodeAt(end) === BACKSLASH ? 2 : 1
-    }
+    const end = closingQuote(this.#text, start, this.#stop)
     this.#at = Math.min(end + 1, this.#stop)
     if (end >= this.#stop) throw new LineFault('unbalanced quotes', this.#at, false, start)
-    if (!this.#isAtEnd() && !', \t'.includes(this.#text[this.#at] ?? '')) {
-      this.#fail('text after a string')
-    }
+    if (!mayFollowString(this.#text, this.#at)) this.#fail('text after a string')
     return this.#text.slice(start, end).replaceAll(/\\(["\\])/g, '$1')
   }
 
@@ -229,7 +224,7 @@ export class PointReader<Series extends SeriesKey> {
       if (end === 0) continue
       const isEscaped = at > start && text.charCodeAt(at - 1) === BACKSLASH
       if ((end & ends) !== 0 && !isEscaped) break
-      if (end === AT_LINE_END && this.#isEndAt(at)) break
+      if (end === AT_LINE_END && isLineEnd(text, at)) break
     }
     this.#at = at
     this.#checkLength()
@@ -246,16 +241,7 @@ export class PointReader<Series extends SeriesKey> {
   }
 
   #isAtEnd(): boolean {
-    return this.#isEndAt(this.#at)
-  }
-
-  /** Whether a line ends at a place. */
-  #isEndAt(at: number): boolean {
-    const code = this.#text.charCodeAt(at)
-    if (code === NEW_LINE || at >= this.#text.length) return true
-    if (code !== RETURN) return false
-    const next = this.#text[at + 1]
-    return next === undefined || next === '\n'
+    return isLineEnd(this.#text, this.#at)
   }
 
   /** NaN at the end of the text. */
@@ -272,17 +258,26 @@ export class PointReader<Series extends SeriesKey> {
   }
 }
 
-/** The first quote of a string's text that no backslash escapes; -1: there is none. */
-export function closingQuote(text: string, start: number): number {
-  let at = text.indexOf('"', start)
-  while (at !== -1 && backslashesBefore(text, start, at) % 2 === 1) at = text.indexOf('"', at + 1)
+/** The quote that closes a string which begins at a place; not before `stop`: there is none. */
+export function closingQuote(text: string, start: number, stop: number): number {
+  let at = start
+  while (at < stop && text.charCodeAt(at) !== QUOTE) {
+    at += text.charCodeAt(at) === BACKSLASH ? 2 : 1
+  }
   return at
 }
 
-function backslashesBefore(text: string, start: number, at: number): number {
-  let first = at
-  while (first > start && text.charCodeAt(first - 1) === BACKSLASH) first--
-  return at - first
+/** Whether what stands at a place may stand behind a string. */
+export function mayFollowString(text: string, at: number): boolean {
+  return isLineEnd(text, at) || ', \t'.includes(text[at] ?? '')
+}
+
+function isLineEnd(text: string, at: number): boolean {
+  const code = text.charCodeAt(at)
+  if (code === NEW_LINE || at >= text.length) return true
+  if (code !== RETURN) return false
+  const next = text[at + 1]
+  return next === undefined || next === '\n'
 }
 
 function unescape(text: string): string {

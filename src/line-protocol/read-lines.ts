@@ -15,7 +15,14 @@ import {
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
 import { countLines, mayHaveMoreTemperatures } from './count-lines.ts'
 import { aliasOf, eventIdOf } from './identity.ts'
-import { closingQuote, decodeText, LineFault, PointReader, TOO_LONG } from './point.ts'
+import {
+  closingQuote,
+  decodeText,
+  LineFault,
+  mayFollowString,
+  PointReader,
+  TOO_LONG,
+} from './point.ts'
 import type { Point } from './point.ts'
 import { pointTime } from './point-time.ts'
 import type { PointTime } from './point-time.ts'
@@ -259,7 +266,7 @@ class LineWalk {
   /**
    * Where a line ends that cannot be read. One that is too large ends behind its strings: what they
    * contain is no line. Another one ends at its first line break, so that a quote that nothing
-   * closes costs no neighbours. That may not make a body cost more than twice its length.
+   * closes costs no neighbours. Either may make a body cost its length once more at most.
    */
   #endOfFault(start: number, { readTo, isTooLarge, openString }: LineFault): number {
     if (isTooLarge) return this.#endBehind(readTo)
@@ -288,10 +295,9 @@ class LineWalk {
   /** Behind the quote that closes a string; `undefined` if none does, by what follows it. */
   #endOfString(start: number): number | undefined {
     if (this.#lookMax <= 0) return undefined
-    const quote = closingQuote(this.#text, start)
-    const isClosed = quote !== -1 && ', \t\r\n'.includes(this.#text[quote + 1] ?? '\n')
-    if (isClosed) return quote + 1
-    this.#lookMax -= (quote === -1 ? this.#text.length : quote) - start
+    const quote = closingQuote(this.#text, start, this.#text.length)
+    if (quote < this.#text.length && mayFollowString(this.#text, quote + 1)) return quote + 1
+    this.#lookMax -= quote - start
     return undefined
   }
 

@@ -156,6 +156,7 @@ class UserUploads {
 
   mayTake(upload: Upload, bytes: number): boolean {
     const bytesMax = this.#besideBytesMax / (upload.takenBytes === 0 ? 2 : 1)
+    // Finding the oldest takes longer than all the rest.
     if (this.#bytes + bytes <= bytesMax) return true
     const [oldest] = this.open
     return upload === oldest || this.#bytes - (oldest?.takenBytes ?? 0) + bytes <= bytesMax
