@@ -4,7 +4,7 @@
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { DamageList } from '../domain/damage-list.ts'
-import { RESTORE_BACKUP } from '../domain/finding.ts'
+import { describeFinding, RESTORE_BACKUP } from '../domain/finding.ts'
 import { Submissions } from '../ingest/submissions.ts'
 import type { ControlReader, DataIdentity } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
@@ -16,10 +16,14 @@ import type { StoreUpkeep } from '../ports/store-upkeep.ts'
 import type { Clock, DatabaseWatch, Log, Metrics, MetricsSource } from '../ports/system.ts'
 import { SqliteControlReader } from '../sqlite/control/control-reader.ts'
 import { createControlWriter, createStoreUpkeep } from '../sqlite/control/control-writer.ts'
+import { DamagedData } from '../sqlite/damaged-data.ts'
 import { CONTROL_FILE, openForReading } from '../sqlite/database.ts'
 import { SqliteSubmissionCommitter } from '../sqlite/commit/group-committer.ts'
+import { clearWitness } from '../sqlite/log/witness.ts'
+import { FilesAtRest } from '../sqlite/verify/files-at-rest.ts'
 import { PrometheusMetrics } from '../system/metrics.ts'
 import { checkBucket } from './check-bucket.ts'
+import { keepWitness } from './keep-witness.ts'
 import { adoptStore, openReader } from './measurement-store.ts'
 import { openProgress } from './open-progress.ts'
 import { ownDataDir, saidWithRoom } from './own-data-dir.ts'
@@ -82,6 +86,8 @@ async function openParts(
 ): Promise<Omit<Core, 'close'>> {
   const { dataDir, influx } = config
   const disk = await ownDataDir(config, log, closers)
+  const atRest = openWhole(dataDir)
+  closers.push(() => atRest.close())
   const onFailure = (error: Error) => endProcess(error, log)
   const damaged = new DamageList()
   const onDamaged = (problem: string) => {
@@ -122,6 +128,8 @@ async function openParts(
     () => progress.close(),
     () => submissions.close(),
   )
+  atRest.close()
+  closers.push(keepWitness(dataDir))
   await disk.keepBallast()
   const reader = openReader(config, onDamaged)
   closers.push(() => reader.close())
@@ -140,6 +148,22 @@ async function openParts(
   const writers = { controlWriter, storeUpkeep }
   const intake = { submissions, damaged, progress }
   return { ...intake, control, ...writers, reader, isStoreWorking, metrics, storeName }
+}
+
+/**
+ * Opens the files for reading, if nothing is missing in them.
+ *
+ * @throws DamagedData
+ */
+function openWhole(dataDir: string): FilesAtRest {
+  const files = new FilesAtRest(dataDir)
+  const [finding] = files.findings
+  if (finding === undefined) {
+    clearWitness(dataDir)
+    return files
+  }
+  files.close()
+  throw new DamagedData(describeFinding(finding))
 }
 
 // What a thread was writing may or may not be on disk: only a new start can tell.

@@ -3,10 +3,14 @@
 
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
+import { ACCEPT_LOSS, describeFinding } from '../domain/finding.ts'
 import { declareRestored as declareDatabaseRestored } from '../postgres/takeover.ts'
 import { prepareRestored, readNewestAcceptedMs } from '../sqlite/backup/restored-control.ts'
 import { lockDataDir, refuseUnfinishedRestore } from '../sqlite/data-dir-lock.ts'
+import { DamagedData } from '../sqlite/damaged-data.ts'
 import { CONTROL_FILE } from '../sqlite/database.ts'
+import { clearWitness } from '../sqlite/log/witness.ts'
+import { FilesAtRest } from '../sqlite/verify/files-at-rest.ts'
 import { systemClock } from '../system/clock.ts'
 import { forgetMoving, refuseMoved } from '../system/moved-data-dir.ts'
 
@@ -16,15 +20,30 @@ export async function declareRestored({ dataDir, database }: Config): Promise<vo
   else await declareFilesRestored(dataDir)
 }
 
+/**
+ * What control.db has lost can be given up, for from here on the others have more than it knows of.
+ *
+ * @throws DamagedData if one of them has lost something, or knows events that it does not
+ */
+function refuseOtherLosses(dataDir: string): void {
+  const files = new FilesAtRest(dataDir)
+  files.close()
+  const fatal = files.findings.find(({ remedy }) => remedy !== ACCEPT_LOSS)
+  if (fatal !== undefined) throw new DamagedData(describeFinding(fatal))
+}
+
 async function declareFilesRestored(dataDir: string): Promise<void> {
   const lock = lockDataDir(dataDir)
   try {
     refuseUnfinishedRestore(dataDir)
     await refuseMoved(dataDir)
     await forgetMoving(dataDir)
+    refuseOtherLosses(dataDir)
     const control = join(dataDir, CONTROL_FILE)
     const restoredToMs = readNewestAcceptedMs(control)
     prepareRestored(control, { nowMs: systemClock.nowMs(), restoredToMs, isRevoking: false })
+    // Last: whoever is killed before it finds the same loss again.
+    clearWitness(dataDir)
   } finally {
     lock.release()
   }

@@ -31,9 +31,10 @@ import {
 } from '../sqlite/database.ts'
 import type { Connection } from '../sqlite/database.ts'
 import { DamagedData } from '../sqlite/damaged-data.ts'
+import { checkLog } from '../sqlite/log/log-check.ts'
 import { ControlAccounts } from '../sqlite/verify/control-accounts.ts'
 import { checkFile } from '../sqlite/verify/file-check.ts'
-import { checkJournal, checkSealedSeq } from '../sqlite/verify/journal-check.ts'
+import { checkJournal, checkMarks } from '../sqlite/verify/journal-check.ts'
 import { LedgerCheck } from '../sqlite/verify/ledger-check.ts'
 import { MeasurementAudit } from '../sqlite/verify/measurement-audit.ts'
 import { checkSecret } from '../sqlite/verify/secret-check.ts'
@@ -74,6 +75,7 @@ export async function verifyFiles(scope: Scope, progress: VerifyProgress): Promi
     const control = openForReading(join(scope.dataDir, CONTROL_FILE))
     try {
       await scope.refuseUnfit?.(control)
+      checkTogether(verifying, control, whole)
       if (whole.has(LEDGER_FILE)) counts.events = await checkLedger(verifying, control)
       if (scope.influx !== undefined || whole.has(MEASUREMENTS_FILE)) {
         Object.assign(counts, await checkStore(verifying, new ControlAccounts(control)))
@@ -101,11 +103,43 @@ function checkFiles({ scope, progress, report }: Verifying): Set<string> {
   progress.begin('checking files', names.length, 'files')
   const whole = names.filter((name) => {
     progress.advance(1)
-    if (existsSync(join(dataDir, name))) return checkFile(join(dataDir, name), report)
+    if (existsSync(join(dataDir, name))) return checkLoggedFile(dataDir, name, report)
     report({ check: 'file', where: name, problem: 'it is missing', remedy: RESTORE_BACKUP })
     return false
   })
   return new Set(whole)
+}
+
+/** @returns whether the file can be read */
+function checkLoggedFile(dataDir: string, name: string, report: Report): boolean {
+  if (!checkFile(join(dataDir, name), report)) return false
+  const db = openForReading(join(dataDir, name))
+  try {
+    const finding = checkLog(dataDir, name, db)
+    if (finding !== undefined) report(finding)
+    return true
+  } finally {
+    db.close()
+  }
+}
+
+/** Whether the files belong together, if all of them can be read. */
+function checkTogether(
+  { scope, report }: Verifying,
+  control: Connection,
+  whole: ReadonlySet<string>,
+): void {
+  if (!scope.names.every((name) => whole.has(name))) return
+  const openWhole = (name: string) =>
+    whole.has(name) ? openForReading(join(scope.dataDir, name)) : undefined
+  const ledger = openWhole(LEDGER_FILE)
+  const measurements = openWhole(MEASUREMENTS_FILE)
+  try {
+    checkMarks({ control, ledger, measurements }, report)
+  } finally {
+    ledger?.close()
+    measurements?.close()
+  }
 }
 
 /** @returns the number of its events */
@@ -114,8 +148,7 @@ async function checkLedger(verifying: Verifying, control: Connection): Promise<n
   const ledger = openForReading(join(scope.dataDir, LEDGER_FILE))
   const work = async () => {
     checkSecret(control, ledger, report)
-    checkSealedSeq(control, ledger, report)
-    checkJournal(control, ledger, report)
+    checkJournal(control, report)
     const check = new LedgerCheck(control, ledger)
     progress.begin('checking the ledger', check.total(), 'events')
     return await walk(check.check(report), progress)
@@ -209,8 +242,9 @@ function openStore({ dataDir, influx }: Scope): NamedStore {
       name: 'InfluxDB',
       missingRemedy: INFLUX_MISSING,
       deletionRemedy: (sensorId) =>
-        'Delete them: influx delete --start 1900-01-01T00:00:00Z --stop 2200-01-01T00:00:00Z ' +
-        `--predicate 'sensor_id="${sensorId}"'.`,
+        'If control.db was restored to an earlier time, they may have been acknowledged: keep ' +
+        'them. If the sensor was deleted: influx delete --start 1900-01-01T00:00:00Z ' +
+        `--stop 2200-01-01T00:00:00Z --predicate 'sensor_id="${sensorId}"'.`,
       countByDay: (sensorId, range) => counts.countByDay(sensorId, range),
       sensorIds: () => counts.sensorIds(),
       audit: undefined,

@@ -4,7 +4,15 @@ import { formatInstant } from './time.ts'
 
 /** What was compared with what. */
 export type CheckName =
-  'file' | 'journal' | 'ledger' | 'control' | 'counts' | 'summaries' | 'latest' | 'deleted_sensors'
+  | 'file'
+  | 'log'
+  | 'journal'
+  | 'ledger'
+  | 'control'
+  | 'counts'
+  | 'summaries'
+  | 'latest'
+  | 'deleted_sensors'
 
 export interface Finding {
   readonly check: CheckName
@@ -22,7 +30,14 @@ export type Report = (finding: Finding) => void
 
 /** The remedy for a damaged file that cannot be rebuilt from what is left. */
 export const RESTORE_BACKUP =
-  'Stop the service, keep a copy of DATA_DIR, and restore the last backup.'
+  'Stop the service, keep a copy of DATA_DIR, and restore the last backup: `store.id` is new ' +
+  'then, and daemons send again what they still have.'
+
+/** The remedy where control.db has lost its end, and with it perhaps what was acknowledged. */
+export const ACCEPT_LOSS =
+  'Stop the service and keep a copy of DATA_DIR. Then restore the last backup, or go on without ' +
+  'what is lost: `thermolog database restored`. `store.id` is new in either case, and daemons ' +
+  'send again what they still have.'
 
 /** A finding as one line. */
 export function describeFinding(finding: Finding): string {

@@ -76,10 +76,24 @@ function prepare(
   db.pragma('synchronous = FULL')
   db.pragma('foreign_keys = ON')
   db.pragma(`cache_size = -${CACHE_KIB}`)
+  restartLog(db)
   db.pragma('busy_timeout = 5000')
   migrate(db, file, migrations)
   if (db.pragma('synchronous', { simple: true }) !== SYNCHRONOUS_FULL) {
     throw new Error(`BUG: ${file} is not opened at synchronous=FULL`)
+  }
+}
+
+/**
+ * Has the next commit begin the log anew: what a power cut tore off would stay behind it for ever,
+ * and look like later commits. Waits for no reader, and for no space on the disk.
+ */
+function restartLog(db: Connection): void {
+  db.pragma('busy_timeout = 0')
+  try {
+    db.pragma('wal_checkpoint(RESTART)')
+  } catch (error) {
+    if (!isStorageFull(error)) throw error
   }
 }
 

@@ -27,7 +27,7 @@ const OTHERS_AND_GROUP = 0o077
 const FOLDER_MODE = 0o700
 
 /** Our files, which may have been created before they were private. */
-const FILES = /^((control|ledger|measurements|lock)\.db(-wal|-shm|-journal)?|ballast)$/
+const FILES = /^((control|ledger|measurements|lock)\.db(-wal|-shm|-journal)?|ballast|witness)$/
 
 /** The file system's name, if more than one machine can write to it. */
 export function networkFileSystem(type: bigint): string | undefined {

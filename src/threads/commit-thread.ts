@@ -15,9 +15,18 @@ import type {
   CommitRequest,
   CommitSettings,
 } from '../sqlite/commit/commit-channel.ts'
-import { isDiskFault, isStorageFull, LEDGER_FILE, openForReading } from '../sqlite/database.ts'
+import {
+  CONTROL_FILE,
+  isDiskFault,
+  isStorageFull,
+  LEDGER_FILE,
+  openForReading,
+} from '../sqlite/database.ts'
 import { Committer } from '../sqlite/commit/committer.ts'
+import type { GroupResult } from '../sqlite/commit/group-frame.ts'
 import { Ledger } from '../sqlite/ledger/ledger.ts'
+import { LogKeeper } from '../sqlite/log/log-keeper.ts'
+import { Witness } from '../sqlite/log/witness.ts'
 import { systemClock } from '../system/clock.ts'
 import type { LookUpAnswer } from './look-up-thread.ts'
 
@@ -35,7 +44,10 @@ await once(port, 'message')
 /** How often finished rows are deleted while nothing is committed. */
 const TIDY_EVERY_MS = 1_000
 
+const LOG_KEEPING = { bytesMax: 4 * 2 ** 20, mode: 'PASSIVE' } as const
+
 const control = openControl(dataDir)
+const log = new LogKeeper(control, new Witness(dataDir, CONTROL_FILE), LOG_KEEPING)
 const ledgerFile = openForReading(join(dataDir, LEDGER_FILE))
 const ledger = new Ledger({ control, ledger: ledgerFile }, epochEvents, (request) =>
   lookUps.postMessage(request),
@@ -52,18 +64,22 @@ lookUps.on('message', (request: LookUpAnswer) => {
   else if ('finish' in request) finish(request.id)
 })
 port.once('message', () => {
-  control.close()
+  log.close()
   port.close()
 })
 port.postMessage('started')
 
 function commitGroup({ id, group }: Extract<CommitRequest, { group: unknown }>): void {
+  let result: GroupResult
   try {
-    answer({ id, group: committer.commit(group) })
+    result = committer.commit(group)
   } catch (error) {
     if (!isStorageFull(error)) throw error
     answer({ id, storageFull: true })
+    return
   }
+  log.noteCommitted()
+  answer({ id, group: result })
 }
 
 function runCommand(request: Extract<CommitRequest, { command: unknown }>): void {
@@ -72,7 +88,9 @@ function runCommand(request: Extract<CommitRequest, { command: unknown }>): void
   if (command === 'noteDeletionPass') tidy()
   try {
     const run = commands[command] as (...args: unknown[]) => unknown
-    answer({ id, result: run.apply(commands, args) })
+    const result = run.apply(commands, args)
+    log.noteCommitted()
+    answer({ id, result })
   } catch (error) {
     if (isStorageFull(error)) answer({ id, storageFull: true })
     else if (isDiskFault(error)) throw error
@@ -84,6 +102,7 @@ function runCommand(request: Extract<CommitRequest, { command: unknown }>): void
 function tidy(): void {
   try {
     committer.tidy()
+    log.noteCommitted()
   } catch (error) {
     if (!isStorageFull(error)) throw error
   }

@@ -23,8 +23,8 @@ import type {
   StoredRuns,
   TakenSegments,
 } from '../sqlite/ledger/ledger-run.ts'
-import { LogKeeper } from '../sqlite/ledger/log-keeper.ts'
-import { EVENT_BYTES } from '../sqlite/ledger/run-block.ts'
+import { LogKeeper } from '../sqlite/log/log-keeper.ts'
+import { Witness } from '../sqlite/log/witness.ts'
 import { RunMerger } from '../sqlite/ledger/run-merger.ts'
 import { LEDGER_MIGRATIONS, LEDGER_PAGE_BYTES, STATE_TABLES } from '../sqlite/ledger/schema.ts'
 import { filterBuffers, readStoredRuns, segmentBuffers } from '../sqlite/ledger/stored-runs.ts'
@@ -52,6 +52,15 @@ export interface MergeDamage {
 export type SealAnswer =
   { readonly sealed: SealedRun; readonly throughSeq: number } | { readonly merged: MergeProgress }
 
+/**
+ * The look-up thread is reading the file half of the time, so its log has to be begun anew on
+ * purpose: left alone, it would grow to hundreds of megabytes, and every commit would then copy and
+ * sync what it has added to the file itself. Readers take some milliseconds; backups are not waited
+ * for.
+ */
+const LOG_KEEPING = { bytesMax: 32 * 2 ** 20, mode: 'RESTART' } as const
+const READERS_WAIT_MS = 50
+
 /** How long to wait before trying again on a full disk. */
 const ROOM_CHECK_EVERY_MS = 2_000
 
@@ -66,7 +75,8 @@ refuseDamaged(ledger, LEDGER_FILE, STATE_TABLES)
 bindLedger(ledger, readEventSecret(control))
 const sealer = new Sealer(control, ledger, epochEvents)
 const merger = new RunMerger(ledger)
-const log = new LogKeeper(ledger)
+ledger.pragma(`busy_timeout = ${READERS_WAIT_MS}`)
+const log = new LogKeeper(ledger, new Witness(dataDir, LEDGER_FILE), LOG_KEEPING)
 
 const requests: SealRequest[] = []
 let isEnding = false
@@ -88,7 +98,7 @@ port.postMessage('started')
 keepWorkingPages(ledger)
 await work()
 control.close()
-ledger.close()
+log.close()
 lookUps.close()
 port.close()
 
@@ -118,7 +128,7 @@ function seal(request: SealRequest): void {
   requests.shift()
   answer({ sealed, throughSeq: request.throughSeq })
   merger.noteSealed(sealed.run.events)
-  log.noteWritten(sealed.run.events * EVENT_BYTES)
+  log.noteCommitted()
 }
 
 /** Damaged data stay where they are, and are reported when a look-up needs them. */
@@ -128,15 +138,14 @@ function mergeStep(): ReturnType<RunMerger['step']> {
   } catch (error) {
     if (!(error instanceof DamagedData)) throw error
     port?.postMessage({ damage: error.message } satisfies MergeDamage)
-    return { merged: undefined, bytes: 0 }
+    return undefined
   }
 }
 
 function merge(): void {
-  const { merged, bytes } = mergeStep()
+  const merged = mergeStep()
   if (merged !== undefined) answer({ merged }, segmentBuffers(merged.segments))
-  // Last, because it may find the disk full.
-  log.noteWritten(bytes)
+  log.noteCommitted()
 }
 
 function answer(message: SealAnswer, handedOver: readonly ArrayBuffer[] = []): void {

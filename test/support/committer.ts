@@ -154,7 +154,7 @@ export class CommitterBench {
 
   #stepOrDamage(): MergeProgress | undefined {
     try {
-      return this.#merger.step().merged
+      return this.#merger.step()
     } catch (error) {
       if (!(error instanceof DamagedData)) throw error
       this.damaged.push(error.message)

@@ -205,7 +205,10 @@ function rangeOf(days: readonly number[]): TimeRange {
 function describeDay({ dayMs, kind, expected, found }: WrongDay, missingRemedy: string) {
   const isMissing = kind === 'missing'
   const accepted = `${expected} measurements were accepted${isMissing ? ' and forwarded' : ''}`
-  const surplus = 'Keep others from writing to the store, and delete what they wrote.'
+  const surplus =
+    'Delete none of them: if the accounts were restored to an earlier time than the store, they ' +
+    'were acknowledged, and are counted when daemons send them again. Else somebody else writes ' +
+    'to the store: keep them from it.'
   return {
     check: 'counts' as const,
     dayMs,

@@ -79,9 +79,10 @@ const END_DELETION = `
   WHERE sensor_id = ? AND after_seq <= (SELECT forwarded_seq FROM journal_watermark WHERE id = 1)`
 const STORE = 'SELECT name FROM measurement_store WHERE id = 1'
 const ADOPT_STORE = `
-  INSERT INTO measurement_store (id, name) VALUES (1, ?)
-  ON CONFLICT (id) DO UPDATE SET name = excluded.name
-  WHERE NOT EXISTS (SELECT 1 FROM accepted_per_day)
+  INSERT INTO measurement_store (id, name, since_seq)
+  VALUES (1, ?, ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'journal'), 0))
+  ON CONFLICT (id) DO UPDATE SET name = excluded.name, since_seq = excluded.since_seq
+  WHERE name <> excluded.name AND NOT EXISTS (SELECT 1 FROM accepted_per_day)
     AND NOT EXISTS (SELECT 1 FROM sensor_deletions)`
 const SWITCH_STORE = 'UPDATE measurement_store SET name = ? WHERE id = 1 AND name = ?'
 const INSERT_EMPTY_ROW = 'INSERT INTO journal (committed_at_ms, measurements) VALUES (?, 0)'

@@ -11,7 +11,7 @@ import type { Migration } from '../database.ts'
 /** The only format: files with another number are refused. */
 export const CONTROL_MIGRATIONS: readonly Migration[] = [
   {
-    version: 18,
+    version: 19,
     sql: `
       CREATE TABLE users (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -208,10 +208,11 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
         due_at_ms INTEGER NOT NULL
       ) STRICT;
 
-      -- Which measurement store has the measurements.
+      -- Which measurement store has the measurements, of the journal's rows after since_seq.
       CREATE TABLE measurement_store (
         id INTEGER PRIMARY KEY CHECK (id = 1),
-        name TEXT NOT NULL
+        name TEXT NOT NULL,
+        since_seq INTEGER NOT NULL
       ) STRICT;
 
       -- Every journal row up to this one is in the measurement store.

@@ -23,7 +23,7 @@ import { CohortStore } from './cohort-store.ts'
 import { SLOTS } from './cohort-segment.ts'
 import { FineFilterWriter } from './fine-filter.ts'
 import type { MergedRun, MergeProgress, NumberedSegment, Run, TakenSegments } from './ledger-run.ts'
-import { blocksFor, EVENT_BYTES, SEGMENTS } from './run-block.ts'
+import { blocksFor, SEGMENTS } from './run-block.ts'
 import { RUNS_PER_GENERATION } from './run-generation.ts'
 
 /** How much is merged at a time. */
@@ -127,11 +127,11 @@ export class RunMerger {
    * damage was the last of its merge until the next start.
    *
    * @throws DamagedData
-   * @returns the progress if events were merged, and roughly the number of bytes written
+   * @returns the progress if events were merged
    */
-  step(): { readonly merged: MergeProgress | undefined; readonly bytes: number } {
+  step(): MergeProgress | undefined {
     const merge = this.#merge
-    if (merge === undefined || this.isIdle) return { merged: undefined, bytes: 0 }
+    if (merge === undefined || this.isIdle) return undefined
     const { eventsPerStep } = this.#plan
     let stop = merge.stopSegment
     let events = 0
@@ -148,13 +148,11 @@ export class RunMerger {
     const segments = this.#untilDamaged(() => move.immediate())
     merge.deletedSegment = merge.takenSegment
     if (merge.deletedSegment === SEGMENTS) this.#merge = undefined
-    if (segments.length === 0) return { merged: undefined, bytes: 0 }
+    if (segments.length === 0) return undefined
     merge.stopSegment = stop
     merge.due -= events
-    const bytes = segments.reduce((sum, { segment }) => sum + segment.byteLength, 0)
     const sourceNos = merge.sources.map(({ runNo }) => runNo)
-    const merged = { run: merge.run, segments, sourceNos, stopSegment: stop }
-    return { merged, bytes: bytes + events * EVENT_BYTES }
+    return { run: merge.run, segments, sourceNos, stopSegment: stop }
   }
 
   #untilDamaged<Result>(work: () => Result): Result {

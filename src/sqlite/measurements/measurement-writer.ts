@@ -2,7 +2,7 @@
 //
 // A batch is one transaction, readable at once. Its commit does not sync, because readers would
 // wait for the disk while the journal still has everything. `sync` syncs the log beside later
-// transactions, everything written so far at once.
+// transactions, everything written so far at once; only then the log may be moved into the file.
 //
 // An existing row stays as it is and is not counted again, so the summaries stay right for late,
 // out-of-order and repeated measurements.
@@ -11,8 +11,10 @@
 
 import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { Statement, Transaction } from 'better-sqlite3'
+import type { JournalPlace } from '../../ports/journal-queue.ts'
 import type {
   MeasurementColumns,
   MeasurementWriter,
@@ -22,7 +24,8 @@ import type {
 import { StoreUnavailable } from '../../domain/errors.ts'
 import { damagedSeries, isDamage } from '../damaged-data.ts'
 import { MEASUREMENTS_FILE, openForWriting } from '../database.ts'
-import type { Connection } from '../database.ts'
+import { LogKeeper } from '../log/log-keeper.ts'
+import { Witness } from '../log/witness.ts'
 import { BulkStatement } from './bulk-statement.ts'
 import { Rollups } from './rollups.ts'
 import { MEASUREMENT_MIGRATIONS } from './schema.ts'
@@ -37,8 +40,11 @@ const CACHE_KIB = 16_384
 /** For new files. A batch writes two or three whole pages per sensor to the log. */
 const PAGE_BYTES = 2_048
 
-/** Log size: a page changed by several batches is copied into the file only once. */
-const CHECKPOINT_BYTES = 64 * 2 ** 20
+/** A page changed by several batches is copied into the file only once. */
+const LOG_KEEPING = { bytesMax: 64 * 2 ** 20, mode: 'PASSIVE' } as const
+
+/** A deletion syncs what it has done after so many of its steps, so that the log stays short. */
+const DELETIONS_PER_SYNC = 32
 
 const MEASUREMENT_COLUMNS = 4
 const INSERT = `
@@ -47,14 +53,30 @@ const HAS_ANY = `
   SELECT 1 FROM measurements
   WHERE sensor_id = ? AND measured_at_ms >= ? AND measured_at_ms <= ? LIMIT 1`
 
+const TEMP_AT = `
+  SELECT temp_celsius FROM measurements
+  WHERE sensor_id = ? AND measured_at_ms = ? AND tie_break_ns = ?`
+const SET_WRITTEN = 'UPDATE written SET seq = max(seq, ?) WHERE id = 1'
+
+/** Where a measurement has the place of another one, the ledger has given a tie-break twice. */
+const TAKEN = 'another measurement is stored at its time and tie-break'
+
+/** The columns to write, and the journal row that ends them. */
+type WrittenBatch = StoreBatch & { readonly place?: JournalPlace }
+
 export class SqliteMeasurementWriter implements MeasurementWriter {
   readonly #file: string
-  readonly #db: Connection
   readonly #hasAny: Statement
   readonly #insertMissing: Statement
   readonly #insertNew: BulkStatement
   readonly #rollups: Rollups
-  readonly #insertAll: Transaction<(runs: SensorRun[], columns: MeasurementColumns) => void>
+  readonly #insertAll: Transaction<
+    (runs: SensorRun[], columns: MeasurementColumns) => RejectedMeasurement[]
+  >
+  readonly #writeAll: Transaction<(runs: SensorRun[], batch: WrittenBatch) => RejectedMeasurement[]>
+  readonly #tempAt
+  readonly #setWritten
+  readonly #keeper: LogKeeper
   readonly #deletions: readonly DeleteSomeRows[]
   #log: Promise<FileHandle> | undefined
   /** Why it is unknown what is on disk. */
@@ -69,37 +91,42 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
     // Statements with several rows keep their undo data until they end, by default in a file.
     db.pragma('temp_store = MEMORY')
     db.pragma(`cache_size = -${CACHE_KIB}`)
-    const pageBytes = Number(db.pragma('page_size', { simple: true }))
-    db.pragma(`wal_autocheckpoint = ${CHECKPOINT_BYTES / pageBytes}`)
+    this.#keeper = new LogKeeper(db, new Witness(dirname(file), MEASUREMENTS_FILE), LOG_KEEPING)
     this.#file = file
-    this.#db = db
     this.#hasAny = db.prepare(HAS_ANY)
     this.#insertMissing = db.prepare(`${INSERT} (?, ?, ?, ?) ON CONFLICT DO NOTHING`)
     this.#insertNew = new BulkStatement(db, INSERT, MEASUREMENT_COLUMNS, '')
     this.#rollups = new Rollups(db)
     this.#insertAll = db.transaction((runs, columns) => this.#insertRuns(runs, columns))
+    this.#tempAt = db.prepare<[number, number, number], number>(TEMP_AT).pluck()
+    this.#setWritten = db.prepare<[number]>(SET_WRITTEN)
+    this.#writeAll = db.transaction((runs, { measurements, place }) => {
+      if (place !== undefined) this.#setWritten.run(place.seq)
+      return this.#insertRuns(runs, measurements)
+    })
     this.#deletions = createSensorDeletions(db)
   }
 
   /**
-   * Rejects what belongs on damaged pages. Infos are ignored: sensor names are read from the
-   * control data.
+   * Rejects what belongs on damaged pages, and what has the place of another measurement. Infos are
+   * ignored: sensor names are read from the control data.
    */
-  async write({ measurements }: StoreBatch): Promise<readonly RejectedMeasurement[]> {
+  async write(batch: WrittenBatch): Promise<readonly RejectedMeasurement[]> {
+    const { measurements, place } = batch
     const runs = sensorRuns(measurements)
-    if (runs.length === 0 || this.#insert(runs, measurements)) return []
+    const rejected = unlessDamaged(() => this.#writeAll.immediate(runs, batch))
+    if (rejected !== undefined) return rejected
     // One sensor at a time: those with whole pages go on.
-    return runs
-      .filter((run) => !this.#insert([run], measurements))
-      .flatMap(({ sensorId, indices }) => {
-        const reason = damagedSeries(MEASUREMENTS_FILE, sensorId)
-        return Array.from(indices, (index) => ({ index, reason }))
-      })
+    const ofRuns = runs.map((run) => {
+      return unlessDamaged(() => this.#insertAll.immediate([run], measurements)) ?? damagedRun(run)
+    })
+    if (place !== undefined) this.#setWritten.run(place.seq)
+    return ofRuns.flat()
   }
 
-  // What SQLite has moved out of the log meanwhile, it has synced first.
   async sync(): Promise<void> {
     if (this.#syncFailure !== undefined) throw this.#syncFailure
+    const position = this.#keeper.position()
     try {
       // Opened once, also when a deletion syncs beside the forwarder.
       this.#log ??= open(`${this.#file}-wal`, 'r+')
@@ -109,13 +136,12 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
       this.#syncFailure = error as Error
       throw error
     }
+    this.#keeper.noteDurable(position)
   }
 
   async deleteSensor({ sensorId }: { sensorId: number }): Promise<void> {
     try {
-      for (const deleteSomeRows of this.#deletions) {
-        while (deleteSomeRows(sensorId)) await setImmediate()
-      }
+      for (const deleteSomeRows of this.#deletions) await this.#deleteAll(deleteSomeRows, sensorId)
     } catch (error) {
       if (!isDamage(error)) throw error
       throw new StoreUnavailable(damagedSeries(MEASUREMENTS_FILE, sensorId), { cause: error })
@@ -130,29 +156,27 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
 
   async close(): Promise<void> {
     await (await this.#log)?.close()
-    this.#db.close()
+    this.#keeper.close()
   }
 
-  /** @returns whether all were stored; if not, none was, because a page is damaged */
-  #insert(runs: SensorRun[], columns: MeasurementColumns): boolean {
-    try {
-      this.#insertAll.immediate(runs, columns)
-      return true
-    } catch (error) {
-      if (isDamage(error)) return false
-      throw error
+  async #deleteAll(deleteSomeRows: DeleteSomeRows, sensorId: number): Promise<void> {
+    for (let step = 1; deleteSomeRows(sensorId); step++) {
+      if (step % DELETIONS_PER_SYNC === 0) await this.sync()
+      else await setImmediate()
     }
   }
 
-  #insertRuns(runs: SensorRun[], columns: MeasurementColumns): void {
+  #insertRuns(runs: SensorRun[], columns: MeasurementColumns): RejectedMeasurement[] {
+    const rejected: RejectedMeasurement[] = []
     this.#insertNew.clear()
     this.#rollups.begin()
     for (const run of runs) {
       if (this.#isNew(run, columns)) this.#addNew(run, columns)
-      else this.#addMissing(run, columns)
+      else this.#addMissing(run, columns, rejected)
     }
     this.#insertNew.finish()
     this.#rollups.finish()
+    return rejected
   }
 
   /**
@@ -182,13 +206,35 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
     }
   }
 
-  #addMissing({ sensorId, indices }: SensorRun, columns: MeasurementColumns): void {
+  #addMissing(
+    { sensorId, indices }: SensorRun,
+    columns: MeasurementColumns,
+    rejected: RejectedMeasurement[],
+  ): void {
     for (const index of indices) {
       const atMs = columns.measuredAtMs[index] as number
       const celsius = columns.tempCelsius[index] as number
-      const tieBreakNs = columns.tieBreakNs[index]
+      const tieBreakNs = columns.tieBreakNs[index] as number
       const { changes } = this.#insertMissing.run(sensorId, atMs, tieBreakNs, celsius)
       if (changes === 1) this.#rollups.add(sensorId, atMs, celsius)
+      else if (this.#tempAt.get(sensorId, atMs, tieBreakNs) !== celsius) {
+        rejected.push({ index, reason: TAKEN })
+      }
     }
   }
+}
+
+/** @returns `undefined` if nothing was stored, because a page is damaged */
+function unlessDamaged<Result>(work: () => Result): Result | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (isDamage(error)) return undefined
+    throw error
+  }
+}
+
+function damagedRun({ sensorId, indices }: SensorRun): RejectedMeasurement[] {
+  const reason = damagedSeries(MEASUREMENTS_FILE, sensorId)
+  return Array.from(indices, (index) => ({ index, reason }))
 }

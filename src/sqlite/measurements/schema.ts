@@ -42,6 +42,14 @@ function summaries(table: SummaryTable): string {
   ) STRICT, WITHOUT ROWID;`
 }
 
+/** Every row of the journal up to this one is here. */
+const WRITTEN = `
+  CREATE TABLE written (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    seq INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO written (id, seq) VALUES (1, 0);`
+
 export const MEASUREMENT_MIGRATIONS: readonly Migration[] = [
-  { version: 2, sql: MEASUREMENTS + SUMMARY_TABLES.map(summaries).join('') },
+  { version: 3, sql: MEASUREMENTS + SUMMARY_TABLES.map(summaries).join('') + WRITTEN },
 ]

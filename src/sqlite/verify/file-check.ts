@@ -21,7 +21,7 @@ import { MEASUREMENT_MIGRATIONS } from '../measurements/schema.ts'
 const TABLES = `SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`
 const FAULTS_MAX = 10
 
-const MIGRATIONS: Readonly<Record<string, readonly Migration[]>> = {
+export const MIGRATIONS: Readonly<Record<string, readonly Migration[]>> = {
   [CONTROL_FILE]: CONTROL_MIGRATIONS,
   [LEDGER_FILE]: LEDGER_MIGRATIONS,
   [MEASUREMENTS_FILE]: MEASUREMENT_MIGRATIONS,

@@ -1,28 +1,37 @@
-// Checks that the journal has every row it must still have. Rows leave only at the old end, once
-// they are forwarded and sealed; numbers are consecutive, except for the jump of a restore, which
-// an empty row marks.
+// Checks that the journal has every row it must still have, and that the files belong together.
+// Rows leave only at the old end, once they are forwarded and sealed; numbers are consecutive,
+// except for the jump of a restore, which an empty row marks.
 //
-// control.db is read before ledger.db: what is sealed in between only makes the check more lenient.
+// While a service runs, marks only grow: of what must not be ahead of control.db the mark is read
+// before it, of what must not be behind, after it.
 
-import { RESTORE_BACKUP } from '../../domain/finding.ts'
-import type { Finding, Report } from '../../domain/finding.ts'
-import { CONTROL_FILE, LEDGER_FILE } from '../database.ts'
+import { ACCEPT_LOSS, RESTORE_BACKUP } from '../../domain/finding.ts'
+import type { Report } from '../../domain/finding.ts'
+import { CONTROL_FILE, EMBEDDED_STORE, LEDGER_FILE, MEASUREMENTS_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { entriesBytes } from '../journal-row.ts'
 
+const IS_EMPTY = 'measurements = 0 AND sensor_infos IS NULL AND entries IS NULL AS isEmpty'
+// An empty row may follow any number, and covers the gap before it.
 const MARKS = `
   SELECT (SELECT forwarded_seq FROM journal_watermark WHERE id = 1) AS forwardedSeq,
-    ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'journal'), 0) AS lastSeq`
-// An empty row may follow any number.
-const ROWS = `
-  SELECT seq, measurements, entries,
-    measurements = 0 AND sensor_infos IS NULL AND entries IS NULL AS isEmpty
-  FROM journal ORDER BY seq`
+    last.seq AS lastSeq, iif(first.isEmpty, 0, ifnull(first.seq, last.seq + 1)) AS firstSeq,
+    ifnull(store.name, '${EMBEDDED_STORE}') AS storeName, ifnull(store.since_seq, 0) AS sinceSeq
+  FROM (SELECT ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'journal'), 0) AS seq) AS last
+  LEFT JOIN (SELECT seq, ${IS_EMPTY} FROM journal ORDER BY seq LIMIT 1) AS first
+  LEFT JOIN measurement_store AS store`
+const ROWS = `SELECT seq, measurements, entries, ${IS_EMPTY} FROM journal ORDER BY seq`
+const LAST_SEQ = `SELECT seq FROM sqlite_sequence WHERE name = 'journal'`
 const SEALED = 'SELECT seq FROM sealed WHERE id = 1'
+const WRITTEN = 'SELECT seq FROM written WHERE id = 1'
 
 interface Marks {
   readonly forwardedSeq: number
   readonly lastSeq: number
+  readonly firstSeq: number
+  readonly storeName: string
+  /** What was forwarded up to here is in a store that is no longer in use. */
+  readonly sinceSeq: number
 }
 
 interface Row {
@@ -32,66 +41,74 @@ interface Row {
   readonly isEmpty: number
 }
 
-/** Compares the journal with the marks up to which it is forwarded and sealed. */
-export function checkJournal(control: Connection, ledger: Connection, report: Report): void {
-  const problems: string[] = []
-  const { marks, firstSeq } = control.transaction(() => {
-    const marksNow = control.prepare<[], Marks>(MARKS).get() ?? { forwardedSeq: 0, lastSeq: 0 }
-    return { marks: marksNow, firstSeq: checkRows(control, marksNow, problems) }
-  })()
-  const sealedSeq = readSealedSeq(ledger)
-  const { forwardedSeq, lastSeq } = marks
+/** The files of a DATA_DIR; one that is not there has nothing in it. */
+export interface DataFiles {
+  readonly control: Connection
+  readonly ledger: Connection | undefined
+  readonly measurements: Connection | undefined
+}
+
+/** Compares the journal with the marks up to which it is forwarded, sealed and stored. */
+export function checkMarks({ control, ledger, measurements }: DataFiles, report: Report): void {
+  const aheadSeqs = { sealed: readMark(ledger, SEALED), written: readMark(measurements, WRITTEN) }
+  const marks = control.prepare<[], Marks>(MARKS).get()
+  if (marks === undefined) return
+  const { forwardedSeq, lastSeq, firstSeq, storeName, sinceSeq } = marks
+  const sealedSeq = readMark(ledger, SEALED)
+  const writtenSeq = readMark(measurements, WRITTEN)
+  const note = (where: string, problem: string, remedy = RESTORE_BACKUP) =>
+    report({ check: 'journal', where, problem, remedy })
+  const ends = `the journal's last one is ${lastSeq}`
+  if (aheadSeqs.sealed > lastSeq) {
+    note(LEDGER_FILE, `rows up to ${aheadSeqs.sealed} are sealed, but ${ends}`)
+  }
   if (forwardedSeq > lastSeq) {
-    problems.push(`rows up to ${forwardedSeq} are forwarded, but the last one is ${lastSeq}`)
+    const forwarded = `rows up to ${forwardedSeq} are forwarded`
+    note(CONTROL_FILE, `the journal: ${forwarded}, but the last one is ${lastSeq}`)
   }
   const doneSeq = Math.min(forwardedSeq, sealedSeq)
   if (firstSeq > doneSeq + 1) {
     const missing = `rows ${doneSeq + 1} to ${firstSeq - 1} are missing`
-    problems.push(
-      `${missing}: rows up to ${forwardedSeq} are forwarded, those up to ${sealedSeq} are sealed`,
-    )
+    const done = `rows up to ${forwardedSeq} are forwarded, those up to ${sealedSeq} are sealed`
+    note(CONTROL_FILE, `the journal: ${missing}: ${done}`)
   }
-  for (const problem of problems) report(findingIn(CONTROL_FILE, `the journal: ${problem}`))
+  if (storeName !== EMBEDDED_STORE) return
+  if (aheadSeqs.written > lastSeq) {
+    note(MEASUREMENTS_FILE, `it has rows up to ${aheadSeqs.written}, but ${ends}`, ACCEPT_LOSS)
+  }
+  if (forwardedSeq > sinceSeq && writtenSeq < forwardedSeq) {
+    const missing = `it lacks the journal's rows ${writtenSeq + 1} to ${forwardedSeq}`
+    note(MEASUREMENTS_FILE, `${missing}, which were stored there`)
+  }
 }
 
-/** Compares the mark up to which the journal is sealed with the journal. */
-export function checkSealedSeq(control: Connection, ledger: Connection, report: Report): void {
-  const sealedSeq = readSealedSeq(ledger)
-  const lastSeq = control.prepare<[], Marks>(MARKS).get()?.lastSeq ?? 0
-  if (sealedSeq <= lastSeq) return
-  const problem = `rows up to ${sealedSeq} are sealed, but the journal's last one is ${lastSeq}`
-  report(findingIn(LEDGER_FILE, problem))
+/** Whether the rows are consecutive and have what they say. */
+export function checkJournal(control: Connection, report: Report): void {
+  const problems = control.transaction(() => [...problemsOfRows(control)])()
+  for (const problem of problems) {
+    report({ check: 'journal', where: CONTROL_FILE, problem, remedy: RESTORE_BACKUP })
+  }
 }
 
-function readSealedSeq(ledger: Connection): number {
-  return ledger.prepare<[], number>(SEALED).pluck().get() ?? 0
-}
-
-/**
- * @returns the first row, or the number of the next one if there is none; an empty row covers the
- * gap before it
- */
-function checkRows(control: Connection, { lastSeq }: Marks, problems: string[]): number {
-  let firstSeq: number | undefined
-  let previousSeq = 0
+function* problemsOfRows(control: Connection): Generator<string> {
+  let previousSeq: number | undefined
   for (const { seq, measurements, entries, isEmpty } of control.prepare<[], Row>(ROWS).iterate()) {
-    const isGap = firstSeq !== undefined && seq !== previousSeq + 1
+    const isGap = previousSeq !== undefined && seq !== previousSeq + 1
     if (isGap && isEmpty === 0) {
-      problems.push(`rows ${previousSeq + 1} to ${seq - 1} are missing`)
+      yield `the journal: rows ${(previousSeq ?? 0) + 1} to ${seq - 1} are missing`
     }
     const bytes = entries?.length ?? entriesBytes(0)
     if (bytes !== entriesBytes(measurements)) {
-      problems.push(`row ${seq} says ${measurements} measurements and has ${bytes} bytes`)
+      yield `the journal: row ${seq} says ${measurements} measurements and has ${bytes} bytes`
     }
-    firstSeq ??= isEmpty === 1 ? 0 : seq
     previousSeq = seq
   }
-  if (firstSeq !== undefined && previousSeq !== lastSeq) {
-    problems.push(`its last row is ${previousSeq}, but number ${lastSeq} was given out`)
+  const lastSeq = control.prepare<[], number>(LAST_SEQ).pluck().get() ?? 0
+  if (previousSeq !== undefined && previousSeq !== lastSeq) {
+    yield `the journal: its last row is ${previousSeq}, but number ${lastSeq} was given out`
   }
-  return firstSeq ?? lastSeq + 1
 }
 
-function findingIn(where: string, problem: string): Finding {
-  return { check: 'journal', where, problem, remedy: RESTORE_BACKUP }
+function readMark(db: Connection | undefined, sql: string): number {
+  return db?.prepare<[], number>(sql).pluck().get() ?? 0
 }

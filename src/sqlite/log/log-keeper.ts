@@ -1,0 +1,86 @@
+// What the only writer of a file does for its log besides writing it: the witness learns of each
+// commit, and a long log is moved into the file. Only then, because what is moved is overlaid by
+// the log when that is read again: if a log that has lost its end held older versions of pages that
+// are in the file already, nobody would know what is whole.
+
+import type { Connection } from '../database.ts'
+import { isStorageFull } from '../database.ts'
+import { readLogSalts } from './write-ahead-log.ts'
+import type { LogPosition } from './write-ahead-log.ts'
+import type { Witness } from './witness.ts'
+
+export interface LogKeeping {
+  /** A log is moved into the file whenever it has grown by this much. */
+  readonly bytesMax: number
+  /**
+   * `RESTART` waits for readers, briefly, so that the next commit begins the log anew: for a file
+   * that is being read most of the time, whose log would grow without end.
+   */
+  readonly mode: 'PASSIVE' | 'RESTART'
+}
+
+export class LogKeeper {
+  readonly #db: Connection
+  readonly #witness: Witness
+  readonly #framesMax: number
+  readonly #look
+  readonly #move
+  #salts: string | undefined
+  #noted: LogPosition | undefined
+  /** Frames of the log at which it is moved. */
+  #moveAt: number
+  #movedAt = 0
+
+  /** @param db the only writer of its file */
+  constructor(db: Connection, witness: Witness, { bytesMax, mode }: LogKeeping) {
+    db.pragma('wal_autocheckpoint = 0')
+    this.#db = db
+    this.#witness = witness
+    this.#framesMax = Math.ceil(bytesMax / Number(db.pragma('page_size', { simple: true })))
+    this.#moveAt = this.#framesMax
+    this.#look = db.prepare<[], { log: number }>('PRAGMA wal_checkpoint(NOOP)')
+    this.#move = db.prepare(`PRAGMA wal_checkpoint(${mode})`)
+  }
+
+  /** Everything committed is durable: to be called after each commit, before its answer. */
+  noteCommitted(): void {
+    this.noteDurable(this.position())
+  }
+
+  /** Everything up to a position is durable. */
+  noteDurable(position: LogPosition): void {
+    const { salts, frames } = position
+    if (frames === 0 || (frames === this.#noted?.frames && salts === this.#noted.salts)) return
+    this.#witness.note(position)
+    this.#noted = position
+    if (frames < this.#movedAt) this.#moveAt = this.#framesMax
+    if (frames >= this.#moveAt) this.#shorten(frames)
+  }
+
+  /** How far the log goes. */
+  position(): LogPosition {
+    const frames = Math.max(0, this.#look.get()?.log ?? 0)
+    this.#salts ??= readLogSalts(this.#db.name)
+    return { salts: this.#salts ?? '', frames }
+  }
+
+  /** Closes the file. The last connection to it empties the log and removes it. */
+  close(): void {
+    this.#witness.clear()
+    this.#db.close()
+    this.#witness.close()
+  }
+
+  // With a full disk the log stays, and grows.
+  #shorten(frames: number): void {
+    this.#movedAt = frames
+    this.#moveAt = frames + this.#framesMax
+    // The next commit may begin the log anew.
+    this.#salts = undefined
+    try {
+      this.#move.get()
+    } catch (error) {
+      if (!isStorageFull(error)) throw error
+    }
+  }
+}

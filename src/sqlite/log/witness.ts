@@ -1,0 +1,114 @@
+// The witness: a small file that says how far the log of each file was durable. SQLite takes a
+// damaged log for a shorter one; held against the witness, a log that has lost its end shows.
+//
+// A thread notes the position of its file after each commit and before the answer, without a sync:
+// what a process has written survives its death. So the witness is never ahead of what is durable.
+// After a power cut it may be behind, by a second at most (`core/keep-witness.ts` syncs it).
+
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fdatasyncSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE } from '../database.ts'
+import type { LogPosition } from './write-ahead-log.ts'
+
+export const WITNESS_FILE = 'witness'
+
+/** Each has a slot, in this order. */
+const FILES = [CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE]
+
+/** Salts, frames, checksum of both. */
+const SALTS_BYTES = 8
+const FRAMES_AT = 8
+const SUM_AT = 12
+const SLOT_BYTES = 16
+
+/** A file system that copies what it overwrites has no room for that either on a full disk. */
+const NO_ROOM = new Set(['ENOSPC', 'EDQUOT'])
+
+export class Witness {
+  readonly #descriptor: number
+  readonly #at: number
+  readonly #slot = Buffer.alloc(SLOT_BYTES)
+
+  /** @param name of the file in `dataDir` whose only writer the caller is */
+  constructor(dataDir: string, name: string) {
+    const flags = constants.O_RDWR | constants.O_CREAT
+    this.#descriptor = openSync(join(dataDir, WITNESS_FILE), flags, 0o600)
+    this.#at = slotOf(name)
+  }
+
+  /** So much of the log is durable. */
+  note({ salts, frames }: LogPosition): void {
+    this.#slot.write(salts, 'hex')
+    this.#slot.writeUInt32LE(frames, FRAMES_AT)
+    this.#slot.writeUInt32LE(crc32(this.#slot.subarray(0, SUM_AT)), SUM_AT)
+    this.#write()
+  }
+
+  /** The log is about to go, with all of it in the file. On disk when it returns. */
+  clear(): void {
+    this.#slot.fill(0)
+    this.#write()
+    fdatasyncSync(this.#descriptor)
+  }
+
+  close(): void {
+    closeSync(this.#descriptor)
+  }
+
+  // Where there is no room, the witness stays behind, which only makes it know less.
+  #write(): void {
+    try {
+      writeSync(this.#descriptor, this.#slot, 0, SLOT_BYTES, this.#at)
+    } catch (error) {
+      if (!NO_ROOM.has((error as NodeJS.ErrnoException).code ?? '')) throw error
+    }
+  }
+}
+
+/**
+ * Forgets all positions: from here on the logs are emptied, which a witness would take for a loss.
+ * On disk when it returns.
+ */
+export function clearWitness(dataDir: string): void {
+  const file = join(dataDir, WITNESS_FILE)
+  if (!existsSync(file)) return
+  const descriptor = openSync(file, 'r+')
+  try {
+    ftruncateSync(descriptor)
+    fdatasyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** How far the log of a file was durable; `undefined`: the witness does not say. */
+export function readWitness(dataDir: string, name: string): LogPosition | undefined {
+  const bytes = readBytes(join(dataDir, WITNESS_FILE))
+  const slot = bytes.subarray(slotOf(name), slotOf(name) + SLOT_BYTES)
+  if (slot.length < SLOT_BYTES) return undefined
+  if (slot.readUInt32LE(SUM_AT) !== crc32(slot.subarray(0, SUM_AT))) return undefined
+  return { salts: slot.toString('hex', 0, SALTS_BYTES), frames: slot.readUInt32LE(FRAMES_AT) }
+}
+
+function readBytes(file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return Buffer.alloc(0)
+    throw error
+  }
+}
+
+function slotOf(name: string): number {
+  return FILES.indexOf(name) * SLOT_BYTES
+}

@@ -1,0 +1,76 @@
+// The files of a DATA_DIR before a service writes them: whether their logs have all that was
+// durable, and whether the files belong together. SQLite would drop what it cannot read, and the
+// service would go on from there: forget what it acknowledged, take known events for new, give a
+// tie-break twice, or call a history complete that is not.
+
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Finding, Report } from '../../domain/finding.ts'
+import {
+  CONTROL_FILE,
+  formatOf,
+  LEDGER_FILE,
+  MEASUREMENTS_FILE,
+  openForReading,
+  refuseOtherFormat,
+} from '../database.ts'
+import type { Connection } from '../database.ts'
+import { damagedFile, orDamaged } from '../damaged-data.ts'
+import { checkLog } from '../log/log-check.ts'
+import { MIGRATIONS } from './file-check.ts'
+import { checkMarks } from './journal-check.ts'
+
+const NAMES = [CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE]
+
+export class FilesAtRest {
+  readonly findings: readonly Finding[]
+  readonly #opened: ReadonlyMap<string, Connection>
+
+  /**
+   * Opens what is there for reading, and checks it. Open until closed, so that SQLite need not read
+   * the logs again for whoever opens the files next.
+   *
+   * @throws DamagedData @throws Error if a file has the format of another version
+   */
+  constructor(dataDir: string) {
+    const opened = new Map<string, Connection>()
+    const findings: Finding[] = []
+    this.#opened = opened
+    try {
+      for (const name of NAMES) {
+        if (!existsSync(join(dataDir, name))) continue
+        const db = openForReading(join(dataDir, name))
+        opened.set(name, db)
+        orDamaged(damagedFile(name), () => {
+          const finding = checkLog(dataDir, name, db)
+          if (finding !== undefined) findings.push(finding)
+        })
+      }
+      orDamaged(damagedFile(CONTROL_FILE), () => this.#checkMarks((one) => findings.push(one)))
+    } catch (error) {
+      this.close()
+      throw error
+    }
+    this.findings = findings
+  }
+
+  close(): void {
+    for (const db of this.#opened.values()) db.close()
+  }
+
+  #checkMarks(report: Report): void {
+    const control = this.#withTables(CONTROL_FILE)
+    if (control === undefined) return
+    const ledger = this.#withTables(LEDGER_FILE)
+    const measurements = this.#withTables(MEASUREMENTS_FILE)
+    checkMarks({ control, ledger, measurements }, report)
+  }
+
+  /** A start that was killed can leave a file without any. */
+  #withTables(name: string): Connection | undefined {
+    const db = this.#opened.get(name)
+    if (db === undefined || formatOf(db) === 0) return undefined
+    refuseOtherFormat(db, name, MIGRATIONS[name] ?? [])
+    return db
+  }
+}
