@@ -13,6 +13,7 @@ import { liveLimits } from './domain/limits.ts'
 import { SECOND_MS } from './domain/time.ts'
 import { HistoryReader } from './history/read-history.ts'
 import { createHttpServer } from './http/create-http-server.ts'
+import { SkippedNotes } from './http/lines/skipped-series.ts'
 import { OperationsSocket } from './socket/server.ts'
 import type { MobileSettings } from './http/answers/sign-in-settings.ts'
 import { MemoryRateCounters } from './memory/rate-counters.ts'
@@ -84,6 +85,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
     config,
   )
   const retries = new RefusedRetries({ control, controlWriter, submissions, clock, log }, config)
+  const skippedNotes = new SkippedNotes({ controlWriter, log })
   const providers = createIdentityProviders(config, { clock, log })
   const { codes } = shared
   const signIn = new SignIn({ providers, codes, controlWriter, tokens, clock }, config)
@@ -96,6 +98,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
       damaged: core.damaged,
       refusedWriter: controlWriter,
       refusedReader: control,
+      skippedNotes,
       progress,
       tokens,
       sensors,
@@ -118,13 +121,15 @@ export async function createService(config: Config, overrides: Overrides = {}): 
       connectionsMax: connectionsMaxOf(config, log),
     },
   )
-  return serviceOf({ core, tokens, retries, providers, links, socket, server }, config, log)
+  const parts = { core, tokens, retries, skippedNotes, providers, links, socket, server }
+  return serviceOf(parts, config, log)
 }
 
 interface Parts {
   readonly core: Core
   readonly tokens: AccessTokens
   readonly retries: RefusedRetries
+  readonly skippedNotes: SkippedNotes
   readonly providers: ReadonlyMap<string, IdentityProvider>
   readonly links: SignInLinks
   readonly socket: OperationsSocket
@@ -133,7 +138,7 @@ interface Parts {
 
 /** With a database, commands need no socket: they work on it themselves. */
 function serviceOf(parts: Parts, config: Config, log: Log): Service {
-  const { core, tokens, retries, providers, links, socket, server } = parts
+  const { core, tokens, retries, skippedNotes, providers, links, socket, server } = parts
   const isShared = core.shared !== undefined
   return {
     start: async () => {
@@ -154,6 +159,7 @@ function serviceOf(parts: Parts, config: Config, log: Log): Service {
       for (const provider of providers.values()) provider.stop()
       await server.stop()
       await socket.stop()
+      await skippedNotes.stop()
       await retries.stop()
       await tokens.stop()
       await core.close()

@@ -35,6 +35,7 @@ import { operationsRouter } from './operations-api.ts'
 import { AddressLimit, limitOf, RateLimits } from './callers/rate-limit.ts'
 import type { RateLimitsSettings } from './callers/rate-limit.ts'
 import { lineApiRouter } from './lines/line-api.ts'
+import type { SkippedNotes } from './lines/skipped-series.ts'
 import type { LineSettings } from './lines/write-lines.ts'
 import { BodyGate } from './body/gate.ts'
 import { SmallBodyReader } from './body/read-small-body.ts'
@@ -49,6 +50,7 @@ export interface HttpFaceCollaborators {
   readonly damaged: DamageList
   readonly refusedWriter: RefusedWriter
   readonly refusedReader: RefusedReader
+  readonly skippedNotes: SkippedNotes
   readonly progress: QueueFigures
   readonly tokens: AccessTokens
   readonly signIn: SignIn

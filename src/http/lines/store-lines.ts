@@ -36,7 +36,7 @@ export interface LineStores {
   readonly submissions: Submissions
   readonly refusedWriter: Pick<RefusedWriter, 'keepRefused'>
   readonly rateLimits: RateLimits
-  readonly skipped: SkippedNotes
+  readonly skippedNotes: SkippedNotes
   readonly proven: ProvenTokens
 }
 
@@ -133,7 +133,7 @@ export class LineStoring {
     this.#lineCount += lineCount
     this.#skipped += skipped.length
     this.#noteFields(skipped)
-    await this.#stores.skipped.note(principal.user.id, skipped, receivedAtMs)
+    await this.#stores.skippedNotes.note(principal.user.id, skipped, receivedAtMs)
     await this.#commit(keyed)
   }
 

@@ -18,7 +18,7 @@ import { sendingOf } from '../requests/input.ts'
 import { answerInvalid, answerPartly, answerStored } from './line-answers.ts'
 import type { WriteVersion } from './line-answers.ts'
 import { ProvenTokens } from './proven-tokens.ts'
-import { SkippedNotes } from './skipped-series.ts'
+import type { SkippedNotes } from './skipped-series.ts'
 import { LineStoring } from './store-lines.ts'
 import type { LineStores, StoredBody } from './store-lines.ts'
 
@@ -36,6 +36,7 @@ export interface LineIntake {
   readonly submissions: Submissions
   readonly refusedWriter: RefusedWriter
   readonly refusedReader: Pick<RefusedReader, 'hasStoredLines'>
+  readonly skippedNotes: SkippedNotes
   readonly metrics: Metrics
   readonly rateLimits: RateLimits
   readonly bodies: BodyGate
@@ -51,13 +52,13 @@ export class LineWrites {
   readonly #stores: LineStores
 
   constructor(intake: LineIntake, { lineFields, lineSerialTags }: LineSettings) {
-    const { submissions, rateLimits, refusedWriter, refusedReader } = intake
+    const { submissions, rateLimits, refusedWriter, refusedReader, skippedNotes } = intake
     this.#with = intake
     this.#stores = {
       submissions,
       rateLimits,
       refusedWriter,
-      skipped: new SkippedNotes(refusedWriter),
+      skippedNotes,
       proven: new ProvenTokens(refusedWriter, refusedReader),
     }
     this.#fields = new Set(lineFields.map((name) => name.toLowerCase()))

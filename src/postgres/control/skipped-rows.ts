@@ -5,9 +5,10 @@ import { skippedSeriesMax } from '../../domain/limits.ts'
 import type { SkippedSeries } from '../../ports/refused.ts'
 import type { Sql } from '../database.ts'
 
+// Their user may be deleted by now.
 const NOTE = `
   INSERT INTO skipped_series AS s (user_id, series_hash, line, count, last_at_ms)
-  VALUES ($1, $2, $3, $4, $5)
+  SELECT id, $2::bytea, $3::bytea, $4::bigint, $5::bigint FROM users WHERE id = $1 FOR KEY SHARE
   ON CONFLICT (user_id, series_hash) DO UPDATE SET
     line = excluded.line, count = s.count + excluded.count, last_at_ms = excluded.last_at_ms`
 const MAKE_ROOM = `

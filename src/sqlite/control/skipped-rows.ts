@@ -6,9 +6,10 @@ import { skippedSeriesMax } from '../../domain/limits.ts'
 import type { SkippedSeries } from '../../ports/refused.ts'
 import type { Connection } from '../database.ts'
 
+// Their user may be deleted by now.
 const NOTE = `
   INSERT INTO skipped_series (user_id, series_hash, line, count, last_at_ms)
-  VALUES (?, ?, ?, ?, ?)
+  SELECT id, ?, ?, ?, ? FROM users WHERE id = ?
   ON CONFLICT (user_id, series_hash) DO UPDATE SET
     line = excluded.line, count = count + excluded.count, last_at_ms = excluded.last_at_ms`
 const MAKE_ROOM = `
@@ -32,7 +33,7 @@ export class SkippedRows {
   note(skipped: readonly SkippedSeries[]): void {
     const note = this.#db.prepare(NOTE)
     for (const { userId, series, line, count, lastAtMs } of skipped) {
-      note.run(userId, hash('sha256', series, 'buffer'), line, count, lastAtMs)
+      note.run(hash('sha256', series, 'buffer'), line, count, lastAtMs, userId)
     }
     const makeRoom = this.#db.prepare(MAKE_ROOM)
     for (const userId of new Set(skipped.map((each) => each.userId))) {

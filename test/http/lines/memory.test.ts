@@ -22,8 +22,8 @@ describe('what is remembered of bodies of line protocol', () => {
   it('does not grow with the bodies', async () => {
     const rules = { fields: new Set<string>(), serialTags: [], serialNumberPrefix: '' }
     const series = new SeriesMemory(rules)
-    const notes = new SkippedNotes({ noteSkipped: async () => undefined })
-    await notes.note(1, [], 0)
+    const controlWriter = { noteSkipped: async () => undefined }
+    const notes = new SkippedNotes({ controlWriter, log: { warn: () => undefined } })
     const texts: unknown[] = []
     const before = neededBytes()
     for (let at = 0; at < BODIES; at++) {

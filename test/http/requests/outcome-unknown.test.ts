@@ -11,6 +11,7 @@ import type { Principal } from '../../../src/domain/access.ts'
 import { refusalError } from '../../../src/domain/errors.ts'
 import type { HistoryReader } from '../../../src/history/read-history.ts'
 import { createHttpServer } from '../../../src/http/create-http-server.ts'
+import type { SkippedNotes } from '../../../src/http/lines/skipped-series.ts'
 import type { HttpServer } from '../../../src/http/server.ts'
 import { MemoryRateCounters } from '../../../src/memory/rate-counters.ts'
 import { Submissions } from '../../../src/ingest/submissions.ts'
@@ -98,6 +99,7 @@ function openFace(): HttpServer {
       damaged,
       refusedWriter: {} as ControlWriter,
       refusedReader: {} as ControlReader,
+      skippedNotes: {} as SkippedNotes,
       progress: PROGRESS,
       tokens,
       sensors: {} as Sensors,
