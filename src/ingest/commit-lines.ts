@@ -8,8 +8,9 @@ import type { Submissions } from './submissions.ts'
 
 export interface LineReceipt {
   readonly created: number
-  /** Points already known: even if they map to something else now, they are the same points. */
   readonly duplicates: number
+  /** Points already known, which map to something else now. */
+  readonly conflicts: number
 }
 
 /**
@@ -26,6 +27,7 @@ export async function commitLines(
 ): Promise<LineReceipt> {
   let created = 0
   let duplicates = 0
+  let conflicts = 0
   for (let from = 0; from < all.length; from += submissionMeasurementsMax) {
     const measurements = all.slice(from, from + submissionMeasurementsMax)
     const part = { userId, receivedAtMs, measurements }
@@ -33,7 +35,8 @@ export async function commitLines(
       noteFaults(faults.map((fault) => ({ ...fault, index: from + (fault.index ?? 0) }))),
     )
     created += receipt?.counts.created ?? 0
-    duplicates += (receipt?.counts.duplicate ?? 0) + (receipt?.counts.conflict ?? 0)
+    duplicates += receipt?.counts.duplicate ?? 0
+    conflicts += receipt?.counts.conflict ?? 0
   }
-  return { created, duplicates }
+  return { created, duplicates, conflicts }
 }

@@ -15,6 +15,7 @@ import {
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
 import { countLines, mayHaveMoreTemperatures } from './count-lines.ts'
 import { aliasOf, eventIdOf } from './identity.ts'
+import { Line } from './line.ts'
 import {
   closingQuote,
   decodeText,
@@ -35,39 +36,18 @@ export interface LineRules {
   readonly unitNs: bigint
 }
 
-/** A line of a body. */
-export class Line {
-  /** The first one is 1. */
-  readonly number: number
-  readonly #body: string
-  readonly #start: number
-  readonly #end: number
-
-  constructor(number: number, body: string, start: number, end: number) {
-    this.number = number
-    this.#body = body
-    this.#start = start
-    this.#end = end > start && body.charCodeAt(end - 1) === RETURN ? end - 1 : end
-  }
-
-  /** Its bytes, one character each; a part of the body's text. */
-  get text(): string {
-    return this.#body.slice(this.#start, this.#end)
-  }
-
-  get length(): number {
-    return this.#end - this.#start
-  }
-}
-
 /** A measurement that a line stands for. */
 export interface LineReading {
   readonly line: Line
+  /** Which field of the line has its temperature: the first one is 0. */
+  readonly field: number
   readonly measurement: SubmittedMeasurement
 }
 
 export interface RefusedLine {
   readonly line: Line
+  /** Which of its fields; `null`: all of the line. */
+  readonly fields: readonly number[] | null
   readonly reason: string
   /** Whether the line has more of something than a line may have. */
   readonly isTooLarge: boolean
@@ -113,10 +93,11 @@ const BEFORE_STRING = /(?<!\\)="/
 interface WalkedLine {
   readonly line: Line
   readonly point?: Point<Series>
-  readonly fault?: Omit<RefusedLine, 'line'>
+  readonly fault?: Omit<RefusedLine, 'line' | 'fields'>
 }
 
 interface FoundTemperature {
+  readonly at: number
   readonly key: string
   readonly value: number
   readonly field: TemperatureField
@@ -320,7 +301,7 @@ class PartReader {
   readonly #unitNs: bigint
   #keyed: LineReading[] = []
   #unkeyed: LineReading[] = []
-  #refused: RefusedLine[] = []
+  #refused: (RefusedLine & { readonly fields: number[] | null })[] = []
   #skipped: SkippedPoint[] = []
 
   constructor(walk: LineWalk, unitNs: bigint) {
@@ -354,46 +335,49 @@ class PartReader {
 
   /** @returns whether it has a temperature, or cannot be read */
   #readLine({ line, point, fault }: WalkedLine): boolean {
-    if (fault !== undefined) this.#refused.push({ line, ...fault })
+    if (fault !== undefined) this.#refused.push({ line, fields: null, ...fault })
     if (point === undefined) return true
     const { series, fields, time: text } = point
     let time: PointTime | null | undefined
     let alias: string | undefined
-    for (const { key, value } of fields) {
+    for (const [at, { key, value }] of fields.entries()) {
       const field = typeof value === 'number' ? series.temperature(key) : undefined
       if (field === undefined) continue
       if (time === undefined) {
         time = text === undefined ? null : pointTime(text, this.#unitNs)
         if (time === undefined) {
-          this.#refuse(line, 'time outside range')
+          const reason = 'time outside range'
+          this.#refused.push({ line, fields: null, reason, isTooLarge: false })
           return true
         }
         alias = fields.length === 1 ? series.alias : aliasOf(series, fields)
       }
-      this.#readTemperature(line, { key, value: value as number, field, time, alias })
+      this.#readTemperature(line, { at, key, value: value as number, field, time, alias })
     }
     if (time === undefined) this.#skipped.push({ line, point })
     return time !== undefined
   }
 
-  #readTemperature(line: Line, { key, value, field, time, alias }: FoundTemperature): void {
+  #readTemperature(line: Line, { at, key, value, field, time, alias }: FoundTemperature): void {
     const { unit, serialNumber, head } = field
     const tempCelsius = celsiusOf(value, unit)
     if (!(tempCelsius >= CELSIUS_MIN && tempCelsius <= CELSIUS_MAX)) {
       const range = `${CELSIUS_MIN} to ${CELSIUS_MAX}`
       const name = decodeText(key.slice(0, REASON_NAME_CHARACTERS_MAX))
-      return this.#refuse(line, `${name} is outside ${range} degrees Celsius`)
+      return this.#refuse(line, at, `${name} is outside ${range} degrees Celsius`)
     }
     const measuredAtMs = time && time.measuredAtMs
     const eventId = time && eventIdOf(head, time.nanoseconds, value)
     const reading = { eventId, serialNumber, tempCelsius, measuredAtMs }
     const measurement = alias === undefined ? reading : { ...reading, alias }
     const readings = time === null ? this.#unkeyed : this.#keyed
-    readings.push({ line, measurement })
+    readings.push({ line, field: at, measurement })
   }
 
-  #refuse(line: Line, reason: string): void {
-    if (this.#refused.at(-1)?.line === line) return
-    this.#refused.push({ line, reason, isTooLarge: false })
+  /** Each line once, with the reason of its first field. */
+  #refuse(line: Line, field: number, reason: string): void {
+    const last = this.#refused.at(-1)
+    if (last?.line === line) last.fields?.push(field)
+    else this.#refused.push({ line, fields: [field], reason, isTooLarge: false })
   }
 }

@@ -50,6 +50,13 @@ export function isSerialNumber(text: unknown): text is string {
   return typeof text === 'string' && text.length <= maxLength && SERIAL_NUMBER.test(text)
 }
 
+/** How many are to be listed. */
+export function checkLimit(limit: unknown, max: number): number {
+  const isLimit = typeof limit === 'number' && Number.isInteger(limit) && limit >= 1
+  if (isLimit && limit <= max) return limit
+  throw usage(`a limit is 1 to ${max.toLocaleString('en-US')}, not ${String(limit)}`)
+}
+
 /** Scopes as rights; all rights if none is given. */
 export function checkScopes(scopes: unknown): readonly Right[] {
   if (scopes === undefined) return ALL_RIGHTS

@@ -11,12 +11,14 @@ import { DAY_MS, MINUTE_MS } from '../domain/time.ts'
 import type { Submissions } from '../ingest/submissions.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
+import type { RefusedListing } from '../ports/refused.ts'
 import type { StoreUpkeep } from '../ports/store-upkeep.ts'
 import type { Clock } from '../ports/system.ts'
 import {
   checkCompensation,
   checkEmail,
   checkId,
+  checkLimit,
   checkName,
   checkPrefix,
   checkScopes,
@@ -34,7 +36,7 @@ import {
 import { importRules } from './check-measurement.ts'
 import { importMeasurements } from './import-measurements.ts'
 import { listRefused, listSkipped, retryRefused } from './refused.ts'
-import { failed, setAsideListedMax } from './operations.ts'
+import { failed, refusedListedDefault, refusedListedMax, setAsideListedMax } from './operations.ts'
 import type {
   CreatedLink,
   CreatedToken,
@@ -45,6 +47,7 @@ import type {
   OfUser,
   Operations,
   OperationsSettings,
+  RefusedQuestion,
   SensorChangeOrder,
   SensorOrder,
   TokenOrder,
@@ -120,11 +123,9 @@ export function createOperations(
       await countSetAside(control, ids)
       return { count: await storeUpkeep.dropSetAside(ids) }
     },
-    listRefused: () => listRefused(control),
-    listSkipped: () => listSkipped(control),
-    retryRefused: async ({ ids }) => ({
-      count: await retryRefused(collaborators, settings, checkIds(ids)),
-    }),
+    listRefused: async (args) => listRefused(control, await listingOf(control, args)),
+    listSkipped: async (args) => listSkipped(control, await listingOf(control, args)),
+    retryRefused: ({ ids }) => retryRefused(collaborators, settings, checkIds(ids)),
     dropRefused: async ({ ids }) => ({ count: await controlWriter.dropRefused(checkIds(ids)) }),
     importRules: async (args) => {
       const sensors = await control.listSensors((await ownerOf(args)).id)
@@ -139,6 +140,14 @@ export function createOperations(
 
 function checkIds(ids: readonly number[] | undefined): readonly number[] | undefined {
   return ids?.map(checkId)
+}
+
+async function listingOf(
+  control: ControlReader,
+  { user, limit = refusedListedDefault, isOldestFirst = false }: RefusedQuestion,
+): Promise<RefusedListing> {
+  const userId = user === undefined ? undefined : (await findUser(control, user, SEE_USERS)).id
+  return { userId, isOldestFirst, limit: checkLimit(limit, refusedListedMax) }
 }
 
 async function findUser(control: ControlReader, email: unknown, hint: string): Promise<User> {

@@ -8,7 +8,7 @@ import { ServiceError } from '../domain/errors.ts'
 import type { RequestFault } from '../domain/errors.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
 import type { Sensor, SensorChange } from '../domain/sensor.ts'
-import type { RefusedEntry, SkippedSeries } from '../ports/refused.ts'
+import type { RefusedEntry, SkippedEntry } from '../ports/refused.ts'
 import type { SetAsideMeasurement } from '../ports/store-upkeep.ts'
 
 /** Each throws OperationError, and ServiceError where a port does. */
@@ -45,12 +45,12 @@ export interface Operations {
   previewDrop(args: SetAsideChoice): Promise<Counted>
   /** Deletes refused measurements permanently; without ids, all of them. */
   dropSetAside(args: SetAsideChoice): Promise<Counted>
-  /** Refused lines and elements: the count, and the first `refusedListedMax`. */
-  listRefused(args: Nothing): Promise<RefusedList>
+  /** Refused lines and elements, of one user or all. */
+  listRefused(args: RefusedQuestion): Promise<RefusedList>
   /** Series of line protocol without a temperature; `line` is readable. */
-  listSkipped(args: Nothing): Promise<readonly ListedSkipped[]>
-  /** Tries to store refused entries again; without ids, all. @returns how many were stored */
-  retryRefused(args: SetAsideChoice): Promise<Counted>
+  listSkipped(args: SkippedQuestion): Promise<Listing<ListedSkipped>>
+  /** Tries to store refused entries again; without ids, all. */
+  retryRefused(args: SetAsideChoice): Promise<RetriedCount>
   /** Deletes refused entries permanently; without ids, all. */
   dropRefused(args: SetAsideChoice): Promise<Counted>
   importRules(args: OfUser): Promise<ImportRules>
@@ -78,19 +78,39 @@ export interface SetAsideChoice {
 /** `content` is readable. */
 export type ListedRefused = RefusedEntry
 
-export type ListedSkipped = Omit<SkippedSeries, 'series'>
+export type ListedSkipped = SkippedEntry
 
-export interface RefusedList {
-  readonly count: number
-  /** How many were dropped to make room for newer ones. */
-  readonly dropped: number
-  readonly entries: readonly ListedRefused[]
+export interface SkippedQuestion {
+  /** An e-mail address; default: all users. */
+  readonly user?: string
+  /** At most `refusedListedMax`; default: `refusedListedDefault`. */
+  readonly limit?: number
+}
+
+export interface RefusedQuestion extends SkippedQuestion {
+  /** Default: newest first. */
+  readonly isOldestFirst?: boolean
 }
 
 /** The rest is counted but not listed. */
-export const refusedListedMax = 1_000
+export interface Listing<Entry> {
+  readonly count: number
+  readonly entries: readonly Entry[]
+}
 
-export const skippedListedMax = 10_000
+export interface RefusedList extends Listing<ListedRefused> {
+  /** How many were dropped to make room for newer ones. */
+  readonly dropped: number
+}
+
+export const refusedListedDefault = 1_000
+export const refusedListedMax = 10_000
+
+export interface RetriedCount {
+  /** How many are stored. */
+  readonly count: number
+  readonly refusedAgain: number
+}
 
 export interface Counted {
   readonly count: number

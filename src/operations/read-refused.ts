@@ -14,11 +14,18 @@ export interface LineNames {
   readonly lineSerialTags: readonly string[]
 }
 
+interface FieldMeasurement extends SubmittedMeasurement {
+  /** Of a line: which of its fields. */
+  readonly field: number
+}
+
 interface Reading {
-  readonly measurements: readonly SubmittedMeasurement[]
+  readonly measurements: readonly FieldMeasurement[]
   /** Why some of it cannot be read. */
   readonly reason?: string
 }
+
+const NO_TEMPERATURE = 'no temperature'
 
 async function letOthers(): Promise<void> {}
 
@@ -27,7 +34,7 @@ export function textOf({ kind, content }: Pick<RefusedEntry, 'kind' | 'content'>
   return kind === 'element' ? content : decodeText(content)
 }
 
-/** The content of an entry, read as when it arrived. */
+/** What was refused of the content of an entry, read as when it arrived. */
 export async function readRefused(entry: RefusedEntry, names: LineNames): Promise<Reading> {
   if (entry.kind === 'element') return readElement(entry.content)
   // What is missing may have been other measurements, or have named another sensor.
@@ -38,17 +45,28 @@ export async function readRefused(entry: RefusedEntry, names: LineNames): Promis
     serialNumberPrefix: entry.serialNumberPrefix,
   })
   const rules = { series, unitNs: BigInt(entry.unitNs) }
-  const measurements: SubmittedMeasurement[] = []
+  const { fields } = entry
+  const measurements: FieldMeasurement[] = []
   let reason: string | undefined
   for await (const part of await readLines(
     Buffer.from(entry.content, 'latin1'),
     rules,
     letOthers,
   )) {
-    measurements.push(...[...part.keyed, ...part.unkeyed].map(({ measurement }) => measurement))
-    reason ??= part.refused[0]?.reason ?? (part.skipped.length > 0 ? 'no temperature' : undefined)
+    for (const { field, measurement } of [...part.keyed, ...part.unkeyed]) {
+      // Those that were not refused are stored.
+      if (fields?.includes(field) !== false) measurements.push({ ...measurement, field })
+    }
+    reason ??= part.refused.find((refused) => isOf(fields, refused.fields))?.reason
+    if (part.skipped.length > 0) reason ??= NO_TEMPERATURE
   }
+  // The names of fields may have been others then.
+  if (fields !== null && measurements.length < fields.length) reason ??= NO_TEMPERATURE
   return { measurements, ...(reason !== undefined && { reason }) }
+}
+
+function isOf(fields: readonly number[] | null, refused: readonly number[] | null): boolean {
+  return fields === null || refused === null || refused.some((field) => fields.includes(field))
 }
 
 function readElement(content: string): Reading {
@@ -60,5 +78,5 @@ function readElement(content: string): Reading {
   if (reason !== undefined) return { measurements: [], reason }
   const measurement = { eventId, serialNumber: sn, tempCelsius: temp } as SubmittedMeasurement
   const time = timestamp === undefined ? null : measuredAtMs
-  return { measurements: [{ ...measurement, measuredAtMs: time ?? null }] }
+  return { measurements: [{ ...measurement, measuredAtMs: time ?? null, field: 0 }] }
 }

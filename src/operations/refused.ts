@@ -1,16 +1,17 @@
 // Retries refused entries: they are read as when they arrived, and committed like all submissions.
 // An entry is deleted when all of it is stored. Event ids make a second retry harmless:
-// measurements without one get it from the entry, whose id is never reused.
+// measurements without one get it from the entry, whose id is never reused, from when it arrived,
+// because another arrival is another measurement, and from their field.
 
 import type { RequestFault } from '../domain/errors.ts'
+import type { SubmittedMeasurement } from '../domain/measurement.ts'
 import { commitLines } from '../ingest/commit-lines.ts'
 import type { Submissions } from '../ingest/submissions.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
-import type { RefusedEntry } from '../ports/refused.ts'
+import type { RefusedEntry, RefusedListing, RefusedRetry } from '../ports/refused.ts'
 import type { Clock } from '../ports/system.ts'
-import { refusedListedMax, skippedListedMax } from './operations.ts'
-import type { ListedSkipped, RefusedList } from './operations.ts'
+import type { ListedSkipped, Listing, RefusedList, RetriedCount } from './operations.ts'
 import { readRefused, textOf } from './read-refused.ts'
 import type { LineNames } from './read-refused.ts'
 
@@ -24,42 +25,54 @@ export interface RefusedCollaborators {
 /** Entries retried at a time: one group commits them together. */
 const TRIED_AT_ONCE = 100
 
-/** A refused entry that can be read. */
-export async function listRefused(control: ControlReader): Promise<RefusedList> {
-  const entries = await control.listRefused(0, refusedListedMax)
+const CONFLICT = 'its event id was accepted before with other content, which is kept'
+
+/** Refused entries that can be read. */
+export async function listRefused(
+  control: ControlReader,
+  listing: RefusedListing,
+): Promise<RefusedList> {
+  const entries = await control.listRefused(listing)
   const readable = entries.map((entry) => ({ ...entry, content: textOf(entry) }))
-  return { ...(await control.countRefused()), entries: readable }
+  return { ...(await control.countRefused(listing.userId)), entries: readable }
 }
 
 /** Which series have no temperature, readable. */
-export async function listSkipped(control: ControlReader): Promise<readonly ListedSkipped[]> {
-  const skipped = await control.listSkipped(skippedListedMax)
-  return skipped.map((series) => ({
+export async function listSkipped(
+  control: ControlReader,
+  { userId, limit }: Pick<RefusedListing, 'userId' | 'limit'>,
+): Promise<Listing<ListedSkipped>> {
+  const skipped = await control.listSkipped(limit, userId)
+  const entries = skipped.map((series) => ({
     ...series,
     line: textOf({ kind: 'line', content: series.line }),
   }))
+  return { count: await control.countSkipped(userId), entries }
 }
 
 /**
  * Retries entries.
  *
  * @param ids `undefined`: all
- * @returns how many are stored
  */
 export async function retryRefused(
   collaborators: RefusedCollaborators,
   names: LineNames,
   ids: readonly number[] | undefined,
-): Promise<number> {
+): Promise<RetriedCount> {
   const { control } = collaborators
   const wanted = ids && new Set(ids)
-  let stored = 0
-  for (let part = await control.listRefused(0, TRIED_AT_ONCE); part.length > 0;) {
+  let count = 0
+  let refusedAgain = 0
+  const listing = { isOldestFirst: true, limit: TRIED_AT_ONCE }
+  for (let part = await control.listRefused(listing); part.length > 0;) {
     const chosen = part.filter(({ id }) => wanted === undefined || wanted.has(id))
-    stored += await retryAll(collaborators, names, chosen)
-    part = await control.listRefused(part.at(-1)?.id ?? 0, TRIED_AT_ONCE)
+    const retried = await retryAll(collaborators, names, chosen)
+    count += retried.count
+    refusedAgain += retried.refusedAgain
+    part = await control.listRefused({ ...listing, afterId: part.at(-1)?.id ?? 0 })
   }
-  return stored
+  return { count, refusedAgain }
 }
 
 /** Retries the entries whose time has come. @returns how many are stored */
@@ -68,40 +81,47 @@ export async function retryDueRefused(
   names: LineNames,
 ): Promise<number> {
   const due = await collaborators.control.listDueRefused(collaborators.clock.nowMs(), TRIED_AT_ONCE)
-  return retryAll(collaborators, names, due)
+  return (await retryAll(collaborators, names, due)).count
 }
 
 async function retryAll(
   collaborators: RefusedCollaborators,
   names: LineNames,
   entries: readonly RefusedEntry[],
-): Promise<number> {
-  if (entries.length === 0) return 0
-  const reasons = await Promise.all(entries.map((entry) => retry(collaborators, names, entry)))
-  const again = entries.flatMap(({ id }, at) => {
-    const reason = reasons[at]
-    return reason === undefined ? [] : [{ id, reason }]
-  })
-  const stored = entries.map(({ id }) => id).filter((_, at) => reasons[at] === undefined)
-  const { controlWriter } = collaborators
-  if (again.length > 0) await controlWriter.noteRefusedAgain(again)
-  return stored.length === 0 ? 0 : controlWriter.dropRefused(stored)
+): Promise<RetriedCount> {
+  if (entries.length === 0) return { count: 0, refusedAgain: 0 }
+  const retries = await Promise.all(entries.map((entry) => retry(collaborators, names, entry)))
+  const refusedAgain = retries.filter(({ reason }) => reason !== undefined).length
+  return { count: await collaborators.controlWriter.noteRefusedRetries(retries), refusedAgain }
 }
 
-/** @returns why it is refused again, `undefined` if it is stored */
 async function retry(
   { submissions, clock }: RefusedCollaborators,
   names: LineNames,
   entry: RefusedEntry,
-): Promise<string | undefined> {
-  const { measurements: read, reason } = await readRefused(entry, names)
-  const measurements = read.map((measurement, at) => ({
+): Promise<RefusedRetry> {
+  const { id, count, receivedAtMs, userId } = entry
+  const read = await readRefused(entry, names)
+  const measurements = read.measurements.map(({ field, ...measurement }) => ({
     ...measurement,
-    eventId: measurement.eventId ?? `refused:${entry.id}:${at}`,
-    measuredAtMs: measurement.measuredAtMs ?? entry.receivedAtMs,
+    eventId: measurement.eventId ?? `refused:${id}:${receivedAtMs}:${field}`,
+    measuredAtMs: measurement.measuredAtMs ?? receivedAtMs,
   }))
-  const submission = { userId: entry.userId, receivedAtMs: clock.nowMs(), measurements }
+  const nowMs = clock.nowMs()
   const faults: RequestFault[] = []
-  await commitLines(submissions, submission, async (found) => void faults.push(...found))
-  return reason ?? faults[0]?.detail
+  const commit = (submitted: readonly SubmittedMeasurement[]) =>
+    commitLines(
+      submissions,
+      { userId, receivedAtMs: nowMs, measurements: submitted },
+      async (found) => void faults.push(...found),
+    )
+  let { conflicts } = await commit(measurements)
+  // A repeat without a time matches any time that its event id was accepted with.
+  const repeated = read.measurements.filter(({ eventId }) => eventId !== null)
+  if (conflicts > 0 && repeated.length > 0) conflicts = (await commit(repeated)).conflicts
+  const reason = read.reason ?? faults[0]?.detail ?? (conflicts > 0 ? CONFLICT : undefined)
+  // What is refused when its time has come, or for another reason, waits for an operator.
+  const isEarly = faults.some(({ code }) => code === 'timestamp_in_future')
+  const isAhead = isEarly && (entry.retryAtMs ?? 0) > nowMs
+  return { id, count, reason, retryAtMs: isAhead ? entry.retryAtMs : null }
 }

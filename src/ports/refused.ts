@@ -1,7 +1,10 @@
 // What can never be stored as it is, kept for senders that do not keep it: lines of line protocol,
 // and rejected elements of batches.
 
-/** A refused line or element, with what is needed to read it again. */
+/**
+ * What of a line was refused for one reason, or a refused element, with what is needed to read it
+ * again. A line that is refused in part for another reason is an entry of its own for that part.
+ */
 export interface Refused {
   readonly userId: number
   readonly tokenId: number
@@ -9,6 +12,8 @@ export interface Refused {
   readonly kind: 'line' | 'cut-line' | 'element'
   /** A line's bytes, one character each; an element as JSON. */
   readonly content: string
+  /** Of a line: which of its fields were refused; the first one is 0. `null`: all of it. */
+  readonly fields: readonly number[] | null
   /** Of a line: the unit of its time in nanoseconds, decimal. */
   readonly unitNs: string
   /** Of a line: the prefix of its serial number. */
@@ -21,8 +26,29 @@ export interface Refused {
 
 export interface RefusedEntry extends Refused {
   readonly id: number
-  /** How often it arrived; everything else describes the last time. */
+  readonly userEmail: string
+  readonly tokenName: string
+  /**
+   * How often it arrived; everything else describes the last time. Of lines without a time, only
+   * the last one can be stored: nothing tells one that came twice from one that was sent twice.
+   */
   readonly count: number
+}
+
+/** What became of an entry that was retried. */
+export interface RefusedRetry extends Pick<RefusedEntry, 'id' | 'count' | 'retryAtMs'> {
+  /** Why it was refused again; `undefined`: it is stored. */
+  readonly reason: string | undefined
+}
+
+/** Which entries to list. */
+export interface RefusedListing {
+  /** `undefined`: of all users. */
+  readonly userId?: number | undefined
+  readonly isOldestFirst: boolean
+  /** Only those that come behind the one with this id. */
+  readonly afterId?: number
+  readonly limit: number
 }
 
 /** A series of line protocol without a temperature. */
@@ -36,30 +62,46 @@ export interface SkippedSeries {
   readonly lastAtMs: number
 }
 
-export interface RefusedReader {
-  /** By user, the latest first. */
-  listSkipped(limit: number): Promise<readonly Omit<SkippedSeries, 'series'>[]>
-  /** Whether a token has ever stored a temperature by line protocol. */
-  hasStoredLines(tokenId: number): Promise<boolean>
-  /** By id, after `afterId`. */
-  listRefused(afterId: number, limit: number): Promise<readonly RefusedEntry[]>
-  listDueRefused(nowMs: number, limit: number): Promise<readonly RefusedEntry[]>
-  /** How many are kept, and how many were dropped to make room for newer ones. */
-  countRefused(): Promise<{ readonly count: number; readonly dropped: number }>
+/** A skipped series as it is listed. */
+export interface SkippedEntry extends Omit<SkippedSeries, 'series'> {
+  readonly userEmail: string
 }
 
-/** Each call is one durable transaction. */
+export interface RefusedCounts {
+  readonly count: number
+  /** How many were dropped to make room for newer ones. */
+  readonly dropped: number
+}
+
+export interface RefusedReader {
+  /** By user, the latest first. @param userId `undefined`: of all users */
+  listSkipped(limit: number, userId?: number): Promise<readonly SkippedEntry[]>
+  countSkipped(userId?: number): Promise<number>
+  /** Whether a token has ever stored a temperature by line protocol. */
+  hasStoredLines(tokenId: number): Promise<boolean>
+  /** In the order of their ids, which is that in which they first arrived. */
+  listRefused(listing: RefusedListing): Promise<readonly RefusedEntry[]>
+  listDueRefused(nowMs: number, limit: number): Promise<readonly RefusedEntry[]>
+  /** @param userId `undefined`: of all users */
+  countRefused(userId?: number): Promise<RefusedCounts>
+}
+
+/** Each call is durable when it resolves. */
 export interface RefusedWriter {
   /** Adds counts. Beyond `skippedSeriesMax`, the user's longest unseen series are dropped. */
   noteSkipped(skipped: readonly SkippedSeries[]): Promise<void>
   /** A token has stored a temperature by line protocol. */
   noteStoredLines(tokenId: number): Promise<void>
   /**
-   * Keeps equal content of a user once. Beyond the limits, the user's oldest entries are dropped.
+   * Keeps equal content of a user once. Beyond the limits, the oldest entries of the user who has
+   * most are dropped.
    */
   keepRefused(refused: readonly Refused[]): Promise<void>
-  /** These were refused again: from now on they wait for an operator. */
-  noteRefusedAgain(again: readonly Pick<RefusedEntry, 'id' | 'reason'>[]): Promise<void>
+  /**
+   * Deletes entries that are stored, and notes of the others why not and when to retry them. One
+   * that has arrived again meanwhile, `count` tells, stays as it is. @returns how many are deleted
+   */
+  noteRefusedRetries(retries: readonly RefusedRetry[]): Promise<number>
   /** Deletes entries: those with these ids, or all of them. @returns how many */
   dropRefused(ids: readonly number[] | undefined): Promise<number>
 }

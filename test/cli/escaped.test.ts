@@ -9,6 +9,7 @@ import { escaped } from '../../src/domain/escaped.ts'
 import { runCommand, serve } from '../support/command.ts'
 import type { RunningService } from '../support/command.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
+import { until } from '../support/until.ts'
 
 const USER = 'ana@example.org'
 const HOSTILE = 'A\u001B]0;owned\u0007\u007F\u009B2J\u200E\u200F\u202A\u202E\u2066\u2069Z'
@@ -29,14 +30,19 @@ describe('what commands print', function () {
 
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'thermolog-'))
-    const token = await createFleetToken(dataDir, USER)
+    await createFleetToken(dataDir, USER)
+    const created = await run('token', 'create', '--user', USER, '--name', HOSTILE)
+    const token = created.stdout.trim().split('\n').at(-1) ?? ''
     service = await serve(dataDir)
     const now = `${Date.now()}000000`
     await send('/write', 'POST', token, `t,sn=0011223344 temp=1,friendly_name="${HOSTILE}" ${now}`)
     await send('/write', 'POST', token, `t,sn=${HOSTILE} humidity=1 ${now}`)
     await send('/write', 'POST', token, `t,sn=0011223344 temp=-300,note="${HOSTILE}" ${now}`)
     await run('user', 'create', '--email', 'eve@example.org', '--name', HOSTILE)
-    await run('token', 'create', '--user', USER, '--name', HOSTILE)
+    await until('what was skipped is noted', async () => {
+      const { stdout } = await run('refused', 'list', '--skipped')
+      return stdout.includes('humidity')
+    })
   })
   after(async () => {
     await service?.stop()

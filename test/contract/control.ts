@@ -5,6 +5,8 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { ALL_RIGHTS } from '../../src/domain/access.ts'
+import { refusedUserBytesMax } from '../../src/domain/limits.ts'
+import type { Refused, RefusedEntry, RefusedListing } from '../../src/ports/refused.ts'
 import { accept, measurement, newUser, NOW_MS, PERMISSIVE, submission } from './open-data.ts'
 import type { NewData, OpenData, TestData } from './open-data.ts'
 
@@ -219,24 +221,133 @@ export function describeControl(name: string, newData: NewData): void {
       })
     })
 
-    it('keeps what was refused, each kind with its content, until it is dropped', async () => {
-      const { token } = await createToken()
-      const of = { userId, tokenId: token.id, unitNs: '1', serialNumberPrefix: 'p.', reason: 'no' }
-      const refused = (['line', 'cut-line', 'element'] as const).map((kind) => ({
-        ...of,
-        kind,
-        content: 'x\xe9',
-        receivedAtMs: NOW_MS,
-        retryAtMs: null,
-      }))
-      await data.controlWriter.keepRefused(refused)
-      await reopen()
-      const kept = await data.control.listRefused(0, 10)
-      expect(kept.map(({ id: _id, ...rest }) => rest)).to.deep.equal(
-        refused.map((one) => ({ ...one, count: 1 })),
+    describe('what was refused', () => {
+      const refusedOf = (ofUser: number, ...contents: readonly string[]): Refused[] =>
+        contents.map((content) => ({
+          userId: ofUser,
+          tokenId: 0,
+          kind: 'line',
+          content,
+          fields: null,
+          unitNs: '1',
+          serialNumberPrefix: 'p.',
+          reason: 'no',
+          receivedAtMs: NOW_MS,
+          retryAtMs: null,
+        }))
+      const list = (question: Partial<RefusedListing> = {}) =>
+        data.control.listRefused({ isOldestFirst: true, limit: 1_000, ...question })
+      const contents = async (question?: Partial<RefusedListing>) =>
+        (await list(question)).map(({ content }) => content[0])
+
+      it('is kept, each kind and part with its content, until it is dropped', async () => {
+        const { token } = await createToken()
+        const [one] = refusedOf(userId, 'x\xe9')
+        const refused = (['line', 'cut-line', 'element'] as const).flatMap((kind) =>
+          [null, [0, 7]].map((fields) => ({ ...one!, tokenId: token.id, kind, fields })),
+        )
+        await data.controlWriter.keepRefused(refused)
+        await reopen()
+        const names = {
+          userEmail: (await data.control.listUsers())[0]?.email,
+          tokenName: 'gateway',
+        }
+        expect((await list()).map(({ id: _id, ...rest }) => rest)).to.deep.equal(
+          refused.map((each) => ({ ...each, ...names, count: 1 })),
+        )
+        expect(await data.control.listDueRefused(NOW_MS, 10)).to.deep.equal([])
+        expect(await data.controlWriter.dropRefused(undefined)).to.equal(6)
+      })
+
+      it('is listed from either end, of one user or all', async () => {
+        const other = await newUser(data)
+        await data.controlWriter.keepRefused(refusedOf(userId, 'a', 'b', 'c'))
+        await data.controlWriter.keepRefused(refusedOf(other, 'd', 'e'))
+        expect(await contents()).to.deep.equal(['a', 'b', 'c', 'd', 'e'])
+        expect(await contents({ isOldestFirst: false, limit: 2 })).to.deep.equal(['e', 'd'])
+        const [, second] = await list()
+        const behind = { afterId: second!.id, userId }
+        expect(await contents(behind)).to.deep.equal(['c'])
+        expect(await contents({ ...behind, isOldestFirst: false })).to.deep.equal(['a'])
+        const counts = await Promise.all(
+          [undefined, userId, other].map((of) => data.control.countRefused(of)),
+        )
+        expect(counts.map(({ count }) => count)).to.deep.equal([5, 3, 2])
+      })
+
+      it('stays as it is when it arrives again while it is retried', async () => {
+        const [one] = refusedOf(userId, 'x')
+        const again = { ...one!, retryAtMs: NOW_MS + 1 }
+        await data.controlWriter.keepRefused([one!])
+        const [{ id, count }] = (await list()) as [RefusedEntry]
+        await data.controlWriter.keepRefused([again])
+        const { noteRefusedRetries } = data.controlWriter
+        for (const reason of [undefined, 'still']) {
+          expect(await noteRefusedRetries([{ id, count, reason, retryAtMs: null }])).to.equal(0)
+        }
+        expect((await list())[0]).to.include({ reason: 'no', count: 2, retryAtMs: NOW_MS + 1 })
+        await noteRefusedRetries([{ id, count: 2, reason: 'still', retryAtMs: null }])
+        expect((await list())[0]).to.include({ reason: 'still', count: 2, retryAtMs: null })
+        const stored = { id, count: 2, reason: undefined, retryAtMs: null }
+        expect(await noteRefusedRetries([stored])).to.equal(1)
+        expect(await list()).to.deep.equal([])
+      })
+
+      it('is counted in bytes as they are stored', async () => {
+        const text = '\xe9'.repeat(500_000)
+        const bytes = Buffer.byteLength(text) + 'no'.length + 256
+        const room = Math.floor(refusedUserBytesMax / (bytes + 1))
+        await data.controlWriter.keepRefused(
+          refusedOf(userId, ...'abcdefghij'.split('').map((a) => a + text)),
+        )
+        const dropped = 10 - room
+        expect(await data.control.countRefused()).to.deep.equal({ count: room, dropped })
+        const [oldest] = (await list()) as [RefusedEntry]
+        const { id, count } = oldest
+        const reason = 'x'.repeat(600_000)
+        await data.controlWriter.noteRefusedRetries([{ id, count, reason, retryAtMs: null }])
+        await data.controlWriter.keepRefused(refusedOf(userId, 'z'))
+        expect((await data.control.countRefused()).dropped).to.equal(dropped + 1)
+      })
+
+      it('of the user who has most gives way to that of others', async () => {
+        const half = 'x'.repeat(refusedUserBytesMax / 2 - 1_000)
+        const users = await Promise.all(Array.from({ length: 9 }, () => newUser(data)))
+        const [largest, ...others] = users as [number, ...number[]]
+        const ninth = others.pop()!
+        for (const user of [...others, largest]) {
+          const more = user === largest ? 'xxx' : ''
+          await data.controlWriter.keepRefused(refusedOf(user, `1${more}${half}`, `2${half}`))
+        }
+        await data.controlWriter.keepRefused(refusedOf(ninth, `3${half.slice(0, 20_000)}`))
+        const few = Array.from({ length: 20 }, (_, at) => `${at}`)
+        await data.controlWriter.keepRefused(refusedOf(ninth, ...few))
+        const counts = await Promise.all(users.map((user) => data.control.countRefused(user)))
+        const kept = { count: 2, dropped: 0 }
+        const ofNinth = { count: 21, dropped: 0 }
+        expect(counts).to.deep.equal([{ count: 1, dropped: 1 }, ...others.map(() => kept), ofNinth])
+        expect(await contents({ userId: largest })).to.deep.equal(['2'])
+        await data.controlWriter.deleteUser(largest)
+        expect((await data.control.countRefused()).count).to.equal(2 * 7 + 21)
+      })
+    })
+
+    it('notes what was skipped, of one user or all, and of nobody who is gone', async () => {
+      const other = await newUser(data)
+      const gone = await newUser(data)
+      await data.controlWriter.deleteUser(gone)
+      const of = { series: 's', count: 2, lastAtMs: NOW_MS }
+      await data.controlWriter.noteSkipped(
+        [userId, other, gone].map((ofUser) => ({ ...of, userId: ofUser, line: `of ${ofUser}` })),
       )
-      expect(await data.control.listDueRefused(NOW_MS, 10)).to.deep.equal([])
-      expect(await data.controlWriter.dropRefused(undefined)).to.equal(3)
+      const lines = async (ofUser?: number) =>
+        (await data.control.listSkipped(10, ofUser)).map(({ line }) => line)
+      expect(await lines()).to.deep.equal([`of ${userId}`, `of ${other}`])
+      expect(await lines(other)).to.deep.equal([`of ${other}`])
+      expect(await data.control.countSkipped()).to.equal(2)
+      expect(await data.control.countSkipped(other)).to.equal(1)
+      const [first] = await data.control.listSkipped(1)
+      expect(first?.userEmail).to.equal((await data.control.listUsers())[0]?.email)
     })
 
     describe('the measurement store', () => {

@@ -5,9 +5,15 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig } from '../../src/config.ts'
+import type { Config } from '../../src/config.ts'
 import { openCore } from '../../src/core/open-core.ts'
+import type { Core } from '../../src/core/open-core.ts'
 import { RefusedRetries } from '../../src/operations/refused-retries.ts'
+import { retryRefused } from '../../src/operations/refused.ts'
+import type { Refused } from '../../src/ports/refused.ts'
+import { FakeClock } from '../support/clock.ts'
 import { sendUnchecked } from '../support/http.ts'
+import { RecordingLog } from '../support/log.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -18,9 +24,11 @@ const HOUR_S = 3_600
 describe('what was refused', () => {
   let service: TestService
   let token: string
+  let startMs: number
 
   const start = async (settings: Record<string, string> = {}) => {
     service = await startService(settings)
+    startMs = service.clock.nowMs()
     token = await service.createToken('a@example.org')
   }
   const write = (body: string) =>
@@ -30,7 +38,17 @@ describe('what was refused', () => {
       body,
       headers: { authorization: `Token ${token}` },
     })
-  const list = async () => (await service.operations.listRefused({})).entries
+  const list = async () => (await service.operations.listRefused({ isOldestFirst: true })).entries
+  /** Of a sensor: what was measured when, in seconds since the service began. */
+  const history = async (sn: string) => {
+    const sensors = await sendUnchecked(service.url, { path: '/api/v1/sensors', token })
+    const found = sensors.body.data as { id: number; sn: string }[]
+    const id = found.find((sensor) => sensor.sn === sn)?.id
+    const path = `/api/v1/sensors/${id}/measurements?bucket=raw`
+    const { body } = await sendUnchecked(service.url, { path, token })
+    const points = (body.data as { points: { timestamp: string; temp: number }[] }).points
+    return points.map(({ timestamp, temp }) => [(Date.parse(timestamp) - startMs) / 1_000, temp])
+  }
   const readings = async () => {
     const answer = await sendUnchecked(service.url, { path: '/api/v1/sensors', token })
     const found = answer.body.data as { sn: string; latest: { raw: number; timestamp: string } }[]
@@ -70,12 +88,12 @@ describe('what was refused', () => {
       'element',
     ])
     const { operations } = service
-    expect(await operations.retryRefused({})).to.deep.equal({ count: 0 })
+    expect(await operations.retryRefused({})).to.deep.equal({ count: 0, refusedAgain: 4 })
     for (const serialNumber of ['0011223344', '0011223355']) {
       await operations.createSensor({ user: 'a@example.org', serialNumber })
     }
     service.clock.advanceMs(60_000)
-    expect(await operations.retryRefused({})).to.deep.equal({ count: 3 })
+    expect(await operations.retryRefused({})).to.deep.equal({ count: 3, refusedAgain: 1 })
     expect(await readings()).to.deep.equal([
       '0011223344 2 2026-11-20T10:15:02.113Z',
       '0011223355 3 2026-11-20T10:15:02.113Z',
@@ -84,6 +102,65 @@ describe('what was refused', () => {
     expect(left?.content).to.equal('{"sn":"x","temp":"warm"}')
     expect(await operations.dropRefused({ ids: [left!.id] })).to.deep.equal({ count: 1 })
     expect(await list()).to.deep.equal([])
+  })
+
+  it('is stored without what was stored of the same line when it came', async () => {
+    await start({ AUTO_REGISTER: 'false' })
+    const user = 'a@example.org'
+    const create = (serialNumber: string) => service.operations.createSensor({ user, serialNumber })
+    await create('0011223344')
+    await write('t,sn=0011223344 temp=1,temp_1=2,temp_2=99999,temp_3=3,temp_4=99999')
+    const reasons = (await list()).map(({ content, fields }) => [content.slice(0, 12), fields])
+    expect(reasons).to.deep.equal([
+      ['t,sn=0011223', [2, 4]],
+      ['t,sn=0011223', [1, 3]],
+    ])
+    await create('0011223344.temp_1')
+    service.clock.advanceMs(60_000)
+    expect(await service.operations.retryRefused({})).to.deep.equal({ count: 0, refusedAgain: 2 })
+    await create('0011223344.temp_3')
+    expect(await service.operations.retryRefused({})).to.deep.equal({ count: 1, refusedAgain: 1 })
+    expect(await service.operations.retryRefused({})).to.deep.equal({ count: 0, refusedAgain: 1 })
+    expect(await history('0011223344')).to.deep.equal([[0, 1]])
+    expect(await history('0011223344.temp_1')).to.deep.equal([[0, 2]])
+    expect(await history('0011223344.temp_3')).to.deep.equal([[0, 3]])
+  })
+
+  it('is what a request had beyond 500 points without a time', async () => {
+    await start()
+    const lines = Array.from({ length: 498 }, () => 't temp=1')
+    await write([...lines, 't temp=1,temp_1=2,temp_2=3,temp_3=4'].join('\n'))
+    expect((await list()).map(({ fields }) => fields)).to.deep.equal([[2, 3]])
+    expect(await service.operations.retryRefused({})).to.deep.equal({ count: 1, refusedAgain: 0 })
+    const histories = await Promise.all([1, 2, 3].map((field) => history(`t.temp_${field}`)))
+    expect(histories).to.deep.equal([[[0, 2]], [[0, 3]], [[0, 4]]])
+  })
+
+  it('is the part of an equal line that was refused each time', async () => {
+    await start({ AUTO_REGISTER: 'false' })
+    const user = 'a@example.org'
+    const create = (serialNumber: string) => service.operations.createSensor({ user, serialNumber })
+    const line = 't,sn=0011223344 temp=1,temp_1=2'
+    const { id } = await create('0011223344')
+    await write(line)
+    await service.operations.deleteSensor({ id })
+    await create('0011223344.temp_1')
+    for (let time = 0; time < 2; time++) {
+      service.clock.advanceMs(60_000)
+      await write(line)
+    }
+    expect((await list()).map(({ fields, count }) => [fields, count])).to.deep.equal([
+      [[1], 1],
+      [[0], 2],
+    ])
+    await create('0011223344')
+    expect(await service.operations.retryRefused({})).to.deep.equal({ count: 2, refusedAgain: 0 })
+    expect(await history('0011223344')).to.deep.equal([[120, 1]])
+    expect(await history('0011223344.temp_1')).to.deep.equal([
+      [0, 2],
+      [60, 2],
+      [120, 2],
+    ])
   })
 
   it('is kept in part if it is too large, and never tried again', async () => {
@@ -105,7 +182,8 @@ describe('what was refused', () => {
       ['cut-line', 'more than 256 tags; its beginning is kept', 1_024, true, null],
     ]
     expect(await told()).to.deep.equal(kept)
-    expect(await service.operations.retryRefused({})).to.deep.equal({ count: 0 })
+    const retried = await service.operations.retryRefused({})
+    expect(retried).to.deep.equal({ count: 0, refusedAgain: 2 })
     expect(await told()).to.deep.equal(kept)
     expect(await readings()).to.deep.equal(['0011223344 2 2026-11-20T10:15:00.000Z'])
   })
@@ -117,48 +195,27 @@ describe('what was refused', () => {
     expect(due).to.deep.equal([(NOW_S + HOUR_S) * 1_000, null])
   })
 
-  it('is stored by itself when its time has come', async () => {
-    await start()
-    const dataDir = await mkdtemp(join(tmpdir(), 'thermolog-'))
-    const config = loadConfig({ DATA_DIR: dataDir })
-    const { clock, log } = service
-    const core = await openCore(config, { clock, log })
-    const user = await core.controlWriter.createUser('a@example.org', 'A')
-    const receivedAtMs = clock.nowMs()
-    const retryAtMs = receivedAtMs + HOUR_S * 1_000
-    const line = { kind: 'line', content: `t temp=1 ${retryAtMs}`, unitNs: '1000000' } as const
-    const of = { userId: user!.id, tokenId: 1, serialNumberPrefix: '', reason: 'too early' }
-    await core.controlWriter.keepRefused([{ ...line, ...of, receivedAtMs, retryAtMs }])
-    const retries = new RefusedRetries({ ...core, clock, log }, config)
-    await retries.run()
-    expect((await core.control.countRefused()).count).to.equal(1)
-    clock.advanceMs(HOUR_S * 1_000)
-    await retries.run()
-    expect((await core.control.countRefused()).count).to.equal(0)
-    expect(await core.control.listSensors(user!.id)).to.have.lengthOf(1)
-    await core.close()
-    await rm(dataDir, { recursive: true })
-  })
-
   it('tells of each series without a temperature its last line and how often it came', async () => {
     await start()
     for (const percent of [40, 41]) {
       await write(`%,entity_id=feuchte_küche,_seq=${percent} value=${percent}\nkWh value=1`)
     }
-    const listSkipped = () => service.operations.listSkipped({})
-    await until('both are noted', async () => (await listSkipped()).length === 2)
-    const told = (await listSkipped()).map(({ line, count }) => [count, line])
-    expect(told).to.have.deep.members([
+    const { operations } = service
+    await until('both are noted', async () => (await operations.listSkipped({})).count === 2)
+    const { entries } = await operations.listSkipped({ user: 'a@example.org' })
+    expect(entries.map(({ line, count }) => [count, line])).to.have.deep.members([
       [2, '%,entity_id=feuchte_küche,_seq=41 value=41'],
       [2, 'kWh value=1'],
     ])
     const many = Array.from({ length: 5_000 }, (_, at) => `m${at} value=1`).join('\n')
     await write(many)
+    const full = { count: 4_096, entries: 1_000 }
     await until('as many are noted as are kept', async () => {
-      return (await listSkipped()).length === 4_096
+      return (await operations.listSkipped({})).count === full.count
     })
+    expect((await operations.listSkipped({})).entries).to.have.lengthOf(full.entries)
     await service.operations.deleteUser({ user: 'a@example.org' })
-    expect(await listSkipped()).to.deep.equal([])
+    expect(await operations.listSkipped({})).to.deep.equal({ count: 0, entries: [] })
   })
 
   it('goes with its user, and has room for the newest', async () => {
@@ -168,8 +225,8 @@ describe('what was refused', () => {
       const lines = Array.from({ length: 60 }, (_, at) => `${name}${at + 10}${text}`)
       await write(lines.join('\n'))
     }
-    const { count, dropped, entries } = await service.operations.listRefused({})
-    expect([count, dropped, entries.at(-1)?.content[0]]).to.deep.equal([139, 41, 'c'])
+    const { count, dropped, entries } = await service.operations.listRefused({ limit: 1 })
+    expect([count, dropped, entries[0]?.content[0]]).to.deep.equal([139, 41, 'c'])
     await service.operations.deleteUser({ user: 'a@example.org' })
     expect(await list()).to.deep.equal([])
   })
@@ -186,5 +243,116 @@ describe('what was refused', () => {
       'unkeyed 1',
       'refused 1',
     ])
+  })
+})
+
+describe('retrying what was refused', () => {
+  const clock = new FakeClock()
+  const log = new RecordingLog()
+  let dataDir: string
+  let config: Config
+  let core: Core
+  let userId: number
+  let entry: Refused
+
+  beforeEach(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'thermolog-'))
+    config = loadConfig({ DATA_DIR: dataDir })
+    core = await openCore(config, { clock, log })
+    userId = (await core.controlWriter.createUser('a@example.org', 'A'))!.id
+    const of = { userId, tokenId: 1, serialNumberPrefix: '', unitNs: '1000000', reason: 'why' }
+    const receivedAtMs = clock.nowMs()
+    entry = { ...of, kind: 'line', content: '', fields: null, receivedAtMs, retryAtMs: null }
+  })
+  afterEach(async () => {
+    await core.close()
+    await rm(dataDir, { recursive: true })
+  })
+
+  const keep = (...entries: readonly Partial<Refused>[]) =>
+    core.controlWriter.keepRefused(entries.map((one) => ({ ...entry, ...one })))
+  const keepElement = (element: object, retryAtMs: number | null = null) =>
+    keep({ kind: 'element', content: JSON.stringify(element), unitNs: '1', retryAtMs })
+  const retry = () => retryRefused({ ...core, clock }, config, undefined)
+  const retryDue = () => new RefusedRetries({ ...core, clock, log }, config).run()
+  const list = () => core.control.listRefused({ isOldestFirst: true, limit: 10 })
+  const countMeasurements = async () => {
+    const sensors = await core.control.listSensors(userId)
+    const counts = sensors.map(({ id }) => core.control.countMeasurements(id))
+    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+  }
+  const submit = (tempCelsius: number, measuredAtMs: number | null) =>
+    core.submissions.commit({
+      userId,
+      receivedAtMs: clock.nowMs(),
+      measurements: [{ eventId: 'E', serialNumber: 'x', tempCelsius, measuredAtMs }],
+    })
+
+  it('happens by itself when its time has come, also after an operator tried before', async () => {
+    const retryAtMs = clock.nowMs() + HOUR_S * 1_000
+    await keep({ content: `t temp=1 ${retryAtMs}`, retryAtMs })
+    await retryDue()
+    expect(await retry()).to.deep.equal({ count: 0, refusedAgain: 1 })
+    clock.advanceMs(HOUR_S * 1_000)
+    await retryDue()
+    expect(await list()).to.deep.equal([])
+    expect(await countMeasurements()).to.equal(1)
+  })
+
+  it('stores nothing twice after it was killed, and what has arrived since then', async () => {
+    await keep({ content: 't temp=1,temp_1=2,temp_2=99999', fields: [0, 2] })
+    const killed = {
+      ...core.controlWriter,
+      noteRefusedRetries: () => Promise.reject(new Error('killed')),
+    }
+    const attempt = retryRefused({ ...core, controlWriter: killed, clock }, config, undefined)
+    expect(await attempt.catch(String)).to.equal('Error: killed')
+    expect(await countMeasurements()).to.equal(1)
+    expect(await retry()).to.deep.equal({ count: 0, refusedAgain: 1 })
+    expect(await countMeasurements()).to.equal(1)
+    const receivedAtMs = clock.nowMs() + 1
+    await keep({ content: 't temp=1,temp_1=2,temp_2=99999', fields: [0, 2], receivedAtMs })
+    expect((await list()).map(({ count }) => count)).to.deep.equal([2])
+    for (let time = 0; time < 2; time++) await retry()
+    expect(await countMeasurements()).to.equal(2)
+  })
+
+  it('takes a field for the same one when other fields are temperatures by now', async () => {
+    await keep({ content: 't room=1,temp=2,temp_1=99999', fields: [1, 2] })
+    for (const lineFields of [[], ['room']]) {
+      const names = { lineFields, lineSerialTags: [] }
+      await retryRefused({ ...core, clock }, names, undefined)
+    }
+    expect(await countMeasurements()).to.equal(1)
+  })
+
+  it('keeps a part that is no temperature any more', async () => {
+    await keep({ content: 't room=1,temp=2', fields: [0] })
+    expect(await retry()).to.deep.equal({ count: 0, refusedAgain: 1 })
+    expect((await list())[0]).to.include({ reason: 'no temperature' })
+    const names = { lineFields: ['room'], lineSerialTags: [] }
+    expect((await retryRefused({ ...core, clock }, names, undefined)).count).to.equal(1)
+    expect(await countMeasurements()).to.equal(1)
+  })
+
+  it('keeps what another event has taken the id of, and says so', async () => {
+    const atMs = clock.nowMs() + 60_000
+    const timestamp = new Date(atMs).toISOString()
+    await keepElement({ event_id: 'E', sn: 'x', temp: 1, timestamp }, atMs)
+    await submit(2, null)
+    clock.advanceMs(60_000)
+    await retryDue()
+    const conflict = 'its event id was accepted before with other content, which is kept'
+    expect((await list())[0]).to.include({ reason: conflict, retryAtMs: null })
+    expect(await retry()).to.deep.equal({ count: 0, refusedAgain: 1 })
+    expect(await countMeasurements()).to.equal(1)
+  })
+
+  it('takes a repeat without a time for stored, whatever time was given to it', async () => {
+    await keepElement({ event_id: 'E', sn: 'x', temp: 2 })
+    clock.advanceMs(60_000)
+    await submit(2, null)
+    expect(await retry()).to.deep.equal({ count: 1, refusedAgain: 0 })
+    expect(await countMeasurements()).to.equal(1)
   })
 })

@@ -155,6 +155,7 @@ describe('control data in PostgreSQL', () => {
       tokenId: 1,
       kind: 'line',
       content: '\0\u00ff',
+      fields: null,
       unitNs: '1',
       serialNumberPrefix: '',
       reason: 'why\0',
@@ -164,18 +165,60 @@ describe('control data in PostgreSQL', () => {
     await Promise.all(processes.map(({ writer }) => writer.keepRefused([refused])))
     const [entry] = await first().control.listDueRefused(2, 10)
     expect(entry).to.include({ content: '\0\u00ff', reason: 'why\u{FFFD}', count: 2 })
-    await second().writer.noteRefusedAgain([{ id: entry?.id ?? 0, reason: 'still' }])
+    const retry = { id: entry?.id ?? 0, count: 2, reason: 'still', retryAtMs: null }
+    await second().writer.noteRefusedRetries([retry])
     expect(await first().control.listDueRefused(2, 10)).to.deep.equal([])
-    expect(await first().control.listRefused(0, 10)).to.have.lengthOf(1)
+    const listing = { isOldestFirst: true, limit: 10 }
+    expect(await first().control.listRefused(listing)).to.have.lengthOf(1)
     expect(await first().writer.dropRefused(undefined)).to.equal(1)
     expect(await second().control.countRefused()).to.deep.equal({ count: 0, dropped: 0 })
+  })
+
+  it('makes room for what processes keep at once, and counts it right', async () => {
+    const addresses = Array.from({ length: 9 }, (_, number) => `user-${number}@example.org`)
+    const users = await Promise.all(
+      addresses.map(async (address) => (await first().writer.createUser(address, ''))?.id ?? 0),
+    )
+    const text = 'x'.repeat(2_600_000)
+    const keep = (process: ReturnType<typeof first>, of: readonly number[], name: string) =>
+      process.writer.keepRefused(
+        of.map((ofUser) => ({
+          userId: ofUser,
+          tokenId: 1,
+          kind: 'line',
+          content: name + text,
+          fields: null,
+          unitNs: '1',
+          serialNumberPrefix: '',
+          reason: 'no',
+          receivedAtMs: 1,
+          retryAtMs: null,
+        })),
+      )
+    const others = users.toReversed()
+    await Promise.all([keep(first(), users, 'a'), keep(second(), others, 'a')])
+    await Promise.all([keep(first(), users, 'b'), keep(second(), others, 'c')])
+    expect(await second().control.countRefused()).to.deep.equal({ count: 25, dropped: 2 })
+    const [entry] = await first().control.listRefused({ isOldestFirst: true, limit: 1 })
+    await Promise.all([
+      keep(first(), users.slice(1), 'b'),
+      second().writer.dropRefused([entry?.id ?? 0]),
+      second().writer.deleteUser(users[0] ?? 0),
+    ])
+    const totals = await first().sql.rows<{ counted: number; bytes: number }>(
+      `SELECT t.bytes AS counted, sum(r.bytes)::bigint AS bytes
+       FROM refused_totals t JOIN refused r USING (user_id) GROUP BY user_id`,
+    )
+    expect(totals).to.have.lengthOf(8)
+    for (const { counted, bytes } of totals) expect(counted).to.equal(bytes)
   })
 
   it('counts what has no temperature, and knows which tokens had one', async () => {
     const one = { userId, series: 's', line: 'a\0', count: 2, lastAtMs: 1 }
     await Promise.all(processes.map(({ writer }) => writer.noteSkipped([one])))
     const [skipped] = await first().control.listSkipped(10)
-    expect(skipped).to.deep.equal({ userId, line: 'a\0', count: 4, lastAtMs: 1 })
+    const userEmail = 'ana@example.org'
+    expect(skipped).to.deep.equal({ userId, userEmail, line: 'a\0', count: 4, lastAtMs: 1 })
     const order = { userId, kind: 'daemon', name: 'x', rights: [], expiresAtMs: null } as const
     const { id } = await first().writer.createToken({ ...order, hash: randomBytes(32) })
     expect(await second().control.hasStoredLines(id)).to.equal(false)

@@ -50,7 +50,7 @@ export interface StoredBody {
   readonly fieldsSeen: readonly string[]
 }
 
-/** A line of which something cannot be stored. */
+/** What cannot be stored of a line, for one reason. */
 interface Unstored extends RefusedLine {
   readonly retryAtMs: number | null
 }
@@ -128,7 +128,7 @@ export class LineStoring {
     this.#unkeyed.push(...unkeyed.slice(0, room))
     await this.#keep([
       ...refused.map((line) => ({ ...line, retryAtMs: null })),
-      ...unkeyed.slice(room).map(tooManyUnkeyed),
+      ...tooManyUnkeyed(unkeyed.slice(room)),
     ])
     this.#lineCount += lineCount
     this.#skipped += skipped.length
@@ -146,17 +146,19 @@ export class LineStoring {
   async #commit(readings: readonly LineReading[]): Promise<void> {
     const { principal, receivedAtMs } = this.#call
     const measurements = readings.map(({ measurement }) => measurement)
-    const { created, duplicates } = await commitLines(
+    const { created, duplicates, conflicts } = await commitLines(
       this.#stores.submissions,
       { userId: principal.user.id, receivedAtMs, measurements },
-      (faults) => this.#keep(faults.flatMap((fault) => unstoredOf(fault, readings, receivedAtMs))),
+      (faults) => this.#keep(unstoredOf(faults, readings, receivedAtMs)),
     )
     this.#created += created
-    this.#duplicates += duplicates
+    // Even if they map to something else now, they are the same points.
+    this.#duplicates += duplicates + conflicts
   }
 
   async #keep(unstored: readonly Unstored[]): Promise<void> {
-    const refusals = this.#unstored.add(unstored).map((each) => refusalOf(each, this.#unitNs))
+    this.#unstored.add(unstored)
+    const refusals = unstored.map((each) => refusalOf(each, this.#unitNs))
     await keepRefused(this.#stores.refusedWriter, this.#call, refusals)
   }
 
@@ -174,25 +176,40 @@ function countOf({ keyed, unkeyed, refused, skipped }: LinePart): number {
   return keyed.length + unkeyed.length + refused.length + skipped.length
 }
 
-function tooManyUnkeyed({ line }: LineReading): Unstored {
+function tooManyUnkeyed(readings: readonly LineReading[]): Unstored[] {
   const reason = `more than ${submissionMeasurementsMax} points without a time in one request`
-  return { line, reason, isTooLarge: false, retryAtMs: null }
+  return byLine(readings.map((reading) => ({ reading, reason, retryAtMs: null })))
 }
 
 function unstoredOf(
-  fault: RequestFault,
+  faults: readonly RequestFault[],
   readings: readonly LineReading[],
   receivedAtMs: number,
 ): Unstored[] {
-  const reading = readings[fault.index ?? 0]
-  if (reading === undefined) return []
-  const { line, measurement } = reading
-  const retryAtMs = retryTime(fault, measurement.measuredAtMs, receivedAtMs)
-  return [{ line, reason: fault.detail, isTooLarge: false, retryAtMs }]
+  const found = faults.flatMap((fault) => {
+    const reading = readings[fault.index ?? 0]
+    if (reading === undefined) return []
+    const retryAtMs = retryTime(fault, reading.measurement.measuredAtMs, receivedAtMs)
+    return [{ reading, reason: fault.detail, retryAtMs }]
+  })
+  return byLine(found)
 }
 
-function refusalOf({ line, reason, isTooLarge, retryAtMs }: Unstored, unitNs: bigint): Refusal {
-  const of = { unitNs: String(unitNs), retryAtMs }
+/** Each line once, with the reason of its first field. */
+function byLine(
+  found: readonly (Pick<Unstored, 'reason' | 'retryAtMs'> & { readonly reading: LineReading })[],
+): Unstored[] {
+  const lines = Map.groupBy(found, ({ reading }) => reading.line)
+  return Array.from(lines, ([line, ofLine]) => {
+    const fields = ofLine.map(({ reading }) => reading.field)
+    const { reason = '', retryAtMs = null } = ofLine[0] ?? {}
+    return { line, fields, reason, isTooLarge: false, retryAtMs }
+  })
+}
+
+function refusalOf(unstored: Unstored, unitNs: bigint): Refusal {
+  const { line, fields, reason, isTooLarge, retryAtMs } = unstored
+  const of = { fields, unitNs: String(unitNs), retryAtMs }
   if (!isTooLarge) return { ...of, kind: 'line', content: line.text, reason }
   const content = line.text.slice(0, cutLineBytesMax)
   return { ...of, kind: 'cut-line', content, reason: `${reason}; its beginning is kept` }

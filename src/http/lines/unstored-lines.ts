@@ -1,6 +1,6 @@
 // The lines of a body that cannot be stored: the first of them for the answer, the others counted.
 
-import type { Line } from '../../line-protocol/read-lines.ts'
+import type { Line } from '../../line-protocol/line.ts'
 import type { UnstoredLine } from './line-answers.ts'
 
 const NAMED_MAX = 20
@@ -19,12 +19,10 @@ export class UnstoredLines {
     return this.#first
   }
 
-  /** Counts lines, each once, with the first reason. @returns those not counted before */
-  add<Unstored extends { readonly line: Line; readonly reason: string }>(
-    unstored: readonly Unstored[],
-  ): readonly Unstored[] {
-    return unstored.filter(({ line, reason }) => {
-      if (this.#known.has(line)) return false
+  /** Counts lines, each once, with the first reason. */
+  add(unstored: readonly { readonly line: Line; readonly reason: string }[]): void {
+    for (const { line, reason } of unstored) {
+      if (this.#known.has(line)) continue
       this.#known.add(line)
       this.#count++
       const last = this.#first.at(-1)
@@ -32,7 +30,6 @@ export class UnstoredLines {
         const first = [...this.#first, { number: line.number, reason }]
         this.#first = first.toSorted((a, b) => a.number - b.number).slice(0, NAMED_MAX)
       }
-      return true
-    })
+    }
   }
 }

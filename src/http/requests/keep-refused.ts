@@ -6,7 +6,7 @@ import type { Refused, RefusedWriter } from '../../ports/refused.ts'
 import type { ApiCall } from '../answers/call.ts'
 
 /** What is refused, and why. */
-export type Refusal = Pick<Refused, 'kind' | 'content' | 'unitNs' | 'reason' | 'retryAtMs'>
+export type Refusal = Omit<Refused, 'userId' | 'tokenId' | 'serialNumberPrefix' | 'receivedAtMs'>
 
 /** One transaction for each part; others commit in between. */
 const KEPT_AT_ONCE = 1_000

@@ -96,7 +96,7 @@ export class PartialBatch {
 }
 
 function refusalOf(content: string, reason: string, retryAtMs: number | null): Refusal {
-  return { kind: 'element', content, unitNs: '1', reason, retryAtMs }
+  return { kind: 'element', content, fields: null, unitNs: '1', reason, retryAtMs }
 }
 
 function rejectedItems(faults: readonly RequestFault[]): Iterable<BatchReceiptItem> {

@@ -12,6 +12,7 @@ import type {
   SensorCursor,
 } from '../../ports/control-reader.ts'
 import type { ChangesQuestion, SensorChanges } from '../../ports/sensor-changes.ts'
+import type { RefusedListing } from '../../ports/refused.ts'
 import type { SignInLink } from '../../ports/sign-in-links.ts'
 import type { Database } from '../database.ts'
 import { countRefused, listDueRefused, listRefused } from './refused-rows.ts'
@@ -25,7 +26,7 @@ import {
 } from './sensor-rows.ts'
 import { countSetAside, hasSetAside, listSetAside } from './set-aside.ts'
 import { findSignInLink } from './sign-in-links.ts'
-import { listSkipped } from './skipped-rows.ts'
+import { countSkipped, listSkipped } from './skipped-rows.ts'
 import { listSessions, listTokens, PrincipalLookUps, toUser } from './token-rows.ts'
 
 const DATA_IDENTITY = 'SELECT id, restored_to_ms AS "restoredToMs" FROM data_identity'
@@ -149,24 +150,28 @@ export class PostgresControlReader implements ControlReader {
     return listSetAside(this.#database, afterId, limit)
   }
 
-  listSkipped(limit: number) {
-    return listSkipped(this.#database, limit)
+  listSkipped(limit: number, userId?: number) {
+    return listSkipped(this.#database, limit, userId)
+  }
+
+  countSkipped(userId?: number): Promise<number> {
+    return countSkipped(this.#database, userId)
   }
 
   async hasStoredLines(tokenId: number): Promise<boolean> {
     return (await this.#database.rows(HAS_STORED_LINES, [tokenId])).length > 0
   }
 
-  listRefused(afterId: number, limit: number) {
-    return listRefused(this.#database, afterId, limit)
+  listRefused(listing: RefusedListing) {
+    return listRefused(this.#database, listing)
   }
 
   listDueRefused(nowMs: number, limit: number) {
     return listDueRefused(this.#database, nowMs, limit)
   }
 
-  countRefused() {
-    return countRefused(this.#database)
+  countRefused(userId?: number) {
+    return countRefused(this.#database, userId)
   }
 
   async #count(text: string, values: readonly unknown[] = []): Promise<number> {

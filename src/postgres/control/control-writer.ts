@@ -4,7 +4,7 @@ import type { Right, RotatedToken, TokenRotation } from '../../domain/access.ts'
 import type { ControlWriter } from '../../ports/control-writer.ts'
 import type { Clock } from '../../ports/system.ts'
 import type { Database, Sql } from '../database.ts'
-import { dropRefused, keepRefused, noteRefusedAgain } from './refused-rows.ts'
+import { dropRefused, keepRefused, makeRoomForRefused, noteRefusedRetries } from './refused-rows.ts'
 import { changeSensor, createSensor, deleteSensor } from './sensor-writes.ts'
 import { createSignInLink, redeemSignInLink } from './sign-in-links.ts'
 import { noteSkipped } from './skipped-rows.ts'
@@ -84,8 +84,11 @@ export function createControlWriter(
     noteSkipped: (skipped) => inTransaction((sql) => noteSkipped(sql, skipped)),
     noteStoredLines: (tokenId) =>
       inTransaction(async (sql) => void (await sql.change(NOTE_STORED_LINES, [tokenId]))),
-    keepRefused: (refused) => inTransaction((sql) => keepRefused(sql, refused)),
-    noteRefusedAgain: (again) => inTransaction((sql) => noteRefusedAgain(sql, again)),
+    keepRefused: async (refused) => {
+      await inTransaction((sql) => keepRefused(sql, refused))
+      await inTransaction((sql) => makeRoomForRefused(sql))
+    },
+    noteRefusedRetries: (retries) => inTransaction((sql) => noteRefusedRetries(sql, retries)),
     dropRefused: (ids) => inTransaction((sql) => dropRefused(sql, ids)),
     createSensor: (userId, serialNumber, alias) =>
       journalling(

@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto'
 import { skippedSeriesMax } from '../../domain/limits.ts'
-import type { SkippedSeries } from '../../ports/refused.ts'
+import type { SkippedEntry, SkippedSeries } from '../../ports/refused.ts'
 import type { Sql } from '../database.ts'
 
 // Their user may be deleted by now.
@@ -16,10 +16,15 @@ const MAKE_ROOM = `
     SELECT series_hash FROM skipped_series WHERE user_id = $1
     ORDER BY last_at_ms DESC, series_hash OFFSET $2)`
 const LIST = `
-  SELECT user_id AS "userId", line, count, last_at_ms AS "lastAtMs"
-  FROM skipped_series ORDER BY user_id, last_at_ms DESC, series_hash LIMIT $1`
+  SELECT s.user_id AS "userId", u.email AS "userEmail", s.line, s.count,
+    s.last_at_ms AS "lastAtMs"
+  FROM skipped_series s JOIN users u ON u.id = s.user_id
+  WHERE $2::int IS NULL OR s.user_id = $2
+  ORDER BY s.user_id, s.last_at_ms DESC, s.series_hash LIMIT $1`
+const COUNT = `
+  SELECT count(*) AS count FROM skipped_series WHERE $1::int IS NULL OR user_id = $1`
 
-type SkippedRow = Omit<SkippedSeries, 'series' | 'line'> & { readonly line: Buffer }
+type SkippedRow = Omit<SkippedEntry, 'line'> & { readonly line: Buffer }
 
 export async function noteSkipped(sql: Sql, skipped: readonly SkippedSeries[]): Promise<void> {
   const rows = skipped.map((one) => ({ ...one, key: hash('sha256', one.series, 'buffer') }))
@@ -33,10 +38,18 @@ export async function noteSkipped(sql: Sql, skipped: readonly SkippedSeries[]): 
   }
 }
 
+/** @param userId `undefined`: of all users */
 export async function listSkipped(
   sql: Sql,
   limit: number,
-): Promise<Omit<SkippedSeries, 'series'>[]> {
-  const rows = await sql.rows<SkippedRow>(LIST, [limit])
+  userId: number | undefined,
+): Promise<SkippedEntry[]> {
+  const rows = await sql.rows<SkippedRow>(LIST, [limit, userId ?? null])
   return rows.map((row) => ({ ...row, line: row.line.toString('utf8') }))
+}
+
+/** @param userId `undefined`: of all users */
+export async function countSkipped(sql: Sql, userId: number | undefined): Promise<number> {
+  const [row] = await sql.rows<{ count: number }>(COUNT, [userId ?? null])
+  return row?.count ?? 0
 }

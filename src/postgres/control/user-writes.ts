@@ -53,6 +53,8 @@ const LOCK_USER_STATE = `
 const WIPE_SERIAL_NUMBERS = `
   UPDATE sensors SET serial_number = '', serial_number_key = '' WHERE bucket = $1 AND user_id = $2`
 const DELETE_USER_STATE = 'DELETE FROM user_state WHERE bucket = $1 AND user_id = $2'
+// In the order in which others lock them, see refused-rows.ts.
+const DELETE_REFUSED_TOTAL = 'DELETE FROM refused_totals WHERE user_id = $1'
 // Tokens, identities and what was refused go with it.
 const DELETE_USER = 'DELETE FROM users WHERE id = $1'
 
@@ -89,6 +91,7 @@ export async function deleteUser(
   for (const { id: sensorId } of sensors) await deleteSensor(sql, { userId, sensorId, nowMs })
   await sql.change(WIPE_SERIAL_NUMBERS, user)
   await sql.change(DELETE_USER_STATE, user)
+  await sql.change(DELETE_REFUSED_TOTAL, [userId])
   await sql.change(DELETE_USER, [userId])
   return sensors.length
 }

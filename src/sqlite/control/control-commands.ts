@@ -19,7 +19,7 @@ import type { Connection } from '../database.ts'
 import { SetAside } from '../journal/set-aside.ts'
 import { RefusedRows } from './refused-rows.ts'
 import { SkippedRows } from './skipped-rows.ts'
-import type { Refused, RefusedEntry, SkippedSeries } from '../../ports/refused.ts'
+import type { Refused, RefusedRetry, SkippedSeries } from '../../ports/refused.ts'
 import { SensorRows } from './sensor-rows.ts'
 import { SignIns } from './sign-ins.ts'
 import { TokenRows } from './token-rows.ts'
@@ -270,8 +270,8 @@ export class ControlCommands implements Synchronous<Commands> {
     this.#inTransaction(() => this.#refused.keep(refused))
   }
 
-  noteRefusedAgain(again: readonly Pick<RefusedEntry, 'id' | 'reason'>[]): void {
-    this.#inTransaction(() => this.#refused.noteAgain(again))
+  noteRefusedRetries(retries: readonly RefusedRetry[]): number {
+    return this.#inTransaction(() => this.#refused.noteRetries(retries))
   }
 
   dropRefused(ids: readonly number[] | undefined): number {

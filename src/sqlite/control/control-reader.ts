@@ -18,7 +18,12 @@ import type { SetAsideMeasurement } from '../../ports/store-upkeep.ts'
 import type { Connection } from '../database.ts'
 import { RefusedRows } from './refused-rows.ts'
 import { SkippedRows } from './skipped-rows.ts'
-import type { RefusedEntry, SkippedSeries } from '../../ports/refused.ts'
+import type {
+  RefusedCounts,
+  RefusedEntry,
+  RefusedListing,
+  SkippedEntry,
+} from '../../ports/refused.ts'
 import { SetAside } from '../journal/set-aside.ts'
 import { AcceptedDays } from './accepted-days.ts'
 import { ChangeRows } from './change-rows.ts'
@@ -181,24 +186,28 @@ export class SqliteControlReader implements ControlReader {
     return this.#setAside.list(afterId, limit)
   }
 
-  async listSkipped(limit: number): Promise<readonly Omit<SkippedSeries, 'series'>[]> {
-    return this.#skipped.list(limit)
+  async listSkipped(limit: number, userId?: number): Promise<readonly SkippedEntry[]> {
+    return this.#skipped.list(limit, userId)
+  }
+
+  async countSkipped(userId?: number): Promise<number> {
+    return this.#skipped.count(userId)
   }
 
   async hasStoredLines(tokenId: number): Promise<boolean> {
     return this.#skipped.hasToken(tokenId)
   }
 
-  async listRefused(afterId: number, limit: number): Promise<readonly RefusedEntry[]> {
-    return this.#refused.list(afterId, limit)
+  async listRefused(listing: RefusedListing): Promise<readonly RefusedEntry[]> {
+    return this.#refused.list(listing)
   }
 
   async listDueRefused(nowMs: number, limit: number): Promise<readonly RefusedEntry[]> {
     return this.#refused.due(nowMs, limit)
   }
 
-  async countRefused(): Promise<{ count: number; dropped: number }> {
-    return this.#refused.count()
+  async countRefused(userId?: number): Promise<RefusedCounts> {
+    return this.#refused.count(userId)
   }
 }
 

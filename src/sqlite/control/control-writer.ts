@@ -32,7 +32,7 @@ export function createControlWriter(
     noteSkipped: (skipped) => channel.call('noteSkipped', skipped),
     noteStoredLines: (tokenId) => channel.call('noteStoredLines', tokenId),
     keepRefused: (refused) => channel.call('keepRefused', refused),
-    noteRefusedAgain: (again) => channel.call('noteRefusedAgain', again),
+    noteRefusedRetries: (retries) => channel.call('noteRefusedRetries', retries),
     dropRefused: (ids) => channel.call('dropRefused', ids),
     createSensor: async (userId, serialNumber, alias) => {
       const sensor = await channel.call('createSensor', userId, serialNumber, alias)

@@ -1,39 +1,55 @@
 // Refused entries as rows of control.db. Triggers keep the number of bytes per user, so checking a
 // limit needs no scan.
 
-import { hash } from 'node:crypto'
 import { refusedBytesMax, refusedUserBytesMax } from '../../domain/limits.ts'
-import type { Refused, RefusedEntry } from '../../ports/refused.ts'
+import { refusedEntryBytes, refusedKey, refusedShare } from '../../domain/refused.ts'
+import type {
+  Refused,
+  RefusedCounts,
+  RefusedEntry,
+  RefusedListing,
+  RefusedRetry,
+} from '../../ports/refused.ts'
 import type { Connection } from '../database.ts'
-
-/** What a row takes in addition to its texts. */
-const ROW_BYTES = 256
 
 const KEEP = `
   INSERT INTO refused
-    (user_id, token_id, kind, content, unit_ns, serial_number_prefix, content_hash, reason,
+    (user_id, token_id, kind, content, fields, unit_ns, serial_number_prefix, content_hash, reason,
      received_at_ms, retry_at_ms, bytes)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (user_id, content_hash) DO UPDATE SET
     token_id = excluded.token_id, reason = excluded.reason, count = count + 1,
-    received_at_ms = excluded.received_at_ms, retry_at_ms = excluded.retry_at_ms`
-const COLUMNS = `
-  id, user_id AS userId, token_id AS tokenId, kind, content, unit_ns AS unitNs,
-  serial_number_prefix AS serialNumberPrefix, reason, received_at_ms AS receivedAtMs,
-  retry_at_ms AS retryAtMs, count`
-const LIST = `SELECT ${COLUMNS} FROM refused WHERE id > ? ORDER BY id LIMIT ?`
-const DUE = `SELECT ${COLUMNS} FROM refused WHERE retry_at_ms <= ? ORDER BY retry_at_ms LIMIT ?`
+    received_at_ms = excluded.received_at_ms, retry_at_ms = excluded.retry_at_ms,
+    bytes = excluded.bytes`
+const ENTRIES = `
+  SELECT r.id, r.user_id AS userId, u.email AS userEmail, r.token_id AS tokenId,
+    ifnull(t.name, '') AS tokenName, r.kind, r.content, r.fields, r.unit_ns AS unitNs,
+    r.serial_number_prefix AS serialNumberPrefix, r.reason, r.received_at_ms AS receivedAtMs,
+    r.retry_at_ms AS retryAtMs, r.count
+  FROM refused r JOIN users u ON u.id = r.user_id LEFT JOIN access_tokens t ON t.id = r.token_id`
+const DUE = `${ENTRIES} WHERE r.retry_at_ms <= ? ORDER BY r.retry_at_ms LIMIT ?`
 const COUNT = `
   SELECT (SELECT count(*) FROM refused) AS count,
     (SELECT ifnull(sum(dropped), 0) FROM refused_totals) AS dropped`
-const BYTES_OF_USER = 'SELECT bytes FROM refused_totals WHERE user_id = ?'
-const BYTES_OF_ALL = 'SELECT sum(bytes) FROM refused_totals'
+const COUNT_OF_USER = `
+  SELECT (SELECT count(*) FROM refused WHERE user_id = $userId) AS count,
+    ifnull((SELECT dropped FROM refused_totals WHERE user_id = $userId), 0) AS dropped`
+const SUM_OF_TOTALS = `
+  SELECT ifnull(sum(bytes), 0) AS ofAll, ifnull(max(bytes), 0) AS ofLargest FROM refused_totals`
+const TOTALS = `
+  SELECT user_id AS userId, bytes FROM refused_totals WHERE bytes > 0 ORDER BY bytes DESC`
 const DROP_OLDEST = `
-  DELETE FROM refused WHERE id = (SELECT min(id) FROM refused WHERE user_id = ?)`
+  DELETE FROM refused WHERE id = (SELECT min(id) FROM refused WHERE user_id = ?) RETURNING bytes`
 const COUNT_DROPPED = 'UPDATE refused_totals SET dropped = dropped + 1 WHERE user_id = ?'
-const NOTE_AGAIN = 'UPDATE refused SET reason = ?, retry_at_ms = NULL WHERE id = ?'
+const NOTE_AGAIN = `
+  UPDATE refused SET reason = $reason, retry_at_ms = $retryAtMs,
+    bytes = bytes - length(CAST(reason AS BLOB)) + length(CAST($reason AS BLOB))
+  WHERE id = $id AND count = $count`
+const DROP_STORED = 'DELETE FROM refused WHERE id = ? AND count = ?'
 const DROP = 'DELETE FROM refused WHERE id = ?'
 const DROP_ALL = 'DELETE FROM refused'
+
+type RefusedRow = Omit<RefusedEntry, 'fields'> & { readonly fields: string | null }
 
 export class RefusedRows {
   readonly #db: Connection
@@ -42,16 +58,32 @@ export class RefusedRows {
     this.#db = db
   }
 
-  list(afterId: number, limit: number): RefusedEntry[] {
-    return this.#db.prepare<[number, number], RefusedEntry>(LIST).all(afterId, limit)
+  list({ userId, isOldestFirst, afterId, limit }: RefusedListing): RefusedEntry[] {
+    const conditions: string[] = []
+    const values: number[] = []
+    const add = (condition: string, value: number | undefined) => {
+      if (value === undefined) return
+      conditions.push(condition)
+      values.push(value)
+    }
+    add('r.user_id = ?', userId)
+    add(isOldestFirst ? 'r.id > ?' : 'r.id < ?', afterId)
+    const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
+    const order = `ORDER BY r.id ${isOldestFirst ? 'ASC' : 'DESC'} LIMIT ?`
+    const list = this.#db.prepare<number[], RefusedRow>(`${ENTRIES} ${where} ${order}`)
+    return list.all(...values, limit).map(toEntry)
   }
 
   due(nowMs: number, limit: number): RefusedEntry[] {
-    return this.#db.prepare<[number, number], RefusedEntry>(DUE).all(nowMs, limit)
+    return this.#db.prepare<[number, number], RefusedRow>(DUE).all(nowMs, limit).map(toEntry)
   }
 
-  count(): { count: number; dropped: number } {
-    const counts = this.#db.prepare<[], { count: number; dropped: number }>(COUNT).get()
+  /** @param userId `undefined`: of all users */
+  count(userId: number | undefined): RefusedCounts {
+    const counts =
+      userId === undefined
+        ? this.#db.prepare<[], RefusedCounts>(COUNT).get()
+        : this.#db.prepare<[{ userId: number }], RefusedCounts>(COUNT_OF_USER).get({ userId })
     return counts ?? { count: 0, dropped: 0 }
   }
 
@@ -59,18 +91,24 @@ export class RefusedRows {
     const keep = this.#db.prepare(KEEP)
     for (const entry of refused) {
       const { userId, tokenId, kind, content, unitNs, serialNumberPrefix, reason } = entry
-      const key = JSON.stringify([kind, content, unitNs, serialNumberPrefix])
+      const fields = entry.fields && JSON.stringify(entry.fields)
+      const texts = [kind, content, fields, unitNs, serialNumberPrefix, refusedKey(entry), reason]
       const times = [entry.receivedAtMs, entry.retryAtMs]
-      const bytes = ROW_BYTES + content.length + reason.length
-      const texts = [kind, content, unitNs, serialNumberPrefix, hash('sha256', key, 'buffer')]
-      keep.run(userId, tokenId, ...texts, reason, ...times, bytes)
+      keep.run(userId, tokenId, ...texts, ...times, refusedEntryBytes(entry))
     }
-    for (const userId of new Set(refused.map((entry) => entry.userId))) this.#makeRoom(userId)
+    this.#makeRoom()
   }
 
-  noteAgain(again: readonly Pick<RefusedEntry, 'id' | 'reason'>[]): void {
+  /** @returns how many are deleted */
+  noteRetries(retries: readonly RefusedRetry[]): number {
+    const drop = this.#db.prepare(DROP_STORED)
     const note = this.#db.prepare(NOTE_AGAIN)
-    for (const { id, reason } of again) note.run(reason, id)
+    let deleted = 0
+    for (const { id, count, reason, retryAtMs } of retries) {
+      if (reason === undefined) deleted += drop.run(id, count).changes
+      else note.run({ id, count, reason, retryAtMs })
+    }
+    return deleted
   }
 
   /** @param ids `undefined`: all */
@@ -80,13 +118,27 @@ export class RefusedRows {
     return ids.reduce((dropped, id) => dropped + drop.run(id).changes, 0)
   }
 
-  #makeRoom(userId: number): void {
-    const ofUser = this.#db.prepare<[number], number>(BYTES_OF_USER).pluck()
-    const ofAll = this.#db.prepare<[], number>(BYTES_OF_ALL).pluck()
-    const dropOldest = this.#db.prepare(DROP_OLDEST)
+  #makeRoom(): void {
+    const sums = this.#db.prepare<[], { ofAll: number; ofLargest: number }>(SUM_OF_TOTALS).get()
+    let { ofAll, ofLargest } = sums ?? { ofAll: 0, ofLargest: 0 }
+    if (ofAll <= refusedBytesMax && ofLargest <= refusedUserBytesMax) return
+    const totals = this.#db.prepare<[], { userId: number; bytes: number }>(TOTALS).all()
+    const share = refusedShare(totals.map(({ bytes }) => bytes))
+    const dropOldest = this.#db.prepare<[number], number>(DROP_OLDEST).pluck()
     const countDropped = this.#db.prepare(COUNT_DROPPED)
-    const isTooMuch = () =>
-      (ofUser.get(userId) ?? 0) > refusedUserBytesMax || (ofAll.get() ?? 0) > refusedBytesMax
-    while (isTooMuch() && dropOldest.run(userId).changes > 0) countDropped.run(userId)
+    for (const { userId, bytes } of totals) {
+      let ofUser = bytes
+      while (ofUser > refusedUserBytesMax || (ofUser > share && ofAll > refusedBytesMax)) {
+        const dropped = dropOldest.get(userId)
+        if (dropped === undefined) break
+        countDropped.run(userId)
+        ofUser -= dropped
+        ofAll -= dropped
+      }
+    }
   }
+}
+
+function toEntry({ fields, ...row }: RefusedRow): RefusedEntry {
+  return { ...row, fields: fields === null ? null : (JSON.parse(fields) as number[]) }
 }

@@ -147,12 +147,14 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
       ) STRICT;
 
       -- Lines and elements of batches that cannot be stored as they are, equal ones of a user once.
+      -- Fields: which ones of a line were refused, as JSON; NULL: all of it.
       CREATE TABLE refused (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
         user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
         token_id INTEGER NOT NULL,
         kind TEXT NOT NULL CHECK (kind IN ('line', 'cut-line', 'element')),
         content TEXT NOT NULL,
+        fields TEXT,
         unit_ns TEXT NOT NULL,
         serial_number_prefix TEXT NOT NULL,
         content_hash BLOB NOT NULL,
@@ -175,6 +177,11 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
       CREATE TRIGGER refused_more AFTER INSERT ON refused BEGIN
         INSERT INTO refused_totals (user_id, bytes) VALUES (new.user_id, new.bytes)
         ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
+      END;
+      CREATE TRIGGER refused_other AFTER UPDATE OF bytes ON refused
+      WHEN old.bytes <> new.bytes BEGIN
+        UPDATE refused_totals SET bytes = bytes - old.bytes + new.bytes
+        WHERE user_id = new.user_id;
       END;
       CREATE TRIGGER refused_less AFTER DELETE ON refused BEGIN
         UPDATE refused_totals SET bytes = bytes - old.bytes WHERE user_id = old.user_id;

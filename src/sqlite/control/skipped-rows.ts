@@ -3,7 +3,7 @@
 
 import { hash } from 'node:crypto'
 import { skippedSeriesMax } from '../../domain/limits.ts'
-import type { SkippedSeries } from '../../ports/refused.ts'
+import type { SkippedEntry, SkippedSeries } from '../../ports/refused.ts'
 import type { Connection } from '../database.ts'
 
 // Their user may be deleted by now.
@@ -17,8 +17,11 @@ const MAKE_ROOM = `
     SELECT series_hash FROM skipped_series WHERE user_id = ?
     ORDER BY last_at_ms DESC, series_hash LIMIT -1 OFFSET ?)`
 const LIST = `
-  SELECT user_id AS userId, line, count, last_at_ms AS lastAtMs
-  FROM skipped_series ORDER BY user_id, last_at_ms DESC, series_hash LIMIT ?`
+  SELECT s.user_id AS userId, u.email AS userEmail, s.line, s.count, s.last_at_ms AS lastAtMs
+  FROM skipped_series s JOIN users u ON u.id = s.user_id`
+const IN_ORDER = 'ORDER BY s.user_id, s.last_at_ms DESC, s.series_hash LIMIT ?'
+const COUNT = 'SELECT count(*) FROM skipped_series s'
+const OF_USER = 'WHERE s.user_id = ?'
 const NOTE_TOKEN = `
   INSERT OR IGNORE INTO line_tokens (token_id) SELECT id FROM access_tokens WHERE id = ?`
 const HAS_TOKEN = 'SELECT count(*) FROM line_tokens WHERE token_id = ?'
@@ -41,8 +44,22 @@ export class SkippedRows {
     }
   }
 
-  list(limit: number): Omit<SkippedSeries, 'series'>[] {
-    return this.#db.prepare<[number], Omit<SkippedSeries, 'series'>>(LIST).all(limit)
+  /** @param userId `undefined`: of all users */
+  list(limit: number, userId: number | undefined): SkippedEntry[] {
+    if (userId === undefined) {
+      return this.#db.prepare<[number], SkippedEntry>(`${LIST} ${IN_ORDER}`).all(limit)
+    }
+    const ofUser = `${LIST} ${OF_USER} ${IN_ORDER}`
+    return this.#db.prepare<[number, number], SkippedEntry>(ofUser).all(userId, limit)
+  }
+
+  /** @param userId `undefined`: of all users */
+  count(userId: number | undefined): number {
+    const counted =
+      userId === undefined
+        ? this.#db.prepare<[], number>(COUNT).pluck().get()
+        : this.#db.prepare<[number], number>(`${COUNT} ${OF_USER}`).pluck().get(userId)
+    return counted ?? 0
   }
 
   noteToken(tokenId: number): void {

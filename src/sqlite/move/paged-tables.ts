@@ -95,8 +95,9 @@ export const PAGED_TABLES: Readonly<Record<string, PagedTable>> = {
   },
   refused: {
     file: CONTROL_FILE,
-    columns: `id, user_id, token_id, kind, CAST(content AS BLOB) AS content, unit_ns,
-      serial_number_prefix, content_hash, reason, count, received_at_ms, retry_at_ms, bytes`,
+    columns: `id, user_id, token_id, kind, CAST(content AS BLOB) AS content, fields,
+      unit_ns, serial_number_prefix, content_hash, reason, count, received_at_ms, retry_at_ms,
+      bytes`,
     from: 'refused',
     keys: ['id'],
     first: [0],
