@@ -27,6 +27,8 @@ import {
 } from '../../src/sqlite/ledger/schema.ts'
 import { SealedEvents } from '../../src/sqlite/ledger/sealed-events.ts'
 import { Sealer } from '../../src/sqlite/ledger/sealer.ts'
+import { LogKeeper } from '../../src/sqlite/log/log-keeper.ts'
+import { Witness } from '../../src/sqlite/log/witness.ts'
 import { readStoredRuns } from '../../src/sqlite/ledger/stored-runs.ts'
 
 const PERMISSIVE: AcceptanceRules = {
@@ -38,6 +40,8 @@ const PERMISSIVE: AcceptanceRules = {
 
 /** Few runs, so that small epochs bring about many merges, each of several steps. */
 const MERGE_PLAN = { runs: 4, eventsPerStep: 96 }
+
+const LOG_KEEPING = { bytesMax: 2 ** 20, mode: 'PASSIVE' } as const
 
 /** Steps of a merge that the reader has not heard of. */
 const STEPS_UNTOLD = 2
@@ -70,6 +74,7 @@ export class CommitterBench {
   readonly damaged: string[] = []
   /** Steps that the reader has not been told of. */
   #untold: MergeProgress[] = []
+  #logs!: { readonly control: LogKeeper; readonly ledger: LogKeeper }
 
   constructor(settings: Partial<AcceptanceRules> = {}, epochEvents = 64) {
     this.settings = { ...PERMISSIVE, ...settings }
@@ -84,6 +89,10 @@ export class CommitterBench {
       LEDGER_MIGRATIONS,
       LEDGER_PAGE_BYTES,
     )
+    this.#logs = {
+      control: new LogKeeper(this.control, new Witness(this.dir, 'control.db'), LOG_KEEPING),
+      ledger: new LogKeeper(this.ledgerFile, new Witness(this.dir, 'ledger.db'), LOG_KEEPING),
+    }
     refuseDamaged(this.control, 'control.db')
     refuseDamaged(this.ledgerFile, 'ledger.db', STATE_TABLES)
     makeEventSecret(this.control)
@@ -119,6 +128,7 @@ export class CommitterBench {
     const monotonicMs = () => (this.#monotonicMs += this.lookMs)
     const lookedUp = lookUpGroup(frame, this.#cipher, this.sealedEvents, monotonicMs)
     const result = this.committer.commit(lookedUp)
+    this.#logs.control.noteCommitted()
     const { status, sensorId, measuredAtMs } = group.columns
     const { elementCount } = frame
     return {
@@ -142,11 +152,13 @@ export class CommitterBench {
       this.sealedEvents.addRun(sealed)
       this.ledger.noteSealed(request.throughSeq)
       this.#merger.noteSealed(sealed.run.events)
+      this.#logs.ledger.noteCommitted()
     }
     for (let step = 0; step < stepsMax; step++) {
       if (this.#merger.isIdle) this.#tellReader(0)
       if (this.#merger.isIdle) return
       const merged = this.#stepOrDamage()
+      this.#logs.ledger.noteCommitted()
       if (merged !== undefined) this.#untold.push(merged)
       this.#tellReader(STEPS_UNTOLD)
     }

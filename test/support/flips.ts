@@ -1,8 +1,9 @@
-// A data directory with something of all there is, stopped, of which one bit at a time is flipped:
-// started again and asked for all that was answered before, it gives the same answer, or none.
+// A data directory with something of all there is, in files and in their logs, killed, of which one
+// bit at a time is flipped: started again and asked for all that was answered before, it gives the
+// same answer, or none.
 
 import { randomInt, randomUUID } from 'node:crypto'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { ServiceError } from '../../src/domain/errors.ts'
@@ -11,10 +12,12 @@ import type { Submission } from '../../src/domain/measurement.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/domain/time.ts'
 import { SqliteControlReader } from '../../src/sqlite/control/control-reader.ts'
 import { DamagedData, isDamage } from '../../src/sqlite/damaged-data.ts'
+import { openTagged } from '../../src/sqlite/database.ts'
 import { JournalReader } from '../../src/sqlite/journal/journal-reader.ts'
 import { SqliteMeasurementReader } from '../../src/sqlite/measurements/measurement-reader.ts'
 import { SqliteMeasurementWriter } from '../../src/sqlite/measurements/measurement-writer.ts'
 import { checkFile } from '../../src/sqlite/verify/file-check.ts'
+import { FilesAtRest } from '../../src/sqlite/verify/files-at-rest.ts'
 import { CommitterBench } from './committer.ts'
 import { collect } from './measurements.ts'
 
@@ -24,9 +27,22 @@ const EPOCH_EVENTS = 256
 const EPOCHS = 9
 const SENSORS = 4
 const EVER = { startMs: 0, stopMs: NOW_MS + DAY_MS }
-const FILES = ['control.db', 'ledger.db', 'measurements.db'] as const
+const FILES = [
+  'control.db',
+  'control.db-wal',
+  'ledger.db',
+  'ledger.db-wal',
+  'measurements.db',
+  'measurements.db-wal',
+] as const
 
 type DataFile = (typeof FILES)[number]
+
+/** In the first page of a file, and in the first frame of a log. */
+const NEEDED_AT = 100
+
+/** After so many epochs, the logs are moved into their files. */
+const EPOCHS_IN_FILES = 7
 
 /** An answer to each question. */
 type Answers = ReadonlyMap<string, string>
@@ -44,10 +60,11 @@ class FlippedData {
   readonly #bench = new CommitterBench({}, EPOCH_EVENTS)
   /** What has event ids, and so can be repeated. */
   readonly #repeatable: Submission[] = []
-  readonly #whole = new Map<DataFile, Buffer>()
+  /** All there is, by name. */
+  readonly #whole = new Map<string, Buffer>()
   #answers: Answers = new Map()
 
-  /** Sends measurements, seals and merges some, forwards some, and stops. */
+  /** Sends measurements, seals and merges some, forwards some, and is killed. */
   async prepare(): Promise<void> {
     const bench = this.#bench
     bench.control.exec(
@@ -55,19 +72,23 @@ class FlippedData {
        INSERT INTO access_tokens (user_id, kind, name, rights, hash, created_at_ms)
          VALUES (1, 'daemon', 'attic', 'measurements:write', x'01', 1)`,
     )
+    const writer = new SqliteMeasurementWriter(join(bench.dir, 'measurements.db'))
     for (let epoch = 0; epoch < EPOCHS; epoch++) {
       const submission = freshMeasurements(EPOCH_EVENTS - 1, epoch)
       expect(bench.commit([submission]).refusals).to.deep.equal([])
       this.#repeatable.push(withEventIds(submission))
       // The last merge stops half way.
       bench.seal(epoch === EPOCHS - 1 ? 1 : Infinity)
+      await forward(bench, writer)
+      if (epoch === EPOCHS_IN_FILES - 1) moveLogs(bench)
     }
-    const writer = new SqliteMeasurementWriter(join(bench.dir, 'measurements.db'))
-    const batch = new JournalReader(bench.control).readBatch(0, 1_000_000)
-    if (batch !== undefined) await writer.write(batch)
+    // As a killed process leaves them: what it closed would be without logs.
+    for (const name of readdirSync(bench.dir)) {
+      if (!name.endsWith('-shm')) this.#whole.set(name, readFileSync(join(bench.dir, name)))
+    }
     await writer.close()
     this.#close()
-    for (const file of FILES) this.#whole.set(file, readFileSync(join(bench.dir, file)))
+    this.#restore()
     this.#answers = await this.#ask()
     expect([...this.#answers.values()]).to.not.include(REFUSED)
   }
@@ -78,18 +99,18 @@ class FlippedData {
     this.#bench.close()
   }
 
-  /** Flips so many bits at random places of a file, one after the other. */
+  /** Flips so many bits of a file, one after the other: the first where there is something. */
   async flip(file: DataFile, flips: number): Promise<FlipCounts> {
     const counts = { refused: 0, harmless: 0 }
     const whole = this.#whole.get(file) ?? Buffer.alloc(0)
     for (let flip = 0; flip < flips; flip++) {
-      const at = randomInt(whole.length)
+      const at = flip === 0 ? NEEDED_AT : randomInt(whole.length)
       const bit = randomInt(8)
       this.#restore()
       const flipped = Buffer.from(whole)
       flipped[at] = (flipped[at] ?? 0) ^ (1 << bit)
       writeFileSync(join(this.#bench.dir, file), flipped)
-      const isFound = this.#verify(file)
+      const isFound = this.#verify(file.replace('-wal', ''))
       const answers = await this.#ask()
       const place = `bit ${bit} of byte ${at} of ${file}`
       for (const [question, answer] of answers) {
@@ -103,10 +124,11 @@ class FlippedData {
     return counts
   }
 
-  #verify(file: DataFile): boolean {
+  #verify(file: string): boolean {
     const found: Finding[] = []
     try {
-      checkFile(join(this.#bench.dir, file), (finding) => found.push(finding))
+      if (!checkFile(join(this.#bench.dir, file), (finding) => found.push(finding))) return true
+      found.push(...findingsAtRest(this.#bench.dir))
     } catch (error) {
       // Another format.
       expect(error).to.be.instanceOf(Error)
@@ -122,7 +144,11 @@ class FlippedData {
       answers.set(question, await answerOf(find))
     }
     try {
-      await ask('start', () => this.#bench.open())
+      await ask('start', () => {
+        const [finding] = findingsAtRest(this.#bench.dir)
+        if (finding !== undefined) throw new DamagedData(finding.problem)
+        this.#bench.open()
+      })
       if (answers.get('start') === REFUSED) return answers
       for (const [at, submission] of this.#repeatable.entries()) {
         await ask(`repeat ${at}`, () => this.#receiptOf(submission))
@@ -171,16 +197,37 @@ class FlippedData {
   }
 
   #restore(): void {
-    for (const [file, bytes] of this.#whole) {
-      for (const end of ['-wal', '-shm']) rmSync(join(this.#bench.dir, file + end), { force: true })
-      writeFileSync(join(this.#bench.dir, file), bytes)
-    }
+    for (const name of readdirSync(this.#bench.dir)) rmSync(join(this.#bench.dir, name))
+    for (const [name, bytes] of this.#whole) writeFileSync(join(this.#bench.dir, name), bytes)
   }
 
   #close(): void {
     this.#bench.control.close()
     this.#bench.ledgerFile.close()
   }
+}
+
+function findingsAtRest(dataDir: string): readonly Finding[] {
+  const files = new FilesAtRest(dataDir)
+  files.close()
+  return files.findings
+}
+
+/** What the journal has that the store has not, for good. */
+async function forward(bench: CommitterBench, writer: SqliteMeasurementWriter): Promise<void> {
+  const journal = new JournalReader(bench.control)
+  const batch = journal.readBatch(journal.forwardedSeq(), 1_000_000)
+  if (batch === undefined) return
+  await writer.write(batch)
+  await writer.sync()
+  bench.committer.noteForwarded(batch.place.seq)
+}
+
+/** Into their files, as when they have become long. */
+function moveLogs({ dir, control, ledgerFile }: CommitterBench): void {
+  const measurements = openTagged(join(dir, 'measurements.db'))
+  for (const db of [control, ledgerFile, measurements]) db.pragma('wal_checkpoint(RESTART)')
+  measurements.close()
 }
 
 /** The tests of it, of so many flips in each file. */

@@ -12,7 +12,7 @@ import type { Finding } from '../../domain/finding.ts'
 import { CONTROL_FILE, MEASUREMENTS_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { readWitness } from './witness.ts'
-import { readLogSalts, walkLog } from './write-ahead-log.ts'
+import { findSalts, walkLog } from './write-ahead-log.ts'
 import type { LogPosition, WalkedLog } from './write-ahead-log.ts'
 
 /** While a service runs, its log may be begun anew, or go, between two looks. */
@@ -47,7 +47,7 @@ function lookAt(dataDir: string, name: string, db: Connection): Look {
     // Its first read of the file makes SQLite read the log.
     db.prepare('SELECT count(*) FROM sqlite_schema').get()
     const { log } = db.prepare<[], { log: number }>('PRAGMA wal_checkpoint(NOOP)').get() ?? {}
-    const isSame = readLogSalts(file) === walked?.foundSalts
+    const isSame = findSalts(file) === walked?.foundSalts
     const isCleared = durable !== undefined && readWitness(dataDir, name) === undefined
     if ((isSame && !isCleared) || look === LOOKS_MAX) {
       return { walked, frames: Math.max(0, log ?? 0), durable }

@@ -3,9 +3,10 @@
 // the log when that is read again: if a log that has lost its end held older versions of pages that
 // are in the file already, nobody would know what is whole.
 
+import { closeSync } from 'node:fs'
 import type { Connection } from '../database.ts'
 import { isStorageFull } from '../database.ts'
-import { readLogSalts } from './write-ahead-log.ts'
+import { openLog, readSalts } from './write-ahead-log.ts'
 import type { LogPosition } from './write-ahead-log.ts'
 import type { Witness } from './witness.ts'
 
@@ -25,7 +26,7 @@ export class LogKeeper {
   readonly #framesMax: number
   readonly #look
   readonly #move
-  #salts: string | undefined
+  #log: number | undefined
   #noted: LogPosition | undefined
   /** Frames of the log at which it is moved. */
   #moveAt: number
@@ -60,8 +61,9 @@ export class LogKeeper {
   /** How far the log goes. */
   position(): LogPosition {
     const frames = Math.max(0, this.#look.get()?.log ?? 0)
-    this.#salts ??= readLogSalts(this.#db.name)
-    return { salts: this.#salts ?? '', frames }
+    if (frames === 0) return { salts: '', frames }
+    this.#log ??= openLog(this.#db.name)
+    return { salts: readSalts(this.#log), frames }
   }
 
   /** Closes the file. The last connection to it empties the log and removes it. */
@@ -69,14 +71,13 @@ export class LogKeeper {
     this.#witness.clear()
     this.#db.close()
     this.#witness.close()
+    if (this.#log !== undefined) closeSync(this.#log)
   }
 
   // With a full disk the log stays, and grows.
   #shorten(frames: number): void {
     this.#movedAt = frames
     this.#moveAt = frames + this.#framesMax
-    // The next commit may begin the log anew.
-    this.#salts = undefined
     try {
       this.#move.get()
     } catch (error) {

@@ -37,12 +37,16 @@ const MAGIC = 0x377f0682
 
 const READ_BYTES = 2 ** 20
 
+/** @param log the descriptor of one that has frames */
+export function readSalts(log: number): string {
+  const salts = Buffer.alloc(SALTS.bytes)
+  readSync(log, salts, { position: SALTS.inHead })
+  return saltsOf(salts, 0)
+}
+
 /** @returns `undefined` if there is no log, or nothing was ever written to it */
-export function readLogSalts(file: string): string | undefined {
-  return withLog(file, (log) => {
-    const head = readHead(log)
-    return head === undefined ? undefined : saltsOf(head, SALTS.inHead)
-  })
+export function findSalts(file: string): string | undefined {
+  return ifThere(file, (log) => (readHead(log) === undefined ? undefined : readSalts(log)))
 }
 
 /**
@@ -52,7 +56,7 @@ export function readLogSalts(file: string): string | undefined {
  * @returns `undefined` if there is no log, or nothing was ever written to it
  */
 export function walkLog(file: string): WalkedLog | undefined {
-  return withLog(file, (log) => {
+  return ifThere(file, (log) => {
     const head = readHead(log)
     if (head === undefined) return undefined
     const foundSalts = saltsOf(head, SALTS.inHead)
@@ -78,10 +82,15 @@ function* commitsIn(log: number, frameBytes: number, salts: string): Generator<n
   }
 }
 
-function withLog<Result>(file: string, read: (log: number) => Result): Result | undefined {
+/** Nobody locks a log, so no lock is lost by closing it. */
+export function openLog(file: string): number {
+  return openSync(`${file}-wal`, 'r')
+}
+
+function ifThere<Result>(file: string, read: (log: number) => Result): Result | undefined {
   let log: number
   try {
-    log = openSync(`${file}-wal`, 'r')
+    log = openLog(file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
@@ -89,7 +98,6 @@ function withLog<Result>(file: string, read: (log: number) => Result): Result | 
   try {
     return read(log)
   } finally {
-    // Nobody locks a log, so no lock is lost by closing it.
     closeSync(log)
   }
 }
