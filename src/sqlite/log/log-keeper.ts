@@ -3,7 +3,7 @@
 // the log when that is read again: if a log that has lost its end held older versions of pages that
 // are in the file already, nobody would know what is whole.
 
-import { closeSync } from 'node:fs'
+import { closeSync, fdatasyncSync } from 'node:fs'
 import type { Connection } from '../database.ts'
 import { isStorageFull } from '../database.ts'
 import { openLog, readSalts } from './write-ahead-log.ts'
@@ -25,7 +25,7 @@ export class LogKeeper {
   readonly #witness: Witness
   readonly #framesMax: number
   readonly #look
-  readonly #move
+  readonly #moveFrames
   #log: number | undefined
   #noted: LogPosition | undefined
   /** Frames of the log at which it is moved. */
@@ -40,7 +40,7 @@ export class LogKeeper {
     this.#framesMax = Math.ceil(bytesMax / Number(db.pragma('page_size', { simple: true })))
     this.#moveAt = this.#framesMax
     this.#look = db.prepare<[], { log: number }>('PRAGMA wal_checkpoint(NOOP)')
-    this.#move = db.prepare(`PRAGMA wal_checkpoint(${mode})`)
+    this.#moveFrames = db.prepare(`PRAGMA wal_checkpoint(${mode})`)
   }
 
   /** Everything committed is durable: to be called after each commit, before its answer. */
@@ -52,10 +52,9 @@ export class LogKeeper {
   noteDurable(position: LogPosition): void {
     const { salts, frames } = position
     if (frames === 0 || (frames === this.#noted?.frames && salts === this.#noted.salts)) return
-    this.#witness.note(position)
-    this.#noted = position
+    this.#note(position)
     if (frames < this.#movedAt) this.#moveAt = this.#framesMax
-    if (frames >= this.#moveAt) this.#shorten(frames)
+    if (frames >= this.#moveAt) this.#move()
   }
 
   /** How far the log goes. */
@@ -74,13 +73,22 @@ export class LogKeeper {
     if (this.#log !== undefined) closeSync(this.#log)
   }
 
-  // With a full disk the log stays, and grows.
-  #shorten(frames: number): void {
-    this.#movedAt = frames
-    this.#moveAt = frames + this.#framesMax
+  #note(position: LogPosition): void {
+    this.#witness.note(position)
+    this.#noted = position
+  }
+
+  #move(): void {
+    // More may have been committed while a sync was under way.
+    const position = this.position()
+    if (this.#log !== undefined) fdatasyncSync(this.#log)
+    this.#note(position)
+    this.#movedAt = position.frames
+    this.#moveAt = position.frames + this.#framesMax
     try {
-      this.#move.get()
+      this.#moveFrames.get()
     } catch (error) {
+      // The log stays, and grows.
       if (!isStorageFull(error)) throw error
     }
   }

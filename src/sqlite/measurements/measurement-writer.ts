@@ -70,10 +70,9 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
   readonly #insertMissing: Statement
   readonly #insertNew: BulkStatement
   readonly #rollups: Rollups
-  readonly #insertAll: Transaction<
-    (runs: SensorRun[], columns: MeasurementColumns) => RejectedMeasurement[]
+  readonly #writeRuns: Transaction<
+    (runs: SensorRun[], batch: WrittenBatch) => RejectedMeasurement[]
   >
-  readonly #writeAll: Transaction<(runs: SensorRun[], batch: WrittenBatch) => RejectedMeasurement[]>
   readonly #tempAt
   readonly #setWritten
   readonly #keeper: LogKeeper
@@ -97,10 +96,9 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
     this.#insertMissing = db.prepare(`${INSERT} (?, ?, ?, ?) ON CONFLICT DO NOTHING`)
     this.#insertNew = new BulkStatement(db, INSERT, MEASUREMENT_COLUMNS, '')
     this.#rollups = new Rollups(db)
-    this.#insertAll = db.transaction((runs, columns) => this.#insertRuns(runs, columns))
     this.#tempAt = db.prepare<[number, number, number], number>(TEMP_AT).pluck()
     this.#setWritten = db.prepare<[number]>(SET_WRITTEN)
-    this.#writeAll = db.transaction((runs, { measurements, place }) => {
+    this.#writeRuns = db.transaction((runs, { measurements, place }) => {
       if (place !== undefined) this.#setWritten.run(place.seq)
       return this.#insertRuns(runs, measurements)
     })
@@ -112,16 +110,10 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
    * ignored: sensor names are read from the control data.
    */
   async write(batch: WrittenBatch): Promise<readonly RejectedMeasurement[]> {
-    const { measurements, place } = batch
-    const runs = sensorRuns(measurements)
-    const rejected = unlessDamaged(() => this.#writeAll.immediate(runs, batch))
-    if (rejected !== undefined) return rejected
+    const runs = sensorRuns(batch.measurements)
+    const write = (some: SensorRun[]) => unlessDamaged(() => this.#writeRuns.immediate(some, batch))
     // One sensor at a time: those with whole pages go on.
-    const ofRuns = runs.map((run) => {
-      return unlessDamaged(() => this.#insertAll.immediate([run], measurements)) ?? damagedRun(run)
-    })
-    if (place !== undefined) this.#setWritten.run(place.seq)
-    return ofRuns.flat()
+    return write(runs) ?? runs.flatMap((run) => write([run]) ?? damagedRun(run))
   }
 
   async sync(): Promise<void> {
