@@ -181,6 +181,9 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
     await flip(join(dataDir, 'control.db-wal'), inMiddle)
     const declared = await runCommand(dataDir, ['database', 'restored'])
     expect(declared.exitCode, declared.stderr).to.equal(0)
+    const surplus = (await verify(dataDir)).findings.filter(({ check }) => check === 'counts')
+    expect(surplus).not.to.deep.equal([])
+    for (const { remedy } of surplus) expect(remedy).to.match(/^Delete none of them/)
     await serving(dataDir, {}, async (url) => {
       const { store } = (await send(url, { path: '/api/v1/me', token })).body.data
       expect(store.id).not.to.equal(storeId)
