@@ -7,5 +7,5 @@ import { changesNoAnswer } from '../support/flips.ts'
 
 describe('a file with a flipped bit', function () {
   this.timeout(60_000)
-  changesNoAnswer(24)
+  changesNoAnswer(12)
 })
