@@ -25,6 +25,7 @@ export class SensorView {
   #sheet
   #unsubscribe
   #edit = button({}, () => void this.#openEdit(), icon('edit'), 'Edit')
+  #isEditing = false
   /** The compensation that is tried out. @type {number | undefined} */
   #tried
   /** @type {HTMLElement} */
@@ -105,12 +106,12 @@ export class SensorView {
     const { SensorEdit } = await import('./sensor-edit.js')
     const sensor = this.#sensor
     if (sensor === undefined) return
-    this.#edit.disabled = true
+    this.#setEditing(true)
     const form = new SensorEdit(sensor, this.#fleet.sensors, {
       onPreview: (compensation) => this.#try(compensation),
       onDone: (isSaved) => {
         form.root.remove()
-        this.#edit.disabled = false
+        this.#setEditing(false)
         this.#edit.focus()
         this.#try(undefined)
         if (isSaved) this.#sheet.reload()
@@ -118,6 +119,12 @@ export class SensorView {
     })
     this.#head.root.after(form.root)
     form.focus()
+  }
+
+  /** @param {boolean} isEditing */
+  #setEditing(isEditing) {
+    this.#isEditing = isEditing
+    this.#describe()
   }
 
   /** @param {number | undefined} compensation */
@@ -128,6 +135,8 @@ export class SensorView {
 
   #describe() {
     const sensor = this.#sensor
+    // The chart may be there before the sensor is known.
+    this.#edit.disabled = sensor === undefined || this.#isEditing
     if (sensor !== undefined) {
       this.#head.show(sensor, this.#fleet.asOfMs === undefined)
       setTitle(sensor.alias)

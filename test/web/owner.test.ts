@@ -50,6 +50,27 @@ describe('a sensor on the chart page', () => {
     test().problems.length = 0
   })
 
+  it('can be edited as soon as it is known, which may be after its chart', async () => {
+    // A service worker's requests pass by the route.
+    const { page, close } = await test().openSignedIn('healthz', { serviceWorkers: 'block' })
+    const known = Promise.withResolvers<void>()
+    await page.route('**/changes', async (route) => {
+      await known.promise
+      await route.continue()
+    })
+    await page.goto(`${test().url}#/sensors/1/1d`)
+    await numbers(page)
+    const edit = page.getByRole('button', { name: 'Edit' })
+    expect(await edit.isDisabled()).to.equal(true)
+    known.resolve()
+    await edit.click()
+    await page.getByLabel('Name').fill('Wine')
+    expect(await edit.isDisabled()).to.equal(true)
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    expect(await edit.isEnabled()).to.equal(true)
+    await close()
+  })
+
   it('has a chart that is right again after a break of the connection', async () => {
     const { page, context } = await test().openSignedIn('#/sensors/1/1d')
     await numbers(page)
