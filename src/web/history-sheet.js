@@ -16,6 +16,7 @@ import { fixedPeriod, livePeriod, moved, ofNow, periodName, periodNamed, zoomed 
  * @import { Cursor, Line } from './chart.js'
  * @import { Fleet } from './fleet.js'
  * @import { History } from './history.js'
+ * @import { HistoryTable } from './history-table.js'
  * @import { Period } from './period.js'
  * @typedef {readonly History[]} Histories one of each sensor
  * @typedef {{
@@ -71,6 +72,8 @@ export class HistorySheet {
   })
   #keys = element('p', { id: 'chart-keys', class: 'hidden-text' }, KEYS)
   #table = element('div', { class: 'table hidden-text', role: 'region', 'aria-label': 'Table' })
+  /** That of the period, if it is filled. @type {HistoryTable | undefined} */
+  #historyTable
   #controls
   #sheet
   /** @type {HTMLElement} */
@@ -241,6 +244,7 @@ export class HistorySheet {
     this.#period = period
     this.#chart?.point()
     this.#histories = undefined
+    this.#historyTable = undefined
     this.#showPeriod()
     this.#loader.loadSoon(period, isMoving)
     if (!isKept) history.replaceState(null, '', this.#owner.addressOf(periodName(period)))
@@ -313,10 +317,18 @@ export class HistorySheet {
 
   /** @param {Histories | undefined} histories */
   async #fillTable(histories) {
-    const { historyTable } = await import('./history-table.js')
+    const { HistoryTable } = await import('./history-table.js')
     if (this.#histories !== histories || this.#closing.signal.aborted) return
-    const isFull = histories !== undefined && this.#sensors.length === histories.length
-    this.#table.replaceChildren(...(isFull ? historyTable(this.#sensors, histories) : []))
+    if (histories === undefined || this.#sensors.length < histories.length) {
+      this.#historyTable = undefined
+      this.#table.replaceChildren()
+      return
+    }
+    if (this.#historyTable === undefined) {
+      this.#historyTable = new HistoryTable()
+      this.#table.replaceChildren(...this.#historyTable.parts)
+    }
+    this.#historyTable.show(this.#sensors, histories)
   }
 
   /** @returns {number | undefined} */

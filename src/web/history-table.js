@@ -15,51 +15,62 @@ import { count, pointTime, temp } from './format.js'
 
 const ROWS_AT_ONCE = 500
 
-/**
- * @param {readonly Sensor[]} sensors
- * @param {readonly History[]} histories of these sensors
- * @returns {HTMLElement[]}
- */
-export function historyTable(sensors, histories) {
-  const [sensor] = sensors
-  const [history] = histories
-  const rows =
-    history !== undefined && histories.length === 1
-      ? rowsOf(history)
-      : rowsOfAll(sensors, histories)
-  const name = sensors.length === 1 ? (sensor?.alias ?? '') : 'Comparison'
-  const pages = new Pages(`${name}, newest first`, rows)
-  const save = button({}, () => saveAs(`${name}.csv`, csvOf(sensors, histories)), 'Download CSV')
-  return [element('div', { class: 'table-head' }, pages.buttons, save), pages.table]
-}
-
-class Pages {
-  #rows
+/** Stays where it is when it is shown anew: what is read on at any time must not turn the page. */
+export class HistoryTable {
+  /** @type {readonly Sensor[]} */
+  #sensors = []
+  /** @type {readonly History[]} */
+  #histories = []
+  /** @type {Rows} */
+  #rows = { heads: [], length: 0, row: () => [''] }
   #first = 0
   #place = element('span')
+  #caption = element('caption')
+  #heads = element('tr')
   #body = element('tbody')
-  #newer = button({}, () => this.#show(this.#first - ROWS_AT_ONCE), 'Newer')
-  #older = button({}, () => this.#show(this.#first + ROWS_AT_ONCE), 'Older')
-  buttons = element('div', { class: 'pages' }, this.#newer, this.#older, this.#place)
-  /** @type {HTMLTableElement} */
-  table
+  #newer = button({}, () => this.#turnTo(this.#first - ROWS_AT_ONCE), 'Newer')
+  #older = button({}, () => this.#turnTo(this.#first + ROWS_AT_ONCE), 'Older')
+  #save = button(
+    {},
+    () => saveAs(`${this.#name}.csv`, csvOf(this.#sensors, this.#histories)),
+    'Download CSV',
+  )
+  /** @type {readonly HTMLElement[]} */
+  parts = [
+    element(
+      'div',
+      { class: 'table-head' },
+      element('div', { class: 'pages' }, this.#newer, this.#older, this.#place),
+      this.#save,
+    ),
+    element('table', {}, this.#caption, element('thead', {}, this.#heads), this.#body),
+  ]
 
-  /** @param {string} caption @param {Rows} rows */
-  constructor(caption, rows) {
-    this.#rows = rows
-    const heads = rows.heads.map((head) => element('th', { scope: 'col' }, head))
-    this.table = element(
-      'table',
-      {},
-      element('caption', {}, caption),
-      element('thead', {}, element('tr', {}, ...heads)),
-      this.#body,
+  /**
+   * @param {readonly Sensor[]} sensors
+   * @param {readonly History[]} histories of these sensors
+   */
+  show(sensors, histories) {
+    this.#sensors = sensors
+    this.#histories = histories
+    const [history] = histories
+    this.#rows =
+      history !== undefined && histories.length === 1
+        ? rowsOf(history)
+        : rowsOfAll(sensors, histories)
+    setText(this.#caption, `${this.#name}, newest first`)
+    this.#heads.replaceChildren(
+      ...this.#rows.heads.map((head) => element('th', { scope: 'col' }, head)),
     )
-    this.#show(0)
+    this.#turnTo(this.#first < this.#rows.length ? this.#first : 0)
+  }
+
+  get #name() {
+    return this.#sensors.length === 1 ? (this.#sensors[0]?.alias ?? '') : 'Comparison'
   }
 
   /** @param {number} first counted from the newest */
-  #show(first) {
+  #turnTo(first) {
     const { length, row } = this.#rows
     const end = Math.min(length, first + ROWS_AT_ONCE)
     this.#first = first

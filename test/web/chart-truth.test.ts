@@ -144,6 +144,24 @@ describe('what a chart says', () => {
     await close()
   })
 
+  it('stays at the page of the table that somebody has turned to', async () => {
+    const { page, close } = await test().openSignedIn('#/sensors/5/1h')
+    await numbers(page)
+    await page.getByRole('button', { name: 'Table' }).click()
+    await page.getByText('Live').waitFor()
+    await page.getByRole('button', { name: 'Older' }).click()
+    const newer = page.getByRole('button', { name: 'Newer' })
+    await newer.focus()
+    const timestamp = new Date(Date.now() - 1_200_000).toISOString()
+    const measurements = [0, 1].map((temp) => ({ sn: 'dense', temp, timestamp }))
+    await test().call('POST', 'measurements/batch', { measurements })
+    await page.getByText('501 to 1,000 of 1,002').waitFor()
+    expect(await newer.evaluate((it) => it === document.activeElement)).to.equal(true)
+    await page.getByRole('button', { name: '1 d' }).click()
+    await page.getByText(/^1 to /).waitFor()
+    await close()
+  })
+
   it('is in the unit and the hours of the country, or in the unit that was chosen', async () => {
     const { page, close } = await test().openSignedIn('#/sensors/1/1d', { locale: 'en-US' })
     await numbers(page)
