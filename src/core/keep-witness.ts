@@ -1,32 +1,43 @@
 // Syncs the witness once a second, if it has changed: threads note in it after each commit how far
 // their files are durable, and none of them waits for the disk a second time.
 
-import { open, stat } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SECOND_MS } from '../domain/time.ts'
+import type { Log } from '../ports/system.ts'
 import { WITNESS_FILE } from '../sqlite/log/witness.ts'
 import { pause } from '../system/pause.ts'
 
 /** @returns a function that ends this */
-export function keepWitness(dataDir: string): () => Promise<void> {
+export async function keepWitness(dataDir: string, log: Log): Promise<() => Promise<void>> {
+  // Kept open: the service goes on when somebody deletes the file, or when it has no file to spare.
+  const witness = await open(join(dataDir, WITNESS_FILE), 'r+')
   const ending = new AbortController()
-  const kept = keep(join(dataDir, WITNESS_FILE), ending.signal)
+  const kept = keep(witness, log, ending.signal)
   return async () => {
     ending.abort()
     await kept
+    await witness.close()
   }
 }
 
-async function keep(file: string, signal: AbortSignal): Promise<void> {
+async function keep(witness: FileHandle, log: Log, signal: AbortSignal): Promise<void> {
   let syncedAtMs = 0
+  let isFailing = false
   for (;;) {
     await pause(SECOND_MS, signal)
     if (signal.aborted) return
-    const { mtimeMs } = await stat(file)
-    if (mtimeMs === syncedAtMs) continue
-    const witness = await open(file, 'r+')
-    await witness.datasync()
-    await witness.close()
-    syncedAtMs = mtimeMs
+    try {
+      const { mtimeMs } = await witness.stat()
+      if (mtimeMs === syncedAtMs) continue
+      await witness.datasync()
+      syncedAtMs = mtimeMs
+      isFailing = false
+    } catch (error) {
+      // After a power cut it knows less then, and nothing else depends on it.
+      if (!isFailing) log.warn('the witness cannot be synced', { error: (error as Error).message })
+      isFailing = true
+    }
   }
 }

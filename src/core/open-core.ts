@@ -19,7 +19,7 @@ import { createControlWriter, createStoreUpkeep } from '../sqlite/control/contro
 import { DamagedData } from '../sqlite/damaged-data.ts'
 import { CONTROL_FILE, openForReading } from '../sqlite/database.ts'
 import { SqliteSubmissionCommitter } from '../sqlite/commit/group-committer.ts'
-import { clearWitness } from '../sqlite/log/witness.ts'
+import { forgetOtherLogs } from '../sqlite/log/witness.ts'
 import { FilesAtRest } from '../sqlite/verify/files-at-rest.ts'
 import { PrometheusMetrics } from '../system/metrics.ts'
 import { checkBucket } from './check-bucket.ts'
@@ -129,7 +129,7 @@ async function openParts(
     () => submissions.close(),
   )
   atRest.close()
-  closers.push(keepWitness(dataDir))
+  closers.push(await keepWitness(dataDir, log))
   await disk.keepBallast()
   const reader = openReader(config, onDamaged)
   closers.push(() => reader.close())
@@ -159,7 +159,7 @@ function openWhole(dataDir: string): FilesAtRest {
   const files = new FilesAtRest(dataDir)
   const [finding] = files.findings
   if (finding === undefined) {
-    clearWitness(dataDir)
+    forgetOtherLogs(dataDir)
     return files
   }
   files.close()

@@ -10,6 +10,7 @@ import { lockDataDir, refuseUnfinishedRestore } from '../sqlite/data-dir-lock.ts
 import { DamagedData } from '../sqlite/damaged-data.ts'
 import { CONTROL_FILE } from '../sqlite/database.ts'
 import { clearWitness } from '../sqlite/log/witness.ts'
+import { checkFile } from '../sqlite/verify/file-check.ts'
 import { FilesAtRest } from '../sqlite/verify/files-at-rest.ts'
 import { systemClock } from '../system/clock.ts'
 import { forgetMoving, refuseMoved } from '../system/moved-data-dir.ts'
@@ -23,12 +24,16 @@ export async function declareRestored({ dataDir, database }: Config): Promise<vo
 /**
  * What control.db has lost can be given up, for from here on the others have more than it knows of.
  *
- * @throws DamagedData if one of them has lost something, or knows events that it does not
+ * @throws DamagedData if one of them has lost something, or knows events that it does not, or if
+ *   what is left of control.db is not whole
  */
 function refuseOtherLosses(dataDir: string): void {
   const files = new FilesAtRest(dataDir)
   files.close()
-  const fatal = files.findings.find(({ remedy }) => remedy !== ACCEPT_LOSS)
+  const all = [...files.findings]
+  // Pages that the log had moved into the file fit no more to those that are left of the log.
+  checkFile(join(dataDir, CONTROL_FILE), (finding) => all.push(finding))
+  const fatal = all.find(({ remedy }) => remedy !== ACCEPT_LOSS)
   if (fatal !== undefined) throw new DamagedData(describeFinding(fatal))
 }
 

@@ -6,7 +6,9 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
+import { openForReading } from '../../src/sqlite/database.ts'
 import { runCommand, serve, serving } from '../support/command.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 import { send, sendBatch } from '../support/http.ts'
@@ -84,6 +86,13 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
   }
 
   const inLastFrame = (log: Buffer) => log.length - 100
+  /** In the last frame with the salts of the log's head: it may have been begun anew. */
+  const endOfLog = (log: Buffer) => {
+    const frameBytes = 24 + log.readUInt32BE(8)
+    let at = 32
+    while (log.compare(log, 16, 24, at + 8, at + 16) === 0 && at < log.length) at += frameBytes
+    return at - 100
+  }
   const inMiddle = (log: Buffer) => Math.floor(log.length / 2)
   const inHead = () => 20
   const removeAll = (dataDir: string, name: string) =>
@@ -110,6 +119,36 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
       change: (dataDir: string) => rm(join(dataDir, 'control.db-wal')),
       where: 'control.db-wal',
       problem: /^it is missing, and \d+ frames of it were on disk$/,
+    },
+    {
+      what: 'its log is one from before, and nothing was measured since',
+      of: killed,
+      change: async (dataDir: string) => {
+        const log = join(dataDir, 'control.db-wal')
+        const earlierLog = await readFile(log)
+        await createFleetToken(dataDir, 'ben@example.org')
+        const service = await serve(dataDir)
+        await runCommand(dataDir, ['user', 'delete', 'ben@example.org', '--yes'])
+        await service.stop('SIGKILL')
+        await writeFile(log, earlierLog)
+      },
+      where: 'control.db-wal',
+      problem: /^it is an earlier log, or another file's, and \d+ frames of it were on disk$/,
+    },
+    {
+      what: 'a bit of its last commit is flipped, and somebody read it while the service stopped',
+      of: killed,
+      change: async (dataDir: string) => {
+        const service = await serve(dataDir)
+        const reader = openForReading(join(dataDir, 'control.db'))
+        reader.exec('BEGIN')
+        reader.prepare('SELECT count(*) FROM users').get()
+        await service.stop()
+        reader.close()
+        await flip(join(dataDir, 'control.db-wal'), endOfLog)
+      },
+      where: 'control.db-wal',
+      problem: /^it can be read up to frame \d+, but \d+ frames of it were on disk$/,
     },
     {
       what: 'a bit in the middle of its log is flipped, and a power cut took the witness',
@@ -218,6 +257,40 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
     })
     const { stdout } = await runCommand(dataDir, ['journal', 'list'])
     expect(stdout).to.contain('another measurement is stored at its time and tie-break')
+  })
+
+  it('is not declared whole when what is left of control.db is not', async () => {
+    const dataDir = await copyOf(stopped())
+    const service = await serve(dataDir)
+    for (let number = 0; number < 4; number++) {
+      const grown = Array.from({ length: 500 }, (_, at) => ({
+        event_id: `grown/${number}/${at}`,
+        sn: `grown-${number}-${at}`,
+        temp: 1,
+        timestamp: new Date(START_MS).toISOString(),
+      }))
+      expect((await sendBatch(service.url, token, grown)).status).to.equal(201)
+    }
+    await service.stop('SIGKILL')
+    // A start moves the log into the file: earlier pages would be laid over later ones.
+    await (await serve(dataDir)).stop('SIGKILL')
+    await flip(join(dataDir, 'control.db-wal'), (log) => Math.floor(log.length / 4))
+    const { exitCode, stderr } = await runCommand(dataDir, ['database', 'restored'])
+    expect(stderr).to.match(/^thermolog: control\.db: the file is damaged/)
+    expect(exitCode).to.equal(1)
+  })
+
+  it('goes on when somebody deletes the witness', async () => {
+    const dataDir = await copyOf(stopped())
+    await serving(dataDir, {}, async (url) => {
+      await rm(join(dataDir, 'witness'))
+      for (let number = 0; number < 2; number++) {
+        // Longer than a sync of the witness waits for.
+        await setTimeout(1_200)
+        expect((await sendBatch(url, token, batch(BATCHES + number))).status).to.equal(201)
+      }
+    })
+    await expectClean(dataDir)
   })
 
   it('is not declared whole when the other files lack something as well', async () => {

@@ -12,11 +12,14 @@ import type { Finding } from '../../domain/finding.ts'
 import { CONTROL_FILE, MEASUREMENTS_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { readWitness } from './witness.ts'
-import { findSalts, walkLog } from './write-ahead-log.ts'
+import { findSalts, restartsBetween, walkLog } from './write-ahead-log.ts'
 import type { LogPosition, WalkedLog } from './write-ahead-log.ts'
 
 /** While a service runs, its log may be begun anew, or go, between two looks. */
 const LOOKS_MAX = 10
+
+/** The witness is a second late at most; a restart follows megabytes of commits, or a start. */
+const RESTARTS_MAX = 2 ** 20
 
 interface Look {
   readonly walked: WalkedLog | undefined
@@ -56,21 +59,25 @@ function lookAt(dataDir: string, name: string, db: Connection): Look {
 }
 
 function problemOf({ walked, frames, durable }: Look, isEachSynced: boolean): string | undefined {
-  if (durable !== undefined && isShorter(walked, frames, durable)) {
-    const were = `${durable.frames} frames of it were on disk`
-    return walked === undefined
-      ? `it is missing, and ${were}`
-      : `it can be read up to frame ${frames}, but ${were}`
-  }
-  if (walked === undefined || !isEachSynced) return undefined
+  const problem = durable === undefined ? undefined : lossOf(walked, frames, durable)
+  if (problem !== undefined || walked === undefined || !isEachSynced) return problem
   if (walked.salts === undefined) return 'its head is damaged, so that nothing of it can be read'
   const lost = walked.commits.filter((frame) => frame > frames).length
   if (lost < 2) return undefined
   return `it can be read up to frame ${frames}, and then is damaged, with ${lost} commits behind it`
 }
 
-/** A log with other salts was begun later. */
-function isShorter(walked: WalkedLog | undefined, frames: number, durable: LogPosition): boolean {
-  if (walked === undefined) return true
-  return (walked.salts ?? durable.salts) === durable.salts && frames < durable.frames
+function lossOf(
+  walked: WalkedLog | undefined,
+  frames: number,
+  durable: LogPosition,
+): string | undefined {
+  const were = `${durable.frames} frames of it were on disk`
+  if (walked === undefined) return `it is missing, and ${were}`
+  const { salts = durable.salts } = walked
+  if (salts !== durable.salts) {
+    const isLater = restartsBetween(durable.salts, salts) <= RESTARTS_MAX
+    return isLater ? undefined : `it is an earlier log, or another file's, and ${were}`
+  }
+  return frames < durable.frames ? `it can be read up to frame ${frames}, but ${were}` : undefined
 }

@@ -6,7 +6,7 @@
 import { closeSync, fdatasyncSync } from 'node:fs'
 import type { Connection } from '../database.ts'
 import { isStorageFull } from '../database.ts'
-import { openLog, readSalts } from './write-ahead-log.ts'
+import { findSalts, openLog, readSalts } from './write-ahead-log.ts'
 import type { LogPosition } from './write-ahead-log.ts'
 import type { Witness } from './witness.ts'
 
@@ -67,8 +67,13 @@ export class LogKeeper {
 
   /** Closes the file. The last connection to it empties the log and removes it. */
   close(): void {
+    const file = this.#db.name
     this.#witness.clear()
     this.#db.close()
+    // Where somebody is still reading, a backup perhaps, the log stays.
+    if (this.#noted !== undefined && this.#noted.salts === findSalts(file)) {
+      this.#witness.note(this.#noted)
+    }
     this.#witness.close()
     if (this.#log !== undefined) closeSync(this.#log)
   }

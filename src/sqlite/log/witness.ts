@@ -18,6 +18,7 @@ import {
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE } from '../database.ts'
+import { findSalts } from './write-ahead-log.ts'
 import type { LogPosition } from './write-ahead-log.ts'
 
 export const WITNESS_FILE = 'witness'
@@ -72,6 +73,20 @@ export class Witness {
     } catch (error) {
       if (!NO_ROOM.has((error as NodeJS.ErrnoException).code ?? '')) throw error
     }
+  }
+}
+
+/**
+ * Forgets the positions of logs that are gone, or were begun anew: a file that is made anew has a
+ * log of its own. What is left holds until the file's writer notes more. On disk when it returns.
+ */
+export function forgetOtherLogs(dataDir: string): void {
+  for (const name of FILES) {
+    const durable = readWitness(dataDir, name)
+    if (durable === undefined || durable.salts === findSalts(join(dataDir, name))) continue
+    const witness = new Witness(dataDir, name)
+    witness.clear()
+    witness.close()
   }
 }
 

@@ -44,6 +44,13 @@ export function readSalts(log: number): string {
   return saltsOf(salts, 0)
 }
 
+/** How often a log was begun anew from some salts to others: the first is counted up each time. */
+export function restartsBetween(earlier: string, later: string): number {
+  const [from, to] = [earlier, later].map((salts) => Number.parseInt(salts.slice(0, 8), 16))
+  const restarts = ((to ?? 0) - (from ?? 0)) >>> 0
+  return restarts === 0 ? Infinity : restarts
+}
+
 /** @returns `undefined` if there is no log, or nothing was ever written to it */
 export function findSalts(file: string): string | undefined {
   return ifThere(file, (log) => (readHead(log) === undefined ? undefined : readSalts(log)))
