@@ -28,6 +28,15 @@ const batch = (number: number) =>
     timestamp: new Date(START_MS + (number * PER_BATCH + at) * 1_000).toISOString(),
   }))
 
+/** Measurements, each of a sensor of its own. */
+const manySensors = () =>
+  Array.from({ length: 500 }, (_, at) => ({
+    event_id: `many/${at}`,
+    sn: `many-${at}`,
+    temp: 1,
+    timestamp: new Date(START_MS).toISOString(),
+  }))
+
 describe('a DATA_DIR that lacks what was acknowledged', () => {
   let folder: string
   let token: string
@@ -259,25 +268,25 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
     expect(stdout).to.contain('another measurement is stored at its time and tie-break')
   })
 
-  it('is not declared whole when what is left of control.db is not', async () => {
+  it('names the file when early pages of its log lie over later ones of the file', async () => {
     const dataDir = await copyOf(stopped())
     const service = await serve(dataDir)
-    for (let number = 0; number < 4; number++) {
-      const grown = Array.from({ length: 500 }, (_, at) => ({
-        event_id: `grown/${number}/${at}`,
-        sn: `grown-${number}-${at}`,
-        temp: 1,
-        timestamp: new Date(START_MS).toISOString(),
-      }))
-      expect((await sendBatch(service.url, token, grown)).status).to.equal(201)
+    const { url } = service
+    const [sensor] = (await send(url, { path: '/api/v1/sensors', token })).body.data
+    const path = `/api/v1/sensors/${sensor.id}`
+    for (let compensation = 1; compensation <= 6; compensation++) {
+      await send(url, { method: 'PATCH', path, token, body: { compensation } })
     }
+    expect((await sendBatch(url, token, manySensors())).status).to.equal(201)
     await service.stop('SIGKILL')
-    // A start moves the log into the file: earlier pages would be laid over later ones.
+    // A start moves the log into the file.
     await (await serve(dataDir)).stop('SIGKILL')
-    await flip(join(dataDir, 'control.db-wal'), (log) => Math.floor(log.length / 4))
-    const { exitCode, stderr } = await runCommand(dataDir, ['database', 'restored'])
-    expect(stderr).to.match(/^thermolog: control\.db: the file is damaged/)
-    expect(exitCode).to.equal(1)
+    await flip(join(dataDir, 'control.db-wal'), (log) => 32 + 6 * (24 + log.readUInt32BE(8)) - 100)
+    for (const command of [['serve'], ['database', 'restored']]) {
+      const { exitCode, stderr } = await runCommand(dataDir, command, { PORT: '0' })
+      expect(stderr).to.match(/^thermolog: control\.db is damaged\. Stop the service/)
+      expect(exitCode).to.equal(1)
+    }
   })
 
   it('goes on when somebody deletes the witness', async () => {

@@ -39,9 +39,9 @@ export class FilesAtRest {
     try {
       for (const name of NAMES) {
         if (!existsSync(join(dataDir, name))) continue
-        const db = openForReading(join(dataDir, name))
-        opened.set(name, db)
         orDamaged(damagedFile(name), () => {
+          const db = openForReading(join(dataDir, name))
+          opened.set(name, db)
           const finding = checkLog(dataDir, name, db)
           if (finding !== undefined) findings.push(finding)
         })
