@@ -6,6 +6,7 @@ import { failed } from '../operations/operations.ts'
 import { EMBEDDED_STORE } from '../sqlite/database.ts'
 import { lockDataDir } from '../sqlite/data-dir-lock.ts'
 import type { DataDirLock } from '../sqlite/data-dir-lock.ts'
+import { clearWitness } from '../sqlite/log/witness.ts'
 import { isDrained, sealJournal } from '../sqlite/move/seal-journal.ts'
 import { drain } from './drain.ts'
 import type { DrainProgress } from './drain.ts'
@@ -32,6 +33,8 @@ export async function ownDrained(config: Config, progress: DrainProgress): Promi
     const lock = lockDataDir(dataDir)
     try {
       if (isDrained(dataDir)) {
+        // Sealing closes the files, whose logs go with that.
+        clearWitness(dataDir)
         sealJournal(dataDir)
         return lock
       }
