@@ -58,7 +58,8 @@ export class Witness {
   /** The log is about to go, with all of it in the file. On disk when it returns. */
   clear(): void {
     this.#slot.fill(0)
-    this.#write()
+    // What stayed would be taken for a loss.
+    if (!this.#write()) ftruncateSync(this.#descriptor)
     fdatasyncSync(this.#descriptor)
   }
 
@@ -66,12 +67,14 @@ export class Witness {
     closeSync(this.#descriptor)
   }
 
-  // Where there is no room, the witness stays behind, which only makes it know less.
-  #write(): void {
+  /** @returns whether there was room; without it, the witness only knows less */
+  #write(): boolean {
     try {
       writeSync(this.#descriptor, this.#slot, 0, SLOT_BYTES, this.#at)
+      return true
     } catch (error) {
       if (!NO_ROOM.has((error as NodeJS.ErrnoException).code ?? '')) throw error
+      return false
     }
   }
 }
