@@ -3,6 +3,9 @@
 
 import { escaped } from '../../domain/escaped.ts'
 
+/** What callers send may be megabytes; rows beside it are not made as long. */
+const COLUMN_CHARACTERS_MAX = 200
+
 /** A text of several lines, `escaped`. */
 export function escapedLines(text: string): string {
   return text.split('\n').map(escaped).join('\n')
@@ -25,7 +28,7 @@ export function printJson(value: unknown): void {
 }
 
 /**
- * A table with a header row; columns are as wide as their contents.
+ * A table with a header row; columns are as wide as their contents, to a point.
  *
  * @param rows members in the order of the columns; all have the same
  * @param whenEmpty printed if there are no rows
@@ -39,9 +42,10 @@ export function printTable(
   const header = Object.keys(first)
   const values = rows.map((row) => header.map((name) => escaped(String(row[name] ?? '–'))))
   const cells = [header, ...values]
-  const widths = header.map((_, column) =>
-    Math.max(...cells.map((row) => row[column]?.length ?? 0)),
-  )
+  const widths = header.map((_, column) => {
+    const lengths = cells.map((row) => row[column]?.length ?? 0)
+    return Math.min(Math.max(...lengths), COLUMN_CHARACTERS_MAX)
+  })
   for (const row of cells) {
     const line = row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')
     process.stdout.write(`${line.trimEnd()}\n`)
