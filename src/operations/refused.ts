@@ -5,13 +5,20 @@
 
 import type { RequestFault } from '../domain/errors.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
+import { MINUTE_MS } from '../domain/time.ts'
 import { commitLines } from '../ingest/commit-lines.ts'
 import type { Submissions } from '../ingest/submissions.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
 import type { RefusedEntry, RefusedListing, RefusedRetry } from '../ports/refused.ts'
 import type { Clock } from '../ports/system.ts'
-import type { ListedSkipped, Listing, RefusedList, RetriedCount } from './operations.ts'
+import type {
+  ListedRefused,
+  ListedSkipped,
+  Listing,
+  RefusedList,
+  RetriedCount,
+} from './operations.ts'
 import { readRefused, textOf } from './read-refused.ts'
 import type { LineNames } from './read-refused.ts'
 
@@ -23,18 +30,54 @@ export interface RefusedCollaborators {
 }
 
 /** Entries retried at a time: one group commits them together. */
-const TRIED_AT_ONCE = 100
+export const retriedAtOnce = 100
+
+/** As JSON, six times as much where they are control characters: memory has room for that. */
+const LISTED_CHARACTERS_MAX = 4 * 2 ** 20
+const READ_AT_ONCE = 100
+
+/** A reason may quote what was sent. */
+const REASON_CHARACTERS_MAX = 200
+/** When to retry what could not be decided: others that are due come before. */
+const POSTPONED_MS = MINUTE_MS
 
 const CONFLICT = 'its event id was accepted before with other content, which is kept'
 
-/** Refused entries that can be read. */
+/** What became of entries, one for another. */
+interface Retried extends RetriedCount {
+  readonly tried: number
+  /** Why some could not be decided now, such as `overloaded`; they stay as they are. */
+  readonly failures: readonly unknown[]
+}
+
+/** Refused entries that can be read: fewer than asked for where these are large. */
 export async function listRefused(
   control: ControlReader,
   listing: RefusedListing,
 ): Promise<RefusedList> {
-  const entries = await control.listRefused(listing)
-  const readable = entries.map((entry) => ({ ...entry, content: textOf(entry) }))
-  return { ...(await control.countRefused(listing.userId)), entries: readable }
+  const entries: ListedRefused[] = []
+  let characters = 0
+  let part: readonly RefusedEntry[]
+  do {
+    const limit = Math.min(READ_AT_ONCE, listing.limit - entries.length)
+    const afterId = entries.at(-1)?.id
+    part = await control.listRefused({
+      ...listing,
+      limit,
+      ...(afterId !== undefined && { afterId }),
+    })
+    for (const entry of part) {
+      if (characters >= LISTED_CHARACTERS_MAX) break
+      const readable = { ...entry, content: textOf(entry) }
+      characters += readable.content.length
+      entries.push(readable)
+    }
+  } while (
+    part.length === READ_AT_ONCE &&
+    entries.length < listing.limit &&
+    characters < LISTED_CHARACTERS_MAX
+  )
+  return { ...(await control.countRefused(listing.userId)), entries }
 }
 
 /** Which series have no temperature, readable. */
@@ -51,48 +94,81 @@ export async function listSkipped(
 }
 
 /**
- * Retries entries.
+ * Retries entries, none that first arrives meanwhile.
  *
  * @param ids `undefined`: all
+ * @throws why some could not be decided now; the others are retried
  */
 export async function retryRefused(
   collaborators: RefusedCollaborators,
   names: LineNames,
   ids: readonly number[] | undefined,
 ): Promise<RetriedCount> {
-  const { control } = collaborators
   const wanted = ids && new Set(ids)
   let count = 0
   let refusedAgain = 0
-  const listing = { isOldestFirst: true, limit: TRIED_AT_ONCE }
-  for (let part = await control.listRefused(listing); part.length > 0;) {
-    const chosen = part.filter(({ id }) => wanted === undefined || wanted.has(id))
+  const failures: unknown[] = []
+  for await (const part of partsOfNow(collaborators.control)) {
+    const chosen = part.filter(({ id }) => wanted?.has(id) !== false)
     const retried = await retryAll(collaborators, names, chosen)
     count += retried.count
     refusedAgain += retried.refusedAgain
-    part = await control.listRefused({ ...listing, afterId: part.at(-1)?.id ?? 0 })
+    failures.push(...retried.failures)
   }
+  if (failures.length > 0) throw failures[0]
   return { count, refusedAgain }
 }
 
-/** Retries the entries whose time has come. @returns how many are stored */
+/** The entries that are there now, the oldest first. */
+async function* partsOfNow(
+  control: ControlReader,
+): AsyncGenerator<readonly RefusedEntry[], undefined> {
+  const [newest] = await control.listRefused({ isOldestFirst: false, limit: 1 })
+  const lastId = newest?.id ?? 0
+  for (let afterId = 0; afterId < lastId;) {
+    const listing = { isOldestFirst: true, afterId, limit: retriedAtOnce }
+    const part = await control.listRefused(listing)
+    yield part.filter(({ id }) => id <= lastId)
+    afterId = part.at(-1)?.id ?? lastId
+  }
+}
+
+/** Retries entries whose time has come by then, at most `retriedAtOnce`. */
 export async function retryDueRefused(
   collaborators: RefusedCollaborators,
   names: LineNames,
-): Promise<number> {
-  const due = await collaborators.control.listDueRefused(collaborators.clock.nowMs(), TRIED_AT_ONCE)
-  return (await retryAll(collaborators, names, due)).count
+  nowMs: number,
+): Promise<Retried> {
+  const due = await collaborators.control.listDueRefused(nowMs, retriedAtOnce)
+  return retryAll(collaborators, names, due)
 }
 
 async function retryAll(
   collaborators: RefusedCollaborators,
   names: LineNames,
   entries: readonly RefusedEntry[],
-): Promise<RetriedCount> {
-  if (entries.length === 0) return { count: 0, refusedAgain: 0 }
-  const retries = await Promise.all(entries.map((entry) => retry(collaborators, names, entry)))
-  const refusedAgain = retries.filter(({ reason }) => reason !== undefined).length
-  return { count: await collaborators.controlWriter.noteRefusedRetries(retries), refusedAgain }
+): Promise<Retried> {
+  const tried = entries.length
+  const failures: unknown[] = []
+  if (tried === 0) return { tried, count: 0, refusedAgain: 0, failures }
+  const attempt = async (entry: RefusedEntry): Promise<RefusedRetry> => {
+    try {
+      return await retry(collaborators, names, entry)
+    } catch (error) {
+      // It may be its own, or its user's: it must not keep others from being stored.
+      failures.push(error)
+      return postponed(entry, collaborators.clock.nowMs())
+    }
+  }
+  const retries = await Promise.all(entries.map(attempt))
+  const kept = retries.filter(({ reason }) => reason !== undefined).length
+  const count = await collaborators.controlWriter.noteRefusedRetries(retries)
+  return { tried, count, refusedAgain: kept - failures.length, failures }
+}
+
+function postponed({ id, count, reason, retryAtMs }: RefusedEntry, nowMs: number): RefusedRetry {
+  const laterMs = retryAtMs && Math.max(retryAtMs, nowMs + POSTPONED_MS)
+  return { id, count, reason, retryAtMs: laterMs }
 }
 
 async function retry(
@@ -120,8 +196,7 @@ async function retry(
   const repeated = read.measurements.filter(({ eventId }) => eventId !== null)
   if (conflicts > 0 && repeated.length > 0) conflicts = (await commit(repeated)).conflicts
   const reason = read.reason ?? faults[0]?.detail ?? (conflicts > 0 ? CONFLICT : undefined)
-  // What is refused when its time has come, or for another reason, waits for an operator.
-  const isEarly = faults.some(({ code }) => code === 'timestamp_in_future')
-  const isAhead = isEarly && (entry.retryAtMs ?? 0) > nowMs
-  return { id, count, reason, retryAtMs: isAhead ? entry.retryAtMs : null }
+  // What is refused when its time has come waits for an operator.
+  const retryAtMs = (entry.retryAtMs ?? 0) > nowMs ? entry.retryAtMs : null
+  return { id, count, reason: reason?.slice(0, REASON_CHARACTERS_MAX), retryAtMs }
 }

@@ -99,7 +99,8 @@ export interface RefusedWriter {
   keepRefused(refused: readonly Refused[]): Promise<void>
   /**
    * Deletes entries that are stored, and notes of the others why not and when to retry them. One
-   * that has arrived again meanwhile, `count` tells, stays as it is. @returns how many are deleted
+   * that has arrived again meanwhile, `count` tells, stays as it is. Makes room as `keepRefused`
+   * does. @returns how many are deleted as stored
    */
   noteRefusedRetries(retries: readonly RefusedRetry[]): Promise<number>
   /** Deletes entries: those with these ids, or all of them. @returns how many */

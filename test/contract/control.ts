@@ -306,7 +306,6 @@ export function describeControl(name: string, newData: NewData): void {
         const { id, count } = oldest
         const reason = 'x'.repeat(600_000)
         await data.controlWriter.noteRefusedRetries([{ id, count, reason, retryAtMs: null }])
-        await data.controlWriter.keepRefused(refusedOf(userId, 'z'))
         expect((await data.control.countRefused()).dropped).to.equal(dropped + 1)
       })
 

@@ -1,19 +1,7 @@
 // What was refused is kept, told and tried again: nobody reads the responses of these senders.
 
 import { expect } from 'chai'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { loadConfig } from '../../src/config.ts'
-import type { Config } from '../../src/config.ts'
-import { openCore } from '../../src/core/open-core.ts'
-import type { Core } from '../../src/core/open-core.ts'
-import { RefusedRetries } from '../../src/operations/refused-retries.ts'
-import { retryRefused } from '../../src/operations/refused.ts'
-import type { Refused } from '../../src/ports/refused.ts'
-import { FakeClock } from '../support/clock.ts'
 import { sendUnchecked } from '../support/http.ts'
-import { RecordingLog } from '../support/log.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -231,6 +219,20 @@ describe('what was refused', () => {
     expect(await list()).to.deep.equal([])
   })
 
+  it('is listed in part where an answer of all of it would end the service', async () => {
+    await start()
+    const text = '\x01'.repeat(60_000)
+    for (const name of 'ab') {
+      await write(Array.from({ length: 60 }, (_, at) => `${name}${at + 10}${text}`).join('\n'))
+    }
+    const { count, entries } = await service.operations.listRefused({ isOldestFirst: true })
+    expect([count, entries.length, entries.at(-1)?.content.slice(0, 3)]).to.deep.equal([
+      120,
+      70,
+      'b19',
+    ])
+  })
+
   it('is counted', async () => {
     await start()
     await write(`t temp=1 ${NOW_S}\nt temp=2\nt humidity=1\nno line`)
@@ -243,116 +245,5 @@ describe('what was refused', () => {
       'unkeyed 1',
       'refused 1',
     ])
-  })
-})
-
-describe('retrying what was refused', () => {
-  const clock = new FakeClock()
-  const log = new RecordingLog()
-  let dataDir: string
-  let config: Config
-  let core: Core
-  let userId: number
-  let entry: Refused
-
-  beforeEach(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), 'thermolog-'))
-    config = loadConfig({ DATA_DIR: dataDir })
-    core = await openCore(config, { clock, log })
-    userId = (await core.controlWriter.createUser('a@example.org', 'A'))!.id
-    const of = { userId, tokenId: 1, serialNumberPrefix: '', unitNs: '1000000', reason: 'why' }
-    const receivedAtMs = clock.nowMs()
-    entry = { ...of, kind: 'line', content: '', fields: null, receivedAtMs, retryAtMs: null }
-  })
-  afterEach(async () => {
-    await core.close()
-    await rm(dataDir, { recursive: true })
-  })
-
-  const keep = (...entries: readonly Partial<Refused>[]) =>
-    core.controlWriter.keepRefused(entries.map((one) => ({ ...entry, ...one })))
-  const keepElement = (element: object, retryAtMs: number | null = null) =>
-    keep({ kind: 'element', content: JSON.stringify(element), unitNs: '1', retryAtMs })
-  const retry = () => retryRefused({ ...core, clock }, config, undefined)
-  const retryDue = () => new RefusedRetries({ ...core, clock, log }, config).run()
-  const list = () => core.control.listRefused({ isOldestFirst: true, limit: 10 })
-  const countMeasurements = async () => {
-    const sensors = await core.control.listSensors(userId)
-    const counts = sensors.map(({ id }) => core.control.countMeasurements(id))
-    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
-  }
-  const submit = (tempCelsius: number, measuredAtMs: number | null) =>
-    core.submissions.commit({
-      userId,
-      receivedAtMs: clock.nowMs(),
-      measurements: [{ eventId: 'E', serialNumber: 'x', tempCelsius, measuredAtMs }],
-    })
-
-  it('happens by itself when its time has come, also after an operator tried before', async () => {
-    const retryAtMs = clock.nowMs() + HOUR_S * 1_000
-    await keep({ content: `t temp=1 ${retryAtMs}`, retryAtMs })
-    await retryDue()
-    expect(await retry()).to.deep.equal({ count: 0, refusedAgain: 1 })
-    clock.advanceMs(HOUR_S * 1_000)
-    await retryDue()
-    expect(await list()).to.deep.equal([])
-    expect(await countMeasurements()).to.equal(1)
-  })
-
-  it('stores nothing twice after it was killed, and what has arrived since then', async () => {
-    await keep({ content: 't temp=1,temp_1=2,temp_2=99999', fields: [0, 2] })
-    const killed = {
-      ...core.controlWriter,
-      noteRefusedRetries: () => Promise.reject(new Error('killed')),
-    }
-    const attempt = retryRefused({ ...core, controlWriter: killed, clock }, config, undefined)
-    expect(await attempt.catch(String)).to.equal('Error: killed')
-    expect(await countMeasurements()).to.equal(1)
-    expect(await retry()).to.deep.equal({ count: 0, refusedAgain: 1 })
-    expect(await countMeasurements()).to.equal(1)
-    const receivedAtMs = clock.nowMs() + 1
-    await keep({ content: 't temp=1,temp_1=2,temp_2=99999', fields: [0, 2], receivedAtMs })
-    expect((await list()).map(({ count }) => count)).to.deep.equal([2])
-    for (let time = 0; time < 2; time++) await retry()
-    expect(await countMeasurements()).to.equal(2)
-  })
-
-  it('takes a field for the same one when other fields are temperatures by now', async () => {
-    await keep({ content: 't room=1,temp=2,temp_1=99999', fields: [1, 2] })
-    for (const lineFields of [[], ['room']]) {
-      const names = { lineFields, lineSerialTags: [] }
-      await retryRefused({ ...core, clock }, names, undefined)
-    }
-    expect(await countMeasurements()).to.equal(1)
-  })
-
-  it('keeps a part that is no temperature any more', async () => {
-    await keep({ content: 't room=1,temp=2', fields: [0] })
-    expect(await retry()).to.deep.equal({ count: 0, refusedAgain: 1 })
-    expect((await list())[0]).to.include({ reason: 'no temperature' })
-    const names = { lineFields: ['room'], lineSerialTags: [] }
-    expect((await retryRefused({ ...core, clock }, names, undefined)).count).to.equal(1)
-    expect(await countMeasurements()).to.equal(1)
-  })
-
-  it('keeps what another event has taken the id of, and says so', async () => {
-    const atMs = clock.nowMs() + 60_000
-    const timestamp = new Date(atMs).toISOString()
-    await keepElement({ event_id: 'E', sn: 'x', temp: 1, timestamp }, atMs)
-    await submit(2, null)
-    clock.advanceMs(60_000)
-    await retryDue()
-    const conflict = 'its event id was accepted before with other content, which is kept'
-    expect((await list())[0]).to.include({ reason: conflict, retryAtMs: null })
-    expect(await retry()).to.deep.equal({ count: 0, refusedAgain: 1 })
-    expect(await countMeasurements()).to.equal(1)
-  })
-
-  it('takes a repeat without a time for stored, whatever time was given to it', async () => {
-    await keepElement({ event_id: 'E', sn: 'x', temp: 2 })
-    clock.advanceMs(60_000)
-    await submit(2, null)
-    expect(await retry()).to.deep.equal({ count: 1, refusedAgain: 0 })
-    expect(await countMeasurements()).to.equal(1)
   })
 })

@@ -57,6 +57,12 @@ export function createControlWriter(
     if (isDone(result)) onJournalled(0)
     return result
   }
+  /** Of work that makes what is kept of refused entries larger. */
+  const makingRoom = async <Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> => {
+    const result = await inTransaction(work)
+    await inTransaction((sql) => makeRoomForRefused(sql))
+    return result
+  }
   return {
     createUser: (email, name) =>
       inTransaction((sql, nowMs) => createUser(sql, { email, name, nowMs })),
@@ -84,11 +90,8 @@ export function createControlWriter(
     noteSkipped: (skipped) => inTransaction((sql) => noteSkipped(sql, skipped)),
     noteStoredLines: (tokenId) =>
       inTransaction(async (sql) => void (await sql.change(NOTE_STORED_LINES, [tokenId]))),
-    keepRefused: async (refused) => {
-      await inTransaction((sql) => keepRefused(sql, refused))
-      await inTransaction((sql) => makeRoomForRefused(sql))
-    },
-    noteRefusedRetries: (retries) => inTransaction((sql) => noteRefusedRetries(sql, retries)),
+    keepRefused: (refused) => makingRoom((sql) => keepRefused(sql, refused)),
+    noteRefusedRetries: (retries) => makingRoom((sql) => noteRefusedRetries(sql, retries)),
     dropRefused: (ids) => inTransaction((sql) => dropRefused(sql, ids)),
     createSensor: (userId, serialNumber, alias) =>
       journalling(

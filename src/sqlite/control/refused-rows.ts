@@ -108,6 +108,7 @@ export class RefusedRows {
       if (reason === undefined) deleted += drop.run(id, count).changes
       else note.run({ id, count, reason, retryAtMs })
     }
+    this.#makeRoom()
     return deleted
   }
 

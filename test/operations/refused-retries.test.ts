@@ -1,0 +1,199 @@
+// Retries store each measurement once, whatever fails or arrives meanwhile, and end.
+
+import { expect } from 'chai'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { loadConfig } from '../../src/config.ts'
+import type { Config } from '../../src/config.ts'
+import { openCore } from '../../src/core/open-core.ts'
+import type { Core } from '../../src/core/open-core.ts'
+import { HOUR_MS } from '../../src/domain/time.ts'
+import { RefusedRetries } from '../../src/operations/refused-retries.ts'
+import { retryRefused } from '../../src/operations/refused.ts'
+import type { Refused } from '../../src/ports/refused.ts'
+import { FakeClock } from '../support/clock.ts'
+import { RecordingLog } from '../support/log.ts'
+
+describe('retrying what was refused', () => {
+  const clock = new FakeClock()
+  const log = new RecordingLog()
+  let dataDir: string
+  let config: Config
+  let core: Core
+  let userId: number
+  let entry: Refused
+
+  beforeEach(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'thermolog-'))
+    config = loadConfig({ DATA_DIR: dataDir })
+    core = await openCore(config, { clock, log })
+    userId = (await core.controlWriter.createUser('a@example.org', 'A'))!.id
+    const of = { userId, tokenId: 1, serialNumberPrefix: '', unitNs: '1000000', reason: 'why' }
+    const receivedAtMs = clock.nowMs()
+    entry = { ...of, kind: 'line', content: '', fields: null, receivedAtMs, retryAtMs: null }
+  })
+  afterEach(async () => {
+    await core.close()
+    await rm(dataDir, { recursive: true })
+  })
+
+  const keep = (...entries: readonly Partial<Refused>[]) =>
+    core.controlWriter.keepRefused(entries.map((one) => ({ ...entry, ...one })))
+  const keepElement = (element: object, retryAtMs: number | null = null) =>
+    keep({ kind: 'element', content: JSON.stringify(element), unitNs: '1', retryAtMs })
+  const retry = () => retryRefused({ ...core, clock }, config, undefined)
+  const retryDue = () => new RefusedRetries({ ...core, clock, log }, config).run()
+  const list = () => core.control.listRefused({ isOldestFirst: true, limit: 10 })
+  const countMeasurements = async () => {
+    const sensors = await core.control.listSensors(userId)
+    const counts = sensors.map(({ id }) => core.control.countMeasurements(id))
+    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+  }
+  const submit = (tempCelsius: number, measuredAtMs: number | null) =>
+    core.submissions.commit({
+      userId,
+      receivedAtMs: clock.nowMs(),
+      measurements: [{ eventId: 'E', serialNumber: 'x', tempCelsius, measuredAtMs }],
+    })
+
+  it('happens by itself when its time has come, also after an operator tried before', async () => {
+    const retryAtMs = clock.nowMs() + HOUR_MS
+    await keep({ content: `t temp=1 ${retryAtMs}`, retryAtMs })
+    await retryDue()
+    expect(await retry()).to.deep.equal({ count: 0, refusedAgain: 1 })
+    clock.advanceMs(HOUR_MS)
+    await retryDue()
+    expect(await list()).to.deep.equal([])
+    expect(await countMeasurements()).to.equal(1)
+  })
+
+  it('stores nothing twice after it was killed, and what has arrived since then', async () => {
+    await keep({ content: 't temp=1,temp_1=2,temp_2=99999', fields: [0, 2] })
+    const killed = {
+      ...core.controlWriter,
+      noteRefusedRetries: () => Promise.reject(new Error('killed')),
+    }
+    const attempt = retryRefused({ ...core, controlWriter: killed, clock }, config, undefined)
+    expect(await attempt.catch(String)).to.equal('Error: killed')
+    expect(await countMeasurements()).to.equal(1)
+    expect(await retry()).to.deep.equal({ count: 0, refusedAgain: 1 })
+    expect(await countMeasurements()).to.equal(1)
+    const receivedAtMs = clock.nowMs() + 1
+    await keep({ content: 't temp=1,temp_1=2,temp_2=99999', fields: [0, 2], receivedAtMs })
+    expect((await list()).map(({ count }) => count)).to.deep.equal([2])
+    for (let time = 0; time < 2; time++) await retry()
+    expect(await countMeasurements()).to.equal(2)
+  })
+
+  it('takes a field for the same one when other fields are temperatures by now', async () => {
+    await keep({ content: 't room=1,temp=2,temp_1=99999', fields: [1, 2] })
+    for (const lineFields of [[], ['room']]) {
+      const names = { lineFields, lineSerialTags: [] }
+      await retryRefused({ ...core, clock }, names, undefined)
+    }
+    expect(await countMeasurements()).to.equal(1)
+  })
+
+  it('keeps a part that is no temperature any more', async () => {
+    await keep({ content: 't room=1,temp=2', fields: [0] })
+    expect(await retry()).to.deep.equal({ count: 0, refusedAgain: 1 })
+    expect((await list())[0]).to.include({ reason: 'no temperature' })
+    const names = { lineFields: ['room'], lineSerialTags: [] }
+    expect((await retryRefused({ ...core, clock }, names, undefined)).count).to.equal(1)
+    expect(await countMeasurements()).to.equal(1)
+  })
+
+  it('keeps what another event has taken the id of, and says so', async () => {
+    const atMs = clock.nowMs() + 60_000
+    const timestamp = new Date(atMs).toISOString()
+    await keepElement({ event_id: 'E', sn: 'x', temp: 1, timestamp }, atMs)
+    await submit(2, null)
+    clock.advanceMs(60_000)
+    await retryDue()
+    const conflict = 'its event id was accepted before with other content, which is kept'
+    expect((await list())[0]).to.include({ reason: conflict, retryAtMs: null })
+    expect(await retry()).to.deep.equal({ count: 0, refusedAgain: 1 })
+    expect(await countMeasurements()).to.equal(1)
+  })
+
+  it('stores others when one cannot be decided, and that one a minute later', async () => {
+    const retryAtMs = clock.nowMs()
+    await keep({ content: `damaged temp=1 ${retryAtMs}`, retryAtMs })
+    await keep({ content: `t temp=2 ${retryAtMs}`, retryAtMs })
+    let isDamaged = true
+    const submissions: Pick<Core['submissions'], 'commit'> = {
+      commit: async (submission) => {
+        const isOfIt = submission.measurements.at(0)?.serialNumber.includes('damaged')
+        if (isDamaged && isOfIt === true) throw new Error('damaged')
+        return core.submissions.commit(submission)
+      },
+    }
+    const retries = new RefusedRetries({ ...core, submissions, clock, log }, config)
+    await retries.run()
+    expect((await list()).map(({ content }) => content.slice(0, 7))).to.deep.equal(['damaged'])
+    await keep({ content: `t temp=3 ${retryAtMs}` })
+    const attempt = retryRefused({ ...core, submissions, clock }, config, undefined)
+    expect(await attempt.catch(String)).to.equal('Error: damaged')
+    expect(await list()).to.have.lengthOf(1)
+    isDamaged = false
+    await retries.run()
+    expect(await list()).to.have.lengthOf(1)
+    clock.advanceMs(60_000)
+    await retries.run()
+    expect(await list()).to.deep.equal([])
+    expect(await countMeasurements()).to.equal(3)
+  })
+
+  it('does not make what is due wait for what was due before', async () => {
+    const retryAtMs = clock.nowMs()
+    const due = Array.from({ length: 250 }, (_, at) => ({
+      content: `t temp=${at} ${retryAtMs}`,
+      retryAtMs,
+    }))
+    await keep(...due)
+    await retryDue()
+    expect(await list()).to.deep.equal([])
+    expect(await countMeasurements()).to.equal(250)
+  })
+
+  it('ends, whatever arrives meanwhile', async () => {
+    await keep({ content: 'bad' })
+    let arrived = 0
+    const controlWriter = {
+      ...core.controlWriter,
+      noteRefusedRetries: async (
+        ...args: Parameters<Core['controlWriter']['noteRefusedRetries']>
+      ) => {
+        if (++arrived > 5) throw new Error('it does not end')
+        await keep({ content: `bad${arrived}` })
+        return core.controlWriter.noteRefusedRetries(...args)
+      },
+    }
+    const retried = await retryRefused({ ...core, controlWriter, clock }, config, undefined)
+    expect(retried).to.deep.equal({ count: 0, refusedAgain: 1 })
+  })
+
+  it('before its time leaves it to be tried then, whatever it is refused for', async () => {
+    const retryAtMs = clock.nowMs() + HOUR_MS
+    await keep({ content: `t room=1 ${retryAtMs}`, fields: [0], retryAtMs })
+    expect(await retry()).to.deep.equal({ count: 0, refusedAgain: 1 })
+    expect((await list())[0]).to.include({ reason: 'no temperature', retryAtMs })
+  })
+
+  it('gives a reason that is shorter than what was sent', async () => {
+    await keepElement({ sn: '!'.repeat(1_000_000), temp: 1 })
+    await retry()
+    expect((await list())[0]?.reason)
+      .to.match(/^sn "!{100}/)
+      .and.have.lengthOf(200)
+  })
+
+  it('takes a repeat without a time for stored, whatever time was given to it', async () => {
+    await keepElement({ event_id: 'E', sn: 'x', temp: 2 })
+    clock.advanceMs(60_000)
+    await submit(2, null)
+    expect(await retry()).to.deep.equal({ count: 1, refusedAgain: 0 })
+    expect(await countMeasurements()).to.equal(1)
+  })
+})
