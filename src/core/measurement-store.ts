@@ -19,7 +19,7 @@ import { SqliteMeasurementReader } from '../sqlite/measurements/measurement-read
 const INFLUX_READS = { socketsMax: 8, timeoutMs: 8 * SECOND_MS }
 
 /** Names the store by what stays the same when its server moves. */
-export function storeNameOf({ influx, database }: Config): string {
+export function storeNameOf({ influx, database }: Pick<Config, 'influx' | 'database'>): string {
   if (influx !== undefined) {
     return `InfluxDB, organization ${influx.organization}, bucket ${influx.influxBucket}`
   }

@@ -13,6 +13,7 @@ import { PostgresControlReader } from '../postgres/control/control-reader.ts'
 import { createControlWriter } from '../postgres/control/control-writer.ts'
 import { createStoreUpkeep } from '../postgres/control/store-upkeep.ts'
 import { Database, unlessAway } from '../postgres/database.ts'
+import type { DatabaseOptions } from '../postgres/database.ts'
 import { PostgresForwardProgress } from '../postgres/journal/forward-progress.ts'
 import { PostgresJournalQueue } from '../postgres/journal/journal-queue.ts'
 import { migrate } from '../postgres/migrate.ts'
@@ -25,6 +26,7 @@ import { noticeTakeover, refuseUnfinishedMove } from '../postgres/takeover.ts'
 import { PrometheusMetrics } from '../system/metrics.ts'
 import { checkBucket } from './check-bucket.ts'
 import { databaseStore } from './database-store.ts'
+import { readIdsInStore } from './ids-in-store.ts'
 import { adoptStore } from './measurement-store.ts'
 import type { Core } from './open-core.ts'
 import { startDatabaseForwarder } from './start-database-forwarder.ts'
@@ -72,7 +74,8 @@ async function openParts(
   { clock, log, isForwarding }: System,
   closers: (() => void | Promise<void>)[],
 ): Promise<Omit<Core, 'close'>> {
-  const { database, server } = await openDatabase(config, log)
+  const greet = greeting(config, log)
+  const { database, server } = await openDatabase(config, log, greet)
   closers.push(() => database.close())
   const of = { database, clock, log }
   const metrics = new PrometheusMetrics()
@@ -96,7 +99,7 @@ async function openParts(
   const damaged = new DamageList()
   const { url: databaseUrl, durability } = config.database
   const committer = new PostgresSubmissionCommitter(
-    { databaseUrl, owner, lanes: LANES, durability, clock, rules: config },
+    { databaseUrl, owner, lanes: LANES, durability, greet, clock, rules: config },
     onJournalled,
   )
   closers.push(() => committer.close())
@@ -134,8 +137,25 @@ async function openParts(
   }
 }
 
+type Greeting = NonNullable<DatabaseOptions['greet']>
+
+/** What is done on every new connection before it is used. */
+function greeting(config: DatabaseConfig, log: Log): Greeting {
+  const { durability } = config.database
+  const findIdsInStore = (storeName: string | undefined) => readIdsInStore(config, storeName)
+  return async (client) => {
+    if (await noticeTakeover(client, durability, findIdsInStore)) {
+      log.warn('another server has the data: it was restored, or a standby was promoted')
+    }
+  }
+}
+
 /** @throws UnfitSettings */
-async function openDatabase({ database }: DatabaseConfig, log: Log): Promise<OpenDatabase> {
+async function openDatabase(
+  { database }: DatabaseConfig,
+  log: Log,
+  greet: Greeting,
+): Promise<OpenDatabase> {
   const { url, durability } = database
   const server = await orUnfit(() => checkServer(url, durability))
   const { version, faults, warnings } = server
@@ -146,14 +166,7 @@ async function openDatabase({ database }: DatabaseConfig, log: Log): Promise<Ope
   const applied = await orUnfit(() => migrate(url))
   await orUnfit(() => refuseUnfinishedMove(url))
   if (applied.length > 0) log.info('made the schema', { versions: applied.join(' ') })
-  const opened = new Database(url, CONNECTIONS_MAX, {
-    greet: async (client) => {
-      if (await noticeTakeover(client, durability)) {
-        log.warn('another server has the data: it was restored, or a standby was promoted')
-      }
-    },
-  })
-  return { database: opened, server }
+  return { database: new Database(url, CONNECTIONS_MAX, { greet }), server }
 }
 
 interface OpenDatabase {

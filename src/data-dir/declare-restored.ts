@@ -3,9 +3,10 @@
 
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
+import { readIdsInStore } from '../core/ids-in-store.ts'
 import { ACCEPT_LOSS, describeFinding } from '../domain/finding.ts'
 import { declareRestored as declareDatabaseRestored } from '../postgres/takeover.ts'
-import { prepareRestored, readNewestAcceptedMs } from '../sqlite/backup/restored-control.ts'
+import { prepareRestored, readCopied } from '../sqlite/backup/restored-control.ts'
 import { lockDataDir, refuseUnfinishedRestore } from '../sqlite/data-dir-lock.ts'
 import { DamagedData } from '../sqlite/damaged-data.ts'
 import { CONTROL_FILE } from '../sqlite/database.ts'
@@ -15,10 +16,14 @@ import { FilesAtRest } from '../sqlite/verify/files-at-rest.ts'
 import { systemClock } from '../system/clock.ts'
 import { forgetMoving, refuseMoved } from '../system/moved-data-dir.ts'
 
-/** @throws Error if a service runs on the DATA_DIR */
-export async function declareRestored({ dataDir, database }: Config): Promise<void> {
-  if (database !== undefined) await declareDatabaseRestored(database.url)
-  else await declareFilesRestored(dataDir)
+/**
+ * @throws Error if a service runs on the DATA_DIR
+ * @throws UnfitSettings, ServiceError when the ids in InfluxDB are not known
+ */
+export async function declareRestored(config: Config): Promise<void> {
+  const { database } = config
+  if (database === undefined) return declareFilesRestored(config)
+  await declareDatabaseRestored(database.url, (store) => readIdsInStore(config, store))
 }
 
 /**
@@ -37,16 +42,19 @@ function refuseOtherLosses(dataDir: string): void {
   if (fatal !== undefined) throw new DamagedData(describeFinding(fatal))
 }
 
-async function declareFilesRestored(dataDir: string): Promise<void> {
+async function declareFilesRestored(config: Config): Promise<void> {
+  const { dataDir } = config
   const lock = lockDataDir(dataDir)
   try {
     refuseUnfinishedRestore(dataDir)
     await refuseMoved(dataDir)
-    await forgetMoving(dataDir)
     refuseOtherLosses(dataDir)
     const control = join(dataDir, CONTROL_FILE)
-    const restoredToMs = readNewestAcceptedMs(control)
-    prepareRestored(control, { nowMs: systemClock.nowMs(), restoredToMs, isRevoking: false })
+    const { storeName, newestAcceptedMs: restoredToMs } = readCopied(control)
+    const idsInStore = await readIdsInStore(config, storeName)
+    await forgetMoving(dataDir)
+    const nowMs = systemClock.nowMs()
+    prepareRestored(control, { nowMs, restoredToMs, isRevoking: false, idsInStore })
     // Last: whoever is killed before it finds the same loss again.
     clearWitness(dataDir)
   } finally {

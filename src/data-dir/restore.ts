@@ -7,6 +7,9 @@ import { join } from 'node:path'
 import type { BackupProgress } from './backup.ts'
 import { MANIFEST_NAME, parseManifest, refuseOtherContents } from './manifest.ts'
 import type { BackupManifest } from './manifest.ts'
+import type { Config } from '../config.ts'
+import { readIdsInStore } from '../core/ids-in-store.ts'
+import type { HighestIds } from '../domain/ids-after-restore.ts'
 import { failed } from '../operations/operations.ts'
 import { checkFiles } from '../sqlite/backup/check-files.ts'
 import { prepareRestored } from '../sqlite/backup/restored-control.ts'
@@ -31,13 +34,15 @@ export interface RestoreOutcome {
  * Restores a backup into a DATA_DIR that has no data. On disk when it resolves.
  *
  * @throws OperationError when DATA_DIR has data @throws UnfitDataDir
+ * @throws UnfitSettings, ServiceError when the ids in InfluxDB are not known
  * @throws Error when the backup is damaged: nothing of it stays in DATA_DIR
  */
 export async function restoreBackup(
-  { dataDir }: { readonly dataDir: string },
+  config: Config,
   source: string,
   { isRevoking, progress }: { readonly isRevoking: boolean; readonly progress: BackupProgress },
 ): Promise<RestoreOutcome> {
+  const { dataDir } = config
   const { size } = await stat(source).catch((error: NodeJS.ErrnoException) => {
     throw failed(error.code === 'ENOENT' ? `no file ${source}` : error.message)
   })
@@ -46,13 +51,14 @@ export async function restoreBackup(
   progress.begin('verifying', size)
   const members = await verifyArchive(source, (bytes) => progress.advance(bytes))
   const manifest = await readManifest(source, members)
+  const idsInStore = await readIdsInStore(config, manifest.store)
   const lock = lockDataDir(dataDir)
   try {
     await refuseData(dataDir)
     const folder = join(dataDir, RESTORE_FOLDER)
     await mkdir(folder, { mode: 0o700 })
     await syncFolder(dataDir)
-    const restoring = { source, members, manifest, folder, isRevoking, progress }
+    const restoring = { source, members, manifest, folder, isRevoking, idsInStore, progress }
     const liveTokens = await restoreFiles(restoring)
     await moveIntoPlace(dataDir, manifest)
     return { manifest, liveTokens }
@@ -68,12 +74,13 @@ interface Restoring {
   /** Inside DATA_DIR. */
   readonly folder: string
   readonly isRevoking: boolean
+  readonly idsInStore: HighestIds
   readonly progress: BackupProgress
 }
 
 /** Restores into the folder, which is removed on failure. @returns how many tokens are now valid */
 async function restoreFiles(restoring: Restoring): Promise<number> {
-  const { source, manifest, folder, isRevoking } = restoring
+  const { source, manifest, folder, isRevoking, idsInStore } = restoring
   try {
     await extractFiles(restoring)
     const nowMs = systemClock.nowMs()
@@ -81,6 +88,7 @@ async function restoreFiles(restoring: Restoring): Promise<number> {
       nowMs,
       restoredToMs: Date.parse(manifest.taken_at),
       isRevoking,
+      idsInStore,
     })
   } catch (error) {
     await rm(folder, { recursive: true })

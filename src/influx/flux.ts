@@ -9,7 +9,7 @@ import { flux, fluxDateTime, fluxDuration, fluxExpression } from '@influxdata/in
 import type { SeriesRange } from '../domain/history.ts'
 import { formatInstant } from '../domain/time.ts'
 import type { TimeRange } from '../domain/time.ts'
-import { TEMPERATURE, TEMPERATURE_FIELD } from './line-protocol.ts'
+import { SENSOR_INFO, TEMPERATURE, TEMPERATURE_FIELD } from './line-protocol.ts'
 
 /** Everything the API's summaries are made of; the mean is sum divided by count. */
 export const AGGREGATES = ['count', 'max', 'min', 'sum'] as const
@@ -60,6 +60,26 @@ export function sensorsQuery(influxBucket: string, range: TimeRange): string {
   |> keep(columns: ["_time", "sensor_id"])
   |> group()
   |> map(fn: (r) => ({_time: r._time, _value: int(v: r.sensor_id)}))`.toString()
+}
+
+/**
+ * A row with `_value`, the highest id that a tag of ours has, and a `_time` that means nothing; no
+ * row if there is none. The form that InfluxDB answers from its index, up to `distinct`.
+ */
+export function highestIdQuery(
+  influxBucket: string,
+  tag: 'user_id' | 'sensor_id',
+  range: TimeRange,
+): string {
+  return flux`from(bucket: ${influxBucket})
+  |> range(start: ${instant(range.startMs)}, stop: ${instant(range.stopMs)})
+  |> filter(fn: (r) => r._measurement == ${TEMPERATURE} or r._measurement == ${SENSOR_INFO})
+  |> keep(columns: [${tag}])
+  |> group()
+  |> distinct(column: ${tag})
+  |> filter(fn: (r) => r._value =~ /^[0-9]{1,10}$/)
+  |> map(fn: (r) => ({_time: time(v: 0), _value: int(v: r._value)}))
+  |> max()`.toString()
 }
 
 const KEEP = '  |> keep(columns: ["_time", "_value"])'

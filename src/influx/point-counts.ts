@@ -1,13 +1,15 @@
-// Counts of InfluxDB's points by sensor: to verify what is deleted, and what has arrived.
+// Counts of InfluxDB's points by sensor: to verify what is deleted, and what has arrived. And which
+// ids they have, for those that come after a restore.
 
 import { StoreUnavailable } from '../domain/errors.ts'
+import type { HighestIds } from '../domain/ids-after-restore.ts'
 import { DAY_MS } from '../domain/time.ts'
 import type { TimeRange } from '../domain/time.ts'
 import { InfluxUnreachable } from './connection.ts'
 import type { InfluxConnection } from './connection.ts'
 import { FluxFailure, queryRows } from './flux-rows.ts'
 import type { FluxRows } from './flux-rows.ts'
-import { countQuery, sensorsQuery } from './flux.ts'
+import { countQuery, highestIdQuery, sensorsQuery } from './flux.ts'
 import type { FieldOfSensor } from './flux.ts'
 import { TEMPERATURE, TEMPERATURE_FIELD } from './line-protocol.ts'
 
@@ -59,6 +61,25 @@ export class MeasurementCounts {
     }
     return ids
   }
+}
+
+/**
+ * The highest ids of users and sensors that have a measurement or an info.
+ *
+ * @throws StoreUnavailable
+ */
+export async function readHighestIds(connection: InfluxConnection): Promise<HighestIds> {
+  const highest = async (tag: 'user_id' | 'sensor_id') => {
+    let id = 0
+    for await (const { values } of ask(
+      connection,
+      highestIdQuery(connection.target.influxBucket, tag, EVER),
+    )) {
+      id = Math.max(id, ...values)
+    }
+    return id
+  }
+  return { userId: await highest('user_id'), sensorId: await highest('sensor_id') }
 }
 
 /** Translates InfluxDB's errors for the store's callers; passes on others unchanged. */

@@ -4,6 +4,8 @@
 
 import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
+import { idAfterRestore, NO_IDS } from '../domain/ids-after-restore.ts'
+import type { HighestIds, Jump } from '../domain/ids-after-restore.ts'
 import { connectAlone, MoveUnfinished, readRow } from './connection.ts'
 import { READ_DURABILITY } from './durability.ts'
 import type { Durability, DurabilityRow } from './durability.ts'
@@ -26,10 +28,26 @@ const RENEW_ID = `
       (SELECT max(last_seen_at_ms) FROM sensor_state), 0)`
 /** A link that was used may be unused in what was restored. */
 const END_LINKS = 'DELETE FROM sign_in_links'
-const MOVE_IDS = `
-  SELECT setval('sensor_ids', (SELECT last_value FROM sensor_ids) + 1048576),
-    setval(pg_get_serial_sequence('users', 'id'),
-      (SELECT coalesce(max(id), 0) FROM users) + 1048576)`
+const READ_STORE = 'SELECT (SELECT name FROM measurement_store) AS name'
+const READ_LAST_ID = 'SELECT coalesce(pg_sequence_last_value($1::regclass), 0) AS "lastId"'
+const SET_LAST_ID = 'SELECT setval($1::regclass, $2)'
+
+interface Sequence extends Jump {
+  readonly name: string
+  readonly inStore?: keyof HighestIds
+}
+
+/**
+ * Users and sensors have four-byte ids: a million is more than a standby can lack. That anything
+ * was ever set aside says something to `verify`, and its ids are seen by operators alone.
+ */
+const SEQUENCES: readonly Sequence[] = [
+  { name: 'users_id_seq', inStore: 'userId', ids: 2 ** 20, randomIds: 2 ** 24 - 1 },
+  { name: 'sensor_ids', inStore: 'sensorId', ids: 2 ** 20, randomIds: 2 ** 24 - 1 },
+  { name: 'access_tokens_id_seq', ids: 2 ** 32, randomIds: 2 ** 32 - 1 },
+  { name: 'refused_id_seq', ids: 2 ** 32, randomIds: 2 ** 32 - 1 },
+]
+
 /** Rows far ahead, with nothing in them: forwarders pass the gap. */
 const MOVE_HEADS = `
   WITH moved AS (
@@ -54,25 +72,34 @@ interface Identity extends Server {
 }
 
 /**
+ * Says which ids are taken in the measurement store of this name, which may be apart from the
+ * database; `undefined`: none is used yet.
+ */
+export type FindIdsInStore = (storeName: string | undefined) => Promise<HighestIds>
+
+/**
  * Compares the server with the one that is recorded; to be done on every new connection, before
  * anything is read or written.
  *
  * @returns whether another server has taken over, and this is the first to notice
- * @throws MoveUnfinished
+ * @throws MoveUnfinished, and whatever `findIdsInStore` throws: nothing has changed
  */
 export async function noticeTakeover(
   client: pg.ClientBase,
   durability: Durability,
+  findIdsInStore: FindIdsInStore,
 ): Promise<boolean> {
   const server = await readRow<Server>(client, READ_DURABILITY)
   const isLocal = durability === 'local'
   const known = await readRow<Identity>(client, READ_IDENTITY)
   if (known.isMoving) throw new MoveUnfinished()
   if (isSameServer(known, server) && (known.isLocal || !isLocal)) return false
+  const mayLack = isOtherServer(known, server) && known.isLocal
+  const idsInStore = mayLack ? await askStore(client, findIdsInStore) : NO_IDS
   await client.query('BEGIN')
   const locked = await readRow<Identity>(client, `${READ_IDENTITY} FOR UPDATE`)
-  const isTakenOver = locked.timeline !== null && !isSameServer(locked, server)
-  if (isTakenOver) await renew(client, locked.isLocal)
+  const isTakenOver = isOtherServer(locked, server)
+  if (isTakenOver) await renew(client, locked.isLocal, idsInStore)
   await client.query(RECORD, [server.timeline, server.systemIdentifier, isLocal])
   await client.query('COMMIT')
   return isTakenOver
@@ -82,15 +109,19 @@ export async function noticeTakeover(
  * Takes the data for a restored copy, where no server tells that they are: they get a new identity,
  * and nothing that was given out since the copy is given again.
  *
- * @throws MoveUnfinished
+ * @throws MoveUnfinished, and whatever `findIdsInStore` throws: nothing has changed
  */
-export async function declareRestored(databaseUrl: string): Promise<void> {
+export async function declareRestored(
+  databaseUrl: string,
+  findIdsInStore: FindIdsInStore,
+): Promise<void> {
   const client = await connectAlone(databaseUrl, false)
   try {
+    const idsInStore = await askStore(client, findIdsInStore)
     await client.query('BEGIN')
     const { isMoving } = await readRow<Identity>(client, `${READ_IDENTITY} FOR UPDATE`)
     if (isMoving) throw new MoveUnfinished()
-    await renew(client, true)
+    await renew(client, true, idsInStore)
     await client.query('COMMIT')
   } finally {
     await client.end()
@@ -118,14 +149,37 @@ function isSameServer(known: Identity, server: Server): boolean {
   return known.timeline === server.timeline && known.systemIdentifier === server.systemIdentifier
 }
 
+/** None is recorded before the first one. */
+function isOtherServer(known: Identity, server: Server): boolean {
+  return known.timeline !== null && !isSameServer(known, server)
+}
+
+/** Outside of a transaction: it takes as long as the store does. */
+async function askStore(
+  client: pg.ClientBase,
+  findIdsInStore: FindIdsInStore,
+): Promise<HighestIds> {
+  const { name } = await readRow<{ name: string | null }>(client, READ_STORE)
+  return findIdsInStore(name ?? undefined)
+}
+
 /** @param isOther whether anything that was acknowledged may be missing */
-async function renew(client: pg.ClientBase, isOther: boolean): Promise<void> {
+async function renew(
+  client: pg.ClientBase,
+  isOther: boolean,
+  idsInStore: HighestIds,
+): Promise<void> {
   await client.query(RENEW_EPOCH, [randomBytes(EPOCH_BYTES).toString('hex')])
   if (isOther) {
     await client.query(RENEW_ID, [randomBytes(ID_BYTES).toString('hex')])
     await client.query(END_LINKS)
   }
-  await client.query(MOVE_IDS)
+  for (const { name, inStore, ids, randomIds } of SEQUENCES) {
+    const { rows } = await client.query<{ lastId: number }>(READ_LAST_ID, [name])
+    const known = [rows[0]?.lastId ?? 0, inStore === undefined ? 0 : idsInStore[inStore]]
+    const jump = { ids, randomIds: isOther ? randomIds : 0 }
+    await client.query(SET_LAST_ID, [name, idAfterRestore(known, jump)])
+  }
   await client.query(MOVE_HEADS)
   await client.query(END_LEASES)
 }

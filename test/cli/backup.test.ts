@@ -13,7 +13,7 @@ import type { Environment } from '../support/command.ts'
 import { expectedLines, readings, sendReadings } from '../support/exported.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 import { send } from '../support/http.ts'
-import { connect, newBucket, useInflux } from '../support/influx.ts'
+import { connect, influxSettings, newBucket, useInflux, writeLines } from '../support/influx.ts'
 import { collect } from '../support/measurements.ts'
 
 const USER = 'fleet@example.org'
@@ -100,22 +100,30 @@ describe('thermolog backup and restore', function () {
     expect(await exported('newer')).to.deep.equal(expectedLines())
   })
 
-  it('never gives an id again that was given after the backup', async () => {
+  /** Makes a user, a sensor and a token. @returns their ids */
+  const newIds = async (dataDir: string, settings: Environment = {}) => {
+    const email = 'second@example.org'
+    const made = async (...args: string[]) => {
+      const { stdout } = await mustRun(dataDir, [...args, '--json'], settings)
+      return (JSON.parse(stdout) as { id: number }).id
+    }
+    const user = await made('user', 'create', '--email', email)
+    const sensor = await made('sensor', 'create', '--sn', 'next', '--user', email)
+    const ofToken = await made('token', 'create', '--name', 'next', '--user', email)
+    return { user, sensor, token: ofToken }
+  }
+
+  it('never gives an id again that was given after the backup, or another restore', async () => {
     await copyFilled()
     await mustRun('new', ['restore', backedUp])
-    const ids = async (dataDir: string) => {
-      const email = 'second@example.org'
-      const user = await mustRun(dataDir, ['user', 'create', '--email', email, '--json'])
-      const of = ['--user', email, '--json']
-      const sensor = await mustRun(dataDir, ['sensor', 'create', '--sn', 'next', ...of])
-      const made = await mustRun(dataDir, ['token', 'create', '--name', 'next', ...of])
-      return [user, sensor, made].map(({ stdout }) => (JSON.parse(stdout) as { id: number }).id)
-    }
-    const old = await ids('old')
-    for (const [index, id] of (await ids('new')).entries()) {
-      expect(id)
+    await mustRun('newer', ['restore', backedUp])
+    const [old, one, other] = [await newIds('old'), await newIds('new'), await newIds('newer')]
+    for (const what of ['user', 'sensor', 'token'] as const) {
+      expect(one[what])
         .to.be.a('number')
-        .greaterThan(1_000_000 + (old[index] ?? 0))
+        .greaterThan(1_000_000 + old[what])
+      expect(other[what]).to.be.greaterThan(1_000_000 + old[what])
+      expect(other[what], what).not.to.equal(one[what])
     }
   })
 
@@ -263,17 +271,57 @@ describe('thermolog backup and restore', function () {
     expect(await readdir(folder)).to.deep.equal([])
   })
 
+  describe('with an InfluxDB that is out of reach', () => {
+    /** The port discards what it gets, if anything is there. */
+    const away = {
+      INFLUX_URL: 'http://127.0.0.1:9',
+      INFLUX_ORG: 'home',
+      INFLUX_BUCKET: 'thermolog',
+      INFLUX_TOKEN: 'none',
+    }
+
+    it('restores nothing while it is unknown which ids have measurements there', async () => {
+      await createFleetToken(at('old'), USER, away)
+      await mustRun('old', ['backup', at('backup')], away)
+      const refusals = [
+        { settings: {}, exitCode: 2, reason: /in another store.*: set INFLUX_URL, _ORG/s },
+        {
+          settings: { ...away, INFLUX_BUCKET: 'other' },
+          exitCode: 2,
+          reason: /another store.*bucket thermolog.*bucket other/s,
+        },
+        { settings: away, exitCode: 1, reason: /InfluxDB does not say.*Nothing has been/s },
+      ]
+      for (const { settings, exitCode, reason } of refusals) {
+        const restored = await run('new', ['restore', at('backup')], settings)
+        expect(restored.stderr).to.match(reason)
+        expect(restored.exitCode).to.equal(exitCode)
+        expect(await readdir(at('new'))).to.deep.equal([])
+      }
+    })
+  })
+
   describe('with InfluxDB', () => {
     const influx = useInflux()
 
+    it('gives no id that has measurements there', async () => {
+      const target = await newBucket(influx())
+      const settings = influxSettings(target)
+      await createFleetToken(at('old'), USER, settings)
+      await mustRun('old', ['backup', at('backup')], settings)
+      await writeLines(connect(target), [
+        'temperature,sensor_id=500000000,user_id=3 temp=1 1773100800000000000',
+        'sensor_info,sensor_id=3,user_id=600000000 sn="a",alias="a",compensation=0 1',
+      ])
+      await mustRun('new', ['restore', at('backup')], settings)
+      const { user, sensor } = await newIds('new', settings)
+      expect(user).to.be.greaterThan(600_000_000)
+      expect(sensor).to.be.within(500_000_001, 599_999_999)
+    })
+
     it('writes to it once more what it has lost since its own, older backup', async () => {
       const target = await newBucket(influx())
-      const settings: Environment = {
-        INFLUX_URL: target.url,
-        INFLUX_ORG: target.organization,
-        INFLUX_BUCKET: target.influxBucket,
-        INFLUX_TOKEN: target.influxToken,
-      }
+      const settings = influxSettings(target)
       const sender = await fill(at('old'), settings)
       expect(await exported('old', settings)).to.deep.equal(expectedLines())
       const { stderr } = await mustRun('old', ['backup', at('backup')], settings)

@@ -113,6 +113,21 @@ export async function newToken(
   return (await callInflux<{ token: string }>(influx, 'authorizations', order)).token
 }
 
+/** Writes what need not come from the service. @param lines with times in nanoseconds */
+export async function writeLines(
+  connection: InfluxConnection,
+  lines: readonly string[],
+): Promise<void> {
+  const { organization: org, influxBucket: bucket } = connection.target
+  const path = `/api/v2/write?${new URLSearchParams({ org, bucket }).toString()}`
+  const { status, body } = await connection.exchange({
+    method: 'POST',
+    path,
+    body: lines.join('\n'),
+  })
+  if (status !== 204) throw new Error(`InfluxDB: ${body}`)
+}
+
 /** A connection of a test; it is closed after it. */
 export function connect(
   target: InfluxTarget,

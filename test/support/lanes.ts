@@ -5,17 +5,25 @@ import type { Server, Socket } from 'node:net'
 import pg from 'pg'
 import type { Receipt } from '../../src/domain/measurement.ts'
 import { bucketOf } from '../../src/postgres/bucket.ts'
+import { NO_IDS } from '../../src/domain/ids-after-restore.ts'
 import type { Durability } from '../../src/postgres/durability.ts'
 import { PostgresSubmissionCommitter } from '../../src/postgres/stream/submission-committer.ts'
+import { noticeTakeover } from '../../src/postgres/takeover.ts'
 import type { SubmissionOutcome } from '../../src/ports/submissions.ts'
 import { systemClock as clock } from '../../src/system/clock.ts'
 import { measurement, PERMISSIVE, submission } from '../contract/open-data.ts'
 
 /** A process's committer with one lane. */
 export function newLane(databaseUrl: string, durability: Durability = 'local') {
-  const settings = { databaseUrl, owner: 'test', lanes: 1, durability, clock, rules: PERMISSIVE }
+  const greet = async (client: pg.ClientBase) =>
+    void (await noticeTakeover(client, durability, findNoIds))
+  const connecting = { databaseUrl, owner: 'test', lanes: 1, durability, greet }
+  const settings = { ...connecting, clock, rules: PERMISSIVE }
   return new PostgresSubmissionCommitter(settings, () => undefined)
 }
+
+/** Measurements are in the database. */
+export const findNoIds = async () => NO_IDS
 
 /** Commits an event of a user. */
 export async function sendEvent(

@@ -1,5 +1,6 @@
 // One process on PostgreSQL: the journal and the control data as it has them.
 
+import type { ClientBase } from 'pg'
 import type { AcceptanceRules } from '../../src/domain/acceptance.ts'
 import { DamageList } from '../../src/domain/damage-list.ts'
 import { Submissions } from '../../src/ingest/submissions.ts'
@@ -11,9 +12,11 @@ import { Database } from '../../src/postgres/database.ts'
 import { PostgresForwardProgress } from '../../src/postgres/journal/forward-progress.ts'
 import { PostgresJournalQueue } from '../../src/postgres/journal/journal-queue.ts'
 import { PostgresSubmissionCommitter } from '../../src/postgres/stream/submission-committer.ts'
+import { noticeTakeover } from '../../src/postgres/takeover.ts'
 import { systemClock as clock } from '../../src/system/clock.ts'
 import { PrometheusMetrics } from '../../src/system/metrics.ts'
 import type { OpenData } from '../contract/open-data.ts'
+import { findNoIds } from './lanes.ts'
 import { RecordingLog } from './log.ts'
 
 const KEPT_MAX = 10_000_000
@@ -49,8 +52,10 @@ export function openProcess(
   const retention = keptMs === undefined ? undefined : { keptMs, measurementsMax: KEPT_MAX }
   const queue = new PostgresJournalQueue(collaborators, { owner, retention })
   const onJournalled = () => queue.notify()
+  const greet = async (client: ClientBase) =>
+    void (await noticeTakeover(client, 'local', findNoIds))
   const committer = new PostgresSubmissionCommitter(
-    { databaseUrl, owner, lanes: 2, durability: 'local', clock, rules },
+    { databaseUrl, owner, lanes: 2, durability: 'local', greet, clock, rules },
     onJournalled,
   )
   return {

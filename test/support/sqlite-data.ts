@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AcceptanceRules } from '../../src/domain/acceptance.ts'
 import { refusalError } from '../../src/domain/errors.ts'
+import { NO_IDS } from '../../src/domain/ids-after-restore.ts'
 import { DAY_MS } from '../../src/domain/time.ts'
 import { prepareRestored } from '../../src/sqlite/backup/restored-control.ts'
 import { SqliteSubmissionCommitter } from '../../src/sqlite/commit/group-committer.ts'
@@ -39,7 +40,8 @@ export async function newSqliteData(rules: AcceptanceRules): Promise<TestData> {
         await rm(dataDir, { recursive: true })
         await rename(copy, dataDir)
         const times = { nowMs: Date.now(), restoredToMs: Date.now() }
-        prepareRestored(join(dataDir, CONTROL_FILE), { ...times, isRevoking: false })
+        const order = { ...times, isRevoking: false, idsInStore: NO_IDS }
+        prepareRestored(join(dataDir, CONTROL_FILE), order)
       }
     },
     remove: () => rm(dataDir, { recursive: true }),

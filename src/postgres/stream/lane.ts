@@ -30,6 +30,8 @@ export interface LaneSettings extends TransactionSettings {
   readonly databaseUrl: string
   /** Which process this is, for people who look at the database. */
   readonly owner: string
+  /** What is to be done on every new connection before it is used. */
+  readonly greet: (client: pg.ClientBase) => Promise<void>
 }
 
 export class Lane {
@@ -151,8 +153,8 @@ export class Lane {
 
   async #connect(): Promise<Session> {
     if (this.#session !== undefined) return this.#session
-    const { databaseUrl, durability } = this.#settings
-    const session = await Session.open(databaseUrl, durability)
+    const { databaseUrl, greet } = this.#settings
+    const session = await Session.open(databaseUrl, greet)
     if (this.#isOutOfTime) session.destroy()
     else this.#session = session
     return session

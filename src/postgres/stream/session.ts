@@ -2,9 +2,7 @@
 
 import type pg from 'pg'
 import { connectAlone, prepared } from '../connection.ts'
-import type { Durability } from '../durability.ts'
 import { isOfStatement } from '../failures.ts'
-import { noticeTakeover } from '../takeover.ts'
 
 /** The connection is gone, or the server has ended it: what was not answered may have happened. */
 export class ConnectionLost extends Error {}
@@ -20,10 +18,21 @@ export class Session {
     client.on('notice', () => this.#warnings++)
   }
 
-  /** @throws Error if no host can be used now */
-  static async open(databaseUrl: string, durability: Durability): Promise<Session> {
+  /**
+   * @param greet what is to be done before the connection is used
+   * @throws Error if no host can be used now
+   */
+  static async open(
+    databaseUrl: string,
+    greet: (client: pg.ClientBase) => Promise<void>,
+  ): Promise<Session> {
     const client = await connectAlone(databaseUrl, true)
-    await noticeTakeover(client, durability)
+    try {
+      await greet(client)
+    } catch (error) {
+      await client.end()
+      throw error
+    }
     return new Session(client)
   }
 

@@ -4,8 +4,10 @@
 // Ids jump far ahead of what that instance can have reached. Users and sensors have four-byte ids
 // and rows of at least a hundred bytes that are never deleted: 2^24 of them are gigabytes of
 // control.db. Journal rows come and go: 2^40 are three years at ten thousand commits a second.
-// Everything else, above all tokens, jumps by 2^32. An empty journal row takes the new number at
-// once, because others wait for the journal's last number.
+// Everything else, above all tokens, jumps by 2^32. A random number below the same power of two is
+// added to each. So no restore uses up more than 2^25 ids of users and sensors, and 64 of them are
+// possible, one after another; numbers of the others stay exact through 4,000. An empty journal row
+// takes the new number at once, because others wait for the journal's last number.
 //
 // Senders see a different identity, and learn that there was a restore and up to when everything is
 // there.
@@ -13,6 +15,8 @@
 // Forwarded rows are kept for a day after their commit, in case the store loses them. That day
 // begins again: the store may have been restored too, and gets all of them once more.
 
+import { idAfterRestore } from '../../domain/ids-after-restore.ts'
+import type { HighestIds } from '../../domain/ids-after-restore.ts'
 import { CONTROL_MIGRATIONS } from '../control/schema.ts'
 import { openForReading, openForWriting } from '../database.ts'
 import type { Connection } from '../database.ts'
@@ -48,12 +52,16 @@ const NEWEST_ACCEPTED = `
   SELECT max(ifnull((SELECT max(committed_at_ms) FROM journal), 0),
     ifnull((SELECT max(last_seen_at_ms) FROM sensor_latest), 0))`
 
+const STORE = 'SELECT name FROM measurement_store WHERE id = 1'
+
 export interface RestoreOrder {
   readonly nowMs: number
   /** Everything acknowledged before this is in the backup. */
   readonly restoredToMs: number
   /** Whether all tokens end. */
   readonly isRevoking: boolean
+  /** In a measurement store that was not copied along. */
+  readonly idsInStore: HighestIds
 }
 
 /**
@@ -65,12 +73,12 @@ export interface RestoreOrder {
  */
 export function prepareRestored(
   file: string,
-  { nowMs, restoredToMs, isRevoking }: RestoreOrder,
+  { nowMs, restoredToMs, isRevoking, idsInStore }: RestoreOrder,
 ): number {
   const db = openForWriting(file, CONTROL_MIGRATIONS)
   try {
     db.transaction(() => {
-      moveSequences(db, nowMs)
+      moveSequences(db, nowMs, idsInStore)
       db.prepare(RENEW_IDENTITY).run(restoredToMs)
       db.prepare(END_LINKS).run()
       if (isRevoking) db.prepare(REVOKE_ALL).run(nowMs)
@@ -82,25 +90,38 @@ export function prepareRestored(
   }
 }
 
-/** When the newest measurement that a control.db knows of was accepted; 0 if there is none. */
-export function readNewestAcceptedMs(file: string): number {
+export interface Copied {
+  /** When the newest measurement that it knows of was accepted; 0 if there is none. */
+  readonly newestAcceptedMs: number
+  /** The measurement store in use, if one is. */
+  readonly storeName: string | undefined
+}
+
+/** What a control.db that was put back by hand says of itself. */
+export function readCopied(file: string): Copied {
   const db = openForReading(file)
   try {
-    return db.prepare<[], number>(NEWEST_ACCEPTED).pluck().get() ?? 0
+    return {
+      newestAcceptedMs: db.prepare<[], number>(NEWEST_ACCEPTED).pluck().get() ?? 0,
+      storeName: db.prepare<[], string>(STORE).pluck().get(),
+    }
   } finally {
     db.close()
   }
 }
 
-function moveSequences(db: Connection, nowMs: number): void {
+function moveSequences(db: Connection, nowMs: number, { userId, sensorId }: HighestIds): void {
   db.prepare(RENEW_ROWS).run(nowMs)
+  const inStore: Readonly<Record<string, number>> = { users: userId, sensors: sensorId }
   for (const { name, lastId } of db
     .prepare<[], { name: string; lastId: number }>(NUMBERED_TABLES)
     .all()) {
     const jump = JUMPS[name] ?? JUMP
-    const movedId = lastId + jump
+    const known = [lastId, inStore[name] ?? 0]
+    const movedId = idAfterRestore(known, { ids: jump, randomIds: jump - 1 })
     if (jump === FOUR_BYTE_JUMP && movedId > FOUR_BYTE_ID_MAX) {
-      throw new Error(`the ids of ${name} are used up at ${lastId}: it was restored too often`)
+      const last = Math.max(...known)
+      throw new Error(`the ids of ${name} are used up at ${last}: it was restored too often`)
     }
     db.prepare(FORGET_SEQUENCE).run(name)
     db.prepare(SET_SEQUENCE).run(name, movedId)

@@ -20,7 +20,7 @@ import {
   submission,
 } from '../../contract/open-data.ts'
 import type { OpenData } from '../../contract/open-data.ts'
-import { ask } from '../../support/lanes.ts'
+import { ask, findNoIds } from '../../support/lanes.ts'
 import { openProcess } from '../../support/postgres-process.ts'
 import { newMigratedDatabase, usePostgres } from '../../support/postgres.ts'
 import type { TestDatabase } from '../../support/postgres.ts'
@@ -168,7 +168,7 @@ describe('two processes that forward', function () {
     const before = await sensorOf(second, sensorId)
     await ask(database.url, "UPDATE data_identity SET timeline = '0000000A'")
     const client = await connectAlone(database.url, false)
-    expect(await noticeTakeover(client, 'local')).to.equal(true)
+    expect(await noticeTakeover(client, 'local', findNoIds)).to.equal(true)
     await client.end()
     await first.queue.noteReadable(batch)
     expect(await first.barrier.waitUntilReadable(before.dataVersion, 0)).to.equal(false)
