@@ -155,6 +155,7 @@ describe('the containers of docker-compose.yml', function () {
     await containers.compose('run', '--rm', '-T', 'prepare')
     await influx('bucket', 'delete', '--name', 'thermolog', '--org', 'thermolog')
     await influx('restore', '/backup/influx', '--bucket', 'thermolog')
+    await containers.compose('run', '--rm', '-T', 'prepare')
     await chmod(join(folder, 'thermolog.tar'), 0o644)
     await chmod(folder, 0o755)
     const mount = ['--volume', `${folder}:/backup:ro`]
