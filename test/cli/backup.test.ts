@@ -113,17 +113,14 @@ describe('thermolog backup and restore', function () {
     return { user, sensor, token: ofToken }
   }
 
-  it('never gives an id again that was given after the backup, or another restore', async () => {
+  it('never gives an id again that was given after the backup', async () => {
     await copyFilled()
     await mustRun('new', ['restore', backedUp])
-    await mustRun('newer', ['restore', backedUp])
-    const [old, one, other] = [await newIds('old'), await newIds('new'), await newIds('newer')]
+    const [old, restored] = [await newIds('old'), await newIds('new')]
     for (const what of ['user', 'sensor', 'token'] as const) {
-      expect(one[what])
+      expect(restored[what])
         .to.be.a('number')
         .greaterThan(1_000_000 + old[what])
-      expect(other[what]).to.be.greaterThan(1_000_000 + old[what])
-      expect(other[what], what).not.to.equal(one[what])
     }
   })
 
