@@ -19,6 +19,7 @@ const STORED_BATCHES = 20
 /** More than the pages of a file of this size, or of its log, can take that are free inside it. */
 const FULL_BATCHES_MAX = 1_000
 const FULL_CHANGES_MAX = 2_000
+const FULL_USERS_MAX = 10
 const START_MS = Date.UTC(2026, 0, 1)
 const LACKS_ROOM = /^The volume of DATA_DIR has 0\.\d MiB free( and needs \d\.\d MiB|, and a write)/
 const DAYS = 'from=2025-12-01T00:00:00Z&to=2026-02-01T00:00:00Z&bucket=day'
@@ -81,8 +82,8 @@ describe('a service that starts on a full disk', () => {
     expect(await submitNext()).to.equal(503)
   }
 
-  const userCreate = () => {
-    const args = ['user', 'create', '--email', 'late@example.org']
+  const userCreate = (name = 'late') => {
+    const args = ['user', 'create', '--email', `${name}@example.org`]
     return runCommand(service.dataDir, args, { MIN_FREE_DISK: '0B' })
   }
 
@@ -119,6 +120,10 @@ describe('a service that starts on a full disk', () => {
     const change = async (at: number) =>
       (await service.send({ method: 'PATCH', path, body: { alias: `full ${at}` } })).status
     for (let at = 0; (await change(at)) !== 503; at++) expect(at).to.be.lessThan(FULL_CHANGES_MAX)
+    // Smaller than a change of a sensor.
+    for (let at = 0; (await userCreate(`full-${at}`)).exitCode === 0; at++) {
+      expect(at).to.be.lessThan(FULL_USERS_MAX)
+    }
   }
 
   it('has commands say which volume lacks what, beside it and alone', async () => {
