@@ -86,17 +86,17 @@ async function openParts(
 ): Promise<Omit<Core, 'close'>> {
   const { dataDir, influx } = config
   const disk = await ownDataDir(config, log, closers)
-  const atRest = openWhole(dataDir)
-  closers.push(() => atRest.close())
+  let atRest: FilesAtRest | undefined
+  closers.push(() => atRest?.close())
   const onFailure = (error: Error) => endProcess(error, log)
   const damaged = new DamageList()
   const onDamaged = (problem: string) => {
     if (!damaged.note(problem)) return
     log.error('stored data are damaged', { problem, remedy: RESTORE_BACKUP })
   }
-  const writing = await startWriters(config, disk, { onFailure, onDamaged })
-  closers.push(() => writing.close())
-  const { channel } = writing
+  const onLoading = () => void (atRest = openWhole(dataDir))
+  const { channel, close } = await startWriters(config, disk, { onFailure, onDamaged, onLoading })
+  closers.push(close)
   const database = openForReading(join(dataDir, CONTROL_FILE))
   closers.push(() => void database.close())
   const metrics = new PrometheusMetrics()
@@ -128,7 +128,7 @@ async function openParts(
     () => progress.close(),
     () => submissions.close(),
   )
-  atRest.close()
+  atRest?.close()
   closers.push(await keepWitness(dataDir, log))
   await disk.keepBallast()
   const reader = openReader(config, onDamaged)

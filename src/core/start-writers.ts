@@ -16,7 +16,11 @@ const REPLAY_MEASUREMENTS_MIN = 1_000_000
 export function startWriters(
   config: Config,
   disk: DiskWatch,
-  events: { onFailure: (error: Error) => void; onDamaged: (problem: string) => void },
+  events: {
+    readonly onFailure: (error: Error) => void
+    readonly onDamaged: (problem: string) => void
+    readonly onLoading: () => void
+  },
 ): Promise<WritingThreads> {
   const { dataDir, mayRegisterSensors, sensorsPerUserMax, futureMsMax, measuredAtMsMin } = config
   const rules = { mayRegisterSensors, sensorsPerUserMax, futureMsMax, measuredAtMsMin }

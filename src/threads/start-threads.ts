@@ -19,6 +19,7 @@ import type { CommitSettings } from '../sqlite/commit/commit-channel.ts'
 import { openControl } from '../sqlite/control/open-control.ts'
 import { refuseDamaged } from '../sqlite/damaged-data.ts'
 import { CONTROL_FILE } from '../sqlite/database.ts'
+import type { Connection } from '../sqlite/database.ts'
 import type { CommitThreadData } from './commit-thread.ts'
 import { ForwardChannel } from './forward-channel.ts'
 import type { ForwardListener } from './forward-channel.ts'
@@ -36,6 +37,8 @@ export interface WritingThreads {
 
 /**
  * Starts the threads that write control.db and ledger.db; resolves once the ledger is in memory.
+ *
+ * @param events `onLoading` is called before any file is opened, while threads load their modules
  */
 export async function startWriting(
   settings: CommitSettings,
@@ -43,6 +46,7 @@ export async function startWriting(
     readonly onFailure: (error: Error) => void
     readonly onDamaged: (problem: string) => void
     readonly onStorageFull: () => Error
+    readonly onLoading: () => void
   },
 ): Promise<WritingThreads> {
   const { dataDir, epochEvents } = settings
@@ -52,12 +56,11 @@ export async function startWriting(
     started.push(thread)
     return thread
   }
-  const control = openControl(dataDir)
+  let control: Connection | undefined
   const requests = new MessageChannel()
   const lookedUp = new MessageChannel()
   const sealed = new MessageChannel()
   try {
-    refuseDamaged(control, CONTROL_FILE)
     const ofSeal: SealThreadData = { dataDir, epochEvents, lookUps: sealed.port1 }
     const seal = start('seal', ofSeal, [sealed.port1])
     const ports = { requests: requests.port1, commits: lookedUp.port1, seals: sealed.port2 }
@@ -65,7 +68,10 @@ export async function startWriting(
     const lookUp = start('look-up', ofLookUp, Object.values(ports))
     const ofCommit: CommitThreadData = { ...settings, lookUps: lookedUp.port2 }
     const commit = start('commit', ofCommit, [lookedUp.port2])
-    // Their modules are loaded side by side, their files opened one after another.
+    // Their modules are loaded meanwhile, side by side; their files are opened one after another.
+    events.onLoading()
+    control = openControl(dataDir)
+    refuseDamaged(control, CONTROL_FILE)
     for (const thread of [seal, lookUp, commit]) {
       thread.postMessage('open')
       await firstMessage(thread)
@@ -84,7 +90,7 @@ export async function startWriting(
     throw error
   } finally {
     // Only now: whoever closes a file last gives up its log's space, which something else may take.
-    control.close()
+    control?.close()
   }
 }
 

@@ -58,6 +58,7 @@ async function openIn(dataDir: string, rules: AcceptanceRules): Promise<OpenData
       onDamaged: (problem) => {
         throw new Error(problem)
       },
+      onLoading: () => undefined,
       onStorageFull: () => refusalError('storage_full'),
     },
   )

@@ -38,6 +38,7 @@ describe('the threads that write', function () {
     threads = await startWriting(data, {
       onFailure: fail,
       onDamaged: (problem) => void damaged.push(problem),
+      onLoading: () => undefined,
       onStorageFull: () => fail(new Error('the disk is full')),
     })
   }
