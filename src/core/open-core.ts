@@ -160,6 +160,7 @@ function openWhole(dataDir: string): FilesAtRest {
   const [finding] = files.findings
   if (finding === undefined) {
     forgetOtherLogs(dataDir)
+    files.forgetTorn()
     return files
   }
   files.close()

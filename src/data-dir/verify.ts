@@ -115,7 +115,7 @@ function checkLoggedFile(dataDir: string, name: string, report: Report): boolean
   if (!checkFile(join(dataDir, name), report)) return false
   const db = openForReading(join(dataDir, name))
   try {
-    const finding = checkLog(dataDir, name, db)
+    const { finding } = checkLog(dataDir, name, db)
     if (finding !== undefined) report(finding)
     return true
   } finally {

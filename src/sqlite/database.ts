@@ -76,7 +76,6 @@ function prepare(
   db.pragma('synchronous = FULL')
   db.pragma('foreign_keys = ON')
   db.pragma(`cache_size = -${CACHE_KIB}`)
-  restartLog(db)
   db.pragma('busy_timeout = 5000')
   migrate(db, file, migrations)
   if (db.pragma('synchronous', { simple: true }) !== SYNCHRONOUS_FULL) {
@@ -85,15 +84,18 @@ function prepare(
 }
 
 /**
- * Has the next commit begin the log anew: what a power cut tore off would stay behind it for ever,
- * and look like later commits. Waits for no reader, and for no space on the disk.
+ * Has the next commit begin the log anew. Somebody else must have the file open, because the last
+ * connection that is closed removes the log. Waits for no reader, and for no space on the disk.
  */
-function restartLog(db: Connection): void {
-  db.pragma('busy_timeout = 0')
+export function restartLog(file: string): void {
+  const db = openTagged(file)
   try {
+    db.pragma('busy_timeout = 0')
     db.pragma('wal_checkpoint(RESTART)')
   } catch (error) {
     if (!isStorageFull(error)) throw error
+  } finally {
+    db.close()
   }
 }
 

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
-import { openForReading } from '../../src/sqlite/database.ts'
+import { openForReading, restartLog } from '../../src/sqlite/database.ts'
 import { runCommand, serve, serving } from '../support/command.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 import { send, sendBatch } from '../support/http.ts'
@@ -99,8 +99,30 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
   const endOfLog = (log: Buffer) => {
     const frameBytes = 24 + log.readUInt32BE(8)
     let at = 32
-    while (log.compare(log, 16, 24, at + 8, at + 16) === 0 && at < log.length) at += frameBytes
+    const isOfLog = () => log.compare(log, 16, 24, at + 8, at + 16) === 0
+    while (at + frameBytes <= log.length && isOfLog()) at += frameBytes
     return at - 100
+  }
+  /** Into the file, as when it has become long. */
+  function moveLog(file: string): void {
+    const reader = openForReading(file)
+    reader.prepare('SELECT count(*) FROM users').get()
+    restartLog(file)
+    reader.close()
+  }
+
+  /** As a power cut does that has not written the first frame of the last commit. */
+  async function tearLastCommit(file: string): Promise<void> {
+    const reader = openForReading(file)
+    reader.prepare('SELECT count(*) FROM users').get()
+    const [looked] = reader.pragma('wal_checkpoint(NOOP)') as [{ log: number }]
+    reader.close()
+    await flip(`${file}-wal`, (log) => {
+      const frameBytes = 24 + log.readUInt32BE(8)
+      let frame = looked.log - 1
+      while (frame > 0 && log.readUInt32BE(32 + (frame - 1) * frameBytes + 4) === 0) frame--
+      return 32 + frame * frameBytes + 100
+    })
   }
   const inMiddle = (log: Buffer) => Math.floor(log.length / 2)
   const inHead = () => 20
@@ -277,8 +299,7 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
     }
     expect((await sendBatch(url, token, manySensors())).status).to.equal(201)
     await service.stop('SIGKILL')
-    // A start moves the log into the file.
-    await (await serve(dataDir)).stop('SIGKILL')
+    moveLog(join(dataDir, 'control.db'))
     await flip(join(dataDir, 'control.db-wal'), (log) => 32 + 6 * (24 + log.readUInt32BE(8)) - 100)
     for (const command of [['serve'], ['database', 'restored']]) {
       const { exitCode, stderr } = await runCommand(dataDir, command, { PORT: '0' })
@@ -298,6 +319,27 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
       }
     })
     await expectClean(dataDir)
+  })
+
+  it('is not refused when one power cut after another has torn a commit', async () => {
+    const dataDir = await copyOf(stopped())
+    const badLines = Array.from({ length: 200 }, (_, at) => `bad ${at} ${'x'.repeat(200)}`)
+    const keepLines = (url: string) =>
+      send(url, { method: 'POST', path: '/api/v2/write', token, body: badLines.join('\n') })
+    const makeToken = () =>
+      runCommand(dataDir, ['token', 'create', '--user', 'ana@example.org', '--name', 'other'])
+    // The second is shorter, and so would leave the end of the first behind it.
+    for (const lastCommit of [keepLines, makeToken]) {
+      const service = await serve(dataDir)
+      await makeToken()
+      await lastCommit(service.url)
+      await service.stop('SIGKILL')
+      await rm(join(dataDir, 'witness'))
+      await tearLastCommit(join(dataDir, 'control.db'))
+    }
+    await serving(dataDir, {}, async (url) => {
+      expect((await sendBatch(url, token, batch(0))).status).to.equal(200)
+    })
   })
 
   it('is not declared whole when the other files lack something as well', async () => {

@@ -28,18 +28,27 @@ interface Look {
   readonly durable: LogPosition | undefined
 }
 
+export interface CheckedLog {
+  /** `undefined`: nothing is missing. */
+  readonly finding: Finding | undefined
+  /** Whether a commit that a power cut has torn lies behind its end. */
+  readonly isTorn: boolean
+}
+
 /**
  * Compares a log with the witness and with itself. Changes nothing.
  *
  * @param db only reads the file, and has not read anything yet unless a service runs
- * @returns `undefined` if nothing is missing
  */
-export function checkLog(dataDir: string, name: string, db: Connection): Finding | undefined {
-  const problem = problemOf(lookAt(dataDir, name, db), name !== MEASUREMENTS_FILE)
-  if (problem === undefined) return undefined
+export function checkLog(dataDir: string, name: string, db: Connection): CheckedLog {
+  const look = lookAt(dataDir, name, db)
+  const lostCommits = look.walked?.commits.filter((frame) => frame > look.frames).length ?? 0
+  const problem = problemOf(look, name === MEASUREMENTS_FILE ? undefined : lostCommits)
+  const isTorn = lostCommits > 0
+  if (problem === undefined) return { finding: undefined, isTorn }
   // People and daemons go on from what control.db knows; the other files must know all of that.
   const remedy = name === CONTROL_FILE ? ACCEPT_LOSS : RESTORE_BACKUP
-  return { check: 'log', where: `${name}-wal`, problem, remedy }
+  return { finding: { check: 'log', where: `${name}-wal`, problem, remedy }, isTorn }
 }
 
 function lookAt(dataDir: string, name: string, db: Connection): Look {
@@ -58,13 +67,17 @@ function lookAt(dataDir: string, name: string, db: Connection): Look {
   }
 }
 
-function problemOf({ walked, frames, durable }: Look, isEachSynced: boolean): string | undefined {
+/** @param lostCommits `undefined`: not each was synced before the next, so they say nothing */
+function problemOf(
+  { walked, frames, durable }: Look,
+  lostCommits: number | undefined,
+): string | undefined {
   const problem = durable === undefined ? undefined : lossOf(walked, frames, durable)
-  if (problem !== undefined || walked === undefined || !isEachSynced) return problem
+  if (problem !== undefined || walked === undefined || lostCommits === undefined) return problem
   if (walked.salts === undefined) return 'its head is damaged, so that nothing of it can be read'
-  const lost = walked.commits.filter((frame) => frame > frames).length
-  if (lost < 2) return undefined
-  return `it can be read up to frame ${frames}, and then is damaged, with ${lost} commits behind it`
+  if (lostCommits < 2) return undefined
+  const damaged = `then is damaged, with ${lostCommits} commits behind it`
+  return `it can be read up to frame ${frames}, and ${damaged}`
 }
 
 function lossOf(

@@ -13,6 +13,7 @@ import {
   MEASUREMENTS_FILE,
   openForReading,
   refuseOtherFormat,
+  restartLog,
 } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { damagedFile, orDamaged } from '../damaged-data.ts'
@@ -25,6 +26,7 @@ const NAMES = [CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE]
 export class FilesAtRest {
   readonly findings: readonly Finding[]
   readonly #opened: ReadonlyMap<string, Connection>
+  readonly #torn: string[] = []
 
   /**
    * Opens what is there for reading, and checks it. Open until closed, so that SQLite need not read
@@ -42,8 +44,9 @@ export class FilesAtRest {
         orDamaged(damagedFile(name), () => {
           const db = openForReading(join(dataDir, name))
           opened.set(name, db)
-          const finding = checkLog(dataDir, name, db)
+          const { finding, isTorn } = checkLog(dataDir, name, db)
           if (finding !== undefined) findings.push(finding)
+          if (isTorn) this.#torn.push(join(dataDir, name))
         })
       }
       orDamaged(damagedFile(CONTROL_FILE), () => this.#checkMarks((one) => findings.push(one)))
@@ -52,6 +55,14 @@ export class FilesAtRest {
       throw error
     }
     this.findings = findings
+  }
+
+  /**
+   * What a power cut tore off would stay behind the log for ever, and look like later commits: the
+   * next one takes its place.
+   */
+  forgetTorn(): void {
+    for (const file of this.#torn) restartLog(file)
   }
 
   close(): void {
