@@ -29,6 +29,8 @@ export const CONTROL_FILE = 'control.db'
 export const LEDGER_FILE = 'ledger.db'
 /** The embedded measurement store. */
 export const MEASUREMENTS_FILE = 'measurements.db'
+/** What a DATA_DIR with an embedded store consists of. */
+export const DATA_FILES = [CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE]
 /** Its name in control.db. */
 export const EMBEDDED_STORE = 'embedded'
 

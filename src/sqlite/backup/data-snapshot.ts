@@ -16,7 +16,13 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import { CONTROL_FILE, EMBEDDED_STORE, LEDGER_FILE, MEASUREMENTS_FILE } from '../database.ts'
+import {
+  CONTROL_FILE,
+  DATA_FILES,
+  EMBEDDED_STORE,
+  LEDGER_FILE,
+  MEASUREMENTS_FILE,
+} from '../database.ts'
 import { PinnedFile } from './pinned-file.ts'
 
 /** The two milliseconds between two commits are enough for ten attempts. */
@@ -46,7 +52,7 @@ export class DataSnapshot {
   static async take(dataDir: string): Promise<DataSnapshot> {
     const opened = new Map<string, PinnedFile>()
     try {
-      for (const name of [CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE]) {
+      for (const name of DATA_FILES) {
         const file = join(dataDir, name)
         if (existsSync(file)) opened.set(name, new PinnedFile(file))
       }

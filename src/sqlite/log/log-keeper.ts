@@ -11,7 +11,7 @@ import type { LogPosition } from './write-ahead-log.ts'
 import type { Witness } from './witness.ts'
 
 export interface LogKeeping {
-  /** A log is moved into the file whenever it has grown by this much. */
+  /** A log of this size is moved with each commit until one of them begins it anew. */
   readonly bytesMax: number
   /**
    * `RESTART` waits for readers, briefly, so that the next commit begins the log anew: for a file
@@ -28,9 +28,6 @@ export class LogKeeper {
   readonly #moveFrames
   #log: number | undefined
   #noted: LogPosition | undefined
-  /** Frames of the log at which it is moved. */
-  #moveAt: number
-  #movedAt = 0
 
   /** @param db the only writer of its file */
   constructor(db: Connection, witness: Witness, { bytesMax, mode }: LogKeeping) {
@@ -38,7 +35,6 @@ export class LogKeeper {
     this.#db = db
     this.#witness = witness
     this.#framesMax = Math.ceil(bytesMax / Number(db.pragma('page_size', { simple: true })))
-    this.#moveAt = this.#framesMax
     this.#look = db.prepare<[], { log: number }>('PRAGMA wal_checkpoint(NOOP)')
     this.#moveFrames = db.prepare(`PRAGMA wal_checkpoint(${mode})`)
   }
@@ -53,8 +49,7 @@ export class LogKeeper {
     const { salts, frames } = position
     if (frames === 0 || (frames === this.#noted?.frames && salts === this.#noted.salts)) return
     this.#note(position)
-    if (frames < this.#movedAt) this.#moveAt = this.#framesMax
-    if (frames >= this.#moveAt) this.#move()
+    if (frames >= this.#framesMax) this.#move()
   }
 
   /** How far the log goes. */
@@ -88,8 +83,6 @@ export class LogKeeper {
     const position = this.position()
     if (this.#log !== undefined) fdatasyncSync(this.#log)
     this.#note(position)
-    this.#movedAt = position.frames
-    this.#moveAt = position.frames + this.#framesMax
     try {
       this.#moveFrames.get()
     } catch (error) {

@@ -17,16 +17,13 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE } from '../database.ts'
+import { DATA_FILES } from '../database.ts'
 import { findSalts } from './write-ahead-log.ts'
 import type { LogPosition } from './write-ahead-log.ts'
 
 export const WITNESS_FILE = 'witness'
 
-/** Each has a slot, in this order. */
-const FILES = [CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE]
-
-/** Salts, frames, checksum of both. */
+/** A slot for each file, in order: salts, frames, checksum of both. */
 const SALTS_BYTES = 8
 const FRAMES_AT = 8
 const SUM_AT = 12
@@ -84,7 +81,7 @@ export class Witness {
  * log of its own. What is left holds until the file's writer notes more. On disk when it returns.
  */
 export function forgetOtherLogs(dataDir: string): void {
-  for (const name of FILES) {
+  for (const name of DATA_FILES) {
     const durable = readWitness(dataDir, name)
     if (durable === undefined || durable.salts === findSalts(join(dataDir, name))) continue
     const witness = new Witness(dataDir, name)
@@ -128,5 +125,5 @@ function readBytes(file: string): Buffer {
 }
 
 function slotOf(name: string): number {
-  return FILES.indexOf(name) * SLOT_BYTES
+  return DATA_FILES.indexOf(name) * SLOT_BYTES
 }

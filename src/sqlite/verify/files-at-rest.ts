@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import type { Finding, Report } from '../../domain/finding.ts'
 import {
   CONTROL_FILE,
+  DATA_FILES,
   formatOf,
   LEDGER_FILE,
   MEASUREMENTS_FILE,
@@ -20,8 +21,6 @@ import { damagedFile, orDamaged } from '../damaged-data.ts'
 import { checkLog } from '../log/log-check.ts'
 import { MIGRATIONS } from './file-check.ts'
 import { checkMarks } from './journal-check.ts'
-
-const NAMES = [CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE]
 
 export class FilesAtRest {
   readonly findings: readonly Finding[]
@@ -39,7 +38,7 @@ export class FilesAtRest {
     const findings: Finding[] = []
     this.#opened = opened
     try {
-      for (const name of NAMES) {
+      for (const name of DATA_FILES) {
         if (!existsSync(join(dataDir, name))) continue
         orDamaged(damagedFile(name), () => {
           const db = openForReading(join(dataDir, name))
