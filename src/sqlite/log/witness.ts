@@ -36,6 +36,7 @@ export class Witness {
   readonly #descriptor: number
   readonly #at: number
   readonly #slot = Buffer.alloc(SLOT_BYTES)
+  readonly #summedUp = this.#slot.subarray(0, SUM_AT)
 
   /** @param name of the file in `dataDir` whose only writer the caller is */
   constructor(dataDir: string, name: string) {
@@ -48,7 +49,7 @@ export class Witness {
   note({ salts, frames }: LogPosition): void {
     this.#slot.write(salts, 'hex')
     this.#slot.writeUInt32LE(frames, FRAMES_AT)
-    this.#slot.writeUInt32LE(crc32(this.#slot.subarray(0, SUM_AT)), SUM_AT)
+    this.#slot.writeUInt32LE(crc32(this.#summedUp), SUM_AT)
     this.#write()
   }
 

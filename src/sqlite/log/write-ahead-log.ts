@@ -37,11 +37,13 @@ const MAGIC = 0x377f0682
 
 const READ_BYTES = 2 ** 20
 
+/** Salts are read with each commit. */
+const readBytes = Buffer.alloc(SALTS.bytes)
+
 /** @param log the descriptor of one that has frames */
 export function readSalts(log: number): string {
-  const salts = Buffer.alloc(SALTS.bytes)
-  readSync(log, salts, { position: SALTS.inHead })
-  return saltsOf(salts, 0)
+  readSync(log, readBytes, 0, SALTS.bytes, SALTS.inHead)
+  return saltsOf(readBytes, 0)
 }
 
 /** How often a log was begun anew from some salts to others: the first is counted up each time. */
