@@ -232,8 +232,10 @@ export class Fleet {
   async #delayAfter(error) {
     const isGone = error instanceof NoAnswer || !(error instanceof Refused)
     if (error instanceof Refused && error.status === 401) this.#fail(error)
+    const isFirst = this.#retryMs === RETRY_MS
     this.#retryMs = Math.min(RETRY_MS_MAX, this.#retryMs * 2)
-    if (isGone && this.connection === 'live') return RETRY_MS
+    // A stream may break while the service goes on.
+    if (isGone && isFirst && this.connection === 'live') return RETRY_MS
     if (this.#stopping.signal.aborted) return POLL_MS
     this.#set(isGone ? 'offline' : 'polling')
     await this.#sync()

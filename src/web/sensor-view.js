@@ -140,13 +140,19 @@ export class SensorView {
     if (sensor !== undefined) {
       this.#head.show(sensor, this.#fleet.asOfMs === undefined)
       setTitle(sensor.alias)
-    } else if (this.#fleet.isLoaded) {
-      this.#head.showNone()
-      this.#sheet.close()
-      this.#compare.remove()
-      this.#edit.remove()
-      this.#sheet.root.remove()
     }
+    this.#showWhetherKnown(sensor !== undefined)
+  }
+
+  /** @param {boolean} isKnown */
+  #showWhetherKnown(isKnown) {
+    const { isLoaded, asOfMs } = this.#fleet
+    // A list of earlier does not know what has registered since.
+    const isUnknown = !isKnown && isLoaded && asOfMs === undefined
+    const wasUnknown = this.#sheet.root.hidden
+    for (const part of [this.#compare, this.#edit, this.#sheet.root]) part.hidden = isUnknown
+    if (isUnknown) this.#head.showNone()
+    else if (wasUnknown) this.#sheet.reload()
   }
 }
 

@@ -105,15 +105,61 @@ describe('the chart page after a while', () => {
     test.problems.length = 0
   })
 
-  it('opens what it kept where a proxy says that the service is away', async () => {
+  it('finds a sensor that has registered since, by its address', async () => {
+    await test.call('POST', 'measurements', { sn: 'new-here', temp: 12.5 })
+    const page = await context.newPage()
+    const lookedFor = page.waitForRequest(/\/changes\?since=/)
+    await page.goto(`${test.url}#/sensors/${SENSORS + 3}/1d`)
+    await lookedFor
+    await page.getByRole('heading', { name: 'new-here' }).waitFor()
+    await page.locator('.readout dd', { hasText: '12.50 °C' }).first().waitFor()
+    await page.getByRole('button', { name: 'Edit' }).waitFor()
+    await page.getByRole('link', { name: 'Compare' }).waitFor()
+    await page.close()
+  })
+
+  it('shows a sensor that registers while its address is open', async () => {
+    const page = await context.newPage()
+    await page.goto(`${test.url}#/sensors/${SENSORS + 4}/1d`)
+    await page.getByRole('heading', { name: 'Sensor not found' }).waitFor()
+    await page.getByText('Live').waitFor()
+    await page.getByRole('button', { name: 'Edit' }).waitFor({ state: 'hidden' })
+    await test.call('POST', 'measurements', { sn: 'newer', temp: 13.5 })
+    await page.getByRole('heading', { name: 'newer' }).waitFor()
+    await page.locator('.readout dd', { hasText: '13.50 °C' }).first().waitFor()
+    await page.getByRole('button', { name: 'Edit' }).waitFor()
+    await page.close()
+    // The browser reports the history that was not there.
+    test.problems.length = 0
+  })
+
+  it('says within 5 s that the service has ended, and asks less and less often', async () => {
+    const page = await context.newPage()
+    await page.goto(test.url)
+    await page.getByText('Live').waitFor()
+    const askedAtMs: number[] = []
+    page.on('request', (request) => {
+      if (request.url().endsWith('/events')) askedAtMs.push(Date.now())
+    })
     await test.stop()
+    isAway = true
+    await page.getByText(/^Offline, as of/).waitFor({ timeout: 5_000 })
+    const count = askedAtMs.length
+    await page.waitForTimeout(3_000)
+    expect(askedAtMs.length - count).to.be.at.most(1)
+    await page.close()
+    test.problems.length = 0
+  })
+
+  it('opens what it kept where a proxy says that the service is away', async () => {
+    if (!isAway) await test.stop()
     isAway = true
     const proxy = createServer((_request, response) => void response.writeHead(502).end('502'))
     await new Promise<void>((resolve) => void proxy.listen(Number(new URL(test.url).port), resolve))
     const page = await context.newPage()
     await page.goto(test.url)
     await page.getByText(/^Offline, as of/).waitFor()
-    await page.getByText('1,002 sensors').waitFor()
+    await page.getByText('1,004 sensors').waitFor()
     await page.close()
     proxy.closeAllConnections()
     await new Promise((resolve) => proxy.close(resolve))
