@@ -141,18 +141,25 @@ export class SensorView {
       this.#head.show(sensor, this.#fleet.asOfMs === undefined)
       setTitle(sensor.alias)
     }
-    this.#showWhetherKnown(sensor !== undefined)
-  }
-
-  /** @param {boolean} isKnown */
-  #showWhetherKnown(isKnown) {
     const { isLoaded, asOfMs } = this.#fleet
     // A list of earlier does not know what has registered since.
-    const isUnknown = !isKnown && isLoaded && asOfMs === undefined
-    const wasUnknown = this.#sheet.root.hidden
-    for (const part of [this.#compare, this.#edit, this.#sheet.root]) part.hidden = isUnknown
-    if (isUnknown) this.#head.showNone()
-    else if (wasUnknown) this.#sheet.reload()
+    const isUnknown = sensor === undefined && isLoaded && asOfMs === undefined
+    this.#compare.hidden = isUnknown
+    this.#edit.hidden = isUnknown
+    if (isUnknown) this.#end()
+    else if (!this.root.contains(this.#sheet.root)) this.#beginAnew()
+  }
+
+  #end() {
+    this.#head.showNone()
+    this.#sheet.close()
+    this.#sheet.root.remove()
+  }
+
+  #beginAnew() {
+    this.#sheet = new HistorySheet([this.#id], this.#sheet.periodName, this.#owner())
+    this.root.append(this.#sheet.root)
+    void this.open()
   }
 }
 
