@@ -58,6 +58,8 @@ describe('signing in without a provider', () => {
     const child = spawn('script', ['-qec', command, '/dev/null'], {
       env: { PATH: process.env['PATH'], DATA_DIR: dataDir, PORT: '0', TERM: 'dumb' },
     })
+    // A part may end within a character.
+    child.stdout.setEncoding('utf8')
     let shown = ''
     for await (const part of child.stdout) {
       shown += String(part)

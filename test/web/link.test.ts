@@ -28,7 +28,7 @@ describe('a sign-in link on the chart page', () => {
   it('signs in when the person asks for it, and leaves the address at once', async () => {
     const { page, context } = await test.open(await linkOf(ANA))
     await page.getByText('This link signs you in, once.').waitFor()
-    expect(page.url()).to.equal(test.url)
+    await page.waitForURL(test.url)
     expect(await page.evaluate(() => localStorage.length)).to.equal(0)
     await choose(page, 'Sign in')
     await page.locator('.card').first().waitFor()
