@@ -164,6 +164,7 @@ export class ChartPageTest {
   }
 
   async #openIn(context: BrowserContext, place: string): Promise<Opened> {
+    setToNow(this.service)
     const page = await context.newPage()
     const histories: URL[] = []
     page.on('console', (message) => {
