@@ -224,6 +224,11 @@ export class ChartPageTest {
   }
 }
 
+/** As the page has it: what `page.url()` knows comes a moment after `replaceState`. */
+export function addressOf(page: Page): Promise<string> {
+  return page.evaluate(() => location.href)
+}
+
 /** How much the page keeps on the device. */
 export function keptOf(page: Page): Promise<number> {
   return page.evaluate(async () => {

@@ -4,7 +4,7 @@
 
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
-import { useChartPage, PHONE } from './chart-page.ts'
+import { addressOf, useChartPage, PHONE } from './chart-page.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -17,8 +17,7 @@ describe('a chart of the chart page', () => {
     await page.locator('.readout dd', { hasText: '°' }).first().waitFor()
   }
 
-  /** As the page has it: what Playwright knows of it comes a moment later. */
-  const hash = (page: Page) => page.evaluate(() => location.hash)
+  const hash = async (page: Page) => new URL(await addressOf(page)).hash
   const spanMs = ({ searchParams }: URL) =>
     Date.parse(searchParams.get('to') ?? '') - Date.parse(searchParams.get('from') ?? '')
 

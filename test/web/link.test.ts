@@ -4,7 +4,7 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { useChromium } from '../support/chromium.ts'
-import { ChartPageTest } from './chart-page.ts'
+import { addressOf, ChartPageTest } from './chart-page.ts'
 
 const NO_PROVIDER = { IDP_HOME_ISSUER: '', IDP_HOME_CLIENT_ID: '', IDP_HOME_LABEL: '' }
 const ANA = 'ana@example.org'
@@ -28,7 +28,7 @@ describe('a sign-in link on the chart page', () => {
   it('signs in when the person asks for it, and leaves the address at once', async () => {
     const { page, context } = await test.open(await linkOf(ANA))
     await page.getByText('This link signs you in, once.').waitFor()
-    await page.waitForURL(test.url)
+    expect(await addressOf(page)).to.equal(test.url)
     expect(await page.evaluate(() => localStorage.length)).to.equal(0)
     await choose(page, 'Sign in')
     await page.locator('.card').first().waitFor()

@@ -2,7 +2,7 @@
 // real OpenID Connect provider that knows the page's address.
 
 import { expect } from 'chai'
-import { ChartPageTest, keptOf, useChartPage } from './chart-page.ts'
+import { addressOf, ChartPageTest, keptOf, useChartPage } from './chart-page.ts'
 import { useChromium } from '../support/chromium.ts'
 import { send } from '../support/http.ts'
 
@@ -21,7 +21,7 @@ describe('signing in on the chart page', () => {
     expect(grant['code_verifier']).to.match(/^[\w-]{43}$/)
     expect(grant['redirect_uri']).to.equal(test().url)
     await page.getByRole('heading', { name: 'Cellar' }).waitFor()
-    await page.waitForURL(`${test().url}#/sensors/1/1w`)
+    expect(await addressOf(page)).to.equal(`${test().url}#/sensors/1/1w`)
     expect(await page.evaluate(() => sessionStorage.length)).to.equal(0)
     await context.close()
   })
@@ -29,7 +29,7 @@ describe('signing in on the chart page', () => {
   it('takes no answer that it did not ask for', async () => {
     const { page, context } = await test().open('?code=stolen&state=other')
     await page.getByText('This sign-in did not start here').waitFor()
-    await page.waitForURL(test().url)
+    expect(await addressOf(page)).to.equal(test().url)
     await context.close()
   })
 
