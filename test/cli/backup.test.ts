@@ -40,8 +40,7 @@ async function resend(url: string, token: string) {
   }
 }
 
-describe('thermolog backup and restore', function () {
-  this.timeout(60_000)
+describe('thermolog backup and restore', () => {
   let folder: string
   let shared: string
   /** A DATA_DIR with the readings, and a backup of it. */

@@ -28,8 +28,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['store', 'copy'],
 ]
 
-describe('a DATA_DIR', function () {
-  this.timeout(60_000)
+describe('a DATA_DIR', () => {
   let folder: string
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'thermolog-data-dir-'))

@@ -98,9 +98,7 @@ function goesPastInflux(influx: () => TestInflux, newSettings: () => Promise<Env
   })
 }
 
-describe('thermolog database restored', function () {
-  this.timeout(60_000)
-
+describe('thermolog database restored', () => {
   describe('of a data directory', () => {
     // Its versions are never given again.
     tellsApart(async () => ({}), 304)

@@ -21,8 +21,7 @@ interface ListedSensor {
   readonly sn: string
 }
 
-describe('deleting', function () {
-  this.timeout(60_000)
+describe('deleting', () => {
   let dataDir = ''
   let service: RunningService | undefined
   before(async () => {

@@ -17,8 +17,7 @@ const HARMLESS =
   'A\\u001b]0;owned\\u0007\\u007f\\u009b2J\\u200e\\u200f\\u202a\\u202e\\u2066\\u2069Z'
 const OBEYED = /(?!\n)[\p{Cc}\u200E\u200F\u202A-\u202E\u2066-\u2069]/u
 
-describe('what commands print', function () {
-  this.timeout(60_000)
+describe('what commands print', () => {
   let dataDir = ''
   let service: RunningService | undefined
 

@@ -25,8 +25,7 @@ function exportsEverything(newSettings: () => Promise<Environment>): void {
   let folder: string
   let settings: Environment
   let text: string
-  before(async function () {
-    this.timeout(60_000)
+  before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'thermolog-export-'))
     settings = await newSettings()
     const token = await createFleetToken(join(folder, 'data'), USER, settings)
@@ -91,9 +90,7 @@ function exportsEverything(newSettings: () => Promise<Environment>): void {
   })
 }
 
-describe('thermolog export', function () {
-  this.timeout(60_000)
-
+describe('thermolog export', () => {
   describe('of the embedded store', () => {
     exportsEverything(async () => ({}))
   })

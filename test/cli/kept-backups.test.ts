@@ -15,8 +15,7 @@ import { leaveOut } from '../support/left-out.ts'
 
 const DATED = /^thermolog-\d{8}T\d{6}Z\.tar$/
 
-describe('thermolog backup', function () {
-  this.timeout(60_000)
+describe('thermolog backup', () => {
   let folder: string
   let backups: string
   const at = (name: string) => join(folder, name)

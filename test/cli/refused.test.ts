@@ -11,8 +11,7 @@ import { createFleetToken } from '../support/fleet-token.ts'
 const ANA = 'ana@example.org'
 const BEN = 'ben@example.org'
 
-describe('thermolog refused', function () {
-  this.timeout(60_000)
+describe('thermolog refused', () => {
   let dataDir = ''
   let service: RunningService | undefined
 

@@ -44,8 +44,7 @@ function measurementsOf(sn: string, offset: number) {
   return [...regular, ...ties]
 }
 
-describe('thermolog store copy', function () {
-  this.timeout(60_000)
+describe('thermolog store copy', () => {
   const influx = useInflux()
   let filled: string
   let shownBefore: unknown

@@ -15,8 +15,7 @@ import { createFleetToken } from '../support/fleet-token.ts'
 
 const FILES = ['control.db', 'ledger.db', 'measurements.db']
 
-describe('thermolog verify --archive', function () {
-  this.timeout(60_000)
+describe('thermolog verify --archive', () => {
   let folder: string
   let temporary: string
   let whole: Buffer

@@ -65,8 +65,7 @@ async function sendBatch({ url, token }: Target, batch: number): Promise<void> {
   expect(answer.status, answer.text).to.equal(201)
 }
 
-describe('thermolog verify', function () {
-  this.timeout(60_000)
+describe('thermolog verify', () => {
   let folder: string
   let token: string
   let damaged: string
@@ -332,8 +331,7 @@ describe('thermolog verify', function () {
   })
 })
 
-describe('thermolog verify with InfluxDB', function () {
-  this.timeout(60_000)
+describe('thermolog verify with InfluxDB', () => {
   const influx = useInflux()
   let dataDir: string
   beforeEach(async () => {

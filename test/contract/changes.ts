@@ -115,9 +115,7 @@ function shown(sensor: Sensor, nowMs: number): object {
 
 /** Declares the suite for one engine. */
 export function describeChanges(engine: string, newData: NewData): void {
-  describe(`${engine}, asked for changes`, function () {
-    this.timeout(120_000)
-
+  describe(`${engine}, asked for changes`, () => {
     it('tells of all of a history when it is not known any more from when on', async () => {
       const world = await World.open(await newData(PERMISSIVE))
       const late: Action = ['send', 'cellar', 40 * DAY_MS, 7]

@@ -14,8 +14,7 @@ const NEVER_KNOWN = () => false
 
 /** Declares the suite for one engine. */
 export function describeControl(name: string, newData: NewData): void {
-  describe(`${name} as the keeper of control data`, function () {
-    this.timeout(60_000)
+  describe(`${name} as the keeper of control data`, () => {
     let files: TestData
     let data: OpenData
     let userId: number

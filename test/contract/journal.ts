@@ -27,8 +27,7 @@ const RANGE = { startMs: NOW_MS - 1_000, stopMs: NOW_MS + 1_000 }
 
 /** Declares the suite for one engine. */
 export function describeJournal(name: string, newData: NewData): void {
-  describe(`${name} as a journal`, function () {
-    this.timeout(60_000)
+  describe(`${name} as a journal`, () => {
     let files: TestData
     let data: OpenData
     let userId: number

@@ -11,8 +11,7 @@ import type { NewData, OpenData, TestData } from './open-data.ts'
 
 /** Declares the suite for one engine. */
 export function describeSignIns(name: string, newData: NewData): void {
-  describe(`${name} as the keeper of sessions`, function () {
-    this.timeout(60_000)
+  describe(`${name} as the keeper of sessions`, () => {
     let files: TestData
     let data: OpenData
     let userId: number

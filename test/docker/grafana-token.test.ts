@@ -9,8 +9,7 @@ import { ask } from '../support/influxql.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../docker/grafana-token.ts', import.meta.url))
 
-describe('the command that gives Grafana a token', function () {
-  this.timeout(60_000)
+describe('the command that gives Grafana a token', () => {
   let dataDir: string
   let secrets: string
 

@@ -99,8 +99,7 @@ for (const kind of DAEMONS) {
       await end()
     })
 
-    it('says so once, and drains when the service is back', async function () {
-      this.timeout(120_000)
+    it('says so once, and drains when the service is back', async () => {
       proxy.use({ kind: 'cut' })
       const daemon = start(kind)
       expect(await daemon.give('cellar', 0)).to.equal(true)
@@ -214,8 +213,7 @@ describe('examples/daemon/send.py in trouble', () => {
     expect(gunzipText(fresh!.body)).to.include('"temp":600').and.not.to.include('"temp":1.0,')
   })
 
-  it('says after a while that nothing is delivered, and why', async function () {
-    this.timeout(60_000)
+  it('says after a while that nothing is delivered, and why', async () => {
     proxy.use({ kind: 'answer', status: 503, headers: { 'retry-after': '0' } })
     const daemon = new Daemon(PYTHON, {
       url: proxy.url,

@@ -14,8 +14,7 @@ import type { TestService } from '../support/service.ts'
 
 const DRIP: Fault = { kind: 'drip_reply', everyMs: 2_000 }
 
-describe('an answer that drips', function () {
-  this.timeout(120_000)
+describe('an answer that drips', () => {
   let service: TestService
   let folder: string
 

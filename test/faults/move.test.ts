@@ -64,8 +64,7 @@ const batches = (all: readonly Measurement[]) =>
     all.slice(at * BATCH, (at + 1) * BATCH),
   )
 
-describe('thermolog move', function () {
-  this.timeout(120_000)
+describe('thermolog move', () => {
   const postgres = usePostgres()
   let filled: string
   let folder: string

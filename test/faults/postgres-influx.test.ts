@@ -16,8 +16,7 @@ const DAY = '2026-03-10'
 const COUNT_REPLAYING = `
   SELECT count(*)::int AS n FROM stream_forwarded WHERE replayed_seq IS NOT NULL`
 
-describe('processes on PostgreSQL with an InfluxDB that restarts', function () {
-  this.timeout(120_000)
+describe('processes on PostgreSQL with an InfluxDB that restarts', () => {
   const postgres = usePostgres()
   const influx = useInfluxServer()
 

@@ -32,8 +32,7 @@ const SECRETS = [
 const NAMES = { organization: 'thermolog', influxBucket: 'thermolog' }
 const PLACE = 'org=thermolog&bucket=thermolog'
 
-describe('prepareInfluxdb', function () {
-  this.timeout(120_000)
+describe('prepareInfluxdb', () => {
   let server: InfluxServer
   let directory: string
   before(function () {

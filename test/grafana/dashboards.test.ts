@@ -177,8 +177,7 @@ describe('the Grafana dashboards', () => {
   let emptyBucket: string
   let readToken: string
   let readEmptyToken: string
-  before(async function () {
-    this.timeout(60_000)
+  before(async () => {
     const bucket = await newBucket(influx())
     const empty = await newBucket(influx())
     influxBucket = bucket.influxBucket

@@ -23,8 +23,7 @@ function blocksOf(language: string): readonly string[] {
   )
 }
 
-describe('the recipes of the Grafana guide', function () {
-  this.timeout(60_000)
+describe('the recipes of the Grafana guide', () => {
   const influx = useInflux()
   let service: TestService
   let token: string

@@ -22,8 +22,7 @@ interface Answer {
   readonly body: string
 }
 
-describe('the service behind HAProxy', function () {
-  this.timeout(60_000)
+describe('the service behind HAProxy', () => {
   let service: TestService
   let haproxy: Haproxy | undefined
   const sessions: ClientHttp2Session[] = []

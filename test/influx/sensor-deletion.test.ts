@@ -107,7 +107,6 @@ describe('InfluxMeasurementWriter.deleteSensor', () => {
   })
 
   it('deletes a million points while the cache is written to disk, for good', async function () {
-    this.timeout(60_000)
     this.slow(20_000)
     const { writer, count } = openStore(await newBucket(server()))
     for (let second = 0; second < POINTS; second += BATCH) {

@@ -3,8 +3,7 @@
 import { useInflux } from '../support/influx.ts'
 import { expectAgreement } from '../support/line-agreement.ts'
 
-describe('lines of line protocol', function () {
-  this.timeout(60_000)
+describe('lines of line protocol', () => {
   const influx = useInflux()
 
   it('are the points that InfluxDB takes them for', async () => {

@@ -5,9 +5,7 @@
 import { influxSettings, newBucket, useInflux } from '../support/influx.ts'
 import { runModel } from '../support/model-run.ts'
 
-describe('the service and its model', function () {
-  this.timeout(60_000)
-
+describe('the service and its model', () => {
   it('agree with the embedded store', () => runModel({ runs: 4, msMax: 5_000 }))
 
   describe('with InfluxDB', () => {

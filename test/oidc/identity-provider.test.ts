@@ -250,8 +250,7 @@ describe('OidcIdentityProvider', () => {
     expect(await provider.exchange(GRANT)).to.deep.include({ subject: 'ana', email: undefined })
   })
 
-  describe('when the provider changes its keys', function () {
-    this.timeout(60_000)
+  describe('when the provider changes its keys', () => {
     const keyRequests = () => forger.asked.filter((path) => path === '/keys').length
 
     it('follows at once, for all who sign in, with one request', async () => {

@@ -8,8 +8,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { backUpUnderLoad } from '../support/backup-under-load.ts'
 
-describe('a backup under load', function () {
-  this.timeout(120_000)
+describe('a backup under load', () => {
   let folder: string
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'thermolog-backup-'))

@@ -10,8 +10,7 @@ import { useDiskFaults } from '../support/disk-faults.ts'
 import { sweepFirstStart, sweepRounds } from '../support/fault-sweep.ts'
 import { FaultyService } from '../support/faulty-service.ts'
 
-describe('a service that ends at a step of its path', function () {
-  this.timeout(60_000)
+describe('a service that ends at a step of its path', () => {
   const faults = useDiskFaults()
   let folder: string
   let services = 0

@@ -8,8 +8,7 @@ import { expect } from 'chai'
 import { killUnderLoad } from '../support/kill-under-load.ts'
 import { expectClean } from '../support/verify.ts'
 
-describe('a service that is killed under load', function () {
-  this.timeout(60_000)
+describe('a service that is killed under load', () => {
   let dataDir: string
   beforeEach(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'thermolog-kill-'))

@@ -16,8 +16,7 @@ import { until } from '../support/until.ts'
 
 const DAY = '2026-03-10'
 
-describe('processes on PostgreSQL with InfluxDB as the store', function () {
-  this.timeout(60_000)
+describe('processes on PostgreSQL with InfluxDB as the store', () => {
   const postgres = usePostgres()
   const influx = useInflux()
   let database: TestDatabase

@@ -12,9 +12,7 @@ import { VARIANTS } from './model/variants.ts'
 
 const STATES_MAX = 100_000
 
-describe('the model of the streams', function () {
-  this.timeout(60_000)
-
+describe('the model of the streams', () => {
   for (const { name, scenario, wrong } of VARIANTS) {
     describe(name, () => {
       it('breaks nothing', () => {

@@ -15,8 +15,7 @@ interface Place {
   readonly seq: number
 }
 
-describe('a database that is away', function () {
-  this.timeout(120_000)
+describe('a database that is away', () => {
   const server = usePostgresServer()
   let replicas: Replicas
 
@@ -44,8 +43,7 @@ describe('a database that is away', function () {
   })
 })
 
-describe('a load on three processes, one of which is killed', function () {
-  this.timeout(120_000)
+describe('a load on three processes, one of which is killed', () => {
   const postgres = usePostgres()
   let database: TestDatabase
   let replicas: Replicas

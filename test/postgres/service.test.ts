@@ -23,8 +23,7 @@ import { until } from '../support/until.ts'
 const ANA = 'ana@example.org'
 const AT = '2026-11-20T10:15:00.000Z'
 
-describe('two services on one database', function () {
-  this.timeout(60_000)
+describe('two services on one database', () => {
   const postgres = usePostgres()
   let database: TestDatabase
   let services: { readonly url: string; readonly service: Service }[] = []

@@ -31,8 +31,7 @@ function measurementsOf(sn: string, from: number) {
   })
 }
 
-describe('the verification of a database', function () {
-  this.timeout(60_000)
+describe('the verification of a database', () => {
   const postgres = usePostgres()
   let filled: TestDatabase
   let service: Service

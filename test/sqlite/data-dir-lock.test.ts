@@ -11,8 +11,7 @@ import type { RunningService } from '../support/command.ts'
 
 const SOCKET_PATH_BYTES = 108
 
-describe('a DATA_DIR that a service has', function () {
-  this.timeout(60_000)
+describe('a DATA_DIR that a service has', () => {
   let folder: string
   let service: RunningService | undefined
   beforeEach(async () => {

@@ -11,8 +11,7 @@ export type StartOnStore = () => Promise<TestService>
 /** Makes a suite for each store. @param suite gets what starts a service, to be called in hooks */
 export function onEachStore(suite: (start: StartOnStore) => void): void {
   describe('on SQLite', () => suite(startService))
-  describe('on PostgreSQL', function () {
-    this.timeout(60_000)
+  describe('on PostgreSQL', () => {
     const postgres = usePostgres()
     suite(async () => {
       const { url, remove } = await newMigratedDatabase(postgres())
@@ -24,8 +23,7 @@ export function onEachStore(suite: (start: StartOnStore) => void): void {
       return { ...service, stop }
     })
   })
-  describe('on InfluxDB', function () {
-    this.timeout(60_000)
+  describe('on InfluxDB', () => {
     const influx = useInflux()
     suite(async () => {
       const bucket = await newBucket(influx())

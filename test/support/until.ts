@@ -2,7 +2,7 @@
 
 import { setTimeout } from 'node:timers/promises'
 
-const WAIT_MS_MAX = 30_000
+const WAIT_MS_MAX = 60_000
 const LOOK_EVERY_MS = 20
 
 const waits = new Set<{ readonly what: string }>()

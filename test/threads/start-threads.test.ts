@@ -17,8 +17,7 @@ const EPOCH_EVENTS = 2 ** 13
 const GROUP = 8_000
 const NOW_MS = 1_800_000_000_000
 
-describe('the threads that write', function () {
-  this.timeout(60_000)
+describe('the threads that write', () => {
   let dataDir = ''
   let threads: WritingThreads
   const damaged: string[] = []

@@ -6,9 +6,7 @@ import { sendAnyBodies } from '../../support/any-json-run.ts'
 
 const BODIES = 500
 
-describe(`the service, after ${BODIES} random bodies`, function () {
-  this.timeout(60_000)
-
+describe(`the service, after ${BODIES} random bodies`, () => {
   it('is up, gave no 5xx and stored exactly what its receipts say', async () => {
     const outcomes = await sendAnyBodies(BODIES)
     // Bodies that are all refused in the same way would prove nothing.

@@ -29,8 +29,7 @@ const ALL = 1_000
 const WRITTEN = { rejected: [], durationMs: 1 }
 const HOUR_AGO_MS = Date.now() - HOUR_MS
 
-describe('two processes that forward', function () {
-  this.timeout(60_000)
+describe('two processes that forward', () => {
   const postgres = usePostgres()
   let database: TestDatabase
   let [one, other]: OpenData[] = []

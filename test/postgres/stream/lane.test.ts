@@ -11,8 +11,7 @@ import { until } from '../../support/until.ts'
 
 const USER = 1
 
-describe('a lane', function () {
-  this.timeout(60_000)
+describe('a lane', () => {
   const postgres = usePostgres()
   let database: TestDatabase
   let lane: ReturnType<typeof newLane>

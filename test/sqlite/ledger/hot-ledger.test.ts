@@ -21,9 +21,7 @@ interface Time {
   readonly measuredAtMs: number
 }
 
-describe('LedgerEpoch', function () {
-  this.timeout(60_000)
-
+describe('LedgerEpoch', () => {
   describe('is not crowded by', () => {
     const everyTime: Readonly<Record<string, (at: number) => Time>> = {
       'times of many sensors that a known mix makes equal in all bits': (at) => {

@@ -34,8 +34,7 @@ const GROUP_EVENTS_MAX = 2 ** 13
 const EPOCHS = 52
 
 describe('the sealed ledger', () => {
-  it('knows every event once at every step of its merges, and after a crash at any', function () {
-    this.timeout(120_000)
+  it('knows every event once at every step of its merges, and after a crash at any', () => {
     const epoch = fc.record({
       events: fc.integer({ min: EPOCH_EVENTS / 2 + 1, max: EPOCH_EVENTS - 1 }),
       stepsMax: fc.nat({ max: 4 }),
@@ -130,8 +129,7 @@ describe('the sealed ledger', () => {
     bench.close()
   })
 
-  it('goes on with other merges where one has met a damaged page', function () {
-    this.timeout(120_000)
+  it('goes on with other merges where one has met a damaged page', () => {
     const bench = withUnfinishedMerge(EVENTS_OF_MANY_PAGES)
     bench.crash(() => damageLeaf(join(bench.dir, 'ledger.db'), 'blocks', LEAF_OF_A_SOURCE))
     const known: Submission[] = []
@@ -177,8 +175,7 @@ describe('the sealed ledger', () => {
     bench.close()
   })
 
-  it('knows after a start what cohorts know, in segments that are worth giving back', function () {
-    this.timeout(120_000)
+  it('knows after a start what cohorts know, in segments that are worth giving back', () => {
     const bench = new CommitterBench({}, 2 ** 15)
     const sent: Submission[] = []
     while (mergedRunsOf(bench) < 2) {
@@ -194,8 +191,7 @@ describe('the sealed ledger', () => {
     bench.close()
   })
 
-  it('begins another cohort when sixteen runs share one', function () {
-    this.timeout(120_000)
+  it('begins another cohort when sixteen runs share one', () => {
     const bench = new CommitterBench({}, 64)
     const sent: Submission[] = []
     while (mergedRunsOf(bench) < 18) {

@@ -16,8 +16,7 @@ const EPOCH_EVENTS = 256
 const EPOCHS = 11
 const USERS = [1, 2]
 
-describe('the events of a data directory', function () {
-  this.timeout(60_000)
+describe('the events of a data directory', () => {
   const bench = new CommitterBench({}, EPOCH_EVENTS)
   const sent: string[] = []
   before(() => {
