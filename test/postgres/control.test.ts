@@ -99,7 +99,7 @@ describe('control data in PostgreSQL', () => {
     expect(users.size).to.equal(1)
     const tokens = await first().control.listTokens([...users][0] ?? 0)
     expect(tokens.filter(({ revokedAtMs }) => revokedAtMs === null)).to.have.lengthOf(100)
-  }).timeout(60_000)
+  })
 
   it('has a deleted sensor deleted from the store once all streams are past its end', async () => {
     const sensor = await first().writer.createSensor(userId, 'cellar', undefined)

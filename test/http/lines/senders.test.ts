@@ -73,5 +73,5 @@ describe('the requests of senders', () => {
     }
     const sensors = await send(service.url, { path: '/api/v1/sensors', token })
     expect(sensors.status).to.equal(200)
-  }).timeout(60_000)
+  })
 })
