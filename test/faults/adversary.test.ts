@@ -40,7 +40,7 @@ const MEMORY_MS_MAX = 60_000
 const MEMORY_GROWTH_BYTES_MAX = byLength(100, 30) * 2 ** 20
 
 describe(`a user with hostile requests, at least ${REQUESTS}`, function () {
-  this.timeout(byLength(3, 60) * 60_000)
+  this.timeout(byLength(5, 60) * 60_000)
   let dataDir: string
   let service: RunningService
   const provider = new ForgingProvider(Date.now)

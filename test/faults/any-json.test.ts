@@ -7,7 +7,7 @@ import { byLength } from '../support/length.ts'
 const BODIES = byLength(3_000, 200_000)
 
 describe(`the service, after ${BODIES} random bodies`, function () {
-  this.timeout(byLength(2, 60) * 60_000)
+  this.timeout(byLength(5, 60) * 60_000)
 
   it('is up, gave no 5xx and stored exactly what its receipts say', async () => {
     const outcomes = await sendAnyBodies(BODIES)

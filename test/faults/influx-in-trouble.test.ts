@@ -23,8 +23,7 @@ const FAULTS: readonly Fault[] = [
 const DAY_MS = 86_400_000
 const OTHER_MONTH_MS = Date.UTC(2025, 6, 10)
 
-describe('the service, when InfluxDB is in trouble', function () {
-  this.timeout(300_000)
+describe('the service, when InfluxDB is in trouble', () => {
   const server = useInfluxServer()
   let story: InfluxStory
   beforeEach(async () => {

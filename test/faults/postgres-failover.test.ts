@@ -23,8 +23,7 @@ interface Store {
 /** How far ids move on. */
 const ID_STEP = 2 ** 20
 
-describe('another server that takes over', function () {
-  this.timeout(180_000)
+describe('another server that takes over', () => {
   let one: PostgresServer
   let other: PostgresServer
   let replicas: Replicas

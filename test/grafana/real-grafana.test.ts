@@ -29,8 +29,7 @@ interface Rule {
 
 const dashboards = readDashboards().filter(({ uid }) => THERMOLOG_UIDS.includes(uid))
 
-describe('a real Grafana', function () {
-  this.timeout(300_000)
+describe('a real Grafana', () => {
   let service: TestService
   let grafana: GrafanaServer
 

@@ -17,9 +17,7 @@ import type { TestDatabase } from '../support/postgres.ts'
 const NAMES = ['a', 'b', 'c', 'd']
 const RUNS = 15
 
-describe('live events of two processes', function () {
-  // Random stories, each with users and watches of its own, and their shrinking.
-  this.timeout(240_000)
+describe('live events of two processes', () => {
   const postgres = usePostgres()
   const clock = new FakeClock()
   let database: TestDatabase
