@@ -7,6 +7,7 @@ import type { DeletedUser, ListedUser } from '../operations/operations.ts'
 import { confirmDeletion } from './confirm.ts'
 import type { DeletionOptions } from './confirm.ts'
 import { durationReader, example } from './arguments.ts'
+import { usage } from '../operations/check-arguments.ts'
 import { withOperations } from './open-operations.ts'
 import { qrCode, reachOf } from './terminal/link.ts'
 import { counted, printJson, printNote, printTable, printText } from './terminal/print.ts'
@@ -14,6 +15,12 @@ import { readSettings } from './read-settings.ts'
 
 interface CreateOptions {
   readonly email: string
+  readonly name?: string
+  readonly json?: boolean
+}
+
+interface RenameOptions {
+  readonly email?: string
   readonly name?: string
   readonly json?: boolean
 }
@@ -41,6 +48,15 @@ export function addCommands(program: Command): void {
     .option('--json', 'print JSON')
     .addHelpText('after', example('thermolog user list --json'))
     .action(list)
+  user
+    .command('rename')
+    .description('change the e-mail address of a user, the name or both')
+    .argument('<address>', 'the e-mail address of the user')
+    .option('--email <address>', 'the new e-mail address')
+    .option('--name <name>', 'the new display name')
+    .option('--json', 'print JSON')
+    .addHelpText('after', example('thermolog user rename a@example.org --name "Ana"'))
+    .action(rename)
   user
     .command('delete')
     .description('delete a user with all sensors, measurements, tokens and identities')
@@ -72,6 +88,15 @@ async function create({ json, ...order }: CreateOptions): Promise<void> {
   const user = await withOperations((operations) => operations.createUser(order), readSettings)
   if (json === true) printJson(presentUser(user))
   else printTable([presentUser(user)], '')
+}
+
+async function rename(user: string, { json, ...change }: RenameOptions): Promise<void> {
+  if (change.email === undefined && change.name === undefined) {
+    throw usage('nothing to change', 'Add --email, --name or both.')
+  }
+  const renamed = await withOperations((operations) => operations.renameUser({ user, ...change }))
+  if (json === true) printJson(presentUser(renamed))
+  else printTable([presentUser(renamed)], '')
 }
 
 async function list({ json }: { readonly json?: boolean }): Promise<void> {

@@ -52,6 +52,7 @@ import type {
   SensorOrder,
   TokenOrder,
   TokenRotationOrder,
+  UserRenaming,
 } from './operations.ts'
 
 export interface OperationsCollaborators {
@@ -86,9 +87,10 @@ export function createOperations(
     createUser: async ({ email, name }) => {
       const address = checkEmail(email)
       const user = await controlWriter.createUser(address, checkName('a name', name ?? address))
-      return user ?? fail(`a user with the address ${address} already exists`)
+      return user ?? fail(addressTaken(address))
     },
     listUsers: () => listUsers(control),
+    renameUser: async (args) => renameUser(collaborators, await userOf(args), args),
     previewUserDeletion: async (args) => previewUserDeletion(control, await userOf(args)),
     deleteUser: async (args) => deleteUser(collaborators, await userOf(args)),
     unlinkIdentity: async (args) => {
@@ -161,6 +163,23 @@ async function listUsers(control: ControlReader): Promise<readonly ListedUser[]>
   const identities = Map.groupBy(await control.listIdentities(), ({ userId }) => userId)
   const users = await control.listUsers()
   return users.map((user) => ({ ...user, identities: identities.get(user.id) ?? [] }))
+}
+
+async function renameUser(
+  { controlWriter, accessTokens }: OperationsCollaborators,
+  user: User,
+  order: UserRenaming,
+): Promise<User> {
+  const email = order.email === undefined ? user.email : checkEmail(order.email)
+  const newName = order.name ?? (user.name === user.email ? email : user.name)
+  const renamed = { id: user.id, email, name: checkName('a name', newName) }
+  const isRenamed = await controlWriter.renameUser(renamed)
+  accessTokens?.forgetUser(user.id)
+  return isRenamed ? renamed : fail(addressTaken(email))
+}
+
+function addressTaken(address: string): string {
+  return `a user with the address ${address} already exists`
 }
 
 async function unlinkIdentity(

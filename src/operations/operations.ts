@@ -15,6 +15,8 @@ import type { SetAsideMeasurement } from '../ports/store-upkeep.ts'
 export interface Operations {
   createUser(args: { readonly email: string; readonly name?: string }): Promise<User>
   listUsers(args: Nothing): Promise<readonly ListedUser[]>
+  /** Changes address, name or both; a name that was the address follows it. */
+  renameUser(args: UserRenaming): Promise<User>
   /** What `deleteUser` would delete now. */
   previewUserDeletion(args: OfUser): Promise<DeletedUser>
   /** Deletes the user with everything they own; their measurements leave the store soon after. */
@@ -122,6 +124,11 @@ export const setAsideListedMax = 10_000
 /** Users are identified by e-mail address. */
 export interface OfUser {
   readonly user: string
+}
+
+export interface UserRenaming extends OfUser {
+  readonly email?: string
+  readonly name?: string
 }
 
 export interface OfId {

@@ -17,6 +17,8 @@ import type { NewSignInLink } from './sign-in-links.ts'
 export interface ControlWriter extends RefusedWriter {
   /** @returns the user, or `undefined` if the address is taken */
   createUser(email: string, name: string): Promise<User | undefined>
+  /** Gives a user another address and name. @returns `false` if somebody else has the address */
+  renameUser(user: User): Promise<boolean>
   /**
    * Deletes the user's sensors, ends their tokens and identities, and erases personal data. Event
    * ids they used stay known, and their user id is never reused.

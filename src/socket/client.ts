@@ -25,6 +25,7 @@ export async function connectOperations(socketPath: string): Promise<OperationsC
   const operations: Operations = {
     createUser: call('createUser'),
     listUsers: call('listUsers'),
+    renameUser: call('renameUser'),
     previewUserDeletion: call('previewUserDeletion'),
     deleteUser: call('deleteUser'),
     unlinkIdentity: call('unlinkIdentity'),

@@ -108,6 +108,27 @@ describe('thermolog', () => {
         )
       })
 
+      it('renames a user, whose name follows an address that it was', async () => {
+        const old = `old-${email}`
+        const renamed = `new-${email}`
+        await run('user', 'create', '--email', old)
+        const rename = (...change: string[]) => run('user', 'rename', ...change, '--json')
+        const moved = await rename(old, '--email', renamed)
+        expect(JSON.parse(moved.stdout)).to.include({ email: renamed, name: renamed })
+        const named = await rename(renamed, '--name', 'New')
+        expect(JSON.parse(named.stdout)).to.include({ email: renamed, name: 'New' })
+        expect((await rename(old, '--name', 'X')).stderr).to.match(/no user has the address/)
+        expect((await rename(renamed, '--email', email)).stderr).to.match(/already exists/)
+        expect((await rename(renamed, '--email', 'x')).exitCode).to.equal(2)
+        const nothing = await rename(renamed)
+        expect([nothing.exitCode, nothing.stderr]).to.deep.equal([
+          2,
+          'thermolog: nothing to change\nAdd --email, --name or both.\n',
+        ])
+        const { stdout } = await run('user', 'list', '--json')
+        expect(stdout).to.contain('"New"').and.not.contain(old)
+      })
+
       it('deletes a user, and knows identities to unlink', async () => {
         const gone = `gone-${email}`
         await run('user', 'create', '--email', gone)

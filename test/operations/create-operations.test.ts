@@ -47,6 +47,22 @@ describe('listing tokens', () => {
   })
 })
 
+describe('renaming a user', () => {
+  it('is seen with every token at once', async () => {
+    const mobile = await startMobile({ ALLOW_SIGN_UP: 'true' })
+    try {
+      const token = await mobile.tokenOf({ claims: { email: USER } })
+      const me = async () => (await mobile.get('/me', token)).body.data
+      expect(await me()).to.include({ email: USER })
+      const anna = { email: 'anna@example.org', name: 'Anna' }
+      await mobile.service.operations.renameUser({ user: USER, ...anna })
+      expect(await me()).to.include(anna)
+    } finally {
+      await mobile.stop()
+    }
+  })
+})
+
 describe('rotating a token', () => {
   let mobile: MobileTest
   beforeEach(async () => {

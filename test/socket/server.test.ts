@@ -29,6 +29,7 @@ const operations: Operations = {
   listTokens: () => Promise.reject(new OperationError({ kind: 'usage', message: 'm', hint: 'h' })),
   revokeToken: () => Promise.reject(new Error('secret of the inside')),
   createLink: absent,
+  renameUser: absent,
   rotateToken: absent,
   createSensor: absent,
   listSensors: absent,

@@ -8,7 +8,15 @@ import { dropRefused, keepRefused, makeRoomForRefused, noteRefusedRetries } from
 import { changeSensor, createSensor, deleteSensor } from './sensor-writes.ts'
 import { createSignInLink, redeemSignInLink } from './sign-in-links.ts'
 import { noteSkipped } from './skipped-rows.ts'
-import { createUser, deleteAccount, deleteUser, insertToken, signIn } from './user-writes.ts'
+import {
+  createUser,
+  deleteAccount,
+  deleteUser,
+  insertToken,
+  renameUser,
+  signIn,
+  unlinkIdentity,
+} from './user-writes.ts'
 
 interface DaemonTokenRow {
   readonly userId: number
@@ -27,10 +35,6 @@ const LIVE_DAEMON_TOKEN = `
   FROM access_tokens WHERE id = $1 AND kind = 'daemon' AND revoked_at_ms IS NULL
     AND (expires_at_ms IS NULL OR expires_at_ms > $2) FOR UPDATE`
 const EXPIRE_TOKEN = 'UPDATE access_tokens SET expires_at_ms = $2 WHERE id = $1'
-const REMOVE_IDENTITY = 'DELETE FROM identities WHERE user_id = $1 AND issuer = $2'
-const REVOKE_MOBILE_TOKENS = `
-  UPDATE access_tokens SET revoked_at_ms = $2
-  WHERE user_id = $1 AND kind = 'mobile' AND revoked_at_ms IS NULL`
 const LOCK_TOKENS = `
   SELECT 1 FROM access_tokens WHERE id = ANY ($1::bigint[]) ORDER BY id FOR NO KEY UPDATE`
 const RECORD_TOKEN_USES = `
@@ -66,6 +70,7 @@ export function createControlWriter(
   return {
     createUser: (email, name) =>
       inTransaction((sql, nowMs) => createUser(sql, { email, name, nowMs })),
+    renameUser: (user) => inTransaction((sql) => renameUser(sql, user)),
     deleteUser: (userId) =>
       journalling(
         (sensors) => sensors !== undefined,
@@ -77,11 +82,7 @@ export function createControlWriter(
     createSignInLink: (link) => inTransaction((sql) => createSignInLink(sql, link)),
     redeemSignInLink: (order) => inTransaction((sql) => redeemSignInLink(sql, order)),
     unlinkIdentity: (userId, issuer) =>
-      inTransaction(async (sql, nowMs) => {
-        if ((await sql.change(REMOVE_IDENTITY, [userId, issuer])) === 0) return false
-        await sql.change(REVOKE_MOBILE_TOKENS, [userId, nowMs])
-        return true
-      }),
+      inTransaction((sql, nowMs) => unlinkIdentity(sql, { userId, issuer, nowMs })),
     createToken: (token) => inTransaction((sql, nowMs) => insertToken(sql, token, nowMs)),
     revokeToken: (tokenId) =>
       inTransaction(async (sql, nowMs) => (await sql.change(REVOKE_TOKEN, [tokenId, nowMs])) > 0),

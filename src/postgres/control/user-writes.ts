@@ -13,6 +13,9 @@ const INSERT_USER = `
   INSERT INTO users (email, email_key, name, created_at_ms, has_signed_up)
   VALUES ($1, $2, $3, $4, $5)
   ON CONFLICT (email_key) DO NOTHING RETURNING id`
+const RENAME_USER = `
+  UPDATE users SET email = $2, email_key = $3, name = $4
+  WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM users WHERE email_key = $3 AND id <> $1)`
 const END_FIRST_LINKS = `
   DELETE FROM sign_in_links WHERE user_id IS NULL AND used_at_ms IS NULL`
 const END_LINKS = 'DELETE FROM sign_in_links WHERE user_id = $1 AND used_at_ms IS NULL'
@@ -28,6 +31,10 @@ const USER_BY_IDENTITY = `
 const INSERT_IDENTITY = `
   INSERT INTO identities (issuer, subject, user_id, created_at_ms) VALUES ($1, $2, $3, $4)
   ON CONFLICT (user_id, issuer) DO NOTHING`
+const REMOVE_IDENTITY = 'DELETE FROM identities WHERE user_id = $1 AND issuer = $2'
+const REVOKE_MOBILE_TOKENS = `
+  UPDATE access_tokens SET revoked_at_ms = $2
+  WHERE user_id = $1 AND kind = 'mobile' AND revoked_at_ms IS NULL`
 const INSERT_TOKEN = `
   INSERT INTO access_tokens
     (user_id, kind, name, rights, serial_number_prefix, app_name, hash, created_at_ms,
@@ -77,6 +84,11 @@ export async function createUser(
   if (inserted === undefined) return undefined
   await sql.change(INSERT_USER_STATE, [bucketOf(inserted.id), inserted.id])
   return toUser({ id: inserted.id, email, name })
+}
+
+/** @returns `false` if somebody else has the address */
+export async function renameUser(sql: Sql, { id, email, name }: User): Promise<boolean> {
+  return (await sql.change(RENAME_USER, [id, email, foldEmail(email), name])) > 0
 }
 
 /** @returns how many sensors they had, `undefined` if there is no such user */
@@ -165,6 +177,16 @@ export async function beginSession(
   ])
   const endedTokenIds = [...endedIds, ...ended.map(({ id }) => id)]
   return { user: toUser(user), token: created, endedTokenIds }
+}
+
+/** @returns whether the user had the identity: then no mobile token of the user works any more */
+export async function unlinkIdentity(
+  sql: Sql,
+  { userId, issuer, nowMs }: { userId: number; issuer: string; nowMs: number },
+): Promise<boolean> {
+  if ((await sql.change(REMOVE_IDENTITY, [userId, issuer])) === 0) return false
+  await sql.change(REVOKE_MOBILE_TOKENS, [userId, nowMs])
+  return true
 }
 
 /** Whoever had a link may have been another person than the one whom the provider knows. */

@@ -36,6 +36,8 @@ type Synchronous<Port> = {
 const INSERT_USER = `
   INSERT INTO users (email, email_key, name, created_at_ms) VALUES (?, ?, ?, ?)
   ON CONFLICT (email_key) DO NOTHING`
+const RENAME_USER = `
+  UPDATE OR IGNORE users SET email = @email, email_key = @emailKey, name = @name WHERE id = @id`
 // Tokens and identities are deleted with it.
 const DELETE_USER = 'DELETE FROM users WHERE id = ?'
 const MAY_LEAVE = `
@@ -128,6 +130,11 @@ export class ControlCommands implements Synchronous<Commands> {
       .prepare(INSERT_USER)
       .run(email, foldEmail(email), name, this.#clock.nowMs())
     return changes === 0 ? undefined : { id: Number(lastInsertRowid), email, name: name || email }
+  }
+
+  renameUser(user: User): boolean {
+    const row = { ...user, emailKey: foldEmail(user.email) }
+    return this.#db.prepare<[object]>(RENAME_USER).run(row).changes > 0
   }
 
   deleteUser(userId: number): number | undefined {

@@ -11,6 +11,7 @@ export function createControlWriter(
 ): ControlWriter {
   return {
     createUser: (email, name) => channel.call('createUser', email, name),
+    renameUser: (user) => channel.call('renameUser', user),
     deleteUser: async (userId) => {
       const sensors = await channel.call('deleteUser', userId)
       if (sensors !== undefined) onJournalled(0)
