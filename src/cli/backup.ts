@@ -6,7 +6,7 @@ import { failed } from '../operations/operations.ts'
 import { usage } from '../operations/check-arguments.ts'
 import { countReader, example } from './arguments.ts'
 import { ByteProgress } from './terminal/byte-progress.ts'
-import { printJson, printNote, printText } from './terminal/print.ts'
+import { counted, grouped, printJson, printNote, printText } from './terminal/print.ts'
 import { readSettings, readSettingsOfFiles, readSettingsWithData } from './read-settings.ts'
 
 const STDOUT = '-'
@@ -125,7 +125,7 @@ async function restore(file: string, { revokeTokens, json }: RestoreOptions): Pr
     if (liveTokens > 0) {
       printNote(
         'tokens work as when the backup was taken, even if revoked since ' +
-          `(${liveTokens} in all; --revoke-tokens revokes them)`,
+          `(${grouped(liveTokens)} in all; --revoke-tokens revokes them)`,
       )
     }
   } finally {
@@ -134,11 +134,11 @@ async function restore(file: string, { revokeTokens, json }: RestoreOptions): Pr
 }
 
 function described({ files }: BackupManifest): string {
-  const { users, sensors, journal_measurements: journalled } = files['control.db'] ?? {}
+  const { users = 0, sensors = 0, journal_measurements: journalled = 0 } = files['control.db'] ?? {}
   const stored = files['measurements.db']?.['measurements']
-  const measurements =
-    stored === undefined ? `measurements in the journal ${journalled}` : `measurements ${stored}`
-  return `users ${users}, sensors ${sensors}, ${measurements}`
+  const measurements = counted(stored ?? journalled, 'measurement')
+  const where = stored === undefined ? ' in the journal' : ''
+  return `${counted(users, 'user')}, ${counted(sensors, 'sensor')}, ${measurements}${where}`
 }
 
 function isElsewhere({ files }: BackupManifest): boolean {

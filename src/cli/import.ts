@@ -20,7 +20,7 @@ import { RejectsFile } from './import/rejects-file.ts'
 import { findBadLines, storeFile } from './import/store-file.ts'
 import type { BadLines, ImportJob, ImportTotals } from './import/store-file.ts'
 import { withOperations } from './open-operations.ts'
-import { printJson, printNote, printText } from './terminal/print.ts'
+import { counted, grouped, printJson, printNote, printText } from './terminal/print.ts'
 
 const STANDARD_INPUT = '-'
 const OTHER_UNITS: readonly TemperatureUnit[] = ['F', 'K']
@@ -162,7 +162,7 @@ function namedColumns(options: ImportOptions) {
 
 function refuseBadLines(bad: BadLines): void {
   if (bad.count === 0) return
-  const message = `${lines(bad.count)} bad, nothing was stored\n${describe(bad)}`
+  const message = `${counted(bad.count, 'line')} bad, nothing was stored\n${describe(bad)}`
   throw failed(message, 'Fix the file, or add --rejects FILE to store the rest.')
 }
 
@@ -171,23 +171,19 @@ function report(totals: ImportTotals, options: ImportOptions): void {
   if (options.json === true) {
     printJson({ ...stored, conflicts: conflicts.count, rejected: rejected.count })
   } else {
-    const counts = `${stored.created} created, ${stored.duplicates} duplicates`
-    const rest = `${conflicts.count} conflicts, ${rejected.count} rejected`
-    printText(`${lines(stored.lines)} read: ${counts}, ${rest}`)
+    const counts = `${grouped(stored.created)} created, ${counted(stored.duplicates, 'duplicate')}`
+    const rest = `${counted(conflicts.count, 'conflict')}, ${grouped(rejected.count)} rejected`
+    printText(`${counted(stored.lines, 'line')} read: ${counts}, ${rest}`)
   }
   const bad = [rejected, conflicts].filter(({ count }) => count > 0)
   if (options.rejects !== undefined) {
     for (const some of bad) printNote(describe(some))
   } else if (conflicts.count > 0) {
-    throw failed(`${lines(conflicts.count)} not stored\n${describe(conflicts)}`)
+    throw failed(`${counted(conflicts.count, 'line')} not stored\n${describe(conflicts)}`)
   }
 }
 
 function describe({ count, named }: BadLines): string {
-  const more = count > named.length ? [`and ${count - named.length} more`] : []
+  const more = count > named.length ? [`and ${grouped(count - named.length)} more`] : []
   return [...named, ...more].map((line) => `  ${line}`).join('\n')
-}
-
-function lines(count: number): string {
-  return count === 1 ? '1 line' : `${count} lines`
 }

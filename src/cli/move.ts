@@ -7,7 +7,7 @@ import { usage } from '../operations/check-arguments.ts'
 import { example } from './arguments.ts'
 import { readSettingsOfDataDir } from './read-settings.ts'
 import { StepProgress } from './terminal/step-progress.ts'
-import { printText } from './terminal/print.ts'
+import { counted, printText } from './terminal/print.ts'
 
 export function addCommands(program: Command): void {
   program
@@ -39,12 +39,11 @@ async function move({ to: url }: { readonly to: string }): Promise<void> {
 }
 
 function sayMoved({ database, rows }: MoveOutcome): void {
-  const { measurements, ledger, sensors, users } = rows
+  const { measurements, ledger = 0, sensors = 0, users = 0 } = rows
   if (measurements !== undefined) {
-    printText(
-      `${users} users, ${sensors} sensors, ${measurements} measurements and ${ledger} event ids ` +
-        'are moved; both sides have been compared',
-    )
+    const owners = `${counted(users, 'user')}, ${counted(sensors, 'sensor')}`
+    const events = `${counted(measurements, 'measurement')} and ${counted(ledger, 'event id')}`
+    printText(`moved ${owners}, ${events}; both sides have been compared`)
   }
   printText(`the data are in ${database} now: set DATABASE_URL to it; DATA_DIR is closed`)
 }

@@ -8,7 +8,7 @@ import { example } from './arguments.ts'
 import { connectService } from './open-operations.ts'
 import { Progress } from './terminal/progress.ts'
 import { readSettingsOfFiles, readSettingsWithData } from './read-settings.ts'
-import { printNote, printText } from './terminal/print.ts'
+import { counted, grouped, printNote, printText } from './terminal/print.ts'
 
 /** Where a database has the data. */
 const INSTEAD = 'With a database, the first start decides: INFLUX_*, or the database.'
@@ -56,7 +56,7 @@ function lastPassIsMissing(outcome: CopyOutcome): OperationError {
 }
 
 function described({ measurements, written }: CopyOutcome): string {
-  return `${measurements} measurements are in InfluxDB, ${written} of them copied now`
+  return `${grouped(measurements)} measurements are in InfluxDB, ${grouped(written)} of them copied now`
 }
 
 /** One progress bar after another, on standard error. */
@@ -65,7 +65,7 @@ class CommandProgress implements CopyProgress {
 
   begin(what: string, total: number): void {
     this.end()
-    printNote(`${what}: ${total} measurements`)
+    printNote(`${what}: ${counted(total, 'measurement')}`)
     const settings = { total, counted: 'measurements' }
     this.#current = new Progress(process.stderr, systemClock, settings)
     this.#current.begin(what)

@@ -7,7 +7,7 @@ import { describeFinding, formatDay } from '../domain/finding.ts'
 import type { Finding } from '../domain/finding.ts'
 import { OperationError } from '../operations/operations.ts'
 import { example } from './arguments.ts'
-import { printJson, printText } from './terminal/print.ts'
+import { counted, grouped, printJson, printText } from './terminal/print.ts'
 import { StepProgress } from './terminal/step-progress.ts'
 import { readSettingsWithData } from './read-settings.ts'
 
@@ -67,7 +67,8 @@ async function verdictOnArchive(file: string, progress: StepProgress): Promise<V
 
 function sayVerdict({ findings, sensors, measurements, events, moving }: Verdict): void {
   for (const finding of findings) printText(describeFinding(finding))
-  printText(`checked ${measurements} measurements of ${sensors} sensors and ${events} event ids`)
+  const checked = `${counted(measurements, 'measurement')} of ${counted(sensors, 'sensor')}`
+  printText(`checked ${checked} and ${counted(events, 'event id')}`)
   if (moving === 0) return
   printText(
     `${moving} sensors never settled: their newest days are right but for measurements still ` +
@@ -77,8 +78,8 @@ function sayVerdict({ findings, sensors, measurements, events, moving }: Verdict
 
 function isWrong({ findings, findingsTotal }: Verdict): OperationError {
   const more = findingsTotal - findings.length
-  const unnamed = more === 0 ? '' : `, ${more} not listed`
-  const message = `${findingsTotal} ${findingsTotal === 1 ? 'thing is' : 'things are'} wrong`
+  const unnamed = more === 0 ? '' : `, ${grouped(more)} not listed`
+  const message = `${counted(findingsTotal, 'thing')} ${findingsTotal === 1 ? 'is' : 'are'} wrong`
   return new OperationError({ kind: 'failed', message: `${message}${unnamed}` })
 }
 

@@ -280,7 +280,7 @@ async function createSensor(
   if (sensor === 'quota') {
     const hint = 'Delete one, or raise MAX_SENSORS_PER_USER.'
     return fail(
-      `${user.email} already has ${sensorsPerUserMax} sensors, the most a user may have`,
+      `${user.email} already has ${sensorsPerUserMax.toLocaleString('en-US')} sensors, the most a user may have`,
       hint,
     )
   }

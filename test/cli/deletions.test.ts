@@ -46,7 +46,7 @@ describe('deleting', () => {
     })
     const order = ['import', '-', '--user', user, '--rejects', join(dataDir, 'rejects')]
     const imported = await runCommand(dataDir, order, {}, lines.join('\n'))
-    expect(imported.stdout).to.match(/1200 created/)
+    expect(imported.stdout).to.match(/1,200 created/)
   }
 
   /** Types a line behind a question of the command, which runs on a terminal. */

@@ -201,7 +201,7 @@ describe('thermolog export', () => {
       const order = ['import', '-', '--user', USER, '--rejects', rejects]
       const input = `timestamp,sn,temp\n${lines.join('')}`
       const imported = await runCommand(dataDir, order, {}, input)
-      expect(imported.stdout).to.match(/^50000 lines read: 50000 created/)
+      expect(imported.stdout).to.match(/^50,000 lines read: 50,000 created/)
 
       const exporting = startCommand(dataDir, ORDER, {})
       const closed = once(exporting, 'close')

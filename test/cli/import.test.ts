@@ -79,7 +79,8 @@ describe('thermolog import', () => {
 
     it('imports the same file as duplicates, and all of it is there once', async () => {
       const { stdout } = await run('import', BUOY, '--user', USER, '--sn', 'BUOY-1')
-      const counts = `${BUOY_READINGS} lines read: 0 created, ${BUOY_READINGS} duplicates`
+      const many = BUOY_READINGS.toLocaleString('en-US')
+      const counts = `${many} lines read: 0 created, ${many} duplicates`
       expect(stdout).to.equal(`${counts}, 0 conflicts, 0 rejected\n`)
       expect(await readings('buoy-1')).to.equal(BUOY_READINGS)
     })
@@ -144,9 +145,9 @@ describe('thermolog import', () => {
       const object = { event_id: 'e-1', sn: 'ids-1', temp: 1, timestamp: '2020-01-01T00:00:00Z' }
       const lines = (...temps: number[]) =>
         temps.map((temp) => JSON.stringify({ ...object, temp })).join('\n')
-      expect((await importText(lines(1, 1))).stdout).to.match(/: 1 created, 1 duplicates, 0 conf/)
+      expect((await importText(lines(1, 1))).stdout).to.match(/: 1 created, 1 duplicate, 0 conf/)
       const { exitCode, stdout, stderr } = await importText(lines(1, 2))
-      expect(stdout).to.match(/^2 lines read: 0 created, 1 duplicates, 1 conflicts/)
+      expect(stdout).to.match(/^2 lines read: 0 created, 1 duplicate, 1 conflict,/)
       expect(stderr).to.match(/line 2: event_id "e-1" was accepted before with other content/)
       expect(exitCode).to.equal(1)
       const rejects = join(folder, 'conflicts.ndjson')

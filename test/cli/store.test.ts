@@ -131,8 +131,8 @@ describe('thermolog store copy', () => {
     expect(early.stderr).to.match(/another store \(embedded\).*thermolog store copy/)
 
     const copied = await copy()
-    expect(copied.stderr).to.match(/copying: 2000 measurements/)
-    expect(copied.stdout).to.match(/2000 measurements are in InfluxDB, 2000 of them copied now/)
+    expect(copied.stderr).to.match(/copying: 2,000 measurements/)
+    expect(copied.stdout).to.match(/2,000 measurements are in InfluxDB, 2,000 of them copied now/)
     expect(copied.exitCode).to.equal(0)
     const again = await copy()
     expect(again.stdout).to.match(/nothing to copy/)
@@ -179,7 +179,7 @@ describe('thermolog store copy', () => {
     await serving(dataDir, {}, async (url) => {
       const first = await copy()
       expect(first.exitCode).to.equal(1)
-      expect(first.stderr).to.match(/2000 measurements are in InfluxDB, 2000 of them copied now/)
+      expect(first.stderr).to.match(/2,000 measurements are in InfluxDB, 2,000 of them copied now/)
       expect(first.stderr).to.match(
         /the running service accepts more.*\nStop the service and run the command again/,
       )
@@ -188,7 +188,7 @@ describe('thermolog store copy', () => {
     })
     expect(await countIn(FREEZER)).to.equal(PER_SENSOR)
     const last = await copy()
-    expect(last.stdout).to.match(/2000 measurements are in InfluxDB, 1000 of them copied now/)
+    expect(last.stdout).to.match(/2,000 measurements are in InfluxDB, 1,000 of them copied now/)
     expect(last.exitCode).to.equal(0)
     await serving(dataDir, settings(), async () => {
       await until('the deleted sensor is gone', async () => (await countIn(FREEZER)) === 0)
@@ -218,7 +218,7 @@ describe('thermolog store copy', () => {
     proxy.decide = ({ path, body }) =>
       isLineProtocol(path, body) && writes++ === 0 ? { kind: 'lose_reply' } : { kind: 'pass' }
     const again = await copy(proxy.url)
-    expect(again.stdout).to.match(/2000 measurements are in InfluxDB, \d+ of them copied now/)
+    expect(again.stdout).to.match(/2,000 measurements are in InfluxDB, [\d,]+ of them copied now/)
     expect(again.exitCode).to.equal(0)
     await proxy.close()
     expect(await serving(dataDir, settings(), readAll)).to.deep.equal(shownBefore)

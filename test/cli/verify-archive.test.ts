@@ -42,7 +42,7 @@ describe('thermolog verify --archive', () => {
   it('checks a backup as a restore and a verify of it would', async () => {
     const { exitCode, stdout, stderr } = await verify(at('whole.tar'))
     expect(exitCode, stderr).to.equal(0)
-    const count = expectedLines().length
+    const count = expectedLines().length.toLocaleString('en-US')
     expect(stdout).to.match(new RegExp(`^checked ${count} measurements of \\d+ sensors and`))
     expect(stderr).to.match(/^unpacking into \S+\/temporary\/thermolog-\w+: 1 MB$/m)
     expect(stderr).to.match(/^a backup taken at 20/m)

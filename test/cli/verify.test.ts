@@ -103,8 +103,10 @@ describe('thermolog verify', () => {
     expect(answer).to.deep.include({ clean: true, findings: [], sensors: SENSORS })
     expect(answer).to.deep.include({ measurements: MEASUREMENTS, event_ids: MEASUREMENTS })
     const { stdout, stderr } = await runCommand(damaged, ['verify'])
-    expect(stdout).to.include(`${MEASUREMENTS} measurements of ${SENSORS} sensors`)
-    expect(stderr).to.match(/checking the ledger: \d{6} events/)
+    expect(stdout).to.include(
+      `${MEASUREMENTS.toLocaleString('en-US')} measurements of ${SENSORS} sensors`,
+    )
+    expect(stderr).to.match(/checking the ledger: \d{3},\d{3} events/)
   })
 
   it('names the sensor and the day of a measurement that is gone', async () => {

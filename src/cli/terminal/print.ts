@@ -52,7 +52,12 @@ export function printTable(
   }
 }
 
+/** `113,924`. */
+export function grouped(number: number): string {
+  return number.toLocaleString('en-US')
+}
+
 /** `1 sensor`, `13 sensors`, `113,924 measurements`. */
 export function counted(count: number, noun: string): string {
-  return `${count.toLocaleString('en-US')} ${noun}${count === 1 ? '' : 's'}`
+  return `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`
 }

@@ -2,6 +2,7 @@
 // now and then.
 
 import type { Clock } from '../../ports/system.ts'
+import { grouped } from './print.ts'
 
 interface Stream {
   readonly isTTY?: boolean
@@ -71,7 +72,7 @@ export class Progress {
     if (nowMs - this.#shownMs < (isTerminal ? REDRAW_MS : PLAIN_LINE_MS)) return
     this.#shownMs = nowMs
     const passedSeconds = (nowMs - this.#startedMs) / 1_000
-    const rate = Math.round(this.#count / passedSeconds).toLocaleString('en')
+    const rate = grouped(Math.round(this.#count / passedSeconds))
     const share = this.#share()
     const done = share === undefined ? this.#counts() : this.#bar(share, isTerminal)
     const left = share === undefined ? '' : `, ${secondsLeft(share, passedSeconds)} s left`
@@ -90,7 +91,7 @@ export class Progress {
   }
 
   #counts(): string {
-    return `: ${this.#count.toLocaleString('en')} ${this.#counted}`
+    return `: ${grouped(this.#count)} ${this.#counted}`
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { systemClock } from '../../system/clock.ts'
 import { Progress } from './progress.ts'
-import { printNote } from './print.ts'
+import { grouped, printNote } from './print.ts'
 
 export class StepProgress {
   #current: Progress | undefined
@@ -10,7 +10,7 @@ export class StepProgress {
   /** @param total the sum of all calls of `advance`, in units of `counted` */
   begin(what: string, total: number, counted: string): void {
     this.end()
-    printNote(`${what}: ${total} ${counted}`)
+    printNote(`${what}: ${grouped(total)} ${counted}`)
     this.#current = new Progress(process.stderr, systemClock, { total, counted })
     this.#current.begin(what)
   }
