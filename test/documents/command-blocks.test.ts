@@ -60,7 +60,7 @@ const CIRCUMSTANCES: Readonly<Record<string, Circumstances>> = {
     service: 'none',
     works: (checkout) => answers(checkout, '/api/mobile/v1/bootstrap', '"client_id"'),
   },
-  'docs/daemon.md: npx thermolog user create --email home@example.org --name "H': {
+  'docs/daemon.md: bin/thermolog user create --email home@example.org --name "H': {
     works: (checkout) =>
       answers(checkout, '/metrics', 'thermolog_measurements_total{outcome="created"} 1'),
   },
@@ -71,7 +71,7 @@ const CIRCUMSTANCES: Readonly<Record<string, Circumstances>> = {
     inNetwork: true,
   },
   'docs/scaling.md: createuser thermolog': { service: 'none' },
-  'docs/scaling.md: npx thermolog move --to postgresql://thermolog@db/thermolog': {
+  'docs/scaling.md: bin/thermolog move --to postgresql://thermolog@db/thermolog': {
     service: 'stopped',
   },
 }
