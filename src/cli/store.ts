@@ -56,7 +56,8 @@ function lastPassIsMissing(outcome: CopyOutcome): OperationError {
 }
 
 function described({ measurements, written }: CopyOutcome): string {
-  return `${grouped(measurements)} measurements are in InfluxDB, ${grouped(written)} of them copied now`
+  const copied = `${grouped(written)} of them copied now`
+  return `${grouped(measurements)} measurements are in InfluxDB, ${copied}`
 }
 
 /** One progress bar after another, on standard error. */

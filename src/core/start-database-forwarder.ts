@@ -1,5 +1,5 @@
-// Forwards the streams that this process leases into the measurement store, and deletes there what
-// is of deleted sensors.
+// Forwards the streams that this process leases into the measurement store, and deletes the data of
+// deleted sensors from it.
 
 import { Forwarder } from '../ingest/forwarder.ts'
 import { SensorDeletions } from '../ingest/sensor-deletions.ts'

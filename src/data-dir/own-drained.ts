@@ -44,7 +44,8 @@ export async function ownDrained(config: Config, progress: DrainProgress): Promi
     }
     lock.release()
   }
-  throw failed(`${dataDir} is used by others meanwhile`, 'Stop the service until the move is over.')
+  const hint = 'Stop the service until the move is over.'
+  throw failed(`${dataDir} is in use by another process`, hint)
 }
 
 async function refuseInflux(dataDir: string): Promise<void> {

@@ -1,5 +1,5 @@
-// The lives of a measurement store in another process: with each one it may have lost what it took
-// shortly before the last one ended.
+// When the measurement store, another process, restarted: each time it may have lost what it took
+// shortly before.
 
 export class StoreLives {
   #last: string | undefined

@@ -1,4 +1,4 @@
-// What is said of a statement that is not taken.
+// The error for a statement we do not support.
 
 /** A statement that is not taken: a sentence for the person who wrote it. */
 export class StatementError extends Error {

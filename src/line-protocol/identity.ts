@@ -47,7 +47,7 @@ const UNNAMED_FIELDS = new Set([
 
 /** String fields, or tags. */
 const ALIAS_FIELDS = ['friendly_name_str', 'friendly_name', 'device_name']
-/** More than so many characters have: what is cut in two is not among them. */
+/** Longer than any alias: a name that was cut is not used. */
 const ALIAS_BYTES_MAX = 1_024
 
 const SERIAL_CHARACTERS_MAX = 64

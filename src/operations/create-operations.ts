@@ -278,10 +278,10 @@ async function createSensor(
     )
   }
   if (sensor === 'quota') {
-    const hint = 'Delete one, or raise MAX_SENSORS_PER_USER.'
+    const most = sensorsPerUserMax.toLocaleString('en-US')
     return fail(
-      `${user.email} already has ${sensorsPerUserMax.toLocaleString('en-US')} sensors, the most a user may have`,
-      hint,
+      `${user.email} already has ${most} sensors, the most a user may have`,
+      'Delete one, or raise MAX_SENSORS_PER_USER.',
     )
   }
   return sensor

@@ -17,7 +17,7 @@ export interface Sql {
 
 /** A read that has not ended by then is given up. */
 const STATEMENT_MS_MAX = 10 * SECOND_MS
-/** When even that is not heard by so much later, the connection is dead. */
+/** If that is not answered within this time either, the connection is dead. */
 const ANSWER_MS_MORE = 2 * SECOND_MS
 const IDLE_MS_MAX = 60 * SECOND_MS
 const ATTEMPTS_MAX = 5

@@ -50,9 +50,7 @@ export async function checkServer(
     const row = await readRow<DurabilityRow>(client, READ_DURABILITY)
     const faults = [...faultsOf(server), durabilityFault(row, durability)]
     if (!(await countsOnce(client))) {
-      faults.push(
-        'a key that is inserted twice is counted twice: duplicates would be lost track of',
-      )
+      faults.push('this server counts a repeated key twice, so duplicates would go unnoticed')
     }
     const warnings = warningsOf(server, durability)
     return {

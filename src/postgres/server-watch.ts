@@ -1,4 +1,4 @@
-// Which data the server has, and whether it can be relied on: as of the last look, so that who asks
+// Which data the server has, and whether it is safe to use: as of the last look, so that a question
 // never waits for the database.
 
 import { SECOND_MS } from '../domain/time.ts'

@@ -1,5 +1,5 @@
 // The live events for one client. It holds only a position among the events of the user's watch: a
-// client that reads slowly, or less than happens, finds the newest state of each sensor there.
+// client that falls behind skips to the newest state of each sensor.
 
 import type { Clock } from '../ports/system.ts'
 import type { LiveEvent } from './live-event.ts'

@@ -1,6 +1,6 @@
 // Where a line is broken: where the sensor was silent for much longer than usual around there. An
 // empty bucket alone is not a gap: a sensor that sends every ten minutes leaves nine of ten minutes
-// empty. How long it was silent is known to the bucket; of days, their counts say more.
+// empty. A bucket knows how long it was silent; for days, look at the counts.
 
 /**
  * @import { History } from './history.js'

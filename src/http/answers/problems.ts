@@ -168,7 +168,7 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   overloaded: {
     status: 503,
     title: 'Overloaded',
-    explanation: 'Too much is waiting. Send the same request again after Retry-After.',
+    explanation: 'The queue is full. Send the same request again after Retry-After.',
   },
   storage_full: {
     status: 503,

@@ -9,14 +9,14 @@ export const PUBLIC: Readonly<Record<string, RouteDescription>> = {
     tag: 'Operations',
     summary: 'Whether the process is alive',
     description: 'Says nothing about the data: for the process’s supervisor.',
-    answers: { 200: { description: 'It is.', schema: 'health' } },
+    answers: { 200: { description: 'The process is alive.', schema: 'health' } },
   },
   'GET /readyz': {
     id: 'showReadiness',
     tag: 'Operations',
     summary: 'Whether submissions are accepted',
     description: '503 only while a submission would be refused: for load balancers.',
-    answers: { 200: { description: 'They are.', schema: 'readiness' } },
+    answers: { 200: { description: 'Submissions are accepted.', schema: 'readiness' } },
     codes: ['overloaded', 'storage_full', 'clock_unset', 'shutting_down'],
   },
   'GET /metrics': {

@@ -1,5 +1,6 @@
 // The elements of a batch as domain values, and the faults of each.
 
+import common from '../../../schemas/common.json' with { type: 'json' }
 import type { RequestFault } from '../../domain/errors.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { SubmittedMeasurement, SubmittedMeasurements } from '../../domain/measurement.ts'
@@ -9,7 +10,7 @@ import { batchElementsMax, faultsIn, isBatchFrame } from '../body/validate.ts'
 import { hasAtMost, membersOf } from './input.ts'
 import { readElement } from './measurement.ts'
 
-const EVENT_ID_CODE_POINTS_MAX = 128
+const EVENT_ID_CODE_POINTS_MAX = common.$defs.eventId.maxLength
 
 /** The valid part of a batch. */
 export interface FitElements {

@@ -28,7 +28,7 @@ type SkippedRow = Omit<SkippedEntry, 'line'> & { readonly line: Buffer }
 
 export async function noteSkipped(sql: Sql, skipped: readonly SkippedSeries[]): Promise<void> {
   const rows = skipped.map((one) => ({ ...one, key: hash('sha256', one.series, 'buffer') }))
-  // In one order everywhere: who waits for a row has none that another waits for.
+  // Always locked in the same order, so that no two transactions deadlock.
   rows.sort((one, other) => one.userId - other.userId || one.key.compare(other.key))
   for (const { userId, key, line, count, lastAtMs } of rows) {
     await sql.change(NOTE, [userId, key, Buffer.from(line), count, lastAtMs])

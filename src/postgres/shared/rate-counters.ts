@@ -36,7 +36,7 @@ interface SharedWindow {
 }
 
 const LEFT = `(extract(epoch FROM r.until - clock_timestamp()) * 1000)::float8 AS "leftMs"`
-// In one order everywhere: who waits for a row has none that another waits for.
+// Always locked in the same order, so that no two transactions deadlock.
 const ADD = `
   INSERT INTO rate_use AS r (counter, key, until, points)
   SELECT counter, key, clock_timestamp() + window_ms * interval '1 millisecond', points

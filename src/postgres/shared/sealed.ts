@@ -1,5 +1,5 @@
-// Sealing what a sign-in has brought with its code, so that who reads the database alone cannot use
-// it: AES-256-GCM, by a key that is made of the code.
+// Encrypts what a sign-in brought (AES-256-GCM), with a key made of its code: the database alone is
+// useless.
 
 import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto'
 
