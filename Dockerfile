@@ -16,6 +16,7 @@ RUN cd node_modules/better-sqlite3 \
 COPY schemas ./schemas
 COPY src ./src
 COPY docker ./docker
+COPY docs/daemon.md ./docs/
 # COPY keeps file modes: after a checkout with a strict umask, only the owner could read the files.
 RUN rm package-lock.json && chmod -R u+rwX,go+rX,go-w .
 

@@ -62,6 +62,8 @@ async function layOutRoot(root: string, program: string, release: Release): Prom
   installUnits(join(installed, 'deploy'), join(root, 'usr/lib/systemd/system'))
   copy(debian('thermolog.env'), join(root, SETTINGS))
   renameInto(documents, join(installed, 'docs'))
+  // The service shows it, also where Debian is told to install no documents.
+  copy(join(documents, 'daemon.md'), join(installed, 'docs/daemon.md'))
   for (const name of ['README.md', 'CHANGELOG.md']) {
     renameInto(join(documents, name), join(installed, name))
   }

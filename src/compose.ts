@@ -30,6 +30,7 @@ import { noteNoSocket } from './sqlite/data-dir-lock.ts'
 import { systemClock } from './system/clock.ts'
 import { createLog, standardOutput } from './system/log.ts'
 import { openFilesMax } from './system/open-files.ts'
+import { OWN_COMMAND } from './system/own-command.ts'
 
 /** Time for requests under way when the service stops: Docker kills it after ten seconds. */
 const DRAIN_MS_MAX = 5 * SECOND_MS
@@ -117,6 +118,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
     {
       ...config,
       mobile: mobileSettings(config),
+      command: OWN_COMMAND,
       drainMsMax: DRAIN_MS_MAX,
       connectionsMax: connectionsMaxOf(config, log),
     },

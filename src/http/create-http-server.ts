@@ -78,6 +78,8 @@ export interface HttpFaceSettings extends HttpServerSettings, RateLimitsSettings
   readonly trustedProxies: readonly string[]
   readonly mobile: MobileSettings
   readonly appLinks: AppLinks
+  /** How people call the command line. */
+  readonly command: string
   /** Where clients reach the API. */
   readonly apiUrl: string
   /** `undefined`: anyone may read the metrics. */
@@ -130,7 +132,7 @@ export function createHttpServer(
       const { version } = settings.mobile.app
       return createDocument(rowsOf(tables), { version, apiUrl: settings.apiUrl })
     }),
-    webPage: webPageRouter(settings.mobile.app.name),
+    webPage: webPageRouter({ app: settings.mobile.app.name, command: settings.command }),
   }
   const dispatch = createDispatch(tables, {
     ...collaborators,

@@ -257,14 +257,11 @@ function answerError(call: Call, error: unknown, log: Log) {
   ctx.state['code'] = failure.code
   ctx.set(headers)
   if (failure.code === 'not_found' && isOutsideApis(call) && isForPeople(call)) {
-    answerPage(call, 'There is no such page', MISSING)
+    answerPage(call, 'Page not found', '<p>Try one of the links above.</p>')
     ctx.status = status
   } else ctx.body = body
   return failure.code
 }
-
-const MISSING =
-  '<p>Nothing is at this address. Perhaps one of the pages above is what you want.</p>'
 
 function isOutsideApis({ path, ctx: { method } }: Call): boolean {
   return (method === 'GET' || method === 'HEAD') && !path.startsWith('/api/')

@@ -74,7 +74,7 @@ export class AccountView {
     const began = `signed in ${moment(Date.parse(createdAt), nowMs())}`
     const end = current
       ? undefined
-      : button({ label: `End the session of ${device}` }, () => void this.#end(id), 'End')
+      : button({ label: `Sign out of ${device}` }, () => void this.#end(id), 'Sign out')
     return element(
       'li',
       {},

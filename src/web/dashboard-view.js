@@ -196,7 +196,8 @@ export class DashboardView {
     this.#nothing.hidden = this.#found > 0
     if (this.#found > 0) return
     if (isLoaded && sensors.size === 0) {
-      this.#nothing.replaceChildren(...firstRun())
+      // Left as it is once it is there: somebody may be copying from it.
+      if (this.#nothing.childElementCount === 0) this.#nothing.replaceChildren(...firstRun())
       return
     }
     const without =

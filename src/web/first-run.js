@@ -1,7 +1,9 @@
 // Shown while there is no sensor yet: how to send the first measurement.
 
 import { session } from './api.js'
+import { commandBox, shellWord } from './command-box.js'
 import { element } from './element.js'
+import { COMMAND } from './names.js'
 import { isSecure, OWN_ADDRESS } from './sign-in.js'
 
 const INSECURE =
@@ -10,32 +12,29 @@ const INSECURE =
 
 /** @returns {HTMLElement[]} */
 export function firstRun() {
-  const email = session()?.user.email ?? 'you@example.org'
-  const create = `TOKEN=$(thermolog token create --user ${email} --name first)`
+  const user = shellWord(session()?.user.email ?? 'you@example.org')
+  const create = `TOKEN=$(${COMMAND} token create --user ${user} --name first)`
   const send = [
     `curl ${OWN_ADDRESS}api/v1/measurements \\`,
     '  -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\',
-    `  -d '{"sn": "cellar", "temp": 21.4}'`,
+    `  -d '{"event_id": "first", "sn": "cellar", "temp": 21.4}'`,
   ].join('\n')
   return [
     element('p', {}, 'No sensor has sent a measurement yet. It appears here with its first one.'),
-    element('p', {}, '1. On the machine of the service, create a daemon token, which may send:'),
-    command(create),
-    element('p', {}, 'In a checkout it is npx thermolog.'),
-    element('p', {}, '2. Send a measurement, from there or, with the token, from anywhere:'),
-    command(send),
+    element('p', {}, '1. Create a token, where Thermolog was started:'),
+    commandBox(create),
+    element('p', {}, '2. Send a measurement, from there:'),
+    commandBox(send),
+    element('p', {}, 'Send it again: its event_id says that it is the same, so it is stored once.'),
     element(
       'p',
       {},
-      'Devices and more: ',
+      'Next: ',
+      element('a', { href: 'docs/daemon.md' }, 'how devices send'),
+      ' and ',
       element('a', { href: 'docs' }, 'the API'),
-      ' and docs/daemon.md.',
+      '.',
     ),
     ...(isSecure ? [] : [element('p', { class: 'insecure' }, INSECURE)]),
   ]
-}
-
-/** @param {string} text */
-function command(text) {
-  return element('pre', { tabindex: '0' }, element('code', {}, text))
 }

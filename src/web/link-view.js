@@ -81,7 +81,7 @@ export class LinkView {
     this.#say(
       [text],
       button({ class: 'primary' }, keep, `Sign in as ${nameOf(signedIn)}`),
-      button({}, stay, `Stay ${nameOf(old)}`),
+      button({}, stay, `Continue as ${nameOf(old)}`),
     )
   }
 
@@ -118,7 +118,7 @@ export class LinkView {
 
   #back() {
     const old = session()
-    const text = old === undefined ? 'Other ways to sign in' : `Stay ${nameOf(old)}`
+    const text = old === undefined ? 'Other ways to sign in' : `Continue as ${nameOf(old)}`
     return button({}, this.#onDone, text)
   }
 

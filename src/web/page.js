@@ -6,7 +6,7 @@
 
 import { nowMs } from './clock.js'
 import { Refused, forgetSession, isSessionChange, session } from './api.js'
-import { setTitle } from './app-name.js'
+import { setTitle } from './names.js'
 import { DashboardView } from './dashboard-view.js'
 import { setText } from './element.js'
 import { Fleet } from './fleet.js'

@@ -1,6 +1,6 @@
 // A sensor's page: its name, current state and chart.
 
-import { setTitle } from './app-name.js'
+import { setTitle } from './names.js'
 import { button, element, icon } from './element.js'
 import { compensated } from './history.js'
 import { HistorySheet } from './history-sheet.js'

@@ -1,8 +1,9 @@
 // Shown to people who are not signed in: a button per provider, or what has to be set up.
 
 import { Refused, get } from './api.js'
-import { APP_NAME } from './app-name.js'
+import { commandBox } from './command-box.js'
 import { button, element, icon, setText } from './element.js'
+import { APP_NAME, COMMAND } from './names.js'
 import {
   OWN_ADDRESS,
   finish,
@@ -21,6 +22,9 @@ import { isEnding } from './sign-out.js'
 
 const ENDING =
   'You’re offline. Your session ends at the service as soon as this device has a network again.'
+const NEEDS_LINK =
+  'You need a sign-in link. Just started Thermolog? It is in the terminal. Otherwise ask whoever ' +
+  'runs it.'
 const UNREACHED_RETRY_MS = 3_000
 const DIRECT = /^#\/sign-in\/([a-z0-9_]+)$/
 
@@ -98,7 +102,7 @@ export class SignInView {
     const { links, sign_in_providers: providers } = bootstrap
     const shown = Object.entries(links).map(([name, href]) => element('a', { href }, capital(name)))
     this.#links.replaceChildren(...shown)
-    if (providers.length === 0) return this.#explain(NO_PROVIDER)
+    if (providers.length === 0) return this.#explainLinks()
     if (!isSecure) return this.#explain(INSECURE)
     const direct = DIRECT.exec(location.hash)?.[1]
     const provider = providers.find(({ id }) => id === direct)
@@ -136,8 +140,19 @@ export class SignInView {
 
   /** @param {{ readonly what: string, readonly remedy: string, readonly setting: string }} text */
   #explain({ what, remedy, setting }) {
-    const code = element('pre', { tabindex: '0' }, element('code', {}, setting))
-    this.#message.replaceChildren(element('p', {}, what), element('p', {}, remedy), code)
+    const texts = [element('p', {}, what), element('p', {}, remedy)]
+    this.#message.replaceChildren(...texts, commandBox(setting))
+    this.#choices.replaceChildren()
+  }
+
+  #explainLinks() {
+    this.#message.replaceChildren(
+      element('p', {}, NEEDS_LINK),
+      element('p', {}, 'To print one, where Thermolog was started:'),
+      commandBox(`${COMMAND} user link you@example.org`),
+      element('p', {}, 'No user yet? Create one first:'),
+      commandBox(`${COMMAND} user create --email you@example.org`),
+    )
     this.#choices.replaceChildren()
   }
 
@@ -155,19 +170,7 @@ const INSECURE = {
     'operator for a sign-in link, which works here too:',
   setting: [
     `MOBILE_REDIRECT_URIS=${OWN_ADDRESS.replace(/^http:/, 'https:')}`,
-    'thermolog user link you@example.org',
-  ].join('\n'),
-}
-
-const NO_PROVIDER = {
-  what: 'People sign in here with links, since no identity provider is set up.',
-  remedy: 'Ask the operator for a link, or to set a provider up:',
-  setting: [
-    'thermolog user link you@example.org',
-    '',
-    'IDP_HOME_ISSUER=https://…',
-    'IDP_HOME_CLIENT_ID=…',
-    `MOBILE_REDIRECT_URIS=${OWN_ADDRESS}`,
+    `${COMMAND} user link you@example.org`,
   ].join('\n'),
 }
 

@@ -215,6 +215,10 @@ describe('the image', () => {
     expect(imported.filter((path) => !isCopied(path))).to.deep.equal([])
   })
 
+  it('has the guide for devices, which the service shows', () => {
+    expect(copied).to.include('docs/daemon.md')
+  })
+
   it('is built from nothing that is kept from it', () => {
     const allowed = readText('.dockerignore').match(/^!.+$/gm) ?? []
     expect(allowed.map((line) => line.slice(1))).to.have.members([...new Set(copied)])

@@ -43,7 +43,8 @@ describe('npm run package', () => {
 
   it('makes a tarball that runs with the Node inside it', async () => {
     runBare('tar', ['-xzf', join(dist, `thermolog-${version}-linux-x64.tar.gz`), '-C', folder])
-    await takesMeasurements(join(folder, `thermolog-${version}/bin/thermolog`), '/usr/bin:/bin')
+    const command = join(folder, `thermolog-${version}/bin/thermolog`)
+    await takesMeasurements(command, '/usr/bin:/bin', 'bin/thermolog')
   })
 
   it('makes a package that works installed by npm, without a registry', async () => {
@@ -51,17 +52,18 @@ describe('npm run package', () => {
     const options = ['--global', '--offline', '--prefix', prefix, '--no-audit', '--no-fund']
     const home = { HOME: folder, PATH: process.env['PATH'] ?? '' }
     runBare('npm', ['install', ...options, join(dist, `thermolog-${version}.tgz`)], home)
-    await takesMeasurements(join(prefix, 'bin/thermolog'), process.env['PATH'] ?? '')
+    const command = join(prefix, 'bin/thermolog')
+    await takesMeasurements(command, process.env['PATH'] ?? '', 'thermolog')
   })
 
-  /** Everything from the first user to `verify`. */
-  async function takesMeasurements(command: string, path: string): Promise<void> {
+  /** Everything from the first user to `verify`. @param named the command, as the page names it */
+  async function takesMeasurements(command: string, path: string, named: string): Promise<void> {
     const environment = { PATH: path, DATA_DIR: await mkdtemp(join(folder, 'data-')) }
     const run = (...args: string[]) => runBare(command, args, environment)
     expect(run('--version')).to.equal(`${version}\n`)
     run('user', 'create', '--email', 'a@example.org')
     const token = run('token', 'create', '--user', 'a@example.org', '--name', 'gateway').trim()
-    await serveOnce(command, environment, token)
+    await serveOnce(command, environment, { token, named })
     expect(run('export', '--user', 'a@example.org')).to.include('28FF641E93160434,21.4')
     run('verify')
   }
@@ -107,6 +109,7 @@ describe('npm run package', () => {
       expect(existsSync(join(bare, 'usr/lib/systemd/system/thermolog.socket'))).to.equal(true)
       expect(existsSync(join(bare, 'etc/systemd/system/sockets.target.wants'))).to.equal(false)
       expect(inDebian('dpkg', '--verify', 'thermolog')).to.equal('')
+      expect(existsSync(join(bare, 'usr/lib/thermolog/docs/daemon.md'))).to.equal(true)
     })
 
     it('has a command that gives root the settings and user of the service', async () => {
@@ -145,11 +148,11 @@ describe('npm run package', () => {
   })
 })
 
-/** Runs the service for one measurement. */
+/** Runs the service for one measurement, and looks at its pages. */
 async function serveOnce(
   command: string,
   environment: Readonly<Record<string, string>>,
-  token: string,
+  { token, named }: { readonly token: string; readonly named: string },
 ): Promise<void> {
   const service = spawn(command, ['serve'], { env: { ...environment, PORT: '0' } })
   const ended = once(service, 'exit') as Promise<[number | null]>
@@ -159,8 +162,10 @@ async function serveOnce(
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const request = { method: 'POST', headers, body: JSON.stringify(MEASUREMENT) }
     expect((await fetch(`${url}/api/v1/measurements`, request)).status).to.equal(201)
-    expect((await fetch(url)).status).to.equal(200)
+    const page = await (await fetch(url)).text()
+    expect(page).to.include(`<meta name="thermolog-command" content="${named}" />`)
     expect((await fetch(`${url}/docs`)).status).to.equal(200)
+    expect((await fetch(`${url}/docs/daemon.md`)).status).to.equal(200)
     service.kill()
   }
   expect((await ended)[0]).to.equal(0)

@@ -71,7 +71,8 @@ export class Containers {
   /** @param label makes an image that is another one, as that of another version is */
   async build(label: string): Promise<void> {
     const checkout = join(this.#folder, label)
-    for (const name of ['Dockerfile', '.dockerignore', 'package.json', 'package-lock.json']) {
+    const files = ['Dockerfile', '.dockerignore', 'package.json', 'package-lock.json']
+    for (const name of [...files, 'docs/daemon.md']) {
       cpSync(join(ROOT, name), join(checkout, name))
       chmodSync(join(checkout, name), 0o600)
     }

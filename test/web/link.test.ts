@@ -61,7 +61,7 @@ describe('a sign-in link on the chart page', () => {
       await page.getByText('This link is for Ben').waitFor()
     }
     await open(await linkOf('ben@example.org'))
-    await choose(page, `Stay ${ANA}`)
+    await choose(page, `Continue as ${ANA}`)
     await page.locator('#user', { hasText: ANA }).waitFor()
     await open(await linkOf('ben@example.org'))
     await choose(page, 'Sign in as Ben')

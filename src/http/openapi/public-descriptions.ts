@@ -101,10 +101,13 @@ export const PUBLIC: Readonly<Record<string, RouteDescription>> = {
   'GET /docs/{file}': {
     id: 'showPageFile',
     tag: 'Documents',
-    summary: 'A file of that page',
-    description: 'Scripts and styles of that page.',
+    summary: 'A file of that page, or the guide for devices',
+    description: 'Scripts and styles of that page; `daemon.md`, how devices send.',
     answers: {
-      200: { description: 'The file.', texts: ['text/javascript', 'text/css', 'image/png'] },
+      200: {
+        description: 'The file.',
+        texts: ['text/javascript', 'text/css', 'image/png', 'text/plain'],
+      },
     },
     codes: ['not_found'],
   },

@@ -81,10 +81,12 @@ interface PackagedFile {
   readonly read: () => Promise<Buffer>
 }
 
-/** Files of the page that come from the package. */
+/** Files that come with the program: of Swagger UI, and what devices have to do. */
 const PACKAGED: ReadonlyMap<string, PackagedFile> = new Map([
   packaged('swagger-ui-bundle.js', import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js')),
   packaged('swagger-ui.css', import.meta.resolve('swagger-ui-dist/swagger-ui.css')),
+  // Text, which browsers show.
+  packaged('daemon.md', new URL('../../../docs/daemon.md', import.meta.url).href, 'text'),
   packaged('favicon-32x32.png', import.meta.resolve('swagger-ui-dist/favicon-32x32.png')),
 ])
 
@@ -152,7 +154,10 @@ async function showFile({ ctx, parameters }: Call): Promise<void> {
   ctx.body = body
 }
 
-function packaged(name: string, url: string): [string, PackagedFile] {
-  const read = kept(() => readFile(new URL(url)))
-  return [name, { type: name.replace(/^.*\./, ''), read }]
+function packaged(
+  name: string,
+  url: string,
+  type = name.replace(/^.*\./, ''),
+): [string, PackagedFile] {
+  return [name, { type, read: kept(() => readFile(new URL(url))) }]
 }

@@ -46,7 +46,6 @@ const TYPES: Readonly<Record<string, string>> = {
 const MODULES: readonly URL[] = [
   new URL('../../web/page.js', import.meta.url),
   new URL('../../web/api.js', import.meta.url),
-  new URL('../../web/app-name.js', import.meta.url),
   new URL('../../web/dashboard-view.js', import.meta.url),
   new URL('../../web/dashboard-tools.js', import.meta.url),
   new URL('../../web/sensor-view.js', import.meta.url),
@@ -58,6 +57,7 @@ const MODULES: readonly URL[] = [
   new URL('../../web/chart-controls.js', import.meta.url),
   new URL('../../web/chart-gestures.js', import.meta.url),
   new URL('../../web/clock.js', import.meta.url),
+  new URL('../../web/command-box.js', import.meta.url),
   new URL('../../web/date-picker.js', import.meta.url),
   new URL('../../web/element.js', import.meta.url),
   new URL('../../web/event-stream.js', import.meta.url),
@@ -70,6 +70,7 @@ const MODULES: readonly URL[] = [
   new URL('../../web/long-list.js', import.meta.url),
   new URL('../../web/history-sheet.js', import.meta.url),
   new URL('../../web/locale.js', import.meta.url),
+  new URL('../../web/names.js', import.meta.url),
   new URL('../../web/period.js', import.meta.url),
   new URL('../../web/read-histories.js', import.meta.url),
   new URL('../../web/readout.js', import.meta.url),
@@ -122,10 +123,17 @@ interface WebPage {
   readonly files: ReadonlyMap<string, WebFile>
 }
 
+export interface PageNames {
+  /** What the operator calls the service. */
+  readonly app: string
+  /** How the command line is called. */
+  readonly command: string
+}
+
 // prettier-ignore
-export function webPageRouter(appName: string): RouteTable {
+export function webPageRouter(names: PageNames): RouteTable {
   const open = new OpenRoutes('')
-  const read = kept(() => readPage(appName))
+  const read = kept(() => readPage(names))
   const show = (name: 'page' | 'worker' | 'manifest') => async (call: Call) =>
     answerNow(call, (await read())[name])
   const showFile = async (call: Call) => answerFile(call, await read())
@@ -162,8 +170,7 @@ function send(ctx: Call['ctx'], { type, tag, plain, zipped }: WebFile): void {
   ctx.body = isZipped ? zipped : plain
 }
 
-/** @param appName what the operator calls the service */
-async function readPage(appName: string): Promise<WebPage> {
+async function readPage({ app, command }: PageNames): Promise<WebPage> {
   const urls = [...MODULES, ...OTHER_FILES]
   const [page = '', worker = '', manifest = ''] = await Promise.all(
     [PAGE, WORKER, MANIFEST].map((url) => readFile(url, 'utf8')),
@@ -171,7 +178,7 @@ async function readPage(appName: string): Promise<WebPage> {
   const bytes = await Promise.all(urls.map((url) => readFile(url)))
   const version = hash(
     'sha256',
-    Buffer.concat([...bytes, Buffer.from(page + worker + appName)]),
+    Buffer.concat([...bytes, Buffer.from(page + worker + app + command)]),
   ).slice(0, 12)
   const pathOf = (url: URL) => `web/${version}/${nameOf(url)}`
   const preloads = MODULES.map((url) => `<link rel="modulepreload" href="${pathOf(url)}" />`)
@@ -181,8 +188,9 @@ async function readPage(appName: string): Promise<WebPage> {
       .replace('{{modulepreloads}}', preloads.join('\n    '))
       .replace('{{files}}', ['manifest.webmanifest', ...urls.map(pathOf)].join(' '))
   const make = (url: URL, text: string) => {
-    const name = url === MANIFEST ? JSON.stringify(appName).slice(1, -1) : escapeHtml(appName)
-    return webFile(nameOf(url), Buffer.from(complete(text).replaceAll('{{app}}', () => name)))
+    const name = url === MANIFEST ? JSON.stringify(app).slice(1, -1) : escapeHtml(app)
+    const named = complete(text).replaceAll('{{app}}', () => name)
+    return webFile(nameOf(url), Buffer.from(named.replaceAll('{{command}}', command)))
   }
   return {
     page: await make(PAGE, page),

@@ -156,7 +156,8 @@ describe('the pages of problems', () => {
     const { status, type, text } = await open('/nothing')
     expect(status).to.equal(404)
     expect(type).to.match(/^text\/html/)
-    expect(text).to.include('There is no such page').and.include('href="./problems"')
+    expect(text).to.include('Page not found').and.include('Try one of the links above.')
+    expect(text).to.include('href="./problems"')
     const asked = await send(service.url, { path: '/nothing' })
     expect(asked.headers['content-type']).to.equal('application/problem+json')
     const ofApi = await open('/api/v1/nothing')
@@ -195,6 +196,15 @@ describe('the page that shows it', () => {
     expect(answer.headers['content-encoding']).to.equal('gzip')
     const style = await send(service.url, { path: '/docs/swagger-ui.css' })
     expect(style.headers['content-type']).to.match(/^text\/css/)
+  })
+
+  it('has the guide for devices, as text', async () => {
+    const { status, headers, text } = await send(service.url, { path: '/docs/daemon.md' })
+    expect(status).to.equal(200)
+    expect(headers['content-type']).to.equal('text/plain; charset=utf-8')
+    expect(text)
+      .to.match(/^# .*\n/)
+      .and.include('## Event id')
   })
 
   for (const file of ['index.html', 'swagger-ui-bundle.js.map', '..%2Fpackage.json', '']) {

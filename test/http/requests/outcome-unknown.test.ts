@@ -118,6 +118,7 @@ function openFace(): HttpServer {
     },
     {
       ...config,
+      command: 'thermolog',
       mobile: {
         mayEdit: true,
         mayDeleteAccount: false,

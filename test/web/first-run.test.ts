@@ -1,0 +1,99 @@
+// Goal: somebody who has just started the service, and opens its bare address, gets from there to
+// a measurement on the page by nothing but copying what the page says. Method: a real browser, a
+// real service as a process, and a shell that gets what was copied, as it was copied.
+
+import { spawnSync } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import type { BrowserContext, Page } from 'playwright-core'
+import { useChromium } from '../support/chromium.ts'
+import { serve } from '../support/command.ts'
+import type { RunningService } from '../support/command.ts'
+import { freePort } from '../support/free-port.ts'
+import { PHONE } from './chart-page.ts'
+
+const CHECKOUT = fileURLToPath(new URL('../../', import.meta.url))
+const TOUCH_PX = 44
+
+describe('the first run', () => {
+  const browser = useChromium()
+  let dataDir: string
+  let service: RunningService
+  let context: BrowserContext
+  let page: Page
+
+  before(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'thermolog-'))
+    await writeFile(join(dataDir, '.curlrc'), 'silent\nwrite-out = "%{http_code}\\n"\n')
+    service = await serve(dataDir, { PORT: String(await freePort()) })
+    context = await browser().newContext({ ...PHONE, locale: 'en-GB' })
+    page = await context.newPage()
+  })
+  after(async () => {
+    await context?.close()
+    await service?.stop()
+    await rm(dataDir, { recursive: true })
+  })
+
+  /** Lets a shell run commands where the service was started. @returns what they print */
+  function run(...commands: string[]): string {
+    const env = { PATH: '/usr/bin:/bin', DATA_DIR: dataDir, CURL_HOME: dataDir }
+    const options = { cwd: CHECKOUT, env, encoding: 'utf8' } as const
+    const { status, stdout, stderr } = spawnSync('sh', ['-c', commands.join('\n')], options)
+    expect(status, stderr).to.equal(0)
+    return stdout
+  }
+
+  /** Copies a command with its button. @returns what can be pasted then */
+  async function copied(command: RegExp): Promise<string> {
+    const box = page.locator('.command', { hasText: command })
+    await box.getByRole('button', { name: 'Copy' }).tap()
+    await box.getByRole('status').getByText('Copied').waitFor()
+    const size = await box.getByRole('button').boundingBox()
+    expect(Math.min(size?.width ?? 0, size?.height ?? 0)).to.be.at.least(TOUCH_PX)
+    await page.evaluate(() => document.body.append(document.createElement('textarea')))
+    const field = page.locator('textarea')
+    await field.focus()
+    await page.keyboard.press('Control+V')
+    const pasted = await field.inputValue()
+    await field.evaluate((made) => made.remove())
+    return pasted
+  }
+
+  // Chromium takes this address for another machine: no clipboard interface without https.
+  const addressOf = ({ url }: RunningService) => url.replace('127.0.0.1', '0.0.0.0')
+
+  it('says how to get a link, and prints one', async () => {
+    await page.goto(addressOf(service))
+    expect(await page.evaluate(() => 'clipboard' in navigator)).to.equal(false)
+    await page.getByText('You need a sign-in link. Just started Thermolog?').waitFor()
+    const create = await copied(/user create/)
+    const link = await copied(/user link/)
+    const url = new URL(
+      run(create, link)
+        .split('\n')
+        .find((line) => line.startsWith('http')) ?? '',
+    )
+    await page.goto(addressOf(service) + url.pathname + url.hash)
+    await page.getByRole('button', { name: 'Sign in' }).tap()
+    await page.getByText('No sensor has sent a measurement yet.').waitFor()
+  })
+
+  it('shows what sends a measurement, and stores it once when it is sent again', async () => {
+    const create = await copied(/token create/)
+    const send = await copied(/curl/)
+    const answers = run(create, send, send).match(/201|200|"status":"\w+"/g)
+    expect(answers).to.deep.equal(['"status":"created"', '201', '"status":"duplicate"', '200'])
+    const guide = page.getByRole('link', { name: 'how devices send' })
+    const address = await guide.evaluate((link) => (link as HTMLAnchorElement).href)
+    expect((await fetch(address)).headers.get('content-type')).to.match(/^text\/plain/)
+    await page
+      .locator('.card', { hasText: 'cellar' })
+      .getByText('21.4 °C', { exact: true })
+      .waitFor()
+    await page.locator('.command').first().waitFor({ state: 'hidden' })
+  })
+})
