@@ -8,11 +8,11 @@
 import { execFile, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { networkInterfaces } from 'node:os'
 import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
+import { networkAddress } from '../src/config-values.ts'
 import {
   authorize,
   PUBLIC_CLIENT,
@@ -87,14 +87,6 @@ async function reachedProvider(url: string): Promise<SignInProvider> {
   if (provider?.authorization_endpoint) return provider
   await setTimeout(200)
   return reachedProvider(url)
-}
-
-/** Of this machine in its network. */
-function lanAddress(): string {
-  const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? [])
-  const found = addresses.find(({ family, internal }) => family === 'IPv4' && !internal)
-  if (found === undefined) throw new Error('--lan: this machine is in no network')
-  return found.address
 }
 
 async function startService(port: string): Promise<{ service: ChildProcess; url: string }> {
@@ -196,8 +188,10 @@ async function main(): Promise<void> {
   const redirectUris = [...values['redirect-uri'], PAGE_URL]
   ENVIRONMENT['MOBILE_REDIRECT_URIS'] = redirectUris.join(',')
   if (values.lan) {
+    const address = networkAddress()
+    if (address === undefined) throw new Error('--lan: this machine is in no network')
     ENVIRONMENT['HOST'] = '0.0.0.0'
-    ENVIRONMENT['PUBLIC_URL'] = `http://${lanAddress()}:${PORT}`
+    ENVIRONMENT['PUBLIC_URL'] = `http://${address}:${PORT}`
   }
   const database = replicas > 0 ? await findDatabase() : undefined
   if (database !== undefined) ENVIRONMENT['DATABASE_URL'] = database.url

@@ -7,7 +7,7 @@ import { SignInLinks } from './access/sign-in-links.ts'
 import { AccessTokens } from './access/tokens.ts'
 import { openEngine } from './core/open-engine.ts'
 import type { Core, SharedState } from './core/open-core.ts'
-import { isJournal } from './config.ts'
+import { logForm } from './config.ts'
 import type { Config } from './config.ts'
 import { liveLimits } from './domain/limits.ts'
 import { SECOND_MS } from './domain/time.ts'
@@ -38,7 +38,7 @@ const DRAIN_MS_MAX = 5 * SECOND_MS
 /** How to begin, where no terminal shows a link. */
 const NO_USER = [
   'nobody can sign in yet',
-  { hint: 'run `thermolog user create --email …`, then `thermolog user link …`' },
+  { hint: `run \`${OWN_COMMAND} user create --email …\`, then \`${OWN_COMMAND} user link …\`` },
 ] as const
 
 /** The remaining file descriptors are for databases, pages and InfluxDB. */
@@ -71,7 +71,7 @@ export interface Overrides {
 /** The service with its HTTP server and its socket. Owns DATA_DIR until it is stopped. */
 export async function createService(config: Config, overrides: Overrides = {}): Promise<Service> {
   const { clock = systemClock } = overrides
-  const of = { level: config.logLevel, component: 'thermolog', isJournal: isJournal(1) }
+  const of = { level: config.logLevel, component: 'thermolog', form: logForm(1) }
   const log = overrides.log ?? createLog(clock, of, standardOutput)
   const core = await openEngine(config, { clock, log, isForwarding: true })
   const shared = core.shared ?? (await ofThisProcess(core, clock))

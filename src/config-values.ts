@@ -2,7 +2,7 @@
 // setting and returns its value, or throws a FormError that says what it should look like.
 
 import { isIP } from 'node:net'
-import { hostname } from 'node:os'
+import { hostname, networkInterfaces } from 'node:os'
 import type { AndroidApp } from './domain/app-links.ts'
 import { isSecureUrl } from './domain/secure-url.ts'
 import { parseInstant } from './domain/time.ts'
@@ -127,10 +127,17 @@ export function readBasePath(text: string): string {
   throw new FormError(`must not begin with /${first}, where the service has something itself`)
 }
 
+/** This machine's address in its network; `undefined`: it is in none. */
+export function networkAddress(): string | undefined {
+  const addresses = Object.values(networkInterfaces()).flatMap((all) => all ?? [])
+  return addresses.find(({ family, internal }) => family === 'IPv4' && !internal)?.address
+}
+
 /** Where other machines in the same network reach the service, if it listens to them. */
 export function urlOnNetwork(host: string, port: number): string {
   const isWildcard = host === '0.0.0.0' || host === '::'
-  const name = isWildcard ? hostname() : host
+  // Phones rarely know the names of machines.
+  const name = isWildcard ? (networkAddress() ?? hostname()) : host
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
 }
 

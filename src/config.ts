@@ -3,6 +3,7 @@
 
 import { fstatSync, readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { isatty } from 'node:tty'
 import { parseEnv } from 'node:util'
 import {
   FormError,
@@ -152,15 +153,16 @@ export class UnfitSettings extends Error {
 
 /** The environment of the process, over the `.env` file in its working directory. */
 export function readEnvironment(): Environment {
-  return { ...readEnvFile('.env'), ...process.env }
+  // What `info` would say there, `serve` says itself.
+  const ofTerminal = logForm(1) === 'terminal' ? { LOG_LEVEL: 'warn' } : {}
+  return { ...ofTerminal, ...readEnvFile('.env'), ...process.env }
 }
 
-/** Whether standard output (1) or error (2) goes to journald. */
-export function isJournal(stream: 1 | 2): boolean {
-  const journal = process.env['JOURNAL_STREAM']
-  if (journal === undefined) return false
+/** What standard output (1) or error (2) is: journald, a terminal with a person, or anything. */
+export function logForm(stream: 1 | 2): 'journal' | 'terminal' | 'json' {
   const { dev, ino } = fstatSync(stream)
-  return journal === `${dev}:${ino}`
+  if (process.env['JOURNAL_STREAM'] === `${dev}:${ino}`) return 'journal'
+  return isatty(0) && isatty(stream) ? 'terminal' : 'json'
 }
 
 function readEnvFile(file: string): Environment {

@@ -1,11 +1,11 @@
 // What a command says on standard error besides its results: why it failed, or what looks wrong.
 
-import { isJournal } from '../config.ts'
+import { logForm } from '../config.ts'
 import { priorityOf } from '../system/log.ts'
 import { escapedLines } from './terminal/print.ts'
 
 /** @param text may have several lines */
 export function say(text: string, level: 'warn' | 'error'): void {
-  const priority = isJournal(2) ? priorityOf(level) : ''
+  const priority = logForm(2) === 'journal' ? priorityOf(level) : ''
   process.stderr.write(`thermolog: ${escapedLines(text)}\n`.replace(/^(?!$)/gm, priority))
 }

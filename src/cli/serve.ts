@@ -1,16 +1,19 @@
 // `thermolog serve`: runs the service until it is told to stop.
 
 import { isIP } from 'node:net'
+import { resolve } from 'node:path'
 import { linkUrl } from '../access/sign-in-links.ts'
 import type { Command } from 'commander'
+import { logForm } from '../config.ts'
 import type { Config } from '../config.ts'
+import { isOfThisMachine } from '../domain/secure-url.ts'
 import { usage } from '../operations/check-arguments.ts'
 import { failed } from '../operations/operations.ts'
 import type { OperationError } from '../operations/operations.ts'
 import { ServiceManager } from '../system/service-manager.ts'
 import { example } from './arguments.ts'
 import { readSettings } from './read-settings.ts'
-import { qrCode, reachOf } from './terminal/link.ts'
+import { namedUrl, qrCode } from './terminal/link.ts'
 import type { Service } from '../compose.ts'
 
 const CHOOSE_HOST = 'Set HOST to 127.0.0.1 for this machine alone, or 0.0.0.0 for all addresses.'
@@ -37,7 +40,7 @@ async function serve(): Promise<void> {
       throw listenFailure(error, config) ?? error
     })
     manager.noteReady(() => service.describe())
-    await welcome(service, config.port === 0 ? url + config.basePath : config.publicUrl)
+    await welcome(service, config, reachedAt(config, url))
     await stopped
   } finally {
     manager.noteStopping()
@@ -45,14 +48,33 @@ async function serve(): Promise<void> {
   }
 }
 
-/** Where nobody can sign in yet, says on a terminal how to begin: the log never has the link. */
-async function welcome(service: Service, publicUrl: string): Promise<void> {
-  if (!process.stdin.isTTY || !process.stderr.isTTY) return
+/** Where people reach the service, which may have picked its port itself. */
+function reachedAt({ publicUrl }: Config, boundUrl: string): string {
+  const url = new URL(publicUrl)
+  if (url.port === '0') url.port = new URL(boundUrl).port
+  return url.href.replace(/\/$/, '')
+}
+
+/**
+ * Says on a terminal where everything is and, where nobody can sign in yet, how to begin: the log
+ * never has the link.
+ */
+async function welcome(service: Service, config: Config, url: string): Promise<void> {
+  const stream = ([1, 2] as const).find((each) => logForm(each) === 'terminal')
+  if (stream === undefined) return
+  const place = config.database === undefined ? resolve(config.dataDir) : 'the database'
   const code = await service.createFirstLink()
-  if (code === undefined) return
-  const url = linkUrl(publicUrl, code)
-  const intro = 'There is no user yet. Open this link to become the first one:'
-  process.stderr.write(`\n${intro}\n\n  ${url}\n\n${qrCode(url)}${reachOf(url)}\n`)
+  const link = code === undefined ? '' : linkUrl(url, code)
+  const begin = link === '' ? '' : `${qrCode(link)}Become its first user: ${link}\n`
+  const terminal = stream === 1 ? process.stdout : process.stderr
+  terminal.write(`Thermolog is at ${url}${besides(url)}\nData are kept in ${place}\n${begin}`)
+}
+
+/** What else to know about an address. */
+function besides(url: string): string {
+  if (isOfThisMachine(url)) return ' (only this machine can open it)'
+  const named = namedUrl(url)
+  return named === undefined ? '' : ` or ${named}`
 }
 
 /** The fault in PORT or HOST, if it keeps the service from listening. */
@@ -77,7 +99,7 @@ function listenFailure(
 }
 
 function signalled(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
+  return new Promise((done) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => done())
   })
 }

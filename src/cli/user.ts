@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander'
 import type { User } from '../domain/access.ts'
-import { formatInstant } from '../domain/time.ts'
+import { formatInstant, formatSecond } from '../domain/time.ts'
 import type { DeletedUser, ListedUser } from '../operations/operations.ts'
 import { confirmDeletion } from './confirm.ts'
 import type { DeletionOptions } from './confirm.ts'
@@ -128,14 +128,13 @@ function described(address: string, { id, sensors, measurements }: DeletedUser):
 async function link(user: string, { expires, json }: LinkOptions): Promise<void> {
   const order = { user, ...(expires === undefined ? {} : { lifetimeMs: expires }) }
   const { url, expiresAtMs } = await withOperations((operations) => operations.createLink(order))
-  const expiresAt = formatInstant(expiresAtMs)
   if (json === true) {
-    printJson({ url, expires_at: expiresAt })
+    printJson({ url, expires_at: formatInstant(expiresAtMs) })
     return
   }
-  printText(url)
   if (process.stderr.isTTY) process.stderr.write(qrCode(url))
-  process.stderr.write(`It works once, until ${expiresAt}.\n${reachOf(url)}`)
+  printText(url)
+  process.stderr.write(`It works once, until ${formatSecond(expiresAtMs)}.\n${reachOf(url)}`)
 }
 
 async function unlink(user: string, { issuer }: { readonly issuer: string }): Promise<void> {

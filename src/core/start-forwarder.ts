@@ -1,6 +1,6 @@
 // Starts the thread that forwards the journal, and handles its messages.
 
-import { isJournal } from '../config.ts'
+import { logForm } from '../config.ts'
 import type { Config } from '../config.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { CommitChannel } from '../sqlite/commit/commit-channel.ts'
@@ -22,7 +22,7 @@ export function startForwarder(
 ): Promise<ForwardChannel> {
   const { channel, progress, metrics, onFailure } = told
   return startForwarding(
-    { dataDir, logLevel, isJournal: isJournal(1), influx },
+    { dataDir, logLevel, logForm: logForm(1), influx },
     {
       onReadable: (readable) => void progress.noteReadable(readable),
       onForwarded: (forwarded) => {

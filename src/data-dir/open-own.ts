@@ -1,7 +1,7 @@
 // DATA_DIR as a command's own: all that the service opens, without a word on standard output, which
 // belongs to the command.
 
-import { isJournal } from '../config.ts'
+import { logForm } from '../config.ts'
 import type { Config } from '../config.ts'
 import { openEngine } from '../core/open-engine.ts'
 import type { Core } from '../core/open-core.ts'
@@ -11,7 +11,7 @@ import { createLog, standardError } from '../system/log.ts'
 
 /** A command says what goes wrong on standard error, in the service's form. */
 export function commandLog(): Log {
-  const of = { level: 'error', component: 'command', isJournal: isJournal(2) } as const
+  const of = { level: 'error', component: 'command', form: logForm(2) } as const
   return createLog(systemClock, of, standardError)
 }
 

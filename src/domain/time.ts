@@ -30,6 +30,11 @@ export function formatInstant(atMs: number): string {
   return new Date(atMs).toISOString()
 }
 
+/** `2026-11-20T10:15:00Z`, for people. */
+export function formatSecond(atMs: number): string {
+  return formatInstant(atMs).replace(/\.\d{3}/, '')
+}
+
 /**
  * Reads the RFC 3339 profile of ISO 8601: `T` or `t`, `Z`, `z` or an offset, up to nine fraction
  * digits, truncated to the millisecond. Rejects a leap second (`:60`).

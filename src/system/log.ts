@@ -1,8 +1,8 @@
 // The log: one JSON line per event with time, level, component, message and the event's own fields
-// in snake_case. Callers must never pass secrets.
+// in snake_case; at a terminal one line of text. Callers must never pass secrets.
 
 import { escaped } from '../domain/escaped.ts'
-import { formatInstant } from '../domain/time.ts'
+import { formatInstant, formatSecond } from '../domain/time.ts'
 import type { Clock, Log, LogFields } from '../ports/system.ts'
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
@@ -14,9 +14,11 @@ export interface LogSettings {
   readonly level: LogLevel
   /** The part of the service that logs. */
   readonly component: string
-  /** Lines go to journald, which reads their priorities. */
-  readonly isJournal: boolean
+  readonly form: LogForm
 }
+
+/** What reads the lines; journald also reads their priorities. */
+export type LogForm = 'json' | 'journal' | 'terminal'
 
 /** What journald, as syslog, calls the levels. */
 const PRIORITIES = { debug: 7, info: 6, warn: 4, error: 3 }
@@ -38,9 +40,15 @@ export function createLog(clock: Clock, settings: LogSettings, sink: LogSink): L
   const lowest = LOG_LEVELS.indexOf(settings.level)
   function write(level: keyof typeof PRIORITIES, message: string, fields?: LogFields): void {
     if (LOG_LEVELS.indexOf(level) < lowest) return
-    const time = formatInstant(clock.nowMs())
+    const nowMs = clock.nowMs()
+    if (settings.form === 'terminal') {
+      const text = `${formatSecond(nowMs)} ${level}: ${message}${described(fields)}`
+      sink(`${escaped(text)}\n`)
+      return
+    }
+    const time = formatInstant(nowMs)
     const event = { time, level, component: settings.component, message, ...fields }
-    const priority = settings.isJournal ? priorityOf(level) : ''
+    const priority = settings.form === 'journal' ? priorityOf(level) : ''
     // JSON itself escapes only some of what a terminal obeys.
     sink(`${priority}${escaped(JSON.stringify(event))}\n`)
   }
@@ -50,4 +58,11 @@ export function createLog(clock: Clock, settings: LogSettings, sink: LogSink): L
     warn: (message, fields) => write('warn', message, fields),
     error: (message, fields) => write('error', message, fields),
   }
+}
+
+/** `, backlog_entries: 7` for each field. */
+function described(fields: LogFields = {}): string {
+  return Object.entries(fields)
+    .map(([name, value]) => (value === undefined ? '' : `, ${name}: ${value}`))
+    .join('')
 }

@@ -23,13 +23,13 @@ import { SqliteMeasurementWriter } from '../sqlite/measurements/measurement-writ
 import { systemClock } from '../system/clock.ts'
 import { pause } from '../system/pause.ts'
 import { createLog, standardOutput } from '../system/log.ts'
-import type { LogLevel } from '../system/log.ts'
+import type { LogForm, LogLevel } from '../system/log.ts'
 
 export interface ForwardThreadData {
   readonly dataDir: string
   readonly logLevel: LogLevel
-  /** Whether standard output goes to journald. */
-  readonly isJournal: boolean
+  /** For standard output. */
+  readonly logForm: LogForm
   /** `undefined`: the embedded measurement store. */
   readonly influx: InfluxTarget | undefined
   /** Shared: 1 while this thread sleeps until it is woken for new rows. */
@@ -70,14 +70,14 @@ const STOP_MS_MAX = 2 * SECOND_MS
 const port = parentPort
 if (port === null) throw new Error('BUG: the forward thread is started as a program')
 
-const { dataDir, logLevel, isJournal, influx, isIdle } = workerData as ForwardThreadData
+const { dataDir, logLevel, logForm, influx, isIdle } = workerData as ForwardThreadData
 // Acknowledging comes first: the journal can wait for an external store, which costs more than
 // everything else. Linux sets the priority of this thread, other systems that of the whole process.
 if (influx !== undefined && process.platform === 'linux') {
   setPriority(NICENESS_BEHIND_ACKNOWLEDGING)
 }
 const component = 'forwarder'
-const log = createLog(systemClock, { level: logLevel, component, isJournal }, standardOutput)
+const log = createLog(systemClock, { level: logLevel, component, form: logForm }, standardOutput)
 const control = openForReading(join(dataDir, CONTROL_FILE))
 const deletionRows = new SensorDeletionRows(control)
 const queue = new SqliteJournalQueue({

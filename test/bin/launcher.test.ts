@@ -126,6 +126,27 @@ describe('bin/node and bin/thermolog', () => {
   })
 })
 
+describe('npm in a checkout', () => {
+  let folder: string
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), 'thermolog-npm-'))
+    cpSync(join(ROOT, '.npmrc'), join(folder, '.npmrc'))
+    const bin = { thermolog: 'program' }
+    const manifest = { name: 'thermolog', version: '1.0.0', engines: { node: '>=999' }, bin }
+    writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
+    writeFileSync(join(folder, 'program'), '#!/bin/sh\necho done\n', { mode: 0o755 })
+  })
+  after(() => rmSync(folder, { recursive: true }))
+
+  it('leaves out that its own Node is another one, and says what is wrong', () => {
+    const npm = (...args: string[]) => spawnSync('npm', args, { cwd: folder, encoding: 'utf8' })
+    expect(npm('exec', 'thermolog')).to.include({ stdout: 'done\n', stderr: '', status: 0 })
+    const wrong = npm('run', 'nothing')
+    expect(wrong.stderr).to.include('Missing script: "nothing"')
+    expect(wrong.status).to.equal(1)
+  })
+})
+
 function find(program: string): string {
   return spawnSync('/bin/sh', ['-c', `command -v ${program}`], { encoding: 'utf8' }).stdout.trim()
 }

@@ -4,14 +4,18 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { stripVTControlCharacters } from 'node:util'
 import { expect } from 'chai'
 import { decodeQR } from 'qr/decode.js'
+import { networkAddress } from '../../src/config-values.ts'
 import { runCommand, serve, serving } from '../support/command.ts'
 import { send } from '../support/http.ts'
 import { leaveOut } from '../support/left-out.ts'
+import { until } from '../support/until.ts'
 
 const COMMAND = fileURLToPath(new URL('../../src/thermolog.js', import.meta.url))
 const LINK = /(http:\/\/\S+)\/#\/link\/([A-Za-z0-9_-]{43})/
@@ -50,25 +54,17 @@ describe('signing in without a provider', () => {
     ])
   })
 
-  it('begins with a link and its QR code where serve is started on a terminal', async function () {
-    if (!spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util')) {
-      leaveOut(this, 'script')
-    }
-    const command = `'${process.execPath}' '${COMMAND}' serve`
-    const child = spawn('script', ['-qec', command, '/dev/null'], {
-      env: { PATH: process.env['PATH'], DATA_DIR: dataDir, PORT: '0', TERM: 'dumb' },
-    })
-    // A part may end within a character.
-    child.stdout.setEncoding('utf8')
-    let shown = ''
-    for await (const part of child.stdout) {
-      shown += String(part)
-      if (shown.includes('Only this machine can open it')) break
-    }
-    const [link, url = '', code] = LINK.exec(shown) ?? []
-    expect(readQrCode(shown)).to.equal(link)
-    const log = shown.split('\n').filter((line) => line.startsWith('{'))
-    expect(log.join('\n')).not.to.include(code)
+  it('begins on a terminal with three lines: address, data, link', async function () {
+    if (!hasScript()) leaveOut(this, 'script')
+    const terminal = await serveOnTerminal(dataDir, { MAX_CONNECTIONS: '1000000' })
+    const [warning = '', ...lines] = terminal.lines
+    expect(warning).to.match(/^\d{4}-\d\d-\d\dT[\d:]{8}Z warn: fewer connections are possible /)
+    const [link, url = '', code] = LINK.exec(terminal.lines.join('\n')) ?? []
+    expect(lines).to.deep.equal([
+      `Thermolog is at ${url} (only this machine can open it)`,
+      `Data are kept in ${dataDir}`,
+      `Become its first user: ${link}`,
+    ])
     const unnamed = await redeem(url, { code, code_verifier })
     expect(unnamed.body.errors).to.have.lengthOf(1)
     expect(unnamed.body.errors[0]).to.include({ pointer: '/email', code: 'required' })
@@ -76,9 +72,27 @@ describe('signing in without a provider', () => {
     expect((await redeem(url, { code, code_verifier, email: 'ana' })).status).to.equal(422)
     const { body } = await redeem(url, { code, code_verifier, email, name: 'Ana' })
     expect(body.data.user).to.include({ email: 'Ana@example.org', name: 'Ana' })
-    const exited = once(child, 'exit')
-    child.stdin.write('\u0003')
-    await exited
+    await terminal.interrupt()
+    const again = await serveOnTerminal(dataDir, {})
+    expect(again.lines).to.have.lengthOf(2)
+    await again.interrupt()
+  })
+
+  it('shows phones a QR code of its address in the network above the link', async function () {
+    const address = networkAddress()
+    if (!hasScript()) leaveOut(this, 'script')
+    if (address === undefined) leaveOut(this, 'a network')
+    const terminal = await serveOnTerminal(dataDir, { HOST: '0.0.0.0' })
+    const [first, , ...rest] = terminal.lines
+    const [link = '', url = ''] = LINK.exec(rest.at(-1) ?? '') ?? []
+    const { hostname: host, port } = new URL(url)
+    expect(host).to.equal(address)
+    expect(first).to.equal(`Thermolog is at ${url} or http://${hostname()}:${port}`)
+    expect(readQrCode(rest.join('\n'))).to.equal(link)
+    expect(terminal.lines.join('\n')).not.to.match(/0\.0\.0\.0|\{/)
+    // The link takes two rows, the cursor one.
+    expect(terminal.lines.length + 2).to.be.at.most(24)
+    await terminal.interrupt()
   })
 
   it('says elsewhere how to begin, until there is a user', async () => {
@@ -92,6 +106,33 @@ describe('signing in without a provider', () => {
     expect(await isSaid()).to.equal(false)
   })
 })
+
+function hasScript(): boolean {
+  return spawnSync('script', ['--version'], { encoding: 'utf8' }).stdout?.includes('util')
+}
+
+/** The service on a terminal. @returns the lines shown there until it is ready, without colours */
+async function serveOnTerminal(dataDir: string, settings: Record<string, string>) {
+  const command = `'${process.execPath}' '${COMMAND}' serve`
+  const child = spawn('script', ['-qec', command, '/dev/null'], {
+    env: { PATH: process.env['PATH'], DATA_DIR: dataDir, PORT: '0', TERM: 'dumb', ...settings },
+  })
+  // A part may end within a character.
+  child.stdout.setEncoding('utf8')
+  let shown = ''
+  child.stdout.on('data', (part) => (shown += String(part)))
+  await until('the terminal is quiet', async () => {
+    const before = shown
+    await setTimeout(300)
+    return shown === before && /Data are kept in .*\r\n/.test(shown)
+  })
+  const exited = once(child, 'exit')
+  const interrupt = async () => {
+    child.stdin.write('\u0003')
+    await exited
+  }
+  return { lines: stripVTControlCharacters(shown).trimEnd().split('\r\n'), interrupt }
+}
 
 /** What the code says whose half blocks are drawn on a terminal. */
 function readQrCode(shown: string): string {
