@@ -71,8 +71,8 @@ function sayVerdict({ findings, sensors, measurements, events, moving }: Verdict
   printText(`checked ${checked} and ${counted(events, 'event id')}`)
   if (moving === 0) return
   printText(
-    `${moving} sensors never settled: their newest days are right but for measurements still ` +
-      'on their way',
+    `${counted(moving, 'sensor')} never settled: the newest days are right but for measurements ` +
+      'that wait in the journal',
   )
 }
 

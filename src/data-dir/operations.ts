@@ -1,11 +1,15 @@
 // What operator commands work with while no service runs: the core, without the service's HTTP
 // side, whose libraries would take most of such a command's time.
 
+import { setTimeout } from 'node:timers/promises'
 import type { Config } from '../config.ts'
+import type { Core } from '../core/open-core.ts'
 import { createOperations } from '../operations/create-operations.ts'
 import type { Operations } from '../operations/operations.ts'
 import { systemClock } from '../system/clock.ts'
 import { openOwn } from './open-own.ts'
+
+const LOOK_EVERY_MS = 50
 
 /** The operators' operations, in this process, while no service runs. Owns DATA_DIR. */
 export async function openOperations(
@@ -13,5 +17,25 @@ export async function openOperations(
 ): Promise<{ operations: Operations; close(): Promise<void> }> {
   const core = await openOwn(config)
   const operations = createOperations({ ...core, clock: systemClock }, config)
-  return { operations, close: core.close }
+  let hasImported = false
+  const close = async () => {
+    const isEmbedded = config.database === undefined && config.influx === undefined
+    if (hasImported && isEmbedded) await untilForwarded(core)
+    await core.close()
+  }
+  return {
+    operations: {
+      ...operations,
+      importMeasurements: (order) => {
+        hasImported = true
+        return operations.importMeasurements(order)
+      },
+    },
+    close,
+  }
+}
+
+/** What the store does not take now, the next start brings it. */
+async function untilForwarded({ progress, isStoreWorking }: Core): Promise<void> {
+  while (isStoreWorking() && progress.backlog().entries > 0) await setTimeout(LOOK_EVERY_MS)
 }

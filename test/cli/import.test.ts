@@ -6,6 +6,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { openTagged } from '../../src/sqlite/database.ts'
 import { runCommand, serve } from '../support/command.ts'
 import type { RunningService } from '../support/command.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
@@ -53,6 +54,21 @@ describe('thermolog import', () => {
     const second = await run(...order)
     const again = { ...counts, created: 0, duplicates: BUOY_READINGS }
     expect(JSON.parse(second.stdout)).to.deep.equal(again)
+  })
+
+  it('ends when all of it is in the store and in the accounts', async () => {
+    const alone = join(folder, 'alone')
+    await createFleetToken(alone, USER)
+    const imported = await runCommand(alone, ['import', BUOY, '--user', USER, '--sn', 'buoy-1'])
+    expect(imported.exitCode, imported.stderr).to.equal(0)
+    const verified = await runCommand(alone, ['verify'])
+    expect(verified.stdout).not.to.include('settled')
+    expect(verified.stderr).to.include(`checking the ledger: ${BUOY_READINGS} events`)
+    // As if it had been killed.
+    const control = openTagged(join(alone, 'control.db'))
+    control.exec('UPDATE journal_watermark SET forwarded_seq = 0')
+    control.close()
+    expect((await runCommand(alone, ['verify'])).stdout).to.include('1 sensor never settled: ')
   })
 
   describe('beside a running service', () => {

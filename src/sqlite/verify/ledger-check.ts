@@ -56,9 +56,10 @@ export class LedgerCheck {
     this.#knownRuns = new KnownRuns(ledger)
   }
 
-  /** The number of sealed events now. */
+  /** The number of events now, sealed or not. */
   total(): number {
-    return this.#ledger.prepare<[], number>(EVENTS).pluck().get() ?? 0
+    const sealed = this.#ledger.prepare<[], number>(EVENTS).pluck().get() ?? 0
+    return sealed + this.#countUnsealed(this.#sealedSeq())
   }
 
   /** Yields the number of events checked since the last yield. @returns the number of all */
@@ -84,8 +85,16 @@ export class LedgerCheck {
   #settledSeq(): number | undefined {
     return this.#inOneView(() => {
       const isSettled = this.#forgetGone().every((groupNo) => this.#checked.has(groupNo))
-      return isSettled ? (this.#ledger.prepare<[], number>(SEALED).pluck().get() ?? 0) : undefined
+      return isSettled ? this.#sealedSeq() : undefined
     })
+  }
+
+  #sealedSeq(): number {
+    return this.#ledger.prepare<[], number>(SEALED).pluck().get() ?? 0
+  }
+
+  #countUnsealed(sealedSeq: number): number {
+    return this.#control.prepare<[number], number>(COUNT_UNSEALED).pluck().get(sealedSeq) ?? 0
   }
 
   /** @returns the numbers of the current groups */
@@ -124,8 +133,7 @@ export class LedgerCheck {
   /** One view of control.db, so that accepted and journalled events agree. */
   #readUnsealed(sealedSeq: number, counts: Map<number, number>, report: Report): Unsealed {
     return this.#control.transaction(() => {
-      const total = this.#control.prepare<[number], number>(COUNT_UNSEALED).pluck().get(sealedSeq)
-      const keys = new Uint32Array((total ?? 0) * KEY_WORDS)
+      const keys = new Uint32Array(this.#countUnsealed(sealedSeq) * KEY_WORDS)
       let count = 0
       const rows = this.#control.prepare<[number], Buffer>(UNSEALED_ROWS).pluck()
       for (const entries of rows.iterate(sealedSeq)) {
