@@ -67,7 +67,7 @@ export function resolveQuestion(
   const range = rangeOf(question, nowMs)
   const faults = [...found, ...rangeFaults(range), ...zoneFaults(question), ...fillFaults(question)]
   if (faults.length > 0) {
-    const detail = 'The query parameters do not make a question that can be answered.'
+    const detail = 'The query parameters are not valid.'
     throw new ServiceError('validation_failed', { detail, faults })
   }
   const asked = question.bucket ?? 'auto'

@@ -38,6 +38,7 @@ const formats = {
 const dayAndTime = dated({ ...day, ...clock })
 const dayAndSecond = dated({ ...day, ...second })
 const dateAndTime = dated({ ...date, ...clock })
+const dateAndSecond = dated({ ...date, ...second })
 const shortDay = dated(date)
 
 /** The time zone for days. */
@@ -100,11 +101,6 @@ export function moment(atMs, currentMs) {
   return isToday ? formats.time.format(atMs) : dayAndTime(atMs).format(atMs)
 }
 
-/** Without the day of the week, for narrow places. @param {number} atMs @param {number} bucketMs */
-export function shortPointTime(atMs, bucketMs) {
-  return (bucketMs >= DAY_MS ? shortDay : dateAndTime)(atMs).format(atMs)
-}
-
 /**
  * What a point stands for: a day, the two ends of a bucket, or a moment.
  *
@@ -115,6 +111,13 @@ export function pointTime(atMs, bucketMs) {
   if (bucketMs === 0) return dayAndSecond(atMs).format(atMs)
   if (bucketMs >= DAY_MS) return formats.dayOfYear.format(atMs)
   return dayAndTime(atMs).formatRange(atMs, atMs + bucketMs)
+}
+
+/** The same for narrow places. @param {number} atMs @param {number} bucketMs */
+export function shortPointTime(atMs, bucketMs) {
+  if (bucketMs === 0) return dateAndSecond(atMs).format(atMs)
+  if (bucketMs >= DAY_MS) return shortDay(atMs).format(atMs)
+  return dateAndTime(atMs).formatRange(atMs, atMs + bucketMs)
 }
 
 /** @param {number} fromMs @param {number} toMs */

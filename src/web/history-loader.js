@@ -11,10 +11,10 @@ import { readHistories, readOn } from './read-histories.js'
  * @import { History } from './history.js'
  * @import { Period } from './period.js'
  * @typedef {{
- *   readonly onHistories: (histories: readonly History[] | undefined) => void,
+ *   readonly onHistories: (histories: readonly History[]) => void,
  *   readonly onBusy: (isBusy: boolean) => void,
  *   readonly onNote: (note: string) => void,
- * }} LoaderEvents `undefined`: there are none for the period
+ * }} LoaderEvents histories are none if they cannot be read
  */
 
 const REST_MS = 180
@@ -143,7 +143,7 @@ export class HistoryLoader {
   #fail(period, error) {
     const isPermanent = error instanceof Refused && error.status < 500 && error.status !== 429
     const isShown = this.#known !== undefined
-    if (!isShown) this.#events.onHistories(undefined)
+    if (!isShown) this.#events.onHistories([])
     this.#events.onNote(isShown && !isPermanent ? oldNote(this.#readAtMs) : explain(error))
     if (isPermanent) return
     const again = () => (isShown ? this.readOn(period, -Infinity) : this.load(period))
@@ -161,7 +161,7 @@ function noteOf(histories) {
 
 /** @param {number} asOfMs */
 function oldNote(asOfMs) {
-  return `No connection. The chart is as of ${moment(asOfMs, nowMs())}.`
+  return `No connection. Chart last updated ${moment(asOfMs, nowMs())}.`
 }
 
 /** @param {unknown} error */

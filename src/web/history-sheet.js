@@ -18,7 +18,7 @@ import { fixedPeriod, livePeriod, moved, ofNow, periodName, periodNamed, zoomed 
  * @import { History } from './history.js'
  * @import { HistoryTable } from './history-table.js'
  * @import { Period } from './period.js'
- * @typedef {readonly History[]} Histories one of each sensor
+ * @typedef {readonly History[]} Histories one of each sensor, or none if they cannot be read
  * @typedef {{
  *   readonly root: HTMLElement, readonly text: string,
  *   showPeriod(period: Period, histories: Histories | undefined): void,
@@ -58,11 +58,7 @@ export class HistorySheet {
 
   #said = element('p', { class: 'hidden-text', role: 'status' })
   #note = element('p', { class: 'note', role: 'status' })
-  #toLast = button(
-    { class: 'to-last', hidden: true },
-    () => this.#goToLast(),
-    'Go to the last data',
-  )
+  #toLast = button({ class: 'to-last', hidden: true }, () => this.#goToLast(), 'Show latest data')
   #drawing = element('div', {
     class: 'drawing',
     tabindex: '0',
@@ -298,10 +294,10 @@ export class HistorySheet {
     this.#loader.readOn(this.#period, -Infinity)
   }
 
-  /** @param {Histories | undefined} histories */
+  /** @param {Histories} histories */
   #show(histories) {
     this.#histories = histories
-    this.#chart?.showLines(histories === undefined ? [] : this.#owner.linesOf(histories))
+    this.#chart?.showLines(this.#owner.linesOf(histories))
     this.#read(this.#cursor)
     this.#explainEmpty()
     // The chart comes first, because a table takes a moment.
@@ -315,11 +311,11 @@ export class HistorySheet {
     this.#table.tabIndex = isShown ? 0 : -1
   }
 
-  /** @param {Histories | undefined} histories */
+  /** @param {Histories} histories */
   async #fillTable(histories) {
     const { HistoryTable } = await import('./history-table.js')
     if (this.#histories !== histories || this.#closing.signal.aborted) return
-    if (histories === undefined || this.#sensors.length < histories.length) {
+    if (histories.length === 0 || this.#sensors.length < histories.length) {
       this.#historyTable = undefined
       this.#table.replaceChildren()
       return
@@ -340,7 +336,8 @@ export class HistorySheet {
   }
 
   #explainEmpty() {
-    const isEmpty = this.#histories?.every(({ startsMs }) => startsMs.length === 0) === true
+    const histories = this.#histories ?? []
+    const isEmpty = histories.length > 0 && histories.every(({ startsMs }) => startsMs.length === 0)
     const lastMs = this.#lastMs
     this.#toLast.hidden = !isEmpty || lastMs === undefined
     if (!isEmpty) return

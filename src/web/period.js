@@ -19,7 +19,7 @@ export const SPANS = /** @type {const} */ ([
   { name: '1h', label: '1 h', title: 'Last hour', spanMs: HOUR_MS },
   { name: '1d', label: '1 d', title: 'Last day', spanMs: DAY_MS },
   { name: '1w', label: '1 w', title: 'Last week', spanMs: 7 * DAY_MS },
-  { name: '1m', label: '1 m', title: 'Last month', spanMs: 30 * DAY_MS },
+  { name: '1m', label: '30 d', title: 'Last 30 days', spanMs: 30 * DAY_MS },
   { name: '1y', label: '1 y', title: 'Last year', spanMs: 365 * DAY_MS },
 ])
 

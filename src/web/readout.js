@@ -31,11 +31,10 @@ export class Readout {
     return `${this.#time.textContent} ${this.#numbers.innerText}`.replaceAll('\n', ' ')
   }
 
-  /** @param {Period} period @param {readonly History[] | undefined} histories of one sensor */
+  /** @param {Period} period @param {readonly History[] | undefined} histories one, or none */
   showPeriod({ fromMs, toMs }, histories) {
-    const [history] = histories ?? []
     setText(this.#time, periodText(fromMs, toMs))
-    this.#show(history === undefined ? UNKNOWN : ofPeriod(history))
+    this.#show(histories?.flatMap(ofPeriod) ?? UNKNOWN)
   }
 
   /** @param {Cursor} cursor @param {readonly History[]} histories of one sensor */

@@ -87,7 +87,7 @@ export class SensorEdit {
     const hints = []
     if (compensation !== undefined && latest !== null) {
       const after = latest.temp + compensation - before
-      hints.push(`${temp(latest.temp)} becomes ${temp(after)}.`, 'Dashed: the chart as it is.')
+      hints.push(`${temp(latest.temp)} becomes ${temp(after)}.`, 'Dashed: current values.')
     }
     const isDouble = [...this.#sensors.values()].some((one) => one.id !== id && one.alias === alias)
     if (isDouble) hints.push('Another sensor has this name.')

@@ -124,7 +124,7 @@ describe('resolveQuestion', () => {
   })
 
   it('names every fault of a question at once', () => {
-    const { code, faults } = refusal({
+    const { code, message, faults } = refusal({
       from: '2026-05-02T00:00:00Z',
       to: '2026-05-02T00:00:00Z',
       bucket: 'raw',
@@ -132,6 +132,7 @@ describe('resolveQuestion', () => {
       isFilled: true,
     })
     expect(code).to.equal('validation_failed')
+    expect(message).to.equal('The query parameters are not valid.')
     expect(faults?.map((fault) => [fault.pointer, fault.code])).to.deep.equal([
       ['/from', 'from_not_before_to'],
       ['/tz', 'time_zone_not_allowed'],

@@ -58,7 +58,7 @@ describe('what a chart says', () => {
     const { page, close } = await test().openSignedIn(`${BUOY}/1d`)
     await page.getByText('Last reading: Tue, 21 Mar 2017, 23:00').waitFor()
     await page.getByText('Offline · Tue, 21 Mar 2017, 23:00').waitFor()
-    await page.getByRole('button', { name: 'Go to the last data' }).click()
+    await page.getByRole('button', { name: 'Show latest data' }).click()
     await numbers(page)
     expect(await addressOf(page)).to.match(/2017-03-20T\S+Z\/2017-03-21T\S+Z$/)
     expect(await page.locator('.range').innerText()).to.match(/2017/)
@@ -91,6 +91,23 @@ describe('what a chart says', () => {
     await close()
   })
 
+  it('is when the lowest and the highest were, as finely as that is known', async () => {
+    const { page, close } = await test().openSignedIn(`${FREEZER}/1h`)
+    const times = page.locator('.readout .when')
+    await times.first().waitFor()
+    for (const time of await times.allInnerTexts()) {
+      expect(time).to.match(/^\d{1,2} \w+, \d\d:\d\d:\d\d$/)
+    }
+    await page.getByRole('button', { name: '1 w' }).click()
+    await times.filter({ hasText: '–' }).first().waitFor()
+    const rows = page.locator('tbody th', { hasText: '–' })
+    await rows.first().waitFor({ state: 'attached' })
+    const buckets = await rows.allTextContents()
+    const known = buckets.map((bucket) => bucket.replaceAll(/\b[A-Z]\w\w (?=\d)/g, ''))
+    expect(known).to.include.members(await times.allInnerTexts())
+    await close()
+  })
+
   it('is that there is no data where the cursor is in a gap', async () => {
     const { page, close } = await test().openSignedIn('#/sensors/1/1d')
     await numbers(page)
@@ -111,7 +128,7 @@ describe('what a chart says', () => {
     await context.setOffline(true)
     await page.getByRole('button', { name: '1 y' }).click()
     await page.getByText('this period is not saved on this device').waitFor()
-    expect(await page.locator('.readout').innerText()).not.to.match(/\d/)
+    expect(await page.locator('.readout').innerText()).to.equal('')
     await context.close()
     test().problems.length = 0
   })

@@ -25,7 +25,7 @@ describe('the chart page without a network', () => {
     await cellar.getByText('55.0 °C').waitFor()
     await page.locator('.spark-line').first().waitFor({ state: 'attached' })
     await page.locator('.card', { hasText: 'Cellar' }).click()
-    await page.getByText(/^No connection. The chart is as of \d\d:\d\d\.$/).waitFor()
+    await page.getByText(/^No connection. Chart last updated \d\d:\d\d\.$/).waitFor()
     await page.locator('.readout dd').first().waitFor()
     await page.getByRole('button', { name: '1 y' }).click()
     await page.getByText('this period is not saved on this device').waitFor()

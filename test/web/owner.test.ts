@@ -24,7 +24,7 @@ describe('a sensor on the chart page', () => {
     await page.getByText('Another sensor has this name.').waitFor()
     await page.getByLabel('Name').fill('Wine')
     await page.getByLabel('Compensation').fill('1.6')
-    await page.getByText(/ °C becomes 1\d\.\d\d °C\. Dashed: the chart as it is\./).waitFor()
+    await page.getByText(/ °C becomes 1\d\.\d\d °C\. Dashed: current values\./).waitFor()
     expect(Number.parseFloat(await highest.innerText())).to.equal(before)
     await page.getByRole('button', { name: 'Save' }).tap()
     await page.getByRole('heading', { name: 'Wine' }).waitFor()
