@@ -1,6 +1,7 @@
 // The chart itself, drawn by uPlot. One line: the mean, with minimum to maximum as a band behind;
-// several lines: their means. Gaps are left open, labels are in local time. It draws and reports
-// the cursor; gestures are elsewhere.
+// several lines: their means. A dot is the latest value, which the line may not have reached yet.
+// Gaps are left open, labels are in local time. It draws and reports the cursor; gestures are
+// elsewhere.
 
 import { chartColumns } from './chart-columns.js'
 import { temperatureMarks, timeMarks } from './format.js'
@@ -9,11 +10,14 @@ import { differenceInUnit, inUnit } from './locale.js'
 
 /**
  * @import uPlot from 'uplot'
+ * @import { Sensor } from './api.js'
  * @import { Drawn } from './chart-columns.js'
  * @import { History } from './history.js'
+ * @import { Period } from './period.js'
  * @typedef {{
  *   readonly history: History, readonly color: string, readonly isDashed: boolean,
- * }} Line `color` is the name of one in the style sheet
+ *   readonly latest?: Sensor['latest'],
+ * }} Line `color` is the name of one in the style sheet; `latest` gets a dot
  * @typedef {{
  *   readonly onCursor: (cursor: Cursor | undefined) => void,
  *   readonly onSelect: (fromMs: number, toMs: number) => void,
@@ -31,6 +35,7 @@ const CELSIUS_MIN = 1
 const CELSIUS_OF_NOTHING = /** @type {const} */ ([0, 30])
 /** Points further apart than this get a dot each. */
 const SPARSE_PX = 22
+const LATEST_PX = 8
 const SELECT_PX_MIN = 8
 /** The cursor snaps to points this near. */
 const SNAP_PX = 6
@@ -86,10 +91,12 @@ export class Chart {
     return this.#plot.posToVal(clientX - this.#plot.over.getBoundingClientRect().left, 'x')
   }
 
-  /** @param {number} fromMs @param {number} toMs */
-  showPeriod(fromMs, toMs) {
-    this.#shown = { fromMs, toMs }
-    this.#plot.setScale('x', { min: fromMs, max: toMs })
+  /** @param {Period} period */
+  showPeriod({ fromMs, toMs, isLive }) {
+    // The dot of a value of now is not to be cut off.
+    const edgeMs = isLive ? ((toMs - fromMs) * LATEST_PX) / sizeOf(this.#place).width : 0
+    this.#shown = { fromMs, toMs: toMs + edgeMs }
+    this.#scale()
   }
 
   /** @param {readonly Line[]} lines */
@@ -105,7 +112,7 @@ export class Chart {
     this.#plot.setData(data, false)
     this.#plot.redraw(true, true)
     // A new plot has no scale yet that it could keep.
-    this.showPeriod(this.#shown.fromMs, this.#shown.toMs)
+    this.#scale()
     // The cursor stays where it is, and may be on another point now.
     const { left = -1, top = -1 } = this.#plot.cursor
     this.#plot.setCursor({ left, top })
@@ -141,6 +148,11 @@ export class Chart {
     this.#plot.destroy()
   }
 
+  #scale() {
+    const { fromMs, toMs } = this.#shown
+    this.#plot.setScale('x', { min: fromMs, max: toMs })
+  }
+
   #newPlot() {
     const options = this.#options()
     return new this.#Plot(options, [[], ...options.series.slice(1).map(() => [])], this.#place)
@@ -155,7 +167,7 @@ export class Chart {
       ms: 1,
       legend: { show: false },
       padding: [12, () => Math.max(12, this.#timeMarksPx / 2), 0, 0],
-      scales: { x: { time: true }, y: { range: (_plot, min, max) => temperatureRange(min, max) } },
+      scales: { x: { time: true }, y: { range: (_plot, min, max) => this.#range(min, max) } },
       axes: this.#axes(),
       series: [
         {},
@@ -165,6 +177,7 @@ export class Chart {
       ...(isBand && { bands: [{ series: [3, 2], fill: () => this.#color('band') }] }),
       cursor: this.#cursorOptions(),
       hooks: {
+        draw: [(plot) => this.#drawLatest(plot)],
         setCursor: [() => this.#events.onCursor(this.#cursor())],
         setSelect: [(plot) => this.#select(plot)],
       },
@@ -256,6 +269,35 @@ export class Chart {
     ]
   }
 
+  /** The latest values of lines that are in sight. */
+  get #latest() {
+    const { fromMs, toMs } = this.#shown
+    const values = this.#lines.flatMap(({ latest, color }) => {
+      return latest
+        ? [{ atMs: Date.parse(latest.timestamp), value: inUnit(latest.temp), color }]
+        : []
+    })
+    return values.filter(({ atMs }) => isWithin(atMs, fromMs, toMs))
+  }
+
+  /** @param {number | null} min @param {number | null} max of the lines */
+  #range(min, max) {
+    const values = [min, max, ...this.#latest.map(({ value }) => value)]
+    return temperatureRange(values.filter((value) => value !== null))
+  }
+
+  /** @param {uPlot} plot */
+  #drawLatest(plot) {
+    const { ctx: pen } = plot
+    for (const { atMs, value, color } of this.#latest) {
+      pen.beginPath()
+      const [x, y] = [plot.valToPos(atMs, 'x', true), plot.valToPos(value, 'y', true)]
+      pen.arc(x, y, (LATEST_PX / 2) * devicePixelRatio, 0, 2 * Math.PI)
+      pen.fillStyle = this.#color(color)
+      pen.fill()
+    }
+  }
+
   /** The columns of a line that get a dot. @param {uPlot} plot @param {number} at its index */
   #dotsOf(plot, at) {
     const { columns = [], alone = [] } = this.#drawn[at] ?? {}
@@ -320,15 +362,15 @@ function sizeOf({ clientWidth, clientHeight }) {
 /**
  * A little air above and below, and no less than a degree.
  *
- * @param {number | null} min in the unit that is shown
- * @param {number | null} max
+ * @param {readonly number[]} values in the unit that is shown
  * @returns {[number, number]}
  */
-function temperatureRange(min, max) {
-  if (min === null || max === null) {
+function temperatureRange(values) {
+  if (values.length === 0) {
     const [low, high] = CELSIUS_OF_NOTHING
     return [inUnit(low), inUnit(high)]
   }
+  const [min, max] = [Math.min(...values), Math.max(...values)]
   const least = differenceInUnit(CELSIUS_MIN)
   const air = Math.max((max - min) * 0.08, (least - (max - min)) / 2)
   return [min - air, max + air]

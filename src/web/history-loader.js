@@ -1,6 +1,6 @@
 // Reads what a chart shows: immediately, or when a gesture pauses; its newest part when a sensor
-// has sent something; and again if the response was incomplete. One request at a time: a new one
-// aborts the previous one.
+// has sent something, at most once a second; and again if the response was incomplete. One request
+// at a time: a new one aborts the previous one.
 
 import { nowMs } from './clock.js'
 import { Refused } from './api.js'
@@ -18,10 +18,8 @@ import { readHistories, readOn } from './read-histories.js'
  */
 
 const REST_MS = 180
-/** New data are read about as often as they move the line by half a pixel. */
-const STEPS_OF_A_CHART = 1_800
-const READ_ON_MS_MIN = 2_000
-const READ_ON_MS_MAX = 60_000
+/** As often as a sensor has live events: the numbers of a chart agree with the value above it. */
+const READ_ON_MS = 1_000
 const INCOMPLETE_RETRY_MS = 5_000
 const FAILED_RETRY_MS = 10_000
 
@@ -72,7 +70,7 @@ export class HistoryLoader {
     this.#changedFromMs = Math.min(this.#changedFromMs, changedFromMs)
     if (this.#isReading || known === undefined) return
     if (known[0]?.asOfMs !== undefined) return this.load(period)
-    const waitMs = this.#readAtMs + this.#everyMs(period, known) - nowMs()
+    const waitMs = this.#readAtMs + READ_ON_MS - nowMs()
     clearTimeout(this.#timer)
     if (waitMs > 0) {
       this.#timer = setTimeout(() => this.readOn(period, this.#changedFromMs), waitMs)
@@ -91,15 +89,6 @@ export class HistoryLoader {
     this.#order.abort()
     this.#order = new AbortController()
     this.#isReading = false
-  }
-
-  /** @param {Period} period @param {readonly History[]} known */
-  #everyMs({ fromMs, toMs }, known) {
-    // Late data change what is drawn already.
-    const lastMs = Math.min(...known.map(({ startsMs }) => startsMs.at(-1) ?? Infinity))
-    if (this.#changedFromMs < lastMs) return READ_ON_MS_MIN
-    const stepMs = (toMs - fromMs) / STEPS_OF_A_CHART
-    return Math.min(READ_ON_MS_MAX, Math.max(READ_ON_MS_MIN, stepMs))
   }
 
   /** @param {Period} period @param {(signal: AbortSignal) => Promise<History[]>} read */
@@ -125,13 +114,14 @@ export class HistoryLoader {
     this.#known = histories
     this.#readAtMs = nowMs()
     this.#events.onNote(noteOf(histories))
-    this.#events.onHistories(histories)
     const isOld = histories[0]?.asOfMs !== undefined
     const isComplete = histories.every((history) => history.isComplete)
     if (isOld) this.#timer = setTimeout(() => this.load(period), FAILED_RETRY_MS)
     else if (!isComplete) this.#timer = setTimeout(() => this.load(period), INCOMPLETE_RETRY_MS)
     // It changed again meanwhile.
     else if (this.#changedFromMs < Infinity) this.readOn(period, this.#changedFromMs)
+    // Last, because they may lead to another period.
+    this.#events.onHistories(histories)
   }
 
   /**

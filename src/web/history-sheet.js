@@ -9,7 +9,16 @@ import { listenToPointers, pressKey } from './chart-gestures.js'
 import { button, element, setText } from './element.js'
 import { moment } from './format.js'
 import { HistoryLoader } from './history-loader.js'
-import { fixedPeriod, livePeriod, moved, ofNow, periodName, periodNamed, zoomed } from './period.js'
+import {
+  FIRST_PERIOD,
+  fixedPeriod,
+  livePeriod,
+  moved,
+  ofNow,
+  periodName,
+  periodNamed,
+  zoomed,
+} from './period.js'
 
 /**
  * @import { Sensor } from './api.js'
@@ -28,9 +37,11 @@ import { fixedPeriod, livePeriod, moved, ofNow, periodName, periodNamed, zoomed 
  *   readonly fleet: Fleet, readonly readout: Readout, readonly label: () => string,
  *   readonly addressOf: (periodName: string) => string,
  *   readonly linesOf: (histories: Histories) => Line[],
- * }} SheetOwner
+ * }} SheetOwner the last lines are those of which numbers are said, one of each history
  */
 
+const HOUR_MS = 3_600_000
+const YOUNG_PERIOD = '1h'
 const TICK_MS = 5_000
 const TABLE_DELAY_MS = 300
 /** How much of the chart is left after the last data that it goes to. */
@@ -45,7 +56,9 @@ export class HistorySheet {
   /** @type {Period} */
   #period
   /** The name of the period that gestures began at. */
-  #home
+  #home = FIRST_PERIOD
+  /** Whether an address or somebody has chosen the period. */
+  #isChosen
   /** @type {Histories | undefined} */
   #histories
   /** @type {Chart | undefined} */
@@ -68,6 +81,8 @@ export class HistorySheet {
   })
   #keys = element('p', { id: 'chart-keys', class: 'hidden-text' }, KEYS)
   #table = element('div', { class: 'table hidden-text', role: 'region', 'aria-label': 'Table' })
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #tableTimer
   /** That of the period, if it is filled. @type {HistoryTable | undefined} */
   #historyTable
   #controls
@@ -77,14 +92,15 @@ export class HistorySheet {
 
   /**
    * @param {readonly number[]} sensorIds
-   * @param {string} name of the period
+   * @param {string | undefined} name of the period, if one is chosen
    * @param {SheetOwner} owner
    */
   constructor(sensorIds, name, owner) {
     this.#sensorIds = sensorIds
     this.#owner = owner
-    this.#home = name
-    this.#period = periodNamed(name, nowMs())
+    this.#isChosen = name !== undefined
+    this.#home = name ?? FIRST_PERIOD
+    this.#period = periodNamed(this.#home, nowMs())
     this.#loader = new HistoryLoader(sensorIds, {
       onHistories: (histories) => this.#show(histories),
       onBusy: (isBusy) => this.#drawing.setAttribute('aria-busy', String(isBusy)),
@@ -122,14 +138,15 @@ export class HistorySheet {
     const { signal } = this.#closing
     scheme.addEventListener('change', () => chart.recolor(), { signal })
     document.addEventListener('thermolog-theme', () => chart.recolor(), { signal })
-    chart.showPeriod(this.#period.fromMs, this.#period.toMs)
-    this.redraw()
+    chart.showPeriod(this.#period)
+    this.#redraw()
   }
 
-  /** Shows the period of another URL. @param {string} name */
+  /** Shows the period of another URL. @param {string | undefined} name */
   navigate(name) {
-    this.#home = name
-    this.#go(periodNamed(name, nowMs()), { isKept: true })
+    this.#home = name ?? FIRST_PERIOD
+    this.#go(periodNamed(this.#home, nowMs()), { isKept: true })
+    this.#isChosen = name !== undefined
   }
 
   /** Reads all of it again, because it has changed. */
@@ -137,9 +154,13 @@ export class HistorySheet {
     this.#loader.load(this.#period)
   }
 
-  /** Draws the lines again, which are others now. */
-  redraw() {
-    if (this.#histories !== undefined) this.#chart?.showLines(this.#owner.linesOf(this.#histories))
+  /** Shows the lines again, which are others now, and what is said of them. */
+  refresh() {
+    this.#redraw()
+    this.#read(this.#cursor)
+    // The chart comes first, because a table takes a moment.
+    clearTimeout(this.#tableTimer)
+    this.#tableTimer = setTimeout(() => void this.#fillTable(), TABLE_DELAY_MS)
   }
 
   /** Says what the chart is of. */
@@ -238,6 +259,7 @@ export class HistorySheet {
    */
   #go(period, { isMoving = false, isKept = false } = {}) {
     this.#period = period
+    this.#isChosen = true
     this.#chart?.point()
     this.#histories = undefined
     this.#historyTable = undefined
@@ -247,8 +269,7 @@ export class HistorySheet {
   }
 
   #showPeriod() {
-    const { fromMs, toMs } = this.#period
-    this.#chart?.showPeriod(fromMs, toMs)
+    this.#chart?.showPeriod(this.#period)
     this.#controls.show(this.#period)
     this.#read(this.#cursor)
   }
@@ -262,9 +283,11 @@ export class HistorySheet {
   /** @param {number} [changedId] @param {number} [changedFromMs] */
   #update(changedId, changedFromMs = Infinity) {
     this.describe()
+    this.#fit()
     if (changedId === undefined) return this.#catchUp(changedFromMs)
     if (!this.#sensorIds.includes(changedId)) return
     this.#tick()
+    this.#redraw()
     const at = this.#sensorIds.indexOf(changedId)
     const { compensation } = this.#owner.fleet.sensors.get(changedId) ?? {}
     const known = this.#histories?.[at]?.compensation
@@ -297,11 +320,29 @@ export class HistorySheet {
   /** @param {Histories} histories */
   #show(histories) {
     this.#histories = histories
-    this.#chart?.showLines(this.#owner.linesOf(histories))
-    this.#read(this.#cursor)
+    this.#fit()
+    this.refresh()
     this.#explainEmpty()
-    // The chart comes first, because a table takes a moment.
-    setTimeout(() => void this.#fillTable(histories), TABLE_DELAY_MS)
+  }
+
+  /** Shows the last hour of a sensor that is younger than that, where nobody has chosen more. */
+  #fit() {
+    const [sensor] = this.#sensors
+    const firstMs = this.#histories?.[0]?.startsMs[0]
+    if (this.#isChosen || sensor === undefined || firstMs === undefined) return
+    this.#isChosen = true
+    const begunMs = Math.min(firstMs, Date.parse(sensor.created_at))
+    if (begunMs > nowMs() - HOUR_MS) this.navigate(YOUNG_PERIOD)
+  }
+
+  #redraw() {
+    if (this.#histories !== undefined) this.#chart?.showLines(this.#owner.linesOf(this.#histories))
+  }
+
+  /** The histories as their lines have them. */
+  get #shownHistories() {
+    const lines = this.#histories && this.#owner.linesOf(this.#histories)
+    return lines?.slice(-this.#sensorIds.length).map(({ history }) => history)
   }
 
   /** Seen or not, it is there for those who listen. @param {boolean} isShown */
@@ -311,10 +352,10 @@ export class HistorySheet {
     this.#table.tabIndex = isShown ? 0 : -1
   }
 
-  /** @param {Histories} histories */
-  async #fillTable(histories) {
+  async #fillTable() {
     const { HistoryTable } = await import('./history-table.js')
-    if (this.#histories !== histories || this.#closing.signal.aborted) return
+    const histories = this.#shownHistories
+    if (histories === undefined || this.#closing.signal.aborted) return
     if (histories.length === 0 || this.#sensors.length < histories.length) {
       this.#historyTable = undefined
       this.#table.replaceChildren()
@@ -349,8 +390,9 @@ export class HistorySheet {
   #read(cursor) {
     this.#cursor = cursor
     const { readout } = this.#owner
-    if (cursor === undefined || this.#histories === undefined) {
-      readout.showPeriod(this.#period, this.#histories)
-    } else readout.showCursor(cursor, this.#histories)
+    const histories = this.#shownHistories
+    if (cursor === undefined || histories === undefined) {
+      readout.showPeriod(this.#period, histories)
+    } else readout.showCursor(cursor, histories)
   }
 }

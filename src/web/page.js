@@ -11,7 +11,8 @@ import { DashboardView } from './dashboard-view.js'
 import { setText } from './element.js'
 import { Fleet } from './fleet.js'
 import { moment } from './format.js'
-import { FIRST_PERIOD, SensorView } from './sensor-view.js'
+import { FIRST_PERIOD } from './period.js'
+import { SensorView } from './sensor-view.js'
 import { takeCallback, takeLink } from './sign-in.js'
 import { endToken, endTokens } from './sign-out.js'
 import { showTheme, switchTheme } from './theme-button.js'
@@ -98,9 +99,11 @@ function navigate() {
   if (location.hash === ACCOUNT) return void showAccount()
   const [, ids, comparedIn = FIRST_PERIOD] = COMPARISON.exec(location.hash) ?? []
   if (ids !== undefined) return void showComparison(app, ids, comparedIn)
-  const [, id, name = FIRST_PERIOD] = SENSOR.exec(location.hash) ?? []
+  const [, id, name] = SENSOR.exec(location.hash) ?? []
   if (id === undefined) return showDashboard(app)
-  if (sensorView?.id === Number(id)) return sensorView.navigate(name)
+  if (sensorView instanceof SensorView && sensorView.id === Number(id)) {
+    return sensorView.navigate(name)
+  }
   showChart(new SensorView(Number(id), name, app.fleet))
 }
 

@@ -14,6 +14,9 @@ const FIRST_MS = Date.UTC(2000, 0, 1)
  * @typedef {{ readonly fromMs: number, readonly toMs: number, readonly isLive: boolean }} Period
  */
 
+/** The name of that of an address without one. */
+export const FIRST_PERIOD = '1d'
+
 /** The periods with a button. */
 export const SPANS = /** @type {const} */ ([
   { name: '1h', label: '1 h', title: 'Last hour', spanMs: HOUR_MS },

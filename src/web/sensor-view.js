@@ -4,7 +4,6 @@ import { setTitle } from './names.js'
 import { button, element, icon } from './element.js'
 import { compensated } from './history.js'
 import { HistorySheet } from './history-sheet.js'
-import { livePeriod, periodName } from './period.js'
 import { Readout } from './readout.js'
 import { SensorHead } from './sensor-head.js'
 
@@ -14,8 +13,6 @@ import { SensorHead } from './sensor-head.js'
  * @import { History } from './history.js'
  * @import { SheetOwner } from './history-sheet.js'
  */
-
-const DAY_MS = 86_400_000
 
 export class SensorView {
   #id
@@ -33,19 +30,20 @@ export class SensorView {
 
   /**
    * @param {number} id
-   * @param {string} name of the period
+   * @param {string | undefined} name of the period
    * @param {Fleet} fleet
    */
   constructor(id, name, fleet) {
     this.#id = id
     this.#fleet = fleet
-    this.#compare.href = `#/compare/${id}/${name}`
     this.#sheet = new HistorySheet([id], name, this.#owner())
     const back = element('a', { class: 'back', href: '#/' }, icon('back'), 'Sensors')
     const top = element('div', { class: 'sensor-top' }, back, this.#compare, this.#edit)
-    this.#compare.addEventListener('click', () => {
+    const linkCompare = () => {
       this.#compare.href = `#/compare/${id}/${this.#sheet.periodName}`
-    })
+    }
+    linkCompare()
+    this.#compare.addEventListener('click', linkCompare)
     this.root = element('article', { class: 'sensor' }, top, this.#head.root, this.#sheet.root)
     this.#unsubscribe = fleet.subscribe(() => this.#describe())
     this.#describe()
@@ -63,7 +61,7 @@ export class SensorView {
     return this.#sheet.open()
   }
 
-  /** Shows the period of another URL. @param {string} name */
+  /** Shows the period of another URL. @param {string | undefined} name */
   navigate(name) {
     this.#sheet.navigate(name)
   }
@@ -81,6 +79,15 @@ export class SensorView {
     return this.#fleet.sensors.get(this.#id)
   }
 
+  /** As the compensation that is tried out makes it. */
+  get #shownSensor() {
+    const sensor = this.#sensor
+    if (sensor === undefined || this.#tried === undefined) return sensor
+    const { latest, compensation } = sensor
+    const temp = (latest?.temp ?? NaN) + this.#tried - compensation
+    return { ...sensor, compensation: this.#tried, latest: latest && { ...latest, temp } }
+  }
+
   /** @returns {SheetOwner} */
   #owner() {
     return {
@@ -95,10 +102,11 @@ export class SensorView {
   /** @param {History} history @returns {Line[]} */
   #linesOf(history) {
     const tried = this.#tried
-    if (tried === undefined) return [{ history, color: 'accent', isDashed: false }]
+    const latest = this.#shownSensor?.latest ?? null
+    if (tried === undefined) return [{ history, latest, color: 'accent', isDashed: false }]
     return [
       { history, color: 'muted', isDashed: true },
-      { history: compensated(history, tried), color: 'accent', isDashed: false },
+      { history: compensated(history, tried), latest, color: 'accent', isDashed: false },
     ]
   }
 
@@ -130,11 +138,12 @@ export class SensorView {
   /** @param {number | undefined} compensation */
   #try(compensation) {
     this.#tried = compensation
-    this.#sheet.redraw()
+    this.#sheet.refresh()
+    this.#describe()
   }
 
   #describe() {
-    const sensor = this.#sensor
+    const sensor = this.#shownSensor
     // The chart may be there before the sensor is known.
     this.#edit.disabled = sensor === undefined || this.#isEditing
     if (sensor !== undefined) {
@@ -162,6 +171,3 @@ export class SensorView {
     void this.open()
   }
 }
-
-/** The chart's initial period. */
-export const FIRST_PERIOD = periodName(livePeriod(DAY_MS, 0))
