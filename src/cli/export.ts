@@ -13,7 +13,7 @@ import type { ExportedSensor, ExportFormat } from '../operations/export-measurem
 import { failed } from '../operations/operations.ts'
 import { systemClock } from '../system/clock.ts'
 import { choiceReader, example, idsReader, timeReader } from './arguments.ts'
-import { connectService } from './open-operations.ts'
+import { connectService, onceFree } from './open-operations.ts'
 import { Progress } from './terminal/progress.ts'
 import { readSettingsWithData } from './read-settings.ts'
 
@@ -63,10 +63,12 @@ async function exportMeasurements(options: ExportOptions): Promise<void> {
     const times = `${formatInstant(range.startMs)}, ${formatInstant(range.stopMs)}`
     throw usage(`--from must be before --to, not ${times}`)
   }
-  const service = config.database === undefined ? await connectService(config) : undefined
-  await service?.close()
   const { openExport } = await import('../data-dir/export.ts')
-  const source = await openExport(config, { isServiceRunning: service !== undefined })
+  const source = await onceFree(async () => {
+    const service = config.database === undefined ? await connectService(config) : undefined
+    await service?.close()
+    return openExport(config, { isServiceRunning: service !== undefined })
+  })
   try {
     const chosen = await chosenSensors(source, options)
     await source.untilReadable(chosen)

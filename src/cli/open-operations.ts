@@ -3,13 +3,24 @@
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import type { Config } from '../config.ts'
+import { DataDirInUse } from '../domain/errors.ts'
+import { SECOND_MS } from '../domain/time.ts'
 import type { Operations } from '../operations/operations.ts'
-import { OperationError } from '../operations/operations.ts'
+import { failed, OperationError } from '../operations/operations.ts'
 import { operationsSocketPath, SOCKET_FILE } from '../socket/path.ts'
 import { connectOperations } from '../socket/client.ts'
 import type { OperationsClient } from '../socket/client.ts'
+import { systemClock } from '../system/clock.ts'
 import { readSettingsWithData } from './read-settings.ts'
+import { printNote } from './terminal/print.ts'
+
+/** How long a service may take to start before a command gives up on it. */
+const WAIT_MS_MAX = 10 * SECOND_MS
+const LOOK_EVERY_MS = 100
+const NOT_ANSWERED =
+  'It has not answered within 10 seconds. If it is a service, its log says whether it is starting.'
 
 /**
  * Opens the operations for one task and closes them afterwards.
@@ -21,8 +32,10 @@ export async function withOperations<T>(
   read: () => Promise<Config> = readSettingsWithData,
 ): Promise<T> {
   const config = await read()
-  const client = config.database === undefined ? await connectService(config) : undefined
-  const opened = client ?? (await openHere(config))
+  const opened = await onceFree(async () => {
+    const client = config.database === undefined ? await connectService(config) : undefined
+    return client ?? openHere(config)
+  })
   try {
     return await work(opened.operations)
   } finally {
@@ -44,6 +57,31 @@ export async function connectService({ dataDir }: Config): Promise<OperationsCli
     const isTooLong = error instanceof OperationError && error.failure.kind === 'usage'
     if (isTooLong && !existsSync(join(dataDir, SOCKET_FILE))) return undefined
     throw error
+  }
+}
+
+/**
+ * Opens DATA_DIR or reaches its service. One that is just starting has locked DATA_DIR and made no
+ * socket yet.
+ *
+ * @throws OperationError if that takes too long
+ */
+export async function onceFree<T>(open: () => Promise<T>): Promise<T> {
+  const startedMs = systemClock.monotonicMs()
+  let isSaid = !process.stderr.isTTY
+  for (;;) {
+    try {
+      return await open()
+    } catch (error) {
+      if (!(error instanceof DataDirInUse && error.isPassing)) throw error
+      const waitedMs = systemClock.monotonicMs() - startedMs
+      if (waitedMs > WAIT_MS_MAX) throw failed(error.message, NOT_ANSWERED)
+      if (!isSaid && waitedMs > SECOND_MS) {
+        printNote('waiting for the process that uses DATA_DIR …')
+        isSaid = true
+      }
+      await setTimeout(LOOK_EVERY_MS)
+    }
   }
 }
 

@@ -117,6 +117,18 @@ export class StoreUnavailable extends Error {
   }
 }
 
+/** Another process is using the data directory. */
+export class DataDirInUse extends Error {
+  /** Whether commands may soon reach it, or it soon ends. */
+  readonly isPassing: boolean
+
+  constructor(message: string, isPassing: boolean) {
+    super(message)
+    this.name = 'DataDirInUse'
+    this.isPassing = isPassing
+  }
+}
+
 /** Throws on a broken invariant: our own bug, never a fault of a request. */
 export function assert(isTrue: boolean, invariant: string): asserts isTrue {
   if (!isTrue) throw new Error(`BUG: ${invariant}`)

@@ -10,18 +10,11 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import { DataDirInUse } from '../domain/errors.ts'
 import { CONTROL_FILE, openTagged } from './database.ts'
 
 const LOCK_FILE = 'lock.db'
 const NO_SOCKET_FILE = 'no-socket'
-
-/** Another process is using the data directory. */
-class DataDirInUse extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'DataDirInUse'
-  }
-}
 
 export interface DataDirLock {
   release(): void
@@ -84,12 +77,13 @@ function forgetNoSocket(dataDir: string): void {
 function inUse(dataDir: string): DataDirInUse {
   const note = join(dataDir, NO_SOCKET_FILE)
   if (!existsSync(note))
-    return new DataDirInUse(`${dataDir} is in use by another Thermolog process`)
+    return new DataDirInUse(`${dataDir} is in use by another Thermolog process`, true)
   const reason = readFileSync(note, 'utf8')
   return new DataDirInUse(
     `${dataDir} is in use by a service that commands cannot reach, ` +
       `for it could make no socket there: ${reason}. Stop it for this command; ` +
       'backup and verify work beside it',
+    false,
   )
 }
 
@@ -109,6 +103,7 @@ function refuseLostLock(dataDir: string): void {
     throw new DataDirInUse(
       `${dataDir} is in use by another process, though its ${LOCK_FILE} is missing: ` +
         'stop whatever has it open',
+      false,
     )
   } finally {
     db.close()

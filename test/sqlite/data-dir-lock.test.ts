@@ -5,7 +5,9 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
+import { lockDataDir } from '../../src/sqlite/data-dir-lock.ts'
 import { runCommand, serve } from '../support/command.ts'
 import type { RunningService } from '../support/command.ts'
 
@@ -37,6 +39,31 @@ describe('a DATA_DIR that a service has', () => {
     // With nobody there it is only a copy that came without one.
     service = await serve(folder)
     expect((await list(folder)).exitCode).to.equal(0)
+  })
+
+  // A service that starts has locked its folder before it makes its socket.
+  for (const command of [
+    ['user', 'list'],
+    ['export', '--user', 'a@example.org'],
+  ]) {
+    it(`is waited for while it starts: thermolog ${command[0]}`, async () => {
+      await runCommand(folder, ['user', 'create', '--email', 'a@example.org'])
+      const starting = lockDataDir(folder)
+      const [done] = await Promise.all([
+        runCommand(folder, command),
+        setTimeout(2_000).then(() => starting.release()),
+      ])
+      expect(done.exitCode, done.stderr).to.equal(0)
+    })
+  }
+
+  it('is not waited for without end', async () => {
+    await runCommand(folder, ['user', 'create', '--email', 'a@example.org'])
+    const starting = lockDataDir(folder)
+    const { exitCode, stderr } = await list(folder)
+    starting.release()
+    expect(stderr).to.match(/ is in use by another Thermolog process\nIt has not answered within /)
+    expect(exitCode).to.equal(1)
   })
 
   /** Folders where the socket cannot be, and why. */
