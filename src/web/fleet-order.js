@@ -51,7 +51,7 @@ export function groupsOf(sensors, { words, shown, order }, nowMs) {
 }
 
 /** The group's name, empty without one. @param {string} alias */
-export function groupName(alias) {
+function groupName(alias) {
   const end = alias.indexOf(SEPARATOR)
   return end === -1 ? '' : alias.slice(0, end).trim()
 }

@@ -23,6 +23,8 @@ import type { TestService } from '../support/service.ts'
 
 export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true }
 export const DESKTOP = { viewport: { width: 1280, height: 800 } }
+/** Settings with which people sign in with links. */
+export const NO_PROVIDER = { IDP_HOME_ISSUER: '', IDP_HOME_CLIENT_ID: '', IDP_HOME_LABEL: '' }
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS

@@ -4,9 +4,8 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { useChromium } from '../support/chromium.ts'
-import { addressOf, ChartPageTest } from './chart-page.ts'
+import { addressOf, ChartPageTest, NO_PROVIDER } from './chart-page.ts'
 
-const NO_PROVIDER = { IDP_HOME_ISSUER: '', IDP_HOME_CLIENT_ID: '', IDP_HOME_LABEL: '' }
 const ANA = 'ana@example.org'
 
 describe('a sign-in link on the chart page', () => {

@@ -2,7 +2,7 @@
 // real OpenID Connect provider that knows the page's address.
 
 import { expect } from 'chai'
-import { addressOf, ChartPageTest, keptOf, useChartPage } from './chart-page.ts'
+import { addressOf, ChartPageTest, keptOf, NO_PROVIDER, useChartPage } from './chart-page.ts'
 import { useChromium } from '../support/chromium.ts'
 import { send } from '../support/http.ts'
 
@@ -148,9 +148,7 @@ describe('a chart page where nobody can sign in', () => {
   it('asks for a link without a provider, and names itself as the operator does', async () => {
     const test = await ChartPageTest.start(browser(), {
       APP_NAME: 'Cellars & “Sons”',
-      IDP_HOME_ISSUER: '',
-      IDP_HOME_CLIENT_ID: '',
-      IDP_HOME_LABEL: '',
+      ...NO_PROVIDER,
     })
     const { page, context } = await test.open()
     await page.getByText('You need a sign-in link. Just started Thermolog?').waitFor()

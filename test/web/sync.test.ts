@@ -77,8 +77,9 @@ describe('the chart page after a while', () => {
     await page.evaluate(async () => {
       const entry = performance
         .getEntriesByType('resource')
-        .find(({ name }) => name.endsWith('kept.js'))
-      const { keepHistories } = (await import(entry?.name ?? '')) as typeof Kept
+        .find(({ name }) => name.endsWith('page.js'))
+      const modules = (await import(entry?.name ?? '')) as { readonly kept_js: typeof Kept }
+      const { keepHistories } = modules.kept_js
       const sensor = { id: 1, sn: 'cellar', alias: 'Cellar', compensation: 0 }
       const time = new Date().toISOString()
       const data = {

@@ -1,5 +1,5 @@
-// The chart page at `/`: the files of src/web/ as they are, and uPlot from its package. It is a
-// client like any app, and gets nothing that the mobile API does not give everyone.
+// The chart page at `/`: the files of src/web/, and uPlot from its package. It is a client like any
+// app, and gets nothing that the mobile API does not give everyone.
 //
 // All files but three have URLs with a hash of all files, so browsers may cache them permanently,
 // and no page is assembled from two versions. The page's policy allows only this service.
@@ -13,6 +13,7 @@ import type { Call } from '../answers/call.ts'
 import { answerUnchanged, entityTag, isKnown } from '../answers/call.ts'
 import { anything } from '../requests/input.ts'
 import { escapeHtml } from './html.ts'
+import { joinModules } from './joined-modules.ts'
 import { kept } from './kept.ts'
 import { OpenRoutes } from '../requests/routes.ts'
 import type { RouteTable } from '../requests/routes.ts'
@@ -42,55 +43,10 @@ const TYPES: Readonly<Record<string, string>> = {
   webmanifest: 'application/manifest+json',
 }
 
-/** What every view needs, in the order in which browsers are told to preload it. */
-const MODULES: readonly URL[] = [
-  new URL('../../web/page.js', import.meta.url),
-  new URL('../../web/api.js', import.meta.url),
-  new URL('../../web/dashboard-view.js', import.meta.url),
-  new URL('../../web/dashboard-tools.js', import.meta.url),
-  new URL('../../web/sensor-view.js', import.meta.url),
-  new URL('../../web/fleet.js', import.meta.url),
-  new URL('../../web/fleet-order.js', import.meta.url),
-  new URL('../../web/history.js', import.meta.url),
-  new URL('../../web/chart.js', import.meta.url),
-  new URL('../../web/chart-columns.js', import.meta.url),
-  new URL('../../web/chart-controls.js', import.meta.url),
-  new URL('../../web/chart-gestures.js', import.meta.url),
-  new URL('../../web/clock.js', import.meta.url),
-  new URL('../../web/command-box.js', import.meta.url),
-  new URL('../../web/date-picker.js', import.meta.url),
-  new URL('../../web/element.js', import.meta.url),
-  new URL('../../web/event-stream.js', import.meta.url),
-  new URL('../../web/first-run.js', import.meta.url),
-  new URL('../../web/format.js', import.meta.url),
-  new URL('../../web/gaps.js', import.meta.url),
-  new URL('../../web/history-loader.js', import.meta.url),
-  new URL('../../web/kept.js', import.meta.url),
-  new URL('../../web/last-days.js', import.meta.url),
-  new URL('../../web/long-list.js', import.meta.url),
-  new URL('../../web/history-sheet.js', import.meta.url),
-  new URL('../../web/locale.js', import.meta.url),
-  new URL('../../web/names.js', import.meta.url),
-  new URL('../../web/period.js', import.meta.url),
-  new URL('../../web/read-histories.js', import.meta.url),
-  new URL('../../web/readout.js', import.meta.url),
-  new URL('../../web/sensor-card.js', import.meta.url),
-  new URL('../../web/sensor-head.js', import.meta.url),
-  new URL('../../web/sign-in.js', import.meta.url),
-  new URL('../../web/sign-out.js', import.meta.url),
-  new URL('../../web/sparkline.js', import.meta.url),
-  new URL('../../web/theme-button.js', import.meta.url),
-]
+/** Its modules become one script, but for those that it imports later. */
+const ENTRY = new URL('../../web/page.js', import.meta.url)
 
 const OTHER_FILES: readonly URL[] = [
-  new URL('../../web/sign-in-view.js', import.meta.url),
-  new URL('../../web/account-view.js', import.meta.url),
-  new URL('../../web/link-view.js', import.meta.url),
-  new URL('../../web/history-table.js', import.meta.url),
-  new URL('../../web/compare-view.js', import.meta.url),
-  new URL('../../web/sensor-edit.js', import.meta.url),
-  new URL('../../web/sensor-legend.js', import.meta.url),
-  new URL('../../web/sensor-picker.js', import.meta.url),
   new URL('../../web/theme.js', import.meta.url),
   new URL('../../web/page.css', import.meta.url),
   new URL('../../web/chart.css', import.meta.url),
@@ -171,40 +127,40 @@ function send(ctx: Call['ctx'], { type, tag, plain, zipped }: WebFile): void {
 }
 
 async function readPage({ app, command }: PageNames): Promise<WebPage> {
-  const urls = [...MODULES, ...OTHER_FILES]
   const [page = '', worker = '', manifest = ''] = await Promise.all(
     [PAGE, WORKER, MANIFEST].map((url) => readFile(url, 'utf8')),
   )
-  const bytes = await Promise.all(urls.map((url) => readFile(url)))
+  const scripts = Array.from(await joinModules(ENTRY), ([name, text]): [string, Buffer] => {
+    return [name, Buffer.from(text)]
+  })
+  const others = OTHER_FILES.map(async (url): Promise<[string, Buffer]> => {
+    return [nameOf(url), await readFile(url)]
+  })
+  const contents = [...scripts, ...(await Promise.all(others))]
+  const bytes = contents.map(([, content]) => content)
   const version = hash(
     'sha256',
     Buffer.concat([...bytes, Buffer.from(page + worker + app + command)]),
   ).slice(0, 12)
-  const pathOf = (url: URL) => `web/${version}/${nameOf(url)}`
-  const preloads = MODULES.map((url) => `<link rel="modulepreload" href="${pathOf(url)}" />`)
+  const paths = contents.map(([name]) => `web/${version}/${name}`)
   const complete = (text: string) =>
     text
       .replaceAll('{{version}}', version)
-      .replace('{{modulepreloads}}', preloads.join('\n    '))
-      .replace('{{files}}', ['manifest.webmanifest', ...urls.map(pathOf)].join(' '))
+      .replace('{{files}}', ['manifest.webmanifest', ...paths].join(' '))
+      .replaceAll('{{command}}', command)
   const make = (url: URL, text: string) => {
     const name = url === MANIFEST ? JSON.stringify(app).slice(1, -1) : escapeHtml(app)
-    const named = complete(text).replaceAll('{{app}}', () => name)
-    return webFile(nameOf(url), Buffer.from(named.replaceAll('{{command}}', command)))
+    return webFile(nameOf(url), Buffer.from(complete(text).replaceAll('{{app}}', () => name)))
   }
+  const files = contents.map(async ([name, content]): Promise<[string, WebFile]> => {
+    return [name, await webFile(name, content)]
+  })
   return {
     page: await make(PAGE, page),
     worker: await make(WORKER, worker),
     manifest: await make(MANIFEST, manifest),
     version,
-    files: new Map(
-      await Promise.all(
-        urls.map(async (url, at): Promise<[string, WebFile]> => {
-          const name = nameOf(url)
-          return [name, await webFile(name, bytes[at] ?? Buffer.alloc(0))]
-        }),
-      ),
-    ),
+    files: new Map(await Promise.all(files)),
   }
 }
 
