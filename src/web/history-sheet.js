@@ -181,7 +181,7 @@ export class HistorySheet {
       this.#go(zoomed(this.#period, factor, atMs, nowMs()), { isMoving: true })
     },
     move: (/** @type {number} */ byMs) => this.#move(byMs, true),
-    moveToNow: () => this.#goHome(livePeriod(this.#spanMs, nowMs())),
+    moveToNow: () => this.#go(livePeriod(this.#spanMs, nowMs())),
     reset: () => this.#go(periodNamed(this.#home, nowMs())),
     step: (/** @type {number} */ points) => {
       this.#chart?.step(points)

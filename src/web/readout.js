@@ -66,7 +66,7 @@ function ofPeriod(history) {
   return [
     isSame
       ? ['Mean', temp(mean)]
-      : ['Mean over time', temp(mean), `of measurements ${temp(meanOfAll)}`],
+      : ['Mean over time', temp(mean), `of readings ${temp(meanOfAll)}`],
     ['Lowest', temp(lowest), when(lowestAt)],
     ['Highest', temp(highest), when(highestAt)],
     ['Count', count(total)],

@@ -31,8 +31,12 @@ export class SensorEdit {
     { class: 'edit', 'aria-label': 'Edit sensor' },
     element('label', { class: 'edit-name' }, 'Name', this.#alias),
     element('label', {}, `Compensation in °${UNIT_SHOWN}`, this.#compensation),
-    this.#save,
-    button({}, () => this.#events.onDone(false), 'Cancel'),
+    element(
+      'div',
+      { class: 'edit-buttons' },
+      this.#save,
+      button({}, () => this.#events.onDone(false), 'Cancel'),
+    ),
     this.#hint,
     this.#fault,
   )

@@ -185,6 +185,8 @@ describe('a chart of the chart page', () => {
     await page.keyboard.press('Shift+ArrowLeft')
     const said = page.locator('.sensor .hidden-text[role=status]')
     expect(await said.innerText()).to.match(/Mean 1\d\.\d+ °C Lowest .* Highest .* Count 1/)
+    await page.keyboard.press('Home')
+    expect(await hash(page)).to.equal('#/sensors/1/1d')
     await close()
   })
 

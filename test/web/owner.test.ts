@@ -11,6 +11,16 @@ const HOUR_MS = 3_600_000
 
 const numbers = (page: Page) => page.locator('.readout dd', { hasText: '°' }).first().waitFor()
 
+/** How high elements are, each height once. */
+const topsOf = async (page: Page, selector: string) => {
+  const tops = await page
+    .locator(selector)
+    .evaluateAll((elements) =>
+      elements.map((element) => Math.round(element.getBoundingClientRect().top)),
+    )
+  return [...new Set(tops)]
+}
+
 describe('a sensor on the chart page', () => {
   const test = useChartPage()
 
@@ -18,12 +28,15 @@ describe('a sensor on the chart page', () => {
     const { page, close } = await test().openSignedIn('#/sensors/1/1d', PHONE)
     await numbers(page)
     const highest = page.locator('.readout div', { hasText: 'Highest' }).locator('dd').first()
+    // A phone has room for all numbers in one row, and for the buttons beside each other.
+    expect(await topsOf(page, '.readout dt')).to.have.length(1)
     const value = page.locator('.value')
     const cells = page.locator('tbody td')
     const before = Number.parseFloat(await highest.innerText())
     const now = Number.parseFloat(await value.innerText())
     await page.getByRole('button', { name: 'Edit' }).tap()
     await page.getByLabel('Name').fill('Attic')
+    expect(await topsOf(page, '.edit button')).to.have.length(1)
     await page.getByText('Another sensor has this name.').waitFor()
     await page.getByLabel('Name').fill('Wine')
     await page.getByLabel('Compensation').fill('1.6')
