@@ -2,6 +2,7 @@
 
 import type { Command } from 'commander'
 import type { BackupManifest } from '../data-dir/manifest.ts'
+import { formatSecond } from '../domain/time.ts'
 import { failed } from '../operations/operations.ts'
 import { usage } from '../operations/check-arguments.ts'
 import { countReader, example } from './arguments.ts'
@@ -117,11 +118,9 @@ async function restore(file: string, { revokeTokens, json }: RestoreOptions): Pr
     const order = { isRevoking: revokeTokens === true, progress }
     const { manifest, liveTokens } = await restoreBackup(config, file, order)
     progress.end()
+    const takenAt = formatSecond(Date.parse(manifest.taken_at))
     if (json === true) printJson(manifest)
-    else
-      printText(
-        `restored into ${config.dataDir}: ${described(manifest)}, taken at ${manifest.taken_at}`,
-      )
+    else printText(`restored into ${config.dataDir}: ${described(manifest)}, taken at ${takenAt}`)
     if (liveTokens > 0) {
       printNote(
         'tokens work as when the backup was taken, even if revoked since ' +

@@ -1,5 +1,5 @@
-// `thermolog database`: looks at the server of DATABASE_URL, brings its schema up to date, and says
-// of data that they were restored.
+// `thermolog database`: looks at the server of DATABASE_URL, brings its schema up to date, and
+// marks data as restored.
 
 import type { Command } from 'commander'
 import { usage } from '../operations/check-arguments.ts'
@@ -14,20 +14,23 @@ import { printText } from './terminal/print.ts'
 const DATABASE = 'DATABASE_URL=postgresql://thermolog@db/thermolog thermolog database'
 
 export function addCommands(program: Command): void {
-  const database = program.command('database').description('look after a database in PostgreSQL')
+  const database = program
+    .command('database')
+    .description('look after a database in PostgreSQL')
+    .addHelpText('after', example(`${DATABASE} check`))
   database
     .command('check')
-    .description('say whether the server can be relied on, and what is to be done')
+    .description('check whether the server is safe to use, with remedies')
     .addHelpText('after', example(`${DATABASE} check`))
     .action(check)
   database
     .command('migrate')
-    .description('make the tables, or bring them up to date, beside processes that run')
+    .description('create or update the tables while processes run')
     .addHelpText('after', example(`${DATABASE} migrate`))
     .action(applyMigrations)
   database
     .command('restored')
-    .description('say that the data are a copy put back by hand, as after `restore`')
+    .description('mark the data as restored from a copy (`restore` does this itself)')
     .addHelpText(
       'after',
       '\nIds go on far ahead, and daemons hear that they may send again what came after the copy.' +

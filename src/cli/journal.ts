@@ -19,6 +19,7 @@ export function addCommands(program: Command): void {
   const journal = program
     .command('journal')
     .description('handle measurements that the measurement store has refused')
+    .addHelpText('after', example('thermolog journal list'))
   journal
     .command('list')
     .description('list refused measurements with the reason the store gave')

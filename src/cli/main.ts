@@ -3,6 +3,7 @@
 import { Command } from 'commander'
 import type { Option } from 'commander'
 import { DONE, report } from './report.ts'
+import { asTypedHere } from './terminal/print.ts'
 import { versionText } from './version.ts'
 
 interface CommandFile {
@@ -40,7 +41,7 @@ export async function main(args: readonly string[]): Promise<number> {
   const program = createProgram(isAsked ? versionText() : '')
   try {
     await addCommands(program, args[0])
-    await program.parseAsync(args, { from: 'user' })
+    await program.parseAsync(upToUnknown(program, args), { from: 'user' })
     return DONE
   } catch (error) {
     return report(error, program, args)
@@ -55,15 +56,25 @@ export async function allCommands(): Promise<Command> {
 }
 
 function createProgram(version: string): Command {
-  return (
-    new Command('thermolog')
-      .description('Collects and stores readings from temperature sensors.')
-      .version(version, '-V, --version', 'print version and commit')
-      .configureHelp({ optionDescription: describeOption })
+  return new Command('thermolog')
+    .description('Collects and stores readings from temperature sensors.')
+    .version(version, '-V, --version', 'print version and commit')
+    .configureHelp({ optionDescription: describeOption })
+    .configureOutput({
+      writeOut: (text) => process.stdout.write(asTypedHere(text)),
+      writeErr: (text) => process.stderr.write(asTypedHere(text)),
       // Failures are reported in one place, see report.ts.
-      .configureOutput({ outputError: () => undefined })
-      .exitOverride()
-  )
+      outputError: () => undefined,
+    })
+    .exitOverride()
+}
+
+/** Without what follows a command that does not exist: `--help` is not for the one around it. */
+function upToUnknown({ commands }: Command, args: readonly string[]): readonly string[] {
+  const [first = '-', ...rest] = args
+  const inner = commands.find((command) => command.name() === first)
+  if (inner !== undefined) return [first, ...upToUnknown(inner, rest)]
+  return commands.length === 0 || /^-|^help$/.test(first) ? args : [first]
 }
 
 async function addCommands(program: Command, first = ''): Promise<void> {

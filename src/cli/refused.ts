@@ -27,6 +27,7 @@ export function addCommands(program: Command): void {
   const refused = program
     .command('refused')
     .description('handle lines and elements of batches that the service has refused')
+    .addHelpText('after', example('thermolog refused list'))
   refused
     .command('list')
     .description('list refused lines and elements with the reason')
@@ -118,9 +119,8 @@ async function drop(
 ): Promise<void> {
   const choice = chooseIds('refused drop', ids, options)
   await confirmDeletion(options, async () => {
-    const { count } = await withOperations((operations) => operations.listRefused({ limit: 1 }))
-    const named = choice.ids?.length ?? count
-    return named === 0 ? undefined : counted(named, 'refused item')
+    const { count } = await withOperations((operations) => operations.previewRefusedDrop(choice))
+    return count === 0 ? undefined : counted(count, 'refused item')
   })
   const { count } = await withOperations((operations) => operations.dropRefused(choice))
   printNote(`deleted ${counted(count, 'refused item')}`)

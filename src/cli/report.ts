@@ -7,6 +7,7 @@ import { ConfigError, UnfitSettings } from '../config.ts'
 import { failureOf } from '../operations/operations.ts'
 import { UnfitDataDir } from '../system/data-dir.ts'
 import { say } from './say.ts'
+import { asTypedHere } from './terminal/print.ts'
 
 export const DONE = 0
 const FAILED = 1
@@ -58,6 +59,6 @@ function describe(error: unknown): string {
 }
 
 function fail(message: string, exitCode: number): number {
-  say(message, 'error')
+  say(asTypedHere(message), 'error')
   return exitCode
 }

@@ -33,7 +33,10 @@ interface SetOptions {
 }
 
 export function addCommands(program: Command): void {
-  const sensor = program.command('sensor').description('manage sensors')
+  const sensor = program
+    .command('sensor')
+    .description('manage sensors')
+    .addHelpText('after', example('thermolog sensor list --user a@example.org'))
   sensor
     .command('create')
     .description('register a sensor; with AUTO_REGISTER=true its first measurement does this too')

@@ -14,7 +14,10 @@ import { counted, grouped, printNote, printText } from './terminal/print.ts'
 const INSTEAD = 'With a database, the first start decides: INFLUX_*, or the database.'
 
 export function addCommands(program: Command): void {
-  const store = program.command('store').description('move measurements to another store')
+  const store = program
+    .command('store')
+    .description('move measurements to another store')
+    .addHelpText('after', example('thermolog store copy'))
   store
     .command('copy')
     .description('move all measurements from the embedded store to the InfluxDB of INFLUX_*')

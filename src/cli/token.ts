@@ -3,7 +3,7 @@
 
 import type { Command } from 'commander'
 import { ALL_RIGHTS } from '../domain/access.ts'
-import { DAY_MS, formatInstant } from '../domain/time.ts'
+import { DAY_MS, formatInstant, formatSecond } from '../domain/time.ts'
 import type { ListedToken } from '../operations/operations.ts'
 import { durationReader, example, idReader } from './arguments.ts'
 import { withOperations } from './open-operations.ts'
@@ -34,7 +34,10 @@ interface ListOptions {
 }
 
 export function addCommands(program: Command): void {
-  const token = program.command('token').description('manage daemon tokens')
+  const token = program
+    .command('token')
+    .description('manage daemon tokens')
+    .addHelpText('after', example('thermolog token list --user a@example.org'))
   token
     .command('create')
     .description('create a daemon token and print it once')
@@ -127,13 +130,13 @@ async function revoke(id: number): Promise<void> {
 async function rotate(id: number, { overlap, json }: RotateOptions): Promise<void> {
   const order = { id, overlapMs: overlap ?? DEFAULT_OVERLAP_MS }
   const rotated = await withOperations((operations) => operations.rotateToken(order))
-  const oldExpiresAt = formatInstant(rotated.oldExpiresAtMs)
+  const { token, oldExpiresAtMs } = rotated
   if (json === true) {
-    printJson({ id: rotated.id, token: rotated.token, old_expires_at: oldExpiresAt })
+    printJson({ id: rotated.id, token, old_expires_at: formatInstant(oldExpiresAtMs) })
     return
   }
-  printText(rotated.token)
-  printNote(`token ${id} works until ${oldExpiresAt}`)
+  printText(token)
+  printNote(`token ${id} works until ${formatSecond(oldExpiresAtMs)}`)
 }
 
 function presentToken(token: ListedToken) {

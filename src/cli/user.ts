@@ -33,7 +33,10 @@ interface LinkOptions {
 const readLifetime = durationReader('--expires')
 
 export function addCommands(program: Command): void {
-  const user = program.command('user').description('manage users')
+  const user = program
+    .command('user')
+    .description('manage users')
+    .addHelpText('after', example('thermolog user create --email a@example.org'))
   user
     .command('create')
     .description('create a user')

@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import type { Verdict } from '../data-dir/verdict.ts'
 import { describeFinding, formatDay } from '../domain/finding.ts'
 import type { Finding } from '../domain/finding.ts'
+import { formatSecond } from '../domain/time.ts'
 import { OperationError } from '../operations/operations.ts'
 import { example } from './arguments.ts'
 import { counted, grouped, printJson, printText } from './terminal/print.ts'
@@ -58,7 +59,7 @@ async function verdictOnArchive(file: string, progress: StepProgress): Promise<V
   const { verifyArchiveFile } = await import('../data-dir/verify-archive.ts')
   const verdict = await verifyArchiveFile(file, progress)
   const { store, files, taken_at: takenAt } = verdict.manifest
-  progress.note(`a backup taken at ${takenAt}`)
+  progress.note(`a backup taken at ${formatSecond(Date.parse(takenAt))}`)
   if (files['measurements.db'] === undefined) {
     progress.note(`not checked: the measurements, which are in ${JSON.stringify(store)}`)
   }

@@ -125,10 +125,7 @@ export function createOperations(
       await countSetAside(control, ids)
       return { count: await storeUpkeep.dropSetAside(ids) }
     },
-    listRefused: async (args) => listRefused(control, await listingOf(control, args)),
-    listSkipped: async (args) => listSkipped(control, await listingOf(control, args)),
-    retryRefused: ({ ids }) => retryRefused(collaborators, settings, checkIds(ids)),
-    dropRefused: async ({ ids }) => ({ count: await controlWriter.dropRefused(checkIds(ids)) }),
+    ...refusedOperations(collaborators, settings),
     importRules: async (args) => {
       const sensors = await control.listSensors((await ownerOf(args)).id)
       return importRules(sensors, clock.nowMs(), settings)
@@ -140,8 +137,29 @@ export function createOperations(
   }
 }
 
-function checkIds(ids: readonly number[] | undefined): readonly number[] | undefined {
-  return ids?.map(checkId)
+type RefusedOperations = Pick<
+  Operations,
+  'listRefused' | 'listSkipped' | 'retryRefused' | 'previewRefusedDrop' | 'dropRefused'
+>
+
+function refusedOperations(
+  collaborators: OperationsCollaborators,
+  settings: OperationsSettings,
+): RefusedOperations {
+  const { control, controlWriter } = collaborators
+  return {
+    listRefused: async (args) => listRefused(control, await listingOf(control, args)),
+    listSkipped: async (args) => listSkipped(control, await listingOf(control, args)),
+    retryRefused: async ({ ids }) => {
+      await countRefused(control, ids)
+      return retryRefused(collaborators, settings, ids)
+    },
+    previewRefusedDrop: async ({ ids }) => ({ count: await countRefused(control, ids) }),
+    dropRefused: async ({ ids }) => {
+      await countRefused(control, ids)
+      return { count: await controlWriter.dropRefused(ids) }
+    },
+  }
 }
 
 async function listingOf(
@@ -312,15 +330,37 @@ async function countSetAside(
   ids: readonly number[] | undefined,
 ): Promise<number> {
   if (ids === undefined) return control.countSetAside()
+  const of = ['refused measurement', 'journal'] as const
+  return countKnown(ids, async (id) => (await control.listSetAside(id - 1, 1))[0], of)
+}
+
+/** @throws OperationError when one of the ids is of nothing that was refused */
+async function countRefused(
+  control: ControlReader,
+  ids: readonly number[] | undefined,
+): Promise<number> {
+  if (ids === undefined) return (await control.countRefused()).count
+  const from = async (id: number) => {
+    const listing = { isOldestFirst: true, afterId: id - 1, limit: 1 }
+    return (await control.listRefused(listing))[0]
+  }
+  return countKnown(ids, from, ['refused item', 'refused'])
+}
+
+/** @param from the first thing from this id on */
+async function countKnown(
+  ids: readonly number[],
+  from: (id: number) => Promise<{ readonly id: number } | undefined>,
+  [what, command]: readonly [string, string],
+): Promise<number> {
   const unknown: number[] = []
   for (const id of new Set(ids)) {
-    const [found] = await control.listSetAside(checkId(id) - 1, 1)
-    if (found?.id !== id) unknown.push(id)
+    if ((await from(checkId(id)))?.id !== id) unknown.push(id)
   }
-  const hint = 'See `thermolog journal list`. Nothing was changed.'
+  const hint = `See \`thermolog ${command} list\`. Nothing was changed.`
   return unknown.length === 0
     ? new Set(ids).size
-    : fail(`no refused measurement has the id ${unknown.join(', ')}`, hint)
+    : fail(`no ${what} has the id ${unknown.join(', ')}`, hint)
 }
 
 function fail(message: string, hint?: string): never {

@@ -53,6 +53,8 @@ export interface Operations {
   listSkipped(args: SkippedQuestion): Promise<Listing<ListedSkipped>>
   /** Tries to store refused entries again; without ids, all. */
   retryRefused(args: SetAsideChoice): Promise<RetriedCount>
+  /** How many `dropRefused` would delete now. */
+  previewRefusedDrop(args: SetAsideChoice): Promise<Counted>
   /** Deletes refused entries permanently; without ids, all. */
   dropRefused(args: SetAsideChoice): Promise<Counted>
   importRules(args: OfUser): Promise<ImportRules>

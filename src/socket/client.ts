@@ -46,6 +46,7 @@ export async function connectOperations(socketPath: string): Promise<OperationsC
     listRefused: call('listRefused'),
     listSkipped: call('listSkipped'),
     retryRefused: call('retryRefused'),
+    previewRefusedDrop: call('previewRefusedDrop'),
     dropRefused: call('dropRefused'),
     importRules: call('importRules'),
     importMeasurements: call('importMeasurements'),

@@ -25,22 +25,31 @@ describe('thermolog', () => {
 
   describe('wrong usage', () => {
     const wrong: readonly { args: string[]; environment?: Environment; says: RegExp }[] = [
-      { args: [], says: /Usage: thermolog/ },
+      { args: [], says: /Usage: bin\/thermolog/ },
       {
         args: ['frobnicate'],
-        says: /^thermolog: unknown command 'frobnicate'\nSee thermolog --help.\n$/,
+        says: /^thermolog: unknown command 'frobnicate'\nSee bin\/thermolog --help.\n$/,
       },
       {
         args: ['users', 'list'],
-        says: /^thermolog: unknown command 'users'\nDid you mean user\? See thermolog --help.\n$/,
+        says: /^.*: unknown command 'users'\nDid you mean user\? See bin\/thermolog --help.\n$/,
+      },
+      {
+        args: ['users', '--help'],
+        says: /^thermolog: unknown command 'users'\nDid you mean user\?/,
+      },
+      { args: ['doctor', '--help'], says: /^thermolog: unknown command 'doctor'\nSee bin\/therm/ },
+      {
+        args: ['user', 'add', '--help'],
+        says: /^thermolog: unknown command 'add'\nSee .* user --h/,
       },
       {
         args: ['user', 'list', '--all'],
-        says: /^thermolog: .*'--all'\nSee thermolog user list --help/,
+        says: /^thermolog: .*'--all'\nSee bin\/thermolog user list --help/,
       },
       {
         args: ['user', 'create'],
-        says: /^thermolog: required option '--email <address>' .*\nSee thermolog user create --/,
+        says: /^.*: required option '--email <address>' .*\nSee bin\/thermolog user create --/,
       },
       { args: ['user', 'create', '--email', 'nobody'], says: /"nobody" is not a valid e-mail/ },
       { args: ['token', 'revoke', '-1'], says: /"-1" is not a valid id/ },
@@ -50,13 +59,13 @@ describe('thermolog', () => {
       },
       {
         args: ['token', 'revoke', 'abc'],
-        says: /^thermolog: "abc" is not a valid id\nIds are .*`thermolog token list --user …`/,
+        says: /^thermolog: "abc" is not a valid id\nIds .*`bin\/thermolog token list --user …`/,
       },
       {
         args: ['journal', 'retry'],
-        says: /^thermolog: no id is named\nName ids .*: thermolog journal retry --all\n$/,
+        says: /^thermolog: no id is named\nName ids .*: bin\/thermolog journal retry --all\n$/,
       },
-      { args: ['journal', 'drop'], says: /or use: thermolog journal drop --all\n$/ },
+      { args: ['journal', 'drop'], says: /or use: bin\/thermolog journal drop --all\n$/ },
       { args: ['journal', 'drop', '5', '--all'], says: /--all and ids exclude each other/ },
       { args: ['user', 'list'], environment: { PORT: 'x' }, says: /PORT must be/ },
       { args: ['serve'], environment: { MAX_FUTURE: 'soon' }, says: /MAX_FUTURE must be/ },
@@ -76,6 +85,13 @@ describe('thermolog', () => {
       expect(help).to.match(/--user <address> [^(]*\(required\) --name <name> [^(]*\(required\)/)
       expect(help).to.include('measurements:write, sensors:read, sensors:write')
     })
+
+    for (const group of ['user', 'token', 'sensor', 'journal', 'refused', 'store', 'database']) {
+      it(`shows an example of ${group}`, async () => {
+        const { stdout } = await run(group, '--help')
+        expect(stdout).to.match(new RegExp(`\nExample:\n.*bin/thermolog ${group} [a-z]`))
+      })
+    }
 
     it('tells its version', async () => {
       const { exitCode, stdout } = await run('--version')
@@ -155,14 +171,16 @@ describe('thermolog', () => {
 
       it('says that it does not know a user, and what to do', async () => {
         const { exitCode, stderr } = await run('sensor', 'list', '--user', 'no@example.org')
-        expect(stderr).to.match(/no user has the address no@example.org\nSee `thermolog user list`/)
+        expect(stderr).to.match(
+          /no user has the address no@example.org\nSee `bin\/thermolog user list`/,
+        )
         expect(exitCode).to.equal(1)
       })
 
       it('says how to create a user who is to own something', async () => {
         const order = ['--user', 'no@example.org', '--sn', 'A1']
         const { exitCode, stderr } = await run('sensor', 'create', ...order)
-        expect(stderr).to.match(/user first: thermolog user create --email no@example.org\n$/)
+        expect(stderr).to.match(/user first: bin\/thermolog user create --email no@example.org\n$/)
         expect(exitCode).to.equal(1)
       })
 
@@ -170,7 +188,7 @@ describe('thermolog', () => {
         for (const verb of ['retry', 'drop']) {
           const { exitCode, stderr } = await run('journal', verb, '5', '7')
           expect(stderr).to.match(
-            /^thermolog: no refused measurement has the id 5, 7\nSee `thermol/,
+            /^thermolog: no refused measurement has the id 5, 7\nSee `bin\/thermolog/,
           )
           expect(exitCode).to.equal(1)
         }

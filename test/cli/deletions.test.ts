@@ -119,7 +119,9 @@ describe('deleting', () => {
         )
         expect(deleted.exitCode).to.equal(0)
         const again = await run(...order)
-        expect(again.stderr).to.match(/^thermolog: no sensor has the id \d+\nSee `thermolog sensor/)
+        expect(again.stderr).to.match(
+          /^thermolog: no sensor has the id \d+\nSee `bin\/thermolog sensor/,
+        )
         expect(again.exitCode).to.equal(1)
       })
 

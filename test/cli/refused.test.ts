@@ -53,7 +53,9 @@ describe('thermolog refused', () => {
       `4 2 ${BEN} 2 gateway`,
       `3 1 ${ANA} 1 gateway`,
     ])
-    expect(stderr).to.match(/^and 2 more\n`thermolog refused retry` stores .*drop` deletes it\n$/)
+    expect(stderr).to.match(
+      /^and 2 more\n`bin\/thermolog refused retry` stores .*drop` deletes it\n$/,
+    )
   })
 
   it('lists the oldest first, of one user', async () => {
@@ -85,10 +87,23 @@ describe('thermolog refused', () => {
     }
   })
 
+  it('names items that there are none of, before it asks', async () => {
+    for (const order of [
+      ['retry', '99', '5'],
+      ['drop', '5', '99'],
+      ['drop', '99', '--yes'],
+    ]) {
+      const { exitCode, stderr } = await run(...order)
+      const says = 'thermolog: no refused item has the id 99\nSee `bin/thermolog refused list`. '
+      expect(stderr).to.equal(`${says}Nothing was changed.\n`)
+      expect(exitCode).to.equal(1)
+    }
+  })
+
   it('says how much was refused again', async () => {
     const { stderr } = await run('retry', '5', '6')
     expect(stderr).to.equal(
-      'stored 0 refused items\n2 refused again: `thermolog refused list` says why\n',
+      'stored 0 refused items\n2 refused again: `bin/thermolog refused list` says why\n',
     )
     expect(rows((await run('list', '--json')).stdout)).to.have.lengthOf(6)
   })

@@ -66,7 +66,7 @@ describe('thermolog sensor set', () => {
 
   it('says that there is no such sensor', async () => {
     const { exitCode, stderr } = await run('sensor', 'set', '99', '--alias', 'x')
-    expect(stderr).to.match(/^thermolog: no sensor has the id 99\nSee `thermolog sensor list/)
+    expect(stderr).to.match(/^thermolog: no sensor has the id 99\nSee `bin\/thermolog sensor list/)
     expect(exitCode).to.equal(1)
   })
 })

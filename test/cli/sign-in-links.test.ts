@@ -40,6 +40,7 @@ describe('signing in without a provider', () => {
     const [, address, code] = LINK.exec(alone.stdout) ?? []
     expect([address, alone.stderr.split('\n').length]).to.deep.equal(['http://192.0.2.1:81', 2])
     expect(alone.stdout).to.match(/^\S+\n$/)
+    expect(alone.stderr).to.match(/^It works once, until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\.\n$/)
     await serving(dataDir, {}, async (url) => {
       expect((await redeem(url, { code, code_verifier })).status).to.equal(200)
       const { stdout } = await runCommand(dataDir, [...order, '--json', '--expires', '1h'])

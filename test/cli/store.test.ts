@@ -128,7 +128,7 @@ describe('thermolog store copy', () => {
   it('moves everything, and the service shows the same before and after', async () => {
     const early = await runCommand(dataDir, ['serve'], settings())
     expect(early.exitCode).to.equal(2)
-    expect(early.stderr).to.match(/another store \(embedded\).*thermolog store copy/)
+    expect(early.stderr).to.match(/another store \(embedded\).*bin\/thermolog store copy/)
 
     const copied = await copy()
     expect(copied.stderr).to.match(/copying: 2,000 measurements/)

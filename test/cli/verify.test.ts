@@ -326,7 +326,7 @@ describe('thermolog verify', () => {
 
   it('has an example in its help, and refuses a directory without data', async () => {
     const help = await runCommand(damaged, ['verify', '--help'])
-    expect(help.stdout).to.match(/Example:\n {2}thermolog verify/)
+    expect(help.stdout).to.match(/Example:\n {2}bin\/thermolog verify/)
     const empty = await runCommand(join(folder, 'nothing'), ['verify'])
     expect(empty).to.deep.include({ exitCode: 2, stdout: '' })
     expect(empty.stderr).to.match(/has no data/)

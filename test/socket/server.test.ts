@@ -41,6 +41,7 @@ const operations: Operations = {
   listRefused: absent,
   listSkipped: absent,
   retryRefused: absent,
+  previewRefusedDrop: absent,
   dropRefused: absent,
   importRules: () => Promise.reject(new ServiceError('validation_failed', { faults: [fault] })),
   listSetAside: async () => ({ count: 0, measurements: [] }),

@@ -2,6 +2,7 @@
 // callers of the service, and none of it may do more on a terminal than be read.
 
 import { escaped } from '../../domain/escaped.ts'
+import { OWN_COMMAND } from '../../system/own-command.ts'
 
 /** What callers send may be megabytes; rows beside it are not made as long. */
 const COLUMN_CHARACTERS_MAX = 200
@@ -11,6 +12,11 @@ export function escapedLines(text: string): string {
   return text.split('\n').map(escaped).join('\n')
 }
 
+/** A text in which commands are called as people can type them here. */
+export function asTypedHere(text: string): string {
+  return text.replace(/(?<=^|[\s`(])thermolog(?= [a-z[<…-])/gm, OWN_COMMAND)
+}
+
 /** A result, on standard output. @param text may have several lines */
 export function printText(text: string): void {
   process.stdout.write(`${escapedLines(text)}\n`)
@@ -18,7 +24,7 @@ export function printText(text: string): void {
 
 /** What is said beside the result, on standard error. @param text may have several lines */
 export function printNote(text: string): void {
-  process.stderr.write(`${escapedLines(text)}\n`)
+  process.stderr.write(`${escapedLines(asTypedHere(text))}\n`)
 }
 
 /** One JSON document. */
@@ -38,7 +44,7 @@ export function printTable(
   whenEmpty: string,
 ): void {
   const [first] = rows
-  if (first === undefined) return printText(whenEmpty)
+  if (first === undefined) return printText(asTypedHere(whenEmpty))
   const header = Object.keys(first)
   const values = rows.map((row) => header.map((name) => escaped(String(row[name] ?? '–'))))
   const cells = [header, ...values]
