@@ -58,6 +58,10 @@ export class HistoryTable {
       history !== undefined && histories.length === 1
         ? rowsOf(history)
         : rowsOfAll(sensors, histories)
+    // A compensation that is only tried out is in no file.
+    this.#save.disabled = histories.some(
+      ({ compensation }, at) => compensation !== sensors[at]?.compensation,
+    )
     setText(this.#caption, `${this.#name}, newest first`)
     this.#heads.replaceChildren(
       ...this.#rows.heads.map((head) => element('th', { scope: 'col' }, head)),
@@ -82,14 +86,32 @@ export class HistoryTable {
       this.#place,
       length === 0 ? 'No rows' : `${count(first + 1)} to ${count(end)} of ${count(length)}`,
     )
-    const shown = Array.from({ length: end - first }, (_, at) => row(length - 1 - first - at))
-    this.#body.replaceChildren(
-      ...shown.map(([time, ...numbers]) => {
-        const cells = numbers.map((number) => element('td', {}, number))
-        return element('tr', {}, element('th', { scope: 'row' }, time), ...cells)
-      }),
+    showRows(
+      this.#body,
+      Array.from({ length: end - first }, (_, at) => row(length - 1 - first - at)),
     )
   }
+}
+
+/**
+ * Leaves rows that are there already: they may be selected, and are many.
+ *
+ * @param {HTMLTableSectionElement} body
+ * @param {readonly (readonly string[])[]} rows
+ */
+function showRows(body, rows) {
+  const texts = new Set(rows.map((cells) => cells.join('')))
+  for (const row of body.querySelectorAll('tr')) if (!texts.has(row.textContent)) row.remove()
+  let next = body.firstElementChild
+  for (const [time = '', ...numbers] of rows) {
+    if (next?.textContent === time + numbers.join('')) next = next.nextElementSibling
+    else {
+      const cells = numbers.map((number) => element('td', {}, number))
+      const head = element('th', { scope: 'row' }, time)
+      body.insertBefore(element('tr', {}, head, ...cells), next)
+    }
+  }
+  while (body.rows.length > rows.length) body.deleteRow(-1)
 }
 
 /** @param {History} history @returns {Rows} */

@@ -94,6 +94,17 @@ describe('a chart of now', () => {
     await close()
   })
 
+  it('leaves rows of its table that have not changed to those who select them', async () => {
+    const { page, close } = await test().openSignedIn(`${LAWN}/1h`)
+    await opened(page)
+    const rows = page.locator('tbody tr')
+    await rows.nth(30).evaluate((row) => row.setAttribute('id', 'selected'))
+    await test().call('POST', 'measurements', { sn: 'lawn', temp: 12.5 })
+    await rows.first().getByText('12.50 °C').waitFor({ state: 'attached' })
+    expect(await rows.nth(31).getAttribute('id')).to.equal('selected')
+    await close()
+  })
+
   for (const [device, options] of Object.entries({ phone: PHONE, desktop: DESKTOP })) {
     it(`is of the last hour of a sensor that has no more, on a ${device}`, async () => {
       const sn = `young-${device}`
