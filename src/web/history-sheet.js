@@ -261,6 +261,7 @@ export class HistorySheet {
     this.#period = period
     this.#isChosen = true
     this.#chart?.point()
+    setText(this.#said, '')
     this.#histories = undefined
     this.#historyTable = undefined
     this.#showPeriod()

@@ -187,6 +187,7 @@ describe('a chart of the chart page', () => {
     expect(await said.innerText()).to.match(/Mean 1\d\.\d+ °C Lowest .* Highest .* Count 1/)
     await page.keyboard.press('Home')
     expect(await hash(page)).to.equal('#/sensors/1/1d')
+    expect(await said.innerText()).to.equal('')
     await close()
   })
 
