@@ -119,11 +119,19 @@ function measure({ sn, mean, swing, year, noise }: SimulatedSensor, atMs: number
   const ofDay = Math.sin(((atMs % DAY_MS) / DAY_MS) * 2 * Math.PI - (3 / 4) * Math.PI)
   const ofYear = Math.cos(((atMs % YEAR_MS) / YEAR_MS - 0.56) * 2 * Math.PI)
   const weather = Math.sin(atMs / (0.61 * DAY_MS)) + Math.sin(atMs / (1.7 * DAY_MS) + 2)
-  const jitter = scatter(atMs / 1_000 + mean) + 0.6 * onAndOff(atMs)
+  const jitter = drift(atMs, mean) + 0.6 * onAndOff(atMs)
   const exact = mean + swing * ofDay + year * (ofYear + 0.18 * weather) + noise * jitter
   const temp = Math.round(exact * 100) / 100
   const timestamp = new Date(atMs).toISOString()
   return { event_id: `${sn}/${timestamp}`, sn, temp, timestamp }
+}
+
+/** Scattered every few minutes and straight in between: live values go on as the past has ended. */
+function drift(atMs: number, seed: number): number {
+  const startMs = Math.floor(atMs / STEP_MS) * STEP_MS
+  const before = scatter(startMs / 1_000 + seed)
+  const after = scatter((startMs + STEP_MS) / 1_000 + seed)
+  return before + ((atMs - startMs) / STEP_MS) * (after - before)
 }
 
 /** From −0.5 to 0.5, and no two neighbours alike. */

@@ -55,6 +55,18 @@ describe('the demo', () => {
     expect(data.map(({ alias }) => alias))
       .to.include('Living room')
       .and.to.have.lengthOf(8)
+    const since = new Date(Date.now() - 1_000).toISOString()
+    const path = `sensors/1/measurements?bucket=raw&from=${since}`
+    let live: readonly number[] = []
+    await until('it has sent some values', async () => {
+      const history = await fetch(`http://127.0.0.1:${port}/api/v1/${path}`, { headers })
+      const { data: answered } = (await history.json()) as { data: { points: { temp: number }[] } }
+      live = answered.points.map(({ temp }) => temp)
+      return live.length > 4
+    })
+    // As calm as the past: a room does not change within seconds.
+    expect(Math.max(...live) - Math.min(...live)).to.be.below(0.05)
+    expect(told).not.to.include('WARNING')
     started.kill('SIGINT')
     const [exitCode] = (await within('the demo ends', ended)) as [number | null]
     expect(exitCode, told).to.equal(0)

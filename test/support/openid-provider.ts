@@ -9,7 +9,7 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { interactionPolicy, Provider } from 'oidc-provider'
-import type { ClientMetadata, Configuration } from 'oidc-provider'
+import type { AdapterFactory, AdapterPayload, ClientMetadata, Configuration } from 'oidc-provider'
 
 export const REDIRECT_URI = 'org.example.thermolog:/callback'
 export const PUBLIC_CLIENT = 'thermolog-app'
@@ -93,6 +93,7 @@ function configurationFor(people: ReadonlyMap<string, Person>): Configuration {
     token_endpoint_auth_method: 'client_secret_basic',
   } as const
   return {
+    adapter: createMemory(),
     clients: [publicClient(REDIRECT_URI), confidential],
     jwks: { keys: [jwk] },
     cookies: { keys: [randomBytes(16).toString('hex')] },
@@ -123,6 +124,29 @@ function configurationFor(people: ReadonlyMap<string, Person>): Configuration {
       Interaction: 60,
       Session: 60,
     },
+  }
+}
+
+/** What a provider keeps, for as long as it runs. */
+function createMemory(): AdapterFactory {
+  const kept = new Map<string, AdapterPayload>()
+  const find = (isIt: (payload: AdapterPayload) => boolean) => kept.values().find(isIt)
+  return (model) => {
+    const keyOf = (id: string) => `${model} ${id}`
+    return {
+      upsert: async (id, payload) => void kept.set(keyOf(id), payload),
+      find: async (id) => kept.get(keyOf(id)),
+      findByUid: async (uid) => find((payload) => payload.uid === uid),
+      findByUserCode: async (code) => find((payload) => payload.userCode === code),
+      consume: async (id) => {
+        const payload = kept.get(keyOf(id))
+        if (payload !== undefined) payload['consumed'] = Math.floor(Date.now() / 1_000)
+      },
+      destroy: async (id) => void kept.delete(keyOf(id)),
+      revokeByGrantId: async (grantId) => {
+        for (const [name, payload] of kept) if (payload.grantId === grantId) kept.delete(name)
+      },
+    }
   }
 }
 
