@@ -94,13 +94,20 @@ describe('signing in without a provider', () => {
     // The link takes two rows, the cursor one.
     expect(terminal.lines.length + 2).to.be.at.most(24)
     await terminal.interrupt()
+    await runCommand(dataDir, ['user', 'create', '--email', 'ana@example.org'])
+    const settings = { HOST: '0.0.0.0', PORT: '80' }
+    const later = await runCommand(dataDir, ['user', 'link', 'ana@example.org'], settings)
+    expect(LINK.exec(later.stdout)?.[1]).to.equal(`http://${address}:80`)
+    const named = later.stdout.replace(address, hostname())
+    expect(later.stderr).to.match(/^It works once, /)
+    expect(later.stderr.split('\n')[1]).to.equal(`By this machine's name: ${named.trim()}`)
   })
 
   it('says elsewhere how to begin, until there is a user', async () => {
     const isSaid = async () => {
       const service = await serve(dataDir)
       expect(await service.stop()).to.equal(0)
-      return service.logged.join('\n').includes('nobody can sign in yet')
+      return /nobody can sign in yet.*`bin\/thermolog user cre/.test(service.logged.join('\n'))
     }
     expect(await isSaid()).to.equal(true)
     await runCommand(dataDir, ['user', 'create', '--email', 'ana@example.org'])

@@ -38,6 +38,6 @@ export function reachOf(url: string): string {
 /** The same with this machine's name, for what has its address in its network. */
 export function namedUrl(url: string): string | undefined {
   const address = networkAddress()
-  const ofAddress = `http://${address}:`
-  return url.startsWith(ofAddress) ? url.replace(ofAddress, `http://${hostname()}:`) : undefined
+  if (address === undefined || URL.parse(url)?.hostname !== address) return undefined
+  return url.replace(address, hostname())
 }
