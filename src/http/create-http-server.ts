@@ -126,13 +126,13 @@ export function createHttpServer(
       settings,
     ),
     relay: relayRouter(clock, settings.mobile),
-    appLinks: appLinksRouter(settings.appLinks),
+    appLinks: appLinksRouter(settings.appLinks, settings.appName),
     operations: operationsRouter({ ...collaborators, draining }, settings),
     documents: documentsRouter(() => {
       const { version } = settings.mobile.app
-      return createDocument(rowsOf(tables), { version, apiUrl: settings.apiUrl })
-    }),
-    webPage: webPageRouter({ app: settings.mobile.app.name, command: settings.command }),
+      return createDocument(rowsOf(tables), { ...settings, version })
+    }, settings.appName),
+    webPage: webPageRouter(settings),
   }
   const dispatch = createDispatch(tables, {
     ...collaborators,

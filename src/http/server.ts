@@ -58,6 +58,8 @@ export interface HttpServerSettings {
   readonly port: number
   /** The prefix of every path; `''`: none. */
   readonly basePath: string
+  /** What the operator calls the service. */
+  readonly appName: string
   /** A listening socket that was handed over, instead of `host` and `port`. */
   readonly listenFd: number | undefined
   /** Time for requests under way to finish when the server stops. */
@@ -169,7 +171,7 @@ function createApp(
   dispatch: Middleware<CallState>,
   draining: Draining,
   { addresses, metrics, clock, log }: HttpServerCollaborators,
-  { basePath }: HttpServerSettings,
+  { appName, basePath }: HttpServerSettings,
 ) {
   const app = new TextKoa()
   app.use(async (ctx) => {
@@ -181,7 +183,7 @@ function createApp(
       checkForm(call)
       await dispatch(ctx, nothingMore)
     } catch (error) {
-      const code = answerError(call, error, log)
+      const code = answerError(call, error, { appName, log })
       const isRefusal = code !== undefined && isSubmission(ctx.method, call.path)
       if (isRefusal) metrics.noteRefusedSubmission(code)
     }
@@ -244,7 +246,11 @@ function setCommonHeaders(response: ServerResponse, requestId: string): void {
 }
 
 /** @returns what the client is told, `undefined` if it has disconnected */
-function answerError(call: Call, error: unknown, log: Log) {
+function answerError(
+  call: Call,
+  error: unknown,
+  { appName, log }: { readonly appName: string; readonly log: Log },
+) {
   const { ctx, requestId } = call
   if (error instanceof ClientGone) {
     ctx.respond = false
@@ -257,7 +263,8 @@ function answerError(call: Call, error: unknown, log: Log) {
   ctx.state['code'] = failure.code
   ctx.set(headers)
   if (failure.code === 'not_found' && isOutsideApis(call) && isForPeople(call)) {
-    answerPage(call, 'Page not found', '<p>Try one of the links above.</p>')
+    const title = 'Page not found'
+    answerPage(call, { title, appName }, '<p>Try one of the links above.</p>')
     ctx.status = status
   } else ctx.body = body
   return failure.code

@@ -1,6 +1,7 @@
 // The page that shows the description of the API. Goal: it shows all of it and lets people try it,
 // without a network beyond this service. Method: a real browser, whose console stays empty.
 
+import { AxeBuilder } from '@axe-core/playwright'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { useChartPage } from './chart-page.ts'
@@ -38,5 +39,17 @@ describe('the page that shows the description of the API', () => {
     await health.locator('.live-responses-table .response-col_status').last().waitFor()
     const answer = await health.locator('.live-responses-table').textContent()
     expect(answer).to.include('"status": "ok"')
+  })
+
+  it('is dark where the system is, and legible', async () => {
+    await page.emulateMedia({ colorScheme: 'dark' })
+    const ground = await page.evaluate(() => getComputedStyle(document.documentElement).background)
+    expect(ground).to.include('rgb(28, 32, 34)')
+    const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'] })
+    const shown = axe
+      .include('.information-container')
+      .include('#operations-Measurements-submitBatch')
+    const { violations } = await shown.withRules(['color-contrast']).analyze()
+    expect(violations.flatMap(({ nodes }) => nodes.map(({ html }) => html))).to.deep.equal([])
   })
 })

@@ -114,10 +114,17 @@ const SECURITY_SCHEMES = {
   metricsToken: bearer('The operator’s token for the metrics, if one is set.'),
 }
 
+interface DocumentSettings {
+  readonly version: string
+  readonly apiUrl: string
+  /** What the operator calls the service. */
+  readonly appName: string
+}
+
 /** @param rows of all route tables */
 export function createDocument(
   rows: readonly RouteRow[],
-  { version, apiUrl }: { readonly version: string; readonly apiUrl: string },
+  { version, apiUrl, appName }: DocumentSettings,
 ): JsonObject {
   const routes = new Set(rows.map(({ route }) => route))
   const lost = DESCRIPTIONS.keys().find((route) => !routes.has(route))
@@ -128,7 +135,7 @@ export function createDocument(
   return {
     openapi: '3.1.0',
     info: {
-      title: 'Thermolog',
+      title: appName,
       version,
       description: INTRODUCTION,
       license: { name: 'MIT', identifier: 'MIT' },

@@ -71,6 +71,13 @@ export const PUBLIC: Readonly<Record<string, RouteDescription>> = {
     description: 'A page for people whose browser opened it. Its query is neither kept nor logged.',
     answers: { 200: { description: 'A page.', texts: ['text/html'] } },
   },
+  'GET /openapi': {
+    id: 'listDocuments',
+    tag: 'Documents',
+    summary: 'All OpenAPI documents',
+    description: 'A page for people.',
+    answers: { 200: { description: 'A page.', texts: ['text/html'] } },
+  },
   'GET /openapi.json': {
     id: 'showDocument',
     tag: 'Documents',

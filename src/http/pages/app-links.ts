@@ -14,12 +14,12 @@ const CACHED_FOR_AN_HOUR = 'public, max-age=3600'
 
 /** @param links without an app of a system its file is 404 */
 // prettier-ignore
-export function appLinksRouter({ android, apple }: AppLinks): RouteTable {
+export function appLinksRouter({ android, apple }: AppLinks, appName: string): RouteTable {
   const open = new OpenRoutes('')
 
   open.add('GET /.well-known/assetlinks.json',            anything, show(android, assetLinks))
   open.add('GET /.well-known/apple-app-site-association', anything, show(apple, appleLinks))
-  open.add('GET /app/callback/:idp',                      anything, sayOpenOnPhone)
+  open.add('GET /app/callback/:idp',                      anything, sayOpenOnPhone(appName))
   return open
 }
 
@@ -48,10 +48,9 @@ function appleLinks(apps: AppLinks['apple']) {
   return { applinks: { details: [{ appIDs: apps, components: [{ '/': '/app/callback/*' }] }] } }
 }
 
-function sayOpenOnPhone(call: Call): void {
-  answerPage(
-    call,
-    'Open this on your phone',
-    '<p>This address belongs to the app. Sign in with the app, on a device that has it.</p>',
-  )
+function sayOpenOnPhone(appName: string) {
+  const title = 'Open this on your phone'
+  const content =
+    '<p>This address belongs to the app. Sign in with the app, on a device that has it.</p>'
+  return (call: Call): void => answerPage(call, { title, appName }, content)
 }

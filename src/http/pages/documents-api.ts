@@ -9,7 +9,7 @@ import type { Call } from '../answers/call.ts'
 import { anything } from '../requests/input.ts'
 import { DOCUMENTS } from '../openapi/audiences.ts'
 import { explainProblem, listProblems } from './explain-problem.ts'
-import { PLAIN_STYLE } from './html.ts'
+import { answerPage, escapeHtml, PLAIN_STYLE } from './html.ts'
 import { kept } from './kept.ts'
 import { OpenRoutes } from '../requests/routes.ts'
 import type { RouteTable } from '../requests/routes.ts'
@@ -27,14 +27,14 @@ const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-const PAGE = `<!doctype html>
+const pageOf = (appName: string) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>API · Thermolog</title>
+<title>API · ${escapeHtml(appName)}</title>
 <link rel="stylesheet" href="docs/swagger-ui.css">
-<link rel="stylesheet" href="docs/samples.css">
+<link rel="stylesheet" href="docs/own.css">
 <link rel="icon" type="image/png" href="docs/favicon-32x32.png">
 </head>
 <body>
@@ -45,8 +45,16 @@ const PAGE = `<!doctype html>
 </html>
 `
 
-/** Swagger UI does not show samples by itself: they go above the responses of their operation. */
-const START = `const samples = () => ({
+/**
+ * Swagger UI is dark for a class of the document, not for people whose system is. Nor does it show
+ * samples by itself: they go above the responses of their operation.
+ */
+const START = `const dark = matchMedia('(prefers-color-scheme: dark)')
+const showScheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
+dark.addEventListener('change', showScheme)
+showScheme()
+
+const samples = () => ({
   wrapComponents: {
     responses: (Responses, { React, specSelectors }) => (props) => {
       const place = ['paths', props.path, props.method, 'x-codeSamples']
@@ -65,16 +73,24 @@ SwaggerUIBundle({
   dom_id: '#page',
   deepLinking: true,
   displayRequestDuration: true,
+  // The default has numbers that are too dark.
+  syntaxHighlight: { theme: 'monokai' },
   validatorUrl: null,
   plugins: [samples],
 })
 `
 
-const SAMPLES_STYLE = `.swagger-ui .sample { margin: 0 1.25rem 0.5rem; font-size: 0.875rem; }
+const OWN_STYLE = `@media (prefers-color-scheme: dark) { html { background: #1c2022; } }
+html.dark-mode .swagger-ui .header-col { color: inherit; }
+.swagger-ui .sample { margin: 0 1.25rem 0.5rem; font-size: 0.875rem; }
 .swagger-ui .sample summary { min-height: 1.75rem; cursor: pointer; }
 .swagger-ui .sample pre { padding: 0.75rem; overflow-x: auto; border-radius: 4px;
   background: #333333; color: #ffffff; white-space: pre; }
 `
+
+const ABOUT_DOCUMENTS =
+  '<p>All calls, as <a href="docs">API</a> shows them; and each API alone, to generate a client ' +
+  'from. Those in OpenAPI 3.0 are for generators that read nothing newer.</p>'
 
 interface PackagedFile {
   readonly type: string
@@ -93,21 +109,30 @@ const PACKAGED: ReadonlyMap<string, PackagedFile> = new Map([
 const OWN: ReadonlyMap<string, string> = new Map([
   ['start.js', START],
   ['plain.css', PLAIN_STYLE],
-  ['samples.css', SAMPLES_STYLE],
+  ['own.css', OWN_STYLE],
 ])
 
 /** @param describe returns the OpenAPI document; called once, on the first request */
 // prettier-ignore
-export function documentsRouter(describe: () => object): RouteTable {
+export function documentsRouter(describe: () => object, appName: string): RouteTable {
   const open = new OpenRoutes('')
 
-  open.add('GET /problems',          anything, listProblems)
-  open.add('GET /problems/:code',    anything, explainProblem)
+  open.add('GET /problems',          anything, listProblems(appName))
+  open.add('GET /problems/:code',    anything, explainProblem(appName))
+  open.add('GET /openapi',           anything, listDocuments(appName))
   open.add('GET /openapi.json',      anything, showDocument(describe))
   open.add('GET /openapi/:document', anything, showPart(describe))
-  open.add('GET /docs',              anything, showPage)
+  open.add('GET /docs',              anything, showPage(appName))
   open.add('GET /docs/:file',        anything, showFile)
   return open
+}
+
+function listDocuments(appName: string) {
+  const items = ['openapi.json', ...DOCUMENTS.keys().map((name) => `openapi/${name}`)].map(
+    (path) => `<li><a href="${path}">${path}</a></li>`,
+  )
+  const content = `${ABOUT_DOCUMENTS}<ul>${items.join('')}</ul>`
+  return (call: Call): void => answerPage(call, { title: 'OpenAPI', appName }, content)
 }
 
 function showDocument(make: () => object) {
@@ -137,11 +162,14 @@ function showPart(describe: () => object) {
   }
 }
 
-function showPage({ ctx }: Call): void {
-  ctx.set('Content-Security-Policy', PAGE_POLICY)
-  ctx.set('Cache-Control', 'public, no-cache')
-  ctx.type = 'html'
-  ctx.body = PAGE
+function showPage(appName: string) {
+  const page = pageOf(appName)
+  return ({ ctx }: Call): void => {
+    ctx.set('Content-Security-Policy', PAGE_POLICY)
+    ctx.set('Cache-Control', 'public, no-cache')
+    ctx.type = 'html'
+    ctx.body = page
+  }
 }
 
 async function showFile({ ctx, parameters }: Call): Promise<void> {

@@ -12,31 +12,39 @@ import { answerPage, escapeHtml, isForPeople, proseToHtml } from './html.ts'
 const CACHED_FOR_AN_HOUR = 'public, max-age=3600'
 const INSIDE = 'This code is in `errors` of another problem, beside the part that it is about.'
 
-export function explainProblem(call: Call): void {
-  const { ctx, parameters } = call
-  const code = parameters['code'] ?? ''
-  const known = explanationOf(code)
-  if (known === undefined) throw new ServiceError('not_found')
-  const { title, explanation, status } = known
-  ctx.vary('Accept')
-  ctx.set('Cache-Control', CACHED_FOR_AN_HOUR)
-  if (isForPeople(call)) {
-    const example = status === undefined ? undefined : exampleOf(code as ErrorCode)
-    answerPage(call, title, explanationOn(code, { explanation, status, example }))
-    return
+export function explainProblem(appName: string) {
+  return (call: Call): void => {
+    const { ctx, parameters } = call
+    const code = parameters['code'] ?? ''
+    const known = explanationOf(code)
+    if (known === undefined) throw new ServiceError('not_found')
+    const { title, explanation, status } = known
+    ctx.vary('Accept')
+    ctx.set('Cache-Control', CACHED_FOR_AN_HOUR)
+    if (isForPeople(call)) {
+      const example = status === undefined ? undefined : exampleOf(code as ErrorCode)
+      answerPage(call, { title, appName }, explanationOn(code, { explanation, status, example }))
+      return
+    }
+    const answer: ProblemExplanation = {
+      code,
+      title,
+      explanation,
+      ...(status !== undefined && { status }),
+    }
+    answerJson(call, 200, JSON.stringify(answer))
   }
-  const answer: ProblemExplanation = {
-    code,
-    title,
-    explanation,
-    ...(status !== undefined && { status }),
-  }
-  answerJson(call, 200, JSON.stringify(answer))
 }
 
 /** All codes, by status. */
-export function listProblems(call: Call): void {
-  call.ctx.set('Cache-Control', CACHED_FOR_AN_HOUR)
+export function listProblems(appName: string) {
+  return (call: Call): void => {
+    call.ctx.set('Cache-Control', CACHED_FOR_AN_HOUR)
+    answerPage(call, { title: 'Problems', appName }, listOfProblems())
+  }
+}
+
+function listOfProblems(): string {
   const known = explainedCodes().flatMap((code) => {
     const found = explanationOf(code)
     return found === undefined ? [] : [{ code, ...found }]
@@ -54,7 +62,7 @@ export function listProblems(call: Call): void {
   const intro =
     '<p>Every failure is <code>application/problem+json</code> (RFC 9457) with one of these ' +
     'codes, which never change their meaning.</p>'
-  answerPage(call, 'Problems', intro + lists.join(''))
+  return intro + lists.join('')
 }
 
 function explanationOn(

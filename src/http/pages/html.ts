@@ -36,7 +36,11 @@ export function isForPeople({ ctx }: Call): boolean {
 }
 
 /** Responds with a page; the status is set by the caller. */
-export function answerPage({ ctx, path }: Call, title: string, content: string): void {
+export function answerPage(
+  { ctx, path }: Call,
+  { title, appName }: { readonly title: string; readonly appName: string },
+  content: string,
+): void {
   ctx.set('Content-Security-Policy', POLICY)
   ctx.type = 'html'
   // Whatever prefix a proxy has before it.
@@ -46,7 +50,7 @@ export function answerPage({ ctx, path }: Call, title: string, content: string):
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(title)} · Thermolog</title>
+<title>${escapeHtml(title)} · ${escapeHtml(appName)}</title>
 <link rel="stylesheet" href="${root}docs/plain.css">
 </head>
 <body>

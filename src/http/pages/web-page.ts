@@ -81,7 +81,7 @@ interface WebPage {
 
 export interface PageNames {
   /** What the operator calls the service. */
-  readonly app: string
+  readonly appName: string
   /** How the command line is called. */
   readonly command: string
 }
@@ -126,7 +126,7 @@ function send(ctx: Call['ctx'], { type, tag, plain, zipped }: WebFile): void {
   ctx.body = isZipped ? zipped : plain
 }
 
-async function readPage({ app, command }: PageNames): Promise<WebPage> {
+async function readPage({ appName, command }: PageNames): Promise<WebPage> {
   const [page = '', worker = '', manifest = ''] = await Promise.all(
     [PAGE, WORKER, MANIFEST].map((url) => readFile(url, 'utf8')),
   )
@@ -140,7 +140,7 @@ async function readPage({ app, command }: PageNames): Promise<WebPage> {
   const bytes = contents.map(([, content]) => content)
   const version = hash(
     'sha256',
-    Buffer.concat([...bytes, Buffer.from(page + worker + app + command)]),
+    Buffer.concat([...bytes, Buffer.from(page + worker + appName + command)]),
   ).slice(0, 12)
   const paths = contents.map(([name]) => `web/${version}/${name}`)
   const complete = (text: string) =>
@@ -149,7 +149,7 @@ async function readPage({ app, command }: PageNames): Promise<WebPage> {
       .replace('{{files}}', ['manifest.webmanifest', ...paths].join(' '))
       .replaceAll('{{command}}', command)
   const make = (url: URL, text: string) => {
-    const name = url === MANIFEST ? JSON.stringify(app).slice(1, -1) : escapeHtml(app)
+    const name = url === MANIFEST ? JSON.stringify(appName).slice(1, -1) : escapeHtml(appName)
     return webFile(nameOf(url), Buffer.from(complete(text).replaceAll('{{app}}', () => name)))
   }
   const files = contents.map(async ([name, content]): Promise<[string, WebFile]> => {

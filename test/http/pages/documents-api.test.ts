@@ -165,6 +165,45 @@ describe('the pages of problems', () => {
   })
 })
 
+describe('the pages of the service', () => {
+  let service: TestService
+  before(async () => {
+    service = await startService({ APP_NAME: 'Cellars & Co' })
+  })
+  after(() => service.stop())
+  const open = async (path: string) => {
+    return (await fetch(service.url + path, { headers: { accept: 'text/html' } })).text()
+  }
+
+  for (const path of [
+    '/docs',
+    '/problems',
+    '/problems/not_found',
+    '/openapi',
+    '/nothing',
+    '/app/callback/home',
+  ]) {
+    it(`are called in the title what the operator calls it: ${path}`, async () => {
+      expect(await open(path)).to.match(/<title>[^<]* · Cellars &amp; Co<\/title>/)
+    })
+  }
+
+  it('have that name as heading of the whole API, which no client is made from', async () => {
+    const titleOf = async (path: string) => (await send(service.url, { path })).body.info.title
+    expect(await titleOf('/openapi.json')).to.equal('Cellars & Co')
+    expect(await titleOf('/openapi/daemon.json')).to.equal('Thermolog for daemons')
+  })
+
+  it('list the documents', async () => {
+    const listed = [...(await open('/openapi')).matchAll(/<li><a href="([^"]*)"/g)]
+    expect(listed).to.have.length(5)
+    for (const [, path] of listed) {
+      const { status, body } = await send(service.url, { path: `/${path}` })
+      expect([status, body.openapi]).to.deep.equal([200, path?.includes('3.0') ? '3.0.3' : '3.1.0'])
+    }
+  })
+})
+
 describe('the page that shows it', () => {
   let service: TestService
 
