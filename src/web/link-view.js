@@ -103,7 +103,7 @@ export class LinkView {
       'form',
       { class: 'choices' },
       element('label', {}, 'E-mail', email),
-      element('label', {}, 'Name', name),
+      element('label', {}, 'Name (optional)', name),
       element('button', { class: 'primary' }, 'Create account'),
     )
     form.addEventListener('submit', (event) => {

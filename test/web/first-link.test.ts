@@ -1,0 +1,58 @@
+// Goal: the link of the first start makes the first user. Method: a real browser, and a
+// service that has no user.
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import { linkUrl } from '../../src/access/sign-in-links.ts'
+import { createService } from '../../src/compose.ts'
+import type { Service } from '../../src/compose.ts'
+import { loadConfig } from '../../src/config.ts'
+import { useChromium } from '../support/chromium.ts'
+import { RecordingLog } from '../support/log.ts'
+import { PHONE } from './chart-page.ts'
+
+/** Browsers take it. */
+const TOO_LONG = `${'a'.repeat(250)}@example.org`
+
+describe('the link of the first start on the chart page', () => {
+  const browser = useChromium()
+  let dataDir: string
+  let service: Service
+  let page: Page
+
+  before(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'thermolog-'))
+    const config = loadConfig({ PORT: '0', DATA_DIR: dataDir })
+    service = await createService(config, { log: new RecordingLog() })
+    const { url } = await service.start()
+    page = await (await browser().newContext(PHONE)).newPage()
+    await page.goto(linkUrl(url, (await service.createFirstLink()) ?? ''))
+  })
+  after(async () => {
+    await page?.context().close()
+    await service?.stop()
+    await rm(dataDir, { recursive: true })
+  })
+
+  it('asks who that is, and for a name only if there is to be one', async () => {
+    await page.getByRole('button', { name: 'Sign in' }).tap()
+    await page.getByText('You are the first user here.').waitFor()
+    expect(await page.getByLabel('Name (optional)').isVisible()).to.equal(true)
+  })
+
+  it('asks again for an address that the service refuses, with what was typed', async () => {
+    await page.getByLabel('E-mail').fill(TOO_LONG)
+    await page.getByRole('button', { name: 'Create account' }).tap()
+    await page.getByText('Check your e-mail address.').waitFor()
+    expect(await page.getByLabel('E-mail').inputValue()).to.equal(TOO_LONG)
+  })
+
+  it('signs in, and shows what that user can type', async () => {
+    await page.getByLabel('E-mail').fill('ana@example.org')
+    await page.getByRole('button', { name: 'Create account' }).tap()
+    await page.getByText('token create --user ana@example.org').waitFor()
+  })
+})
