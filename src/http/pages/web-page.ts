@@ -46,10 +46,14 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Its modules become one script, but for those that it imports later. */
 const ENTRY = new URL('../../web/page.js', import.meta.url)
 
-const OTHER_FILES: readonly URL[] = [
-  new URL('../../web/theme.js', import.meta.url),
+/** They become one style sheet. */
+const STYLES: readonly URL[] = [
   new URL('../../web/page.css', import.meta.url),
   new URL('../../web/chart.css', import.meta.url),
+]
+
+const OTHER_FILES: readonly URL[] = [
+  new URL('../../web/theme.js', import.meta.url),
   new URL('../../web/icon.svg', import.meta.url),
   new URL('../../web/icon-180.png', import.meta.url),
   new URL('../../web/icon-192.png', import.meta.url),
@@ -133,10 +137,12 @@ async function readPage({ appName, command }: PageNames): Promise<WebPage> {
   const scripts = Array.from(await joinModules(ENTRY), ([name, text]): [string, Buffer] => {
     return [name, Buffer.from(text)]
   })
+  const styles = await Promise.all(STYLES.map((url) => readFile(url)))
   const others = OTHER_FILES.map(async (url): Promise<[string, Buffer]> => {
     return [nameOf(url), await readFile(url)]
   })
-  const contents = [...scripts, ...(await Promise.all(others))]
+  const style: [string, Buffer] = ['page.css', Buffer.concat(styles)]
+  const contents = [...scripts, style, ...(await Promise.all(others))]
   const bytes = contents.map(([, content]) => content)
   const version = hash(
     'sha256',
