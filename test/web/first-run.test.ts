@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import type { BrowserContext, Page } from 'playwright-core'
+import type { BrowserContext, Locator, Page } from 'playwright-core'
 import { useChromium } from '../support/chromium.ts'
 import { serve } from '../support/command.ts'
 import type { RunningService } from '../support/command.ts'
@@ -27,7 +27,7 @@ describe('the first run', () => {
 
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'thermolog-'))
-    await writeFile(join(dataDir, '.curlrc'), 'silent\nwrite-out = "%{http_code}\\n"\n')
+    await writeFile(join(dataDir, '.curlrc'), 'silent\nwrite-out = "HTTP %{http_code}\\n"\n')
     service = await serve(dataDir, { PORT: String(await freePort()) })
     context = await browser().newContext({ ...PHONE, locale: 'en-GB' })
     page = await context.newPage()
@@ -52,8 +52,7 @@ describe('the first run', () => {
     const box = page.locator('.command', { hasText: command })
     await box.getByRole('button', { name: 'Copy' }).tap()
     await box.getByRole('status').getByText('Copied').waitFor()
-    const size = await box.getByRole('button').boundingBox()
-    expect(Math.min(size?.width ?? 0, size?.height ?? 0)).to.be.at.least(TOUCH_PX)
+    await expectTouchable(box.getByRole('button'))
     await page.evaluate(() => document.body.append(document.createElement('textarea')))
     const field = page.locator('textarea')
     await field.focus()
@@ -83,13 +82,19 @@ describe('the first run', () => {
   })
 
   it('shows what sends a measurement, and stores it once when it is sent again', async () => {
-    const create = await copied(/token create/)
-    const send = await copied(/curl/)
-    const answers = run(create, send, send).match(/201|200|"status":"\w+"/g)
-    expect(answers).to.deep.equal(['"status":"created"', '201', '"status":"duplicate"', '200'])
     const guide = page.getByRole('link', { name: 'how devices send' })
+    await expectTouchable(guide)
     const address = await guide.evaluate((link) => (link as HTMLAnchorElement).href)
     expect((await fetch(address)).headers.get('content-type')).to.match(/^text\/plain/)
+    const create = await copied(/token create/)
+    const send = await copied(/curl/)
+    const answers = run(create, send, send).match(/HTTP \d+|"status":"\w+"/g)
+    expect(answers).to.deep.equal([
+      '"status":"created"',
+      'HTTP 201',
+      '"status":"duplicate"',
+      'HTTP 200',
+    ])
     await page
       .locator('.card', { hasText: 'cellar' })
       .getByText('21.4 °C', { exact: true })
@@ -97,3 +102,8 @@ describe('the first run', () => {
     await page.locator('.command').first().waitFor({ state: 'hidden' })
   })
 })
+
+async function expectTouchable(target: Locator): Promise<void> {
+  const size = await target.boundingBox()
+  expect(Math.min(size?.width ?? 0, size?.height ?? 0)).to.be.at.least(TOUCH_PX)
+}
