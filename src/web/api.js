@@ -132,14 +132,16 @@ export function post(path, body, token) {
 }
 
 /**
- * @param {string} path
+ * @param {number} id
  * @param {object} changes
- * @returns {Promise<Response>}
+ * @returns {Promise<Sensor>} as it is now
  * @throws Refused, NoAnswer
  */
-export function patch(path, changes) {
+export async function patchSensor(id, changes) {
   const headers = { 'Content-Type': 'application/json' }
-  return request(path, { method: 'PATCH', headers, body: JSON.stringify(changes) })
+  const order = { method: 'PATCH', headers, body: JSON.stringify(changes) }
+  const response = await request(`/sensors/${id}`, order)
+  return /** @type {{ data: Sensor }} */ (await response.json()).data
 }
 
 /**

@@ -93,6 +93,12 @@ export class Fleet {
     this.#pause()
   }
 
+  /** Takes a sensor as the answer to a change has it. @param {Sensor} sensor */
+  learn(sensor) {
+    this.#put(sensor)
+    this.#news.tell(sensor.id)
+  }
+
   /** Shows what is kept while the changes since are on their way. */
   async #open() {
     const kept = await findFleet()

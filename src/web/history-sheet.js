@@ -149,11 +149,6 @@ export class HistorySheet {
     this.#isChosen = name !== undefined
   }
 
-  /** Reads all of it again, because it has changed. */
-  reload() {
-    this.#loader.load(this.#period)
-  }
-
   /** Shows the lines again, which are others now, and what is said of them. */
   refresh() {
     this.#redraw()

@@ -1,7 +1,7 @@
 // A sensor's name and compensation, changed by its owner. What a compensation does to the chart is
 // seen before it is saved.
 
-import { Refused, patch } from './api.js'
+import { Refused, patchSensor } from './api.js'
 import { button, element, setText } from './element.js'
 import { temp } from './format.js'
 import { UNIT_SHOWN, celsiusOfDifference, differenceInUnit } from './locale.js'
@@ -10,7 +10,7 @@ import { UNIT_SHOWN, celsiusOfDifference, differenceInUnit } from './locale.js'
  * @import { Sensor } from './api.js'
  * @typedef {{
  *   readonly onPreview: (compensation: number | undefined) => void,
- *   readonly onDone: (isSaved: boolean) => void,
+ *   readonly onDone: (saved?: Sensor) => void,
  * }} EditEvents `undefined`: as it is
  */
 
@@ -35,7 +35,7 @@ export class SensorEdit {
       'div',
       { class: 'edit-buttons' },
       this.#save,
-      button({}, () => this.#events.onDone(false), 'Cancel'),
+      button({}, () => this.#events.onDone(), 'Cancel'),
     ),
     this.#hint,
     this.#fault,
@@ -100,12 +100,11 @@ export class SensorEdit {
 
   async #send() {
     const changes = this.#changes
-    if (Object.keys(changes).length === 0) return this.#events.onDone(false)
+    if (Object.keys(changes).length === 0) return this.#events.onDone()
     this.#save.disabled = true
     setText(this.#fault, '')
     try {
-      await patch(`/sensors/${this.#sensor.id}`, changes)
-      this.#events.onDone(true)
+      this.#events.onDone(await patchSensor(this.#sensor.id, changes))
     } catch (error) {
       setText(this.#fault, explain(error))
     } finally {

@@ -117,12 +117,12 @@ export class SensorView {
     this.#setEditing(true)
     const form = new SensorEdit(sensor, this.#fleet.sensors, {
       onPreview: (compensation) => this.#try(compensation),
-      onDone: (isSaved) => {
+      onDone: (saved) => {
         form.root.remove()
         this.#setEditing(false)
         this.#edit.focus()
+        if (saved !== undefined) this.#fleet.learn(saved)
         this.#try(undefined)
-        if (isSaved) this.#sheet.reload()
       },
     })
     this.#head.root.after(form.root)

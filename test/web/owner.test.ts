@@ -85,6 +85,31 @@ describe('a sensor on the chart page', () => {
     test().problems.length = 0
   })
 
+  it('has its new name and numbers as soon as they are saved, without a live event', async () => {
+    // A service worker's requests pass by the route.
+    const { page, close } = await test().openSignedIn('healthz', { serviceWorkers: 'block' })
+    const { promise: end, resolve } = Promise.withResolvers<void>()
+    await page.route('**/events', async (route) => {
+      await end
+      await route.abort()
+    })
+    await page.goto(`${test().url}#/sensors/1/1d`)
+    await numbers(page)
+    const now = Number.parseFloat(await page.locator('.value').innerText())
+    const mean = Number.parseFloat(await page.locator('.readout dd').first().innerText())
+    await page.getByRole('button', { name: 'Edit' }).click()
+    await page.getByLabel('Name').fill('Wine')
+    await page.getByLabel('Compensation').fill('9.6')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { name: 'Wine' }).waitFor()
+    await page.locator('.value', { hasText: `${(now + 10).toFixed(2)} °C` }).waitFor()
+    await page.locator('.readout', { hasText: `${(mean + 10).toFixed(2)} °C` }).waitFor()
+    resolve()
+    await test().call('PATCH', 'sensors/1', { alias: 'Cellar', compensation: -0.4 })
+    await close()
+    test().problems.length = 0
+  })
+
   it('can be edited as soon as it is known, which may be after its chart', async () => {
     // A service worker's requests pass by the route.
     const { page, close } = await test().openSignedIn('healthz', { serviceWorkers: 'block' })
