@@ -231,6 +231,14 @@ export function addressOf(page: Page): Promise<string> {
   return page.evaluate(() => location.href)
 }
 
+/** Waits until a page, which reads on once a second, has read all that has come. */
+export async function untilRead({ page, histories }: Pick<Opened, 'page' | 'histories'>) {
+  for (let known = -1; known < histories.length;) {
+    known = histories.length
+    await page.waitForTimeout(1_500)
+  }
+}
+
 /** How much the page keeps on the device. */
 export function keptOf(page: Page): Promise<number> {
   return page.evaluate(async () => {
