@@ -10,6 +10,8 @@ import { useChromium } from '../support/chromium.ts'
 const HOUR_MS = 3_600_000
 
 const numbers = (page: Page) => page.locator('.readout dd', { hasText: '°' }).first().waitFor()
+/** It comes apart from those of the chart. */
+const latest = (page: Page) => page.locator('.value', { hasText: '°' }).waitFor()
 
 /** How high elements are, each height once. */
 const topsOf = async (page: Page, selector: string) => {
@@ -27,6 +29,7 @@ describe('a sensor on the chart page', () => {
   it('is renamed and calibrated by its owner, who sees before what that does', async () => {
     const { page, close } = await test().openSignedIn('#/sensors/1/1d', PHONE)
     await numbers(page)
+    await latest(page)
     const highest = page.locator('.readout div', { hasText: 'Highest' }).locator('dd').first()
     // A phone has room for all numbers in one row, and for the buttons beside each other.
     expect(await topsOf(page, '.readout dt')).to.have.length(1)
@@ -95,6 +98,7 @@ describe('a sensor on the chart page', () => {
     })
     await page.goto(`${test().url}#/sensors/1/1d`)
     await numbers(page)
+    await latest(page)
     const now = Number.parseFloat(await page.locator('.value').innerText())
     const mean = Number.parseFloat(await page.locator('.readout dd').first().innerText())
     await page.getByRole('button', { name: 'Edit' }).click()
