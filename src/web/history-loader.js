@@ -33,6 +33,8 @@ export class HistoryLoader {
   #order = new AbortController()
   #isReading = false
   #readAtMs = 0
+  /** Until when events wait: a failed or incomplete reading is not asked for again with each. */
+  #restUntilMs = 0
   /** From when on the chart is to be read again. */
   #changedFromMs = Infinity
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -70,7 +72,7 @@ export class HistoryLoader {
     this.#changedFromMs = Math.min(this.#changedFromMs, changedFromMs)
     if (this.#isReading || known === undefined) return
     if (known[0]?.asOfMs !== undefined) return this.load(period)
-    const waitMs = this.#readAtMs + READ_ON_MS - nowMs()
+    const waitMs = this.#restUntilMs - nowMs()
     clearTimeout(this.#timer)
     if (waitMs > 0) {
       this.#timer = setTimeout(() => this.readOn(period, this.#changedFromMs), waitMs)
@@ -111,13 +113,14 @@ export class HistoryLoader {
 
   /** @param {Period} period @param {readonly History[]} histories */
   #succeed(period, histories) {
-    this.#known = histories
-    this.#readAtMs = nowMs()
-    this.#events.onNote(noteOf(histories))
     const isOld = histories[0]?.asOfMs !== undefined
     const isComplete = histories.every((history) => history.isComplete)
+    this.#known = histories
+    this.#readAtMs = nowMs()
+    this.#restUntilMs = this.#readAtMs + (isComplete ? READ_ON_MS : INCOMPLETE_RETRY_MS)
+    this.#events.onNote(noteOf(histories))
     if (isOld) this.#timer = setTimeout(() => this.load(period), FAILED_RETRY_MS)
-    else if (!isComplete) this.#timer = setTimeout(() => this.load(period), INCOMPLETE_RETRY_MS)
+    else if (!isComplete) this.readOn(period, -Infinity)
     // It changed again meanwhile.
     else if (this.#changedFromMs < Infinity) this.readOn(period, this.#changedFromMs)
     // Last, because they may lead to another period.
@@ -136,8 +139,9 @@ export class HistoryLoader {
     if (!isShown) this.#events.onHistories([])
     this.#events.onNote(isShown && !isPermanent ? oldNote(this.#readAtMs) : explain(error))
     if (isPermanent) return
-    const again = () => (isShown ? this.readOn(period, -Infinity) : this.load(period))
-    this.#timer = setTimeout(again, FAILED_RETRY_MS)
+    this.#restUntilMs = nowMs() + FAILED_RETRY_MS
+    if (isShown) this.readOn(period, -Infinity)
+    else this.#timer = setTimeout(() => this.load(period), FAILED_RETRY_MS)
   }
 }
 
