@@ -19,5 +19,5 @@ function copyText(code) {
 
 /** A word as a shell reads it. @param {string} word */
 export function shellWord(word) {
-  return /^[\w@.+-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
+  return /^[\w@.+:/-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
 }

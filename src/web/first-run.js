@@ -15,7 +15,7 @@ export function firstRun() {
   const user = shellWord(session()?.user.email ?? 'you@example.org')
   const create = `TOKEN=$(${COMMAND} token create --user ${user} --name first)`
   const send = [
-    `curl ${OWN_ADDRESS}api/v1/measurements \\`,
+    `curl ${shellWord(`${OWN_ADDRESS}api/v1/measurements`)} \\`,
     '  -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\',
     `  -d '{"event_id": "first", "sn": "cellar", "temp": 21.4}'`,
   ].join('\n')

@@ -1,7 +1,7 @@
 // Shown to people who are not signed in: a button per provider, or what has to be set up.
 
 import { Refused, get } from './api.js'
-import { commandBox } from './command-box.js'
+import { commandBox, shellWord } from './command-box.js'
 import { button, element, icon, setText } from './element.js'
 import { APP_NAME, COMMAND } from './names.js'
 import {
@@ -169,7 +169,7 @@ const INSECURE = {
     'Open it over https, or on the machine itself, with its address in this setting. Or ask the ' +
     'operator for a sign-in link, which works here too:',
   setting: [
-    `MOBILE_REDIRECT_URIS=${OWN_ADDRESS.replace(/^http:/, 'https:')}`,
+    `MOBILE_REDIRECT_URIS=${shellWord(OWN_ADDRESS.replace(/^http:/, 'https:'))}`,
     `${COMMAND} user link you@example.org`,
   ].join('\n'),
 }

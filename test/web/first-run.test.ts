@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import type { BrowserContext, Locator, Page } from 'playwright-core'
 import { useChromium } from '../support/chromium.ts'
-import { serve } from '../support/command.ts'
+import { runCommand, serve } from '../support/command.ts'
 import type { RunningService } from '../support/command.ts'
 import { freePort } from '../support/free-port.ts'
 import { PHONE } from './chart-page.ts'
@@ -79,6 +79,27 @@ describe('the first run', () => {
     await page.goto(addressOf(service) + url.pathname + url.hash)
     await page.getByRole('button', { name: 'Sign in' }).tap()
     await page.getByText('No sensor has sent a measurement yet.').waitFor()
+  })
+
+  // Browsers leave in a host's name what shells obey, and its owner may point it here.
+  it('lets no address that it was opened at run anything', async () => {
+    const { stdout } = await runCommand(dataDir, ['user', 'link', 'you@example.org', '--json'])
+    const { hash } = new URL((JSON.parse(stdout) as { readonly url: string }).url)
+    const other = await browser().newContext({ serviceWorkers: 'block' })
+    await other.route('**/*', async (route) => {
+      const url = route
+        .request()
+        .url()
+        .replace(/^http:\/\/[^/]+/, service.url)
+      await route.fulfill({ response: await route.fetch({ url }) })
+    })
+    const elsewhere = await other.newPage()
+    await elsewhere.goto(`http://a$({touch,pwned}).evil.test/${hash}`)
+    await elsewhere.getByRole('button', { name: 'Sign in' }).click()
+    const send = elsewhere.locator('.command', { hasText: 'curl' }).locator('code')
+    expect(await send.innerText()).to.match(/^curl 'http:\/\/a\$\(\{touch,pwned\}\)[^']*' \\\n/)
+    await other.unrouteAll({ behavior: 'ignoreErrors' })
+    await other.close()
   })
 
   it('shows what sends a measurement, and stores it once when it is sent again', async () => {
