@@ -6,12 +6,14 @@ import { linkUrl } from '../access/sign-in-links.ts'
 import type { Command } from 'commander'
 import { logForm } from '../config.ts'
 import type { Config } from '../config.ts'
+import { DataDirInUse } from '../domain/errors.ts'
 import { isOfThisMachine } from '../domain/secure-url.ts'
 import { usage } from '../operations/check-arguments.ts'
 import { failed } from '../operations/operations.ts'
 import type { OperationError } from '../operations/operations.ts'
 import { ServiceManager } from '../system/service-manager.ts'
 import { example } from './arguments.ts'
+import { connectService, onceFree } from './open-operations.ts'
 import { readSettings } from './read-settings.ts'
 import { namedUrl, qrCode } from './terminal/link.ts'
 import type { Service } from '../compose.ts'
@@ -33,7 +35,7 @@ async function serve(): Promise<void> {
   manager.noteStarting()
   // Imported only here: other commands start faster without the whole service.
   const { createService } = await import('../compose.ts')
-  const service = await createService(config)
+  const service = await onceFree(() => createAlone(createService, config))
   const stopped = signalled()
   try {
     const { url } = await service.start().catch((error: NodeJS.ErrnoException) => {
@@ -48,6 +50,21 @@ async function serve(): Promise<void> {
   }
 }
 
+/** @throws OperationError if a service has DATA_DIR; a command has it for a moment only */
+async function createAlone(
+  create: (config: Config) => Promise<Service>,
+  config: Config,
+): Promise<Service> {
+  try {
+    return await create(config)
+  } catch (error) {
+    if (!(error instanceof DataDirInUse)) throw error
+    const running = await connectService(config)
+    if (running === undefined) throw error
+    await running.close()
+    throw failed(error.message)
+  }
+}
 /** Where people reach the service, which may have picked its port itself. */
 function reachedAt({ publicUrl }: Config, boundUrl: string): string {
   const url = new URL(publicUrl)

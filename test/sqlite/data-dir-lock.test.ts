@@ -57,6 +57,20 @@ describe('a DATA_DIR that a service has', () => {
     })
   }
 
+  it('is waited for by a service while a command has it', async () => {
+    await runCommand(folder, ['user', 'create', '--email', 'a@example.org'])
+    const command = lockDataDir(folder)
+    const [started] = await Promise.all([
+      serve(folder),
+      setTimeout(2_000).then(() => command.release()),
+    ])
+    service = started
+    const second = await runCommand(folder, ['serve'], { PORT: '0' })
+    expect(second.stderr).to.match(/^[^\n]* is in use by another Thermolog process\n$/m)
+    expect(second.stderr).not.to.include('It has not answered')
+    expect(second.exitCode).to.equal(1)
+  })
+
   it('is not waited for without end', async () => {
     await runCommand(folder, ['user', 'create', '--email', 'a@example.org'])
     const starting = lockDataDir(folder)
