@@ -18,6 +18,12 @@ export interface User {
   readonly name: string
 }
 
+/** What is absent stays as it is. */
+export interface UserChange {
+  readonly email?: string
+  readonly name?: string
+}
+
 /** An access token as stored: never its text, only its rights and times. */
 export interface AccessToken {
   readonly id: number

@@ -1,6 +1,7 @@
 // The operations, built on the service's ports. They check their arguments, because anything can
 // arrive over the socket.
 
+import { setImmediate } from 'node:timers/promises'
 import type { AccessTokens } from '../access/tokens.ts'
 import { createLink, linkUrl } from '../access/sign-in-links.ts'
 import { mintToken } from '../access/tokens.ts'
@@ -69,6 +70,7 @@ export interface OperationsCollaborators {
 
 const SEE_USERS = 'See `thermolog user list`.'
 const LIFETIME_MS_MAX = 100 * 366 * DAY_MS
+const UNKNOWN_NAMED_MAX = 100
 const DEFAULT_LINK_MS = 15 * MINUTE_MS
 
 export function createOperations(
@@ -184,16 +186,21 @@ async function listUsers(control: ControlReader): Promise<readonly ListedUser[]>
 }
 
 async function renameUser(
-  { controlWriter, accessTokens }: OperationsCollaborators,
+  { control, controlWriter, accessTokens }: OperationsCollaborators,
   user: User,
-  order: UserRenaming,
+  { email, name }: UserRenaming,
 ): Promise<User> {
-  const email = order.email === undefined ? user.email : checkEmail(order.email)
-  const newName = order.name ?? (user.name === user.email ? email : user.name)
-  const renamed = { id: user.id, email, name: checkName('a name', newName) }
-  const isRenamed = await controlWriter.renameUser(renamed)
+  const change = {
+    ...(email === undefined ? {} : { email: checkEmail(email) }),
+    ...(name === undefined ? {} : { name: checkName('a name', name) }),
+  }
+  const renamed = await controlWriter.renameUser(user.id, change)
   accessTokens?.forgetUser(user.id)
-  return isRenamed ? renamed : fail(addressTaken(email))
+  if (renamed !== undefined) return renamed
+  // Nobody has it where the user was deleted meanwhile.
+  const { email: address = user.email } = change
+  await findUser(control, address, SEE_USERS)
+  return fail(addressTaken(address))
 }
 
 function addressTaken(address: string): string {
@@ -353,14 +360,19 @@ async function countKnown(
   from: (id: number) => Promise<{ readonly id: number } | undefined>,
   [what, command]: readonly [string, string],
 ): Promise<number> {
+  const given: unknown = ids
+  if (!Array.isArray(given)) throw usage('ids are a list')
   const unknown: number[] = []
   for (const id of new Set(ids)) {
+    // Each is a read on the service's own thread: requests come in between.
+    await setImmediate()
     if ((await from(checkId(id)))?.id !== id) unknown.push(id)
   }
+  if (unknown.length === 0) return new Set(ids).size
+  const named = unknown.slice(0, UNKNOWN_NAMED_MAX).join(', ')
+  const more = unknown.length > UNKNOWN_NAMED_MAX ? ' and more' : ''
   const hint = `See \`thermolog ${command} list\`. Nothing was changed.`
-  return unknown.length === 0
-    ? new Set(ids).size
-    : fail(`no ${what} has the id ${unknown.join(', ')}`, hint)
+  return fail(`no ${what} has the id ${named}${more}`, hint)
 }
 
 function fail(message: string, hint?: string): never {

@@ -3,7 +3,7 @@
 // a command in its own process when no service runs. So arguments, results and failures are plain
 // JSON.
 
-import type { AccessToken, TokenState, User, UserIdentity } from '../domain/access.ts'
+import type { AccessToken, TokenState, User, UserChange, UserIdentity } from '../domain/access.ts'
 import { ServiceError } from '../domain/errors.ts'
 import type { RequestFault } from '../domain/errors.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
@@ -128,10 +128,7 @@ export interface OfUser {
   readonly user: string
 }
 
-export interface UserRenaming extends OfUser {
-  readonly email?: string
-  readonly name?: string
-}
+export interface UserRenaming extends OfUser, UserChange {}
 
 export interface OfId {
   readonly id: number

@@ -7,6 +7,7 @@ import type {
   TokenKind,
   TokenRotation,
   User,
+  UserChange,
   VerifiedIdentity,
 } from '../domain/access.ts'
 import type { Sensor, SensorChange } from '../domain/sensor.ts'
@@ -17,8 +18,12 @@ import type { NewSignInLink } from './sign-in-links.ts'
 export interface ControlWriter extends RefusedWriter {
   /** @returns the user, or `undefined` if the address is taken */
   createUser(email: string, name: string): Promise<User | undefined>
-  /** Gives a user another address and name. @returns `false` if somebody else has the address */
-  renameUser(user: User): Promise<boolean>
+  /**
+   * Gives a user another address, name or both; a name that was the address follows it.
+   *
+   * @returns the user after the change, `undefined` if there is none, or somebody has the address
+   */
+  renameUser(userId: number, change: UserChange): Promise<User | undefined>
   /**
    * Deletes the user's sensors, ends their tokens and identities, and erases personal data. Event
    * ids they used stay known, and their user id is never reused.

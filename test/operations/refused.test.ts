@@ -45,6 +45,20 @@ describe('what was refused', () => {
 
   afterEach(() => service.stop())
 
+  it('is looked for by its ids, however many, while requests come in between', async () => {
+    await start()
+    const ids = Array.from({ length: 500 }, (_, at) => at + 1)
+    let turns = 0
+    const counting = setInterval(() => (turns += 1), 0)
+    const message = await service.operations.dropRefused({ ids }).then(
+      () => '',
+      (error: Error) => error.message,
+    )
+    clearInterval(counting)
+    expect(message).to.match(/^no refused item has the id 1, 2, .*, 99, 100 and more$/)
+    expect(turns).to.be.greaterThan(5)
+  })
+
   it('is kept with its reason, equal lines once with a count', async () => {
     await start()
     for (let time = 0; time < 3; time++) await write(`café temp=-300 ${NOW_S}\nno line`)

@@ -70,7 +70,7 @@ export function createControlWriter(
   return {
     createUser: (email, name) =>
       inTransaction((sql, nowMs) => createUser(sql, { email, name, nowMs })),
-    renameUser: (user) => inTransaction((sql) => renameUser(sql, user)),
+    renameUser: (userId, change) => inTransaction((sql) => renameUser(sql, userId, change)),
     deleteUser: (userId) =>
       journalling(
         (sensors) => sensors !== undefined,

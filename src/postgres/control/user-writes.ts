@@ -1,7 +1,7 @@
 // Users, their identities and tokens: creating, signing in, deleting.
 
 import { foldEmail, LINK } from '../../domain/access.ts'
-import type { AccessToken, User, VerifiedIdentity } from '../../domain/access.ts'
+import type { AccessToken, User, UserChange, VerifiedIdentity } from '../../domain/access.ts'
 import { sessionsPerUserMax } from '../../domain/limits.ts'
 import type { NewAccessToken, SignInOrder, SignedInUser } from '../../ports/control-writer.ts'
 import { bucketOf } from '../bucket.ts'
@@ -14,8 +14,10 @@ const INSERT_USER = `
   VALUES ($1, $2, $3, $4, $5)
   ON CONFLICT (email_key) DO NOTHING RETURNING id`
 const RENAME_USER = `
-  UPDATE users SET email = $2, email_key = $3, name = $4
-  WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM users WHERE email_key = $3 AND id <> $1)`
+  UPDATE users SET email = coalesce($2::text, email), email_key = coalesce($3::text, email_key),
+    name = coalesce($4::text, CASE WHEN name = email THEN coalesce($2::text, name) ELSE name END)
+  WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM users WHERE email_key = $3::text AND id <> $1)
+  RETURNING id, email, name`
 const END_FIRST_LINKS = `
   DELETE FROM sign_in_links WHERE user_id IS NULL AND used_at_ms IS NULL`
 const END_LINKS = 'DELETE FROM sign_in_links WHERE user_id = $1 AND used_at_ms IS NULL'
@@ -86,9 +88,15 @@ export async function createUser(
   return toUser({ id: inserted.id, email, name })
 }
 
-/** @returns `false` if somebody else has the address */
-export async function renameUser(sql: Sql, { id, email, name }: User): Promise<boolean> {
-  return (await sql.change(RENAME_USER, [id, email, foldEmail(email), name])) > 0
+/** @returns the user after the change, `undefined` if there is none, or somebody has the address */
+export async function renameUser(
+  sql: Sql,
+  userId: number,
+  { email, name }: UserChange,
+): Promise<User | undefined> {
+  const emailKey = email === undefined ? undefined : foldEmail(email)
+  const [renamed] = await sql.rows<User>(RENAME_USER, [userId, email, emailKey, name])
+  return renamed && toUser(renamed)
 }
 
 /** @returns how many sensors they had, `undefined` if there is no such user */

@@ -2,7 +2,13 @@
 // transaction between groups of submissions.
 
 import { foldEmail } from '../../domain/access.ts'
-import type { AccessToken, RotatedToken, TokenRotation, User } from '../../domain/access.ts'
+import type {
+  AccessToken,
+  RotatedToken,
+  TokenRotation,
+  User,
+  UserChange,
+} from '../../domain/access.ts'
 import { serialNumberKey } from '../../domain/sensor.ts'
 import type { Sensor, SensorChange } from '../../domain/sensor.ts'
 import { DAY_MS } from '../../domain/time.ts'
@@ -37,7 +43,10 @@ const INSERT_USER = `
   INSERT INTO users (email, email_key, name, created_at_ms) VALUES (?, ?, ?, ?)
   ON CONFLICT (email_key) DO NOTHING`
 const RENAME_USER = `
-  UPDATE OR IGNORE users SET email = @email, email_key = @emailKey, name = @name WHERE id = @id`
+  UPDATE OR IGNORE users
+  SET email = ifnull(@email, email), email_key = ifnull(@emailKey, email_key),
+    name = ifnull(@name, iif(name = email, ifnull(@email, name), name))
+  WHERE id = @userId RETURNING id, email, name`
 // Tokens and identities are deleted with it.
 const DELETE_USER = 'DELETE FROM users WHERE id = ?'
 const MAY_LEAVE = `
@@ -132,9 +141,10 @@ export class ControlCommands implements Synchronous<Commands> {
     return changes === 0 ? undefined : { id: Number(lastInsertRowid), email, name: name || email }
   }
 
-  renameUser(user: User): boolean {
-    const row = { ...user, emailKey: foldEmail(user.email) }
-    return this.#db.prepare<[object]>(RENAME_USER).run(row).changes > 0
+  renameUser(userId: number, { email, name }: UserChange): User | undefined {
+    const row = { userId, email: email ?? null, name: name ?? null }
+    const emailKey = email === undefined ? null : foldEmail(email)
+    return this.#db.prepare<[object], User>(RENAME_USER).get({ ...row, emailKey })
   }
 
   deleteUser(userId: number): number | undefined {

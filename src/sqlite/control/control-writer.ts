@@ -11,7 +11,7 @@ export function createControlWriter(
 ): ControlWriter {
   return {
     createUser: (email, name) => channel.call('createUser', email, name),
-    renameUser: (user) => channel.call('renameUser', user),
+    renameUser: (userId, change) => channel.call('renameUser', userId, change),
     deleteUser: async (userId) => {
       const sensors = await channel.call('deleteUser', userId)
       if (sensors !== undefined) onJournalled(0)
