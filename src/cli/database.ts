@@ -33,7 +33,7 @@ export function addCommands(program: Command): void {
     .description('mark the data as restored from a copy (`restore` does this itself)')
     .addHelpText(
       'after',
-      '\nIds go on far ahead, and daemons hear that they may send again what came after the copy.' +
+      '\nIds skip ahead, and daemons are told to send again what came after the copy.' +
         '\nWithout DATABASE_URL it is the files in DATA_DIR, which no service may use meanwhile.' +
         `\n${example(`${DATABASE} restored`)}`,
     )

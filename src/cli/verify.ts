@@ -8,7 +8,7 @@ import type { Finding } from '../domain/finding.ts'
 import { formatSecond } from '../domain/time.ts'
 import { OperationError } from '../operations/operations.ts'
 import { example } from './arguments.ts'
-import { counted, grouped, printJson, printText } from './terminal/print.ts'
+import { asTypedHere, counted, grouped, printJson, printText } from './terminal/print.ts'
 import { StepProgress } from './terminal/step-progress.ts'
 import { readSettingsWithData } from './read-settings.ts'
 
@@ -67,7 +67,7 @@ async function verdictOnArchive(file: string, progress: StepProgress): Promise<V
 }
 
 function sayVerdict({ findings, sensors, measurements, events, moving }: Verdict): void {
-  for (const finding of findings) printText(describeFinding(finding))
+  for (const finding of findings) printText(asTypedHere(describeFinding(finding)))
   const checked = `${counted(measurements, 'measurement')} of ${counted(sensors, 'sensor')}`
   printText(`checked ${checked} and ${counted(events, 'event id')}`)
   if (moving === 0) return

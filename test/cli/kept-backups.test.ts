@@ -124,7 +124,7 @@ describe('thermolog backup', () => {
       const [bytes, said] = await Promise.all([buffer(child.stdout), text(child.stderr)])
       await writeFile(at('streamed'), bytes)
       await expectRestorable(at('streamed'))
-      expect(said).to.match(/^the backup is written: users 1, /)
+      expect(said).to.match(/^the backup is written: 1 user, /)
       expect(await readdir(backups)).to.deep.equal([])
     })
 

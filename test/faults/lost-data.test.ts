@@ -231,7 +231,9 @@ describe('a DATA_DIR that lacks what was acknowledged', () => {
       const found = findings.find((finding) => finding.where === where)
       expect(found?.problem).to.match(problem)
       const { exitCode, stderr } = await runCommand(dataDir, ['serve'], { PORT: '0' })
-      expect(stderr).to.equal(`thermolog: ${where}: ${found?.problem}. ${found?.remedy}\n`)
+      // As it can be typed in a checkout.
+      const remedy = found?.remedy?.replace('`thermolog ', '`bin/thermolog ')
+      expect(stderr).to.equal(`thermolog: ${where}: ${found?.problem}. ${remedy}\n`)
       expect(exitCode).to.equal(1)
     })
   }

@@ -116,7 +116,7 @@ describe('thermolog move', () => {
     await killWhenItWaits('LOCK TABLE ledger IN ACCESS SHARE MODE')
     const early = await runCommand(dataDir, ['serve'], settings())
     expect(early.exitCode).to.equal(2)
-    expect(early.stderr).to.contain('run `thermolog move` again')
+    expect(early.stderr).to.contain('run `bin/thermolog move` again')
     await whileItWaits(
       'LOCK TABLE ledger IN ACCESS SHARE MODE',
       async ({ watching, exited, said }) => {

@@ -19,7 +19,7 @@ const TOO_LONG = `${'a'.repeat(250)}@example.org`
 
 describe('the link of the first start on the chart page', () => {
   const browser = useChromium()
-  let dataDir: string
+  let dataDir = ''
   let service: Service
   let page: Page
 
@@ -34,7 +34,7 @@ describe('the link of the first start on the chart page', () => {
   after(async () => {
     await page?.context().close()
     await service?.stop()
-    await rm(dataDir, { recursive: true })
+    if (dataDir !== '') await rm(dataDir, { recursive: true })
   })
 
   it('asks who that is, and for a name only if there is to be one', async () => {

@@ -20,7 +20,7 @@ const TOUCH_PX = 44
 
 describe('the first run', () => {
   const browser = useChromium()
-  let dataDir: string
+  let dataDir = ''
   let service: RunningService
   let context: BrowserContext
   let page: Page
@@ -35,7 +35,7 @@ describe('the first run', () => {
   after(async () => {
     await context?.close()
     await service?.stop()
-    await rm(dataDir, { recursive: true })
+    if (dataDir !== '') await rm(dataDir, { recursive: true })
   })
 
   /** Lets a shell run commands where the service was started. @returns what they print */
