@@ -19,13 +19,13 @@ import {
   periodNamed,
   zoomed,
 } from './period.js'
+import { TablePanel } from './table-panel.js'
 
 /**
  * @import { Sensor } from './api.js'
  * @import { Cursor, Line } from './chart.js'
  * @import { Fleet } from './fleet.js'
  * @import { History } from './history.js'
- * @import { HistoryTable } from './history-table.js'
  * @import { Period } from './period.js'
  * @typedef {readonly History[]} Histories one of each sensor, or none if they cannot be read
  * @typedef {{
@@ -43,7 +43,6 @@ import {
 const HOUR_MS = 3_600_000
 const YOUNG_PERIOD = '1h'
 const TICK_MS = 5_000
-const TABLE_DELAY_MS = 300
 /** How much of the chart is left after the last data that it goes to. */
 const SHARE_AFTER_LAST = 0.05
 const KEYS =
@@ -80,11 +79,7 @@ export class HistorySheet {
     'aria-describedby': 'chart-keys',
   })
   #keys = element('p', { id: 'chart-keys', class: 'hidden-text' }, KEYS)
-  #table = element('div', { class: 'table hidden-text', role: 'region', 'aria-label': 'Table' })
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  #tableTimer
-  /** That of the period, if it is filled. @type {HistoryTable | undefined} */
-  #historyTable
+  #table = new TablePanel(() => ({ sensors: this.#sensors, histories: this.#shownHistories }))
   #controls
   #sheet
   /** @type {HTMLElement} */
@@ -111,10 +106,10 @@ export class HistorySheet {
       onMove: (share) => this.#move(share * this.#spanMs, false),
       onZoom: (factor) => this.#gestures.zoom(factor, this.#middleMs),
       onNow: () => this.#goHome(livePeriod(this.#spanMs, nowMs())),
-      onTable: (isShown) => this.#showTable(isShown),
+      onTable: (isShown) => this.#table.show(isShown),
     })
     this.#sheet = this.#section()
-    this.root = element('div', {}, this.#sheet, this.#keys, this.#said, this.#table)
+    this.root = element('div', {}, this.#sheet, this.#keys, this.#said, this.#table.root)
     this.#listen()
     this.describe()
     this.#loader.load(this.#period)
@@ -153,9 +148,7 @@ export class HistorySheet {
   refresh() {
     this.#redraw()
     this.#read(this.#cursor)
-    // The chart comes first, because a table takes a moment.
-    clearTimeout(this.#tableTimer)
-    this.#tableTimer = setTimeout(() => void this.#fillTable(), TABLE_DELAY_MS)
+    this.#table.fillSoon()
   }
 
   /** Says what the chart is of. */
@@ -166,6 +159,7 @@ export class HistorySheet {
 
   close() {
     this.#closing.abort()
+    this.#table.close()
     this.#loader.stop()
     this.#chart?.remove()
     this.#chart = undefined
@@ -258,7 +252,7 @@ export class HistorySheet {
     this.#chart?.point()
     setText(this.#said, '')
     this.#histories = undefined
-    this.#historyTable = undefined
+    this.#table.forget()
     this.#showPeriod()
     this.#loader.loadSoon(period, isMoving)
     if (!isKept) history.replaceState(null, '', this.#owner.addressOf(periodName(period)))
@@ -339,29 +333,6 @@ export class HistorySheet {
   get #shownHistories() {
     const lines = this.#histories && this.#owner.linesOf(this.#histories)
     return lines?.slice(-this.#sensorIds.length).map(({ history }) => history)
-  }
-
-  /** Seen or not, it is there for those who listen. @param {boolean} isShown */
-  #showTable(isShown) {
-    this.#table.classList.toggle('hidden-text', !isShown)
-    // Scrollable content must be reachable by keyboard.
-    this.#table.tabIndex = isShown ? 0 : -1
-  }
-
-  async #fillTable() {
-    const { HistoryTable } = await import('./history-table.js')
-    const histories = this.#shownHistories
-    if (histories === undefined || this.#closing.signal.aborted) return
-    if (histories.length === 0 || this.#sensors.length < histories.length) {
-      this.#historyTable = undefined
-      this.#table.replaceChildren()
-      return
-    }
-    if (this.#historyTable === undefined) {
-      this.#historyTable = new HistoryTable()
-      this.#table.replaceChildren(...this.#historyTable.parts)
-    }
-    this.#historyTable.show(this.#sensors, histories)
   }
 
   /** @returns {number | undefined} */
