@@ -2,12 +2,13 @@
 
 import type { Command } from 'commander'
 import type { BackupManifest } from '../data-dir/manifest.ts'
+import { grouped } from '../domain/grouped.ts'
 import { formatSecond } from '../domain/time.ts'
 import { failed } from '../operations/operations.ts'
 import { usage } from '../operations/check-arguments.ts'
 import { countReader, example } from './arguments.ts'
 import { ByteProgress } from './terminal/byte-progress.ts'
-import { counted, grouped, printJson, printNote, printText } from './terminal/print.ts'
+import { counted, printJson, printNote, printText } from './terminal/print.ts'
 import { readSettings, readSettingsOfFiles, readSettingsWithData } from './read-settings.ts'
 
 const STDOUT = '-'

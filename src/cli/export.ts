@@ -65,7 +65,7 @@ async function exportMeasurements(options: ExportOptions): Promise<void> {
   }
   const { openExport } = await import('../data-dir/export.ts')
   const source = await onceFree(async () => {
-    const service = config.database === undefined ? await connectService(config) : undefined
+    const service = await connectService(config)
     await service?.close()
     return openExport(config, { isServiceRunning: service !== undefined })
   })

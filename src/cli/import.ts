@@ -2,6 +2,7 @@
 
 import { stat } from 'node:fs/promises'
 import type { Command } from 'commander'
+import { grouped } from '../domain/grouped.ts'
 import { checkSerialNumber, usage } from '../operations/check-arguments.ts'
 import { failed } from '../operations/operations.ts'
 import type { Operations } from '../operations/operations.ts'
@@ -20,7 +21,7 @@ import { RejectsFile } from './import/rejects-file.ts'
 import { findBadLines, storeFile } from './import/store-file.ts'
 import type { BadLines, ImportJob, ImportTotals } from './import/store-file.ts'
 import { withOperations } from './open-operations.ts'
-import { counted, grouped, printJson, printNote, printText } from './terminal/print.ts'
+import { counted, printJson, printNote, printText } from './terminal/print.ts'
 
 const STANDARD_INPUT = '-'
 const OTHER_UNITS: readonly TemperatureUnit[] = ['F', 'K']

@@ -33,8 +33,7 @@ export async function withOperations<T>(
 ): Promise<T> {
   const config = await read()
   const opened = await onceFree(async () => {
-    const client = config.database === undefined ? await connectService(config) : undefined
-    return client ?? openHere(config)
+    return (await connectService(config)) ?? openHere(config)
   })
   try {
     return await work(opened.operations)
@@ -46,10 +45,14 @@ export async function withOperations<T>(
 /**
  * The service running on DATA_DIR.
  *
- * @returns `undefined` if none runs, or none that could create a socket
+ * @returns `undefined` if none runs, or none that could create a socket, or with a database
  * @throws OperationError if there is a socket that cannot be opened
  */
-export async function connectService({ dataDir }: Config): Promise<OperationsClient | undefined> {
+export async function connectService({
+  dataDir,
+  database,
+}: Config): Promise<OperationsClient | undefined> {
+  if (database !== undefined) return undefined
   try {
     return await connectOperations(operationsSocketPath(dataDir))
   } catch (error) {

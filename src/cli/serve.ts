@@ -65,6 +65,7 @@ async function createAlone(
     throw failed(error.message)
   }
 }
+
 /** Where people reach the service, which may have picked its port itself. */
 function reachedAt({ publicUrl }: Config, boundUrl: string): string {
   const url = new URL(publicUrl)

@@ -1,6 +1,7 @@
 // `thermolog store`: where measurements are kept.
 
 import type { Command } from 'commander'
+import { grouped } from '../domain/grouped.ts'
 import type { CopyOutcome, CopyProgress } from '../operations/copy-store.ts'
 import { OperationError } from '../operations/operations.ts'
 import { systemClock } from '../system/clock.ts'
@@ -8,7 +9,7 @@ import { example } from './arguments.ts'
 import { connectService } from './open-operations.ts'
 import { Progress } from './terminal/progress.ts'
 import { readSettingsOfFiles, readSettingsWithData } from './read-settings.ts'
-import { counted, grouped, printNote, printText } from './terminal/print.ts'
+import { counted, printNote, printText } from './terminal/print.ts'
 
 /** Where a database has the data. */
 const INSTEAD = 'With a database, the first start decides: INFLUX_*, or the database.'

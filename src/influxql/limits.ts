@@ -1,5 +1,6 @@
 // What one statement may ask for, and what would fit instead.
 
+import { grouped } from '../domain/grouped.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../domain/time.ts'
 import type { TimeRange } from '../domain/time.ts'
 import { StatementError } from './statement-error.ts'
@@ -103,6 +104,6 @@ export class Work {
 }
 
 function tooMany(count: number, of: string, most: number, remedy: string): StatementError {
-  const [counted, limit] = [count, most].map((number) => number.toLocaleString('en-US'))
+  const [counted, limit] = [count, most].map(grouped)
   return new StatementError(`${counted} ${of}, at most ${limit}: ${remedy} would fit`)
 }

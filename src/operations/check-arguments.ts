@@ -1,6 +1,7 @@
 // Checks what operators type. Limits that also apply to clients come from schemas/.
 
 import { nameCharactersMax } from '../domain/limits.ts'
+import { grouped } from '../domain/grouped.ts'
 import { ALL_RIGHTS, isEmail } from '../domain/access.ts'
 import type { Right } from '../domain/access.ts'
 import common from '../../schemas/common.json' with { type: 'json' }
@@ -54,7 +55,7 @@ export function isSerialNumber(text: unknown): text is string {
 export function checkLimit(limit: unknown, max: number): number {
   const isLimit = typeof limit === 'number' && Number.isInteger(limit) && limit >= 1
   if (isLimit && limit <= max) return limit
-  throw usage(`a limit is 1 to ${max.toLocaleString('en-US')}, not ${String(limit)}`)
+  throw usage(`a limit is 1 to ${grouped(max)}, not ${String(limit)}`)
 }
 
 /** Scopes as rights; all rights if none is given. */

@@ -7,6 +7,7 @@ import { createLink, linkUrl } from '../access/sign-in-links.ts'
 import { mintToken } from '../access/tokens.ts'
 import { tokenState } from '../domain/access.ts'
 import type { User } from '../domain/access.ts'
+import { grouped } from '../domain/grouped.ts'
 import type { Sensor } from '../domain/sensor.ts'
 import { DAY_MS, MINUTE_MS } from '../domain/time.ts'
 import type { Submissions } from '../ingest/submissions.ts'
@@ -303,7 +304,7 @@ async function createSensor(
     )
   }
   if (sensor === 'quota') {
-    const most = sensorsPerUserMax.toLocaleString('en-US')
+    const most = grouped(sensorsPerUserMax)
     return fail(
       `${user.email} already has ${most} sensors, the most a user may have`,
       'Delete one, or raise MAX_SENSORS_PER_USER.',

@@ -2,6 +2,7 @@
 // callers of the service, and none of it may do more on a terminal than be read.
 
 import { escaped } from '../../domain/escaped.ts'
+import { grouped } from '../../domain/grouped.ts'
 import { OWN_COMMAND } from '../../system/own-command.ts'
 
 /** What callers send may be megabytes; rows beside it are not made as long. */
@@ -56,11 +57,6 @@ export function printTable(
     const line = row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')
     process.stdout.write(`${line.trimEnd()}\n`)
   }
-}
-
-/** `113,924`. */
-export function grouped(number: number): string {
-  return number.toLocaleString('en-US')
 }
 
 /** `1 sensor`, `13 sensors`, `113,924 measurements`. */

@@ -1,8 +1,8 @@
 // Progress of a long command: on a terminal a bar with rate and time left, elsewhere a plain line
 // now and then.
 
+import { grouped } from '../../domain/grouped.ts'
 import type { Clock } from '../../ports/system.ts'
-import { grouped } from './print.ts'
 
 interface Stream {
   readonly isTTY?: boolean

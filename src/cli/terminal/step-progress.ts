@@ -1,8 +1,9 @@
 // One progress bar after another, on standard error.
 
+import { grouped } from '../../domain/grouped.ts'
 import { systemClock } from '../../system/clock.ts'
 import { Progress } from './progress.ts'
-import { grouped, printNote } from './print.ts'
+import { printNote } from './print.ts'
 
 export class StepProgress {
   #current: Progress | undefined
