@@ -22,7 +22,10 @@ import type { ServerState } from '../postgres/server-check.ts'
 import { PostgresRateCounters } from '../postgres/shared/rate-counters.ts'
 import { PostgresSignInCodes } from '../postgres/shared/sign-in-codes.ts'
 import { PostgresSubmissionCommitter } from '../postgres/stream/submission-committer.ts'
-import { noticeTakeover, refuseUnfinishedMove } from '../postgres/takeover.ts'
+import { noticeTakeover, untilDecided } from '../postgres/server/notice-takeover.ts'
+import { refuseUnfinishedMove } from '../postgres/server/recorded-server.ts'
+import type { Takeover } from '../postgres/server/renewal.ts'
+import { SeenStreams } from '../postgres/server/seen-streams.ts'
 import { PrometheusMetrics } from '../system/metrics.ts'
 import { checkBucket } from './check-bucket.ts'
 import { databaseStore } from './database-store.ts'
@@ -74,7 +77,10 @@ async function openParts(
   { clock, log, isForwarding }: System,
   closers: (() => void | Promise<void>)[],
 ): Promise<Omit<Core, 'close'>> {
-  const greet = greeting(config, log)
+  const process = `${hostname()} ${pid}`
+  const owner = `${process} ${randomUUID()}`
+  const seen = new SeenStreams()
+  const greet = greeting(config, { owner, seen, log })
   const { database, server } = await openDatabase(config, log, greet)
   closers.push(() => database.close())
   const of = { database, clock, log }
@@ -85,8 +91,6 @@ async function openParts(
     onAwaited: () => forwarding.hurry(),
   })
   closers.push(() => progress.close())
-  const process = `${hostname()} ${pid}`
-  const owner = `${process} ${randomUUID()}`
   const store = databaseStore(config, of)
   closers.push(() => store.reader.close())
   const { retention } = store
@@ -99,22 +103,23 @@ async function openParts(
   const damaged = new DamageList()
   const { url: databaseUrl, durability } = config.database
   const committer = new PostgresSubmissionCommitter(
-    { databaseUrl, owner, lanes: LANES, durability, greet, clock, rules: config },
+    { databaseUrl, owner, lanes: LANES, durability, greet, clock, rules: config, seen },
     onJournalled,
   )
   closers.push(() => committer.close())
-  const submissions = new Submissions(
-    { committer, progress, clock, metrics, storage: STORAGE, damaged },
-    { journalBytesMax: config.journalBytesMax, isStoreApart: true },
-  )
   const forwarding = startDatabaseForwarder({ ...of, queue, store }, isForwarding)
   closers.push(() => forwarding.close())
-  closers.push(() => submissions.close())
   const watching = await watchDatabase(
-    { ...of, metrics, progress, forwarding },
+    { ...of, metrics, progress, forwarding, seen },
     { config, process, server, isLooking: isForwarding },
   )
   closers.push(() => watching.stop())
+  const { watch } = watching
+  const submissions = new Submissions(
+    { committer, progress, clock, clockWatch: watch, metrics, storage: STORAGE, damaged },
+    { journalBytesMax: config.journalBytesMax, isStoreApart: true },
+  )
+  closers.push(() => submissions.close())
   const rateCounters = new PostgresRateCounters(of)
   closers.push(() => rateCounters.close())
   return {
@@ -131,22 +136,31 @@ async function openParts(
     shared: {
       rateCounters,
       codes: new PostgresSignInCodes(database),
-      dataIdentity: watching.watch,
-      database: watching.watch,
+      dataIdentity: watch,
+      database: watch,
     },
   }
 }
 
 type Greeting = NonNullable<DatabaseOptions['greet']>
 
+const TAKEN_OVER: Readonly<Record<Takeover, string>> = {
+  promotion: 'another server has the data: a standby was promoted that lacks nothing',
+  restore:
+    'another server has the data, which may lack what was acknowledged last: they have a new id',
+}
+
 /** What is done on every new connection before it is used. */
-function greeting(config: DatabaseConfig, log: Log): Greeting {
+function greeting(
+  config: DatabaseConfig,
+  { owner, seen, log }: { readonly owner: string; readonly seen: SeenStreams; readonly log: Log },
+): Greeting {
   const { durability } = config.database
   const findIdsInStore = (storeName: string | undefined) => readIdsInStore(config, storeName)
+  const witness = { owner, durability, seen, findIdsInStore }
   return async (client) => {
-    if (await noticeTakeover(client, durability, findIdsInStore)) {
-      log.warn('another server has the data: it was restored, or a standby was promoted')
-    }
+    const takeover = await noticeTakeover(client, witness)
+    if (takeover !== undefined) log.warn(TAKEN_OVER[takeover])
   }
 }
 
@@ -165,6 +179,7 @@ async function openDatabase(
   for (const warning of warnings) log.warn(warning, { postgresql: version })
   const applied = await orUnfit(() => migrate(url))
   await orUnfit(() => refuseUnfinishedMove(url))
+  await orUnfit(() => untilDecided(url, greet))
   if (applied.length > 0) log.info('made the schema', { versions: applied.join(' ') })
   return { database: new Database(url, CONNECTIONS_MAX, { greet }), server }
 }

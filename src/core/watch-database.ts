@@ -4,9 +4,10 @@ import type { Config, DatabaseConfig } from '../config.ts'
 import type { Clock, Log } from '../ports/system.ts'
 import { PostgresControlReader } from '../postgres/control/control-reader.ts'
 import type { Database } from '../postgres/database.ts'
+import type { SeenStreams } from '../postgres/server/seen-streams.ts'
 import type { PostgresForwardProgress } from '../postgres/journal/forward-progress.ts'
 import type { ServerState } from '../postgres/server-check.ts'
-import { PostgresServerWatch } from '../postgres/server-watch.ts'
+import { PostgresServerWatch } from '../postgres/server/server-watch.ts'
 import { PostgresStateFigures } from '../postgres/state-figures.ts'
 import type { PrometheusMetrics } from '../system/metrics.ts'
 import type { DatabaseForwarding } from './start-database-forwarder.ts'
@@ -18,6 +19,7 @@ interface Sources {
   readonly metrics: PrometheusMetrics
   readonly progress: PostgresForwardProgress
   readonly forwarding: DatabaseForwarding
+  readonly seen: SeenStreams
 }
 
 interface Settings {
@@ -41,7 +43,7 @@ export async function watchDatabase(
   const watch = new PostgresServerWatch(of, { process, durability, identity, server })
   const figures = new PostgresStateFigures(of, config)
   if (isLooking) {
-    watch.start()
+    await watch.start()
     figures.start()
   }
   metrics.watch({

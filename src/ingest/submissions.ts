@@ -22,7 +22,7 @@ import type {
   SubmissionGroup,
 } from '../ports/submissions.ts'
 import type { QueueFigures } from '../ports/journal-queue.ts'
-import type { Clock, Metrics, StorageState } from '../ports/system.ts'
+import type { Clock, ClockWatch, Metrics, StorageState } from '../ports/system.ts'
 import { StorePace } from './store-pace.ts'
 import { UserShares, UserTurns } from './users-in-turn.ts'
 
@@ -44,6 +44,8 @@ interface Collaborators {
   readonly committer: SubmissionCommitter
   readonly progress: QueueFigures
   readonly clock: Clock
+  /** `undefined`: no other process goes by another clock. */
+  readonly clockWatch?: ClockWatch
   readonly metrics: Metrics
   readonly storage: StorageState
   readonly damaged: DamageList
@@ -102,6 +104,7 @@ export class Submissions {
     if (this.#isClosed) return 'shutting_down'
     // A clock set before this version was made would give measurements wrong times.
     if (this.#with.clock.nowMs() < buildDateMs) return 'clock_unset'
+    if (this.#with.clockWatch?.clockFault !== undefined) return 'clock_unset'
     if (this.#with.storage.isLow) return 'storage_full'
     const isShareTaken = userId !== undefined && !this.#inFlightOf.hasRoomFor(userId, 1)
     const isQueueFull =
@@ -113,13 +116,12 @@ export class Submissions {
   }
 
   /**
-   * A refusal as the error for the client, with the missing disk space.
+   * A refusal as the error for the client, with the missing disk space, or what the clock says.
    *
    * @param members more members for the problem document
    */
   refused(refusal: Refusal, members: Readonly<Record<string, unknown>> = {}): ServiceError {
-    const lacking = refusal === 'storage_full' ? this.#with.storage.describe() : {}
-    return refusalError(refusal, { ...lacking, members })
+    return refusalError(refusal, { ...this.#describe(refusal), members })
   }
 
   /**
@@ -143,6 +145,13 @@ export class Submissions {
       throw error
     }
     throw new Error('BUG: a submission that was only to be checked was accepted')
+  }
+
+  #describe(refusal: Refusal): { readonly detail?: string; readonly hint?: string } {
+    const { storage, clockWatch } = this.#with
+    if (refusal === 'storage_full') return storage.describe()
+    const detail = refusal === 'clock_unset' ? clockWatch?.clockFault : undefined
+    return detail === undefined ? {} : { detail }
   }
 
   /** Accepts no more submissions; those already accepted still get their receipts. */

@@ -43,8 +43,14 @@ export interface DatabaseState {
   readonly warnings: string[]
 }
 
+/** The clock of this machine, beside the one that all processes go by. */
+export interface ClockWatch {
+  /** By how much it is wrong; `undefined`: it agrees. */
+  readonly clockFault: string | undefined
+}
+
 /** The database as far as this process can tell. */
-export interface DatabaseWatch {
+export interface DatabaseWatch extends ClockWatch {
   readonly state: DatabaseState
   /** Why nothing can be acknowledged now. */
   readonly fault: string | undefined

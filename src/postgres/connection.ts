@@ -35,6 +35,14 @@ export class MoveUnfinished extends Error {
   }
 }
 
+/** Another server has the data, and what it lacks is still to be found out. */
+export class TakeoverUndecided extends Error {
+  constructor() {
+    super('another server has the data: whether it lacks anything is known within ten seconds')
+    this.name = 'TakeoverUndecided'
+  }
+}
+
 /** One address for each host of `postgresql://user:password@host1:5432,host2:5432/name`. */
 export function addressesOf(databaseUrl: string): readonly string[] {
   const [, head = '', hosts = '', rest = ''] =

@@ -1,7 +1,7 @@
 // What an error of a statement or of a connection means, and what follows from it.
 
 import pg from 'pg'
-import { MoveUnfinished, NotPrimary } from './connection.ts'
+import { MoveUnfinished, NotPrimary, TakeoverUndecided } from './connection.ts'
 
 export const UNIQUE_VIOLATION = '23505'
 export const DUPLICATE_TABLE = '42P07'
@@ -32,7 +32,9 @@ export function isOfStatement(error: unknown): error is pg.DatabaseError {
 export function isOfNetwork(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, message } = error as NodeJS.ErrnoException
-  const isUnready = error instanceof NotPrimary || error instanceof MoveUnfinished
+  const isUnready = [NotPrimary, MoveUnfinished, TakeoverUndecided].some(
+    (kind) => error instanceof kind,
+  )
   const isMarked = isUnready || code !== undefined
   return isMarked || /connection|timeout/i.test(message)
 }

@@ -19,8 +19,20 @@ const CONTROL = `
     restored_to_ms bigint,
     timeline text,
     system_identifier text,
-    -- Whether anything may have been acknowledged that no standby has.
-    is_local boolean NOT NULL DEFAULT false
+    -- Whether anything may have been acknowledged that no standby has, or that these data lack.
+    may_lack boolean NOT NULL DEFAULT false
+  );
+
+  -- Other servers that had the data. Epoch: the one that ended with it. Streams: as they were
+  -- found (stream:head:fence, ...), before anything moved. Complete to: nothing that is lacking is
+  -- older. Vouched: streams whose owners found all that they had acknowledged.
+  CREATE TABLE takeovers (
+    epoch text PRIMARY KEY,
+    streams text NOT NULL,
+    complete_to_ms bigint NOT NULL,
+    vouched int[] NOT NULL DEFAULT '{}',
+    undecided_until timestamptz NOT NULL,
+    is_decided boolean NOT NULL DEFAULT false
   );
 
   CREATE TABLE users (

@@ -10,8 +10,8 @@ import { openOperations } from '../../src/data-dir/operations.ts'
 import type { Operations } from '../../src/operations/operations.ts'
 import { createControlWriter } from '../../src/postgres/control/control-writer.ts'
 import { Database } from '../../src/postgres/database.ts'
+import type { Clock } from '../../src/ports/system.ts'
 import { systemClock } from '../../src/system/clock.ts'
-import { FakeClock } from '../support/clock.ts'
 import { runCommand } from '../support/command.ts'
 import { EventReader } from '../support/events.ts'
 import { send } from '../support/http.ts'
@@ -30,11 +30,15 @@ describe('two services on one database', () => {
   let operations: Operations
   let closeOperations: () => Promise<void>
 
+  /** The time of the server, unless it is to stand still for a moment. */
+  let stillAtMs: number | undefined
+  const clock: Clock = { ...systemClock, nowMs: () => stillAtMs ?? systemClock.nowMs() }
+
   const configOf = (settings: Record<string, string> = {}) =>
     loadConfig({ PORT: '0', DATABASE_URL: database.url, ...settings })
   const startOne = async () => {
     const service = await createService(configOf(), {
-      clock: new FakeClock(),
+      clock,
       log: new RecordingLog(),
     })
     return { service, url: (await service.start()).url }
@@ -133,9 +137,11 @@ describe('two services on one database', () => {
 
   it('say which data they have, and what they are doing', async () => {
     const { token } = await createToken()
+    stillAtMs = systemClock.nowMs()
     const [one, two] = await Promise.all(
       [0, 1].map((at) => send(urlOf(at), { path: '/api/v1/me', token })),
     )
+    stillAtMs = undefined
     expect(one?.body).to.deep.equal(two?.body)
     const ready = (await send(urlOf(0), { path: '/readyz' })).body
     expect(ready).to.include({ status: 'ready' })

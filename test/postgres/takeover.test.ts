@@ -1,19 +1,57 @@
 // Goal: where another server has the data, no id is given out that the one before can have given
-// out, nor one that the same copy was restored to before. Method: the sequences of a real database.
+// out, nor one that the same copy was restored to before; and what may be lost is told, but not
+// where nothing can be. Method: a real database, and processes that say what they have seen of it.
 
 import { expect } from 'chai'
 import { NO_IDS } from '../../src/domain/ids-after-restore.ts'
-import { connectAlone } from '../../src/postgres/connection.ts'
-import type { Durability } from '../../src/postgres/durability.ts'
-import { declareRestored, noticeTakeover } from '../../src/postgres/takeover.ts'
-import type { FindIdsInStore } from '../../src/postgres/takeover.ts'
-import { ask, findNoIds } from '../support/lanes.ts'
+import { connectAlone, TakeoverUndecided } from '../../src/postgres/connection.ts'
+import { noticeTakeover } from '../../src/postgres/server/notice-takeover.ts'
+import type { Witness } from '../../src/postgres/server/notice-takeover.ts'
+import { readRecorded } from '../../src/postgres/server/recorded-server.ts'
+import { declareRestored } from '../../src/postgres/server/renewal.ts'
+import type { FindIdsInStore } from '../../src/postgres/server/renewal.ts'
+import { ask, findNoIds, newWitness } from '../support/lanes.ts'
 import { newDatabase, newMigratedDatabase, usePostgres } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
 
 const FOUR_BYTES = ['users_id_seq', 'sensor_ids']
 const SEQUENCES = [...FOUR_BYTES, 'access_tokens_id_seq', 'refused_id_seq']
 const STORE = 'InfluxDB, organization home, bucket thermolog'
+
+/** What a process does on a new connection; `undecided`: it is to try again. */
+async function connect(url: string, witness: Witness) {
+  const client = await connectAlone(url, false)
+  try {
+    return await noticeTakeover(client, witness)
+  } catch (error) {
+    if (error instanceof TakeoverUndecided) return 'undecided'
+    throw error
+  } finally {
+    await client.end()
+  }
+}
+
+const becomeOther = (url: string) =>
+  ask(url, "UPDATE data_identity SET timeline = concat('of another server ', timeline)")
+
+interface Holding {
+  readonly owner: string
+  readonly head?: number
+  readonly minutesAgo?: number
+}
+
+/** Somebody has a stream, and has committed to it. */
+const hold = (url: string, stream: number, { owner, head = 0, minutesAgo = 0 }: Holding) =>
+  ask(
+    url,
+    `INSERT INTO streams (bucket, stream_id, owner, head, lease_until)
+     VALUES (0, $1, $2, $3, clock_timestamp() - $4 * interval '1 minute')
+     ON CONFLICT (bucket, stream_id) DO UPDATE SET head = excluded.head`,
+    stream,
+    owner,
+    head,
+    minutesAgo,
+  )
 
 describe('ids on another server', () => {
   const postgres = usePostgres()
@@ -25,15 +63,9 @@ describe('ids on another server', () => {
   })
   afterEach(() => database.remove())
 
-  const notice = async (findIdsInStore: FindIdsInStore, durability: Durability = 'local') => {
-    const client = await connectAlone(database.url, false)
-    try {
-      return await noticeTakeover(client, durability, findIdsInStore)
-    } finally {
-      await client.end()
-    }
-  }
-  const becomeAnother = () => ask(database.url, "UPDATE data_identity SET timeline = '0000000A'")
+  const notice = (findIdsInStore: FindIdsInStore) =>
+    connect(database.url, newWitness({ findIdsInStore }))
+  const becomeAnother = () => becomeOther(database.url)
   const nextIds = async (url = database.url) => {
     const next = SEQUENCES.map((name) => ask<{ id: string }>(url, 'SELECT nextval($1) AS id', name))
     return (await Promise.all(next)).map(([row]) => Number(row?.id))
@@ -45,7 +77,7 @@ describe('ids on another server', () => {
     const copy = await newDatabase(postgres(), database)
     await declareRestored(copy.url, findNoIds)
     await becomeAnother()
-    expect(await notice(findNoIds)).to.equal(true)
+    expect(await notice(findNoIds)).to.equal('restore')
     const [one, other] = [await nextIds(), await nextIds(copy.url)]
     for (const [at, id] of one.entries()) expect(id, SEQUENCES[at]).not.to.equal(other[at])
     expect(one[0]).not.to.equal(one[1])
@@ -55,11 +87,14 @@ describe('ids on another server', () => {
   })
 
   it('are just as far after a promotion that lost nothing, and after another', async () => {
-    await ask(database.url, 'UPDATE data_identity SET is_local = false')
+    await ask(database.url, 'UPDATE data_identity SET may_lack = false')
+    // Whatever the store has, the data have it as well.
+    const one = newWitness({ durability: 'replicated', findIdsInStore: refuse })
+    await hold(database.url, 1, { owner: one.owner })
+    await connect(database.url, one)
     for (const promotions of [1, 2]) {
       await becomeAnother()
-      // Whatever the store has, the data have it as well.
-      expect(await notice(refuse, 'replicated')).to.equal(true)
+      expect(await connect(database.url, one)).to.equal('promotion')
       const ids = await nextIds()
       for (const id of ids.slice(0, 2)) expect(id).to.equal(promotions * (2 ** 20 + 1))
     }
@@ -72,7 +107,7 @@ describe('ids on another server', () => {
       return { userId: 600_000_000, sensorId: 500_000_000 }
     }
     await becomeAnother()
-    expect(await notice(findIds)).to.equal(true)
+    expect(await notice(findIds)).to.equal('restore')
     const [user, sensor] = await nextIds()
     expect(user).to.be.greaterThan(600_000_000 + 2 ** 20)
     expect(sensor).to.be.within(500_000_000 + 2 ** 20, 599_999_999)
@@ -88,7 +123,172 @@ describe('ids on another server', () => {
       expect(await attempt().catch(String)).to.equal('Error: the store is away')
       expect(await readEpoch()).to.deep.equal(before)
     }
-    expect(await notice(async () => NO_IDS)).to.equal(true)
+    expect(await notice(async () => NO_IDS)).to.equal('restore')
     expect(await readEpoch()).not.to.deep.equal(before)
+  })
+})
+
+describe('another server', () => {
+  const postgres = usePostgres()
+  let database: TestDatabase
+  let one: Witness
+  let other: Witness
+  beforeEach(async () => {
+    database = await newMigratedDatabase(postgres())
+    one = await start('one')
+    other = await start('other')
+    await hold(database.url, 1, { owner: 'one', head: 3 })
+    await hold(database.url, 2, { owner: 'other', head: 4 })
+  })
+  afterEach(() => database.remove())
+
+  const start = async (owner: string) => {
+    const process = newWitness({ owner, durability: 'replicated' })
+    await connect(database.url, process)
+    return process
+  }
+  const look = async ({ seen }: Witness) => {
+    const client = await connectAlone(database.url, false)
+    seen.noteLook(await readRecorded(client, seen.epoch))
+    await client.end()
+  }
+  const takeOver = () => becomeOther(database.url)
+  const comes = (process: Witness) => connect(database.url, process)
+  const storeOf = async () => {
+    const text = 'SELECT id, restored_to_ms AS "restoredToMs" FROM data_identity'
+    return (await ask<{ id: string; restoredToMs: string | null }>(database.url, text))[0]
+  }
+  const waitNoLonger = () =>
+    ask(database.url, 'UPDATE takeovers SET undecided_until = clock_timestamp()')
+  const commitAt = (stream: number, atMs: number) =>
+    ask(
+      database.url,
+      `INSERT INTO journal (bucket, stream_id, seq, group_id, committed_at_ms, measurements)
+       VALUES (0, $1, 1, gen_random_uuid(), $2, 1)`,
+      stream,
+      atMs,
+    )
+
+  it('was promoted when the owner of each stream finds all that it has acknowledged', async () => {
+    const before = await storeOf()
+    one.seen.noteRow(1, 3)
+    other.seen.noteRow(2, 4)
+    await takeOver()
+    expect(await comes(one)).to.equal('undecided')
+    expect(await comes(one)).to.equal('undecided')
+    expect(await comes(other)).to.equal('promotion')
+    expect(await comes(one)).to.equal(undefined)
+    expect(await storeOf()).to.deep.equal(before)
+  })
+
+  it('was restored when an owner finds less, up to its newest row', async () => {
+    const before = await storeOf()
+    await commitAt(1, 1_700_000_000_000)
+    other.seen.noteRow(2, 5)
+    await ask(database.url, "INSERT INTO sign_in_links VALUES ('a', NULL, 's', 0, NULL, NULL)")
+    await takeOver()
+    expect(await comes(one)).to.equal('undecided')
+    expect(await comes(other)).to.equal('restore')
+    const after = await storeOf()
+    expect(after?.id).not.to.equal(before?.id)
+    expect(Number(after?.restoredToMs)).to.equal(1_700_000_000_000)
+    expect(await ask(database.url, 'SELECT 1 FROM sign_in_links')).to.deep.equal([])
+    expect(await comes(one)).to.equal(undefined)
+  })
+
+  it('was restored when somebody has seen more of the stream of another', async () => {
+    await look(one)
+    await ask(database.url, 'UPDATE streams SET fence = fence - 1 WHERE stream_id = 2')
+    await takeOver()
+    expect(await comes(one)).to.equal('restore')
+  })
+
+  it('was restored when an owner does not come in time', async () => {
+    const before = await storeOf()
+    await takeOver()
+    expect(await comes(one)).to.equal('undecided')
+    await waitNoLonger()
+    expect(await comes(one)).to.equal('restore')
+    expect((await storeOf())?.id).not.to.equal(before?.id)
+  })
+
+  it('was restored when nobody had a stream, or whoever had has only started', async () => {
+    await takeOver()
+    const late = newWitness({ owner: 'late', durability: 'replicated' })
+    expect(await comes(late)).to.equal('undecided')
+    await waitNoLonger()
+    expect(await comes(late)).to.equal('restore')
+    await ask(database.url, 'UPDATE streams SET lease_until = NULL')
+    await takeOver()
+    expect(await comes(late)).to.equal('undecided')
+    await waitNoLonger()
+    expect(await comes(late)).to.equal('restore')
+  })
+
+  it('needs no owner for a stream that was left, or not used for long', async () => {
+    await ask(database.url, 'UPDATE streams SET lease_until = NULL WHERE stream_id = 2')
+    await hold(database.url, 3, { owner: 'gone', minutesAgo: 61 })
+    await takeOver()
+    expect(await comes(one)).to.equal('promotion')
+  })
+
+  it('was restored after anything was committed without a standby', async () => {
+    await ask(database.url, 'UPDATE data_identity SET may_lack = true')
+    await takeOver()
+    expect(await comes(one)).to.equal('restore')
+  })
+
+  it('turns out to be a restore when a process comes late that has seen more', async () => {
+    await commitAt(1, 1_700_000_000_000)
+    const [before, late] = [await storeOf(), await start('late')]
+    late.seen.noteRow(9, 1)
+    await takeOver()
+    await comes(one)
+    expect(await comes(other)).to.equal('promotion')
+    expect((await storeOf())?.id).to.equal(before?.id)
+    await ask(
+      database.url,
+      'UPDATE journal SET committed_at_ms = committed_at_ms + 1 WHERE seq > 1',
+    )
+    expect(await comes(late)).to.equal('restore')
+    expect(await comes(late)).to.equal(undefined)
+    const { id, restoredToMs } = (await storeOf()) ?? {}
+    expect(id).not.to.equal(before?.id)
+    expect(Number(restoredToMs)).to.equal(1_700_000_000_000)
+    // Everybody is told by now.
+    expect(await comes(one)).to.equal(undefined)
+    expect((await storeOf())?.id).to.equal(id)
+  })
+
+  it('is noticed by less than was seen, where it does not tell that it is another', async () => {
+    one.seen.noteRow(1, 4)
+    expect(await comes(one)).to.equal('restore')
+    expect(Number((await storeOf())?.restoredToMs)).to.equal(0)
+  })
+
+  it('is noticed when its data know nothing of those that a process had', async () => {
+    const older = await newDatabase(postgres(), database)
+    await takeOver()
+    await comes(one)
+    expect(await comes(other)).to.equal('promotion')
+    await comes(one)
+    expect(await connect(older.url, one)).to.equal('restore')
+    await older.remove()
+  })
+
+  it('is begun anew when yet another one takes over meanwhile', async () => {
+    await takeOver()
+    expect(await comes(one)).to.equal('undecided')
+    await takeOver()
+    expect(await comes(other)).to.equal('undecided')
+    expect(await comes(one)).to.equal('promotion')
+  })
+
+  it('is not noticed twice after it was declared a restore while processes ran', async () => {
+    await look(one)
+    await declareRestored(database.url, findNoIds)
+    const declared = await storeOf()
+    expect(await comes(one)).to.equal(undefined)
+    expect(await storeOf()).to.deep.equal(declared)
   })
 })

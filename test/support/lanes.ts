@@ -8,22 +8,31 @@ import { bucketOf } from '../../src/postgres/bucket.ts'
 import { NO_IDS } from '../../src/domain/ids-after-restore.ts'
 import type { Durability } from '../../src/postgres/durability.ts'
 import { PostgresSubmissionCommitter } from '../../src/postgres/stream/submission-committer.ts'
-import { noticeTakeover } from '../../src/postgres/takeover.ts'
+import { noticeTakeover } from '../../src/postgres/server/notice-takeover.ts'
+import type { Witness } from '../../src/postgres/server/notice-takeover.ts'
+import { SeenStreams } from '../../src/postgres/server/seen-streams.ts'
 import type { SubmissionOutcome } from '../../src/ports/submissions.ts'
 import { systemClock as clock } from '../../src/system/clock.ts'
 import { measurement, PERMISSIVE, submission } from '../contract/open-data.ts'
 
 /** A process's committer with one lane. */
 export function newLane(databaseUrl: string, durability: Durability = 'local') {
-  const greet = async (client: pg.ClientBase) =>
-    void (await noticeTakeover(client, durability, findNoIds))
-  const connecting = { databaseUrl, owner: 'test', lanes: 1, durability, greet }
+  const witness = newWitness({ durability })
+  const { owner, seen } = witness
+  const greet = async (client: pg.ClientBase) => void (await noticeTakeover(client, witness))
+  const connecting = { databaseUrl, owner, lanes: 1, durability, greet, seen }
   const settings = { ...connecting, clock, rules: PERMISSIVE }
   return new PostgresSubmissionCommitter(settings, () => undefined)
 }
 
 /** Measurements are in the database. */
 export const findNoIds = async () => NO_IDS
+
+/** A process that has only started. */
+export function newWitness(of: Partial<Witness> = {}): Witness {
+  const seen = new SeenStreams()
+  return { owner: 'test', durability: 'local', seen, findIdsInStore: findNoIds, ...of }
+}
 
 /** Commits an event of a user. */
 export async function sendEvent(

@@ -12,11 +12,11 @@ import { Database } from '../../src/postgres/database.ts'
 import { PostgresForwardProgress } from '../../src/postgres/journal/forward-progress.ts'
 import { PostgresJournalQueue } from '../../src/postgres/journal/journal-queue.ts'
 import { PostgresSubmissionCommitter } from '../../src/postgres/stream/submission-committer.ts'
-import { noticeTakeover } from '../../src/postgres/takeover.ts'
+import { noticeTakeover } from '../../src/postgres/server/notice-takeover.ts'
 import { systemClock as clock } from '../../src/system/clock.ts'
 import { PrometheusMetrics } from '../../src/system/metrics.ts'
 import type { OpenData } from '../contract/open-data.ts'
-import { findNoIds } from './lanes.ts'
+import { newWitness } from './lanes.ts'
 import { RecordingLog } from './log.ts'
 
 const KEPT_MAX = 10_000_000
@@ -52,10 +52,10 @@ export function openProcess(
   const retention = keptMs === undefined ? undefined : { keptMs, measurementsMax: KEPT_MAX }
   const queue = new PostgresJournalQueue(collaborators, { owner, retention })
   const onJournalled = () => queue.notify()
-  const greet = async (client: ClientBase) =>
-    void (await noticeTakeover(client, 'local', findNoIds))
+  const witness = newWitness({ owner })
+  const greet = async (client: ClientBase) => void (await noticeTakeover(client, witness))
   const committer = new PostgresSubmissionCommitter(
-    { databaseUrl, owner, lanes: 2, durability: 'local', greet, clock, rules },
+    { databaseUrl, owner, lanes: 2, durability: 'local', greet, clock, rules, seen: witness.seen },
     onJournalled,
   )
   return {

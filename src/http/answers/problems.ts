@@ -185,7 +185,9 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   clock_unset: {
     status: 503,
     title: 'The server’s clock is wrong',
-    explanation: 'The server’s clock is earlier than the release of its version. Send it later.',
+    explanation:
+      'The server’s clock is earlier than the release of its version, or not that of its ' +
+      'database. Send it later.',
   },
   shutting_down: {
     status: 503,

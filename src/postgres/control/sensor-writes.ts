@@ -77,7 +77,7 @@ export async function createSensor(
   const sensorId = inserted?.id ?? 0
   await sql.change(INSERT_STATE, [bucket, sensorId, userId])
   await sql.change(CHANGE_USER, [bucket, userId, 1])
-  await journalInfo(sql, seq, { bucket, sensorId, nowMs })
+  await journalInfo(sql, seq, { bucket, sensorId })
   const sensor = await findSensor(sql, userId, sensorId)
   if (sensor === undefined) throw new Error(`BUG: sensor ${sensorId} is not there`)
   return sensor
@@ -95,7 +95,7 @@ export async function changeSensor(
   if (user === undefined) return undefined
   if ((await sql.change(CHANGE, [...values, user.settings])) === 0) return undefined
   await sql.change(CHANGE_USER, [bucket, userId, 0])
-  await journalInfo(sql, seq, { bucket, sensorId, nowMs })
+  await journalInfo(sql, seq, { bucket, sensorId })
   return findSensor(sql, userId, sensorId)
 }
 

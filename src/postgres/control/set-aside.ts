@@ -83,7 +83,7 @@ export function retrySetAside(
     await keepSteps((text, values) => sql.change(text, values), { buckets, ids: sensorIds }, nowMs)
     await sql.change(TOUCH_SENSORS, [sensorIds, seq, oldest])
     const entries = encodeEntries(taken, (at) => taken[at]?.sensorId ?? 0)
-    await journalEntries(sql, seq, { nowMs, count: taken.length, entries })
+    await journalEntries(sql, seq, { count: taken.length, entries })
     return taken.length
   })
 }

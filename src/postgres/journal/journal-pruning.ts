@@ -30,8 +30,8 @@ export class JournalPruning {
   readonly #with: Collaborators
   readonly #retention: ReplayRetention | undefined
   #countedAtMs = -Infinity
-  /** What was committed until then is more than may be kept. */
-  #tooMuchUntilMs = -Infinity
+  /** What was committed before then is more than may be kept. */
+  #tooMuchBeforeMs = 0
 
   constructor(of: Collaborators, retention: ReplayRetention | undefined) {
     this.#with = of
@@ -41,20 +41,16 @@ export class JournalPruning {
   async prune(): Promise<void> {
     const { database, leases } = this.#with
     if (!(await leases.take(LEASE.name, LEASE.forMs))) return
-    const beforeMs = await this.#keptSinceMs()
-    while ((await database.change(sql.PRUNE, [beforeMs])) >= PRUNED_AT_ONCE);
+    if (this.#retention !== undefined) await this.#count(this.#retention)
+    const bounds = [KEPT_MS_MIN, this.#retention?.keptMs ?? 0, this.#tooMuchBeforeMs]
+    while ((await database.change(sql.PRUNE, bounds)) >= PRUNED_AT_ONCE);
   }
 
-  async #keptSinceMs(): Promise<number> {
+  async #count({ measurementsMax }: ReplayRetention): Promise<void> {
     const { database, clock } = this.#with
-    const lookedForSinceMs = clock.nowMs() - KEPT_MS_MIN
-    if (this.#retention === undefined) return lookedForSinceMs
-    const { keptMs, measurementsMax } = this.#retention
-    if (clock.monotonicMs() >= this.#countedAtMs + COUNT_EVERY_MS) {
-      const [row] = await database.rows<{ atMs: number }>(sql.KEPT_SINCE, [measurementsMax])
-      this.#tooMuchUntilMs = row?.atMs ?? -Infinity
-      this.#countedAtMs = clock.monotonicMs()
-    }
-    return Math.min(lookedForSinceMs, Math.max(clock.nowMs() - keptMs, this.#tooMuchUntilMs + 1))
+    if (clock.monotonicMs() < this.#countedAtMs + COUNT_EVERY_MS) return
+    const [row] = await database.rows<{ atMs: number }>(sql.KEPT_SINCE, [measurementsMax])
+    this.#tooMuchBeforeMs = row === undefined ? 0 : row.atMs + 1
+    this.#countedAtMs = clock.monotonicMs()
   }
 }

@@ -1,5 +1,7 @@
 // The statements of the journal's other side: forwarding what is committed.
 
+import { SERVER_TIME_MS } from '../server-time.ts'
+
 /** For how long a stream is its forwarder's after it was last renewed. */
 const LEASE = `clock_timestamp() + interval '3 seconds'`
 
@@ -104,7 +106,10 @@ export const DELETE_AGAIN = `
     start_ms = least(d.start_ms, excluded.start_ms),
     stop_ms = greatest(d.stop_ms, excluded.stop_ms)`
 
-/** Of every stream the oldest rows, if they are written and so old that nobody looks for them. */
+/**
+ * Of every stream the oldest rows, if they are written, so old that nobody looks for them (`$1`),
+ * and older than what is kept (`$2`), which does not reach back beyond a time (`$3`).
+ */
 export const PRUNE = `
   DELETE FROM journal AS j USING (
     SELECT f.stream_id, oldest.seq
@@ -113,7 +118,8 @@ export const PRUNE = `
       SELECT seq, committed_at_ms FROM journal AS j
       WHERE j.bucket = 0 AND j.stream_id = f.stream_id AND j.seq <= least(f.seq, f.replayed_seq)
       ORDER BY j.seq LIMIT 1000) AS oldest
-    WHERE f.bucket = 0 AND oldest.committed_at_ms < $1) AS done
+    WHERE f.bucket = 0 AND oldest.committed_at_ms < least(${SERVER_TIME_MS} - $1::bigint,
+      greatest(${SERVER_TIME_MS} - $2::bigint, $3::bigint))) AS done
   WHERE j.bucket = 0 AND j.stream_id = done.stream_id AND j.seq = done.seq`
 
 /** When the newest row was committed since which there are more than so many measurements. */

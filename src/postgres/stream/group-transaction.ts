@@ -7,6 +7,7 @@ import { judgeTime } from '../../domain/acceptance.ts'
 import type { AcceptanceRules } from '../../domain/acceptance.ts'
 import type { Clock } from '../../ports/system.ts'
 import type { Durability } from '../durability.ts'
+import type { SeenStreams } from '../server/seen-streams.ts'
 import { CommitCheck, CommitUnknown } from './commit-check.ts'
 import type { Group } from './group.ts'
 import { GroupDecider } from './group-decider.ts'
@@ -51,6 +52,7 @@ export interface TransactionSettings {
   readonly durability: Durability
   readonly clock: Clock
   readonly sensors: SensorCache
+  readonly seen: SeenStreams
 }
 
 export class GroupTransaction {
@@ -169,16 +171,15 @@ export class GroupTransaction {
     const place = { stream: this.#held.stream, seq }
     const attempt = { ...place, groupId: randomUUID(), decided }
     if (events.length > 0) {
-      const committedAtMs = this.#with.clock.nowMs()
-      const row = { place, groupId: attempt.groupId, committedAtMs }
       await this.#commitAs(attempt, [
         writes.keepHistorySteps(session, events, this.#view),
         writes.updateSensors(session, events, { view: this.#view, place }),
         writes.noteTieBreaks(session, tieBreaks, events),
         writes.countDays(session, events),
-        writes.insertRow(session, row, { events, newSensors }),
+        writes.insertRow(session, place, attempt.groupId, { events, newSensors }),
         session.send(sql.ADVANCE_STREAM, [place.stream, seq]),
       ])
+      this.#with.seen.noteRow(place.stream, seq)
     } else if (this.#with.durability === 'replicated') {
       // What is a duplicate must be as durable as what is created: this commit waits for both.
       const advanced = session.send(sql.ADVANCE_STREAM, [place.stream, seq - 1])

@@ -198,14 +198,13 @@ export function countDays(session: Session, events: readonly NewEvent[]): Promis
 /** The row of the journal. */
 export function insertRow(
   session: Session,
-  row: { readonly place: JournalPlace; readonly groupId: string; readonly committedAtMs: number },
+  { stream, seq }: JournalPlace,
+  groupId: string,
   { events, newSensors }: { events: readonly NewEvent[]; newSensors: readonly NewSensor[] },
 ): Promise<unknown> {
-  const { place, groupId, committedAtMs } = row
   const infos = newSensors.length === 0 ? null : JSON.stringify(newSensors.map(infoOf))
-  const names = [place.stream, place.seq, groupId, committedAtMs]
   const entries = encodeEntries(events, (at) => events[at]?.sensor.id ?? 0)
-  return session.send(sql.INSERT_ROW, [...names, events.length, infos, entries])
+  return session.send(sql.INSERT_ROW, [stream, seq, groupId, events.length, infos, entries])
 }
 
 function infoOf({ id, userId, serialNumber, alias, createdAtMs }: NewSensor): SensorInfo {

@@ -2,6 +2,7 @@
 // id, sensors by id, keys of events, tie-breaks; so nobody waits in a circle.
 
 import { TO_BEFORE } from '../history-steps.ts'
+import { SERVER_TIME_MS } from '../server-time.ts'
 
 /** For how long a stream is its owner's after its last commit. */
 const LEASE = `clock_timestamp() + interval '10 seconds'`
@@ -136,7 +137,7 @@ export const COUNT_DAYS = `
 export const INSERT_ROW = `
   INSERT INTO journal
     (bucket, stream_id, seq, group_id, committed_at_ms, measurements, sensor_infos, entries)
-  VALUES (0, $1, $2, $3, $4, $5, $6, $7)`
+  VALUES (0, $1, $2, $3, ${SERVER_TIME_MS}, $4, $5, $6)`
 
 export const ADVANCE_STREAM = `
   UPDATE streams SET head = $2, lease_until = ${LEASE} WHERE bucket = 0 AND stream_id = $1`

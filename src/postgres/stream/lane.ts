@@ -148,7 +148,9 @@ export class Lane {
     await check.commit([])
     this.#held = (await taking).rows[0]
     const { rowCount } = await session.send(sql.FIND_GROUP, [stream, seq, groupId])
-    return rowCount === 1 ? decided : undefined
+    if (rowCount !== 1) return undefined
+    this.#settings.seen.noteRow(stream, seq)
+    return decided
   }
 
   async #connect(): Promise<Session> {

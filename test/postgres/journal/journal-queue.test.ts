@@ -8,7 +8,7 @@ import { connectAlone } from '../../../src/postgres/connection.ts'
 import { Database } from '../../../src/postgres/database.ts'
 import { JournalPruning } from '../../../src/postgres/journal/journal-pruning.ts'
 import type { ReplayRetention } from '../../../src/postgres/journal/journal-pruning.ts'
-import { noticeTakeover } from '../../../src/postgres/takeover.ts'
+import { noticeTakeover } from '../../../src/postgres/server/notice-takeover.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import {
   accept,
@@ -20,7 +20,7 @@ import {
   submission,
 } from '../../contract/open-data.ts'
 import type { OpenData } from '../../contract/open-data.ts'
-import { ask, findNoIds } from '../../support/lanes.ts'
+import { ask, newWitness } from '../../support/lanes.ts'
 import { openProcess } from '../../support/postgres-process.ts'
 import { newMigratedDatabase, usePostgres } from '../../support/postgres.ts'
 import type { TestDatabase } from '../../support/postgres.ts'
@@ -167,7 +167,7 @@ describe('two processes that forward', () => {
     const before = await sensorOf(second, sensorId)
     await ask(database.url, "UPDATE data_identity SET timeline = '0000000A'")
     const client = await connectAlone(database.url, false)
-    expect(await noticeTakeover(client, 'local', findNoIds)).to.equal(true)
+    expect(await noticeTakeover(client, newWitness())).to.equal('restore')
     await client.end()
     await first.queue.noteReadable(batch)
     expect(await first.barrier.waitUntilReadable(before.dataVersion, 0)).to.equal(false)

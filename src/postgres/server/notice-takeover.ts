@@ -1,0 +1,181 @@
+// Noticing that another server has the data: a promoted standby, or a restored backup. No server
+// says which of the two it is; the processes do. Whoever is the first to notice records the streams
+// as found. Then everybody compares them with what it has seen, and nothing is accepted before it
+// is decided.
+//
+// It is a promotion if every commit has waited for a standby, the owner of each stream finds all
+// that it has acknowledged, and nobody has seen more than was found. Else something may be lost,
+// and it is a restore. test/postgres/model/takeover.ts walks through every order of these steps.
+
+import { setTimeout as pause } from 'node:timers/promises'
+import type pg from 'pg'
+import { connectAlone, TakeoverUndecided } from '../connection.ts'
+import type { Durability } from '../durability.ts'
+import {
+  isOtherServer,
+  isSameServer,
+  lockRecorded,
+  readRecorded,
+  readServer,
+  recordAs,
+} from './recorded-server.ts'
+import type { RecordedServer, Server } from './recorded-server.ts'
+import { askStore, noticeFound, renew } from './renewal.ts'
+import type { FindIdsInStore, Takeover } from './renewal.ts'
+import type { SeenStreams } from './seen-streams.ts'
+
+/** A process, and what it can say of the data. */
+export interface Witness {
+  /** As whom it holds streams. */
+  readonly owner: string
+  readonly durability: Durability
+  readonly seen: SeenStreams
+  readonly findIdsInStore: FindIdsInStore
+}
+
+/** Longer than anybody is waited for. */
+const ATTEMPTS_MAX = 60
+const ATTEMPT_EVERY_MS = 250
+
+/** What is noticed is no acknowledgement: later commits wait for a standby, and so for this. */
+const BEGIN = 'BEGIN; SET LOCAL synchronous_commit = local'
+const COMPLETE_TO = `
+  SELECT complete_to_ms AS "atMs" FROM takeovers WHERE epoch = $1 AND is_decided`
+const NOTE_LACKING = 'UPDATE data_identity SET may_lack = true'
+const VOUCH = `
+  UPDATE takeovers SET vouched = ARRAY(
+    SELECT unnest(vouched) UNION SELECT stream_id FROM streams WHERE bucket = 0 AND owner = $1)
+  WHERE NOT is_decided`
+
+/**
+ * A stream that was left needs nobody to vouch for it, nor does one that nobody had committed to
+ * for an hour when the last commit was: its owner is long gone.
+ */
+const JUDGE = `
+  SELECT (SELECT may_lack FROM data_identity) AS "mayLack",
+    t.undecided_until < clock_timestamp() AS "isOverdue",
+    (SELECT coalesce(bool_and(s.stream_id = ANY (t.vouched)), false) FROM streams AS s
+      WHERE s.bucket = 0 AND s.lease_until >
+        (SELECT max(lease_until) - interval '1 hour' FROM streams)) AS "isVouched"
+  FROM takeovers AS t WHERE NOT t.is_decided`
+
+interface Judgement {
+  readonly mayLack: boolean
+  readonly isOverdue: boolean
+  /** By the owner of every stream, and there is one. */
+  readonly isVouched: boolean
+}
+
+/**
+ * Compares the server with the one that is recorded, and its streams with those that this process
+ * has seen; to be done on every new connection, before anything is read or written.
+ *
+ * @returns what has happened, if this process is the one that decides it
+ * @throws TakeoverUndecided: for some seconds nothing can be said
+ * @throws MoveUnfinished, and whatever `findIdsInStore` throws
+ */
+export async function noticeTakeover(
+  client: pg.ClientBase,
+  witness: Witness,
+): Promise<Takeover | undefined> {
+  const server = await readServer(client)
+  let isHeard = false
+  let decided: Takeover | undefined
+  for (;;) {
+    const recorded = await readRecorded(client, witness.seen.epoch)
+    // What it has said is decided by now.
+    const hasNews = !isHeard && witness.seen.exceeds(recorded)
+    if (!hasNews && isAsRecorded(recorded, server, witness)) {
+      witness.seen.adopt(recorded)
+      return decided
+    }
+    const judgement = await inTransaction(client, () => testify(client, server, witness))
+    isHeard = judgement !== undefined
+    if (judgement !== undefined) decided = await decide(client, judgement, witness)
+  }
+}
+
+function isAsRecorded(recorded: RecordedServer, server: Server, { durability }: Witness): boolean {
+  const isMarked = durability === 'replicated' || recorded.mayLack
+  return isMarked && isSameServer(recorded, server) && !recorded.isUndecided
+}
+
+/** @returns `undefined`: there is nothing to decide */
+async function testify(
+  client: pg.ClientBase,
+  server: Server,
+  { owner, durability, seen }: Witness,
+): Promise<Judgement | undefined> {
+  await lockRecorded(client)
+  const recorded = await readRecorded(client, seen.epoch)
+  const isOther = isOtherServer(recorded, server)
+  const isLacking = seen.exceeds(recorded)
+  const isUndecided = isOther || isLacking || recorded.isUndecided
+  if (isOther) await noticeFound(client)
+  else if (isLacking && !recorded.isUndecided) {
+    await noticeFound(client, await completeTo(client, seen))
+  }
+  if (isLacking) await client.query(NOTE_LACKING)
+  else if (isUndecided && seen.epoch === recorded.epoch) await client.query(VOUCH, [owner])
+  await recordAs(client, server, durability === 'local' && !isUndecided)
+  const { rows } = await client.query<Judgement & pg.QueryResultRow>(JUDGE)
+  return rows[0]
+}
+
+/** How far data are complete that others have used already. */
+async function completeTo(client: pg.ClientBase, { epoch }: SeenStreams): Promise<number> {
+  const { rows } = await client.query<{ atMs: number }>(COMPLETE_TO, [epoch])
+  return rows[0]?.atMs ?? 0
+}
+
+/** @throws TakeoverUndecided */
+async function decide(
+  client: pg.ClientBase,
+  { mayLack, isOverdue, isVouched }: Judgement,
+  { seen, findIdsInStore }: Witness,
+): Promise<Takeover | undefined> {
+  if (!mayLack && !isVouched && !isOverdue) throw new TakeoverUndecided()
+  const takeover = mayLack || !isVouched ? 'restore' : 'promotion'
+  const idsInStore = takeover === 'restore' ? await askStore(client, findIdsInStore) : undefined
+  return inTransaction(client, async () => {
+    await lockRecorded(client)
+    const { isUndecided, mayLack: mayLackNow } = await readRecorded(client, seen.epoch)
+    // Another process has decided it, or has found something lacking.
+    if (!isUndecided || (mayLackNow && takeover === 'promotion')) return undefined
+    await renew(client, takeover, idsInStore)
+    return takeover
+  })
+}
+
+async function inTransaction<Result>(
+  client: pg.ClientBase,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  await client.query(BEGIN)
+  const result = await work()
+  await client.query('COMMIT')
+  return result
+}
+
+/**
+ * Waits until whatever has happened is decided, before a process begins.
+ *
+ * @param greet see `noticeTakeover` @throws whatever it throws in the end
+ */
+export async function untilDecided(
+  databaseUrl: string,
+  greet: (client: pg.ClientBase) => Promise<void>,
+): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const client = await connectAlone(databaseUrl, false)
+    try {
+      await greet(client)
+      return
+    } catch (error) {
+      if (!(error instanceof TakeoverUndecided) || attempt === ATTEMPTS_MAX) throw error
+    } finally {
+      await client.end()
+    }
+    await pause(ATTEMPT_EVERY_MS)
+  }
+}

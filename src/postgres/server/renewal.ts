@@ -1,0 +1,136 @@
+// After another server has taken over, nothing that the one before may have given out is given
+// again: ids of sensors and users, numbers of rows, and the epoch, without which ETags and cursors
+// mean nothing. Where anything may be lost, the data get another id as well.
+
+import { randomBytes } from 'node:crypto'
+import type pg from 'pg'
+import { idAfterRestore, NO_IDS } from '../../domain/ids-after-restore.ts'
+import type { HighestIds, Jump } from '../../domain/ids-after-restore.ts'
+import { connectAlone, readRow } from '../connection.ts'
+import { lockRecorded, readRecorded, STREAMS } from './recorded-server.ts'
+
+/** In bytes: the epoch is part of every ETag. */
+const EPOCH_BYTES = 8
+const ID_BYTES = 16
+
+/** The streams as found; and until when their owners may say that nothing is lacking. */
+const NOTICE = `
+  INSERT INTO takeovers (epoch, streams, complete_to_ms, undecided_until)
+  SELECT epoch, ${STREAMS}, $1, clock_timestamp() + interval '10 seconds' FROM data_identity
+  ON CONFLICT (epoch) DO UPDATE SET streams = excluded.streams, vouched = '{}',
+    complete_to_ms = excluded.complete_to_ms, undecided_until = excluded.undecided_until`
+const NEWEST_ROW = `
+  SELECT coalesce((SELECT max(committed_at_ms) FROM journal),
+    (SELECT max(last_seen_at_ms) FROM sensor_state), 0) AS "atMs"`
+const DECIDE = 'UPDATE takeovers SET is_decided = true WHERE NOT is_decided'
+const RENEW_EPOCH = 'UPDATE data_identity SET epoch = $1'
+const RENEW_ID = `
+  UPDATE data_identity SET id = $1, may_lack = false,
+    restored_to_ms = (SELECT complete_to_ms FROM takeovers WHERE NOT is_decided)`
+/** A link that was used may be unused in what was restored. */
+const END_LINKS = 'DELETE FROM sign_in_links'
+const READ_STORE = 'SELECT (SELECT name FROM measurement_store) AS name'
+const READ_LAST_ID = 'SELECT coalesce(pg_sequence_last_value($1::regclass), 0) AS "lastId"'
+const SET_LAST_ID = 'SELECT setval($1::regclass, $2)'
+
+interface Sequence extends Jump {
+  readonly name: string
+  readonly inStore?: keyof HighestIds
+}
+
+/**
+ * Users and sensors have four-byte ids: a million is more than a standby can lack. That anything
+ * was ever set aside says something to `verify`, and its ids are seen by operators alone.
+ */
+const SEQUENCES: readonly Sequence[] = [
+  { name: 'users_id_seq', inStore: 'userId', ids: 2 ** 20, randomIds: 2 ** 24 - 1 },
+  { name: 'sensor_ids', inStore: 'sensorId', ids: 2 ** 20, randomIds: 2 ** 24 - 1 },
+  { name: 'access_tokens_id_seq', ids: 2 ** 32, randomIds: 2 ** 32 - 1 },
+  { name: 'refused_id_seq', ids: 2 ** 32, randomIds: 2 ** 32 - 1 },
+]
+
+/** Rows far ahead, with nothing in them: forwarders pass the gap. */
+const MOVE_HEADS = `
+  WITH moved AS (
+    UPDATE streams SET head = head + 1099511627776, fence = fence + 1
+    RETURNING bucket, stream_id, head
+  )
+  INSERT INTO journal (bucket, stream_id, seq, group_id, committed_at_ms, measurements)
+  SELECT bucket, stream_id, head, gen_random_uuid(),
+    coalesce((SELECT max(committed_at_ms) FROM journal), 0), 0
+  FROM moved`
+
+/** A forwarder may have a fence that this copy has yet to give out, and rows that it never had. */
+const END_LEASES = `
+  UPDATE stream_forwarded SET fence = fence + 1048576, owner = NULL, lease_until = NULL`
+
+/**
+ * Says which ids are taken in the measurement store of this name, which may be apart from the
+ * database; `undefined`: none is used yet.
+ */
+export type FindIdsInStore = (storeName: string | undefined) => Promise<HighestIds>
+
+/** A standby that lacks nothing was promoted, or anything may be lacking. */
+export type Takeover = 'promotion' | 'restore'
+
+/** Records the streams as they are found, before anything moves. */
+export async function noticeFound(client: pg.ClientBase, completeToMs?: number): Promise<void> {
+  const { atMs } = await readRow<{ atMs: number }>(client, NEWEST_ROW)
+  await client.query(NOTICE, [completeToMs ?? atMs])
+}
+
+/** Outside of a transaction: it takes as long as the store does. */
+export async function askStore(
+  client: pg.ClientBase,
+  findIdsInStore: FindIdsInStore,
+): Promise<HighestIds> {
+  const { name } = await readRow<{ name: string | null }>(client, READ_STORE)
+  return findIdsInStore(name ?? undefined)
+}
+
+/** Ends what was noticed. @param idsInStore of a restore */
+export async function renew(
+  client: pg.ClientBase,
+  takeover: Takeover,
+  idsInStore: HighestIds = NO_IDS,
+): Promise<void> {
+  const isRestore = takeover === 'restore'
+  if (isRestore) {
+    await client.query(RENEW_ID, [randomBytes(ID_BYTES).toString('hex')])
+    await client.query(END_LINKS)
+  }
+  await client.query(DECIDE)
+  await client.query(RENEW_EPOCH, [randomBytes(EPOCH_BYTES).toString('hex')])
+  for (const { name, inStore, ids, randomIds } of SEQUENCES) {
+    const { rows } = await client.query<{ lastId: number }>(READ_LAST_ID, [name])
+    const known = [rows[0]?.lastId ?? 0, inStore === undefined ? 0 : idsInStore[inStore]]
+    const jump = { ids, randomIds: isRestore ? randomIds : 0 }
+    await client.query(SET_LAST_ID, [name, idAfterRestore(known, jump)])
+  }
+  await client.query(MOVE_HEADS)
+  await client.query(END_LEASES)
+}
+
+/**
+ * Takes the data for a restored copy, where no server tells that they are: they get a new identity,
+ * and nothing that was given out since the copy is given again.
+ *
+ * @throws MoveUnfinished, and whatever `findIdsInStore` throws: nothing has changed
+ */
+export async function declareRestored(
+  databaseUrl: string,
+  findIdsInStore: FindIdsInStore,
+): Promise<void> {
+  const client = await connectAlone(databaseUrl, false)
+  try {
+    const idsInStore = await askStore(client, findIdsInStore)
+    await client.query('BEGIN')
+    await lockRecorded(client)
+    const { isUndecided } = await readRecorded(client)
+    if (!isUndecided) await noticeFound(client)
+    await renew(client, 'restore', idsInStore)
+    await client.query('COMMIT')
+  } finally {
+    await client.end()
+  }
+}

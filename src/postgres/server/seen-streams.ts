@@ -1,0 +1,79 @@
+// What this process knows of the data: the last row that it has seen in each stream, whether it
+// acknowledged it or another process did. A server that has less lacks something.
+
+/** All streams, as `stream:head:fence,…`. */
+export type StreamsText = string
+
+interface Seen {
+  readonly head: number
+  /** Which of its owners it had. */
+  readonly fence: number
+}
+
+/** Which data a server has, and the streams as they were in an epoch that this process knows. */
+export interface FoundData {
+  readonly id: string
+  readonly epoch: string
+  /** `null`: the data know nothing of that epoch. */
+  readonly streamsThen: StreamsText | null
+}
+
+type DataLife = Pick<FoundData, 'id' | 'epoch'>
+
+export class SeenStreams {
+  #life: DataLife | undefined
+  readonly #streams = new Map<number, Seen>()
+
+  /** Of the data that it knows; `undefined`: it has only started. */
+  get epoch(): string | undefined {
+    return this.#life?.epoch
+  }
+
+  /** From now on it goes by these data. */
+  adopt({ id, epoch }: DataLife): void {
+    if (epoch === this.epoch) return
+    this.#life = { id, epoch }
+    this.#streams.clear()
+  }
+
+  /** This process is about to acknowledge a row. */
+  noteRow(stream: number, seq: number): void {
+    this.#note(stream, { head: seq, fence: 0 })
+  }
+
+  /** What a look has found. */
+  noteLook(found: FoundData): void {
+    if (found.epoch !== this.epoch) {
+      if (!this.exceeds(found)) this.adopt(found)
+      return
+    }
+    for (const [stream, seen] of streamsOf(found.streamsThen ?? '')) this.#note(stream, seen)
+  }
+
+  /** Whether it has seen what the data do not have, and their id does not tell so yet. */
+  exceeds({ id, streamsThen }: FoundData): boolean {
+    if (this.#life === undefined) return false
+    if (streamsThen === null) return true
+    if (id !== this.#life.id) return false
+    const found = new Map(streamsOf(streamsThen))
+    return [...this.#streams].some(([stream, { head, fence }]) => {
+      const one = found.get(stream)
+      return one === undefined || head > one.head || fence > one.fence
+    })
+  }
+
+  #note(stream: number, { head, fence }: Seen): void {
+    const known = this.#streams.get(stream)
+    this.#streams.set(stream, {
+      head: Math.max(head, known?.head ?? 0),
+      fence: Math.max(fence, known?.fence ?? 0),
+    })
+  }
+}
+
+function streamsOf(text: StreamsText): [number, Seen][] {
+  return text.split(',').map((one) => {
+    const [stream = 0, head = 0, fence = 0] = one.split(':').map(Number)
+    return [stream, { head, fence }]
+  })
+}

@@ -1,0 +1,152 @@
+// Which data the server has, whether it is safe to use, and whether the clock here agrees with its
+// own: as of the last look, so that a question never waits for the database.
+
+import { hostname } from 'node:os'
+import { SECOND_MS } from '../../domain/time.ts'
+import type { DataIdentity } from '../../ports/control-reader.ts'
+import type { Clock, DatabaseState, DatabaseWatch, Log } from '../../ports/system.ts'
+import type { Database } from '../database.ts'
+import type { Durability } from '../durability.ts'
+import { readServerState } from '../server-check.ts'
+import type { ServerState } from '../server-check.ts'
+import { SERVER_TIME_MS } from '../server-time.ts'
+import { READ_RECORDED } from './recorded-server.ts'
+import type { RecordedServer } from './recorded-server.ts'
+import type { SeenStreams } from './seen-streams.ts'
+
+const LOOK_EVERY_MS = SECOND_MS
+/** After this without an answer, or two failures, the database is out of reach. */
+const SILENT_MS_MAX = 5 * SECOND_MS
+/** Beyond the time that the question takes. */
+const CLOCK_OFF_MS_MAX = 10 * SECOND_MS
+const LOOKS_OFF_MIN = 3
+
+const SERVER_TIME = `SELECT ${SERVER_TIME_MS} AS "atMs"`
+
+interface Collaborators {
+  readonly database: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly seen: SeenStreams
+}
+
+interface Settings {
+  /** Which process this is. */
+  readonly process: string
+  readonly durability: Durability
+  /** At the start. */
+  readonly identity: DataIdentity
+  readonly server: ServerState
+}
+
+export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
+  readonly #with: Collaborators
+  readonly #settings: Settings
+  #timer: NodeJS.Timeout | undefined
+  #isLooking = false
+  #answeredAtMs: number
+  /** One after the other. */
+  #failures = 0
+  /** What was wrong with the clock, look after look; empty: nothing is. */
+  #clockFaults: string[] = []
+  #identity: DataIdentity
+  #server: ServerState
+
+  constructor(collaborators: Collaborators, settings: Settings) {
+    this.#with = collaborators
+    this.#settings = settings
+    this.#identity = settings.identity
+    this.#server = settings.server
+    this.#answeredAtMs = collaborators.clock.monotonicMs()
+  }
+
+  get id(): string {
+    return this.#identity.id
+  }
+
+  get restoredToMs(): number | null {
+    return this.#identity.restoredToMs
+  }
+
+  get state(): DatabaseState {
+    const { process, durability } = this.#settings
+    const { version, name, warnings } = this.#server
+    return { process, server: `PostgreSQL ${version}`, name, durability, warnings: [...warnings] }
+  }
+
+  get fault(): string | undefined {
+    const silentMs = this.#with.clock.monotonicMs() - this.#answeredAtMs
+    if (silentMs > SILENT_MS_MAX || this.#failures > 1) return 'The database is out of reach.'
+    return this.#server.faults[0]
+  }
+
+  get clockFault(): string | undefined {
+    return this.#clockFaults[LOOKS_OFF_MIN - 1]
+  }
+
+  /** Looks, for the first time until it is known whether the clock agrees. */
+  async start(): Promise<void> {
+    for (let looks = 0; looks < LOOKS_OFF_MIN; looks++) {
+      await this.#look()
+      if (this.#clockFaults.length === 0) break
+    }
+    this.#timer ??= setInterval(() => void this.#look(), LOOK_EVERY_MS).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    const { database, clock, log, seen } = this.#with
+    try {
+      const [recorded] = await database.rows<RecordedServer>(READ_RECORDED, [seen.epoch])
+      if (recorded !== undefined) {
+        seen.noteLook(recorded)
+        this.#identity = recorded
+      }
+      await this.#compareClocks()
+      this.#note(await readServerState(database, this.#settings.durability))
+      this.#answeredAtMs = clock.monotonicMs()
+      this.#failures = 0
+    } catch (error) {
+      this.#failures++
+      log.debug('cannot look at the database now', { error: String(error) })
+    } finally {
+      this.#isLooking = false
+    }
+  }
+
+  async #compareClocks(): Promise<void> {
+    const { database, clock, log } = this.#with
+    const askedAtMs = clock.nowMs()
+    const [server] = await database.rows<{ atMs: number }>(SERVER_TIME)
+    const answeredAtMs = clock.nowMs()
+    if (server === undefined) return
+    const isBehind = server.atMs > answeredAtMs + CLOCK_OFF_MS_MAX
+    const isAhead = server.atMs < askedAtMs - CLOCK_OFF_MS_MAX
+    const wasOff = this.clockFault !== undefined
+    if (isBehind || isAhead) {
+      const [here, there] = [answeredAtMs, server.atMs].map((ms) => new Date(ms).toISOString())
+      const fault = `The clock of ${hostname()} says ${here}, that of the database ${there}.`
+      this.#clockFaults = [fault, ...this.#clockFaults.slice(0, LOOKS_OFF_MIN - 1)]
+    } else this.#clockFaults = []
+    const isOff = this.clockFault !== undefined
+    if (isOff && !wasOff) log.error('nothing is accepted', { reason: this.#clockFaults[0] })
+    if (wasOff && !isOff) log.info('the clock agrees with that of the database again')
+  }
+
+  #note(server: ServerState): void {
+    const { log } = this.#with
+    const known = new Set([...this.#server.faults, ...this.#server.warnings])
+    for (const fault of server.faults) {
+      if (!known.has(fault)) log.error('nothing can be acknowledged', { reason: fault })
+    }
+    for (const warning of server.warnings) {
+      if (!known.has(warning)) log.warn(warning, { postgresql: server.version })
+    }
+    this.#server = server
+  }
+}
