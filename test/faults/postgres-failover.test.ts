@@ -26,6 +26,7 @@ const ID_STEP = 2 ** 20
 describe('another server that takes over', () => {
   let one: PostgresServer
   let other: PostgresServer
+  let restored: PostgresServer
   let replicas: Replicas
 
   beforeEach(async function () {
@@ -33,15 +34,17 @@ describe('another server that takes over', () => {
     if (programs === undefined) leaveOut(this, 'PostgreSQL to stop and kill')
     one = await PostgresServer.start(programs)
     other = PostgresServer.empty(programs)
+    restored = PostgresServer.empty(programs)
   })
   afterEach(async () => {
     await replicas?.stop()
-    await Promise.all([one?.remove(), other?.remove()])
+    await Promise.all([one, other, restored].map((server) => server?.remove()))
   })
 
   const start = async (durability: 'local' | 'replicated') => {
-    const url = `postgresql://postgres@${one.host},${other.host}/postgres`
-    replicas = await Replicas.start(2, { DATABASE_URL: url, DURABILITY: durability })
+    const hosts = [one, other, restored].map(({ host }) => host)
+    const url = `postgresql://postgres@${hosts.join()}/postgres`
+    replicas = await Replicas.start(3, { DATABASE_URL: url, DURABILITY: durability })
   }
   const startStandby = async () => {
     await other.copy(one, 'standby')
@@ -51,8 +54,8 @@ describe('another server that takes over', () => {
     await ask(one.url(), `ALTER SYSTEM SET synchronous_standby_names = '${names}'`)
     await ask(one.url(), 'SELECT pg_reload_conf()')
   }
-  const storeOf = async () => {
-    const { body } = await replicas.get(0, '/api/v1/me')
+  const storeOf = async (at = 0) => {
+    const { body } = await replicas.get(at, '/api/v1/me')
     return body.data?.store as Store | undefined
   }
   /** Each process looks once a second. */
@@ -88,10 +91,35 @@ describe('another server that takes over', () => {
     await one.restart()
     await load.more(SOME)
     await load.stop()
-    expect(await storeOf()).to.deep.equal(store)
+    for (const at of [0, 1, 2]) expect(await storeOf(at)).to.deep.equal(store)
     expect(await load.sendAgain(), 'lost').to.equal(0)
     await load.expectWhole()
     expect(await newSensorId('after')).to.be.greaterThan(ID_STEP)
+  })
+
+  it('is another store when it is a backup, though a standby had everything', async () => {
+    await setStandbyNames('*')
+    await startStandby()
+    await start('replicated')
+    const store = await storeOf()
+    const load = new Load(replicas, LOAD)
+    await load.more(SOME)
+    await restored.copy(one, 'restored')
+    await load.more(SOME)
+    await Promise.all([one.stop('SIGQUIT'), other.stop('SIGQUIT')])
+    await restored.restart()
+    // It is to have a standby as well, which is none that is restored.
+    const names = ['recovery_target', 'recovery_target_action', 'restore_command']
+    for (const name of names) await ask(restored.url(), `ALTER SYSTEM RESET ${name}`)
+    await other.copy(restored, 'standby')
+    await other.restart()
+    await load.more(SOME)
+    await load.stop()
+    const now = await anotherStore(store)
+    expect(now?.restored_to).to.be.a('string')
+    for (const at of [0, 1, 2]) expect(await storeOf(at)).to.deep.equal(now)
+    expect(await load.sendAgain(), 'what senders have kept').to.be.greaterThan(0)
+    await load.expectWhole()
   })
 
   it('is another store, and was warned of, when it was an asynchronous standby', async () => {
@@ -151,7 +179,7 @@ describe('another server that takes over', () => {
     const before = load.count
     await setStandbyNames('')
     await until('nobody is ready', async () => {
-      const ready = await Promise.all([0, 1].map((at) => replicas.get(at, '/readyz')))
+      const ready = await Promise.all([0, 1, 2].map((at) => replicas.get(at, '/readyz')))
       return ready.every(({ status }) => status === 503)
     })
     expect(load.count, 'acknowledged without a standby').to.equal(before)
