@@ -78,8 +78,12 @@ export async function createService(config: Config, overrides: Overrides = {}): 
   const { submissions, progress, control, controlWriter, storeUpkeep, reader, metrics } = core
   const isShared = core.shared !== undefined
   const tokens = new AccessTokens({ control, controlWriter, clock, log }, { ...config, isShared })
-  const sensors = new Sensors({ control, controlWriter, clock }, config)
-  const live = new LiveSensors({ control, clock, log }, { ...liveLimits, ...config, isShared })
+  const cursorSecret = await control.readCursorSecret()
+  const sensors = new Sensors({ control, controlWriter, clock, cursorSecret }, config)
+  const live = new LiveSensors(
+    { control, clock, log, cursorSecret },
+    { ...liveLimits, ...config, isShared },
+  )
   metrics.watchStreams(() => live.streams)
   const operations = createOperations(
     { control, controlWriter, storeUpkeep, submissions, accessTokens: tokens, clock },

@@ -120,6 +120,9 @@ export const autoPointsMax = 1_500
 /** A history waits this long for acknowledged measurements that are not yet in the store. */
 export const historyWaitMsMax = 2_000
 
+/** Characters of a cursor of changes, and of the id of a live event. */
+export const cursorCharactersMax = 8 * 1024
+
 /** How old a cursor of changes may be; with an older one, clients begin again. */
 export const changesAgeMsMax = 30 * 86_400_000
 

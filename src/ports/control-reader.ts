@@ -19,6 +19,11 @@ export interface DataIdentity {
 /** Reading users, tokens and sensors. A call sees everything acknowledged before it. */
 export interface ControlReader extends RefusedReader, SensorChangesReader, SignInLinkReader {
   readDataIdentity(): Promise<DataIdentity>
+  /**
+   * The secret that authenticates the cursors of clients: 32 bytes, made with the data, the same in
+   * every process that has them.
+   */
+  readCursorSecret(): Promise<Uint8Array>
   findPrincipal(tokenHash: Buffer): Promise<Principal | undefined>
   findUser(email: string): Promise<User | undefined>
   hasUsers(): Promise<boolean>
@@ -71,7 +76,10 @@ export interface VersionedSensors {
   readonly sensors: readonly Sensor[] | undefined
 }
 
-/** How far a user's sensors have been looked at; opaque to all but its adapter. */
+/**
+ * How far a user's sensors have been looked at; opaque to all but its adapter. Where processes
+ * share the data, it is part of a live event's id: letters, digits and `.`.
+ */
 export type SensorCursor = string
 
 export interface SensorNews {

@@ -2,7 +2,10 @@
 
 import type { Sensor } from '../domain/sensor.ts'
 
-/** How far a client has followed a user's changes; opaque to all but its adapter. */
+/**
+ * How far a client has followed a user's changes: letters, digits, `-` and `.`, opaque to all but
+ * its adapter. It gets back only what it has made for the same user, with these data or others.
+ */
 export type ChangesCursor = string
 
 export interface ChangesQuestion {

@@ -46,40 +46,34 @@ interface SeenSensors {
   readonly epoch: string
   /** One more with each registration, change and deletion of the user's sensors. */
   readonly settings: number
-  /** The last row of each stream. */
-  readonly heads: PlacesText
+  /** The last row of each stream, by its number: from 0 on, without a gap. */
+  readonly heads: readonly number[]
 }
+
+/** Numbers take nine digits even after a takeover. */
+const RADIX = 36
 
 export function cursorOf({ epoch, settings, heads }: SeenSensors): SensorCursor {
-  return `${epoch}|${settings}|${heads}`
+  return [epoch, ...[settings, ...heads].map((number) => number.toString(RADIX))].join('.')
 }
 
-const CURSOR = /^[\da-f]{1,64}\|\d{1,15}\|(\d{1,9}:\d{1,15}(,\d{1,9}:\d{1,15}){0,9999})?$/
-
-/** @returns `undefined` for what is no cursor */
-export function seenAt(cursor: SensorCursor): SeenSensors | undefined {
-  if (!CURSOR.test(cursor)) return undefined
-  const [epoch = '', settings = '', heads = ''] = cursor.split('|')
-  return { epoch, settings: Number(settings), heads }
+export function seenAt(cursor: SensorCursor): SeenSensors {
+  const [epoch = '', ...numbers] = cursor.split('.')
+  const [settings = 0, ...heads] = numbers.map((digits) => parseInt(digits, RADIX))
+  return { epoch, settings, heads }
 }
 
 /** What a client has seen that follows changes. */
 export interface ClientSeen extends SeenSensors {
-  readonly userId: number
   /** Sensors heard from since then were shown online. */
   readonly onlineSinceMs: number
 }
 
-export function changesCursorOf({ userId, onlineSinceMs, ...seen }: ClientSeen): ChangesCursor {
-  return `${userId}|${onlineSinceMs}|${cursorOf(seen)}`
+export function changesCursorOf({ onlineSinceMs, ...seen }: ClientSeen): ChangesCursor {
+  return `${onlineSinceMs}.${cursorOf(seen)}`
 }
 
-const CHANGES_CURSOR = /^(\d{1,10})\|(-?\d{1,15})\|(.*)$/
-
-/** @returns `undefined` for what is no cursor: it comes from clients */
-export function seenByClient(cursor: ChangesCursor): ClientSeen | undefined {
-  const [, userId, onlineSinceMs, looked = ''] = CHANGES_CURSOR.exec(cursor) ?? []
-  const seen = seenAt(looked)
-  if (seen === undefined) return undefined
-  return { ...seen, userId: Number(userId), onlineSinceMs: Number(onlineSinceMs) }
+export function seenByClient(cursor: ChangesCursor): ClientSeen {
+  const end = cursor.indexOf('.')
+  return { ...seenAt(cursor.slice(end + 1)), onlineSinceMs: Number(cursor.slice(0, end)) }
 }

@@ -58,11 +58,12 @@ export async function keepSteps(
   ])
 }
 
-/** Whether a row is beyond the heads of streams `$5`, `$6` that somebody has seen. */
+/** The heads of all streams, in the order of their numbers: from 0 on, without a gap. */
+export const HEADS = '(SELECT array_agg(head ORDER BY stream_id)::float8[] FROM streams)'
+
+/** Whether a row is beyond the heads `$5` that somebody has seen. */
 export function isUnseen(stream: string, seq: string): string {
-  return `${seq} > coalesce((
-    SELECT head.seq FROM unnest($5::int[], $6::bigint[]) AS head (stream, seq)
-    WHERE head.stream = ${stream}), 0)`
+  return `${seq} > coalesce(($5::bigint[])[${stream} + 1], 0)`
 }
 
 /** The oldest time of what the sensor with the state `t` has got beyond them; null: nothing. */

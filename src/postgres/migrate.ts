@@ -38,9 +38,10 @@ const CREATE_VERSION = `
 const READ_VERSION = `
   SELECT version, oldest_version AS "oldestVersion" FROM schema_version`
 const NEW_IDENTITY = `
-  INSERT INTO data_identity (one, id, epoch)
+  INSERT INTO data_identity (one, id, epoch, cursor_secret)
   VALUES (true, replace(gen_random_uuid()::text, '-', ''),
-    left(replace(gen_random_uuid()::text, '-', ''), 16))
+    left(replace(gen_random_uuid()::text, '-', ''), 16),
+    uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()))
   ON CONFLICT (one) DO NOTHING`
 
 /**

@@ -16,6 +16,8 @@ const CONTROL = `
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
     id text NOT NULL,
     epoch text NOT NULL,
+    -- Authenticates cursors and ids of live events: random, kept as long as the data.
+    cursor_secret bytea NOT NULL,
     restored_to_ms bigint,
     timeline text,
     system_identifier text,
@@ -225,7 +227,7 @@ const STREAM = `
   );
 
   -- One connection commits to a stream. Stream 0 belongs to nobody: what changes sensors writes to
-  -- it, locking its row for the moment.
+  -- it, locking its row for the moment. Streams are numbered without a gap.
   CREATE TABLE streams (
     bucket smallint NOT NULL,
     stream_id int NOT NULL,

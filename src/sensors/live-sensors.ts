@@ -35,6 +35,7 @@ export interface LiveSensorsSettings extends SensorWatchSettings {
 
 interface Collaborators {
   readonly control: ControlReader
+  readonly cursorSecret: Uint8Array
   readonly clock: Clock
   readonly log: Log
 }

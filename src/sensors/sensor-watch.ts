@@ -14,6 +14,7 @@ import { MINUTE_MS } from '../domain/time.ts'
 import type { Sensor } from '../domain/sensor.ts'
 import type { ControlReader, SensorCursor, SensorNews } from '../ports/control-reader.ts'
 import type { Clock } from '../ports/system.ts'
+import { CursorSeal } from './cursor-seal.ts'
 import { changedFromMs, withStep } from './history-steps.ts'
 import type { HistoryStep } from './history-steps.ts'
 import type { LiveEvent, SensorNewsEvent } from './live-event.ts'
@@ -58,6 +59,7 @@ export interface SensorWatchSettings {
 
 interface Collaborators {
   readonly control: ControlReader
+  readonly cursorSecret: Uint8Array
   readonly clock: Clock
 }
 
@@ -70,8 +72,8 @@ const SUPERSEDED_KEPT = 100
 /** How far the clocks of processes may be apart. */
 const CLOCKS_APART_MS = MINUTE_MS
 
-/** `WATCH.NUMBER`; with other processes `WATCH.NUMBER.USER.TIME.CURSOR`. */
-const EVENT_ID = /^([\w-]{16})\.(\d{1,15})(?:\.(\d{1,10})\.(\d{1,15})\.([^.]+))?$/
+/** `WATCH.NUMBER`; with other processes `WATCH.NUMBER.TIME.CURSOR`. */
+const EVENT_ID = /^([\w-]+)\.(\d+)(?:\.(\d+)\.(.+))?$/
 
 /** Multiples of this, modulo 1, are evenly spread however many there are. */
 const GOLDEN_RATIO = 0.618_033_988_749_895
@@ -82,6 +84,7 @@ export class SensorWatch {
   readonly #userId: number
   readonly #with: Collaborators
   readonly #settings: SensorWatchSettings
+  readonly #seal: CursorSeal
   readonly #events = new Map<number, SensorEvent>()
   readonly #deleted = new Map<number, SensorEvent>()
   /** By number; includes events superseded by newer ones of the same sensor. */
@@ -97,6 +100,7 @@ export class SensorWatch {
     this.#userId = userId
     this.#with = collaborators
     this.#settings = settings
+    this.#seal = new CursorSeal(collaborators.cursorSecret, 'live event')
   }
 
   /** Behind everything that has been found. */
@@ -128,14 +132,15 @@ export class SensorWatch {
    * @returns `undefined` if it cannot be told what it has missed
    */
   async placeAfter(eventId: string): Promise<StreamPlace | undefined> {
-    const [, watchId, digits, userId, atMs, cursor] = EVENT_ID.exec(eventId) ?? []
+    const opened = this.#seal.open(this.#userId, eventId) ?? ''
+    const [, watchId, digits, atMs, cursor] = EVENT_ID.exec(opened) ?? []
     const no = Number(digits)
     const isKept = no >= this.#forgottenNo && no <= this.#lastNo
     if (watchId === this.#id && isKept) {
       // It may have been behind when it broke off.
       return { no, completeNo: 0, id: eventId, missed: [] }
     }
-    if (cursor === undefined || Number(userId) !== this.#userId) return undefined
+    if (cursor === undefined) return undefined
     await this.look()
     const news = await this.#with.control.readSensorNews(this.#userId, cursor)
     const missed = this.#missedOf(news, Number(atMs))
@@ -189,9 +194,10 @@ export class SensorWatch {
   }
 
   #idOf(no: number, seen: Seen | undefined): string {
-    const id = `${this.#id}.${no}`
-    if (!this.#settings.isShared || seen === undefined) return id
-    return `${id}.${this.#userId}.${seen.atMs}.${seen.cursor}`
+    const here = `${this.#id}.${no}`
+    const isAnywhere = this.#settings.isShared && seen !== undefined
+    const id = isAnywhere ? `${here}.${seen.atMs}.${seen.cursor}` : here
+    return this.#seal.seal(this.#userId, id)
   }
 
   #missedOf(

@@ -5,8 +5,9 @@ import { isOnline } from '../domain/sensor.ts'
 import type { Sensor, SensorChange } from '../domain/sensor.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
-import type { ChangesCursor, SensorChanges } from '../ports/sensor-changes.ts'
+import type { SensorChanges } from '../ports/sensor-changes.ts'
 import type { Clock } from '../ports/system.ts'
+import { CursorSeal } from './cursor-seal.ts'
 
 /** A sensor with its state at the time of the request. */
 export interface SensorState {
@@ -21,7 +22,9 @@ export interface VersionedStates {
   readonly states: readonly SensorState[] | undefined
 }
 
-export interface StateChanges extends Omit<SensorChanges, 'sensors'> {
+export interface StateChanges extends Omit<SensorChanges, 'sensors' | 'cursor'> {
+  /** As the client comes back with it. */
+  readonly cursor: string
   readonly states: readonly SensorState[]
 }
 
@@ -34,16 +37,19 @@ interface Collaborators {
   readonly control: ControlReader
   readonly controlWriter: ControlWriter
   readonly clock: Clock
+  readonly cursorSecret: Uint8Array
 }
 
 /** Another user's sensor is as unknown here as one that does not exist. */
 export class Sensors {
   readonly #with: Collaborators
   readonly #settings: SensorsSettings
+  readonly #seal: CursorSeal
 
   constructor(collaborators: Collaborators, settings: SensorsSettings) {
     this.#with = collaborators
     this.#settings = settings
+    this.#seal = new CursorSeal(collaborators.cursorSecret, 'changes')
   }
 
   /** By id. */
@@ -66,16 +72,17 @@ export class Sensors {
     return { version, states: sensors?.map((sensor) => this.stateOf(sensor)) }
   }
 
-  /** What has changed since a cursor that a client got here. @param since `undefined`: all */
-  async changes(userId: number, since: ChangesCursor | undefined): Promise<StateChanges> {
+  /** What has changed since a cursor. @param sealed as a client has it; `undefined`: it has none */
+  async changes(userId: number, sealed: string | undefined): Promise<StateChanges> {
     const nowMs = this.#with.clock.nowMs()
     const { offlineAfterMs } = this.#settings
     const onlineSinceMs = nowMs - offlineAfterMs
+    const since = sealed === undefined ? undefined : this.#seal.open(userId, sealed)
     const changes = await this.#with.control.readChanges({ userId, onlineSinceMs, since })
     const states = changes.sensors.map((sensor) => {
       return { sensor, isOnline: isOnline(sensor, nowMs, offlineAfterMs) }
     })
-    return { ...changes, states }
+    return { ...changes, states, cursor: this.#seal.seal(userId, changes.cursor) }
   }
 
   find(userId: number, sensorId: number): Promise<Sensor | undefined> {

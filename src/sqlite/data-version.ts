@@ -32,21 +32,18 @@ export function seenAt(cursor: SensorCursor): SeenSensors {
 /** What a client has seen that follows changes. */
 export interface ClientSeen {
   readonly dataId: string
-  readonly userId: number
   /** The last row of the journal. */
   readonly seq: number
   /** Sensors heard from since then were shown online. */
   readonly onlineSinceMs: number
 }
 
-export function changesCursorOf({ dataId, userId, seq, onlineSinceMs }: ClientSeen): ChangesCursor {
-  return [dataId, userId, seq, onlineSinceMs].join('|')
+export function changesCursorOf({ dataId, seq, onlineSinceMs }: ClientSeen): ChangesCursor {
+  return [dataId, seq, onlineSinceMs].join('.')
 }
 
-/** @returns `undefined` for what is no cursor: it comes from clients */
-export function seenByClient(cursor: ChangesCursor): ClientSeen | undefined {
-  const [, dataId = '', ...numbers] = /^(\w+)\|(\d+)\|(\d+)\|(-?\d+)$/.exec(cursor) ?? []
-  const [userId = NaN, seq = NaN, onlineSinceMs = NaN] = numbers.map(Number)
-  const isWhole = [userId, seq, onlineSinceMs].every(Number.isSafeInteger)
-  return isWhole ? { dataId, userId, seq, onlineSinceMs } : undefined
+export function seenByClient(cursor: ChangesCursor): ClientSeen {
+  const [dataId = '', ...numbers] = cursor.split('.')
+  const [seq = 0, onlineSinceMs = 0] = numbers.map(Number)
+  return { dataId, seq, onlineSinceMs }
 }

@@ -2,7 +2,7 @@
 // control.db, so every backup has it; nothing ever shows it. Journal and ledger each have a check
 // value that only their own secret produces: with any other secret, every event would look new.
 
-import { randomBytes } from 'node:crypto'
+import { hkdfSync, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { CONTROL_FILE, LEDGER_FILE } from './database.ts'
 import type { Connection } from './database.ts'
@@ -15,6 +15,8 @@ const LEDGER_CHECK = 'SELECT key_check FROM sealed WHERE id = 1'
 const SET_LEDGER_CHECK = 'UPDATE sealed SET key_check = ? WHERE id = 1'
 /** What to do; `verify` has its own words for it. */
 const USE = 'use the files that were written together, or restore a backup'
+
+const CURSOR_SECRET_BYTES = 32
 
 const HAS_EVENTS = `
   SELECT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'journal' AND seq > 0)`
@@ -51,6 +53,11 @@ export function readEventSecret(control: Connection): Uint8Array {
     throw new Error(`the journal in ${CONTROL_FILE} was written with another secret: ${USE}`)
   }
   return secret
+}
+
+/** A secret for the cursors of clients, of which nobody can tell this one. */
+export function deriveCursorSecret(eventSecret: Uint8Array): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', eventSecret, '', 'cursors', CURSOR_SECRET_BYTES))
 }
 
 /** Binds a new ledger to a secret. */

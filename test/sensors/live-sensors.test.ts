@@ -29,8 +29,8 @@ describe('LiveSensors', () => {
   })
 
   function create(settings: Partial<LiveSensorsSettings> = {}): void {
-    const { control, clock } = sensors
-    live = new LiveSensors({ control, clock, log }, { ...SMALL, ...settings })
+    const { control, clock, cursorSecret } = sensors
+    live = new LiveSensors({ control, clock, log, cursorSecret }, { ...SMALL, ...settings })
   }
 
   function open(

@@ -1,4 +1,6 @@
 import { describeChanges } from '../contract/changes.ts'
+import { describeCursors } from '../contract/cursors.ts'
 import { newSqliteData } from '../support/sqlite-data.ts'
 
 describeChanges('SQLite', newSqliteData)
+describeCursors('SQLite', newSqliteData)

@@ -10,6 +10,7 @@ import { CommitterBench } from './committer.ts'
 export class WatchedSensors {
   readonly bench = new CommitterBench()
   readonly control = new SqliteControlReader(this.bench.control)
+  readonly cursorSecret = Buffer.alloc(32, 7)
   monotonicMs = 0
   readonly clock: Clock = {
     nowMs: () => this.bench.nowMs,

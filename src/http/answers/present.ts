@@ -88,7 +88,7 @@ export function presentChanges(changes: StateChanges): ChangesResponse {
   const { cursor, isReset, states, deletedIds, histories } = changes
   return {
     data: {
-      cursor: Buffer.from(cursor).toString('base64url'),
+      cursor,
       reset: isReset,
       sensors: states.map(presentSensor),
       deleted: [...deletedIds],

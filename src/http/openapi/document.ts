@@ -216,7 +216,7 @@ const HEADER_PARAMETERS: Readonly<Record<string, JsonObject>> = {
   },
   'Last-Event-ID': {
     description: 'The `id` of the last event you received: later events follow.',
-    example: '4f1c.118',
+    example: 'kW3v0yq1x2S9a8Bd.42.0rT7uXcYpQ2mVh5nZsLw3g',
   },
   'X-Request-Id': {
     description: 'Your own name for the request, for the operator’s log; it comes back.',

@@ -170,7 +170,7 @@ const dashboard: DashboardResponse = {
 
 const changes: ChangesResponse = {
   data: {
-    cursor: 'NWExYmQxYTR8M3w0MTE4fDE3OTUxNzg1MDAwMDA',
+    cursor: '9f2c61d07be84a51b3c0d4e8a6f71529.4118.1795178500000.k3vXw0yq1x2S9a8BdT5fLQ',
     reset: false,
     sensors: [sensor],
     deleted: [9],

@@ -18,7 +18,7 @@ export const changesQuery: Input<string | undefined> = {
     const faults: RequestFault[] = []
     const { since } = readQuery(query, isChangesQuery, faults)
     throwFaults(faults)
-    return since === undefined ? undefined : Buffer.from(since, 'base64url').toString()
+    return since
   },
 }
 

@@ -30,6 +30,7 @@ import { countSkipped, listSkipped } from './skipped-rows.ts'
 import { listSessions, listTokens, PrincipalLookUps, toUser } from './token-rows.ts'
 
 const DATA_IDENTITY = 'SELECT id, restored_to_ms AS "restoredToMs" FROM data_identity'
+const CURSOR_SECRET = 'SELECT cursor_secret AS secret FROM data_identity'
 const USER_BY_EMAIL = 'SELECT id, email, name FROM users WHERE email_key = $1'
 const ANY_USER = 'SELECT 1 FROM users LIMIT 1'
 const USERS = 'SELECT id, email, name FROM users ORDER BY id'
@@ -58,6 +59,12 @@ export class PostgresControlReader implements ControlReader {
     const [identity] = await this.#database.rows<DataIdentity>(DATA_IDENTITY)
     if (identity === undefined) throw new Error('BUG: the database has no identity')
     return identity
+  }
+
+  async readCursorSecret(): Promise<Uint8Array> {
+    const [row] = await this.#database.rows<{ secret: Buffer }>(CURSOR_SECRET)
+    if (row === undefined) throw new Error('BUG: the database has no identity')
+    return row.secret
   }
 
   findPrincipal(tokenHash: Buffer): Promise<Principal | undefined> {

@@ -4,17 +4,17 @@
 import { changesAgeMsMax, deletionsNamedMax } from '../../domain/limits.ts'
 import type { ChangesQuestion, HistoryChange, SensorChanges } from '../../ports/sensor-changes.ts'
 import { bucketOf } from '../bucket.ts'
-import { changesCursorOf, placesOf, seenByClient } from '../data-version.ts'
-import type { ClientSeen, PlacesText } from '../data-version.ts'
+import { changesCursorOf, seenByClient } from '../data-version.ts'
+import type { ClientSeen } from '../data-version.ts'
 import type { Database, Sql } from '../database.ts'
-import { EVERYTHING_MS, HISTORY_FROM, isUnseen } from '../history-steps.ts'
+import { EVERYTHING_MS, HEADS, HISTORY_FROM, isUnseen } from '../history-steps.ts'
 import { listSensors, SENSOR_COLUMNS, toSensor } from './sensor-rows.ts'
 import type { SensorRow } from './sensor-rows.ts'
 
 interface State {
   readonly epoch: string
   readonly settings: number
-  readonly heads: PlacesText
+  readonly heads: readonly number[]
 }
 
 interface ChangedRow extends SensorRow {
@@ -24,8 +24,7 @@ interface ChangedRow extends SensorRow {
 
 const STATE = `
   SELECT i.epoch, coalesce(u.settings, 0) AS settings,
-    (SELECT coalesce(string_agg(stream_id || ':' || head, ',' ORDER BY stream_id), '')
-      FROM streams) AS heads
+    ${HEADS} AS heads
   FROM data_identity i LEFT JOIN user_state u ON u.bucket = $1 AND u.user_id = $2`
 const isOnline = (sinceMs: string) =>
   `coalesce(least(t.last_seen_at_ms, t.measured_at_ms) >= ${sinceMs}, false)`
@@ -36,7 +35,7 @@ const CHANGED = `
   FROM sensors s JOIN sensor_state t ON t.bucket = s.bucket AND t.sensor_id = s.id
   WHERE s.deleted_at_ms IS NULL AND s.bucket = $1 AND s.user_id = $2
     AND (s.changed_at_settings > $4 OR ${isUnseen('t.stream_id', 't.seq')}
-      OR ${isOnline('$7')} <> ${isOnline('$8')})
+      OR ${isOnline('$6')} <> ${isOnline('$7')})
   ORDER BY s.id`
 const DELETED = `
   SELECT id FROM sensors
@@ -50,11 +49,11 @@ export function readChanges(
   return database.view(async (sql) => {
     const [state] = await sql.rows<State>(STATE, [bucketOf(userId), userId])
     if (state === undefined) throw new Error('BUG: the database has no identity')
-    const now: ClientSeen = { ...state, userId, onlineSinceMs }
+    const now: ClientSeen = { ...state, onlineSinceMs }
     const cursor = changesCursorOf(now)
     const seen = since === undefined ? undefined : seenByClient(since)
     const changes =
-      seen !== undefined && isContinued(seen, now) && (await changesSince(sql, seen, now))
+      seen !== undefined && isContinued(seen, now) && (await changesSince(sql, userId, seen, now))
     if (changes) return { cursor, isReset: false, ...changes }
     const sensors = await listSensors(sql, userId)
     return { cursor, isReset: true, sensors, deletedIds: [], histories: [] }
@@ -62,18 +61,16 @@ export function readChanges(
 }
 
 /** @returns `undefined`: too much to tell */
-async function changesSince(sql: Sql, seen: ClientSeen, now: ClientSeen) {
-  const { userId, epoch, settings } = seen
+async function changesSince(sql: Sql, userId: number, seen: ClientSeen, now: ClientSeen) {
+  const { epoch, settings, heads } = seen
   const user = [bucketOf(userId), userId]
   const deleted = await sql.rows<{ id: number }>(DELETED, [...user, settings])
   if (deleted.length > deletionsNamedMax) return undefined
-  const places = placesOf(seen.heads)
   const rows = await sql.rows<ChangedRow>(CHANGED, [
     ...user,
     epoch,
     settings,
-    places.map(({ stream }) => stream),
-    places.map(({ seq }) => seq),
+    heads,
     seen.onlineSinceMs,
     now.onlineSinceMs,
   ])
@@ -85,11 +82,10 @@ async function changesSince(sql: Sql, seen: ClientSeen, now: ClientSeen) {
   return { sensors, deletedIds: deleted.map(({ id }) => id), histories }
 }
 
-/** Whether the cursor is of this user and these data, and not too old. */
+/** Whether the cursor is of these data, and not too old. */
 function isContinued(seen: ClientSeen, now: ClientSeen): boolean {
   return (
     seen.epoch === now.epoch &&
-    seen.userId === now.userId &&
     seen.settings <= now.settings &&
     seen.onlineSinceMs >= now.onlineSinceMs - changesAgeMsMax
   )

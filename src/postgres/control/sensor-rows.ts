@@ -3,10 +3,10 @@
 import type { Sensor } from '../../domain/sensor.ts'
 import type { SensorCursor, SensorNews, VersionedSensors } from '../../ports/control-reader.ts'
 import { bucketOf } from '../bucket.ts'
-import { cursorOf, placesOf, seenAt, versionOf } from '../data-version.ts'
+import { cursorOf, seenAt, versionOf } from '../data-version.ts'
 import type { PlacesText } from '../data-version.ts'
 import type { Database, Sql } from '../database.ts'
-import { HISTORY_FROM } from '../history-steps.ts'
+import { HEADS, HISTORY_FROM, isUnseen } from '../history-steps.ts'
 
 export interface SensorRow extends Omit<Sensor, 'latest' | 'dataVersion'> {
   readonly measuredAtMs: number | null
@@ -21,7 +21,7 @@ interface NewsRow extends Omit<SensorRow, 'id'> {
   /** `null` in the only row if there is no sensor to tell of. */
   readonly id: number | null
   readonly settings: number
-  readonly heads: PlacesText
+  readonly heads: readonly number[]
   readonly deleted: readonly number[] | null
 }
 
@@ -53,8 +53,7 @@ const VERSION = `
 const NEWS = `
   WITH seen AS (
     SELECT i.epoch, coalesce(u.settings, 0) AS settings,
-      (SELECT coalesce(string_agg(stream_id || ':' || head, ',' ORDER BY stream_id), '')
-        FROM streams) AS heads,
+      ${HEADS} AS heads,
       CASE WHEN u.settings > $4 THEN (
         SELECT array_agg(d.id ORDER BY d.id) FROM sensors d
         WHERE d.bucket = $1 AND d.user_id = $2 AND d.changed_at_settings > $4
@@ -64,12 +63,11 @@ const NEWS = `
   FROM seen LEFT JOIN LATERAL (
     SELECT ${SENSOR_COLUMNS}, ${HISTORY_FROM} AS "fromMs"
     FROM ${LIVE} AND s.bucket = $1 AND s.user_id = $2
-      AND (seen.epoch <> $3 OR seen.settings <> $4 OR t.seq > coalesce((
-        SELECT h.seq FROM unnest($5::int[], $6::bigint[]) h (stream, seq)
-        WHERE h.stream = t.stream_id), 0))) x ON true
+      AND (seen.epoch <> $3 OR seen.settings <> $4
+        OR ${isUnseen('t.stream_id', 't.seq')})) x ON true
   ORDER BY x.id`
 /** Of no cursor. */
-const NEVER_SEEN = { epoch: '', settings: -1, heads: '' }
+const NEVER_SEEN = { epoch: '', settings: -1, heads: [] }
 
 export async function listSensors(sql: Sql, userId: number): Promise<Sensor[]> {
   return (await sql.rows<SensorRow>(LIST, [bucketOf(userId), userId])).map(toSensor)
@@ -113,16 +111,9 @@ export async function readSensorNews(
   userId: number,
   since: SensorCursor | undefined,
 ): Promise<SensorNews> {
-  const { epoch, settings, heads } = (since && seenAt(since)) || NEVER_SEEN
-  const places = placesOf(heads)
-  const rows = await sql.rows<NewsRow>(NEWS, [
-    bucketOf(userId),
-    userId,
-    epoch,
-    settings,
-    places.map(({ stream }) => stream),
-    places.map(({ seq }) => seq),
-  ])
+  const { epoch, settings, heads } = since === undefined ? NEVER_SEEN : seenAt(since)
+  const values = [bucketOf(userId), userId, epoch, settings, heads]
+  const rows = await sql.rows<NewsRow>(NEWS, values)
   const [now] = rows
   if (now === undefined) throw new Error('BUG: the database has no identity')
   const isWhole = now.epoch !== epoch || now.settings !== settings

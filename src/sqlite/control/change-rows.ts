@@ -49,18 +49,18 @@ export class ChangeRows {
   read({ userId, onlineSinceMs, since }: ChangesQuestion): SensorChanges {
     const state = this.#state.get()
     if (state === undefined) throw new Error('BUG: control.db has no identity')
-    const now: ClientSeen = { ...state, userId, onlineSinceMs }
+    const now: ClientSeen = { ...state, onlineSinceMs }
     const cursor = changesCursorOf(now)
     const seen = since === undefined ? undefined : seenByClient(since)
-    const changes = seen !== undefined && isContinued(seen, now) && this.#since(seen, now)
+    const changes = seen !== undefined && isContinued(seen, now) && this.#since(userId, seen, now)
     if (changes) return { cursor, isReset: false, ...changes }
     const sensors = this.#sensors.list(userId)
     return { cursor, isReset: true, sensors, deletedIds: [], histories: [] }
   }
 
   /** @returns `undefined`: too much to tell */
-  #since(seen: ClientSeen, now: ClientSeen) {
-    const { seq, userId } = seen
+  #since(userId: number, seen: ClientSeen, now: ClientSeen) {
+    const { seq } = seen
     const deletedIds = this.#deleted.all(userId, seq, deletionsNamedMax + 1)
     if (deletedIds.length > deletionsNamedMax) return undefined
     const times = { thenMs: seen.onlineSinceMs, nowMs: now.onlineSinceMs }
@@ -74,11 +74,10 @@ export class ChangeRows {
   }
 }
 
-/** Whether the cursor is of this user and these data, and not too old. */
+/** Whether the cursor is of these data, and not too old. */
 function isContinued(seen: ClientSeen, now: ClientSeen): boolean {
   return (
     seen.dataId === now.dataId &&
-    seen.userId === now.userId &&
     seen.seq <= now.seq &&
     seen.onlineSinceMs >= now.onlineSinceMs - changesAgeMsMax
   )

@@ -25,6 +25,7 @@ import type {
   SkippedEntry,
 } from '../../ports/refused.ts'
 import { SetAside } from '../journal/set-aside.ts'
+import { deriveCursorSecret, readEventSecret } from '../event-secret.ts'
 import { AcceptedDays } from './accepted-days.ts'
 import { ChangeRows } from './change-rows.ts'
 import { IdentityRows } from './identity-rows.ts'
@@ -93,6 +94,10 @@ export class SqliteControlReader implements ControlReader {
     const identity = this.#db.prepare<[], DataIdentity>(DATA_IDENTITY).get()
     if (identity === undefined) throw new Error('BUG: control.db has no identity')
     return identity
+  }
+
+  async readCursorSecret(): Promise<Uint8Array> {
+    return deriveCursorSecret(readEventSecret(this.#db))
   }
 
   async findPrincipal(tokenHash: Buffer): Promise<Principal | undefined> {

@@ -145,13 +145,14 @@ describe('GET /events', () => {
   it('says reset for a place that it does not know, and goes on from there', async () => {
     const reader = await listen()
     const [watch = ''] = reader.firstId.split('.')
-    const places = ['x', '7', 'another.1', `${watch}.999999`, `${watch}.1.1`, `${watch}.-1`]
+    const changed = reader.firstId.replace(/\.\d+/, '.999999')
+    const places = ['x', '7', 'another.1', changed, `${watch}.1.1`, `${watch}.-1`]
     const lost = await Promise.all(places.map((place) => listen(place)))
     for (const client of lost) {
       expect(client.firstId).to.equal('')
       const { event, id, data } = await client.next()
       expect([event, data]).to.deep.equal(['reset', {}])
-      expect(id).to.match(new RegExp(`^${watch}\\.\\d+$`))
+      expect(id).to.match(new RegExp(`^${watch}\\.\\d+\\.[\\w-]{22}$`))
     }
     const sensorId = await submit('after-reset', 20)
     for (const client of lost) expect((await client.next()).data.id).to.equal(sensorId)
