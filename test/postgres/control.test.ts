@@ -10,6 +10,7 @@ import { Database } from '../../src/postgres/database.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { describeSignIns } from '../contract/sign-ins.ts'
 import { describeControl } from '../contract/control.ts'
+import { describeUnknownIds } from '../contract/unknown-ids.ts'
 import { newPostgresData } from '../support/postgres-data.ts'
 import { newMigratedDatabase, usePostgres } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
@@ -21,6 +22,7 @@ describe('control data in PostgreSQL', () => {
 
   describeControl('PostgreSQL', newPostgresData(postgres))
   describeSignIns('PostgreSQL', newPostgresData(postgres))
+  describeUnknownIds('PostgreSQL', newPostgresData(postgres))
 
   let database: TestDatabase
   let processes: readonly ReturnType<typeof openProcess>[]

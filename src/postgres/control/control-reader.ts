@@ -40,7 +40,7 @@ const IDENTITIES = `
 const HAS_STORED_LINES = 'SELECT 1 FROM access_tokens WHERE id = $1 AND has_stored_lines'
 const OF_SENSOR = `
   FROM accepted_per_day d JOIN sensors s ON s.bucket = d.bucket AND s.id = d.sensor_id
-  WHERE s.id = $1`
+  WHERE s.id = $1::bigint`
 const ACCEPTED = `SELECT coalesce(sum(d.measurements), 0)::bigint AS count ${OF_SENSOR}`
 const ACCEPTED_DAYS = `
   SELECT d.day, d.measurements ${OF_SENSOR} AND d.day >= $2 AND d.day < $3 ORDER BY d.day`

@@ -37,8 +37,9 @@ const SENSORS = `
   SELECT ${SENSOR_COLUMNS}, (SELECT epoch FROM data_identity) AS epoch FROM ${LIVE}`
 const OF_USER = `${SENSORS} AND s.bucket = $1 AND s.user_id = $2`
 const LIST = `${OF_USER} ORDER BY s.id`
-const FIND = `${OF_USER} AND s.id = $3`
-const FIND_OF_ANYONE = `${SENSORS} AND s.id = $1`
+// Ids have four bytes; what somebody asks for may be any number.
+const FIND = `${OF_USER} AND s.id = $3::bigint`
+const FIND_OF_ANYONE = `${SENSORS} AND s.id = $1::bigint`
 
 // Versions and settings only grow, and of sensors without news ever fewer are online.
 const VERSION = `

@@ -29,11 +29,11 @@ const CHANGE = `
     info_at_ms = greatest(info_at_ms + 1, $6), changed_at_settings = $7,
     compensated_at_settings =
       CASE WHEN $5 <> compensation_celsius THEN $7 ELSE compensated_at_settings END
-  WHERE bucket = $1 AND user_id = $2 AND id = $3 AND deleted_at_ms IS NULL`
+  WHERE bucket = $1 AND user_id = $2 AND id = $3::bigint AND deleted_at_ms IS NULL`
 const DELETE = `
   UPDATE sensors SET deleted_at_ms = $4, changed_at_settings = $5, alias = '',
     compensation_celsius = 0
-  WHERE bucket = $1 AND user_id = $2 AND id = $3 AND deleted_at_ms IS NULL`
+  WHERE bucket = $1 AND user_id = $2 AND id = $3::bigint AND deleted_at_ms IS NULL`
 // Waits for the group that writes the sensor; the next one finds it gone.
 const DELETE_STATE = 'DELETE FROM sensor_state WHERE bucket = $1 AND sensor_id = $2'
 const DELETE_STEPS = 'DELETE FROM history_steps WHERE bucket = $1 AND sensor_id = $2'

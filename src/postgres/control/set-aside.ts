@@ -18,7 +18,7 @@ const LIST = `SELECT ${COLUMNS} FROM set_aside WHERE id > $1 ORDER BY id LIMIT $
 const COUNT = 'SELECT count(*) AS count FROM set_aside'
 const HAS = `
   SELECT 1 FROM set_aside x JOIN sensors s ON s.bucket = x.bucket AND s.id = x.sensor_id
-  WHERE s.id = $1 AND x.measured_at_ms >= $2 AND x.measured_at_ms < $3 LIMIT 1`
+  WHERE s.id = $1::bigint AND x.measured_at_ms >= $2 AND x.measured_at_ms < $3 LIMIT 1`
 const TAKE = `
   DELETE FROM set_aside WHERE id IN (
     SELECT id FROM set_aside WHERE $1::bigint[] IS NULL OR id = ANY ($1) ORDER BY id LIMIT $2)

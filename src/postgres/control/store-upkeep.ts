@@ -23,7 +23,7 @@ const LIVE_SENSORS = `
     serial_number AS "serialNumber", alias, compensation_celsius AS "compensationCelsius"
   FROM sensors WHERE deleted_at_ms IS NULL ORDER BY id`
 const OWNER_OF_DELETED = `
-  SELECT user_id AS "userId" FROM sensors WHERE id = $1 AND deleted_at_ms IS NOT NULL`
+  SELECT user_id AS "userId" FROM sensors WHERE id = $1::bigint AND deleted_at_ms IS NOT NULL`
 
 export class PostgresStoreRecords implements StoreRecords {
   readonly #database: Database
