@@ -142,6 +142,8 @@ export const liveLimits = {
   eventStreamsPerUserMax: 100,
   /** Minimum time between looks at the sensors of listening users. */
   lookEveryMs: 1_000,
+  /** How often the tokens of open streams are checked: streams end within two seconds of theirs. */
+  checkTokensEveryMs: 1_000,
   /** Events that a look gives to all streams together, in equal shares. */
   eventsPerLookMax: 10_000,
   /** Sensors in memory because a client listens, or did shortly before: about 500 bytes each. */

@@ -1,7 +1,7 @@
 // Tracks which clients listen to which users' sensors. About once a second it looks for changes to
 // the sensors of those users: the write path knows nothing of it, and without listeners nothing is
 // looked at. Looking takes at most a twentieth of the time: with much to look at, looks become
-// rarer.
+// rarer. Whether their tokens still work is checked once a second, apart from that.
 //
 // Everything is bounded: streams per token, per user and in total, events of all streams together,
 // sensors in memory. A user whose last stream has ended stays in memory for a while, without looks,
@@ -24,6 +24,7 @@ const RETRY_AFTER_SECONDS = 60
 
 export interface LiveSensorsSettings extends SensorWatchSettings {
   readonly lookEveryMs: number
+  readonly checkTokensEveryMs: number
   readonly eventStreamsMax: number
   readonly eventStreamsPerTokenMax: number
   readonly eventStreamsPerUserMax: number
@@ -46,8 +47,13 @@ export interface StreamOrder {
   readonly tokenId: number
   /** Id of the last event it has; `undefined`: it starts from now. */
   readonly lastEventId: string | undefined
-  /** Called when the client has read nothing for long: the stream is over, and is to be cut off. */
-  readonly onStalled: () => void
+  /** Whether the token still works. Rejects when that cannot be told now. */
+  readonly isAllowed: () => Promise<boolean>
+  /**
+   * Called when the token has ended, or the client has read nothing for long: the stream is over,
+   * and is to be cut off if the client does not read.
+   */
+  readonly onEnded: () => void
 }
 
 /** A watch and its listeners. */
@@ -68,6 +74,7 @@ export class LiveSensors {
   readonly #streamsOfToken = new Map<number, number>()
   #streams = 0
   #timer: NodeJS.Timeout | undefined
+  #tokenTimer: NodeJS.Timeout | undefined
   #isStopped = false
 
   constructor(collaborators: Collaborators, settings: LiveSensorsSettings) {
@@ -115,6 +122,7 @@ export class LiveSensors {
     audience.streams.set(stream, order)
     stream.wake(this.#allowance)
     this.#lookLater(this.#settings.lookEveryMs)
+    this.#checkTokensLater()
     return stream
   }
 
@@ -122,6 +130,7 @@ export class LiveSensors {
   stop(): void {
     this.#isStopped = true
     clearTimeout(this.#timer)
+    clearTimeout(this.#tokenTimer)
     for (const audience of this.#audiences.values()) this.#drop(audience)
   }
 
@@ -220,14 +229,35 @@ export class LiveSensors {
       this.#with.log.error('cannot look for news of sensors', { error: String(error) })
       this.#drop(audience)
     }
-    for (const [stream, { onStalled }] of audience.streams) {
+    for (const [stream, { onEnded }] of audience.streams) {
       if (stream.isStalled(this.#settings.stallMsMax)) {
         stream.close()
-        onStalled()
+        onEnded()
       } else {
         stream.wake(this.#allowance)
       }
     }
+  }
+
+  #checkTokensLater(): void {
+    if (this.#isStopped || this.#streams === 0) return
+    const { checkTokensEveryMs } = this.#settings
+    this.#tokenTimer ??= setTimeout(() => void this.#checkTokens(), checkTokensEveryMs)
+  }
+
+  /** Ends the streams of tokens that have ended, whether there is news and clients read or not. */
+  async #checkTokens(): Promise<void> {
+    const streams = this.#audiences.values().flatMap((audience) => audience.streams)
+    const checks = streams.map(async ([stream, { isAllowed, onEnded }]) => {
+      // Without an answer, nothing says that the token has ended.
+      if (await isAllowed().catch(() => true)) return
+      stream.close()
+      onEnded()
+    })
+    // All at once, so that they share a look-up.
+    await Promise.all(checks)
+    this.#tokenTimer = undefined
+    this.#checkTokensLater()
   }
 
   #forgetIdle(): void {

@@ -9,9 +9,18 @@ import type { LiveSensorsSettings } from '../../src/sensors/live-sensors.ts'
 import type { LiveEvent } from '../../src/sensors/live-event.ts'
 import type { LiveStream } from '../../src/sensors/live-stream.ts'
 import { RecordingLog } from '../support/log.ts'
+import { until } from '../support/until.ts'
 import { WatchedSensors } from '../support/watched-sensors.ts'
 
-const SMALL = { ...liveLimits, offlineAfterMs: 60_000, lookEveryMs: 2, isShared: false }
+const SMALL = {
+  ...liveLimits,
+  offlineAfterMs: 60_000,
+  lookEveryMs: 2,
+  checkTokensEveryMs: 2,
+  isShared: false,
+}
+
+const isAllowed = async () => true
 
 describe('LiveSensors', () => {
   let sensors: WatchedSensors
@@ -36,9 +45,9 @@ describe('LiveSensors', () => {
   function open(
     userId: number,
     lastEventId?: string,
-    onStalled: () => void = () => undefined,
+    onEnded: () => void = () => undefined,
   ): Promise<LiveStream> {
-    return live.open({ userId, tokenId: userId, lastEventId, onStalled })
+    return live.open({ userId, tokenId: userId, lastEventId, isAllowed, onEnded })
   }
 
   async function codeOf(opening: Promise<LiveStream>): Promise<string> {
@@ -75,9 +84,9 @@ describe('LiveSensors', () => {
 
   it('opens so many streams of a user, by whatever tokens', async () => {
     create({ eventStreamsPerUserMax: 2 })
-    const onStalled = () => undefined
+    const onEnded = () => undefined
     const ofToken = (tokenId: number) =>
-      live.open({ userId: 1, tokenId, lastEventId: undefined, onStalled })
+      live.open({ userId: 1, tokenId, lastEventId: undefined, isAllowed, onEnded })
     const streams = [await ofToken(1), await ofToken(2)]
     expect(await codeOf(ofToken(3))).to.equal('rate_limited')
     expect(await codeOf(open(2))).to.equal('open')
@@ -151,6 +160,38 @@ describe('LiveSensors', () => {
     sensors.monotonicMs += 1_001
     await isCut
     expect(await waiting).to.deep.equal([])
+    expect(live.streams).to.equal(1)
+  })
+
+  it('ends the streams of a token that has ended, without a look and unread too', async () => {
+    create({ lookEveryMs: 60_000 })
+    const ended: string[] = []
+    let hasEnded = false
+    const openAs = (name: string, tokenId: number, check: () => Promise<boolean>) => {
+      const onEnded = () => void ended.push(name)
+      return live.open({ userId: 1, tokenId, lastEventId: undefined, isAllowed: check, onEnded })
+    }
+    const reading = await openAs('reading', 1, async () => !hasEnded)
+    await openAs('not reading', 1, async () => !hasEnded)
+    await openAs('of another token', 2, isAllowed)
+    hasEnded = true
+    let events = await reading.next()
+    while (events !== undefined) events = await reading.next()
+    await until('both have ended', () => ended.length === 2)
+    expect(ended).to.have.members(['reading', 'not reading'])
+    expect(live.streams).to.equal(1)
+  })
+
+  it('keeps the streams of which nobody can say whether their tokens have ended', async () => {
+    create()
+    let checks = 0
+    const fail = () => {
+      checks++
+      return Promise.reject(new Error('out of reach'))
+    }
+    const order = { userId: 1, tokenId: 1, lastEventId: undefined, onEnded: () => undefined }
+    await live.open({ ...order, isAllowed: fail })
+    await until('it has been asked often', () => checks > 5)
     expect(live.streams).to.equal(1)
   })
 

@@ -20,6 +20,8 @@ import { presentChangedSensor } from '../answers/present.ts'
 const RETRY_MS = 3 * SECOND_MS
 /** A quiet stream sends a comment this often: some HTTP clients give up after ten seconds. */
 const HEARTBEAT_MS = 8 * SECOND_MS
+/** A client that has not read the end of its stream by then is cut off. */
+const END_MS_MAX = SECOND_MS / 2
 
 interface Collaborators {
   readonly live: LiveSensors
@@ -30,7 +32,8 @@ interface Collaborators {
 export function streamEvents({ live, tokens, clock }: Collaborators) {
   return async ({ ctx, principal }: ApiCall): Promise<void> => {
     const token = readBearerToken(ctx.req.headers.authorization) ?? ''
-    const isAllowed = async () => (await tokens.find(token, clock.nowMs())) !== undefined
+    const isAllowed = async () =>
+      (await tokens.find(token, clock.nowMs(), ctx.req.socket)) !== undefined
     if (ctx.method === 'HEAD') {
       setHeaders()
       return
@@ -39,7 +42,8 @@ export function streamEvents({ live, tokens, clock }: Collaborators) {
       userId: principal.user.id,
       tokenId: principal.token.id,
       lastEventId: ctx.get('Last-Event-ID') || undefined,
-      onStalled: () => ctx.res.destroy(),
+      isAllowed,
+      onEnded: () => void setTimeout(cutOff, END_MS_MAX).unref(),
     })
     ctx.res.once('close', () => stream.close())
     if (ctx.res.destroyed) {
@@ -50,6 +54,9 @@ export function streamEvents({ live, tokens, clock }: Collaborators) {
     // Each text is passed on before the next one is produced.
     ctx.body = Readable.from(eventTexts(stream, isAllowed, clock), { highWaterMark: 1 })
 
+    function cutOff(): void {
+      if (!ctx.res.writableFinished) ctx.res.destroy()
+    }
     function setHeaders(): void {
       ctx.status = 200
       ctx.set('Content-Type', 'text/event-stream')
@@ -74,9 +81,9 @@ export async function* eventTexts(
     yield openingOf(stream)
     let toldAtMs = clock.monotonicMs()
     for (let events = await stream.next(); events !== undefined; events = await stream.next()) {
-      if (!(await isAllowed())) return
       const isSilent = clock.monotonicMs() - toldAtMs < HEARTBEAT_MS
       if (events.length === 0 && isSilent) continue
+      if (!(await isAllowed())) return
       yield events.length === 0 ? ':\n\n' : events.map(textOf).join('')
       toldAtMs = clock.monotonicMs()
     }

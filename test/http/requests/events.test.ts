@@ -2,15 +2,28 @@
 // sensors, once, and of nothing else. Method: the whole service, a reader that counts, a clock that
 // is moved.
 
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
+import Koa from 'koa'
+import type { AccessTokens } from '../../../src/access/tokens.ts'
+import type { Principal } from '../../../src/domain/access.ts'
+import { liveLimits } from '../../../src/domain/limits.ts'
 import { DAY_MS } from '../../../src/domain/time.ts'
-import { eventTexts } from '../../../src/http/requests/events.ts'
+import type { ApiCall } from '../../../src/http/answers/call.ts'
+import { eventTexts, streamEvents } from '../../../src/http/requests/events.ts'
+import { LiveSensors } from '../../../src/sensors/live-sensors.ts'
 import type { LiveStream } from '../../../src/sensors/live-stream.ts'
 import { EventReader } from '../../support/events.ts'
 import { send } from '../../support/http.ts'
+import { RecordingLog } from '../../support/log.ts'
 import { BASE, codeOf, startMobile } from '../../support/mobile.ts'
 import type { MobileTest } from '../../support/mobile.ts'
+import { headOf } from '../../support/raw-connection.ts'
 import { until } from '../../support/until.ts'
+import { WatchedSensors } from '../../support/watched-sensors.ts'
 
 const PATH = `${BASE}/events`
 
@@ -247,6 +260,43 @@ describe('a service that stops while somebody listens', () => {
     // What is cut off, because it did not end by itself, is an error to its reader.
     const [rest] = await Promise.all([reader.rest(), mobile.stop()])
     expect(rest).to.deep.equal([])
+  })
+})
+
+describe('a client that does not read', () => {
+  it('is cut off when its token ends', async () => {
+    const sensors = new WatchedSensors()
+    const { control, clock, cursorSecret, commands } = sensors
+    const log = new RecordingLog()
+    const often = { lookEveryMs: 20, checkTokensEveryMs: 20 }
+    const settings = { ...liveLimits, ...often, offlineAfterMs: DAY_MS, isShared: false }
+    const live = new LiveSensors({ control, clock, log, cursorSecret }, settings)
+    let principal: Principal | undefined = { token: { id: 1 }, user: { id: 1 } } as Principal
+    const tokens = { find: () => principal } as Partial<AccessTokens> as AccessTokens
+    const stream = streamEvents({ live, tokens, clock })
+    let response: ServerResponse | undefined
+    const app = new Koa().use((ctx) => {
+      response = ctx.res
+      return stream({ ctx, principal } as ApiCall)
+    })
+    // A response that is cut off is an error to it.
+    app.silent = true
+    const server = app.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1').pause()
+    client.write(headOf(['GET', PATH], {}))
+    await until('the stream is open', () => live.streams === 1)
+    sensors.submit(1, ['large'])
+    // More than a socket takes.
+    commands.changeSensor(1, 1, { alias: 'x'.repeat(20_000_000) })
+    await until('the socket is full', () => (response?.writableLength ?? 0) > 1_000_000)
+    principal = undefined
+    await until('the connection is cut', () => response?.destroyed === true)
+    expect(live.streams).to.equal(0)
+    client.destroy()
+    server.close()
+    live.stop()
+    sensors.close()
   })
 })
 
