@@ -209,7 +209,12 @@ describe('another server', () => {
     expect(await comes(one)).to.equal('undecided')
     await waitNoLonger()
     expect(await comes(one)).to.equal('restore')
-    expect((await storeOf())?.id).not.to.equal(before?.id)
+    const after = await storeOf()
+    expect(after?.id).not.to.equal(before?.id)
+    // The next time nobody waits for it.
+    await takeOver()
+    expect(await comes(one)).to.equal('promotion')
+    expect(await storeOf()).to.deep.equal(after)
   })
 
   it('was restored when nobody had a stream, or whoever had has only started', async () => {

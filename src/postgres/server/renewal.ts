@@ -49,10 +49,15 @@ const SEQUENCES: readonly Sequence[] = [
   { name: 'refused_id_seq', ids: 2 ** 32, randomIds: 2 ** 32 - 1 },
 ]
 
-/** Rows far ahead, with nothing in them: forwarders pass the gap. */
+/**
+ * Rows far ahead, with nothing in them: forwarders pass the gap. Streams that nobody has vouched
+ * for are left, so that the next takeover waits for no owner who is gone.
+ */
 const MOVE_HEADS = `
   WITH moved AS (
-    UPDATE streams SET head = head + 1099511627776, fence = fence + 1
+    UPDATE streams SET head = head + 1099511627776, fence = fence + 1,
+      lease_until = CASE WHEN stream_id = ANY (t.vouched) THEN lease_until END
+    FROM takeovers AS t WHERE NOT t.is_decided
     RETURNING bucket, stream_id, head
   )
   INSERT INTO journal (bucket, stream_id, seq, group_id, committed_at_ms, measurements)
@@ -99,6 +104,8 @@ export async function renew(
     await client.query(RENEW_ID, [randomBytes(ID_BYTES).toString('hex')])
     await client.query(END_LINKS)
   }
+  await client.query(MOVE_HEADS)
+  await client.query(END_LEASES)
   await client.query(DECIDE)
   await client.query(RENEW_EPOCH, [randomBytes(EPOCH_BYTES).toString('hex')])
   for (const { name, inStore, ids, randomIds } of SEQUENCES) {
@@ -107,8 +114,6 @@ export async function renew(
     const jump = { ids, randomIds: isRestore ? randomIds : 0 }
     await client.query(SET_LAST_ID, [name, idAfterRestore(known, jump)])
   }
-  await client.query(MOVE_HEADS)
-  await client.query(END_LEASES)
 }
 
 /**

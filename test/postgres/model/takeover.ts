@@ -372,5 +372,8 @@ function decide({ vouched, compared }: TakeoverWays, state: TakeoverState): void
   data.mayLack = false
   data.epoch = ++state.epochs
   if (compared === 'as found') data.moved += MOVED
-  for (const stream of data.streams) stream.fence++
+  for (const stream of data.streams) {
+    stream.fence++
+    if (!stream.isVouched) stream.holder = -1
+  }
 }
