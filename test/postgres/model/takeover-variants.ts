@@ -8,7 +8,7 @@ const ways: TakeoverWays = {
   late: 'compares',
   seen: 'heads and fences',
 }
-const once = { commits: 1, takes: 2, leaves: 0, kills: 0, starts: 0 }
+const once = { looks: Infinity, commits: 1, takes: 2, leaves: 0, kills: 0, starts: 0 }
 const never = { backups: 0, restores: 0, promotions: 0 }
 
 export const RESTORE: TakeoverScenario = {
@@ -22,6 +22,10 @@ export const TAKEOVERS: Readonly<Record<string, TakeoverScenario>> = {
     ways,
     budget: { ...once, ...never, promotions: 1 },
   },
+  'a backup is restored after a promotion': {
+    ways,
+    budget: { ...once, ...never, looks: 0, backups: 1, restores: 1, promotions: 1 },
+  },
 }
 
 /** With more that may happen. */
@@ -33,10 +37,6 @@ export const LONG_TAKEOVERS: Readonly<Record<string, TakeoverScenario>> = {
   'a backup is restored, and others start': {
     ways,
     budget: { ...RESTORE.budget, starts: 1 },
-  },
-  'a backup is restored after a promotion': {
-    ways,
-    budget: { ...once, ...never, backups: 1, restores: 1, promotions: 1 },
   },
   'a backup is restored twice': {
     ways,

@@ -27,6 +27,7 @@ export interface TakeoverScenario {
 }
 
 interface TakeoverBudget {
+  readonly looks: number
   readonly commits: number
   readonly takes: number
   readonly leaves: number
@@ -232,11 +233,7 @@ function streamSteps(
 ): void {
   const own = at(state.processes, place)
   const { streams } = state.data
-  step('look', (next) => {
-    const process = at(next.processes, place)
-    process.looked[own.epoch] = streams.map(({ fence }) => fence)
-    if (ways.seen !== 'nothing') process.seen = seenIn(next.data)
-  })
+  if (state.left.looks > 0) step('look', (next) => look(ways, next, place))
   streams.forEach(({ holder }, stream) => {
     if (own.isHolding || state.left.takes === 0 || holder === own.life) return
     step(`takeStream ${stream}`, (next) => {
@@ -271,6 +268,13 @@ function streamSteps(
     const { fence: seenFence } = at(process.seen, stream)
     process.seen[stream] = { head: headOf(next.data, row), fence: seenFence }
   })
+}
+
+function look({ seen }: TakeoverWays, state: TakeoverState, place: number): void {
+  state.left.looks--
+  const own = at(state.processes, place)
+  own.looked[own.epoch] = state.data.streams.map(({ fence }) => fence)
+  if (seen !== 'nothing') own.seen = seenIn(state.data)
 }
 
 function serverSteps(state: TakeoverState, take: Take): void {
