@@ -213,12 +213,16 @@ function isAnswered(error: unknown): boolean {
   return isOfStatement(error)
 }
 
-/** What keeps the database from working is temporary; what is wrong with a statement is our bug. */
+/**
+ * What keeps the database from working is temporary, a lock that was not to be had (55P03) as well;
+ * what is wrong with a statement is our bug.
+ */
 function asServiceError(error: unknown): unknown {
   if (error instanceof ServiceError) return error
   const code = codeOf(error)
   if (code === DISK_FULL) return refusalError('storage_full', { cause: error })
-  const isOutOfReach = code === undefined ? isOfNetwork(error) : /^(08|57|53|25006)/.test(code)
+  const isOutOfReach =
+    code === undefined ? isOfNetwork(error) : /^(08|57|53|25006|55P03)/.test(code)
   if (!isOutOfReach) return error
   const hint = error instanceof Error ? error.message : String(error)
   return refusalError('overloaded', { detail: 'The database is out of reach.', hint, cause: error })

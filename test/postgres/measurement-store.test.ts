@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { Client } from 'pg'
 import { StoreUnavailable } from '../../src/domain/errors.ts'
 import { Database } from '../../src/postgres/database.ts'
 import { PostgresMeasurementReader } from '../../src/postgres/measurements/measurement-reader.ts'
@@ -11,13 +12,21 @@ import { newMigratedDatabase, usePostgres } from '../support/postgres.ts'
 const DAY_MS = 86_400_000
 const START_MS = Date.UTC(2026, 0, 1)
 
+const LOCKED = 'canceling statement due to lock timeout'
+
+interface FreshStore extends OpenStore {
+  readonly url: string
+  readonly database: Database
+}
+
 describe('PostgreSQL', () => {
   const postgres = usePostgres()
 
-  const openFresh = async (): Promise<OpenStore & { readonly database: Database }> => {
+  const openFresh = async (): Promise<FreshStore> => {
     const { url, remove } = await newMigratedDatabase(postgres())
     const database = new Database(url, 4)
     return {
+      url,
       database,
       writer: new PostgresMeasurementWriter(database),
       reader: new PostgresMeasurementReader(database),
@@ -31,7 +40,7 @@ describe('PostgreSQL', () => {
   describeMeasurementStore('PostgreSQL', openFresh, { propertyRuns: 10 })
 
   describe('the measurement store', () => {
-    let store: Awaited<ReturnType<typeof openFresh>>
+    let store: FreshStore
     beforeEach(async () => {
       store = await openFresh()
     })
@@ -46,6 +55,17 @@ describe('PostgreSQL', () => {
       return (await collect(store.reader.readRaw(range))).length
     }
 
+    const holding = async (mode: string, work: () => Promise<void>) => {
+      const other = new Client({ connectionString: store.url })
+      await other.connect()
+      try {
+        await other.query(`BEGIN; LOCK TABLE measurements IN ${mode} MODE`)
+        await work()
+      } finally {
+        await other.end()
+      }
+    }
+
     it('takes many weeks from two processes at once, and reads them in parts', async () => {
       const batch = batchOf(series(12_000, DAY_MS / 100))
       const other = new PostgresMeasurementWriter(store.database)
@@ -54,6 +74,44 @@ describe('PostgreSQL', () => {
       const range = { sensorId: 1, startMs: START_MS, stopMs: START_MS + 120 * DAY_MS }
       const days = await collect(store.reader.readWindows(range, DAY_MS))
       expect(days.map(({ count }) => count)).to.deep.equal(Array.from({ length: 120 }, () => 100))
+    })
+
+    it('begins a week while somebody reads the table, and others read on', async () => {
+      await holding('ACCESS SHARE', async () => {
+        await store.writer.write(batchOf(series(1, 1)))
+        expect(await countOf(1)).to.equal(1)
+      })
+    })
+
+    it('takes over the week of a process that made it and was killed', async () => {
+      const week = START_MS / (7 * DAY_MS)
+      await store.database.execute(
+        `CREATE TABLE measurements_week_${week} (LIKE measurements INCLUDING ALL)`,
+      )
+      const other = new PostgresMeasurementWriter(store.database)
+      const batch = batchOf(series(7, DAY_MS))
+      await Promise.all([store.writer.write(batch), other.write(batch)])
+      expect(await countOf(1)).to.equal(7)
+    })
+
+    it('makes the next week on the last day of one', async () => {
+      await store.writer.write(batchOf(series(7, DAY_MS)))
+      await holding('SHARE UPDATE EXCLUSIVE', async () => {
+        await store.writer.write(batchOf(series(14, DAY_MS)))
+        expect(await countOf(1)).to.equal(14)
+      })
+    })
+
+    it('goes on with known weeks while a new one cannot be made', async () => {
+      await store.writer.write(batchOf(series(1, 1)))
+      await holding('SHARE UPDATE EXCLUSIVE', async () => {
+        await store.writer.write(batchOf(series(7, DAY_MS)))
+        const writing = store.writer.write(batchOf(series(8, DAY_MS)))
+        const failure = await writing.catch((error: unknown) => error)
+        expect(failure).to.be.instanceOf(StoreUnavailable).with.property('message', LOCKED)
+      })
+      await store.writer.write(batchOf(series(8, DAY_MS)))
+      expect(await countOf(1)).to.equal(8)
     })
 
     it('keeps apart what came before 1970', async () => {

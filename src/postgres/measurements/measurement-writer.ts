@@ -101,7 +101,8 @@ export class PostgresMeasurementWriter implements MeasurementWriter {
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error
       const isOutcomeUnknown = error.code === 'outcome_unknown'
-      throw new StoreUnavailable(error.message, { isOutcomeUnknown, cause: error })
+      const reason = error.hint ?? error.message
+      throw new StoreUnavailable(reason, { isOutcomeUnknown, cause: error })
     }
   }
 }
