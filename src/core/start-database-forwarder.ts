@@ -1,5 +1,5 @@
 // Forwards the streams that this process leases into the measurement store, and deletes the data of
-// deleted sensors from it.
+// deleted users, and from the store that of deleted sensors.
 
 import { Forwarder } from '../ingest/forwarder.ts'
 import { SensorDeletions } from '../ingest/sensor-deletions.ts'
@@ -7,6 +7,7 @@ import { SECOND_MS } from '../domain/time.ts'
 import type { JournalQueue } from '../ports/journal-queue.ts'
 import type { Clock, Log } from '../ports/system.ts'
 import { PostgresSensorDeletionJobs } from '../postgres/control/deletion-jobs.ts'
+import { UserDeletions } from '../postgres/control/user-deletions.ts'
 import type { Database } from '../postgres/database.ts'
 import { PostgresLeases } from '../postgres/shared/leases.ts'
 import { pause } from '../system/pause.ts'
@@ -53,9 +54,11 @@ export function startDatabaseForwarder(
     { ...common, jobs, leases, lastUnknownOutcomeAtMs },
     store.deletions,
   )
+  const userDeletions = new UserDeletions({ database, clock, log })
   if (isForwarding) {
     forwarder.start()
     deletions.start()
+    userDeletions.start()
   }
   return {
     get isStoreWorking() {
@@ -66,7 +69,7 @@ export function startDatabaseForwarder(
     },
     hurry: () => forwarder.hurry(),
     close: async () => {
-      const stopped = Promise.all([forwarder.stop(), deletions.stop()])
+      const stopped = Promise.all([forwarder.stop(), deletions.stop(), userDeletions.stop()])
       const grace = new AbortController()
       // With the database away it never ends; another process does the rest.
       await Promise.race([stopped, pause(STOP_MS_MAX, grace.signal)])

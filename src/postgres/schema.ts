@@ -106,7 +106,7 @@ const CONTROL = `
 
 const SENSORS = `
   -- The lock of all that changes which sensors a user has: how many are live, and a counter of
-  -- their registrations, changes and deletions. A user without a row gets no sensors.
+  -- their registrations, changes and deletions. A user without a row has none, and gets none.
   CREATE TABLE user_state (
     bucket smallint NOT NULL,
     user_id int NOT NULL,
@@ -114,6 +114,13 @@ const SENSORS = `
     settings bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (bucket, user_id)
   ) WITH (fillfactor = 70);
+
+  -- Users who are gone, and whose sensors are deleted a few at a time.
+  CREATE TABLE user_deletions (
+    bucket smallint NOT NULL,
+    user_id int NOT NULL,
+    PRIMARY KEY (bucket, user_id)
+  );
 
   -- Deleted sensors keep their row, without what their owner wrote, because the ledger still names
   -- them.

@@ -332,11 +332,11 @@ export function describeControl(name: string, newData: NewData): void {
         const few = Array.from({ length: 20 }, (_, at) => `${at}`)
         await data.controlWriter.keepRefused(refusedOf(ninth, ...few))
         const counts = await Promise.all(users.map((user) => data.control.countRefused(user)))
-        const kept = { count: 2, dropped: 0 }
-        const ofNinth = { count: 21, dropped: 0 }
+        const [kept, ofNinth] = [2, 21].map((count) => ({ count, dropped: 0 }))
         expect(counts).to.deep.equal([{ count: 1, dropped: 1 }, ...others.map(() => kept), ofNinth])
         expect(await contents({ userId: largest })).to.deep.equal(['2'])
         await data.controlWriter.deleteUser(largest)
+        await data.controlWriter.keepRefused(refusedOf(largest, 'late'))
         expect((await data.control.countRefused()).count).to.equal(2 * 7 + 21)
       })
     })

@@ -15,8 +15,9 @@ import { systemClock } from '../../src/system/clock.ts'
 import { runCommand } from '../support/command.ts'
 import { EventReader } from '../support/events.ts'
 import { send } from '../support/http.ts'
+import { ask } from '../support/lanes.ts'
 import { RecordingLog } from '../support/log.ts'
-import { newDatabase, usePostgres } from '../support/postgres.ts'
+import { newDatabase, runOnce, usePostgres } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 
@@ -133,6 +134,30 @@ describe('two services on one database', () => {
     await writer.revokeToken(id)
     await resumed.rest()
     await sql.close()
+  })
+
+  it('forget a user at once, and delete what the user had', async () => {
+    await operations.createUser({ email: 'ben@example.org' })
+    const { token } = await operations.createToken({ user: 'ben@example.org', name: 'gateway' })
+    await submit(0, token, { sn: 'shed', temp: 3, timestamp: AT })
+    const phone = mintToken('mobile')
+    await ask(
+      database.url,
+      `INSERT INTO access_tokens (user_id, kind, name, rights, hash, created_at_ms)
+       SELECT max(id), 'mobile', 'phone', 'sensors:read', $1, $2 FROM users`,
+      phone.hash,
+      Date.now(),
+    )
+    const reader = await EventReader.open(urlOf(1), phone.text)
+    const { id, sensors } = await operations.deleteUser({ user: 'ben@example.org' })
+    expect(sensors).to.equal(1)
+    expect((await submit(1, token, { sn: 'shed', temp: 3 })).status).to.equal(401)
+    await reader.rest()
+    await until('nothing is left', async () => {
+      const left = `SELECT FROM sensors s JOIN measurements m ON m.sensor_id = s.id
+        WHERE s.user_id = ${id} UNION ALL SELECT FROM user_deletions`
+      return (await runOnce(database.url, left)).length === 0
+    })
   })
 
   it('say which data they have, and what they are doing', async () => {

@@ -154,6 +154,11 @@ describe('the verification of a database', () => {
           /^control -: user 1 has \d+ bytes of what was refused, 1 are counted$/,
         ],
       },
+      {
+        what: 'sensors whose user is gone',
+        sql: 'DELETE FROM users; DELETE FROM user_state',
+        says: [/^control -: sensor 1 has no user$/, /^control -: sensor 2 has no user$/],
+      },
     ]) {
       it(`names ${what}`, async () => {
         await runOnce(copy.url, sql)
@@ -162,6 +167,16 @@ describe('the verification of a database', () => {
         for (const [at, pattern] of says.entries()) expect(wrong[at]).to.match(pattern)
       })
     }
+
+    it('finds nothing wrong with a user who is being deleted', async () => {
+      await runOnce(
+        copy.url,
+        `DELETE FROM users;
+         WITH gone AS (DELETE FROM user_state RETURNING bucket, user_id)
+         INSERT INTO user_deletions SELECT * FROM gone`,
+      )
+      expect(found(await verifyDatabase(copy.url, QUIET))).to.deep.equal([])
+    })
 
     it('counts what is in the journal as on its way', async () => {
       await runOnce(copy.url, 'UPDATE stream_forwarded SET seq = 1 WHERE stream_id = 1')

@@ -44,7 +44,9 @@ const OF_SENSOR = `
 const ACCEPTED = `SELECT coalesce(sum(d.measurements), 0)::bigint AS count ${OF_SENSOR}`
 const ACCEPTED_DAYS = `
   SELECT d.day, d.measurements ${OF_SENSOR} AND d.day >= $2 AND d.day < $3 ORDER BY d.day`
-const DELETIONS = 'SELECT count(*) AS count FROM sensor_deletions'
+const DELETIONS = `
+  SELECT (SELECT count(*) FROM sensor_deletions) + (
+    SELECT count(*) FROM user_deletions JOIN sensor_state USING (bucket, user_id)) AS count`
 
 export class PostgresControlReader implements ControlReader {
   readonly #database: Database

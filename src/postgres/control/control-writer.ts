@@ -71,13 +71,8 @@ export function createControlWriter(
     createUser: (email, name) =>
       inTransaction((sql, nowMs) => createUser(sql, { email, name, nowMs })),
     renameUser: (userId, change) => inTransaction((sql) => renameUser(sql, userId, change)),
-    deleteUser: (userId) =>
-      journalling(
-        (sensors) => sensors !== undefined,
-        (sql, nowMs) => deleteUser(sql, { userId, nowMs }),
-      ),
-    deleteAccount: (userId) =>
-      journalling(Boolean, (sql, nowMs) => deleteAccount(sql, { userId, nowMs })),
+    deleteUser: (userId) => inTransaction((sql) => deleteUser(sql, userId)),
+    deleteAccount: (userId) => inTransaction((sql, nowMs) => deleteAccount(sql, { userId, nowMs })),
     signIn: (order) => inTransaction((sql, nowMs) => signIn(sql, order, nowMs)),
     createSignInLink: (link) => inTransaction((sql) => createSignInLink(sql, link)),
     redeemSignInLink: (order) => inTransaction((sql) => redeemSignInLink(sql, order)),

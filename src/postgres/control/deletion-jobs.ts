@@ -19,7 +19,7 @@ const DUE = `
     SELECT 1 FROM unnest(string_to_array(d.heads, ',')) head
       LEFT JOIN stream_forwarded f ON f.stream_id = split_part(head, ':', 1)::int
     WHERE split_part(head, ':', 2)::bigint > coalesce(f.seq, 0))
-  ORDER BY sensor_id LIMIT 100`
+  ORDER BY bucket, sensor_id LIMIT 100`
 const NOTE_PASS = `
   UPDATE sensor_deletions SET passes = passes + 1, due_at_ms = $4
   WHERE bucket = $1 AND sensor_id = $2 AND passes = $3`

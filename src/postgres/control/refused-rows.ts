@@ -18,13 +18,15 @@ const LOCK_TOTALS = `
   INSERT INTO refused_totals AS t (user_id)
   SELECT id FROM users WHERE id = ANY ($1::int[]) ORDER BY id FOR KEY SHARE
   ON CONFLICT (user_id) DO UPDATE SET bytes = t.bytes`
+// The user may be deleted by now, and has no total then.
 const KEEP = `
   WITH known AS (SELECT bytes FROM refused WHERE user_id = $1 AND content_hash = $8),
   kept AS (
     INSERT INTO refused AS r
       (user_id, token_id, kind, content, fields, unit_ns, serial_number_prefix, content_hash,
        reason, received_at_ms, retry_at_ms, bytes)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+    SELECT user_id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12
+    FROM refused_totals WHERE user_id = $1
     ON CONFLICT (user_id, content_hash) DO UPDATE SET
       token_id = excluded.token_id, reason = excluded.reason, count = r.count + 1,
       received_at_ms = excluded.received_at_ms, retry_at_ms = excluded.retry_at_ms,

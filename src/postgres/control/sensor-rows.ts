@@ -31,7 +31,8 @@ export const SENSOR_COLUMNS = `
   t.last_seen_at_ms AS "lastSeenAtMs", t.measured_at_ms AS "measuredAtMs",
   t.temp_celsius AS "rawCelsius", t.version, t.pending`
 const LIVE = `
-  sensors s JOIN sensor_state t ON t.bucket = s.bucket AND t.sensor_id = s.id
+  sensors s JOIN user_state u ON u.bucket = s.bucket AND u.user_id = s.user_id
+    JOIN sensor_state t ON t.bucket = s.bucket AND t.sensor_id = s.id
   WHERE s.deleted_at_ms IS NULL`
 const SENSORS = `
   SELECT ${SENSOR_COLUMNS}, (SELECT epoch FROM data_identity) AS epoch FROM ${LIVE}`

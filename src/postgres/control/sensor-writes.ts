@@ -34,20 +34,27 @@ const DELETE = `
   UPDATE sensors SET deleted_at_ms = $4, changed_at_settings = $5, alias = '',
     compensation_celsius = 0
   WHERE bucket = $1 AND user_id = $2 AND id = $3::bigint AND deleted_at_ms IS NULL`
-// Waits for the group that writes the sensor; the next one finds it gone.
-const DELETE_STATE = 'DELETE FROM sensor_state WHERE bucket = $1 AND sensor_id = $2'
-const DELETE_STEPS = 'DELETE FROM history_steps WHERE bucket = $1 AND sensor_id = $2'
-const DELETE_DAYS = `
-  WITH gone AS (
-    DELETE FROM accepted_per_day WHERE bucket = $1 AND sensor_id = $2 RETURNING day)
-  SELECT min(day) AS first, max(day) AS last FROM gone`
-const DELETE_SET_ASIDE = 'DELETE FROM set_aside WHERE bucket = $1 AND sensor_id = $2'
-// In a statement that begins after the sensor's lock was granted: what the last group wrote is in
-// these heads.
-const INSERT_DELETION = `
+// Waits for the groups that write the sensors; the next ones find them gone.
+const LOCK_STATES = `
+  SELECT 1 FROM sensor_state
+  WHERE bucket = $1 AND sensor_id = ANY ($2::int[]) ORDER BY sensor_id FOR UPDATE`
+// In a statement that begins after the sensors' locks were granted: what the last groups wrote is
+// in these days and heads. A sensor that was deleted before has no state.
+const REMOVE_STATES = `
+  WITH states AS (
+    DELETE FROM sensor_state WHERE bucket = $1 AND sensor_id = ANY ($2::int[])
+    RETURNING sensor_id, user_id),
+  steps AS (DELETE FROM history_steps WHERE bucket = $1 AND sensor_id = ANY ($2::int[])),
+  aside AS (DELETE FROM set_aside WHERE bucket = $1 AND sensor_id = ANY ($2::int[])),
+  days AS (
+    DELETE FROM accepted_per_day WHERE bucket = $1 AND sensor_id = ANY ($2::int[])
+    RETURNING sensor_id, day)
   INSERT INTO sensor_deletions (bucket, sensor_id, user_id, start_ms, stop_ms, due_at_ms, heads)
-  SELECT $1, $2, $3, $4, $5, $6,
-    coalesce(string_agg(stream_id || ':' || head, ',' ORDER BY stream_id), '') FROM streams`
+  SELECT $1, sensor_id, user_id, coalesce(min(day), 0) * ${DAY_MS}::bigint,
+    (coalesce(max(day), -1) + 1) * ${DAY_MS}::bigint, $3,
+    (SELECT coalesce(string_agg(stream_id || ':' || head, ',' ORDER BY stream_id), '')
+      FROM streams)
+  FROM states LEFT JOIN days USING (sensor_id) GROUP BY sensor_id, user_id`
 
 interface LockedUser {
   readonly sensors: number
@@ -115,16 +122,17 @@ export async function deleteSensor(
   const row = [bucket, userId, sensorId, nowMs, user?.settings]
   if (user === undefined || (await sql.change(DELETE, row)) === 0) return false
   await sql.change(CHANGE_USER, [bucket, userId, -1])
-  await sql.change(DELETE_STATE, [bucket, sensorId])
-  await sql.change(DELETE_STEPS, [bucket, sensorId])
-  const [days] = await sql.rows<DayRange>(DELETE_DAYS, [bucket, sensorId])
-  await sql.change(DELETE_SET_ASIDE, [bucket, sensorId])
-  const range = [(days?.first ?? 0) * DAY_MS, ((days?.last ?? -1) + 1) * DAY_MS]
-  await sql.change(INSERT_DELETION, [bucket, sensorId, userId, ...range, nowMs])
+  await removeStates(sql, bucket, [sensorId], nowMs)
   return true
 }
 
-interface DayRange {
-  readonly first: number | null
-  readonly last: number | null
+/** Takes from sensors all but their rows, and has their measurements deleted from the store. */
+export async function removeStates(
+  sql: Sql,
+  bucket: number,
+  sensorIds: readonly number[],
+  nowMs: number,
+): Promise<void> {
+  await sql.rows(LOCK_STATES, [bucket, sensorIds])
+  await sql.change(REMOVE_STATES, [bucket, sensorIds, nowMs])
 }

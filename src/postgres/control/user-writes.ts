@@ -6,7 +6,6 @@ import { sessionsPerUserMax } from '../../domain/limits.ts'
 import type { NewAccessToken, SignInOrder, SignedInUser } from '../../ports/control-writer.ts'
 import { bucketOf } from '../bucket.ts'
 import type { Sql } from '../database.ts'
-import { deleteSensor } from './sensor-writes.ts'
 import { toUser } from './token-rows.ts'
 
 const INSERT_USER = `
@@ -54,14 +53,10 @@ const MAY_LEAVE = `
     SELECT 1 FROM access_tokens
     WHERE user_id = $1 AND kind = 'daemon' AND revoked_at_ms IS NULL
       AND (expires_at_ms IS NULL OR expires_at_ms > $2))`
-const LIVE_SENSORS = `
-  SELECT id FROM sensors
-  WHERE bucket = $1 AND user_id = $2 AND deleted_at_ms IS NULL ORDER BY id`
-const LOCK_USER_STATE = `
-  SELECT 1 FROM user_state WHERE bucket = $1 AND user_id = $2 FOR UPDATE`
-const WIPE_SERIAL_NUMBERS = `
-  UPDATE sensors SET serial_number = '', serial_number_key = '' WHERE bucket = $1 AND user_id = $2`
-const DELETE_USER_STATE = 'DELETE FROM user_state WHERE bucket = $1 AND user_id = $2'
+// Waits for the group that registers sensors; from then on nobody writes to any of the user's.
+const DELETE_USER_STATE = `
+  DELETE FROM user_state WHERE bucket = $1 AND user_id = $2 RETURNING sensors`
+const ORDER_DELETION = 'INSERT INTO user_deletions (bucket, user_id) VALUES ($1, $2)'
 // In the order in which others lock them, see refused-rows.ts.
 const DELETE_REFUSED_TOTAL = 'DELETE FROM refused_totals WHERE user_id = $1'
 // Tokens, identities and what was refused go with it.
@@ -99,21 +94,19 @@ export async function renameUser(
   return renamed && toUser(renamed)
 }
 
-/** @returns how many sensors they had, `undefined` if there is no such user */
-export async function deleteUser(
-  sql: Sql,
-  { userId, nowMs }: { userId: number; nowMs: number },
-): Promise<number | undefined> {
+/**
+ * What user-deletions.ts finishes: the user is gone, the sensors are nobody's.
+ *
+ * @returns how many sensors they had, `undefined` if there is no such user
+ */
+export async function deleteUser(sql: Sql, userId: number): Promise<number | undefined> {
   if ((await sql.rows(LOCK_USER, [userId])).length === 0) return undefined
   const user = [bucketOf(userId), userId]
-  await sql.rows(LOCK_USER_STATE, user)
-  const sensors = await sql.rows<{ id: number }>(LIVE_SENSORS, user)
-  for (const { id: sensorId } of sensors) await deleteSensor(sql, { userId, sensorId, nowMs })
-  await sql.change(WIPE_SERIAL_NUMBERS, user)
-  await sql.change(DELETE_USER_STATE, user)
+  const [state] = await sql.rows<{ sensors: number }>(DELETE_USER_STATE, user)
+  await sql.change(ORDER_DELETION, user)
   await sql.change(DELETE_REFUSED_TOTAL, [userId])
   await sql.change(DELETE_USER, [userId])
-  return sensors.length
+  return state?.sensors ?? 0
 }
 
 /** The same for a user who may delete their own account. @returns whether there was one */
@@ -124,7 +117,7 @@ export async function deleteAccount(
   // Locked: no daemon token comes between the question and the deletion.
   await sql.rows(LOCK_USER, [userId])
   const mayLeave = (await sql.rows(MAY_LEAVE, [userId, nowMs])).length > 0
-  return mayLeave && (await deleteUser(sql, { userId, nowMs })) !== undefined
+  return mayLeave && (await deleteUser(sql, userId)) !== undefined
 }
 
 export async function insertToken(

@@ -1,5 +1,5 @@
 // Checks what control data say of each other: how many sensors a user has, that a live sensor has a
-// state, and how much is kept of what was refused.
+// state and a user, and how much is kept of what was refused.
 
 import type { Report } from '../../domain/finding.ts'
 import type { Database } from '../database.ts'
@@ -15,6 +15,11 @@ const PROBLEMS = `
   SELECT 'sensor ' || s.id || ' has no state'
   FROM sensors s LEFT JOIN sensor_state t ON t.bucket = s.bucket AND t.sensor_id = s.id
   WHERE s.deleted_at_ms IS NULL AND t.sensor_id IS NULL
+  UNION ALL
+  SELECT 'sensor ' || s.id || ' has no user'
+  FROM sensors s LEFT JOIN user_state t ON t.bucket = s.bucket AND t.user_id = s.user_id
+    LEFT JOIN user_deletions d ON d.bucket = s.bucket AND d.user_id = s.user_id
+  WHERE s.serial_number <> '' AND t.user_id IS NULL AND d.user_id IS NULL
   UNION ALL
   SELECT 'user ' || coalesce(r.user_id, t.user_id) || ' has ' || coalesce(r.bytes, 0)
     || ' bytes of what was refused, ' || coalesce(t.bytes, 0) || ' are counted'

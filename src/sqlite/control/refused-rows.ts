@@ -12,11 +12,12 @@ import type {
 } from '../../ports/refused.ts'
 import type { Connection } from '../database.ts'
 
+// Their user may be deleted by now.
 const KEEP = `
   INSERT INTO refused
     (user_id, token_id, kind, content, fields, unit_ns, serial_number_prefix, content_hash, reason,
      received_at_ms, retry_at_ms, bytes)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM users WHERE id = ?
   ON CONFLICT (user_id, content_hash) DO UPDATE SET
     token_id = excluded.token_id, reason = excluded.reason, count = count + 1,
     received_at_ms = excluded.received_at_ms, retry_at_ms = excluded.retry_at_ms,
@@ -94,7 +95,7 @@ export class RefusedRows {
       const fields = entry.fields && JSON.stringify(entry.fields)
       const texts = [kind, content, fields, unitNs, serialNumberPrefix, refusedKey(entry), reason]
       const times = [entry.receivedAtMs, entry.retryAtMs]
-      keep.run(userId, tokenId, ...texts, ...times, refusedEntryBytes(entry))
+      keep.run(tokenId, ...texts, ...times, refusedEntryBytes(entry), userId)
     }
     this.#makeRoom()
   }

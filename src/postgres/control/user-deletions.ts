@@ -1,0 +1,84 @@
+// Finishes what deleting a user has begun: deletes their sensors, a few in each transaction, and
+// erases what was personal. Any process takes the next step, and only one at a time; a step that is
+// interrupted is taken again. The user's state is gone, so nobody registers another sensor, writes
+// to one, or waits for it.
+
+import { SECOND_MS } from '../../domain/time.ts'
+import type { Clock, Log } from '../../ports/system.ts'
+import { unlessAway } from '../database.ts'
+import type { Database } from '../database.ts'
+import { removeStates } from './sensor-writes.ts'
+
+interface Collaborators {
+  readonly database: Database
+  readonly clock: Clock
+  readonly log: Log
+}
+
+const LOOK_EVERY_MS = SECOND_MS
+/** Some 20 ms. */
+const SENSORS_AT_ONCE = 200
+
+const TAKE = `
+  SELECT bucket, user_id AS "userId" FROM user_deletions
+  ORDER BY bucket, user_id LIMIT 1 FOR UPDATE SKIP LOCKED`
+// Those that were deleted before have serial numbers as well.
+const SENSORS = `
+  SELECT id FROM sensors WHERE bucket = $1 AND user_id = $2 AND serial_number <> ''
+  ORDER BY id LIMIT ${SENSORS_AT_ONCE}`
+const ERASE = `
+  UPDATE sensors SET deleted_at_ms = coalesce(deleted_at_ms, $3), serial_number = '',
+    serial_number_key = '', alias = '', compensation_celsius = 0
+  WHERE bucket = $1 AND id = ANY ($2::int[])`
+const END = 'DELETE FROM user_deletions WHERE bucket = $1 AND user_id = $2'
+
+/** @returns whether there was anything to do that no other process is doing */
+export function continueUserDeletion(database: Database, nowMs: number): Promise<boolean> {
+  return database.transaction(async (sql) => {
+    const [user] = await sql.rows<{ bucket: number; userId: number }>(TAKE)
+    if (user === undefined) return false
+    const { bucket, userId } = user
+    const sensors = await sql.rows<{ id: number }>(SENSORS, [bucket, userId])
+    const ids = sensors.map(({ id }) => id)
+    await removeStates(sql, bucket, ids, nowMs)
+    await sql.change(ERASE, [bucket, ids, nowMs])
+    if (ids.length < SENSORS_AT_ONCE) await sql.change(END, [bucket, userId])
+    return true
+  })
+}
+
+export class UserDeletions {
+  readonly #with: Collaborators
+  #timer: NodeJS.Timeout | undefined
+  #running: Promise<void> | undefined
+  #isStopped = false
+
+  constructor(of: Collaborators) {
+    this.#with = of
+  }
+
+  start(): void {
+    this.#timer ??= setInterval(() => {
+      this.#running ??= this.#finish()
+    }, LOOK_EVERY_MS).unref()
+  }
+
+  /** Lets the step under way finish. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#isStopped = true
+    await this.#running
+  }
+
+  async #finish(): Promise<void> {
+    const { database, clock, log } = this.#with
+    const step = () => continueUserDeletion(database, clock.nowMs())
+    try {
+      while (!this.#isStopped && (await unlessAway(step, false)));
+    } catch (error) {
+      log.warn('cannot delete the sensors of a deleted user now', { error: String(error) })
+    } finally {
+      this.#running = undefined
+    }
+  }
+}
