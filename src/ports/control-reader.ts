@@ -38,8 +38,8 @@ export interface ControlReader extends RefusedReader, SensorChangesReader, SignI
   findSensor(userId: number, sensorId: number): Promise<Sensor | undefined>
   /** For operators; never a deleted one. */
   findSensorOfAnyone(sensorId: number): Promise<Sensor | undefined>
-  /** How many measurements of a sensor were accepted; 0 for a deleted sensor. */
-  countMeasurements(sensorId: number): Promise<number>
+  /** How many measurements of these sensors were accepted; 0 for a deleted sensor. */
+  countMeasurements(sensorIds: readonly number[]): Promise<number>
   /**
    * A user's sensors with the version of everything shown of them, read at one moment.
    *

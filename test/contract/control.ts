@@ -163,7 +163,7 @@ export function describeControl(name: string, newData: NewData): void {
         const sensor = await data.control.findSensor(userId, id)
         expect(sensor).to.include({ alias: 'Cellar', compensationCelsius: -0.4 })
         expect(sensor?.latest).to.deep.equal({ measuredAtMs: NOW_MS + 5, rawCelsius: 11.75 })
-        expect(await data.control.countMeasurements(id)).to.equal(2)
+        expect(await data.control.countMeasurements([id])).to.equal(2)
       })
 
       it('is gone when it is deleted, and its id is never given again', async () => {

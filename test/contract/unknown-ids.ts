@@ -31,7 +31,7 @@ export function describeUnknownIds(engine: string, newData: NewData): void {
         const { control, store } = data
         expect(await control.findSensor(userId, id)).to.equal(undefined)
         expect(await control.findSensorOfAnyone(id)).to.equal(undefined)
-        expect(await control.countMeasurements(id)).to.equal(0)
+        expect(await control.countMeasurements([id])).to.equal(0)
         expect(await control.listAcceptedDays(id, RANGE)).to.deep.equal([])
         expect(await control.hasSetAside(id, RANGE)).to.equal(false)
         expect(await control.listSetAside(id, 1)).to.deep.equal([])

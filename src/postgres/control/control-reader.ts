@@ -38,12 +38,14 @@ const IDENTITIES = `
   SELECT issuer, subject, user_id AS "userId", created_at_ms AS "createdAtMs"
   FROM identities ORDER BY user_id, issuer`
 const HAS_STORED_LINES = 'SELECT 1 FROM access_tokens WHERE id = $1 AND has_stored_lines'
-const OF_SENSOR = `
+const OF_SENSORS = `
   FROM accepted_per_day d JOIN sensors s ON s.bucket = d.bucket AND s.id = d.sensor_id
-  WHERE s.id = $1::bigint`
-const ACCEPTED = `SELECT coalesce(sum(d.measurements), 0)::bigint AS count ${OF_SENSOR}`
+  WHERE s.id`
+const ACCEPTED = `
+  SELECT coalesce(sum(d.measurements), 0)::bigint AS count ${OF_SENSORS} = ANY ($1::bigint[])`
 const ACCEPTED_DAYS = `
-  SELECT d.day, d.measurements ${OF_SENSOR} AND d.day >= $2 AND d.day < $3 ORDER BY d.day`
+  SELECT d.day, d.measurements ${OF_SENSORS} = $1::bigint AND d.day >= $2 AND d.day < $3
+  ORDER BY d.day`
 const DELETIONS = `
   SELECT (SELECT count(*) FROM sensor_deletions) + (
     SELECT count(*) FROM user_deletions JOIN sensor_state USING (bucket, user_id)) AS count`
@@ -114,8 +116,8 @@ export class PostgresControlReader implements ControlReader {
     return findSensorOfAnyone(this.#database, sensorId)
   }
 
-  countMeasurements(sensorId: number): Promise<number> {
-    return this.#count(ACCEPTED, [sensorId])
+  countMeasurements(sensorIds: readonly number[]): Promise<number> {
+    return this.#count(ACCEPTED, [sensorIds])
   }
 
   readSensors(userId: number, onlineSinceMs: number, isKnown: (version: string) => boolean) {

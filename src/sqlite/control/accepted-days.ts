@@ -9,7 +9,9 @@ import type { Connection } from '../database.ts'
 const DAYS = `
   SELECT day, measurements FROM accepted_per_day
   WHERE sensor_id = ? AND day >= ? AND day < ? ORDER BY day`
-const TOTAL = 'SELECT ifnull(sum(measurements), 0) FROM accepted_per_day WHERE sensor_id = ?'
+const TOTAL = `
+  SELECT ifnull(sum(measurements), 0) FROM accepted_per_day
+  WHERE sensor_id IN (SELECT value FROM json_each(?))`
 
 interface DayRow {
   day: number
@@ -22,7 +24,7 @@ export class AcceptedDays {
 
   constructor(db: Connection) {
     this.#days = db.prepare<[number, number, number], DayRow>(DAYS)
-    this.#total = db.prepare<[number], number>(TOTAL).pluck()
+    this.#total = db.prepare<[string], number>(TOTAL).pluck()
   }
 
   /** The days in the range, in ascending order; those without any are left out. */
@@ -33,7 +35,7 @@ export class AcceptedDays {
   }
 
   /** Of all days. */
-  totalOf(sensorId: number): number {
-    return this.#total.get(sensorId) ?? 0
+  totalOf(sensorIds: readonly number[]): number {
+    return this.#total.get(JSON.stringify(sensorIds)) ?? 0
   }
 }

@@ -54,7 +54,6 @@ const MAY_LEAVE = `
     SELECT 1 FROM access_tokens
     WHERE user_id = @userId AND kind = 'daemon' AND revoked_at_ms IS NULL
       AND (expires_at_ms IS NULL OR expires_at_ms > @nowMs))`
-const LIVE_SENSOR_IDS = 'SELECT id FROM sensors WHERE user_id = ? AND deleted_at_ms IS NULL'
 const WIPE_SERIAL_NUMBERS = `
   UPDATE sensors SET serial_number = '', serial_number_key = '' WHERE user_id = ?`
 const INSERT_SENSOR = `
@@ -68,15 +67,21 @@ const CHANGE_SENSOR = `
     compensated_seq =
       iif(@compensation <> compensation_celsius, @seq, compensated_seq)
   WHERE id = @sensorId AND user_id = @userId AND deleted_at_ms IS NULL`
-const DELETE_SENSOR = `
-  UPDATE sensors SET deleted_at_ms = ?, changed_seq = ?, alias = '', compensation_celsius = 0
-  WHERE id = ? AND user_id = ? AND deleted_at_ms IS NULL`
-const FORGET_LATEST = 'DELETE FROM sensor_latest WHERE sensor_id = ?'
-const FORGET_STEPS = 'DELETE FROM history_steps WHERE sensor_id = ?'
-const FORGET_DAYS = 'DELETE FROM accepted_per_day WHERE sensor_id = ?'
-const FORGET_SET_ASIDE = 'DELETE FROM set_aside WHERE sensor_id = ?'
-const DAYS_OF_SENSOR = `
-  SELECT min(day) AS first, max(day) AS last FROM accepted_per_day WHERE sensor_id = ?`
+const DELETE_SENSORS = `
+  UPDATE sensors SET deleted_at_ms = @nowMs, changed_seq = @seq, alias = '',
+    compensation_celsius = 0
+  WHERE user_id = @userId AND deleted_at_ms IS NULL`
+const DELETE_ALL = `${DELETE_SENSORS} RETURNING id`
+const DELETE_ONE = `${DELETE_SENSORS} AND id = @sensorId RETURNING id`
+// The accepted days tell between which times a sensor's measurements lie.
+const ORDER_DELETIONS = `
+  INSERT INTO sensor_deletions (sensor_id, user_id, start_ms, stop_ms, after_seq, due_at_ms)
+  SELECT value, @userId, ifnull(min(day), 0) * ${DAY_MS}, (ifnull(max(day), -1) + 1) * ${DAY_MS},
+    @seq - 1, @nowMs
+  FROM json_each(@ids) LEFT JOIN accepted_per_day ON sensor_id = value GROUP BY value`
+const forgetIn = (table: string) => `
+  DELETE FROM ${table} WHERE sensor_id IN (SELECT value FROM json_each(@ids))`
+const FORGET = ['sensor_latest', 'history_steps', 'accepted_per_day', 'set_aside'].map(forgetIn)
 const LAST_SEQ = "SELECT seq FROM sqlite_sequence WHERE name = 'journal'"
 const INSERT_DELETION = `
   INSERT INTO sensor_deletions (sensor_id, user_id, start_ms, stop_ms, after_seq, due_at_ms)
@@ -232,7 +237,7 @@ export class ControlCommands implements Synchronous<Commands> {
   deleteSensor(userId: number, sensorId: number): boolean {
     const nowMs = this.#clock.nowMs()
     const wasThere = this.#inTransaction(() => {
-      const isDeleted = this.#deleteSensorRows(userId, sensorId, nowMs)
+      const isDeleted = this.#deleteSensorRows(userId, nowMs, sensorId) > 0
       // The row that cursors are compared with.
       if (isDeleted) this.#db.prepare(INSERT_EMPTY_ROW).run(nowMs)
       return isDeleted
@@ -297,31 +302,19 @@ export class ControlCommands implements Synchronous<Commands> {
 
   /** @returns how many sensors they had, `undefined` if there is no such user */
   #deleteUserRows(userId: number, nowMs: number): number | undefined {
-    const sensorIds = this.#db.prepare<[number], number>(LIVE_SENSOR_IDS).pluck().all(userId)
-    for (const sensorId of sensorIds) this.#deleteSensorRows(userId, sensorId, nowMs)
+    const sensors = this.#deleteSensorRows(userId, nowMs)
     this.#db.prepare(WIPE_SERIAL_NUMBERS).run(userId)
-    return this.#db.prepare(DELETE_USER).run(userId).changes > 0 ? sensorIds.length : undefined
+    return this.#db.prepare(DELETE_USER).run(userId).changes > 0 ? sensors : undefined
   }
 
-  #deleteSensorRows(userId: number, sensorId: number, nowMs: number): boolean {
-    const row = [nowMs, this.#nextSeq(), sensorId, userId]
-    if (this.#db.prepare(DELETE_SENSOR).run(...row).changes === 0) return false
-    this.#orderDeletion(userId, sensorId, nowMs)
-    for (const sql of [FORGET_LATEST, FORGET_STEPS, FORGET_DAYS, FORGET_SET_ASIDE]) {
-      this.#db.prepare(sql).run(sensorId)
-    }
-    return true
-  }
-
-  // The accepted days tell between which times the sensor's measurements lie.
-  #orderDeletion(userId: number, sensorId: number, nowMs: number): void {
-    const days = this.#db.prepare<[number], { first: number | null; last: number | null }>(
-      DAYS_OF_SENSOR,
-    )
-    const { first, last } = days.get(sensorId) ?? { first: null, last: null }
-    const range = [(first ?? 0) * DAY_MS, ((last ?? -1) + 1) * DAY_MS]
-    const lastSeq = this.#nextSeq() - 1
-    this.#db.prepare(INSERT_DELETION).run(sensorId, userId, ...range, lastSeq, nowMs)
+  /** @param sensorId `undefined`: all of the user's @returns how many were there */
+  #deleteSensorRows(userId: number, nowMs: number, sensorId?: number): number {
+    const of = { userId, sensorId, nowMs, seq: this.#nextSeq() }
+    const deletion = this.#db.prepare(sensorId === undefined ? DELETE_ALL : DELETE_ONE)
+    const deleted = deletion.pluck().all(of)
+    const sensors = { ...of, ids: JSON.stringify(deleted) }
+    for (const sql of [ORDER_DELETIONS, ...FORGET]) this.#db.prepare(sql).run(sensors)
+    return deleted.length
   }
 
   /** Of the row that this transaction is about to write. */

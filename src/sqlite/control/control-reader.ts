@@ -147,8 +147,8 @@ export class SqliteControlReader implements ControlReader {
     return this.#sensors.findOfAnyone(sensorId)
   }
 
-  async countMeasurements(sensorId: number): Promise<number> {
-    return this.#accepted.totalOf(sensorId)
+  async countMeasurements(sensorIds: readonly number[]): Promise<number> {
+    return this.#accepted.totalOf(sensorIds)
   }
 
   async readSensors(
