@@ -97,25 +97,43 @@ export async function refuseStandby(client: pg.ClientBase): Promise<void> {
   if (rows[0]?.isStandby !== false) throw new NotPrimary()
 }
 
+interface Opening {
+  /** What is to be done before the connection is used. */
+  readonly greet?: (client: pg.ClientBase) => Promise<void>
+  /** Gives up, whatever is waited for. */
+  readonly signal?: AbortSignal
+}
+
 /**
  * A connection of its own to the first host that is not a standby.
  *
  * @param isPipelined statements are sent without waiting for the answers of those before
  * @throws Error of the last host, if none can be used
  */
-export async function connectAlone(databaseUrl: string, isPipelined: boolean): Promise<pg.Client> {
+export async function connectAlone(
+  databaseUrl: string,
+  isPipelined: boolean,
+  { greet, signal }: Opening = {},
+): Promise<pg.Client> {
   let failure: unknown
   for (const address of addressesOf(databaseUrl)) {
     const client = new pg.Client({ ...connectionSettings(address), pipeline: isPipelined })
     // Who waits for an answer is told as well; without a listener the process would end.
     client.on('error', () => undefined)
+    // Without a word: the server may not answer.
+    const destroy = () => client.connection.stream.destroy()
+    signal?.addEventListener('abort', destroy)
     try {
+      signal?.throwIfAborted()
       await client.connect()
       await refuseStandby(client)
+      await greet?.(client)
       return client
     } catch (error) {
       failure = error
-      void client.end()
+      destroy()
+    } finally {
+      signal?.removeEventListener('abort', destroy)
     }
   }
   throw failure

@@ -78,6 +78,10 @@ export class LosingProxy {
   loseAnswer: string | undefined
   /** The next statement with this text is, as it is prepared: the first time on a connection. */
   lose: string | undefined
+  /** The server never hears of the next statement with this text, nor of what comes after it. */
+  withhold: string | undefined
+  /** How many have connected. */
+  connected = 0
 
   private constructor(socketPath: string) {
     this.#server = createServer((client) => this.#join(client, connect(socketPath)))
@@ -111,6 +115,8 @@ export class LosingProxy {
       client.destroy()
       server.destroy()
     }
+    this.connected++
+    let isWithheld = false
     for (const socket of [client, server]) {
       this.#connections.add(socket)
       socket.on('error', end).on('close', () => {
@@ -119,6 +125,11 @@ export class LosingProxy {
       })
     }
     client.on('data', (bytes) => {
+      isWithheld ||= this.withhold !== undefined && bytes.includes(this.withhold)
+      if (isWithheld) {
+        this.withhold = undefined
+        return
+      }
       if (this.lose === undefined || !bytes.includes(this.lose)) {
         server.write(bytes)
         return

@@ -41,7 +41,8 @@ export class Lane {
   #lastStream = 0
   #turn: Promise<unknown> = Promise.resolve()
   #waiting = 0
-  #isOutOfTime = false
+  /** Of the group that is being committed: aborted when it is out of time. */
+  #patience = new AbortController().signal
 
   constructor(settings: LaneSettings) {
     this.#settings = settings
@@ -84,9 +85,10 @@ export class Lane {
   }
 
   async #commitInTime(group: Group): Promise<readonly Decided[]> {
-    this.#isOutOfTime = false
+    const patience = new AbortController()
+    this.#patience = patience.signal
     const timer = setTimeout(() => {
-      this.#isOutOfTime = true
+      patience.abort()
       this.#drop()
     }, PATIENCE_MS)
     try {
@@ -108,7 +110,7 @@ export class Lane {
         if (error instanceof OutcomeUnknown) unknown = error.attempt
         await this.#recover(error, unknown !== undefined)
       }
-      if (this.#isOutOfTime) throw refusalError(unknown ? 'outcome_unknown' : 'overloaded')
+      if (this.#patience.aborted) throw refusalError(unknown ? 'outcome_unknown' : 'overloaded')
     }
   }
 
@@ -154,12 +156,9 @@ export class Lane {
   }
 
   async #connect(): Promise<Session> {
-    if (this.#session !== undefined) return this.#session
     const { databaseUrl, greet } = this.#settings
-    const session = await Session.open(databaseUrl, greet)
-    if (this.#isOutOfTime) session.destroy()
-    else this.#session = session
-    return session
+    this.#session ??= await Session.open(databaseUrl, greet, this.#patience)
+    return this.#session
   }
 
   #drop(): void {

@@ -20,20 +20,15 @@ export class Session {
 
   /**
    * @param greet what is to be done before the connection is used
+   * @param signal gives up
    * @throws Error if no host can be used now
    */
   static async open(
     databaseUrl: string,
     greet: (client: pg.ClientBase) => Promise<void>,
+    signal: AbortSignal,
   ): Promise<Session> {
-    const client = await connectAlone(databaseUrl, true)
-    try {
-      await greet(client)
-    } catch (error) {
-      await client.end()
-      throw error
-    }
-    return new Session(client)
+    return new Session(await connectAlone(databaseUrl, true, { greet, signal }))
   }
 
   /** Warnings and notices of the server so far. */

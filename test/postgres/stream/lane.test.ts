@@ -30,6 +30,11 @@ describe('a lane', () => {
     ask<Row>(database.url, text, ...values)
   const countRows = async () =>
     (await read<{ n: number }>('SELECT count(*)::int AS n FROM journal'))[0]?.n
+  const countConnections = async () => {
+    const connections = await read(`SELECT 1 FROM pg_stat_activity
+      WHERE application_name = 'thermolog' AND datname = current_database()`)
+    return connections.length
+  }
   const lockWaits = async () => {
     const waits = await read(`SELECT 1 FROM pg_stat_activity
       WHERE wait_event_type = 'Lock' AND datname = current_database()`)
@@ -155,6 +160,15 @@ describe('a lane', () => {
       proxy.lose = 'FOR NO KEY UPDATE'
       expect(statusOf(await sendEvent(losing, USER, null))).to.equal('created')
       expect(await countRows()).to.equal(2)
+    })
+
+    it('ends each connection that it may not use yet', async () => {
+      await read('CREATE TABLE moving ()')
+      const sent = sendEvent(losing, USER, 'e2')
+      await until('it has tried often', async () => proxy.connected > 4)
+      expect(await countConnections()).to.be.at.most(2)
+      await read('DROP TABLE moving')
+      expect(statusOf(await sent)).to.equal('created')
     })
   })
 
