@@ -143,6 +143,27 @@ describe('PostgreSQL', () => {
       expect(await countOf(1)).to.equal(1)
     })
 
+    it('writes in parts what takes longer than a statement may', async () => {
+      const slow = new Database(store.url, 1, { statementMsMax: 100 })
+      const writer = new PostgresMeasurementWriter(slow)
+      await store.database.execute(`
+        CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS
+        $$BEGIN PERFORM pg_sleep(new.temp_celsius / 1000); RETURN new; END$$;
+        CREATE TRIGGER slow BEFORE INSERT ON measurements FOR EACH ROW EXECUTE FUNCTION wait()`)
+      const waiting = (measuredAtMs: number, waitMs: number) => {
+        return { sensorId: 1, measuredAtMs: START_MS + measuredAtMs, tempCelsius: waitMs }
+      }
+      const batch = batchOf(Array.from({ length: 25 }, (_, at) => waiting(at, 10)))
+      await writer.write(batch)
+      await writer.write(batch)
+      const range = { sensorId: 1, startMs: START_MS, stopMs: START_MS + DAY_MS }
+      const [day] = await collect(store.reader.readWindows(range, DAY_MS))
+      expect(day).to.include({ count: 25, sum: 250 })
+      const writing = writer.write(batchOf([waiting(50, 1_000)]))
+      expect(await writing.catch((error: unknown) => error)).to.be.instanceOf(StoreUnavailable)
+      await slow.close()
+    })
+
     it('is written again later when the database is out of reach', async () => {
       const away = new Database('postgresql://127.0.0.1:1/x', 1)
       const writing = new PostgresMeasurementWriter(away).write(batchOf(series(1, 1)))

@@ -1,5 +1,5 @@
 // MeasurementWriter on PostgreSQL: one statement writes a batch, and adds to the summaries what of
-// it is new.
+// it is new. A batch that takes longer than a statement may is written in parts.
 
 import { ServiceError, StoreUnavailable } from '../../domain/errors.ts'
 import { DAY_MS, HOUR_MS } from '../../domain/time.ts'
@@ -8,6 +8,7 @@ import type { JournalPlace } from '../../ports/journal-queue.ts'
 import type { MeasurementWriter, RejectedMeasurement } from '../../ports/measurement-store.ts'
 import type { MeasurementColumns, StoreBatch } from '../../ports/measurement-store.ts'
 import type { Database, Sql } from '../database.ts'
+import { codeOf, QUERY_CANCELED } from '../failures.ts'
 import { float8Array, int4Array, int8Array } from '../stream/binary-arrays.ts'
 import { Partitions } from './partitions.ts'
 
@@ -64,7 +65,7 @@ export class PostgresMeasurementWriter implements MeasurementWriter {
     if (measurements.count === 0) return []
     await this.#orUnavailable(async () => {
       await this.#partitions.prepare(measurements.measuredAtMs.subarray(0, measurements.count))
-      await this.#database.transaction((sql) => writeUnlessFenced(sql, batch))
+      await this.#writeInParts(batch)
     })
     return []
   }
@@ -95,6 +96,22 @@ export class PostgresMeasurementWriter implements MeasurementWriter {
     await Promise.resolve()
   }
 
+  /** After a part that took too long, parts are half as large: what is written stays written. */
+  async #writeInParts(batch: StoreBatch): Promise<void> {
+    const { count } = batch.measurements
+    let size = count
+    for (let from = 0; from < count;) {
+      const part = { from, to: Math.min(from + size, count) }
+      try {
+        await this.#database.transaction((sql) => writeUnlessFenced(sql, batch, part))
+        from = part.to
+      } catch (error) {
+        if (size === 1 || !isTooSlow(error)) throw error
+        size = Math.ceil(size / 2)
+      }
+    }
+  }
+
   async #orUnavailable(work: () => Promise<void>): Promise<void> {
     try {
       await work()
@@ -107,14 +124,24 @@ export class PostgresMeasurementWriter implements MeasurementWriter {
   }
 }
 
+function isTooSlow(error: unknown): boolean {
+  return error instanceof ServiceError && codeOf(error.cause) === QUERY_CANCELED
+}
+
+/** Measurements of a batch: those from an index, up to another one. */
+interface Part {
+  readonly from: number
+  readonly to: number
+}
+
 /** A process that has lost the stream writes nothing: whoever has it now does. */
-async function writeUnlessFenced(sql: Sql, batch: StoreBatch): Promise<void> {
+async function writeUnlessFenced(sql: Sql, batch: StoreBatch, part: Part): Promise<void> {
   const place = placeOf(batch)
   if (place !== undefined) {
     const held = await sql.rows(HOLD_STREAM, [place.stream, place.fence])
     if (held.length === 0) return
   }
-  await sql.change(WRITE, arraysOf(batch.measurements))
+  await sql.change(WRITE, arraysOf(batch.measurements, part))
 }
 
 interface FencedPlace extends JournalPlace {
@@ -128,12 +155,12 @@ function placeOf(batch: StoreBatch & { readonly place?: JournalPlace }): FencedP
     : undefined
 }
 
-function arraysOf({ count, ...columns }: MeasurementColumns): Buffer[] {
+function arraysOf(columns: MeasurementColumns, { from, to }: Part): Buffer[] {
   const { sensorId, measuredAtMs, tieBreakNs, tempCelsius } = columns
   return [
-    int4Array([...sensorId.subarray(0, count)]),
-    int8Array([...measuredAtMs.subarray(0, count)]),
-    int4Array([...tieBreakNs.subarray(0, count)]),
-    float8Array([...tempCelsius.subarray(0, count)]),
+    int4Array([...sensorId.subarray(from, to)]),
+    int8Array([...measuredAtMs.subarray(from, to)]),
+    int4Array([...tieBreakNs.subarray(from, to)]),
+    float8Array([...tempCelsius.subarray(from, to)]),
   ]
 }
