@@ -151,6 +151,29 @@ describe('control data in PostgreSQL', () => {
     expect(await first().control.countSetAside()).to.equal(0)
   })
 
+  it('settles what was set aside until then, however much comes meanwhile', async () => {
+    const sensor = await first().writer.createSensor(userId, 'cellar', undefined)
+    const sensorId = typeof sensor === 'object' ? sensor.id : 0
+    const count = 5_000
+    await first().sql.change(
+      `INSERT INTO set_aside (bucket, user_id, sensor_id, measured_at_ms, tie_break_ns,
+         temp_celsius, reason, set_aside_at_ms)
+       SELECT bucket, user_id, sensor_id, at, 0, 20, 'never', 5
+       FROM sensor_state, generate_series(1, $2::int) AS at WHERE sensor_id = $1`,
+      [sensorId, count],
+    )
+    await first().sql.execute(`
+      CREATE FUNCTION again() RETURNS trigger LANGUAGE plpgsql AS
+      $$BEGIN old.id = nextval('set_aside_id_seq'); INSERT INTO set_aside VALUES (old.*);
+      RETURN old; END$$;
+      CREATE TRIGGER again AFTER DELETE ON set_aside FOR EACH ROW EXECUTE FUNCTION again()`)
+    expect(await second().upkeep.retrySetAside(undefined)).to.equal(count)
+    expect(await second().upkeep.dropSetAside(undefined)).to.equal(count)
+    expect(await first().control.countSetAside()).to.equal(count)
+    const [row] = await first().sql.rows('SELECT sum(measurements)::int AS n FROM journal')
+    expect(row).to.deep.equal({ n: count })
+  })
+
   it('keeps any byte of what was refused', async () => {
     const refused = {
       userId,

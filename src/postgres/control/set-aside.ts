@@ -8,6 +8,7 @@ import { bucketOf } from '../bucket.ts'
 import type { Database, Sql } from '../database.ts'
 import { keepSteps, TO_BEFORE } from '../history-steps.ts'
 import { encodeEntries } from '../journal-entries.ts'
+import { LOCK_SENSORS } from '../stream/lane-statements.ts'
 import { journalEntries, lockControlStream } from './control-stream.ts'
 
 const COLUMNS = `
@@ -19,27 +20,32 @@ const COUNT = 'SELECT count(*) AS count FROM set_aside'
 const HAS = `
   SELECT 1 FROM set_aside x JOIN sensors s ON s.bucket = x.bucket AND s.id = x.sensor_id
   WHERE s.id = $1::bigint AND x.measured_at_ms >= $2 AND x.measured_at_ms < $3 LIMIT 1`
-const TAKE = `
-  DELETE FROM set_aside WHERE id IN (
-    SELECT id FROM set_aside WHERE $1::bigint[] IS NULL OR id = ANY ($1) ORDER BY id LIMIT $2)
-  RETURNING ${COLUMNS}`
-const LOCK_SENSORS = `
-  SELECT sensor_id AS "sensorId" FROM sensor_state
-  WHERE sensor_id = ANY ($1::int[]) ORDER BY sensor_id FOR NO KEY UPDATE`
+const LAST_ID = 'SELECT max(id) AS id FROM set_aside'
+const FIND = `
+  SELECT id, bucket, sensor_id AS "sensorId" FROM set_aside
+  WHERE id > $1 AND id <= $2 AND ($3::bigint[] IS NULL OR id = ANY ($3)) ORDER BY id LIMIT $4`
+const TAKE = `DELETE FROM set_aside WHERE id = ANY ($1) RETURNING ${COLUMNS}`
 const TOUCH_SENSORS = `
-  UPDATE sensor_state AS s SET stream_id = 0, seq = $2::bigint, version = s.version + 1,
-    pending = concat_ws(',', '0:' || ($2::bigint)::text, nullif(
+  UPDATE sensor_state AS s SET stream_id = 0, seq = $4::bigint, version = s.version + 1,
+    pending = concat_ws(',', '0:' || ($4::bigint)::text, nullif(
       (SELECT string_agg(p, ',') FROM unnest(string_to_array(s.pending, ',')) p
         WHERE p NOT LIKE '0:%'), '')),
     oldest_at_ms = own.oldest_at_ms, ${TO_BEFORE}
-  FROM unnest($1::int[], $3::bigint[]) AS own (sensor_id, oldest_at_ms)
-  WHERE s.sensor_id = own.sensor_id`
+  FROM unnest($1::smallint[], $2::int[], $3::bigint[]) AS own (bucket, sensor_id, oldest_at_ms)
+  WHERE s.bucket = own.bucket AND s.sensor_id = own.sensor_id`
 const UNCOUNT = `
   UPDATE accepted_per_day SET measurements = measurements - $4
   WHERE bucket = $1 AND sensor_id = $2 AND day = $3`
 
-/** Measurements settled in one transaction. */
-const SETTLED_AT_ONCE = 5_000
+/** Measurements settled in one transaction: it waits for each group that writes their sensors. */
+const SETTLED_AT_ONCE = 1_000
+
+/** One that was set aside: in which bucket, and of which sensor. */
+interface Found {
+  readonly id: number
+  readonly bucket: number
+  readonly sensorId: number
+}
 
 /** In the order in which they were set aside, those after `afterId`. */
 export function listSetAside(
@@ -63,38 +69,37 @@ export async function hasSetAside(
   return (await sql.rows(HAS, [sensorId, startMs, stopMs])).length > 0
 }
 
-/** Puts them back into the journal, as they were. @param ids `undefined`: all */
+/** Puts them back into the journal, as they were. @param ids `undefined`: all there are now */
 export function retrySetAside(
   database: Database,
   ids: readonly number[] | undefined,
   nowMs: number,
 ): Promise<number> {
-  return inParts(database, async (sql) => {
+  return inParts(database, ids, async (sql, found) => {
     const seq = await lockControlStream(sql)
-    const taken = await sql.rows<SetAsideMeasurement>(TAKE, [ids ?? null, SETTLED_AT_ONCE])
+    const taken = await take(sql, found)
     if (taken.length === 0) return 0
     const bySensor = Map.groupBy(taken, ({ sensorId }) => sensorId)
     const sensorIds = [...bySensor.keys()]
     const oldest = [...bySensor.values()].map((own) =>
       own.reduce((least, { measuredAtMs }) => Math.min(least, measuredAtMs), Infinity),
     )
-    await sql.rows(LOCK_SENSORS, [sensorIds])
     const buckets = [...bySensor.values()].map(([first]) => bucketOf(first?.userId ?? 0))
     await keepSteps((text, values) => sql.change(text, values), { buckets, ids: sensorIds }, nowMs)
-    await sql.change(TOUCH_SENSORS, [sensorIds, seq, oldest])
+    await sql.change(TOUCH_SENSORS, [buckets, sensorIds, oldest, seq])
     const entries = encodeEntries(taken, (at) => taken[at]?.sensorId ?? 0)
     await journalEntries(sql, seq, { count: taken.length, entries })
     return taken.length
   })
 }
 
-/** Gives them up for good. @param ids `undefined`: all */
+/** Gives them up for good. @param ids `undefined`: all there are now */
 export function dropSetAside(
   database: Database,
   ids: readonly number[] | undefined,
 ): Promise<number> {
-  return inParts(database, async (sql) => {
-    const taken = await sql.rows<SetAsideMeasurement>(TAKE, [ids ?? null, SETTLED_AT_ONCE])
+  return inParts(database, ids, async (sql, found) => {
+    const taken = await take(sql, found)
     for (const [key, gone] of Map.groupBy(taken, daysOf)) {
       await sql.change(UNCOUNT, [...key.split(' ').map(Number), gone.length])
     }
@@ -106,11 +111,34 @@ function daysOf({ userId, sensorId, measuredAtMs }: SetAsideMeasurement): string
   return `${bucketOf(userId)} ${sensorId} ${Math.floor(measuredAtMs / DAY_MS)}`
 }
 
-async function inParts(database: Database, settle: (sql: Sql) => Promise<number>): Promise<number> {
+/**
+ * Takes those that are still there of sensors that are not deleted. Locks are taken in the order of
+ * a group's, and of a deletion's.
+ */
+async function take(sql: Sql, found: readonly Found[]): Promise<SetAsideMeasurement[]> {
+  const sensors = [...new Map(found.map((one) => [one.sensorId, one])).values()]
+  const locked = await sql.rows<{ id: number }>(LOCK_SENSORS, [
+    sensors.map(({ bucket }) => bucket),
+    sensors.map(({ sensorId }) => sensorId),
+  ])
+  const live = new Set(locked.map(({ id }) => id))
+  const taken = await sql.rows<SetAsideMeasurement>(TAKE, [found.map(({ id }) => id)])
+  return taken.filter(({ sensorId }) => live.has(sensorId))
+}
+
+/** None that comes meanwhile: what is tried again may be set aside again. */
+async function inParts(
+  database: Database,
+  ids: readonly number[] | undefined,
+  settle: (sql: Sql, found: readonly Found[]) => Promise<number>,
+): Promise<number> {
+  const [last] = await database.rows<{ id: number | null }>(LAST_ID)
   let settled = 0
-  for (;;) {
-    const part = await database.transaction(settle)
-    settled += part
-    if (part < SETTLED_AT_ONCE) return settled
+  for (let afterId = 0; ;) {
+    const range = [afterId, last?.id ?? 0, ids ?? null]
+    const found = await database.rows<Found>(FIND, [...range, SETTLED_AT_ONCE])
+    if (found.length === 0) return settled
+    settled += await database.transaction((sql) => settle(sql, found))
+    afterId = found.at(-1)?.id ?? 0
   }
 }
