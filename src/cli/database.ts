@@ -7,6 +7,7 @@ import { failed } from '../operations/operations.ts'
 import type { Config } from '../config.ts'
 import { checkServer } from '../postgres/server-check.ts'
 import { migrate } from '../postgres/migrate.ts'
+import { countingFault } from '../postgres/stream/counting-check.ts'
 import { example } from './arguments.ts'
 import { readSettings, readSettingsWithData } from './read-settings.ts'
 import { printText } from './terminal/print.ts'
@@ -44,7 +45,9 @@ async function check(): Promise<void> {
   const { url, durability } = await readDatabase()
   const { version, faults, warnings } = await orFailed(() => checkServer(url, durability))
   for (const warning of warnings) printText(`warning: ${warning}`)
-  if (faults.length > 0) throw failed(`PostgreSQL ${version} cannot be used`, faults.join('\n'))
+  const counting = await orFailed(() => countingFault(url))
+  const all = counting === undefined ? faults : [...faults, counting]
+  if (all.length > 0) throw failed(`PostgreSQL ${version} cannot be used`, all.join('\n'))
   printText(`PostgreSQL ${version} can be used, with DURABILITY=${durability}`)
 }
 

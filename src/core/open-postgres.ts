@@ -21,6 +21,7 @@ import { checkServer } from '../postgres/server-check.ts'
 import type { ServerState } from '../postgres/server-check.ts'
 import { PostgresRateCounters } from '../postgres/shared/rate-counters.ts'
 import { PostgresSignInCodes } from '../postgres/shared/sign-in-codes.ts'
+import { countingFault } from '../postgres/stream/counting-check.ts'
 import { PostgresSubmissionCommitter } from '../postgres/stream/submission-committer.ts'
 import { noticeTakeover, untilDecided } from '../postgres/server/notice-takeover.ts'
 import { refuseUnfinishedMove } from '../postgres/server/recorded-server.ts'
@@ -173,15 +174,21 @@ async function openDatabase(
   const { url, durability } = database
   const server = await orUnfit(() => checkServer(url, durability))
   const { version, faults, warnings } = server
-  if (faults.length > 0) {
-    throw new UnfitSettings(`the server of DATABASE_URL cannot be used: ${faults.join('; ')}`)
-  }
+  refuseFaults(faults)
   for (const warning of warnings) log.warn(warning, { postgresql: version })
   const applied = await orUnfit(() => migrate(url))
   await orUnfit(() => refuseUnfinishedMove(url))
+  const fault = await orUnfit(() => countingFault(url))
+  refuseFaults(fault === undefined ? [] : [fault])
   await orUnfit(() => untilDecided(url, greet))
   if (applied.length > 0) log.info('made the schema', { versions: applied.join(' ') })
   return { database: new Database(url, CONNECTIONS_MAX, { greet }), server }
+}
+
+/** @throws UnfitSettings if there is any */
+function refuseFaults(faults: readonly string[]): void {
+  if (faults.length === 0) return
+  throw new UnfitSettings(`the server of DATABASE_URL cannot be used: ${faults.join('; ')}`)
 }
 
 interface OpenDatabase {

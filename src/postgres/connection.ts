@@ -97,7 +97,7 @@ export async function refuseStandby(client: pg.ClientBase): Promise<void> {
   if (rows[0]?.isStandby !== false) throw new NotPrimary()
 }
 
-interface Opening {
+export interface Opening {
   /** What is to be done before the connection is used. */
   readonly greet?: (client: pg.ClientBase) => Promise<void>
   /** Gives up, whatever is waited for. */

@@ -1,7 +1,6 @@
 // What a server must be to be relied on, found out at start: a fault is said with its remedy before
 // anything is acknowledged.
 
-import type pg from 'pg'
 import { connectAlone, readRow } from './connection.ts'
 import type { Sql } from './database.ts'
 import { durabilityFault, READ_DURABILITY } from './durability.ts'
@@ -49,9 +48,6 @@ export async function checkServer(
     const server = await readRow<ServerRow>(client, READ_SERVER)
     const row = await readRow<DurabilityRow>(client, READ_DURABILITY)
     const faults = [...faultsOf(server), durabilityFault(row, durability)]
-    if (!(await countsOnce(client))) {
-      faults.push('this server counts a repeated key twice, so duplicates would go unnoticed')
-    }
     const warnings = warningsOf(server, durability)
     return {
       version: server.version,
@@ -102,18 +98,4 @@ function warningsOf({ checksums, standbys }: ServerRow, durability: Durability):
     )
   }
   return warnings
-}
-
-/** Whether the engine counts only the rows that an insertion has really added. */
-async function countsOnce(client: pg.ClientBase): Promise<boolean> {
-  await client.query('BEGIN')
-  try {
-    await client.query('CREATE TEMP TABLE probe (key int PRIMARY KEY) ON COMMIT DROP')
-    const insert = () =>
-      client.query('INSERT INTO probe SELECT unnest(ARRAY[1]) ON CONFLICT (key) DO NOTHING')
-    const [first, second] = [await insert(), await insert()]
-    return first.rowCount === 1 && second.rowCount === 0
-  } finally {
-    await client.query('ROLLBACK')
-  }
 }

@@ -157,7 +157,7 @@ export class Lane {
 
   async #connect(): Promise<Session> {
     const { databaseUrl, greet } = this.#settings
-    this.#session ??= await Session.open(databaseUrl, greet, this.#patience)
+    this.#session ??= await Session.open(databaseUrl, { greet, signal: this.#patience })
     return this.#session
   }
 

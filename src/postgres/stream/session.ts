@@ -2,6 +2,7 @@
 
 import type pg from 'pg'
 import { connectAlone, prepared } from '../connection.ts'
+import type { Opening } from '../connection.ts'
 import { isOfStatement } from '../failures.ts'
 
 /** The connection is gone, or the server has ended it: what was not answered may have happened. */
@@ -18,17 +19,9 @@ export class Session {
     client.on('notice', () => this.#warnings++)
   }
 
-  /**
-   * @param greet what is to be done before the connection is used
-   * @param signal gives up
-   * @throws Error if no host can be used now
-   */
-  static async open(
-    databaseUrl: string,
-    greet: (client: pg.ClientBase) => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<Session> {
-    return new Session(await connectAlone(databaseUrl, true, { greet, signal }))
+  /** @throws Error if no host can be used now */
+  static async open(databaseUrl: string, opening?: Opening): Promise<Session> {
+    return new Session(await connectAlone(databaseUrl, true, opening))
   }
 
   /** Warnings and notices of the server so far. */
