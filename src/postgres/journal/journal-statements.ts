@@ -40,12 +40,18 @@ export const NOTE_FORWARDED = `
   UPDATE stream_forwarded SET seq = greatest(seq, $3), lease_until = ${LEASE}
   WHERE bucket = 0 AND stream_id = $1 AND fence = $2`
 
+/**
+ * Nothing of a deleted sensor, which has no state: a deletion under way is waited for, and one that
+ * begins now waits in turn, before it deletes what is set aside.
+ */
 export const SET_ASIDE = `
   INSERT INTO set_aside
     (bucket, user_id, sensor_id, measured_at_ms, tie_break_ns, temp_celsius, reason,
       set_aside_at_ms)
-  SELECT s.bucket, s.user_id, s.id, $2, $3, $4, $5, $6 FROM sensors AS s
-  WHERE s.id = $1 AND s.deleted_at_ms IS NULL
+  SELECT s.bucket, s.user_id, s.id, $2, $3, $4, $5, $6
+  FROM sensors AS s
+  JOIN sensor_state AS t ON t.bucket = s.bucket AND t.sensor_id = s.id
+  WHERE s.id = $1 FOR KEY SHARE OF t
   ON CONFLICT (bucket, sensor_id, measured_at_ms, tie_break_ns) DO NOTHING`
 
 /** The stream whose next row is the oldest. */

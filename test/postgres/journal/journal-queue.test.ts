@@ -24,6 +24,7 @@ import { ask, newWitness } from '../../support/lanes.ts'
 import { openProcess } from '../../support/postgres-process.ts'
 import { newMigratedDatabase, usePostgres } from '../../support/postgres.ts'
 import type { TestDatabase } from '../../support/postgres.ts'
+import { until } from '../../support/until.ts'
 
 const ALL = 1_000
 const WRITTEN = { rejected: [], durationMs: 1 }
@@ -65,6 +66,14 @@ describe('two processes that forward', () => {
     for (let batch = await queue.claim(ALL); batch; batch = await queue.claim(ALL)) {
       await queue.settle(batch, WRITTEN)
     }
+  }
+  const lockWaits = async () => {
+    const waits = await ask(
+      database.url,
+      `SELECT 1 FROM pg_stat_activity
+       WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+    )
+    return waits.length
   }
   const endLeases = () =>
     ask(database.url, 'UPDATE stream_forwarded SET lease_until = clock_timestamp()')
@@ -190,6 +199,26 @@ describe('two processes that forward', () => {
     await ask(database.url, 'UPDATE stream_forwarded SET seq = 0')
     const { dataVersion } = await sensorOf(second, sensorId)
     expect(await first.barrier.waitUntilReadable(dataVersion, 0)).to.equal(false)
+  })
+
+  it('set nothing aside of a sensor that is being deleted', async () => {
+    const [first, second] = both()
+    const { sensorId } = (await send(first)).at(0)
+    const batch = await claim(first)
+    const holder = await connectAlone(database.url, false)
+    await holder.query('BEGIN; LOCK TABLE sensor_deletions IN SHARE MODE')
+    const deleting = second.controlWriter.deleteSensor(userId, sensorId)
+    await until('the deletion waits', async () => (await lockWaits()) === 1)
+    let isSettled = false
+    const rejected = [{ index: 0, reason: 'never' }]
+    const settling = first.queue.settle(batch, { ...WRITTEN, rejected })
+    void settling.then(() => (isSettled = true))
+    await until('it is settled, or waits', async () => isSettled || (await lockWaits()) === 2)
+    await holder.query('COMMIT')
+    await holder.end()
+    await Promise.all([deleting, settling])
+    expect(await first.control.countSetAside()).to.equal(0)
+    expect(await forwardedSeqs()).to.deep.equal([1])
   })
 
   it('let readers of both wait for it', async () => {
