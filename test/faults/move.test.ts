@@ -59,6 +59,8 @@ const SENT = [
   ...times.slice(0, BATCH).map((at) => measurement('GONE', at, `gone/${at}`)),
 ]
 
+const FIRST_LINK = `INSERT INTO sign_in_links (hash, salt, created_at_ms) VALUES ('a', 'b', 1)`
+
 const batches = (all: readonly Measurement[]) =>
   Array.from({ length: Math.ceil(all.length / BATCH) }, (_, at) =>
     all.slice(at * BATCH, (at + 1) * BATCH),
@@ -109,6 +111,7 @@ describe('thermolog move', () => {
     const exported = [await exportOf(ANA), await exportOf(BEN)]
     const listed = await listAll({ DATA_DIR: dataDir })
     await migrate(database.url)
+    await runOnce(database.url, FIRST_LINK)
     for (const table of ['users', 'sensor_state', 'measurements', 'ledger']) {
       await killWhenItWaits(`LOCK TABLE ${table} IN EXCLUSIVE MODE`)
     }
@@ -193,6 +196,7 @@ describe('thermolog move', () => {
     const control = openTagged(join(dataDir, 'control.db'))
     control.exec(`
       INSERT INTO identities VALUES ('https://i.example.org', 'ana-1', 1, 5);
+      INSERT INTO sign_in_links VALUES (x'0a', 1, x'0b', 5, 6, 7);
       INSERT INTO skipped_series VALUES (1, x'00ff', 'a,b=c d=1', 3, 7), (1, x'01', 'e', 1, 8);
       INSERT INTO line_tokens SELECT id FROM access_tokens WHERE user_id = 1;
       INSERT INTO set_aside VALUES (9, 2, 3, ${START_MS}, 0, 1.5, 'too warm' || char(0), 11);
@@ -234,6 +238,10 @@ describe('thermolog move', () => {
     ).to.deep.equal([
       { id: 9, bucket: bucketOf(2), sensor_id: 3, temp_celsius: 1.5, reason: 'too warm\ufffd' },
     ])
+    expect(
+      await found(`SELECT user_id, used_at_ms::int, nextval('set_aside_id_seq')::int AS next_id
+        FROM sign_in_links WHERE hash = '\\x0a' AND salt = '\\x0b'`),
+    ).to.deep.equal([{ user_id: 1, used_at_ms: 7, next_id: 10 }])
     expect(await found('SELECT id, restored_to_ms::int FROM data_identity')).to.deep.equal([
       { id: storeId, restored_to_ms: 12 },
     ])

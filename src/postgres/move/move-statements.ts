@@ -27,6 +27,8 @@ export const NOTE_PLACE = `
 export const HAS_DATA = `
   SELECT EXISTS (SELECT 1 FROM users) OR EXISTS (SELECT 1 FROM sensors)
     OR EXISTS (SELECT 1 FROM ledger) OR EXISTS (SELECT 1 FROM measurements) AS "hasData"`
+/** A database without users has links to become the first one. */
+export const END_FIRST_LINKS = 'DELETE FROM sign_in_links'
 export const EMPTY_TABLES = `
   TRUNCATE users, user_state, access_tokens, identities, sign_in_links, sensors, sensor_state,
     history_steps, accepted_per_day, set_aside, refused, refused_totals, skipped_series, tie_breaks,

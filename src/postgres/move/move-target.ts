@@ -21,13 +21,14 @@ import * as sql from './move-statements.ts'
 type Place = readonly (string | number)[]
 
 interface RowChunk {
-  readonly columns: readonly string[]
   readonly rows: readonly (readonly CopyValue[])[]
   readonly place: Place
 }
 
 export interface TableRows {
   readonly name: string
+  /** Of each row. */
+  readonly columns: readonly string[]
   rowsAfter(place: Place | undefined): Iterable<RowChunk>
 }
 
@@ -101,6 +102,7 @@ export class MoveTarget {
     if (state.storeId !== storeId) throw new UnfitTarget('other data are being moved into it')
     if (state.attempt === null) await this.#refuseUsed()
     else await this.#empty()
+    await this.#client.query(sql.END_FIRST_LINKS)
     await this.#client.query(sql.DROP_LEDGER_KEY)
     const execute = async (text: string) => void (await this.#client.query(text))
     await new Partitions({ execute }).prepare(days.map((day) => day * DAY_MS))
@@ -248,7 +250,7 @@ export class MoveTarget {
     const chunks = table.rowsAfter(before?.after)[Symbol.iterator]()
     const first = chunks.next()
     if (first.done === true) return undefined
-    const { columns } = first.value
+    const { columns } = table
     const copyTypes = columns.map((column) => copyTypeOf(types.get(column), column))
     function* encoded(): Generator<Buffer> {
       yield COPY_HEADER

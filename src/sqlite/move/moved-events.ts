@@ -16,7 +16,6 @@ import type { MovedSensors } from './moved-sensors.ts'
 import type { MovedChunk, MovedTable, Place, Value } from './moved-table.ts'
 
 const KEY_BYTES = KEY_WORDS * 4
-const COLUMNS = ['at_ms', 'temp_celsius', 'key', 'sensor_id', 'user_id', 'bucket']
 const EVENTS = 'SELECT total(events) FROM runs WHERE merged_into IS NULL'
 
 /** A run, and the segments [from, to) whose events are in it. */
@@ -28,6 +27,7 @@ interface RunPart {
 
 export class MovedEvents implements MovedTable {
   readonly name = 'ledger'
+  readonly columns = ['at_ms', 'temp_celsius', 'key', 'sensor_id', 'user_id', 'bucket']
   readonly #ledger: Connection
   readonly #blocks: BlockStore
   readonly #cipher: EventKeyCipher
@@ -55,7 +55,7 @@ export class MovedEvents implements MovedTable {
         const isDone = segment === lastSegment && run.runNo <= lastRunNo
         if (isDone || segment < from || segment >= to) continue
         const rows = this.#rowsOf(this.#blocks.read(run, segment))
-        yield { columns: COLUMNS, rows, place: [segment, run.runNo] }
+        yield { rows, place: [segment, run.runNo] }
       }
     }
   }

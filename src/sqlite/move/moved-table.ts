@@ -5,7 +5,6 @@ export type Value = string | number | Buffer | null
 export type Place = readonly (string | number)[]
 
 export interface MovedChunk {
-  readonly columns: readonly string[]
   readonly rows: readonly (readonly Value[])[]
   /** Where to go on. */
   readonly place: Place
@@ -13,6 +12,8 @@ export interface MovedChunk {
 
 export interface MovedTable {
   readonly name: string
+  /** Of each row. */
+  readonly columns: readonly string[]
   /** The number of its rows. */
   total(): number
   /** @throws DamagedData */

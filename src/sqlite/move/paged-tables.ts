@@ -60,6 +60,13 @@ export const PAGED_TABLES: Readonly<Record<string, PagedTable>> = {
     keys: ['issuer', 'subject'],
     first: ['', ''],
   },
+  sign_in_links: {
+    file: CONTROL_FILE,
+    columns: 'hash, user_id, salt, created_at_ms, expires_at_ms, used_at_ms',
+    from: 'sign_in_links',
+    keys: ['hex(hash)'],
+    first: [''],
+  },
   sensors: {
     file: CONTROL_FILE,
     columns: `id, bucket_of(user_id) AS bucket, user_id, serial_number, serial_number_key, alias,
@@ -149,6 +156,7 @@ export const PAGED_TABLES: Readonly<Record<string, PagedTable>> = {
 
 export class PagedRows implements MovedTable {
   readonly name: string
+  readonly columns: readonly string[]
   readonly #table: PagedTable
   readonly #page
   readonly #total
@@ -165,6 +173,7 @@ export class PagedRows implements MovedTable {
          ORDER BY ${key} LIMIT ${ROWS_A_PAGE}`,
       )
       .raw()
+    this.columns = this.#page.columns().map((column) => column.name)
     this.#total = db.prepare<[], number>(`SELECT count(*) FROM ${from}`).pluck()
   }
 
@@ -174,7 +183,6 @@ export class PagedRows implements MovedTable {
 
   *rowsAfter(last: Place | undefined): Generator<MovedChunk> {
     const { file, keys, first } = this.#table
-    const columns = this.#page.columns().map(({ name }) => name)
     let place = last ?? first
     for (;;) {
       const after = place
@@ -182,7 +190,7 @@ export class PagedRows implements MovedTable {
       const end = rows.at(-1)
       if (end === undefined) return
       place = end.slice(0, keys.length).map(asPlace)
-      yield { columns, rows, place }
+      yield { rows, place }
       if (rows.length < ROWS_A_PAGE) return
     }
   }

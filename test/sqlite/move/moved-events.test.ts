@@ -44,9 +44,10 @@ describe('the events of a data directory', () => {
     return new MovedEvents(files, new MovedSensors(files, () => 0))
   }
   const namesOf = (chunks: Iterable<MovedChunk>) =>
-    [...chunks].flatMap(({ columns, rows }) =>
+    [...chunks].flatMap(({ rows }) =>
       rows.map((row) => {
-        const [key, userId] = ['key', 'user_id'].map((name) => row[columns.indexOf(name)])
+        const places = ['key', 'user_id'].map((name) => open().columns.indexOf(name))
+        const [key, userId] = places.map((place) => row[place])
         return `${String(userId)} ${(key as Buffer).toString('hex')}`
       }),
     )
