@@ -33,6 +33,7 @@ import { databaseStore } from './database-store.ts'
 import { readIdsInStore } from './ids-in-store.ts'
 import { adoptStore } from './measurement-store.ts'
 import type { Core } from './open-core.ts'
+import { refusingUnfit } from './refuse-unfit.ts'
 import { startDatabaseForwarder } from './start-database-forwarder.ts'
 import { watchDatabase } from './watch-database.ts'
 
@@ -81,8 +82,8 @@ async function openParts(
   const process = `${hostname()} ${pid}`
   const owner = `${process} ${randomUUID()}`
   const seen = new SeenStreams()
-  const greet = greeting(config, { owner, seen, log })
-  const { database, server } = await openDatabase(config, log, greet)
+  const greeted = greeting(config, { owner, seen, log })
+  const { database, server, greet } = await openDatabase(config, log, greeted)
   closers.push(() => database.close())
   const of = { database, clock, log }
   const metrics = new PrometheusMetrics()
@@ -169,7 +170,7 @@ function greeting(
 async function openDatabase(
   { database }: DatabaseConfig,
   log: Log,
-  greet: Greeting,
+  greeted: Greeting,
 ): Promise<OpenDatabase> {
   const { url, durability } = database
   const server = await orUnfit(() => checkServer(url, durability))
@@ -180,9 +181,10 @@ async function openDatabase(
   await orUnfit(() => refuseUnfinishedMove(url))
   const fault = await orUnfit(() => countingFault(url))
   refuseFaults(fault === undefined ? [] : [fault])
-  await orUnfit(() => untilDecided(url, greet))
+  await orUnfit(() => untilDecided(url, greeted))
   if (applied.length > 0) log.info('made the schema', { versions: applied.join(' ') })
-  return { database: new Database(url, CONNECTIONS_MAX, { greet }), server }
+  const greet = refusingUnfit(greeted, log)
+  return { database: new Database(url, CONNECTIONS_MAX, { greet }), server, greet }
 }
 
 /** @throws UnfitSettings if there is any */
@@ -193,6 +195,8 @@ function refuseFaults(faults: readonly string[]): void {
 
 interface OpenDatabase {
   readonly database: Database
+  /** Of each further connection. */
+  readonly greet: Greeting
   readonly server: ServerState
 }
 

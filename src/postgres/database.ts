@@ -5,7 +5,7 @@ import pg from 'pg'
 import { refusalError, ServiceError } from '../domain/errors.ts'
 import { SECOND_MS } from '../domain/time.ts'
 import { addressesOf, connectionSettings, prepared, refuseStandby } from './connection.ts'
-import { codeOf, DISK_FULL, isOfNetwork, isOfStatement, isRace } from './failures.ts'
+import { codeOf, DISK_FULL, isOfStatement, isOutOfReach, isRace } from './failures.ts'
 
 /** Runs statements. */
 export interface Sql {
@@ -219,11 +219,8 @@ function isAnswered(error: unknown): boolean {
  */
 function asServiceError(error: unknown): unknown {
   if (error instanceof ServiceError) return error
-  const code = codeOf(error)
-  if (code === DISK_FULL) return refusalError('storage_full', { cause: error })
-  const isOutOfReach =
-    code === undefined ? isOfNetwork(error) : /^(08|57|53|25006|55P03)/.test(code)
-  if (!isOutOfReach) return error
+  if (codeOf(error) === DISK_FULL) return refusalError('storage_full', { cause: error })
+  if (!isOutOfReach(error)) return error
   const hint = error instanceof Error ? error.message : String(error)
   return refusalError('overloaded', { detail: 'The database is out of reach.', hint, cause: error })
 }

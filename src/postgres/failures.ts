@@ -40,3 +40,9 @@ export function isOfNetwork(error: unknown): boolean {
   const isMarked = isUnready || code !== undefined
   return isMarked || /connection|timeout/i.test(message)
 }
+
+/** Whether the server, or the way to it, does not work now: nothing is wrong with the statement. */
+export function isOutOfReach(error: unknown): boolean {
+  const code = codeOf(error)
+  return code === undefined ? isOfNetwork(error) : /^(08|57|53|25006|55P03)/.test(code)
+}
