@@ -1,6 +1,7 @@
 // Connections to PostgreSQL: where it is, how it is spoken to, and which of several hosts is asked.
 
 import pg from 'pg'
+import { ServiceError } from '../domain/errors.ts'
 import { SECOND_MS } from '../domain/time.ts'
 
 const CONNECT_MS_MAX = 3 * SECOND_MS
@@ -97,6 +98,9 @@ export async function refuseStandby(client: pg.ClientBase): Promise<void> {
   if (rows[0]?.isStandby !== false) throw new NotPrimary()
 }
 
+/** What fails where a server has answered. */
+const ANSWERS = [pg.DatabaseError, ServiceError, MoveUnfinished, TakeoverUndecided]
+
 export interface Opening {
   /** What is to be done before the connection is used. */
   readonly greet?: (client: pg.ClientBase) => Promise<void>
@@ -108,7 +112,7 @@ export interface Opening {
  * A connection of its own to the first host that is not a standby.
  *
  * @param isPipelined statements are sent without waiting for the answers of those before
- * @throws Error of the last host, if none can be used
+ * @throws Error of the host that says most, if none can be used
  */
 export async function connectAlone(
   databaseUrl: string,
@@ -130,11 +134,22 @@ export async function connectAlone(
       await greet?.(client)
       return client
     } catch (error) {
-      failure = error
+      failure = moreTelling(failure, error)
       destroy()
     } finally {
       signal?.removeEventListener('abort', destroy)
     }
   }
   throw failure
+}
+
+/** The failure of two hosts that says more: a server's answer, and least that it is a standby. */
+export function moreTelling(one: unknown, other: unknown): unknown {
+  return rankOf(other) > rankOf(one) ? other : one
+}
+
+function rankOf(failure: unknown): number {
+  if (failure === undefined) return 0
+  if (failure instanceof NotPrimary) return 1
+  return ANSWERS.some((kind) => failure instanceof kind) ? 3 : 2
 }

@@ -4,7 +4,13 @@
 import pg from 'pg'
 import { refusalError, ServiceError } from '../domain/errors.ts'
 import { SECOND_MS } from '../domain/time.ts'
-import { addressesOf, connectionSettings, prepared, refuseStandby } from './connection.ts'
+import {
+  addressesOf,
+  connectionSettings,
+  moreTelling,
+  prepared,
+  refuseStandby,
+} from './connection.ts'
 import { codeOf, DISK_FULL, isOfStatement, isOutOfReach, isRace } from './failures.ts'
 
 /** Runs statements. */
@@ -111,7 +117,7 @@ export class Database implements Sql {
         this.#at = place
         return client
       } catch (error) {
-        failure = error
+        failure = moreTelling(failure, error)
       }
     }
     throw asServiceError(failure)
@@ -213,10 +219,7 @@ function isAnswered(error: unknown): boolean {
   return isOfStatement(error)
 }
 
-/**
- * What keeps the database from working is temporary, a lock that was not to be had (55P03) as well;
- * what is wrong with a statement is our bug.
- */
+/** What keeps the database from working is temporary; what is wrong with a statement is our bug. */
 function asServiceError(error: unknown): unknown {
   if (error instanceof ServiceError) return error
   if (codeOf(error) === DISK_FULL) return refusalError('storage_full', { cause: error })

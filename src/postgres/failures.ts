@@ -9,8 +9,6 @@ export const DUPLICATE_OBJECT = '42710'
 export const DISK_FULL = '53100'
 /** A statement took longer than it may. */
 export const QUERY_CANCELED = '57014'
-/** The server has become a standby. */
-export const READ_ONLY = '25006'
 
 /** Deadlock, serialization failure, unique violation: somebody else was faster. */
 const RACES = new Set(['40P01', '40001', UNIQUE_VIOLATION])
@@ -31,7 +29,7 @@ export function isOfStatement(error: unknown): error is pg.DatabaseError {
 }
 
 /** Whether a connection could not be made or was lost; errors of our own code have no such mark. */
-export function isOfNetwork(error: unknown): boolean {
+function isOfNetwork(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, message } = error as NodeJS.ErrnoException
   const isUnready = [NotPrimary, MoveUnfinished, TakeoverUndecided].some(
@@ -41,8 +39,14 @@ export function isOfNetwork(error: unknown): boolean {
   return isMarked || /connection|timeout/i.test(message)
 }
 
+/**
+ * Connection lost or refused, no such database, no room, shutting down or given up, a standby, a
+ * lock that was not to be had in time.
+ */
+const OUT_OF_REACH = /^(08|28|3D|53|57|25006|55P03)/
+
 /** Whether the server, or the way to it, does not work now: nothing is wrong with the statement. */
 export function isOutOfReach(error: unknown): boolean {
   const code = codeOf(error)
-  return code === undefined ? isOfNetwork(error) : /^(08|57|53|25006|55P03)/.test(code)
+  return code === undefined ? isOfNetwork(error) : OUT_OF_REACH.test(code)
 }

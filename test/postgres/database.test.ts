@@ -3,7 +3,7 @@
 import { expect } from 'chai'
 import { ServiceError } from '../../src/domain/errors.ts'
 import { bucketOf } from '../../src/postgres/bucket.ts'
-import { addressesOf } from '../../src/postgres/connection.ts'
+import { addressesOf, connectAlone } from '../../src/postgres/connection.ts'
 import { Database } from '../../src/postgres/database.ts'
 import { runOnce, usePostgresServer } from '../support/postgres.ts'
 
@@ -24,6 +24,21 @@ describe('the database', () => {
     const several = new Database(`postgresql://postgres@127.0.0.1:1,${socket}/postgres`, 1)
     expect(await several.rows('SELECT 1 AS one')).to.deep.equal([{ one: 1 }])
     await several.close()
+  })
+
+  it('says of several hosts what the one that answers says', async () => {
+    const hosts = [server().host, '127.0.0.1:1']
+    for (const order of [hosts, hosts.toReversed()]) {
+      const url = `postgresql://postgres@${order.join(',')}/none`
+      const none = new Database(url, 1)
+      const failures = [none.rows('SELECT 1'), connectAlone(url, false)]
+      const [ofPool, ofClient] = await Promise.all(
+        failures.map((failure) => failure.then(String, (error: Error) => error)),
+      )
+      expect(ofPool).to.include({ code: 'overloaded', hint: 'database "none" does not exist' })
+      expect(ofClient).to.have.property('message', 'database "none" does not exist')
+      await none.close()
+    }
   })
 
   it('takes back a transaction that fails, and does one again that lost a race', async () => {

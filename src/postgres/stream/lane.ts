@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import { refusalError, ServiceError } from '../../domain/errors.ts'
 import { SECOND_MS } from '../../domain/time.ts'
-import { codeOf, DISK_FULL, isOfNetwork, isRace, READ_ONLY } from '../failures.ts'
+import { codeOf, DISK_FULL, isOutOfReach, isRace } from '../failures.ts'
 import { CommitCheck } from './commit-check.ts'
 import type { Group } from './group.ts'
 import type { Decided } from './group-decider.ts'
@@ -174,13 +174,11 @@ export class Lane {
       this.#lastStream = 0
       return
     }
-    const code = codeOf(error)
     if (!isUnknown) {
       if (error instanceof ServiceError) throw error
-      if (code === DISK_FULL) throw refusalError('storage_full', { cause: error })
+      if (codeOf(error) === DISK_FULL) throw refusalError('storage_full', { cause: error })
       if (isRace(error)) return
-      const isTemporary = code === undefined ? isOfConnection(error) : /^(08|57P|53)/.test(code)
-      if (!isTemporary && code !== READ_ONLY) throw error
+      if (!isOfConnection(error)) throw error
     }
     this.#drop()
     await pause(RECONNECT_MS)
@@ -190,5 +188,5 @@ export class Lane {
 function ignore(): void {}
 
 function isOfConnection(error: unknown): boolean {
-  return error instanceof ConnectionLost || error instanceof OutcomeUnknown || isOfNetwork(error)
+  return error instanceof ConnectionLost || error instanceof OutcomeUnknown || isOutOfReach(error)
 }
