@@ -41,21 +41,21 @@ const DELETE_OLD = `
     AND old.at_ms < $3::bigint AND old.hour > ${EVERYTHING_HOUR}`
 
 /**
- * Keeps a step of each sensor whose state has one, and merges those that are too old.
+ * What keeps a step of each sensor whose state has one, and merges those that are too old: in this
+ * order, in the transaction that has locked the sensors.
  *
- * @param send runs a statement in the transaction that has locked the sensors
  * @param buckets of the sensors, an array for the driver; and their ids
  */
-export async function keepSteps(
-  send: (text: string, values: readonly unknown[]) => Promise<unknown>,
+export function stepStatements(
   { buckets, ids }: { readonly buckets: unknown; readonly ids: unknown },
   nowMs: number,
-): Promise<void> {
-  await Promise.all([
-    send(KEEP, [buckets, ids]),
-    send(MERGE_OLD, [buckets, ids, nowMs - historyChangesMsMax]),
-    send(DELETE_OLD, [buckets, ids, nowMs - historyChangesMsMax]),
-  ])
+): readonly { readonly text: string; readonly values: unknown[] }[] {
+  const old = [buckets, ids, nowMs - historyChangesMsMax]
+  return [
+    { text: KEEP, values: [buckets, ids] },
+    { text: MERGE_OLD, values: old },
+    { text: DELETE_OLD, values: old },
+  ]
 }
 
 /** The heads of all streams, in the order of their numbers: from 0 on, without a gap. */

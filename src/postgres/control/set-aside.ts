@@ -6,7 +6,7 @@ import type { TimeRange } from '../../domain/time.ts'
 import type { SetAsideMeasurement } from '../../ports/store-upkeep.ts'
 import { bucketOf } from '../bucket.ts'
 import type { Database, Sql } from '../database.ts'
-import { keepSteps, TO_BEFORE } from '../history-steps.ts'
+import { stepStatements, TO_BEFORE } from '../history-steps.ts'
 import { encodeEntries } from '../journal-entries.ts'
 import { LOCK_SENSORS } from '../stream/lane-statements.ts'
 import { journalEntries, lockControlStream } from './control-stream.ts'
@@ -85,7 +85,8 @@ export function retrySetAside(
       own.reduce((least, { measuredAtMs }) => Math.min(least, measuredAtMs), Infinity),
     )
     const buckets = [...bySensor.values()].map(([first]) => bucketOf(first?.userId ?? 0))
-    await keepSteps((text, values) => sql.change(text, values), { buckets, ids: sensorIds }, nowMs)
+    const steps = stepStatements({ buckets, ids: sensorIds }, nowMs)
+    for (const { text, values } of steps) await sql.change(text, values)
     await sql.change(TOUCH_SENSORS, [buckets, sensorIds, oldest, seq])
     const entries = encodeEntries(taken, (at) => taken[at]?.sensorId ?? 0)
     await journalEntries(sql, seq, { count: taken.length, entries })

@@ -6,7 +6,7 @@ import type { JournalPlace } from '../../ports/journal-queue.ts'
 import type { SensorInfo } from '../../ports/measurement-store.ts'
 import { bucketOf } from '../bucket.ts'
 import { placesOf, placesText } from '../data-version.ts'
-import { keepSteps } from '../history-steps.ts'
+import { stepStatements } from '../history-steps.ts'
 import { encodeEntries } from '../journal-entries.ts'
 import { float8Array, int2Array, int4Array, int8Array, uuidArray } from './binary-arrays.ts'
 import { sensorKeyOf } from './group.ts'
@@ -132,12 +132,12 @@ export async function keepHistorySteps(
   const buckets = new Map(events.map(({ sensor, bucket }) => [sensor.id, bucket]))
   const ids = [...buckets.keys()].filter((id) => view.states.get(id)?.hasStep === true)
   if (ids.length === 0) return
-  const send = (text: string, values: readonly unknown[]) => session.send(text, [...values])
   const sensors = {
     buckets: int2Array(ids.map((id) => buckets.get(id) ?? 0)),
     ids: int4Array(ids),
   }
-  await keepSteps(send, sensors, events.at(-1)?.receivedAtMs ?? 0)
+  const steps = stepStatements(sensors, events.at(-1)?.receivedAtMs ?? 0)
+  await Promise.all(steps.map(({ text, values }) => session.send(text, values)))
 }
 
 /** The rows that may not be forwarded yet, with the one that is being written. */
