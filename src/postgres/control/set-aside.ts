@@ -22,7 +22,7 @@ const HAS = `
   WHERE s.id = $1::bigint AND x.measured_at_ms >= $2 AND x.measured_at_ms < $3 LIMIT 1`
 const LAST_ID = 'SELECT max(id) AS id FROM set_aside'
 const FIND = `
-  SELECT id, bucket, sensor_id AS "sensorId" FROM set_aside
+  SELECT id, user_id AS "userId", sensor_id AS "sensorId" FROM set_aside
   WHERE id > $1 AND id <= $2 AND ($3::bigint[] IS NULL OR id = ANY ($3)) ORDER BY id LIMIT $4`
 const TAKE = `DELETE FROM set_aside WHERE id = ANY ($1) RETURNING ${COLUMNS}`
 const TOUCH_SENSORS = `
@@ -40,12 +40,8 @@ const UNCOUNT = `
 /** Measurements settled in one transaction: it waits for each group that writes their sensors. */
 const SETTLED_AT_ONCE = 1_000
 
-/** One that was set aside: in which bucket, and of which sensor. */
-interface Found {
-  readonly id: number
-  readonly bucket: number
-  readonly sensorId: number
-}
+/** One that was set aside. */
+type Found = Pick<SetAsideMeasurement, 'id' | 'userId' | 'sensorId'>
 
 /** In the order in which they were set aside, those after `afterId`. */
 export function listSetAside(
@@ -118,9 +114,12 @@ function daysOf({ userId, sensorId, measuredAtMs }: SetAsideMeasurement): string
  */
 async function take(sql: Sql, found: readonly Found[]): Promise<SetAsideMeasurement[]> {
   const sensors = [...new Map(found.map((one) => [one.sensorId, one])).values()]
+  const users = [...new Set(found.map(({ userId }) => userId))]
   const locked = await sql.rows<{ id: number }>(LOCK_SENSORS, [
-    sensors.map(({ bucket }) => bucket),
+    sensors.map(({ userId }) => bucketOf(userId)),
     sensors.map(({ sensorId }) => sensorId),
+    users.map(bucketOf),
+    users,
   ])
   const live = new Set(locked.map(({ id }) => id))
   const taken = await sql.rows<SetAsideMeasurement>(TAKE, [found.map(({ id }) => id)])
