@@ -43,14 +43,16 @@ describe('the events of a data directory', () => {
     const files = { control: bench.control, ledger: bench.ledgerFile }
     return new MovedEvents(files, new MovedSensors(files, () => 0))
   }
-  const namesOf = (chunks: Iterable<MovedChunk>) =>
-    [...chunks].flatMap(({ rows }) =>
+  const namesOf = (chunks: Iterable<MovedChunk>) => {
+    const { columns } = open()
+    const places = ['key', 'user_id'].map((name) => columns.indexOf(name))
+    return [...chunks].flatMap(({ rows }) =>
       rows.map((row) => {
-        const places = ['key', 'user_id'].map((name) => open().columns.indexOf(name))
         const [key, userId] = places.map((place) => row[place])
         return `${String(userId)} ${(key as Buffer).toString('hex')}`
       }),
     )
+  }
 
   it('are read once, with the bits of their ids', () => {
     const half = bench.ledgerFile
