@@ -6,6 +6,7 @@ import { hostname } from 'node:os'
 import { pid } from 'node:process'
 import { UnfitSettings } from '../config.ts'
 import type { Config } from '../config.ts'
+import type { HighestIds } from '../domain/ids-after-restore.ts'
 import { DamageList } from '../domain/damage-list.ts'
 import { Submissions } from '../ingest/submissions.ts'
 import type { Clock, Log } from '../ports/system.ts'
@@ -158,7 +159,12 @@ function greeting(
   { owner, seen, log }: { readonly owner: string; readonly seen: SeenStreams; readonly log: Log },
 ): Greeting {
   const { durability } = config.database
-  const findIdsInStore = (storeName: string | undefined) => readIdsInStore(config, storeName)
+  let asking: Promise<HighestIds> | undefined
+  // It may take a minute: connections that want to know it at the same time ask once.
+  const findIdsInStore = (storeName: string | undefined) => {
+    asking ??= readIdsInStore(config, storeName).finally(() => (asking = undefined))
+    return asking
+  }
   const witness = { owner, durability, seen, findIdsInStore }
   return async (client) => {
     const takeover = await noticeTakeover(client, witness)

@@ -124,23 +124,28 @@ export async function connectAlone(
     const client = new pg.Client({ ...connectionSettings(address), pipeline: isPipelined })
     // Who waits for an answer is told as well; without a listener the process would end.
     client.on('error', () => undefined)
-    // Without a word: the server may not answer.
-    const destroy = () => client.connection.stream.destroy()
-    signal?.addEventListener('abort', destroy)
+    const givenUp = Promise.withResolvers<never>()
+    const giveUp = () => givenUp.reject(signal?.reason)
+    signal?.addEventListener('abort', giveUp)
     try {
       signal?.throwIfAborted()
-      await client.connect()
-      await refuseStandby(client)
-      await greet?.(client)
+      await Promise.race([open(client, greet), givenUp.promise])
       return client
     } catch (error) {
       failure = moreTelling(failure, error)
-      destroy()
+      // Without a word: the server may not answer.
+      client.connection.stream.destroy()
     } finally {
-      signal?.removeEventListener('abort', destroy)
+      signal?.removeEventListener('abort', giveUp)
     }
   }
   throw failure
+}
+
+async function open(client: pg.Client, greet: Opening['greet']): Promise<void> {
+  await client.connect()
+  await refuseStandby(client)
+  await greet?.(client)
 }
 
 /** The failure of two hosts that says more: a server's answer, and least that it is a standby. */

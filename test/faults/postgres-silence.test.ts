@@ -2,7 +2,9 @@
 // that drops everything. Method: a proxy that passes nothing on from a statement on.
 
 import { expect } from 'chai'
-import { addUsers, LosingProxy, newLane, sendEvent, statusOf } from '../support/lanes.ts'
+import { NO_IDS } from '../../src/domain/ids-after-restore.ts'
+import type { HighestIds } from '../../src/domain/ids-after-restore.ts'
+import { addUsers, ask, LosingProxy, newLane, sendEvent, statusOf } from '../support/lanes.ts'
 import { newMigratedDatabase, usePostgres } from '../support/postgres.ts'
 
 const USER = 1
@@ -25,4 +27,18 @@ describe('a lane that the server does not answer', () => {
       await database.remove()
     })
   }
+
+  it('gives up where another server waits for the store to say which ids it has', async () => {
+    const database = await newMigratedDatabase(postgres())
+    await addUsers(database.url, [USER])
+    await ask(database.url, "UPDATE data_identity SET timeline = 'of another server'")
+    const silent = Promise.withResolvers<HighestIds>()
+    const lane = newLane(database.url, 'local', () => silent.promise)
+    const outcome = await sendEvent(lane, USER, 'e1').catch((error: unknown) => error)
+    expect(outcome).to.include({ code: 'overloaded' })
+    silent.resolve(NO_IDS)
+    expect(statusOf(await sendEvent(lane, USER, 'e1'))).to.equal('created')
+    await lane.close()
+    await database.remove()
+  })
 })

@@ -16,8 +16,12 @@ import { systemClock as clock } from '../../src/system/clock.ts'
 import { measurement, PERMISSIVE, submission } from '../contract/open-data.ts'
 
 /** A process's committer with one lane. */
-export function newLane(databaseUrl: string, durability: Durability = 'local') {
-  const witness = newWitness({ durability })
+export function newLane(
+  databaseUrl: string,
+  durability: Durability = 'local',
+  findIdsInStore = findNoIds,
+) {
+  const witness = newWitness({ durability, findIdsInStore })
   const { owner, seen } = witness
   const greet = async (client: pg.ClientBase) => void (await noticeTakeover(client, witness))
   const connecting = { databaseUrl, owner, lanes: 1, durability, greet, seen }
