@@ -271,6 +271,21 @@ describe('another server', () => {
     expect(Number((await storeOf())?.restoredToMs)).to.equal(0)
   })
 
+  it('is not noticed by what is acknowledged while it is asked', async () => {
+    const client = await connectAlone(database.url, false)
+    const query = client.query.bind(client) as (...question: unknown[]) => Promise<unknown>
+    let head = 3
+    const answer = async (...question: unknown[]) => {
+      const answered = await query(...question)
+      await ask(database.url, 'UPDATE streams SET head = head + 1 WHERE stream_id = 1')
+      one.seen.noteRow(1, ++head)
+      return answered
+    }
+    Object.assign(client, { query: answer })
+    expect(await noticeTakeover(client, one)).to.equal(undefined)
+    await client.end()
+  })
+
   it('is noticed when its data know nothing of those that a process had', async () => {
     const older = await newDatabase(postgres(), database)
     await takeOver()

@@ -82,9 +82,9 @@ export async function noticeTakeover(
   let isHeard = false
   let decided: Takeover | undefined
   for (;;) {
-    const recorded = await readRecorded(client, witness.seen.epoch)
+    const { recorded, isLacking } = await compare(client, witness)
     // What it has said is decided by now.
-    const hasNews = !isHeard && witness.seen.exceeds(recorded)
+    const hasNews = isLacking && !isHeard
     if (!hasNews && isAsRecorded(recorded, server, witness)) {
       witness.seen.adopt(recorded)
       return decided
@@ -93,6 +93,13 @@ export async function noticeTakeover(
     isHeard = judgement !== undefined
     if (judgement !== undefined) decided = await decide(client, judgement, witness)
   }
+}
+
+/** What is acknowledged while the question is under way is no news: it was asked before. */
+async function compare(client: pg.ClientBase, { seen }: Witness) {
+  const before = seen.copy()
+  const recorded = await readRecorded(client, before.epoch)
+  return { recorded, isLacking: before.exceeds(recorded), epoch: before.epoch }
 }
 
 function isAsRecorded(recorded: RecordedServer, server: Server, { durability }: Witness): boolean {
@@ -104,26 +111,25 @@ function isAsRecorded(recorded: RecordedServer, server: Server, { durability }: 
 async function testify(
   client: pg.ClientBase,
   server: Server,
-  { owner, durability, seen }: Witness,
+  witness: Witness,
 ): Promise<Judgement | undefined> {
   await lockRecorded(client)
-  const recorded = await readRecorded(client, seen.epoch)
+  const { recorded, isLacking, epoch } = await compare(client, witness)
   const isOther = isOtherServer(recorded, server)
-  const isLacking = seen.exceeds(recorded)
   const isUndecided = isOther || isLacking || recorded.isUndecided
   if (isOther) await noticeFound(client)
   else if (isLacking && !recorded.isUndecided) {
-    await noticeFound(client, await completeTo(client, seen))
+    await noticeFound(client, await completeTo(client, epoch))
   }
   if (isLacking) await client.query(NOTE_LACKING)
-  else if (isUndecided && seen.epoch === recorded.epoch) await client.query(VOUCH, [owner])
-  await recordAs(client, server, durability === 'local' && !isUndecided)
+  else if (isUndecided && epoch === recorded.epoch) await client.query(VOUCH, [witness.owner])
+  await recordAs(client, server, witness.durability === 'local' && !isUndecided)
   const { rows } = await client.query<Judgement & pg.QueryResultRow>(JUDGE)
   return rows[0]
 }
 
 /** How far data are complete that others have used already. */
-async function completeTo(client: pg.ClientBase, { epoch }: SeenStreams): Promise<number> {
+async function completeTo(client: pg.ClientBase, epoch: string | undefined): Promise<number> {
   const { rows } = await client.query<{ atMs: number }>(COMPLETE_TO, [epoch])
   return rows[0]?.atMs ?? 0
 }
@@ -132,14 +138,14 @@ async function completeTo(client: pg.ClientBase, { epoch }: SeenStreams): Promis
 async function decide(
   client: pg.ClientBase,
   { mayLack, isOverdue, isVouched }: Judgement,
-  { seen, findIdsInStore }: Witness,
+  { findIdsInStore }: Witness,
 ): Promise<Takeover | undefined> {
   if (!mayLack && !isVouched && !isOverdue) throw new TakeoverUndecided()
   const takeover = mayLack || !isVouched ? 'restore' : 'promotion'
   const idsInStore = takeover === 'restore' ? await askStore(client, findIdsInStore) : undefined
   return inTransaction(client, async () => {
     await lockRecorded(client)
-    const { isUndecided, mayLack: mayLackNow } = await readRecorded(client, seen.epoch)
+    const { isUndecided, mayLack: mayLackNow } = await readRecorded(client)
     // Another process has decided it, or has found something lacking.
     if (!isUndecided || (mayLackNow && takeover === 'promotion')) return undefined
     await renew(client, takeover, idsInStore)

@@ -24,6 +24,14 @@ export class SeenStreams {
   #life: DataLife | undefined
   readonly #streams = new Map<number, Seen>()
 
+  /** The same, as it is now. */
+  copy(): SeenStreams {
+    const copy = new SeenStreams()
+    copy.#life = this.#life
+    for (const [stream, seen] of this.#streams) copy.#streams.set(stream, seen)
+    return copy
+  }
+
   /** Of the data that it knows; `undefined`: it has only started. */
   get epoch(): string | undefined {
     return this.#life?.epoch
