@@ -10,8 +10,11 @@ export const DISK_FULL = '53100'
 /** A statement took longer than it may. */
 export const QUERY_CANCELED = '57014'
 
-/** Deadlock, serialization failure, unique violation: somebody else was faster. */
-const RACES = new Set(['40P01', '40001', UNIQUE_VIOLATION])
+/** What a row belongs to is gone. */
+const FOREIGN_KEY_VIOLATION = '23503'
+
+/** These, or deadlock, or serialization failure: somebody else was faster. */
+const RACES = new Set(['40P01', '40001', UNIQUE_VIOLATION, FOREIGN_KEY_VIOLATION])
 
 /** The server's code of an error; `undefined`: it did not answer. */
 export function codeOf(error: unknown): string | undefined {

@@ -94,6 +94,15 @@ describe('PostgreSQL', () => {
       expect(await countOf(1)).to.equal(7)
     })
 
+    it('makes a week again that another server lacks', async () => {
+      const batch = batchOf(series(1, 1))
+      await store.writer.write(batch)
+      await store.database.execute(`DROP TABLE measurements_week_${START_MS / (7 * DAY_MS)}`)
+      expect(await store.writer.write(batch).catch(String)).to.be.a('string')
+      await store.writer.write(batch)
+      expect(await countOf(1)).to.equal(1)
+    })
+
     it('makes the next week on the last day of one', async () => {
       await store.writer.write(batchOf(series(7, DAY_MS)))
       await holding('SHARE UPDATE EXCLUSIVE', async () => {

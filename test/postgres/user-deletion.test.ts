@@ -167,4 +167,60 @@ describe('the deletion of a user', () => {
     })
     expect(await data.controlWriter.createSensor(userId, 'late', undefined)).to.equal('quota')
   })
+
+  it('is not held up by a link that is redeemed, or a token that is renewed', async () => {
+    const { controlWriter } = data
+    const [linkHash, hash] = [randomBytes(32), randomBytes(32)]
+    const order = {
+      userId,
+      kind: 'daemon',
+      name: 'x',
+      rights: ALL_RIGHTS,
+      expiresAtMs: null,
+    } as const
+    const { id } = await controlWriter.createToken({ ...order, hash: randomBytes(32) })
+    const times = { nowMs: NOW_MS, expiresAtMs: NOW_MS + 1_000 }
+    await controlWriter.createSignInLink({ hash: linkHash, userId, salt: hash, ...times })
+    await holding(`SELECT FROM users WHERE id = ${userId}`, async (release) => {
+      const token = { name: 'link', rights: [], hash, expiresAtMs: null }
+      const redemption = { linkHash, token, firstUser: undefined, nowMs: NOW_MS }
+      const rotation = { hash: randomBytes(32), nowMs: NOW_MS, overlapMs: 0 }
+      const both = Promise.all([
+        controlWriter.redeemSignInLink(redemption),
+        controlWriter.rotateToken(id, rotation),
+      ])
+      await until('both wait for the user', async () => {
+        return (await read('SELECT FROM pg_locks WHERE NOT granted')).length > 1
+      })
+      expect(await read('SELECT FROM sign_in_links FOR UPDATE NOWAIT')).to.have.lengthOf(1)
+      expect(await read('SELECT FROM access_tokens FOR UPDATE NOWAIT')).to.have.lengthOf(1)
+      await release()
+      expect((await both).map((done) => done !== undefined)).to.deep.equal([true, true])
+    })
+  })
+
+  it('makes place for who signs up again meanwhile', async () => {
+    const identity = {
+      issuer: 'https://id.example.org',
+      subject: 'ana',
+      email: ANA,
+      name: 'Ana',
+      isEmailVerified: true,
+    }
+    const signIn = () => {
+      const token = { name: 'app', rights: [], hash: randomBytes(32), expiresAtMs: null }
+      return data.controlWriter.signIn({ identity, maySignUp: true, token })
+    }
+    // Deletes the user, and waits before it is over.
+    const client = new pg.Client({ connectionString: database.url })
+    await client.connect()
+    await client.query('BEGIN')
+    await client.query('DELETE FROM user_state')
+    await client.query('DELETE FROM users')
+    const signingIn = signIn()
+    await waitForLock()
+    await client.query('COMMIT')
+    await client.end()
+    expect((await signingIn)?.user.id).to.be.greaterThan(otherId)
+  })
 })

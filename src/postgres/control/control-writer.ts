@@ -34,6 +34,10 @@ const LIVE_DAEMON_TOKEN = `
     created_at_ms AS "createdAtMs", expires_at_ms AS "expiresAtMs"
   FROM access_tokens WHERE id = $1 AND kind = 'daemon' AND revoked_at_ms IS NULL
     AND (expires_at_ms IS NULL OR expires_at_ms > $2) FOR UPDATE`
+// Before the token, as whoever deletes the user does.
+const KEEP_OWNER = `
+  SELECT 1 FROM users
+  WHERE id = (SELECT user_id FROM access_tokens WHERE id = $1) FOR KEY SHARE`
 const EXPIRE_TOKEN = 'UPDATE access_tokens SET expires_at_ms = $2 WHERE id = $1'
 const LOCK_TOKENS = `
   SELECT 1 FROM access_tokens WHERE id = ANY ($1::bigint[]) ORDER BY id FOR NO KEY UPDATE`
@@ -112,6 +116,7 @@ async function rotateToken(
   tokenId: number,
   { hash, nowMs, overlapMs }: TokenRotation,
 ): Promise<RotatedToken | undefined> {
+  await sql.rows(KEEP_OWNER, [tokenId])
   const [old] = await sql.rows<DaemonTokenRow>(LIVE_DAEMON_TOKEN, [tokenId, nowMs])
   if (old === undefined) return undefined
   const { userId, name, serialNumberPrefix, expiresAtMs } = old

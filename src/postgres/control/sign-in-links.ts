@@ -48,6 +48,9 @@ export async function redeemSignInLink(
   { linkHash, token, firstUser, nowMs }: LinkRedemption,
 ): Promise<SignedInUser | undefined> {
   const hash = Buffer.from(linkHash)
+  const found = await findSignInLink(sql, hash)
+  // Before the link, as whoever deletes the user does.
+  if (found !== undefined) await sql.rows(LOCK_USER, [found.userId])
   const link = (await sql.rows<LinkRow>(LOCK, [hash])).find((row) => row.hash.equals(hash))
   if (link === undefined) return undefined
   const { usedAtMs, expiresAtMs } = link

@@ -63,10 +63,15 @@ export class PostgresMeasurementWriter implements MeasurementWriter {
   async write(batch: StoreBatch): Promise<readonly RejectedMeasurement[]> {
     const { measurements } = batch
     if (measurements.count === 0) return []
-    await this.#orUnavailable(async () => {
-      await this.#partitions.prepare(measurements.measuredAtMs.subarray(0, measurements.count))
-      await this.#writeInParts(batch)
-    })
+    try {
+      await this.#orUnavailable(async () => {
+        await this.#partitions.prepare(measurements.measuredAtMs.subarray(0, measurements.count))
+        await this.#writeInParts(batch)
+      })
+    } catch (error) {
+      this.#partitions.forget()
+      throw error
+    }
     return []
   }
 

@@ -50,6 +50,11 @@ export class Partitions {
     for (const week of nextWeeks) await unlessAway(() => this.#make(week), undefined)
   }
 
+  /** Another server may lack some. */
+  forget(): void {
+    this.#weeks.clear()
+  }
+
   async #make(week: number): Promise<void> {
     if (this.#weeks.has(week)) return
     const name = `measurements_${week < 0 ? 'before' : 'week'}_${Math.abs(week)}`
