@@ -6,7 +6,6 @@ import { hostname } from 'node:os'
 import { pid } from 'node:process'
 import { UnfitSettings } from '../config.ts'
 import type { Config } from '../config.ts'
-import type { HighestIds } from '../domain/ids-after-restore.ts'
 import { DamageList } from '../domain/damage-list.ts'
 import { Submissions } from '../ingest/submissions.ts'
 import type { Clock, Log } from '../ports/system.ts'
@@ -14,7 +13,6 @@ import { PostgresControlReader } from '../postgres/control/control-reader.ts'
 import { createControlWriter } from '../postgres/control/control-writer.ts'
 import { createStoreUpkeep } from '../postgres/control/store-upkeep.ts'
 import { Database, unlessAway } from '../postgres/database.ts'
-import type { DatabaseOptions } from '../postgres/database.ts'
 import { PostgresForwardProgress } from '../postgres/journal/forward-progress.ts'
 import { PostgresJournalQueue } from '../postgres/journal/journal-queue.ts'
 import { migrate } from '../postgres/migrate.ts'
@@ -23,18 +21,18 @@ import type { ServerState } from '../postgres/server-check.ts'
 import { PostgresRateCounters } from '../postgres/shared/rate-counters.ts'
 import { PostgresSignInCodes } from '../postgres/shared/sign-in-codes.ts'
 import { countingFault } from '../postgres/stream/counting-check.ts'
+import { LEAVE_STREAMS } from '../postgres/stream/lane-statements.ts'
 import { PostgresSubmissionCommitter } from '../postgres/stream/submission-committer.ts'
-import { noticeTakeover, untilDecided } from '../postgres/server/notice-takeover.ts'
+import { untilDecided } from '../postgres/server/notice-takeover.ts'
 import { refuseUnfinishedMove } from '../postgres/server/recorded-server.ts'
-import type { Takeover } from '../postgres/server/renewal.ts'
 import { SeenStreams } from '../postgres/server/seen-streams.ts'
 import { PrometheusMetrics } from '../system/metrics.ts'
 import { checkBucket } from './check-bucket.ts'
 import { databaseStore } from './database-store.ts'
-import { readIdsInStore } from './ids-in-store.ts'
+import { greetingsOf } from './greetings.ts'
+import type { Greetings } from './greetings.ts'
 import { adoptStore } from './measurement-store.ts'
 import type { Core } from './open-core.ts'
-import { refusingUnfit } from './refuse-unfit.ts'
 import { startDatabaseForwarder } from './start-database-forwarder.ts'
 import { watchDatabase } from './watch-database.ts'
 
@@ -82,9 +80,9 @@ async function openParts(
 ): Promise<Omit<Core, 'close'>> {
   const process = `${hostname()} ${pid}`
   const owner = `${process} ${randomUUID()}`
-  const seen = new SeenStreams()
-  const greeted = greeting(config, { owner, seen, log })
-  const { database, server, greet } = await openDatabase(config, log, greeted)
+  const seen = new SeenStreams(clock)
+  const greetings = greetingsOf(config, { owner, seen, log })
+  const { database, server } = await openDatabase(config, log, greetings)
   closers.push(() => database.close())
   const of = { database, clock, log }
   const metrics = new PrometheusMetrics()
@@ -105,10 +103,12 @@ async function openParts(
   await checkBucket(config, log)
   const damaged = new DamageList()
   const { url: databaseUrl, durability } = config.database
+  const lanes = { databaseUrl, durability, owner, seen, greet: greetings.lane, lanes: LANES }
   const committer = new PostgresSubmissionCommitter(
-    { databaseUrl, owner, lanes: LANES, durability, greet, clock, rules: config, seen },
+    { ...lanes, clock, rules: config },
     onJournalled,
   )
+  closers.push(() => unlessAway(() => leaveStreams(database, owner), undefined))
   closers.push(() => committer.close())
   const forwarding = startDatabaseForwarder({ ...of, queue, store }, isForwarding)
   closers.push(() => forwarding.close())
@@ -117,9 +117,8 @@ async function openParts(
     { config, process, server, isLooking: isForwarding },
   )
   closers.push(() => watching.stop())
-  const { watch } = watching
   const submissions = new Submissions(
-    { committer, progress, clock, clockWatch: watch, metrics, storage: STORAGE, damaged },
+    { committer, progress, clock, clockWatch: watching.watch, metrics, storage: STORAGE, damaged },
     { journalBytesMax: config.journalBytesMax, isStoreApart: true },
   )
   closers.push(() => submissions.close())
@@ -139,44 +138,22 @@ async function openParts(
     shared: {
       rateCounters,
       codes: new PostgresSignInCodes(database),
-      dataIdentity: watch,
-      database: watch,
+      dataIdentity: watching.watch,
+      database: watching.watch,
     },
   }
 }
 
-type Greeting = NonNullable<DatabaseOptions['greet']>
-
-const TAKEN_OVER: Readonly<Record<Takeover, string>> = {
-  promotion: 'another server has the data: a standby was promoted that lacks nothing',
-  restore:
-    'another server has the data, which may lack what was acknowledged last: they have a new id',
-}
-
-/** What is done on every new connection before it is used. */
-function greeting(
-  config: DatabaseConfig,
-  { owner, seen, log }: { readonly owner: string; readonly seen: SeenStreams; readonly log: Log },
-): Greeting {
-  const { durability } = config.database
-  let asking: Promise<HighestIds> | undefined
-  // It may take a minute: connections that want to know it at the same time ask once.
-  const findIdsInStore = (storeName: string | undefined) => {
-    asking ??= readIdsInStore(config, storeName).finally(() => (asking = undefined))
-    return asking
-  }
-  const witness = { owner, durability, seen, findIdsInStore }
-  return async (client) => {
-    const takeover = await noticeTakeover(client, witness)
-    if (takeover !== undefined) log.warn(TAKEN_OVER[takeover])
-  }
+/** Whoever takes over later waits for no owner who is gone. */
+async function leaveStreams(database: Database, owner: string): Promise<void> {
+  await database.change(LEAVE_STREAMS, [owner])
 }
 
 /** @throws UnfitSettings */
 async function openDatabase(
   { database }: DatabaseConfig,
   log: Log,
-  greeted: Greeting,
+  greetings: Greetings,
 ): Promise<OpenDatabase> {
   const { url, durability } = database
   const server = await orUnfit(() => checkServer(url, durability))
@@ -187,10 +164,9 @@ async function openDatabase(
   await orUnfit(() => refuseUnfinishedMove(url))
   const fault = await orUnfit(() => countingFault(url))
   refuseFaults(fault === undefined ? [] : [fault])
-  await orUnfit(() => untilDecided(url, greeted))
+  await orUnfit(() => untilDecided(url, greetings.first))
   if (applied.length > 0) log.info('made the schema', { versions: applied.join(' ') })
-  const greet = refusingUnfit(greeted, log)
-  return { database: new Database(url, CONNECTIONS_MAX, { greet }), server, greet }
+  return { database: new Database(url, CONNECTIONS_MAX, { greet: greetings.further }), server }
 }
 
 /** @throws UnfitSettings if there is any */
@@ -201,8 +177,6 @@ function refuseFaults(faults: readonly string[]): void {
 
 interface OpenDatabase {
   readonly database: Database
-  /** Of each further connection. */
-  readonly greet: Greeting
   readonly server: ServerState
 }
 

@@ -53,6 +53,8 @@ const NEW_IDENTITY = `
 export async function migrate(databaseUrl: string): Promise<readonly number[]> {
   const client = await connectAlone(databaseUrl, false)
   try {
+    // Nothing that waits for a standby, or for whoever does.
+    if ((await readSchemaState(client)).version >= SCHEMA_VERSION) return []
     await createVersionTable(client)
     const applied: number[] = []
     for (const migration of MIGRATIONS) {

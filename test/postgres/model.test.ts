@@ -9,7 +9,7 @@ import { move } from './model/move.ts'
 import type { MoveWays } from './model/move.ts'
 import { replicas } from './model/replicas.ts'
 import { takeover } from './model/takeover.ts'
-import { RESTORE, TAKEOVERS } from './model/takeover-variants.ts'
+import { RESTORE, SLEEP, TAKEOVERS } from './model/takeover-variants.ts'
 import type { TakeoverWays } from './model/takeover.ts'
 import { VARIANTS } from './model/variants.ts'
 
@@ -35,8 +35,9 @@ describe('the model of the streams', () => {
 
 describe('the model of a takeover', () => {
   const brokenBy = (way: Partial<TakeoverWays>) => {
-    const ways = { ...RESTORE.ways, ...way }
-    return explore(takeover({ ...RESTORE, ways }), STATES_MAX).broken?.invariant
+    const scenario = 'asleep' in way ? SLEEP : RESTORE
+    const ways = { ...scenario.ways, ...way }
+    return explore(takeover({ ...scenario, ways }), STATES_MAX).broken?.invariant
   }
 
   for (const [name, scenario] of Object.entries(TAKEOVERS)) {
@@ -50,6 +51,7 @@ describe('the model of a takeover', () => {
     { vouched: 'by the first' },
     { late: 'believes' },
     { seen: 'nothing' },
+    { asleep: 'vouches' },
   ]
   for (const way of wrong) {
     it(`would not with ${JSON.stringify(way)}`, () => {

@@ -9,8 +9,10 @@ import { noticeTakeover } from '../../src/postgres/server/notice-takeover.ts'
 import type { Witness } from '../../src/postgres/server/notice-takeover.ts'
 import { readRecorded } from '../../src/postgres/server/recorded-server.ts'
 import { declareRestored } from '../../src/postgres/server/renewal.ts'
+import { SeenStreams } from '../../src/postgres/server/seen-streams.ts'
 import type { FindIdsInStore } from '../../src/postgres/server/renewal.ts'
 import { ask, findNoIds, newWitness } from '../support/lanes.ts'
+import { FakeClock } from '../support/clock.ts'
 import { newDatabase, newMigratedDatabase, usePostgres } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
 
@@ -29,6 +31,14 @@ async function connect(url: string, witness: Witness) {
   } finally {
     await client.end()
   }
+}
+
+/** What a process does once a second. */
+async function look(url: string, { seen }: Witness): Promise<void> {
+  const client = await connectAlone(url, false)
+  const { epoch } = seen
+  seen.noteLook(await readRecorded(client, epoch), epoch)
+  await client.end()
 }
 
 const becomeOther = (url: string) =>
@@ -93,6 +103,7 @@ describe('ids on another server', () => {
     await hold(database.url, 1, { owner: one.owner })
     await connect(database.url, one)
     for (const promotions of [1, 2]) {
+      await look(database.url, one)
       await becomeAnother()
       expect(await connect(database.url, one)).to.equal('promotion')
       const ids = await nextIds()
@@ -131,26 +142,24 @@ describe('ids on another server', () => {
 describe('another server', () => {
   const postgres = usePostgres()
   let database: TestDatabase
+  const clock = new FakeClock()
   let one: Witness
   let other: Witness
   beforeEach(async () => {
     database = await newMigratedDatabase(postgres())
-    one = await start('one')
-    other = await start('other')
+    clock.set('2026-11-20T10:00:00.000Z')
     await hold(database.url, 1, { owner: 'one', head: 3 })
     await hold(database.url, 2, { owner: 'other', head: 4 })
+    one = await start('one')
+    other = await start('other')
   })
   afterEach(() => database.remove())
 
   const start = async (owner: string) => {
-    const process = newWitness({ owner, durability: 'replicated' })
+    const process = newWitness({ owner, durability: 'replicated', seen: new SeenStreams(clock) })
     await connect(database.url, process)
+    await look(database.url, process)
     return process
-  }
-  const look = async ({ seen }: Witness) => {
-    const client = await connectAlone(database.url, false)
-    seen.noteLook(await readRecorded(client, seen.epoch))
-    await client.end()
   }
   const takeOver = () => becomeOther(database.url)
   const comes = (process: Witness) => connect(database.url, process)
@@ -197,7 +206,6 @@ describe('another server', () => {
   })
 
   it('was restored when somebody has seen more of the stream of another', async () => {
-    await look(one)
     await ask(database.url, 'UPDATE streams SET fence = fence - 1 WHERE stream_id = 2')
     await takeOver()
     expect(await comes(one)).to.equal('restore')
@@ -212,6 +220,7 @@ describe('another server', () => {
     const after = await storeOf()
     expect(after?.id).not.to.equal(before?.id)
     // The next time nobody waits for it.
+    await look(database.url, one)
     await takeOver()
     expect(await comes(one)).to.equal('promotion')
     expect(await storeOf()).to.deep.equal(after)
@@ -228,6 +237,46 @@ describe('another server', () => {
     expect(await comes(late)).to.equal('undecided')
     await waitNoLonger()
     expect(await comes(late)).to.equal('restore')
+  })
+
+  it('is not vouched for by who has not looked for a minute, or slept', async () => {
+    await ask(database.url, 'UPDATE streams SET lease_until = NULL WHERE stream_id = 2')
+    clock.advanceMs(60_001)
+    await takeOver()
+    expect(await comes(one)).to.equal('undecided')
+    await waitNoLonger()
+    expect(await comes(one)).to.equal('restore')
+  })
+
+  it('does not let a process that was asked before go back to what it was', async () => {
+    const client = await connectAlone(database.url, false)
+    const { epoch } = one.seen
+    const before = await readRecorded(client, epoch)
+    await client.end()
+    await takeOver()
+    await comes(one)
+    await comes(other)
+    await comes(one)
+    const now = one.seen.epoch
+    one.seen.noteLook(before, epoch)
+    expect(one.seen.epoch).to.equal(now)
+    expect(now).not.to.equal(epoch)
+  })
+
+  it('tells of the earlier loss when it is restored twice within a week', async () => {
+    const [firstMs, dayMs] = [1_700_000_000_000, 86_400_000]
+    for (const [ms, expected] of [
+      [firstMs, firstMs],
+      [firstMs + 6 * dayMs, firstMs],
+      [firstMs + 14 * dayMs, firstMs + 14 * dayMs],
+    ] as const) {
+      await ask(database.url, 'DELETE FROM journal')
+      await commitAt(1, ms)
+      await ask(database.url, 'UPDATE data_identity SET may_lack = true')
+      await takeOver()
+      expect(await comes(one)).to.equal('restore')
+      expect(Number((await storeOf())?.restoredToMs)).to.equal(expected)
+    }
   })
 
   it('needs no owner for a stream that was left, or not used for long', async () => {
@@ -305,7 +354,6 @@ describe('another server', () => {
   })
 
   it('is not noticed twice after it was declared a restore while processes ran', async () => {
-    await look(one)
     await declareRestored(database.url, findNoIds)
     const declared = await storeOf()
     expect(await comes(one)).to.equal(undefined)

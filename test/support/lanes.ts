@@ -34,7 +34,7 @@ export const findNoIds = async () => NO_IDS
 
 /** A process that has only started. */
 export function newWitness(of: Partial<Witness> = {}): Witness {
-  const seen = new SeenStreams()
+  const seen = new SeenStreams(clock)
   return { owner: 'test', durability: 'local', seen, findIdsInStore: findNoIds, ...of }
 }
 

@@ -12,6 +12,7 @@ import type pg from 'pg'
 import { connectAlone, TakeoverUndecided } from '../connection.ts'
 import type { Durability } from '../durability.ts'
 import {
+  inTransaction,
   isOtherServer,
   isSameServer,
   lockRecorded,
@@ -37,8 +38,6 @@ export interface Witness {
 const ATTEMPTS_MAX = 60
 const ATTEMPT_EVERY_MS = 250
 
-/** What is noticed is no acknowledgement: later commits wait for a standby, and so for this. */
-const BEGIN = 'BEGIN; SET LOCAL synchronous_commit = local'
 const COMPLETE_TO = `
   SELECT complete_to_ms AS "atMs" FROM takeovers WHERE epoch = $1 AND is_decided`
 const NOTE_LACKING = 'UPDATE data_identity SET may_lack = true'
@@ -99,7 +98,8 @@ export async function noticeTakeover(
 async function compare(client: pg.ClientBase, { seen }: Witness) {
   const before = seen.copy()
   const recorded = await readRecorded(client, before.epoch)
-  return { recorded, isLacking: before.exceeds(recorded), epoch: before.epoch }
+  const { epoch, isAwake } = before
+  return { recorded, isLacking: before.exceeds(recorded), epoch, isAwake }
 }
 
 function isAsRecorded(recorded: RecordedServer, server: Server, { durability }: Witness): boolean {
@@ -114,7 +114,7 @@ async function testify(
   witness: Witness,
 ): Promise<Judgement | undefined> {
   await lockRecorded(client)
-  const { recorded, isLacking, epoch } = await compare(client, witness)
+  const { recorded, isLacking, epoch, isAwake } = await compare(client, witness)
   const isOther = isOtherServer(recorded, server)
   const isUndecided = isOther || isLacking || recorded.isUndecided
   if (isOther) await noticeFound(client)
@@ -122,7 +122,9 @@ async function testify(
     await noticeFound(client, await completeTo(client, epoch))
   }
   if (isLacking) await client.query(NOTE_LACKING)
-  else if (isUndecided && epoch === recorded.epoch) await client.query(VOUCH, [witness.owner])
+  else if (isUndecided && isAwake && epoch === recorded.epoch) {
+    await client.query(VOUCH, [witness.owner])
+  }
   await recordAs(client, server, witness.durability === 'local' && !isUndecided)
   const { rows } = await client.query<Judgement & pg.QueryResultRow>(JUDGE)
   return rows[0]
@@ -151,16 +153,6 @@ async function decide(
     await renew(client, takeover, idsInStore)
     return takeover
   })
-}
-
-async function inTransaction<Result>(
-  client: pg.ClientBase,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  await client.query(BEGIN)
-  const result = await work()
-  await client.query('COMMIT')
-  return result
 }
 
 /**

@@ -19,6 +19,7 @@ export const READ_RECORDED = `
     CASE WHEN i.epoch = $1::text THEN ${STREAMS}
       ELSE (SELECT streams FROM takeovers WHERE epoch = $1::text) END AS "streamsThen"
   FROM data_identity AS i`
+const BEGIN = 'BEGIN; SET LOCAL synchronous_commit = local'
 const LOCK = 'SELECT 1 FROM data_identity FOR UPDATE'
 const RECORD = `
   UPDATE data_identity
@@ -46,6 +47,17 @@ export async function readRecorded(client: pg.ClientBase, epoch?: string): Promi
   if (recorded === undefined) throw new Error('BUG: the database has no identity')
   if (recorded.isMoving) throw new MoveUnfinished()
   return recorded
+}
+
+/** What is found out is no acknowledgement: later commits wait for a standby, and so for this. */
+export async function inTransaction<Result>(
+  client: pg.ClientBase,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  await client.query(BEGIN)
+  const result = await work()
+  await client.query('COMMIT')
+  return result
 }
 
 /** Until the transaction ends nobody else finds out anything. */

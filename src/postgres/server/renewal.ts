@@ -6,27 +6,39 @@ import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
 import { idAfterRestore, NO_IDS } from '../../domain/ids-after-restore.ts'
 import type { HighestIds, Jump } from '../../domain/ids-after-restore.ts'
+import { restoredTo } from '../../domain/restored-to.ts'
 import { connectAlone, readRow } from '../connection.ts'
-import { lockRecorded, readRecorded, STREAMS } from './recorded-server.ts'
+import {
+  inTransaction,
+  lockRecorded,
+  readRecorded,
+  readServer,
+  recordAs,
+  STREAMS,
+} from './recorded-server.ts'
 
 /** In bytes: the epoch is part of every ETag. */
 const EPOCH_BYTES = 8
 const ID_BYTES = 16
 
-/** The streams as found; and until when their owners may say that nothing is lacking. */
+/**
+ * The streams as found; and until when their owners may say that nothing is lacking, for it takes
+ * twelve seconds until a connection that hangs is given up.
+ */
 const NOTICE = `
   INSERT INTO takeovers (epoch, streams, complete_to_ms, undecided_until)
-  SELECT epoch, ${STREAMS}, $1, clock_timestamp() + interval '10 seconds' FROM data_identity
+  SELECT epoch, ${STREAMS}, $1, clock_timestamp() + interval '15 seconds' FROM data_identity
   ON CONFLICT (epoch) DO UPDATE SET streams = excluded.streams, vouched = '{}',
     complete_to_ms = excluded.complete_to_ms, undecided_until = excluded.undecided_until`
 const NEWEST_ROW = `
-  SELECT coalesce((SELECT max(committed_at_ms) FROM journal),
+  SELECT coalesce((SELECT nullif(max(committed_at_ms), 0) FROM journal),
     (SELECT max(last_seen_at_ms) FROM sensor_state), 0) AS "atMs"`
 const DECIDE = 'UPDATE takeovers SET is_decided = true WHERE NOT is_decided'
 const RENEW_EPOCH = 'UPDATE data_identity SET epoch = $1'
-const RENEW_ID = `
-  UPDATE data_identity SET id = $1, may_lack = false,
-    restored_to_ms = (SELECT complete_to_ms FROM takeovers WHERE NOT is_decided)`
+const COMPLETE_TO = `
+  SELECT i.restored_to_ms AS "previousMs", t.complete_to_ms AS "completeToMs"
+  FROM data_identity AS i, takeovers AS t WHERE NOT t.is_decided`
+const RENEW_ID = 'UPDATE data_identity SET id = $1, may_lack = false, restored_to_ms = $2'
 /** A link that was used may be unused in what was restored. */
 const END_LINKS = 'DELETE FROM sign_in_links'
 const READ_STORE = 'SELECT (SELECT name FROM measurement_store) AS name'
@@ -75,6 +87,11 @@ const END_LEASES = `
  */
 export type FindIdsInStore = (storeName: string | undefined) => Promise<HighestIds>
 
+interface CompleteTo {
+  readonly previousMs: number | null
+  readonly completeToMs: number
+}
+
 /** A standby that lacks nothing was promoted, or anything may be lacking. */
 export type Takeover = 'promotion' | 'restore'
 
@@ -101,7 +118,9 @@ export async function renew(
 ): Promise<void> {
   const isRestore = takeover === 'restore'
   if (isRestore) {
-    await client.query(RENEW_ID, [randomBytes(ID_BYTES).toString('hex')])
+    const { previousMs, completeToMs } = await readRow<CompleteTo>(client, COMPLETE_TO)
+    const restoredToMs = restoredTo(previousMs, completeToMs)
+    await client.query(RENEW_ID, [randomBytes(ID_BYTES).toString('hex'), restoredToMs])
     await client.query(END_LINKS)
   }
   await client.query(MOVE_HEADS)
@@ -129,12 +148,14 @@ export async function declareRestored(
   const client = await connectAlone(databaseUrl, false)
   try {
     const idsInStore = await askStore(client, findIdsInStore)
-    await client.query('BEGIN')
-    await lockRecorded(client)
-    const { isUndecided } = await readRecorded(client)
-    if (!isUndecided) await noticeFound(client)
-    await renew(client, 'restore', idsInStore)
-    await client.query('COMMIT')
+    const server = await readServer(client)
+    await inTransaction(client, async () => {
+      await lockRecorded(client)
+      const { isUndecided } = await readRecorded(client)
+      if (!isUndecided) await noticeFound(client)
+      await renew(client, 'restore', idsInStore)
+      await recordAs(client, server, false)
+    })
   } finally {
     await client.end()
   }

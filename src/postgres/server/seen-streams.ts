@@ -1,6 +1,9 @@
 // What this process knows of the data: the last row that it has seen in each stream, whether it
 // acknowledged it or another process did. A server that has less lacks something.
 
+import { MINUTE_MS } from '../../domain/time.ts'
+import type { Clock } from '../../ports/system.ts'
+
 /** All streams, as `stream:head:fence,…`. */
 export type StreamsText = string
 
@@ -18,16 +21,27 @@ export interface FoundData {
   readonly streamsThen: StreamsText | null
 }
 
+/** Whoever has looked away for longer does not know what others have acknowledged meanwhile. */
+const AWAKE_MS_MAX = MINUTE_MS
+
 type DataLife = Pick<FoundData, 'id' | 'epoch'>
 
 export class SeenStreams {
+  readonly #clock: Clock
   #life: DataLife | undefined
+  /** By both clocks: one of them may stand still while the machine sleeps. */
+  #lookedAt: { readonly wallMs: number; readonly monotonicMs: number } | undefined
   readonly #streams = new Map<number, Seen>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
 
   /** The same, as it is now. */
   copy(): SeenStreams {
-    const copy = new SeenStreams()
+    const copy = new SeenStreams(this.#clock)
     copy.#life = this.#life
+    copy.#lookedAt = this.#lookedAt
     for (const [stream, seen] of this.#streams) copy.#streams.set(stream, seen)
     return copy
   }
@@ -37,11 +51,20 @@ export class SeenStreams {
     return this.#life?.epoch
   }
 
+  /** Whether it has looked at all streams lately. */
+  get isAwake(): boolean {
+    if (this.#lookedAt === undefined) return false
+    const { wallMs, monotonicMs } = this.#lookedAt
+    const agesMs = [this.#clock.nowMs() - wallMs, this.#clock.monotonicMs() - monotonicMs]
+    return Math.max(...agesMs) <= AWAKE_MS_MAX
+  }
+
   /** From now on it goes by these data. */
   adopt({ id, epoch }: DataLife): void {
     if (epoch === this.epoch) return
     this.#life = { id, epoch }
     this.#streams.clear()
+    this.#lookedAt = undefined
   }
 
   /** This process is about to acknowledge a row. */
@@ -49,13 +72,15 @@ export class SeenStreams {
     this.#note(stream, { head: seq, fence: 0 })
   }
 
-  /** What a look has found. */
-  noteLook(found: FoundData): void {
+  /** What a look has found. @param askedEpoch the epoch that it knew when it asked */
+  noteLook(found: FoundData, askedEpoch: string | undefined): void {
+    if (askedEpoch !== this.epoch) return
     if (found.epoch !== this.epoch) {
       if (!this.exceeds(found)) this.adopt(found)
       return
     }
     for (const [stream, seen] of streamsOf(found.streamsThen ?? '')) this.#note(stream, seen)
+    this.#lookedAt = { wallMs: this.#clock.nowMs(), monotonicMs: this.#clock.monotonicMs() }
   }
 
   /** Whether it has seen what the data do not have, and their id does not tell so yet. */

@@ -102,9 +102,10 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
     this.#isLooking = true
     const { database, clock, log, seen } = this.#with
     try {
-      const [recorded] = await database.rows<RecordedServer>(READ_RECORDED, [seen.epoch])
+      const { epoch } = seen
+      const [recorded] = await database.rows<RecordedServer>(READ_RECORDED, [epoch])
       if (recorded !== undefined) {
-        seen.noteLook(recorded)
+        seen.noteLook(recorded, epoch)
         this.#identity = recorded
       }
       await this.#compareClocks()

@@ -37,6 +37,10 @@ export const TAKE_STREAM = `
 export const LEAVE_STREAM = `
   UPDATE streams SET lease_until = NULL WHERE bucket = 0 AND stream_id = $1 AND fence = $2`
 
+/** All that a process has, also those of connections that are lost. */
+export const LEAVE_STREAMS = `
+  UPDATE streams SET lease_until = NULL WHERE bucket = 0 AND owner = $1`
+
 export const FIND_GROUP = `
   SELECT 1 FROM journal WHERE bucket = 0 AND stream_id = $1 AND seq = $2 AND group_id = $3`
 

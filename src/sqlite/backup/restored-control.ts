@@ -17,6 +17,7 @@
 
 import { idAfterRestore } from '../../domain/ids-after-restore.ts'
 import type { HighestIds } from '../../domain/ids-after-restore.ts'
+import { restoredTo } from '../../domain/restored-to.ts'
 import { CONTROL_MIGRATIONS } from '../control/schema.ts'
 import { openForReading, openForWriting } from '../database.ts'
 import type { Connection } from '../database.ts'
@@ -46,6 +47,7 @@ const REVOKE_ALL = 'UPDATE access_tokens SET revoked_at_ms = ? WHERE revoked_at_
 const END_LINKS = 'DELETE FROM sign_in_links'
 const RENEW_IDENTITY = `
   UPDATE data_identity SET text = lower(hex(randomblob(16))), restored_to_ms = ? WHERE id = 1`
+const RESTORED_TO = 'SELECT restored_to_ms FROM data_identity WHERE id = 1'
 const COUNT_LIVE = 'SELECT count(*) FROM access_tokens WHERE revoked_at_ms IS NULL'
 
 const NEWEST_ACCEPTED = `
@@ -79,7 +81,8 @@ export function prepareRestored(
   try {
     db.transaction(() => {
       moveSequences(db, nowMs, idsInStore)
-      db.prepare(RENEW_IDENTITY).run(restoredToMs)
+      const previousMs = db.prepare<[], number | null>(RESTORED_TO).pluck().get() ?? null
+      db.prepare(RENEW_IDENTITY).run(restoredTo(previousMs, restoredToMs))
       db.prepare(END_LINKS).run()
       if (isRevoking) db.prepare(REVOKE_ALL).run(nowMs)
     }).immediate()

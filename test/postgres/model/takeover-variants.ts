@@ -7,8 +7,9 @@ const ways: TakeoverWays = {
   vouched: 'by every holder',
   late: 'compares',
   seen: 'heads and fences',
+  asleep: 'is silent',
 }
-const once = { looks: Infinity, commits: 1, takes: 2, leaves: 0, kills: 0, starts: 0 }
+const once = { looks: Infinity, commits: 1, takes: 2, leaves: 0, kills: 0, starts: 0, sleeps: 0 }
 const never = { backups: 0, restores: 0, promotions: 0 }
 
 export const RESTORE: TakeoverScenario = {
@@ -16,8 +17,14 @@ export const RESTORE: TakeoverScenario = {
   budget: { ...once, ...never, kills: 1, backups: 1, restores: 1 },
 }
 
+export const SLEEP: TakeoverScenario = {
+  ways,
+  budget: { ...RESTORE.budget, looks: 1, sleeps: 1 },
+}
+
 export const TAKEOVERS: Readonly<Record<string, TakeoverScenario>> = {
   'a backup is restored': RESTORE,
+  'a backup is restored while somebody sleeps': SLEEP,
   'a standby is promoted': {
     ways,
     budget: { ...once, ...never, promotions: 1 },

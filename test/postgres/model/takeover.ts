@@ -18,6 +18,8 @@ export interface TakeoverWays {
   readonly late: 'compares' | 'believes'
   /** What a process knows of the streams of others. */
   readonly seen: 'heads and fences' | 'nothing'
+  /** Whether a process vouches that has not looked for long. */
+  readonly asleep: 'is silent' | 'vouches'
 }
 
 export interface TakeoverScenario {
@@ -33,6 +35,7 @@ interface TakeoverBudget {
   readonly leaves: number
   readonly kills: number
   readonly starts: number
+  readonly sleeps: number
   readonly backups: number
   readonly restores: number
   readonly promotions: number
@@ -80,6 +83,8 @@ interface Process {
   /** Another one with each start; −1: it is dead. */
   life: number
   isConnected: boolean
+  /** It has looked lately. */
+  isAwake: boolean
   /** The data that it knows; −1: none, it has just started. */
   epoch: number
   id: number
@@ -173,7 +178,7 @@ function initialState({ budget }: TakeoverScenario): TakeoverState {
 function started(life: number): Process {
   const seen = Array.from({ length: STREAMS }, () => ({ head: 0, fence: 0 }))
   const nothing = { epoch: -1, id: -1, taken: null, isHolding: false }
-  return { life, isConnected: false, ...nothing, seen, looked: {} }
+  return { life, isConnected: false, isAwake: true, ...nothing, seen, looked: {} }
 }
 
 function headOf({ moved }: Data, { rows }: Stream): number {
@@ -210,18 +215,26 @@ function processSteps(
       next.processes[place] = started(-1)
     })
   }
+  if (state.left.sleeps > 0 && own.isAwake) {
+    step('sleeps', (next) => {
+      next.left.sleeps--
+      at(next.processes, place).isAwake = false
+    })
+  }
   if (own.isConnected) streamSteps(scenario, state, place, step)
   else step('noticeTakeover', (next) => connect(scenario, next, place))
 }
 
 /**
- * Everybody looks at all streams once a second: a process that dies has not taken its stream within
- * that second.
+ * Everybody who is awake looks at all streams once a second: a process that dies has not taken its
+ * stream within that second.
  */
 function isTakeSeen(state: TakeoverState, { life, taken, epoch }: Process): boolean {
   if (taken === null) return true
-  return state.processes.every(({ life: other, looked }) => {
-    return other < 0 || other === life || (looked[epoch]?.[taken.stream] ?? 0) >= taken.fence
+  return state.processes.every(({ life: other, isAwake, epoch: known, looked }) => {
+    const isAsleep = !isAwake && known === epoch
+    if (other < 0 || other === life || isAsleep) return true
+    return (looked[epoch]?.[taken.stream] ?? 0) >= taken.fence
   })
 }
 
@@ -273,6 +286,7 @@ function streamSteps(
 function look({ seen }: TakeoverWays, state: TakeoverState, place: number): void {
   state.left.looks--
   const own = at(state.processes, place)
+  own.isAwake = true
   own.looked[own.epoch] = state.data.streams.map(({ fence }) => fence)
   if (seen !== 'nothing') own.seen = seenIn(state.data)
 }
@@ -319,7 +333,7 @@ function connect({ ways }: TakeoverScenario, state: TakeoverState, place: number
   if (lacks(ways, data, own)) {
     if (openOf(data) === undefined) notice(ways, state)
     data.mayLack = true
-  } else if (own.epoch === data.epoch) {
+  } else if (own.epoch === data.epoch && (own.isAwake || ways.asleep === 'vouches')) {
     for (const stream of data.streams) if (stream.holder === own.life) stream.isVouched = true
   }
   decide(ways, state)

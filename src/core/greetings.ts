@@ -1,0 +1,83 @@
+// What is done on every new connection to the database before it is used: looking whether another
+// server has the data. What wants the database while it cannot be used as it is, is refused.
+
+import type { Config, DatabaseConfig } from '../config.ts'
+import { refusalError, ServiceError } from '../domain/errors.ts'
+import type { HighestIds } from '../domain/ids-after-restore.ts'
+import type { Log } from '../ports/system.ts'
+import type { DatabaseOptions } from '../postgres/database.ts'
+import type { Durability } from '../postgres/durability.ts'
+import { isOutOfReach } from '../postgres/failures.ts'
+import { noticeTakeover } from '../postgres/server/notice-takeover.ts'
+import type { Takeover } from '../postgres/server/renewal.ts'
+import type { SeenStreams } from '../postgres/server/seen-streams.ts'
+import { readIdsInStore } from './ids-in-store.ts'
+
+type Greeting = NonNullable<DatabaseOptions['greet']>
+
+export interface Greetings {
+  /** Of the first connection: what it throws keeps the process from beginning. */
+  readonly first: Greeting
+  readonly further: Greeting
+  /** Of a lane's. Only lanes acknowledge anything, so only there the durability counts. */
+  readonly lane: Greeting
+}
+
+interface Process {
+  readonly owner: string
+  readonly seen: SeenStreams
+  readonly log: Log
+}
+
+const TAKEN_OVER: Readonly<Record<Takeover, string>> = {
+  promotion: 'another server has the data: a standby was promoted that lacks no measurement',
+  restore:
+    'another server has the data, which may lack what was acknowledged last: they have a new id',
+}
+
+export function greetingsOf(
+  config: Config & { readonly database: DatabaseConfig },
+  { owner, seen, log }: Process,
+): Greetings {
+  let asking: Promise<HighestIds> | undefined
+  // It may take a minute: connections that want to know it at the same time ask once.
+  const findIdsInStore = (storeName: string | undefined) => {
+    asking ??= readIdsInStore(config, storeName).finally(() => (asking = undefined))
+    return asking
+  }
+  const greetAs = (durability: Durability) => async (client: Parameters<Greeting>[0]) => {
+    const takeover = await noticeTakeover(client, { owner, durability, seen, findIdsInStore })
+    if (takeover !== undefined) log.warn(TAKEN_OVER[takeover])
+  }
+  const first = greetAs('replicated')
+  const lane = refusingUnfit(greetAs(config.database.durability), log)
+  return { first, further: refusingUnfit(first, log), lane }
+}
+
+/**
+ * What keeps a connection from being used is said in the log once, and refused with `overloaded`,
+ * but for a server that is out of reach: that may be another one the next moment.
+ */
+function refusingUnfit(greet: Greeting, log: Log): Greeting {
+  let said: string | undefined
+  return async (client) => {
+    try {
+      await greet(client)
+      said = undefined
+    } catch (error) {
+      if (isOutOfReach(error)) throw error
+      const refusal = asRefusal(error)
+      const reason = refusal.hint ?? refusal.message
+      if (reason !== said) log.error('the database cannot be used now', { reason })
+      said = reason
+      throw refusal
+    }
+  }
+}
+
+function asRefusal(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error
+  const hint = error instanceof Error ? error.message : String(error)
+  const detail = 'The database cannot be used as it is.'
+  return refusalError('overloaded', { detail, hint, cause: error })
+}
