@@ -114,12 +114,9 @@ function daysOf({ userId, sensorId, measuredAtMs }: SetAsideMeasurement): string
  */
 async function take(sql: Sql, found: readonly Found[]): Promise<SetAsideMeasurement[]> {
   const sensors = [...new Map(found.map((one) => [one.sensorId, one])).values()]
-  const users = [...new Set(found.map(({ userId }) => userId))]
   const locked = await sql.rows<{ id: number }>(LOCK_SENSORS, [
     sensors.map(({ userId }) => bucketOf(userId)),
     sensors.map(({ sensorId }) => sensorId),
-    users.map(bucketOf),
-    users,
   ])
   const live = new Set(locked.map(({ id }) => id))
   const taken = await sql.rows<SetAsideMeasurement>(TAKE, [found.map(({ id }) => id)])

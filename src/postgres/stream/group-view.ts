@@ -136,14 +136,11 @@ export class GroupView implements GroupKnowledge {
       const sensor = this.findSensor(named)
       return sensor === undefined ? [] : [{ named, sensor, bucket: bucketOf(named.userId) }]
     })
-    const users = [...new Set(known.map(({ named }) => named.userId))]
     const { rows } = await this.#session.send<Omit<SensorState, 'spans'> & { spans: Buffer }>(
       sql.LOCK_SENSORS,
       [
         int2Array(known.map(({ bucket }) => bucket)),
         int4Array(known.map(({ sensor }) => sensor.id)),
-        int2Array(users.map(bucketOf)),
-        int4Array(users),
       ],
     )
     for (const row of rows) this.states.set(row.id, { ...row, spans: decodeSpans(row.spans) })

@@ -57,27 +57,25 @@ export const LOCK_USERS = `
   JOIN user_state AS s ON s.bucket = wanted.bucket AND s.user_id = wanted.user_id
   ORDER BY s.bucket, s.user_id FOR NO KEY UPDATE OF s`
 
+/** Sensors of deleted users have a state until they are deleted as well; mostly there are none. */
+const NOT_OF_DELETED = 's.user_id <> ALL (ARRAY(SELECT user_id FROM user_deletions))'
+
 export const FIND_SENSORS = `
   SELECT s.id, s.user_id AS "userId", s.serial_number AS "serialNumber",
     s.serial_number_key AS "serialNumberKey"
   FROM unnest($1::smallint[], $2::int[], $3::text[]) AS wanted (bucket, user_id, key)
   JOIN sensors AS s ON s.bucket = wanted.bucket AND s.user_id = wanted.user_id
     AND s.serial_number_key = wanted.key AND s.deleted_at_ms IS NULL
-  JOIN user_state AS u ON u.bucket = wanted.bucket AND u.user_id = wanted.user_id`
+  WHERE ${NOT_OF_DELETED}`
 
-/**
- * Sensors (`$1`, `$2`) of users (`$3`, `$4`). Fewer rows than asked for: a sensor was deleted, or
- * its user, whose sensors nobody waits for. Users are looked up once, not with each sensor.
- */
+/** Fewer rows than asked for: a sensor was deleted, or its user, whose sensors nobody waits for. */
 export const LOCK_SENSORS = `
   SELECT s.sensor_id AS id, s.measured_at_ms AS "measuredAtMs", s.temp_celsius AS "tempCelsius",
     s.tie_break AS "tieBreakNs", s.pending, s.time_spans AS spans,
     coalesce(s.before_hour < floor(s.oldest_at_ms / 3600000.0), false) AS "hasStep"
   FROM unnest($1::smallint[], $2::int[]) AS wanted (bucket, sensor_id)
   JOIN sensor_state AS s ON s.bucket = wanted.bucket AND s.sensor_id = wanted.sensor_id
-  WHERE s.user_id = ANY (ARRAY(
-    SELECT u.user_id FROM unnest($3::smallint[], $4::int[]) AS own (bucket, user_id)
-    JOIN user_state AS u ON u.bucket = own.bucket AND u.user_id = own.user_id))
+  WHERE ${NOT_OF_DELETED}
   ORDER BY s.bucket, s.sensor_id FOR NO KEY UPDATE OF s`
 
 export const FIND_KNOWN = `
