@@ -39,7 +39,7 @@ export class MoveUnfinished extends Error {
 /** Another server has the data, and what it lacks is still to be found out. */
 export class TakeoverUndecided extends Error {
   constructor() {
-    super('another server has the data: whether it lacks anything is known within ten seconds')
+    super('another server has the data: what it lacks is known within fifteen seconds')
     this.name = 'TakeoverUndecided'
   }
 }

@@ -41,7 +41,7 @@ describe('a takeover of data with measurements in another store', () => {
   })
   after(async () => {
     await service?.stop()
-    await database.remove()
+    await database?.remove()
   })
 
   it('is refused, and said once, until the store is the right one', async () => {

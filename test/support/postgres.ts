@@ -94,6 +94,20 @@ export async function newDatabase(
   }
 }
 
+/**
+ * Has the server's clock stand still in a database, as that of a process does: connections from
+ * now on find the function before the server's own.
+ */
+export async function setServerClock({ name, url }: TestDatabase, nowMs: number): Promise<void> {
+  const at = `to_timestamp(${nowMs} / 1000.0)`
+  await runOnce(url, 'CREATE SCHEMA still')
+  await runOnce(
+    url,
+    `CREATE FUNCTION still.clock_timestamp() RETURNS timestamptz LANGUAGE sql AS 'SELECT ${at}'`,
+  )
+  await runOnce(url, `ALTER DATABASE ${name} SET search_path = public, still, pg_catalog`)
+}
+
 /** Makes a database of a test's own that is migrated: a copy takes a tenth of the time. */
 export async function newMigratedDatabase(postgres: TestPostgres): Promise<TestDatabase> {
   migrated ??= newTemplate(postgres)

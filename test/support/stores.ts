@@ -1,8 +1,9 @@
 // The whole service on each store that can have the measurements, for suites in which all of them
 // have to give the same.
 
+import { FakeClock } from './clock.ts'
 import { newBucket, newToken, useInflux } from './influx.ts'
-import { newMigratedDatabase, usePostgres } from './postgres.ts'
+import { newMigratedDatabase, setServerClock, usePostgres } from './postgres.ts'
 import { startService } from './service.ts'
 import type { TestService } from './service.ts'
 
@@ -14,11 +15,12 @@ export function onEachStore(suite: (start: StartOnStore) => void): void {
   describe('on PostgreSQL', () => {
     const postgres = usePostgres()
     suite(async () => {
-      const { url, remove } = await newMigratedDatabase(postgres())
-      const service = await startService({ DATABASE_URL: url })
+      const database = await newMigratedDatabase(postgres())
+      await setServerClock(database, new FakeClock().nowMs())
+      const service = await startService({ DATABASE_URL: database.url })
       const stop = async () => {
         await service.stop()
-        await remove()
+        await database.remove()
       }
       return { ...service, stop }
     })
