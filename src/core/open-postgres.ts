@@ -24,7 +24,6 @@ import { countingFault } from '../postgres/stream/counting-check.ts'
 import { LEAVE_STREAMS } from '../postgres/stream/lane-statements.ts'
 import { PostgresSubmissionCommitter } from '../postgres/stream/submission-committer.ts'
 import { untilDecided } from '../postgres/server/notice-takeover.ts'
-import { refuseUnfinishedMove } from '../postgres/server/recorded-server.ts'
 import { SeenStreams } from '../postgres/server/seen-streams.ts'
 import { PrometheusMetrics } from '../system/metrics.ts'
 import { checkBucket } from './check-bucket.ts'
@@ -161,7 +160,6 @@ async function openDatabase(
   refuseFaults(faults)
   for (const warning of warnings) log.warn(warning, { postgresql: version })
   const applied = await orUnfit(() => migrate(url))
-  await orUnfit(() => refuseUnfinishedMove(url))
   const fault = await orUnfit(() => countingFault(url))
   refuseFaults(fault === undefined ? [] : [fault])
   await orUnfit(() => untilDecided(url, greetings.first))

@@ -76,15 +76,19 @@ describe('another server that takes over', () => {
     await until(`${sn} is registered`, isTaken, TAKEN_OVER_MS_MAX)
     return replicas.sensorId(0, sn)
   }
-
-  it('has everything acknowledged when it was a synchronous standby', async () => {
-    // Its copy is to wait for a standby too.
+  /** A standby has whatever is acknowledged; a copy of it is to wait for one too. */
+  const startReplicated = async () => {
     await setStandbyNames('*')
     await startStandby()
     await start('replicated')
     const store = await storeOf()
     const load = new Load(replicas, LOAD)
     await load.more(SOME)
+    return { store, load }
+  }
+
+  it('has everything acknowledged when it was a synchronous standby', async () => {
+    const { store, load } = await startReplicated()
     await one.stop('SIGQUIT')
     other.promote()
     await one.copy(other, 'standby')
@@ -98,12 +102,7 @@ describe('another server that takes over', () => {
   })
 
   it('is another store when it is a backup, though a standby had everything', async () => {
-    await setStandbyNames('*')
-    await startStandby()
-    await start('replicated')
-    const store = await storeOf()
-    const load = new Load(replicas, LOAD)
-    await load.more(SOME)
+    const { store, load } = await startReplicated()
     await restored.copy(one, 'restored')
     await load.more(SOME)
     await Promise.all([one.stop('SIGQUIT'), other.stop('SIGQUIT')])

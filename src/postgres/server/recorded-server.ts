@@ -4,6 +4,7 @@ import type pg from 'pg'
 import { connectAlone, MoveUnfinished, readRow } from '../connection.ts'
 import { READ_DURABILITY } from '../durability.ts'
 import type { Durability, DurabilityRow } from '../durability.ts'
+import { SERVER_TIME_MS } from '../server-time.ts'
 import type { FoundData } from './seen-streams.ts'
 
 /** A `StreamsText`. */
@@ -17,7 +18,8 @@ export const READ_RECORDED = `
     i.system_identifier AS "systemIdentifier", to_regclass('moving') IS NOT NULL AS "isMoving",
     EXISTS (SELECT 1 FROM takeovers WHERE NOT is_decided) AS "isUndecided",
     CASE WHEN i.epoch = $1::text THEN ${STREAMS}
-      ELSE (SELECT streams FROM takeovers WHERE epoch = $1::text) END AS "streamsThen"
+      ELSE (SELECT streams FROM takeovers WHERE epoch = $1::text) END AS "streamsThen",
+    ${SERVER_TIME_MS} AS "serverTimeMs"
   FROM data_identity AS i`
 const BEGIN = 'BEGIN; SET LOCAL synchronous_commit = local'
 const LOCK = 'SELECT 1 FROM data_identity FOR UPDATE'
@@ -33,6 +35,7 @@ export interface RecordedServer extends Server, FoundData {
   readonly mayLack: boolean
   /** Another server was noticed, and what it lacks is still to be found out. */
   readonly isUndecided: boolean
+  readonly serverTimeMs: number
 }
 
 export async function readServer(client: pg.ClientBase): Promise<Server> {

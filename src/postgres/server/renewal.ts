@@ -97,8 +97,8 @@ export type Takeover = 'promotion' | 'restore'
 
 /** Records the streams as they are found, before anything moves. */
 export async function noticeFound(client: pg.ClientBase, completeToMs?: number): Promise<void> {
-  const { atMs } = await readRow<{ atMs: number }>(client, NEWEST_ROW)
-  await client.query(NOTICE, [completeToMs ?? atMs])
+  const toMs = completeToMs ?? (await readRow<{ atMs: number }>(client, NEWEST_ROW)).atMs
+  await client.query(NOTICE, [toMs])
 }
 
 /** Outside of a transaction: it takes as long as the store does. */

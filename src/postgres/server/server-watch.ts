@@ -9,7 +9,6 @@ import type { Database } from '../database.ts'
 import type { Durability } from '../durability.ts'
 import { readServerState } from '../server-check.ts'
 import type { ServerState } from '../server-check.ts'
-import { SERVER_TIME_MS } from '../server-time.ts'
 import { READ_RECORDED } from './recorded-server.ts'
 import type { RecordedServer } from './recorded-server.ts'
 import type { SeenStreams } from './seen-streams.ts'
@@ -20,8 +19,6 @@ const SILENT_MS_MAX = 5 * SECOND_MS
 /** Beyond the time that the question takes. */
 const CLOCK_OFF_MS_MAX = 10 * SECOND_MS
 const LOOKS_OFF_MIN = 3
-
-const SERVER_TIME = `SELECT ${SERVER_TIME_MS} AS "atMs"`
 
 interface Collaborators {
   readonly database: Database
@@ -103,12 +100,13 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
     const { database, clock, log, seen } = this.#with
     try {
       const { epoch } = seen
+      const askedAtMs = clock.nowMs()
       const [recorded] = await database.rows<RecordedServer>(READ_RECORDED, [epoch])
       if (recorded !== undefined) {
+        this.#compareClocks(askedAtMs, recorded)
         seen.noteLook(recorded, epoch)
         this.#identity = recorded
       }
-      await this.#compareClocks()
       this.#note(await readServerState(database, this.#settings.durability))
       this.#answeredAtMs = clock.monotonicMs()
       this.#failures = 0
@@ -120,17 +118,14 @@ export class PostgresServerWatch implements DataIdentity, DatabaseWatch {
     }
   }
 
-  async #compareClocks(): Promise<void> {
-    const { database, clock, log } = this.#with
-    const askedAtMs = clock.nowMs()
-    const [server] = await database.rows<{ atMs: number }>(SERVER_TIME)
+  #compareClocks(askedAtMs: number, { serverTimeMs }: RecordedServer): void {
+    const { clock, log } = this.#with
     const answeredAtMs = clock.nowMs()
-    if (server === undefined) return
-    const isBehind = server.atMs > answeredAtMs + CLOCK_OFF_MS_MAX
-    const isAhead = server.atMs < askedAtMs - CLOCK_OFF_MS_MAX
+    const isBehind = serverTimeMs > answeredAtMs + CLOCK_OFF_MS_MAX
+    const isAhead = serverTimeMs < askedAtMs - CLOCK_OFF_MS_MAX
     const wasOff = this.clockFault !== undefined
     if (isBehind || isAhead) {
-      const [here, there] = [answeredAtMs, server.atMs].map((ms) => new Date(ms).toISOString())
+      const [here, there] = [answeredAtMs, serverTimeMs].map((ms) => new Date(ms).toISOString())
       const fault = `The clock of ${hostname()} says ${here}, that of the database ${there}.`
       this.#clockFaults = [fault, ...this.#clockFaults.slice(0, LOOKS_OFF_MIN - 1)]
     } else this.#clockFaults = []
