@@ -22,7 +22,7 @@ export function openProgress(
   const setAside = new SetAside(database)
   return new ForwardProgress({
     journal: new JournalReader(database),
-    hasSetAside: (sensorId, range) => setAside.has(sensorId, range),
+    setAsideAmong: (sensorIds, range) => setAside.sensorsAmong(sensorIds, range),
     setAside: (refused) => channel.call('setAside', refused),
     noteForwarded: (throughSeq) => channel.noteForwarded(throughSeq),
     clock,

@@ -72,7 +72,7 @@ async function openDatabase(config: Config): Promise<ExportSource> {
   const { control, reader, progress, isStoreWorking, close } = await openOwn(config, true)
   const untilReadable = async (sensors: readonly Sensor[]) => {
     for (const { dataVersion } of sensors) {
-      while (!(await progress.waitUntilReadable(dataVersion, SECOND_MS))) {
+      while (!(await progress.waitUntilReadable([dataVersion], SECOND_MS))) {
         if (!isStoreWorking()) throw storeTakesNothing()
       }
     }
@@ -84,7 +84,7 @@ async function waitUntilForwarded(journal: Beside['journal']): Promise<void> {
   const head = await journal.head()
   let forwarded = await journal.forwarded()
   let movedAtMs = systemClock.monotonicMs()
-  while (!(await journal.waitUntilReadable(head, SECOND_MS))) {
+  while (!(await journal.waitUntilReadable([head], SECOND_MS))) {
     const before = forwarded
     forwarded = await journal.forwarded()
     const nowMs = systemClock.monotonicMs()
@@ -97,7 +97,7 @@ async function forward(config: Config, journal: Beside['journal']): Promise<void
   const core = await openOwn(config)
   try {
     const head = await journal.head()
-    while (!(await core.progress.waitUntilReadable(head, SECOND_MS))) {
+    while (!(await core.progress.waitUntilReadable([head], SECOND_MS))) {
       if (!core.isStoreWorking()) throw storeTakesNothing()
     }
   } finally {

@@ -59,14 +59,20 @@ export interface BucketPoint {
 
 export type HistoryPoint = MeasurementPoint | BucketPoint
 
-/** A stored measurement, as histories read it. */
+/** A measurement as submitted. */
 export interface RawPoint {
   readonly measuredAtMs: number
   readonly rawCelsius: number
 }
 
+/** A stored measurement, as histories read it. */
+export interface StoredPoint extends RawPoint {
+  readonly sensorId: number
+}
+
 /** The summary of one window's measurements [startMs, startMs + length); count ≥ 1. */
 export interface WindowSummary {
+  readonly sensorId: number
   readonly startMs: number
   readonly count: number
   readonly sum: number
@@ -74,14 +80,16 @@ export interface WindowSummary {
   readonly max: number
 }
 
-/** A range of one sensor's stored measurements. */
+/** A range of the stored measurements of some sensors. */
 export interface SeriesRange extends TimeRange {
-  readonly sensorId: number
+  /** Each once. */
+  readonly sensorIds: readonly number[]
 }
 
 /** Two summaries combined; the result starts where the first does. */
 function mergeSummaries(first: WindowSummary, second: WindowSummary): WindowSummary {
   return {
+    sensorId: first.sensorId,
     startMs: first.startMs,
     count: first.count + second.count,
     sum: first.sum + second.sum,
@@ -93,26 +101,24 @@ function mergeSummaries(first: WindowSummary, second: WindowSummary): WindowSumm
 /**
  * Folds windows into coarser ones.
  *
- * @param chunks in ascending order
- * @param startOf start of the coarse window that contains a fine one; never decreases
+ * @param chunks those of each sensor in ascending order, as are the folded ones
+ * @param startOf start of the coarse window that contains a fine one
  */
 export async function* foldWindows(
   chunks: AsyncIterable<readonly WindowSummary[]>,
   startOf: (startMs: number) => number,
 ): AsyncIterable<readonly WindowSummary[]> {
-  let last: WindowSummary | undefined
+  const open = new Map<number, WindowSummary>()
   for await (const chunk of chunks) {
     const folded: WindowSummary[] = []
     for (const fine of chunk) {
       const startMs = startOf(fine.startMs)
-      if (last?.startMs === startMs) {
-        last = mergeSummaries(last, fine)
-        continue
-      }
-      if (last !== undefined) folded.push(last)
-      last = { ...fine, startMs }
+      const last = open.get(fine.sensorId)
+      const isInLast = last?.startMs === startMs
+      if (last !== undefined && !isInLast) folded.push(last)
+      open.set(fine.sensorId, isInLast ? mergeSummaries(last, fine) : { ...fine, startMs })
     }
     if (folded.length > 0) yield folded
   }
-  if (last !== undefined) yield [last]
+  if (open.size > 0) yield [...open.values()]
 }

@@ -7,6 +7,9 @@ export interface TimeRange {
   readonly stopMs: number
 }
 
+/** All possible times of a measurement. */
+export const EVER: TimeRange = { startMs: Date.UTC(1900, 0, 1), stopMs: Date.UTC(2200, 0, 1) }
+
 export const SECOND_MS = 1_000
 export const MINUTE_MS = 60_000
 export const HOUR_MS = 3_600_000

@@ -1,5 +1,6 @@
 // Turns stored data into the points of a response: compensated, averaged, gaps filled on request.
 
+import { setImmediate } from 'node:timers/promises'
 import { WINDOW_MS } from '../domain/history.ts'
 import type {
   BucketPoint,
@@ -17,6 +18,9 @@ import { windowGrid } from './buckets.ts'
 import { fillGaps } from './fill-gaps.ts'
 import { readSummaries } from './read-summaries.ts'
 
+/** Points of a chunk; other work runs between chunks. */
+const CHUNK_POINTS = 1_000
+
 /** Nine decimals of a sum; the order of addition affects only later ones. */
 const SUM_DECIMALS = 1_000_000_000
 
@@ -26,17 +30,70 @@ export function historyPoints(
   sensor: Sensor,
   question: ResolvedQuestion,
 ): AsyncIterable<readonly HistoryPoint[]> {
-  const { bucket, timeZone, fromMs, toMs } = question
-  const { compensationCelsius } = sensor
-  const series: SeriesRange = { sensorId: sensor.id, startMs: fromMs, stopMs: toMs }
-  if (bucket === 'raw') {
-    return mapEach(reader.readRaw(series), (raw) => measurementPoint(raw, compensationCelsius))
+  const { bucket } = question
+  const series = seriesOf([sensor], question)
+  if (bucket !== 'raw') {
+    return bucketPoints(readBuckets(reader, series, question, bucket), sensor, question, bucket)
   }
-  const summaries = readSummaries(reader, series, { windowMs: WINDOW_MS[bucket], timeZone })
+  const { compensationCelsius } = sensor
+  return mapEach(reader.readRaw(series), (raw) => measurementPoint(raw, compensationCelsius))
+}
+
+/**
+ * The same of several sensors, in their order, from one question to the store: what it answers is
+ * kept until the points are taken. Measurements can be too many for that, and are read one sensor
+ * after another.
+ *
+ * @param question of at most `seriesBucketsMax` buckets of all sensors
+ */
+export async function historiesPoints(
+  reader: MeasurementReader,
+  sensors: readonly Sensor[],
+  question: ResolvedQuestion,
+): Promise<readonly AsyncIterable<readonly HistoryPoint[]>[]> {
+  const { bucket } = question
+  if (bucket === 'raw' || sensors.length === 1) {
+    return sensors.map((sensor) => historyPoints(reader, sensor, question))
+  }
+  const ofSensors = new Map(sensors.map(({ id }) => [id, [] as WindowSummary[]]))
+  for await (const chunk of readBuckets(reader, seriesOf(sensors, question), question, bucket)) {
+    for (const summary of chunk) ofSensors.get(summary.sensorId)?.push(summary)
+  }
+  return sensors.map((sensor) => {
+    const summaries = inChunks(ofSensors.get(sensor.id) ?? [])
+    return bucketPoints(summaries, sensor, question, bucket)
+  })
+}
+
+function seriesOf(sensors: readonly Sensor[], { fromMs, toMs }: ResolvedQuestion): SeriesRange {
+  return { sensorIds: sensors.map(({ id }) => id), startMs: fromMs, stopMs: toMs }
+}
+
+function readBuckets(
+  reader: MeasurementReader,
+  series: SeriesRange,
+  { timeZone }: ResolvedQuestion,
+  bucket: keyof typeof WINDOW_MS,
+): AsyncIterable<readonly WindowSummary[]> {
+  return readSummaries(reader, series, { windowMs: WINDOW_MS[bucket], timeZone })
+}
+
+function bucketPoints(
+  summaries: AsyncIterable<readonly WindowSummary[]>,
+  { compensationCelsius }: Sensor,
+  { isFilled, timeZone, fromMs: startMs, toMs: stopMs }: ResolvedQuestion,
+  bucket: keyof typeof WINDOW_MS,
+): AsyncIterable<readonly BucketPoint[]> {
   const points = mapEach(summaries, (summary) => bucketPoint(summary, compensationCelsius))
-  return question.isFilled
-    ? fillGaps(points, windowGrid(WINDOW_MS[bucket], timeZone), series)
-    : points
+  const grid = windowGrid(WINDOW_MS[bucket], timeZone)
+  return isFilled ? fillGaps(points, grid, { startMs, stopMs }) : points
+}
+
+async function* inChunks<Item>(items: readonly Item[]): AsyncIterable<readonly Item[]> {
+  for (let at = 0; at < items.length; at += CHUNK_POINTS) {
+    yield items.slice(at, at + CHUNK_POINTS)
+    await setImmediate()
+  }
 }
 
 async function* mapEach<From, To>(

@@ -28,6 +28,8 @@ export function isTimeZone(name: string): boolean {
 export interface DayStretch extends TimeRange {
   /** Length of the windows on the UTC epoch grid, or `undefined`: only measurements do. */
   readonly windowMs: number | undefined
+  /** Where its days begin, ascending. */
+  readonly daysMs: readonly number[]
 }
 
 interface Day extends TimeRange {
@@ -72,20 +74,20 @@ export class LocalDays {
     let { startMs } = range
     let stopMs = startMs
     let windowMs: number | undefined
-    let days = 0
+    let daysMs: number[] = []
     while (stopMs < range.stopMs) {
       const day = this.#dayOf(stopMs)
       const dayWindowMs = windowOf(day)
-      if (days > 0 && (dayWindowMs !== windowMs || days === daysMax)) {
-        yield { startMs, stopMs, windowMs }
+      if (daysMs.length > 0 && (dayWindowMs !== windowMs || daysMs.length === daysMax)) {
+        yield { startMs, stopMs, windowMs, daysMs }
         startMs = stopMs
-        days = 0
+        daysMs = []
       }
       windowMs = dayWindowMs
       stopMs = day.stopMs
-      days += 1
+      daysMs.push(day.startMs)
     }
-    if (days > 0) yield { startMs, stopMs, windowMs }
+    if (daysMs.length > 0) yield { startMs, stopMs, windowMs, daysMs }
   }
 
   #dayOf(atMs: number): Day {

@@ -1,4 +1,4 @@
-// The read path: answers a definite question about one sensor from the measurement store.
+// The read path: answers a definite question about sensors from the measurement store.
 //
 // A response is complete only if it contains every measurement acknowledged before the question.
 // The journal is checked first and the store read after it: what arrives in between can only add to
@@ -10,7 +10,7 @@ import type { Sensor } from '../domain/sensor.ts'
 import type { TimeRange } from '../domain/time.ts'
 import type { ReadBarrier } from '../ports/journal-queue.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
-import { historyPoints } from './history-points.ts'
+import { historiesPoints } from './history-points.ts'
 
 export interface History {
   readonly sensor: Sensor
@@ -42,48 +42,61 @@ export class HistoryReader {
    * @throws ServiceError `history_unavailable` when the store is out of reach
    */
   async read(sensor: Sensor, question: ResolvedQuestion): Promise<History> {
-    const isComplete = await this.isReadable(sensor, rangeOf(question))
-    const points = await begin(historyPoints(this.#reader, sensor, question))
-    return { sensor, question, isComplete, points }
+    const [history] = await this.readSeveral([sensor], question)
+    if (history === undefined) throw new Error('BUG: no history of a sensor')
+    return history
   }
 
   /**
-   * Reads histories of several sensors, the same question asked of each; the points of one are
+   * Reads histories of several sensors, the same question asked of each; measurements of one are
    * read when those before it have been taken.
    *
+   * @param sensors their control data at the time of the question
    * @throws ServiceError `history_unavailable` when the store is out of reach
    */
   async readSeveral(
     sensors: readonly Sensor[],
     question: ResolvedQuestion,
   ): Promise<readonly History[]> {
-    const range = rangeOf(question)
-    const areComplete = await Promise.all(sensors.map((sensor) => this.isReadable(sensor, range)))
-    const [first, ...others] = sensors.map((sensor) =>
-      historyPoints(this.#reader, sensor, question),
-    )
+    const range = { startMs: question.fromMs, stopMs: question.toMs }
+    const unreadable = new Set<number>()
+    for await (const id of this.#unreadableAfterWait(sensors, range)) unreadable.add(id)
+    const [first, ...others] = await historiesPoints(this.#reader, sensors, question)
     const points = first === undefined ? [] : [await begin(first), ...others]
     return sensors.map((sensor, at) => {
-      return { sensor, question, isComplete: areComplete[at]!, points: points[at]! }
+      return { sensor, question, isComplete: !unreadable.has(sensor.id), points: points[at]! }
     })
   }
 
   /**
-   * Whether everything acknowledged of a sensor in the range can be read from the store; waits for
-   * it up to `historyWaitMsMax`.
+   * Whether everything acknowledged of the sensors in the range can be read from the store; waits
+   * for it up to `historyWaitMsMax`.
    *
-   * @param sensor its control data at the time of the question
+   * @param sensors their control data at the time of the question
    */
-  async isReadable(sensor: Sensor, range: TimeRange): Promise<boolean> {
-    // Checked first, so that a backlog of other sensors or times delays nobody.
-    if (!(await this.#barrier.hasUnreadable(sensor, range))) return true
-    await this.#barrier.waitUntilReadable(sensor.dataVersion, historyWaitMsMax)
-    return !(await this.#barrier.hasUnreadable(sensor, range))
+  async areReadable(sensors: readonly Sensor[], range: TimeRange): Promise<boolean> {
+    return isEmpty(this.#unreadableAfterWait(sensors, range))
+  }
+
+  /** Which of the sensors have anything acknowledged that cannot be read now. */
+  async listUnreadable(sensors: readonly Sensor[]): Promise<ReadonlySet<number>> {
+    return this.#barrier.listUnreadable(sensors)
+  }
+
+  async *#unreadableAfterWait(sensors: readonly Sensor[], range: TimeRange): AsyncIterable<number> {
+    // Looked at first, so that a backlog of other sensors or times delays nobody.
+    if (await isEmpty(this.#barrier.findUnreadable(sensors, range))) return
+    const versions = sensors.map(({ dataVersion }) => dataVersion)
+    await this.#barrier.waitUntilReadable(versions, historyWaitMsMax)
+    yield* this.#barrier.findUnreadable(sensors, range)
   }
 }
 
-function rangeOf({ fromMs, toMs }: ResolvedQuestion): TimeRange {
-  return { startMs: fromMs, stopMs: toMs }
+async function isEmpty(items: AsyncIterable<unknown>): Promise<boolean> {
+  const iterator = items[Symbol.asyncIterator]()
+  const { done } = await iterator.next()
+  await iterator.return?.()
+  return done === true
 }
 
 /**

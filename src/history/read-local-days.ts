@@ -2,12 +2,13 @@
 // hours nearly everywhere, quarters of an hour for half-hour zones, minutes and single measurements
 // for the odd offsets of the past.
 
+import { lastAtOrBefore } from '../domain/ascending.ts'
 import { foldWindows } from '../domain/history.ts'
+import { summarize } from '../domain/summarize.ts'
 import type { SeriesRange, WindowSummary } from '../domain/history.ts'
 import { DAY_MS, ceilToWindow, floorToWindow } from '../domain/time.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
 import type { LocalDays } from './local-days.ts'
-import { summarize } from './summarize.ts'
 
 /** Days listed at a time; listing a thousand takes a few milliseconds. */
 const STRETCH_DAYS_MAX = 1_000
@@ -24,11 +25,11 @@ export async function* readLocalDays(
 ): AsyncIterable<readonly WindowSummary[]> {
   const known = await withoutEmptyEnds(reader, series, days)
   for (const stretch of days.stretches(known, STRETCH_DAYS_MAX)) {
-    const { startMs, stopMs, windowMs } = stretch
-    const part = { sensorId: series.sensorId, startMs, stopMs }
+    const { startMs, stopMs, windowMs, daysMs } = stretch
+    const part = { ...series, startMs, stopMs }
     const fine =
       windowMs === undefined ? summarize(reader.readRaw(part)) : reader.readWindows(part, windowMs)
-    yield* foldWindows(fine, (atMs) => days.startOf(atMs))
+    yield* foldWindows(fine, (atMs) => daysMs[lastAtOrBefore(daysMs, atMs)] ?? startMs)
   }
 }
 
@@ -41,15 +42,17 @@ async function withoutEmptyEnds(
   if (series.stopMs - series.startMs <= STRETCH_DAYS_MAX * DAY_MS) return series
   const startMs = floorToWindow(series.startMs, DAY_MS)
   const stopMs = ceilToWindow(series.stopMs, DAY_MS)
-  let firstMs: number | undefined
+  let firstMs = stopMs
   let lastMs = startMs
   for await (const chunk of reader.readWindows({ ...series, startMs, stopMs }, DAY_MS)) {
-    firstMs ??= chunk[0]?.startMs
-    lastMs = chunk.at(-1)?.startMs ?? lastMs
+    for (const day of chunk) {
+      firstMs = Math.min(firstMs, day.startMs)
+      lastMs = Math.max(lastMs, day.startMs)
+    }
   }
-  if (firstMs === undefined) return { ...series, stopMs: series.startMs }
+  if (firstMs > lastMs) return { ...series, stopMs: series.startMs }
   return {
-    sensorId: series.sensorId,
+    ...series,
     startMs: Math.max(series.startMs, days.startOf(firstMs)),
     stopMs: Math.min(series.stopMs, days.stopOf(lastMs + DAY_MS - 1)),
   }

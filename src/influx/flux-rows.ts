@@ -1,4 +1,5 @@
-// Streams the response to a Flux query: rows of `_time` and `_value`, one result after the other.
+// Streams the response to a Flux query: rows of `_time` and `_value`, and of `sensor_id` if asked
+// for, one result and one sensor after the other.
 // 600,000 rows take a fraction of a second and hardly any memory.
 //
 // InfluxDB sends status 200 before it has computed anything. A later failure appears as a separate
@@ -8,10 +9,12 @@ import { parseInstant } from '../domain/time.ts'
 import { readFailure } from './connection.ts'
 import type { InfluxConnection } from './connection.ts'
 
-/** Consecutive rows of one result; index i of both belongs to one row. */
+/** Consecutive rows of one table; index i of both belongs to one row. */
 export interface FluxRows {
-  /** Its name in the query's `yield`. */
+  /** The name of its result in the query's `yield`. */
   readonly result: string
+  /** NaN if it is not asked for. */
+  readonly sensorId: number
   readonly timesMs: readonly number[]
   readonly values: readonly number[]
 }
@@ -33,13 +36,14 @@ export class FluxFailure extends Error {
   }
 }
 
-const HEADER = ',result,table,_time,_value'
+const HEADERS = [',result,table,_time,_value', ',result,table,_time,_value,sensor_id']
+const SENSOR_COLUMN = 5
 const NO_ROW = [',result,', ',error,']
 const ERROR_HEADER = /^,?error,reference/
 const DIALECT = { header: true, annotations: [], delimiter: ',', quoteChar: '"' }
 
 /**
- * Runs a query whose results all have the columns `_time` and `_value`.
+ * Runs a query whose results all have the columns `_time` and `_value`, and `sensor_id` or not.
  *
  * @throws FluxFailure, InfluxUnreachable; also after some rows
  */
@@ -73,25 +77,36 @@ export async function* parseRows(chunks: AsyncIterable<Buffer>): AsyncGenerator<
 }
 
 function* parseLines(text: string, end: number): Generator<FluxRows> {
-  let rows: GrowingRows = { result: '', timesMs: [], values: [] }
+  let rows: GrowingRows = { result: '', sensorId: NaN, timesMs: [], values: [] }
+  /** What all lines of the table of `rows` begin with: `,result,table,`. */
+  let table = '-'
   for (let start = 0; start < end;) {
     const stop = text.indexOf('\n', start)
     if (isRow(text, start)) {
-      const nameEnd = text.indexOf(',', start + 1)
-      if (!isNamed(text, start, nameEnd, rows.result)) {
+      if (!text.startsWith(table, start)) {
         yield* filled(rows)
-        rows = { result: text.slice(start + 1, nameEnd), timesMs: [], values: [] }
+        const nameEnd = text.indexOf(',', start + 1)
+        table = text.slice(start, text.indexOf(',', nameEnd + 1) + 1)
+        const result = text.slice(start + 1, nameEnd)
+        rows = { result, sensorId: sensorOf(text.slice(start, stop)), timesMs: [], values: [] }
       }
-      const timeAt = text.indexOf(',', nameEnd + 1) + 1
+      const timeAt = start + table.length
       const valueAt = text.indexOf(',', timeAt) + 1
+      const sensorAt = text.indexOf(',', valueAt)
+      const valueEnd = sensorAt === -1 || sensorAt > stop ? stop : sensorAt
       rows.timesMs.push(readInstant(text.slice(timeAt, valueAt - 1)))
-      rows.values.push(Number(text.slice(valueAt, stop)))
+      rows.values.push(Number(text.slice(valueAt, valueEnd)))
     } else {
       checkHeader(text.slice(start, stop).trimEnd(), text.slice(stop + 1))
     }
     start = stop + 1
   }
   yield* filled(rows)
+}
+
+/** NaN in a line without that column. */
+function sensorOf(line: string): number {
+  return Number(line.split(',')[SENSOR_COLUMN])
 }
 
 function readInstant(text: string): number {
@@ -109,12 +124,8 @@ function isRow(text: string, start: number): boolean {
   return text[start] === ',' && !NO_ROW.some((name) => text.startsWith(name, start))
 }
 
-function isNamed(text: string, start: number, nameEnd: number, name: string): boolean {
-  return nameEnd - start - 1 === name.length && text.startsWith(name, start + 1)
-}
-
 function checkHeader(line: string, following: string): void {
-  if (line === '' || line === HEADER) return
+  if (line === '' || HEADERS.includes(line)) return
   if (ERROR_HEADER.test(line))
     throw new FluxFailure(following.trim() || 'failed in the middle of its answer', 200)
   throw new Error(`BUG: columns of an answer of InfluxDB: ${line.slice(0, 200)}`)

@@ -23,19 +23,32 @@ export interface FieldOfSensor {
   readonly sensorId: number
 }
 
-/** Columns `_time` and `_value`: every measurement, by time. */
+/** Columns `_time`, `_value` and `sensor_id`: every measurement, by sensor and time. */
 export function rawQuery(influxBucket: string, range: SeriesRange): string {
-  return `${source(influxBucket, temperatureOf(range), range)}\n${KEEP}`
+  return `${temperatures(influxBucket, range)}\n${KEEP_SENSOR}`
+}
+
+/** The same of the last measurement of each sensor. */
+export function lastQuery(influxBucket: string, range: SeriesRange): string {
+  return `${temperatures(influxBucket, range)}\n  |> last()\n${KEEP_SENSOR}`
 }
 
 /**
- * One result per aggregate, named after it: columns `_time`, the start of the window, and `_value`.
+ * One result per aggregate, named after it: columns `_time`, the start of the window, `_value` and
+ * `sensor_id`.
  */
 export function windowsQuery(influxBucket: string, range: SeriesRange, windowMs: number): string {
-  const pipeline = source(influxBucket, temperatureOf(range), range)
+  return summaries(`${temperatures(influxBucket, range)}\n${aggregateWindow('fn', windowMs)}`)
+}
+
+/** The same of the whole range as one window. */
+export function totalsQuery(influxBucket: string, range: SeriesRange): string {
+  return summaries(`${temperatures(influxBucket, range)}\n${aggregateWindow('fn', Infinity)}`)
+}
+
+function summaries(pipeline: string): string {
   return [
-    `summarize = (fn) => ${pipeline}`,
-    `${aggregateWindow('fn', windowMs)}\n${KEEP}`,
+    `summarize = (fn) => ${pipeline}\n${KEEP_SENSOR}`,
     ...AGGREGATES.map((name) => `summarize(fn: ${name}) |> yield(name: "${name}")`),
   ].join('\n')
 }
@@ -84,20 +97,39 @@ export function highestIdQuery(
 
 const KEEP = '  |> keep(columns: ["_time", "_value"])'
 
-function temperatureOf({ sensorId }: SeriesRange): FieldOfSensor {
-  return { measurement: TEMPERATURE, field: TEMPERATURE_FIELD, sensorId }
+const KEEP_SENSOR = '  |> keep(columns: ["_time", "_value", "sensor_id"])'
+
+function temperatures(influxBucket: string, { sensorIds, ...range }: SeriesRange): string {
+  const series = { measurement: TEMPERATURE, field: TEMPERATURE_FIELD }
+  const [sensorId = 0] = sensorIds
+  if (sensorIds.length === 1) return source(influxBucket, { ...series, sensorId }, range)
+  // One expression, however many: InfluxDB compiles it once and holds it against its index.
+  const ids = new RegExp(`^(?:${sensorIds.join('|')})$`)
+  return flux`${fluxExpression(fieldSource(influxBucket, series, range))}
+  |> filter(fn: (r) => r.sensor_id =~ ${ids})`.toString()
 }
 
-function source(influxBucket: string, series: FieldOfSensor, range: TimeRange): string {
-  const { measurement, field, sensorId } = series
-  return flux`from(bucket: ${influxBucket})
-  |> range(start: ${instant(range.startMs)}, stop: ${instant(range.stopMs)})
-  |> filter(fn: (r) => r._measurement == ${measurement} and r._field == ${field})
+function source(
+  influxBucket: string,
+  { sensorId, ...field }: FieldOfSensor,
+  range: TimeRange,
+): string {
+  return flux`${fluxExpression(fieldSource(influxBucket, field, range))}
   |> filter(fn: (r) => r.sensor_id == ${String(sensorId)})`.toString()
 }
 
+function fieldSource(
+  influxBucket: string,
+  { measurement, field }: Omit<FieldOfSensor, 'sensorId'>,
+  range: TimeRange,
+): string {
+  return flux`from(bucket: ${influxBucket})
+  |> range(start: ${instant(range.startMs)}, stop: ${instant(range.stopMs)})
+  |> filter(fn: (r) => r._measurement == ${measurement} and r._field == ${field})`.toString()
+}
+
 function aggregateWindow(fn: string, windowMs: number): string {
-  const every = fluxDuration(`${windowMs}ms`)
+  const every = windowMs === Infinity ? fluxExpression('inf') : fluxDuration(`${windowMs}ms`)
   return flux`  |> aggregateWindow(every: ${every}, fn: ${fluxExpression(fn)},
     timeSrc: "_start", createEmpty: false)`.toString()
 }

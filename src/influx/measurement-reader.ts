@@ -5,17 +5,18 @@
 // never holds more than one part.
 
 import { ServiceError } from '../domain/errors.ts'
-import type { RawPoint, SeriesRange, WindowSummary } from '../domain/history.ts'
+import type { SeriesRange, StoredPoint, WindowSummary } from '../domain/history.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
 import { InfluxUnreachable } from './connection.ts'
 import type { InfluxConnection } from './connection.ts'
 import { FluxFailure, queryRows } from './flux-rows.ts'
 import type { FluxRows } from './flux-rows.ts'
-import { rawQuery, windowsQuery } from './flux.ts'
+import { lastQuery, rawQuery, totalsQuery, windowsQuery } from './flux.ts'
 import { WindowTables } from './window-tables.ts'
 
-/** A year of hours in one request, and 1 MB of memory. */
-const PART_WINDOWS_MAX = 10_000
+/** Of one sensor a year of hours in one request, and 1 MB of memory; of many together 20 MB. */
+const SENSOR_WINDOWS_MAX = 10_000
+const PART_WINDOWS_MAX = 200_000
 
 /** Reads of one part, if each of them overlaps a write. */
 const ATTEMPTS_MAX = 5
@@ -32,37 +33,55 @@ export class InfluxMeasurementReader implements MeasurementReader {
     this.#influxBucket = connection.target.influxBucket
   }
 
-  async *readRaw(range: SeriesRange): AsyncIterable<readonly RawPoint[]> {
-    if (range.startMs >= range.stopMs) return
-    for await (const { timesMs, values } of this.#query(rawQuery(this.#influxBucket, range))) {
-      yield timesMs.map((measuredAtMs, at) => ({ measuredAtMs, rawCelsius: values[at] as number }))
-    }
+  async *readRaw(range: SeriesRange): AsyncIterable<readonly StoredPoint[]> {
+    if (isEmpty(range)) return
+    for await (const rows of this.#query(rawQuery(this.#influxBucket, range))) yield pointsOf(rows)
+  }
+
+  async *readLast(range: SeriesRange): AsyncIterable<readonly StoredPoint[]> {
+    if (isEmpty(range)) return
+    for await (const rows of this.#query(lastQuery(this.#influxBucket, range))) yield pointsOf(rows)
   }
 
   async *readWindows(
     range: SeriesRange,
     windowMs: number,
   ): AsyncIterable<readonly WindowSummary[]> {
-    const partMs = PART_WINDOWS_MAX * windowMs
+    const windows = Math.floor(PART_WINDOWS_MAX / range.sensorIds.length)
+    const partMs = Math.max(1, Math.min(windows, SENSOR_WINDOWS_MAX)) * windowMs
     for (let { startMs } = range; startMs < range.stopMs; startMs += partMs) {
       const stopMs = Math.min(startMs + partMs, range.stopMs)
-      const summaries = await this.#readPart({ ...range, startMs, stopMs }, windowMs)
-      if (summaries.length > 0) yield summaries
+      yield* this.#summaries({ ...range, startMs, stopMs }, (part) =>
+        windowsQuery(this.#influxBucket, part, windowMs),
+      )
     }
+  }
+
+  readTotals(range: SeriesRange): AsyncIterable<readonly WindowSummary[]> {
+    return this.#summaries(range, (part) => totalsQuery(this.#influxBucket, part))
   }
 
   async close(): Promise<void> {
     this.#connection.close()
   }
 
-  async #readPart(range: SeriesRange, windowMs: number): Promise<WindowSummary[]> {
-    const query = windowsQuery(this.#influxBucket, range, windowMs)
-    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+  /** Asks again for the sensors whose results do not fit together. */
+  async *#summaries(
+    range: SeriesRange,
+    queryOf: (range: SeriesRange) => string,
+  ): AsyncIterable<readonly WindowSummary[]> {
+    let asked = range
+    for (let attempt = 0; attempt < ATTEMPTS_MAX && !isEmpty(asked); attempt++) {
       const tables = new WindowTables()
-      for await (const rows of this.#query(query)) tables.add(rows)
-      const summaries = tables.join()
-      if (summaries !== undefined) return summaries
+      for await (const rows of this.#query(queryOf(asked))) tables.add(rows)
+      const again: number[] = []
+      for (const [sensorId, windows] of tables.join()) {
+        if (windows === undefined) again.push(sensorId)
+        else yield windows
+      }
+      asked = { ...range, sensorIds: again }
     }
+    if (isEmpty(asked)) return
     throw unavailable('measurements are written faster than they can be summarised')
   }
 
@@ -85,5 +104,15 @@ function unavailable(reason: string, cause?: Error): ServiceError {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
     hint: `cannot read measurements from InfluxDB: ${reason}`,
     ...(cause !== undefined && { cause }),
+  })
+}
+
+function isEmpty({ sensorIds, startMs, stopMs }: SeriesRange): boolean {
+  return sensorIds.length === 0 || startMs >= stopMs
+}
+
+function pointsOf({ sensorId, timesMs, values }: FluxRows): StoredPoint[] {
+  return timesMs.map((measuredAtMs, at) => {
+    return { sensorId, measuredAtMs, rawCelsius: values[at] as number }
   })
 }

@@ -3,7 +3,7 @@
 
 import { StoreUnavailable } from '../domain/errors.ts'
 import type { HighestIds } from '../domain/ids-after-restore.ts'
-import { DAY_MS } from '../domain/time.ts'
+import { DAY_MS, EVER } from '../domain/time.ts'
 import type { TimeRange } from '../domain/time.ts'
 import { InfluxUnreachable } from './connection.ts'
 import type { InfluxConnection } from './connection.ts'
@@ -12,9 +12,6 @@ import type { FluxRows } from './flux-rows.ts'
 import { countQuery, highestIdQuery, sensorsQuery } from './flux.ts'
 import type { FieldOfSensor } from './flux.ts'
 import { TEMPERATURE, TEMPERATURE_FIELD } from './line-protocol.ts'
-
-/** All possible times of a measurement. */
-const EVER: TimeRange = { startMs: Date.UTC(1900, 0, 1), stopMs: Date.UTC(2200, 0, 1) }
 
 /**
  * Values per UTC day, keyed by its start, for days that have any.

@@ -2,7 +2,7 @@
 //
 // Each aggregate reads the data separately, one moment after the other. A measurement written in
 // between is in one and not in the next, and a mean of such a sum and count would match no data at
-// all. Results that visibly do not fit are queried again.
+// all. Sensors whose results visibly do not fit are queried again.
 
 import type { WindowSummary } from '../domain/history.ts'
 import { AGGREGATES } from './flux.ts'
@@ -17,43 +17,52 @@ interface Table {
   readonly values: number[]
 }
 
+type Tables = Readonly<Record<Aggregate, Table>>
+
 export class WindowTables {
-  readonly #tables: Readonly<Record<Aggregate, Table>> = {
-    count: { timesMs: [], values: [] },
-    max: { timesMs: [], values: [] },
-    min: { timesMs: [], values: [] },
-    sum: { timesMs: [], values: [] },
-  }
+  readonly #ofSensors = new Map<number, Tables>()
 
   /** Adds rows of one of the results. */
-  add({ result, timesMs, values }: FluxRows): void {
+  add({ result, sensorId, timesMs, values }: FluxRows): void {
     const name = AGGREGATES.find((aggregate) => aggregate === result)
     if (name === undefined) throw new Error(`BUG: InfluxDB answers with a result named ${result}`)
-    const table = this.#tables[name]
-    for (const timeMs of timesMs) table.timesMs.push(timeMs)
-    for (const value of values) table.values.push(value)
+    const tables = this.#ofSensors.get(sensorId) ?? emptyTables()
+    this.#ofSensors.set(sensorId, tables)
+    for (const timeMs of timesMs) tables[name].timesMs.push(timeMs)
+    for (const value of values) tables[name].values.push(value)
   }
 
-  /** @returns the windows in ascending order, `undefined` when the results do not fit together */
-  join(): WindowSummary[] | undefined {
-    const { count, max, min, sum } = this.#tables
-    if ([max, min, sum].some(({ values }) => values.length !== count.values.length))
-      return undefined
-    const summaries: WindowSummary[] = []
-    for (const [at, startMs] of count.timesMs.entries()) {
-      const times = [max.timesMs[at], min.timesMs[at], sum.timesMs[at]]
-      const summary = {
-        startMs,
-        count: count.values[at] as number,
-        sum: sum.values[at] as number,
-        min: min.values[at] as number,
-        max: max.values[at] as number,
-      }
-      if (times.some((timeMs) => timeMs !== startMs) || !isPossible(summary)) return undefined
-      summaries.push(summary)
-    }
-    return summaries
+  /** Each sensor's windows, ascending; `undefined` where the results do not fit together. */
+  *join(): Iterable<readonly [sensorId: number, windows: WindowSummary[] | undefined]> {
+    for (const [sensorId, tables] of this.#ofSensors) yield [sensorId, joined(sensorId, tables)]
   }
+}
+
+function emptyTables(): Tables {
+  return { count: emptyTable(), max: emptyTable(), min: emptyTable(), sum: emptyTable() }
+}
+
+function emptyTable(): Table {
+  return { timesMs: [], values: [] }
+}
+
+function joined(sensorId: number, { count, max, min, sum }: Tables): WindowSummary[] | undefined {
+  if ([max, min, sum].some(({ values }) => values.length !== count.values.length)) return undefined
+  const summaries: WindowSummary[] = []
+  for (const [at, startMs] of count.timesMs.entries()) {
+    const times = [max.timesMs[at], min.timesMs[at], sum.timesMs[at]]
+    const summary = {
+      sensorId,
+      startMs,
+      count: count.values[at] as number,
+      sum: sum.values[at] as number,
+      min: min.values[at] as number,
+      max: max.values[at] as number,
+    }
+    if (times.some((timeMs) => timeMs !== startMs) || !isPossible(summary)) return undefined
+    summaries.push(summary)
+  }
+  return summaries
 }
 
 function isPossible({ count, sum, min, max }: WindowSummary): boolean {

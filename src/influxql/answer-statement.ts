@@ -1,12 +1,11 @@
 // A statement of a user: read, asked of the user's sensors and their histories, and answered.
 
 import { wholeWindows, windowGrid } from '../history/buckets.ts'
-import { setImmediate } from 'node:timers/promises'
 import type { HistoryReader } from '../history/read-history.ts'
 import type { TimeRange } from '../domain/time.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
 import type { Sensors } from '../sensors/sensors.ts'
-import { limitSeries, Work } from './limits.ts'
+import { Work } from './limits.ts'
 import { readStatement } from './read-statement.ts'
 import { measurementSeries } from './select-measurements.ts'
 import { sensorSeries } from './select-sensor.ts'
@@ -16,11 +15,8 @@ import type { Series } from './series-text.ts'
 import { showSeries, tagValueSeries } from './show.ts'
 import { MEASUREMENTS, isMeasurement } from './vocabulary.ts'
 import type { Select, ShowTagValues } from './statement.ts'
-import { chosenSensors, grouped } from './tagged-sensors.ts'
-import type { Group, TaggedSensor } from './tagged-sensors.ts'
-
-/** Sensors whose journal is looked at together. */
-const SENSORS_AT_ONCE = 100
+import { chosenSensors, grouped, sensorsOf } from './tagged-sensors.ts'
+import type { TaggedSensor } from './tagged-sensors.ts'
 
 const NOT_ALL =
   'measurements of this range are acknowledged and cannot be read yet: ask again for all of them'
@@ -67,13 +63,14 @@ async function select(
   const groups = isKnown ? grouped(await meant(statement, asked, sources), tags) : undefined
   const shown = groups?.slice(0, seriesLimit) ?? []
   if (measurement === 'sensor') {
-    return answerText(oneByOne(sensorSeries(statement, shown, asked.nowMs)))
+    const isAsked = columns.some(({ field }) => field === 'unreadable')
+    const unreadable = await sources.history.listUnreadable(isAsked ? sensorsOf(shown) : [])
+    return answerText(oneByOne(sensorSeries(statement, shown, { nowMs: asked.nowMs, unreadable })))
   }
   if (range.startMs >= range.stopMs) return answerText(oneByOne([]))
-  limitSeries(shown.length, 'temperature')
   const isAggregate = columns.some(({ aggregate }) => aggregate !== undefined)
   const read = isAggregate ? windowSeries : measurementSeries
-  const isReadable = await areReadable(shown, readRange(statement), sources.history)
+  const isReadable = await sources.history.areReadable(sensorsOf(shown), readRange(statement))
   const series = await read(statement, shown, sources.measurements)
   return answerText(series, isReadable ? undefined : NOT_ALL)
 }
@@ -88,22 +85,6 @@ async function meant(
 
 function readRange({ range, windowMs, timeZone }: Select): TimeRange {
   return windowMs === undefined ? range : wholeWindows(range, windowGrid(windowMs, timeZone))
-}
-
-/** Whether all that is acknowledged can be read; waits briefly, and no longer for many sensors. */
-async function areReadable(
-  groups: readonly Group[],
-  range: TimeRange,
-  history: HistoryReader,
-): Promise<boolean> {
-  const sensors = groups.flatMap((group) => group.sensors.map(({ state }) => state.sensor))
-  for (let at = 0; at < sensors.length; at += SENSORS_AT_ONCE) {
-    const part = sensors.slice(at, at + SENSORS_AT_ONCE)
-    const areAll = await Promise.all(part.map((sensor) => history.isReadable(sensor, range)))
-    if (areAll.includes(false)) return false
-    await setImmediate()
-  }
-  return true
 }
 
 async function* oneByOne(series: readonly Series[]): AsyncIterable<Series> {

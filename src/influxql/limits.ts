@@ -7,8 +7,8 @@ import { StatementError } from './statement-error.ts'
 
 const statementBytesMax = 64 * 1024
 const windowsMax = 50_000
-const temperatureSeriesMax = 1_000
-const sensorSeriesMax = 10_000
+const seriesMax = 10_000
+const seriesWindowsMax = 1_000_000
 const valuesMax = 1_000_000
 const windowsReadMax = 10_000_000
 const measurementsReadMax = 10_000_000
@@ -19,8 +19,6 @@ const workMax = 20_000_000
 
 /** Of one among several conditions on one sensor, beside that of its regular expression. */
 export const CONDITION_WORK = 10
-
-const SERIES_MAX = { temperature: temperatureSeriesMax, sensor: sensorSeriesMax }
 
 /** Windows that are suggested, finest first. */
 const SUGGESTED: readonly (readonly [name: string, ms: number])[] = [
@@ -48,11 +46,15 @@ export function limitWindows(windows: number, { startMs, stopMs }: TimeRange): v
   throw tooMany(windows, 'windows a series', windowsMax, remedy)
 }
 
-/** @throws StatementError if there are too many series */
-export function limitSeries(series: number, measurement: keyof typeof SERIES_MAX): void {
-  const most = SERIES_MAX[measurement]
+/**
+ * @param windows of each series
+ * @throws StatementError if there are too many series
+ */
+export function limitSeries(series: number, windows: number): void {
+  const most = Math.min(seriesMax, Math.floor(seriesWindowsMax / Math.max(1, windows)))
   if (series <= most) return
-  throw tooMany(series, `series of ${measurement}`, most, 'fewer sensors, or SLIMIT,')
+  const what = windows > 1 ? `series of ${grouped(windows)} windows` : 'series'
+  throw tooMany(series, what, most, 'fewer sensors, or SLIMIT, or longer windows')
 }
 
 /** @throws StatementError if an answer has too many values */

@@ -2,15 +2,14 @@
 // are is counted beforehand; they are read in slices of the range, so that memory stays bounded.
 
 import { setImmediate } from 'node:timers/promises'
-import { readTotal } from '../history/read-summaries.ts'
 import { compensate } from '../domain/sensor.ts'
 import type { Sensor } from '../domain/sensor.ts'
 import type { TimeRange } from '../domain/time.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
-import { eachAtOnce } from './each-sensor.ts'
-import { limitMeasuredPeriod, limitMeasurements, limitValues } from './limits.ts'
+import { limitMeasuredPeriod, limitMeasurements, limitSeries, limitValues } from './limits.ts'
 import type { Row, Series } from './series-text.ts'
 import type { Column, Select } from './statement.ts'
+import { inParts, sensorsOf } from './tagged-sensors.ts'
 import type { Group } from './tagged-sensors.ts'
 
 /** Measurements of a slice, if they are spread evenly. */
@@ -27,53 +26,63 @@ export async function measurementSeries(
 ): Promise<AsyncIterable<Series>> {
   const { range, limit = Infinity } = select
   limitMeasuredPeriod(range, 'single measurements')
-  const counts: number[] = []
-  let measurements = 0
-  let rows = 0
-  for (const { sensors } of groups) {
-    const members = sensors.map(({ state }) => state.sensor)
-    const count = await countMeasurements(reader, members, range, measurements)
-    counts.push(count)
-    measurements += count
-    rows += Math.min(count, limit)
-    limitValues(rows * select.columns.length)
-  }
-  return seriesOf(select, groups, counts, reader)
+  limitSeries(groups.length, 1)
+  const counts = await countMeasurements(reader, sensorsOf(groups), range)
+  const countOf = (group: Group) =>
+    sensorsOf([group]).reduce((sum, { id }) => sum + (counts.get(id) ?? 0), 0)
+  const rows = groups.reduce((sum, group) => sum + Math.min(countOf(group), limit), 0)
+  limitValues(rows * select.columns.length)
+  return seriesOf(select, groups, countOf, reader)
 }
 
 /**
- * How many measurements sensors have in a range.
+ * How many measurements each sensor has in a range.
  *
- * @param others that are to be read beside them
- * @throws StatementError if they are too many to read
+ * @throws StatementError if all together are too many to read
  */
 export async function countMeasurements(
   reader: MeasurementReader,
   sensors: readonly Sensor[],
   { startMs, stopMs }: TimeRange,
-  others = 0,
-): Promise<number> {
+): Promise<ReadonlyMap<number, number>> {
+  const counts = new Map<number, number>()
   let measurements = 0
-  await eachAtOnce(sensors, async ({ id: sensorId }) => {
-    measurements += (await readTotal(reader, { sensorId, startMs, stopMs }))?.count ?? 0
-    limitMeasurements(others + measurements)
-  })
-  return measurements
+  const sensorIds = sensors.map(({ id }) => id)
+  for await (const chunk of reader.readTotals({ sensorIds, startMs, stopMs })) {
+    for (const { sensorId, count } of chunk) {
+      counts.set(sensorId, count)
+      measurements += count
+    }
+  }
+  limitMeasurements(measurements)
+  return counts
 }
 
 async function* seriesOf(
   select: Select,
   groups: readonly Group[],
-  counts: readonly number[],
+  countOf: (group: Group) => number,
   reader: MeasurementReader,
 ): AsyncIterable<Series> {
   const columns = ['time', ...select.columns.map(({ name }) => name)]
-  for (const [at, { tags, sensors }] of groups.entries()) {
-    const members = sensors.map(({ state }) => state.sensor)
-    const slices = slicesOf(select, counts[at] ?? 0)
-    const rows = limited(rowsOf(select, slices, members, reader), select.limit ?? Infinity)
-    yield { name: 'temperature', tags, columns, rows }
+  for (const part of inParts(groups, countOf, SLICE_MEASUREMENTS)) {
+    const count = part.reduce((sum, group) => sum + countOf(group), 0)
+    const slices = readSlices(select, slicesOf(select, count), part, reader)
+    // Only a group of its own has more than one slice: it is read as it is taken.
+    const { value: first = [] } = await slices.next()
+    for (const [at, { tags }] of part.entries()) {
+      const rows = limited(rowsOf(first[at] ?? [], slices), select.limit ?? Infinity)
+      yield { name: 'temperature', tags, columns, rows }
+    }
   }
+}
+
+async function* rowsOf(
+  first: readonly Row[],
+  others: AsyncIterable<readonly (readonly Row[])[]>,
+): AsyncIterable<readonly Row[]> {
+  yield first
+  for await (const [rows = []] of others) yield rows
 }
 
 /** Parts of the range with about as many measurements each, in the order of the answer. */
@@ -87,25 +96,42 @@ function slicesOf({ range, isDescending }: Select, count: number): readonly Time
   return isDescending ? ascending.toReversed() : ascending
 }
 
-async function* rowsOf(
-  { columns, isDescending }: Select,
+async function* readSlices(
+  select: Select,
   slices: readonly TimeRange[],
-  sensors: readonly Sensor[],
+  groups: readonly Group[],
   reader: MeasurementReader,
-): AsyncIterable<readonly Row[]> {
-  for (const slice of slices) {
-    const rows: (readonly [atMs: number, ...number[]])[] = []
-    await eachAtOnce(sensors, async (sensor) => {
-      for await (const chunk of reader.readRaw({ sensorId: sensor.id, ...slice })) {
-        for (const { measuredAtMs, rawCelsius } of chunk) {
-          rows.push([measuredAtMs, ...columns.map((column) => shown(column, rawCelsius, sensor))])
-        }
-      }
-    })
-    if (sensors.length > 1) rows.sort(([one], [other]) => one - other)
-    yield isDescending ? rows.toReversed() : rows
-    await setImmediate()
+): AsyncGenerator<readonly (readonly Row[])[], undefined> {
+  for (const slice of slices) yield await readSlice(select, slice, groups, reader)
+}
+
+/** The rows of each group in a slice: one question to the store. */
+async function readSlice(
+  { columns, isDescending }: Select,
+  slice: TimeRange,
+  groups: readonly Group[],
+  reader: MeasurementReader,
+): Promise<readonly (readonly Row[])[]> {
+  type MeasuredRow = readonly [atMs: number, ...number[]]
+  const rows = groups.map((): MeasuredRow[] => [])
+  const places = new Map<number, { readonly sensor: Sensor; readonly rows: MeasuredRow[] }>()
+  for (const [at, group] of groups.entries()) {
+    for (const sensor of sensorsOf([group])) places.set(sensor.id, { sensor, rows: rows[at]! })
   }
+  for await (const chunk of reader.readRaw({ sensorIds: [...places.keys()], ...slice })) {
+    for (const { sensorId, measuredAtMs, rawCelsius } of chunk) {
+      const place = places.get(sensorId)
+      if (place === undefined) continue
+      const values = columns.map((column) => shown(column, rawCelsius, place.sensor))
+      place.rows.push([measuredAtMs, ...values])
+    }
+  }
+  await setImmediate()
+  return rows.map((own, at) => {
+    const sorted =
+      groups[at]!.sensors.length > 1 ? own.toSorted(([one], [other]) => one - other) : own
+    return isDescending ? sorted.toReversed() : sorted
+  })
 }
 
 function shown({ field }: Column, rawCelsius: number, sensor: Sensor): number {

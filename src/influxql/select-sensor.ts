@@ -14,37 +14,45 @@ import type { Group } from './tagged-sensors.ts'
 
 type Field = keyof typeof MEASUREMENTS.sensor
 
-type FieldValue = (state: SensorState, nowMs: number) => number | null
+/** What a row is made of besides the sensor. */
+export interface Moment {
+  readonly nowMs: number
+  /** Sensors of which anything acknowledged cannot be read yet. */
+  readonly unreadable: ReadonlySet<number>
+}
+
+type FieldValue = (state: SensorState, moment: Moment) => number | null
 
 const VALUES: Readonly<Record<Field, FieldValue>> = {
   compensation: ({ sensor }) => sensor.compensationCelsius,
   online: ({ isOnline }) => Number(isOnline),
-  silence: ({ sensor }, nowMs) => {
+  silence: ({ sensor }, { nowMs }) => {
     const sinceMs = sensor.latest?.measuredAtMs ?? sensor.createdAtMs
     return Math.max(0, nowMs - sinceMs) / 1_000
   },
   temp: ({ sensor: { latest, compensationCelsius } }) =>
     latest === null ? null : compensate(latest.rawCelsius, compensationCelsius),
+  unreadable: ({ sensor }, { unreadable }) => Number(unreadable.has(sensor.id)),
 }
 
 /** @throws StatementError if it asks for windows, or for too much */
 export function sensorSeries(
   select: Select,
   groups: readonly Group[],
-  nowMs: number,
+  moment: Moment,
 ): readonly Series[] {
   if (select.windowMs !== undefined) {
     const remedy = 'leave time(…) out, or take it from temperature'
     throw new StatementError(`sensor is as it is now and has no windows: ${remedy}`)
   }
-  limitSeries(groups.length, 'sensor')
+  limitSeries(groups.length, 1)
   const sensors = groups.reduce((sum, group) => sum + group.sensors.length, 0)
   limitValues(sensors * select.columns.length)
   const columns = ['time', ...select.columns.map(({ name }) => name)]
   const isAggregate = select.columns.some(({ aggregate }) => aggregate !== undefined)
   return groups.map(({ tags, sensors: members }) => {
     const states = members.map(({ state }) => state)
-    const rows = isAggregate ? [totalRow(select, states, nowMs)] : rowsOf(select, states, nowMs)
+    const rows = isAggregate ? [totalRow(select, states, moment)] : rowsOf(select, states, moment)
     return knownSeries('sensor', columns, rows.slice(0, select.limit), tags)
   })
 }
@@ -52,19 +60,19 @@ export function sensorSeries(
 function rowsOf(
   { columns, range, isDescending }: Select,
   states: readonly SensorState[],
-  nowMs: number,
+  moment: Moment,
 ) {
-  const atMs = Math.min(range.stopMs - 1, nowMs)
+  const atMs = Math.min(range.stopMs - 1, moment.nowMs)
   const rows = states.map((state) => [
     atMs,
-    ...columns.map((column) => valueOf(column, state, nowMs)),
+    ...columns.map((column) => valueOf(column, state, moment)),
   ])
   return isDescending ? rows.toReversed() : rows
 }
 
-function totalRow({ columns, range }: Select, states: readonly SensorState[], nowMs: number) {
+function totalRow({ columns, range }: Select, states: readonly SensorState[], moment: Moment) {
   const totals = columns.map((column) => {
-    const values = states.map((state) => valueOf(column, state, nowMs))
+    const values = states.map((state) => valueOf(column, state, moment))
     return total(
       column.aggregate,
       values.filter((value) => value !== null),
@@ -73,8 +81,8 @@ function totalRow({ columns, range }: Select, states: readonly SensorState[], no
   return [range.startMs, ...totals]
 }
 
-function valueOf({ field }: Column, state: SensorState, nowMs: number): number | null {
-  return VALUES[field as Field](state, nowMs)
+function valueOf({ field }: Column, state: SensorState, moment: Moment): number | null {
+  return VALUES[field as Field](state, moment)
 }
 
 function total(aggregate: Aggregate | undefined, values: readonly number[]): number | null {

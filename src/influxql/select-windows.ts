@@ -3,22 +3,32 @@
 
 import { setImmediate } from 'node:timers/promises'
 import { wholeWindows, windowGrid } from '../history/buckets.ts'
-import { readLast, readSummaries, readTotal, storedWindowMs } from '../history/read-summaries.ts'
-import { summarize } from '../history/summarize.ts'
-import type { SeriesRange, WindowSummary } from '../domain/history.ts'
-import type { Sensor } from '../domain/sensor.ts'
+import { readSummaries, storedWindowMs } from '../history/read-summaries.ts'
+import { lastAtOrBefore } from '../domain/ascending.ts'
+import type { StoredPoint } from '../domain/history.ts'
+import { summaryOf } from '../domain/summarize.ts'
 import type { TimeRange } from '../domain/time.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
-import { eachAtOnce } from './each-sensor.ts'
-import { limitMeasuredPeriod, limitReading, limitValues, limitWindows } from './limits.ts'
+import {
+  limitMeasuredPeriod,
+  limitReading,
+  limitSeries,
+  limitValues,
+  limitWindows,
+} from './limits.ts'
 import type { Row, Series, Value } from './series-text.ts'
 import type { Column, Fill, Select } from './statement.ts'
 import { countMeasurements } from './select-measurements.ts'
+import { inParts, sensorsOf } from './tagged-sensors.ts'
 import type { Group } from './tagged-sensors.ts'
-import { WindowTotals } from './window-totals.ts'
+import { SeriesTotals } from './window-totals.ts'
+import type { FieldTotals, WindowTotals } from './window-totals.ts'
 
 /** Rows, or window starts, between which other work runs. */
 const ROWS_AT_ONCE = 1_000
+
+/** Windows of a part of an answer, which are in memory at once: 10 MB for each field. */
+const PART_WINDOWS = 200_000
 
 /** The windows of an answer. */
 interface Plan extends TimeRange {
@@ -36,13 +46,11 @@ export async function windowSeries(
   groups: readonly Group[],
   reader: MeasurementReader,
 ): Promise<AsyncIterable<Series>> {
-  const sensors = groups.flatMap((group) => group.sensors.map(({ state }) => state.sensor))
+  const sensors = sensorsOf(groups)
   const plan = await planOf(select, sensors.length)
-  limitValues(
-    Math.min(plan.startsMs.length, select.limit ?? Infinity) *
-      select.columns.length *
-      groups.length,
-  )
+  const windows = plan.startsMs.length
+  limitSeries(groups.length, windows)
+  limitValues(Math.min(windows, select.limit ?? Infinity) * select.columns.length * groups.length)
   if (plan.source === 'measurements') await countMeasurements(reader, sensors, plan)
   return seriesOf(select, plan, groups, reader)
 }
@@ -54,27 +62,27 @@ async function* seriesOf(
   reader: MeasurementReader,
 ): AsyncIterable<Series> {
   const columns = ['time', ...select.columns.map(({ name }) => name)]
-  for (const { tags, sensors } of groups) {
-    const members = sensors.map(({ state }) => state.sensor)
-    const rows = rowsOf(select, plan, members, reader)
-    yield { name: 'temperature', tags, columns, rows }
+  for (const part of inParts(groups, () => plan.startsMs.length, PART_WINDOWS)) {
+    const totals = await readPart(select, plan, part, reader)
+    for (const [at, { tags }] of part.entries()) {
+      yield { name: 'temperature', tags, columns, rows: rowsOf(select, plan, totals[at]!) }
+    }
   }
 }
 
 async function planOf(select: Select, sensors: number): Promise<Plan> {
-  const { range, windowMs, timeZone, columns } = select
+  const { range, windowMs, timeZone } = select
   if (windowMs === undefined) {
     limitReading(sensors)
     return { ...range, startsMs: [range.startMs], source: 'total' }
   }
   const grid = windowGrid(windowMs, timeZone)
   limitWindows(grid.countOf(range), range)
-  const hasLast = columns.some(({ aggregate }) => aggregate === 'last')
   const storedMs = storedWindowMs(windowMs)
   if (storedMs === undefined) limitMeasuredPeriod(range, 'windows that are no whole minutes')
-  if (hasLast) limitMeasuredPeriod(range, 'windows with last')
+  if (hasLast(select)) limitMeasuredPeriod(range, 'windows with last')
   const whole = wholeWindows(range, grid)
-  const isMeasured = hasLast || storedMs === undefined
+  const isMeasured = hasLast(select) || storedMs === undefined
   if (!isMeasured) limitReading((sensors * (whole.stopMs - whole.startMs)) / storedMs)
   const startsMs: number[] = []
   for (let { startMs } = whole; startMs < whole.stopMs; startMs = grid.stopOf(startMs)) {
@@ -87,11 +95,8 @@ async function planOf(select: Select, sensors: number): Promise<Plan> {
 async function* rowsOf(
   select: Select,
   plan: Plan,
-  sensors: readonly Sensor[],
-  reader: MeasurementReader,
+  totals: FieldTotals,
 ): AsyncIterable<readonly Row[]> {
-  const totals = totalsOf(select, plan, sensors)
-  await eachAtOnce(sensors, (sensor) => readSensor(select, plan, { sensor, totals }, reader))
   const [ofAnyField] = totals.values()
   const windows = plan.startsMs.map((_startMs, window) => window)
   const filled = windows.filter((window) => ofAnyField?.isEmpty(window) === false)
@@ -110,80 +115,50 @@ async function* rowsOf(
   }
 }
 
-/** By field. */
-function totalsOf(
-  { columns }: Select,
-  { startsMs }: Plan,
-  sensors: readonly Sensor[],
-): ReadonlyMap<string, WindowTotals> {
-  const fields = new Set(columns.map(({ field }) => field))
-  return new Map(
-    [...fields].map((field) => {
-      const compensations = sensors.map((sensor) => compensationOf(field, sensor))
-      return [field, new WindowTotals(startsMs.length, compensations)]
-    }),
-  )
-}
-
-function compensationOf(field: string, { compensationCelsius }: Sensor): number {
-  return field === 'raw' ? 0 : compensationCelsius
-}
-
-interface Reading {
-  readonly sensor: Sensor
-  readonly totals: ReadonlyMap<string, WindowTotals>
-}
-
-async function readSensor(
+/** The totals of each group: one question to the store. */
+async function readPart(
   select: Select,
   plan: Plan,
-  reading: Reading,
+  groups: readonly Group[],
   reader: MeasurementReader,
-): Promise<void> {
-  const { source, startMs, stopMs } = plan
-  const series = { sensorId: reading.sensor.id, startMs, stopMs }
-  if (source === 'total') return readWhole(select, series, reading, reader)
+): Promise<readonly FieldTotals[]> {
+  const { source, startsMs, startMs, stopMs } = plan
+  const fields = new Set(select.columns.map(({ field }) => field))
+  const totals = new SeriesTotals(groups, fields, startsMs.length)
+  const series = { sensorIds: totals.sensorIds, startMs, stopMs }
+  if (source === 'measurements') {
+    for await (const chunk of reader.readRaw(series)) addMeasurements(chunk, totals, startsMs)
+    return totals.ofGroups
+  }
   const { windowMs = 0, timeZone } = select
   const summaries =
-    source === 'measurements'
-      ? summarize(reader.readRaw(series))
+    source === 'total'
+      ? reader.readTotals(series)
       : readSummaries(reader, series, { windowMs, timeZone })
-  const compensations = [...reading.totals].map(([field, totals]) => {
-    return { totals, compensation: compensationOf(field, reading.sensor) }
-  })
-  const add = (window: number, summary: WindowSummary) => {
-    for (const { totals, compensation } of compensations) {
-      totals.add(window, summary, compensation)
-      if (source === 'summaries') continue
-      totals.noteLast(window, summary.startMs, summary.sum, compensation)
-    }
-  }
-  let window = 0
   for await (const chunk of summaries) {
-    for (const summary of chunk) {
-      while ((plan.startsMs[window + 1] ?? Infinity) <= summary.startMs) window++
-      add(window, summary)
-    }
+    for (const summary of chunk) totals.add(lastAtOrBefore(startsMs, summary.startMs), summary)
+  }
+  if (!hasLast(select)) return totals.ofGroups
+  for await (const chunk of reader.readLast(series)) {
+    for (const point of chunk) totals.noteLast(0, point)
+  }
+  return totals.ofGroups
+}
+
+function addMeasurements(
+  points: readonly StoredPoint[],
+  totals: SeriesTotals,
+  startsMs: readonly number[],
+): void {
+  for (const point of points) {
+    const window = lastAtOrBefore(startsMs, point.measuredAtMs)
+    totals.add(window, summaryOf(point))
+    totals.noteLast(window, point)
   }
 }
 
-async function readWhole(
-  { columns }: Select,
-  series: SeriesRange,
-  { sensor, totals }: Reading,
-  reader: MeasurementReader,
-): Promise<void> {
-  const summary = await readTotal(reader, series)
-  if (summary === undefined) return
-  const hasLast = columns.some(({ aggregate }) => aggregate === 'last')
-  const last = hasLast ? await readLast(reader, series) : undefined
-  for (const [field, ofField] of totals) {
-    const compensation = compensationOf(field, sensor)
-    ofField.add(0, summary, compensation)
-    if (last !== undefined) {
-      ofField.noteLast(0, last.measuredAtMs, last.rawCelsius, compensation)
-    }
-  }
+function hasLast({ columns }: Select): boolean {
+  return columns.some(({ aggregate }) => aggregate === 'last')
 }
 
 /** The values of all windows, ascending; empty ones are filled. */

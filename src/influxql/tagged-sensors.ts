@@ -1,6 +1,7 @@
 // A user's sensors with their tags, as they are now: chosen by a condition, grouped into series.
 
 import { setImmediate } from 'node:timers/promises'
+import type { Sensor } from '../domain/sensor.ts'
 import type { SensorState } from '../sensors/sensors.ts'
 import type { Condition } from './condition.ts'
 import type { Work } from './limits.ts'
@@ -72,6 +73,35 @@ export function grouped(
     else group.sensors.push(sensor)
   }
   return [...groups.values()].toSorted((one, other) => compareTags(one.tags, other.tags, tags))
+}
+
+export function sensorsOf(groups: readonly Group[]): readonly Sensor[] {
+  return groups.flatMap(({ sensors }) => sensors.map(({ state }) => state.sensor))
+}
+
+/**
+ * Consecutive groups that are read together: as many as weigh `weightMax`, one at least.
+ *
+ * @param weightOf what a group takes
+ */
+export function* inParts(
+  groups: readonly Group[],
+  weightOf: (group: Group) => number,
+  weightMax: number,
+): Iterable<readonly Group[]> {
+  let part: Group[] = []
+  let weight = 0
+  for (const group of groups) {
+    const more = weightOf(group)
+    if (part.length > 0 && weight + more > weightMax) {
+      yield part
+      part = []
+      weight = 0
+    }
+    part.push(group)
+    weight += more
+  }
+  if (part.length > 0) yield part
 }
 
 function compareTags(one: Group['tags'], other: Group['tags'], tags: readonly string[]): number {

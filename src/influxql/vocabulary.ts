@@ -2,7 +2,13 @@
 
 /** Measurements with their fields and InfluxDB's types of them, in InfluxDB's order. */
 export const MEASUREMENTS = {
-  sensor: { compensation: 'float', online: 'integer', silence: 'float', temp: 'float' },
+  sensor: {
+    compensation: 'float',
+    online: 'integer',
+    silence: 'float',
+    temp: 'float',
+    unreadable: 'integer',
+  },
   temperature: { raw: 'float', temp: 'float' },
 } as const
 

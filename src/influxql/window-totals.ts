@@ -1,8 +1,12 @@
-// The totals of a series' windows: summaries of its sensors added up, and the aggregates of them.
+// The totals of the windows of series: summaries of their sensors added up, and the aggregates of
+// them.
 
 import { meanCelsius, steadySum } from '../history/history-points.ts'
-import type { WindowSummary } from '../domain/history.ts'
+import type { StoredPoint, WindowSummary } from '../domain/history.ts'
 import { compensate, roundCelsius } from '../domain/sensor.ts'
+import type { Sensor } from '../domain/sensor.ts'
+import { sensorsOf } from './tagged-sensors.ts'
+import type { Group } from './tagged-sensors.ts'
 import type { Aggregate } from './vocabulary.ts'
 
 /**
@@ -15,8 +19,7 @@ export class WindowTotals {
   readonly #sums: Float64Array
   readonly #mins: Float64Array
   readonly #maxs: Float64Array
-  readonly #lastAtMs: Float64Array
-  readonly #lasts: Float64Array
+  readonly #lasts = new Map<number, { readonly atMs: number; readonly celsius: number }>()
 
   /** @param compensations of the sensors that will be added */
   constructor(windows: number, compensations: readonly number[]) {
@@ -26,8 +29,6 @@ export class WindowTotals {
     this.#sums = new Float64Array(windows)
     this.#mins = new Float64Array(windows).fill(Infinity)
     this.#maxs = new Float64Array(windows).fill(-Infinity)
-    this.#lastAtMs = new Float64Array(windows).fill(-Infinity)
-    this.#lasts = new Float64Array(windows)
   }
 
   add(window: number, summary: WindowSummary, compensation: number): void {
@@ -41,10 +42,9 @@ export class WindowTotals {
 
   /** Of several measurements at one time the one noted last counts. */
   noteLast(window: number, atMs: number, celsius: number, compensation: number): void {
-    if (atMs < this.#lastAtMs[window]!) return
+    if (atMs < (this.#lasts.get(window)?.atMs ?? -Infinity)) return
     const shift = this.#common === undefined ? compensation : 0
-    this.#lastAtMs[window] = atMs
-    this.#lasts[window] = compensate(celsius, shift)
+    this.#lasts.set(window, { atMs, celsius: compensate(celsius, shift) })
   }
 
   isEmpty(window: number): boolean {
@@ -62,8 +62,62 @@ export class WindowTotals {
       mean: () => meanCelsius({ sum, count }, common),
       min: () => compensate(this.#mins[window]!, common),
       max: () => compensate(this.#maxs[window]!, common),
-      last: () => compensate(this.#lasts[window]!, common),
+      last: () => compensate(this.#lasts.get(window)!.celsius, common),
     }
     return values[aggregate]()
   }
+}
+
+/** Totals by field. */
+export type FieldTotals = ReadonlyMap<string, WindowTotals>
+
+/** Where what is read of a sensor is added. */
+interface Target {
+  readonly totals: WindowTotals
+  readonly compensation: number
+}
+
+/** The totals of several series, from what is read of their sensors in any order. */
+export class SeriesTotals {
+  readonly ofGroups: readonly FieldTotals[]
+  readonly #targets = new Map<number, readonly Target[]>()
+
+  constructor(groups: readonly Group[], fields: ReadonlySet<string>, windows: number) {
+    this.ofGroups = groups.map((group) => this.#totalsOf(sensorsOf([group]), fields, windows))
+  }
+
+  get sensorIds(): readonly number[] {
+    return [...this.#targets.keys()]
+  }
+
+  add(window: number, summary: WindowSummary): void {
+    for (const { totals, compensation } of this.#targets.get(summary.sensorId) ?? []) {
+      totals.add(window, summary, compensation)
+    }
+  }
+
+  noteLast(window: number, { sensorId, measuredAtMs, rawCelsius }: StoredPoint): void {
+    for (const { totals, compensation } of this.#targets.get(sensorId) ?? []) {
+      totals.noteLast(window, measuredAtMs, rawCelsius, compensation)
+    }
+  }
+
+  #totalsOf(sensors: readonly Sensor[], fields: ReadonlySet<string>, windows: number): FieldTotals {
+    const targets = sensors.map(({ id }) => ({ id, own: [] as Target[] }))
+    const totals = new Map<string, WindowTotals>()
+    for (const field of fields) {
+      const compensations = sensors.map((sensor) => compensationOf(field, sensor))
+      const ofField = new WindowTotals(windows, compensations)
+      totals.set(field, ofField)
+      for (const [at, { own }] of targets.entries()) {
+        own.push({ totals: ofField, compensation: compensations[at] ?? 0 })
+      }
+    }
+    for (const { id, own } of targets) this.#targets.set(id, own)
+    return totals
+  }
+}
+
+function compensationOf(field: string, { compensationCelsius }: Sensor): number {
+  return field === 'raw' ? 0 : compensationCelsius
 }

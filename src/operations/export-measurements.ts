@@ -43,7 +43,7 @@ export async function* exportText(
   const write = format === 'csv' ? csvText : ndjsonText
   for (const { sensor, days } of sensors) {
     for (const part of partsOf(days, range)) {
-      for await (const points of reader.readRaw({ sensorId: sensor.id, ...part })) {
+      for await (const points of reader.readRaw({ sensorIds: [sensor.id], ...part })) {
         yield write(sensor.serialNumber, points)
         onMeasurements(points.length)
       }

@@ -86,17 +86,23 @@ export interface JournalReplay {
 
 /** Lets readers of the measurement store wait for what is acknowledged and still on its way. */
 export interface ReadBarrier {
-  /** Waits up to `waitMsMax` until all of a version can be read. @returns whether it can */
-  waitUntilReadable(version: DataVersion, waitMsMax: number): Promise<boolean>
+  /** Waits up to `waitMsMax` until all of the versions can be read. @returns whether it can */
+  waitUntilReadable(versions: readonly DataVersion[], waitMsMax: number): Promise<boolean>
 
   /**
-   * Whether acknowledged measurements of the sensor in the range are not readable in the store:
-   * still on their way, or set aside because the store refused them.
+   * Those of the sensors that have acknowledged measurements in the range which are not readable in
+   * the store: still on their way, or set aside because the store refused them. Each once, as they
+   * are found.
    *
-   * @param sensor as the control data show it: its `dataVersion` says what has been acknowledged
+   * @param sensors as the control data show them: `dataVersion` says what has been acknowledged
    */
-  hasUnreadable(sensor: Pick<Sensor, 'id' | 'dataVersion'>, range: TimeRange): Promise<boolean>
+  findUnreadable(sensors: readonly VersionedSensor[], range: TimeRange): AsyncIterable<number>
+
+  /** The same at any time, without a search: also a sensor of which anything else is on its way. */
+  listUnreadable(sensors: readonly VersionedSensor[]): Promise<ReadonlySet<number>>
 }
+
+export type VersionedSensor = Pick<Sensor, 'id' | 'dataVersion'>
 
 /** The journal for commands that run in another process than its forwarder. */
 export interface JournalWatch extends Pick<ReadBarrier, 'waitUntilReadable'> {

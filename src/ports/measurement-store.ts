@@ -1,6 +1,6 @@
 // The long-term home of measurements, whichever store it is.
 
-import type { RawPoint, SeriesRange, WindowSummary } from '../domain/history.ts'
+import type { SeriesRange, StoredPoint, WindowSummary } from '../domain/history.ts'
 import type { TimeRange } from '../domain/time.ts'
 
 /** What a measurement store receives in one call, in journal order. */
@@ -71,19 +71,29 @@ export interface MeasurementWriter {
   close(): Promise<void>
 }
 
-/** The reading side. A series is read in ascending order, in chunks, in bounded memory. */
+/**
+ * The reading side. A question is about any number of sensors; it is answered in chunks, in bounded
+ * memory. What is read of each sensor is ascending, sensors follow one another or take turns.
+ *
+ * All throw ServiceError `history_unavailable` if the store is out of reach.
+ */
 export interface MeasurementReader {
   /** Every measurement of the range, by time and then by tie-break. */
-  readRaw(range: SeriesRange): AsyncIterable<readonly RawPoint[]>
+  readRaw(range: SeriesRange): AsyncIterable<readonly StoredPoint[]>
+
+  /** The last measurement of each sensor that has one in the range. */
+  readLast(range: SeriesRange): AsyncIterable<readonly StoredPoint[]>
 
   /**
    * One summary for each window of `windowMs` on the UTC epoch grid that has measurements.
    *
    * @param range its ends are on the grid
    * @param windowMs one minute, 5 or 15 minutes, one hour or one day
-   * @throws ServiceError `history_unavailable` if the store is unreachable
    */
   readWindows(range: SeriesRange, windowMs: number): AsyncIterable<readonly WindowSummary[]>
+
+  /** One summary for each sensor of all its measurements in the range, which starts with it. */
+  readTotals(range: SeriesRange): AsyncIterable<readonly WindowSummary[]>
 
   close(): Promise<void>
 }

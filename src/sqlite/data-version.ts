@@ -15,6 +15,11 @@ export function seqOf(version: DataVersion): number {
   return Number(version)
 }
 
+/** The last row that any of the versions names; 0 without any. */
+export function lastSeqOf(versions: readonly DataVersion[]): number {
+  return versions.reduce((last, version) => Math.max(last, seqOf(version)), 0)
+}
+
 interface SeenSensors {
   readonly dataSeq: number
   readonly settings: string

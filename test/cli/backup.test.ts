@@ -330,7 +330,7 @@ describe('thermolog backup and restore', () => {
       const deleted = await connect(target).exchange({ method: 'POST', path, body })
       expect(deleted.status, deleted.body).to.equal(204)
       const reader = new InfluxMeasurementReader(connect(target))
-      const everything = { sensorId: 1, startMs: 0, stopMs: Date.UTC(2100, 0, 1) }
+      const everything = { sensorIds: [1], startMs: 0, stopMs: Date.UTC(2100, 0, 1) }
       expect(await collect(reader.readRaw(everything))).to.deep.equal([])
 
       await mustRun('new', ['restore', at('backup')], settings)

@@ -114,7 +114,11 @@ describe('thermolog store copy', () => {
 
   const countIn = async (sensorId: number): Promise<number> => {
     const reader = new InfluxMeasurementReader(connect(target))
-    const range = { sensorId, startMs: START_MS - 9 * DAY_MS, stopMs: START_MS + 9 * DAY_MS }
+    const range = {
+      sensorIds: [sensorId],
+      startMs: START_MS - 9 * DAY_MS,
+      stopMs: START_MS + 9 * DAY_MS,
+    }
     return (await collect(reader.readRaw(range))).length
   }
 

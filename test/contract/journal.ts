@@ -5,7 +5,8 @@
 import { getEventListeners } from 'node:events'
 import { expect } from 'chai'
 import type { SubmittedMeasurement } from '../../src/domain/measurement.ts'
-import type { ClaimedBatch } from '../../src/ports/journal-queue.ts'
+import type { ClaimedBatch, VersionedSensor } from '../../src/ports/journal-queue.ts'
+import { listAll } from '../support/measurements.ts'
 import { until, within } from '../support/until.ts'
 import {
   accept,
@@ -269,22 +270,28 @@ export function describeJournal(name: string, newData: NewData): void {
     })
 
     describe('who reads', () => {
+      const unreadable = (sensors: readonly VersionedSensor[]) =>
+        listAll(data.barrier.findUnreadable(sensors, RANGE))
+
       it('waits for the measurements of the sensor and the time, and no others', async () => {
         const receipt = await send({}, { serialNumber: 'attic', measuredAtMs: NOW_MS - 5_000 })
         const [cellar, attic] = [
           await sensor(receipt.at(0).sensorId),
           await sensor(receipt.at(1).sensorId),
         ]
-        expect(await data.barrier.hasUnreadable(cellar, RANGE)).to.equal(true)
-        expect(await data.barrier.hasUnreadable(attic, RANGE)).to.equal(false)
-        expect(await data.barrier.waitUntilReadable(cellar.dataVersion, 50)).to.equal(false)
-        const waiting = data.barrier.waitUntilReadable(cellar.dataVersion, 30_000)
+        expect(await unreadable([cellar, attic])).to.deep.equal([cellar.id])
+        expect(await unreadable([attic])).to.deep.equal([])
+        const behind = await data.barrier.listUnreadable([cellar, attic])
+        expect([...behind]).to.have.members([cellar.id, attic.id])
+        expect(await data.barrier.waitUntilReadable([cellar.dataVersion], 50)).to.equal(false)
+        const waiting = data.barrier.waitUntilReadable([cellar.dataVersion], 30_000)
         const batch = await mustClaim()
         await data.queue.noteReadable(batch)
         expect(await waiting).to.equal(true)
-        expect(await data.barrier.hasUnreadable(cellar, RANGE)).to.equal(false)
+        expect(await unreadable([cellar])).to.deep.equal([])
+        expect((await data.barrier.listUnreadable([cellar, attic])).size).to.equal(0)
         await data.queue.settle(batch, WRITTEN)
-        expect(await data.barrier.waitUntilReadable(attic.dataVersion, 30_000)).to.equal(true)
+        expect(await data.barrier.waitUntilReadable([attic.dataVersion], 30_000)).to.equal(true)
       })
 
       it('is told what the store refuses, until an operator has settled it', async () => {
@@ -292,10 +299,12 @@ export function describeJournal(name: string, newData: NewData): void {
         const batch = await mustClaim()
         await data.queue.settle(batch, { ...WRITTEN, rejected: [{ index: 0, reason: 'never' }] })
         const { dataVersion } = await sensor(sensorId)
-        expect(await data.barrier.waitUntilReadable(dataVersion, 30_000)).to.equal(true)
+        expect(await data.barrier.waitUntilReadable([dataVersion], 30_000)).to.equal(true)
         const [refused] = await data.control.listSetAside(0, ALL)
         expect(refused).to.include({ sensorId, measuredAtMs: NOW_MS, reason: 'never' })
-        expect(await data.barrier.hasUnreadable(await sensor(sensorId), RANGE)).to.equal(true)
+        const refusedOf = await sensor(sensorId)
+        expect(await unreadable([refusedOf])).to.deep.equal([sensorId])
+        expect([...(await data.barrier.listUnreadable([refusedOf]))]).to.deep.equal([sensorId])
         expect(await data.control.hasSetAside(sensorId, RANGE)).to.equal(true)
         expect(await data.storeUpkeep.retrySetAside(undefined)).to.equal(1)
         expect(await claimAll()).to.deep.equal([`${sensorId}:0:0`])

@@ -5,7 +5,8 @@
 
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import type { RawPoint, WindowSummary } from '../../src/domain/history.ts'
+import type { SeriesRange, StoredPoint, WindowSummary } from '../../src/domain/history.ts'
+import type { TimeRange } from '../../src/domain/time.ts'
 import type { MeasurementReader, MeasurementWriter } from '../../src/ports/measurement-store.ts'
 import { batchOf, buoyMeasurements, collect } from '../support/measurements.ts'
 import type { TestMeasurement } from '../support/measurements.ts'
@@ -25,6 +26,7 @@ const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 const WINDOWS_MS = [1, 5, 15, 60, 1_440].map((minutes) => minutes * MINUTE_MS)
 const START_MS = Date.UTC(2026, 2, 10)
+const AROUND = { startMs: START_MS - DAY_MS, stopMs: START_MS + 2 * DAY_MS }
 
 let lastSensorId = 0
 const newSensorId = (): number => ++lastSensorId
@@ -45,21 +47,51 @@ export function describeMeasurementStore(
     const write = (measurements: readonly TestMeasurement[]) =>
       store.writer.write(batchOf(measurements))
 
-    const readRaw = (sensorId: number, startMs: number, stopMs: number): Promise<RawPoint[]> =>
-      collect(store.reader.readRaw({ sensorId, startMs, stopMs }))
+    const readRaw = (sensorId: number, startMs: number, stopMs: number): Promise<StoredPoint[]> =>
+      collect(store.reader.readRaw({ sensorIds: [sensorId], startMs, stopMs }))
 
-    const readWindows = (sensorId: number, windowMs: number): Promise<WindowSummary[]> => {
-      const range = { sensorId, startMs: START_MS - DAY_MS, stopMs: START_MS + 2 * DAY_MS }
-      return collect(store.reader.readWindows(range, windowMs))
+    const readWindows = (sensorId: number, windowMs: number): Promise<WindowSummary[]> =>
+      collect(store.reader.readWindows({ sensorIds: [sensorId], ...AROUND }, windowMs))
+
+    /** Asks about all of the sensors at once, and about parts of the time. */
+    const expectStored = async (expected: readonly TestMeasurement[]): Promise<void> => {
+      const points = bySensor(expected)
+      const of = (range: TimeRange) => ({ sensorIds: [...points.keys()], ...range })
+      const raw = await collect(store.reader.readRaw(of(AROUND)))
+      expect(Map.groupBy(raw, idOf)).to.deep.equal(
+        new Map([...points].map(([id, own]) => [id, own.map(storedPoint)])),
+      )
+      for (const windowMs of WINDOWS_MS) {
+        const windows = await collect(store.reader.readWindows(of(AROUND), windowMs))
+        const ofSensors = Map.groupBy(windows, idOf)
+        expect(ofSensors.size).to.equal(points.size)
+        for (const [id, own] of points) {
+          expectSummaries(ofSensors.get(id) ?? [], foldAll(own, windowMs))
+        }
+      }
+      for (const range of [AROUND, ...partsOf(expected)]) await expectTotals(points, of(range))
     }
 
-    const expectStored = async (expected: readonly TestMeasurement[]): Promise<void> => {
-      for (const [sensorId, points] of bySensor(expected)) {
-        const stored = await readRaw(sensorId, START_MS - DAY_MS, START_MS + 2 * DAY_MS)
-        expect(stored).to.deep.equal(points.map(rawPoint))
-        for (const windowMs of WINDOWS_MS) {
-          expectSummaries(await readWindows(sensorId, windowMs), foldAll(points, windowMs))
-        }
+    const expectTotals = async (
+      points: ReadonlyMap<number, readonly TestMeasurement[]>,
+      range: SeriesRange,
+    ): Promise<void> => {
+      const totals = new Map<number, WindowSummary>()
+      for (const total of await collect(store.reader.readTotals(range))) {
+        totals.set(total.sensorId, total)
+      }
+      const last = await collect(store.reader.readLast(range))
+      const inside = [...points].flatMap(([id, own]) => {
+        const meant = own.filter(({ measuredAtMs: atMs }) => {
+          return atMs >= range.startMs && atMs < range.stopMs
+        })
+        return meant.length > 0 ? [[id, meant] as const] : []
+      })
+      expect([...totals.keys()]).to.have.members(inside.map(([id]) => id))
+      expect(last).to.have.deep.members(inside.map(([, own]) => storedPoint(own.at(-1)!)))
+      for (const [id, own] of inside) {
+        const [total] = foldAll(own, Infinity)
+        expectSummaries([totals.get(id)!], [{ ...total!, startMs: range.startMs }])
       }
     }
 
@@ -84,7 +116,7 @@ export function describeMeasurementStore(
       const raw = await readRaw(sensorId, startMs, stopMs)
       expect(raw.map(({ rawCelsius }) => rawCelsius)).to.deep.equal([60_000, 119_999])
       const windows = await collect(
-        store.reader.readWindows({ sensorId, startMs, stopMs }, MINUTE_MS),
+        store.reader.readWindows({ sensorIds: [sensorId], startMs, stopMs }, MINUTE_MS),
       )
       expect(windows.map((window) => [window.startMs, window.count])).to.deep.equal([[startMs, 2]])
     })
@@ -114,7 +146,7 @@ export function describeMeasurementStore(
       await write(measurements.slice(middle))
       await write(measurements.slice(0, middle))
       const stored = await readRaw(sensorId, Date.UTC(2016), Date.UTC(2018))
-      expect(stored).to.deep.equal(measurements.map(rawPoint))
+      expect(stored).to.deep.equal(measurements.map(storedPoint))
     })
 
     it('keeps summaries right for late, repeated and tied measurements', async () => {
@@ -225,8 +257,24 @@ function identityOf({ sensorId, measuredAtMs, tieBreakNs }: TestMeasurement): st
   return `${sensorId} ${measuredAtMs} ${tieBreakNs ?? 0}`
 }
 
-function rawPoint({ measuredAtMs, tempCelsius }: TestMeasurement): RawPoint {
-  return { measuredAtMs, rawCelsius: tempCelsius }
+function storedPoint({ sensorId, measuredAtMs, tempCelsius }: TestMeasurement): StoredPoint {
+  return { sensorId, measuredAtMs, rawCelsius: tempCelsius }
+}
+
+function idOf({ sensorId }: { readonly sensorId: number }): number {
+  return sensorId
+}
+
+/** Ranges that begin and end at measurements, and between them. */
+function partsOf(measurements: readonly TestMeasurement[]): readonly TimeRange[] {
+  const [first, ...others] = measurements.map(({ measuredAtMs }) => measuredAtMs)
+  const last = others.at(-1)
+  if (first === undefined || last === undefined) return []
+  const [startMs, stopMs] = [Math.min(first, last), Math.max(first, last)]
+  return [
+    { startMs, stopMs },
+    { startMs: startMs + 1, stopMs: stopMs + 1 },
+  ]
 }
 
 function bySensor(measurements: readonly TestMeasurement[]): Map<number, TestMeasurement[]> {
@@ -238,13 +286,13 @@ function bySensor(measurements: readonly TestMeasurement[]): Map<number, TestMea
 
 /** The summaries of ordered measurements, made the plain way. */
 function foldAll(measurements: readonly TestMeasurement[], windowMs: number): WindowSummary[] {
-  const windows = Map.groupBy(
-    measurements,
-    ({ measuredAtMs }) => Math.floor(measuredAtMs / windowMs) * windowMs,
+  const windows = Map.groupBy(measurements, ({ measuredAtMs }) =>
+    windowMs === Infinity ? 0 : Math.floor(measuredAtMs / windowMs) * windowMs,
   )
   return [...windows].map(([startMs, inside]) => {
     const values = inside.map(({ tempCelsius }) => tempCelsius)
     return {
+      sensorId: inside[0]?.sensorId ?? 0,
       startMs,
       count: values.length,
       sum: values.reduce((sum, value) => sum + value, 0),

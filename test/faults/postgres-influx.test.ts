@@ -57,7 +57,9 @@ describe('processes on PostgreSQL with an InfluxDB that restarts', () => {
 async function countInInflux(target: InfluxTarget, sensorId: number): Promise<number> {
   const reader = new InfluxMeasurementReader(connect(target))
   let count = 0
-  for await (const rows of reader.readRaw({ sensorId, ...STORY_RANGE })) count += rows.length
+  for await (const rows of reader.readRaw({ sensorIds: [sensorId], ...STORY_RANGE })) {
+    count += rows.length
+  }
   return count
 }
 

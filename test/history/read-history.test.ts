@@ -8,6 +8,7 @@ import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { ServiceError } from '../../src/domain/errors.ts'
 import type { BucketPoint, HistoryPoint, HistoryQuestion } from '../../src/domain/history.ts'
+import type { ReadBarrier } from '../../src/ports/journal-queue.ts'
 import type { Sensor } from '../../src/domain/sensor.ts'
 import { resolveQuestion } from '../../src/history/buckets.ts'
 import { HistoryReader, historyVersion } from '../../src/history/read-history.ts'
@@ -33,7 +34,11 @@ const SENSOR: Sensor = {
   dataVersion: '7',
 }
 
-const ALL_READABLE = { waitUntilReadable: async () => true, hasUnreadable: async () => false }
+const ALL_READABLE: ReadBarrier = {
+  waitUntilReadable: async () => true,
+  findUnreadable: async function* () {},
+  listUnreadable: async () => new Set(),
+}
 
 describe('HistoryReader', () => {
   let directory: string
@@ -268,12 +273,15 @@ describe('HistoryReader', () => {
   describe('while the store lags behind', () => {
     const resolved = resolveQuestion({ ...day, isFilled: false, bucket: 'raw' }, NOW_MS)
 
-    /** A journal that answers `hasUnreadable` in this order. */
+    /** A journal that answers whether the sensor has anything unreadable in this order. */
     const lagging = (...unreadable: boolean[]) => {
       const waits: string[] = []
-      const journal = {
-        waitUntilReadable: async (version: string) => waits.push(version) > 0,
-        hasUnreadable: async () => unreadable.shift() ?? false,
+      const journal: ReadBarrier = {
+        ...ALL_READABLE,
+        waitUntilReadable: async (versions) => waits.push(...versions) > 0,
+        findUnreadable: async function* () {
+          if (unreadable.shift() === true) yield SENSOR.id
+        },
       }
       return { journal, waits }
     }
@@ -300,7 +308,9 @@ describe('HistoryReader', () => {
       const unavailable = new ServiceError('history_unavailable')
       const broken = {
         readRaw: () => failing(unavailable),
+        readLast: () => failing(unavailable),
         readWindows: () => failing(unavailable),
+        readTotals: () => failing(unavailable),
         close: async () => undefined,
       }
       const failure = await new HistoryReader(broken, ALL_READABLE)
@@ -313,12 +323,18 @@ describe('HistoryReader', () => {
       let hasEnded = false
       const endless = async function* () {
         try {
-          for (;;) yield [{ measuredAtMs: START_MS, rawCelsius: 1 }]
+          for (;;) yield [{ sensorId: SENSOR.id, measuredAtMs: START_MS, rawCelsius: 1 }]
         } finally {
           hasEnded = true
         }
       }
-      const source = { readRaw: endless, readWindows: failing, close: async () => undefined }
+      const source = {
+        readRaw: endless,
+        readLast: failing,
+        readWindows: failing,
+        readTotals: failing,
+        close: async () => undefined,
+      }
       const { points } = await new HistoryReader(source, ALL_READABLE).read(SENSOR, resolved)
       for await (const chunk of points) {
         if (chunk.length > 0) break

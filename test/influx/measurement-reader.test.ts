@@ -16,7 +16,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 const START_MS = Date.UTC(2026, 2, 10)
-const RANGE = { sensorId: 1, startMs: START_MS, stopMs: START_MS + 14 * DAY_MS }
+const RANGE = { sensorIds: [1], startMs: START_MS, stopMs: START_MS + 14 * DAY_MS }
 const EVERY_MINUTE = (14 * DAY_MS) / MINUTE_MS
 
 describe('InfluxMeasurementReader', () => {
@@ -75,7 +75,7 @@ describe('InfluxMeasurementReader', () => {
       log: new RecordingLog(),
     })
     await writer.write(batchOf([{ sensorId: 2, measuredAtMs: startMs, tempCelsius: 1 }]))
-    const range = { sensorId: 2, startMs, stopMs: startMs + DAY_MS }
+    const range = { sensorIds: [2], startMs, stopMs: startMs + DAY_MS }
     expect(await collect(openReader().readRaw(range))).to.have.lengthOf(1)
     expect(await collect(openReader().readWindows(range, DAY_MS))).to.have.lengthOf(1)
   })

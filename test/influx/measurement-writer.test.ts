@@ -16,7 +16,7 @@ import type { TestMeasurement } from '../support/measurements.ts'
 
 const DAY_MS = 86_400_000
 const START_MS = Date.UTC(2026, 2, 10)
-const RANGE = { sensorId: 1, startMs: Date.UTC(2010, 0, 1), stopMs: Date.UTC(2030, 0, 1) }
+const RANGE = { sensorIds: [1], startMs: Date.UTC(2010, 0, 1), stopMs: Date.UTC(2030, 0, 1) }
 
 function series(count: number, stepMs = 1_000): TestMeasurement[] {
   return Array.from({ length: count }, (_, at) => ({

@@ -33,7 +33,7 @@ function openStore(target: InfluxTarget) {
   }
   const reader = new InfluxMeasurementReader(connection)
   const count = async (sensorId: number, range = NARROW): Promise<number> => {
-    const days = await collect(reader.readWindows({ sensorId, ...range }, DAY_MS))
+    const days = await collect(reader.readWindows({ sensorIds: [sensorId], ...range }, DAY_MS))
     return days.reduce((sum, day) => sum + day.count, 0)
   }
   return { writer: new InfluxMeasurementWriter(collaborators), count }

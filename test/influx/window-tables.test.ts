@@ -11,18 +11,19 @@ interface Answer {
 
 function join({ count = [2, 1], sum = [30, 7], timesMs = [0, HOUR_MS] }: Answer) {
   const tables = new WindowTables()
-  tables.add({ result: 'count', timesMs: timesMs.slice(0, count.length), values: count })
-  tables.add({ result: 'max', timesMs: [0, HOUR_MS], values: [20, 7] })
-  tables.add({ result: 'min', timesMs: [0, HOUR_MS], values: [10, 7] })
-  tables.add({ result: 'sum', timesMs: [0, HOUR_MS].slice(0, sum.length), values: sum })
-  return tables.join()
+  const sensorId = 7
+  tables.add({ sensorId, result: 'count', timesMs: timesMs.slice(0, count.length), values: count })
+  tables.add({ sensorId, result: 'max', timesMs: [0, HOUR_MS], values: [20, 7] })
+  tables.add({ sensorId, result: 'min', timesMs: [0, HOUR_MS], values: [10, 7] })
+  tables.add({ sensorId, result: 'sum', timesMs: [0, HOUR_MS].slice(0, sum.length), values: sum })
+  return [...tables.join()].find(([id]) => id === sensorId)?.[1]
 }
 
 describe('WindowTables', () => {
   it('joins the four results window by window', () => {
     expect(join({})).to.deep.equal([
-      { startMs: 0, count: 2, sum: 30, min: 10, max: 20 },
-      { startMs: HOUR_MS, count: 1, sum: 7, min: 7, max: 7 },
+      { sensorId: 7, startMs: 0, count: 2, sum: 30, min: 10, max: 20 },
+      { sensorId: 7, startMs: HOUR_MS, count: 1, sum: 7, min: 7, max: 7 },
     ])
   })
 
@@ -42,6 +43,6 @@ describe('WindowTables', () => {
   })
 
   it('joins nothing to nothing', () => {
-    expect(new WindowTables().join()).to.deep.equal([])
+    expect([...new WindowTables().join()]).to.deep.equal([])
   })
 })

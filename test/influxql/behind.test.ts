@@ -33,7 +33,13 @@ describe('InfluxQL on a store that is behind', () => {
       readRaw: async function* () {},
       readWindows: async function* () {},
     } as unknown as MeasurementReader
-    const behind = { waitUntilReadable: async () => false, hasUnreadable: async () => true }
+    const behind = {
+      waitUntilReadable: async () => false,
+      findUnreadable: async function* () {
+        yield 1
+      },
+      listUnreadable: async () => new Set([1]),
+    }
     const pieces = await answerStatement(
       'SELECT mean(temp) FROM temperature GROUP BY time(1h)',
       { userId: 1, nowMs: Date.UTC(2026, 10, 20) },

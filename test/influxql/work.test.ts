@@ -33,7 +33,8 @@ describe('the work of a statement', () => {
     measurements,
     history: new HistoryReader(measurements, {
       waitUntilReadable: async () => true,
-      hasUnreadable: async () => false,
+      findUnreadable: async function* () {},
+      listUnreadable: async () => new Set<number>(),
     }),
   }
 

@@ -51,7 +51,7 @@ describe('PostgreSQL', () => {
         return { sensorId: 1, measuredAtMs: START_MS + at * stepMs, tempCelsius: at % 50 }
       })
     const countOf = async (sensorId: number) => {
-      const range = { sensorId, startMs: 0, stopMs: START_MS * 2 }
+      const range = { sensorIds: [sensorId], startMs: 0, stopMs: START_MS * 2 }
       return (await collect(store.reader.readRaw(range))).length
     }
 
@@ -71,7 +71,7 @@ describe('PostgreSQL', () => {
       const other = new PostgresMeasurementWriter(store.database)
       await Promise.all([store.writer.write(batch), other.write(batch)])
       expect(await countOf(1)).to.equal(12_000)
-      const range = { sensorId: 1, startMs: START_MS, stopMs: START_MS + 120 * DAY_MS }
+      const range = { sensorIds: [1], startMs: START_MS, stopMs: START_MS + 120 * DAY_MS }
       const days = await collect(store.reader.readWindows(range, DAY_MS))
       expect(days.map(({ count }) => count)).to.deep.equal(Array.from({ length: 120 }, () => 100))
     })
@@ -126,7 +126,7 @@ describe('PostgreSQL', () => {
     it('keeps apart what came before 1970', async () => {
       await store.writer.write(batchOf([{ sensorId: 1, measuredAtMs: -1, tempCelsius: 3 }]))
       for (const windowMs of [DAY_MS / 24 / 60, DAY_MS]) {
-        const range = { sensorId: 1, startMs: -DAY_MS, stopMs: DAY_MS }
+        const range = { sensorIds: [1], startMs: -DAY_MS, stopMs: DAY_MS }
         const [window] = await collect(store.reader.readWindows(range, windowMs))
         expect(window).to.include({ startMs: -windowMs, count: 1 })
       }
@@ -165,7 +165,7 @@ describe('PostgreSQL', () => {
       const batch = batchOf(Array.from({ length: 25 }, (_, at) => waiting(at, 10)))
       await writer.write(batch)
       await writer.write(batch)
-      const range = { sensorId: 1, startMs: START_MS, stopMs: START_MS + DAY_MS }
+      const range = { sensorIds: [1], startMs: START_MS, stopMs: START_MS + DAY_MS }
       const [day] = await collect(store.reader.readWindows(range, DAY_MS))
       expect(day).to.include({ count: 25, sum: 250 })
       const writing = writer.write(batchOf([waiting(50, 1_000)]))

@@ -185,7 +185,7 @@ class FlippedData {
     const [reader] = opened
     if (reader === undefined) return
     for (let sensorId = 1; sensorId <= SENSORS; sensorId++) {
-      const range = { sensorId, ...EVER }
+      const range = { sensorIds: [sensorId], ...EVER }
       await ask(`raw history of ${sensorId}`, () => collect(reader.readRaw(range)))
       for (const windowMs of [MINUTE_MS, 15 * MINUTE_MS, HOUR_MS, DAY_MS]) {
         const windows = () => collect(reader.readWindows(range, windowMs))

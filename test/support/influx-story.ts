@@ -135,7 +135,8 @@ export class InfluxStory {
     const connection = connect(this.target, { timeoutMs: 30_000 })
     const reader = new InfluxMeasurementReader(connection)
     let count = 0
-    for await (const rows of reader.readRaw({ sensorId, startMs: START_MS, stopMs: STOP_MS })) {
+    const range = { sensorIds: [sensorId], startMs: START_MS, stopMs: STOP_MS }
+    for await (const rows of reader.readRaw(range)) {
       count += rows.length
     }
     connection.close()

@@ -30,6 +30,12 @@ export async function collect<Item>(chunks: AsyncIterable<readonly Item[]>): Pro
   return items
 }
 
+export async function listAll<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const all: Item[] = []
+  for await (const item of items) all.push(item)
+  return all
+}
+
 /** The readings of the buoy as text, in the order of the file. */
 export function readBuoy(): { readonly time: string; readonly celsius: string }[] {
   const file = new URL('../fixtures/buoy-sea-temperature.csv', import.meta.url)

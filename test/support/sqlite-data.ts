@@ -67,7 +67,7 @@ async function openIn(dataDir: string, rules: AcceptanceRules): Promise<OpenData
   const setAside = new SetAside(control)
   const progress = new ForwardProgress({
     journal: new JournalReader(control),
-    hasSetAside: (sensorId, range) => setAside.has(sensorId, range),
+    setAsideAmong: (sensorIds, range) => setAside.sensorsAmong(sensorIds, range),
     setAside: (refused) => channel.call('setAside', refused),
     noteForwarded: (throughSeq) => channel.noteForwarded(throughSeq),
     clock: systemClock,

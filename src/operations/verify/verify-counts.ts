@@ -7,7 +7,7 @@
 import type { Finding, Report } from '../../domain/finding.ts'
 import type { RawPoint } from '../../domain/history.ts'
 import type { DayCounts, SensorAccount } from '../../domain/sensor-account.ts'
-import { DAY_MS, formatInstant } from '../../domain/time.ts'
+import { DAY_MS, EVER, formatInstant } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
 import type { MeasurementReader } from '../../ports/measurement-store.ts'
 import { compareDays, compareLatest } from './compare-account.ts'
@@ -20,9 +20,6 @@ const PAUSES_MS = [20, 50, 100, 200, 400, 800, 1_600]
 
 /** Something found wrong this many times in a row, with nothing moving, is wrong. */
 const EQUAL_LOOKS = 3
-
-/** Every time a measurement can have. */
-export const EVER: TimeRange = { startMs: Date.UTC(1900, 0, 1), stopMs: Date.UTC(2200, 0, 1) }
 
 /** Files answer at once, databases later. */
 export type Eventually<Value> = Value | Promise<Value>
@@ -181,7 +178,7 @@ class SensorGroup {
   async #readNewest({ sensorId, latest }: SensorAccount): Promise<NewestStored> {
     let atLatest: RawPoint | undefined
     if (latest === undefined) return { atLatest, later: undefined }
-    const range = { sensorId, startMs: latest.measuredAtMs, stopMs: EVER.stopMs }
+    const range = { sensorIds: [sensorId], startMs: latest.measuredAtMs, stopMs: EVER.stopMs }
     for await (const points of this.#with.reader.readRaw(range)) {
       const same = points.filter(({ measuredAtMs }) => measuredAtMs === latest.measuredAtMs)
       atLatest = same.at(-1) ?? atLatest

@@ -1,9 +1,8 @@
 // Compares the summaries of a store of our own with its measurements.
 
 import type { Report } from '../../domain/finding.ts'
-import { DAY_MS, floorToWindow, formatInstant } from '../../domain/time.ts'
+import { DAY_MS, EVER, floorToWindow, formatInstant } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
-import { EVER } from './verify-counts.ts'
 import type { Eventually } from './verify-counts.ts'
 
 /** How many windows are named per sensor. */

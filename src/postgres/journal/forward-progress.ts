@@ -2,14 +2,16 @@
 // read once a second; whoever waits for measurements looks more often.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { SECOND_MS } from '../../domain/time.ts'
+import { takeSensors } from '../../domain/take-sensors.ts'
+import { EVER, SECOND_MS } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
-import type { DataVersion, Sensor } from '../../domain/sensor.ts'
+import type { DataVersion } from '../../domain/sensor.ts'
 import type {
   Backlog,
   JournalPlace,
   QueueFigures,
   ReadBarrier,
+  VersionedSensor,
   Written,
 } from '../../ports/journal-queue.ts'
 import type { Clock, Log, Metrics } from '../../ports/system.ts'
@@ -74,9 +76,9 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     return { entries: this.#entries, bytes: this.backlogBytes, oldestAgeMs }
   }
 
-  async waitUntilReadable(version: DataVersion, waitMsMax: number): Promise<boolean> {
+  async waitUntilReadable(versions: readonly DataVersion[], waitMsMax: number): Promise<boolean> {
     const deadlineMs = this.#with.clock.monotonicMs() + waitMsMax
-    const isReadable = async () => (await this.#unreadableOf(version)).length === 0
+    const isReadable = async () => (await this.#unreadableOf(versions)).length === 0
     if (await isReadable()) return true
     this.#waiters++
     this.#with.onAwaited()
@@ -91,17 +93,22 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     }
   }
 
-  async hasUnreadable(
-    { id, dataVersion }: Pick<Sensor, 'id' | 'dataVersion'>,
+  async *findUnreadable(
+    sensors: readonly VersionedSensor[],
     range: TimeRange,
-  ): Promise<boolean> {
-    const { database } = this.#with
-    const aside = await database.rows(sql.HAS_SET_ASIDE, [id, range.startMs, range.stopMs])
-    if (aside.length > 0) return true
-    for (const { stream, seq } of await this.#unreadableOf(dataVersion)) {
-      if (await this.#hasMeasurements({ stream, seq }, id, range)) return true
+  ): AsyncIterable<number> {
+    const aside = new Set(await this.#setAsideAmong(sensors, range))
+    yield* aside
+    const behind = await this.#behind(sensors.filter(({ id }) => !aside.has(id)))
+    const wanted = new Set(behind.map(({ id }) => id))
+    for (const place of await this.#unreadableOf(behind.map(({ dataVersion }) => dataVersion))) {
+      yield* this.#findSensors(place, wanted, range)
     }
-    return false
+  }
+
+  async listUnreadable(sensors: readonly VersionedSensor[]): Promise<ReadonlySet<number>> {
+    const behind = await this.#behind(sensors)
+    return new Set([...behind.map(({ id }) => id), ...(await this.#setAsideAmong(sensors, EVER))])
   }
 
   /** The store shows the rows up to a place, and has refused none of them. */
@@ -134,33 +141,54 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     return true
   }
 
-  async #unreadableOf(version: DataVersion): Promise<readonly JournalPlace[]> {
+  /** The last rows of the versions that are not readable, one of a stream. */
+  async #unreadableOf(versions: readonly DataVersion[]): Promise<readonly JournalPlace[]> {
+    const places = lastPlacesOf(versions.flatMap((version) => this.#unreadableIn(version)))
+    if (places.length === 0) return []
+    const forwarded = await this.#with.database.rows<JournalPlace>(sql.READ_FORWARDED)
+    for (const place of forwarded) this.#show(place)
+    return places.filter((place) => this.#isUnreadable(place))
+  }
+
+  /** Those of which anything is still on its way. */
+  async #behind(sensors: readonly VersionedSensor[]): Promise<readonly VersionedSensor[]> {
+    await this.#unreadableOf(sensors.map(({ dataVersion }) => dataVersion))
+    return sensors.filter(({ dataVersion }) => this.#unreadableIn(dataVersion).length > 0)
+  }
+
+  #unreadableIn(version: DataVersion): readonly JournalPlace[] {
     const { epoch, places } = pendingOf(version)
     if (epoch !== this.#epoch) this.#readable.clear()
     this.#epoch = epoch
-    const isUnreadable = ({ stream, seq }: JournalPlace) => seq > (this.#readable.get(stream) ?? 0)
-    if (!places.some(isUnreadable)) return []
-    const forwarded = await this.#with.database.rows<JournalPlace>(sql.READ_FORWARDED)
-    for (const place of forwarded) this.#show(place)
-    return places.filter(isUnreadable)
+    return places.filter((place) => this.#isUnreadable(place))
   }
 
-  async #hasMeasurements(
-    { stream, seq: throughSeq }: JournalPlace,
-    sensorId: number,
+  #isUnreadable({ stream, seq }: JournalPlace): boolean {
+    return seq > (this.#readable.get(stream) ?? 0)
+  }
+
+  async #setAsideAmong(
+    sensors: readonly VersionedSensor[],
     { startMs, stopMs }: TimeRange,
-  ): Promise<boolean> {
-    for (let seq = this.#readable.get(stream) ?? 0; seq < throughSeq;) {
-      const range = { stream, seq, throughSeq }
-      const batch = await readBatch(this.#with.database, range, SEARCHED_AT_ONCE)
-      if (batch === undefined) return false
-      const { measurements, place } = batch
-      const isWanted = (atMs: number, at: number) =>
-        atMs >= startMs && atMs < stopMs && measurements.sensorId[at] === sensorId
-      if (measurements.measuredAtMs.some(isWanted)) return true
-      seq = place.seq
+  ): Promise<readonly number[]> {
+    const values = [sensors.map(({ id }) => id), startMs, stopMs]
+    const rows = await this.#with.database.rows<{ id: number }>(sql.SET_ASIDE_AMONG, values)
+    return rows.map(({ id }) => id)
+  }
+
+  async *#findSensors(
+    { stream, seq: throughSeq }: JournalPlace,
+    wanted: Set<number>,
+    range: TimeRange,
+  ): AsyncIterable<number> {
+    let seq = this.#readable.get(stream) ?? 0
+    while (seq < throughSeq && wanted.size > 0) {
+      const rows = { stream, seq, throughSeq }
+      const batch = await readBatch(this.#with.database, rows, SEARCHED_AT_ONCE)
+      if (batch === undefined) return
+      yield* takeSensors(batch.measurements, wanted, range)
+      seq = batch.place.seq
     }
-    return false
   }
 
   async #readFigures(): Promise<void> {
@@ -178,4 +206,13 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
       this.#isReading = false
     }
   }
+}
+
+/** Of each stream the last place. */
+function lastPlacesOf(places: readonly JournalPlace[]): readonly JournalPlace[] {
+  const last = new Map<number, JournalPlace>()
+  for (const place of places) {
+    if (place.seq > (last.get(place.stream)?.seq ?? 0)) last.set(place.stream, place)
+  }
+  return [...last.values()]
 }

@@ -165,6 +165,6 @@ export const SUM_BACKLOG = `
   JOIN journal AS j ON j.bucket = f.bucket AND j.stream_id = f.stream_id AND j.seq > f.seq
   WHERE f.bucket = 0`
 
-export const HAS_SET_ASIDE = `
-  SELECT 1 FROM set_aside
-  WHERE sensor_id = $1 AND measured_at_ms >= $2 AND measured_at_ms < $3 LIMIT 1`
+export const SET_ASIDE_AMONG = `
+  SELECT DISTINCT sensor_id AS id FROM set_aside
+  WHERE sensor_id = ANY($1::int[]) AND measured_at_ms >= $2 AND measured_at_ms < $3`

@@ -1,37 +1,91 @@
 // MeasurementReader on PostgreSQL: hours and days are read from the summaries, finer windows are
-// made of the measurements. Both come in parts, so that memory stays bounded.
+// made of the measurements. A question is one statement, whatever the number of sensors; where the
+// answer is long it comes in parts, so that memory stays bounded.
 
 import { ServiceError } from '../../domain/errors.ts'
-import type { RawPoint, SeriesRange, WindowSummary } from '../../domain/history.ts'
-import { DAY_MS, floorToWindow, HOUR_MS } from '../../domain/time.ts'
+import type { SeriesRange, StoredPoint, WindowSummary } from '../../domain/history.ts'
+import { stretchesOf } from '../../domain/stretches.ts'
+import type { Stretch } from '../../domain/stretches.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../domain/time.ts'
 import type { MeasurementReader } from '../../ports/measurement-store.ts'
 import type { Database } from '../database.ts'
 
-const POINTS_MAX = 10_000
-const WINDOWS_MAX = 5_000
+/** Rows of a part; of many sensors each has a few. */
+const ROWS_MAX = 10_000
+const SENSOR_ROWS_MIN = 10
 
-const RAW = `
-  SELECT at_ms AS "measuredAtMs", temp_celsius AS "rawCelsius", tie_break_ns AS "tieBreakNs"
-  FROM measurements
-  WHERE sensor_id = $1 AND at_ms >= $2 AND at_ms < $3 AND (at_ms, tie_break_ns) > ($2, $4)
-  ORDER BY at_ms, tie_break_ns LIMIT ${POINTS_MAX}`
-const summariesOf = (table: string) => `
-  SELECT at_ms AS "startMs", count, sum, min, max FROM ${table}
-  WHERE sensor_id = $1 AND at_ms >= $2 AND at_ms < $3 ORDER BY at_ms LIMIT ${WINDOWS_MAX}`
-const SUMMARIES = new Map([
-  [HOUR_MS, summariesOf('measurements_hour')],
-  [DAY_MS, summariesOf('measurements_day')],
+/** Windows of a part that is made of measurements. */
+const WINDOWS_MAX = 50_000
+
+/**
+ * How much time of all sensors together such a part covers at first: nobody knows how often they
+ * measure. The next ones cover as much as has about a million measurements, half a second's work.
+ */
+const FIRST_SENSORS_MS = 100_000 * MINUTE_MS
+const FOLDED_AT_ONCE = 1_000_000
+const GROWTH_MAX = 4
+
+const SUMMARY_TABLES = new Map([
+  [DAY_MS, 'measurements_day'],
+  [HOUR_MS, 'measurements_hour'],
 ])
-const FIRST = `
-  SELECT at_ms AS "atMs" FROM measurements
-  WHERE sensor_id = $1 AND at_ms >= $2 AND at_ms < $3 ORDER BY at_ms LIMIT 1`
-const FOLDED = `
-  SELECT floor(at_ms / $4::numeric)::bigint * $4::bigint AS "startMs", count(*)::int AS count,
-    sum(temp_celsius), min(temp_celsius), max(temp_celsius)
-  FROM measurements WHERE sensor_id = $1 AND at_ms >= $2 AND at_ms < $3
-  GROUP BY 1 ORDER BY 1`
 
-interface RawRow extends RawPoint {
+/** The next rows of each sensor: after a tie-break at a time, or later. */
+const RAW = `
+  SELECT s.id AS "sensorId", r.* FROM unnest($1::int[], $2::bigint[], $3::int[]) s (id, ms, ns)
+  CROSS JOIN LATERAL (
+    SELECT at_ms AS "measuredAtMs", temp_celsius AS "rawCelsius", tie_break_ns AS "tieBreakNs"
+    FROM measurements
+    WHERE sensor_id = s.id AND at_ms >= s.ms AND at_ms >= $4 AND at_ms < $5
+      AND (at_ms, tie_break_ns) > (s.ms, s.ns)
+    ORDER BY at_ms, tie_break_ns LIMIT $6
+  ) r ORDER BY s.id, r."measuredAtMs", r."tieBreakNs"`
+
+const storedIn = (table: string) => `
+  SELECT s.id AS "sensorId", r.* FROM unnest($1::int[], $2::bigint[], $3::int[]) s (id, ms, ns)
+  CROSS JOIN LATERAL (
+    SELECT at_ms AS "startMs", count, sum, min, max FROM ${table}
+    WHERE sensor_id = s.id AND at_ms > s.ms + s.ns AND at_ms >= $4 AND at_ms < $5
+    ORDER BY at_ms LIMIT $6
+  ) r ORDER BY s.id, r."startMs"`
+
+/** The hour of the first measurement of any of the sensors. */
+const FIRST_HOUR = `
+  SELECT min(h.at_ms) AS "atMs" FROM unnest($1::int[]) s (id) CROSS JOIN LATERAL (
+    SELECT at_ms FROM measurements_hour
+    WHERE sensor_id = s.id AND at_ms > $2::bigint - ${HOUR_MS} AND at_ms < $3 ORDER BY at_ms LIMIT 1
+  ) h`
+
+/** Looks into the last two hours that have any: what the latter has may be after the range. */
+const LAST = `
+  SELECT s.id AS "sensorId", r.* FROM unnest($1::int[]) s (id)
+  CROSS JOIN LATERAL (
+    SELECT min(at_ms) AS first_ms, max(at_ms) + ${HOUR_MS} AS stop_ms FROM (
+      SELECT at_ms FROM measurements_hour
+      WHERE sensor_id = s.id AND at_ms > $2::bigint - ${HOUR_MS} AND at_ms < $3
+      ORDER BY at_ms DESC LIMIT 2
+    ) hours
+  ) h
+  CROSS JOIN LATERAL (
+    SELECT at_ms AS "measuredAtMs", temp_celsius AS "rawCelsius" FROM measurements
+    WHERE sensor_id = s.id AND at_ms >= greatest(h.first_ms, $2) AND at_ms < least(h.stop_ms, $3)
+    ORDER BY at_ms DESC, tie_break_ns DESC LIMIT 1
+  ) r`
+
+const FOLDED = `
+  SELECT sensor_id AS "sensorId", at_ms - ((at_ms % $4) + $4) % $4 AS "startMs",
+    count(*)::int AS count, sum(temp_celsius), min(temp_celsius), max(temp_celsius)
+  FROM measurements WHERE sensor_id = ANY($1::int[]) AND at_ms >= $2::bigint AND at_ms < $3::bigint
+  GROUP BY 1, 2 ORDER BY 1, 2`
+
+/** A sensor, and the row after which it is read on: its time and its tie-break. */
+interface Place {
+  readonly sensorId: number
+  readonly atMs: number
+  readonly tieBreakNs: number
+}
+
+interface RawRow extends StoredPoint {
   readonly tieBreakNs: number
 }
 
@@ -42,22 +96,43 @@ export class PostgresMeasurementReader implements MeasurementReader {
     this.#database = database
   }
 
-  async *readRaw({ sensorId, startMs, stopMs }: SeriesRange): AsyncIterable<readonly RawPoint[]> {
-    let place = [startMs, -1]
-    for (;;) {
-      const [fromMs, afterTieBreak] = place
-      const rows = await this.#rows<RawRow>(RAW, [sensorId, fromMs, stopMs, afterTieBreak])
-      const last = rows.at(-1)
-      if (last === undefined) return
-      yield rows.map(({ measuredAtMs, rawCelsius }) => ({ measuredAtMs, rawCelsius }))
-      if (rows.length < POINTS_MAX) return
-      place = [last.measuredAtMs, last.tieBreakNs]
+  async *readRaw(range: SeriesRange): AsyncIterable<readonly StoredPoint[]> {
+    for await (const rows of this.#readOn(RAW, range, placeOfRaw)) {
+      yield rows.map(({ sensorId, measuredAtMs, rawCelsius }) => {
+        return { sensorId, measuredAtMs, rawCelsius }
+      })
     }
   }
 
+  async *readLast({
+    sensorIds,
+    startMs,
+    stopMs,
+  }: SeriesRange): AsyncIterable<readonly StoredPoint[]> {
+    yield await this.#rows<StoredPoint>(LAST, [sensorIds, startMs, stopMs])
+  }
+
   readWindows(range: SeriesRange, windowMs: number): AsyncIterable<readonly WindowSummary[]> {
-    const stored = SUMMARIES.get(windowMs)
-    return stored === undefined ? this.#fold(range, windowMs) : this.#readStored(stored, range)
+    const table = SUMMARY_TABLES.get(windowMs)
+    if (table === undefined) return this.#fold(range, windowMs)
+    return this.#readOn(storedIn(table), range, placeOfSummary)
+  }
+
+  async *readTotals(range: SeriesRange): AsyncIterable<readonly WindowSummary[]> {
+    const { sensorIds, startMs } = range
+    const values: unknown[] = [sensorIds, startMs]
+    const parts = [...stretchesOf(range, [...SUMMARY_TABLES.keys()])].map((stretch) => {
+      values.push(stretch.startMs, stretch.stopMs)
+      return `${partOf(stretch)} WHERE sensor_id = ANY($1::int[])
+        AND at_ms >= $${values.length - 1}::bigint AND at_ms < $${values.length}::bigint`
+    })
+    if (parts.length === 0) return
+    yield await this.#rows<WindowSummary>(
+      `SELECT sensor_id AS "sensorId", $2::bigint AS "startMs", sum(count)::bigint AS count,
+        sum(sum), min(min), max(max)
+      FROM (${parts.join('\n UNION ALL ')}) parts GROUP BY sensor_id`,
+      values,
+    )
   }
 
   /** The database is closed by who opened it. */
@@ -65,32 +140,54 @@ export class PostgresMeasurementReader implements MeasurementReader {
     await Promise.resolve()
   }
 
-  async *#readStored(
+  /** Reads some rows of each sensor, and on where there were as many as that. */
+  async *#readOn<Row extends { readonly sensorId: number }>(
     statement: string,
-    { sensorId, startMs, stopMs }: SeriesRange,
-  ): AsyncIterable<readonly WindowSummary[]> {
-    for (let fromMs = startMs; ;) {
-      const rows = await this.#rows<WindowSummary>(statement, [sensorId, fromMs, stopMs])
-      const last = rows.at(-1)
-      if (last === undefined) return
-      yield rows
-      if (rows.length < WINDOWS_MAX) return
-      fromMs = last.startMs + 1
+    { sensorIds, startMs, stopMs }: SeriesRange,
+    placeOf: (row: Row) => Place,
+  ): AsyncIterable<readonly Row[]> {
+    let places = sensorIds.map((sensorId): Place => ({ sensorId, atMs: startMs, tieBreakNs: -1 }))
+    while (places.length > 0) {
+      const rowsMax = Math.max(SENSOR_ROWS_MIN, Math.floor(ROWS_MAX / places.length))
+      const rows = await this.#rows<Row>(statement, [
+        places.map(({ sensorId }) => sensorId),
+        places.map(({ atMs }) => atMs),
+        places.map(({ tieBreakNs }) => tieBreakNs),
+        startMs,
+        stopMs,
+        rowsMax,
+      ])
+      if (rows.length > 0) yield rows
+      const ofSensors = Map.groupBy(rows, ({ sensorId }) => sensorId)
+      places = [...ofSensors.values()].flatMap((own) => {
+        const last = own.at(rowsMax - 1)
+        return last === undefined ? [] : [placeOf(last)]
+      })
     }
   }
 
   /** Begins each part where there is a measurement: gaps of years cost nothing. */
   async *#fold(
-    { sensorId, startMs, stopMs }: SeriesRange,
+    { sensorIds, startMs, stopMs }: SeriesRange,
     windowMs: number,
   ): AsyncIterable<readonly WindowSummary[]> {
+    const windowsMax = Math.max(1, Math.floor(WINDOWS_MAX / sensorIds.length))
+    let sensorsMs = FIRST_SENSORS_MS
     for (let fromMs = startMs; fromMs < stopMs;) {
-      const [first] = await this.#rows<{ atMs: number }>(FIRST, [sensorId, fromMs, stopMs])
-      if (first === undefined) return
-      const partMs = floorToWindow(first.atMs, windowMs)
-      const endMs = Math.min(stopMs, partMs + WINDOWS_MAX * windowMs)
-      yield await this.#rows<WindowSummary>(FOLDED, [sensorId, partMs, endMs, windowMs])
+      const [first] = await this.#rows<{ atMs: number | null }>(FIRST_HOUR, [
+        sensorIds,
+        fromMs,
+        stopMs,
+      ])
+      if (first === undefined || first.atMs === null) return
+      const partMs = Math.max(fromMs, first.atMs)
+      const windows = Math.max(1, Math.floor(sensorsMs / sensorIds.length / windowMs))
+      const endMs = Math.min(stopMs, partMs + Math.min(windows, windowsMax) * windowMs)
+      const rows = await this.#rows<WindowSummary>(FOLDED, [sensorIds, partMs, endMs, windowMs])
+      const folded = rows.reduce((sum, { count }) => sum + count, 0)
+      sensorsMs *= Math.min(GROWTH_MAX, FOLDED_AT_ONCE / Math.max(1, folded))
       fromMs = endMs
+      yield rows
     }
   }
 
@@ -103,4 +200,21 @@ export class PostgresMeasurementReader implements MeasurementReader {
       throw new ServiceError('history_unavailable', { retryAfterSeconds: 1, hint, cause: error })
     }
   }
+}
+
+/** What a stretch of a range has, of summaries or of measurements. */
+function partOf({ windowMs = 0 }: Stretch): string {
+  const table = SUMMARY_TABLES.get(windowMs)
+  return table === undefined
+    ? `SELECT sensor_id, 1 AS count, temp_celsius AS sum, temp_celsius AS min, temp_celsius AS max
+      FROM measurements`
+    : `SELECT sensor_id, count, sum, min, max FROM ${table}`
+}
+
+function placeOfRaw({ sensorId, measuredAtMs, tieBreakNs }: RawRow): Place {
+  return { sensorId, atMs: measuredAtMs, tieBreakNs }
+}
+
+function placeOfSummary({ sensorId, startMs }: WindowSummary): Place {
+  return { sensorId, atMs: startMs, tieBreakNs: 0 }
 }

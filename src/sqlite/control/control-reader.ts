@@ -184,7 +184,7 @@ export class SqliteControlReader implements ControlReader {
   }
 
   async hasSetAside(sensorId: number, range: TimeRange): Promise<boolean> {
-    return this.#setAside.has(sensorId, range)
+    return this.#setAside.sensorsAmong([sensorId], range).length > 0
   }
 
   async listSetAside(afterId: number, limit: number): Promise<readonly SetAsideMeasurement[]> {

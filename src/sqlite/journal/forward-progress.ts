@@ -4,12 +4,18 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { journalEntryBytes } from '../../domain/limits.ts'
-import type { DataVersion, Sensor } from '../../domain/sensor.ts'
+import type { DataVersion } from '../../domain/sensor.ts'
+import { EVER } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
-import type { Backlog, QueueFigures, ReadBarrier } from '../../ports/journal-queue.ts'
+import type {
+  Backlog,
+  QueueFigures,
+  ReadBarrier,
+  VersionedSensor,
+} from '../../ports/journal-queue.ts'
 import type { RefusedMeasurement } from '../../ports/store-upkeep.ts'
 import type { Clock, Log, Metrics } from '../../ports/system.ts'
-import { seqOf } from '../data-version.ts'
+import { lastSeqOf, seqOf } from '../data-version.ts'
 import type { JournalReader } from './journal-reader.ts'
 
 /** The part of the journal that can be read from the measurement store. */
@@ -33,8 +39,8 @@ interface ReadWaiter {
 
 interface Collaborators {
   readonly journal: JournalReader
-  /** What was set aside in the range and is not settled yet. */
-  readonly hasSetAside: (sensorId: Sensor['id'], range: TimeRange) => boolean
+  /** Those of the sensors of which anything in the range is set aside and not settled yet. */
+  readonly setAsideAmong: (sensorIds: readonly number[], range: TimeRange) => readonly number[]
   /** Keeps what the store refuses. Resolves when that is durable. */
   readonly setAside: (refused: readonly RefusedMeasurement[]) => Promise<void>
   /** Rows up to this one may leave the journal as far as the store is concerned. */
@@ -97,8 +103,8 @@ export class ForwardProgress implements ReadBarrier, QueueFigures {
     }
   }
 
-  async waitUntilReadable(version: DataVersion, waitMsMax: number): Promise<boolean> {
-    const seq = seqOf(version)
+  async waitUntilReadable(versions: readonly DataVersion[], waitMsMax: number): Promise<boolean> {
+    const seq = lastSeqOf(versions)
     if (seq <= this.#readableSeq) return true
     this.#with.onAwaited()
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -111,14 +117,25 @@ export class ForwardProgress implements ReadBarrier, QueueFigures {
     return seq <= this.#readableSeq
   }
 
-  async hasUnreadable(
-    sensor: Pick<Sensor, 'id' | 'dataVersion'>,
+  async *findUnreadable(
+    sensors: readonly VersionedSensor[],
     range: TimeRange,
-  ): Promise<boolean> {
-    if (this.#with.hasSetAside(sensor.id, range)) return true
-    const rows = { afterSeq: this.#readableSeq, throughSeq: seqOf(sensor.dataVersion) }
-    if (rows.throughSeq <= rows.afterSeq) return false
-    return this.#with.journal.hasMeasurements(rows, sensor.id, range)
+  ): AsyncIterable<number> {
+    const { journal, setAsideAmong } = this.#with
+    const aside = new Set(setAsideAmong(idsOf(sensors), range))
+    yield* aside
+    const afterSeq = this.#readableSeq
+    const behind = sensors.filter(({ id, dataVersion }) => {
+      return seqOf(dataVersion) > afterSeq && !aside.has(id)
+    })
+    const throughSeq = lastSeqOf(behind.map(({ dataVersion }) => dataVersion))
+    const wanted = new Set(idsOf(behind))
+    yield* journal.findSensors({ afterSeq, throughSeq }, wanted, range)
+  }
+
+  async listUnreadable(sensors: readonly VersionedSensor[]): Promise<ReadonlySet<number>> {
+    const behind = sensors.filter(({ dataVersion }) => seqOf(dataVersion) > this.#readableSeq)
+    return new Set([...idsOf(behind), ...this.#with.setAsideAmong(idsOf(sensors), EVER)])
   }
 
   /** Rows with this many measurements were written. */
@@ -178,4 +195,8 @@ export class ForwardProgress implements ReadBarrier, QueueFigures {
     }
     this.#onReadable()
   }
+}
+
+function idsOf(sensors: readonly VersionedSensor[]): number[] {
+  return sensors.map(({ id }) => id)
 }

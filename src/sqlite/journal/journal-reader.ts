@@ -2,6 +2,7 @@
 // backlog, and whether anything of a sensor is still on its way.
 
 import { setImmediate } from 'node:timers/promises'
+import { takeSensors } from '../../domain/take-sensors.ts'
 import type { TimeRange } from '../../domain/time.ts'
 import type { JournalBatch } from '../../ports/journal-queue.ts'
 import type { SensorInfo } from '../../ports/measurement-store.ts'
@@ -104,34 +105,29 @@ export class JournalReader {
     return columns
   }
 
-  /** Whether the rows (afterSeq, throughSeq] have measurements of the sensor in the range. */
-  async hasMeasurements(
+  /** Those of the sensors with measurements of the range in the rows (afterSeq, throughSeq]. */
+  async *findSensors(
     rows: { readonly afterSeq: number; readonly throughSeq: number },
-    sensorId: number,
+    sensorIds: ReadonlySet<number>,
     range: TimeRange,
-  ): Promise<boolean> {
-    for (let afterSeq = rows.afterSeq; afterSeq < rows.throughSeq;) {
+  ): AsyncIterable<number> {
+    const wanted = new Set(sensorIds)
+    for (let { afterSeq } = rows; afterSeq < rows.throughSeq && wanted.size > 0;) {
+      const found: number[] = []
+      const fromSeq = afterSeq
       let bytes = 0
       for (const { seq, entries } of this.#rowsAfter.iterate(afterSeq)) {
         afterSeq = seq
         if (entries === null) continue
-        if (holds(decodeEntries(entries), sensorId, range)) return true
+        found.push(...takeSensors(decodeEntries(entries), wanted, range))
         bytes += entries.length
         if (bytes > BYTES_PER_SEARCH) break
       }
+      yield* found
+      if (afterSeq === fromSeq) return
       await setImmediate()
     }
-    return false
   }
-}
-
-function holds(columns: JournalColumns, sensorId: number, range: TimeRange): boolean {
-  for (let at = 0; at < columns.count; at++) {
-    const measuredAtMs = columns.measuredAtMs[at] ?? 0
-    const isInRange = measuredAtMs >= range.startMs && measuredAtMs < range.stopMs
-    if (isInRange && columns.sensorId[at] === sensorId) return true
-  }
-  return false
 }
 
 function parseInfos(text: string): SensorInfo[] {

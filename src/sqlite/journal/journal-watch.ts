@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { DataVersion } from '../../domain/sensor.ts'
 import type { JournalWatch } from '../../ports/journal-queue.ts'
 import type { Connection } from '../database.ts'
-import { seqOf, versionOf } from '../data-version.ts'
+import { lastSeqOf, versionOf } from '../data-version.ts'
 import { JournalReader } from './journal-reader.ts'
 
 const LOOK_EVERY_MS = 50
@@ -24,8 +24,8 @@ export class SqliteJournalWatch implements JournalWatch {
     return versionOf(this.#journal.forwardedSeq())
   }
 
-  async waitUntilReadable(version: DataVersion, waitMsMax: number): Promise<boolean> {
-    const seq = seqOf(version)
+  async waitUntilReadable(versions: readonly DataVersion[], waitMsMax: number): Promise<boolean> {
+    const seq = lastSeqOf(versions)
     for (let waitedMs = 0; waitedMs < waitMsMax; waitedMs += LOOK_EVERY_MS) {
       if (this.#journal.forwardedSeq() >= seq) return true
       await pause(LOOK_EVERY_MS)

@@ -18,6 +18,7 @@ const COLUMNS = `
   set_aside_at_ms AS setAsideAtMs`
 const LIST = `SELECT ${COLUMNS} FROM set_aside WHERE id > ? ORDER BY id LIMIT ?`
 const COUNT = 'SELECT count(*) FROM set_aside'
+const ANY = 'SELECT 1 FROM set_aside LIMIT 1'
 const HAS = `
   SELECT 1 FROM set_aside
   WHERE sensor_id = ? AND measured_at_ms >= ? AND measured_at_ms < ? LIMIT 1`
@@ -50,8 +51,11 @@ export class SetAside {
     return this.#db.prepare<[], number>(COUNT).pluck().get() ?? 0
   }
 
-  has(sensorId: number, { startMs, stopMs }: TimeRange): boolean {
-    return this.#db.prepare(HAS).get(sensorId, startMs, stopMs) !== undefined
+  /** Those of the sensors of which anything in the range is set aside: mostly none. */
+  sensorsAmong(ids: readonly number[], { startMs, stopMs }: TimeRange): readonly number[] {
+    if (this.#db.prepare(ANY).get() === undefined) return []
+    const has = this.#db.prepare(HAS)
+    return ids.filter((id) => has.get(id, startMs, stopMs) !== undefined)
   }
 
   /**

@@ -1,16 +1,18 @@
 // The reading side of the embedded measurement store, beside the writer and on a busy thread.
 //
-// A series is read in chunks, each starting after the last key of the previous one. Between chunks
-// the event loop turns and no read transaction is open, so other requests are answered and the
-// writer's log can be moved into the file. Windows are stored for each resolution, except those of
-// 5 minutes, which are computed from minutes.
+// Series are read one after another, each in chunks that start after the last key of the previous
+// one. Between chunks no read transaction is open, and the event loop turns every few milliseconds,
+// so other requests are answered and the writer's log can be moved into the file. Windows are
+// stored for each resolution, except those of 5 minutes, which are computed from minutes.
 
 import { setImmediate } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import type { Statement } from 'better-sqlite3'
 import { ServiceError, refusalError } from '../../domain/errors.ts'
 import { foldWindows } from '../../domain/history.ts'
-import type { RawPoint, SeriesRange, WindowSummary } from '../../domain/history.ts'
+import type { SeriesRange, StoredPoint, WindowSummary } from '../../domain/history.ts'
+import { stretchesOf } from '../../domain/stretches.ts'
+import { summarize } from '../../domain/summarize.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, floorToWindow } from '../../domain/time.ts'
 import type { MeasurementReader } from '../../ports/measurement-store.ts'
 import { damagedSeries, isDamage } from '../damaged-data.ts'
@@ -18,7 +20,7 @@ import { MEASUREMENTS_FILE, openForReading } from '../database.ts'
 import type { Connection } from '../database.ts'
 import type { SummaryTable } from './schema.ts'
 
-/** A chunk takes one to three milliseconds: the longest another request has to wait for it. */
+/** A chunk takes one to three milliseconds. */
 const CHUNK_ROWS = 2_000
 
 const READ_RAW = `
@@ -26,10 +28,21 @@ const READ_RAW = `
   WHERE sensor_id = ? AND (measured_at_ms, tie_break_ns) > (?, ?) AND measured_at_ms < ?
   ORDER BY measured_at_ms, tie_break_ns LIMIT ${CHUNK_ROWS}`
 
+const READ_LAST = `
+  SELECT measured_at_ms, tie_break_ns, temp_celsius FROM measurements
+  WHERE sensor_id = ? AND measured_at_ms >= ? AND measured_at_ms < ?
+  ORDER BY measured_at_ms DESC, tie_break_ns DESC LIMIT 1`
+
+/** Other work runs after about as many rows as a chunk has; to look for some costs this many. */
+const LOOK_ROWS = 20
+
 /** A lock or an I/O error may be gone when the reading is retried. */
 const RETRY_AFTER_SECONDS = 5
 
 const QUARTER_MS = 15 * MINUTE_MS
+
+/** Totals of a range with any ends are those of its days, hours, minutes and measurements. */
+const STRETCH_WINDOWS_MS = [DAY_MS, HOUR_MS, MINUTE_MS]
 
 /** Sorts before every tie-break of a millisecond. */
 const NO_TIE_BREAK = -1
@@ -40,6 +53,7 @@ export class SqliteMeasurementReader implements MeasurementReader {
   readonly #db: Connection
   readonly #onDamaged: (problem: string) => void
   readonly #raw: Statement<number[], RawRow>
+  readonly #last: Statement<number[], RawRow>
   /** By window length. */
   readonly #stored: ReadonlyMap<number, Statement<number[], WindowSummary>>
 
@@ -52,6 +66,7 @@ export class SqliteMeasurementReader implements MeasurementReader {
     this.#onDamaged = onDamaged
     this.#db = openForReading(file)
     this.#raw = this.#db.prepare<number[], RawRow>(READ_RAW).raw()
+    this.#last = this.#db.prepare<number[], RawRow>(READ_LAST).raw()
     this.#stored = new Map([
       [DAY_MS, prepareSummaries(this.#db, 'day_summaries')],
       [HOUR_MS, prepareSummaries(this.#db, 'hour_summaries')],
@@ -60,19 +75,35 @@ export class SqliteMeasurementReader implements MeasurementReader {
     ])
   }
 
-  async *readRaw(range: SeriesRange): AsyncIterable<readonly RawPoint[]> {
-    let afterMs = range.startMs
-    let afterTieBreakNs = NO_TIE_BREAK
-    for (;;) {
-      const from = [range.sensorId, afterMs, afterTieBreakNs, range.stopMs]
-      const rows = this.#read(this.#raw, from)
-      const last = rows.at(-1)
-      if (last === undefined) return
-      yield rows.map(([measuredAtMs, , rawCelsius]) => ({ measuredAtMs, rawCelsius }))
-      if (rows.length < CHUNK_ROWS) return
-      afterMs = last[0]
-      afterTieBreakNs = last[1]
-      await setImmediate()
+  async *readRaw({
+    sensorIds,
+    startMs,
+    stopMs,
+  }: SeriesRange): AsyncIterable<readonly StoredPoint[]> {
+    const turn = turns()
+    for (const sensorId of sensorIds) {
+      let [afterMs, afterTieBreakNs] = [startMs, NO_TIE_BREAK]
+      for (;;) {
+        const rows = this.#read(this.#raw, [sensorId, afterMs, afterTieBreakNs, stopMs])
+        const last = rows.at(-1)
+        if (last !== undefined) yield rows.map((row) => pointOf(sensorId, row))
+        await turn(rows.length)
+        if (last === undefined || rows.length < CHUNK_ROWS) break
+        ;[afterMs, afterTieBreakNs] = last
+      }
+    }
+  }
+
+  async *readLast({
+    sensorIds,
+    startMs,
+    stopMs,
+  }: SeriesRange): AsyncIterable<readonly StoredPoint[]> {
+    const turn = turns()
+    for (const sensorId of sensorIds) {
+      const rows = this.#read(this.#last, [sensorId, startMs, stopMs])
+      yield rows.map((row) => pointOf(sensorId, row))
+      await turn(rows.length)
     }
   }
 
@@ -82,23 +113,38 @@ export class SqliteMeasurementReader implements MeasurementReader {
     return foldWindows(this.readWindows(range, MINUTE_MS), (atMs) => floorToWindow(atMs, windowMs))
   }
 
+  readTotals(range: SeriesRange): AsyncIterable<readonly WindowSummary[]> {
+    return foldWindows(this.#readStretches(range), () => range.startMs)
+  }
+
   async close(): Promise<void> {
     this.#db.close()
   }
 
+  async *#readStretches(range: SeriesRange): AsyncIterable<readonly WindowSummary[]> {
+    for (const { windowMs, ...stretch } of stretchesOf(range, STRETCH_WINDOWS_MS)) {
+      const part = { ...range, ...stretch }
+      yield* windowMs === undefined
+        ? summarize(this.readRaw(part))
+        : this.readWindows(part, windowMs)
+    }
+  }
+
   async *#readStored(
     statement: Statement<number[], WindowSummary>,
-    range: SeriesRange,
+    { sensorIds, startMs, stopMs }: SeriesRange,
   ): AsyncIterable<readonly WindowSummary[]> {
-    let { startMs } = range
-    for (;;) {
-      const rows = this.#read(statement, [range.sensorId, startMs, range.stopMs])
-      const last = rows.at(-1)
-      if (last === undefined) return
-      yield rows
-      if (rows.length < CHUNK_ROWS) return
-      startMs = last.startMs + 1
-      await setImmediate()
+    const turn = turns()
+    for (const sensorId of sensorIds) {
+      let fromMs = startMs
+      for (;;) {
+        const rows = this.#read(statement, [sensorId, fromMs, stopMs])
+        const last = rows.at(-1)
+        if (last !== undefined) yield rows
+        await turn(rows.length)
+        if (last === undefined || rows.length < CHUNK_ROWS) break
+        fromMs = last.startMs + 1
+      }
     }
   }
 
@@ -125,10 +171,25 @@ export class SqliteMeasurementReader implements MeasurementReader {
 
 function prepareSummaries(db: Connection, table: SummaryTable): Statement<number[], WindowSummary> {
   const sql = `
-    SELECT start_ms AS startMs, measurement_count AS count, sum_celsius AS sum,
-      min_celsius AS min, max_celsius AS max
+    SELECT sensor_id AS sensorId, start_ms AS startMs, measurement_count AS count,
+      sum_celsius AS sum, min_celsius AS min, max_celsius AS max
     FROM ${table}
     WHERE sensor_id = ? AND start_ms >= ? AND start_ms < ?
     ORDER BY start_ms LIMIT ${CHUNK_ROWS}`
   return db.prepare<number[], WindowSummary>(sql)
+}
+
+function pointOf(sensorId: number, [measuredAtMs, , rawCelsius]: RawRow): StoredPoint {
+  return { sensorId, measuredAtMs, rawCelsius }
+}
+
+/** @returns what is awaited after each look with as many rows */
+function turns(): (rows: number) => Promise<void> {
+  let work = 0
+  return async (rows) => {
+    work += rows + LOOK_ROWS
+    if (work < CHUNK_ROWS) return
+    work = 0
+    await setImmediate()
+  }
 }

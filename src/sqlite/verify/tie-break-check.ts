@@ -10,7 +10,6 @@
 import { decodeSpans, isCovered } from '../../domain/time-spans.ts'
 import { RESTORE_BACKUP } from '../../domain/finding.ts'
 import type { Report } from '../../domain/finding.ts'
-import type { SeriesRange } from '../../domain/history.ts'
 import { DAY_MS, floorToWindow, formatInstant } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
 import { LEDGER_FILE } from '../database.ts'
@@ -57,7 +56,11 @@ interface Wrong {
   times: number
 }
 
-type Taking = Omit<SeriesRange, 'stopMs'> & { readonly lastMs: number; readonly nextNs: number }
+interface SensorRange extends TimeRange {
+  readonly sensorId: number
+}
+
+type Taking = Omit<SensorRange, 'stopMs'> & { readonly lastMs: number; readonly nextNs: number }
 
 export class TieBreakCheck {
   readonly #control: Connection
@@ -78,7 +81,7 @@ export class TieBreakCheck {
     this.#spans = ledger.prepare<[number], Buffer>(SPANS).pluck()
     this.#nextNs = ledger.prepare<[number, number], number>(NEXT_NS).pluck()
     this.#part = measurements.prepare<
-      [SeriesRange],
+      [SensorRange],
       { measurements: number; lastMs: number | null }
     >(PART)
     this.#taken = measurements.prepare<[Taking], TakenTime>(TAKEN)

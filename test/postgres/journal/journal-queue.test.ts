@@ -21,6 +21,7 @@ import {
 } from '../../contract/open-data.ts'
 import type { OpenData } from '../../contract/open-data.ts'
 import { ask, newWitness } from '../../support/lanes.ts'
+import { listAll } from '../../support/measurements.ts'
 import { openProcess } from '../../support/postgres-process.ts'
 import { newMigratedDatabase, usePostgres } from '../../support/postgres.ts'
 import type { TestDatabase } from '../../support/postgres.ts'
@@ -179,7 +180,7 @@ describe('two processes that forward', () => {
     expect(await noticeTakeover(client, newWitness())).to.equal('restore')
     await client.end()
     await first.queue.noteReadable(batch)
-    expect(await first.barrier.waitUntilReadable(before.dataVersion, 0)).to.equal(false)
+    expect(await first.barrier.waitUntilReadable([before.dataVersion], 0)).to.equal(false)
     await first.queue.settle(batch, WRITTEN)
     expect(await forwardedSeqs()).to.deep.equal([0])
     const places: string[] = []
@@ -193,12 +194,12 @@ describe('two processes that forward', () => {
     const [first, second] = both()
     const { sensorId } = (await send(first)).at(0)
     await settleAll(first)
-    await first.barrier.waitUntilReadable((await sensorOf(first, sensorId)).dataVersion, 1_000)
+    await first.barrier.waitUntilReadable([(await sensorOf(first, sensorId)).dataVersion], 1_000)
     await ask(database.url, "UPDATE data_identity SET epoch = 'b'")
     // As a copy that lags.
     await ask(database.url, 'UPDATE stream_forwarded SET seq = 0')
     const { dataVersion } = await sensorOf(second, sensorId)
-    expect(await first.barrier.waitUntilReadable(dataVersion, 0)).to.equal(false)
+    expect(await first.barrier.waitUntilReadable([dataVersion], 0)).to.equal(false)
   })
 
   it('set nothing aside of a sensor that is being deleted', async () => {
@@ -226,10 +227,11 @@ describe('two processes that forward', () => {
     const { sensorId } = (await send(first)).at(0)
     await send(second, 5)
     const sensor = await sensorOf(second, sensorId)
-    const waiting = second.barrier.waitUntilReadable(sensor.dataVersion, 5_000)
+    const waiting = second.barrier.waitUntilReadable([sensor.dataVersion], 5_000)
     const range = { startMs: NOW_MS, stopMs: NOW_MS + 1 }
     for (let rows = 0; rows < 2; rows++) {
-      expect(await second.barrier.hasUnreadable(sensor, range)).to.equal(rows === 0)
+      const unreadable = await listAll(second.barrier.findUnreadable([sensor], range))
+      expect(unreadable.length > 0).to.equal(rows === 0)
       await first.queue.settle(await claim(first), WRITTEN)
     }
     expect(await waiting).to.equal(true)

@@ -60,10 +60,12 @@ describe('SqliteMeasurementWriter', () => {
     }))
 
   const countRaw = async (sensorId: number): Promise<number> =>
-    (await collect(store.reader.readRaw({ sensorId, ...EVER }))).length
+    (await collect(store.reader.readRaw({ sensorIds: [sensorId], ...EVER }))).length
 
   const countInWindows = async (sensorId: number): Promise<number> => {
-    const windows = await collect(store.reader.readWindows({ sensorId, ...EVER }, HOUR_MS))
+    const windows = await collect(
+      store.reader.readWindows({ sensorIds: [sensorId], ...EVER }, HOUR_MS),
+    )
     return windows.reduce((sum, { count }) => sum + count, 0)
   }
 
@@ -82,15 +84,15 @@ describe('SqliteMeasurementWriter', () => {
     const other = { ...first, tempCelsius: 2 }
     await store.writer.write(batchOf([first, other]))
     await store.writer.write(batchOf([other]))
-    const raw = await collect(store.reader.readRaw({ sensorId: 1, ...EVER }))
-    expect(raw).to.deep.equal([{ measuredAtMs: START_MS, rawCelsius: 1 }])
+    const raw = await collect(store.reader.readRaw({ sensorIds: [1], ...EVER }))
+    expect(raw).to.deep.equal([{ sensorId: 1, measuredAtMs: START_MS, rawCelsius: 1 }])
     expect(await countInWindows(1)).to.equal(1)
   })
 
   it('puts measurements before 1970 into the window that holds them', async () => {
     const before = { sensorId: 1, measuredAtMs: -1, tempCelsius: 4 }
     await store.writer.write(batchOf([before, { ...before, measuredAtMs: 0 }]))
-    const hours = await collect(store.reader.readWindows({ sensorId: 1, ...EVER }, HOUR_MS))
+    const hours = await collect(store.reader.readWindows({ sensorIds: [1], ...EVER }, HOUR_MS))
     expect(hours.map(({ startMs, count }) => [startMs, count])).to.deep.equal([
       [-HOUR_MS, 1],
       [0, 1],
@@ -127,7 +129,8 @@ describe('a store of which a page is damaged', () => {
     measuredAtMs: START_MS + at * 1_000,
     tempCelsius: at,
   })
-  const readRaw = (sensorId: number) => collect(store.reader.readRaw({ sensorId, ...EVER }))
+  const readRaw = (sensorId: number) =>
+    collect(store.reader.readRaw({ sensorIds: [sensorId], ...EVER }))
   beforeEach(async () => {
     directory = newDirectory()
     store = openIn(directory)
@@ -150,7 +153,7 @@ describe('a store of which a page is damaged', () => {
     expect(failure).to.have.property('code', 'data_damaged')
     expect(damaged).to.deep.equal(['what measurements.db has of sensor 1 is damaged'])
     expect(await readRaw(2)).to.have.lengthOf(3_000)
-    const days = await collect(store.reader.readWindows({ sensorId: 1, ...EVER }, 24 * HOUR_MS))
+    const days = await collect(store.reader.readWindows({ sensorIds: [1], ...EVER }, 24 * HOUR_MS))
     expect(days.map(({ count }) => count)).to.deep.equal([3_000])
   })
 
@@ -177,7 +180,7 @@ describe('SqliteMeasurementReader', () => {
     })
     await store.writer.write(batchOf(Array.from({ length: 5_000 }, (_, second) => at(second))))
     const seen: number[] = []
-    for await (const chunk of store.reader.readRaw({ sensorId: 1, ...EVER })) {
+    for await (const chunk of store.reader.readRaw({ sensorIds: [1], ...EVER })) {
       if (seen.length === 0) await store.writer.write(batchOf([at(-1), at(5_000)]))
       seen.push(...chunk.map(({ rawCelsius }) => rawCelsius))
     }
@@ -193,7 +196,7 @@ describe('SqliteMeasurementReader', () => {
     const file = join(directory, 'measurements.db')
     const other = openTagged(file)
     other.exec('DROP TABLE measurements')
-    const failure = await collect(store.reader.readRaw({ sensorId: 1, ...EVER })).catch(
+    const failure = await collect(store.reader.readRaw({ sensorIds: [1], ...EVER })).catch(
       (error: unknown) => error,
     )
     other.close()
