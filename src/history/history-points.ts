@@ -25,7 +25,7 @@ const CHUNK_POINTS = 1_000
 const SUM_DECIMALS = 1_000_000_000
 
 /** The points of a response in ascending order, in chunks, read as they are consumed. */
-export function historyPoints(
+function historyPoints(
   reader: MeasurementReader,
   sensor: Sensor,
   question: ResolvedQuestion,
