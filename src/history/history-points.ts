@@ -11,6 +11,7 @@ import type {
   SeriesRange,
   WindowSummary,
 } from '../domain/history.ts'
+import { seriesBucketsMax } from '../domain/limits.ts'
 import { compensate, roundCelsius } from '../domain/sensor.ts'
 import type { Sensor } from '../domain/sensor.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
@@ -24,44 +25,34 @@ const CHUNK_POINTS = 1_000
 /** Nine decimals of a sum; the order of addition affects only later ones. */
 const SUM_DECIMALS = 1_000_000_000
 
-/** The points of a response in ascending order, in chunks, read as they are consumed. */
-function historyPoints(
-  reader: MeasurementReader,
-  sensor: Sensor,
-  question: ResolvedQuestion,
-): AsyncIterable<readonly HistoryPoint[]> {
-  const { bucket } = question
-  const series = seriesOf([sensor], question)
-  if (bucket !== 'raw') {
-    return bucketPoints(readBuckets(reader, series, question, bucket), sensor, question, bucket)
-  }
-  const { compensationCelsius } = sensor
-  return mapEach(reader.readRaw(series), (raw) => measurementPoint(raw, compensationCelsius))
-}
-
 /**
- * The same of several sensors, in their order, from one question to the store: what it answers is
- * kept until the points are taken. Measurements can be too many for that, and are read one sensor
- * after another.
+ * The points of a response in ascending order, in chunks, for each sensor. Those of a single sensor
+ * are read as they are consumed. Several are one question to the store, and kept until they are
+ * consumed; only where they have too many measurements is one sensor read after another.
  *
- * @param question of at most `seriesBucketsMax` buckets of all sensors
+ * @param question of at most `seriesBucketsMax` buckets of several sensors
  */
 export async function historiesPoints(
   reader: MeasurementReader,
   sensors: readonly Sensor[],
   question: ResolvedQuestion,
 ): Promise<readonly AsyncIterable<readonly HistoryPoint[]>[]> {
-  const { bucket } = question
-  if (bucket === 'raw' || sensors.length === 1) {
-    return sensors.map((sensor) => historyPoints(reader, sensor, question))
+  const { bucket, timeZone } = question
+  if (bucket === 'raw') {
+    const read = (of: readonly Sensor[]) => reader.readRaw(seriesOf(of, question))
+    const isKept = sensors.length > 1 && (await areFew(reader, seriesOf(sensors, question)))
+    return (await readApart(sensors, read, isKept)).map((raw, at) => {
+      const { compensationCelsius = 0 } = sensors[at] ?? {}
+      return mapEach(raw, (point) => measurementPoint(point, compensationCelsius))
+    })
   }
-  const ofSensors = new Map(sensors.map(({ id }) => [id, [] as WindowSummary[]]))
-  for await (const chunk of readBuckets(reader, seriesOf(sensors, question), question, bucket)) {
-    for (const summary of chunk) ofSensors.get(summary.sensorId)?.push(summary)
-  }
-  return sensors.map((sensor) => {
-    const summaries = inChunks(ofSensors.get(sensor.id) ?? [])
-    return bucketPoints(summaries, sensor, question, bucket)
+  const windows = { windowMs: WINDOW_MS[bucket], timeZone }
+  const read = (of: readonly Sensor[]) => readSummaries(reader, seriesOf(of, question), windows)
+  return (await readApart(sensors, read, sensors.length > 1)).map((summaries, at) => {
+    const { compensationCelsius = 0 } = sensors[at] ?? {}
+    const points = mapEach(summaries, (summary) => bucketPoint(summary, compensationCelsius))
+    const grid = windowGrid(windows.windowMs, timeZone)
+    return question.isFilled ? fillGaps(points, grid, seriesOf(sensors, question)) : points
   })
 }
 
@@ -69,24 +60,27 @@ function seriesOf(sensors: readonly Sensor[], { fromMs, toMs }: ResolvedQuestion
   return { sensorIds: sensors.map(({ id }) => id), startMs: fromMs, stopMs: toMs }
 }
 
-function readBuckets(
-  reader: MeasurementReader,
-  series: SeriesRange,
-  { timeZone }: ResolvedQuestion,
-  bucket: keyof typeof WINDOW_MS,
-): AsyncIterable<readonly WindowSummary[]> {
-  return readSummaries(reader, series, { windowMs: WINDOW_MS[bucket], timeZone })
+/** Whether measurements are few enough to be kept. */
+async function areFew(reader: MeasurementReader, series: SeriesRange): Promise<boolean> {
+  let measurements = 0
+  for await (const chunk of reader.readTotals(series)) {
+    for (const { count } of chunk) measurements += count
+  }
+  return measurements <= seriesBucketsMax
 }
 
-function bucketPoints(
-  summaries: AsyncIterable<readonly WindowSummary[]>,
-  { compensationCelsius }: Sensor,
-  { isFilled, timeZone, fromMs: startMs, toMs: stopMs }: ResolvedQuestion,
-  bucket: keyof typeof WINDOW_MS,
-): AsyncIterable<readonly BucketPoint[]> {
-  const points = mapEach(summaries, (summary) => bucketPoint(summary, compensationCelsius))
-  const grid = windowGrid(WINDOW_MS[bucket], timeZone)
-  return isFilled ? fillGaps(points, grid, { startMs, stopMs }) : points
+/** What is read of each sensor, in their order. */
+async function readApart<Stored extends { readonly sensorId: number }>(
+  sensors: readonly Sensor[],
+  read: (of: readonly Sensor[]) => AsyncIterable<readonly Stored[]>,
+  isKept: boolean,
+): Promise<readonly AsyncIterable<readonly Stored[]>[]> {
+  if (!isKept) return sensors.map((sensor) => read([sensor]))
+  const kept = new Map(sensors.map(({ id }) => [id, [] as Stored[]]))
+  for await (const chunk of read(sensors)) {
+    for (const stored of chunk) kept.get(stored.sensorId)?.push(stored)
+  }
+  return sensors.map(({ id }) => inChunks(kept.get(id) ?? []))
 }
 
 async function* inChunks<Item>(items: readonly Item[]): AsyncIterable<readonly Item[]> {

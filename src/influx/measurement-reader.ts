@@ -4,6 +4,7 @@
 // the first before any of the second: a long range is therefore queried in parts, so that memory
 // never holds more than one part.
 
+import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '../domain/errors.ts'
 import type { SeriesRange, StoredPoint, WindowSummary } from '../domain/history.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
@@ -17,6 +18,9 @@ import { WindowTables } from './window-tables.ts'
 /** Of one sensor a year of hours in one request, and 1 MB of memory; of many together 20 MB. */
 const SENSOR_WINDOWS_MAX = 10_000
 const PART_WINDOWS_MAX = 200_000
+
+/** Windows between which other work runs. */
+const CHUNK_WINDOWS = 2_000
 
 /** Reads of one part, if each of them overlaps a write. */
 const ATTEMPTS_MAX = 5
@@ -75,10 +79,16 @@ export class InfluxMeasurementReader implements MeasurementReader {
       const tables = new WindowTables()
       for await (const rows of this.#query(queryOf(asked))) tables.add(rows)
       const again: number[] = []
+      let chunk: WindowSummary[] = []
       for (const [sensorId, windows] of tables.join()) {
         if (windows === undefined) again.push(sensorId)
-        else yield windows
+        else chunk = chunk.concat(windows)
+        if (chunk.length < CHUNK_WINDOWS) continue
+        yield chunk
+        await setImmediate()
+        chunk = []
       }
+      if (chunk.length > 0) yield chunk
       asked = { ...range, sensorIds: again }
     }
     if (isEmpty(asked)) return

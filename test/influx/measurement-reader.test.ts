@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { ServiceError } from '../../src/domain/errors.ts'
 import { queryRows } from '../../src/influx/flux-rows.ts'
-import { rawQuery, windowsQuery } from '../../src/influx/flux.ts'
+import { rawQuery, totalsQuery, windowsQuery } from '../../src/influx/flux.ts'
 import type { InfluxTarget } from '../../src/influx/connection.ts'
 import { InfluxMeasurementReader } from '../../src/influx/measurement-reader.ts'
 import { InfluxMeasurementWriter } from '../../src/influx/measurement-writer.ts'
@@ -55,6 +55,15 @@ describe('InfluxMeasurementReader', () => {
     expect(hours).to.have.lengthOf(14 * 24)
     expect(hours.every(({ count }) => count === 60)).to.equal(true)
     expect(proxy.requests).to.have.lengthOf(1)
+  })
+
+  it('asks one request about any number of sensors', async () => {
+    const range = { ...RANGE, sensorIds: Array.from({ length: 10_000 }, (_, at) => at + 1) }
+    const reader = openReader()
+    expect(await collect(reader.readTotals(range))).to.have.lengthOf(1)
+    expect(await collect(reader.readLast(range))).to.have.lengthOf(1)
+    expect(await collect(reader.readWindows(range, DAY_MS))).to.have.lengthOf(14)
+    expect(proxy.requests).to.have.lengthOf(3)
   })
 
   it('asks for a range of very many windows in parts', async () => {
@@ -128,6 +137,15 @@ describe('InfluxMeasurementReader', () => {
         expect(operators.filter((type) => !/Source$|schemaMutation/.test(type))).to.deep.equal([])
       })
     }
+
+    it('the totals of some sensors', async () => {
+      const range = { ...RANGE, sensorIds: [1, 2, 30] }
+      const operators = await operatorsOf(totalsQuery(target.influxBucket, range))
+      expect(
+        operators.filter((type) => type.includes('readWindowAggregateSource')),
+      ).to.have.lengthOf(4)
+      expect(operators.filter((type) => !/Source$|schemaMutation/.test(type))).to.deep.equal([])
+    })
 
     it('the filter of a raw history', async () => {
       const operators = await operatorsOf(rawQuery(target.influxBucket, RANGE))

@@ -66,6 +66,8 @@ describe('InfluxQL on a store that is behind', () => {
       await send(service.url, { method: 'POST', path: '/api/v1/measurements', token, body })
       const q = 'SELECT max("temp") FROM "sensor"'
       expect((await ask(service.url, token, q)).rows[0]).to.include({ max: 20 })
+      const unreadable = 'SELECT "unreadable" FROM "sensor"'
+      expect((await ask(service.url, token, unreadable)).rows[0]).to.include({ unreadable: 1 })
       const { status, error, headers } = await ask(
         service.url,
         token,

@@ -123,6 +123,34 @@ describe('PostgreSQL', () => {
       expect(await countOf(1)).to.equal(8)
     })
 
+    it('is asked one statement about any number of sensors', async () => {
+      let asked = 0
+      const counting = {
+        rows: (text: string, values: readonly unknown[]) => {
+          if (!text.includes('min(h.at_ms)')) asked++
+          return store.database.rows(text, values)
+        },
+      } as Partial<Database> as Database
+      const reader = new PostgresMeasurementReader(counting)
+      const sensorIds = Array.from({ length: 10_000 }, (_, at) => at + 1)
+      await store.writer.write(
+        batchOf(sensorIds.map((sensorId) => ({ ...series(1, 1)[0]!, sensorId }))),
+      )
+      const range = { sensorIds, startMs: START_MS, stopMs: START_MS + DAY_MS }
+      const reads = [
+        reader.readTotals(range),
+        reader.readLast(range),
+        reader.readRaw(range),
+        reader.readWindows(range, DAY_MS),
+        reader.readWindows({ ...range, stopMs: START_MS + DAY_MS / 288 }, DAY_MS / 1_440),
+      ]
+      for (const read of reads)
+        expect(await collect<{ readonly sensorId: number }>(read)).to.have.lengthOf(
+          sensorIds.length,
+        )
+      expect(asked).to.equal(reads.length)
+    })
+
     it('keeps apart what came before 1970', async () => {
       await store.writer.write(batchOf([{ sensorId: 1, measuredAtMs: -1, tempCelsius: 3 }]))
       for (const windowMs of [DAY_MS / 24 / 60, DAY_MS]) {
