@@ -14,7 +14,9 @@ for (const code of [TAB, NEW_LINE, BLANK, COMMA]) SEPARATORS[code] = 1
 
 /** Whether a temperature's name begins with these two bytes, but for names that a setting adds. */
 const BEGINNINGS = new Uint8Array(2 ** 16)
-for (const text of ['te', 'cu', 'va', 'ga']) BEGINNINGS[Buffer.from(text).readInt16BE()] = 1
+for (const text of ['te', 'cu', 'fl', 'pr', 'va', 'ga']) {
+  BEGINNINGS[Buffer.from(text).readInt16BE()] = 1
+}
 
 /** A field with its value and what is before it. */
 const FIELD_BYTES_MIN = { ofKnownName: ' temp=1'.length, ofAnyName: ' a=1'.length }

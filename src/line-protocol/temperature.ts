@@ -7,24 +7,39 @@ import { decodeText } from './point.ts'
 export type Unit = 'celsius' | 'fahrenheit' | 'kelvin'
 
 const NAMED = /^(?:temp|temperature)(?:_\d+)?(?:_(?:c|f|k|celsius|fahrenheit|kelvin))?$/
-const OTHER_NAMES = new Set(['temp_input', 'current_temperature'])
+const OTHER_NAMES = new Set([
+  'temp_input',
+  'current_temperature',
+  'temperature_gpu',
+  'flow_temperature',
+  'probetemp',
+])
 const VALUES = new Set(['value', 'gauge'])
 const MEASUREMENT = /(?:temp|temperature|temp_celsius)$/
 const NEVER = /_(?:min|max|crit|high|low)$|^(?:target|set)/
+/** Of light. */
+const COLOUR = /colou?r_temp/
 const SUFFIX = /_(?:(f|fahrenheit)|(k|kelvin)|c|celsius)$/
 const UNITS: ReadonlyMap<string, Unit> = new Map([
   ['°C', 'celsius'],
   ['°F', 'fahrenheit'],
   ['K', 'kelvin'],
 ])
-const UNIT_TAGS = ['unit', 'unit_of_measurement']
+const TAGGED_UNITS: readonly (readonly [tag: string, units: ReadonlyMap<string, Unit>])[] = [
+  ['unit', new Map([...UNITS, ['degrees_c', 'celsius'], ['degrees_f', 'fahrenheit']])],
+  ['unit_of_measurement', UNITS],
+]
 /** Their `temperature` is what somebody wants, not what is measured. */
 const SET_POINT_DOMAINS = new Set(['climate', 'water_heater'])
+/** All that they have is what somebody wants. */
+const INPUT_DOMAINS = new Set(['number', 'input_number'])
 
 const KELVIN_OFFSET = 273.15
 
 /** What is the same for all fields of a series. */
 export interface SeriesKind {
+  /** Whether it has no temperatures, whatever its fields are called. */
+  readonly isOther: boolean
   /** Whether its temperatures are set points, but for the current one. */
   readonly isSetPoint: boolean
   /** Whether its values are temperatures. */
@@ -35,9 +50,13 @@ export interface SeriesKind {
 
 export function kindOf(series: SeriesKey): SeriesKind {
   const measurement = decodeText(series.measurement)
-  const unitOfTags = UNIT_TAGS.map((key) => UNITS.get(tagOf(series, key) ?? '')).find(Boolean)
+  const domain = tagOf(series, 'domain') ?? ''
+  const names = [measurement, tagOf(series, 'entity_id') ?? '']
+  const taggedUnits = TAGGED_UNITS.map(([key, units]) => units.get(tagOf(series, key) ?? ''))
+  const unitOfTags = taggedUnits.find(Boolean)
   return {
-    isSetPoint: SET_POINT_DOMAINS.has(tagOf(series, 'domain') ?? ''),
+    isOther: INPUT_DOMAINS.has(domain) || names.some((name) => COLOUR.test(name.toLowerCase())),
+    isSetPoint: SET_POINT_DOMAINS.has(domain),
     isOfTemperatures:
       UNITS.has(measurement) ||
       MEASUREMENT.test(measurement.toLowerCase()) ||
@@ -54,7 +73,7 @@ export function kindOf(series: SeriesKey): SeriesKind {
  */
 export function isTemperature(kind: SeriesKind, key: string, more: ReadonlySet<string>): boolean {
   const name = decodeText(key).toLowerCase()
-  if (NEVER.test(name)) return false
+  if (kind.isOther || NEVER.test(name) || COLOUR.test(name)) return false
   if (kind.isSetPoint) return name === 'current_temperature'
   if (NAMED.test(name) || OTHER_NAMES.has(name) || more.has(name)) return true
   return VALUES.has(name) && kind.isOfTemperatures

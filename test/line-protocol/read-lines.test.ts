@@ -1,56 +1,10 @@
-// Bodies of line protocol as measurements. The identities of the fixture are the promise: whoever
-// changes what a point is called stores everything that is sent again a second time.
+// Bodies of line protocol as measurements; meanings.test.ts has what their points stand for.
 
 import { expect } from 'chai'
 import * as fc from 'fast-check'
 import { ServiceError } from '../../src/domain/errors.ts'
-import { readLines } from '../../src/line-protocol/read-lines.ts'
-import type { LinePart } from '../../src/line-protocol/read-lines.ts'
-import { SeriesMemory } from '../../src/line-protocol/series.ts'
-import type { SeriesRules } from '../../src/line-protocol/series.ts'
-import identities from '../fixtures/line-protocol-identities.json' with { type: 'json' }
-
-const RULES: SeriesRules = { fields: new Set(), serialTags: [], serialNumberPrefix: '' }
-
-type LineBody = Omit<LinePart, 'isLast'>
-
-interface Reading extends Partial<SeriesRules> {
-  readonly unitNs?: bigint
-  readonly letOthers?: () => Promise<void>
-}
-
-async function readParts(
-  body: string | Buffer,
-  { unitNs = 1n, letOthers = async () => undefined, ...rules }: Reading = {},
-): Promise<LinePart[]> {
-  const series = new SeriesMemory({ ...RULES, ...rules })
-  const parts: LinePart[] = []
-  for await (const part of await readLines(Buffer.from(body), { series, unitNs }, letOthers)) {
-    parts.push(part)
-  }
-  return parts
-}
-
-async function read(body: string | Buffer, reading: Reading = {}): Promise<LineBody> {
-  const parts = await readParts(body, reading)
-  return {
-    keyed: parts.flatMap(({ keyed }) => keyed),
-    unkeyed: parts.flatMap(({ unkeyed }) => unkeyed),
-    refused: parts.flatMap(({ refused }) => refused),
-    skipped: parts.flatMap(({ skipped }) => skipped),
-    lineCount: parts.reduce((sum, { lineCount }) => sum + lineCount, 0),
-  }
-}
-
-async function temperatures(body: string): Promise<Record<string, number>> {
-  const { keyed, unkeyed } = await read(body)
-  return Object.fromEntries(
-    [...keyed, ...unkeyed].map(({ measurement }) => [
-      measurement.serialNumber,
-      measurement.tempCelsius,
-    ]),
-  )
-}
+import { read, readParts } from '../support/line-bodies.ts'
+import type { LineBody, Reading } from '../support/line-bodies.ts'
 
 /** A busy machine lengthens the time of a reading, but not this. */
 function processorSecondsSince(began: NodeJS.CpuUsage): number {
@@ -59,32 +13,6 @@ function processorSecondsSince(began: NodeJS.CpuUsage): number {
 }
 
 describe('readLines', () => {
-  for (const { line, event_id: eventId, sn, temp } of identities.points) {
-    it(`knows the event and the sensor of ${line.split(' ')[0]} by the vectors`, async () => {
-      const { keyed } = await read(line)
-      expect(keyed.map(({ measurement }) => measurement)).to.deep.equal([
-        {
-          eventId,
-          serialNumber: sn,
-          tempCelsius: temp,
-          measuredAtMs: Math.floor(Number(line.split(' ').at(-1)) / 1e6),
-          ...(line.includes('device_name') && { alias: 'Stall 3' }),
-        },
-      ])
-    })
-  }
-
-  it('gives the same event id whatever the settings and the unit of the time are', async () => {
-    const point = 't,probe=p1 temp=1,pool=2'
-    const plain = await read(`${point} 1795380000000000000`, { fields: new Set(['pool']) })
-    const rules = { serialTags: ['probe'], serialNumberPrefix: 'a.', unitNs: 1_000_000_000n }
-    const other = await read(`${point} 1795380000`, { ...rules, fields: new Set(['pool']) })
-    const ids = ({ keyed }: LineBody) => keyed.map(({ measurement }) => measurement.eventId)
-    expect(ids(other)).to.deep.equal(ids(plain)).and.to.have.lengthOf(2)
-    const names = other.keyed.map(({ measurement }) => measurement.serialNumber)
-    expect(names).to.deep.equal(['a.p1', 'a.p1.pool'])
-  })
-
   it('refuses a number that no sender writes, however long, at once', async () => {
     const digits = '9'.repeat(60_000)
     for (const number of [digits, `${digits}i`, `${digits}u`, `1.${digits}x`]) {
@@ -92,62 +20,6 @@ describe('readLines', () => {
       expect(refused.map(({ reason }) => reason)).to.deep.equal(['invalid field value'])
       expect([...keyed, ...unkeyed]).to.deep.equal([])
     }
-  })
-
-  it('takes what each sender calls a temperature, and nothing else', async () => {
-    const kept = {
-      'GT-WT03,id=232,channel=1,mic=CRC battery_ok=1,temperature_C=26.1,humidity=48': 26.1,
-      'Acurite,id=1 temperature_F=77': 25,
-      'temperature,device=tasmota1,sensor=ds18b20,id=01144A0CB2AA value=24.44': 24.44,
-      'node_hwmon_temp_celsius,chip=c,sensor=temp1 gauge=41': 41,
-      'w,unit_of_measurement=K value=293.15': 20,
-      'w1,type=temperature value=21i': 21,
-      'sensors,chip=c temp_input=40.5,temp_crit=100,temp_max=90': 40.5,
-      'env temperature_2_celsius=3u': 3,
-      'x TEMP=1e1': 10,
-    }
-    for (const [line, celsius] of Object.entries(kept)) {
-      expect(Object.values(await temperatures(line)), line).to.deep.equal([celsius])
-    }
-    const skipped = [
-      'climate.a,domain=climate,entity_id=a temperature=22,state="heat"',
-      '%,domain=sensor,entity_id=h value=40',
-      't temp="warm"',
-      't temp=true',
-      't target_temp=1,set_temperature=2,temperature_min=3',
-      'mem value=1',
-    ]
-    for (const line of skipped) {
-      const body = await read(line)
-      expect([body.skipped.length, body.unkeyed.length, body.refused], line).to.deep.equal([
-        1,
-        0,
-        [],
-      ])
-    }
-  })
-
-  it('tells sensors apart by what names them', async () => {
-    expect(
-      await temperatures(
-        [
-          'x,dev_eui=0102030405060708,sn=28-0316a2794fff temp=1',
-          'x,sn=kitchen,room=b temp=2',
-          'x,domain=sensor,entity_id=living value=1,temp=3',
-          'x,b=2,a=1,_seq=9,device_name=n temp=4,temperature_1=5',
-          `x,a=${'y'.repeat(80)} temp=6`,
-          '_,a=- temp=7',
-        ].join('\n'),
-      ),
-    ).to.deep.equal({
-      '0102030405060708': 1,
-      'x.b.kitchen': 2,
-      'sensor.living': 3,
-      'x.1.2': 4,
-      'x.1.2.temperature_1': 5,
-      [`x.${'y'.repeat(45)}.2824c0ae32493a2c`]: 6,
-      '_.-.7f875fe5287bbef0': 7,
-    })
   })
 
   it('refuses a line without harm to its neighbours', async () => {
@@ -319,6 +191,8 @@ describe('readLines', () => {
     for (const [field, reading] of [
       ['temp=1', {}],
       ['TEMP=1', {}],
+      ['probeTemp=1', {}],
+      ['flow_temperature=1', {}],
       ['p=1', { fields: new Set(['p']) }],
     ] as const) {
       const full = line(1_000, field).repeat(50)
