@@ -47,8 +47,8 @@ const UNNAMED_FIELDS = new Set([
 
 /** String fields, or tags. */
 const ALIAS_FIELDS = ['friendly_name_str', 'friendly_name', 'device_name']
-/** Longer than any alias: a name that was cut is not used. */
-const ALIAS_BYTES_MAX = 1_024
+/** Where none of these is. */
+const ALIAS_TAG = 'name'
 
 const SERIAL_CHARACTERS_MAX = 64
 const HASHED_HEAD_CHARACTERS = 47
@@ -65,21 +65,37 @@ const WORLDWIDE_TAGS = new Set(['dev_eui', 'devEUI', 'mac'])
 const WORLDWIDE_IF_LONG = new Set(['sn', 'serial', 'address'])
 const WORLDWIDE_HEX_DIGITS_MIN = 12
 
-/** The serial numbers of the sensors of a series. */
-export class SerialNumbers {
+/** What a sensor is registered as. */
+export interface SensorNames {
+  readonly serialNumber: string
+  /** Where its point does not name it; `undefined`: its serial number. */
+  readonly alias: string | undefined
+}
+
+/** The names of the sensors of a series. */
+export class SensorNaming {
   readonly #name: string
+  /** As much of it as an alias may show. */
+  readonly #shown: string
   readonly #hashed: Hash | undefined
 
   constructor(series: SeriesKey, rules: SerialNumberRules) {
     this.#name = rules.serialNumberPrefix + sensorNameOf(series, rules)
+    this.#shown = beginningOf(this.#name)
     const isLong = this.#name.length > SERIES_NAME_CHARACTERS_MAX
     this.#hashed = isLong ? createHash('sha256').update(this.#name) : undefined
   }
 
-  /** The one of the sensor that a field is of; a text of its own. */
-  of(field: string): string {
+  /** Those of the sensor that a field is of; texts of their own. */
+  of(field: string): SensorNames {
     const name = decodeText(field)
     const suffix = UNNAMED_FIELDS.has(name.toLowerCase()) ? '' : `.${name}`
+    const serialNumber = this.#serialNumber(suffix)
+    const text = this.#shown + suffix
+    return { serialNumber, alias: text === serialNumber ? undefined : asAlias(text) }
+  }
+
+  #serialNumber(suffix: string): string {
     if (this.#hashed === undefined) return asSerialNumber(this.#name + suffix)
     const digits = this.#hashed.copy().update(suffix).digest('hex')
     return hashedName(this.#name.slice(0, SERIES_NAME_CHARACTERS_MAX), digits)
@@ -143,16 +159,25 @@ export function eventIdOf(head: IdentityHead, nanoseconds: string, value: number
 }
 
 /** What people call the sensor of a point, where it says so. */
-export function aliasOf({ tags }: SeriesKey, fields: Point['fields'] = []): string | undefined {
+export function aliasOf(series: SeriesKey, fields: Point['fields'] = []): string | undefined {
   for (const key of ALIAS_FIELDS) {
     const ofField = fields.find((field) => field.key === key)?.value
-    const ofTag = tags.find((tag) => tag.key === key)?.value
-    const bytes = typeof ofField === 'string' ? ofField : (ofTag ?? '')
-    const text = decodeText(bytes.slice(0, ALIAS_BYTES_MAX)).trim()
-    const alias = Array.from(text).slice(0, nameCharactersMax).join('').trim()
-    if (alias !== '') return alias
+    const text = typeof ofField === 'string' ? decodeText(ofField) : tagOf(series, key)
+    const alias = asAlias(text ?? '')
+    if (alias !== undefined) return alias
   }
-  return undefined
+  return asAlias(tagOf(series, ALIAS_TAG) ?? '')
+}
+
+/** A text as an alias, cut and a text of its own; `undefined` where it is blank. */
+function asAlias(text: string): string | undefined {
+  const characters = Array.from(beginningOf(text)).slice(0, nameCharactersMax)
+  return characters.join('').trimEnd() || undefined
+}
+
+/** All that may be seen of a text as an alias; its last character may be half of one. */
+function beginningOf(text: string): string {
+  return text.trimStart().slice(0, 2 * nameCharactersMax)
 }
 
 function sensorNameOf(series: SeriesKey, { serialTags }: SerialNumberRules): string {

@@ -102,7 +102,8 @@ interface FoundTemperature {
   readonly value: number
   readonly field: TemperatureField
   readonly time: PointTime | null
-  readonly alias: string | undefined
+  /** What the point calls its sensor. */
+  readonly named: string | undefined
 }
 
 /** Others have their turn after so much. */
@@ -339,7 +340,7 @@ class PartReader {
     if (point === undefined) return true
     const { series, fields, time: text } = point
     let time: PointTime | null | undefined
-    let alias: string | undefined
+    let named: string | undefined
     for (const [at, { key, value }] of fields.entries()) {
       const field = typeof value === 'number' ? series.temperature(key) : undefined
       if (field === undefined) continue
@@ -350,16 +351,18 @@ class PartReader {
           this.#refused.push({ line, fields: null, reason, isTooLarge: false })
           return true
         }
-        alias = fields.length === 1 ? series.alias : aliasOf(series, fields)
+        const hasText = fields.some((other) => typeof other.value === 'string')
+        named = hasText ? aliasOf(series, fields) : series.alias
       }
-      this.#readTemperature(line, { at, key, value: value as number, field, time, alias })
+      this.#readTemperature(line, { at, key, value: value as number, field, time, named })
     }
     if (time === undefined) this.#skipped.push({ line, point })
     return time !== undefined
   }
 
-  #readTemperature(line: Line, { at, key, value, field, time, alias }: FoundTemperature): void {
+  #readTemperature(line: Line, { at, key, value, field, time, named }: FoundTemperature): void {
     const { unit, serialNumber, head } = field
+    const alias = named ?? field.alias
     const tempCelsius = celsiusOf(value, unit)
     if (!(tempCelsius >= CELSIUS_MIN && tempCelsius <= CELSIUS_MAX)) {
       const range = `${CELSIUS_MIN} to ${CELSIUS_MAX}`

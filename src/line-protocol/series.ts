@@ -4,8 +4,8 @@
 //
 // What is remembered is a copy: a part of a body would keep all of the body in memory.
 
-import { aliasOf, headOfField, headOfSeries, SENDING_TAGS, SerialNumbers } from './identity.ts'
-import type { IdentityHead, SerialNumberRules } from './identity.ts'
+import { aliasOf, headOfField, headOfSeries, SENDING_TAGS, SensorNaming } from './identity.ts'
+import type { IdentityHead, SensorNames, SerialNumberRules } from './identity.ts'
 import { copyText } from './point.ts'
 import type { KnownSeries, SeriesKey, Tag } from './point.ts'
 import { isTemperature, kindOf, unitOfField } from './temperature.ts'
@@ -17,9 +17,8 @@ export interface SeriesRules extends SerialNumberRules {
 }
 
 /** A field of a series that is a temperature. */
-export interface TemperatureField {
+export interface TemperatureField extends SensorNames {
   readonly unit: Unit
-  readonly serialNumber: string
   /** What is hashed for an event id before the time. */
   readonly head: IdentityHead
 }
@@ -62,7 +61,7 @@ export class Series implements SeriesKey {
   /** Whether they are temperatures; what is known of them once that was needed. */
   readonly #fields = new Map<string, TemperatureField | boolean>()
   #kind: SeriesKind | undefined
-  #serialNumbers: SerialNumbers | undefined
+  #naming: SensorNaming | undefined
   #head: IdentityHead | undefined
 
   /** @param room of what is remembered; `undefined`: this one is not */
@@ -107,17 +106,18 @@ export class Series implements SeriesKey {
       this.#room?.take(OVERHEAD_BYTES.field + field.length)
     }
     if (typeof known === 'object' && this.#fields.get(field) === known) {
-      this.#room?.take(OVERHEAD_BYTES.temperature + known.head.bytes.length)
+      const { head, alias = '' } = known
+      this.#room?.take(OVERHEAD_BYTES.temperature + head.bytes.length + 2 * alias.length)
     }
   }
 
   #readField(field: string): TemperatureField {
     this.#kind ??= kindOf(this)
-    this.#serialNumbers ??= new SerialNumbers(this, this.#rules)
+    this.#naming ??= new SensorNaming(this, this.#rules)
     this.#head ??= headOfSeries(this)
     return {
       unit: unitOfField(this.#kind, field),
-      serialNumber: this.#serialNumbers.of(field),
+      ...this.#naming.of(field),
       head: headOfField(this.#head, field),
     }
   }

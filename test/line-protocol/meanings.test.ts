@@ -3,9 +3,23 @@
 // is sent again a second time.
 
 import { expect } from 'chai'
+import * as fc from 'fast-check'
 import identities from '../fixtures/line-protocol-identities.json' with { type: 'json' }
 import { read } from '../support/line-bodies.ts'
 import type { LineBody } from '../support/line-bodies.ts'
+
+/** What the sensors of the fixture are called, but for those that are called as their numbers. */
+const ALIASES: Readonly<Record<string, string>> = {
+  'temp.__.2deec42e8f4bd7db': 'temp.客厅',
+  'temp.__.9c5d2777936e4626': 'temp.卧室',
+  't.b_c_d.1c1b4307959ff029': 't.b,c=d',
+  '0102030405060708': 'Stall 3',
+}
+
+async function aliases(line: string, serialNumberPrefix = ''): Promise<(string | undefined)[]> {
+  const { unkeyed } = await read(line, { serialNumberPrefix })
+  return unkeyed.map(({ measurement }) => measurement.alias)
+}
 
 async function temperatures(body: string): Promise<Record<string, number>> {
   const { keyed, unkeyed } = await read(body)
@@ -27,7 +41,7 @@ describe('a point of line protocol', () => {
           serialNumber: sn,
           tempCelsius: temp,
           measuredAtMs: Math.floor(Number(line.split(' ').at(-1)) / 1e6),
-          ...(line.includes('device_name') && { alias: 'Stall 3' }),
+          ...(ALIASES[sn] !== undefined && { alias: ALIASES[sn] }),
         },
       ])
     })
@@ -116,5 +130,46 @@ describe('a point of line protocol', () => {
       'x.1.probeTemp': 8,
       'x.1.flow_temperature': 9,
     })
+  })
+
+  it('calls its sensor by a name, else by all that its serial number stands for', async () => {
+    const called: Readonly<Record<string, readonly (string | undefined)[]>> = {
+      'x,name=Sauna,mac=cbb8334c884f temp=1': ['Sauna'],
+      'x,name=n,device_name=d temp=1,friendly_name="f"': ['f'],
+      'x,name=n,device_name=d temp=1,h="y"': ['d'],
+      'x,name=n temp=1,friendly_name_str=" "': ['n'],
+      'x temp=1,name="not a tag"': [undefined],
+      'greenhouse,location=bench\\ 0 temp=1': ['greenhouse.bench 0'],
+      'zigbee,sn=Küche\\ Nord temp=1,temp_1=2': ['zigbee.Küche Nord', 'zigbee.Küche Nord.temp_1'],
+      [`x,a=${'y'.repeat(80)} temp=1`]: [`x.${'y'.repeat(80)}`],
+      [`x,a=${'y'.repeat(300)} temp_1=1`]: [`x.${'y'.repeat(126)}`],
+      [`x,name=${'y'.repeat(127)}🌡🌡 temp=1`]: [`${'y'.repeat(127)}🌡`],
+      [`x,name=${'🌡'.repeat(15_000)} temp=1`]: ['🌡'.repeat(128)],
+      [`x,name=${'\\ '.repeat(30_001)}🌡 temp=1`]: ['🌡'],
+      [`${'\\ '.repeat(255)}🌡 temp_1=1`]: ['🌡.temp_1'],
+    }
+    for (const [line, expected] of Object.entries(called)) {
+      expect(await aliases(line), line.slice(0, 40)).to.deep.equal(expected)
+    }
+    expect(await aliases('t,a=é temp=1', 'cabin.')).to.deep.equal(['cabin.t.é'])
+  })
+
+  it('never gives a name that no sensor may have', async () => {
+    const texts = fc
+      .string({ unit: 'binary', minLength: 1, maxLength: 300 })
+      .filter((text) => !/[\\\r\n\t]|^#/u.test(text) && text.isWellFormed())
+      .map((text) => text.replaceAll(/[,= ]/g, '\\$&'))
+    await fc.assert(
+      fc.asyncProperty(texts, texts, fc.constantFrom('name', 'a'), async (text, value, key) => {
+        for (const alias of await aliases(
+          `m${text.replaceAll('\\=', '=')},${key}=${value} temp=1`,
+        )) {
+          if (alias === undefined) continue
+          expect(alias.trim()).to.equal(alias)
+          expect(alias.isWellFormed()).to.equal(true)
+          expect(Array.from(alias).length).to.be.within(1, 128)
+        }
+      }),
+    )
   })
 })

@@ -197,6 +197,16 @@ describe('what was refused', () => {
     expect(due).to.deep.equal([(NOW_S + HOUR_S) * 1_000, null])
   })
 
+  it('is of a sensor that is called as its line says', async () => {
+    await start()
+    await write(`ruuvi,mac=cbb8334c884f,name=Sauna temp=1 ${NOW_S + HOUR_S}`)
+    await write(`zigbee,sn=Küche\\ Nord temp=1 ${NOW_S + HOUR_S}`)
+    service.clock.advanceMs(HOUR_S * 1_000)
+    expect(await service.operations.retryRefused({})).to.deep.equal({ count: 2, refusedAgain: 0 })
+    const sensors = await service.operations.listSensors({ user: 'a@example.org' })
+    expect(sensors.map(({ alias }) => alias)).to.have.members(['Sauna', 'zigbee.Küche Nord'])
+  })
+
   it('tells of each series without a temperature its last line and how often it came', async () => {
     await start()
     for (const percent of [40, 41]) {

@@ -213,18 +213,19 @@ describe('the calls of senders to InfluxDB', () => {
   it('call a sensor as its first point does, until somebody changes that', async () => {
     await start()
     const point = '°C,domain=sensor,entity_id=kitchen friendly_name_str="Küche ",value='
-    await write(`${point}20 ${NOW_S}
-t,sn=0011223344 temp=1 ${NOW_S}`)
+    const others = ['t,sn=0011223344', 'zigbee,sn=Küche\\ Nord', 'ruuvi,name=Sauna']
+    await write([`${point}20`, ...others.map((key) => `${key} temp=1`)].join(` ${NOW_S}\n`))
     const { operations } = service
     const named = async () => {
       const listed = await operations.listSensors({ user })
       return listed.map(({ alias }) => alias)
     }
-    expect(await named()).to.deep.equal(['Küche', '0011223344'])
+    const rest = ['0011223344', 'zigbee.Küche Nord', 'Sauna']
+    expect(await named()).to.deep.equal(['Küche', ...rest])
     const [kitchen] = await operations.listSensors({ user })
     await operations.changeSensor({ id: kitchen!.id, alias: 'Kitchen' })
     await write(`${point}21 ${NOW_S - 1}`)
-    expect(await named()).to.deep.equal(['Kitchen', '0011223344'])
+    expect(await named()).to.deep.equal(['Kitchen', ...rest])
   })
 
   it('keep two homes apart whose tokens have different prefixes', async () => {

@@ -31,6 +31,8 @@ describe('what is remembered of bodies of line protocol', () => {
         `temperature,room=attic-number-${at}-of-many value=1 1`,
         `temperature,mac=00112233445566778899${at},friendly_name=kitchen-number-${at} value=1 1`,
         `temperature,sn=0011223344556677${at},x=${'y'.repeat(600)} temperature_1_celsius=1 1`,
+        `temperature,room=attic\\ ${at},name=attic-${at},x=${'y'.repeat(600)} value=1 1`,
+        `temperature,room=attic\\ ${at},x=${'y'.repeat(600)} value=1 1`,
         `humidity,room=attic-number-${at}-of-many value=1`,
         `#${'x'.repeat(BODY_BYTES)}`,
       ]
@@ -43,7 +45,7 @@ describe('what is remembered of bodies of line protocol', () => {
         await notes.note(1, part.skipped, 0)
       }
     }
-    expect(texts).to.have.lengthOf(BODIES * 9)
+    expect(texts).to.have.lengthOf(BODIES * 15)
     expect(neededBytes() - before).to.be.below((BODIES * BODY_BYTES) / 4)
   })
 
