@@ -27,7 +27,19 @@ const HOUR_MS = 3_600_000
 const LIFE_MS_MAX = 2_000
 /** Reads 20.104 degrees. */
 const W1_SENSOR = '28-0316a2794fff'
-const SENSORS = ['0x00158d0001a2b3c4', 'kitchen']
+const W1_READINGS = { [W1_SENSOR]: 20_104, '28-000000000001': 85_000, '28-000000000002': -127_000 }
+/** Serial numbers by what zigbee2mqtt calls a device. */
+const SERIAL_NUMBERS = {
+  '0x00158d0001a2b3c4': '0x00158d0001a2b3c4',
+  kitchen: 'zigbee.kitchen',
+  'Keller/Regal': 'zigbee.Keller_Regal.cbe93b79d49725cf',
+}
+const SENSORS = Object.keys(SERIAL_NUMBERS)
+const PROBE = 'probe'
+const PROBE_MESSAGE = '{"temperature":1,"last_seen":"2026-01-01T00:00:00Z"}'
+/** Messages beside the readings. */
+const OTHER_TOPICS = ['bridge/event', 'kitchen/availability', 'Keller/Regal/set', 'kitchen/get']
+const OTHER_MESSAGES = ['online', '{"temperature":""}', '{"temperature":99}', '99']
 const NETWORK: readonly Fault[] = [
   { kind: 'pass' },
   { kind: 'pass' },
@@ -47,6 +59,8 @@ export interface TelegrafStory {
 interface TelegrafEnd {
   /** Temperatures by serial number, in the order of their times. */
   readonly stored: ReadonlyMap<string, readonly number[]>
+  /** By serial number. */
+  readonly aliases: ReadonlyMap<string, string>
   /** Lines that came to the service or were on their way there. */
   readonly sentLines: number
 }
@@ -103,9 +117,11 @@ class Gateway {
 
   static async start(folder: string): Promise<Gateway> {
     const [port, mqttPort] = [await freePort(), await freePort()]
-    const bus = join(folder, 'w1', W1_SENSOR)
-    await mkdir(bus, { recursive: true })
-    await writeFile(join(bus, 'temperature'), '20104\n')
+    for (const [sensor, reading] of Object.entries(W1_READINGS)) {
+      const device = join(folder, 'w1', sensor)
+      await mkdir(device, { recursive: true })
+      await writeFile(join(device, 'temperature'), `${reading}\n`)
+    }
     const config = join(folder, 'mosquitto.conf')
     const broker = `listener ${mqttPort} 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\n`
     await writeFile(config, broker)
@@ -125,6 +141,9 @@ class Gateway {
     this.#proxy.decide = () => NETWORK[Math.floor(Math.random() * NETWORK.length)]!
     this.#startTelegraf()
     await this.#untilSubscribed()
+    for (const topic of OTHER_TOPICS) {
+      for (const message of OTHER_MESSAGES) await this.#publishMessage(topic, message)
+    }
     const lives = 2 * kills + 1
     for (let life = 0; life < lives; life++) {
       const from = Math.floor((readings * life) / lives)
@@ -201,17 +220,16 @@ class Gateway {
     await until('the broker listens', () => canConnect(this.#mqttPort))
     // The broker keeps nothing for a session that is not there yet. The 1-wire bus needs none.
     const isSubscribed = async () => {
-      await this.#publishProbe()
-      return this.#proxy.requests.some((request) => textOf(request).includes('probe'))
+      await this.#publishMessage(PROBE, PROBE_MESSAGE)
+      await setTimeout(200)
+      return this.#proxy.requests.some((request) => textOf(request).includes(PROBE))
     }
     await until('Telegraf has subscribed', isSubscribed, WAIT_MS_MAX)
   }
 
-  async #publishProbe(): Promise<void> {
-    const probe = ['-p', String(this.#mqttPort), '-q', '1', '-t', 'zigbee2mqtt/probe', '-m']
-    const message = JSON.stringify({ temperature: 1, last_seen: '2026-01-01T00:00:00Z' })
-    await once(spawn('mosquitto_pub', [...probe, message], { stdio: 'ignore' }), 'exit')
-    await setTimeout(200)
+  async #publishMessage(topic: string, message: string): Promise<void> {
+    const args = ['-p', String(this.#mqttPort), '-q', '1', '-t', `zigbee2mqtt/${topic}`]
+    await once(spawn('mosquitto_pub', [...args, '-m', message], { stdio: 'ignore' }), 'exit')
   }
 
   async #drain(readings: number): Promise<TelegrafEnd> {
@@ -222,17 +240,18 @@ class Gateway {
     }
     await until('all readings are stored', isAllStored, WAIT_MS_MAX)
     const sentLines = this.#proxy.requests.reduce((sum, request) => sum + linesIn(request), 0)
-    return { stored, sentLines }
+    const sensors = await this.#sensors()
+    const aliases = new Map(sensors.map(({ sn, alias }) => [sn, alias]))
+    return { stored, aliases, sentLines }
   }
 
   #countOf(stored: ReadonlyMap<string, readonly number[]>): number {
-    return SENSORS.reduce((sum, sensor) => sum + (stored.get(sensorName(sensor))?.length ?? 0), 0)
+    return Object.values(SERIAL_NUMBERS).reduce((sum, sn) => sum + (stored.get(sn)?.length ?? 0), 0)
   }
 
   async #stored(): Promise<Map<string, number[]>> {
     const stored = new Map<string, number[]>()
-    const sensors = (await this.#get('/api/v1/sensors')) as { id: number; sn: string }[]
-    for (const { id, sn } of sensors) {
+    for (const { id, sn } of await this.#sensors()) {
       const [from, to] = [this.#startMs, Date.now() + HOUR_MS].map((ms) =>
         new Date(ms).toISOString(),
       )
@@ -247,21 +266,19 @@ class Gateway {
     return stored
   }
 
-  async #get(path: string): Promise<unknown> {
+  async #sensors(): Promise<{ id: number; sn: string; alias: string }[]> {
     const headers = { authorization: `Bearer ${this.#token}` }
-    const response = await fetch(new URL(path, this.#service.url), { headers })
-    return ((await response.json()) as { data: unknown }).data
+    const response = await fetch(new URL('/api/v1/sensors', this.#service.url), { headers })
+    const { data } = (await response.json()) as {
+      data: { id: number; sn: string; alias: string }[]
+    }
+    return data
   }
 
   async #getText(path: string): Promise<string> {
     const headers = { authorization: `Bearer ${this.#token}`, accept: 'text/csv' }
     return (await fetch(new URL(path, this.#service.url), { headers })).text()
   }
-}
-
-/** What the serial number of a topic is. */
-function sensorName(topic: string): string {
-  return topic.startsWith('0x') ? topic : `zigbee.${topic}`
 }
 
 function linesIn(request: ProxiedRequest): number {
@@ -283,13 +300,16 @@ function canConnect(port: number): Promise<boolean> {
 
 /** Runs the story and checks its end. @returns how many lines were sent more than once */
 export async function checkTelegrafStory(story: TelegrafStory): Promise<number> {
-  const { stored, sentLines } = await runTelegrafStory(story)
-  for (const [at, sensor] of SENSORS.entries()) {
+  const { stored, aliases, sentLines } = await runTelegrafStory(story)
+  for (const [at, [sensor, serialNumber]] of Object.entries(SERIAL_NUMBERS).entries()) {
     const given = Array.from({ length: story.readings }, (_, n) => n).filter(
       (n) => n % SENSORS.length === at,
     )
-    expect(stored.get(sensorName(sensor))).to.deep.equal(given.map((n) => n / 100))
+    expect(stored.get(serialNumber)).to.deep.equal(given.map((n) => n / 100))
+    expect(aliases.get(serialNumber)).to.equal(sensor)
   }
   expect(stored.get(W1_SENSOR)).to.include(20.104)
+  const others = [`zigbee.${PROBE}`, W1_SENSOR]
+  expect([...stored.keys()]).to.have.members([...Object.values(SERIAL_NUMBERS), ...others])
   return sentLines - story.readings
 }
