@@ -15,7 +15,7 @@ interface Named {
   readonly at: string
 }
 
-const THERMOLOG = /(?:^|\$\(|npx |sudo |exec thermolog |\/bin\/)thermolog ([a-z-].*)/
+const THERMOLOG = /(?:^|\$\(|npx |sudo |exec thermolog |\bbin\/)thermolog ([a-z-].*)/
 const NPM_RUN = /\bnpm run ([\w:-]+)/
 const CODE = /`([^`\n]+)`/g
 const ANYWHERE = new Set(['--help', '--version'])
