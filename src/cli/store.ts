@@ -6,7 +6,7 @@ import type { CopyOutcome, CopyProgress } from '../operations/copy-store.ts'
 import { OperationError } from '../operations/operations.ts'
 import { systemClock } from '../system/clock.ts'
 import { example } from './arguments.ts'
-import { connectService } from './open-operations.ts'
+import { connectService, onceFree } from './open-operations.ts'
 import { Progress } from './terminal/progress.ts'
 import { readSettingsOfFiles, readSettingsWithData } from './read-settings.ts'
 import { counted, printNote, printText } from './terminal/print.ts'
@@ -29,14 +29,14 @@ export function addCommands(program: Command): void {
 async function copy(): Promise<void> {
   const config = await readSettingsOfFiles(readSettingsWithData, INSTEAD)
   const { copyForNow, moveStore } = await import('../data-dir/copy-to-influx.ts')
-  const service = await connectService(config)
-  await service?.close()
   const progress = new CommandProgress()
-  const isServiceRunning = service !== undefined
   try {
-    const { outcome, storeName } = await (isServiceRunning
-      ? copyForNow(config, progress)
-      : moveStore(config, progress))
+    const { isServiceRunning, outcome, storeName } = await onceFree(async () => {
+      const service = await connectService(config)
+      await service?.close()
+      const copyAll = service === undefined ? moveStore : copyForNow
+      return { isServiceRunning: service !== undefined, ...(await copyAll(config, progress)) }
+    })
     progress.end()
     if (outcome === undefined) printText(`DATA_DIR already uses ${storeName}: nothing to copy`)
     else if (isServiceRunning) throw lastPassIsMissing(outcome)

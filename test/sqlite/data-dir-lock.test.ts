@@ -57,6 +57,20 @@ describe('a DATA_DIR that a service has', () => {
     })
   }
 
+  it('is waited for while it starts: thermolog store copy', async () => {
+    await runCommand(folder, ['user', 'create', '--email', 'a@example.org'])
+    const starting = lockDataDir(folder)
+    const influx = { URL: 'http://127.0.0.1:9', ORG: 'o', BUCKET: 'b', TOKEN: 't' }
+    const env = Object.entries(influx).map(([name, value]) => [`INFLUX_${name}`, value])
+    const [{ stderr }] = await Promise.all([
+      runCommand(folder, ['store', 'copy'], Object.fromEntries(env) as Record<string, string>),
+      setTimeout(2_000).then(() => starting.release()),
+    ])
+    expect(stderr)
+      .to.match(/InfluxDB/)
+      .and.not.to.match(/in use/)
+  })
+
   it('is waited for by a service while a command has it', async () => {
     await runCommand(folder, ['user', 'create', '--email', 'a@example.org'])
     const command = lockDataDir(folder)
