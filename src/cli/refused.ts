@@ -17,7 +17,8 @@ const readLimit = countReader('--limit')
 const LIMIT = `how many at most, up to ${refusedListedMax}; default: ${refusedListedDefault}`
 const RETRY_OR_DROP =
   '`thermolog refused retry` stores what can be stored by now, `thermolog refused drop` deletes it'
-const ADD_FIELDS = 'LINE_FIELDS adds names of fields that are temperatures'
+const ADD_FIELDS =
+  'LINE_FIELDS adds names of fields that are temperatures: set it and restart the service'
 
 interface ChoiceOptions {
   readonly all?: boolean

@@ -80,16 +80,19 @@ export async function listRefused(
   return { ...(await control.countRefused(listing.userId)), entries }
 }
 
-/** Which series have no temperature, readable. */
+/** Which series have no temperature, readable: fewer than asked for where these are large. */
 export async function listSkipped(
   control: ControlReader,
   { userId, limit }: Pick<RefusedListing, 'userId' | 'limit'>,
 ): Promise<Listing<ListedSkipped>> {
-  const skipped = await control.listSkipped(limit, userId)
-  const entries = skipped.map((series) => ({
-    ...series,
-    line: textOf({ kind: 'line', content: series.line }),
-  }))
+  const entries: ListedSkipped[] = []
+  let characters = 0
+  for (const series of await control.listSkipped(limit, userId)) {
+    const line = textOf({ kind: 'line', content: series.line })
+    characters += line.length
+    if (characters > LISTED_CHARACTERS_MAX) break
+    entries.push({ ...series, line })
+  }
   return { count: await control.countSkipped(userId), entries }
 }
 

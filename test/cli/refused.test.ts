@@ -71,7 +71,7 @@ describe('thermolog refused', () => {
   it('lists what was skipped until the service stopped, with what to do', async () => {
     const { stdout, stderr } = await run('list', '--skipped', '--user', ANA, '--limit', '1')
     expect(stdout).to.match(/user_id +user +count +last_at +line\n1 +ana@example\.org +1 /)
-    expect(stderr).to.match(/^and 1 more\nLINE_FIELDS adds names of fields/)
+    expect(stderr).to.match(/^and 1 more\nLINE_FIELDS adds names of fields .*: set it and restart/)
   })
 
   it('refuses choices that it does not know', async () => {

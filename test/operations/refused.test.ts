@@ -257,6 +257,18 @@ describe('what was refused', () => {
     ])
   })
 
+  it('tells of fewer series, too, where an answer of all would take so much', async () => {
+    await start()
+    const text = '\x01'.repeat(1_024)
+    for (const user of ['a@example.org', 'b@example.org']) {
+      token = await service.createToken(user)
+      await write(Array.from({ length: 3_000 }, (_, at) => `m${at}${text} x=1`).join('\n'))
+    }
+    const listed = () => service.operations.listSkipped({ limit: 10_000 })
+    await until('all are noted', async () => (await listed()).count === 6_000)
+    expect((await listed()).entries).to.have.lengthOf(4_096)
+  })
+
   it('is counted', async () => {
     await start()
     await write(`t temp=1 ${NOW_S}\nt temp=2\nt humidity=1\nno line`)
