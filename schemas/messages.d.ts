@@ -413,7 +413,7 @@ export interface Sensor {
    */
   sn: string
   /**
-   * Initially equal to sn.
+   * Initially equal to sn, with line protocol the name it came with.
    */
   alias: string
   /**
