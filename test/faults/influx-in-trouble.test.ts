@@ -5,8 +5,10 @@
 
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
+import { firingOf, readAlertRules } from '../support/alert-rules.ts'
 import type { Fault } from '../support/fault-proxy.ts'
 import { useInfluxServer } from '../support/influx.ts'
+import { readAnswer } from '../support/influxql.ts'
 import { Fleet, InfluxStory, readingsOf, STORY_RANGE } from '../support/influx-story.ts'
 import { until } from '../support/until.ts'
 
@@ -134,6 +136,37 @@ describe('the service, when InfluxDB is in trouble', () => {
     server().resume()
     await story.drained()
     await story.expectWhole('CELLAR', readingsOf('CELLAR', 0, 200))
+  })
+
+  it('fails the alert rule that reads it, and no other, while InfluxDB hangs', async () => {
+    await story.post(readingsOf('CELLAR', 0, 100))
+    await story.drained()
+    const asked = async (statement: string) => {
+      const q = statement.replace('$timeFilter', 'time > now() - 15m')
+      return readAnswer(await story.get(`/query?${new URLSearchParams({ q }).toString()}`))
+    }
+    const judge = async () => {
+      const found: Record<string, readonly string[] | string> = {}
+      for (const rule of readAlertRules()) {
+        found[rule.title] = await firingOf(rule, asked).catch((error: Error) => error.message)
+      }
+      return found
+    }
+    const well = {
+      'Sensor too warm': [],
+      'Sensor too cold': [],
+      'Sensor silent': ['CELLAR'],
+      'Thermolog cannot be asked': [],
+    }
+    expect(await judge()).to.deep.equal(well)
+    server().pause()
+    const { 'Thermolog cannot be asked': refusal, ...others } = await judge()
+    server().resume()
+    expect(refusal).to.match(/measurement store/)
+    expect({ ...well, ...others }).to.deep.equal(well)
+    await until('it can be asked again', async () => {
+      return (await judge())['Thermolog cannot be asked']?.length === 0
+    })
   })
 
   it('sets aside what InfluxDB refuses until it is tried again or dropped', async () => {

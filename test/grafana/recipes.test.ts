@@ -97,6 +97,6 @@ describe('the recipes of the Grafana guide', () => {
       expect(error, query).to.equal(undefined)
       counts.push(series.length)
     }
-    expect(counts).to.deep.equal([2, 2, 2, 2])
+    expect(counts).to.deep.equal([2, 2, 2, 2, 2])
   })
 })

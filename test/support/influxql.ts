@@ -31,7 +31,10 @@ export async function ask(url: string, token: string, q: string): Promise<Influx
       'content-type': 'application/x-www-form-urlencoded',
     },
   })
-  const { status, headers, body } = answer
+  return readAnswer(answer)
+}
+
+export function readAnswer({ status, headers, body }: TestAnswer): InfluxqlAnswer {
   const [result] = body.results ?? []
   const series = (result?.series ?? []) as Series[]
   const rows = series.flatMap(({ tags, columns, values }) =>
