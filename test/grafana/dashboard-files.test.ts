@@ -8,6 +8,7 @@ const PROVISIONING = new URL('../../grafana/provisioning/', import.meta.url)
 interface DataSource {
   readonly uid: string
   readonly type: string
+  readonly isDefault?: boolean
   readonly jsonData: { readonly version?: string; readonly dbName?: string }
   readonly secureJsonData?: Readonly<Record<string, string>>
 }
@@ -96,6 +97,10 @@ describe('the provisioning of Grafana', () => {
         expect(secret).to.match(/^((Token|Bearer) )?\$__file\{[\w/-]+\}$/)
       }
     }
+  })
+
+  it('takes the place of no default data source that a Grafana has already', () => {
+    expect(datasources.filter(({ isDefault }) => isDefault)).to.deep.equal([])
   })
 
   it('has nothing but what its README names', () => {
