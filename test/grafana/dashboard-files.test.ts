@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import { readdirSync, readFileSync } from 'node:fs'
 import { parse } from 'yaml'
-import { OPERATIONS_UID, readDashboards } from '../support/grafana.ts'
+import { OPERATIONS_UID, provisionedUid, readDashboards } from '../support/grafana.ts'
+import type { Target } from '../support/grafana.ts'
 
 const PROVISIONING = new URL('../../grafana/provisioning/', import.meta.url)
 
@@ -34,17 +35,20 @@ describe('the files of the Grafana dashboards', () => {
     const versions = new Map(
       datasources.map(({ uid, type, jsonData }) => [uid, jsonData.version ?? type]),
     )
-    const targets = dashboards.flatMap(({ panels }) => panels.flatMap((panel) => panel.targets))
-    expect(targets).not.to.have.lengthOf(0)
-    for (const { query, expr, datasource } of targets) {
-      const language =
-        expr !== undefined ? 'prometheus' : query.startsWith('SELECT') ? 'InfluxQL' : 'Flux'
-      expect(versions.get(datasource.uid), query).to.equal(language)
-    }
-    const variables = dashboards.flatMap(({ templating }) => templating.list)
-    for (const { name, type, datasource } of variables) {
-      const version = type === 'query' ? versions.get(datasource?.uid ?? '') : 'Flux'
-      expect(version, name).to.be.oneOf(['Flux', 'InfluxQL'])
+    for (const dashboard of dashboards) {
+      for (const { query, expr, datasource } of dashboard.panels.flatMap(
+        ({ targets }) => targets,
+      )) {
+        const language =
+          expr !== undefined ? 'prometheus' : query.startsWith('SELECT') ? 'InfluxQL' : 'Flux'
+        const uid = provisionedUid(dashboard, datasource.uid)
+        expect(versions.get(uid), query).to.equal(language)
+      }
+      for (const { name, type, datasource } of dashboard.templating.list) {
+        if (type !== 'query') continue
+        const uid = provisionedUid(dashboard, datasource?.uid ?? '')
+        expect(versions.get(uid), name).to.be.oneOf(['Flux', 'InfluxQL'])
+      }
     }
   })
 
@@ -52,6 +56,19 @@ describe('the files of the Grafana dashboards', () => {
     describe(dashboard.title, () => {
       const variables = dashboard.templating.list.map(({ name }) => name)
       const text = JSON.stringify(dashboard.panels)
+
+      it('lets its reader choose each data source, whatever uid Grafana has given it', () => {
+        const asked: Target['datasource'][] = []
+        JSON.stringify(dashboard, (key, value) => {
+          if (key === 'datasource') asked.push(value)
+          return value
+        })
+        expect(asked).not.to.have.lengthOf(0)
+        for (const { type, uid } of asked) {
+          const variable = dashboard.templating.list.find(({ name }) => uid === `\${${name}}`)
+          expect(variable, uid).to.include({ type: 'datasource', query: type })
+        }
+      })
 
       it('gives each panel an id, a title and a description', () => {
         const ids = dashboard.panels.map(({ id }) => id)
@@ -80,10 +97,13 @@ describe('the files of the Grafana dashboards', () => {
       })
 
       it('leads only to dashboards and variables that exist', () => {
-        const links = [...text.matchAll(/"url":"\/d\/([\w-]+)\?var-(\w+)=/g)]
-        for (const [, uid, name] of links) {
+        const links = [...text.matchAll(/"url":"\/d\/([\w-]+)\?([^"]*)"/g)]
+        for (const [, uid, query = ''] of links) {
           const target = dashboards.find((candidate) => candidate.uid === uid)
-          expect(target?.templating.list.map((variable) => variable.name)).to.include(name)
+          const set = [...query.matchAll(/var-(\w+)=/g)].map(([, name]) => name)
+          // The data source, too: the sensor of one user is not known to that of another.
+          expect(set).to.have.lengthOf(2)
+          expect(target?.templating.list.map(({ name }) => name)).to.include.members(set)
         }
       })
     })

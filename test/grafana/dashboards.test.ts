@@ -230,7 +230,7 @@ describe('the Grafana dashboards', () => {
     for (const { datasource, query } of panel.targets) {
       const text = interpolate(query, view)
       const answer =
-        datasource.uid === 'thermolog-influxql'
+        datasource.uid === '${influxql}'
           ? await queryInfluxql(text, view.influxBucket, token)
           : await queryFlux(text, token)
       rows.push(...answer.map(withoutPlumbing))

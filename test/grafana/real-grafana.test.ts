@@ -102,6 +102,7 @@ describe('a real Grafana', () => {
         for (const panel of panels) {
           const queries = panel.targets.map((target) => ({
             ...target,
+            datasource: { type: 'influxdb', uid: 'thermolog' },
             query: target.query.replaceAll(
               /\$\{(\w+)(?::\w+)?\}/g,
               (_, key: string) => VARIABLES[key] ?? '',

@@ -81,7 +81,8 @@ describe('the Grafana dashboards of Thermolog', () => {
             expect(await rowsOf(asSent(query)), title).not.to.have.lengthOf(0)
           }
         }
-        for (const { query, regex = '' } of templating.list) {
+        for (const { type, query, regex = '' } of templating.list) {
+          if (type !== 'query') continue
           const text = typeof query === 'string' ? query : query.query
           const pattern = new RegExp(regex.slice(1, -1))
           const values = column(await rowsOf(text), 'value')

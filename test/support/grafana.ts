@@ -7,7 +7,7 @@ const DASHBOARDS = new URL('../../grafana/dashboards/', import.meta.url)
 
 export interface Target {
   readonly refId: string
-  readonly datasource: { readonly uid: string }
+  readonly datasource: { readonly type: string; readonly uid: string }
   /** Flux or InfluxQL. */
   readonly query: string
   /** PromQL, in place of `query`. */
@@ -32,10 +32,12 @@ export interface Panel {
 
 export interface Variable {
   readonly name: string
-  readonly type: 'query' | 'custom'
+  readonly type: 'datasource' | 'query' | 'custom'
   readonly datasource?: { readonly uid: string }
-  /** Of a custom one its values, comma by comma. */
+  /** Of a custom one its values, comma by comma; of one of data sources their type. */
   readonly query: string | { readonly query: string }
+  /** What is chosen at first; of one of data sources a uid. */
+  readonly current: { readonly value?: string | readonly string[] }
   /** Takes text and value out of each answer. */
   readonly regex?: string
 }
@@ -58,6 +60,13 @@ export function readDashboards(): Dashboard[] {
     .filter((file) => file.endsWith('.json'))
     .toSorted()
     .map((file) => JSON.parse(readFileSync(new URL(file, DASHBOARDS), 'utf8')) as Dashboard)
+}
+
+/** The uid of the data source that `${name}` is where they are provisioned. */
+export function provisionedUid({ templating }: Dashboard, uid: string): string {
+  const variable = templating.list.find(({ name }) => uid === `\${${name}}`)
+  if (variable?.type !== 'datasource') throw new Error(`${uid} is no variable of data sources`)
+  return String(variable.current.value)
 }
 
 /** What a viewer has chosen; times in RFC 3339. */
