@@ -22,6 +22,7 @@ import { onEachStore } from '../support/stores.ts'
 
 const FROM_MS = START_MS + 12 * MINUTE_MS + 345
 const TO_MS = STOP_MS - 7 * MINUTE_MS - 89
+const DAY_MS = 24 * HOUR_MS
 const INTERVAL = '1h'
 const VARIABLES: Readonly<Record<string, string>> = { sensor: '1', sensors: '1|2' }
 
@@ -67,10 +68,14 @@ describe('the Grafana dashboards of Thermolog', () => {
       expect(error, q).to.equal(undefined)
       return rows
     }
-    const panel = async (dashboard: string, title: string): Promise<readonly Row[]> => {
+    const queryOf = (dashboard: string, title: string): string => {
       const panels = dashboards.find((one) => one.title === dashboard)?.panels ?? []
       const [target] = panels.find((one) => one.title === title)?.targets ?? []
-      return (await rowsOf(asSent(target?.query ?? ''))).map(({ time: _time, ...rest }) => rest)
+      return target?.query ?? ''
+    }
+    const panel = async (dashboard: string, title: string): Promise<readonly Row[]> => {
+      const rows = await rowsOf(asSent(queryOf(dashboard, title)))
+      return rows.map(({ time: _time, ...rest }) => rest)
     }
     const column = (rows: readonly Row[], name: string) => rows.map((row) => row[name])
 
@@ -138,6 +143,14 @@ describe('the Grafana dashboards of Thermolog', () => {
         'Sensor silent': [FLEET.attic.alias],
         'Thermolog cannot be asked': [],
       })
+    })
+
+    it('show the single values of any week, and say that more is too much', async () => {
+      const query = queryOf('Sensor', 'Single values')
+      service.clock.set(instant(STOP_MS + 20 * DAY_MS))
+      expect(column(await rowsOf(asSent(query)), 'temp')).to.have.lengthOf(raw.length)
+      const { error } = await ask(service.url, token, asSent(query, TO_MS - 8 * DAY_MS))
+      expect(error).to.match(/at most 7 days/)
     })
   })
 })
