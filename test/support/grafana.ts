@@ -14,12 +14,25 @@ export interface Target {
   readonly expr?: string
 }
 
+/** What Grafana does with the answers before it shows them. */
+export interface Transformation {
+  readonly id: string
+  readonly options: {
+    /** Of filterByValue: only rows that have the value in the field. */
+    readonly filters?: readonly {
+      readonly fieldName: string
+      readonly config: { readonly options: { readonly value: number } }
+    }[]
+  }
+}
+
 export interface Panel {
   readonly id: number
   readonly title: string
   readonly description: string
   readonly type: string
   readonly targets: readonly Target[]
+  readonly transformations?: readonly Transformation[]
   readonly fieldConfig: {
     readonly defaults: {
       readonly thresholds?: { readonly steps: readonly { readonly color: string }[] }
