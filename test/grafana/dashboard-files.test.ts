@@ -96,6 +96,39 @@ describe('the files of the Grafana dashboards', () => {
         }
       })
 
+      it('says of what may be cut how much there is', () => {
+        const targets = dashboard.panels.flatMap((panel) => panel.targets)
+        for (const { query = '' } of targets.filter((target) =>
+          /SLIMIT/.test(target.query ?? ''),
+        )) {
+          const [, most] = / SLIMIT (\d+)$/.exec(query) ?? []
+          const [, chosen] = /AND (.+) GROUP BY/.exec(query) ?? []
+          const counter = dashboard.panels.find(({ targets: [target] }) =>
+            target?.query.endsWith(` count("online") FROM "sensor" WHERE ${chosen}`),
+          )
+          expect(counter?.fieldConfig.overrides, query).to.deep.equal([
+            {
+              matcher: {
+                id: 'byValue',
+                options: { reducer: 'lastNotNull', op: 'gt', value: Number(most) },
+              },
+              properties: [{ id: 'unit', value: `prefix:${most} of ` }],
+            },
+          ])
+        }
+      })
+
+      it('sorts tables by columns that they have', () => {
+        for (const { title, options, fieldConfig } of dashboard.panels) {
+          const names = fieldConfig.overrides
+            .flatMap(({ properties }) => properties)
+            .flatMap(({ id, value }) => (id === 'displayName' ? [value] : []))
+          for (const { displayName } of options.sortBy ?? []) {
+            expect(names, title).to.include(displayName)
+          }
+        }
+      })
+
       it('leads only to dashboards and variables that exist', () => {
         const links = [...text.matchAll(/"url":"\/d\/([\w-]+)\?([^"]*)"/g)]
         for (const [, uid, query = ''] of links) {

@@ -28,7 +28,11 @@ const INTERVAL = '1h'
 
 /** A compensation by which the sensor that is silent is the warmest. */
 const DIED_WARM = 60
-const VARIABLES: Readonly<Record<string, string>> = { sensor: '1', sensors: '1|2' }
+const CHOSEN = ['1', '2']
+const VARIABLES: Readonly<Record<string, string>> = {
+  sensor: '1',
+  sensors: CHOSEN.join('|'),
+}
 
 const dashboards = readDashboards().filter(({ uid }) => THERMOLOG_UIDS.includes(uid))
 
@@ -128,6 +132,9 @@ describe('the Grafana dashboards of Thermolog', () => {
       const compared = await panel('Fleet', 'Sensors compared')
       const cellar = compared.filter(({ name }) => name === FLEET.cellar.alias)
       expect(column(cellar, 'mean')).to.deep.equal(column(hours, 'temp'))
+      expect(await panel('Fleet', 'Drawn')).to.deep.equal([{ count: CHOSEN.length }])
+      const listed = column(await panel('Fleet', 'Chosen sensors, warmest first'), 'sensor_id')
+      expect([...new Set(listed)]).to.have.members(CHOSEN)
     })
 
     it('show a sensor as its history does, gaps included', async () => {

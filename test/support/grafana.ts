@@ -40,6 +40,14 @@ export interface Panel {
       readonly min?: number
       readonly custom?: { readonly drawStyle?: string }
     }
+    readonly overrides: readonly {
+      readonly matcher: { readonly id: string; readonly options: unknown }
+      readonly properties: readonly { readonly id: string; readonly value: unknown }[]
+    }[]
+  }
+  readonly options: {
+    /** Of a table. */
+    readonly sortBy?: readonly { readonly displayName: string }[]
   }
 }
 
