@@ -26,7 +26,11 @@ interface Rule {
   readonly name: string
   readonly state: string
   readonly health: string
-  readonly alerts?: readonly { readonly state: string; readonly labels: Record<string, string> }[]
+  readonly alerts?: readonly {
+    readonly state: string
+    readonly labels: Record<string, string>
+    readonly annotations: Record<string, string>
+  }[]
 }
 
 const dashboards = readDashboards().filter(({ uid }) => THERMOLOG_UIDS.includes(uid))
@@ -161,7 +165,13 @@ describe('a real Grafana', () => {
     const rules = await rulesWhen('every rule is in error', (all) =>
       all.every(({ health }) => health === 'error'),
     )
-    for (const rule of rules) expect(namesIn(rule, 'Error'), rule.name).to.have.lengthOf(1)
+    for (const { name, alerts = [] } of rules) {
+      const summaries = alerts
+        .filter(({ state }) => state.startsWith('Error'))
+        .map(({ annotations }) => annotations['summary'])
+      expect(summaries, name).to.have.lengthOf(1)
+      expect(summaries[0], name).not.to.match(/no value|\{\{/)
+    }
   })
 
   function namesIn({ alerts = [] }: Rule, state: string): readonly string[] {
