@@ -80,6 +80,7 @@ const EXPECTED: Readonly<Record<string, Readonly<Record<string, Expected>>>> = {
       })
       expect(rows.at(-1)).to.include({ 'Barn (barn) #3': 30.25 })
     },
+    Drawn: single(2),
     'Latest values': hasRows(
       {
         ...barn,
@@ -272,6 +273,42 @@ describe('the Grafana dashboards', () => {
         [],
       )
     }
+  })
+
+  it('draw the warmest and the coldest of many sensors', async () => {
+    const many = await newBucket(influx())
+    const temps = Array.from({ length: 118 }, () => 20)
+    const lines = [...temps, 45, -18].flatMap((temp, index) => {
+      const tags = `user_id=1,sensor_id=${index + 1}`
+      const compensation = temp > 20 ? 1 : 0
+      const info = `sn="s-${index + 1}",alias="s-${index + 1}",compensation=${compensation}`
+      return [
+        `temperature,${tags} temp=${temp} ${NEWEST_MS}`,
+        `sensor_info,${tags} ${info} ${START_MS}`,
+      ]
+    })
+    const query = new URLSearchParams({
+      org: influx().organization,
+      bucket: many.influxBucket,
+      precision: 'ms',
+    })
+    const answer = await fetch(`${influx().url}/api/v2/write?${query.toString()}`, {
+      method: 'POST',
+      headers: { authorization: `Token ${influx().influxToken}` },
+      body: lines.join('\n'),
+    })
+    expect(answer.status).to.equal(204)
+    const variables = { ...VIEW.variables, sensors: '[0-9]+' }
+    const view = { ...VIEW, variables, influxBucket: many.influxBucket }
+    const show = async (title: string) => {
+      const found = panels.find(({ panel }) => panel.title === title)
+      if (found === undefined) throw new Error(`no panel ${title}`)
+      return answerPanel(found.panel, view, influx().influxToken)
+    }
+    const { _time, ...newest } = (await show('Sensors compared')).at(-1) ?? {}
+    expect(Object.keys(newest)).to.have.lengthOf(100)
+    expect(newest).to.include({ 's-119 #119': 46, 's-120 #120': -18 })
+    expect(await show('Drawn')).to.deep.equal([{ sensors: 120 }])
   })
 
   it('show sensors by name in a period without measurements', async () => {
