@@ -80,10 +80,19 @@ export interface WindowSummary {
   readonly max: number
 }
 
+/** What a summary consists of. */
+export const SUMMARY_VALUES = ['count', 'max', 'min', 'sum'] as const
+
+export type SummaryValue = (typeof SUMMARY_VALUES)[number]
+
 /** A range of the stored measurements of some sensors. */
 export interface SeriesRange extends TimeRange {
   /** Each once. */
   readonly sensorIds: readonly number[]
+  /** What is needed of summaries besides the count, all by default; the rest may be NaN. */
+  readonly needed?: ReadonlySet<SummaryValue>
+  /** Whether a summary may be of several of the sensors; it has the id of any of them. */
+  readonly areOne?: boolean
 }
 
 /** Two summaries combined; the result starts where the first does. */

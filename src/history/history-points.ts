@@ -63,7 +63,7 @@ function seriesOf(sensors: readonly Sensor[], { fromMs, toMs }: ResolvedQuestion
 /** Whether measurements are few enough to be kept. */
 async function areFew(reader: MeasurementReader, series: SeriesRange): Promise<boolean> {
   let measurements = 0
-  for await (const chunk of reader.readTotals(series)) {
+  for await (const chunk of reader.readTotals({ ...series, needed: new Set() })) {
     for (const { count } of chunk) measurements += count
   }
   return measurements <= seriesBucketsMax

@@ -6,15 +6,11 @@
 // has a stop, because without one InfluxDB leaves out points in the future.
 
 import { flux, fluxDateTime, fluxDuration, fluxExpression } from '@influxdata/influxdb-client'
-import type { SeriesRange } from '../domain/history.ts'
+import { SUMMARY_VALUES } from '../domain/history.ts'
+import type { SummaryValue, SeriesRange } from '../domain/history.ts'
 import { formatInstant } from '../domain/time.ts'
 import type { TimeRange } from '../domain/time.ts'
 import { SENSOR_INFO, TEMPERATURE, TEMPERATURE_FIELD } from './line-protocol.ts'
-
-/** Everything the API's summaries are made of; the mean is sum divided by count. */
-export const AGGREGATES = ['count', 'max', 'min', 'sum'] as const
-
-export type Aggregate = (typeof AGGREGATES)[number]
 
 /** One field of one sensor in one of InfluxDB's measurements. */
 export interface FieldOfSensor {
@@ -34,23 +30,26 @@ export function lastQuery(influxBucket: string, range: SeriesRange): string {
 }
 
 /**
- * One result per aggregate, named after it: columns `_time`, the start of the window, `_value` and
+ * One result per aggregate that is needed, named after it: columns `_time`, the start of the window, `_value` and
  * `sensor_id`.
  */
 export function windowsQuery(influxBucket: string, range: SeriesRange, windowMs: number): string {
-  return summaries(`${temperatures(influxBucket, range)}\n${aggregateWindow('fn', windowMs)}`)
+  const windows = aggregateWindow('fn', windowMs)
+  const pipeline = `${temperatures(influxBucket, range)}\n${windows}\n${KEEP_SENSOR}`
+  const yields = aggregatesOf(range).map(
+    (name) => `summarize(fn: ${name}) |> yield(name: "${name}")`,
+  )
+  return [`summarize = (fn) => ${pipeline}`, ...yields].join('\n')
 }
 
 /** The same of the whole range as one window. */
 export function totalsQuery(influxBucket: string, range: SeriesRange): string {
-  return summaries(`${temperatures(influxBucket, range)}\n${aggregateWindow('fn', Infinity)}`)
+  return windowsQuery(influxBucket, range, Infinity)
 }
 
-function summaries(pipeline: string): string {
-  return [
-    `summarize = (fn) => ${pipeline}\n${KEEP_SENSOR}`,
-    ...AGGREGATES.map((name) => `summarize(fn: ${name}) |> yield(name: "${name}")`),
-  ].join('\n')
+/** Those that a question needs. */
+export function aggregatesOf({ needed }: SeriesRange): readonly SummaryValue[] {
+  return SUMMARY_VALUES.filter((name) => name === 'count' || (needed?.has(name) ?? true))
 }
 
 /** The number of values: columns `_time`, the start of the window, and `_value`. */

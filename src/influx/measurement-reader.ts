@@ -12,7 +12,7 @@ import { InfluxUnreachable } from './connection.ts'
 import type { InfluxConnection } from './connection.ts'
 import { FluxFailure, queryRows } from './flux-rows.ts'
 import type { FluxRows } from './flux-rows.ts'
-import { lastQuery, rawQuery, totalsQuery, windowsQuery } from './flux.ts'
+import { aggregatesOf, lastQuery, rawQuery, totalsQuery, windowsQuery } from './flux.ts'
 import { WindowTables } from './window-tables.ts'
 
 /** Of one sensor a year of hours in one request, and 1 MB of memory; of many together 20 MB. */
@@ -76,7 +76,7 @@ export class InfluxMeasurementReader implements MeasurementReader {
   ): AsyncIterable<readonly WindowSummary[]> {
     let asked = range
     for (let attempt = 0; attempt < ATTEMPTS_MAX && !isEmpty(asked); attempt++) {
-      const tables = new WindowTables()
+      const tables = new WindowTables(aggregatesOf(asked))
       for await (const rows of this.#query(queryOf(asked))) tables.add(rows)
       const again: number[] = []
       let chunk: WindowSummary[] = []

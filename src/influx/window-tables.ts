@@ -1,12 +1,10 @@
-// The four results of one query, joined window by window.
+// The results of one query, an aggregate each, joined window by window.
 //
 // Each aggregate reads the data separately, one moment after the other. A measurement written in
 // between is in one and not in the next, and a mean of such a sum and count would match no data at
 // all. Sensors whose results visibly do not fit are queried again.
 
-import type { WindowSummary } from '../domain/history.ts'
-import { AGGREGATES } from './flux.ts'
-import type { Aggregate } from './flux.ts'
+import type { SummaryValue, WindowSummary } from '../domain/history.ts'
 import type { FluxRows } from './flux-rows.ts'
 
 /** Greatest relative error of a sum of doubles. */
@@ -17,14 +15,20 @@ interface Table {
   readonly values: number[]
 }
 
-type Tables = Readonly<Record<Aggregate, Table>>
+type Tables = Readonly<Record<SummaryValue, Table>>
 
 export class WindowTables {
+  readonly #aggregates: readonly SummaryValue[]
   readonly #ofSensors = new Map<number, Tables>()
+
+  /** @param aggregates that are asked for */
+  constructor(aggregates: readonly SummaryValue[]) {
+    this.#aggregates = aggregates
+  }
 
   /** Adds rows of one of the results. */
   add({ result, sensorId, timesMs, values }: FluxRows): void {
-    const name = AGGREGATES.find((aggregate) => aggregate === result)
+    const name = this.#aggregates.find((aggregate) => aggregate === result)
     if (name === undefined) throw new Error(`BUG: InfluxDB answers with a result named ${result}`)
     const tables = this.#ofSensors.get(sensorId) ?? emptyTables()
     this.#ofSensors.set(sensorId, tables)
@@ -34,7 +38,9 @@ export class WindowTables {
 
   /** Each sensor's windows, ascending; `undefined` where the results do not fit together. */
   *join(): Iterable<readonly [sensorId: number, windows: WindowSummary[] | undefined]> {
-    for (const [sensorId, tables] of this.#ofSensors) yield [sensorId, joined(sensorId, tables)]
+    for (const [sensorId, tables] of this.#ofSensors) {
+      yield [sensorId, joined(sensorId, tables, this.#aggregates)]
+    }
   }
 }
 
@@ -46,26 +52,33 @@ function emptyTable(): Table {
   return { timesMs: [], values: [] }
 }
 
-function joined(sensorId: number, { count, max, min, sum }: Tables): WindowSummary[] | undefined {
-  if ([max, min, sum].some(({ values }) => values.length !== count.values.length)) return undefined
+function joined(
+  sensorId: number,
+  tables: Tables,
+  aggregates: readonly SummaryValue[],
+): WindowSummary[] | undefined {
+  const { count, max, min, sum } = tables
+  const windows = count.values.length
+  if (aggregates.some((name) => tables[name].values.length !== windows)) return undefined
   const summaries: WindowSummary[] = []
   for (const [at, startMs] of count.timesMs.entries()) {
-    const times = [max.timesMs[at], min.timesMs[at], sum.timesMs[at]]
     const summary = {
       sensorId,
       startMs,
-      count: count.values[at] as number,
-      sum: sum.values[at] as number,
-      min: min.values[at] as number,
-      max: max.values[at] as number,
+      count: count.values[at] ?? NaN,
+      sum: sum.values[at] ?? NaN,
+      min: min.values[at] ?? NaN,
+      max: max.values[at] ?? NaN,
     }
-    if (times.some((timeMs) => timeMs !== startMs) || !isPossible(summary)) return undefined
+    const isSame = aggregates.every((name) => tables[name].timesMs[at] === startMs)
+    if (!isSame || isImpossible(summary)) return undefined
     summaries.push(summary)
   }
   return summaries
 }
 
-function isPossible({ count, sum, min, max }: WindowSummary): boolean {
-  const slack = ROUNDING * count * Math.max(1, Math.abs(min), Math.abs(max))
-  return sum >= min * count - slack && sum <= max * count + slack
+/** What is not known is possible. */
+function isImpossible({ count, sum, min, max }: WindowSummary): boolean {
+  const slack = ROUNDING * count * Math.max(1, Math.abs(min || 0), Math.abs(max || 0))
+  return sum < min * count - slack || sum > max * count + slack
 }

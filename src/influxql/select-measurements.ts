@@ -12,6 +12,8 @@ import type { Column, Select } from './statement.ts'
 import { inParts, sensorsOf } from './tagged-sensors.ts'
 import type { Group } from './tagged-sensors.ts'
 
+const ONLY_COUNTS = new Set<never>()
+
 /** Measurements of a slice, if they are spread evenly. */
 const SLICE_MEASUREMENTS = 10_000
 
@@ -48,7 +50,12 @@ export async function countMeasurements(
   const counts = new Map<number, number>()
   let measurements = 0
   const sensorIds = sensors.map(({ id }) => id)
-  for await (const chunk of reader.readTotals({ sensorIds, startMs, stopMs })) {
+  for await (const chunk of reader.readTotals({
+    sensorIds,
+    startMs,
+    stopMs,
+    needed: ONLY_COUNTS,
+  })) {
     for (const { sensorId, count } of chunk) {
       counts.set(sensorId, count)
       measurements += count

@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 import { wholeWindows, windowGrid } from '../history/buckets.ts'
 import { readSummaries, storedWindowMs } from '../history/read-summaries.ts'
 import { lastAtOrBefore } from '../domain/ascending.ts'
-import type { StoredPoint } from '../domain/history.ts'
+import type { SeriesRange, StoredPoint, SummaryValue } from '../domain/history.ts'
 import { summaryOf } from '../domain/summarize.ts'
 import type { TimeRange } from '../domain/time.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
@@ -21,6 +21,7 @@ import type { Column, Fill, Select } from './statement.ts'
 import { countMeasurements } from './select-measurements.ts'
 import { inParts, sensorsOf } from './tagged-sensors.ts'
 import type { Group } from './tagged-sensors.ts'
+import type { Aggregate } from './vocabulary.ts'
 import { SeriesTotals } from './window-totals.ts'
 import type { FieldTotals, WindowTotals } from './window-totals.ts'
 
@@ -29,6 +30,16 @@ const ROWS_AT_ONCE = 1_000
 
 /** Windows of a part of an answer, which are in memory at once: 10 MB for each field. */
 const PART_WINDOWS = 200_000
+
+/** What of a summary a function is made of, besides the count. */
+const MADE_OF: Readonly<Record<Aggregate, SummaryValue>> = {
+  mean: 'sum',
+  min: 'min',
+  max: 'max',
+  count: 'count',
+  sum: 'sum',
+  last: 'count',
+}
 
 /** The windows of an answer. */
 interface Plan extends TimeRange {
@@ -115,21 +126,31 @@ async function* rowsOf(
   }
 }
 
-/** The totals of each group: one question to the store. */
+/** The totals of each group. */
 async function readPart(
   select: Select,
   plan: Plan,
   groups: readonly Group[],
   reader: MeasurementReader,
 ): Promise<readonly FieldTotals[]> {
-  const { source, startsMs, startMs, stopMs } = plan
+  const { startsMs, startMs, stopMs } = plan
   const fields = new Set(select.columns.map(({ field }) => field))
   const totals = new SeriesTotals(groups, fields, startsMs.length)
-  const series = { sensorIds: totals.sensorIds, startMs, stopMs }
-  if (source === 'measurements') {
-    for await (const chunk of reader.readRaw(series)) addMeasurements(chunk, totals, startsMs)
-    return totals.ofGroups
+  for (const part of totals.parts) {
+    const series = { ...part, startMs, stopMs, needed: neededFor(select) }
+    if (plan.source === 'measurements') {
+      for await (const chunk of reader.readRaw(series)) addMeasurements(chunk, totals, startsMs)
+    } else await addSummaries(select, plan, series, { totals, reader })
   }
+  return totals.ofGroups
+}
+
+async function addSummaries(
+  select: Select,
+  { source, startsMs }: Plan,
+  series: SeriesRange,
+  { totals, reader }: { readonly totals: SeriesTotals; readonly reader: MeasurementReader },
+): Promise<void> {
   const { windowMs = 0, timeZone } = select
   const summaries =
     source === 'total'
@@ -138,11 +159,10 @@ async function readPart(
   for await (const chunk of summaries) {
     for (const summary of chunk) totals.add(lastAtOrBefore(startsMs, summary.startMs), summary)
   }
-  if (!hasLast(select)) return totals.ofGroups
+  if (!hasLast(select)) return
   for await (const chunk of reader.readLast(series)) {
     for (const point of chunk) totals.noteLast(0, point)
   }
-  return totals.ofGroups
 }
 
 function addMeasurements(
@@ -155,6 +175,10 @@ function addMeasurements(
     totals.add(window, summaryOf(point))
     totals.noteLast(window, point)
   }
+}
+
+function neededFor({ columns }: Select): ReadonlySet<SummaryValue> {
+  return new Set(columns.map(({ aggregate = 'count' }) => MADE_OF[aggregate]))
 }
 
 function hasLast({ columns }: Select): boolean {

@@ -2,7 +2,7 @@
 // them.
 
 import { meanCelsius, steadySum } from '../history/history-points.ts'
-import type { StoredPoint, WindowSummary } from '../domain/history.ts'
+import type { SeriesRange, StoredPoint, WindowSummary } from '../domain/history.ts'
 import { compensate, roundCelsius } from '../domain/sensor.ts'
 import type { Sensor } from '../domain/sensor.ts'
 import { sensorsOf } from './tagged-sensors.ts'
@@ -68,6 +68,9 @@ export class WindowTotals {
   }
 }
 
+/** Compensations that are asked about apart; beyond, sensors are. */
+const ALIKE_MAX = 4
+
 /** Totals by field. */
 export type FieldTotals = ReadonlyMap<string, WindowTotals>
 
@@ -86,8 +89,16 @@ export class SeriesTotals {
     this.ofGroups = groups.map((group) => this.#totalsOf(sensorsOf([group]), fields, windows))
   }
 
-  get sensorIds(): readonly number[] {
-    return [...this.#targets.keys()]
+  /**
+   * The sensors as they are asked about. Where they are one series and few are calibrated, those
+   * with the same compensation may be summarised together.
+   */
+  get parts(): readonly Pick<SeriesRange, 'sensorIds' | 'areOne'>[] {
+    const sensorIds = [...this.#targets.keys()]
+    if (this.ofGroups.length > 1) return [{ sensorIds }]
+    const alike = Map.groupBy(sensorIds, (id) => String(this.#compensationsOf(id)))
+    if (alike.size > ALIKE_MAX) return [{ sensorIds }]
+    return [...alike.values()].map((ids) => ({ sensorIds: ids, areOne: true }))
   }
 
   add(window: number, summary: WindowSummary): void {
@@ -100,6 +111,10 @@ export class SeriesTotals {
     for (const { totals, compensation } of this.#targets.get(sensorId) ?? []) {
       totals.noteLast(window, measuredAtMs, rawCelsius, compensation)
     }
+  }
+
+  #compensationsOf(id: number): readonly number[] {
+    return (this.#targets.get(id) ?? []).map(({ compensation }) => compensation)
   }
 
   #totalsOf(sensors: readonly Sensor[], fields: ReadonlySet<string>, windows: number): FieldTotals {

@@ -68,6 +68,9 @@ export function describeMeasurementStore(
         for (const [id, own] of points) {
           expectSummaries(ofSensors.get(id) ?? [], foldAll(own, windowMs))
         }
+        const asOne = { ...of(AROUND), areOne: true }
+        const together = addUp(await collect(store.reader.readWindows(asOne, windowMs)))
+        expectSummaries(together, addUp(foldAll(expected, windowMs)))
       }
       for (const range of [AROUND, ...partsOf(expected)]) await expectTotals(points, of(range))
     }
@@ -259,6 +262,21 @@ function identityOf({ sensorId, measuredAtMs, tieBreakNs }: TestMeasurement): st
 
 function storedPoint({ sensorId, measuredAtMs, tempCelsius }: TestMeasurement): StoredPoint {
   return { sensorId, measuredAtMs, rawCelsius: tempCelsius }
+}
+
+/** One summary of each window, whichever sensors it is of. */
+function addUp(summaries: readonly WindowSummary[]): WindowSummary[] {
+  const windows = Map.groupBy(summaries, ({ startMs }) => startMs)
+  return [...windows]
+    .toSorted(([one], [other]) => one - other)
+    .map(([startMs, parts]) => ({
+      sensorId: 0,
+      startMs,
+      count: parts.reduce((sum, { count }) => sum + count, 0),
+      sum: parts.reduce((sum, part) => sum + part.sum, 0),
+      min: Math.min(...parts.map(({ min }) => min)),
+      max: Math.max(...parts.map(({ max }) => max)),
+    }))
 }
 
 function idOf({ sensorId }: { readonly sensorId: number }): number {

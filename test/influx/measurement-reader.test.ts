@@ -138,6 +138,14 @@ describe('InfluxMeasurementReader', () => {
       })
     }
 
+    it('no aggregate that nobody needs', async () => {
+      const range = { ...RANGE, needed: new Set(['sum'] as const) }
+      const operators = await operatorsOf(windowsQuery(target.influxBucket, range, HOUR_MS))
+      expect(
+        operators.filter((type) => type.includes('readWindowAggregateSource')),
+      ).to.have.lengthOf(2)
+    })
+
     it('the totals of some sensors', async () => {
       const range = { ...RANGE, sensorIds: [1, 2, 30] }
       const operators = await operatorsOf(totalsQuery(target.influxBucket, range))

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { SUMMARY_VALUES } from '../../src/domain/history.ts'
 import { WindowTables } from '../../src/influx/window-tables.ts'
 
 const HOUR_MS = 3_600_000
@@ -10,7 +11,7 @@ interface Answer {
 }
 
 function join({ count = [2, 1], sum = [30, 7], timesMs = [0, HOUR_MS] }: Answer) {
-  const tables = new WindowTables()
+  const tables = new WindowTables(SUMMARY_VALUES)
   const sensorId = 7
   tables.add({ sensorId, result: 'count', timesMs: timesMs.slice(0, count.length), values: count })
   tables.add({ sensorId, result: 'max', timesMs: [0, HOUR_MS], values: [20, 7] })
@@ -43,6 +44,6 @@ describe('WindowTables', () => {
   })
 
   it('joins nothing to nothing', () => {
-    expect([...new WindowTables().join()]).to.deep.equal([])
+    expect([...new WindowTables(SUMMARY_VALUES).join()]).to.deep.equal([])
   })
 })

@@ -5,7 +5,6 @@
 import { ServiceError } from '../../domain/errors.ts'
 import type { SeriesRange, StoredPoint, WindowSummary } from '../../domain/history.ts'
 import { stretchesOf } from '../../domain/stretches.ts'
-import type { Stretch } from '../../domain/stretches.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../domain/time.ts'
 import type { MeasurementReader } from '../../ports/measurement-store.ts'
 import type { Database } from '../database.ts'
@@ -25,10 +24,22 @@ const FIRST_SENSORS_MS = 100_000 * MINUTE_MS
 const FOLDED_AT_ONCE = 1_000_000
 const GROWTH_MAX = 4
 
-const SUMMARY_TABLES = new Map([
+type Table = 'measurements' | 'measurements_hour' | 'measurements_day'
+
+/** By the length of their windows. */
+const SUMMARY_TABLES: ReadonlyMap<number, Table> = new Map([
   [DAY_MS, 'measurements_day'],
   [HOUR_MS, 'measurements_hour'],
 ])
+
+/** A measurement is a summary of one. */
+const SUMMARIES_IN: Readonly<Record<Table, string>> = {
+  measurements: `(
+    SELECT sensor_id, at_ms, 1 AS count, temp_celsius AS sum, temp_celsius AS min,
+      temp_celsius AS max FROM measurements) one`,
+  measurements_hour: 'measurements_hour',
+  measurements_day: 'measurements_day',
+}
 
 /** The next rows of each sensor: after a tie-break at a time, or later. */
 const RAW = `
@@ -72,11 +83,16 @@ const LAST = `
     ORDER BY at_ms DESC, tie_break_ns DESC LIMIT 1
   ) r`
 
-const FOLDED = `
-  SELECT sensor_id AS "sensorId", at_ms - ((at_ms % $4) + $4) % $4 AS "startMs",
-    count(*)::int AS count, sum(temp_celsius), min(temp_celsius), max(temp_celsius)
-  FROM measurements WHERE sensor_id = ANY($1::int[]) AND at_ms >= $2::bigint AND at_ms < $3::bigint
-  GROUP BY 1, 2 ORDER BY 1, 2`
+/** Summaries of windows from a table, of each sensor or of all together. */
+function folded(table: Table, areOne: boolean): string {
+  const [sensor, groups] = areOne ? ['min(sensor_id)', '2'] : ['sensor_id', '1, 2']
+  return `
+    SELECT ${sensor} AS "sensorId", at_ms - ((at_ms % $4) + $4) % $4 AS "startMs",
+      sum(count)::bigint AS count, sum(sum), min(min), max(max)
+    FROM ${SUMMARIES_IN[table]}
+    WHERE sensor_id = ANY($1::int[]) AND at_ms >= $2::bigint AND at_ms < $3::bigint
+    GROUP BY ${groups} ORDER BY ${groups}`
+}
 
 /** A sensor, and the row after which it is read on: its time and its tie-break. */
 interface Place {
@@ -115,6 +131,7 @@ export class PostgresMeasurementReader implements MeasurementReader {
   readWindows(range: SeriesRange, windowMs: number): AsyncIterable<readonly WindowSummary[]> {
     const table = SUMMARY_TABLES.get(windowMs)
     if (table === undefined) return this.#fold(range, windowMs)
+    if (range.areOne === true) return this.#join(table, range, windowMs)
     return this.#readOn(storedIn(table), range, placeOfSummary)
   }
 
@@ -123,8 +140,10 @@ export class PostgresMeasurementReader implements MeasurementReader {
     const values: unknown[] = [sensorIds, startMs]
     const parts = [...stretchesOf(range, [...SUMMARY_TABLES.keys()])].map((stretch) => {
       values.push(stretch.startMs, stretch.stopMs)
-      return `${partOf(stretch)} WHERE sensor_id = ANY($1::int[])
-        AND at_ms >= $${values.length - 1}::bigint AND at_ms < $${values.length}::bigint`
+      return `SELECT sensor_id, count, sum, min, max
+        FROM ${SUMMARIES_IN[SUMMARY_TABLES.get(stretch.windowMs ?? 0) ?? 'measurements']}
+        WHERE sensor_id = ANY($1::int[])
+          AND at_ms >= $${values.length - 1}::bigint AND at_ms < $${values.length}::bigint`
     })
     if (parts.length === 0) return
     yield await this.#rows<WindowSummary>(
@@ -166,12 +185,26 @@ export class PostgresMeasurementReader implements MeasurementReader {
     }
   }
 
-  /** Begins each part where there is a measurement: gaps of years cost nothing. */
-  async *#fold(
+  /** Stored summaries of all sensors together. */
+  async *#join(
+    table: Table,
     { sensorIds, startMs, stopMs }: SeriesRange,
     windowMs: number,
   ): AsyncIterable<readonly WindowSummary[]> {
-    const windowsMax = Math.max(1, Math.floor(WINDOWS_MAX / sensorIds.length))
+    const partMs = Math.max(1, Math.floor(FOLDED_AT_ONCE / sensorIds.length)) * windowMs
+    for (let fromMs = startMs; fromMs < stopMs; fromMs += partMs) {
+      const endMs = Math.min(stopMs, fromMs + partMs)
+      yield await this.#rows(folded(table, true), [sensorIds, fromMs, endMs, windowMs])
+    }
+  }
+
+  /** Begins each part where there is a measurement: gaps of years cost nothing. */
+  async *#fold(
+    { sensorIds, startMs, stopMs, areOne = false }: SeriesRange,
+    windowMs: number,
+  ): AsyncIterable<readonly WindowSummary[]> {
+    const statement = folded('measurements', areOne)
+    const windowsMax = Math.max(1, Math.floor(WINDOWS_MAX / (areOne ? 1 : sensorIds.length)))
     let sensorsMs = FIRST_SENSORS_MS
     for (let fromMs = startMs; fromMs < stopMs;) {
       const [first] = await this.#rows<{ atMs: number | null }>(FIRST_HOUR, [
@@ -183,9 +216,9 @@ export class PostgresMeasurementReader implements MeasurementReader {
       const partMs = Math.max(fromMs, first.atMs)
       const windows = Math.max(1, Math.floor(sensorsMs / sensorIds.length / windowMs))
       const endMs = Math.min(stopMs, partMs + Math.min(windows, windowsMax) * windowMs)
-      const rows = await this.#rows<WindowSummary>(FOLDED, [sensorIds, partMs, endMs, windowMs])
-      const folded = rows.reduce((sum, { count }) => sum + count, 0)
-      sensorsMs *= Math.min(GROWTH_MAX, FOLDED_AT_ONCE / Math.max(1, folded))
+      const rows = await this.#rows<WindowSummary>(statement, [sensorIds, partMs, endMs, windowMs])
+      const measurements = rows.reduce((sum, { count }) => sum + count, 0)
+      sensorsMs *= Math.min(GROWTH_MAX, FOLDED_AT_ONCE / Math.max(1, measurements))
       fromMs = endMs
       yield rows
     }
@@ -200,15 +233,6 @@ export class PostgresMeasurementReader implements MeasurementReader {
       throw new ServiceError('history_unavailable', { retryAfterSeconds: 1, hint, cause: error })
     }
   }
-}
-
-/** What a stretch of a range has, of summaries or of measurements. */
-function partOf({ windowMs = 0 }: Stretch): string {
-  const table = SUMMARY_TABLES.get(windowMs)
-  return table === undefined
-    ? `SELECT sensor_id, 1 AS count, temp_celsius AS sum, temp_celsius AS min, temp_celsius AS max
-      FROM measurements`
-    : `SELECT sensor_id, count, sum, min, max FROM ${table}`
 }
 
 function placeOfRaw({ sensorId, measuredAtMs, tieBreakNs }: RawRow): Place {
