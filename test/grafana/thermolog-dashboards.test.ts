@@ -20,6 +20,7 @@ import { ask } from '../support/influxql.ts'
 import type { Row } from '../support/influxql.ts'
 import type { TestService } from '../support/service.ts'
 import { onEachStore } from '../support/stores.ts'
+import { until } from '../support/until.ts'
 
 const FROM_MS = START_MS + 12 * MINUTE_MS + 345
 const TO_MS = STOP_MS - 7 * MINUTE_MS - 89
@@ -155,6 +156,13 @@ describe('the Grafana dashboards of Thermolog', () => {
       const bySensor = Object.fromEntries(silences.map((row) => [row['sensor_id'], row['silence']]))
       expect(bySensor).to.include({ '1': 600, '2': 23 * 3_600 + 600 })
       expect(silences).to.have.lengthOf(sensors.length)
+    })
+
+    it('show whether all can be read', async () => {
+      await until('the measurements are in the store', async () => {
+        const [row] = await panel('Data health', 'Not readable yet')
+        return row?.['sum'] === 0
+      })
     })
 
     it('fire for each sensor that is silent, and for no other', async () => {
