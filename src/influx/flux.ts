@@ -30,8 +30,8 @@ export function lastQuery(influxBucket: string, range: SeriesRange): string {
 }
 
 /**
- * One result per aggregate that is needed, named after it: columns `_time`, the start of the window, `_value` and
- * `sensor_id`.
+ * One result per aggregate that is needed, named after it: columns `_time`, the start of the
+ * window, `_value` and `sensor_id`.
  */
 export function windowsQuery(influxBucket: string, range: SeriesRange, windowMs: number): string {
   const windows = aggregateWindow('fn', windowMs)
