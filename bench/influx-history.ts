@@ -1,6 +1,7 @@
 // A year of minutes read from InfluxDB as the service reads it, by turns with Flux sent by hand,
 // whose response is only counted: the same query for raw values and quarters of an hour over two
-// weeks, and for hours over the year what people write, a union of four aggregates.
+// weeks, and for hours over the year what people write, a union of four aggregates. And a day of a
+// fleet, all sensors in one question, by turns with a question for each of them.
 
 import { InfluxConnection } from '../src/influx/connection.ts'
 import { rawQuery, windowsQuery } from '../src/influx/flux.ts'
@@ -18,6 +19,11 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 const TWO_WEEKS = { sensorIds: [1], startMs: START_MS, stopMs: START_MS + 14 * DAY_MS }
 const YEAR = { sensorIds: [1], startMs: START_MS, stopMs: START_MS + 365 * DAY_MS }
+const FLEET = {
+  sensorIds: Array.from({ length: 1_000 }, (_, at) => at + 2),
+  startMs: START_MS,
+  stopMs: START_MS + DAY_MS,
+}
 const LINES_AT_ONCE = 10_000
 const ROUNDS = 15
 const TIMEOUT_MS = 30_000
@@ -52,6 +58,7 @@ async function measureReads(server: InfluxServer): Promise<Figure[]> {
   const connection = new InfluxConnection(target, { socketsMax: 4, timeoutMs: TIMEOUT_MS })
   const reader = new InfluxMeasurementReader(connection)
   await writeMinutes(connection, server.organization)
+  await writeFleet(connection, server.organization)
   const byHand = (query: string) => readByHand(connection, server.organization, query)
   const figures = [
     await compare(
@@ -69,6 +76,11 @@ async function measureReads(server: InfluxServer): Promise<Figure[]> {
       () => drain(reader.readWindows(YEAR, HOUR_MS)),
       () => byHand(HOURS_BY_HAND),
     ),
+    await compare(
+      'a day of a thousand sensors by hour; beside a query for each, four at a time',
+      () => drain(reader.readWindows(FLEET, HOUR_MS)),
+      () => readEach(reader),
+    ),
   ]
   connection.close()
   return figures
@@ -84,6 +96,23 @@ async function writeMinutes(connection: InfluxConnection, org: string): Promise<
       Array.from({ length }, (_, at) => minuteLine(first + at)),
     )
   }
+}
+
+/** A measurement an hour of each sensor. */
+async function writeFleet(connection: InfluxConnection, org: string): Promise<void> {
+  const { sensorIds, startMs, stopMs } = FLEET
+  for (let atMs = startMs; atMs < stopMs; atMs += HOUR_MS) {
+    const lines = sensorIds.map((id) => `temperature,sensor_id=${id},user_id=1 temp=20.5 ${atMs}`)
+    await writeLines(connection, org, lines)
+  }
+}
+
+async function readEach(reader: InfluxMeasurementReader): Promise<void> {
+  const left = FLEET.sensorIds.values()
+  const readOn = async () => {
+    for (const id of left) await drain(reader.readWindows({ ...FLEET, sensorIds: [id] }, HOUR_MS))
+  }
+  await Promise.all(Array.from({ length: 4 }, readOn))
 }
 
 function minuteLine(minute: number): string {
