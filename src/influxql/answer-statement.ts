@@ -70,8 +70,9 @@ async function select(
   if (range.startMs >= range.stopMs) return answerText(oneByOne([]))
   const isAggregate = columns.some(({ aggregate }) => aggregate !== undefined)
   const read = isAggregate ? windowSeries : measurementSeries
-  const isReadable = await sources.history.areReadable(sensorsOf(shown), readRange(statement))
   const series = await read(statement, shown, sources.measurements)
+  // After what is refused, and before the series are read.
+  const isReadable = await sources.history.areReadable(sensorsOf(shown), readRange(statement))
   return answerText(series, isReadable ? undefined : NOT_ALL)
 }
 
