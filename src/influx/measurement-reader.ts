@@ -51,8 +51,10 @@ export class InfluxMeasurementReader implements MeasurementReader {
     range: SeriesRange,
     windowMs: number,
   ): AsyncIterable<readonly WindowSummary[]> {
-    const windows = Math.floor(PART_WINDOWS_MAX / range.sensorIds.length)
-    const partMs = Math.max(1, Math.min(windows, SENSOR_WINDOWS_MAX)) * windowMs
+    const windows = (range.stopMs - range.startMs) / windowMs
+    const parts = await this.#partsOf(range, windows)
+    if (parts === 0) return
+    const partMs = Math.ceil(windows / parts) * windowMs
     for (let { startMs } = range; startMs < range.stopMs; startMs += partMs) {
       const stopMs = Math.min(startMs + partMs, range.stopMs)
       yield* this.#summaries({ ...range, startMs, stopMs }, (part) =>
@@ -67,6 +69,19 @@ export class InfluxMeasurementReader implements MeasurementReader {
 
   async close(): Promise<void> {
     this.#connection.close()
+  }
+
+  /** How many parts of the range are few enough windows each. */
+  async #partsOf(range: SeriesRange, windows: number): Promise<number> {
+    const most = windows * range.sensorIds.length
+    if (range.sensorIds.length === 1) return Math.ceil(windows / SENSOR_WINDOWS_MAX)
+    if (most <= PART_WINDOWS_MAX) return 1
+    // A query about many sensors takes long even where it finds little.
+    let measurements = 0
+    for await (const chunk of this.readTotals({ ...range, needed: new Set() })) {
+      for (const { count } of chunk) measurements += count
+    }
+    return Math.ceil(Math.min(most, measurements) / PART_WINDOWS_MAX)
   }
 
   /** Asks again for the sensors whose results do not fit together. */

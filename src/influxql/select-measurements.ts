@@ -14,8 +14,8 @@ import type { Group } from './tagged-sensors.ts'
 
 const ONLY_COUNTS = new Set<never>()
 
-/** Measurements of a slice, if they are spread evenly. */
-const SLICE_MEASUREMENTS = 10_000
+/** Measurements of a slice, if they are spread evenly: some megabytes. */
+const SLICE_MEASUREMENTS = 50_000
 
 /**
  * @param select its columns are fields
