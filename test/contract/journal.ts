@@ -311,6 +311,21 @@ export function describeJournal(name: string, newData: NewData): void {
         expect(await data.control.countSetAside()).to.equal(0)
       })
 
+      it('is told what the store refuses while it looks', async () => {
+        const first = (await send({})).at(0).sensorId
+        const aside = { ...WRITTEN, rejected: [{ index: 0, reason: 'never' }] }
+        await data.queue.settle(await mustClaim(), aside)
+        const second = (await send({ serialNumber: 'attic' })).at(0).sensorId
+        const sensors = [await sensor(first), await sensor(second)]
+        const found: number[] = []
+        for await (const id of data.barrier.findUnreadable(sensors, RANGE)) {
+          found.push(id)
+          const batch = await data.queue.claim(ALL)
+          if (batch !== undefined) await data.queue.settle(batch, aside)
+        }
+        expect(found).to.have.members([first, second])
+      })
+
       it('knows how much waits', async () => {
         const entriesAre = (entries: number) =>
           until(`${entries} wait`, () => data.figures.backlog().entries === entries)

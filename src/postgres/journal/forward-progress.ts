@@ -97,13 +97,15 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     sensors: readonly VersionedSensor[],
     range: TimeRange,
   ): AsyncIterable<number> {
-    const aside = new Set(await this.#setAsideAmong(sensors, range))
-    yield* aside
-    const behind = await this.#behind(sensors.filter(({ id }) => !aside.has(id)))
-    const wanted = new Set(behind.map(({ id }) => id))
+    const behind = await this.#behind(sensors)
+    const left = new Set(behind.map(({ id }) => id))
     for (const place of await this.#unreadableOf(behind.map(({ dataVersion }) => dataVersion))) {
-      yield* this.#findSensors(place, wanted, range)
+      yield* this.#findSensors(place, left, range)
     }
+    // Last: what is refused meanwhile is no longer behind.
+    const found = new Set(behind.map(({ id }) => id).filter((id) => !left.has(id)))
+    const others = sensors.filter(({ id }) => !found.has(id))
+    yield* await this.#setAsideAmong(others, range)
   }
 
   async listUnreadable(sensors: readonly VersionedSensor[]): Promise<ReadonlySet<number>> {
