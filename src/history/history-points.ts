@@ -11,7 +11,6 @@ import type {
   SeriesRange,
   WindowSummary,
 } from '../domain/history.ts'
-import { seriesBucketsMax } from '../domain/limits.ts'
 import { compensate, roundCelsius } from '../domain/sensor.ts'
 import type { Sensor } from '../domain/sensor.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
@@ -22,13 +21,16 @@ import { readSummaries } from './read-summaries.ts'
 /** Points of a chunk; other work runs between chunks. */
 const CHUNK_POINTS = 1_000
 
+/** Points of several sensors that are kept until a client has read them, who may be slow: 1 MB. */
+const KEPT_POINTS_MAX = 5_000
+
 /** Nine decimals of a sum; the order of addition affects only later ones. */
 const SUM_DECIMALS = 1_000_000_000
 
 /**
  * The points of a response in ascending order, in chunks, for each sensor. Those of a single sensor
- * are read as they are consumed. Several are one question to the store, and kept until they are
- * consumed; only where they have too many measurements is one sensor read after another.
+ * are read as they are consumed. Several with few points are one question to the store, and kept
+ * until they are consumed; else one sensor is read after another.
  *
  * @param question of at most `seriesBucketsMax` buckets of several sensors
  */
@@ -47,12 +49,14 @@ export async function historiesPoints(
     })
   }
   const windows = { windowMs: WINDOW_MS[bucket], timeZone }
+  const grid = windowGrid(windows.windowMs, timeZone)
   const read = (of: readonly Sensor[]) => readSummaries(reader, seriesOf(of, question), windows)
-  return (await readApart(sensors, read, sensors.length > 1)).map((summaries, at) => {
+  const points = sensors.length * grid.countOf(seriesOf(sensors, question))
+  const isKept = sensors.length > 1 && points <= KEPT_POINTS_MAX
+  return (await readApart(sensors, read, isKept)).map((summaries, at) => {
     const { compensationCelsius = 0 } = sensors[at] ?? {}
-    const points = mapEach(summaries, (summary) => bucketPoint(summary, compensationCelsius))
-    const grid = windowGrid(windows.windowMs, timeZone)
-    return question.isFilled ? fillGaps(points, grid, seriesOf(sensors, question)) : points
+    const chunks = mapEach(summaries, (summary) => bucketPoint(summary, compensationCelsius))
+    return question.isFilled ? fillGaps(chunks, grid, seriesOf(sensors, question)) : chunks
   })
 }
 
@@ -66,7 +70,7 @@ async function areFew(reader: MeasurementReader, series: SeriesRange): Promise<b
   for await (const chunk of reader.readTotals({ ...series, needed: new Set() })) {
     for (const { count } of chunk) measurements += count
   }
-  return measurements <= seriesBucketsMax
+  return measurements <= KEPT_POINTS_MAX
 }
 
 /** What is read of each sensor, in their order. */

@@ -86,6 +86,26 @@ describe('HistoryReader', () => {
 
   const day = { fromMs: START_MS, toMs: START_MS + DAY_MS }
 
+  it('keeps nothing of several long histories that their client has not read', async () => {
+    const asked: (readonly number[])[] = []
+    const noted = Object.assign(Object.create(reader) as typeof reader, {
+      readWindows: async function* (...asking: Parameters<typeof reader.readWindows>) {
+        asked.push(asking[0].sensorIds)
+        yield* reader.readWindows(...asking)
+      },
+    })
+    const sensors = [await sensorWith([[0, 20]]), await sensorWith([[0, 21]])]
+    const range = { fromMs: START_MS, toMs: START_MS + 3 * DAY_MS }
+    const question = resolveQuestion({ ...range, bucket: 'minute', isFilled: false }, NOW_MS)
+    const histories = await new HistoryReader(noted, ALL_READABLE).readSeveral(sensors, question)
+    expect(asked).to.deep.equal([[sensors[0]?.id]])
+    const temps: unknown[] = []
+    for (const { points } of histories) {
+      for (const point of await collect(points)) temps.push(point.temp)
+    }
+    expect(temps).to.deep.equal([20, 21])
+  })
+
   it('shows stored values exactly without compensation', async () => {
     const sensor = await sensorWith([
       [0, 0.1 + 0.2],
