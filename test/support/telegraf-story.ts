@@ -33,7 +33,10 @@ const SERIAL_NUMBERS = {
   '0x00158d0001a2b3c4': '0x00158d0001a2b3c4',
   kitchen: 'zigbee.kitchen',
   'Keller/Regal': 'zigbee.Keller_Regal.cbe93b79d49725cf',
+  set: 'zigbee.set',
 }
+/** Of which `last_seen` is in milliseconds. */
+const OF_EPOCH = 'set'
 const SENSORS = Object.keys(SERIAL_NUMBERS)
 const PROBE = 'probe'
 const PROBE_MESSAGE = '{"temperature":1,"last_seen":"2026-01-01T00:00:00Z"}'
@@ -208,7 +211,8 @@ class Gateway {
       const publisher = spawn('mosquitto_pub', args, { stdio: ['pipe', 'ignore', 'ignore'] })
       for (let n = from; n < to; n++) {
         if (n % SENSORS.length !== at) continue
-        const lastSeen = new Date(this.#startMs + n * 10).toISOString()
+        const atMs = this.#startMs + n * 10
+        const lastSeen = sensor === OF_EPOCH ? atMs : new Date(atMs).toISOString()
         publisher.stdin.write(`${JSON.stringify({ temperature: n / 100, last_seen: lastSeen })}\n`)
       }
       publisher.stdin.end()
