@@ -28,11 +28,8 @@ const KEPT_POINTS_MAX = 5_000
 const SUM_DECIMALS = 1_000_000_000
 
 /**
- * The points of a response in ascending order, in chunks, for each sensor. Those of a single sensor
- * are read as they are consumed. Several with few points are one question to the store, and kept
- * until they are consumed; else one sensor is read after another.
- *
- * @param question of at most `seriesBucketsMax` buckets of several sensors
+ * The points of a response in ascending order, in chunks, for each sensor. Sensors with few points
+ * are one question to the store, asked when the first of them is consumed; more are several.
  */
 export async function historiesPoints(
   reader: MeasurementReader,
@@ -40,23 +37,22 @@ export async function historiesPoints(
   question: ResolvedQuestion,
 ): Promise<readonly AsyncIterable<readonly HistoryPoint[]>[]> {
   const { bucket, timeZone } = question
+  const compensations = sensors.map(({ compensationCelsius }) => compensationCelsius)
   if (bucket === 'raw') {
     const read = (of: readonly Sensor[]) => reader.readRaw(seriesOf(of, question))
     const isKept = sensors.length > 1 && (await areFew(reader, seriesOf(sensors, question)))
-    return (await readApart(sensors, read, isKept)).map((raw, at) => {
-      const { compensationCelsius = 0 } = sensors[at] ?? {}
-      return mapEach(raw, (point) => measurementPoint(point, compensationCelsius))
-    })
+    return readApart(sensors, read, isKept ? sensors.length : 1).map((raw, at) =>
+      mapEach(raw, (point) => measurementPoint(point, compensations[at] ?? 0)),
+    )
   }
   const windows = { windowMs: WINDOW_MS[bucket], timeZone }
+  const range = seriesOf(sensors, question)
   const grid = windowGrid(windows.windowMs, timeZone)
   const read = (of: readonly Sensor[]) => readSummaries(reader, seriesOf(of, question), windows)
-  const points = sensors.length * grid.countOf(seriesOf(sensors, question))
-  const isKept = sensors.length > 1 && points <= KEPT_POINTS_MAX
-  return (await readApart(sensors, read, isKept)).map((summaries, at) => {
-    const { compensationCelsius = 0 } = sensors[at] ?? {}
-    const chunks = mapEach(summaries, (summary) => bucketPoint(summary, compensationCelsius))
-    return question.isFilled ? fillGaps(chunks, grid, seriesOf(sensors, question)) : chunks
+  const sensorsAtOnce = Math.max(1, Math.floor(KEPT_POINTS_MAX / grid.countOf(range)))
+  return readApart(sensors, read, sensorsAtOnce).map((summaries, at) => {
+    const points = mapEach(summaries, (summary) => bucketPoint(summary, compensations[at] ?? 0))
+    return question.isFilled ? fillGaps(points, grid, range) : points
   })
 }
 
@@ -74,20 +70,37 @@ async function areFew(reader: MeasurementReader, series: SeriesRange): Promise<b
 }
 
 /** What is read of each sensor, in their order. */
-async function readApart<Stored extends { readonly sensorId: number }>(
+function readApart<Stored extends { readonly sensorId: number }>(
   sensors: readonly Sensor[],
   read: (of: readonly Sensor[]) => AsyncIterable<readonly Stored[]>,
-  isKept: boolean,
-): Promise<readonly AsyncIterable<readonly Stored[]>[]> {
-  if (!isKept) return sensors.map((sensor) => read([sensor]))
+  sensorsAtOnce: number,
+): readonly AsyncIterable<readonly Stored[]>[] {
+  if (sensorsAtOnce === 1) return sensors.map((sensor) => read([sensor]))
+  const parts = Math.ceil(sensors.length / sensorsAtOnce)
+  return Array.from({ length: parts }, (_, at) => {
+    const part = sensors.slice(at * sensorsAtOnce, (at + 1) * sensorsAtOnce)
+    let kept: Promise<ReadonlyMap<number, readonly Stored[]>> | undefined
+    return part.map(({ id }) => {
+      return inChunks(async () => (await (kept ??= readTogether(part, read))).get(id) ?? [])
+    })
+  }).flat()
+}
+
+async function readTogether<Stored extends { readonly sensorId: number }>(
+  sensors: readonly Sensor[],
+  read: (of: readonly Sensor[]) => AsyncIterable<readonly Stored[]>,
+): Promise<ReadonlyMap<number, readonly Stored[]>> {
   const kept = new Map(sensors.map(({ id }) => [id, [] as Stored[]]))
   for await (const chunk of read(sensors)) {
     for (const stored of chunk) kept.get(stored.sensorId)?.push(stored)
   }
-  return sensors.map(({ id }) => inChunks(kept.get(id) ?? []))
+  return kept
 }
 
-async function* inChunks<Item>(items: readonly Item[]): AsyncIterable<readonly Item[]> {
+async function* inChunks<Item>(
+  readAll: () => Promise<readonly Item[]>,
+): AsyncIterable<readonly Item[]> {
+  const items = await readAll()
   for (let at = 0; at < items.length; at += CHUNK_POINTS) {
     yield items.slice(at, at + CHUNK_POINTS)
     await setImmediate()

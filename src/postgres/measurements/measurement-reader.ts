@@ -18,11 +18,12 @@ const WINDOWS_MAX = 50_000
 
 /**
  * How much time of all sensors together such a part covers at first: nobody knows how often they
- * measure. The next ones cover as much as has about a million measurements, half a second's work.
+ * measure. The next ones cover as much as has about a million measurements, half a second's work,
+ * but not much more than was looked at.
  */
 const FIRST_SENSORS_MS = 100_000 * MINUTE_MS
+const SENSORS_MS_MAX = 4 * FIRST_SENSORS_MS
 const FOLDED_AT_ONCE = 1_000_000
-const GROWTH_MAX = 4
 
 type Table = 'measurements' | 'measurements_hour' | 'measurements_day'
 
@@ -218,7 +219,8 @@ export class PostgresMeasurementReader implements MeasurementReader {
       const endMs = Math.min(stopMs, partMs + Math.min(windows, windowsMax) * windowMs)
       const rows = await this.#rows<WindowSummary>(statement, [sensorIds, partMs, endMs, windowMs])
       const measurements = rows.reduce((sum, { count }) => sum + count, 0)
-      sensorsMs *= Math.min(GROWTH_MAX, FOLDED_AT_ONCE / Math.max(1, measurements))
+      const fitsMs = sensorsMs * (FOLDED_AT_ONCE / Math.max(1, measurements))
+      sensorsMs = Math.min(SENSORS_MS_MAX, fitsMs)
       fromMs = endMs
       yield rows
     }
