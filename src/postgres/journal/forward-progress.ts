@@ -78,7 +78,8 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
 
   async waitUntilReadable(versions: readonly DataVersion[], waitMsMax: number): Promise<boolean> {
     const deadlineMs = this.#with.clock.monotonicMs() + waitMsMax
-    const isReadable = async () => (await this.#unreadableOf(versions)).length === 0
+    const places = this.#placesOf(versions)
+    const isReadable = async () => (await this.#stillUnreadable(places)).length === 0
     if (await isReadable()) return true
     this.#waiters++
     this.#with.onAwaited()
@@ -99,7 +100,7 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
   ): AsyncIterable<number> {
     const behind = await this.#behind(sensors)
     const left = new Set(behind.map(({ id }) => id))
-    for (const place of await this.#unreadableOf(behind.map(({ dataVersion }) => dataVersion))) {
+    for (const place of await this.#stillUnreadable(this.#placesOf(versionsOf(behind)))) {
       yield* this.#findSensors(place, left, range)
     }
     // Last: what is refused meanwhile is no longer behind.
@@ -143,10 +144,13 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     return true
   }
 
-  /** The last rows of the versions that are not readable, one of a stream. */
-  async #unreadableOf(versions: readonly DataVersion[]): Promise<readonly JournalPlace[]> {
-    const places = lastPlacesOf(versions.flatMap((version) => this.#unreadableIn(version)))
-    if (places.length === 0) return []
+  /** The last rows of the versions that nobody has seen to be readable, one of a stream. */
+  #placesOf(versions: readonly DataVersion[]): readonly JournalPlace[] {
+    return lastPlacesOf(versions.flatMap((version) => this.#unreadableIn(version)))
+  }
+
+  async #stillUnreadable(places: readonly JournalPlace[]): Promise<readonly JournalPlace[]> {
+    if (!places.some((place) => this.#isUnreadable(place))) return []
     const forwarded = await this.#with.database.rows<JournalPlace>(sql.READ_FORWARDED)
     for (const place of forwarded) this.#show(place)
     return places.filter((place) => this.#isUnreadable(place))
@@ -154,7 +158,7 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
 
   /** Those of which anything is still on its way. */
   async #behind(sensors: readonly VersionedSensor[]): Promise<readonly VersionedSensor[]> {
-    await this.#unreadableOf(sensors.map(({ dataVersion }) => dataVersion))
+    await this.#stillUnreadable(this.#placesOf(versionsOf(sensors)))
     return sensors.filter(({ dataVersion }) => this.#unreadableIn(dataVersion).length > 0)
   }
 
@@ -208,6 +212,10 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
       this.#isReading = false
     }
   }
+}
+
+function versionsOf(sensors: readonly VersionedSensor[]): readonly DataVersion[] {
+  return sensors.map(({ dataVersion }) => dataVersion)
 }
 
 /** Of each stream the last place. */

@@ -122,9 +122,10 @@ export class ForwardProgress implements ReadBarrier, QueueFigures {
     range: TimeRange,
   ): AsyncIterable<number> {
     const { journal, setAsideAmong } = this.#with
+    // Before the look at what is set aside: what is refused meanwhile is behind, then.
+    const afterSeq = this.#readableSeq
     const aside = new Set(setAsideAmong(idsOf(sensors), range))
     yield* aside
-    const afterSeq = this.#readableSeq
     const behind = sensors.filter(({ id, dataVersion }) => {
       return seqOf(dataVersion) > afterSeq && !aside.has(id)
     })
