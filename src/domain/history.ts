@@ -95,6 +95,17 @@ export interface SeriesRange extends TimeRange {
   readonly areOne?: boolean
 }
 
+/** How many measurements the summaries are of. */
+export async function countMeasurements(
+  summaries: AsyncIterable<readonly WindowSummary[]>,
+): Promise<number> {
+  let measurements = 0
+  for await (const chunk of summaries) {
+    for (const { count } of chunk) measurements += count
+  }
+  return measurements
+}
+
 /** Two summaries combined; the result starts where the first does. */
 function mergeSummaries(first: WindowSummary, second: WindowSummary): WindowSummary {
   return {

@@ -1,7 +1,7 @@
 // Turns stored data into the points of a response: compensated, averaged, gaps filled on request.
 
 import { setImmediate } from 'node:timers/promises'
-import { WINDOW_MS } from '../domain/history.ts'
+import { countMeasurements, WINDOW_MS } from '../domain/history.ts'
 import type {
   BucketPoint,
   HistoryPoint,
@@ -29,7 +29,8 @@ const SUM_DECIMALS = 1_000_000_000
 
 /**
  * The points of a response in ascending order, in chunks, for each sensor. Sensors with few points
- * are one question to the store, asked when the first of them is consumed; more are several.
+ * are one question to the store, asked when the first of them is consumed; more are several. Those
+ * of a single sensor are read as they are consumed.
  */
 export async function historiesPoints(
   reader: MeasurementReader,
@@ -62,11 +63,8 @@ function seriesOf(sensors: readonly Sensor[], { fromMs, toMs }: ResolvedQuestion
 
 /** Whether measurements are few enough to be kept. */
 async function areFew(reader: MeasurementReader, series: SeriesRange): Promise<boolean> {
-  let measurements = 0
-  for await (const chunk of reader.readTotals({ ...series, needed: new Set() })) {
-    for (const { count } of chunk) measurements += count
-  }
-  return measurements <= KEPT_POINTS_MAX
+  const totals = reader.readTotals({ ...series, needed: new Set() })
+  return (await countMeasurements(totals)) <= KEPT_POINTS_MAX
 }
 
 /** What is read of each sensor, in their order. */
@@ -75,7 +73,7 @@ function readApart<Stored extends { readonly sensorId: number }>(
   read: (of: readonly Sensor[]) => AsyncIterable<readonly Stored[]>,
   sensorsAtOnce: number,
 ): readonly AsyncIterable<readonly Stored[]>[] {
-  if (sensorsAtOnce === 1) return sensors.map((sensor) => read([sensor]))
+  if (sensorsAtOnce === 1 || sensors.length === 1) return sensors.map((sensor) => read([sensor]))
   const parts = Math.ceil(sensors.length / sensorsAtOnce)
   return Array.from({ length: parts }, (_, at) => {
     const part = sensors.slice(at * sensorsAtOnce, (at + 1) * sensorsAtOnce)

@@ -7,7 +7,7 @@
 
 import { flux, fluxDateTime, fluxDuration, fluxExpression } from '@influxdata/influxdb-client'
 import { SUMMARY_VALUES } from '../domain/history.ts'
-import type { SummaryValue, SeriesRange } from '../domain/history.ts'
+import type { SeriesRange, SummaryValue } from '../domain/history.ts'
 import { formatInstant } from '../domain/time.ts'
 import type { TimeRange } from '../domain/time.ts'
 import { SENSOR_INFO, TEMPERATURE, TEMPERATURE_FIELD } from './line-protocol.ts'

@@ -6,6 +6,7 @@
 
 import { setImmediate } from 'node:timers/promises'
 import { ServiceError } from '../domain/errors.ts'
+import { countMeasurements } from '../domain/history.ts'
 import type { SeriesRange, StoredPoint, WindowSummary } from '../domain/history.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
 import { InfluxUnreachable } from './connection.ts'
@@ -77,10 +78,7 @@ export class InfluxMeasurementReader implements MeasurementReader {
     if (range.sensorIds.length === 1) return Math.ceil(windows / SENSOR_WINDOWS_MAX)
     if (most <= PART_WINDOWS_MAX) return 1
     // A query about many sensors takes long even where it finds little.
-    let measurements = 0
-    for await (const chunk of this.readTotals({ ...range, needed: new Set() })) {
-      for (const { count } of chunk) measurements += count
-    }
+    const measurements = await countMeasurements(this.readTotals({ ...range, needed: new Set() }))
     return Math.ceil(Math.min(most, measurements) / PART_WINDOWS_MAX)
   }
 

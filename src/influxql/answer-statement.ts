@@ -18,6 +18,8 @@ import type { Select, ShowTagValues } from './statement.ts'
 import { chosenSensors, grouped, sensorsOf } from './tagged-sensors.ts'
 import type { TaggedSensor } from './tagged-sensors.ts'
 
+const NONE: ReadonlySet<number> = new Set()
+
 const NOT_ALL =
   'measurements of this range are acknowledged and cannot be read yet: ask again for all of them'
 
@@ -64,7 +66,7 @@ async function select(
   const shown = groups?.slice(0, seriesLimit) ?? []
   if (measurement === 'sensor') {
     const isAsked = columns.some(({ field }) => field === 'unreadable')
-    const unreadable = await sources.history.listUnreadable(isAsked ? sensorsOf(shown) : [])
+    const unreadable = isAsked ? await sources.history.listUnreadable(sensorsOf(shown)) : NONE
     return answerText(oneByOne(sensorSeries(statement, shown, { nowMs: asked.nowMs, unreadable })))
   }
   if (range.startMs >= range.stopMs) return answerText(oneByOne([]))

@@ -9,6 +9,7 @@
 // that it can go on at any of them.
 
 import { randomBytes } from 'node:crypto'
+import { countUpTo } from '../domain/ascending.ts'
 import { isOnline } from '../domain/sensor.ts'
 import { MINUTE_MS } from '../domain/time.ts'
 import type { Sensor } from '../domain/sensor.ts'
@@ -280,14 +281,7 @@ export class SensorWatch {
   }
 
   #indexAfter(no: number): number {
-    let from = 0
-    let to = this.#log.length
-    while (from < to) {
-      const middle = (from + to) >>> 1
-      if ((this.#log[middle]?.no ?? 0) <= no) from = middle + 1
-      else to = middle
-    }
-    return from
+    return countUpTo(this.#log, no, (entry) => entry.no)
   }
 
   #stateOf(sensor: Sensor): SensorState {

@@ -4,7 +4,7 @@
 import { expect } from 'chai'
 import { instant, MINUTE_MS, STOP_MS } from '../support/fleet.ts'
 import { readDashboards } from '../support/grafana.ts'
-import { sendBatch } from '../support/http.ts'
+import { sendBatches } from '../support/http.ts'
 import { ask } from '../support/influxql.ts'
 import type { TestService } from '../support/service.ts'
 import { onEachStore } from '../support/stores.ts'
@@ -27,9 +27,7 @@ describe('the lists of the Grafana dashboards', () => {
         temp: at / 10,
         timestamp,
       }))
-      for (let from = 0; from < SENSORS; from += 500) {
-        await sendBatch(service.url, token, readings.slice(from, from + 500))
-      }
+      await sendBatches(service.url, token, readings)
     })
     after(() => service?.stop())
 

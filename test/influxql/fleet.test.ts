@@ -4,7 +4,7 @@
 
 import { expect } from 'chai'
 import { HOUR_MS, MINUTE_MS, STOP_MS, instant } from '../support/fleet.ts'
-import { send } from '../support/http.ts'
+import { send, sendBatches } from '../support/http.ts'
 import { ask } from '../support/influxql.ts'
 import type { Row } from '../support/influxql.ts'
 import type { TestService } from '../support/service.ts'
@@ -36,11 +36,7 @@ describe('a fleet of a thousand', () => {
         const timestamp = instant(FROM_MS + reading * 40 * MINUTE_MS + sensor * 1_000)
         return { event_id: String(at), sn: `s-${sensor}`, temp: sensor / 8 + reading, timestamp }
       })
-      for (let at = 0; at < measurements.length; at += 500) {
-        const body = { measurements: measurements.slice(at, at + 500) }
-        const order = { method: 'POST', path: '/api/v1/measurements/batch', token, body }
-        expect((await send(service.url, order)).status).to.equal(201)
-      }
+      await sendBatches(service.url, token, measurements)
       const path = '/api/v1/sensors/7'
       await send(service.url, { method: 'PATCH', path, token, body: { compensation: -0.3 } })
     })

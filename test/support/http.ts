@@ -53,6 +53,18 @@ export function sendBatch(
   return send(url, { method: 'POST', path, token, body: { measurements } })
 }
 
+/** Submits any number of measurements, none of them known; each batch has to be taken. */
+export async function sendBatches(
+  url: string,
+  token: string,
+  measurements: readonly unknown[],
+): Promise<void> {
+  for (let from = 0; from < measurements.length; from += 500) {
+    const { status, text } = await sendBatch(url, token, measurements.slice(from, from + 500))
+    if (status !== 201) throw new Error(`${status}: ${text}`)
+  }
+}
+
 /** Makes a request of what is not, or not only, our service. */
 export async function sendUnchecked(url: string, order: TestRequest): Promise<TestAnswer> {
   const { method = 'GET', token, body, headers = {} } = order

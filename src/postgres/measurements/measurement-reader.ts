@@ -13,7 +13,7 @@ import type { Database } from '../database.ts'
 const ROWS_MAX = 10_000
 const SENSOR_ROWS_MIN = 10
 
-/** Windows of a part that is made of measurements. */
+/** Windows of a part that is made of measurements, or of summaries of all sensors together. */
 const WINDOWS_MAX = 50_000
 
 /**
@@ -121,12 +121,8 @@ export class PostgresMeasurementReader implements MeasurementReader {
     }
   }
 
-  async *readLast({
-    sensorIds,
-    startMs,
-    stopMs,
-  }: SeriesRange): AsyncIterable<readonly StoredPoint[]> {
-    yield await this.#rows<StoredPoint>(LAST, [sensorIds, startMs, stopMs])
+  async *readLast(range: SeriesRange): AsyncIterable<readonly StoredPoint[]> {
+    yield await this.#rows<StoredPoint>(LAST, [range.sensorIds, range.startMs, range.stopMs])
   }
 
   readWindows(range: SeriesRange, windowMs: number): AsyncIterable<readonly WindowSummary[]> {
@@ -192,7 +188,8 @@ export class PostgresMeasurementReader implements MeasurementReader {
     { sensorIds, startMs, stopMs }: SeriesRange,
     windowMs: number,
   ): AsyncIterable<readonly WindowSummary[]> {
-    const partMs = Math.max(1, Math.floor(FOLDED_AT_ONCE / sensorIds.length)) * windowMs
+    const windows = Math.min(WINDOWS_MAX, Math.floor(FOLDED_AT_ONCE / sensorIds.length))
+    const partMs = Math.max(1, windows) * windowMs
     for (let fromMs = startMs; fromMs < stopMs; fromMs += partMs) {
       const endMs = Math.min(stopMs, fromMs + partMs)
       yield await this.#rows(folded(table, true), [sensorIds, fromMs, endMs, windowMs])

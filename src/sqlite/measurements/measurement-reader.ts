@@ -94,14 +94,10 @@ export class SqliteMeasurementReader implements MeasurementReader {
     }
   }
 
-  async *readLast({
-    sensorIds,
-    startMs,
-    stopMs,
-  }: SeriesRange): AsyncIterable<readonly StoredPoint[]> {
+  async *readLast(range: SeriesRange): AsyncIterable<readonly StoredPoint[]> {
     const turn = turns()
-    for (const sensorId of sensorIds) {
-      const rows = this.#read(this.#last, [sensorId, startMs, stopMs])
+    for (const sensorId of range.sensorIds) {
+      const rows = this.#read(this.#last, [sensorId, range.startMs, range.stopMs])
       yield rows.map((row) => pointOf(sensorId, row))
       await turn(rows.length)
     }
