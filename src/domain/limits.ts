@@ -111,8 +111,12 @@ export const filledPointsMax = 10_000
 /** Buckets in a response with several sensors: buckets of the period times sensors. */
 export const seriesBucketsMax = 200_000
 
-/** Answers to InfluxQL that a user may have under way; further requests of that user wait. */
-export const answersPerUserMax = 2
+/**
+ * Histories and answers to InfluxQL under way; further ones wait. Each keeps some of what it has read
+ * until its client takes it: a history up to 2 MB, InfluxQL 4 MB, and its share of the main thread.
+ */
+export const historyAnswers = { ofUserMax: 8, ofAllMax: 32 }
+export const statementAnswers = { ofUserMax: 2, ofAllMax: 16 }
 
 /** `bucket=auto` picks the finest bucket that covers the period with at most this many. */
 export const autoPointsMax = 1_500

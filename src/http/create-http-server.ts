@@ -6,6 +6,7 @@ import type { AccessTokens } from '../access/tokens.ts'
 import {
   connectionsPerAddressMax,
   failedTokensPerMinute,
+  historyAnswers,
   openStatementsPerMinute,
   requestBodiesInFlightBytesMax,
 } from '../domain/limits.ts'
@@ -37,6 +38,7 @@ import type { RateLimitsSettings } from './callers/rate-limit.ts'
 import { lineApiRouter } from './lines/line-api.ts'
 import type { SkippedNotes } from './lines/skipped-series.ts'
 import type { LineSettings } from './lines/write-lines.ts'
+import { LongAnswers } from './answers/long-answers.ts'
 import { BodyGate } from './body/gate.ts'
 import { SmallBodyReader } from './body/read-small-body.ts'
 import type { RouteRow } from './requests/routes.ts'
@@ -108,9 +110,10 @@ export function createHttpServer(
     (request) => addresses.farKey(addresses.of(request)),
   )
   const smallBodies = new SmallBodyReader(clock)
-  const mobile = { ...collaborators, signInLimit, bodies }
+  const longAnswers = new LongAnswers(historyAnswers, clock)
+  const mobile = { ...collaborators, signInLimit, longAnswers, bodies }
   const tables: Tables = {
-    daemon: daemonApiRouter({ ...collaborators, rateLimits, bodies }),
+    daemon: daemonApiRouter({ ...collaborators, longAnswers, rateLimits, bodies }),
     mobile: mobileApiRouter(mobile, settings.mobile),
     signIn: signInRouter(mobile, settings.mobile),
     lines: lineApiRouter(

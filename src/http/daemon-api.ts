@@ -6,6 +6,7 @@ import type { Submissions } from '../ingest/submissions.ts'
 import type { RefusedWriter } from '../ports/refused.ts'
 import type { DataIdentity } from '../ports/control-reader.ts'
 import type { Sensors } from '../sensors/sensors.ts'
+import type { LongAnswers } from './answers/long-answers.ts'
 import { getHistory, historyQuery } from './requests/history.ts'
 import { showDaemonMe } from './requests/me.ts'
 import { measurement, postMeasurement } from './requests/measurement.ts'
@@ -30,6 +31,7 @@ export interface DaemonApiCollaborators {
   readonly submissions: Submissions
   readonly refusedWriter: RefusedWriter
   readonly history: HistoryReader
+  readonly longAnswers: LongAnswers
   readonly rateLimits: RateLimits
   readonly bodies: BodyGate
   readonly dataIdentity: DataIdentity
@@ -39,7 +41,7 @@ export interface DaemonApiCollaborators {
 export function daemonApiRouter(
   collaborators: DaemonApiCollaborators,
 ): RouteTable {
-  const { tokens, sensors, submissions, history, rateLimits, bodies } = collaborators
+  const { tokens, sensors, submissions, history, longAnswers, rateLimits, bodies } = collaborators
   const api = new ApiRoutes(DAEMON_API_BASE, sensors)
   const intake = { submissions, rateLimits, bodies, refusedWriter: collaborators.refusedWriter }
   const one = measurement(intake)
@@ -53,9 +55,9 @@ export function daemonApiRouter(
   api.add('GET    /sensors',                   'sensors:read',       none,  listSensors(sensors))
   api.add('POST   /measurements',              'measurements:write', one,   postMeasurement(intake))
   api.add('POST   /measurements/batch',        'measurements:write', batch, postBatch(intake))
-  api.add('GET    /measurements',              'sensors:read',       several, getSeries(history))
+  api.add('GET    /measurements',              'sensors:read',       several, getSeries(history, longAnswers))
   api.own('GET    /sensors/:id',               'sensors:read',       none,  showSensor(sensors))
-  api.own('GET    /sensors/:id/measurements',  'sensors:read',       query, getHistory(history))
+  api.own('GET    /sensors/:id/measurements',  'sensors:read',       query, getHistory(history, longAnswers))
   api.own('PATCH  /sensors/:id',               'sensors:write',      patch, patchSensor(sensors))
   api.own('DELETE /sensors/:id',               'sensors:write',      none,  deleteSensor(sensors))
   return api

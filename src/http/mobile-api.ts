@@ -14,6 +14,7 @@ import { showBootstrap } from './requests/bootstrap.ts'
 import { changesQuery, showChanges } from './requests/changes.ts'
 import { showDashboard } from './requests/dashboard.ts'
 import { streamEvents } from './requests/events.ts'
+import type { LongAnswers } from './answers/long-answers.ts'
 import { getHistory, historyQuery } from './requests/history.ts'
 import { linkSignInRequest, postLinkSignIn } from './requests/link-sign-in.ts'
 import { showUser } from './requests/me.ts'
@@ -35,6 +36,7 @@ export interface MobileApiCollaborators {
   readonly sensors: Sensors
   readonly live: LiveSensors
   readonly history: HistoryReader
+  readonly longAnswers: LongAnswers
   readonly signIn: SignIn
   readonly links: SignInLinks
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>
@@ -45,7 +47,7 @@ export interface MobileApiCollaborators {
 
 // prettier-ignore
 export function mobileApiRouter(
-  { tokens, sensors, live, history, bodies, clock }: MobileApiCollaborators,
+  { tokens, sensors, live, history, longAnswers, bodies, clock }: MobileApiCollaborators,
   settings: Pick<MobileSettings, 'mayEdit' | 'mayDeleteAccount'>,
 ): RouteTable {
   const api = new ApiRoutes(MOBILE_API_BASE, sensors)
@@ -65,10 +67,10 @@ export function mobileApiRouter(
   api.add('GET  /dashboard',                'sensors:read', none,  showDashboard(sensors))
   api.add('GET  /sensors',                  'sensors:read', none,  listSensors(sensors))
   api.add('GET  /changes',                  'sensors:read', changesQuery, showChanges(sensors))
-  api.add('GET  /measurements',             'sensors:read', several, getSeries(history))
+  api.add('GET  /measurements',             'sensors:read', several, getSeries(history, longAnswers))
   api.own('GET  /sensors/:id',              'sensors:read', none,  showSensor(sensors))
   api.own('PATCH /sensors/:id',             edit,           patch, patchSensor(sensors))
-  api.own('GET  /sensors/:id/measurements', 'sensors:read', query, getHistory(history))
+  api.own('GET  /sensors/:id/measurements', 'sensors:read', query, getHistory(history, longAnswers))
   api.add('GET  /events',                   'sensors:read', none,  events)
   return api
 }

@@ -28,8 +28,8 @@ import type { FieldTotals, WindowTotals } from './window-totals.ts'
 /** Rows, or window starts, between which other work runs. */
 const ROWS_AT_ONCE = 1_000
 
-/** Windows of a part, in memory until its client has read them: 3 MB for each field. */
-const PART_WINDOWS = 100_000
+/** Windows of a part, in memory until its client has read them: 1.6 MB for each field. */
+const PART_WINDOWS = 50_000
 
 /** What of a summary a function is made of, besides the count. */
 const MADE_OF: Readonly<Record<Aggregate, SummaryValue>> = {

@@ -5,12 +5,20 @@
 import { Readable } from 'node:stream'
 import type { Context } from 'koa'
 import type { ResolvedQuestion } from '../../domain/history.ts'
-import { answerUnchanged, entityTag, isKnown } from './call.ts'
+import { answerUnchanged, ClientGone, entityTag, isKnown } from './call.ts'
 import { HISTORY_FORMATS } from './history-text.ts'
 import type { HistoryFormat } from './history-text.ts'
+import type { LongAnswer, LongAnswers } from './long-answers.ts'
 
 /** Bytes gathered before a response is streamed. */
 const WHOLE_BYTES_MAX = 128 * 1024
+
+export interface AskedHistories {
+  readonly userId: number
+  readonly question: ResolvedQuestion
+  /** Differs whenever the response would differ. */
+  readonly version: string
+}
 
 /** What a response needs from the store. */
 export interface HistoryAnswer {
@@ -19,14 +27,11 @@ export interface HistoryAnswer {
   readonly pieces: AsyncIterable<Buffer>
 }
 
-/**
- * Responds with histories, or with 304 if the client has them already.
- *
- * @param version differs whenever the response would differ
- */
+/** Responds with histories, or with 304 if the client has them already. */
 export async function answerHistories(
   ctx: Context,
-  asked: { readonly question: ResolvedQuestion; readonly version: string },
+  asked: AskedHistories,
+  longAnswers: LongAnswers,
   read: (format: HistoryFormat) => Promise<HistoryAnswer>,
 ): Promise<void> {
   const format = acceptedFormat(ctx)
@@ -34,13 +39,16 @@ export async function answerHistories(
   ctx.set('Cache-Control', 'private, no-cache')
   ctx.vary('Accept')
   if (isKnown(ctx, tag)) return answerUnchanged(ctx, tag)
-  const { isComplete, pieces } = await read(format)
-  // An incomplete response changes even if the data do not.
-  if (isComplete) ctx.set('ETag', tag)
-  // The formats without an envelope have no other place for these two.
-  ctx.set('Thermolog-Bucket', asked.question.bucket)
-  ctx.set('Thermolog-Complete', String(isComplete))
-  await answerInPieces(ctx, format.contentType, pieces)
+  await answerInPieces(ctx, longAnswers, asked.userId, async () => {
+    const { isComplete, pieces } = await read(format)
+    // An incomplete response changes even if the data do not.
+    if (isComplete) ctx.set('ETag', tag)
+    // The formats without an envelope have no other place for these two.
+    ctx.set('Thermolog-Bucket', asked.question.bucket)
+    ctx.set('Thermolog-Complete', String(isComplete))
+    ctx.set('Content-Type', format.contentType)
+    return pieces
+  })
 }
 
 function acceptedFormat(ctx: Context): HistoryFormat {
@@ -52,31 +60,50 @@ function acceptedFormat(ctx: Context): HistoryFormat {
   return format
 }
 
-/** Responds with a text, streamed if it is long. @param pieces the whole text, in order */
+/**
+ * Responds with a text, streamed if it is long.
+ *
+ * @param read sets the headers. @returns the whole text, in order
+ * @throws ClientGone
+ */
 export async function answerInPieces(
   ctx: Context,
-  contentType: string,
-  pieces: AsyncIterable<Buffer>,
+  longAnswers: LongAnswers,
+  userId: number,
+  read: () => Promise<AsyncIterable<Buffer>>,
 ): Promise<void> {
-  const unread = pieces[Symbol.asyncIterator]()
-  const { start, isWhole } = await gather(unread)
-  ctx.status = 200
-  ctx.set('Content-Type', contentType)
-  if (isWhole) {
-    ctx.body = start
-    return
+  const answer = await longAnswers.begin(userId)
+  try {
+    if (ctx.req.socket.destroyed) throw new ClientGone()
+    const pieces = await read()
+    ctx.status = 200
+    const body = await bodyOf(ctx, answer, pieces[Symbol.asyncIterator]())
+    if (body !== undefined) ctx.body = body
+  } finally {
+    if (ctx.body instanceof Readable && !ctx.res.closed) ctx.res.once('close', () => answer.end())
+    else answer.end()
   }
+}
+
+async function bodyOf(
+  ctx: Context,
+  answer: LongAnswer,
+  unread: AsyncIterator<Buffer>,
+): Promise<Buffer | Readable | undefined> {
+  const { start, isWhole } = await gather(unread)
+  if (isWhole) return start
   if (ctx.method === 'HEAD') {
     await unread.return?.()
     ctx.res.removeHeader('Content-Length')
-    return
+    return undefined
   }
+  const cut = () => ctx.res.destroy()
   // One piece is enough to buffer while waiting for the client.
-  const stream = Readable.from(resume(start, unread), { highWaterMark: 1 })
+  const stream = Readable.from(answer.piecesOf(resume(start, unread), cut), { highWaterMark: 1 })
   stream.once('close', () => void unread.return?.())
   // Errors do not pass through a compressor by themselves.
-  stream.once('error', () => ctx.res.destroy())
-  ctx.body = stream
+  stream.once('error', cut)
+  return stream
 }
 
 async function gather(unread: AsyncIterator<Buffer>): Promise<{ start: Buffer; isWhole: boolean }> {

@@ -2,9 +2,8 @@
 // reading for those who have one. The token comes first, so that all that follows is counted: for
 // the token or, without a valid one, for the address.
 
-import { Readable } from 'node:stream'
 import { refusalError } from '../../domain/errors.ts'
-import { answersPerUserMax } from '../../domain/limits.ts'
+import { statementAnswers } from '../../domain/limits.ts'
 import { answerStatement } from '../../influxql/answer-statement.ts'
 import type { InfluxqlSources } from '../../influxql/answer-statement.ts'
 import { limitStatement } from '../../influxql/limits.ts'
@@ -12,14 +11,15 @@ import { StatementError } from '../../influxql/statement-error.ts'
 import type { AccessTokens } from '../../access/tokens.ts'
 import type { Principal } from '../../domain/access.ts'
 import type { DataIdentity } from '../../ports/control-reader.ts'
-import { ClientGone, answerJson } from '../answers/call.ts'
+import type { Clock } from '../../ports/system.ts'
+import { answerJson } from '../answers/call.ts'
 import type { Call } from '../answers/call.ts'
 import { answerInPieces } from '../answers/history-answer.ts'
+import { LongAnswers } from '../answers/long-answers.ts'
 import type { BodyGate } from '../body/gate.ts'
 import type { SmallBodyReader } from '../body/read-small-body.ts'
 import { authenticate, readInfluxToken, requireRight } from '../callers/authenticate.ts'
 import type { AddressLimit, RateLimits } from '../callers/rate-limit.ts'
-import { UserPlaces } from '../callers/user-places.ts'
 import { sendingOf } from '../requests/input.ts'
 
 const DATABASE = 'thermolog'
@@ -38,15 +38,17 @@ export interface QueryCollaborators extends InfluxqlSources {
   readonly bodies: BodyGate
   readonly smallBodies: SmallBodyReader
   readonly draining: { readonly isOn: boolean }
+  readonly clock: Clock
 }
 
 /** Answers one statement. */
 export class Queries {
   readonly #with: QueryCollaborators
-  readonly #places = new UserPlaces(answersPerUserMax)
+  readonly #answers: LongAnswers
 
   constructor(collaborators: QueryCollaborators) {
     this.#with = collaborators
+    this.#answers = new LongAnswers(statementAnswers, collaborators.clock)
   }
 
   /** @throws ServiceError when the statement is not answered */
@@ -119,18 +121,13 @@ export class Queries {
     return reader
   }
 
-  async #read({ ctx, receivedAtMs }: Call, { user }: Principal, statement: string): Promise<void> {
-    const giveBack = await this.#places.take(user.id)
-    try {
-      if (ctx.req.socket.destroyed) throw new ClientGone()
+  #read({ ctx, receivedAtMs }: Call, { user }: Principal, statement: string): Promise<void> {
+    return answerInPieces(ctx, this.#answers, user.id, async () => {
       const asked = { userId: user.id, nowMs: receivedAtMs }
       const pieces = await answerStatement(statement, asked, this.#with)
-      await answerInPieces(ctx, JSON_TYPE, pieces)
-    } finally {
-      // A long answer is computed as its client reads it.
-      if (ctx.body instanceof Readable && !ctx.res.closed) ctx.res.once('close', giveBack)
-      else giveBack()
-    }
+      ctx.set('Content-Type', JSON_TYPE)
+      return pieces
+    })
   }
 }
 

@@ -8,6 +8,7 @@ import { historyVersion } from '../../history/read-history.ts'
 import type { HistoryReader } from '../../history/read-history.ts'
 import type { SensorCall } from '../answers/call.ts'
 import { answerHistories } from '../answers/history-answer.ts'
+import type { LongAnswers } from '../answers/long-answers.ts'
 import { noBody } from '../body/bounds.ts'
 import { allFaultsIn, isHistoryQuery } from '../body/validate.ts'
 import { readInstant, readParameters } from './input.ts'
@@ -52,10 +53,11 @@ export function readQuestion(
   return resolveQuestion(question, nowMs, found)
 }
 
-export function getHistory(reader: HistoryReader) {
-  return ({ ctx, sensor }: SensorCall, question: ResolvedQuestion): Promise<void> => {
+export function getHistory(reader: HistoryReader, longAnswers: LongAnswers) {
+  return ({ ctx, principal, sensor }: SensorCall, question: ResolvedQuestion): Promise<void> => {
     const version = historyVersion(sensor, question)
-    return answerHistories(ctx, { question, version }, async (format) => {
+    const asked = { userId: principal.user.id, question, version }
+    return answerHistories(ctx, asked, longAnswers, async (format) => {
       const history = await reader.read(sensor, question)
       return { isComplete: history.isComplete, pieces: format.one(history) }
     })

@@ -10,6 +10,7 @@ import type { HistoryReader } from '../../history/read-history.ts'
 import type { Sensors } from '../../sensors/sensors.ts'
 import type { ApiCall } from '../answers/call.ts'
 import { answerHistories } from '../answers/history-answer.ts'
+import type { LongAnswers } from '../answers/long-answers.ts'
 import { noBody } from '../body/bounds.ts'
 import { allFaultsIn, isSeriesQuery } from '../body/validate.ts'
 import { readQuestion } from './history.ts'
@@ -58,10 +59,11 @@ async function findAll(sensors: Sensors, userId: number, ids: string): Promise<S
   return found
 }
 
-export function getSeries(reader: HistoryReader) {
-  return ({ ctx }: ApiCall, { sensors, question }: SeriesQuestion): Promise<void> => {
+export function getSeries(reader: HistoryReader, longAnswers: LongAnswers) {
+  return ({ ctx, principal }: ApiCall, { sensors, question }: SeriesQuestion): Promise<void> => {
     const version = sensors.map((sensor) => historyVersion(sensor, question)).join(' ')
-    return answerHistories(ctx, { question, version: `series ${version}` }, async (format) => {
+    const asked = { userId: principal.user.id, question, version: `series ${version}` }
+    return answerHistories(ctx, asked, longAnswers, async (format) => {
       const histories = await reader.readSeveral(sensors, question)
       const isComplete = histories.every((history) => history.isComplete)
       return { isComplete, pieces: format.several(histories, question) }

@@ -1,0 +1,157 @@
+// How many answers of any length may be under way, of one user and of all: each keeps some of what
+// it has read from the store until its client takes it. Further ones wait before they read anything,
+// those of the user with the fewest under way first. While any waits, the answer in its way whose
+// client is slowest is cut off every second, so nobody keeps others out by not reading.
+
+import { SECOND_MS } from '../../domain/time.ts'
+import type { Clock } from '../../ports/system.ts'
+
+/** A client that we have waited for less than this is not slow yet. */
+const SLOW_AFTER_MS = 5 * SECOND_MS
+const CHECK_EVERY_MS = SECOND_MS
+
+export interface LongAnswersLimits {
+  readonly ofUserMax: number
+  readonly ofAllMax: number
+}
+
+interface Waiting {
+  readonly userId: number
+  readonly begin: () => void
+}
+
+export class LongAnswers {
+  readonly #limits: LongAnswersLimits
+  readonly #clock: Clock
+  readonly #underWay = new Set<LongAnswer>()
+  readonly #ofUsers = new Map<number, number>()
+  readonly #waiting = new Set<Waiting>()
+  #checking: NodeJS.Timeout | undefined
+
+  constructor(limits: LongAnswersLimits, clock: Clock) {
+    this.#limits = limits
+    this.#clock = clock
+  }
+
+  /** Waits for a place. End the answer when its client has taken it, or has gone. */
+  async begin(userId: number): Promise<LongAnswer> {
+    if (!this.#hasPlace(userId)) {
+      await new Promise<void>((begin) => this.#wait({ userId, begin }))
+    }
+    const answer = new LongAnswer(userId, this.#clock, () => this.#end(answer))
+    this.#underWay.add(answer)
+    return answer
+  }
+
+  /** @returns whether there was a place: it is taken now */
+  #hasPlace(userId: number): boolean {
+    if (!this.#mayBegin(userId)) return false
+    this.#ofUsers.set(userId, this.#countOf(userId) + 1)
+    return true
+  }
+
+  #mayBegin(userId: number): boolean {
+    return this.#isFree() && this.#countOf(userId) < this.#limits.ofUserMax
+  }
+
+  #isFree(): boolean {
+    const taken = this.#ofUsers.values().reduce((sum, ofUser) => sum + ofUser, 0)
+    return taken < this.#limits.ofAllMax
+  }
+
+  #countOf(userId: number): number {
+    return this.#ofUsers.get(userId) ?? 0
+  }
+
+  #wait(waiting: Waiting): void {
+    this.#waiting.add(waiting)
+    this.#checking ??= setInterval(() => this.#cutSlowest(), CHECK_EVERY_MS).unref()
+  }
+
+  #end(answer: LongAnswer): void {
+    if (!this.#underWay.delete(answer)) return
+    const left = this.#countOf(answer.userId) - 1
+    if (left > 0) this.#ofUsers.set(answer.userId, left)
+    else this.#ofUsers.delete(answer.userId)
+    this.#beginNext()
+  }
+
+  #beginNext(): void {
+    let next: Waiting | undefined
+    for (const one of this.#waiting) {
+      if (!this.#mayBegin(one.userId)) continue
+      if (next === undefined || this.#countOf(one.userId) < this.#countOf(next.userId)) next = one
+    }
+    if (next === undefined || !this.#hasPlace(next.userId)) return
+    this.#waiting.delete(next)
+    next.begin()
+  }
+
+  #cutSlowest(): void {
+    if (this.#waiting.size === 0) {
+      clearInterval(this.#checking)
+      this.#checking = undefined
+      return
+    }
+    const waiting = new Set(this.#waiting.values().map(({ userId }) => userId))
+    const { ofUserMax } = this.#limits
+    const isAnyInTheWay = waiting.values().some((userId) => this.#countOf(userId) < ofUserMax)
+    let slowest: LongAnswer | undefined
+    for (const answer of this.#underWay) {
+      if (!isAnyInTheWay && !waiting.has(answer.userId)) continue
+      if (answer.awaitedMs < SLOW_AFTER_MS) continue
+      if (slowest === undefined || answer.rate < slowest.rate) slowest = answer
+    }
+    slowest?.cutOff()
+  }
+}
+
+/** An answer that is sent in pieces as its client takes them. */
+export class LongAnswer {
+  readonly userId: number
+  readonly #clock: Clock
+  readonly #onEnd: () => void
+  #takenBytes = 0
+  #awaitedMs = 0
+  /** Since when its client has been waited for. */
+  #sinceMs: number | undefined
+  #cut: (() => void) | undefined
+
+  constructor(userId: number, clock: Clock, onEnd: () => void) {
+    this.userId = userId
+    this.#clock = clock
+    this.#onEnd = onEnd
+  }
+
+  /** How long its client has been waited for, all in all: not while the client waits for us. */
+  get awaitedMs(): number {
+    const nowMs = this.#clock.monotonicMs()
+    return this.#awaitedMs + (nowMs - (this.#sinceMs ?? nowMs))
+  }
+
+  /** Bytes a millisecond that its client takes. */
+  get rate(): number {
+    return this.#takenBytes / Math.max(1, this.awaitedMs)
+  }
+
+  /** @param cut ends the response, which stays incomplete */
+  async *piecesOf(pieces: AsyncIterable<Buffer>, cut: () => void): AsyncIterable<Buffer> {
+    this.#cut = cut
+    for await (const piece of pieces) {
+      this.#sinceMs = this.#clock.monotonicMs()
+      yield piece
+      this.#awaitedMs = this.awaitedMs
+      this.#sinceMs = undefined
+      this.#takenBytes += piece.length
+    }
+  }
+
+  cutOff(): void {
+    this.#cut?.()
+    this.end()
+  }
+
+  end(): void {
+    this.#onEnd()
+  }
+}
