@@ -112,8 +112,8 @@ export const filledPointsMax = 10_000
 export const seriesBucketsMax = 200_000
 
 /**
- * Histories and answers to InfluxQL under way; further ones wait. Each keeps some of what it has read
- * until its client takes it: a history up to 2 MB, InfluxQL 4 MB, and its share of the main thread.
+ * Histories and answers to InfluxQL under way; further ones wait. Each keeps some of what it has
+ * read until its client takes it: a history up to 2 MB, InfluxQL 4 MB.
  */
 export const historyAnswers = { ofUserMax: 8, ofAllMax: 32 }
 export const statementAnswers = { ofUserMax: 2, ofAllMax: 16 }

@@ -49,15 +49,17 @@ export function daemonApiRouter(
   const patch = sensorPatch(bodies)
   const query = historyQuery
   const several = seriesQuery(sensors)
+  const ofSensor = getHistory(history, longAnswers)
+  const series = getSeries(history, longAnswers)
   const me = showDaemonMe(tokens, collaborators.dataIdentity)
 
   api.add('GET    /me',                        undefined,            none,  me)
   api.add('GET    /sensors',                   'sensors:read',       none,  listSensors(sensors))
   api.add('POST   /measurements',              'measurements:write', one,   postMeasurement(intake))
   api.add('POST   /measurements/batch',        'measurements:write', batch, postBatch(intake))
-  api.add('GET    /measurements',              'sensors:read',       several, getSeries(history, longAnswers))
+  api.add('GET    /measurements',              'sensors:read',       several, series)
   api.own('GET    /sensors/:id',               'sensors:read',       none,  showSensor(sensors))
-  api.own('GET    /sensors/:id/measurements',  'sensors:read',       query, getHistory(history, longAnswers))
+  api.own('GET    /sensors/:id/measurements',  'sensors:read',       query, ofSensor)
   api.own('PATCH  /sensors/:id',               'sensors:write',      patch, patchSensor(sensors))
   api.own('DELETE /sensors/:id',               'sensors:write',      none,  deleteSensor(sensors))
   return api

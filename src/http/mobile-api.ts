@@ -53,6 +53,8 @@ export function mobileApiRouter(
   const api = new ApiRoutes(MOBILE_API_BASE, sensors)
   const query = historyQuery
   const several = seriesQuery(sensors)
+  const ofSensor = getHistory(history, longAnswers)
+  const series = getSeries(history, longAnswers)
   const patch = sensorPatch(bodies)
   // What no mobile token has.
   const edit = settings.mayEdit ? 'sensors:read' : 'sensors:write'
@@ -67,10 +69,10 @@ export function mobileApiRouter(
   api.add('GET  /dashboard',                'sensors:read', none,  showDashboard(sensors))
   api.add('GET  /sensors',                  'sensors:read', none,  listSensors(sensors))
   api.add('GET  /changes',                  'sensors:read', changesQuery, showChanges(sensors))
-  api.add('GET  /measurements',             'sensors:read', several, getSeries(history, longAnswers))
+  api.add('GET  /measurements',             'sensors:read', several, series)
   api.own('GET  /sensors/:id',              'sensors:read', none,  showSensor(sensors))
   api.own('PATCH /sensors/:id',             edit,           patch, patchSensor(sensors))
-  api.own('GET  /sensors/:id/measurements', 'sensors:read', query, getHistory(history, longAnswers))
+  api.own('GET  /sensors/:id/measurements', 'sensors:read', query, ofSensor)
   api.add('GET  /events',                   'sensors:read', none,  events)
   return api
 }

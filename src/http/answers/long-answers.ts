@@ -1,7 +1,7 @@
 // How many answers of any length may be under way, of one user and of all: each keeps some of what
-// it has read from the store until its client takes it. Further ones wait before they read anything,
-// those of the user with the fewest under way first. While any waits, the answer in its way whose
-// client is slowest is cut off every second, so nobody keeps others out by not reading.
+// it has read from the store until its client takes it. Further ones wait before they read
+// anything, those of the user with the fewest under way first. While any waits, the answer in its
+// way whose client is slowest is cut off every second, so nobody keeps others out by not reading.
 
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
