@@ -28,7 +28,7 @@ interface Repetition {
 }
 
 function repetitions(source: string, flags: string): Repetition[] {
-  const found = COMMON.map((repeated): Repetition => ({ before: '', repeated }))
+  const found: Repetition[] = []
   const samples = new Samples(flags)
   const pattern = new RegExpParser().parsePattern(source, undefined, undefined, {
     unicode: flags.includes('u'),
@@ -44,7 +44,9 @@ function repetitions(source: string, flags: string): Repetition[] {
       for (const text of once.slice(1)) found.push({ before, repeated: first + text })
     },
   })
-  return found
+  // One that repeats nothing looks at each character a few times.
+  if (found.length === 0) return []
+  return [...COMMON.map((repeated) => ({ before: '', repeated })), ...found]
 }
 
 /** Short texts that a part of a pattern matches. */
