@@ -115,5 +115,5 @@ describe('LongAnswers', () => {
 })
 
 async function* neverRead(): AsyncIterable<Buffer> {
-  await new Promise(() => undefined)
+  yield await new Promise<Buffer>(() => undefined)
 }
