@@ -20,8 +20,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   access: ['domain', 'ports', 'access'],
   influxql: ['domain', 'ports', 'history', 'sensors', 'influxql'],
   operations: ['domain', 'ports', ...CORE, 'line-protocol', 'operations', 'schemas'],
-  sqlite: ['domain', 'ports', 'sqlite'],
-  postgres: ['domain', 'ports', 'postgres'],
+  control: ['domain', 'ports', 'control'],
+  sqlite: ['domain', 'ports', 'control', 'sqlite'],
+  postgres: ['domain', 'ports', 'control', 'postgres'],
   'line-protocol': ['domain', 'line-protocol'],
   influx: ['domain', 'ports', 'influx'],
   oidc: ['domain', 'ports', 'oidc'],
@@ -84,7 +85,7 @@ const HOME: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Rooms of rules alone: they reach disk, network and processes through ports. */
-const PURE_ROOMS = new Set(['domain', 'ports', 'line-protocol', 'operations', ...CORE])
+const PURE_ROOMS = new Set(['domain', 'ports', 'control', 'line-protocol', 'operations', ...CORE])
 const OUTSIDE_WORLD = /^node:(fs|http|https|net|tls|dgram|child_process|worker_threads|os)\b/
 
 interface BannedWord {

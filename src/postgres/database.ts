@@ -2,6 +2,7 @@
 // Groups of submissions have connections of their own.
 
 import pg from 'pg'
+import type { Outcome } from '../control/flow.ts'
 import { refusalError, ServiceError } from '../domain/errors.ts'
 import { SECOND_MS } from '../domain/time.ts'
 import {
@@ -15,6 +16,7 @@ import { codeOf, DISK_FULL, isOfStatement, isOutOfReach, isRace } from './failur
 
 /** Runs statements. */
 export interface Sql {
+  run(text: string, values?: readonly unknown[]): Promise<Outcome>
   /** @returns the rows of a statement */
   rows<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>
   /** @returns how many rows a statement has inserted, changed or deleted */
@@ -46,6 +48,10 @@ export class Database implements Sql {
     this.#pools = addressesOf(databaseUrl).map((address) => {
       return openPool(address, connectionsMax, options)
     })
+  }
+
+  run(text: string, values: readonly unknown[] = []): Promise<Outcome> {
+    return this.#use((client) => sqlOn(client).run(text, values))
   }
 
   rows<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
@@ -160,15 +166,15 @@ async function verify(
 }
 
 function sqlOn(client: pg.ClientBase): Sql {
+  const run = async (text: string, values: readonly unknown[] = []) => {
+    const { rows, rowCount } = await client.query(prepared(text, values.map(storable)))
+    return { rows, changes: rowCount ?? 0 }
+  }
   return {
-    rows: async <Row>(text: string, values: readonly unknown[] = []) => {
-      const { rows } = await client.query(prepared(text, values.map(storable)))
-      return rows as Row[]
-    },
-    change: async (text, values = []) => {
-      const { rowCount } = await client.query(prepared(text, values.map(storable)))
-      return rowCount ?? 0
-    },
+    run,
+    rows: async <Row>(text: string, values?: readonly unknown[]) =>
+      (await run(text, values)).rows as Row[],
+    change: async (text, values) => (await run(text, values)).changes,
   }
 }
 

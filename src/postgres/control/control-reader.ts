@@ -1,6 +1,10 @@
 // ControlReader on PostgreSQL: users, access tokens and sensors.
 
-import { foldEmail } from '../../domain/access.ts'
+import { countRefused, listDueRefused, listRefused } from '../../control/refused.ts'
+import { findSignInLink } from '../../control/sign-in.ts'
+import { countSkipped, listSkipped } from '../../control/skipped.ts'
+import { listSessions, listTokens } from '../../control/tokens.ts'
+import { findUser, hasUsers, listIdentities, listUsers } from '../../control/users.ts'
 import type { AccessToken, Principal, User, UserIdentity } from '../../domain/access.ts'
 import type { Sensor } from '../../domain/sensor.ts'
 import { DAY_MS } from '../../domain/time.ts'
@@ -15,7 +19,8 @@ import type { ChangesQuestion, SensorChanges } from '../../ports/sensor-changes.
 import type { RefusedListing } from '../../ports/refused.ts'
 import type { SignInLink } from '../../ports/sign-in-links.ts'
 import type { Database } from '../database.ts'
-import { countRefused, listDueRefused, listRefused } from './refused-rows.ts'
+import { PrincipalLookUps } from './principal-look-ups.ts'
+import { runFlow } from './run-flow.ts'
 import { readChanges } from './sensor-changes.ts'
 import {
   findSensor,
@@ -25,18 +30,9 @@ import {
   readSensors,
 } from './sensor-rows.ts'
 import { countSetAside, hasSetAside, listSetAside } from './set-aside.ts'
-import { findSignInLink } from './sign-in-links.ts'
-import { countSkipped, listSkipped } from './skipped-rows.ts'
-import { listSessions, listTokens, PrincipalLookUps, toUser } from './token-rows.ts'
 
 const DATA_IDENTITY = 'SELECT id, restored_to_ms AS "restoredToMs" FROM data_identity'
 const CURSOR_SECRET = 'SELECT cursor_secret AS secret FROM data_identity'
-const USER_BY_EMAIL = 'SELECT id, email, name FROM users WHERE email_key = $1'
-const ANY_USER = 'SELECT 1 FROM users LIMIT 1'
-const USERS = 'SELECT id, email, name FROM users ORDER BY id'
-const IDENTITIES = `
-  SELECT issuer, subject, user_id AS "userId", created_at_ms AS "createdAtMs"
-  FROM identities ORDER BY user_id, issuer`
 const HAS_STORED_LINES = 'SELECT 1 FROM access_tokens WHERE id = $1 AND has_stored_lines'
 const OF_SENSORS = `
   FROM accepted_per_day d JOIN sensors s ON s.bucket = d.bucket AND s.id = d.sensor_id
@@ -76,32 +72,31 @@ export class PostgresControlReader implements ControlReader {
   }
 
   findSignInLink(hash: Uint8Array): Promise<SignInLink | undefined> {
-    return findSignInLink(this.#database, hash)
+    return runFlow(this.#database, findSignInLink(hash))
   }
 
-  async findUser(email: string): Promise<User | undefined> {
-    const [row] = await this.#database.rows<User>(USER_BY_EMAIL, [foldEmail(email)])
-    return row && toUser(row)
+  findUser(email: string): Promise<User | undefined> {
+    return runFlow(this.#database, findUser(email))
   }
 
-  async hasUsers(): Promise<boolean> {
-    return (await this.#database.rows(ANY_USER)).length > 0
+  hasUsers(): Promise<boolean> {
+    return runFlow(this.#database, hasUsers())
   }
 
-  async listUsers(): Promise<readonly User[]> {
-    return (await this.#database.rows<User>(USERS)).map(toUser)
+  listUsers(): Promise<readonly User[]> {
+    return runFlow(this.#database, listUsers())
   }
 
   listTokens(userId: number): Promise<readonly AccessToken[]> {
-    return listTokens(this.#database, userId)
+    return runFlow(this.#database, listTokens(userId))
   }
 
   listSessions(userId: number): Promise<readonly AccessToken[]> {
-    return listSessions(this.#database, userId)
+    return runFlow(this.#database, listSessions(userId))
   }
 
   listIdentities(): Promise<readonly UserIdentity[]> {
-    return this.#database.rows<UserIdentity>(IDENTITIES)
+    return runFlow(this.#database, listIdentities())
   }
 
   listSensors(userId: number): Promise<readonly Sensor[]> {
@@ -162,11 +157,11 @@ export class PostgresControlReader implements ControlReader {
   }
 
   listSkipped(limit: number, userId?: number) {
-    return listSkipped(this.#database, limit, userId)
+    return runFlow(this.#database, listSkipped(limit, userId))
   }
 
   countSkipped(userId?: number): Promise<number> {
-    return countSkipped(this.#database, userId)
+    return runFlow(this.#database, countSkipped(userId))
   }
 
   async hasStoredLines(tokenId: number): Promise<boolean> {
@@ -174,15 +169,15 @@ export class PostgresControlReader implements ControlReader {
   }
 
   listRefused(listing: RefusedListing) {
-    return listRefused(this.#database, listing)
+    return runFlow(this.#database, listRefused(listing))
   }
 
   listDueRefused(nowMs: number, limit: number) {
-    return listDueRefused(this.#database, nowMs, limit)
+    return runFlow(this.#database, listDueRefused(nowMs, limit))
   }
 
   countRefused(userId?: number) {
-    return countRefused(this.#database, userId)
+    return runFlow(this.#database, countRefused(userId))
   }
 
   async #count(text: string, values: readonly unknown[] = []): Promise<number> {

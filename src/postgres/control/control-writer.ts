@@ -1,44 +1,23 @@
 // ControlWriter on PostgreSQL: each call is one transaction.
 
-import type { Right, RotatedToken, TokenRotation } from '../../domain/access.ts'
+import type { Flow } from '../../control/flow.ts'
+import {
+  dropRefused,
+  keepRefused,
+  makeRoomForRefused,
+  noteRefusedRetries,
+} from '../../control/refused.ts'
+import { createSignInLink, redeemSignInLink, signIn } from '../../control/sign-in.ts'
+import { noteSkipped } from '../../control/skipped.ts'
+import { createToken, revokeToken, rotateToken } from '../../control/tokens.ts'
+import { createUser, renameUser, unlinkIdentity } from '../../control/users.ts'
 import type { ControlWriter } from '../../ports/control-writer.ts'
 import type { Clock } from '../../ports/system.ts'
 import type { Database, Sql } from '../database.ts'
-import { dropRefused, keepRefused, makeRoomForRefused, noteRefusedRetries } from './refused-rows.ts'
 import { changeSensor, createSensor, deleteSensor } from './sensor-writes.ts'
-import { createSignInLink, redeemSignInLink } from './sign-in-links.ts'
-import { noteSkipped } from './skipped-rows.ts'
-import {
-  createUser,
-  deleteAccount,
-  deleteUser,
-  insertToken,
-  renameUser,
-  signIn,
-  unlinkIdentity,
-} from './user-writes.ts'
+import { runFlow } from './run-flow.ts'
+import { addUserState, deleteAccount, deleteUser } from './user-state.ts'
 
-interface DaemonTokenRow {
-  readonly userId: number
-  readonly name: string
-  readonly rights: string
-  readonly serialNumberPrefix: string
-  readonly createdAtMs: number
-  readonly expiresAtMs: number | null
-}
-
-const REVOKE_TOKEN = `
-  UPDATE access_tokens SET revoked_at_ms = $2 WHERE id = $1 AND revoked_at_ms IS NULL`
-const LIVE_DAEMON_TOKEN = `
-  SELECT user_id AS "userId", name, rights, serial_number_prefix AS "serialNumberPrefix",
-    created_at_ms AS "createdAtMs", expires_at_ms AS "expiresAtMs"
-  FROM access_tokens WHERE id = $1 AND kind = 'daemon' AND revoked_at_ms IS NULL
-    AND (expires_at_ms IS NULL OR expires_at_ms > $2) FOR UPDATE`
-// Before the token, as whoever deletes the user does.
-const KEEP_OWNER = `
-  SELECT 1 FROM users
-  WHERE id = (SELECT user_id FROM access_tokens WHERE id = $1) FOR KEY SHARE`
-const EXPIRE_TOKEN = 'UPDATE access_tokens SET expires_at_ms = $2 WHERE id = $1'
 const LOCK_TOKENS = `
   SELECT 1 FROM access_tokens WHERE id = ANY ($1::bigint[]) ORDER BY id FOR NO KEY UPDATE`
 const RECORD_TOKEN_USES = `
@@ -56,6 +35,9 @@ export function createControlWriter(
   const { database, clock } = of
   const inTransaction = <Result>(work: (sql: Sql, nowMs: number) => Promise<Result>) =>
     database.transaction((sql) => work(sql, clock.nowMs()))
+  /** A deadlock or a lost race begins the flow anew. */
+  const run = <Result>(flowAt: (nowMs: number) => Flow<Result>) =>
+    inTransaction((sql, nowMs) => runFlow(sql, flowAt(nowMs)))
   /** Of work that changes sensors. */
   const journalling = async <Result>(
     isDone: (result: Result) => boolean,
@@ -66,33 +48,30 @@ export function createControlWriter(
     return result
   }
   /** Of work that makes what is kept of refused entries larger. */
-  const makingRoom = async <Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> => {
-    const result = await inTransaction(work)
-    await inTransaction((sql) => makeRoomForRefused(sql))
+  const makingRoom = async <Result>(flow: () => Flow<Result>): Promise<Result> => {
+    const result = await run(flow)
+    await run(() => makeRoomForRefused())
     return result
   }
   return {
-    createUser: (email, name) =>
-      inTransaction((sql, nowMs) => createUser(sql, { email, name, nowMs })),
-    renameUser: (userId, change) => inTransaction((sql) => renameUser(sql, userId, change)),
+    createUser: (email, name) => run((nowMs) => createUser({ email, name, nowMs }, addUserState)),
+    renameUser: (userId, change) => run(() => renameUser(userId, change)),
     deleteUser: (userId) => inTransaction((sql) => deleteUser(sql, userId)),
     deleteAccount: (userId) => inTransaction((sql, nowMs) => deleteAccount(sql, { userId, nowMs })),
-    signIn: (order) => inTransaction((sql, nowMs) => signIn(sql, order, nowMs)),
-    createSignInLink: (link) => inTransaction((sql) => createSignInLink(sql, link)),
-    redeemSignInLink: (order) => inTransaction((sql) => redeemSignInLink(sql, order)),
-    unlinkIdentity: (userId, issuer) =>
-      inTransaction((sql, nowMs) => unlinkIdentity(sql, { userId, issuer, nowMs })),
-    createToken: (token) => inTransaction((sql, nowMs) => insertToken(sql, token, nowMs)),
-    revokeToken: (tokenId) =>
-      inTransaction(async (sql, nowMs) => (await sql.change(REVOKE_TOKEN, [tokenId, nowMs])) > 0),
-    rotateToken: (tokenId, order) => inTransaction((sql) => rotateToken(sql, tokenId, order)),
+    signIn: (order) => run((nowMs) => signIn(order, nowMs, addUserState)),
+    createSignInLink: (link) => run(() => createSignInLink(link)),
+    redeemSignInLink: (order) => run(() => redeemSignInLink(order, addUserState)),
+    unlinkIdentity: (userId, issuer) => run((nowMs) => unlinkIdentity(userId, issuer, nowMs)),
+    createToken: (token) => run((nowMs) => createToken(token, nowMs)),
+    revokeToken: (tokenId) => run((nowMs) => revokeToken(tokenId, nowMs)),
+    rotateToken: (tokenId, order) => run(() => rotateToken(tokenId, order)),
     recordTokenUses: (uses) => inTransaction((sql) => recordTokenUses(sql, uses)),
-    noteSkipped: (skipped) => inTransaction((sql) => noteSkipped(sql, skipped)),
+    noteSkipped: (skipped) => run(() => noteSkipped(skipped)),
     noteStoredLines: (tokenId) =>
       inTransaction(async (sql) => void (await sql.change(NOTE_STORED_LINES, [tokenId]))),
-    keepRefused: (refused) => makingRoom((sql) => keepRefused(sql, refused)),
-    noteRefusedRetries: (retries) => makingRoom((sql) => noteRefusedRetries(sql, retries)),
-    dropRefused: (ids) => inTransaction((sql) => dropRefused(sql, ids)),
+    keepRefused: (refused) => makingRoom(() => keepRefused(refused)),
+    noteRefusedRetries: (retries) => makingRoom(() => noteRefusedRetries(retries)),
+    dropRefused: (ids) => run(() => dropRefused(ids)),
     createSensor: (userId, serialNumber, alias) =>
       journalling(
         (sensor) => typeof sensor === 'object',
@@ -109,26 +88,6 @@ export function createControlWriter(
     deleteSensor: (userId, sensorId) =>
       journalling(Boolean, (sql, nowMs) => deleteSensor(sql, { userId, sensorId, nowMs })),
   }
-}
-
-async function rotateToken(
-  sql: Sql,
-  tokenId: number,
-  { hash, nowMs, overlapMs }: TokenRotation,
-): Promise<RotatedToken | undefined> {
-  await sql.rows(KEEP_OWNER, [tokenId])
-  const [old] = await sql.rows<DaemonTokenRow>(LIVE_DAEMON_TOKEN, [tokenId, nowMs])
-  if (old === undefined) return undefined
-  const { userId, name, serialNumberPrefix, expiresAtMs } = old
-  const rights = old.rights.split(' ') as Right[]
-  // What was made for a year is made for a year again.
-  const newExpiresAtMs = expiresAtMs === null ? null : nowMs + expiresAtMs - old.createdAtMs
-  const same = { userId, kind: 'daemon', name, rights, serialNumberPrefix } as const
-  const order = { ...same, hash: Buffer.from(hash), expiresAtMs: newExpiresAtMs }
-  const token = await insertToken(sql, order, nowMs)
-  const oldExpiresAtMs = Math.min(expiresAtMs ?? Infinity, nowMs + overlapMs)
-  await sql.change(EXPIRE_TOKEN, [tokenId, oldExpiresAtMs])
-  return { token, oldExpiresAtMs }
 }
 
 async function recordTokenUses(sql: Sql, uses: ReadonlyMap<number, number>): Promise<void> {

@@ -1,7 +1,18 @@
 // Changes to users, access tokens and sensors, as they run in the commit thread, each in its own
 // transaction between groups of submissions.
 
-import { foldEmail } from '../../domain/access.ts'
+import type { Flow } from '../../control/flow.ts'
+import {
+  dropRefused,
+  keepRefused,
+  makeRoomForRefused,
+  noteRefusedRetries,
+} from '../../control/refused.ts'
+import { createSignInLink, redeemSignInLink, signIn } from '../../control/sign-in.ts'
+import { noteSkipped } from '../../control/skipped.ts'
+import { createToken, revokeToken, rotateToken } from '../../control/tokens.ts'
+import { createUser, mayLeave, renameUser, unlinkIdentity } from '../../control/users.ts'
+import type { AddState } from '../../control/users.ts'
 import type {
   AccessToken,
   RotatedToken,
@@ -23,12 +34,9 @@ import type { RefusedMeasurement, StoreSwitch } from '../../ports/store-upkeep.t
 import type { Clock } from '../../ports/system.ts'
 import type { Connection } from '../database.ts'
 import { SetAside } from '../journal/set-aside.ts'
-import { RefusedRows } from './refused-rows.ts'
-import { SkippedRows } from './skipped-rows.ts'
 import type { Refused, RefusedRetry, SkippedSeries } from '../../ports/refused.ts'
+import { FlowRunner } from './run-flow.ts'
 import { SensorRows } from './sensor-rows.ts'
-import { SignIns } from './sign-ins.ts'
-import { TokenRows } from './token-rows.ts'
 import type { Commands } from '../commit/commands.ts'
 import type { SensorDirectory } from '../commit/sensor-directory.ts'
 
@@ -39,21 +47,8 @@ type Synchronous<Port> = {
     : never
 }
 
-const INSERT_USER = `
-  INSERT INTO users (email, email_key, name, created_at_ms) VALUES (?, ?, ?, ?)
-  ON CONFLICT (email_key) DO NOTHING`
-const RENAME_USER = `
-  UPDATE OR IGNORE users
-  SET email = ifnull(@email, email), email_key = ifnull(@emailKey, email_key),
-    name = ifnull(@name, iif(name = email, ifnull(@email, name), name))
-  WHERE id = @userId RETURNING id, email, name`
 // Tokens and identities are deleted with it.
 const DELETE_USER = 'DELETE FROM users WHERE id = ?'
-const MAY_LEAVE = `
-  SELECT 1 FROM users WHERE id = @userId AND has_signed_up = 1 AND NOT EXISTS (
-    SELECT 1 FROM access_tokens
-    WHERE user_id = @userId AND kind = 'daemon' AND revoked_at_ms IS NULL
-      AND (expires_at_ms IS NULL OR expires_at_ms > @nowMs))`
 const WIPE_SERIAL_NUMBERS = `
   UPDATE sensors SET serial_number = '', serial_number_key = '' WHERE user_id = ?`
 const INSERT_SENSOR = `
@@ -93,6 +88,10 @@ const NOTE_PASS =
 const END_DELETION = `
   DELETE FROM sensor_deletions
   WHERE sensor_id = ? AND after_seq <= (SELECT forwarded_seq FROM journal_watermark WHERE id = 1)`
+const RECORD_USE = `
+  UPDATE access_tokens SET last_used_at_ms = max(ifnull(last_used_at_ms, 0), ?) WHERE id = ?`
+const NOTE_STORED_LINES = `
+  INSERT OR IGNORE INTO line_tokens (token_id) SELECT id FROM access_tokens WHERE id = ?`
 const STORE = 'SELECT name FROM measurement_store WHERE id = 1'
 const ADOPT_STORE = `
   INSERT INTO measurement_store (id, name, since_seq)
@@ -108,17 +107,23 @@ const INSERT_INFO = `
     'serialNumber', serial_number, 'alias', alias, 'compensationCelsius', compensation_celsius))
   FROM sensors WHERE id = ?`
 
+/** Nothing else is kept of a user here. */
+const NO_STATE: AddState = function* () {}
+
+function* thenMakeRoom<Result>(flow: Flow<Result>): Flow<Result> {
+  const result = yield* flow
+  yield* makeRoomForRefused()
+  return result
+}
+
 export class ControlCommands implements Synchronous<Commands> {
   readonly #db: Connection
   readonly #directory: SensorDirectory
   readonly #clock: Clock
   readonly #sensorsPerUserMax: number
-  readonly #tokens: TokenRows
-  readonly #signIns: SignIns
+  readonly #flows: FlowRunner
   readonly #sensorRows: SensorRows
   readonly #setAside: SetAside
-  readonly #refused: RefusedRows
-  readonly #skipped: SkippedRows
 
   constructor(
     db: Connection,
@@ -130,26 +135,18 @@ export class ControlCommands implements Synchronous<Commands> {
     this.#directory = directory
     this.#clock = clock
     this.#sensorsPerUserMax = settings.sensorsPerUserMax
-    this.#tokens = new TokenRows(db, clock)
-    const createUser = (email: string, name: string) => this.createUser(email, name)
-    this.#signIns = new SignIns(db, { tokens: this.#tokens, clock, createUser })
+    this.#flows = new FlowRunner(db)
     this.#sensorRows = new SensorRows(db)
     this.#setAside = new SetAside(db)
-    this.#refused = new RefusedRows(db)
-    this.#skipped = new SkippedRows(db)
   }
 
   createUser(email: string, name: string): User | undefined {
-    const { changes, lastInsertRowid } = this.#db
-      .prepare(INSERT_USER)
-      .run(email, foldEmail(email), name, this.#clock.nowMs())
-    return changes === 0 ? undefined : { id: Number(lastInsertRowid), email, name: name || email }
+    const nowMs = this.#clock.nowMs()
+    return this.#run(createUser({ email, name, nowMs }, NO_STATE))
   }
 
-  renameUser(userId: number, { email, name }: UserChange): User | undefined {
-    const row = { userId, email: email ?? null, name: name ?? null }
-    const emailKey = email === undefined ? null : foldEmail(email)
-    return this.#db.prepare<[object], User>(RENAME_USER).get({ ...row, emailKey })
+  renameUser(userId: number, change: UserChange): User | undefined {
+    return this.#run(renameUser(userId, change))
   }
 
   deleteUser(userId: number): number | undefined {
@@ -162,43 +159,46 @@ export class ControlCommands implements Synchronous<Commands> {
   deleteAccount(userId: number): boolean {
     const nowMs = this.#clock.nowMs()
     const isDeleted = this.#inTransaction(() => {
-      const mayLeave = this.#db.prepare(MAY_LEAVE).get({ userId, nowMs }) !== undefined
-      return mayLeave && this.#deleteUserRows(userId, nowMs) !== undefined
+      const isAllowed = this.#flows.run(mayLeave(userId, nowMs))
+      return isAllowed && this.#deleteUserRows(userId, nowMs) !== undefined
     })
     if (isDeleted) this.#directory.closeUser(userId)
     return isDeleted
   }
 
   signIn(order: SignInOrder): SignedInUser | undefined {
-    return this.#inTransaction(() => this.#signIns.signIn(order))
+    return this.#run(signIn(order, this.#clock.nowMs(), NO_STATE))
   }
 
   createSignInLink(link: NewSignInLink): void {
-    this.#inTransaction(() => this.#signIns.createLink(link))
+    this.#run(createSignInLink(link))
   }
 
   redeemSignInLink(order: LinkRedemption): SignedInUser | undefined {
-    return this.#inTransaction(() => this.#signIns.redeemLink(order))
+    return this.#run(redeemSignInLink(order, NO_STATE))
   }
 
   unlinkIdentity(userId: number, issuer: string): boolean {
-    return this.#inTransaction(() => this.#signIns.unlink(userId, issuer))
+    return this.#run(unlinkIdentity(userId, issuer, this.#clock.nowMs()))
   }
 
   createToken(token: NewAccessToken): AccessToken {
-    return this.#tokens.create(token)
+    return this.#run(createToken(token, this.#clock.nowMs()))
   }
 
   revokeToken(tokenId: number): boolean {
-    return this.#tokens.revoke(tokenId)
+    return this.#run(revokeToken(tokenId, this.#clock.nowMs()))
   }
 
   rotateToken(tokenId: number, order: TokenRotation): RotatedToken | undefined {
-    return this.#inTransaction(() => this.#tokens.rotate(tokenId, order))
+    return this.#run(rotateToken(tokenId, order))
   }
 
   recordTokenUses(lastUsedAtMs: ReadonlyMap<number, number>): void {
-    this.#inTransaction(() => this.#tokens.recordUses(lastUsedAtMs))
+    const record = this.#db.prepare(RECORD_USE)
+    this.#inTransaction(() => {
+      for (const [tokenId, usedAtMs] of lastUsedAtMs) record.run(usedAtMs, tokenId)
+    })
   }
 
   createSensor(
@@ -281,23 +281,23 @@ export class ControlCommands implements Synchronous<Commands> {
   }
 
   noteSkipped(skipped: readonly SkippedSeries[]): void {
-    this.#inTransaction(() => this.#skipped.note(skipped))
+    this.#run(noteSkipped(skipped))
   }
 
   noteStoredLines(tokenId: number): void {
-    this.#skipped.noteToken(tokenId)
+    this.#db.prepare(NOTE_STORED_LINES).run(tokenId)
   }
 
   keepRefused(refused: readonly Refused[]): void {
-    this.#inTransaction(() => this.#refused.keep(refused))
+    this.#run(thenMakeRoom(keepRefused(refused)))
   }
 
   noteRefusedRetries(retries: readonly RefusedRetry[]): number {
-    return this.#inTransaction(() => this.#refused.noteRetries(retries))
+    return this.#run(thenMakeRoom(noteRefusedRetries(retries)))
   }
 
   dropRefused(ids: readonly number[] | undefined): number {
-    return this.#inTransaction(() => this.#refused.drop(ids))
+    return this.#run(dropRefused(ids))
   }
 
   /** @returns how many sensors they had, `undefined` if there is no such user */
@@ -320,6 +320,10 @@ export class ControlCommands implements Synchronous<Commands> {
   /** Of the row that this transaction is about to write. */
   #nextSeq(): number {
     return (this.#db.prepare<[], number>(LAST_SEQ).pluck().get() ?? 0) + 1
+  }
+
+  #run<Result>(flow: Flow<Result>): Result {
+    return this.#inTransaction(() => this.#flows.run(flow))
   }
 
   #inTransaction<Result>(work: () => Result): Result {

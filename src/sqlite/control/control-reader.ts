@@ -1,6 +1,10 @@
 // ControlReader on SQLite: reads users, access tokens and sensors beside the thread that writes.
 
-import { foldEmail } from '../../domain/access.ts'
+import { countRefused, listDueRefused, listRefused } from '../../control/refused.ts'
+import { findSignInLink } from '../../control/sign-in.ts'
+import { countSkipped, listSkipped } from '../../control/skipped.ts'
+import { findPrincipal, listSessions, listTokens } from '../../control/tokens.ts'
+import { findUser, hasUsers, listIdentities, listUsers } from '../../control/users.ts'
 import type { AccessToken, Principal, User, UserIdentity } from '../../domain/access.ts'
 import type { Sensor } from '../../domain/sensor.ts'
 import type { TimeRange } from '../../domain/time.ts'
@@ -16,8 +20,6 @@ import type { ChangesQuestion, SensorChanges } from '../../ports/sensor-changes.
 import type { SignInLink } from '../../ports/sign-in-links.ts'
 import type { SetAsideMeasurement } from '../../ports/store-upkeep.ts'
 import type { Connection } from '../database.ts'
-import { RefusedRows } from './refused-rows.ts'
-import { SkippedRows } from './skipped-rows.ts'
 import type {
   RefusedCounts,
   RefusedEntry,
@@ -28,66 +30,31 @@ import { SetAside } from '../journal/set-aside.ts'
 import { deriveCursorSecret, readEventSecret } from '../event-secret.ts'
 import { AcceptedDays } from './accepted-days.ts'
 import { ChangeRows } from './change-rows.ts'
-import { IdentityRows } from './identity-rows.ts'
+import { FlowRunner } from './run-flow.ts'
 import { SensorDeletionRows } from './sensor-deletion-rows.ts'
 import { SensorRows } from './sensor-rows.ts'
-import { SignInLinkRows } from './sign-in-link-rows.ts'
-import { TOKEN_BY_HASH, TOKEN_COLUMNS, toToken } from './token-rows.ts'
-import type { TokenRow } from './token-rows.ts'
 
-interface UserRow {
-  id: number
-  email: string
-  name: string
-}
-
-const TOKENS_OF_USER = `
-  SELECT ${TOKEN_COLUMNS} FROM access_tokens t WHERE t.user_id = ? ORDER BY t.id`
-const SESSIONS_OF_USER = `
-  SELECT ${TOKEN_COLUMNS} FROM access_tokens t
-  WHERE t.user_id = ? AND t.kind = 'mobile' AND t.revoked_at_ms IS NULL ORDER BY t.id DESC`
-const USER_BY_ID = 'SELECT id, email, name FROM users WHERE id = ?'
-const USER_BY_EMAIL = 'SELECT id, email, name FROM users WHERE email_key = ?'
 const DATA_IDENTITY = `
   SELECT text AS id, restored_to_ms AS restoredToMs FROM data_identity WHERE id = 1`
-const ANY_USER = 'SELECT 1 FROM users LIMIT 1'
-const USERS = 'SELECT id, email, name FROM users ORDER BY id'
+const HAS_STORED_LINES = 'SELECT 1 FROM line_tokens WHERE token_id = ?'
 
 export class SqliteControlReader implements ControlReader {
   readonly #db: Connection
-  readonly #tokenByHash
-  readonly #tokensOfUser
-  readonly #sessionsOfUser
-  readonly #userById
-  readonly #userByEmail
-  readonly #users
-  readonly #identities: IdentityRows
+  readonly #flows: FlowRunner
   readonly #sensors: SensorRows
   readonly #changes: ChangeRows
   readonly #accepted: AcceptedDays
   readonly #deletions: SensorDeletionRows
   readonly #setAside: SetAside
-  readonly #refused: RefusedRows
-  readonly #skipped: SkippedRows
-  readonly #links: SignInLinkRows
 
   constructor(db: Connection) {
     this.#db = db
-    this.#tokenByHash = db.prepare<[Buffer], TokenRow>(TOKEN_BY_HASH)
-    this.#tokensOfUser = db.prepare<[number], TokenRow>(TOKENS_OF_USER)
-    this.#sessionsOfUser = db.prepare<[number], TokenRow>(SESSIONS_OF_USER)
-    this.#userById = db.prepare<[number], UserRow>(USER_BY_ID)
-    this.#userByEmail = db.prepare<[string], UserRow>(USER_BY_EMAIL)
-    this.#users = db.prepare<[], UserRow>(USERS)
-    this.#identities = new IdentityRows(db)
+    this.#flows = new FlowRunner(db)
     this.#sensors = new SensorRows(db)
     this.#changes = new ChangeRows(db, this.#sensors)
     this.#accepted = new AcceptedDays(db)
     this.#deletions = new SensorDeletionRows(db)
     this.#setAside = new SetAside(db)
-    this.#refused = new RefusedRows(db)
-    this.#skipped = new SkippedRows(db)
-    this.#links = new SignInLinkRows(db)
   }
 
   async readDataIdentity(): Promise<DataIdentity> {
@@ -101,38 +68,35 @@ export class SqliteControlReader implements ControlReader {
   }
 
   async findPrincipal(tokenHash: Buffer): Promise<Principal | undefined> {
-    const token = this.#tokenByHash.get(tokenHash)
-    const user = token && this.#userById.get(token.userId)
-    return user && { token: toToken(token), user: toUser(user) }
+    return this.#flows.run(findPrincipal(tokenHash))
   }
 
   async findSignInLink(hash: Uint8Array): Promise<SignInLink | undefined> {
-    return this.#links.find(hash)
+    return this.#flows.run(findSignInLink(hash))
   }
 
   async findUser(email: string): Promise<User | undefined> {
-    const row = this.#userByEmail.get(foldEmail(email))
-    return row && toUser(row)
+    return this.#flows.run(findUser(email))
   }
 
   async hasUsers(): Promise<boolean> {
-    return this.#db.prepare(ANY_USER).get() !== undefined
+    return this.#flows.run(hasUsers())
   }
 
   async listUsers(): Promise<readonly User[]> {
-    return this.#users.all().map(toUser)
+    return this.#flows.run(listUsers())
   }
 
   async listTokens(userId: number): Promise<readonly AccessToken[]> {
-    return this.#tokensOfUser.all(userId).map(toToken)
+    return this.#flows.run(listTokens(userId))
   }
 
   async listSessions(userId: number): Promise<readonly AccessToken[]> {
-    return this.#sessionsOfUser.all(userId).map(toToken)
+    return this.#flows.run(listSessions(userId))
   }
 
   async listIdentities(): Promise<readonly UserIdentity[]> {
-    return this.#identities.list()
+    return this.#flows.run(listIdentities())
   }
 
   async listSensors(userId: number): Promise<readonly Sensor[]> {
@@ -192,30 +156,26 @@ export class SqliteControlReader implements ControlReader {
   }
 
   async listSkipped(limit: number, userId?: number): Promise<readonly SkippedEntry[]> {
-    return this.#skipped.list(limit, userId)
+    return this.#flows.run(listSkipped(limit, userId))
   }
 
   async countSkipped(userId?: number): Promise<number> {
-    return this.#skipped.count(userId)
+    return this.#flows.run(countSkipped(userId))
   }
 
   async hasStoredLines(tokenId: number): Promise<boolean> {
-    return this.#skipped.hasToken(tokenId)
+    return this.#db.prepare(HAS_STORED_LINES).get(tokenId) !== undefined
   }
 
   async listRefused(listing: RefusedListing): Promise<readonly RefusedEntry[]> {
-    return this.#refused.list(listing)
+    return this.#flows.run(listRefused(listing))
   }
 
   async listDueRefused(nowMs: number, limit: number): Promise<readonly RefusedEntry[]> {
-    return this.#refused.due(nowMs, limit)
+    return this.#flows.run(listDueRefused(nowMs, limit))
   }
 
   async countRefused(userId?: number): Promise<RefusedCounts> {
-    return this.#refused.count(userId)
+    return this.#flows.run(countRefused(userId))
   }
-}
-
-function toUser({ id, email, name }: UserRow): User {
-  return { id, email, name: name || email }
 }

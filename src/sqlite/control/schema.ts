@@ -11,7 +11,7 @@ import type { Migration } from '../database.ts'
 /** The only format: files with another number are refused. */
 export const CONTROL_MIGRATIONS: readonly Migration[] = [
   {
-    version: 19,
+    version: 20,
     sql: `
       CREATE TABLE users (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -50,9 +50,6 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
         used_at_ms INTEGER
       ) STRICT, WITHOUT ROWID;
       CREATE INDEX sign_in_links_by_user ON sign_in_links (user_id, created_at_ms);
-      CREATE TRIGGER first_user AFTER INSERT ON users BEGIN
-        DELETE FROM sign_in_links WHERE user_id IS NULL AND used_at_ms IS NULL;
-      END;
 
       CREATE TABLE sensors (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -153,7 +150,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
         user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
         token_id INTEGER NOT NULL,
         kind TEXT NOT NULL CHECK (kind IN ('line', 'cut-line', 'element')),
-        content TEXT NOT NULL,
+        content BLOB NOT NULL,
         fields TEXT,
         unit_ns TEXT NOT NULL,
         serial_number_prefix TEXT NOT NULL,
@@ -174,24 +171,12 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
         bytes INTEGER NOT NULL,
         dropped INTEGER NOT NULL DEFAULT 0
       ) STRICT;
-      CREATE TRIGGER refused_more AFTER INSERT ON refused BEGIN
-        INSERT INTO refused_totals (user_id, bytes) VALUES (new.user_id, new.bytes)
-        ON CONFLICT (user_id) DO UPDATE SET bytes = bytes + excluded.bytes;
-      END;
-      CREATE TRIGGER refused_other AFTER UPDATE OF bytes ON refused
-      WHEN old.bytes <> new.bytes BEGIN
-        UPDATE refused_totals SET bytes = bytes - old.bytes + new.bytes
-        WHERE user_id = new.user_id;
-      END;
-      CREATE TRIGGER refused_less AFTER DELETE ON refused BEGIN
-        UPDATE refused_totals SET bytes = bytes - old.bytes WHERE user_id = old.user_id;
-      END;
 
       -- Series of line protocol without a temperature, by the hash of their keys.
       CREATE TABLE skipped_series (
         user_id INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
         series_hash BLOB NOT NULL,
-        line TEXT NOT NULL,
+        line BLOB NOT NULL,
         count INTEGER NOT NULL,
         last_at_ms INTEGER NOT NULL,
         PRIMARY KEY (user_id, series_hash)

@@ -102,7 +102,7 @@ export const PAGED_TABLES: Readonly<Record<string, PagedTable>> = {
   },
   refused: {
     file: CONTROL_FILE,
-    columns: `id, user_id, token_id, kind, CAST(content AS BLOB) AS content, fields,
+    columns: `id, user_id, token_id, kind, content, fields,
       unit_ns, serial_number_prefix, content_hash, reason, count, received_at_ms, retry_at_ms,
       bytes`,
     from: 'refused',
@@ -118,7 +118,7 @@ export const PAGED_TABLES: Readonly<Record<string, PagedTable>> = {
   },
   skipped_series: {
     file: CONTROL_FILE,
-    columns: 'user_id, series_hash, CAST(line AS BLOB) AS line, count, last_at_ms',
+    columns: 'user_id, series_hash, line, count, last_at_ms',
     from: 'skipped_series',
     keys: ['user_id', 'hex(series_hash)'],
     first: [0, ''],

@@ -1,0 +1,37 @@
+// What both engines do with accounts is written once, as flows: generators that yield statements in
+// the part of SQL that SQLite and PostgreSQL share, and get what these found. SQLite runs a flow at
+// once, PostgreSQL waits for each statement; either runs it in one transaction.
+//
+// Rows are locked (FOR UPDATE …) for PostgreSQL, where several processes write; SQLite has one
+// writer, and its runner leaves that out.
+
+export type Value = number | string | boolean | Uint8Array | null
+
+export interface Statement {
+  readonly text: string
+  /** Of `$1`, `$2`, … */
+  readonly values: readonly Value[]
+}
+
+export interface Outcome {
+  readonly rows: readonly unknown[]
+  /** How many rows were inserted, changed or deleted. */
+  readonly changes: number
+}
+
+export type Flow<Result> = Generator<Statement, Result, Outcome>
+
+export function* rows<Row>(text: string, ...values: readonly Value[]): Flow<readonly Row[]> {
+  return (yield { text, values }).rows as readonly Row[]
+}
+
+/** The first row, if there is any. */
+export function* row<Row>(text: string, ...values: readonly Value[]): Flow<Row | undefined> {
+  const [first] = yield* rows<Row>(text, ...values)
+  return first
+}
+
+/** @returns how many rows a statement has inserted, changed or deleted */
+export function* change(text: string, ...values: readonly Value[]): Flow<number> {
+  return (yield { text, values }).changes
+}

@@ -1,0 +1,251 @@
+// What was refused, as rows. The bytes of each user are kept beside them, so that a limit costs no
+// scan; that row is the lock of a user's entries. Locks are taken in one order everywhere: users,
+// totals by user, entries.
+
+import { refusedBytesMax, refusedUserBytesMax } from '../domain/limits.ts'
+import { refusedEntryBytes, refusedKey, refusedShare } from '../domain/refused.ts'
+import type {
+  Refused,
+  RefusedCounts,
+  RefusedEntry,
+  RefusedListing,
+  RefusedRetry,
+} from '../ports/refused.ts'
+import { change, row, rows } from './flow.ts'
+import type { Flow } from './flow.ts'
+
+// Nothing for a user who is deleted by now. Whoever deletes one locks the user first.
+const BEGIN_TOTAL = `
+  INSERT INTO refused_totals (user_id, bytes)
+  SELECT id, 0 FROM users WHERE id = $1 FOR KEY SHARE
+  ON CONFLICT (user_id) DO UPDATE SET bytes = refused_totals.bytes`
+const KNOWN = 'SELECT bytes FROM refused WHERE user_id = $1 AND content_hash = $2'
+const KEEP = `
+  INSERT INTO refused
+    (user_id, token_id, kind, content, fields, unit_ns, serial_number_prefix, content_hash, reason,
+     received_at_ms, retry_at_ms, bytes)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+  ON CONFLICT (user_id, content_hash) DO UPDATE SET
+    token_id = excluded.token_id, reason = excluded.reason, count = refused.count + 1,
+    received_at_ms = excluded.received_at_ms, retry_at_ms = excluded.retry_at_ms,
+    bytes = excluded.bytes`
+const ENTRIES = `
+  SELECT r.id, r.user_id AS "userId", u.email AS "userEmail", r.token_id AS "tokenId",
+    coalesce(t.name, '') AS "tokenName", r.kind, r.content, r.fields, r.unit_ns AS "unitNs",
+    r.serial_number_prefix AS "serialNumberPrefix", r.reason, r.received_at_ms AS "receivedAtMs",
+    r.retry_at_ms AS "retryAtMs", r.count
+  FROM refused r JOIN users u ON u.id = r.user_id LEFT JOIN access_tokens t ON t.id = r.token_id`
+const DUE = `${ENTRIES} WHERE r.retry_at_ms <= $1 ORDER BY r.retry_at_ms LIMIT $2`
+const COUNT = `
+  SELECT (SELECT count(*) FROM refused) AS count,
+    (SELECT CAST(coalesce(sum(dropped), 0) AS bigint) FROM refused_totals) AS dropped`
+const COUNT_OF_USER = `
+  SELECT (SELECT count(*) FROM refused WHERE user_id = $1) AS count,
+    coalesce((SELECT dropped FROM refused_totals WHERE user_id = $1), 0) AS dropped`
+const SUM_OF_TOTALS = `
+  SELECT CAST(coalesce(sum(bytes), 0) AS bigint) AS "ofAll", coalesce(max(bytes), 0) AS "ofLargest"
+  FROM refused_totals`
+const TOTALS = `
+  SELECT user_id AS "userId", bytes FROM refused_totals WHERE bytes > 0 ORDER BY user_id`
+const HOLD_TOTAL = `
+  SELECT user_id AS "userId", bytes FROM refused_totals WHERE user_id = $1 FOR UPDATE`
+const OLDEST = 'SELECT id, bytes FROM refused WHERE user_id = $1 ORDER BY id LIMIT $2'
+const DROP_OLDEST = 'DELETE FROM refused WHERE user_id = $1 AND id <= $2'
+const ADD_TO_TOTAL = `
+  UPDATE refused_totals SET bytes = bytes + $2, dropped = dropped + $3 WHERE user_id = $1`
+const OWNERS = 'SELECT DISTINCT user_id AS "userId" FROM refused ORDER BY user_id'
+const OWNER = 'SELECT user_id AS "userId" FROM refused WHERE id = $1'
+const AS_RETRIED =
+  'SELECT user_id AS "userId", reason, bytes FROM refused WHERE id = $1 AND count = $2'
+const NOTE_AGAIN = 'UPDATE refused SET reason = $2, retry_at_ms = $3, bytes = $4 WHERE id = $1'
+const DROP = 'DELETE FROM refused WHERE id = $1'
+const DROP_ALL = 'DELETE FROM refused WHERE user_id = $1'
+const EMPTY_TOTAL = 'UPDATE refused_totals SET bytes = 0 WHERE user_id = $1'
+
+const DROPPED_AT_ONCE = 1_000
+
+type RefusedRow = Omit<RefusedEntry, 'content' | 'fields'> & {
+  readonly content: Buffer
+  readonly fields: string | null
+}
+
+/** What a user has, or by how much that changes. */
+interface Total {
+  readonly userId: number
+  readonly bytes: number
+}
+
+export function* listRefused({
+  userId,
+  isOldestFirst,
+  afterId,
+  limit,
+}: RefusedListing): Flow<readonly RefusedEntry[]> {
+  const conditions: string[] = []
+  const values = [limit]
+  const add = (condition: string, value: number | undefined) => {
+    if (value !== undefined) conditions.push(`${condition} $${values.push(value)}`)
+  }
+  add('r.user_id =', userId)
+  add(isOldestFirst ? 'r.id >' : 'r.id <', afterId)
+  const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
+  const order = `ORDER BY r.id ${isOldestFirst ? 'ASC' : 'DESC'} LIMIT $1`
+  return (yield* rows<RefusedRow>(`${ENTRIES} ${where} ${order}`, ...values)).map(toEntry)
+}
+
+export function* listDueRefused(nowMs: number, limit: number): Flow<readonly RefusedEntry[]> {
+  return (yield* rows<RefusedRow>(DUE, nowMs, limit)).map(toEntry)
+}
+
+/** @param userId `undefined`: of all users */
+export function* countRefused(userId: number | undefined): Flow<RefusedCounts> {
+  const counts =
+    userId === undefined
+      ? yield* row<RefusedCounts>(COUNT)
+      : yield* row<RefusedCounts>(COUNT_OF_USER, userId)
+  return counts ?? { count: 0, dropped: 0 }
+}
+
+/** Within the limits after `makeRoomForRefused`. */
+export function* keepRefused(refused: readonly Refused[]): Flow<void> {
+  const ofUsers = [...Map.groupBy(refused, ({ userId }) => userId)]
+  ofUsers.sort(([one], [other]) => one - other)
+  const known: number[] = []
+  for (const [userId] of ofUsers) {
+    if ((yield* change(BEGIN_TOTAL, userId)) > 0) known.push(userId)
+  }
+  for (const [userId, entries] of ofUsers) {
+    if (!known.includes(userId)) continue
+    let more = 0
+    for (const entry of entries) more += yield* keep(entry)
+    yield* change(ADD_TO_TOTAL, userId, more, 0)
+  }
+}
+
+/** @returns by how many bytes its user has more */
+function* keep(entry: Refused): Flow<number> {
+  const { userId, tokenId, kind, unitNs, serialNumberPrefix, reason } = entry
+  const key = refusedKey(entry)
+  const known = yield* row<{ bytes: number }>(KNOWN, userId, key)
+  const fields = entry.fields && JSON.stringify(entry.fields)
+  const texts = [kind, Buffer.from(entry.content), fields, unitNs, serialNumberPrefix, key, reason]
+  const bytes = refusedEntryBytes(entry)
+  yield* change(KEEP, userId, tokenId, ...texts, entry.receivedAtMs, entry.retryAtMs, bytes)
+  return bytes - (known?.bytes ?? 0)
+}
+
+/**
+ * In a transaction of its own: the users who give way are others than those who have just kept
+ * something, and what has been locked for these may come behind what is to be locked for those.
+ */
+export function* makeRoomForRefused(): Flow<void> {
+  const { ofAll, ofLargest } = yield* sumTotals()
+  if (ofAll <= refusedBytesMax && ofLargest <= refusedUserBytesMax) return
+  const totals = yield* rows<Total>(TOTALS)
+  const share = refusedShare(totals.map(({ bytes }) => bytes))
+  const larger = totals.filter(({ bytes }) => bytes > share)
+  const held = yield* holdTotals(larger.map(({ userId }) => userId))
+  // Another process may have made room until they were locked.
+  let tooMuch = (yield* sumTotals()).ofAll - refusedBytesMax
+  for (const { userId, bytes } of held) {
+    const ofUser = Math.max(bytes - refusedUserBytesMax, Math.min(tooMuch, bytes - share))
+    tooMuch -= yield* dropOldest(userId, ofUser)
+  }
+}
+
+/** @returns how many are deleted */
+export function* noteRefusedRetries(retries: readonly RefusedRetry[]): Flow<number> {
+  yield* holdTotals(yield* ownersOf(retries))
+  const changes: Total[] = []
+  let deleted = 0
+  for (const { id, count, reason, retryAtMs } of retries) {
+    const entry = yield* row<Total & { readonly reason: string }>(AS_RETRIED, id, count)
+    if (entry === undefined) continue
+    const { userId } = entry
+    if (reason === undefined) {
+      deleted += yield* change(DROP, id)
+      changes.push({ userId, bytes: -entry.bytes })
+      continue
+    }
+    const more = Buffer.byteLength(reason) - Buffer.byteLength(entry.reason)
+    yield* change(NOTE_AGAIN, id, reason, retryAtMs, entry.bytes + more)
+    changes.push({ userId, bytes: more })
+  }
+  yield* addToTotals(changes)
+  return deleted
+}
+
+/** @param ids `undefined`: all */
+export function* dropRefused(ids: readonly number[] | undefined): Flow<number> {
+  if (ids === undefined) return yield* dropAll()
+  const entries = ids.map((id) => ({ id }))
+  yield* holdTotals(yield* ownersOf(entries))
+  const gone: Total[] = []
+  for (const { id } of entries) {
+    const entry = yield* row<Total>(`${DROP} RETURNING user_id AS "userId", -bytes AS bytes`, id)
+    if (entry !== undefined) gone.push(entry)
+  }
+  yield* addToTotals(gone)
+  return gone.length
+}
+
+function* dropAll(): Flow<number> {
+  const owners = yield* rows<{ userId: number }>(OWNERS)
+  let dropped = 0
+  for (const { userId } of yield* holdTotals(owners.map((owner) => owner.userId))) {
+    dropped += yield* change(DROP_ALL, userId)
+    yield* change(EMPTY_TOTAL, userId)
+  }
+  return dropped
+}
+
+function* ownersOf(entries: readonly { readonly id: number }[]): Flow<readonly number[]> {
+  const owners = new Set<number>()
+  for (const { id } of entries) {
+    const owner = yield* row<{ userId: number }>(OWNER, id)
+    if (owner !== undefined) owners.add(owner.userId)
+  }
+  return [...owners]
+}
+
+function* holdTotals(userIds: readonly number[]): Flow<readonly Total[]> {
+  const held: Total[] = []
+  for (const userId of userIds.toSorted((one, other) => one - other)) {
+    const total = yield* row<Total>(HOLD_TOTAL, userId)
+    if (total !== undefined) held.push(total)
+  }
+  return held
+}
+
+function* sumTotals(): Flow<{ readonly ofAll: number; readonly ofLargest: number }> {
+  const sums = yield* row<{ ofAll: number; ofLargest: number }>(SUM_OF_TOTALS)
+  return sums ?? { ofAll: 0, ofLargest: 0 }
+}
+
+function* addToTotals(changes: readonly Total[]): Flow<void> {
+  for (const [userId, ofUser] of Map.groupBy(changes, (one) => one.userId)) {
+    const bytes = ofUser.reduce((sum, one) => sum + one.bytes, 0)
+    yield* change(ADD_TO_TOTAL, userId, bytes, 0)
+  }
+}
+
+/** Drops at least so many bytes of a user. @returns how many were dropped */
+function* dropOldest(userId: number, bytesMin: number): Flow<number> {
+  let dropped = 0
+  while (dropped < bytesMin) {
+    const oldest = yield* rows<{ id: number; bytes: number }>(OLDEST, userId, DROPPED_AT_ONCE)
+    if (oldest.length === 0) break
+    let count = 0
+    let bytes = 0
+    while (count < oldest.length && dropped + bytes < bytesMin) bytes += oldest[count++]!.bytes
+    yield* change(DROP_OLDEST, userId, oldest[count - 1]!.id)
+    yield* change(ADD_TO_TOTAL, userId, -bytes, count)
+    dropped += bytes
+  }
+  return dropped
+}
+
+function toEntry({ content, fields, ...entry }: RefusedRow): RefusedEntry {
+  const numbers = fields === null ? null : (JSON.parse(fields) as number[])
+  return { ...entry, content: content.toString('utf8'), fields: numbers }
+}

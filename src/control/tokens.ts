@@ -1,0 +1,160 @@
+// Access tokens as rows.
+
+import type {
+  AccessToken,
+  Principal,
+  Right,
+  RotatedToken,
+  TokenKind,
+  TokenRotation,
+  User,
+} from '../domain/access.ts'
+import { sessionsPerUserMax } from '../domain/limits.ts'
+import type { NewAccessToken } from '../ports/control-writer.ts'
+import { change, row, rows } from './flow.ts'
+import type { Flow } from './flow.ts'
+
+interface TokenRow {
+  readonly id: number
+  readonly userId: number
+  readonly kind: TokenKind
+  readonly name: string
+  readonly rights: string
+  readonly serialNumberPrefix: string
+  readonly appName: string
+  readonly createdAtMs: number
+  readonly expiresAtMs: number | null
+  readonly lastUsedAtMs: number | null
+  readonly revokedAtMs: number | null
+}
+
+export interface PrincipalRow extends TokenRow {
+  readonly hash: Buffer
+  readonly email: string
+  readonly userName: string
+}
+
+const TOKEN_COLUMNS = `
+  t.id, t.user_id AS "userId", t.kind, t.name, t.rights,
+  t.serial_number_prefix AS "serialNumberPrefix", t.app_name AS "appName",
+  t.created_at_ms AS "createdAtMs", t.expires_at_ms AS "expiresAtMs",
+  t.last_used_at_ms AS "lastUsedAtMs", t.revoked_at_ms AS "revokedAtMs"`
+const TOKENS = `SELECT ${TOKEN_COLUMNS} FROM access_tokens t`
+const OF_USER = `${TOKENS} WHERE t.user_id = $1 ORDER BY t.id`
+const SESSIONS_OF_USER = `
+  ${TOKENS} WHERE t.user_id = $1 AND t.kind = 'mobile' AND t.revoked_at_ms IS NULL
+  ORDER BY t.id DESC`
+/** With their users: `PrincipalRow`s. */
+export const PRINCIPALS = `
+  SELECT ${TOKEN_COLUMNS}, t.hash, u.email, u.name AS "userName"
+  FROM access_tokens t JOIN users u ON u.id = t.user_id`
+const BY_HASH = `${PRINCIPALS} WHERE t.hash = $1`
+const INSERT = `
+  INSERT INTO access_tokens
+    (user_id, kind, name, rights, serial_number_prefix, app_name, hash, created_at_ms,
+      expires_at_ms)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id`
+const REVOKE = `
+  UPDATE access_tokens SET revoked_at_ms = $2 WHERE id = $1 AND revoked_at_ms IS NULL`
+// Before the token, as whoever deletes the user does.
+const LOCK_OWNER = `
+  SELECT 1 FROM users
+  WHERE id = (SELECT user_id FROM access_tokens WHERE id = $1) FOR KEY SHARE`
+const LIVE_DAEMON_TOKEN = `
+  ${TOKENS} WHERE t.id = $1 AND t.kind = 'daemon' AND t.revoked_at_ms IS NULL
+    AND (t.expires_at_ms IS NULL OR t.expires_at_ms > $2) FOR UPDATE`
+const EXPIRE = 'UPDATE access_tokens SET expires_at_ms = $2 WHERE id = $1'
+const END_SESSIONS = `
+  UPDATE access_tokens SET revoked_at_ms = $2
+  WHERE user_id = $1 AND kind = 'mobile' AND revoked_at_ms IS NULL`
+const END_SESSIONS_NAMED = `${END_SESSIONS} AND name = $3 RETURNING id`
+const END_OLD_SESSIONS = `
+  UPDATE access_tokens SET revoked_at_ms = $2
+  WHERE id IN (
+    SELECT id FROM access_tokens
+    WHERE user_id = $1 AND kind = 'mobile' AND revoked_at_ms IS NULL
+    ORDER BY
+      CASE WHEN last_used_at_ms > created_at_ms THEN last_used_at_ms ELSE created_at_ms END DESC,
+      id DESC
+    LIMIT 1000000 OFFSET ${sessionsPerUserMax})
+  RETURNING id`
+
+export function* listTokens(userId: number): Flow<readonly AccessToken[]> {
+  return (yield* rows<TokenRow>(OF_USER, userId)).map(toToken)
+}
+
+/** The newest first. */
+export function* listSessions(userId: number): Flow<readonly AccessToken[]> {
+  return (yield* rows<TokenRow>(SESSIONS_OF_USER, userId)).map(toToken)
+}
+
+/** @param hash SHA-256 of the token's text */
+export function* findPrincipal(hash: Uint8Array): Flow<Principal | undefined> {
+  const found = yield* row<PrincipalRow>(BY_HASH, Buffer.from(hash))
+  return found && toPrincipal(found)
+}
+
+export function* createToken(token: NewAccessToken, createdAtMs: number): Flow<AccessToken> {
+  const { userId, kind, name, rights, serialNumberPrefix = '', appName = '', expiresAtMs } = token
+  const names = [kind, name, rights.join(' '), serialNumberPrefix, appName]
+  const values = [userId, ...names, Buffer.from(token.hash), createdAtMs, expiresAtMs]
+  const inserted = yield* row<{ id: number }>(INSERT, ...values)
+  const what = { id: inserted?.id ?? 0, userId, kind, name, rights, serialNumberPrefix, appName }
+  return { ...what, createdAtMs, expiresAtMs, lastUsedAtMs: null, revokedAtMs: null }
+}
+
+/** @returns whether a live token had that id */
+export function* revokeToken(tokenId: number, nowMs: number): Flow<boolean> {
+  return (yield* change(REVOKE, tokenId, nowMs)) > 0
+}
+
+/** @returns `undefined`: there is no live daemon token with that id */
+export function* rotateToken(
+  tokenId: number,
+  { hash, nowMs, overlapMs }: TokenRotation,
+): Flow<RotatedToken | undefined> {
+  yield* rows(LOCK_OWNER, tokenId)
+  const old = yield* row<TokenRow>(LIVE_DAEMON_TOKEN, tokenId, nowMs)
+  if (old === undefined) return undefined
+  const { userId, kind, name, rights, serialNumberPrefix, expiresAtMs } = toToken(old)
+  // What was valid for a year is valid for a year again.
+  const newExpiresAtMs = expiresAtMs === null ? null : nowMs + expiresAtMs - old.createdAtMs
+  const same = { userId, kind, name, rights, serialNumberPrefix }
+  const order = { ...same, hash: Buffer.from(hash), expiresAtMs: newExpiresAtMs }
+  const token = yield* createToken(order, nowMs)
+  const oldExpiresAtMs = Math.min(expiresAtMs ?? Infinity, nowMs + overlapMs)
+  yield* change(EXPIRE, tokenId, oldExpiresAtMs)
+  return { token, oldExpiresAtMs }
+}
+
+export function* endAllSessions(userId: number, nowMs: number): Flow<void> {
+  yield* change(END_SESSIONS, userId, nowMs)
+}
+
+/** Ends the sessions with a name. @returns their tokens' ids */
+export function* endSessionsNamed(userId: number, name: string, nowMs: number): Flow<number[]> {
+  return idsOf(yield* rows<{ id: number }>(END_SESSIONS_NAMED, userId, nowMs, name))
+}
+
+/** Ends the sessions least recently used, beyond those that a user may have. */
+export function* endOldSessions(userId: number, nowMs: number): Flow<number[]> {
+  return idsOf(yield* rows<{ id: number }>(END_OLD_SESSIONS, userId, nowMs))
+}
+
+function idsOf(found: readonly { readonly id: number }[]): number[] {
+  return found.map(({ id }) => id)
+}
+
+export function toPrincipal(found: PrincipalRow): Principal {
+  const { hash: _hash, email, userName, ...token } = found
+  return { token: toToken(token), user: toUser({ id: token.userId, email, name: userName }) }
+}
+
+/** Rows have no name for a user who is called by the address. */
+export function toUser({ id, email, name }: User): User {
+  return { id, email, name: name || email }
+}
+
+function toToken({ rights, ...token }: TokenRow): AccessToken {
+  return { ...token, rights: rights === '' ? [] : (rights.split(' ') as Right[]) }
+}

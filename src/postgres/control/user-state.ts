@@ -1,0 +1,48 @@
+// What PostgreSQL keeps of a user besides the rows that both engines have: their state, the lock of
+// all that changes their sensors.
+
+import { change } from '../../control/flow.ts'
+import type { Flow } from '../../control/flow.ts'
+import { lockUser, mayLeave } from '../../control/users.ts'
+import { bucketOf } from '../bucket.ts'
+import type { Sql } from '../database.ts'
+import { runFlow } from './run-flow.ts'
+
+const INSERT_USER_STATE = 'INSERT INTO user_state (bucket, user_id) VALUES ($1, $2)'
+// Waits for the group that registers sensors; from then on nobody writes to any of the user's.
+const DELETE_USER_STATE = `
+  DELETE FROM user_state WHERE bucket = $1 AND user_id = $2 RETURNING sensors`
+const ORDER_DELETION = 'INSERT INTO user_deletions (bucket, user_id) VALUES ($1, $2)'
+// In the order in which others lock them, see refused-rows.ts.
+const DELETE_REFUSED_TOTAL = 'DELETE FROM refused_totals WHERE user_id = $1'
+// Tokens, identities and what was refused go with it.
+const DELETE_USER = 'DELETE FROM users WHERE id = $1'
+
+export function addUserState(userId: number): Flow<unknown> {
+  return change(INSERT_USER_STATE, bucketOf(userId), userId)
+}
+
+/**
+ * What user-deletions.ts finishes: the user is gone, the sensors are nobody's.
+ *
+ * @returns how many sensors they had, `undefined` if there is no such user
+ */
+export async function deleteUser(sql: Sql, userId: number): Promise<number | undefined> {
+  if ((await runFlow(sql, lockUser(userId))) === undefined) return undefined
+  const user = [bucketOf(userId), userId]
+  const [state] = await sql.rows<{ sensors: number }>(DELETE_USER_STATE, user)
+  await sql.change(ORDER_DELETION, user)
+  await sql.change(DELETE_REFUSED_TOTAL, [userId])
+  await sql.change(DELETE_USER, [userId])
+  return state?.sensors ?? 0
+}
+
+/** The same for a user who may delete their own account. @returns whether there was one */
+export async function deleteAccount(
+  sql: Sql,
+  { userId, nowMs }: { userId: number; nowMs: number },
+): Promise<boolean> {
+  return (
+    (await runFlow(sql, mayLeave(userId, nowMs))) && (await deleteUser(sql, userId)) !== undefined
+  )
+}
