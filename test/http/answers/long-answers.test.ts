@@ -106,7 +106,11 @@ describe('LongAnswers', () => {
     await take()
     await take()
     await passSeconds(3)
-    void begun.get('b')?.piecesOf(neverRead(), () => cut.push('b'))[Symbol.asyncIterator]().next()
+    void begun
+      .get('b')
+      ?.piecesOf(neverRead(), () => cut.push('b'))
+      [Symbol.asyncIterator]()
+      .next()
     await passSeconds(1)
     expect(cut).to.deep.equal([])
     await passSeconds(60)
