@@ -113,10 +113,11 @@ export const seriesBucketsMax = 200_000
 
 /**
  * Histories and answers to InfluxQL under way; further ones wait. Each keeps some of what it has
- * read until its client takes it: a history up to 2 MB, InfluxQL 4 MB.
+ * read until its client takes it: a history up to 2 MB, InfluxQL 4 MB. One that waits keeps up to
+ * 40 KB: the head of its request, and what was read from it.
  */
-export const historyAnswers = { ofUserMax: 8, ofAllMax: 32 }
-export const statementAnswers = { ofUserMax: 2, ofAllMax: 16 }
+export const historyAnswers = { ofUserMax: 8, ofAllMax: 32, waitingMax: 2_048 }
+export const statementAnswers = { ofUserMax: 2, ofAllMax: 16, waitingMax: 2_048 }
 
 /** `bucket=auto` picks the finest bucket that covers the period with at most this many. */
 export const autoPointsMax = 1_500

@@ -2,7 +2,10 @@
 // it has read from the store until its client takes it. Further ones wait before they read
 // anything, those of the user with the fewest under way first. While any waits, the answer in its
 // way whose client is slowest is cut off every second, so nobody keeps others out by not reading.
+// Of a user with several under way each counts as so much slower.
 
+import { refusalError } from '../../domain/errors.ts'
+import type { ServiceError } from '../../domain/errors.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
 
@@ -13,11 +16,13 @@ const CHECK_EVERY_MS = SECOND_MS
 export interface LongAnswersLimits {
   readonly ofUserMax: number
   readonly ofAllMax: number
+  /** Of all; beyond it, the last of the user with the most is refused. */
+  readonly waitingMax: number
 }
 
 interface Waiting {
-  readonly userId: number
   readonly begin: () => void
+  readonly refuse: (error: ServiceError) => void
 }
 
 export class LongAnswers {
@@ -25,7 +30,8 @@ export class LongAnswers {
   readonly #clock: Clock
   readonly #underWay = new Set<LongAnswer>()
   readonly #ofUsers = new Map<number, number>()
-  readonly #waiting = new Set<Waiting>()
+  /** By user; whose turn it was longest ago is first. */
+  readonly #waiting = new Map<number, Waiting[]>()
   #checking: NodeJS.Timeout | undefined
 
   constructor(limits: LongAnswersLimits, clock: Clock) {
@@ -33,11 +39,13 @@ export class LongAnswers {
     this.#clock = clock
   }
 
-  /** Waits for a place. End the answer when its client has taken it, or has gone. */
+  /**
+   * Waits for a place. End the answer when its client has taken it, or has gone.
+   *
+   * @throws ServiceError `overloaded` when too many wait
+   */
   async begin(userId: number): Promise<LongAnswer> {
-    if (!this.#hasPlace(userId)) {
-      await new Promise<void>((begin) => this.#wait({ userId, begin }))
-    }
+    if (!this.#hasPlace(userId)) await this.#wait(userId)
     const answer = new LongAnswer(userId, this.#clock, () => this.#end(answer))
     this.#underWay.add(answer)
     return answer
@@ -63,9 +71,24 @@ export class LongAnswers {
     return this.#ofUsers.get(userId) ?? 0
   }
 
-  #wait(waiting: Waiting): void {
-    this.#waiting.add(waiting)
+  #wait(userId: number): Promise<void> {
     this.#checking ??= setInterval(() => this.#cutSlowest(), CHECK_EVERY_MS).unref()
+    return new Promise((begin, refuse) => {
+      const ofUser = this.#waiting.get(userId) ?? []
+      ofUser.push({ begin, refuse })
+      this.#waiting.set(userId, ofUser)
+      const waiting = this.#waiting.values().reduce((sum, { length }) => sum + length, 0)
+      if (waiting > this.#limits.waitingMax) this.#refuseOne()
+    })
+  }
+
+  #refuseOne(): void {
+    const [userId, ofUser] = this.#waiting
+      .entries()
+      .reduce((most, one) => (one[1].length > most[1].length ? one : most))
+    const last = ofUser.pop()
+    if (ofUser.length === 0) this.#waiting.delete(userId)
+    last?.refuse(refusalError('overloaded', { detail: 'Too many requests wait for an answer.' }))
   }
 
   #end(answer: LongAnswer): void {
@@ -77,14 +100,16 @@ export class LongAnswers {
   }
 
   #beginNext(): void {
-    let next: Waiting | undefined
-    for (const one of this.#waiting) {
-      if (!this.#mayBegin(one.userId)) continue
-      if (next === undefined || this.#countOf(one.userId) < this.#countOf(next.userId)) next = one
+    if (!this.#isFree()) return
+    let next: number | undefined
+    for (const userId of this.#waiting.keys()) {
+      if (next === undefined || this.#countOf(userId) < this.#countOf(next)) next = userId
     }
-    if (next === undefined || !this.#hasPlace(next.userId)) return
+    if (next === undefined || !this.#hasPlace(next)) return
+    const [first, ...others] = this.#waiting.get(next) ?? []
     this.#waiting.delete(next)
-    next.begin()
+    if (others.length > 0) this.#waiting.set(next, others)
+    first?.begin()
   }
 
   #cutSlowest(): void {
@@ -93,14 +118,14 @@ export class LongAnswers {
       this.#checking = undefined
       return
     }
-    const waiting = new Set(this.#waiting.values().map(({ userId }) => userId))
     const { ofUserMax } = this.#limits
-    const isAnyInTheWay = waiting.values().some((userId) => this.#countOf(userId) < ofUserMax)
+    const isAnyInTheWay = this.#waiting.keys().some((userId) => this.#countOf(userId) < ofUserMax)
+    const shareOf = ({ rate, userId }: LongAnswer) => rate / this.#countOf(userId)
     let slowest: LongAnswer | undefined
     for (const answer of this.#underWay) {
-      if (!isAnyInTheWay && !waiting.has(answer.userId)) continue
+      if (!isAnyInTheWay && !this.#waiting.has(answer.userId)) continue
       if (answer.awaitedMs < SLOW_AFTER_MS) continue
-      if (slowest === undefined || answer.rate < slowest.rate) slowest = answer
+      if (slowest === undefined || shareOf(answer) < shareOf(slowest)) slowest = answer
     }
     slowest?.cutOff()
   }

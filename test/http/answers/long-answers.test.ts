@@ -3,6 +3,7 @@
 
 import { expect } from 'chai'
 import { setImmediate } from 'node:timers/promises'
+import type { ServiceError } from '../../../src/domain/errors.ts'
 import { LongAnswers } from '../../../src/http/answers/long-answers.ts'
 import type { LongAnswer } from '../../../src/http/answers/long-answers.ts'
 import { TimerClock } from '../../support/timers.ts'
@@ -13,19 +14,24 @@ describe('LongAnswers', () => {
   let clock: TimerClock
   let answers: LongAnswers
   let begun: Map<string, LongAnswer>
+  let refused: string[]
   let cut: string[]
 
   beforeEach(() => {
     clock = new TimerClock()
-    answers = new LongAnswers({ ofUserMax: 2, ofAllMax: 4 }, clock)
+    answers = new LongAnswers({ ofUserMax: 2, ofAllMax: 4, waitingMax: 6 }, clock)
     begun = new Map()
+    refused = []
     cut = []
   })
 
   afterEach(() => clock.stop())
 
   const ask = async (userId: number, name: string) => {
-    void answers.begin(userId).then((answer) => begun.set(name, answer))
+    void answers.begin(userId).then(
+      (answer) => begun.set(name, answer),
+      (error: ServiceError) => refused.push(`${name}: ${error.code}`),
+    )
     await setImmediate()
   }
   const askEach = async (userId: number, ...names: string[]) => {
@@ -71,6 +77,25 @@ describe('LongAnswers', () => {
     expect([...begun.keys()].slice(4)).to.deep.equal(['e', 'g', 'f'])
   })
 
+  it('lets users with equally many under way take turns', async () => {
+    await askEach(1, 'a', 'b')
+    await askEach(2, 'c', 'd')
+    await askEach(3, 'e', 'f', 'g')
+    await askEach(4, 'h', 'i')
+    for (const name of ['a', 'e', 'h', 'f', 'i']) await end(name)
+    expect([...begun.keys()].slice(4)).to.deep.equal(['e', 'h', 'f', 'i', 'g'])
+  })
+
+  it('refuses the last of the user with the most where too many wait', async () => {
+    await askEach(1, 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i')
+    expect(refused).to.deep.equal(['i: overloaded'])
+    await askEach(2, 'of another user', 'k', 'l')
+    expect(refused).to.deep.equal(['i: overloaded', 'h: overloaded'])
+    await end('a')
+    await end('b')
+    expect([...begun.keys()]).to.deep.equal(['a', 'b', 'of another user', 'k', 'c', 'd'])
+  })
+
   it('cuts off the slowest client every second while others wait for a place', async () => {
     await askEach(1, 'a', 'b')
     await askEach(2, 'c', 'd')
@@ -100,17 +125,27 @@ describe('LongAnswers', () => {
     expect([...begun.keys()]).to.deep.equal(['a', 'b', 'c', 'd'])
   })
 
+  it('spares the only client of a user where those of another are a little faster', async () => {
+    await askEach(1, 'a', 'b')
+    await askEach(2, 'the only one')
+    await ask(3, 'c')
+    for (const [name, pieces] of Object.entries({ a: 15, b: 18, 'the only one': 10, c: 15 })) {
+      const take = send(name)
+      for (let piece = 0; piece <= pieces; piece++) await take()
+    }
+    await askEach(4, 'd')
+    await passSeconds(5)
+    expect(cut).to.deep.equal(['a'])
+  })
+
   it('cuts off no client that waits for the store', async () => {
     await askEach(1, 'a', 'b', 'c')
     const take = send('a')
     await take()
     await take()
     await passSeconds(3)
-    void begun
-      .get('b')
-      ?.piecesOf(neverRead(), () => cut.push('b'))
-      [Symbol.asyncIterator]()
-      .next()
+    const unread = begun.get('b')?.piecesOf(neverRead(), () => cut.push('b'))
+    void unread?.[Symbol.asyncIterator]().next()
     await passSeconds(1)
     expect(cut).to.deep.equal([])
     await passSeconds(60)
@@ -118,6 +153,7 @@ describe('LongAnswers', () => {
   })
 })
 
-async function* neverRead(): AsyncIterable<Buffer> {
-  yield await new Promise<Buffer>(() => undefined)
+function neverRead(): AsyncIterable<Buffer> {
+  const next = () => new Promise<never>(() => undefined)
+  return { [Symbol.asyncIterator]: () => ({ next }) }
 }
