@@ -2,7 +2,7 @@
 // it has read from the store until its client takes it. Further ones wait before they read
 // anything, those of the user with the fewest under way first. While any waits, the answer in its
 // way whose client is slowest is cut off every second, so nobody keeps others out by not reading.
-// Of a user with several under way each counts as so much slower.
+// It is one of a user with more than an equal share, or of the user who waits.
 
 import { refusalError } from '../../domain/errors.ts'
 import type { ServiceError } from '../../domain/errors.ts'
@@ -118,16 +118,21 @@ export class LongAnswers {
       this.#checking = undefined
       return
     }
-    const { ofUserMax } = this.#limits
-    const isAnyInTheWay = this.#waiting.keys().some((userId) => this.#countOf(userId) < ofUserMax)
-    const shareOf = ({ rate, userId }: LongAnswer) => rate / this.#countOf(userId)
+    const users = new Set([...this.#ofUsers.keys(), ...this.#waiting.keys()])
+    const share = this.#limits.ofAllMax / users.size
     let slowest: LongAnswer | undefined
     for (const answer of this.#underWay) {
-      if (!isAnyInTheWay && !this.#waiting.has(answer.userId)) continue
-      if (answer.awaitedMs < SLOW_AFTER_MS) continue
-      if (slowest === undefined || shareOf(answer) < shareOf(slowest)) slowest = answer
+      if (answer.awaitedMs < SLOW_AFTER_MS || !this.#isInTheWay(answer, share)) continue
+      if (slowest === undefined || answer.rate < slowest.rate) slowest = answer
     }
     slowest?.cutOff()
+  }
+
+  /** @param share of the places, for each user */
+  #isInTheWay({ userId }: LongAnswer, share: number): boolean {
+    const ofUser = this.#countOf(userId)
+    if (this.#waiting.has(userId) && ofUser >= Math.min(share, this.#limits.ofUserMax)) return true
+    return !this.#isFree() && ofUser > share
   }
 }
 
