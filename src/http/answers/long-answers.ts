@@ -8,6 +8,7 @@ import { refusalError } from '../../domain/errors.ts'
 import type { ServiceError } from '../../domain/errors.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
+import { Turns } from './turns.ts'
 
 /** A client that we have waited for less than this is not slow yet. */
 const SLOW_AFTER_MS = 5 * SECOND_MS
@@ -28,6 +29,7 @@ interface Waiting {
 export class LongAnswers {
   readonly #limits: LongAnswersLimits
   readonly #clock: Clock
+  readonly #turns = new Turns()
   readonly #underWay = new Set<LongAnswer>()
   readonly #ofUsers = new Map<number, number>()
   /** By user; whose turn it was longest ago is first. */
@@ -46,7 +48,7 @@ export class LongAnswers {
    */
   async begin(userId: number): Promise<LongAnswer> {
     if (!this.#hasPlace(userId)) await this.#wait(userId)
-    const answer = new LongAnswer(userId, this.#clock, () => this.#end(answer))
+    const answer = new LongAnswer(userId, this.#clock, this.#turns, () => this.#end(answer))
     this.#underWay.add(answer)
     return answer
   }
@@ -140,6 +142,7 @@ export class LongAnswers {
 export class LongAnswer {
   readonly userId: number
   readonly #clock: Clock
+  readonly #turns: Turns
   readonly #onEnd: () => void
   #takenBytes = 0
   #awaitedMs = 0
@@ -147,9 +150,10 @@ export class LongAnswer {
   #sinceMs: number | undefined
   #cut: (() => void) | undefined
 
-  constructor(userId: number, clock: Clock, onEnd: () => void) {
+  constructor(userId: number, clock: Clock, turns: Turns, onEnd: () => void) {
     this.userId = userId
     this.#clock = clock
+    this.#turns = turns
     this.#onEnd = onEnd
   }
 
@@ -173,6 +177,7 @@ export class LongAnswer {
       this.#awaitedMs = this.awaitedMs
       this.#sinceMs = undefined
       this.#takenBytes += piece.length
+      await this.#turns.next()
     }
   }
 

@@ -13,6 +13,7 @@ import { ServiceError } from '../../domain/errors.ts'
 import { giveBack } from '../../domain/give-back.ts'
 import type { Clock } from '../../ports/system.ts'
 import { ClientGone } from '../answers/call.ts'
+import { Turns } from '../answers/turns.ts'
 import type { BodyBounds, BodyState, Packing } from './bounds.ts'
 import type { LetOthers } from './read-json.ts'
 import { UploadBudget } from './upload-budget.ts'
@@ -108,25 +109,6 @@ function overheadOf({ bytesMax }: BodyBounds): number {
 
 function tooLarge({ bytesMax }: BodyBounds): ServiceError {
   return new ServiceError('body_too_large', { members: { limit: bytesMax } })
-}
-
-/**
- * One per round of the event loop: a burst of batches would otherwise keep everyone waiting until
- * all of them are parsed.
- */
-class Turns {
-  readonly #waiting: (() => void)[] = []
-
-  next(): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.#waiting.push(resolve) === 1) setImmediate(() => this.#take())
-    })
-  }
-
-  #take(): void {
-    this.#waiting.shift()?.()
-    if (this.#waiting.length > 0) setImmediate(() => this.#take())
-  }
 }
 
 /** A small body that came with its head, as those of single measurements do: it takes no turns. */

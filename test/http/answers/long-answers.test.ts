@@ -96,6 +96,21 @@ describe('LongAnswers', () => {
     expect([...begun.keys()]).to.deep.equal(['a', 'b', 'of another user', 'k', 'c', 'd'])
   })
 
+  it('makes one piece of all answers together in each round of the event loop', async () => {
+    await askEach(1, 'a', 'b')
+    await ask(2, 'c')
+    const takes = ['a', 'b', 'c'].map(send)
+    for (const take of takes) await take()
+    let pieces = 0
+    for (const take of takes) void take().then(() => pieces++)
+    const made: number[] = []
+    for (let round = 0; round < 3; round++) {
+      await setImmediate()
+      made.push(pieces)
+    }
+    expect(made).to.deep.equal([1, 2, 3])
+  })
+
   it('cuts off the slowest client every second while others wait for a place', async () => {
     await askEach(1, 'a', 'b')
     await askEach(2, 'c', 'd')
