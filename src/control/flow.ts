@@ -25,6 +25,11 @@ export function* rows<Row>(text: string, ...values: readonly Value[]): Flow<read
   return (yield { text, values }).rows as readonly Row[]
 }
 
+/** What comes behind so many rows: SQLite has no OFFSET without a LIMIT. */
+export function allBehind(count: number): string {
+  return `LIMIT 1000000 OFFSET ${count}`
+}
+
 /** The first row, if there is any. */
 export function* row<Row>(text: string, ...values: readonly Value[]): Flow<Row | undefined> {
   const [first] = yield* rows<Row>(text, ...values)

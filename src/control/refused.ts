@@ -59,6 +59,7 @@ const AS_RETRIED =
   'SELECT user_id AS "userId", reason, bytes FROM refused WHERE id = $1 AND count = $2'
 const NOTE_AGAIN = 'UPDATE refused SET reason = $2, retry_at_ms = $3, bytes = $4 WHERE id = $1'
 const DROP = 'DELETE FROM refused WHERE id = $1'
+const DROP_AND_TELL = `${DROP} RETURNING user_id AS "userId", -bytes AS bytes`
 const DROP_ALL = 'DELETE FROM refused WHERE user_id = $1'
 const EMPTY_TOTAL = 'UPDATE refused_totals SET bytes = 0 WHERE user_id = $1'
 
@@ -182,7 +183,7 @@ export function* dropRefused(ids: readonly number[] | undefined): Flow<number> {
   yield* holdTotals(yield* ownersOf(entries))
   const gone: Total[] = []
   for (const { id } of entries) {
-    const entry = yield* row<Total>(`${DROP} RETURNING user_id AS "userId", -bytes AS bytes`, id)
+    const entry = yield* row<Total>(DROP_AND_TELL, id)
     if (entry !== undefined) gone.push(entry)
   }
   yield* addToTotals(gone)

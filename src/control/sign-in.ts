@@ -5,7 +5,7 @@ import type { VerifiedIdentity } from '../domain/access.ts'
 import { codeRepeatMsMax, signInLinksPerUserMax } from '../domain/limits.ts'
 import type { LinkRedemption, SignInOrder, SignedInUser } from '../ports/control-writer.ts'
 import type { NewSignInLink, SignInLink } from '../ports/sign-in-links.ts'
-import { change, row, rows } from './flow.ts'
+import { allBehind, change, row, rows } from './flow.ts'
 import type { Flow } from './flow.ts'
 import { createToken, endOldSessions, endSessionsNamed, findPrincipal } from './tokens.ts'
 import { addIdentity, createUser, findUser, hasUsers, lockUser, userOf } from './users.ts'
@@ -16,7 +16,7 @@ const KEEP_NEWEST = `
   DELETE FROM sign_in_links WHERE hash IN (
     SELECT hash FROM sign_in_links
     WHERE user_id IS NOT DISTINCT FROM $1 AND used_at_ms IS NULL
-    ORDER BY created_at_ms DESC LIMIT 1000000 OFFSET ${signInLinksPerUserMax - 1})`
+    ORDER BY created_at_ms DESC ${allBehind(signInLinksPerUserMax - 1)})`
 const INSERT = `
   INSERT INTO sign_in_links (hash, user_id, salt, created_at_ms, expires_at_ms)
   VALUES ($1, $2, $3, $4, $5)`

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto'
 import { skippedSeriesMax } from '../domain/limits.ts'
 import type { SkippedEntry, SkippedSeries } from '../ports/refused.ts'
-import { change, row, rows } from './flow.ts'
+import { allBehind, change, row, rows } from './flow.ts'
 import type { Flow } from './flow.ts'
 
 const KEEP_USER = 'SELECT 1 FROM users WHERE id = $1 FOR KEY SHARE'
@@ -15,7 +15,7 @@ const NOTE = `
 const MAKE_ROOM = `
   DELETE FROM skipped_series WHERE user_id = $1 AND series_hash IN (
     SELECT series_hash FROM skipped_series WHERE user_id = $1
-    ORDER BY last_at_ms DESC, series_hash LIMIT 1000000 OFFSET ${skippedSeriesMax})`
+    ORDER BY last_at_ms DESC, series_hash ${allBehind(skippedSeriesMax)})`
 const LIST = `
   SELECT s.user_id AS "userId", u.email AS "userEmail", s.line, s.count,
     s.last_at_ms AS "lastAtMs"

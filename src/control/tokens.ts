@@ -11,7 +11,7 @@ import type {
 } from '../domain/access.ts'
 import { sessionsPerUserMax } from '../domain/limits.ts'
 import type { NewAccessToken } from '../ports/control-writer.ts'
-import { change, row, rows } from './flow.ts'
+import { allBehind, change, row, rows } from './flow.ts'
 import type { Flow } from './flow.ts'
 
 interface TokenRow {
@@ -76,7 +76,7 @@ const END_OLD_SESSIONS = `
     ORDER BY
       CASE WHEN last_used_at_ms > created_at_ms THEN last_used_at_ms ELSE created_at_ms END DESC,
       id DESC
-    LIMIT 1000000 OFFSET ${sessionsPerUserMax})
+    ${allBehind(sessionsPerUserMax)})
   RETURNING id`
 
 export function* listTokens(userId: number): Flow<readonly AccessToken[]> {

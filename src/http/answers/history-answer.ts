@@ -76,8 +76,8 @@ export async function answerInPieces(
   try {
     if (ctx.req.socket.destroyed) throw new ClientGone()
     const pieces = await read()
-    ctx.status = 200
     const body = await bodyOf(ctx, answer, pieces[Symbol.asyncIterator]())
+    ctx.status = 200
     if (body !== undefined) ctx.body = body
   } finally {
     if (ctx.body instanceof Readable && !ctx.res.closed) ctx.res.once('close', () => answer.end())
