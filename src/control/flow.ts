@@ -19,6 +19,9 @@ export interface Outcome {
   readonly changes: number
 }
 
+/** What a flow is begun with: it has yielded nothing yet. */
+export const NO_OUTCOME: Outcome = { rows: [], changes: 0 }
+
 export type Flow<Result> = Generator<Statement, Result, Outcome>
 
 export function* rows<Row>(text: string, ...values: readonly Value[]): Flow<readonly Row[]> {

@@ -5,7 +5,6 @@ import type {
   Principal,
   Right,
   RotatedToken,
-  TokenKind,
   TokenRotation,
   User,
 } from '../domain/access.ts'
@@ -14,18 +13,8 @@ import type { NewAccessToken } from '../ports/control-writer.ts'
 import { allBehind, change, row, rows } from './flow.ts'
 import type { Flow } from './flow.ts'
 
-interface TokenRow {
-  readonly id: number
-  readonly userId: number
-  readonly kind: TokenKind
-  readonly name: string
+interface TokenRow extends Omit<AccessToken, 'rights'> {
   readonly rights: string
-  readonly serialNumberPrefix: string
-  readonly appName: string
-  readonly createdAtMs: number
-  readonly expiresAtMs: number | null
-  readonly lastUsedAtMs: number | null
-  readonly revokedAtMs: number | null
 }
 
 export interface PrincipalRow extends TokenRow {

@@ -66,12 +66,9 @@ export function* createUser(
 }
 
 /** @returns the user after the change, `undefined` if there is none, or somebody has the address */
-export function* renameUser(
-  userId: number,
-  { email = null, name = null }: { [Name in keyof UserChange]: UserChange[Name] | null },
-): Flow<User | undefined> {
-  const emailKey = email === null ? null : foldEmail(email)
-  const renamed = yield* row<User>(RENAME, userId, email, emailKey, name)
+export function* renameUser(userId: number, { email, name }: UserChange): Flow<User | undefined> {
+  const emailKey = email === undefined ? null : foldEmail(email)
+  const renamed = yield* row<User>(RENAME, userId, email ?? null, emailKey, name ?? null)
   return renamed && toUser(renamed)
 }
 

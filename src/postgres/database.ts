@@ -50,16 +50,16 @@ export class Database implements Sql {
     })
   }
 
-  run(text: string, values: readonly unknown[] = []): Promise<Outcome> {
+  run(text: string, values?: readonly unknown[]): Promise<Outcome> {
     return this.#use((client) => sqlOn(client).run(text, values))
   }
 
-  rows<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-    return this.#use((client) => sqlOn(client).rows<Row>(text, values))
+  async rows<Row>(text: string, values?: readonly unknown[]): Promise<Row[]> {
+    return (await this.run(text, values)).rows as Row[]
   }
 
-  change(text: string, values: readonly unknown[] = []): Promise<number> {
-    return this.#use((client) => sqlOn(client).change(text, values))
+  async change(text: string, values?: readonly unknown[]): Promise<number> {
+    return (await this.run(text, values)).changes
   }
 
   /** Runs a statement that is made for the occasion, without values. */

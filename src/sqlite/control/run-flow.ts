@@ -1,5 +1,6 @@
 // Runs flows (control/flow.ts) at once, in the caller's transaction.
 
+import { NO_OUTCOME } from '../../control/flow.ts'
 import type { Flow, Outcome, Statement, Value } from '../../control/flow.ts'
 import type { Connection } from '../database.ts'
 
@@ -17,7 +18,7 @@ export class FlowRunner {
   }
 
   run<Result>(flow: Flow<Result>): Result {
-    let step = flow.next(NOTHING)
+    let step = flow.next(NO_OUTCOME)
     while (step.done !== true) step = flow.next(this.#execute(step.value))
     return step.value
   }
@@ -38,8 +39,6 @@ export class FlowRunner {
     return prepared
   }
 }
-
-const NOTHING: Outcome = { rows: [], changes: 0 }
 
 function storable(value: Value): Exclude<Value, boolean> {
   return typeof value === 'boolean' ? Number(value) : value
