@@ -148,7 +148,7 @@ export function* makeRoomForRefused(): Flow<void> {
   const held = yield* holdTotals(larger.map(({ userId }) => userId))
   // Another process may have made room until they were locked.
   let tooMuch = (yield* sumTotals()).ofAll - refusedBytesMax
-  for (const { userId, bytes } of held) {
+  for (const { userId, bytes } of held.toSorted((one, other) => other.bytes - one.bytes)) {
     const ofUser = Math.max(bytes - refusedUserBytesMax, Math.min(tooMuch, bytes - share))
     tooMuch -= yield* dropOldest(userId, ofUser)
   }
