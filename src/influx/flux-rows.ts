@@ -5,6 +5,7 @@
 // InfluxDB sends status 200 before it has computed anything. A later failure appears as a separate
 // table in the middle of the response, with the columns `error` and `reference`, and throws here.
 
+import { setImmediate } from 'node:timers/promises'
 import { parseInstant } from '../domain/time.ts'
 import { readFailure } from './connection.ts'
 import type { InfluxConnection } from './connection.ts'
@@ -36,6 +37,9 @@ export class FluxFailure extends Error {
   }
 }
 
+/** Characters read at once; other work runs between such pieces. */
+const PIECE_CHARACTERS = 32 * 1024
+
 const HEADERS = [',result,table,_time,_value', ',result,table,_time,_value,sensor_id']
 const SENSOR_COLUMN = 5
 const NO_ROW = [',result,', ',error,']
@@ -50,7 +54,7 @@ const DIALECT = { header: true, annotations: [], delimiter: ',', quoteChar: '"' 
 export async function* queryRows(
   connection: InfluxConnection,
   query: string,
-): AsyncGenerator<FluxRows> {
+): AsyncGenerator<readonly FluxRows[]> {
   const org = new URLSearchParams({ org: connection.target.organization }).toString()
   const { status, chunks } = await connection.stream({
     method: 'POST',
@@ -63,17 +67,21 @@ export async function* queryRows(
 }
 
 /** @throws FluxFailure at an error table, Error at unexpected columns */
-export async function* parseRows(chunks: AsyncIterable<Buffer>): AsyncGenerator<FluxRows> {
-  let rest = ''
+export async function* parseRows(
+  chunks: AsyncIterable<Buffer>,
+): AsyncGenerator<readonly FluxRows[]> {
+  let text = ''
   for await (const chunk of chunks) {
     // Numbers and times are ASCII; an error message may be slightly garbled.
-    const text = rest + chunk.toString('latin1')
+    text += chunk.toString('latin1')
+    if (text.length < PIECE_CHARACTERS) continue
+    await setImmediate()
     const end = text.lastIndexOf('\n') + 1
-    rest = text.slice(end)
-    yield* parseLines(text, end)
+    yield [...parseLines(text, end)]
+    text = text.slice(end)
   }
   // Every line ends with a line feed; a truncated response is an error of the connection.
-  yield* parseLines(`${rest}\n`, rest.length + 1)
+  yield [...parseLines(`${text}\n`, text.length + 1)]
 }
 
 function* parseLines(text: string, end: number): Generator<FluxRows> {

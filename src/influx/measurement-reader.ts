@@ -21,7 +21,7 @@ const SENSOR_WINDOWS_MAX = 10_000
 const PART_WINDOWS_MAX = 200_000
 
 /** Windows between which other work runs. */
-const CHUNK_WINDOWS = 2_000
+const CHUNK_WINDOWS = 500
 
 /** Reads of one part, if each of them overlaps a write. */
 const ATTEMPTS_MAX = 5
@@ -40,12 +40,12 @@ export class InfluxMeasurementReader implements MeasurementReader {
 
   async *readRaw(range: SeriesRange): AsyncIterable<readonly StoredPoint[]> {
     if (isEmpty(range)) return
-    for await (const rows of this.#query(rawQuery(this.#influxBucket, range))) yield pointsOf(rows)
+    yield* this.#points(rawQuery(this.#influxBucket, range))
   }
 
   async *readLast(range: SeriesRange): AsyncIterable<readonly StoredPoint[]> {
     if (isEmpty(range)) return
-    for await (const rows of this.#query(lastQuery(this.#influxBucket, range))) yield pointsOf(rows)
+    yield* this.#points(lastQuery(this.#influxBucket, range))
   }
 
   async *readWindows(
@@ -90,13 +90,12 @@ export class InfluxMeasurementReader implements MeasurementReader {
     let asked = range
     for (let attempt = 0; attempt < ATTEMPTS_MAX && !isEmpty(asked); attempt++) {
       const tables = new WindowTables(aggregatesOf(asked))
-      for await (const rows of this.#query(queryOf(asked))) tables.add(rows)
+      for await (const piece of this.#query(queryOf(asked)))
+        piece.forEach((rows) => tables.add(rows))
       const again: number[] = []
       let chunk: WindowSummary[] = []
-      for (const [sensorId, windows] of tables.join()) {
-        if (windows === undefined) again.push(sensorId)
-        else chunk = chunk.concat(windows)
-        if (chunk.length < CHUNK_WINDOWS) continue
+      for (const window of fitting(tables, (sensorId) => again.push(sensorId))) {
+        if (chunk.push(window) < CHUNK_WINDOWS) continue
         yield chunk
         await setImmediate()
         chunk = []
@@ -108,7 +107,11 @@ export class InfluxMeasurementReader implements MeasurementReader {
     throw unavailable('measurements are written faster than they can be summarised')
   }
 
-  async *#query(query: string): AsyncGenerator<FluxRows> {
+  async *#points(query: string): AsyncGenerator<readonly StoredPoint[]> {
+    for await (const piece of this.#query(query)) yield piece.flatMap(pointsOf)
+  }
+
+  async *#query(query: string): AsyncGenerator<readonly FluxRows[]> {
     try {
       yield* queryRows(this.#connection, query)
     } catch (error) {
@@ -128,6 +131,16 @@ function unavailable(reason: string, cause?: Error): ServiceError {
     hint: `cannot read measurements from InfluxDB: ${reason}`,
     ...(cause !== undefined && { cause }),
   })
+}
+
+function* fitting(
+  tables: WindowTables,
+  onUnfit: (sensorId: number) => void,
+): Iterable<WindowSummary> {
+  for (const [sensorId, windows] of tables.join()) {
+    if (windows === undefined) onUnfit(sensorId)
+    else yield* windows
+  }
 }
 
 function isEmpty({ sensorIds, startMs, stopMs }: SeriesRange): boolean {

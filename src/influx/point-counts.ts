@@ -87,7 +87,7 @@ export function asUnavailable(error: unknown): unknown {
 
 async function* ask(connection: InfluxConnection, query: string): AsyncGenerator<FluxRows> {
   try {
-    yield* queryRows(connection, query)
+    for await (const piece of queryRows(connection, query)) yield* piece
   } catch (error) {
     throw asUnavailable(error)
   }

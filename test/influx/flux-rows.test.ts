@@ -29,7 +29,7 @@ async function* piecesOf(text: string, cuts: readonly number[]): AsyncGenerator<
 
 async function rowsOf(text: string, cuts: readonly number[] = []): Promise<unknown[]> {
   const rows: unknown[] = []
-  for await (const block of parseRows(piecesOf(text, cuts))) rows.push(...flat(block))
+  for await (const piece of parseRows(piecesOf(text, cuts))) rows.push(...piece.flatMap(flat))
   return rows
 }
 
@@ -44,6 +44,20 @@ describe('parseRows', () => {
         expect(await rowsOf(ANSWER, places)).to.deep.equal(ROWS)
       }),
     )
+  })
+
+  it('lets others work while a long answer is read that is all there', async () => {
+    const line = ',raw,0,2026-03-10T00:00:00Z,2\r\n'
+    async function* chunks() {
+      for (let at = 0; at < 100; at++) yield Buffer.from(line.repeat(1_000))
+    }
+    let rounds = 0
+    const counting = setInterval(() => rounds++, 0)
+    let rows = 0
+    for await (const piece of parseRows(chunks())) rows += piece.flatMap(flat).length
+    clearInterval(counting)
+    expect(rows).to.equal(100_000)
+    expect(rounds).to.be.greaterThan(10)
   })
 
   it('reads no rows out of an empty answer', async () => {

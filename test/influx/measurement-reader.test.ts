@@ -214,7 +214,9 @@ describe('InfluxMeasurementReader', () => {
       data |> map(fn: (r) => ({r with _value: float(v: "none")})) |> yield(name: "late")`
     let rows = 0
     const failure = await (async () => {
-      for await (const { values } of queryRows(connect(target), query)) rows += values.length
+      for await (const piece of queryRows(connect(target), query)) {
+        for (const { values } of piece) rows += values.length
+      }
     })().catch((error: unknown) => error)
     expect(rows).to.be.above(1_000)
     expect(failure).to.include({ name: 'FluxFailure', status: 200 })
