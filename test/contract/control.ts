@@ -329,8 +329,7 @@ export function describeControl(name: string, newData: NewData): void {
           await data.controlWriter.keepRefused(refusedOf(user, `1${more}${half}`, `2${half}`))
         }
         await data.controlWriter.keepRefused(refusedOf(ninth, `3${half.slice(0, 20_000)}`))
-        const few = Array.from({ length: 20 }, (_, at) => `${at}`)
-        await data.controlWriter.keepRefused(refusedOf(ninth, ...few))
+        await data.controlWriter.keepRefused(refusedOf(ninth, ...'abcdefghijklmnopqrst'))
         const counts = await Promise.all(users.map((user) => data.control.countRefused(user)))
         const [kept, ofNinth] = [2, 21].map((count) => ({ count, dropped: 0 }))
         const ofLargest = { count: 1, dropped: 1 }
