@@ -2,10 +2,11 @@
 // the part of SQL that SQLite and PostgreSQL share, and get what these found. SQLite runs a flow at
 // once, PostgreSQL waits for each statement; either runs it in one transaction.
 //
-// Rows are locked (FOR UPDATE …) for PostgreSQL, where several processes write; SQLite has one
-// writer, and its runner leaves that out.
+// Rows are locked (FOR UPDATE …) for PostgreSQL, where several processes write, and joined by their
+// buckets as well (s.bucket = d.bucket AND …); SQLite has one writer and no buckets, and its runner
+// leaves that out. A list of numbers is one value: = ANY ($1::bigint[]).
 
-export type Value = number | string | boolean | Uint8Array | null
+export type Value = number | string | boolean | Uint8Array | null | readonly number[]
 
 export interface Statement {
   readonly text: string

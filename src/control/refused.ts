@@ -99,7 +99,7 @@ export function* listDueRefused(nowMs: number, limit: number): Flow<readonly Ref
 }
 
 /** @param userId `undefined`: of all users */
-export function* countRefused(userId: number | undefined): Flow<RefusedCounts> {
+export function* countRefused(userId?: number): Flow<RefusedCounts> {
   const counts =
     userId === undefined
       ? yield* row<RefusedCounts>(COUNT)

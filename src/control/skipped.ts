@@ -23,6 +23,10 @@ const LIST = `
 const IN_ORDER = 'ORDER BY s.user_id, s.last_at_ms DESC, s.series_hash LIMIT $1'
 const COUNT = 'SELECT count(*) AS count FROM skipped_series'
 
+const HAS_STORED_LINES = 'SELECT 1 FROM access_tokens WHERE id = $1 AND has_stored_lines'
+const NOTE_STORED_LINES = `
+  UPDATE access_tokens SET has_stored_lines = true WHERE id = $1 AND NOT has_stored_lines`
+
 type SkippedRow = Omit<SkippedEntry, 'line'> & { readonly line: Buffer }
 
 export function* noteSkipped(skipped: readonly SkippedSeries[]): Flow<void> {
@@ -40,10 +44,7 @@ export function* noteSkipped(skipped: readonly SkippedSeries[]): Flow<void> {
 }
 
 /** @param userId `undefined`: of all users */
-export function* listSkipped(
-  limit: number,
-  userId: number | undefined,
-): Flow<readonly SkippedEntry[]> {
+export function* listSkipped(limit: number, userId?: number): Flow<readonly SkippedEntry[]> {
   const found =
     userId === undefined
       ? yield* rows<SkippedRow>(`${LIST} ${IN_ORDER}`, limit)
@@ -52,10 +53,19 @@ export function* listSkipped(
 }
 
 /** @param userId `undefined`: of all users */
-export function* countSkipped(userId: number | undefined): Flow<number> {
+export function* countSkipped(userId?: number): Flow<number> {
   const counted =
     userId === undefined
       ? yield* row<{ count: number }>(COUNT)
       : yield* row<{ count: number }>(`${COUNT} WHERE user_id = $1`, userId)
   return counted?.count ?? 0
+}
+
+/** Whether the token has stored a temperature by line protocol. */
+export function* hasStoredLines(tokenId: number): Flow<boolean> {
+  return (yield* row(HAS_STORED_LINES, tokenId)) !== undefined
+}
+
+export function* noteStoredLines(tokenId: number): Flow<void> {
+  yield* change(NOTE_STORED_LINES, tokenId)
 }

@@ -14,7 +14,7 @@ import type { RateCounters } from '../ports/rate-counters.ts'
 import type { SignInCodes } from '../ports/sign-in-codes.ts'
 import type { StoreUpkeep } from '../ports/store-upkeep.ts'
 import type { Clock, DatabaseWatch, Log, Metrics, MetricsSource } from '../ports/system.ts'
-import { SqliteControlReader } from '../sqlite/control/control-reader.ts'
+import { createControlReader } from '../sqlite/control/control-reader.ts'
 import { createControlWriter, createStoreUpkeep } from '../sqlite/control/control-writer.ts'
 import { DamagedData } from '../sqlite/damaged-data.ts'
 import { CONTROL_FILE, openForReading } from '../sqlite/database.ts'
@@ -133,7 +133,7 @@ async function openParts(
   await disk.keepBallast()
   const reader = openReader(config, onDamaged)
   closers.push(() => reader.close())
-  const control = new SqliteControlReader(database)
+  const control = createControlReader(database)
   const isStoreWorking = () => forwarding.isStoreWorking
   const parts = {
     backlog: () => progress.backlog(),

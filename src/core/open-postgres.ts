@@ -9,7 +9,7 @@ import type { Config } from '../config.ts'
 import { DamageList } from '../domain/damage-list.ts'
 import { Submissions } from '../ingest/submissions.ts'
 import type { Clock, Log } from '../ports/system.ts'
-import { PostgresControlReader } from '../postgres/control/control-reader.ts'
+import { createControlReader } from '../postgres/control/control-reader.ts'
 import { createControlWriter } from '../postgres/control/control-writer.ts'
 import { createStoreUpkeep } from '../postgres/control/store-upkeep.ts'
 import { Database, unlessAway } from '../postgres/database.ts'
@@ -127,7 +127,7 @@ async function openParts(
     submissions,
     damaged,
     progress,
-    control: new PostgresControlReader(database),
+    control: createControlReader(database),
     controlWriter: createControlWriter(of, config, onJournalled),
     storeUpkeep,
     reader: store.reader,

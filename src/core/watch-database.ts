@@ -2,7 +2,7 @@
 
 import type { Config, DatabaseConfig } from '../config.ts'
 import type { Clock, Log } from '../ports/system.ts'
-import { PostgresControlReader } from '../postgres/control/control-reader.ts'
+import { createControlReader } from '../postgres/control/control-reader.ts'
 import type { Database } from '../postgres/database.ts'
 import type { SeenStreams } from '../postgres/server/seen-streams.ts'
 import type { PostgresForwardProgress } from '../postgres/journal/forward-progress.ts'
@@ -39,7 +39,7 @@ export async function watchDatabase(
 ): Promise<{ readonly watch: PostgresServerWatch; stop(): void }> {
   const { database, metrics, progress, forwarding } = of
   const { durability } = config.database
-  const identity = await new PostgresControlReader(database).readDataIdentity()
+  const identity = await createControlReader(database).readDataIdentity()
   const watch = new PostgresServerWatch(of, { process, durability, identity, server })
   const figures = new PostgresStateFigures(of, config)
   if (isLooking) {

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { JournalWatch } from '../ports/journal-queue.ts'
 import type { StoreRecords } from '../ports/store-upkeep.ts'
-import { SqliteControlReader } from '../sqlite/control/control-reader.ts'
-import { StoreRows } from '../sqlite/control/store-rows.ts'
+import { createControlReader, createStoreRecords } from '../sqlite/control/control-reader.ts'
 import { refuseUnfinishedRestore } from '../sqlite/data-dir-lock.ts'
 import { CONTROL_FILE, openForReading } from '../sqlite/database.ts'
 import { SqliteJournalWatch } from '../sqlite/journal/journal-watch.ts'
@@ -22,9 +21,9 @@ export function openBeside(dataDir: string): Beside {
   refuseUnfinishedRestore(dataDir)
   const db = openForReading(join(dataDir, CONTROL_FILE))
   return {
-    control: new SqliteControlReader(db),
+    control: createControlReader(db),
     journal: new SqliteJournalWatch(db),
-    store: new StoreRows(db),
+    store: createStoreRecords(db),
     close: () => void db.close(),
   }
 }

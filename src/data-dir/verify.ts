@@ -20,7 +20,7 @@ import { MeasurementCounts } from '../influx/point-counts.ts'
 import { verifyDeletedSensors } from '../operations/verify/verify-deleted-sensors.ts'
 import { verifySensors } from '../operations/verify/verify-counts.ts'
 import { verifySummaries } from '../operations/verify/verify-summaries.ts'
-import { StoreRows } from '../sqlite/control/store-rows.ts'
+import { createStoreRecords } from '../sqlite/control/control-reader.ts'
 import { refuseUnfinishedRestore } from '../sqlite/data-dir-lock.ts'
 import {
   CONTROL_FILE,
@@ -53,7 +53,7 @@ export async function verifyData(config: Config, progress: VerifyProgress): Prom
   const { dataDir, influx } = config
   refuseUnfinishedRestore(dataDir)
   const names = [CONTROL_FILE, LEDGER_FILE, ...(influx === undefined ? [MEASUREMENTS_FILE] : [])]
-  const refuseUnfit = (control: Connection) => refuseOtherStore(config, new StoreRows(control))
+  const refuseUnfit = (control: Connection) => refuseOtherStore(config, createStoreRecords(control))
   return verifyFiles({ dataDir, influx, names, refuseUnfit }, progress)
 }
 

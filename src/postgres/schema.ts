@@ -288,7 +288,7 @@ const STREAM = `
     temp_celsius float8 NOT NULL,
     reason text NOT NULL,
     set_aside_at_ms bigint NOT NULL,
-    PRIMARY KEY (bucket, sensor_id, measured_at_ms, tie_break_ns)
+    PRIMARY KEY (sensor_id, measured_at_ms, tie_break_ns, bucket)
   );
   CREATE INDEX set_aside_by_id ON set_aside (id);`
 

@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { MessagePort } from 'node:worker_threads'
-import { ControlCommands } from '../sqlite/control/control-commands.ts'
+import { createControlCommands } from '../sqlite/control/control-commands.ts'
 import { openControl } from '../sqlite/control/open-control.ts'
 import type {
   CommitAnswer,
@@ -53,7 +53,7 @@ const ledger = new Ledger({ control, ledger: ledgerFile }, epochEvents, (request
   lookUps.postMessage(request),
 )
 const committer = new Committer(control, ledger, systemClock, data)
-const commands = new ControlCommands(control, committer.sensors, systemClock, data)
+const commands = createControlCommands(control, committer.sensors, systemClock, data)
 const tidying = setInterval(tidy, TIDY_EVERY_MS)
 
 lookUps.on('message', (request: LookUpAnswer) => {

@@ -198,11 +198,11 @@ describe('thermolog move', () => {
       INSERT INTO identities VALUES ('https://i.example.org', 'ana-1', 1, 5);
       INSERT INTO sign_in_links VALUES (x'0a', 1, x'0b', 5, 6, 7);
       INSERT INTO skipped_series VALUES (1, x'00ff', x'612c62', 3, 7), (1, x'01', x'65', 1, 8);
-      INSERT INTO line_tokens SELECT id FROM access_tokens WHERE user_id = 1;
+      UPDATE access_tokens SET has_stored_lines = 1 WHERE user_id = 1;
       INSERT INTO set_aside VALUES (9, 2, 3, ${START_MS}, 0, 1.5, 'too warm' || char(0), 11);
       UPDATE data_identity SET restored_to_ms = 12;
     `)
-    const storeId = control.prepare<[], string>('SELECT text FROM data_identity').pluck().get()
+    const storeId = control.prepare<[], string>('SELECT id FROM data_identity').pluck().get()
     control.close()
     const to = { url: database.url, durability: 'local' } as const
     const measurements = join(dataDir, 'measurements.db')

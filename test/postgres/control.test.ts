@@ -2,10 +2,13 @@
 
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
-import { PostgresControlReader } from '../../src/postgres/control/control-reader.ts'
+import {
+  createControlReader,
+  createStoreRecords,
+} from '../../src/postgres/control/control-reader.ts'
 import { createControlWriter } from '../../src/postgres/control/control-writer.ts'
 import { PostgresSensorDeletionJobs } from '../../src/postgres/control/deletion-jobs.ts'
-import { createStoreUpkeep, PostgresStoreRecords } from '../../src/postgres/control/store-upkeep.ts'
+import { createStoreUpkeep } from '../../src/postgres/control/store-upkeep.ts'
 import { Database } from '../../src/postgres/database.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { describeSignIns } from '../contract/sign-ins.ts'
@@ -35,10 +38,10 @@ describe('control data in PostgreSQL', () => {
     const onJournalled = (measurements: number) => void (journalled += measurements)
     return {
       sql,
-      control: new PostgresControlReader(sql),
+      control: createControlReader(sql),
       writer: createControlWriter(of, { sensorsPerUserMax: SENSORS_MAX }, onJournalled),
       upkeep: createStoreUpkeep(sql, systemClock, onJournalled),
-      records: new PostgresStoreRecords(sql),
+      records: createStoreRecords(sql),
       jobs: new PostgresSensorDeletionJobs(sql),
       journalled: () => journalled,
     }

@@ -18,7 +18,7 @@ import { newMigratedDatabase, runOnce, usePostgres } from '../support/postgres.t
 const LEFT_BEHIND = words(`
   journal journal_watermark sensor_deletions written measurement_store event_secret
   blocks cohort_segments fine_filters runs sealed time_spans
-  data_identity line_tokens sensor_latest
+  data_identity sensor_latest
   minute_summaries quarter_summaries hour_summaries day_summaries
   measurements.measured_at_ms tie_breaks.measured_at_ms tie_breaks.next_ns
   history_steps sensors.changed_seq sensors.compensated_seq`)

@@ -10,7 +10,7 @@ import { ServiceError } from '../../src/domain/errors.ts'
 import type { Finding } from '../../src/domain/finding.ts'
 import type { Submission } from '../../src/domain/measurement.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/domain/time.ts'
-import { SqliteControlReader } from '../../src/sqlite/control/control-reader.ts'
+import { createControlReader } from '../../src/sqlite/control/control-reader.ts'
 import { DamagedData, isDamage } from '../../src/sqlite/damaged-data.ts'
 import { openTagged } from '../../src/sqlite/database.ts'
 import { JournalReader } from '../../src/sqlite/journal/journal-reader.ts'
@@ -169,7 +169,7 @@ class FlippedData {
   }
 
   async #askControl(ask: Ask): Promise<void> {
-    const control = new SqliteControlReader(this.#bench.control)
+    const control = createControlReader(this.#bench.control)
     await ask('dashboard', () => control.listSensors(USER_ID))
     await ask('user', () => control.findUser('a'))
     await ask('token', () => control.findPrincipal(Buffer.of(1)))

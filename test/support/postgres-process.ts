@@ -4,10 +4,13 @@ import type { ClientBase } from 'pg'
 import type { AcceptanceRules } from '../../src/domain/acceptance.ts'
 import { DamageList } from '../../src/domain/damage-list.ts'
 import { Submissions } from '../../src/ingest/submissions.ts'
-import { PostgresControlReader } from '../../src/postgres/control/control-reader.ts'
+import {
+  createControlReader,
+  createStoreRecords,
+} from '../../src/postgres/control/control-reader.ts'
 import { createControlWriter } from '../../src/postgres/control/control-writer.ts'
 import { PostgresSensorDeletionJobs } from '../../src/postgres/control/deletion-jobs.ts'
-import { createStoreUpkeep, PostgresStoreRecords } from '../../src/postgres/control/store-upkeep.ts'
+import { createStoreUpkeep } from '../../src/postgres/control/store-upkeep.ts'
 import { Database } from '../../src/postgres/database.ts'
 import { PostgresForwardProgress } from '../../src/postgres/journal/forward-progress.ts'
 import { PostgresJournalQueue } from '../../src/postgres/journal/journal-queue.ts'
@@ -64,9 +67,9 @@ export function openProcess(
     jobs: new PostgresSensorDeletionJobs(database),
     barrier: progress,
     figures: progress,
-    control: new PostgresControlReader(database),
+    control: createControlReader(database),
     controlWriter: createControlWriter({ database, clock }, rules, onJournalled),
-    store: new PostgresStoreRecords(database),
+    store: createStoreRecords(database),
     storeUpkeep: createStoreUpkeep(database, clock, onJournalled),
     close: async () => {
       await committer.close()

@@ -10,11 +10,10 @@ import { NO_IDS } from '../../src/domain/ids-after-restore.ts'
 import { DAY_MS } from '../../src/domain/time.ts'
 import { prepareRestored } from '../../src/sqlite/backup/restored-control.ts'
 import { SqliteSubmissionCommitter } from '../../src/sqlite/commit/group-committer.ts'
-import { SqliteControlReader } from '../../src/sqlite/control/control-reader.ts'
+import { createControlReader, createStoreRecords } from '../../src/sqlite/control/control-reader.ts'
 import { createControlWriter, createStoreUpkeep } from '../../src/sqlite/control/control-writer.ts'
 import { SqliteSensorDeletionJobs } from '../../src/sqlite/control/sensor-deletion-jobs.ts'
 import { SensorDeletionRows } from '../../src/sqlite/control/sensor-deletion-rows.ts'
-import { StoreRows } from '../../src/sqlite/control/store-rows.ts'
 import { CONTROL_FILE, openForReading } from '../../src/sqlite/database.ts'
 import { ForwardProgress } from '../../src/sqlite/journal/forward-progress.ts'
 import { SqliteJournalQueue } from '../../src/sqlite/journal/journal-queue.ts'
@@ -97,9 +96,9 @@ async function openIn(dataDir: string, rules: AcceptanceRules): Promise<OpenData
     }),
     barrier: progress,
     figures: progress,
-    control: new SqliteControlReader(control),
+    control: createControlReader(control),
     controlWriter: createControlWriter(channel, onJournalled),
-    store: new StoreRows(control),
+    store: createStoreRecords(control),
     storeUpkeep: createStoreUpkeep(channel, onJournalled),
     close: async () => {
       progress.close()

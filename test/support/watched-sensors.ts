@@ -3,20 +3,20 @@
 
 import type { Sensor } from '../../src/domain/sensor.ts'
 import type { Clock } from '../../src/ports/system.ts'
-import { ControlCommands } from '../../src/sqlite/control/control-commands.ts'
-import { SqliteControlReader } from '../../src/sqlite/control/control-reader.ts'
+import { createControlCommands } from '../../src/sqlite/control/control-commands.ts'
+import { createControlReader } from '../../src/sqlite/control/control-reader.ts'
 import { CommitterBench } from './committer.ts'
 
 export class WatchedSensors {
   readonly bench = new CommitterBench()
-  readonly control = new SqliteControlReader(this.bench.control)
+  readonly control = createControlReader(this.bench.control)
   readonly cursorSecret = Buffer.alloc(32, 7)
   monotonicMs = 0
   readonly clock: Clock = {
     nowMs: () => this.bench.nowMs,
     monotonicMs: () => this.monotonicMs,
   }
-  readonly commands = new ControlCommands(
+  readonly commands = createControlCommands(
     this.bench.control,
     this.bench.committer.sensors,
     this.clock,

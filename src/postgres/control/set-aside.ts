@@ -1,8 +1,7 @@
-// Measurements that the store refuses for good: kept until an operator has them tried again or
-// drops them. They count as unreadable until then.
+// Trying again what the measurement store has refused for good, or giving it up.
 
+import { SET_ASIDE_COLUMNS } from '../../control/set-aside.ts'
 import { DAY_MS } from '../../domain/time.ts'
-import type { TimeRange } from '../../domain/time.ts'
 import type { SetAsideMeasurement } from '../../ports/store-upkeep.ts'
 import { bucketOf } from '../bucket.ts'
 import type { Database, Sql } from '../database.ts'
@@ -11,20 +10,11 @@ import { encodeEntries } from '../journal-entries.ts'
 import { LOCK_SENSORS } from '../stream/lane-statements.ts'
 import { journalEntries, lockControlStream } from './control-stream.ts'
 
-const COLUMNS = `
-  id, user_id AS "userId", sensor_id AS "sensorId", measured_at_ms AS "measuredAtMs",
-  tie_break_ns AS "tieBreakNs", temp_celsius AS "tempCelsius", reason,
-  set_aside_at_ms AS "setAsideAtMs"`
-const LIST = `SELECT ${COLUMNS} FROM set_aside WHERE id > $1 ORDER BY id LIMIT $2`
-const COUNT = 'SELECT count(*) AS count FROM set_aside'
-const HAS = `
-  SELECT 1 FROM set_aside x JOIN sensors s ON s.bucket = x.bucket AND s.id = x.sensor_id
-  WHERE s.id = $1::bigint AND x.measured_at_ms >= $2 AND x.measured_at_ms < $3 LIMIT 1`
 const LAST_ID = 'SELECT max(id) AS id FROM set_aside'
 const FIND = `
   SELECT id, user_id AS "userId", sensor_id AS "sensorId" FROM set_aside
   WHERE id > $1 AND id <= $2 AND ($3::bigint[] IS NULL OR id = ANY ($3)) ORDER BY id LIMIT $4`
-const TAKE = `DELETE FROM set_aside WHERE id = ANY ($1) RETURNING ${COLUMNS}`
+const TAKE = `DELETE FROM set_aside WHERE id = ANY ($1) RETURNING ${SET_ASIDE_COLUMNS}`
 const TOUCH_SENSORS = `
   UPDATE sensor_state AS s SET stream_id = 0, seq = $4::bigint, version = s.version + 1,
     pending = concat_ws(',', '0:' || ($4::bigint)::text, nullif(
@@ -42,28 +32,6 @@ const SETTLED_AT_ONCE = 1_000
 
 /** One that was set aside. */
 type Found = Pick<SetAsideMeasurement, 'id' | 'userId' | 'sensorId'>
-
-/** In the order in which they were set aside, those after `afterId`. */
-export function listSetAside(
-  sql: Sql,
-  afterId: number,
-  limit: number,
-): Promise<SetAsideMeasurement[]> {
-  return sql.rows<SetAsideMeasurement>(LIST, [afterId, limit])
-}
-
-export async function countSetAside(sql: Sql): Promise<number> {
-  const [row] = await sql.rows<{ count: number }>(COUNT)
-  return row?.count ?? 0
-}
-
-export async function hasSetAside(
-  sql: Sql,
-  sensorId: number,
-  { startMs, stopMs }: TimeRange,
-): Promise<boolean> {
-  return (await sql.rows(HAS, [sensorId, startMs, stopMs])).length > 0
-}
 
 /** Puts them back into the journal, as they were. @param ids `undefined`: all there are now */
 export function retrySetAside(

@@ -6,7 +6,7 @@ import type { Flow } from '../../control/flow.ts'
 import { lockUser, mayLeave } from '../../control/users.ts'
 import { bucketOf } from '../bucket.ts'
 import type { Sql } from '../database.ts'
-import { runFlow } from './run-flow.ts'
+import { runFlow } from '../run-flow.ts'
 
 const INSERT_USER_STATE = 'INSERT INTO user_state (bucket, user_id) VALUES ($1, $2)'
 // Waits for the group that registers sensors; from then on nobody writes to any of the user's.

@@ -2,6 +2,7 @@
 // read once a second; whoever waits for measurements looks more often.
 
 import { setTimeout as pause } from 'node:timers/promises'
+import { sensorsSetAside } from '../../control/set-aside.ts'
 import { takeSensors } from '../../domain/take-sensors.ts'
 import { EVER, SECOND_MS } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
@@ -16,6 +17,7 @@ import type {
 } from '../../ports/journal-queue.ts'
 import type { Clock, Log, Metrics } from '../../ports/system.ts'
 import { pendingOf } from '../data-version.ts'
+import { runFlow } from '../run-flow.ts'
 import type { Database } from '../database.ts'
 import { ENTRY_BYTES } from '../journal-entries.ts'
 import { readBatch } from './journal-rows.ts'
@@ -173,13 +175,12 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     return seq > (this.#readable.get(stream) ?? 0)
   }
 
-  async #setAsideAmong(
+  #setAsideAmong(
     sensors: readonly VersionedSensor[],
-    { startMs, stopMs }: TimeRange,
+    range: TimeRange,
   ): Promise<readonly number[]> {
-    const values = [sensors.map(({ id }) => id), startMs, stopMs]
-    const rows = await this.#with.database.rows<{ id: number }>(sql.SET_ASIDE_AMONG, values)
-    return rows.map(({ id }) => id)
+    const ids = sensors.map(({ id }) => id)
+    return runFlow(this.#with.database, sensorsSetAside(ids, range))
   }
 
   async *#findSensors(

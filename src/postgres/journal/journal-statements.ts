@@ -164,7 +164,3 @@ export const SUM_BACKLOG = `
   FROM stream_forwarded AS f
   JOIN journal AS j ON j.bucket = f.bucket AND j.stream_id = f.stream_id AND j.seq > f.seq
   WHERE f.bucket = 0`
-
-export const SET_ASIDE_AMONG = `
-  SELECT DISTINCT sensor_id AS id FROM set_aside
-  WHERE sensor_id = ANY($1::int[]) AND measured_at_ms >= $2 AND measured_at_ms < $3`

@@ -46,8 +46,8 @@ const INSERT_EMPTY_ROW = 'INSERT INTO journal (seq, committed_at_ms, measurement
 const REVOKE_ALL = 'UPDATE access_tokens SET revoked_at_ms = ? WHERE revoked_at_ms IS NULL'
 const END_LINKS = 'DELETE FROM sign_in_links'
 const RENEW_IDENTITY = `
-  UPDATE data_identity SET text = lower(hex(randomblob(16))), restored_to_ms = ? WHERE id = 1`
-const RESTORED_TO = 'SELECT restored_to_ms FROM data_identity WHERE id = 1'
+  UPDATE data_identity SET id = lower(hex(randomblob(16))), restored_to_ms = ?`
+const RESTORED_TO = 'SELECT restored_to_ms FROM data_identity'
 const COUNT_LIVE = 'SELECT count(*) FROM access_tokens WHERE revoked_at_ms IS NULL'
 
 const NEWEST_ACCEPTED = `

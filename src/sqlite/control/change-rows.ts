@@ -16,9 +16,9 @@ interface ChangedRow extends SensorRow {
 }
 
 const STATE = `
-  SELECT text AS dataId,
+  SELECT id AS dataId,
     ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'journal'), 0) AS seq
-  FROM data_identity WHERE id = 1`
+  FROM data_identity`
 const CHANGED = `
   SELECT ${SENSOR_COLUMNS},
     CASE WHEN compensated_seq > @seq THEN ${EVERYTHING_MS} ELSE ${HISTORY_FROM} END AS fromMs

@@ -11,7 +11,7 @@ import type { Migration } from '../database.ts'
 /** The only format: files with another number are refused. */
 export const CONTROL_MIGRATIONS: readonly Migration[] = [
   {
-    version: 20,
+    version: 21,
     sql: `
       CREATE TABLE users (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -36,7 +36,9 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
         created_at_ms INTEGER NOT NULL,
         expires_at_ms INTEGER,
         last_used_at_ms INTEGER,
-        revoked_at_ms INTEGER
+        revoked_at_ms INTEGER,
+        -- By line protocol, with a temperature.
+        has_stored_lines INTEGER NOT NULL DEFAULT 0
       ) STRICT;
       CREATE INDEX access_tokens_by_user ON access_tokens (user_id);
 
@@ -182,11 +184,6 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
         PRIMARY KEY (user_id, series_hash)
       ) STRICT, WITHOUT ROWID;
 
-      -- Tokens that have stored a temperature by line protocol.
-      CREATE TABLE line_tokens (
-        token_id INTEGER PRIMARY KEY REFERENCES access_tokens (id) ON DELETE CASCADE
-      ) STRICT;
-
       -- Deleted sensors whose measurements are still to be deleted from the store: after the rows
       -- up to after_seq are forwarded, not before due_at_ms, and more than once where the store
       -- needs it.
@@ -235,11 +232,11 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
       -- Which data these are: the id is another one after each restore, which brings back all that
       -- had been acknowledged up to a moment.
       CREATE TABLE data_identity (
-        id INTEGER PRIMARY KEY CHECK (id = 1),
-        text TEXT NOT NULL,
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        id TEXT NOT NULL,
         restored_to_ms INTEGER
       ) STRICT;
-      INSERT INTO data_identity (id, text) VALUES (1, lower(hex(randomblob(16))));
+      INSERT INTO data_identity (one, id) VALUES (1, lower(hex(randomblob(16))));
     `,
   },
 ]

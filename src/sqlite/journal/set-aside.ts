@@ -1,10 +1,11 @@
-// Measurements that the store refuses for good: kept until an operator retries or drops them. Until
-// then they count as unreadable.
+// Setting aside measurements that the store refuses for good, and settling them.
 
+import { listSetAside, sensorsSetAside } from '../../control/set-aside.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
 import type { RefusedMeasurement, SetAsideMeasurement } from '../../ports/store-upkeep.ts'
 import type { Connection } from '../database.ts'
+import { FlowRunner } from '../run-flow.ts'
 import { columnsOver, entriesBytes, endEntries } from '../journal-row.ts'
 
 const INSERT = `
@@ -12,16 +13,6 @@ const INSERT = `
     (user_id, sensor_id, measured_at_ms, tie_break_ns, temp_celsius, reason, set_aside_at_ms)
   SELECT ?, id, ?, ?, ?, ?, ? FROM sensors WHERE id = ? AND deleted_at_ms IS NULL
   ON CONFLICT DO NOTHING`
-const COLUMNS = `
-  id, user_id AS userId, sensor_id AS sensorId, measured_at_ms AS measuredAtMs,
-  tie_break_ns AS tieBreakNs, temp_celsius AS tempCelsius, reason,
-  set_aside_at_ms AS setAsideAtMs`
-const LIST = `SELECT ${COLUMNS} FROM set_aside WHERE id > ? ORDER BY id LIMIT ?`
-const COUNT = 'SELECT count(*) FROM set_aside'
-const ANY = 'SELECT 1 FROM set_aside LIMIT 1'
-const HAS = `
-  SELECT 1 FROM set_aside
-  WHERE sensor_id = ? AND measured_at_ms >= ? AND measured_at_ms < ? LIMIT 1`
 const DELETE = 'DELETE FROM set_aside WHERE id = ?'
 const INSERT_ROW = `
   INSERT INTO journal (committed_at_ms, measurements, is_repeated, entries) VALUES (?, ?, 1, ?)`
@@ -37,25 +28,15 @@ const SETTLED_AT_ONCE = 5_000
 
 export class SetAside {
   readonly #db: Connection
+  readonly #flows: FlowRunner
 
   constructor(db: Connection) {
     this.#db = db
+    this.#flows = new FlowRunner(db)
   }
 
-  /** Those after `afterId`, in the order in which they were set aside. */
-  list(afterId: number, limit: number): SetAsideMeasurement[] {
-    return this.#db.prepare<[number, number], SetAsideMeasurement>(LIST).all(afterId, limit)
-  }
-
-  count(): number {
-    return this.#db.prepare<[], number>(COUNT).pluck().get() ?? 0
-  }
-
-  /** Those of the sensors of which anything in the range is set aside: mostly none. */
-  sensorsAmong(ids: readonly number[], { startMs, stopMs }: TimeRange): readonly number[] {
-    if (this.#db.prepare(ANY).get() === undefined) return []
-    const has = this.#db.prepare(HAS)
-    return ids.filter((id) => has.get(id, startMs, stopMs) !== undefined)
+  sensorsAmong(ids: readonly number[], range: TimeRange): readonly number[] {
+    return this.#flows.run(sensorsSetAside(ids, range))
   }
 
   /**
@@ -109,7 +90,8 @@ export class SetAside {
     const remove = this.#db.prepare(DELETE)
     const wanted = ids && new Set(ids)
     let settled = 0
-    for (let part = this.list(0, SETTLED_AT_ONCE); part.length > 0;) {
+    const listBehind = (id: number) => this.#flows.run(listSetAside(id, SETTLED_AT_ONCE))
+    for (let part = listBehind(0); part.length > 0;) {
       const chosen = part.filter(({ id }) => wanted === undefined || wanted.has(id))
       const lastId = part.at(-1)?.id ?? 0
       this.#db
@@ -119,7 +101,7 @@ export class SetAside {
         })
         .immediate()
       settled += chosen.length
-      part = this.list(lastId, SETTLED_AT_ONCE)
+      part = listBehind(lastId)
     }
     return settled
   }

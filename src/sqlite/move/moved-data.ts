@@ -8,7 +8,7 @@ import { MovedSensors } from './moved-sensors.ts'
 import type { MovedTable } from './moved-table.ts'
 import { PAGED_TABLES, PagedRows } from './paged-tables.ts'
 
-const STORE_ID = 'SELECT text AS id, restored_to_ms AS restoredToMs FROM data_identity WHERE id = 1'
+const STORE_ID = 'SELECT id, restored_to_ms AS restoredToMs FROM data_identity'
 const SEQUENCES = `
   SELECT name, seq AS last FROM sqlite_sequence
   WHERE seq > 0 AND name IN ('users', 'access_tokens', 'sensors', 'set_aside', 'refused')`

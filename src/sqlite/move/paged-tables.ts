@@ -47,8 +47,7 @@ export const PAGED_TABLES: Readonly<Record<string, PagedTable>> = {
   access_tokens: {
     file: CONTROL_FILE,
     columns: `id, user_id, kind, name, app_name, rights, serial_number_prefix, hash, created_at_ms,
-      expires_at_ms, last_used_at_ms, revoked_at_ms,
-      EXISTS (SELECT 1 FROM line_tokens WHERE token_id = id) AS has_stored_lines`,
+      expires_at_ms, last_used_at_ms, revoked_at_ms, has_stored_lines`,
     from: 'access_tokens',
     keys: ['id'],
     first: [0],

@@ -34,10 +34,10 @@ describe('measurements without an event id', () => {
     db.exec(sql)
     db.close()
   }
-  /** Does something while nothing can be written into a table. */
-  const without = async <Result>(table: string, work: () => Promise<Result>) => {
+  /** Does something while something cannot be written, such as new rows of a table. */
+  const without = async <Result>(written: string, work: () => Promise<Result>) => {
     const full = `SELECT RAISE(ABORT, 'it is full')`
-    change(`CREATE TRIGGER full BEFORE INSERT ON ${table} BEGIN ${full}; END`)
+    change(`CREATE TRIGGER full BEFORE ${written} BEGIN ${full}; END`)
     try {
       return await work()
     } finally {
@@ -63,25 +63,28 @@ describe('measurements without an event id', () => {
 
   const named = { sn: 'timeless', temp: 2 }
   const cases: Record<string, readonly [string, () => ReturnType<typeof write>]> = {
-    'a line that cannot be read': ['refused', () => write('timeless temp=2', 'no line')],
+    'a line that cannot be read': ['INSERT ON refused', () => write('timeless temp=2', 'no line')],
     'a measurement with a time that is ahead': [
-      'refused',
+      'INSERT ON refused',
       () => write(`timed temp=1 ${NOW_S + 3_600}`, 'timeless temp=2'),
     ],
     'another point without a time, of a sensor that is not known': [
-      'refused',
+      'INSERT ON refused',
       () => write('timeless temp=2', 'unknown temp=1'),
     ],
-    'a token that has stored its first line': ['line_tokens', () => write('timeless temp=2')],
-    'an element that cannot be read': ['refused', () => submit(named, { sn: 'timed' })],
+    'a token that has stored its first line': [
+      'UPDATE OF has_stored_lines ON access_tokens',
+      () => write('timeless temp=2'),
+    ],
+    'an element that cannot be read': ['INSERT ON refused', () => submit(named, { sn: 'timed' })],
     'an element of a sensor that is not known': [
-      'refused',
+      'INSERT ON refused',
       () => submit(named, { sn: 'unknown', temp: 1 }),
     ],
   }
-  for (const [what, [table, attempt]] of Object.entries(cases)) {
+  for (const [what, [written, attempt]] of Object.entries(cases)) {
     it(`are not stored when this cannot be noted: ${what}`, async () => {
-      const { status } = await without(table, attempt)
+      const { status } = await without(written, attempt)
       expect(status).to.be.at.least(500)
       expect(await latest()).to.equal(undefined)
       expect((await attempt()).status).to.be.below(500)

@@ -4,7 +4,8 @@
 import { expect } from 'chai'
 import type { SubmittedMeasurement } from '../../../src/domain/measurement.ts'
 import type { VerifiedIdentity } from '../../../src/domain/access.ts'
-import { ControlCommands } from '../../../src/sqlite/control/control-commands.ts'
+import { createControlCommands } from '../../../src/sqlite/control/control-commands.ts'
+import type { ControlCommands } from '../../../src/sqlite/control/control-commands.ts'
 import { CommitterBench } from '../../support/committer.ts'
 
 const NOW_MS = 1_800_000_000_000
@@ -24,7 +25,7 @@ describe('ControlCommands', () => {
   beforeEach(() => {
     bench = new CommitterBench()
     const clock = { nowMs: () => bench.nowMs, monotonicMs: () => bench.nowMs }
-    commands = new ControlCommands(bench.control, bench.committer.sensors, clock, bench.settings)
+    commands = createControlCommands(bench.control, bench.committer.sensors, clock, bench.settings)
   })
   afterEach(() => bench.close())
 

@@ -1,13 +1,15 @@
 // Runs flows (control/flow.ts) at once, in the caller's transaction.
 
-import { NO_OUTCOME } from '../../control/flow.ts'
-import type { Flow, Outcome, Statement, Value } from '../../control/flow.ts'
-import type { Connection } from '../database.ts'
+import { NO_OUTCOME } from '../control/flow.ts'
+import type { Flow, Outcome, Statement, Value } from '../control/flow.ts'
+import type { Connection } from './database.ts'
 
 type Prepared = ReturnType<Connection['prepare']>
 
-/** What PostgreSQL locks for; see control/flow.ts. */
+/** What only PostgreSQL needs; see control/flow.ts. */
 const LOCKS = /\sFOR (?:KEY SHARE|UPDATE)\b/g
+const BUCKETS = /\b\w+\.bucket = \w+\.bucket AND /g
+const LISTS = /= ANY \((\$\d+)::\w+\[\]\)/g
 
 export class FlowRunner {
   readonly #db: Connection
@@ -34,12 +36,17 @@ export class FlowRunner {
   #prepare(text: string): Prepared {
     const known = this.#prepared.get(text)
     if (known !== undefined) return known
-    const prepared = this.#db.prepare(text.replace(LOCKS, ''))
+    const own = text.replace(LOCKS, '').replace(BUCKETS, '')
+    const prepared = this.#db.prepare(own.replace(LISTS, 'IN (SELECT value FROM json_each($1))'))
     this.#prepared.set(text, prepared)
     return prepared
   }
 }
 
-function storable(value: Value): Exclude<Value, boolean> {
-  return typeof value === 'boolean' ? Number(value) : value
+/** Lists as `json_each` takes them. */
+function storable(value: Value): Exclude<Value, boolean | readonly number[]> {
+  if (typeof value === 'boolean') return Number(value)
+  return typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)
+    ? JSON.stringify(value)
+    : value
 }

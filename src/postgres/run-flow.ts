@@ -1,8 +1,8 @@
 // Runs flows (control/flow.ts) statement by statement.
 
-import { NO_OUTCOME } from '../../control/flow.ts'
-import type { Flow } from '../../control/flow.ts'
-import type { Sql } from '../database.ts'
+import { NO_OUTCOME } from '../control/flow.ts'
+import type { Flow } from '../control/flow.ts'
+import type { Sql } from './database.ts'
 
 export async function runFlow<Result>(sql: Sql, flow: Flow<Result>): Promise<Result> {
   let step = flow.next(NO_OUTCOME)

@@ -1,0 +1,33 @@
+// The calls of a port that are flows, made of them: each engine says how it runs one.
+
+import type { Flow } from './flow.ts'
+
+type Flows = Readonly<Record<string, (...args: never[]) => Flow<unknown>>>
+
+export type Calls<Of extends Flows> = {
+  readonly [Name in keyof Of]: Of[Name] extends (...args: infer Args) => Flow<infer Result>
+    ? (...args: Args) => Promise<Result>
+    : never
+}
+
+export type CallsAtOnce<Of extends Flows> = {
+  readonly [Name in keyof Of]: Of[Name] extends (...args: infer Args) => Flow<infer Result>
+    ? (...args: Args) => Result
+    : never
+}
+
+/** @param run begins a flow, and again when its transaction has to be repeated */
+export function callsOf<Of extends Flows>(
+  flows: Of,
+  run: <Result>(begin: () => Flow<Result>) => Promise<Result>,
+): Calls<Of>
+export function callsOf<Of extends Flows>(
+  flows: Of,
+  run: <Result>(begin: () => Flow<Result>) => Result,
+): CallsAtOnce<Of>
+export function callsOf(flows: Flows, run: (begin: () => Flow<unknown>) => unknown): object {
+  const calls = Object.entries(flows).map(([name, flow]) => {
+    return [name, (...args: never[]) => run(() => flow(...args))]
+  })
+  return Object.fromEntries(calls) as object
+}

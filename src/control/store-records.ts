@@ -1,0 +1,47 @@
+// Which measurement store is in use, and which sensors have measurements in it.
+
+import type { SensorInfo } from '../ports/measurement-store.ts'
+import type { SensorDeletion, StoreSwitch } from '../ports/store-upkeep.ts'
+import { change, row, rows } from './flow.ts'
+import type { Flow } from './flow.ts'
+
+const STORE = 'SELECT name FROM measurement_store'
+const SWITCH = 'UPDATE measurement_store SET name = $1 WHERE name = $2'
+const LIVE_SENSORS = `
+  SELECT user_id AS "userId", id AS "sensorId", info_at_ms AS "atMs",
+    serial_number AS "serialNumber", alias, compensation_celsius AS "compensationCelsius"
+  FROM sensors WHERE deleted_at_ms IS NULL ORDER BY id`
+const OWNER_OF_DELETED = `
+  SELECT user_id AS "userId" FROM sensors
+  WHERE id = CAST($1 AS bigint) AND deleted_at_ms IS NOT NULL`
+
+function* readStoreName(): Flow<string | undefined> {
+  return (yield* row<{ name: string }>(STORE))?.name
+}
+
+function* listSensorInfos(): Flow<readonly SensorInfo[]> {
+  return yield* rows<SensorInfo>(LIVE_SENSORS)
+}
+
+function* findOwnerOfDeleted(sensorId: number): Flow<number | undefined> {
+  return (yield* row<{ userId: number }>(OWNER_OF_DELETED, sensorId))?.userId
+}
+
+/** `StoreRecords`. */
+export const STORE_RECORDS = { readStoreName, listSensorInfos, findOwnerOfDeleted }
+
+/** @param adopt inserts the name `$1`, unless another store has anything */
+export function* adoptStore(name: string, adopt: string): Flow<string> {
+  yield* change(adopt, name)
+  return (yield* readStoreName()) ?? name
+}
+
+/** @param order has a sensor deleted from the store, after nothing that is in the journal */
+export function* switchStore(
+  { from, to, leftovers }: StoreSwitch,
+  order: (deletion: Omit<SensorDeletion, 'passes'>) => Flow<unknown>,
+): Flow<boolean> {
+  if ((yield* change(SWITCH, to, from)) === 0) return false
+  for (const deletion of leftovers) yield* order(deletion)
+  return true
+}
