@@ -80,10 +80,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
   const tokens = new AccessTokens({ control, controlWriter, clock, log }, { ...config, isShared })
   const cursorSecret = await control.readCursorSecret()
   const sensors = new Sensors({ control, controlWriter, clock, cursorSecret }, config)
-  const live = new LiveSensors(
-    { control, clock, log, cursorSecret },
-    { ...liveLimits, ...config, isShared },
-  )
+  const live = new LiveSensors({ control, clock, log, cursorSecret }, { ...liveLimits, ...config })
   metrics.watchStreams(() => live.streams)
   const operations = createOperations(
     { control, controlWriter, storeUpkeep, submissions, accessTokens: tokens, clock },

@@ -155,8 +155,6 @@ export const liveLimits = {
   watchedSensorsMax: 100_000,
   /** Deleted sensors of a user that can still be reported to listeners. */
   watchedDeletionsMax: 1_000,
-  /** How long after it broke a stream can be resumed. */
-  resumeMsMax: 10 * 60_000,
   /** A stream is cut off when its client has read nothing for this long. */
   stallMsMax: 60_000,
 }

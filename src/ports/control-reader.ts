@@ -51,13 +51,6 @@ export interface ControlReader extends RefusedReader, SensorChangesReader, SignI
     onlineSinceMs: number,
     isKnown: (version: string) => boolean,
   ): Promise<VersionedSensors>
-  /**
-   * What has changed among a user's sensors since an earlier look, read at one moment.
-   *
-   * @param since the cursor of that look, for the same user; `undefined`, or not a cursor of these
-   *   data: all sensors are read
-   */
-  readSensorNews(userId: number, since: SensorCursor | undefined): Promise<SensorNews>
   /** The UTC days that a range touches, in ascending order, with the number accepted on each. */
   listAcceptedDays(sensorId: number, range: TimeRange): Promise<readonly AcceptedDay[]>
   /** Deleted sensors whose measurements are not yet gone from the store. */
@@ -74,29 +67,6 @@ export interface VersionedSensors {
   readonly version: string
   /** By id; `undefined` if the caller knows the version. */
   readonly sensors: readonly Sensor[] | undefined
-}
-
-/**
- * How far a user's sensors have been looked at; opaque to all but its adapter. Where processes
- * share the data, it is part of a live event's id: letters, digits and `.`.
- */
-export type SensorCursor = string
-
-export interface SensorNews {
-  readonly cursor: SensorCursor
-  /** Whether `sensors` are all of them; else only those with new measurements. */
-  readonly isWhole: boolean
-  /** By id. */
-  readonly sensors: readonly Sensor[]
-  /**
-   * The oldest measurement accepted since, or up to an hour before it, of each sensor that has any.
-   */
-  readonly oldestMs: ReadonlyMap<number, number>
-  /**
-   * Ids of sensors deleted since; `undefined` if that cannot be told: there was no cursor, or it is
-   * none of these data as they are now.
-   */
-  readonly deleted: readonly number[] | undefined
 }
 
 /** A UTC day that has measurements. */

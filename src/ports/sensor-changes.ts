@@ -22,6 +22,8 @@ export interface SensorChanges {
   readonly isReset: boolean
   /** By id; of a reset all, else those in which anything shown differs. */
   readonly sensors: readonly Sensor[]
+  /** Those of them that have gone offline. */
+  readonly silentIds: readonly number[]
   /** By id. */
   readonly deletedIds: readonly number[]
   /** By sensor. */
@@ -31,10 +33,12 @@ export interface SensorChanges {
 export interface HistoryChange {
   readonly sensorId: number
   /**
-   * Nothing before this differs: at most an hour before the oldest measurement accepted. `null`:
-   * all of it may, after a change of compensation or more than a week.
+   * At most an hour before the oldest measurement accepted; `-Infinity`: that is not known after
+   * more than a week; `undefined`: there is none.
    */
-  readonly fromMs: number | null
+  readonly acceptedFromMs: number | undefined
+  /** All of it differs. */
+  readonly isCompensated: boolean
 }
 
 export interface SensorChangesReader {

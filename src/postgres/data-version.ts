@@ -3,7 +3,6 @@
 
 import type { DataVersion } from '../domain/sensor.ts'
 import type { ChangesCursor } from '../ports/sensor-changes.ts'
-import type { SensorCursor } from '../ports/control-reader.ts'
 import type { JournalPlace } from '../ports/journal-queue.ts'
 
 /** Rows of the journal, at most one of each stream, as `stream:seq,stream:seq`. */
@@ -42,7 +41,10 @@ export function pendingOf(version: DataVersion): {
   return { epoch, places: placesOf(pending) }
 }
 
-interface SeenSensors {
+/** What a client has seen that follows changes. */
+export interface ClientSeen {
+  /** Sensors heard from since then were shown online. */
+  readonly onlineSinceMs: number
   readonly epoch: string
   /** One more with each registration, change and deletion of the user's sensors. */
   readonly settings: number
@@ -53,27 +55,19 @@ interface SeenSensors {
 /** Numbers take nine digits even after a takeover. */
 const RADIX = 36
 
-export function cursorOf({ epoch, settings, heads }: SeenSensors): SensorCursor {
-  return [epoch, ...[settings, ...heads].map((number) => number.toString(RADIX))].join('.')
+export function changesCursorOf({
+  onlineSinceMs,
+  epoch,
+  settings,
+  heads,
+}: ClientSeen): ChangesCursor {
+  const numbers = [settings, ...heads].map((number) => number.toString(RADIX))
+  return [onlineSinceMs, epoch, ...numbers].join('.')
 }
 
-export function seenAt(cursor: SensorCursor): SeenSensors {
-  const [epoch = '', ...numbers] = cursor.split('.')
-  const [settings = 0, ...heads] = numbers.map((digits) => parseInt(digits, RADIX))
-  return { epoch, settings, heads }
-}
-
-/** What a client has seen that follows changes. */
-export interface ClientSeen extends SeenSensors {
-  /** Sensors heard from since then were shown online. */
-  readonly onlineSinceMs: number
-}
-
-export function changesCursorOf({ onlineSinceMs, ...seen }: ClientSeen): ChangesCursor {
-  return `${onlineSinceMs}.${cursorOf(seen)}`
-}
-
+/** @param cursor empty: of a client that has nothing, which is of no data */
 export function seenByClient(cursor: ChangesCursor): ClientSeen {
-  const end = cursor.indexOf('.')
-  return { ...seenAt(cursor.slice(end + 1)), onlineSinceMs: Number(cursor.slice(0, end)) }
+  const [sinceMs, epoch = '', ...numbers] = cursor.split('.')
+  const [settings = 0, ...heads] = numbers.map((digits) => parseInt(digits, RADIX))
+  return { onlineSinceMs: Number(sinceMs), epoch, settings, heads }
 }

@@ -1,12 +1,9 @@
 // From when on the history of a sensor has changed since a row of the journal: the oldest times of
 // its last two rows are in its state, those before as steps, one an hour.
 
+import { EVERYTHING_HOUR } from '../control/sensor-changes.ts'
 import { historyChangesMsMax } from '../domain/limits.ts'
 import { HOUR_MS } from '../domain/time.ts'
-
-/** Of the step that stands for all that are too old. */
-const EVERYTHING_HOUR = -1_000_000_000
-export const EVERYTHING_MS = EVERYTHING_HOUR * HOUR_MS
 
 /** Of the update of a sensor's state `s` by another row: the last row is now the one before. */
 export const TO_BEFORE = `

@@ -1,6 +1,8 @@
 // The tables. Those that grow with the data begin their keys with the user's bucket; the others are
 // small. Texts are compared by their bytes, as in JavaScript, so that both sort keys alike.
 
+import { EVERYTHING_HOUR } from '../control/sensor-changes.ts'
+
 /** One step of the schema: applied once, in order, never edited after it has been released. */
 export interface Migration {
   readonly version: number
@@ -178,7 +180,7 @@ const SENSORS = `
 
   -- From which hour on the history of a sensor differs from what it was before a row of the
   -- journal, together with sensor_state: the least hour of the rows since then. Rows older than a
-  -- week become one, of the hour -1000000000, with the place of the last of them.
+  -- week become one, of the hour ${EVERYTHING_HOUR}, with the place of the last of them.
   CREATE TABLE history_steps (
     bucket smallint NOT NULL,
     sensor_id int NOT NULL,

@@ -1,6 +1,6 @@
-// What clients are given to come back with: cursors of changes, and ids of live events. Each ends
-// in an authenticator, made with a secret of the data, which says that its text was given to this
-// user. What was changed or made up is unknown, and nothing reads it.
+// What clients are given to come back with: cursors of changes, which ids of live events are too.
+// Each ends in an authenticator, made with a secret of the data, which says that its text was given
+// to this user. What was changed or made up is unknown, and nothing reads it.
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { cursorCharactersMax } from '../domain/limits.ts'
@@ -12,12 +12,9 @@ const UNKNOWN = 'unknown'
 
 export class CursorSeal {
   readonly #secret: Uint8Array
-  readonly #purpose: string
 
-  /** @param purpose a text that was sealed for another one is unknown */
-  constructor(secret: Uint8Array, purpose: 'changes' | 'live event') {
+  constructor(secret: Uint8Array) {
     this.#secret = secret
-    this.#purpose = purpose
   }
 
   /** @param text of characters that need no escaping in a URL or a header */
@@ -38,9 +35,7 @@ export class CursorSeal {
   }
 
   #authenticate(userId: number, text: string): string {
-    const digest = createHmac('sha256', this.#secret)
-      .update(`${this.#purpose}/${userId}/${text}`)
-      .digest()
+    const digest = createHmac('sha256', this.#secret).update(`${userId}/${text}`).digest()
     return digest.toString('base64url', 0, AUTHENTICATOR_BYTES)
   }
 }

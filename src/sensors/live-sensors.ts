@@ -4,8 +4,7 @@
 // rarer. Whether their tokens still work is checked once a second, apart from that.
 //
 // Everything is bounded: streams per token, per user and in total, events of all streams together,
-// sensors in memory. A user whose last stream has ended stays in memory for a while, without looks,
-// so that the stream can be resumed.
+// sensors in memory.
 
 import { setImmediate as letOthers } from 'node:timers/promises'
 import { ServiceError } from '../domain/errors.ts'
@@ -30,7 +29,6 @@ export interface LiveSensorsSettings extends SensorWatchSettings {
   readonly eventStreamsPerUserMax: number
   readonly eventsPerLookMax: number
   readonly watchedSensorsMax: number
-  readonly resumeMsMax: number
   readonly stallMsMax: number
 }
 
@@ -61,15 +59,13 @@ interface Audience {
   readonly userId: number
   readonly watch: SensorWatch
   readonly streams: Map<LiveStream, StreamOrder>
-  /** Streams, including those about to open; 0: the audience is idle. */
+  /** Streams, including those about to open. */
   members: number
-  idleSinceMs: number
 }
 
 export class LiveSensors {
   readonly #with: Collaborators
   readonly #settings: LiveSensorsSettings
-  /** Idle ones are in the order in which they became idle. */
   readonly #audiences = new Map<number, Audience>()
   readonly #streamsOfToken = new Map<number, number>()
   #streams = 0
@@ -106,10 +102,9 @@ export class LiveSensors {
       place = audience.watch.end
       if (lastEventId !== undefined) place = await audience.watch.placeAfter(lastEventId)
       if (this.#isStopped) throw stopping()
-      if (!this.#makeRoom()) throw tooMuch('overloaded', 'Too many sensors are being watched.')
+      if (!this.#hasRoom()) throw tooMuch('overloaded', 'Too many sensors are being watched.')
     } catch (error) {
       this.#leave(audience, order)
-      this.#makeRoom()
       throw error
     }
     const stream = new LiveStream(audience.watch, place, {
@@ -161,7 +156,6 @@ export class LiveSensors {
       watch: new SensorWatch(userId, this.#with, this.#settings),
       streams: new Map<LiveStream, StreamOrder>(),
       members: 0,
-      idleSinceMs: 0,
     }
     this.#audiences.set(userId, audience)
     audience.members++
@@ -174,28 +168,19 @@ export class LiveSensors {
     else this.#streamsOfToken.delete(tokenId)
     this.#streams--
     audience.members--
-    if (audience.members > 0 || this.#audiences.get(userId) !== audience) return
-    audience.idleSinceMs = this.#with.clock.monotonicMs()
-    this.#audiences.delete(userId)
-    this.#audiences.set(userId, audience)
+    const isLast = audience.members === 0 && this.#audiences.get(userId) === audience
+    if (isLast) this.#audiences.delete(userId)
   }
 
-  /** Ends the streams of an audience and forgets it: clients that resume get a reset. */
+  /** Ends the streams of an audience and forgets it. */
   #drop(audience: Audience): void {
     this.#audiences.delete(audience.userId)
     for (const stream of audience.streams.keys()) stream.close()
   }
 
-  /** Forgets idle audiences while too many sensors are watched. @returns whether that was enough */
-  #makeRoom(): boolean {
+  #hasRoom(): boolean {
     let size = 0
     for (const { watch } of this.#audiences.values()) size += watch.size
-    for (const audience of this.#audiences.values()) {
-      if (size <= this.#settings.watchedSensorsMax) return true
-      if (audience.members > 0) continue
-      size -= audience.watch.size
-      this.#drop(audience)
-    }
     return size <= this.#settings.watchedSensorsMax
   }
 
@@ -214,9 +199,8 @@ export class LiveSensors {
       await this.#lookFor(audience)
       spentMs += clock.monotonicMs() - startedAtMs
     }
-    this.#forgetIdle()
     // Watched users have registered more sensors than memory may hold.
-    if (!this.#makeRoom()) this.#drop(largestOf(this.#audiences.values()))
+    if (!this.#hasRoom()) this.#drop(largestOf(this.#audiences.values()))
     this.#timer = undefined
     const waitMs = Math.max(this.#settings.lookEveryMs, (LOOKING_SHARE - 1) * spentMs)
     if (this.#audiences.size > 0) this.#lookLater(Math.min(waitMs, LOOK_EVERY_MS_MAX))
@@ -258,13 +242,6 @@ export class LiveSensors {
     await Promise.all(checks)
     this.#tokenTimer = undefined
     this.#checkTokensLater()
-  }
-
-  #forgetIdle(): void {
-    const oldestMs = this.#with.clock.monotonicMs() - this.#settings.resumeMsMax
-    for (const audience of this.#audiences.values()) {
-      if (audience.members === 0 && audience.idleSinceMs < oldestMs) this.#drop(audience)
-    }
   }
 }
 

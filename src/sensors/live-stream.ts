@@ -1,8 +1,11 @@
 // The live events for one client. It holds only a position among the events of the user's watch: a
-// client that falls behind skips to the newest state of each sensor.
+// client that falls behind skips to the newest state of each sensor. An event's id is the cursor of
+// changes up to which a client with that event has been told all: with it, the client goes on
+// anywhere.
 
 import type { Clock } from '../ports/system.ts'
 import type { LiveEvent } from './live-event.ts'
+import { withIds } from './sensor-watch.ts'
 import type { SensorWatch, StreamPlace } from './sensor-watch.ts'
 
 /** Events for a client in one piece; the next follow when it has read them. */
@@ -32,12 +35,12 @@ export class LiveStream {
 
   /** @param place where the client continues; `undefined`: it has to reset */
   constructor(watch: SensorWatch, place: StreamPlace | undefined, hooks: Hooks) {
-    const { no, completeNo, id, missed } = place ?? watch.end
+    const { no, id, missed } = place ?? watch.end
     this.#watch = watch
     this.#hooks = hooks
     this.#missed = missed
     this.#position = no
-    this.#completeNo = completeNo
+    this.#completeNo = no
     this.#lastEventId = id
     this.#mustReset = place === undefined
     this.#lastTakenAtMs = hooks.clock.monotonicMs()
@@ -103,10 +106,11 @@ export class LiveStream {
 
   #takeNew(countMax: number): readonly LiveEvent[] {
     const events = this.#watch.eventsAfter(this.#position, countMax)
-    const live = events.map((event) => this.#watch.toLive(event, this.#completeNo))
+    const news = events.map((event) => this.#watch.toNews(event, this.#completeNo))
     this.#position = events.at(-1)?.no ?? this.#position
-    if (events.length < countMax) this.#completeNo = this.#position
-    return live
+    const isComplete = events.length < countMax
+    if (isComplete) this.#completeNo = this.#position
+    return withIds(news, this.#lastEventId, isComplete ? this.#watch.end.id : this.#lastEventId)
   }
 
   #takeMissed(countMax: number): readonly LiveEvent[] {

@@ -49,7 +49,7 @@ export class Sensors {
   constructor(collaborators: Collaborators, settings: SensorsSettings) {
     this.#with = collaborators
     this.#settings = settings
-    this.#seal = new CursorSeal(collaborators.cursorSecret, 'changes')
+    this.#seal = new CursorSeal(collaborators.cursorSecret)
   }
 
   /** By id. */

@@ -3,7 +3,6 @@
 
 import type { DataVersion } from '../domain/sensor.ts'
 import type { ChangesCursor } from '../ports/sensor-changes.ts'
-import type { SensorCursor } from '../ports/control-reader.ts'
 
 /** Everything accepted up to a row of the journal. */
 export function versionOf(seq: number): DataVersion {
@@ -20,20 +19,6 @@ export function lastSeqOf(versions: readonly DataVersion[]): number {
   return versions.reduce((last, version) => Math.max(last, seqOf(version)), 0)
 }
 
-interface SeenSensors {
-  readonly dataSeq: number
-  readonly settings: string
-}
-
-export function cursorOf({ dataSeq, settings }: SeenSensors): SensorCursor {
-  return `${dataSeq}|${settings}`
-}
-
-export function seenAt(cursor: SensorCursor): SeenSensors {
-  const end = cursor.indexOf('|')
-  return { dataSeq: Number(cursor.slice(0, end)), settings: cursor.slice(end + 1) }
-}
-
 /** What a client has seen that follows changes. */
 export interface ClientSeen {
   readonly dataId: string
@@ -47,6 +32,7 @@ export function changesCursorOf({ dataId, seq, onlineSinceMs }: ClientSeen): Cha
   return [dataId, seq, onlineSinceMs].join('.')
 }
 
+/** @param cursor empty: of a client that has nothing, which is of no data */
 export function seenByClient(cursor: ChangesCursor): ClientSeen {
   const [dataId = '', ...numbers] = cursor.split('.')
   const [seq = 0, onlineSinceMs = 0] = numbers.map(Number)

@@ -75,9 +75,10 @@ class Client {
       this.#sensors.delete(id)
       this.#histories.delete(id)
     }
-    for (const { sensorId, fromMs } of changes.histories) {
-      if (!changes.isReset) this.#expectPrecise(sensorId, fromMs, nowMs)
-      const from = fromMs ?? -Infinity
+    for (const { sensorId, acceptedFromMs, isCompensated } of changes.histories) {
+      if (acceptedFromMs !== undefined) this.#expectPrecise(sensorId, acceptedFromMs, nowMs)
+      if (isCompensated) expect(this.isCalibrated).to.equal(true)
+      const from = isCompensated ? -Infinity : (acceptedFromMs ?? Infinity)
       const kept = this.#histories.get(sensorId) ?? []
       const read = truth.histories.get(sensorId) ?? []
       this.#histories.set(sensorId, [
@@ -98,9 +99,9 @@ class Client {
   /** Of what was accepted since then, by sensor. */
   readonly oldestAtMs = new Map<number, number>()
 
-  #expectPrecise(sensorId: number, fromMs: number | null, nowMs: number): void {
-    if (fromMs === null) {
-      expect(nowMs - this.#askedAtMs > 7 * DAY_MS || this.isCalibrated).to.equal(true)
+  #expectPrecise(sensorId: number, fromMs: number, nowMs: number): void {
+    if (fromMs === -Infinity) {
+      expect(nowMs - this.#askedAtMs > 7 * DAY_MS).to.equal(true)
     } else {
       const oldestAtMs = this.oldestAtMs.get(sensorId) ?? NaN
       expect(fromMs).to.be.within(oldestAtMs - HOUR_MS, oldestAtMs)

@@ -206,21 +206,6 @@ export function describeControl(name: string, newData: NewData): void {
         expect(again).to.deep.equal({ version, sensors: undefined })
       })
 
-      it('are news after a look when something has come, and only those', async () => {
-        await send('cellar')
-        await send('attic')
-        const first = await data.control.readSensorNews(userId, undefined)
-        expect([first.isWhole, first.sensors.length]).to.deep.equal([true, 2])
-        const none = await data.control.readSensorNews(userId, first.cursor)
-        expect([none.isWhole, none.sensors]).to.deep.equal([false, []])
-        const { sensorId } = await send('attic')
-        const some = await data.control.readSensorNews(userId, none.cursor)
-        expect(some.sensors.map(({ id }) => id)).to.deep.equal([sensorId])
-        await data.controlWriter.changeSensor(userId, sensorId, { alias: 'Attic' })
-        const changed = await data.control.readSensorNews(userId, some.cursor)
-        expect([changed.isWhole, changed.sensors.length]).to.deep.equal([true, 2])
-      })
-
       it('have their measurements counted by day', async () => {
         const { sensorId } = await send('cellar')
         const day = { dayMs: NOW_MS, measurements: 1 }

@@ -1,4 +1,4 @@
-// What the cursors of every engine promise, as clients have them, and ids of live events likewise.
+// What the cursors of every engine promise, as clients have them: ids of live events are cursors.
 // Goal: whatever somebody sends, only what the same user was given is known. Method: the services
 // that clients ask, over the data of each engine, and changes of any character or bit.
 
@@ -28,12 +28,11 @@ export class CursorClient {
     this.#watch = newWatch()
   }
 
-  /** @param isShared whether events of one process are known at another */
-  static async open(data: OpenData, userId: number, isShared: boolean): Promise<CursorClient> {
+  static async open(data: OpenData, userId: number): Promise<CursorClient> {
     const { control, controlWriter } = data
     const cursorSecret = await control.readCursorSecret()
     const of = { control, controlWriter, clock, cursorSecret }
-    const newWatch = () => new SensorWatch(userId, of, { ...SETTINGS, isShared })
+    const newWatch = () => new SensorWatch(userId, of, SETTINGS)
     return new CursorClient(userId, new Sensors(of, SETTINGS), newWatch)
   }
 
@@ -90,8 +89,8 @@ function changed(text: string, { kind, at: anywhere, by }: Change): string {
   return before + by + rest.slice(kind === 'character' ? 1 : 0)
 }
 
-/** Declares the suite for one engine. @param isShared whether several processes have the data */
-export function describeCursors(engine: string, newData: NewData, isShared = false): void {
+/** Declares the suite for one engine. */
+export function describeCursors(engine: string, newData: NewData): void {
   describe(`${engine}, asked with cursors`, () => {
     let files: TestData
     let data: OpenData
@@ -99,7 +98,7 @@ export function describeCursors(engine: string, newData: NewData, isShared = fal
     beforeEach(async () => {
       files = await newData(PERMISSIVE)
       data = await files.open()
-      client = await CursorClient.open(data, await newUser(data), isShared)
+      client = await CursorClient.open(data, await newUser(data))
     })
     afterEach(async () => {
       await data.close()
@@ -111,27 +110,28 @@ export function describeCursors(engine: string, newData: NewData, isShared = fal
       const id = await client.newEventId()
       expect(await client.isKnown(cursor)).to.equal(true)
       expect(await client.isKnownEvent(id)).to.equal(true)
-      expect(await client.isKnownElsewhere(id)).to.equal(isShared)
+      expect(await client.isKnownElsewhere(id)).to.equal(true)
       const userId = (await data.control.listUsers())[0]?.id ?? 0
       await data.close()
       data = await files.open()
-      client = await CursorClient.open(data, userId, isShared)
-      expect(await client.isKnown(cursor)).to.equal(true)
+      client = await CursorClient.open(data, userId)
+      for (const one of [cursor, id]) {
+        expect(await client.isKnown(one)).to.equal(true)
+        expect(await client.isKnownElsewhere(one)).to.equal(true)
+      }
     })
 
-    it('knows none of another user, of other data, or of the other kind', async () => {
+    it('knows none of another user, or of other data', async () => {
       const cursor = await client.newCursor()
       const id = await client.newEventId()
-      const another = await CursorClient.open(data, await newUser(data), isShared)
+      const another = await CursorClient.open(data, await newUser(data))
       const others = await newData(PERMISSIVE)
       const otherData = await others.open()
-      const stranger = await CursorClient.open(otherData, await newUser(otherData), isShared)
+      const stranger = await CursorClient.open(otherData, await newUser(otherData))
       for (const one of [another, stranger]) {
         expect(await one.isKnown(cursor)).to.equal(false)
         expect(await one.isKnownElsewhere(id)).to.equal(false)
       }
-      expect(await client.isKnown(id)).to.equal(false)
-      expect(await client.isKnownEvent(cursor)).to.equal(false)
       await otherData.close()
       await others.remove()
     })

@@ -11,7 +11,7 @@ describe('changes in PostgreSQL', () => {
   const postgres = usePostgres()
   const newData = newPostgresData(postgres)
   describeChanges('PostgreSQL', newData)
-  describeCursors('PostgreSQL', newData, true)
+  describeCursors('PostgreSQL', newData)
 
   describe('with the journal streams of hundreds of processes', () => {
     const addStreams = (url: string, from: number, to: number) =>
@@ -24,7 +24,7 @@ describe('changes in PostgreSQL', () => {
     it('have cursors of 8 KiB, and beyond that begin anew', async () => {
       const { url, remove } = await newMigratedDatabase(postgres())
       const data = openProcess(url, PERMISSIVE)
-      const client = await CursorClient.open(data, await newUser(data), true)
+      const client = await CursorClient.open(data, await newUser(data))
       await addStreams(url, 1, 750)
       const [cursor, eventId] = [await client.newCursor(), await client.newEventId()]
       expect(cursor.length).to.be.within(7_000, 8_192)

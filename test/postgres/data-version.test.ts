@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import {
-  cursorOf,
+  changesCursorOf,
   pendingOf,
   placesOf,
   placesText,
-  seenAt,
+  seenByClient,
   versionOf,
 } from '../../src/postgres/data-version.ts'
 
@@ -19,7 +19,7 @@ describe('versions and cursors of PostgreSQL', () => {
     expect(placesOf(placesText([]))).to.deep.equal([])
     const version = versionOf({ epoch: 'e', version: 4, pending: text })
     expect(pendingOf(version)).to.deep.equal({ epoch: 'e', places })
-    const seen = { epoch: 'e', settings: 7, heads: [3, 0, 2 ** 41] }
-    expect(seenAt(cursorOf(seen))).to.deep.equal(seen)
+    const seen = { onlineSinceMs: 5, epoch: 'e', settings: 7, heads: [3, 0, 2 ** 41] }
+    expect(seenByClient(changesCursorOf(seen))).to.deep.equal(seen)
   })
 })

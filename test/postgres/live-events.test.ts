@@ -47,7 +47,7 @@ describe('live events of two processes', () => {
   const list = () => processOf(0).control.listSensors(userId)
   const sensors = { clock, list }
   const newWatch = (at: number, watchedDeletionsMax = 1_000) => {
-    const settings = { offlineAfterMs: OFFLINE_AFTER_MS, watchedDeletionsMax, isShared: true }
+    const settings = { offlineAfterMs: OFFLINE_AFTER_MS, watchedDeletionsMax }
     const { control } = processOf(at)
     return new SensorWatch(userId, { control, clock, cursorSecret }, settings)
   }

@@ -4,6 +4,7 @@
 import { expect } from 'chai'
 import { ServiceError } from '../../src/domain/errors.ts'
 import { liveLimits } from '../../src/domain/limits.ts'
+import { DAY_MS } from '../../src/domain/time.ts'
 import { LiveSensors } from '../../src/sensors/live-sensors.ts'
 import type { LiveSensorsSettings } from '../../src/sensors/live-sensors.ts'
 import type { LiveEvent } from '../../src/sensors/live-event.ts'
@@ -17,7 +18,6 @@ const SMALL = {
   offlineAfterMs: 60_000,
   lookEveryMs: 2,
   checkTokensEveryMs: 2,
-  isShared: false,
 }
 
 const isAllowed = async () => true
@@ -129,22 +129,23 @@ describe('LiveSensors', () => {
     }
   })
 
-  it('is resumed for a while, and then not', async () => {
-    create({ resumeMsMax: 1_000 })
-    const other = await open(2)
+  it('is resumed whenever its client comes again, as long as cursors are known', async () => {
+    create()
     const stream = await open(1)
     const { lastEventId } = stream
     stream.close()
     sensors.submit(1, ['missed'])
     const again = await open(1, lastEventId)
     expect((await eventsOf(again)).map(({ kind }) => kind)).to.deep.equal(['sensor'])
-    again.close()
-    sensors.monotonicMs += 1_001
-    // What is idle is forgotten at the end of a look.
-    await other.next()
-    await other.next()
+    live.stop()
+    create()
+    sensors.bench.nowMs += 29 * DAY_MS
     const late = await open(1, lastEventId)
-    expect((await eventsOf(late)).map(({ kind }) => kind)).to.deep.equal(['reset'])
+    expect((await eventsOf(late)).map(({ kind }) => kind)).to.deep.equal(['sensor'])
+    late.close()
+    sensors.bench.nowMs += 2 * DAY_MS
+    const lost = await open(1, lastEventId)
+    expect((await eventsOf(lost)).map(({ kind }) => kind)).to.deep.equal(['reset'])
   })
 
   it('cuts a client off that takes nothing for long', async () => {
@@ -199,7 +200,7 @@ describe('LiveSensors', () => {
     create()
     const stream = await open(1)
     const broken = new Error('disk on fire')
-    sensors.control.readSensorNews = () => Promise.reject(broken)
+    sensors.control.readChanges = () => Promise.reject(broken)
     let events = await stream.next()
     while (events !== undefined) events = await stream.next()
     expect(log.text).to.include('disk on fire')

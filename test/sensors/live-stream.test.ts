@@ -12,7 +12,7 @@ const USER = 1
 const NAMES = ['a', 'b', 'c', 'd', 'e', 'f']
 
 function newWatch(sensors: WatchedSensors, watchedDeletionsMax = 1_000): SensorWatch {
-  const settings = { offlineAfterMs: OFFLINE_AFTER_MS, watchedDeletionsMax, isShared: false }
+  const settings = { offlineAfterMs: OFFLINE_AFTER_MS, watchedDeletionsMax }
   return new SensorWatch(USER, sensors, settings)
 }
 

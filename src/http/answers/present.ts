@@ -92,8 +92,9 @@ export function presentChanges(changes: StateChanges): ChangesResponse {
       reset: isReset,
       sensors: states.map(presentSensor),
       deleted: [...deletedIds],
-      histories: histories.map(({ sensorId, fromMs }) => {
-        return { sensor_id: sensorId, from: presentInstant(fromMs) }
+      histories: histories.map(({ sensorId, acceptedFromMs = -Infinity, isCompensated }) => {
+        const isWhole = isCompensated || acceptedFromMs === -Infinity
+        return { sensor_id: sensorId, from: presentInstant(isWhole ? null : acceptedFromMs) }
       }),
     },
   }

@@ -216,7 +216,7 @@ const HEADER_PARAMETERS: Readonly<Record<string, JsonObject>> = {
   },
   'Last-Event-ID': {
     description: 'The `id` of the last event you received: later events follow.',
-    example: 'kW3v0yq1x2S9a8Bd.42.0rT7uXcYpQ2mVh5nZsLw3g',
+    example: '5f0c7c4be1b44a44b1d8d5c0d9a1e2f3.42.1795168502113.0rT7uXcYpQ2mVh5nZsLw3g',
   },
   'X-Request-Id': {
     description: 'Your own name for the request, for the operator’s log; it comes back.',

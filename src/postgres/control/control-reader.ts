@@ -11,13 +11,7 @@ import type { Database } from '../database.ts'
 import { PrincipalLookUps } from './principal-look-ups.ts'
 import { runFlow } from '../run-flow.ts'
 import { readChanges } from './sensor-changes.ts'
-import {
-  findSensor,
-  findSensorOfAnyone,
-  listSensors,
-  readSensorNews,
-  readSensors,
-} from './sensor-rows.ts'
+import { findSensor, findSensorOfAnyone, listSensors, readSensors } from './sensor-rows.ts'
 
 const CURSOR_SECRET = 'SELECT cursor_secret AS secret FROM data_identity'
 const DELETIONS = `
@@ -37,7 +31,6 @@ export function createControlReader(database: Database): ControlReader {
     readSensors: (userId, onlineSinceMs, isKnown) =>
       readSensors(database, { userId, onlineSinceMs }, isKnown),
     readChanges: (question) => readChanges(database, question),
-    readSensorNews: (userId, since) => readSensorNews(database, userId, since),
   }
 }
 

@@ -1,12 +1,11 @@
 // Sensors as their users see them: the row, and the latest value beside it.
 
 import type { Sensor } from '../../domain/sensor.ts'
-import type { SensorCursor, SensorNews, VersionedSensors } from '../../ports/control-reader.ts'
+import type { VersionedSensors } from '../../ports/control-reader.ts'
 import { bucketOf } from '../bucket.ts'
-import { cursorOf, seenAt, versionOf } from '../data-version.ts'
+import { versionOf } from '../data-version.ts'
 import type { PlacesText } from '../data-version.ts'
 import type { Database, Sql } from '../database.ts'
-import { HEADS, HISTORY_FROM, isUnseen } from '../history-steps.ts'
 
 export interface SensorRow extends Omit<Sensor, 'latest' | 'dataVersion'> {
   readonly measuredAtMs: number | null
@@ -16,21 +15,12 @@ export interface SensorRow extends Omit<Sensor, 'latest' | 'dataVersion'> {
   readonly epoch: string
 }
 
-interface NewsRow extends Omit<SensorRow, 'id'> {
-  readonly fromMs: number | null
-  /** `null` in the only row if there is no sensor to tell of. */
-  readonly id: number | null
-  readonly settings: number
-  readonly heads: readonly number[]
-  readonly deleted: readonly number[] | null
-}
-
 export const SENSOR_COLUMNS = `
   s.id, s.user_id AS "userId", s.serial_number AS "serialNumber", s.alias,
   s.compensation_celsius AS "compensationCelsius", s.created_at_ms AS "createdAtMs",
   t.last_seen_at_ms AS "lastSeenAtMs", t.measured_at_ms AS "measuredAtMs",
   t.temp_celsius AS "rawCelsius", t.version, t.pending`
-const LIVE = `
+export const LIVE = `
   sensors s JOIN user_state u ON u.bucket = s.bucket AND u.user_id = s.user_id
     JOIN sensor_state t ON t.bucket = s.bucket AND t.sensor_id = s.id
   WHERE s.deleted_at_ms IS NULL`
@@ -50,26 +40,6 @@ const VERSION = `
     LEFT JOIN user_state u ON u.bucket = $1 AND u.user_id = $2
     LEFT JOIN sensor_state t ON t.bucket = $1 AND t.user_id = $2
   GROUP BY i.epoch`
-
-// One statement sees one moment: a change that is not in it has a seq beyond that stream's head.
-const NEWS = `
-  WITH seen AS (
-    SELECT i.epoch, coalesce(u.settings, 0) AS settings,
-      ${HEADS} AS heads,
-      CASE WHEN u.settings > $4 THEN (
-        SELECT array_agg(d.id ORDER BY d.id) FROM sensors d
-        WHERE d.bucket = $1 AND d.user_id = $2 AND d.changed_at_settings > $4
-          AND d.deleted_at_ms IS NOT NULL) END AS deleted
-    FROM data_identity i LEFT JOIN user_state u ON u.bucket = $1 AND u.user_id = $2)
-  SELECT seen.*, x.*
-  FROM seen LEFT JOIN LATERAL (
-    SELECT ${SENSOR_COLUMNS}, ${HISTORY_FROM} AS "fromMs"
-    FROM ${LIVE} AND s.bucket = $1 AND s.user_id = $2
-      AND (seen.epoch <> $3 OR seen.settings <> $4
-        OR ${isUnseen('t.stream_id', 't.seq')})) x ON true
-  ORDER BY x.id`
-/** Of no cursor. */
-const NEVER_SEEN = { epoch: '', settings: -1, heads: [] }
 
 export async function listSensors(sql: Sql, userId: number): Promise<Sensor[]> {
   return (await sql.rows<SensorRow>(LIST, [bucketOf(userId), userId])).map(toSensor)
@@ -107,34 +77,17 @@ export async function readSensors(
   })
 }
 
-/** What has changed since a look. */
-export async function readSensorNews(
-  sql: Sql,
-  userId: number,
-  since: SensorCursor | undefined,
-): Promise<SensorNews> {
-  const { epoch, settings, heads } = since === undefined ? NEVER_SEEN : seenAt(since)
-  const values = [bucketOf(userId), userId, epoch, settings, heads]
-  const rows = await sql.rows<NewsRow>(NEWS, values)
-  const [now] = rows
-  if (now === undefined) throw new Error('BUG: the database has no identity')
-  const isWhole = now.epoch !== epoch || now.settings !== settings
-  const sensors = rows.flatMap(
-    ({ settings: _1, heads: _2, deleted: _3, fromMs: _4, id, ...row }) =>
-      id === null ? [] : [toSensor({ ...row, id })],
-  )
-  const deleted = now.epoch === epoch ? (now.deleted ?? []) : undefined
-  const oldestMs = new Map(
-    rows.flatMap(({ id, fromMs }) => (id === null || fromMs === null ? [] : [[id, fromMs]])),
-  )
-  return { cursor: cursorOf(now), isWhole, sensors, oldestMs, deleted }
-}
-
 export function toSensor(row: SensorRow): Sensor {
-  const { measuredAtMs, rawCelsius, version, pending, epoch, ...sensor } = row
+  const { measuredAtMs, rawCelsius, version, pending, epoch } = row
   const hasLatest = measuredAtMs !== null && rawCelsius !== null
   return {
-    ...sensor,
+    id: row.id,
+    userId: row.userId,
+    serialNumber: row.serialNumber,
+    alias: row.alias,
+    compensationCelsius: row.compensationCelsius,
+    createdAtMs: row.createdAtMs,
+    lastSeenAtMs: row.lastSeenAtMs,
     latest: hasLatest ? { measuredAtMs, rawCelsius } : null,
     dataVersion: versionOf({ epoch, version, pending }),
   }

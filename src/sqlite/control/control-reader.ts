@@ -32,7 +32,6 @@ export function createControlReader(db: Connection): ControlReader {
         return { version, sensors: isKnown(version) ? undefined : sensors.list(userId) }
       })(),
     readChanges: async (question) => db.transaction(() => changes.read(question))(),
-    readSensorNews: async (userId, since) => db.transaction(() => sensors.news(userId, since))(),
     countSensorDeletions: async () => deletions.count(),
   }
 }

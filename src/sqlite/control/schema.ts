@@ -5,6 +5,7 @@
 // to them: a late repeat of an old event is answered with the old sensor. Ids are never reused
 // (AUTOINCREMENT).
 
+import { EVERYTHING_HOUR } from '../../control/sensor-changes.ts'
 import { historyChangesMsMax } from '../../domain/limits.ts'
 import type { Migration } from '../database.ts'
 
@@ -89,7 +90,7 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
       -- From which hour on the history of a sensor differs from what it was before a row of the
       -- journal, together with sensor_latest: the least hour of the rows since then. A row whose
       -- hour is not less than that of a later one says nothing, and is not kept. Rows older than a
-      -- week become one, of the hour -1000000000.
+      -- week become one, of the hour ${EVERYTHING_HOUR}.
       CREATE TABLE history_steps (
         sensor_id INTEGER NOT NULL,
         hour INTEGER NOT NULL,
@@ -103,13 +104,13 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
         VALUES (old.sensor_id, old.before_hour, old.before_seq, old.last_seen_at_ms)
         ON CONFLICT (sensor_id, hour) DO UPDATE SET seq = excluded.seq, at_ms = excluded.at_ms;
         INSERT INTO history_steps (sensor_id, hour, seq, at_ms)
-        SELECT sensor_id, -1000000000, max(seq), min(at_ms) FROM history_steps
+        SELECT sensor_id, ${EVERYTHING_HOUR}, max(seq), min(at_ms) FROM history_steps
         WHERE sensor_id = new.sensor_id AND at_ms < new.last_seen_at_ms - ${historyChangesMsMax}
         GROUP BY sensor_id
         ON CONFLICT (sensor_id, hour) DO UPDATE SET seq = excluded.seq;
         DELETE FROM history_steps
         WHERE sensor_id = new.sensor_id AND at_ms < new.last_seen_at_ms - ${historyChangesMsMax}
-          AND hour > -1000000000;
+          AND hour > ${EVERYTHING_HOUR};
       END;
 
       -- Counted when accepted, apart from the measurement store: what the store is held against.

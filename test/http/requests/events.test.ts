@@ -157,15 +157,17 @@ describe('GET /events', () => {
 
   it('says reset for a place that it does not know, and goes on from there', async () => {
     const reader = await listen()
-    const [watch = ''] = reader.firstId.split('.')
+    const [data = ''] = reader.firstId.split('.')
     const changed = reader.firstId.replace(/\.\d+/, '.999999')
-    const places = ['x', '7', 'another.1', changed, `${watch}.1.1`, `${watch}.-1`]
+    const places = ['x', '7', 'another.1', changed, `${data}.1.1`, `${data}.-1`]
     const lost = await Promise.all(places.map((place) => listen(place)))
     for (const client of lost) {
       expect(client.firstId).to.equal('')
-      const { event, id, data } = await client.next()
-      expect([event, data]).to.deep.equal(['reset', {}])
-      expect(id).to.match(new RegExp(`^${watch}\\.\\d+\\.[\\w-]{22}$`))
+      const { event, id, data: told } = await client.next()
+      expect([event, told]).to.deep.equal(['reset', {}])
+      const again = await listen(id)
+      expect(again.firstId).to.equal(id)
+      again.close()
     }
     const sensorId = await submit('after-reset', 20)
     for (const client of lost) expect((await client.next()).data.id).to.equal(sensorId)
@@ -269,7 +271,7 @@ describe('a client that does not read', () => {
     const { control, clock, cursorSecret, commands } = sensors
     const log = new RecordingLog()
     const often = { lookEveryMs: 20, checkTokensEveryMs: 20 }
-    const settings = { ...liveLimits, ...often, offlineAfterMs: DAY_MS, isShared: false }
+    const settings = { ...liveLimits, ...often, offlineAfterMs: DAY_MS }
     const live = new LiveSensors({ control, clock, log, cursorSecret }, settings)
     let principal: Principal | undefined = { token: { id: 1 }, user: { id: 1 } } as Principal
     const tokens = { find: () => principal } as Partial<AccessTokens> as AccessTokens

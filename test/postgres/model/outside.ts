@@ -61,7 +61,7 @@ export function clientSteps({ ways }: Scenario, state: State, take: Take): void 
     })
   }
   if (state.left.cursors === 0) return
-  take('readSensorNews: a client keeps the cursor', (next) => {
+  take('readChanges: a client keeps the cursor', (next) => {
     next.left.cursors--
     const { streams, sensors } = next.db
     const heads = streams.map(({ head }) => head)
