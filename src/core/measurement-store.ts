@@ -1,14 +1,16 @@
-// The measurement store in the settings: naming it, opening it for reading, and refusing one that
-// does not fit DATA_DIR.
+// The measurement store in the settings: naming it, opening it for reading, refusing one that does
+// not fit the data, and what of the journal is kept for it.
 
 import { join } from 'node:path'
 import { UnfitSettings } from '../config.ts'
 import type { Config, InfluxConfig } from '../config.ts'
-import { SECOND_MS } from '../domain/time.ts'
+import { DAY_MS, SECOND_MS } from '../domain/time.ts'
+import { checkInfluxBucket } from '../influx/bucket-check.ts'
 import { InfluxConnection } from '../influx/connection.ts'
 import { InfluxMeasurementReader } from '../influx/measurement-reader.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
 import type { StoreRecords, StoreUpkeep } from '../ports/store-upkeep.ts'
+import type { Log } from '../ports/system.ts'
 import { EMBEDDED_STORE, MEASUREMENTS_FILE } from '../sqlite/database.ts'
 import { SqliteMeasurementReader } from '../sqlite/measurements/measurement-reader.ts'
 
@@ -17,6 +19,13 @@ import { SqliteMeasurementReader } from '../sqlite/measurements/measurement-read
  * history may already have waited two for measurements on their way.
  */
 const INFLUX_READS = { socketsMax: 8, timeoutMs: 8 * SECOND_MS }
+
+/** How long a start waits for InfluxDB to describe its bucket. */
+const INFLUX_CHECK = { socketsMax: 1, timeoutMs: 5 * SECOND_MS }
+
+/** What InfluxDB accepted in this period is written again after it restarts. */
+const REPLAY_KEPT_MS = DAY_MS
+const REPLAY_MEASUREMENTS_MIN = 1_000_000
 
 /** Names the store by what stays the same when its server moves. */
 export function storeNameOf({ influx, database }: Pick<Config, 'influx' | 'database'>): string {
@@ -30,18 +39,34 @@ export function storeNameOf({ influx, database }: Pick<Config, 'influx' | 'datab
  * Refuses to look for measurements in a store that does not have them.
  *
  * @returns the name of the store
- * @throws UnfitSettings if the data have their measurements in another store
+ * @throws UnfitSettings if the data have their measurements in another store, or if it expires them
  */
-export async function adoptStore(upkeep: StoreUpkeep, config: Config): Promise<string> {
+export async function adoptStore(upkeep: StoreUpkeep, config: Config, log: Log): Promise<string> {
   const wanted = storeNameOf(config)
   const inUse = await upkeep.adoptStore(wanted)
-  if (inUse === wanted) return wanted
+  if (inUse === wanted) {
+    if (config.influx !== undefined) await checkBucket(config.influx, log)
+    return wanted
+  }
   const isOfFiles = config.database === undefined
   throw new UnfitSettings(
     `${isOfFiles ? 'DATA_DIR' : 'the database'} keeps its measurements in another store ` +
       `(${inUse}) than the settings say (${wanted}): set the old one again` +
       (isOfFiles ? ', or move them with `thermolog store copy`' : ''),
   )
+}
+
+/** The service starts without InfluxDB, but never with a bucket that expires data. */
+async function checkBucket(influx: InfluxConfig, log: Log): Promise<void> {
+  const connection = new InfluxConnection(influx, INFLUX_CHECK)
+  const state = await checkInfluxBucket(connection)
+  connection.close()
+  if (state.kind === 'expires') throw new UnfitSettings(`${state.problem}: ${state.remedy}`)
+  if (state.kind === 'created') log.info('created the bucket', { bucket: influx.influxBucket })
+  if (state.kind === 'fault') log.error(state.problem, { remedy: state.remedy })
+  if (state.kind === 'unreachable') {
+    log.warn('InfluxDB is out of reach; the journal keeps measurements', { error: state.reason })
+  }
 }
 
 /**
@@ -74,4 +99,19 @@ export function openReader(
 
 export function openInfluxReader(influx: InfluxConfig): MeasurementReader {
   return new InfluxMeasurementReader(new InfluxConnection(influx, INFLUX_READS))
+}
+
+/** How long forwarded rows stay in the journal, because the store may lose them. */
+export function retentionOf(
+  { influx, journalBytesMax }: Pick<Config, 'influx' | 'journalBytesMax'>,
+  entryBytes: number,
+) {
+  if (influx === undefined) return undefined
+  // The other half is for rows not yet forwarded.
+  const halfOfJournal = Math.floor(journalBytesMax / 2 / entryBytes)
+  return {
+    keptMs: REPLAY_KEPT_MS,
+    measurementsMin: REPLAY_MEASUREMENTS_MIN,
+    measurementsMax: Math.max(REPLAY_MEASUREMENTS_MIN, halfOfJournal),
+  }
 }

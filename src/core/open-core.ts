@@ -2,9 +2,12 @@
 // that write, the readers, and the measurement store in the settings.
 
 import { join } from 'node:path'
+import { logForm } from '../config.ts'
 import type { Config } from '../config.ts'
 import { DamageList } from '../domain/damage-list.ts'
+import { refusalError } from '../domain/errors.ts'
 import { describeFinding, RESTORE_BACKUP } from '../domain/finding.ts'
+import { epochEvents, journalEntryBytes } from '../domain/limits.ts'
 import { Submissions } from '../ingest/submissions.ts'
 import type { ControlReader, DataIdentity } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
@@ -14,22 +17,30 @@ import type { RateCounters } from '../ports/rate-counters.ts'
 import type { SignInCodes } from '../ports/sign-in-codes.ts'
 import type { StoreUpkeep } from '../ports/store-upkeep.ts'
 import type { Clock, DatabaseWatch, Log, Metrics, MetricsSource } from '../ports/system.ts'
+import type { CommitChannel } from '../sqlite/commit/commit-channel.ts'
+import { SqliteSubmissionCommitter } from '../sqlite/commit/group-committer.ts'
 import { createControlReader } from '../sqlite/control/control-reader.ts'
 import { createControlWriter, createStoreUpkeep } from '../sqlite/control/control-writer.ts'
 import { DamagedData } from '../sqlite/damaged-data.ts'
-import { CONTROL_FILE, openForReading } from '../sqlite/database.ts'
-import { SqliteSubmissionCommitter } from '../sqlite/commit/group-committer.ts'
+import { CONTROL_FILE, LEDGER_FILE, openForReading } from '../sqlite/database.ts'
+import type { Connection } from '../sqlite/database.ts'
+import { ForwardProgress } from '../sqlite/journal/forward-progress.ts'
+import { JournalReader } from '../sqlite/journal/journal-reader.ts'
+import { SetAside } from '../sqlite/journal/set-aside.ts'
+import { lockDataDir, refuseUnfinishedRestore } from '../sqlite/data-dir-lock.ts'
 import { forgetOtherLogs } from '../sqlite/log/witness.ts'
+import { StateFigures } from '../sqlite/state-figures.ts'
 import { FilesAtRest } from '../sqlite/verify/files-at-rest.ts'
+import { prepareDataDir } from '../system/data-dir.ts'
+import { DiskWatch } from '../system/disk-watch.ts'
+import { logMemory, memoryLimit } from '../system/memory.ts'
 import { PrometheusMetrics } from '../system/metrics.ts'
-import { checkBucket } from './check-bucket.ts'
+import { forgetMoving, refuseMoved } from '../system/moved-data-dir.ts'
+import type { ForwardChannel } from '../threads/forward-channel.ts'
+import { startForwarding, startWriting } from '../threads/start-threads.ts'
+import type { WritingThreads } from '../threads/start-threads.ts'
 import { keepWitness } from './keep-witness.ts'
-import { adoptStore, openReader } from './measurement-store.ts'
-import { openProgress } from './open-progress.ts'
-import { ownDataDir, saidWithRoom } from './own-data-dir.ts'
-import { startForwarder } from './start-forwarder.ts'
-import { startWriters } from './start-writers.ts'
-import { watchState } from './watch-state.ts'
+import { adoptStore, openReader, retentionOf } from './measurement-store.ts'
 
 export interface Core {
   readonly submissions: Submissions
@@ -57,34 +68,21 @@ export interface SharedState {
   readonly database?: DatabaseWatch
 }
 
+/** What closes each part; to be called last to first. */
+export type Closers = (() => void | Promise<void>)[]
+
 /**
  * Opens DATA_DIR for this process alone.
  *
+ * @param closers gets a function to close each part as soon as it is open
  * @throws UnfitSettings @throws UnfitDataDir
  */
-export async function openCore(config: Config, system: { clock: Clock; log: Log }): Promise<Core> {
-  const closers: (() => void | Promise<void>)[] = []
-  const close = async () => {
-    for (const closeOne of closers.splice(0).toReversed()) await closeOne()
-  }
-  try {
-    const core = await openParts(config, system, closers)
-    return { ...core, close }
-  } catch (error) {
-    await close()
-    throw await saidWithRoom(error, config.dataDir)
-  }
-}
-
-/**
- * @param closers gets a function to close each part as soon as it is open; call them last to first
- */
-async function openParts(
+export async function openFiles(
   config: Config,
-  { clock, log }: { clock: Clock; log: Log },
-  closers: (() => void | Promise<void>)[],
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  closers: Closers,
 ): Promise<Omit<Core, 'close'>> {
-  const { dataDir, influx } = config
+  const { dataDir, journalBytesMax } = config
   const disk = await ownDataDir(config, log, closers)
   let atRest: FilesAtRest | undefined
   closers.push(() => atRest?.close())
@@ -99,30 +97,21 @@ async function openParts(
   closers.push(close)
   const database = openForReading(join(dataDir, CONTROL_FILE))
   closers.push(() => void database.close())
-  const metrics = new PrometheusMetrics()
-  const progress = openProgress({ channel, database, clock, log, metrics }, () =>
-    forwarding.hurry(),
-  )
   const onJournalled = (measurements: number) => {
     progress.noteJournalled(measurements)
     forwarding.notify()
   }
   const controlWriter = createControlWriter(channel, onJournalled)
   const storeUpkeep = createStoreUpkeep(channel, onJournalled)
-  const storeName = await adoptStore(storeUpkeep, config)
+  const storeName = await adoptStore(storeUpkeep, config, log)
+  const metrics = new PrometheusMetrics()
+  const of = { channel, database, clock, log, metrics, onFailure }
+  const { progress, forwarding } = await startForwarder(config, of)
+  const committer = new SqliteSubmissionCommitter(channel, onJournalled)
   const submissions = new Submissions(
-    {
-      committer: new SqliteSubmissionCommitter(channel, onJournalled),
-      progress,
-      clock,
-      metrics,
-      storage: disk,
-      damaged,
-    },
-    { journalBytesMax: config.journalBytesMax, isStoreApart: influx !== undefined },
+    { committer, progress, clock, metrics, storage: disk, damaged },
+    { journalBytesMax, isStoreApart: config.influx !== undefined },
   )
-  await checkBucket(config, log)
-  const forwarding = await startForwarder(config, { channel, progress, metrics, onFailure })
   closers.push(
     () => forwarding.close(),
     () => progress.close(),
@@ -134,20 +123,88 @@ async function openParts(
   const reader = openReader(config, onDamaged)
   closers.push(() => reader.close())
   const control = createControlReader(database)
-  const isStoreWorking = () => forwarding.isStoreWorking
-  const parts = {
-    backlog: () => progress.backlog(),
-    journalBytesMax: config.journalBytesMax,
-    isStoreWorking,
-    countForwardFailures: () => forwarding.failures,
-    countSetAside: () => control.countSetAside(),
-    countDamaged: () => damaged.problems.length,
-    disk: () => disk.room,
-  }
-  closers.push(watchState(metrics, parts, { database, clock, log }, config))
+  const ledger = openForReading(join(dataDir, LEDGER_FILE))
+  closers.push(() => void ledger.close())
+  const figures = new StateFigures({ control: database, ledger, clock }, config)
+  const countSetAside = () => control.countSetAside()
+  const { store } = forwarding
+  metrics.watch({ progress, journalBytesMax, store, countSetAside, figures, damaged, disk })
+  logMemory(log, figures.countSealedEvents(), memoryLimit())
   const writers = { controlWriter, storeUpkeep }
   const intake = { submissions, damaged, progress }
+  const isStoreWorking = () => store.isWorking
   return { ...intake, control, ...writers, reader, isStoreWorking, metrics, storeName }
+}
+
+/** Locks DATA_DIR for this process, and makes room to open the files in it. */
+async function ownDataDir(config: Config, log: Log, closers: Closers): Promise<DiskWatch> {
+  const { dataDir } = config
+  await prepareDataDir(dataDir)
+  const lock = lockDataDir(dataDir)
+  closers.push(() => lock.release())
+  refuseUnfinishedRestore(dataDir)
+  await refuseMoved(dataDir)
+  await forgetMoving(dataDir)
+  const disk = new DiskWatch(log, { dataDir, bytesMin: freeBytesMin(config) })
+  await disk.start()
+  closers.push(() => disk.stop())
+  return disk
+}
+
+function freeBytesMin({ freeDiskMin }: Config) {
+  return ({ totalBytes }: { totalBytes: number }) =>
+    Math.min(freeDiskMin.bytes, (totalBytes * freeDiskMin.volumePercent) / 100)
+}
+
+/**
+ * Starts the threads that write control.db and ledger.db. Their settings are picked one by one, so
+ * that no thread gets a secret.
+ */
+function startWriters(
+  config: Config,
+  disk: DiskWatch,
+  events: {
+    readonly onFailure: (error: Error) => void
+    readonly onDamaged: (problem: string) => void
+    readonly onLoading: () => void
+  },
+): Promise<WritingThreads> {
+  const { dataDir, mayRegisterSensors, sensorsPerUserMax, futureMsMax, measuredAtMsMin } = config
+  const rules = { mayRegisterSensors, sensorsPerUserMax, futureMsMax, measuredAtMsMin }
+  const replayRetention = retentionOf(config, journalEntryBytes)
+  const onStorageFull = () => {
+    disk.noteFull()
+    return refusalError('storage_full', disk.describe())
+  }
+  const settings = { dataDir, epochEvents, replayRetention, ...rules }
+  return startWriting(settings, { ...events, onStorageFull })
+}
+
+/** Starts the thread that forwards the journal. */
+async function startForwarder(
+  { dataDir, logLevel, influx }: Config,
+  of: {
+    readonly channel: CommitChannel
+    readonly database: Connection
+    readonly clock: Clock
+    readonly log: Log
+    readonly metrics: Metrics
+    readonly onFailure: (error: Error) => void
+  },
+): Promise<{ progress: ForwardProgress; forwarding: ForwardChannel }> {
+  const { channel, database } = of
+  const setAside = new SetAside(database)
+  const progress = new ForwardProgress({
+    ...of,
+    journal: new JournalReader(database),
+    setAsideAmong: (sensorIds, range) => setAside.sensorsAmong(sensorIds, range),
+    setAside: (refused) => channel.call('setAside', refused),
+    noteForwarded: (throughSeq) => channel.noteForwarded(throughSeq),
+    onAwaited: () => forwarding.hurry(),
+  })
+  const settings = { dataDir, logLevel, logForm: logForm(1), influx }
+  const forwarding = await startForwarding(settings, { ...of, progress })
+  return { progress, forwarding }
 }
 
 /**

@@ -1,22 +1,43 @@
-// Which engine has the data: a database where one is set, else DATA_DIR.
+// Opens the engine that has the data: a database where one is set, else DATA_DIR.
 
+import { resolve } from 'node:path'
 import type { Config } from '../config.ts'
 import type { Clock, Log } from '../ports/system.ts'
-import { openCore } from './open-core.ts'
-import type { Core } from './open-core.ts'
+import { readDiskSpace } from '../system/disk.ts'
+import { openFiles } from './open-core.ts'
+import type { Closers, Core } from './open-core.ts'
 
 interface System {
   readonly clock: Clock
   readonly log: Log
-  /** With a database, commands leave forwarding to the service. */
+  /** With a database, commands leave forwarding to the service, and do not watch the server. */
   readonly isForwarding: boolean
 }
 
 /** @throws UnfitSettings @throws UnfitDataDir */
 export async function openEngine(config: Config, system: System): Promise<Core> {
-  const { database } = config
-  if (database === undefined) return openCore(config, system)
-  // The driver of PostgreSQL is loaded only where it is used.
-  const { openPostgresCore } = await import('./open-postgres.ts')
-  return openPostgresCore({ ...config, database }, system)
+  const closers: Closers = []
+  const close = async () => {
+    for (const closeOne of closers.splice(0).toReversed()) await closeOne()
+  }
+  const { database, dataDir } = config
+  try {
+    if (database === undefined) return { ...(await openFiles(config, system, closers)), close }
+    // The driver of PostgreSQL is loaded only where it is used.
+    const { openDatabase } = await import('./open-postgres.ts')
+    return { ...(await openDatabase({ ...config, database }, system, closers)), close }
+  } catch (error) {
+    await close()
+    throw database === undefined ? await saidWithRoom(error, dataDir) : error
+  }
+}
+
+/** Adds the free space to an error that a full disk may have caused. */
+async function saidWithRoom(error: unknown, dataDir: string): Promise<unknown> {
+  if (!(error instanceof Error) || !/disk is full|disk I\/O|ENOSPC|EDQUOT/.test(error.message)) {
+    return error
+  }
+  const { freeBytes } = await readDiskSpace(dataDir)
+  const room = `the volume of DATA_DIR (${resolve(dataDir)}) has ${freeBytes} bytes free`
+  return new Error(`${error.message}: ${room}`, { cause: error })
 }

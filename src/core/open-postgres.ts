@@ -7,12 +7,14 @@ import { pid } from 'node:process'
 import { UnfitSettings } from '../config.ts'
 import type { Config } from '../config.ts'
 import { DamageList } from '../domain/damage-list.ts'
+import { StoreState } from '../ingest/forwarding.ts'
 import { Submissions } from '../ingest/submissions.ts'
 import type { Clock, Log } from '../ports/system.ts'
 import { createControlReader } from '../postgres/control/control-reader.ts'
 import { createControlWriter } from '../postgres/control/control-writer.ts'
 import { createStoreUpkeep } from '../postgres/control/store-upkeep.ts'
 import { Database, unlessAway } from '../postgres/database.ts'
+import { ENTRY_BYTES } from '../postgres/journal-entries.ts'
 import { PostgresForwardProgress } from '../postgres/journal/forward-progress.ts'
 import { PostgresJournalQueue } from '../postgres/journal/journal-queue.ts'
 import { migrate } from '../postgres/migrate.ts'
@@ -25,15 +27,14 @@ import { LEAVE_STREAMS } from '../postgres/stream/lane-statements.ts'
 import { PostgresSubmissionCommitter } from '../postgres/stream/submission-committer.ts'
 import { untilDecided } from '../postgres/server/notice-takeover.ts'
 import { SeenStreams } from '../postgres/server/seen-streams.ts'
+import { PostgresServerWatch } from '../postgres/server/server-watch.ts'
+import { PostgresStateFigures } from '../postgres/state-figures.ts'
 import { PrometheusMetrics } from '../system/metrics.ts'
-import { checkBucket } from './check-bucket.ts'
-import { databaseStore } from './database-store.ts'
+import { databaseForwarding, databaseStore } from './database-store.ts'
 import { greetingsOf } from './greetings.ts'
 import type { Greetings } from './greetings.ts'
-import { adoptStore } from './measurement-store.ts'
-import type { Core } from './open-core.ts'
-import { startDatabaseForwarder } from './start-database-forwarder.ts'
-import { watchDatabase } from './watch-database.ts'
+import { adoptStore, retentionOf } from './measurement-store.ts'
+import type { Closers, Core } from './open-core.ts'
 
 /** Besides those of lanes. */
 const CONNECTIONS_MAX = 12
@@ -54,93 +55,78 @@ const STORAGE = {
 interface System {
   readonly clock: Clock
   readonly log: Log
-  /** Commands leave it to the service, and do not watch the server either. */
   readonly isForwarding: boolean
 }
 
-/** @throws UnfitSettings if the server cannot be relied on */
-export async function openPostgresCore(config: DatabaseConfig, system: System): Promise<Core> {
-  const closers: (() => void | Promise<void>)[] = []
-  const close = async () => {
-    for (const closeOne of closers.splice(0).toReversed()) await closeOne()
-  }
-  try {
-    return { ...(await openParts(config, system, closers)), close }
-  } catch (error) {
-    await close()
-    throw error
-  }
-}
-
-async function openParts(
+/**
+ * @param closers gets a function to close each part as soon as it is open
+ * @throws UnfitSettings if the server cannot be relied on
+ */
+export async function openDatabase(
   config: DatabaseConfig,
   { clock, log, isForwarding }: System,
-  closers: (() => void | Promise<void>)[],
+  closers: Closers,
 ): Promise<Omit<Core, 'close'>> {
+  const { journalBytesMax } = config
   const process = `${hostname()} ${pid}`
   const owner = `${process} ${randomUUID()}`
   const seen = new SeenStreams(clock)
   const greetings = greetingsOf(config, { owner, seen, log })
-  const { database, server } = await openDatabase(config, log, greetings)
+  const { database, server } = await connect(config, log, greetings)
   closers.push(() => database.close())
   const of = { database, clock, log }
   const metrics = new PrometheusMetrics()
-  const progress = new PostgresForwardProgress({
-    ...of,
-    metrics,
-    onAwaited: () => forwarding.hurry(),
-  })
+  const onAwaited = () => forwarding.hurry()
+  const progress = new PostgresForwardProgress({ ...of, metrics, onAwaited })
   closers.push(() => progress.close())
-  const store = databaseStore(config, of)
+  const store = databaseStore(config.influx, of)
   closers.push(() => store.reader.close())
-  const { retention } = store
+  const retention = retentionOf(config, ENTRY_BYTES)
   const queue = new PostgresJournalQueue({ ...of, progress }, { owner, retention })
   closers.push(() => unlessAway(() => queue.close(), undefined))
   const onJournalled = () => queue.notify()
   const storeUpkeep = createStoreUpkeep(database, clock, onJournalled)
-  const storeName = await adoptStore(storeUpkeep, config)
-  await checkBucket(config, log)
+  const storeName = await adoptStore(storeUpkeep, config, log)
   const damaged = new DamageList()
   const { url: databaseUrl, durability } = config.database
   const lanes = { databaseUrl, durability, owner, seen, greet: greetings.lane, lanes: LANES }
-  const committer = new PostgresSubmissionCommitter(
-    { ...lanes, clock, rules: config },
-    onJournalled,
-  )
+  const deciding = { ...lanes, clock, rules: config }
+  const committer = new PostgresSubmissionCommitter(deciding, onJournalled)
   closers.push(() => unlessAway(() => leaveStreams(database, owner), undefined))
   closers.push(() => committer.close())
-  const forwarding = startDatabaseForwarder({ ...of, queue, store }, isForwarding)
+  const control = createControlReader(database)
+  const controlWriter = createControlWriter(of, config, onJournalled)
+  const state = new StoreState()
+  const forwarding = databaseForwarding({ ...of, queue }, store, state)
+  if (isForwarding) forwarding.start()
   closers.push(() => forwarding.close())
-  const watching = await watchDatabase(
-    { ...of, metrics, progress, forwarding, seen },
-    { config, process, server, isLooking: isForwarding },
-  )
-  closers.push(() => watching.stop())
+  const identity = await control.readDataIdentity()
+  const watch = new PostgresServerWatch({ ...of, seen }, { process, durability, identity, server })
+  closers.push(() => watch.stop())
+  const figures = new PostgresStateFigures(of, config)
+  closers.push(() => figures.stop())
+  // Commands end soon: they look at nothing.
+  if (isForwarding) {
+    await watch.start()
+    figures.start()
+  }
+  const countSetAside = () => figures.countSetAside()
+  const watched = { progress, journalBytesMax, store: state, countSetAside, figures, damaged }
+  metrics.watch({ ...watched, database: watch })
   const submissions = new Submissions(
-    { committer, progress, clock, clockWatch: watching.watch, metrics, storage: STORAGE, damaged },
-    { journalBytesMax: config.journalBytesMax, isStoreApart: true },
+    { committer, progress, clock, clockWatch: watch, metrics, storage: STORAGE, damaged },
+    { journalBytesMax, isStoreApart: true },
   )
   closers.push(() => submissions.close())
   const rateCounters = new PostgresRateCounters(of)
   closers.push(() => rateCounters.close())
-  return {
-    submissions,
-    damaged,
-    progress,
-    control: createControlReader(database),
-    controlWriter: createControlWriter(of, config, onJournalled),
-    storeUpkeep,
-    reader: store.reader,
-    isStoreWorking: () => forwarding.isStoreWorking,
-    metrics,
-    storeName,
-    shared: {
-      rateCounters,
-      codes: new PostgresSignInCodes(database),
-      dataIdentity: watching.watch,
-      database: watching.watch,
-    },
-  }
+  const codes = new PostgresSignInCodes(database)
+  const shared = { rateCounters, codes, dataIdentity: watch, database: watch }
+  const writers = { controlWriter, storeUpkeep }
+  const intake = { submissions, damaged, progress }
+  const { reader } = store
+  const isStoreWorking = () => state.isWorking
+  return { ...intake, control, ...writers, reader, isStoreWorking, metrics, storeName, shared }
 }
 
 /** Whoever takes over later waits for no owner who is gone. */
@@ -149,11 +135,11 @@ async function leaveStreams(database: Database, owner: string): Promise<void> {
 }
 
 /** @throws UnfitSettings */
-async function openDatabase(
+async function connect(
   { database }: DatabaseConfig,
   log: Log,
   greetings: Greetings,
-): Promise<OpenDatabase> {
+): Promise<{ database: Database; server: ServerState }> {
   const { url, durability } = database
   const server = await orUnfit(() => checkServer(url, durability))
   const { version, faults, warnings } = server
@@ -171,11 +157,6 @@ async function openDatabase(
 function refuseFaults(faults: readonly string[]): void {
   if (faults.length === 0) return
   throw new UnfitSettings(`the server of DATABASE_URL cannot be used: ${faults.join('; ')}`)
-}
-
-interface OpenDatabase {
-  readonly database: Database
-  readonly server: ServerState
 }
 
 /** No server, no such database, no right to it, a schema of a later version. */

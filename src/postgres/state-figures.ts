@@ -70,7 +70,7 @@ export class PostgresStateFigures {
     return Promise.resolve(this.#counts.setAside)
   }
 
-  events(): number {
+  countSealedEvents(): number {
     return this.#counts.events
   }
 

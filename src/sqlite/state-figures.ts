@@ -1,5 +1,6 @@
 // Figures about control.db and ledger.db for monitoring; each query reads little.
 
+import type { Clock } from '../ports/system.ts'
 import type { Connection } from './database.ts'
 
 const REGISTERED = 'SELECT count(*) FROM sensors WHERE deleted_at_ms IS NULL'
@@ -18,38 +19,44 @@ interface DeletionsRow {
 }
 
 export class StateFigures {
+  readonly #clock: Clock
+  readonly #offlineAfterMs: number
   readonly #registered
   readonly #online
   readonly #deletions
   readonly #sealedEvents
 
-  constructor(control: Connection, ledger: Connection) {
+  constructor(
+    of: { readonly control: Connection; readonly ledger: Connection; readonly clock: Clock },
+    { offlineAfterMs }: { readonly offlineAfterMs: number },
+  ) {
+    const { control, ledger } = of
+    this.#clock = of.clock
+    this.#offlineAfterMs = offlineAfterMs
     this.#registered = control.prepare<[], number>(REGISTERED).pluck()
     this.#online = control.prepare<[number, number], number>(ONLINE).pluck()
     this.#deletions = control.prepare<[], DeletionsRow>(DELETIONS)
     this.#sealedEvents = ledger.prepare<[], number>(SEALED_EVENTS).pluck()
   }
 
-  /**
-   * Sensors of all users.
-   *
-   * @param onlineSinceMs a sensor heard from and measured since then is online
-   */
-  sensors(onlineSinceMs: number): { registered: number; online: number } {
+  /** Sensors of all users. */
+  sensors(): { registered: number; online: number } {
+    const sinceMs = this.#clock.nowMs() - this.#offlineAfterMs
     return {
       registered: this.#registered.get() ?? 0,
-      online: this.#online.get(onlineSinceMs, onlineSinceMs) ?? 0,
+      online: this.#online.get(sinceMs, sinceMs) ?? 0,
     }
   }
 
   /** Deleted sensors whose measurements are still in the store; 0 ms if there are none. */
-  sensorDeletions(nowMs: number): { count: number; oldestAgeMs: number } {
-    const { count = 0, oldestAtMs = null } = this.#deletions.get() ?? {}
-    return { count, oldestAgeMs: oldestAtMs === null ? 0 : Math.max(0, nowMs - oldestAtMs) }
+  sensorDeletions(): { count: number; oldestAgeMs: number } {
+    const { count = 0, oldestAtMs } = this.#deletions.get() ?? {}
+    const nowMs = this.#clock.nowMs()
+    return { count, oldestAgeMs: Math.max(0, nowMs - (oldestAtMs ?? nowMs)) }
   }
 
   /** Number of events in the sealed part of the ledger. */
-  sealedEvents(): number {
+  countSealedEvents(): number {
     return this.#sealedEvents.get() ?? 0
   }
 }

@@ -3,50 +3,43 @@
 
 import { Counter, Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
+import type { DamageList } from '../domain/damage-list.ts'
 import { SECOND_MS } from '../domain/time.ts'
-import type { Backlog } from '../ports/journal-queue.ts'
-import type { DatabaseState } from '../ports/system.ts'
+import type { QueueFigures } from '../ports/journal-queue.ts'
+import type { DatabaseWatch } from '../ports/system.ts'
+import type { DiskWatch } from './disk-watch.ts'
 
 const PREFIX = 'thermolog_'
 
 /** What a scrape reads. */
 export interface WatchedState {
-  readonly backlog: () => Backlog
+  readonly progress: Pick<QueueFigures, 'backlog'>
   /** Submissions are refused when the backlog has this size. */
   readonly journalBytesMax: number
-  /** Whether the last write into the measurement store succeeded. */
-  readonly isStoreWorking: () => boolean
-  /** Failed writes into the measurement store since the start. */
-  readonly countForwardFailures: () => number
+  readonly store: StoreState
   readonly countSetAside: () => Promise<number>
-  readonly sensors: () => SensorCounts
-  readonly sensorDeletions: () => PendingDeletions
-  /** Events in the sealed part of the ledger. */
-  readonly countSealedEvents: () => number
-  /** Places of the stored data that something needed and that are damaged: the first of them. */
-  readonly countDamaged: () => number
+  readonly figures: StateFigures
+  readonly damaged: DamageList
   /** `undefined`: the disk is that of another server. */
-  readonly disk?: () => DiskRoom
+  readonly disk?: Pick<DiskWatch, 'room'>
   /** `undefined`: there is none. */
-  readonly database?: () => DatabaseState
+  readonly database?: Pick<DatabaseWatch, 'state'>
 }
 
-export interface SensorCounts {
-  readonly registered: number
-  readonly online: number
+interface StoreState {
+  /** Whether the last write into the measurement store succeeded. */
+  readonly isWorking: boolean
+  /** Failed writes since the start. */
+  readonly failures: number
 }
 
-/** Deleted sensors whose measurements are still in the store. */
-export interface PendingDeletions {
-  readonly count: number
-  /** Time since the oldest of them was deleted; 0 if there is none. */
-  readonly oldestAgeMs: number
-}
-
-export interface DiskRoom {
-  readonly freeBytes: number
-  /** Submissions are refused below it. */
-  readonly freeBytesMin: number
+interface StateFigures {
+  /** Of all users. */
+  sensors(): { readonly registered: number; readonly online: number }
+  /** Of which measurements are still in the store; 0 ms if there are none. */
+  sensorDeletions(): { readonly count: number; readonly oldestAgeMs: number }
+  /** Events in the sealed part of the ledger. */
+  countSealedEvents(): number
 }
 
 interface Figure<Look> {
@@ -56,29 +49,30 @@ interface Figure<Look> {
 }
 
 export function addStateGauges(registry: Registry, state: WatchedState): void {
+  const { figures, damaged, database, disk } = state
   addJournal(registry, state)
   addStore(registry, state)
-  addGauges(registry, state.sensors, [
+  addGauges(registry, () => figures.sensors(), [
     { name: 'sensors', help: 'Sensors of all users', read: ({ registered }) => registered },
     { name: 'sensors_online', help: 'Sensors that are online', read: ({ online }) => online },
   ])
-  addGauges(registry, state.countSealedEvents, [
+  addGauges(registry, () => figures.countSealedEvents(), [
     {
       name: 'ledger_sealed_events',
       help: 'Event ids in the sealed part of the ledger; the newest are in memory',
       read: (events) => events,
     },
   ])
-  addGauges(registry, state.countDamaged, [
+  addGauges(registry, () => damaged.problems, [
     {
       name: 'damaged_places',
       help: 'Damaged places of the stored data that something needed, up to 10; /readyz names them',
-      read: (places) => places,
+      read: ({ length }) => length,
     },
   ])
-  if (state.database !== undefined) addDatabase(registry, state.database)
-  if (state.disk === undefined) return
-  addGauges(registry, state.disk, [
+  if (database !== undefined) addDatabase(registry, database)
+  if (disk === undefined) return
+  addGauges(registry, () => disk.room, [
     {
       name: 'disk_free_bytes',
       help: 'Free space on the volume of DATA_DIR',
@@ -92,8 +86,8 @@ export function addStateGauges(registry: Registry, state: WatchedState): void {
   ])
 }
 
-function addDatabase(registry: Registry, database: () => DatabaseState): void {
-  addGauges(registry, database, [
+function addDatabase(registry: Registry, database: Pick<DatabaseWatch, 'state'>): void {
+  addGauges(registry, () => database.state, [
     {
       name: 'database_warnings',
       help: 'What an operator should know of the database; /readyz says it',
@@ -106,14 +100,14 @@ function addDatabase(registry: Registry, database: () => DatabaseState): void {
     labelNames: ['process', 'durability'],
     registers: [registry],
     collect: () => {
-      const { process, durability } = database()
+      const { process, durability } = database.state
       info.set({ process, durability }, 1)
     },
   })
 }
 
-function addJournal(registry: Registry, { backlog, journalBytesMax }: WatchedState): void {
-  addGauges(registry, backlog, [
+function addJournal(registry: Registry, { progress, journalBytesMax }: WatchedState): void {
+  addGauges(registry, () => progress.backlog(), [
     {
       name: 'journal_backlog_entries',
       help: 'Acknowledged measurements that are not yet in the measurement store',
@@ -138,23 +132,24 @@ function addJournal(registry: Registry, { backlog, journalBytesMax }: WatchedSta
 }
 
 function addStore(registry: Registry, state: WatchedState): void {
+  const { store, figures } = state
   const failures = new Counter({
     name: `${PREFIX}forward_failures_total`,
     help: 'Failed writes into the measurement store, which were repeated',
     registers: [registry],
     collect: () => {
       failures.reset()
-      failures.inc(state.countForwardFailures())
+      failures.inc(store.failures)
     },
   })
-  addGauges(registry, state.isStoreWorking, [
+  addGauges(registry, () => store.isWorking, [
     {
       name: 'store_working',
       help: 'Whether the last write into the measurement store succeeded',
       read: Number,
     },
   ])
-  addGauges(registry, state.sensorDeletions, [
+  addGauges(registry, () => figures.sensorDeletions(), [
     {
       name: 'pending_sensor_deletions',
       help: 'Deleted sensors whose measurements are still in the store',

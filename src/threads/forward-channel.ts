@@ -1,40 +1,34 @@
-// The main thread's connection to the forward thread: wakes it for new rows, and learns what has
+// The main thread's connection to the forward thread: wakes it for new rows, and passes on what has
 // reached the measurement store and whether the store accepts anything.
 
 import { once } from 'node:events'
 import type { Worker } from 'node:worker_threads'
-import type { ForwardedRows, ReadableRows } from '../sqlite/journal/forward-progress.ts'
+import { ServiceError } from '../domain/errors.ts'
+import { StoreState } from '../ingest/forwarding.ts'
+import type { Metrics } from '../ports/system.ts'
+import type { CommitChannel } from '../sqlite/commit/commit-channel.ts'
 import type { DeletionPass } from '../sqlite/control/sensor-deletion-jobs.ts'
+import type { ForwardProgress } from '../sqlite/journal/forward-progress.ts'
 import type { ForwardAnswer, ForwardRequest } from './forward-thread.ts'
 
-export interface ForwardListener {
-  /** The store has rows up to here: readable, and forwarded once they are durable. */
-  readonly onReadable: (readable: ReadableRows) => void
-  readonly onForwarded: (forwarded: ForwardedRows) => void
-  /** A deleted sensor's measurements have been deleted from the store. */
-  readonly onDeletionPass: (pass: DeletionPass) => void
+export interface ForwardListeners {
+  readonly progress: ForwardProgress
+  readonly metrics: Metrics
+  readonly channel: CommitChannel
+  readonly onFailure: (error: Error) => void
 }
 
 export class ForwardChannel {
+  readonly store = new StoreState()
   readonly #worker: Worker
   readonly #isIdle: Int32Array
-  #isStoreWorking = true
-  #failures = 0
+  readonly #listeners: ForwardListeners
 
-  constructor(worker: Worker, isIdle: Int32Array, listener: ForwardListener) {
+  constructor(worker: Worker, isIdle: Int32Array, listeners: ForwardListeners) {
     this.#worker = worker
     this.#isIdle = isIdle
-    worker.on('message', (answer: ForwardAnswer) => this.#hear(answer, listener))
-  }
-
-  /** Whether the last write to the store succeeded. */
-  get isStoreWorking(): boolean {
-    return this.#isStoreWorking
-  }
-
-  /** Failed writes to the store. */
-  get failures(): number {
-    return this.#failures
+    this.#listeners = listeners
+    worker.on('message', (answer: ForwardAnswer) => this.#hear(answer))
   }
 
   /** Announces new rows. Wakes the thread only if it sleeps: messages are expensive. */
@@ -55,13 +49,23 @@ export class ForwardChannel {
     await ended
   }
 
-  #hear(answer: ForwardAnswer, listener: ForwardListener): void {
-    if ('readable' in answer) listener.onReadable(answer.readable)
-    else if ('forwarded' in answer) listener.onForwarded(answer.forwarded)
-    else if ('deletionPass' in answer) listener.onDeletionPass(answer.deletionPass)
-    else if ('isStoreWorking' in answer) {
-      this.#isStoreWorking = answer.isStoreWorking
-      if (!answer.isStoreWorking) this.#failures++
+  #hear(answer: ForwardAnswer): void {
+    const { progress, metrics, onFailure } = this.#listeners
+    if ('readable' in answer) void progress.noteReadable(answer.readable)
+    else if ('forwarded' in answer) {
+      metrics.noteForwardDuration(answer.forwarded.durationMs)
+      void progress.noteForwarded(answer.forwarded)
+    } else if ('deletionPass' in answer) {
+      void this.#noteDeletionPass(answer.deletionPass).catch(onFailure)
+    } else if ('isStoreWorking' in answer) this.store.note(answer.isStoreWorking)
+  }
+
+  /** What a full disk keeps from being recorded stays due, and is done again. */
+  async #noteDeletionPass({ sensorId, dueAtMs }: DeletionPass): Promise<void> {
+    try {
+      await this.#listeners.channel.call('noteDeletionPass', sensorId, dueAtMs)
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== 'storage_full') throw error
     }
   }
 }

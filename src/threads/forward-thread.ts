@@ -4,15 +4,9 @@
 import { setPriority } from 'node:os'
 import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
-import { MINUTE_MS, SECOND_MS } from '../domain/time.ts'
-import { Forwarder } from '../ingest/forwarder.ts'
-import { SensorDeletions } from '../ingest/sensor-deletions.ts'
-import { checkInfluxBucket } from '../influx/bucket-check.ts'
-import { InfluxConnection } from '../influx/connection.ts'
+import { Forwarding } from '../ingest/forwarding.ts'
 import type { InfluxTarget } from '../influx/connection.ts'
-import { InfluxMeasurementWriter } from '../influx/measurement-writer.ts'
 import { MemoryLeases } from '../memory/leases.ts'
-import type { MeasurementWriter } from '../ports/measurement-store.ts'
 import { SqliteSensorDeletionJobs } from '../sqlite/control/sensor-deletion-jobs.ts'
 import type { DeletionPass } from '../sqlite/control/sensor-deletion-jobs.ts'
 import { SensorDeletionRows } from '../sqlite/control/sensor-deletion-rows.ts'
@@ -24,6 +18,7 @@ import { systemClock } from '../system/clock.ts'
 import { pause } from '../system/pause.ts'
 import { createLog, standardOutput } from '../system/log.ts'
 import type { LogForm, LogLevel } from '../system/log.ts'
+import { openInfluxWriter } from './influx-writer.ts'
 
 export interface ForwardThreadData {
   readonly dataDir: string
@@ -52,20 +47,8 @@ export type ForwardAnswer =
  */
 const BATCH_MEASUREMENTS_MAX = { embedded: 32_000, influx: 64_000 }
 
-const DELETION_LOOK_EVERY_MS = SECOND_MS
-
-/** InfluxDB can bring back what it has deleted, so each sensor is deleted twice, this far apart. */
-const INFLUX_DELETION_PASSES = 2
-const DELETION_PASS_GAP_MS = 10 * MINUTE_MS
-
-/** Concurrent requests (for two writes and a deletion), and how long each may take. */
-const INFLUX_WRITES = { socketsMax: 8, timeoutMs: 30 * SECOND_MS }
-
 /** Of 19: forwarding still gets some time when both cores are busy. */
 const NICENESS_BEHIND_ACKNOWLEDGING = 15
-
-/** How long work under way may take when the service stops; the next start repeats it. */
-const STOP_MS_MAX = 2 * SECOND_MS
 
 const port = parentPort
 if (port === null) throw new Error('BUG: the forward thread is started as a program')
@@ -86,14 +69,21 @@ const queue = new SqliteJournalQueue({
   tell: answer,
   isIdle,
 })
-const writer = openWriter()
-const forwarder = new Forwarder(
+const forwarding = new Forwarding(
   {
     queue,
-    writer,
+    jobs: new SqliteSensorDeletionJobs({
+      rows: deletionRows,
+      settledSeq: () => queue.settledSeq,
+      tell: answer,
+    }),
+    leases: new MemoryLeases(systemClock).of('service'),
+    writer:
+      influx === undefined
+        ? new SqliteMeasurementWriter(join(dataDir, MEASUREMENTS_FILE))
+        : openInfluxWriter(influx, { clock: systemClock, log }),
     noteState: (isStoreWorking) => answer({ isStoreWorking }),
     pause,
-    random: Math.random,
     clock: systemClock,
     log,
   },
@@ -102,54 +92,20 @@ const forwarder = new Forwarder(
     isStoreApart: influx !== undefined,
   },
 )
-const deletions = new SensorDeletions(
-  {
-    jobs: new SqliteSensorDeletionJobs({
-      rows: deletionRows,
-      settledSeq: () => queue.settledSeq,
-      tell: answer,
-    }),
-    leases: new MemoryLeases(systemClock).of('service'),
-    writer,
-    lastUnknownOutcomeAtMs: () => forwarder.lastUnknownOutcomeAtMs,
-    pause,
-    random: Math.random,
-    clock: systemClock,
-    log,
-  },
-  {
-    passesMin: influx === undefined ? 1 : INFLUX_DELETION_PASSES,
-    passGapMs: DELETION_PASS_GAP_MS,
-    lookEveryMs: DELETION_LOOK_EVERY_MS,
-  },
-)
 
 port.on('message', (request: ForwardRequest) => {
   if ('committed' in request) queue.notify()
-  else if ('wanted' in request) forwarder.hurry()
+  else if ('wanted' in request) forwarding.hurry()
   else void close()
 })
-forwarder.start()
-deletions.start()
+forwarding.start()
 answer({ started: true })
 
 async function close(): Promise<void> {
-  const stopped = Promise.all([forwarder.stop(), deletions.stop()])
-  const grace = new AbortController()
-  await Promise.race([stopped, pause(STOP_MS_MAX, grace.signal)])
-  grace.abort()
-  // Aborts requests to a store that does not respond.
-  await writer.close()
-  await stopped
+  await forwarding.close()
+  await forwarding.stop()
   control.close()
   port?.close()
-}
-
-function openWriter(): MeasurementWriter {
-  if (influx === undefined) return new SqliteMeasurementWriter(join(dataDir, MEASUREMENTS_FILE))
-  const connection = new InfluxConnection(influx, INFLUX_WRITES)
-  const checkBucket = () => checkInfluxBucket(connection)
-  return new InfluxMeasurementWriter({ connection, checkBucket, clock: systemClock, log })
 }
 
 function answer(message: ForwardAnswer): void {

@@ -22,7 +22,7 @@ import { CONTROL_FILE } from '../sqlite/database.ts'
 import type { Connection } from '../sqlite/database.ts'
 import type { CommitThreadData } from './commit-thread.ts'
 import { ForwardChannel } from './forward-channel.ts'
-import type { ForwardListener } from './forward-channel.ts'
+import type { ForwardListeners } from './forward-channel.ts'
 import type { ForwardThreadData } from './forward-thread.ts'
 import type { LookUpThreadData } from './look-up-thread.ts'
 import type { MergeDamage, SealThreadData } from './seal-thread.ts'
@@ -97,14 +97,14 @@ export async function startWriting(
 /** Starts the forward thread; resolves once the measurement store is open. */
 export async function startForwarding(
   order: Omit<ForwardThreadData, 'isIdle'>,
-  listener: ForwardListener & { readonly onFailure: (error: Error) => void },
+  listeners: ForwardListeners,
 ): Promise<ForwardChannel> {
   const isIdle = new Int32Array(new SharedArrayBuffer(4))
   const workerData: ForwardThreadData = { ...order, isIdle }
   const thread = startThread('forward', { workerData })
-  const channel = new ForwardChannel(thread, isIdle, listener)
+  const channel = new ForwardChannel(thread, isIdle, listeners)
   await firstMessage(thread)
-  thread.on('error', listener.onFailure)
+  thread.on('error', listeners.onFailure)
   return channel
 }
 

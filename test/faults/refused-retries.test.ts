@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig } from '../../src/config.ts'
 import type { Config } from '../../src/config.ts'
-import { openCore } from '../../src/core/open-core.ts'
 import type { Core } from '../../src/core/open-core.ts'
+import { openEngine } from '../../src/core/open-engine.ts'
 import { HOUR_MS } from '../../src/domain/time.ts'
 import { RefusedRetries } from '../../src/operations/refused-retries.ts'
 import { retryRefused } from '../../src/operations/refused.ts'
@@ -27,7 +27,7 @@ describe('retrying what was refused', () => {
   beforeEach(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'thermolog-'))
     config = loadConfig({ DATA_DIR: dataDir })
-    core = await openCore(config, { clock, log })
+    core = await openEngine(config, { clock, log, isForwarding: true })
     userId = (await core.controlWriter.createUser('a@example.org', 'A'))!.id
     const of = { userId, tokenId: 1, serialNumberPrefix: '', unitNs: '1000000', reason: 'why' }
     const receivedAtMs = clock.nowMs()
