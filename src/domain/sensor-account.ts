@@ -22,7 +22,7 @@ export interface SensorAccount {
   readonly setAside: Outstanding
 }
 
-export class OutstandingTally implements Outstanding {
+class OutstandingTally implements Outstanding {
   readonly perDay = new Map<number, number>()
   newest: RawPoint | undefined
 
@@ -32,5 +32,34 @@ export class OutstandingTally implements Outstanding {
     this.perDay.set(dayMs, (this.perDay.get(dayMs) ?? 0) + 1)
     if (this.newest !== undefined && measuredAtMs < this.newest.measuredAtMs) return
     this.newest = { measuredAtMs, rawCelsius }
+  }
+}
+
+/** The account of a sensor, as the control data are read. */
+export class AccountTally implements SensorAccount {
+  readonly sensorId: number
+  readonly accepted = new Map<number, number>()
+  latest: RawPoint | undefined
+  readonly pending = new OutstandingTally()
+  readonly setAside = new OutstandingTally()
+
+  constructor(sensorId: number) {
+    this.sensorId = sensorId
+  }
+}
+
+/** Rows that are not forwarded, in order of acceptance; other sensors may be among them. */
+export function addPending(
+  accounts: ReadonlyMap<number, AccountTally>,
+  rows: {
+    readonly count: number
+    readonly sensorId: ArrayLike<number>
+    readonly measuredAtMs: ArrayLike<number>
+    readonly tempCelsius: ArrayLike<number>
+  },
+): void {
+  for (let at = 0; at < rows.count; at++) {
+    const account = accounts.get(rows.sensorId[at] ?? 0)
+    account?.pending.add(rows.measuredAtMs[at] ?? 0, rows.tempCelsius[at] ?? 0)
   }
 }

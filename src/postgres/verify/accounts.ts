@@ -2,7 +2,7 @@
 // accepted by day, those still on their way or set aside, and the latest value.
 
 import type { RawPoint } from '../../domain/history.ts'
-import { OutstandingTally } from '../../domain/sensor-account.ts'
+import { AccountTally, addPending } from '../../domain/sensor-account.ts'
 import type { SensorAccount } from '../../domain/sensor-account.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { Database, Sql } from '../database.ts'
@@ -39,6 +39,12 @@ const STRAY = `
 
 interface SensorPoint extends RawPoint {
   readonly sensorId: number
+}
+
+interface DayRow {
+  readonly sensorId: number
+  readonly day: number
+  readonly measurements: number
 }
 
 interface UnforwardedRow {
@@ -85,72 +91,34 @@ export class PostgresAccounts {
   /** The accounts of the live sensors among these, all read at one moment. */
   read(sensorIds: readonly number[]): Promise<ReadonlyMap<number, SensorAccount>> {
     return this.#database.view(async (sql) => {
-      const latest = await sql.rows<SensorPoint>(LATEST, [sensorIds])
-      const live = new Set(latest.map(({ sensorId }) => sensorId))
-      const pending = await readPending(sql, live)
-      const setAside = await readSetAside(sql, live)
-      const accepted = await readAccepted(sql, live)
-      const accounts = latest.map(({ sensorId, ...point }): [number, SensorAccount] => {
-        const account = {
-          sensorId,
-          accepted: accepted.get(sensorId) ?? new Map<number, number>(),
-          latest: point.measuredAtMs === null ? undefined : point,
-          pending: pending.get(sensorId) ?? new OutstandingTally(),
-          setAside: setAside.get(sensorId) ?? new OutstandingTally(),
-        }
-        return [sensorId, account]
-      })
-      return new Map(accounts)
+      const accounts = new Map<number, AccountTally>()
+      for (const { sensorId, ...point } of await sql.rows<SensorPoint>(LATEST, [sensorIds])) {
+        const account = new AccountTally(sensorId)
+        if (point.measuredAtMs !== null) account.latest = point
+        accounts.set(sensorId, account)
+      }
+      const live = [[...accounts.keys()]]
+      for (const row of await sql.rows<DayRow>(ACCEPTED, live)) {
+        accounts.get(row.sensorId)?.accepted.set(row.day * DAY_MS, row.measurements)
+      }
+      for (const row of await sql.rows<SensorPoint>(SET_ASIDE, live)) {
+        accounts.get(row.sensorId)?.setAside.add(row.measuredAtMs, row.rawCelsius)
+      }
+      for await (const entries of unforwardedIn(sql)) {
+        const { buffer, length } = new Uint8Array(entries)
+        addPending(accounts, columnsOver(buffer, 0, Math.floor(length / ENTRY_BYTES)))
+      }
+      return accounts
     })
   }
 }
 
-type Tallies = Map<number, OutstandingTally>
-
-async function readAccepted(
-  sql: Sql,
-  sensors: ReadonlySet<number>,
-): Promise<Map<number, Map<number, number>>> {
-  type Row = { readonly sensorId: number; readonly day: number; readonly measurements: number }
-  const accepted = new Map<number, Map<number, number>>()
-  for (const row of await sql.rows<Row>(ACCEPTED, [[...sensors]])) {
-    const days = accepted.get(row.sensorId) ?? new Map<number, number>()
-    accepted.set(row.sensorId, days.set(row.day * DAY_MS, row.measurements))
-  }
-  return accepted
-}
-
-async function readSetAside(sql: Sql, sensors: ReadonlySet<number>): Promise<Tallies> {
-  const tallies: Tallies = new Map()
-  for (const { sensorId, ...point } of await sql.rows<SensorPoint>(SET_ASIDE, [[...sensors]])) {
-    tallyOf(tallies, sensorId).add(point.measuredAtMs, point.rawCelsius)
-  }
-  return tallies
-}
-
-async function readPending(sql: Sql, sensors: ReadonlySet<number>): Promise<Tallies> {
-  const tallies: Tallies = new Map()
+async function* unforwardedIn(sql: Sql): AsyncIterable<Buffer> {
   for (let place = [-1, 0]; ;) {
     const rows = await sql.rows<UnforwardedRow>(UNFORWARDED, place)
     const last = rows.at(-1)
-    if (last === undefined) return tallies
+    if (last === undefined) return
     place = [last.stream, last.seq]
-    for (const { entries } of rows) addEntries(tallies, entries, sensors)
+    for (const { entries } of rows) yield entries
   }
-}
-
-function addEntries(tallies: Tallies, entries: Buffer, sensors: ReadonlySet<number>): void {
-  const { buffer, length } = new Uint8Array(entries)
-  const columns = columnsOver(buffer, 0, Math.floor(length / ENTRY_BYTES))
-  columns.sensorId.forEach((sensorId, at) => {
-    if (!sensors.has(sensorId)) return
-    const point = [columns.measuredAtMs[at] ?? 0, columns.tempCelsius[at] ?? 0] as const
-    tallyOf(tallies, sensorId).add(...point)
-  })
-}
-
-function tallyOf(tallies: Tallies, sensorId: number): OutstandingTally {
-  const tally = tallies.get(sensorId) ?? new OutstandingTally()
-  tallies.set(sensorId, tally)
-  return tally
 }

@@ -3,8 +3,8 @@
 // is read at one moment, in a short transaction beside the commit thread.
 
 import type { RawPoint } from '../../domain/history.ts'
-import { OutstandingTally } from '../../domain/sensor-account.ts'
-import type { Outstanding, SensorAccount } from '../../domain/sensor-account.ts'
+import { AccountTally, addPending } from '../../domain/sensor-account.ts'
+import type { SensorAccount } from '../../domain/sensor-account.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import { CONTROL_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
@@ -89,38 +89,24 @@ export class ControlAccounts {
   }
 
   /** The accounts of the live sensors among these, all read at one moment. */
-  read(sensorIds: readonly number[]): Map<number, SensorAccount> {
+  read(sensorIds: readonly number[]): ReadonlyMap<number, SensorAccount> {
     return this.#db.transaction(() => {
       const live = sensorIds.filter((sensorId) => this.isLive(sensorId))
-      const pending = this.#readPending(new Set(live))
-      return new Map(
-        live.map((id) => [id, this.#account(id, pending.get(id) ?? new OutstandingTally())]),
-      )
+      const accounts = new Map(live.map((id) => [id, new AccountTally(id)]))
+      for (const account of accounts.values()) this.#fill(account)
+      for (const row of this.#unforwarded.iterate()) addPending(accounts, decodeEntries(row))
+      return accounts
     })()
   }
 
-  #account(sensorId: number, pending: Outstanding): SensorAccount {
-    const setAside = new OutstandingTally()
+  #fill(account: AccountTally): void {
+    const { sensorId, accepted, setAside } = account
+    account.latest = this.#latest.get(sensorId)
+    for (const { day, measurements } of this.#accepted.iterate(sensorId)) {
+      accepted.set(day * DAY_MS, measurements)
+    }
     for (const { measuredAtMs, rawCelsius } of this.#setAside.iterate(sensorId)) {
       setAside.add(measuredAtMs, rawCelsius)
     }
-    const days = this.#accepted.all(sensorId)
-    const accepted = new Map(days.map(({ day, measurements }) => [day * DAY_MS, measurements]))
-    return { sensorId, accepted, latest: this.#latest.get(sensorId), pending, setAside }
-  }
-
-  #readPending(sensorIds: ReadonlySet<number>): Map<number, OutstandingTally> {
-    const tallies = new Map<number, OutstandingTally>()
-    for (const entries of this.#unforwarded.iterate()) {
-      const columns = decodeEntries(entries)
-      for (let at = 0; at < columns.count; at++) {
-        const sensorId = columns.sensorId[at] ?? 0
-        if (!sensorIds.has(sensorId)) continue
-        const tally = tallies.get(sensorId) ?? new OutstandingTally()
-        tallies.set(sensorId, tally)
-        tally.add(columns.measuredAtMs[at] ?? 0, columns.tempCelsius[at] ?? 0)
-      }
-    }
-    return tallies
   }
 }
