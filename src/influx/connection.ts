@@ -6,9 +6,9 @@
 // token.
 
 import { Agent as HttpAgent, request as httpRequest } from 'node:http'
-import type { IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import type { Duplex } from 'node:stream'
+import type { Duplex, Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'
 
@@ -54,7 +54,8 @@ export class InfluxUnreachable extends Error {
   readonly hasBeenSent: boolean
 
   constructor(cause: Error, hasBeenSent: boolean) {
-    super(`no answer from InfluxDB: ${cause.message}`, { cause })
+    // Where several addresses were tried, the error has no message of its own.
+    super(`no answer from InfluxDB: ${cause.message || codeOf(cause)}`, { cause })
     this.name = 'InfluxUnreachable'
     this.hasBeenSent = hasBeenSent
   }
@@ -76,22 +77,20 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
 export class InfluxConnection {
   readonly target: InfluxTarget
-  readonly #settings: ConnectionSettings
+  readonly #timeoutMs: number
   readonly #url: URL
   readonly #agent: HttpAgent
-  readonly #request: typeof httpRequest
+  readonly #isSecure: boolean
   /** Connected sockets: a request that gets one of these is sent at once. */
   readonly #connected = new WeakSet<Duplex>()
 
-  constructor(target: InfluxTarget, settings: ConnectionSettings) {
+  constructor(target: InfluxTarget, { socketsMax, timeoutMs }: ConnectionSettings) {
     this.target = target
-    this.#settings = settings
+    this.#timeoutMs = timeoutMs
     this.#url = new URL(target.url)
-    const isSecure = this.#url.protocol === 'https:'
-    const Agent = isSecure ? HttpsAgent : HttpAgent
-    const { socketsMax } = settings
+    this.#isSecure = this.#url.protocol === 'https:'
+    const Agent = this.#isSecure ? HttpsAgent : HttpAgent
     this.#agent = new Agent({ keepAlive: true, maxSockets: socketsMax, timeout: IDLE_SOCKET_MS })
-    this.#request = isSecure ? httpsRequest : httpRequest
   }
 
   /**
@@ -100,11 +99,11 @@ export class InfluxConnection {
    * @throws InfluxUnreachable
    */
   async exchange(order: InfluxRequest): Promise<InfluxAnswer> {
-    const deadline = AbortSignal.timeout(this.#settings.timeoutMs)
+    const deadline = AbortSignal.timeout(this.#timeoutMs)
     const incoming = await this.#send(order, deadline)
+    const { statusCode: status = 0, headers } = incoming
     try {
-      const body = await readWhole(incoming)
-      return { status: incoming.statusCode ?? 0, headers: incoming.headers, body }
+      return { status, headers, body: await readWhole(incoming) }
     } catch (error) {
       throw new InfluxUnreachable(reasonOf(error, deadline), true)
     }
@@ -117,17 +116,17 @@ export class InfluxConnection {
    */
   async stream(order: InfluxRequest): Promise<InfluxStream> {
     const silence = new AbortController()
-    const overdue = new Error(`silent for ${this.#settings.timeoutMs} ms`)
-    const timer = setTimeout(() => silence.abort(overdue), this.#settings.timeoutMs)
+    const overdue = new Error(`silent for ${this.#timeoutMs} ms`)
+    const timer = setTimeout(() => silence.abort(overdue), this.#timeoutMs)
     try {
       const incoming = await this.#sendReading(order, silence.signal)
-      return { status: incoming.statusCode ?? 0, chunks: this.#chunksOf(incoming) }
+      return { status: incoming.statusCode ?? 0, chunks: chunksOf(incoming, this.#timeoutMs) }
     } finally {
       clearTimeout(timer)
     }
   }
 
-  /** Closes idle sockets. */
+  /** Closes all sockets, those in use too. */
   close(): void {
     this.#agent.destroy()
   }
@@ -138,41 +137,43 @@ export class InfluxConnection {
     try {
       return await this.#send(order, signal)
     } catch (error) {
-      const isReset = error instanceof InfluxUnreachable && codeOf(error.cause) === 'ECONNRESET'
-      if (!isReset || signal.aborted) throw error
+      const isReset =
+        error instanceof InfluxUnreachable && codeOf(error.cause as Error) === 'ECONNRESET'
+      if (!isReset) throw error
       return await this.#send(order, signal)
     }
   }
 
   async #send(order: InfluxRequest, signal: AbortSignal): Promise<IncomingMessage> {
-    const { body, isCompressed } = await this.#prepareBody(order.body)
-    const options: RequestOptions = {
+    const { method, path, contentType, body: plain = '' } = order
+    const isCompressed = plain.length >= COMPRESS_BYTES_MIN && !LOOPBACK.test(this.#url.hostname)
+    const body = isCompressed ? await compress(plain, { level: constants.Z_BEST_SPEED }) : plain
+    const options = {
       agent: this.#agent,
-      method: order.method,
+      method,
+      path: this.#url.pathname.replace(/(?<!\/)\/+$/, '') + path,
       signal,
       headers: {
         authorization: `Token ${this.target.influxToken}`,
         'user-agent': 'thermolog',
-        ...(order.contentType !== undefined && { 'content-type': order.contentType }),
-        ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }),
+        ...(contentType !== undefined && { 'content-type': contentType }),
         ...(isCompressed && { 'content-encoding': 'gzip' }),
       },
     }
     return await new Promise((resolve, reject) => {
       let hasBeenSent = false
-      const outgoing = this.#request(this.#addressOf(order.path), options, resolve)
-      const connected = this.#url.protocol === 'https:' ? 'secureConnect' : 'connect'
       const fail = (error: unknown) => {
         reject(new InfluxUnreachable(reasonOf(error, signal), hasBeenSent))
       }
       // Without this, an aborted request waiting for a socket would fail only once it gets one.
       signal.addEventListener('abort', fail)
+      const outgoing = (this.#isSecure ? httpsRequest : httpRequest)(this.#url, options, resolve)
       outgoing.once('socket', (socket) => {
         signal.removeEventListener('abort', fail)
         // `reusedSocket` will not do: it is false for a request that has waited for its socket.
         hasBeenSent = this.#connected.has(socket)
         if (hasBeenSent) return
-        socket.once(connected, () => {
+        socket.once(this.#isSecure ? 'secureConnect' : 'connect', () => {
           hasBeenSent = true
           this.#connected.add(socket)
         })
@@ -180,41 +181,6 @@ export class InfluxConnection {
       outgoing.on('error', fail)
       outgoing.end(body)
     })
-  }
-
-  #addressOf(path: string): URL {
-    const address = new URL(this.#url)
-    const [pathname = '', search = ''] = path.split('?')
-    address.pathname = this.#url.pathname.replace(/(?<!\/)\/+$/, '') + pathname
-    address.search = search
-    return address
-  }
-
-  async #prepareBody(
-    body: Buffer | string | undefined,
-  ): Promise<{ body: Buffer | string | undefined; isCompressed: boolean }> {
-    const isSmall = body === undefined || body.length < COMPRESS_BYTES_MIN
-    if (isSmall || LOOPBACK.test(this.#url.hostname)) return { body, isCompressed: false }
-    const compressed = await compress(body, { level: constants.Z_BEST_SPEED })
-    return { body: compressed, isCompressed: true }
-  }
-
-  async *#chunksOf(incoming: IncomingMessage): AsyncGenerator<Buffer> {
-    const { timeoutMs } = this.#settings
-    const hangUp = () => incoming.destroy(new Error(`silent for ${timeoutMs} ms`))
-    // Runs only while waiting for a piece: a slow reader on our side is not the server's fault.
-    let timer = setTimeout(hangUp, timeoutMs)
-    try {
-      for await (const chunk of incoming) {
-        clearTimeout(timer)
-        yield chunk as Buffer
-        timer = setTimeout(hangUp, timeoutMs)
-      }
-    } catch (error) {
-      throw new InfluxUnreachable(error as Error, true)
-    } finally {
-      clearTimeout(timer)
-    }
   }
 }
 
@@ -231,26 +197,38 @@ export function readFailure(body: string): { readonly code?: string; readonly me
   return { message: body.slice(0, 200).replaceAll(/\s+/g, ' ').trim() }
 }
 
-async function readWhole(incoming: IncomingMessage): Promise<string> {
+async function readWhole(body: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
-  for await (const chunk of incoming) {
-    chunks.push(chunk as Buffer)
-    bytes += (chunk as Buffer).length
+  for await (const chunk of body) {
+    chunks.push(chunk)
+    bytes += chunk.length
     if (bytes > ANSWER_BYTES_MAX) throw new Error('the answer is far too long')
   }
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function reasonOf(error: unknown, signal: AbortSignal): Error {
-  const reason: unknown = signal.aborted ? signal.reason : error
-  if (!(reason instanceof Error)) return new Error(String(reason))
-  if (reason.message !== '') return reason
-  // Several addresses were tried: such an error has no message of its own.
-  return new Error(codeOf(reason) ?? reason.name, { cause: reason })
+async function* chunksOf(body: Readable, timeoutMs: number): AsyncGenerator<Buffer> {
+  const hangUp = () => body.destroy(new Error(`silent for ${timeoutMs} ms`))
+  // Runs only while waiting for a piece: a slow reader on our side is not the server's fault.
+  let timer = setTimeout(hangUp, timeoutMs)
+  try {
+    for await (const chunk of body) {
+      clearTimeout(timer)
+      yield chunk as Buffer
+      timer = setTimeout(hangUp, timeoutMs)
+    }
+  } catch (error) {
+    throw new InfluxUnreachable(error as Error, true)
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
-function codeOf(error: unknown): string | undefined {
-  const { code } = error as { code?: unknown }
-  return typeof code === 'string' ? code : undefined
+function reasonOf(error: unknown, signal: AbortSignal): Error {
+  return (signal.aborted ? signal.reason : error) as Error
+}
+
+function codeOf(error: Error): string {
+  return (error as NodeJS.ErrnoException).code ?? error.name
 }
