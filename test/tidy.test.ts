@@ -80,6 +80,7 @@ const HOME: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['system'],
   qr: ['cli'],
   'swagger-ui-dist': ['http'],
+  'tar-stream': ['system'],
   'temporal-polyfill': ['history', 'cli'],
   uplot: ['http', 'web'],
 }

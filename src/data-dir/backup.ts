@@ -4,10 +4,12 @@
 // killed before that, it leaves `FILE.unfinished` and nothing else, which the next one takes over.
 
 import { existsSync } from 'node:fs'
-import { link, rename, rm, stat } from 'node:fs/promises'
+import { link, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
 import { BACKUP_FORMAT, MANIFEST_NAME } from './manifest.ts'
 import type { BackupManifest } from './manifest.ts'
+import { checkBackup } from './read-backup.ts'
 import { inTemporaryFolder, inUnfinishedFolder, refuseLackOfRoom } from './staging.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import { formatInstant } from '../domain/time.ts'
@@ -17,8 +19,8 @@ import { checkFiles } from '../sqlite/backup/check-files.ts'
 import type { FileCounts } from '../sqlite/backup/check-files.ts'
 import { DataSnapshot } from '../sqlite/backup/data-snapshot.ts'
 import type { SnapshotFile } from '../sqlite/backup/data-snapshot.ts'
-import { ArchiveWriter, verifyArchive, writeArchiveFile } from '../system/archive.ts'
-import type { Put } from '../system/archive.ts'
+import { packArchive, readFileChunks } from '../system/archive.ts'
+import type { ArchiveMember } from '../system/archive.ts'
 import { systemClock } from '../system/clock.ts'
 import { syncFolder } from '../system/disk.ts'
 
@@ -44,10 +46,14 @@ export async function writeBackup(
   return inUnfinishedFolder(folder, () =>
     backUp(dataDir, folder, progress, async (described) => {
       const archive = join(folder, 'backup')
-      await writeArchiveFile(archive, (put) => pack(put, described, { folder, progress }))
+      const packed = pack(described, folder, progress)
+      await writeFile(archive, packed, { flag: 'wx', mode: 0o600, flush: true })
       const { size } = await stat(archive)
       progress.begin('verifying', size)
-      await verifyArchive(archive, (bytes) => progress.advance(bytes))
+      await checkBackup(
+        archive,
+        readFileChunks(archive, (bytes) => progress.advance(bytes)),
+      )
       await giveName(archive, target)
     }),
   )
@@ -56,14 +62,18 @@ export async function writeBackup(
 /**
  * Writes a backup as a stream of bytes, by way of copies below TMPDIR. The files in it are checked;
  * whether the stream arrives is for its reader to find out.
+ *
+ * @param put takes the bytes, in order; resolves when it can take more
  */
 export async function streamBackup(
   { dataDir }: { readonly dataDir: string },
-  put: Put,
+  put: (bytes: Buffer) => Promise<void>,
   progress: BackupProgress,
 ): Promise<BackupManifest> {
   return inTemporaryFolder((folder) =>
-    backUp(dataDir, folder, progress, (described) => pack(put, described, { folder, progress })),
+    backUp(dataDir, folder, progress, async (described) => {
+      for await (const chunk of pack(described, folder, progress)) await put(chunk)
+    }),
   )
 }
 
@@ -121,25 +131,34 @@ function checkCopies(
   return checkFiles(folder, [...bytesOf.keys()], (name) => progress.advance(bytesOf.get(name) ?? 0))
 }
 
-async function pack(
-  put: Put,
+async function* pack(
   described: BackupManifest,
-  { folder, progress }: { readonly folder: string; readonly progress: BackupProgress },
-): Promise<void> {
-  const files = Object.keys(described.files).map((name) => ({ name, file: join(folder, name) }))
-  const sizes = await Promise.all(files.map(async ({ file }) => (await stat(file)).size))
+  folder: string,
+  progress: BackupProgress,
+): AsyncGenerator<Buffer> {
+  const names = Object.keys(described.files)
+  const sizes = await Promise.all(names.map(async (name) => (await stat(join(folder, name))).size))
   progress.begin(
     'packing',
     sizes.reduce((sum, size) => sum + size, 0),
   )
-  const writer = new ArchiveWriter(put, Date.parse(described.taken_at))
-  for (const { name, file } of files) {
-    await writer.addFile(name, file, (bytes) => progress.advance(bytes))
+  yield* packArchive(membersOf(described, folder, progress), Date.parse(described.taken_at))
+}
+
+async function* membersOf(
+  described: BackupManifest,
+  folder: string,
+  progress: BackupProgress,
+): AsyncGenerator<ArchiveMember> {
+  for (const name of Object.keys(described.files)) {
+    const file = join(folder, name)
+    const content = readFileChunks(file, (read) => progress.advance(read))
+    yield { name, bytes: (await stat(file)).size, content }
     // The next one may need its space.
     await rm(file)
   }
-  await writer.addText(MANIFEST_NAME, `${JSON.stringify(described, null, 2)}\n`)
-  await writer.finish()
+  const text = Buffer.from(`${JSON.stringify(described, null, 2)}\n`)
+  yield { name: MANIFEST_NAME, bytes: text.length, content: Readable.from([text]) }
 }
 
 /** Unlike a rename, a link never replaces a file. */

@@ -2,11 +2,12 @@
 // inside it, and while that exists `serve` refuses DATA_DIR: an interrupted restore is never
 // mistaken for a complete one.
 
-import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BackupProgress } from './backup.ts'
-import { MANIFEST_NAME, parseManifest, refuseOtherContents } from './manifest.ts'
+import { refuseOtherContents } from './manifest.ts'
 import type { BackupManifest } from './manifest.ts'
+import { checkBackup, readBackup } from './read-backup.ts'
 import type { Config } from '../config.ts'
 import { readIdsInStore } from '../core/ids-in-store.ts'
 import type { HighestIds } from '../domain/ids-after-restore.ts'
@@ -15,8 +16,7 @@ import { checkFiles } from '../sqlite/backup/check-files.ts'
 import { prepareRestored } from '../sqlite/backup/restored-control.ts'
 import { lockDataDir, RESTORE_FOLDER } from '../sqlite/data-dir-lock.ts'
 import { CONTROL_FILE } from '../sqlite/database.ts'
-import { extractMember, readTextMember, verifyArchive } from '../system/archive.ts'
-import type { ArchiveMember } from '../system/archive.ts'
+import { readFileChunks } from '../system/archive.ts'
 import { systemClock } from '../system/clock.ts'
 import { prepareDataDir } from '../system/data-dir.ts'
 import { syncFolder } from '../system/disk.ts'
@@ -48,9 +48,11 @@ export async function restoreBackup(
   })
   await prepareDataDir(dataDir)
   await refuseData(dataDir)
-  progress.begin('verifying', size)
-  const members = await verifyArchive(source, (bytes) => progress.advance(bytes))
-  const manifest = await readManifest(source, members)
+  const chunksFor = (what: string) => {
+    progress.begin(what, size)
+    return readFileChunks(source, (bytes) => progress.advance(bytes))
+  }
+  const manifest = await checkBackup(source, chunksFor('verifying'))
   const idsInStore = await readIdsInStore(config, manifest.store)
   const lock = lockDataDir(dataDir)
   try {
@@ -58,7 +60,7 @@ export async function restoreBackup(
     const folder = join(dataDir, RESTORE_FOLDER)
     await mkdir(folder, { mode: 0o700 })
     await syncFolder(dataDir)
-    const restoring = { source, members, manifest, folder, isRevoking, idsInStore, progress }
+    const restoring = { source, chunksFor, manifest, folder, isRevoking, idsInStore }
     const liveTokens = await restoreFiles(restoring)
     await moveIntoPlace(dataDir, manifest)
     return { manifest, liveTokens }
@@ -69,13 +71,12 @@ export async function restoreBackup(
 
 interface Restoring {
   readonly source: string
-  readonly members: ReadonlyMap<string, ArchiveMember>
+  readonly chunksFor: (what: string) => AsyncIterable<Buffer>
   readonly manifest: BackupManifest
   /** Inside DATA_DIR. */
   readonly folder: string
   readonly isRevoking: boolean
   readonly idsInStore: HighestIds
-  readonly progress: BackupProgress
 }
 
 /** Restores into the folder, which is removed on failure. @returns how many tokens are now valid */
@@ -97,18 +98,11 @@ async function restoreFiles(restoring: Restoring): Promise<number> {
   }
 }
 
-async function extractFiles(restoring: Restoring): Promise<void> {
-  const { source, members, manifest, folder, progress } = restoring
-  const names = Object.keys(manifest.files)
-  const files = names.map((name) => memberOf(source, members, name))
-  progress.begin(
-    'restoring',
-    files.reduce((sum, { bytes }) => sum + bytes, 0),
+async function extractFiles({ source, chunksFor, manifest, folder }: Restoring): Promise<void> {
+  await readBackup(source, chunksFor('restoring'), ({ name, content }) =>
+    writeFile(join(folder, name), content, { flag: 'wx', mode: 0o600, flush: true }),
   )
-  for (const member of files) {
-    await extractMember(source, member, join(folder, member.name), (n) => progress.advance(n))
-  }
-  refuseOtherContents(manifest, checkFiles(folder, names))
+  refuseOtherContents(manifest, checkFiles(folder, Object.keys(manifest.files)))
 }
 
 async function moveIntoPlace(dataDir: string, { files }: BackupManifest): Promise<void> {
@@ -119,25 +113,6 @@ async function moveIntoPlace(dataDir: string, { files }: BackupManifest): Promis
   // Until here `serve` refuses the directory.
   await rm(folder, { recursive: true })
   await syncFolder(dataDir)
-}
-
-async function readManifest(
-  source: string,
-  members: ReadonlyMap<string, ArchiveMember>,
-): Promise<BackupManifest> {
-  const text = await readTextMember(source, memberOf(source, members, MANIFEST_NAME))
-  return parseManifest(source, text)
-}
-
-function memberOf(
-  source: string,
-  members: ReadonlyMap<string, ArchiveMember>,
-  name: string,
-): ArchiveMember {
-  const member = members.get(name)
-  if (member === undefined)
-    throw new Error(`${source} is not a Thermolog backup: it has no ${name}`)
-  return member
 }
 
 async function refuseData(dataDir: string): Promise<void> {

@@ -3,21 +3,19 @@
 // reads files.
 
 import { createReadStream } from 'node:fs'
-import { readFile, stat } from 'node:fs/promises'
+import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { MANIFEST_NAME, parseManifest, refuseOtherContents } from './manifest.ts'
+import { refuseOtherContents } from './manifest.ts'
 import type { BackupManifest } from './manifest.ts'
+import { readBackup } from './read-backup.ts'
 import { inMb, inTemporaryFolder, refuseLackOfRoom } from './staging.ts'
 import type { Verdict, VerifyProgress } from './verdict.ts'
 import { verifyFiles } from './verify.ts'
 import { failed } from '../operations/operations.ts'
 import { checkFiles } from '../sqlite/backup/check-files.ts'
-import { CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE } from '../sqlite/database.ts'
-import { unpackArchive } from '../system/unpack-archive.ts'
+import { observed } from '../system/archive.ts'
 
 const STDIN = '-'
-const FILES = new Set([CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE, MANIFEST_NAME])
-const MANIFEST_BYTES_MAX = 1024 * 1024
 const BYTES_PER_KB = 1_000
 const REMEDY = 'Use another backup. Run `thermolog verify` on DATA_DIR: the fault may be there too.'
 
@@ -46,7 +44,12 @@ export async function verifyArchiveFile(
     progress.note(`unpacking into ${folder}${size === undefined ? '' : `: ${inMb(size)}`}`)
     await refuseLackOfRoom(folder, size ?? 0)
     const chunks = file === STDIN ? process.stdin : createReadStream(file)
-    const manifest = await unpack(source, { chunks, folder }, progress)
+    const manifest = await readBackup(source, chunks, async ({ name, bytes, content }) => {
+      await refuseLackOfRoom(folder, bytes)
+      progress.begin(`unpacking ${name}`, Math.ceil(bytes / BYTES_PER_KB), 'kB')
+      const advance = (read: number) => progress.advance(read / BYTES_PER_KB)
+      await writeFile(join(folder, name), observed(content, advance), { flag: 'wx', mode: 0o600 })
+    })
     checkRestorable(source, { folder, manifest }, progress)
     const names = Object.keys(manifest.files)
     const verdict = await verifyFiles({ dataDir: folder, influx: undefined, names }, progress)
@@ -60,32 +63,6 @@ async function sizeOf(file: string): Promise<number> {
     throw failed(error.code === 'ENOENT' ? `no file ${file}` : error.message)
   })
   return found.size
-}
-
-async function unpack(
-  source: string,
-  { chunks, folder }: { readonly chunks: AsyncIterable<Buffer>; readonly folder: string },
-  progress: VerifyProgress,
-): Promise<BackupManifest> {
-  const seen = new Set<string>()
-  await unpackArchive(source, chunks, {
-    begin: async (name, bytes) => {
-      if (!FILES.has(name) || seen.has(name)) throw refusal(source, `has ${JSON.stringify(name)}`)
-      if (name === MANIFEST_NAME && bytes > MANIFEST_BYTES_MAX) {
-        throw refusal(source, `has a ${MANIFEST_NAME} of ${bytes} bytes`)
-      }
-      seen.add(name)
-      await refuseLackOfRoom(folder, bytes)
-      progress.begin(`unpacking ${name}`, Math.ceil(bytes / BYTES_PER_KB), 'kB')
-      return join(folder, name)
-    },
-    advance: (bytes) => progress.advance(bytes / BYTES_PER_KB),
-  })
-  if (!seen.has(MANIFEST_NAME)) throw refusal(source, `has no ${MANIFEST_NAME}`)
-  const manifest = parseManifest(source, await readFile(join(folder, MANIFEST_NAME), 'utf8'))
-  const missing = Object.keys(manifest.files).find((name) => !seen.has(name))
-  if (missing !== undefined) throw refusal(source, `has no ${missing}`)
-  return manifest
 }
 
 /** @throws Error where `restore` would refuse it */
@@ -105,8 +82,4 @@ function checkRestorable(
     const reason = error instanceof Error ? error.message : String(error)
     throw new Error(`${source} cannot be restored: ${reason}`, { cause: error })
   }
-}
-
-function refusal(source: string, why: string): Error {
-  return new Error(`${source} is not a Thermolog backup: it ${why}`)
 }

@@ -9,6 +9,8 @@ export interface ForgedMember {
   readonly content?: string | Buffer
   /** The twelve bytes that say how long it is, in place of the right ones. */
   readonly length?: string
+  /** `0` is a file. */
+  readonly type?: string
 }
 
 export function archiveOf(members: readonly ForgedMember[]): Buffer {
@@ -22,15 +24,16 @@ function memberOf(member: ForgedMember): Buffer {
   const content = Buffer.from(member.content ?? '')
   const header = Buffer.alloc(BLOCK_BYTES)
   header.write(member.name, 0, 'latin1')
-  for (const at of [100, 108, 116]) header.write(at === 100 ? '0000600\0' : '0000000\0', at)
+  header.write('000600 ', 100)
+  for (const at of [108, 116, 329, 337]) header.write('000000 ', at)
   const length = member.length ?? `${content.length.toString(8).padStart(11, '0')} `
   header.write(length, 124, 12, 'latin1')
   header.write(`${'0'.repeat(11)} `, 136)
-  header.write('0', 156)
+  header.write(member.type ?? '0', 156)
   header.write('ustar\u000000', 257)
   header.fill(' ', 148, 156)
   const sum = header.reduce((total, byte) => total + byte, 0)
-  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
+  header.write(`${sum.toString(8).padStart(6, '0')} \0`, 148)
   const padding = Buffer.alloc((BLOCK_BYTES - (content.length % BLOCK_BYTES)) % BLOCK_BYTES)
   return Buffer.concat([header, content, padding])
 }
