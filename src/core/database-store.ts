@@ -14,7 +14,7 @@ import { PostgresMeasurementReader } from '../postgres/measurements/measurement-
 import { PostgresMeasurementWriter } from '../postgres/measurements/measurement-writer.ts'
 import { PostgresLeases } from '../postgres/shared/leases.ts'
 import { pause } from '../system/pause.ts'
-import { openInfluxWriter } from '../threads/influx-writer.ts'
+import { openInfluxWriter } from '../influx/open-writer.ts'
 import { openInfluxReader } from './measurement-store.ts'
 
 interface System {

@@ -18,7 +18,7 @@ import { systemClock } from '../system/clock.ts'
 import { pause } from '../system/pause.ts'
 import { createLog, standardOutput } from '../system/log.ts'
 import type { LogForm, LogLevel } from '../system/log.ts'
-import { openInfluxWriter } from './influx-writer.ts'
+import { openInfluxWriter } from '../influx/open-writer.ts'
 
 export interface ForwardThreadData {
   readonly dataDir: string

@@ -1,10 +1,10 @@
 // The writer of InfluxDB, for the forward thread and for processes that forward without one.
 
 import { SECOND_MS } from '../domain/time.ts'
-import { checkInfluxBucket } from '../influx/bucket-check.ts'
-import { InfluxConnection } from '../influx/connection.ts'
-import type { InfluxTarget } from '../influx/connection.ts'
-import { InfluxMeasurementWriter } from '../influx/measurement-writer.ts'
+import { checkInfluxBucket } from './bucket-check.ts'
+import { InfluxConnection } from './connection.ts'
+import type { InfluxTarget } from './connection.ts'
+import { InfluxMeasurementWriter } from './measurement-writer.ts'
 import type { MeasurementWriter } from '../ports/measurement-store.ts'
 import type { Clock, Log } from '../ports/system.ts'
 
