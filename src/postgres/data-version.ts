@@ -20,17 +20,12 @@ export function placesOf(text: PlacesText): readonly JournalPlace[] {
   })
 }
 
-interface SensorData {
-  readonly epoch: string
-  /** One more with each change of the sensor's data. */
-  readonly version: number
-  /** Its last row in each stream that may not have forwarded it yet. */
-  readonly pending: PlacesText
-}
-
-export function versionOf({ epoch, version, pending }: SensorData): DataVersion {
-  return `${epoch}|${version}|${pending}`
-}
+/**
+ * Of the sensor with the state `t`: the epoch, a number that grows with each change of its data,
+ * and its last row in each stream that may not have forwarded it yet.
+ */
+export const DATA_VERSION = `
+  (SELECT epoch FROM data_identity) || '|' || t.version || '|' || t.pending`
 
 /** The rows that a reader of a version must find in the measurement store, and their epoch. */
 export function pendingOf(version: DataVersion): {

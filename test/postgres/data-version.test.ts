@@ -5,7 +5,6 @@ import {
   placesOf,
   placesText,
   seenByClient,
-  versionOf,
 } from '../../src/postgres/data-version.ts'
 
 describe('versions and cursors of PostgreSQL', () => {
@@ -17,8 +16,7 @@ describe('versions and cursors of PostgreSQL', () => {
     const text = placesText(places)
     expect(placesOf(text)).to.deep.equal(places)
     expect(placesOf(placesText([]))).to.deep.equal([])
-    const version = versionOf({ epoch: 'e', version: 4, pending: text })
-    expect(pendingOf(version)).to.deep.equal({ epoch: 'e', places })
+    expect(pendingOf(`e|4|${text}`)).to.deep.equal({ epoch: 'e', places })
     const seen = { onlineSinceMs: 5, epoch: 'e', settings: 7, heads: [3, 0, 2 ** 41] }
     expect(seenByClient(changesCursorOf(seen))).to.deep.equal(seen)
   })

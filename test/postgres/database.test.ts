@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import { ServiceError } from '../../src/domain/errors.ts'
-import { bucketOf } from '../../src/postgres/bucket.ts'
+import { bucketOf } from '../../src/domain/bucket.ts'
 import { addressesOf, connectAlone } from '../../src/postgres/connection.ts'
 import { Database } from '../../src/postgres/database.ts'
 import { runOnce, usePostgresServer } from '../support/postgres.ts'

@@ -11,7 +11,7 @@ import type { Database } from '../database.ts'
 import { PrincipalLookUps } from './principal-look-ups.ts'
 import { runFlow } from '../run-flow.ts'
 import { readChanges } from './sensor-changes.ts'
-import { findSensor, findSensorOfAnyone, listSensors, readSensors } from './sensor-rows.ts'
+import { SENSOR_READS } from './sensor-rows.ts'
 
 const CURSOR_SECRET = 'SELECT cursor_secret AS secret FROM data_identity'
 const DELETIONS = `
@@ -20,17 +20,24 @@ const DELETIONS = `
 
 export function createControlReader(database: Database): ControlReader {
   const principals = new PrincipalLookUps(database)
+  const calls = callsOf(
+    { ...CONTROL_READS, ...SENSOR_READS, readChanges, readCursorSecret, countSensorDeletions },
+    (begin) => runFlow(database, begin()),
+  )
   return {
-    ...callsOf({ ...CONTROL_READS, readCursorSecret, countSensorDeletions }, (begin) =>
-      runFlow(database, begin()),
-    ),
+    ...calls,
     findPrincipal: (tokenHash) => principals.find(tokenHash),
-    listSensors: (userId) => listSensors(database, userId),
-    findSensor: (userId, sensorId) => findSensor(database, userId, sensorId),
-    findSensorOfAnyone: (sensorId) => findSensorOfAnyone(database, sensorId),
-    readSensors: (userId, onlineSinceMs, isKnown) =>
-      readSensors(database, { userId, onlineSinceMs }, isKnown),
-    readChanges: (question) => readChanges(database, question),
+    readSensors: async (userId, onlineSinceMs, isKnown) => {
+      // Without a transaction, which costs more, while the version is known.
+      const asked = await calls.readSensors(userId, onlineSinceMs, () => true)
+      if (isKnown(asked.version)) return asked
+      return database.view((sql) =>
+        runFlow(
+          sql,
+          SENSOR_READS.readSensors(userId, onlineSinceMs, () => false),
+        ),
+      )
+    },
   }
 }
 

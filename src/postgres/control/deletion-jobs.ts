@@ -2,7 +2,7 @@
 // the deletion. With the database away none is.
 
 import type { SensorDeletion, SensorDeletionJobs } from '../../ports/store-upkeep.ts'
-import { bucketOf } from '../bucket.ts'
+import { bucketOf } from '../../domain/bucket.ts'
 import { unlessAway } from '../database.ts'
 import type { Database } from '../database.ts'
 

@@ -1,19 +1,22 @@
 // What has changed of a user's sensors since a client looked. One statement sees one moment: what
 // is not in it has a place beyond that moment's heads, or a later count of settings.
 
+import { bucketOf } from '../../domain/bucket.ts'
+import { rows } from '../../control/flow.ts'
+import type { Flow } from '../../control/flow.ts'
 import { changesOf, DELETIONS_READ_MAX, isRecent, resetTo } from '../../control/sensor-changes.ts'
 import type { Change } from '../../control/sensor-changes.ts'
+import { sensorColumns, toSensor } from '../../control/sensors.ts'
+import type { SensorRow } from '../../control/sensors.ts'
 import type { ChangesQuestion, SensorChanges } from '../../ports/sensor-changes.ts'
-import { bucketOf } from '../bucket.ts'
 import { changesCursorOf, seenByClient } from '../data-version.ts'
-import type { Sql } from '../database.ts'
 import { HEADS, HISTORY_FROM, isUnseen } from '../history-steps.ts'
-import { listSensors, LIVE, SENSOR_COLUMNS, toSensor } from './sensor-rows.ts'
-import type { SensorRow } from './sensor-rows.ts'
+import { SENSOR_READS, SENSOR_TABLES } from './sensor-rows.ts'
 
 interface ChangedRow extends Omit<SensorRow, 'id'>, Change {
   /** `null` in the only row if nothing has changed. */
   readonly id: number | null
+  readonly epoch: string
   readonly settings: number
   readonly heads: readonly number[]
   readonly deleted: readonly number[] | null
@@ -31,38 +34,36 @@ const CHANGED = `
         AND d.deleted_at_ms IS NOT NULL
       ORDER BY d.id LIMIT ${DELETIONS_READ_MAX}) END AS deleted
   FROM now LEFT JOIN LATERAL (
-    SELECT ${SENSOR_COLUMNS}, ${HISTORY_FROM} AS "fromMs",
+    SELECT ${sensorColumns(SENSOR_TABLES)}, ${HISTORY_FROM} AS "fromMs",
       s.compensated_at_settings > $4 AS "isCompensated",
       ${isOnline('$6')} AND NOT ${isOnline('$7')} AS "isSilent"
-    FROM ${LIVE} AND s.bucket = $1 AND s.user_id = $2 AND now.epoch = $3
+    FROM ${SENSOR_TABLES.from}
+    WHERE s.deleted_at_ms IS NULL AND s.bucket = $1 AND s.user_id = $2 AND now.epoch = $3
       AND (s.changed_at_settings > $4 OR ${isUnseen('t.stream_id', 't.seq')}
         OR ${isOnline('$6')} <> ${isOnline('$7')})) x ON true
   ORDER BY x.id`
 
-export async function readChanges(
-  sql: Sql,
-  { userId, onlineSinceMs, since }: ChangesQuestion,
-): Promise<SensorChanges> {
+export function* readChanges({
+  userId,
+  onlineSinceMs,
+  since,
+}: ChangesQuestion): Flow<SensorChanges> {
   const seen = seenByClient(since ?? '')
   const { epoch, settings, heads } = seen
-  const then = [epoch, settings, heads, seen.onlineSinceMs]
-  const rows = await sql.rows<ChangedRow>(CHANGED, [
-    bucketOf(userId),
-    userId,
-    ...then,
-    onlineSinceMs,
-  ])
-  const [now] = rows
+  const then = [epoch, settings, heads, seen.onlineSinceMs] as const
+  const values = [bucketOf(userId), userId, ...then, onlineSinceMs]
+  const found = yield* rows<ChangedRow>(CHANGED, ...values)
+  const [now] = found
   if (now === undefined) throw new Error('BUG: the database has no identity')
   const cursor = changesCursorOf({ ...now, onlineSinceMs })
   const isContinued = epoch === now.epoch && settings <= now.settings
   if (isContinued && isRecent(seen, onlineSinceMs)) {
-    const changed = rows.flatMap(({ id, ...row }) =>
-      id === null ? [] : [[toSensor({ ...row, id }), row] as const],
+    const changed = found.flatMap(({ id, ...one }) =>
+      id === null ? [] : [[toSensor({ ...one, id }), one] as const],
     )
     const changes = changesOf(cursor, changed, now.deleted ?? [])
     if (changes !== undefined) return changes
   }
   // Read after the cursor's moment: what has come since is told once more.
-  return resetTo(cursor, await listSensors(sql, userId))
+  return resetTo(cursor, yield* SENSOR_READS.listSensors(userId))
 }

@@ -4,10 +4,11 @@
 import { serialNumberKey } from '../../domain/sensor.ts'
 import type { Sensor, SensorChange } from '../../domain/sensor.ts'
 import { DAY_MS } from '../../domain/time.ts'
-import { bucketOf } from '../bucket.ts'
+import { bucketOf } from '../../domain/bucket.ts'
 import type { Sql } from '../database.ts'
 import { journalInfo, lockControlStream } from './control-stream.ts'
-import { findSensor } from './sensor-rows.ts'
+import { runFlow } from '../run-flow.ts'
+import { SENSOR_READS } from './sensor-rows.ts'
 
 const LOCK_USER = `
   SELECT sensors, settings + 1 AS settings FROM user_state
@@ -85,7 +86,7 @@ export async function createSensor(
   await sql.change(INSERT_STATE, [bucket, sensorId, userId])
   await sql.change(CHANGE_USER, [bucket, userId, 1])
   await journalInfo(sql, seq, { bucket, sensorId })
-  const sensor = await findSensor(sql, userId, sensorId)
+  const sensor = await runFlow(sql, SENSOR_READS.findSensor(userId, sensorId))
   if (sensor === undefined) throw new Error(`BUG: sensor ${sensorId} is not there`)
   return sensor
 }
@@ -103,7 +104,7 @@ export async function changeSensor(
   if ((await sql.change(CHANGE, [...values, user.settings])) === 0) return undefined
   await sql.change(CHANGE_USER, [bucket, userId, 0])
   await journalInfo(sql, seq, { bucket, sensorId })
-  return findSensor(sql, userId, sensorId)
+  return runFlow(sql, SENSOR_READS.findSensor(userId, sensorId))
 }
 
 interface SensorChangeRow {

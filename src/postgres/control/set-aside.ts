@@ -3,7 +3,7 @@
 import { SET_ASIDE_COLUMNS } from '../../control/set-aside.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { SetAsideMeasurement } from '../../ports/store-upkeep.ts'
-import { bucketOf } from '../bucket.ts'
+import { bucketOf } from '../../domain/bucket.ts'
 import type { Database, Sql } from '../database.ts'
 import { stepStatements, TO_BEFORE } from '../history-steps.ts'
 import { encodeEntries } from '../journal-entries.ts'

@@ -4,7 +4,7 @@
 import { change } from '../../control/flow.ts'
 import type { Flow } from '../../control/flow.ts'
 import { lockUser, mayLeave } from '../../control/users.ts'
-import { bucketOf } from '../bucket.ts'
+import { bucketOf } from '../../domain/bucket.ts'
 import type { Sql } from '../database.ts'
 import { runFlow } from '../run-flow.ts'
 

@@ -3,7 +3,7 @@
 
 import { decodeSpans, isCovered } from '../../domain/time-spans.ts'
 import type { JournalPlace } from '../../ports/journal-queue.ts'
-import { bucketOf } from '../bucket.ts'
+import { bucketOf } from '../../domain/bucket.ts'
 import { int2Array, int4Array, int8Array, uuidArray } from './binary-arrays.ts'
 import { keyOfBits } from './event-key.ts'
 import { sensorKeyOf } from './group.ts'

@@ -4,7 +4,7 @@ import { groupMeasurementsMax, submissionsInFlightMax } from '../../domain/limit
 import type { Submission, SubmittedMeasurement } from '../../domain/measurement.ts'
 import { serialNumberKey } from '../../domain/sensor.ts'
 import type { SubmissionGroup } from '../../ports/submissions.ts'
-import { bucketOf } from '../bucket.ts'
+import { bucketOf } from '../../domain/bucket.ts'
 import { eventKeyOf } from './event-key.ts'
 
 /** A spelling of a serial number in a submission. */

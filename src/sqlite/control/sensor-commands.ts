@@ -9,7 +9,7 @@ import type { Clock } from '../../ports/system.ts'
 import type { SensorDirectory } from '../commit/sensor-directory.ts'
 import type { Connection } from '../database.ts'
 import { FlowRunner } from '../run-flow.ts'
-import { SensorRows } from './sensor-rows.ts'
+import { SENSOR_READS } from './sensor-rows.ts'
 
 // Tokens and identities are deleted with it.
 const DELETE_USER = 'DELETE FROM users WHERE id = ?'
@@ -62,7 +62,6 @@ export class SensorCommands {
   readonly #clock: Clock
   readonly #sensorsPerUserMax: number
   readonly #flows: FlowRunner
-  readonly #sensorRows: SensorRows
 
   constructor(
     db: Connection,
@@ -75,7 +74,6 @@ export class SensorCommands {
     this.#clock = clock
     this.#sensorsPerUserMax = settings.sensorsPerUserMax
     this.#flows = new FlowRunner(db)
-    this.#sensorRows = new SensorRows(db)
   }
 
   deleteUser(userId: number): number | undefined {
@@ -111,7 +109,7 @@ export class SensorCommands {
       this.#db.prepare(INSERT_INFO).run(nowMs, id)
     })
     this.#directory.forgetAll()
-    const sensor = this.#sensorRows.find(userId, id)
+    const sensor = this.#flows.run(SENSOR_READS.findSensor(userId, id))
     if (sensor === undefined) throw new Error(`BUG: sensor ${id} is not there after its creation`)
     return sensor
   }
@@ -125,7 +123,7 @@ export class SensorCommands {
       const { changes } = this.#db.prepare(CHANGE_SENSOR).run(row)
       if (changes > 0) this.#db.prepare(INSERT_INFO).run(nowMs, sensorId)
     })
-    return this.#sensorRows.find(userId, sensorId)
+    return this.#flows.run(SENSOR_READS.findSensor(userId, sensorId))
   }
 
   deleteSensor(userId: number, sensorId: number): boolean {

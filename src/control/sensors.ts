@@ -1,0 +1,85 @@
+// Sensors as their users see them: the row, together with the latest value.
+
+import type { DataVersion, Sensor } from '../domain/sensor.ts'
+import type { VersionedSensors } from '../ports/control-reader.ts'
+import { bucketOf } from '../domain/bucket.ts'
+import { row, rows } from './flow.ts'
+import type { Flow } from './flow.ts'
+
+/** Where an engine has them, in its SQL. */
+export interface SensorTables {
+  /** The sensors `s` with their latest values `t`; deleted ones too. */
+  readonly from: string
+  /** Of a sensor. */
+  readonly dataVersion: string
+  /**
+   * A statement: the version of everything shown of the sensors of the user `$1` in the bucket `$2`
+   * if those heard from, and measured, since `$3` are online.
+   */
+  readonly readVersion: string
+}
+
+export interface SensorRow extends Omit<Sensor, 'latest'> {
+  readonly measuredAtMs: number | null
+  readonly rawCelsius: number | null
+  readonly dataVersion: DataVersion
+}
+
+export function sensorColumns({ dataVersion }: SensorTables): string {
+  return `
+    s.id, s.user_id AS "userId", s.serial_number AS "serialNumber", s.alias,
+    s.compensation_celsius AS "compensationCelsius", s.created_at_ms AS "createdAtMs",
+    t.last_seen_at_ms AS "lastSeenAtMs", t.measured_at_ms AS "measuredAtMs",
+    t.temp_celsius AS "rawCelsius", ${dataVersion} AS "dataVersion"`
+}
+
+/** Of one engine. */
+export function sensorReads(tables: SensorTables) {
+  const live = `
+    SELECT ${sensorColumns(tables)} FROM ${tables.from} WHERE s.deleted_at_ms IS NULL`
+  const ofUser = `${live} AND s.bucket = $2 AND s.user_id = $1`
+  const list = `${ofUser} ORDER BY s.id`
+  // Ids have four bytes; what somebody asks for may be any number.
+  const find = `${ofUser} AND s.id = CAST($3 AS bigint)`
+  const findOfAnyone = `${live} AND s.id = CAST($1 AS bigint)`
+
+  function* listSensors(userId: number): Flow<readonly Sensor[]> {
+    return (yield* rows<SensorRow>(list, userId, bucketOf(userId))).map(toSensor)
+  }
+  function* findSensor(userId: number, sensorId: number): Flow<Sensor | undefined> {
+    const found = yield* row<SensorRow>(find, userId, bucketOf(userId), sensorId)
+    return found && toSensor(found)
+  }
+  function* findSensorOfAnyone(sensorId: number): Flow<Sensor | undefined> {
+    const found = yield* row<SensorRow>(findOfAnyone, sensorId)
+    return found && toSensor(found)
+  }
+  /** To be read at one moment, so that the version is of exactly these sensors. */
+  function* readSensors(
+    userId: number,
+    onlineSinceMs: number,
+    isKnown: (version: string) => boolean,
+  ): Flow<VersionedSensors> {
+    const values = [userId, bucketOf(userId), onlineSinceMs]
+    const { version = '' } = (yield* row<{ version: string }>(tables.readVersion, ...values)) ?? {}
+    return { version, sensors: isKnown(version) ? undefined : yield* listSensors(userId) }
+  }
+  return { listSensors, findSensor, findSensorOfAnyone, readSensors }
+}
+
+/** @param found may have more columns */
+export function toSensor(found: SensorRow): Sensor {
+  const { measuredAtMs, rawCelsius } = found
+  const hasLatest = measuredAtMs !== null && rawCelsius !== null
+  return {
+    id: found.id,
+    userId: found.userId,
+    serialNumber: found.serialNumber,
+    alias: found.alias,
+    compensationCelsius: found.compensationCelsius,
+    createdAtMs: found.createdAtMs,
+    lastSeenAtMs: found.lastSeenAtMs,
+    latest: hasLatest ? { measuredAtMs, rawCelsius } : null,
+    dataVersion: found.dataVersion,
+  }
+}

@@ -1,0 +1,62 @@
+// What has changed of a user's sensors since a row of the journal: every change has one, and rows
+// are the only clock.
+
+import { row, rows } from '../../control/flow.ts'
+import type { Flow } from '../../control/flow.ts'
+import { changesOf, DELETIONS_READ_MAX, isRecent, resetTo } from '../../control/sensor-changes.ts'
+import type { Change } from '../../control/sensor-changes.ts'
+import { sensorColumns, toSensor } from '../../control/sensors.ts'
+import type { SensorRow } from '../../control/sensors.ts'
+import { HOUR_MS } from '../../domain/time.ts'
+import type { ChangesQuestion, SensorChanges } from '../../ports/sensor-changes.ts'
+import { changesCursorOf, seenByClient } from '../data-version.ts'
+import { SENSOR_READS, SENSOR_TABLES } from './sensor-rows.ts'
+
+const STATE = `
+  SELECT id AS "dataId", ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'journal'), 0) AS seq
+  FROM data_identity`
+const STEPS = `
+  SELECT min(hour) * ${HOUR_MS} FROM history_steps h WHERE h.sensor_id = s.id AND h.seq > $2`
+/** From when on the history of a sensor differs: the schema says how that is kept. */
+const HISTORY_FROM = `
+  CASE WHEN t.data_seq > $2 THEN min(t.oldest_at_ms,
+    iif(t.before_seq > $2, t.before_hour * ${HOUR_MS}, t.oldest_at_ms),
+    ifnull((${STEPS}), t.oldest_at_ms)) END`
+const WAS_ONLINE = 'min(t.last_seen_at_ms, t.measured_at_ms) >= $3'
+const IS_ONLINE = '(min(t.last_seen_at_ms, t.measured_at_ms) >= $4)'
+const CHANGED = `
+  SELECT ${sensorColumns(SENSOR_TABLES)}, ${HISTORY_FROM} AS "fromMs",
+    s.compensated_seq > $2 AS "isCompensated", ${WAS_ONLINE} AND NOT ${IS_ONLINE} AS "isSilent"
+  FROM ${SENSOR_TABLES.from}
+  WHERE s.user_id = $1 AND s.deleted_at_ms IS NULL
+    AND (s.changed_seq > $2 OR t.data_seq > $2 OR ${WAS_ONLINE} <> ${IS_ONLINE})
+  ORDER BY s.id`
+const DELETED = `
+  SELECT id FROM sensors WHERE user_id = $1 AND changed_seq > $2 AND deleted_at_ms IS NOT NULL
+  ORDER BY id LIMIT ${DELETIONS_READ_MAX}`
+
+/** To be read at one moment. */
+export function* readChanges({
+  userId,
+  onlineSinceMs,
+  since,
+}: ChangesQuestion): Flow<SensorChanges> {
+  const state = yield* row<{ dataId: string; seq: number }>(STATE)
+  if (state === undefined) throw new Error('BUG: control.db has no identity')
+  const cursor = changesCursorOf({ ...state, onlineSinceMs })
+  const seen = seenByClient(since ?? '')
+  const { dataId, seq } = seen
+  if (dataId === state.dataId && seq <= state.seq && isRecent(seen, onlineSinceMs)) {
+    const times = [seen.onlineSinceMs, onlineSinceMs]
+    const changed = yield* rows<SensorRow & Change>(CHANGED, userId, seq, ...times)
+    const deleted = yield* rows<{ id: number }>(DELETED, userId, seq)
+    const ids = deleted.map(({ id }) => id)
+    const changes = changesOf(
+      cursor,
+      changed.map((one) => [toSensor(one), one] as const),
+      ids,
+    )
+    if (changes !== undefined) return changes
+  }
+  return resetTo(cursor, yield* SENSOR_READS.listSensors(userId))
+}
