@@ -63,11 +63,14 @@ export function isUnseen(stream: string, seq: string): string {
   return `${seq} > coalesce(($5::bigint[])[${stream} + 1], 0)`
 }
 
-/** The oldest time of what the sensor with the state `t` has got beyond them; null: nothing. */
+/**
+ * The oldest time of what the sensor with the state `t` has got beyond them; null: nothing. Whoever
+ * has seen its last row has seen those before, and the steps of most sensors are not looked at.
+ */
 export const HISTORY_FROM = `
-  least(CASE WHEN ${isUnseen('t.stream_id', 't.seq')} THEN t.oldest_at_ms END,
+  CASE WHEN ${isUnseen('t.stream_id', 't.seq')} THEN least(t.oldest_at_ms,
     CASE WHEN ${isUnseen('t.before_stream', 't.before_seq')}
       THEN t.before_hour::bigint * ${HOUR_MS} END,
     (SELECT min(h.hour)::bigint * ${HOUR_MS} FROM history_steps AS h
       WHERE h.bucket = t.bucket AND h.sensor_id = t.sensor_id
-        AND ${isUnseen('h.stream_id', 'h.seq')}))`
+        AND ${isUnseen('h.stream_id', 'h.seq')})) END`
