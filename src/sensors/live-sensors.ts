@@ -4,7 +4,8 @@
 // rarer. Whether their tokens still work is checked once a second, apart from that.
 //
 // Everything is bounded: streams per token, per user and in total, events of all streams together,
-// sensors in memory.
+// sensors in memory. What clients have missed takes no more of it than the sensors of their user:
+// who comes beyond that has to reset.
 
 import { setImmediate as letOthers } from 'node:timers/promises'
 import { ServiceError } from '../domain/errors.ts'
@@ -102,6 +103,7 @@ export class LiveSensors {
       place = audience.watch.end
       if (lastEventId !== undefined) place = await audience.watch.placeAfter(lastEventId)
       if (this.#isStopped) throw stopping()
+      if (place !== undefined && !hasRoomFor(place.missed.length, audience)) place = undefined
       if (!this.#hasRoom()) throw tooMuch('overloaded', 'Too many sensors are being watched.')
     } catch (error) {
       this.#leave(audience, order)
@@ -243,6 +245,11 @@ export class LiveSensors {
     this.#tokenTimer = undefined
     this.#checkTokensLater()
   }
+}
+
+function hasRoomFor(missed: number, { watch, streams }: Audience): boolean {
+  const kept = streams.keys().reduce((sum, stream) => sum + stream.missed, 0)
+  return kept === 0 || kept + missed <= watch.size
 }
 
 function largestOf(audiences: Iterable<Audience>): Audience {

@@ -46,6 +46,11 @@ export class LiveStream {
     this.#lastTakenAtMs = hooks.clock.monotonicMs()
   }
 
+  /** How many events it has yet to tell of those that its client missed. */
+  get missed(): number {
+    return this.#missed.length
+  }
+
   /** The id to resume from here; `undefined` if the client has to be told to reset first. */
   get lastEventId(): string | undefined {
     return this.#mustReset ? undefined : this.#lastEventId

@@ -148,6 +148,18 @@ describe('LiveSensors', () => {
     expect((await eventsOf(lost)).map(({ kind }) => kind)).to.deep.equal(['reset'])
   })
 
+  it('keeps of what the clients of a user missed no more than of their sensors', async () => {
+    create()
+    const stream = await open(1)
+    const { lastEventId } = stream
+    sensors.submit(1, ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])
+    const resumed = await open(1, lastEventId)
+    expect(resumed.lastEventId).to.equal(lastEventId)
+    expect((await open(1, lastEventId)).lastEventId).to.equal(undefined)
+    expect(await eventsOf(resumed)).to.have.length(8)
+    expect((await open(1, lastEventId)).lastEventId).to.equal(lastEventId)
+  })
+
   it('cuts a client off that takes nothing for long', async () => {
     create({ stallMsMax: 1_000 })
     let cut: () => void = () => undefined
