@@ -1,10 +1,10 @@
-// What both engines do with accounts is written once, as flows: generators that yield statements in
-// the part of SQL that SQLite and PostgreSQL share, and get what these found. SQLite runs a flow at
-// once, PostgreSQL waits for each statement; either runs it in one transaction.
+// What both engines do with control data is written once, as flows: generators that yield
+// statements in the part of SQL that SQLite and PostgreSQL share, and get what these found. SQLite
+// runs a flow at once, PostgreSQL waits for each statement; either runs it in one transaction.
 //
-// Rows are locked (FOR UPDATE …) for PostgreSQL, where several processes write, and joined by their
-// buckets as well (s.bucket = d.bucket AND …); SQLite has one writer and no buckets, and its runner
-// leaves that out. A list of numbers is one value: = ANY ($1::bigint[]).
+// Rows are locked (FOR UPDATE …) for PostgreSQL, where several processes write, and found by the
+// bucket of their user as well (s.bucket = $2 AND …); SQLite has one writer and no buckets, and its
+// runner leaves that out. A list of numbers is one value: = ANY ($1::bigint[]).
 
 export type Value = number | string | boolean | Uint8Array | null | readonly number[]
 
