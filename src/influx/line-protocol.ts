@@ -5,7 +5,8 @@
 // single integer would hide all floats of its field from queries.
 
 import { digitsOf, writeAscii, writeDigits, writeNumber } from '../domain/digits.ts'
-import type { MeasurementColumns, SensorInfo } from '../ports/measurement-store.ts'
+import type { MeasurementColumns } from '../domain/measurement-columns.ts'
+import type { SensorInfo } from '../ports/measurement-store.ts'
 
 export const TEMPERATURE = 'temperature'
 export const TEMPERATURE_FIELD = 'temp'

@@ -3,7 +3,8 @@
 // thousands of files: points are put together by time, so that a request meets few.
 
 import { DAY_MS } from '../domain/time.ts'
-import type { MeasurementColumns, SensorInfo, StoreBatch } from '../ports/measurement-store.ts'
+import type { MeasurementColumns } from '../domain/measurement-columns.ts'
+import type { SensorInfo, StoreBatch } from '../ports/measurement-store.ts'
 import { sensorInfoLines, temperatureLines } from './line-protocol.ts'
 
 /** How much time one shard of a bucket of ours holds. */

@@ -6,16 +6,13 @@
 // its days are counted again, and remaining differences are reported.
 
 import { StoreUnavailable } from '../domain/errors.ts'
+import { columnsOver } from '../domain/measurement-columns.ts'
+import type { MeasurementColumns } from '../domain/measurement-columns.ts'
 import type { DayCounts } from '../domain/sensor-account.ts'
 import { DAY_MS } from '../domain/time.ts'
 import type { TimeRange } from '../domain/time.ts'
 import { backoffMs } from '../ingest/backoff.ts'
-import type {
-  MeasurementColumns,
-  MeasurementWriter,
-  SensorInfo,
-  StoreBatch,
-} from '../ports/measurement-store.ts'
+import type { MeasurementWriter, SensorInfo, StoreBatch } from '../ports/measurement-store.ts'
 
 export interface OwnedSensor {
   readonly userId: number
@@ -75,14 +72,7 @@ const INFOS_A_BATCH = 1_000
 /** About two minutes of retries. */
 const ATTEMPTS_MAX = 14
 
-const NO_MEASUREMENTS: MeasurementColumns = {
-  count: 0,
-  userId: new Uint32Array(),
-  sensorId: new Uint32Array(),
-  measuredAtMs: new Float64Array(),
-  tieBreakNs: new Uint32Array(),
-  tempCelsius: new Float64Array(),
-}
+const NO_MEASUREMENTS = columnsOver(new ArrayBuffer(0), 0, 0)
 
 /**
  * Copies everything that is missing, and the sensors' names.

@@ -1,6 +1,7 @@
 // The long-term home of measurements, whichever store it is.
 
 import type { SeriesRange, StoredPoint, WindowSummary } from '../domain/history.ts'
+import type { MeasurementColumns } from '../domain/measurement-columns.ts'
 import type { TimeRange } from '../domain/time.ts'
 
 /** What a measurement store receives in one call, in journal order. */
@@ -19,17 +20,6 @@ export interface SensorInfo {
   readonly serialNumber: string
   readonly alias: string
   readonly compensationCelsius: number
-}
-
-/** Measurements as columns; index i of each belongs to one measurement. In acceptance order. */
-export interface MeasurementColumns {
-  readonly count: number
-  readonly userId: Uint32Array
-  readonly sensorId: Uint32Array
-  readonly measuredAtMs: Float64Array
-  /** 0 … 999,999: distinguishes measurements of one sensor at one millisecond; never reused. */
-  readonly tieBreakNs: Uint32Array
-  readonly tempCelsius: Float64Array
 }
 
 /** A measurement that the store will never accept. */

@@ -223,6 +223,7 @@ export function describeJournal(name: string, newData: NewData): void {
         if (after === undefined) throw new Error('it was not passed')
         expect(placesOf(after.measurements)).not.to.include(`${sensorId}:0:0`)
         expect(after.measurements.count).to.equal(1)
+        expect(after.sensorInfos.map((info) => info.serialNumber)).to.deep.equal(['attic'])
         await replay?.pass(after)
         expect(await replay?.read(ALL)).to.equal(undefined)
       })
@@ -309,6 +310,18 @@ export function describeJournal(name: string, newData: NewData): void {
         expect(await data.storeUpkeep.retrySetAside(undefined)).to.equal(1)
         expect(await claimAll()).to.deep.equal([`${sensorId}:0:0`])
         expect(await data.control.countSetAside()).to.equal(0)
+      })
+
+      it('keeps the place of what is tried again for it alone, also after a start', async () => {
+        const { sensorId } = (await send({}, {}, {})).at(0)
+        const rejected = [{ index: 1, reason: 'never' }]
+        await data.queue.settle(await mustClaim(), { ...WRITTEN, rejected })
+        await until('it is set aside', async () => (await data.control.countSetAside()) === 1)
+        expect(await data.storeUpkeep.retrySetAside(undefined)).to.equal(1)
+        expect(await claimAll()).to.deep.equal([`${sensorId}:0:1`])
+        await reopen()
+        await send({})
+        expect((await claimAll()).at(-1)).to.equal(`${sensorId}:0:3`)
       })
 
       it('is told what the store refuses while it looks', async () => {

@@ -3,7 +3,7 @@
 
 import type { AcceptanceRules } from '../../src/domain/acceptance.ts'
 import type { Receipt, Submission, SubmittedMeasurement } from '../../src/domain/measurement.ts'
-import type { MeasurementColumns } from '../../src/ports/measurement-store.ts'
+import type { MeasurementColumns } from '../../src/domain/measurement-columns.ts'
 import type { ControlReader } from '../../src/ports/control-reader.ts'
 import type { ControlWriter } from '../../src/ports/control-writer.ts'
 import type { JournalQueue, QueueFigures, ReadBarrier } from '../../src/ports/journal-queue.ts'

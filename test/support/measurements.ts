@@ -1,7 +1,8 @@
 // Measurements for tests of the store and of what reads it.
 
 import { readFileSync } from 'node:fs'
-import type { MeasurementColumns, StoreBatch } from '../../src/ports/measurement-store.ts'
+import type { MeasurementColumns } from '../../src/domain/measurement-columns.ts'
+import type { StoreBatch } from '../../src/ports/measurement-store.ts'
 
 export interface TestMeasurement {
   readonly sensorId: number

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import pg from 'pg'
 import { serialNumberKey } from '../../src/domain/sensor.ts'
 import { DAY_MS } from '../../src/domain/time.ts'
-import { decodeEntries } from '../../src/postgres/journal-entries.ts'
+import { ColumnsGatherer, decodeEntries } from '../../src/domain/measurement-columns.ts'
 import { eventKeyOf, keyOfBits } from '../../src/postgres/stream/event-key.ts'
 import { raceEvent } from './race-events.ts'
 import type { RaceAnswer } from './race-events.ts'
@@ -125,7 +125,8 @@ async function readJournal(ask: Ask, fault: Fault) {
     SELECT stream_id AS stream, head FROM streams`)) {
     if (Number(head) !== (last.get(stream) ?? 0)) fault(`the head of stream ${stream} is ${head}`)
   }
-  const columns = decodeEntries(rows.flatMap(({ entries }) => entries ?? []))
+  const parts = rows.flatMap(({ entries }) => (entries === null ? [] : decodeEntries(entries)))
+  const columns = new ColumnsGatherer().gather(parts)
   const entries = Array.from({ length: columns.count }, (_, at): Entry => {
     return {
       sensorId: columns.sensorId[at] ?? 0,

@@ -3,6 +3,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { sensorsSetAside } from '../../control/set-aside.ts'
+import { ENTRY_BYTES } from '../../domain/measurement-columns.ts'
 import { takeSensors } from '../../domain/take-sensors.ts'
 import { EVER, SECOND_MS } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
@@ -19,7 +20,6 @@ import type { Clock, Log, Metrics } from '../../ports/system.ts'
 import { pendingOf } from '../data-version.ts'
 import { runFlow } from '../run-flow.ts'
 import type { Database } from '../database.ts'
-import { ENTRY_BYTES } from '../journal-entries.ts'
 import { readBatch } from './journal-rows.ts'
 import * as sql from './journal-statements.ts'
 

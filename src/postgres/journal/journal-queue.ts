@@ -3,6 +3,7 @@
 // last settled row was noted, and what is written twice is the same.
 
 import { setTimeout as pause } from 'node:timers/promises'
+import { refusedOf, sensorsOf } from '../../domain/measurement-columns.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type {
   ClaimedBatch,
@@ -11,7 +12,6 @@ import type {
   JournalReplay,
   Written,
 } from '../../ports/journal-queue.ts'
-import type { RejectedMeasurement } from '../../ports/measurement-store.ts'
 import type { Clock, Log } from '../../ports/system.ts'
 import type { Database, Sql } from '../database.ts'
 import { PostgresLeases } from '../shared/leases.ts'
@@ -105,12 +105,16 @@ export class PostgresJournalQueue implements JournalQueue {
   async settle(batch: JournalBatch, written: Written): Promise<void> {
     const { database, progress, clock } = this.#with
     const { stream, seq, fence } = batch.place as LeasedBatch['place']
-    const refused = written.rejected.map((one) => valuesOf(batch, one, clock.nowMs()))
+    const refused = refusedOf(batch.measurements, written.rejected)
+    const nowMs = clock.nowMs()
     const isOurs = await this.#persist(() =>
       database.transaction(async (transaction) => {
         const noted = await transaction.change(sql.NOTE_FORWARDED, [stream, fence, seq])
         if (noted === 0) return false
-        for (const values of refused) await transaction.change(sql.SET_ASIDE, values)
+        for (const { sensorId, measuredAtMs, tieBreakNs, tempCelsius, reason } of refused) {
+          const place = [sensorId, measuredAtMs, tieBreakNs]
+          await transaction.change(sql.SET_ASIDE, [...place, tempCelsius, reason, nowMs])
+        }
         return true
       }),
     )
@@ -225,26 +229,8 @@ export class PostgresJournalQueue implements JournalQueue {
   }
 }
 
-/** What of a batch the store refuses, as values of `SET_ASIDE`. */
-function valuesOf(
-  { measurements }: JournalBatch,
-  { index, reason }: RejectedMeasurement,
-  nowMs: number,
-): unknown[] {
-  const { sensorId, measuredAtMs, tieBreakNs, tempCelsius } = measurements
-  const place = [sensorId[index], measuredAtMs[index], tieBreakNs[index]]
-  return [...place, tempCelsius[index], reason, nowMs]
-}
-
-async function deleteAgain(
-  database: Sql,
-  { measurements, sensorInfos }: JournalBatch,
-  nowMs: number,
-): Promise<void> {
-  const ids = [
-    ...new Set([...measurements.sensorId, ...sensorInfos.map(({ sensorId }) => sensorId)]),
-  ]
-  const times = measurements.measuredAtMs.toSorted()
+async function deleteAgain(database: Sql, batch: JournalBatch, nowMs: number): Promise<void> {
+  const times = batch.measurements.measuredAtMs.toSorted()
   const range = [times[0] ?? 0, (times.at(-1) ?? 0) + 1]
-  await database.change(sql.DELETE_AGAIN, [ids, ...range, nowMs])
+  await database.change(sql.DELETE_AGAIN, [[...sensorsOf(batch)], ...range, nowMs])
 }

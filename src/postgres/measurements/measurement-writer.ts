@@ -2,11 +2,15 @@
 // it is new. A batch that takes longer than a statement may is written in parts.
 
 import { ServiceError, StoreUnavailable } from '../../domain/errors.ts'
+import type { MeasurementColumns } from '../../domain/measurement-columns.ts'
 import { DAY_MS, HOUR_MS } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
 import type { JournalPlace } from '../../ports/journal-queue.ts'
-import type { MeasurementWriter, RejectedMeasurement } from '../../ports/measurement-store.ts'
-import type { MeasurementColumns, StoreBatch } from '../../ports/measurement-store.ts'
+import type {
+  MeasurementWriter,
+  RejectedMeasurement,
+  StoreBatch,
+} from '../../ports/measurement-store.ts'
 import type { Database, Sql } from '../database.ts'
 import { codeOf, QUERY_CANCELED } from '../failures.ts'
 import { float8Array, int4Array, int8Array } from '../stream/binary-arrays.ts'

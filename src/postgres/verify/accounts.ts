@@ -2,11 +2,11 @@
 // accepted by day, those still on their way or set aside, and the latest value.
 
 import type { RawPoint } from '../../domain/history.ts'
+import { decodeEntries } from '../../domain/measurement-columns.ts'
 import { AccountTally, addPending } from '../../domain/sensor-account.ts'
 import type { SensorAccount } from '../../domain/sensor-account.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { Database, Sql } from '../database.ts'
-import { columnsOver, ENTRY_BYTES } from '../journal-entries.ts'
 
 const LIVE = 'FROM sensors WHERE deleted_at_ms IS NULL'
 const LIVE_AFTER = `SELECT id ${LIVE} AND id > $1 ORDER BY id LIMIT $2`
@@ -105,8 +105,7 @@ export class PostgresAccounts {
         accounts.get(row.sensorId)?.setAside.add(row.measuredAtMs, row.rawCelsius)
       }
       for await (const entries of unforwardedIn(sql)) {
-        const { buffer, length } = new Uint8Array(entries)
-        addPending(accounts, columnsOver(buffer, 0, Math.floor(length / ENTRY_BYTES)))
+        addPending(accounts, decodeEntries(entries))
       }
       return accounts
     })

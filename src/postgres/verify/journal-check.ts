@@ -3,8 +3,8 @@
 // empty row marks.
 
 import type { Report } from '../../domain/finding.ts'
+import { ENTRY_BYTES } from '../../domain/measurement-columns.ts'
 import type { Database, Sql } from '../database.ts'
-import { ENTRY_BYTES } from '../journal-entries.ts'
 import { RESTORE } from './remedies.ts'
 
 const IS_EMPTY = 'measurements = 0 AND sensor_infos IS NULL AND entries IS NULL'

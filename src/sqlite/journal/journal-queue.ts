@@ -2,6 +2,7 @@
 // is a single stream. The commit thread learns from the main thread how far the store is, and saves
 // it.
 
+import { refusedOf, sensorsOf, withoutSensors } from '../../domain/measurement-columns.ts'
 import { StoreLives } from '../../domain/store-lives.ts'
 import type {
   ClaimedBatch,
@@ -10,12 +11,9 @@ import type {
   JournalReplay,
   Written,
 } from '../../ports/journal-queue.ts'
-import type { RejectedMeasurement } from '../../ports/measurement-store.ts'
-import type { RefusedMeasurement } from '../../ports/store-upkeep.ts'
 import type { Connection } from '../database.ts'
 import type { ForwardedRows, ReadableRows } from './forward-progress.ts'
 import { JournalReader } from './journal-reader.ts'
-import { withoutSensors } from './without-sensors.ts'
 
 export type QueueNews = { readonly readable: ReadableRows } | { readonly forwarded: ForwardedRows }
 
@@ -79,14 +77,16 @@ export class SqliteJournalQueue implements JournalQueue {
     this.#with.tell({ readable: { throughSeq: place.seq, measurements: measurements.count } })
   }
 
-  async settle(batch: JournalBatch, { rejected, durationMs }: Written): Promise<void> {
-    const { place, measurements } = batch
+  async settle(
+    { place, measurements }: JournalBatch,
+    { rejected, durationMs }: Written,
+  ): Promise<void> {
     this.#settledSeq = place.seq
     this.#with.tell({
       forwarded: {
         throughSeq: place.seq,
         measurements: measurements.count,
-        refused: rejected.map((one) => refusedOf(batch, one)),
+        refused: refusedOf(measurements, rejected),
         durationMs,
       },
     })
@@ -129,20 +129,8 @@ export class SqliteJournalQueue implements JournalQueue {
 
   #readReplay(afterSeq: number, measurementsMax: number): JournalBatch | undefined {
     const batch = this.#replayed.readBatch(afterSeq, measurementsMax)
-    return batch && withoutSensors(batch, this.#with.isDeleted)
-  }
-}
-
-function refusedOf(
-  { measurements }: JournalBatch,
-  { index, reason }: RejectedMeasurement,
-): RefusedMeasurement {
-  return {
-    userId: measurements.userId[index] ?? 0,
-    sensorId: measurements.sensorId[index] ?? 0,
-    measuredAtMs: measurements.measuredAtMs[index] ?? 0,
-    tieBreakNs: measurements.tieBreakNs[index] ?? 0,
-    tempCelsius: measurements.tempCelsius[index] ?? 0,
-    reason,
+    if (batch === undefined) return undefined
+    const deleted = [...sensorsOf(batch)].filter(this.#with.isDeleted)
+    return withoutSensors(batch, new Set(deleted))
   }
 }

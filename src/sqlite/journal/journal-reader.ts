@@ -2,13 +2,14 @@
 // backlog, and whether anything of a sensor is still on its way.
 
 import { setImmediate } from 'node:timers/promises'
+import { ColumnsGatherer } from '../../domain/measurement-columns.ts'
+import type { MeasurementColumns } from '../../domain/measurement-columns.ts'
 import { takeSensors } from '../../domain/take-sensors.ts'
 import type { TimeRange } from '../../domain/time.ts'
 import type { JournalBatch } from '../../ports/journal-queue.ts'
 import type { SensorInfo } from '../../ports/measurement-store.ts'
 import type { Connection } from '../database.ts'
-import { ColumnsGatherer, copyColumns, decodeEntries } from '../journal-row.ts'
-import type { JournalColumns } from '../journal-row.ts'
+import { decodeEntries } from '../journal-row.ts'
 
 interface Row {
   seq: number
@@ -76,7 +77,7 @@ export class JournalReader {
    * unless the first row alone has more. Valid until the next call.
    */
   readBatch(seq: number, measurementsMax: number): JournalBatch | undefined {
-    const parts: JournalColumns[] = []
+    const parts: MeasurementColumns[] = []
     const sensorInfos: SensorInfo[] = []
     let count = 0
     let throughSeq = seq
@@ -93,16 +94,9 @@ export class JournalReader {
     if (throughSeq === seq) return undefined
     return {
       place: { stream: STREAM, seq: throughSeq },
-      measurements: this.#gather(parts, count),
+      measurements: this.#gatherer.gather(parts),
       sensorInfos,
     }
-  }
-
-  #gather(parts: readonly JournalColumns[], count: number): JournalColumns {
-    const columns = this.#gatherer.columns(count)
-    let at = 0
-    for (const part of parts) at += copyColumns(part, columns, at)
-    return columns
   }
 
   /** Those of the sensors with measurements of the range in the rows (afterSeq, throughSeq]. */

@@ -6,7 +6,7 @@ import type { TimeRange } from '../../domain/time.ts'
 import type { RefusedMeasurement, SetAsideMeasurement } from '../../ports/store-upkeep.ts'
 import type { Connection } from '../database.ts'
 import { FlowRunner } from '../run-flow.ts'
-import { columnsOver, entriesBytes, endEntries } from '../journal-row.ts'
+import { encodeRepeated } from '../journal-row.ts'
 
 const INSERT = `
   INSERT INTO set_aside
@@ -63,7 +63,7 @@ export class SetAside {
    */
   retry(ids: readonly number[] | undefined, nowMs: number): number {
     return this.#settle(ids, (part) => {
-      const row = [nowMs, part.length, encode(part)] as const
+      const row = [nowMs, part.length, encodeRepeated(part)] as const
       const { lastInsertRowid } = this.#db.prepare(INSERT_ROW).run(...row)
       const touch = this.#db.prepare(TOUCH_SENSOR)
       for (const [sensorId, own] of Map.groupBy(part, (one) => one.sensorId)) {
@@ -105,17 +105,4 @@ export class SetAside {
     }
     return settled
   }
-}
-
-function encode(measurements: readonly SetAsideMeasurement[]): Buffer {
-  const buffer = new ArrayBuffer(entriesBytes(measurements.length))
-  const columns = columnsOver(buffer, 0, measurements.length)
-  measurements.forEach((measurement, at) => {
-    columns.measuredAtMs[at] = measurement.measuredAtMs
-    columns.tempCelsius[at] = measurement.tempCelsius
-    columns.sensorId[at] = measurement.sensorId
-    columns.userId[at] = measurement.userId
-    columns.tieBreakNs[at] = measurement.tieBreakNs
-  })
-  return endEntries(Buffer.from(buffer), true)
 }

@@ -23,7 +23,8 @@ export interface SealRequest {
 
 const SEALED_SEQ = 'SELECT seq FROM sealed WHERE id = 1'
 const UNSEALED_ROWS = `
-  SELECT seq, entries FROM journal WHERE seq > ? AND entries IS NOT NULL ORDER BY seq`
+  SELECT seq, entries FROM journal
+  WHERE seq > ? AND entries IS NOT NULL AND is_repeated = 0 ORDER BY seq`
 
 export class Ledger {
   readonly hot: HotLedger
@@ -79,7 +80,6 @@ export class Ledger {
     const rows = control.prepare<[number], { seq: number; entries: Buffer }>(UNSEALED_ROWS)
     for (const { seq, entries } of rows.iterate(this.#sealedSeq)) {
       const columns = decodeEntries(entries)
-      if (columns.isRepeated) continue
       this.makeRoom(columns.count)
       for (let at = 0; at < columns.count; at++) {
         const event = {

@@ -18,7 +18,7 @@ import { GENERATION_LINE_WORD, Generations, newOwnFilter, OWN_LINE_WORD } from '
 
 const ROWS = `
   SELECT entries FROM journal
-  WHERE seq > ? AND seq <= ? AND entries IS NOT NULL ORDER BY seq`
+  WHERE seq > ? AND seq <= ? AND entries IS NOT NULL AND is_repeated = 0 ORDER BY seq`
 const INSERT_RUN = `
   INSERT INTO runs (events, blocks, segments_written) VALUES (?, ?, ${SEGMENTS})`
 const SET_SEALED = 'UPDATE sealed SET seq = ? WHERE id = 1'
@@ -78,7 +78,6 @@ export class Sealer {
     const spansOf = new Map<number, TimeSpans>()
     for (const entries of this.#journalRows.iterate(afterSeq, throughSeq)) {
       const events = decodeEntries(entries)
-      if (events.isRepeated) continue
       this.#shuffle.gather(this.#packer.pack(events))
       this.#noteTimes(events, spansOf)
       giveBack(entries)

@@ -16,12 +16,12 @@ import { setImmediate } from 'node:timers/promises'
 import type { Statement, Transaction } from 'better-sqlite3'
 import type { JournalPlace } from '../../ports/journal-queue.ts'
 import type {
-  MeasurementColumns,
   MeasurementWriter,
   RejectedMeasurement,
   StoreBatch,
 } from '../../ports/measurement-store.ts'
 import { StoreUnavailable } from '../../domain/errors.ts'
+import type { MeasurementColumns } from '../../domain/measurement-columns.ts'
 import { damagedSeries, isDamage } from '../damaged-data.ts'
 import { MEASUREMENTS_FILE, openForWriting } from '../database.ts'
 import { LogKeeper } from '../log/log-keeper.ts'

@@ -4,7 +4,7 @@
 
 import { DAY_MS } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
-import type { MeasurementColumns } from '../../ports/measurement-store.ts'
+import type { MeasurementColumns } from '../../domain/measurement-columns.ts'
 import { orDamaged } from '../damaged-data.ts'
 import { MEASUREMENTS_FILE, openForReading } from '../database.ts'
 import type { Connection } from '../database.ts'

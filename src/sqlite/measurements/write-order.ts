@@ -3,7 +3,7 @@
 // order of time, so they are grouped by sensor in linear time, and only sensors that are out of
 // order are sorted.
 
-import type { MeasurementColumns } from '../../ports/measurement-store.ts'
+import type { MeasurementColumns } from '../../domain/measurement-columns.ts'
 
 /** The measurements of one sensor in a batch. */
 export interface SensorRun {

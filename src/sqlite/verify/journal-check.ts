@@ -7,9 +7,9 @@
 
 import { ACCEPT_LOSS, RESTORE_BACKUP } from '../../domain/finding.ts'
 import type { Report } from '../../domain/finding.ts'
+import { journalEntryBytes } from '../../domain/limits.ts'
 import { CONTROL_FILE, EMBEDDED_STORE, LEDGER_FILE, MEASUREMENTS_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
-import { entriesBytes } from '../journal-row.ts'
 
 const IS_EMPTY = 'measurements = 0 AND sensor_infos IS NULL AND entries IS NULL AS isEmpty'
 // An empty row may follow any number, and covers the gap before it.
@@ -97,8 +97,8 @@ function* problemsOfRows(control: Connection): Generator<string> {
     if (isGap && isEmpty === 0) {
       yield `the journal: rows ${(previousSeq ?? 0) + 1} to ${seq - 1} are missing`
     }
-    const bytes = entries?.length ?? entriesBytes(0)
-    if (bytes !== entriesBytes(measurements)) {
+    const bytes = entries?.length ?? 0
+    if (bytes !== measurements * journalEntryBytes) {
       yield `the journal: row ${seq} says ${measurements} measurements and has ${bytes} bytes`
     }
     previousSeq = seq
