@@ -41,56 +41,6 @@ export function judgeTime(
   return measuredAtMs < measuredAtMsMin ? 'timestamp_too_old' : undefined
 }
 
-/** Describes the fault in the time of a new measurement to its sender. */
-export function timeFault(
-  measuredAtMs: number,
-  receivedAtMs: number,
-  { futureMsMax, measuredAtMsMin }: AcceptanceRules,
-): RequestFault | undefined {
-  const code = judgeTime(measuredAtMs, measuredAtMsMin, receivedAtMs + futureMsMax)
-  if (code === undefined) return undefined
-  const time = formatInstant(measuredAtMs)
-  const detail =
-    code === 'timestamp_in_future'
-      ? `${time} is ahead of the server's clock`
-      : `${time} is before ${formatInstant(measuredAtMsMin)}`
-  return { pointer: '/timestamp', code, detail }
-}
-
-/**
- * Why an unknown sensor cannot be registered.
- *
- * @param sensorCount how many sensors the user has
- */
-export function registrationFault(
-  serialNumber: string,
-  sensorCount: number,
-  { mayRegisterSensors, sensorsPerUserMax }: AcceptanceRules,
-): RequestFault | undefined {
-  const pointer = '/sn'
-  if (!mayRegisterSensors) {
-    return { pointer, code: 'unknown_sensor', detail: `sensor ${serialNumber} is not registered` }
-  }
-  if (sensorCount < sensorsPerUserMax) return undefined
-  const detail = `sensor ${serialNumber} would exceed the limit`
-  return { pointer, code: 'sensor_quota', detail }
-}
-
-/** @param tieBreakNs the next free digits below the millisecond at that time */
-export function tieBreakFault(tieBreakNs: number): RequestFault | undefined {
-  if (tieBreakNs < measurementsAtOneTimeMax) return undefined
-  const detail = `the sensor has ${measurementsAtOneTimeMax} measurements at this millisecond`
-  return { pointer: '/timestamp', code: 'too_many_at_one_time', detail }
-}
-
-/** The faults of a submission, as they are found. */
-export interface SubmissionFaults {
-  /** Faults of measurements. */
-  readonly invalid: RequestFault[]
-  /** Faults of sensors. */
-  readonly forbidden: RequestFault[]
-}
-
 /** Why nothing of a submission is stored. */
 export interface SubmissionRefusal {
   readonly code: ErrorCode
@@ -98,24 +48,74 @@ export interface SubmissionRefusal {
   readonly faults: readonly RequestFault[]
 }
 
-/** The refusal of a submission; measurements that can never be stored come before sensors. */
-export function refusalFor({
-  invalid,
-  forbidden,
-}: SubmissionFaults): SubmissionRefusal | undefined {
-  if (invalid.length > 0) return invalidTimes(invalid)
-  const [first] = forbidden
-  if (first === undefined) return undefined
-  if (first.code === 'sensor_quota') {
-    const detail = 'The user has reached the limit of sensors.'
-    return { code: 'sensor_quota', detail, faults: forbidden }
-  }
-  const detail = 'Automatic registration is off: an operator must create the sensor first.'
-  return { code: 'unknown_sensor', detail, faults: forbidden }
-}
+/** The faults of a submission. A check notes what is wrong with the element at `index`. */
+export class SubmissionFaults {
+  readonly #rules: AcceptanceRules
+  /** Of measurements. */
+  readonly #invalid: RequestFault[] = []
+  /** Of sensors. */
+  readonly #forbidden: RequestFault[] = []
 
-/** The refusal of measurements whose times cannot be accepted. */
-export function invalidTimes(faults: readonly RequestFault[]): SubmissionRefusal {
-  const detail = 'The times of some measurements cannot be accepted.'
-  return { code: 'validation_failed', detail, faults }
+  constructor(rules: AcceptanceRules) {
+    this.#rules = rules
+  }
+
+  /** @returns whether a new measurement may have this time */
+  checkTime(index: number, measuredAtMs: number, receivedAtMs: number): boolean {
+    const { futureMsMax, measuredAtMsMin } = this.#rules
+    const code = judgeTime(measuredAtMs, measuredAtMsMin, receivedAtMs + futureMsMax)
+    if (code === undefined) return true
+    const time = formatInstant(measuredAtMs)
+    const detail =
+      code === 'timestamp_in_future'
+        ? `${time} is ahead of the server's clock`
+        : `${time} is before ${formatInstant(measuredAtMsMin)}`
+    this.#invalid.push({ pointer: '/timestamp', code, detail, index })
+    return false
+  }
+
+  /**
+   * @param sensorCount how many sensors the user has
+   * @returns whether an unknown sensor can be registered
+   */
+  checkRegistration(index: number, serialNumber: string, sensorCount: number): boolean {
+    const { mayRegisterSensors, sensorsPerUserMax } = this.#rules
+    if (mayRegisterSensors && sensorCount < sensorsPerUserMax) return true
+    const code = mayRegisterSensors ? 'sensor_quota' : 'unknown_sensor'
+    const why = mayRegisterSensors ? 'would exceed the limit' : 'is not registered'
+    this.#forbidden.push({ pointer: '/sn', code, detail: `sensor ${serialNumber} ${why}`, index })
+    return false
+  }
+
+  /**
+   * @param tieBreakNs the next free digits below the millisecond at that time
+   * @returns whether there are any left
+   */
+  checkTieBreak(index: number, tieBreakNs: number): boolean {
+    if (tieBreakNs < measurementsAtOneTimeMax) return true
+    const detail = `the sensor has ${measurementsAtOneTimeMax} measurements at this millisecond`
+    this.#invalid.push({ pointer: '/timestamp', code: 'too_many_at_one_time', detail, index })
+    return false
+  }
+
+  /**
+   * Measurements that can never be stored come before sensors.
+   *
+   * @param isOnlyChecked nothing is to be stored anyway
+   * @returns `undefined` if there are no faults
+   */
+  refusal(isOnlyChecked: boolean): SubmissionRefusal | undefined {
+    if (isOnlyChecked || this.#invalid.length > 0) {
+      const detail = 'The times of some measurements cannot be accepted.'
+      return { code: 'validation_failed', detail, faults: this.#invalid }
+    }
+    const faults = this.#forbidden
+    if (faults.length === 0) return undefined
+    if (this.#rules.mayRegisterSensors) {
+      const detail = 'The user has reached the limit of sensors.'
+      return { code: 'sensor_quota', detail, faults }
+    }
+    const detail = 'Automatic registration is off: an operator must create the sensor first.'
+    return { code: 'unknown_sensor', detail, faults }
+  }
 }

@@ -1,12 +1,5 @@
 import { expect } from 'chai'
-import {
-  isSameContent,
-  refusalFor,
-  registrationFault,
-  tieBreakFault,
-  timeFault,
-} from '../../src/domain/acceptance.ts'
-import type { RequestFault } from '../../src/domain/errors.ts'
+import { isSameContent, SubmissionFaults } from '../../src/domain/acceptance.ts'
 
 const RECEIVED_MS = Date.parse('2026-11-20T10:15:00Z')
 const RULES = {
@@ -14,6 +7,13 @@ const RULES = {
   sensorsPerUserMax: 2,
   futureMsMax: 300_000,
   measuredAtMsMin: Date.parse('2010-01-01T00:00:00Z'),
+}
+
+/** Why a submission is refused after some checks. */
+function refusalAfter(check: (faults: SubmissionFaults) => void, rules = RULES) {
+  const faults = new SubmissionFaults(rules)
+  check(faults)
+  return faults.refusal(false)
 }
 
 describe('the rules of acceptance', () => {
@@ -39,14 +39,21 @@ describe('the rules of acceptance', () => {
       ['2026-11-20T10:20:00.001Z', 'timestamp_in_future'],
     ]
     for (const [time, code] of rows) {
-      const fault = timeFault(Date.parse(time), RECEIVED_MS, RULES)
+      const refusal = refusalAfter((all) => all.checkTime(3, Date.parse(time), RECEIVED_MS))
+      const fault = refusal?.faults[0]
       expect(fault?.code, time).to.equal(code)
-      if (fault !== undefined) expect(fault.detail).to.include(time)
+      if (fault === undefined) continue
+      expect(fault.detail).to.include(time)
+      expect(fault.index).to.equal(3)
     }
   })
 
   it('register sensors up to the limit of a user, and none where that is off', () => {
-    const codeOf = (count: number, rules = RULES) => registrationFault('A1', count, rules)?.code
+    const codeOf = (count: number, rules = RULES) => {
+      const refusal = refusalAfter((faults) => faults.checkRegistration(0, 'A1', count), rules)
+      expect(refusal?.faults[0]?.code).to.equal(refusal?.code)
+      return refusal?.code
+    }
     expect([codeOf(1), codeOf(2), codeOf(Infinity)]).to.deep.equal([
       undefined,
       'sensor_quota',
@@ -56,21 +63,18 @@ describe('the rules of acceptance', () => {
   })
 
   it('keep a million measurements of one millisecond apart', () => {
-    expect(tieBreakFault(999_999)).to.equal(undefined)
-    expect(tieBreakFault(1_000_000)?.code).to.equal('too_many_at_one_time')
+    const refusal = (next: number) => refusalAfter((faults) => faults.checkTieBreak(0, next))
+    expect(refusal(999_999)).to.equal(undefined)
+    expect(refusal(1_000_000)?.faults[0]?.code).to.equal('too_many_at_one_time')
   })
 
   it('refuse a submission for its measurements before its sensors', () => {
-    const fault = (code: string): RequestFault => ({ pointer: '', code, detail: '' })
-    const [old, quota, unknown] = [
-      fault('timestamp_too_old'),
-      fault('sensor_quota'),
-      fault('unknown_sensor'),
-    ]
-    expect(refusalFor({ invalid: [], forbidden: [] })).to.equal(undefined)
-    const both = refusalFor({ invalid: [old], forbidden: [quota] })
-    expect([both?.code, both?.faults]).to.deep.equal(['validation_failed', [old]])
-    expect(refusalFor({ invalid: [], forbidden: [quota] })?.code).to.equal('sensor_quota')
-    expect(refusalFor({ invalid: [], forbidden: [unknown] })?.code).to.equal('unknown_sensor')
+    expect(refusalAfter(() => undefined)).to.equal(undefined)
+    const both = refusalAfter((faults) => {
+      expect(faults.checkRegistration(0, 'A1', 2)).to.equal(false)
+      expect(faults.checkTime(1, 0, RECEIVED_MS)).to.equal(false)
+    })
+    expect(both?.code).to.equal('validation_failed')
+    expect(both?.faults.map(({ code }) => code)).to.deep.equal(['timestamp_too_old'])
   })
 })

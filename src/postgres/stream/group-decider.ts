@@ -2,15 +2,8 @@
 // of domain/acceptance.ts. A submission that is refused leaves nothing behind for the next one.
 // Pure: what the database knows of events, sensors and times is looked up beforehand.
 
-import {
-  invalidTimes,
-  isSameContent,
-  refusalFor,
-  registrationFault,
-  tieBreakFault,
-  timeFault,
-} from '../../domain/acceptance.ts'
-import type { AcceptanceRules, SubmissionFaults } from '../../domain/acceptance.ts'
+import { isSameContent, SubmissionFaults } from '../../domain/acceptance.ts'
+import type { AcceptanceRules } from '../../domain/acceptance.ts'
 import { isCovered } from '../../domain/time-spans.ts'
 import type { ReceiptItem } from '../../domain/measurement.ts'
 import type { RefusedSubmission } from '../../ports/submissions.ts'
@@ -134,11 +127,11 @@ export class GroupDecider {
 
   decide(submission: GroupedSubmission): Decided {
     this.#own = new Additions()
-    const faults: SubmissionFaults = { invalid: [], forbidden: [] }
+    const faults = new SubmissionFaults(this.#rules)
     const items = submission.elements.map((element, index) =>
       this.#decideElement(submission, element, { index, faults }),
     )
-    const refusal = submission.isOnlyChecked ? invalidTimes(faults.invalid) : refusalFor(faults)
+    const refusal = faults.refusal(submission.isOnlyChecked)
     if (refusal !== undefined) return refusal
     this.#group.addAll(this.#own)
     const { userId } = submission
@@ -158,18 +151,13 @@ export class GroupDecider {
     if (known !== undefined) return this.#answerKnown(element, known)
     const isTimed = !Number.isNaN(element.measuredAtMs)
     const measuredAtMs = isTimed ? element.measuredAtMs : receivedAtMs
-    const wrongTime = timeFault(measuredAtMs, receivedAtMs, this.#rules)
-    if (wrongTime !== undefined) faults.invalid.push({ ...wrongTime, index })
+    const isTimely = faults.checkTime(index, measuredAtMs, receivedAtMs)
     const sensor =
       this.#findSensor(element.sensor) ??
       this.#register(submission, element.sensor, { index, faults })
-    if (sensor === undefined || wrongTime !== undefined) return undefined
+    if (sensor === undefined || !isTimely) return undefined
     const tieBreakNs = this.#nextTieBreak(sensor, measuredAtMs)
-    const noTieBreak = tieBreakFault(tieBreakNs)
-    if (noTieBreak !== undefined) {
-      faults.invalid.push({ ...noTieBreak, index })
-      return undefined
-    }
+    if (!faults.checkTieBreak(index, tieBreakNs)) return undefined
     this.#add(submission, element, { sensor, measuredAtMs, tieBreakNs })
     return { status: 'created', sensor, serialNumber: sensor.serialNumber, measuredAtMs }
   }
@@ -217,11 +205,7 @@ export class GroupDecider {
   ): NewSensor | undefined {
     const added = (this.#registered.get(userId) ?? 0) + this.#own.sensors.size
     const count = this.#knows.sensorCount(userId) + added
-    const fault = registrationFault(named.serialNumber, count, this.#rules)
-    if (fault !== undefined) {
-      faults.forbidden.push({ ...fault, index })
-      return undefined
-    }
+    if (!faults.checkRegistration(index, named.serialNumber, count)) return undefined
     const sensor = { ...named, id: 0, bucket, createdAtMs: receivedAtMs }
     this.#own.sensors.set(named.key, sensor)
     return sensor

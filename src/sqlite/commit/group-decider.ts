@@ -3,15 +3,8 @@
 // back whole, so that the next one sees a ledger without it. Nothing is durable until the group's
 // transaction is through (group-transaction.ts); if that fails, the whole group is taken back.
 
-import {
-  invalidTimes,
-  isSameContent,
-  refusalFor,
-  registrationFault,
-  tieBreakFault,
-  timeFault,
-} from '../../domain/acceptance.ts'
-import type { AcceptanceRules, SubmissionFaults } from '../../domain/acceptance.ts'
+import { isSameContent, SubmissionFaults } from '../../domain/acceptance.ts'
+import type { AcceptanceRules } from '../../domain/acceptance.ts'
 import { serialNumberKey } from '../../domain/sensor.ts'
 import type { DirectoryEntry, SensorDirectory } from './sensor-directory.ts'
 import { KEY_WORDS } from '../event-key.ts'
@@ -46,6 +39,13 @@ interface Group extends GroupColumns {
   readonly damage: string
   /** By place of the serial number: the sensor that its submission means by it, once looked up. */
   readonly sensors: (DirectoryEntry | undefined)[]
+}
+
+/** A submission, and from where to where its elements are. */
+interface ElementsOf {
+  readonly submission: number
+  readonly start: number
+  readonly end: number
 }
 
 export class GroupDecider {
@@ -89,11 +89,7 @@ export class GroupDecider {
     return decision
   }
 
-  #decideSubmission(
-    group: Group,
-    decision: GroupDecision,
-    at: { submission: number; start: number; end: number },
-  ): void {
+  #decideSubmission(group: Group, decision: GroupDecision, at: ElementsOf): void {
     const eventsBefore = this.#ledger.hot.current.count
     const sensorsBefore = this.#sensors.pending.length
     const conflictsBefore = decision.conflicts.length
@@ -112,12 +108,8 @@ export class GroupDecider {
    * Decides each element. An error of ours, or of what had to be read, is this submission's alone:
    * nothing is written yet, and the others of its group have nothing to do with it.
    */
-  #refusalOf(
-    group: Group,
-    decision: GroupDecision,
-    at: { submission: number; start: number; end: number },
-  ): GroupRefusal | undefined {
-    const faults: SubmissionFaults = { invalid: [], forbidden: [] }
+  #refusalOf(group: Group, decision: GroupDecision, at: ElementsOf): GroupRefusal | undefined {
+    const faults = new SubmissionFaults(this.#rules)
     try {
       for (let element = at.start; element < at.end; element++) {
         this.#decideElement(group, decision, { ...at, element }, faults)
@@ -126,16 +118,11 @@ export class GroupDecider {
       const cause = error instanceof Error ? error : new Error(String(error))
       return { submission: at.submission, code: refusalCodeOf(error), cause }
     }
-    const isOnlyChecked = group.isOnlyChecked[at.submission] === 1
-    const refusal = isOnlyChecked ? invalidTimes(faults.invalid) : refusalFor(faults)
+    const refusal = faults.refusal(group.isOnlyChecked[at.submission] === 1)
     return refusal && { submission: at.submission, ...refusal }
   }
 
-  #noteLastSeen(
-    group: Group,
-    decision: GroupDecision,
-    at: { submission: number; start: number; end: number },
-  ): void {
+  #noteLastSeen(group: Group, decision: GroupDecision, at: ElementsOf): void {
     const receivedAtMs = group.receivedAtMs[at.submission] ?? 0
     let previousId = 0
     for (let element = at.start; element < at.end; element++) {
@@ -163,21 +150,16 @@ export class GroupDecider {
     const receivedAtMs = group.receivedAtMs[at.submission] ?? 0
     const measuredAtMs = Number.isNaN(submittedAtMs) ? receivedAtMs : submittedAtMs
     const index = element - at.start
-    const wrongTime = timeFault(measuredAtMs, receivedAtMs, this.#rules)
-    if (wrongTime !== undefined) faults.invalid.push({ ...wrongTime, index })
+    const isTimely = faults.checkTime(index, measuredAtMs, receivedAtMs)
     const userId = group.userId[at.submission] ?? 0
     const sensor =
       this.#sensorOf(group, userId, element) ??
       this.#register(group, { userId, receivedAtMs, element, index, faults })
-    if (sensor === undefined || wrongTime !== undefined) return
+    if (sensor === undefined || !isTimely) return
     const tieBreakNs =
       this.#ledger.hot.nextTieBreak(sensor.id, measuredAtMs) ??
       this.#ledger.sealedTimes.nextTieBreak(sensor.id, measuredAtMs)
-    const noTieBreak = tieBreakFault(tieBreakNs)
-    if (noTieBreak !== undefined) {
-      faults.invalid.push({ ...noTieBreak, index })
-      return
-    }
+    if (!faults.checkTieBreak(index, tieBreakNs)) return
     const tempCelsius = group.tempCelsius[element] ?? 0
     const hasEventId = group.hasEventId[element] ?? 0
     const event = { userId, sensorId: sensor.id, measuredAtMs, tieBreakNs, tempCelsius, hasEventId }
@@ -245,11 +227,8 @@ export class GroupDecider {
     const { userId, receivedAtMs } = at
     const place = group.serialNumberAt[at.element] ?? 0
     const serialNumber = group.serialNumbers[place] ?? ''
-    const fault = registrationFault(serialNumber, this.#sensors.count(userId), this.#rules)
-    if (fault !== undefined) {
-      at.faults.forbidden.push({ ...fault, index: at.index })
-      return undefined
-    }
+    const count = this.#sensors.count(userId)
+    if (!at.faults.checkRegistration(at.index, serialNumber, count)) return undefined
     const alias = group.aliases.get(place) ?? serialNumber
     return this.#sensors.addPending(userId, serialNumber, { alias, createdAtMs: receivedAtMs })
   }
