@@ -43,13 +43,15 @@ export async function restoreBackup(
   { isRevoking, progress }: { readonly isRevoking: boolean; readonly progress: BackupProgress },
 ): Promise<RestoreOutcome> {
   const { dataDir } = config
-  const { size } = await stat(source).catch((error: NodeJS.ErrnoException) => {
+  const found = await stat(source).catch((error: NodeJS.ErrnoException) => {
     throw failed(error.code === 'ENOENT' ? `no file ${source}` : error.message)
   })
+  // It is read twice, so that nothing is unpacked before all of it has been checked.
+  if (!found.isFile()) throw failed(`${source} is no file: store the backup in one first`)
   await prepareDataDir(dataDir)
   await refuseData(dataDir)
   const chunksFor = (what: string) => {
-    progress.begin(what, size)
+    progress.begin(what, found.size)
     return readFileChunks(source, (bytes) => progress.advance(bytes))
   }
   const manifest = await checkBackup(source, chunksFor('verifying'))

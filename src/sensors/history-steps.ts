@@ -2,29 +2,19 @@
 // the events: the oldest times of its last events, of which one that is not older than a later one
 // says nothing.
 
-import { MINUTE_MS } from '../domain/time.ts'
-
 /** One event that came with measurements. */
 export interface HistoryStep {
   readonly no: number
   readonly fromMs: number
-  /** Of the monotonic clock. */
-  readonly notedAtMs: number
 }
 
-/** Longer than a client can be behind: away until it resumes, and reading slowly before. */
-const KEPT_MS = 15 * MINUTE_MS
-/** Beyond it, the two earliest become one. */
+/** Beyond it, the two earliest become one: never too late a time, for whoever is far behind. */
 const STEPS_MAX = 8
 
 export function withStep(steps: readonly HistoryStep[], step: HistoryStep): readonly HistoryStep[] {
-  const kept = steps.filter(({ fromMs, notedAtMs }) => {
-    return fromMs < step.fromMs && notedAtMs > step.notedAtMs - KEPT_MS
-  })
-  const [first, second, ...rest] = [...kept, step]
-  if (first === undefined || second === undefined || rest.length < STEPS_MAX - 1) {
-    return [...kept, step]
-  }
+  const kept = [...steps.filter(({ fromMs }) => fromMs < step.fromMs), step]
+  const [first, second, ...rest] = kept
+  if (first === undefined || second === undefined || kept.length <= STEPS_MAX) return kept
   return [{ ...second, fromMs: first.fromMs }, ...rest]
 }
 

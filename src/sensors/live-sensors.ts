@@ -103,6 +103,10 @@ export class LiveSensors {
       place = audience.watch.end
       if (lastEventId !== undefined) place = await audience.watch.placeAfter(lastEventId)
       if (this.#isStopped) throw stopping()
+      // A look has failed meanwhile: nobody would look for this stream any more.
+      if (this.#audiences.get(order.userId) !== audience) {
+        throw tooMuch('overloaded', 'Sensors cannot be watched at the moment.')
+      }
       if (place !== undefined && !hasRoomFor(place.missed.length, audience)) place = undefined
       if (!this.#hasRoom()) throw tooMuch('overloaded', 'Too many sensors are being watched.')
     } catch (error) {

@@ -74,6 +74,7 @@ export class SensorWatch {
   /** Of the last look. */
   #cursor: ChangesCursor | undefined
   #looking: Promise<void> | undefined
+  #placing: Promise<unknown> | undefined
   #looks = 0
   #lastNo = 0
   #forgottenNo = 0
@@ -115,16 +116,14 @@ export class SensorWatch {
    */
   async placeAfter(eventId: string): Promise<StreamPlace | undefined> {
     const since = this.#seal.open(this.#userId, eventId)
-    const { end } = this
-    const atMs = this.#with.clock.nowMs()
-    const changes = await this.#changesSince(since, atMs)
-    if (changes.isReset || changes.deletedIds.length > this.#settings.watchedDeletionsMax) {
-      return undefined
-    }
-    const missed = missedOf(changes, (sensor) => this.#stateOf(sensor, atMs))
-    const id = this.#idOf(changes.cursor)
-    if (missed.length === 0) return { ...end, id }
-    return { ...end, id: eventId, missed: withIds(missed, eventId, id) }
+    if (since === undefined) return undefined
+    // Of many clients that come again at once, one asks at a time; with the database away, all of
+    // them have the answer of the first.
+    const place = Promise.resolve(this.#placing).then(() => this.#placeAfter(eventId, since))
+    this.#placing = place
+    return place.finally(() => {
+      if (this.#placing === place) this.#placing = undefined
+    })
   }
 
   /** Finds what has happened since the last look. The first look finds nothing. */
@@ -154,6 +153,19 @@ export class SensorWatch {
     else this.#noteChanges(changes, atMs)
     this.#cursor = changes.cursor
     this.#tidy()
+  }
+
+  async #placeAfter(eventId: string, since: ChangesCursor): Promise<StreamPlace | undefined> {
+    const { end } = this
+    const atMs = this.#with.clock.nowMs()
+    const changes = await this.#changesSince(since, atMs)
+    if (changes.isReset || changes.deletedIds.length > this.#settings.watchedDeletionsMax) {
+      return undefined
+    }
+    const missed = missedOf(changes, (sensor) => this.#stateOf(sensor, atMs))
+    const id = this.#idOf(changes.cursor)
+    if (missed.length === 0) return { ...end, id }
+    return { ...end, id: eventId, missed: withIds(missed, eventId, id) }
   }
 
   #changesSince(since: ChangesCursor | undefined, atMs: number): Promise<SensorChanges> {
@@ -196,19 +208,11 @@ export class SensorWatch {
     if (before !== undefined && isSame(before.state, state)) return
     const kind = before?.state.isOnline === true && !state.isOnline ? 'sensor_silent' : 'sensor'
     const no = ++this.#lastNo
-    const steps = this.#stepsAfter(before?.steps ?? [], no, fromMs)
+    const known = before?.steps ?? []
+    const steps = fromMs === undefined ? known : withStep(known, { no, fromMs })
     const event = { no, sensorId: id, kind, state, steps } as const
     this.#events.set(id, event)
     this.#log.push(event)
-  }
-
-  #stepsAfter(
-    steps: readonly HistoryStep[],
-    no: number,
-    fromMs: number | undefined,
-  ): readonly HistoryStep[] {
-    if (fromMs === undefined) return steps
-    return withStep(steps, { no, fromMs, notedAtMs: this.#with.clock.monotonicMs() })
   }
 
   /** Also of one that was never listed: a client that has come again may have been told of it. */

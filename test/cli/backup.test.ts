@@ -190,6 +190,8 @@ describe('thermolog backup and restore', () => {
       expect(await readdir(at('new'))).to.deep.equal([])
     }
     expect((await run('new', ['restore', at('missing')])).stderr).to.match(/no file/)
+    // What can be read only once.
+    expect((await run('new', ['restore', '/dev/null'])).stderr).to.match(/is no file: store/)
   })
 
   describe('of a file that only looks like a backup', () => {

@@ -218,6 +218,23 @@ describe('LiveSensors', () => {
     expect(log.text).to.include('disk on fire')
   })
 
+  it('opens no stream that nobody would look for', async () => {
+    create()
+    const { lastEventId } = await open(1)
+    const { readChanges } = sensors.control
+    const answer = Promise.withResolvers<Awaited<ReturnType<typeof readChanges>>>()
+    sensors.control.readChanges = (question) => {
+      sensors.control.readChanges = () => Promise.reject(new Error('away'))
+      void readChanges(question).then(answer.resolve)
+      return answer.promise.then(async (changes) => {
+        await until('a look has failed', () => log.text.includes('away'))
+        return changes
+      })
+    }
+    expect(await codeOf(open(1, lastEventId))).to.equal('overloaded')
+    expect(live.streams).to.equal(0)
+  })
+
   it('ends all streams when it stops, and opens none any more', async () => {
     create()
     const waiting = (await open(1)).next()

@@ -108,6 +108,13 @@ describe('LiveStream', () => {
     expect(isWhole()).to.equal(true)
   })
 
+  it('is not asked for with an id that was not given', async () => {
+    const watch = newWatch(sensors)
+    await watch.look()
+    sensors.control.readChanges = () => Promise.reject(new Error('it was asked'))
+    expect(await watch.placeAfter('made.up')).to.equal(undefined)
+  })
+
   it('keeps one event of a sensor for a client that takes nothing', async () => {
     const watch = newWatch(sensors)
     await watch.look()
