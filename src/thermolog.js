@@ -44,7 +44,9 @@ if (runsTypeScript && Number(nodeApiVersion) >= 10) {
   setFlagsFromString('--max-semi-space-size=0')
   // No `await` out here: Node before 14 could not parse it, and would not say why.
   void import('./cli/main.ts').then(async ({ main }) => {
-    process.exitCode = await main(process.argv.slice(2))
+    const exitCode = await main(process.argv.slice(2))
+    // It may have been set when output could not be written.
+    process.exitCode ||= exitCode
   })
 } else {
   process.stderr.write(

@@ -2,7 +2,8 @@
 
 import { Command } from 'commander'
 import type { Option } from 'commander'
-import { DONE, report } from './report.ts'
+import { DONE, FAILED, report } from './report.ts'
+import { say } from './say.ts'
 import { asTypedHere } from './terminal/print.ts'
 import { versionText } from './version.ts'
 
@@ -88,7 +89,9 @@ function describeOption({ description, mandatory }: Option): string {
   return mandatory ? `${description} (required)` : description
 }
 
-/** Whoever reads our output may stop early, as `head` does. */
+/** Whoever reads our output may stop early, as `head` does; a full disk is said once. */
 function endOfReader(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error
+  if (error.code === 'EPIPE' || process.exitCode === FAILED) return
+  process.exitCode = FAILED
+  say(`cannot write to standard output: ${error.message}`, 'error')
 }

@@ -10,7 +10,7 @@ import { say } from './say.ts'
 import { asTypedHere } from './terminal/print.ts'
 
 export const DONE = 0
-const FAILED = 1
+export const FAILED = 1
 const WRONG_USAGE = 2
 
 /**

@@ -3,6 +3,7 @@
 // alone.
 
 import { expect } from 'chai'
+import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,6 +23,12 @@ describe('thermolog', () => {
   function run(...args: string[]) {
     return runCommand(dataDir, args)
   }
+
+  it('says in a line that its output does not fit on the disk', () => {
+    const { status, stderr } = spawnSync('sh', ['-c', 'bin/thermolog --help >/dev/full'])
+    expect(String(stderr)).to.match(/^thermolog: cannot write to standard output: .+\n$/)
+    expect(status).to.equal(1)
+  })
 
   describe('wrong usage', () => {
     const wrong: readonly { args: string[]; environment?: Environment; says: RegExp }[] = [
