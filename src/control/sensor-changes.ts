@@ -37,15 +37,9 @@ export function changesOf(
   if (deletedIds.length > deletionsNamedMax) return undefined
   const histories = changed.flatMap(([{ id }, { fromMs, isCompensated }]): HistoryChange[] => {
     if (fromMs === null && !isCompensated) return []
-    const acceptedFromMs = fromMs ?? undefined
     const isOld = fromMs !== null && fromMs <= EVERYTHING_HOUR * HOUR_MS
-    return [
-      {
-        sensorId: id,
-        acceptedFromMs: isOld ? -Infinity : acceptedFromMs,
-        isCompensated: Boolean(isCompensated),
-      },
-    ]
+    const acceptedFromMs = isOld ? -Infinity : (fromMs ?? undefined)
+    return [{ sensorId: id, acceptedFromMs, isCompensated: Boolean(isCompensated) }]
   })
   const sensors = changed.map(([sensor]) => sensor)
   const silentIds = changed.flatMap(([{ id }, { isSilent, fromMs }]) => {

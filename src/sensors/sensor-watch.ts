@@ -71,8 +71,9 @@ export class SensorWatch {
   readonly #deleted = new Map<number, SensorEvent>()
   /** By number; includes events superseded by newer ones of the same sensor. */
   #log: SensorEvent[] = []
-  /** Of the last look. */
+  /** Of the last look, and the id made of it: each stream asks for that at each look. */
   #cursor: ChangesCursor | undefined
+  #endId = ''
   #looking: Promise<void> | undefined
   #placing: Promise<unknown> | undefined
   #looks = 0
@@ -88,7 +89,7 @@ export class SensorWatch {
 
   /** Behind everything that has been found; to be asked after a look. */
   get end(): StreamPlace {
-    return { no: this.#lastNo, id: this.#idOf(this.#cursor ?? ''), missed: [] }
+    return { no: this.#lastNo, id: this.#endId, missed: [] }
   }
 
   /** The number of the last event lost; a client that is not past it cannot continue. */
@@ -152,6 +153,7 @@ export class SensorWatch {
     if (changes.isReset) this.#begin(changes.sensors, atMs)
     else this.#noteChanges(changes, atMs)
     this.#cursor = changes.cursor
+    this.#endId = this.#idOf(changes.cursor)
     this.#tidy()
   }
 

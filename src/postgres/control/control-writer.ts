@@ -14,6 +14,7 @@ const LOCK_TOKENS = `
 const RECORD_TOKEN_USES = `
   UPDATE access_tokens t SET last_used_at_ms = greatest(coalesce(t.last_used_at_ms, 0), u.at_ms)
   FROM unnest($1::bigint[], $2::bigint[]) u (id, at_ms) WHERE t.id = u.id`
+
 /** @param onJournalled told of new journal rows, with how many measurements they have */
 export function createControlWriter(
   of: { readonly database: Database; readonly clock: Clock },

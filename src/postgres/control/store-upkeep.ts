@@ -1,5 +1,4 @@
-// StoreUpkeep on PostgreSQL: which measurement store is in use, and what it has
-// refused.
+// StoreUpkeep on PostgreSQL: which measurement store is in use, and what it has refused.
 
 import { change } from '../../control/flow.ts'
 import type { Flow } from '../../control/flow.ts'
@@ -19,6 +18,7 @@ const ADOPT_STORE = `
 const INSERT_DELETION = `
   INSERT INTO sensor_deletions (bucket, sensor_id, user_id, start_ms, stop_ms, heads, due_at_ms)
   VALUES ($1, $2, $3, $4, $5, '', $6)`
+
 /** @param onJournalled told of new journal rows, with how many measurements they have */
 export function createStoreUpkeep(
   database: Database,

@@ -1,7 +1,6 @@
 // ControlReader on SQLite: reads users, access tokens and sensors beside the thread that writes.
 
 import { callsOf } from '../../control/calls.ts'
-import type { Flow } from '../../control/flow.ts'
 import { CONTROL_READS } from '../../control/reads.ts'
 import { STORE_RECORDS } from '../../control/store-records.ts'
 import { findPrincipal } from '../../control/tokens.ts'
@@ -16,15 +15,14 @@ import { SENSOR_READS } from './sensor-rows.ts'
 
 export function createControlReader(db: Connection): ControlReader {
   const flows = new FlowRunner(db)
-  const atOneMoment = <Result>(begin: () => Flow<Result>) =>
-    db.transaction(() => flows.run(begin()))()
+  const { readSensors, ...ofOneStatement } = SENSOR_READS
   const deletions = new SensorDeletionRows(db)
   return {
-    ...callsOf({ ...CONTROL_READS, ...SENSOR_READS, findPrincipal }, async (begin) =>
+    ...callsOf({ ...CONTROL_READS, ...ofOneStatement, findPrincipal }, async (begin) =>
       flows.run(begin()),
     ),
-    ...callsOf({ readSensors: SENSOR_READS.readSensors, readChanges }, async (begin) =>
-      atOneMoment(begin),
+    ...callsOf({ readSensors, readChanges }, async (begin) =>
+      db.transaction(() => flows.run(begin()))(),
     ),
     readCursorSecret: async () => deriveCursorSecret(readEventSecret(db)),
     countSensorDeletions: async () => deletions.count(),
