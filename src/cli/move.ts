@@ -17,8 +17,8 @@ export function addCommands(program: Command): void {
     .action(move)
     .addHelpText(
       'after',
-      '\nIf it is interrupted, run it again: it goes on where it stopped. At the end it compares' +
-        '\nboth sides; then DATA_DIR is closed and the database can be used.' +
+      '\nIf it is interrupted, run it again: it begins anew. At the end it compares both sides;' +
+        '\nthen DATA_DIR is closed and the database can be used.' +
         `\n${example('thermolog move --to postgresql://thermolog@db/thermolog')}`,
     )
 }

@@ -35,7 +35,7 @@ import { prepareDataDir } from '../system/data-dir.ts'
 import { DiskWatch } from '../system/disk-watch.ts'
 import { logMemory, memoryLimit } from '../system/memory.ts'
 import { PrometheusMetrics } from '../system/metrics.ts'
-import { forgetMoving, refuseMoved } from '../system/moved-data-dir.ts'
+import { refuseMoved } from '../system/moved-data-dir.ts'
 import type { ForwardChannel } from '../threads/forward-channel.ts'
 import { startForwarding, startWriting } from '../threads/start-threads.ts'
 import type { WritingThreads } from '../threads/start-threads.ts'
@@ -144,7 +144,6 @@ async function ownDataDir(config: Config, log: Log, closers: Closers): Promise<D
   closers.push(() => lock.release())
   refuseUnfinishedRestore(dataDir)
   await refuseMoved(dataDir)
-  await forgetMoving(dataDir)
   const disk = new DiskWatch(log, { dataDir, bytesMin: freeBytesMin(config) })
   await disk.start()
   closers.push(() => disk.stop())

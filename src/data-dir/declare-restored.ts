@@ -14,7 +14,7 @@ import { clearWitness } from '../sqlite/log/witness.ts'
 import { checkFile } from '../sqlite/verify/file-check.ts'
 import { FilesAtRest } from '../sqlite/verify/files-at-rest.ts'
 import { systemClock } from '../system/clock.ts'
-import { forgetMoving, refuseMoved } from '../system/moved-data-dir.ts'
+import { refuseMoved } from '../system/moved-data-dir.ts'
 
 /**
  * @throws Error if a service runs on the DATA_DIR
@@ -52,7 +52,6 @@ async function declareFilesRestored(config: Config): Promise<void> {
     const control = join(dataDir, CONTROL_FILE)
     const { storeName, newestAcceptedMs: restoredToMs } = readCopied(control)
     const idsInStore = await readIdsInStore(config, storeName)
-    await forgetMoving(dataDir)
     const nowMs = systemClock.nowMs()
     prepareRestored(control, { nowMs, restoredToMs, isRevoking: false, idsInStore })
     // Last: whoever is killed before it finds the same loss again.

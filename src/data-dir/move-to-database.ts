@@ -1,10 +1,7 @@
 // Moving a DATA_DIR into a database. Its journal is emptied first, then its tables are copied; a
-// move that was killed goes on where it was. Only when both sides have been counted is the
-// directory closed, and only then does the database open: at no moment can both be served.
-//
-// A directory that was served between two attempts is copied from the beginning.
+// move that was interrupted begins again. Only when both sides have been counted is the directory
+// closed, and only then does the database open: at no moment can both be served.
 
-import { randomUUID } from 'node:crypto'
 import { UnfitSettings } from '../config.ts'
 import type { Config } from '../config.ts'
 import { formatInstant } from '../domain/time.ts'
@@ -14,26 +11,13 @@ import { withoutPassword } from '../postgres/connection.ts'
 import { codeOf } from '../postgres/failures.ts'
 import { migrate } from '../postgres/migrate.ts'
 import { MoveTarget, UnfitTarget } from '../postgres/move/move-target.ts'
+import type { MoveProgress } from '../postgres/move/move-target.ts'
 import { checkServer } from '../postgres/server-check.ts'
-import { lockDataDir, refuseUnfinishedRestore } from '../sqlite/data-dir-lock.ts'
-import type { DataDirLock } from '../sqlite/data-dir-lock.ts'
 import { MovedData } from '../sqlite/move/moved-data.ts'
 import { systemClock } from '../system/clock.ts'
-import {
-  noteMoved,
-  noteMoving,
-  readMoved,
-  readMoving,
-  refuseMoved,
-} from '../system/moved-data-dir.ts'
+import { noteMoved, readMoved, refuseMoved } from '../system/moved-data-dir.ts'
 import { compareSides } from './compare-sides.ts'
 import { ownDrained } from './own-drained.ts'
-
-export interface MoveProgress {
-  /** @param total the sum of everything `advance` will report */
-  begin(what: string, total: number, counted: string): void
-  advance(count: number): void
-}
 
 export interface MoveOutcome {
   /** Where the data are, without its password. */
@@ -84,17 +68,20 @@ async function openTarget({ url, durability }: Database): Promise<MoveTarget> {
 }
 
 async function move(moving: Moving): Promise<MoveOutcome['rows']> {
-  const { config, target } = moving
-  const { dataDir } = config
-  if ((await readMoved(dataDir)) !== undefined) {
+  const { config, target, progress } = moving
+  if ((await readMoved(config.dataDir)) !== undefined) {
     await finishMoved(moving)
     return {}
   }
-  const { lock, attempt } = await beginOrResume(moving)
+  const lock = await ownDrained(config, {
+    begin: (what, total) => progress.begin(what, total, 'measurements'),
+    advance: (measurements) => progress.advance(measurements),
+  })
   try {
-    const data = new MovedData(dataDir, bucketOf)
+    const data = new MovedData(config.dataDir, bucketOf)
     try {
-      const rows = await moveTables(moving, data, attempt)
+      await target.begin(data.identity.id, data.days)
+      const rows = await target.moveRows(data, progress)
       await checkSides(moving, data)
       await closeDirectory(moving)
       await target.openDatabase()
@@ -113,64 +100,7 @@ async function finishMoved({ config, target }: Moving): Promise<void> {
   const { id } = data.identity
   data.close()
   if ((await target.readStoreId()) !== id) await refuseMoved(config.dataDir)
-  if ((await target.readState()) !== undefined) await target.openDatabase()
-}
-
-interface Owned {
-  readonly lock: DataDirLock
-  readonly attempt: string
-}
-
-async function beginOrResume(moving: Moving): Promise<Owned> {
-  const { config, target } = moving
-  const { dataDir } = config
-  const lock = lockDataDir(dataDir)
-  refuseUnfinishedRestore(dataDir)
-  const attempt = await readMoving(dataDir)
-  if (attempt !== undefined && (await target.readState())?.attempt === attempt) {
-    return { lock, attempt }
-  }
-  lock.release()
-  return begin(moving)
-}
-
-async function begin({ config, target, progress }: Moving): Promise<Owned> {
-  const { dataDir } = config
-  const lock = await ownDrained(config, {
-    begin: (what, total) => progress.begin(what, total, 'measurements'),
-    advance: (measurements) => progress.advance(measurements),
-  })
-  try {
-    const attempt = randomUUID()
-    await noteMoving(dataDir, attempt)
-    const data = new MovedData(dataDir, bucketOf)
-    try {
-      await target.begin(data.identity.id, attempt, data.days)
-    } finally {
-      data.close()
-    }
-    return { lock, attempt }
-  } catch (error) {
-    lock.release()
-    throw error
-  }
-}
-
-async function moveTables(
-  { target, progress }: Moving,
-  data: MovedData,
-  attempt: string,
-): Promise<MoveOutcome['rows']> {
-  const rows: Record<string, number> = {}
-  for (const table of data.tables) {
-    const total = table.total()
-    rows[table.name] = total
-    progress.begin(`moving ${table.name}`, total, 'rows')
-    await target.moveRows(attempt, table, (moved) => progress.advance(moved))
-  }
-  progress.begin('making the index of events', 1, 'index')
-  await target.finishData(attempt, data)
-  return rows
+  if ((await target.readMark()) !== undefined) await target.openDatabase()
 }
 
 async function checkSides({ target, progress }: Moving, data: MovedData): Promise<void> {
@@ -192,7 +122,7 @@ function asFailure(error: unknown): unknown {
     return new UnfitSettings(`the database of --to cannot take the data: ${error.message}`)
   }
   if (!(error instanceof Error) || !isOfServer(error)) return error
-  const hint = 'Run the command again: it goes on where it stopped.'
+  const hint = 'Run the command again: it begins anew.'
   return failed(`the database of --to fails: ${error.message}`, hint, { cause: error })
 }
 

@@ -1,15 +1,11 @@
-// What a move into a database leaves in DATA_DIR, in this order:
-//   moving   the id of the attempt: since it began, nobody else has owned the directory, so what
-//            was read of it before is still true. Whoever opens it otherwise removes this.
-//   moved    where the data are now: nobody opens them here again.
+// What a move into a database leaves in DATA_DIR: where the data are now. Nobody opens them here
+// again.
 
-import { existsSync } from 'node:fs'
-import { open, readFile, rename, rm } from 'node:fs/promises'
+import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UnfitDataDir } from './data-dir.ts'
 import { syncFolder } from './disk.ts'
 
-const MOVING_FILE = 'moving'
 const MOVED_FILE = 'moved'
 
 export interface MovedTo {
@@ -30,50 +26,25 @@ export async function refuseMoved(dataDir: string): Promise<void> {
 
 /** `undefined`: they are here. */
 export async function readMoved(dataDir: string): Promise<MovedTo | undefined> {
-  const text = await readIfThere(join(dataDir, MOVED_FILE))
-  return text === undefined ? undefined : (JSON.parse(text) as MovedTo)
-}
-
-/** Durable when it resolves: from then on nobody opens the data here. */
-export async function noteMoved(dataDir: string, moved: MovedTo): Promise<void> {
-  await writeDurably(dataDir, MOVED_FILE, `${JSON.stringify(moved)}\n`)
-}
-
-/** The attempt that the directory has not been used since. */
-export function readMoving(dataDir: string): Promise<string | undefined> {
-  return readIfThere(join(dataDir, MOVING_FILE))
-}
-
-export async function noteMoving(dataDir: string, attempt: string): Promise<void> {
-  await writeDurably(dataDir, MOVING_FILE, attempt)
-}
-
-/** For whoever is about to change the data: an interrupted move has to begin again. */
-export async function forgetMoving(dataDir: string): Promise<void> {
-  if (!existsSync(join(dataDir, MOVING_FILE))) return
-  await rm(join(dataDir, MOVING_FILE))
-  await syncFolder(dataDir)
-}
-
-async function readIfThere(file: string): Promise<string | undefined> {
   try {
-    return await readFile(file, 'utf8')
+    return JSON.parse(await readFile(join(dataDir, MOVED_FILE), 'utf8')) as MovedTo
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
 }
 
-/** The file has all of the text, or is not there. */
-async function writeDurably(dataDir: string, name: string, text: string): Promise<void> {
-  const unfinished = join(dataDir, `${name}.unfinished`)
-  const handle = await open(unfinished, 'w', 0o600)
+/** Durable when it resolves: from then on nobody opens the data here. */
+export async function noteMoved(dataDir: string, moved: MovedTo): Promise<void> {
+  const file = join(dataDir, MOVED_FILE)
+  const handle = await open(`${file}.unfinished`, 'w', 0o600)
   try {
-    await handle.writeFile(text)
+    await handle.writeFile(`${JSON.stringify(moved)}\n`)
     await handle.sync()
   } finally {
     await handle.close()
   }
-  await rename(unfinished, join(dataDir, name))
+  // The file has all of the text, or is not there.
+  await rename(`${file}.unfinished`, file)
   await syncFolder(dataDir)
 }

@@ -1,15 +1,12 @@
 // Goal: everything of a data directory is in the database after a move, once, however often that is
 // killed, and only one of the two can be served. Method: the real command on a directory that the
-// real service has filled; locks of tables hold the move where it is to be killed.
+// real service has filled; locks hold the move where it is to be killed.
 
 import { randomUUID } from 'node:crypto'
-import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { copyFileSync } from 'node:fs'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import pg from 'pg'
 import { loadConfig } from '../../src/config.ts'
@@ -18,14 +15,22 @@ import { openOperations } from '../../src/data-dir/operations.ts'
 import { bucketOf } from '../../src/domain/bucket.ts'
 import { migrate } from '../../src/postgres/migrate.ts'
 import { openTagged } from '../../src/sqlite/database.ts'
-import { runCommand, serve, serving, startCommand } from '../support/command.ts'
+import { runCommand, serve, serving } from '../support/command.ts'
 import type { CommandResult } from '../support/command.ts'
 import { damageLeaf } from '../support/damage.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
+import {
+  ANALYSED,
+  HELD,
+  HOLD,
+  killWhenItWaits,
+  lockOf,
+  OPENED,
+  whileItWaits,
+} from '../support/held-move.ts'
 import { send, sendBatch } from '../support/http.ts'
 import { newDatabase, runOnce, usePostgres } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
-import { until } from '../support/until.ts'
 import { expectClean } from '../support/verify.ts'
 
 const ANA = 'ana@example.org'
@@ -97,6 +102,7 @@ describe('thermolog move', () => {
 
   const settings = () => ({ DATABASE_URL: database.url })
   const move = () => runCommand(dataDir, ['move', '--to', database.url])
+  const held = () => ({ dataDir, databaseUrl: database.url })
   const exportOf = async (user: string, environment = {}) => {
     const { exitCode, stdout, stderr } = await runCommand(
       dataDir,
@@ -107,30 +113,25 @@ describe('thermolog move', () => {
     return stdout
   }
 
-  it('goes on wherever it is killed, and moves everything once', async () => {
+  it('begins again wherever it is killed, and moves everything once', async () => {
     const exported = [await exportOf(ANA), await exportOf(BEN)]
     const listed = await listAll({ DATA_DIR: dataDir })
     await migrate(database.url)
     await runOnce(database.url, FIRST_LINK)
-    for (const table of ['users', 'sensor_state', 'measurements', 'ledger']) {
-      await killWhenItWaits(`LOCK TABLE ${table} IN EXCLUSIVE MODE`)
-    }
-    // While the index is made.
-    await killWhenItWaits('LOCK TABLE ledger IN ACCESS SHARE MODE')
+    await runOnce(database.url, HOLD)
+    for (const statement of HELD) await killWhenItWaits(held(), lockOf(statement))
+    await killWhenItWaits(held(), ANALYSED)
     const early = await runCommand(dataDir, ['serve'], settings())
     expect(early.exitCode).to.equal(2)
     expect(early.stderr).to.contain('run `bin/thermolog move` again')
-    await whileItWaits(
-      'LOCK TABLE ledger IN ACCESS SHARE MODE',
-      async ({ watching, exited, said }) => {
-        await watching.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    await whileItWaits(held(), lockOf('INSERT ON ledger'), async ({ watching, exited, said }) => {
+      await watching.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE application_name = 'thermolog move' AND datname = current_database()`)
-        expect(await exited).to.equal(1)
-        expect(await said).to.contain('Run the command again: it goes on where it stopped.')
-      },
-    )
-    // Between closing the directory and opening the database: the server may still do that.
-    await killWhenItWaits('LOCK TABLE moving IN ACCESS SHARE MODE')
+      expect(await exited).to.equal(1)
+      expect(await said).to.contain('Run the command again: it begins anew.')
+    })
+    // The server may still open the database.
+    await killWhenItWaits(held(), OPENED)
     expectMoved(await move())
     expectMoved(await move())
 
@@ -155,7 +156,7 @@ describe('thermolog move', () => {
 
   it('begins again when the directory was served meanwhile', async () => {
     await migrate(database.url)
-    await killWhenItWaits('LOCK TABLE measurements_day IN EXCLUSIVE MODE')
+    await killWhenItWaits(held(), ANALYSED)
     const late = measurement('CELLAR', 5_000, 'late')
     await serving(dataDir, {}, async (url) => {
       expect((await sendBatch(url, tokens.ana, [late])).status).to.equal(201)
@@ -190,6 +191,27 @@ describe('thermolog move', () => {
     const unreachable = await runCommand(dataDir, ['move', '--to', away])
     expect(unreachable.exitCode).to.equal(1)
     expect(unreachable.stderr).to.contain('ECONNREFUSED').and.not.to.contain('secret')
+  })
+
+  it('is the only one, and of these data', async () => {
+    await migrate(database.url)
+    await runOnce(database.url, HOLD)
+    const other = join(folder, 'other')
+    await cp(filled, other, { recursive: true })
+    await whileItWaits(held(), lockOf('INSERT ON ledger'), async ({ child, exited }) => {
+      const second = await runCommand(other, ['move', '--to', database.url])
+      expect(second.exitCode).to.equal(2)
+      expect(second.stderr).to.contain('processes work on the database')
+      child.kill('SIGKILL')
+      await exited
+    })
+    const control = openTagged(join(other, 'control.db'))
+    control.exec(`UPDATE data_identity SET id = 'another'`)
+    control.close()
+    const others = await runCommand(other, ['move', '--to', database.url])
+    expect(others.exitCode).to.equal(2)
+    expect(others.stderr).to.contain('other data are being moved into it')
+    expectMoved(await move())
   })
 
   it('takes along what is rare, and keeps the directory when it is damaged', async () => {
@@ -250,63 +272,18 @@ describe('thermolog move', () => {
 
   it('keeps the directory when the two sides differ', async () => {
     await migrate(database.url)
-    await killWhenItWaits('LOCK TABLE measurements_day IN EXCLUSIVE MODE')
-    await runOnce(database.url, `DELETE FROM measurements WHERE at_ms = ${START_MS}`)
-    const refused = await move()
-    expect(refused.exitCode).to.equal(1)
-    expect(refused.stderr).to.contain('measurements: 2003 rows here, 1999 in the database')
-    expect(refused.stderr).to.match(/sensor 1, 2026-03-10: 2\d* here, 1\d* in the database/)
+    const refused = await whileItWaits(held(), ANALYSED, async ({ watching }) => {
+      await watching.query(`DELETE FROM measurements WHERE at_ms = ${START_MS}`)
+    })
+    expect(await refused.exited).to.equal(1)
+    expect(await refused.said)
+      .to.contain('measurements: 2003 rows here, 1999 in the database')
+      .and.match(/sensor 1, 2026-03-10: 2\d* here, 1\d* in the database/)
     await serving(dataDir, {}, () => Promise.resolve())
   })
 
-  function killWhenItWaits(lock: string): Promise<void> {
-    return whileItWaits(lock, async ({ child, exited }) => {
-      child.kill('SIGKILL')
-      await exited
-    })
-  }
-
-  interface WaitingMove {
-    readonly child: ChildProcess
-    readonly exited: Promise<number | null>
-    /** On standard error, at its end. */
-    readonly said: Promise<string>
-    readonly watching: pg.Client
-  }
-
-  /** Starts a move, and does something to it as soon as a lock holds it up. */
-  async function whileItWaits(
-    lock: string,
-    work: (waiting: WaitingMove) => Promise<void>,
-  ): Promise<void> {
-    const [holding, watching] = await Promise.all([connect(), connect()])
-    await holding.query('BEGIN')
-    await holding.query(lock)
-    const child = startCommand(dataDir, ['move', '--to', database.url], {})
-    const exited = once(child, 'exit').then(([exitCode]) => exitCode as number | null)
-    const said = text(child.stderr)
-    const isWaiting = async () => {
-      const { rows } = await watching.query(`SELECT 1 FROM pg_stat_activity
-        WHERE application_name = 'thermolog move' AND wait_event_type = 'Lock'
-          AND datname = current_database()`)
-      if (child.exitCode !== null) throw new Error(`the move has ended: ${await said}`)
-      return rows.length > 0
-    }
-    try {
-      await until(`the move waits for: ${lock}`, isWaiting)
-    } catch (error) {
-      child.kill('SIGKILL')
-      throw error
-    }
-    await work({ child, exited, said, watching })
-    await holding.query('ROLLBACK')
-    await Promise.all([holding.end(), watching.end()])
-  }
-
   async function connect(): Promise<pg.Client> {
     const client = new pg.Client({ connectionString: database.url })
-    // The database may be removed while it is connected.
-    client.on('error', () => undefined)
     await client.connect()
     return client
   }

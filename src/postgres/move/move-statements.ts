@@ -1,43 +1,30 @@
 // The statements of a move into a database.
 
 /**
- * The table is there while a data directory is moved in, and every process keeps away. Its row is
- * the lock of the move: what a killed one has under way ends before another goes on. Places: by
- * table, the key of the last row that arrived, and how many did.
+ * The table is there while a data directory is moved in, and every process keeps away: all that the
+ * database has is of the move.
  */
-export const CREATE_MOVING = `
-  CREATE TABLE moving (
-    one boolean PRIMARY KEY DEFAULT true CHECK (one),
-    store_id text NOT NULL,
-    attempt text,
-    places jsonb NOT NULL DEFAULT '{}'
-  )`
-/** Without an attempt: nothing of it is here yet. */
-export const ANNOUNCE_MOVING = 'INSERT INTO moving (store_id) VALUES ($1)'
+export const CREATE_MOVING = 'CREATE TABLE moving (store_id text NOT NULL)'
+export const MARK_MOVING = 'INSERT INTO moving (store_id) VALUES ($1)'
 export const END_MOVING = 'DROP TABLE moving'
 export const IS_MOVING = `SELECT to_regclass('moving') IS NOT NULL AS "isMoving"`
-export const READ_MOVING = 'SELECT store_id AS "storeId", attempt, places FROM moving'
-export const HOLD_MOVING = `${READ_MOVING} WHERE attempt = $1 FOR UPDATE`
-/** Whoever is still at an earlier attempt finds it gone. */
-export const FORGET_ATTEMPT = `UPDATE moving SET attempt = '', places = '{}'`
-export const SET_ATTEMPT = 'UPDATE moving SET attempt = $1'
-export const NOTE_PLACE = `
-  UPDATE moving SET places = places || jsonb_build_object($1::text, $2::jsonb)`
+export const READ_MOVING = 'SELECT store_id AS "storeId" FROM moving'
+/** Every connection of a process reads it first, together with whether data are moved in. */
+export const LOCK_IDENTITY = 'LOCK TABLE data_identity IN ACCESS EXCLUSIVE MODE'
 
 export const HAS_DATA = `
   SELECT EXISTS (SELECT 1 FROM users) OR EXISTS (SELECT 1 FROM sensors)
     OR EXISTS (SELECT 1 FROM ledger) OR EXISTS (SELECT 1 FROM measurements) AS "hasData"`
 /** A database without users has links to become the first one. */
-export const END_FIRST_LINKS = 'DELETE FROM sign_in_links'
 export const EMPTY_TABLES = `
   TRUNCATE users, user_state, access_tokens, identities, sign_in_links, sensors, sensor_state,
     history_steps, accepted_per_day, set_aside, refused, refused_totals, skipped_series, tie_breaks,
     measurements, measurements_hour, measurements_day, ledger`
 
-/** Processes that were here before. Others see that a move has begun. */
-export const OTHER_PROCESSES = `
-  SELECT count(*)::int AS count FROM pg_stat_activity
-  WHERE datname = current_database() AND application_name = 'thermolog'
+/** Processes, and what a move that was killed has under way. */
+export const OTHERS_WORK = `
+  SELECT count(*) > 0 AS "isBusy" FROM pg_stat_activity
+  WHERE datname = current_database() AND application_name IN ('thermolog', 'thermolog move')
     AND pid <> pg_backend_pid()`
 
 export const COLUMN_TYPES = `
@@ -47,9 +34,6 @@ export const COLUMN_TYPES = `
 
 // Keys come in the order of their encryption: built once at the end, the index takes a fraction.
 export const DROP_LEDGER_KEY = 'ALTER TABLE ledger DROP CONSTRAINT IF EXISTS ledger_pkey'
-export const HAS_LEDGER_KEY = `
-  SELECT EXISTS (SELECT 1 FROM pg_constraint
-    WHERE conrelid = 'ledger'::regclass AND contype = 'p') AS "hasKey"`
 export const MAKE_LEDGER_KEY = 'ALTER TABLE ledger ADD PRIMARY KEY (bucket, key, user_id)'
 
 export const READ_STORE_ID = 'SELECT id FROM data_identity'

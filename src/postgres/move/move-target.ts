@@ -1,6 +1,6 @@
-// The database that a data directory is moved into. Rows arrive in transactions of some hundred
-// thousand, each with the note of how far the move has come; whoever is killed in between goes on
-// there. No process works on the database until the move is over.
+// The database that a data directory is moved into. All rows arrive in one transaction, so that a
+// move which was killed has left nothing, or all of it and its mark; either way another one begins
+// with empty tables. No process works on the database until the move is over.
 
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -17,35 +17,27 @@ import { COPY_HEADER, COPY_TRAILER, encodeRows, isCopyType } from './copy-format
 import type { CopyType, CopyValue } from './copy-format.ts'
 import * as sql from './move-statements.ts'
 
-/** The key of a row, as JSON has it. */
-type Place = readonly (string | number)[]
-
-interface RowChunk {
-  readonly rows: readonly (readonly CopyValue[])[]
-  readonly place: Place
-}
-
 export interface TableRows {
   readonly name: string
   /** Of each row. */
   readonly columns: readonly string[]
-  rowsAfter(place: Place | undefined): Iterable<RowChunk>
+  /** How many there are. */
+  total(): number
+  pages(): Iterable<readonly (readonly CopyValue[])[]>
 }
 
-interface Arrived {
-  readonly after: Place
-  readonly rows: number
+export interface MovedRows {
+  readonly tables: readonly TableRows[]
+  readonly identity: { readonly id: string; readonly restoredToMs: number | null }
+  /** The last ids that were given. */
+  readonly sequences: readonly { readonly name: string; readonly last: number }[]
 }
 
-export interface MovingState {
-  /** Which data they are. */
-  readonly storeId: string
-  /** `null`: nothing has arrived; empty: tables are being emptied. */
-  readonly attempt: string | null
-  readonly places: Readonly<Record<string, Arrived>>
+export interface MoveProgress {
+  /** @param total the sum of everything `advance` will report */
+  begin(what: string, total: number, counted: string): void
+  advance(count: number): void
 }
-
-const ROWS_A_TRANSACTION = 200_000
 
 /** A connection that has ended is seen by others a little later. */
 const OTHERS_LOOKS = 20
@@ -85,71 +77,52 @@ export class MoveTarget {
     return (await readRow<{ id: string }>(this.#client, sql.READ_STORE_ID)).id
   }
 
-  /** What a move has left that has not come to its end. */
-  async readState(): Promise<MovingState | undefined> {
+  /** Which data are being moved in, by a move that has not come to its end. */
+  async readMark(): Promise<string | undefined> {
     const { isMoving } = await readRow<{ isMoving: boolean }>(this.#client, sql.IS_MOVING)
-    return isMoving ? readRow<MovingState>(this.#client, sql.READ_MOVING) : undefined
+    if (!isMoving) return undefined
+    return (await readRow<{ storeId: string }>(this.#client, sql.READ_MOVING)).storeId
   }
 
   /**
-   * Begins a move, or begins it again: the database is empty then, and no process works on it.
+   * Begins a move: from here on no process begins to work on the database, and it is empty.
    *
    * @param days UTC days of which there are measurements
-   * @throws UnfitTarget if it has data of its own, or a process works on it
+   * @throws UnfitTarget if it has data of its own, or others work on it
    */
-  async begin(storeId: string, attempt: string, days: readonly number[]): Promise<void> {
-    const state = (await this.readState()) ?? (await this.#announce(storeId))
-    if (state.storeId !== storeId) throw new UnfitTarget('other data are being moved into it')
-    if (state.attempt === null) await this.#refuseUsed()
-    else await this.#empty()
-    await this.#client.query(sql.END_FIRST_LINKS)
-    await this.#client.query(sql.DROP_LEDGER_KEY)
+  async begin(storeId: string, days: readonly number[]): Promise<void> {
+    for (let look = 1; !(await this.#inTransaction(() => this.#claim(storeId))); look++) {
+      if (look === OTHERS_LOOKS) {
+        throw new UnfitTarget('processes work on the database: stop them until the move is over')
+      }
+      await setTimeout(OTHERS_LOOK_EVERY_MS)
+    }
     const execute = async (text: string) => void (await this.#client.query(text))
     await new Partitions({ execute }).prepare(days.map((day) => day * DAY_MS))
     await recordServer(this.#client, this.#durability)
-    await this.#client.query(sql.SET_ATTEMPT, [attempt])
   }
 
-  /**
-   * Moves the rows of a table that have not arrived yet.
-   *
-   * @param onRows told of rows on their way
-   */
-  async moveRows(attempt: string, table: TableRows, onRows: (rows: number) => void): Promise<void> {
-    const types = await this.#typesOf(table.name)
-    onRows((await this.readState())?.places[table.name]?.rows ?? 0)
-    let isMore = true
-    while (isMore) {
-      isMore = await this.#inTransaction(async () => {
-        const before = (await this.#hold(attempt)).places[table.name]
-        const arrived = await this.#copySome(table, types, { before, onRows })
-        if (arrived === undefined) return false
-        await this.#client.query(sql.NOTE_PLACE, [table.name, JSON.stringify(arrived)])
-        return true
-      })
-    }
-  }
-
-  /** What rows alone do not say: keys of the ledger, the next ids, which data they are. */
-  async finishData(
-    attempt: string,
-    data: {
-      readonly identity: { readonly id: string; readonly restoredToMs: number | null }
-      readonly sequences: readonly { readonly name: string; readonly last: number }[]
-    },
-  ): Promise<void> {
-    const { identity, sequences } = data
+  /** @returns how many rows, by table */
+  async moveRows(data: MovedRows, progress: MoveProgress): Promise<Record<string, number>> {
+    const moved: Record<string, number> = {}
     await this.#inTransaction(async () => {
-      await this.#hold(attempt)
-      const { hasKey } = await readRow<{ hasKey: boolean }>(this.#client, sql.HAS_LEDGER_KEY)
-      if (!hasKey) await this.#client.query(sql.MAKE_LEDGER_KEY)
-      for (const { name, last } of sequences) {
+      for (const table of data.tables) {
+        const total = table.total()
+        moved[table.name] = total
+        progress.begin(`moving ${table.name}`, total, 'rows')
+        await this.#copy(table, (rows) => progress.advance(rows))
+      }
+      progress.begin('making the index of events', 1, 'index')
+      await this.#client.query(sql.MAKE_LEDGER_KEY)
+      for (const { name, last } of data.sequences) {
         await this.#client.query(sql.SET_SEQUENCE, [name, last])
       }
-      await this.#client.query(sql.SET_IDENTITY, [identity.id, identity.restoredToMs])
+      const { id, restoredToMs } = data.identity
+      await this.#client.query(sql.SET_IDENTITY, [id, restoredToMs])
     })
     await this.#client.query('ANALYZE')
     await this.#refuseUnsafe()
+    return moved
   }
 
   async countRows(table: string): Promise<number> {
@@ -181,55 +154,26 @@ export class MoveTarget {
     await this.#client.end()
   }
 
-  /** From here on no process begins to work on it. */
-  async #announce(storeId: string): Promise<MovingState> {
-    await this.#inTransaction(async () => {
+  /** @returns whether nobody else works on the database: then it is empty, and marked */
+  async #claim(storeId: string): Promise<boolean> {
+    // Who connects meanwhile waits for this, and then sees the mark.
+    await this.#client.query(sql.LOCK_IDENTITY)
+    const { isBusy } = await readRow<{ isBusy: boolean }>(this.#client, sql.OTHERS_WORK)
+    if (isBusy) return false
+    const mark = await this.readMark()
+    if (mark === undefined) {
       await this.#refuseData()
       await this.#client.query(sql.CREATE_MOVING)
-      await this.#client.query(sql.ANNOUNCE_MOVING, [storeId])
-    })
-    return { storeId, attempt: null, places: {} }
-  }
-
-  /** Of what earlier attempts have moved. */
-  async #empty(): Promise<void> {
-    await this.#inTransaction(async () => {
-      await this.#client.query(sql.FORGET_ATTEMPT)
-      await this.#client.query(sql.EMPTY_TABLES)
-    })
-  }
-
-  /** Processes that were here before may have gone on until now. */
-  async #refuseUsed(): Promise<void> {
-    try {
-      await this.#refuseOthers()
-      await this.#refuseData()
-    } catch (error) {
-      await this.openDatabase()
-      throw error
-    }
-  }
-
-  async #refuseOthers(): Promise<void> {
-    for (let look = 1; ; look++) {
-      const { count } = await readRow<{ count: number }>(this.#client, sql.OTHER_PROCESSES)
-      if (count === 0) return
-      if (look === OTHERS_LOOKS) {
-        throw new UnfitTarget('processes work on the database: stop them until the move is over')
-      }
-      await setTimeout(OTHERS_LOOK_EVERY_MS)
-    }
+      await this.#client.query(sql.MARK_MOVING, [storeId])
+    } else if (mark !== storeId) throw new UnfitTarget('other data are being moved into it')
+    await this.#client.query(sql.EMPTY_TABLES)
+    await this.#client.query(sql.DROP_LEDGER_KEY)
+    return true
   }
 
   async #refuseData(): Promise<void> {
     const { hasData } = await readRow<{ hasData: boolean }>(this.#client, sql.HAS_DATA)
     if (hasData) throw new UnfitTarget('the database has data already: name an empty one')
-  }
-
-  async #hold(attempt: string): Promise<MovingState> {
-    const { rows } = await this.#client.query<MovingState>(sql.HOLD_MOVING, [attempt])
-    if (rows[0] === undefined) throw new UnfitTarget('another move into the database has begun')
-    return rows[0]
   }
 
   async #typesOf(table: string): Promise<ReadonlyMap<string, string>> {
@@ -239,38 +183,24 @@ export class MoveTarget {
     return new Map(rows.map(({ name, type }) => [name, type]))
   }
 
-  /** @returns how far the table has come; `undefined`: all of it had arrived */
-  async #copySome(
-    table: TableRows,
-    types: ReadonlyMap<string, string>,
-    at: { readonly before: Arrived | undefined; readonly onRows: (rows: number) => void },
-  ): Promise<Arrived | undefined> {
-    const { before, onRows } = at
-    let arrived = before
-    const chunks = table.rowsAfter(before?.after)[Symbol.iterator]()
-    const first = chunks.next()
-    if (first.done === true) return undefined
-    const { columns } = table
+  /** @param onRows told of rows on their way */
+  async #copy(table: TableRows, onRows: (rows: number) => void): Promise<void> {
+    const { name, columns } = table
+    const types = await this.#typesOf(name)
     const copyTypes = columns.map((column) => copyTypeOf(types.get(column), column))
     function* encoded(): Generator<Buffer> {
       yield COPY_HEADER
-      let written = 0
-      for (let next = first; next.done !== true; next = chunks.next()) {
-        const { rows, place } = next.value
+      for (const rows of table.pages()) {
         yield encodeRows(rows, copyTypes)
-        written += rows.length
-        arrived = { after: place, rows: (before?.rows ?? 0) + written }
         onRows(rows.length)
-        if (written >= ROWS_A_TRANSACTION) break
       }
       yield COPY_TRAILER
     }
-    const text = `COPY ${table.name} (${columns.join(', ')}) FROM STDIN (FORMAT binary)`
+    const text = `COPY ${name} (${columns.join(', ')}) FROM STDIN (FORMAT binary)`
     await pipeline(
       Readable.from(encoded(), { highWaterMark: 2 }),
       this.#client.query(copyFrom(text)),
     )
-    return arrived
   }
 
   async #inTransaction<Result>(work: () => Promise<Result>): Promise<Result> {

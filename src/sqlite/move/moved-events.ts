@@ -13,7 +13,7 @@ import type { Run } from '../ledger/ledger-run.ts'
 import { EVENT_BYTES, SEGMENTS, unpackEvent } from '../ledger/run-block.ts'
 import { readYoungRuns } from '../ledger/stored-runs.ts'
 import type { MovedSensors } from './moved-sensors.ts'
-import type { MovedChunk, MovedTable, Place, Value } from './moved-table.ts'
+import type { MovedTable, Value } from './moved-table.ts'
 
 const KEY_BYTES = KEY_WORDS * 4
 const EVENTS = 'SELECT total(events) FROM runs WHERE merged_into IS NULL'
@@ -47,20 +47,15 @@ export class MovedEvents implements MovedTable {
     return this.#ledger.prepare<[], number>(EVENTS).pluck().get() ?? 0
   }
 
-  *rowsAfter(last: Place | undefined): Generator<MovedChunk> {
-    const [lastSegment = 0, lastRunNo = 0] = (last ?? []).map(Number)
+  *pages(): Generator<Value[][]> {
     const parts = orDamaged(damagedFile(LEDGER_FILE), () => this.#parts())
-    for (let segment = lastSegment; segment < SEGMENTS; segment++) {
+    for (let segment = 0; segment < SEGMENTS; segment++) {
       for (const { run, from, to } of parts) {
-        const isDone = segment === lastSegment && run.runNo <= lastRunNo
-        if (isDone || segment < from || segment >= to) continue
-        const rows = this.#rowsOf(this.#blocks.read(run, segment))
-        yield { rows, place: [segment, run.runNo] }
+        if (segment >= from && segment < to) yield this.#rowsOf(this.#blocks.read(run, segment))
       }
     }
   }
 
-  /** By number. */
   #parts(): RunPart[] {
     const young = readYoungRuns(this.#ledger).map((run) => {
       return { run, from: run.movedBelow, to: SEGMENTS }
@@ -68,7 +63,7 @@ export class MovedEvents implements MovedTable {
     const merged = new CohortStore(this.#ledger).runs().map((run) => {
       return { run, from: 0, to: run.segmentsWritten }
     })
-    return [...young, ...merged].sort((one, other) => one.run.runNo - other.run.runNo)
+    return [...young, ...merged]
   }
 
   #rowsOf(entries: Buffer): Value[][] {
