@@ -117,16 +117,18 @@ export const DELETE_AGAIN = `
  * and older than what is kept (`$2`), which does not reach back beyond a time (`$3`).
  */
 export const PRUNE = `
-  DELETE FROM journal AS j USING (
-    SELECT f.stream_id, oldest.seq
+  WITH done AS MATERIALIZED (
+    SELECT f.stream_id, max(oldest.seq) AS seq
     FROM stream_forwarded AS f
     CROSS JOIN LATERAL (
       SELECT seq, committed_at_ms FROM journal AS j
       WHERE j.bucket = 0 AND j.stream_id = f.stream_id AND j.seq <= least(f.seq, f.replayed_seq)
       ORDER BY j.seq LIMIT 1000) AS oldest
     WHERE f.bucket = 0 AND oldest.committed_at_ms < least(${SERVER_TIME_MS} - $1::bigint,
-      greatest(${SERVER_TIME_MS} - $2::bigint, $3::bigint))) AS done
-  WHERE j.bucket = 0 AND j.stream_id = done.stream_id AND j.seq = done.seq`
+      greatest(${SERVER_TIME_MS} - $2::bigint, $3::bigint))
+    GROUP BY f.stream_id)
+  DELETE FROM journal AS j USING done
+  WHERE j.bucket = 0 AND j.stream_id = done.stream_id AND j.seq <= done.seq`
 
 /** When the newest row was committed since which there are more than so many measurements. */
 export const KEPT_SINCE = `

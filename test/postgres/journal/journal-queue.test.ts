@@ -8,6 +8,7 @@ import { connectAlone } from '../../../src/postgres/connection.ts'
 import { Database } from '../../../src/postgres/database.ts'
 import { JournalPruning } from '../../../src/postgres/journal/journal-pruning.ts'
 import type { ReplayRetention } from '../../../src/postgres/journal/journal-pruning.ts'
+import { PRUNE } from '../../../src/postgres/journal/journal-statements.ts'
 import { noticeTakeover } from '../../../src/postgres/server/notice-takeover.ts'
 import { systemClock } from '../../../src/system/clock.ts'
 import {
@@ -266,6 +267,24 @@ describe('two processes that forward', () => {
     expect(await seqs()).to.have.lengthOf(4)
     await prune({ keptMs: DAY_MS, measurementsMax: 2 })
     expect(await seqs()).to.deep.equal([3, 4])
+  })
+
+  it('prune without a look at each row for each, however small the table was at first', async () => {
+    const client = await connectAlone(database.url, false)
+    const run = () => client.query({ name: 'prune', text: PRUNE, values: [0, 0, 0] })
+    // From the sixth time on by one plan.
+    for (let time = 0; time < 6; time++) await run()
+    await client.query(`INSERT INTO journal
+      SELECT 0, 1, seq, gen_random_uuid(), 0, 0 FROM generate_series(1, 5000) AS seq`)
+    await client.query('INSERT INTO stream_forwarded (bucket, stream_id, seq) VALUES (0, 1, 5000)')
+    await client.query('BEGIN')
+    expect((await run()).rowCount).to.equal(1_000)
+    const { rows } = await client.query(`
+      SELECT seq_tup_read + idx_tup_fetch AS "rowsRead" FROM pg_stat_xact_user_tables
+      WHERE relname = 'journal'`)
+    expect(Number(rows[0].rowsRead)).to.be.lessThan(50_000)
+    await client.query('ROLLBACK')
+    await client.end()
   })
 
   async function prune(retention?: ReplayRetention): Promise<void> {
