@@ -12,7 +12,7 @@ import { Database } from '../postgres/database.ts'
 import { PostgresMeasurementReader } from '../postgres/measurements/measurement-reader.ts'
 import { readSchemaState } from '../postgres/migrate.ts'
 import { refuseUnfinishedMove } from '../postgres/server/recorded-server.ts'
-import { PostgresAccounts } from '../postgres/verify/accounts.ts'
+import { createAccounts } from '../postgres/verify/accounts.ts'
 import { checkControl } from '../postgres/verify/control-check.ts'
 import { checkStreams } from '../postgres/verify/journal-check.ts'
 import { checkLedger, checkTieBreaks } from '../postgres/verify/ledger-check.ts'
@@ -57,7 +57,7 @@ async function hasSchema(databaseUrl: string): Promise<boolean> {
 async function verify(database: Database, progress: VerifyProgress): Promise<Verdict> {
   const all = new Findings()
   const { report } = all
-  const control = new PostgresAccounts(database)
+  const control = createAccounts(database)
   progress.begin('checking the ledger', 1, 'ledger')
   await checkStreams(database, report)
   await checkControl(database, report)

@@ -32,7 +32,7 @@ import {
 import type { Connection } from '../sqlite/database.ts'
 import { DamagedData } from '../sqlite/damaged-data.ts'
 import { checkLog } from '../sqlite/log/log-check.ts'
-import { ControlAccounts } from '../sqlite/verify/control-accounts.ts'
+import { createAccounts } from '../sqlite/verify/accounts.ts'
 import { checkFile } from '../sqlite/verify/file-check.ts'
 import { checkJournal, checkMarks } from '../sqlite/verify/journal-check.ts'
 import { LedgerCheck } from '../sqlite/verify/ledger-check.ts'
@@ -78,7 +78,7 @@ export async function verifyFiles(scope: Scope, progress: VerifyProgress): Promi
       checkTogether(verifying, control, whole)
       if (whole.has(LEDGER_FILE)) counts.events = await checkLedger(verifying, control)
       if (scope.influx !== undefined || whole.has(MEASUREMENTS_FILE)) {
-        Object.assign(counts, await checkStore(verifying, new ControlAccounts(control)))
+        Object.assign(counts, await checkStore(verifying, createAccounts(control)))
       }
       if (whole.has(LEDGER_FILE) && whole.has(MEASUREMENTS_FILE)) {
         await checkTieBreaks(verifying, control)
@@ -180,7 +180,7 @@ async function checkTieBreaks(verifying: Verifying, control: Connection): Promis
   const measurements = openForReading(join(scope.dataDir, MEASUREMENTS_FILE))
   const work = async () => {
     const check = new TieBreakCheck({ control, ledger, measurements })
-    progress.begin('checking tie-breaks', new ControlAccounts(control).total(), 'measurements')
+    progress.begin('checking tie-breaks', await createAccounts(control).total(), 'measurements')
     await walk(check.check(report), progress)
   }
   try {
@@ -191,13 +191,13 @@ async function checkTieBreaks(verifying: Verifying, control: Connection): Promis
   }
 }
 
-async function checkStore(verifying: Verifying, control: ControlAccounts) {
+async function checkStore(verifying: Verifying, control: ReturnType<typeof createAccounts>) {
   const { scope, progress, report } = verifying
   const reader = openReader(scope)
   const store = openStore(scope)
   const advance = (measurements: number) => progress.advance(measurements)
   const work = async () => {
-    const total = control.total()
+    const total = await control.total()
     progress.begin('counting', total, 'measurements')
     const checked = await verifySensors({
       control,

@@ -21,17 +21,14 @@ const PAUSES_MS = [20, 50, 100, 200, 400, 800, 1_600]
 /** Something found wrong this many times in a row, with nothing moving, is wrong. */
 const EQUAL_LOOKS = 3
 
-/** Files answer at once, databases later. */
-export type Eventually<Value> = Value | Promise<Value>
-
 export interface SensorCheckCollaborators {
   readonly control: {
     /** Their name in findings. */
     readonly name: string
-    sensorsAfter(sensorId: number, limit: number): Eventually<readonly number[]>
+    sensorsAfter(sensorId: number, limit: number): Promise<readonly number[]>
     /** The accounts of the live sensors among these, all read at one moment. */
-    read(sensorIds: readonly number[]): Eventually<ReadonlyMap<number, SensorAccount>>
-    mayHaveDropped(): Eventually<boolean>
+    read(sensorIds: readonly number[]): Promise<ReadonlyMap<number, SensorAccount>>
+    mayHaveDropped(): Promise<boolean>
   }
   readonly store: {
     /** Its name in findings. */

@@ -2,17 +2,16 @@
 // deletion is complete, in the measurement store.
 
 import type { Report } from '../../domain/finding.ts'
-import type { Eventually } from './verify-counts.ts'
 
 export interface DeletedSensorsCollaborators {
   readonly control: {
     /** Their name in findings. */
     readonly name: string
-    isLive(sensorId: number): Eventually<boolean>
+    isLive(sensorId: number): Promise<boolean>
     /** Whether the measurements of a deleted sensor still have to be deleted. */
-    isLeaving(sensorId: number): Eventually<boolean>
+    isLeaving(sensorId: number): Promise<boolean>
     /** Rows of `name` that belong to no live sensor. */
-    strayRows(): Eventually<readonly { readonly name: string; readonly sensorId: number }[]>
+    strayRows(): Promise<readonly { readonly name: string; readonly sensorId: number }[]>
   }
   readonly store: {
     readonly name: string

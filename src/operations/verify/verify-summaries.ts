@@ -3,7 +3,6 @@
 import type { Report } from '../../domain/finding.ts'
 import { DAY_MS, EVER, floorToWindow, formatInstant } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
-import type { Eventually } from './verify-counts.ts'
 
 /** How many windows are named per sensor. */
 const NAMED_MAX = 20
@@ -21,7 +20,7 @@ interface CheckedSummaries {
 }
 
 export interface SummariesCollaborators {
-  readonly control: { isLive(sensorId: number): Eventually<boolean> }
+  readonly control: { isLive(sensorId: number): Promise<boolean> }
   readonly store: {
     /** Its name in findings. */
     readonly name: string

@@ -1,0 +1,125 @@
+// What the measurement store must have of each sensor according to the control data: measurements
+// accepted by day, minus those still on their way or set aside, and the latest value; and which
+// sensors it may have anything of.
+
+import type { RawPoint } from '../domain/history.ts'
+import type { MeasurementColumns } from '../domain/measurement-columns.ts'
+import { AccountTally, addPending } from '../domain/sensor-account.ts'
+import type { SensorAccount } from '../domain/sensor-account.ts'
+import { DAY_MS } from '../domain/time.ts'
+import { row, rows } from './flow.ts'
+import type { Flow } from './flow.ts'
+
+const LIVE = 'FROM sensors WHERE deleted_at_ms IS NULL'
+const LIVE_AFTER = `SELECT id ${LIVE} AND id > $1 ORDER BY id LIMIT $2`
+const IS_LIVE = `SELECT 1 ${LIVE} AND id = $1`
+const IS_LEAVING = 'SELECT 1 FROM sensor_deletions WHERE sensor_id = $1'
+const TOTAL = `
+  SELECT CAST(coalesce(sum(measurements), 0) AS bigint) AS total FROM accepted_per_day`
+const ACCEPTED = `
+  SELECT d.sensor_id AS "sensorId", d.day, d.measurements
+  FROM accepted_per_day d JOIN sensors s ON s.bucket = d.bucket AND s.id = d.sensor_id
+  WHERE s.id = ANY ($1::bigint[])`
+const SET_ASIDE = `
+  SELECT sensor_id AS "sensorId", measured_at_ms AS "measuredAtMs", temp_celsius AS "rawCelsius"
+  FROM set_aside WHERE sensor_id = ANY ($1::bigint[]) ORDER BY measured_at_ms, tie_break_ns`
+
+/** Where an engine has what differs, in its SQL. */
+export interface AccountTables {
+  /** The table of latest values. */
+  readonly latest: string
+  /** A statement: finds a row if anything was ever set aside. */
+  readonly everSetAside: string
+  /**
+   * A statement: the next rows of the journal, in order, that are not known to be forwarded, after
+   * row `$2` of the stream `$1`.
+   */
+  readonly unforwarded: string
+  readonly decode: (entries: Buffer) => MeasurementColumns
+}
+
+interface SensorPoint extends RawPoint {
+  readonly sensorId: number
+}
+
+interface DayRow {
+  readonly sensorId: number
+  readonly day: number
+  readonly measurements: number
+}
+
+interface UnforwardedRow {
+  readonly stream: number
+  readonly seq: number
+  readonly entries: Buffer
+}
+
+/** A row of the table `name` that belongs to no live sensor. */
+export interface StrayRow {
+  readonly name: string
+  readonly sensorId: number
+}
+
+/** How many measurements of live sensors were accepted. */
+function* total(): Flow<number> {
+  return (yield* row<{ total: number }>(TOTAL))?.total ?? 0
+}
+
+/** The next live sensors, by id. */
+function* sensorsAfter(sensorId: number, limit: number): Flow<readonly number[]> {
+  return (yield* rows<{ id: number }>(LIVE_AFTER, sensorId, limit)).map(({ id }) => id)
+}
+
+function* isLive(sensorId: number): Flow<boolean> {
+  return (yield* row(IS_LIVE, sensorId)) !== undefined
+}
+
+/** Whether the measurements of a deleted sensor still have to be deleted from the store. */
+function* isLeaving(sensorId: number): Flow<boolean> {
+  return (yield* row(IS_LEAVING, sensorId)) !== undefined
+}
+
+/** Of one engine. */
+export function sensorAccounts({ latest, everSetAside, unforwarded, decode }: AccountTables) {
+  const latestOf = `
+    SELECT s.id AS "sensorId", t.measured_at_ms AS "measuredAtMs", t.temp_celsius AS "rawCelsius"
+    FROM sensors s LEFT JOIN ${latest} t ON t.bucket = s.bucket AND t.sensor_id = s.id
+    WHERE s.id = ANY ($1::bigint[]) AND s.deleted_at_ms IS NULL`
+  const stray = `
+    SELECT name, sensor_id AS "sensorId" FROM (
+      SELECT DISTINCT 'accepted_per_day' AS name, sensor_id FROM accepted_per_day
+      UNION ALL SELECT '${latest}', sensor_id FROM ${latest}) AS named
+    WHERE NOT EXISTS (SELECT 1 ${LIVE} AND id = sensor_id) LIMIT 100`
+
+  /** Whether measurements may have been dropped after they were accepted. */
+  function* mayHaveDropped(): Flow<boolean> {
+    return (yield* row(everSetAside)) !== undefined
+  }
+  function* strayRows(): Flow<readonly StrayRow[]> {
+    return yield* rows<StrayRow>(stray)
+  }
+  /** The accounts of the live sensors among these, to be read at one moment. */
+  function* read(sensorIds: readonly number[]): Flow<ReadonlyMap<number, SensorAccount>> {
+    const accounts = new Map<number, AccountTally>()
+    for (const { sensorId, ...point } of yield* rows<SensorPoint>(latestOf, sensorIds)) {
+      const account = new AccountTally(sensorId)
+      if (point.measuredAtMs !== null) account.latest = point
+      accounts.set(sensorId, account)
+    }
+    const live = [...accounts.keys()]
+    for (const { sensorId, day, measurements } of yield* rows<DayRow>(ACCEPTED, live)) {
+      accounts.get(sensorId)?.accepted.set(day * DAY_MS, measurements)
+    }
+    for (const { sensorId, ...point } of yield* rows<SensorPoint>(SET_ASIDE, live)) {
+      accounts.get(sensorId)?.setAside.add(point.measuredAtMs, point.rawCelsius)
+    }
+    for (let place = [-1, 0]; ;) {
+      const found = yield* rows<UnforwardedRow>(unforwarded, ...place)
+      const last = found.at(-1)
+      if (last === undefined) return accounts
+      for (const { entries } of found) addPending(accounts, decode(entries))
+      place = [last.stream, last.seq]
+    }
+  }
+  return { total, sensorsAfter, isLive, isLeaving, mayHaveDropped, strayRows, read }
+}
