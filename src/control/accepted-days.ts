@@ -4,7 +4,7 @@
 import { DAY_MS } from '../domain/time.ts'
 import type { TimeRange } from '../domain/time.ts'
 import type { AcceptedDay } from '../ports/control-reader.ts'
-import { row, rows } from './flow.ts'
+import { counted, rows } from './flow.ts'
 import type { Flow } from './flow.ts'
 
 const OF_SENSORS = `
@@ -29,5 +29,5 @@ export function* listAcceptedDays(
 
 /** Of all days. */
 export function* countMeasurements(sensorIds: readonly number[]): Flow<number> {
-  return (yield* row<{ count: number }>(TOTAL, sensorIds))?.count ?? 0
+  return yield* counted(TOTAL, sensorIds)
 }

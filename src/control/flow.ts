@@ -40,6 +40,11 @@ export function* row<Row>(text: string, ...values: readonly Value[]): Flow<Row |
   return first
 }
 
+/** What a statement finds as "count". */
+export function* counted(text: string, ...values: readonly Value[]): Flow<number> {
+  return (yield* row<{ count: number }>(text, ...values))?.count ?? 0
+}
+
 /** @returns how many rows a statement has inserted, changed or deleted */
 export function* change(text: string, ...values: readonly Value[]): Flow<number> {
   return (yield { text, values }).changes

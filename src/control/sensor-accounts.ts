@@ -7,7 +7,7 @@ import type { MeasurementColumns } from '../domain/measurement-columns.ts'
 import { AccountTally, addPending } from '../domain/sensor-account.ts'
 import type { SensorAccount } from '../domain/sensor-account.ts'
 import { DAY_MS } from '../domain/time.ts'
-import { row, rows } from './flow.ts'
+import { counted, row, rows } from './flow.ts'
 import type { Flow } from './flow.ts'
 
 const LIVE = 'FROM sensors WHERE deleted_at_ms IS NULL'
@@ -15,7 +15,7 @@ const LIVE_AFTER = `SELECT id ${LIVE} AND id > $1 ORDER BY id LIMIT $2`
 const IS_LIVE = `SELECT 1 ${LIVE} AND id = $1`
 const IS_LEAVING = 'SELECT 1 FROM sensor_deletions WHERE sensor_id = $1'
 const TOTAL = `
-  SELECT CAST(coalesce(sum(measurements), 0) AS bigint) AS total FROM accepted_per_day`
+  SELECT CAST(coalesce(sum(measurements), 0) AS bigint) AS count FROM accepted_per_day`
 const ACCEPTED = `
   SELECT d.sensor_id AS "sensorId", d.day, d.measurements
   FROM accepted_per_day d JOIN sensors s ON s.bucket = d.bucket AND s.id = d.sensor_id
@@ -62,7 +62,7 @@ export interface StrayRow {
 
 /** How many measurements of live sensors were accepted. */
 function* total(): Flow<number> {
-  return (yield* row<{ total: number }>(TOTAL))?.total ?? 0
+  return yield* counted(TOTAL)
 }
 
 /** The next live sensors, by id. */

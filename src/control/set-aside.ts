@@ -3,7 +3,7 @@
 
 import type { TimeRange } from '../domain/time.ts'
 import type { SetAsideMeasurement } from '../ports/store-upkeep.ts'
-import { row, rows } from './flow.ts'
+import { counted, rows } from './flow.ts'
 import type { Flow } from './flow.ts'
 
 export const SET_ASIDE_COLUMNS = `
@@ -27,7 +27,7 @@ export function* listSetAside(
 }
 
 export function* countSetAside(): Flow<number> {
-  return (yield* row<{ count: number }>(COUNT))?.count ?? 0
+  return yield* counted(COUNT)
 }
 
 /** Those of the sensors of which anything in the range is set aside. */

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto'
 import { skippedSeriesMax } from '../domain/limits.ts'
 import type { SkippedEntry, SkippedSeries } from '../ports/refused.ts'
-import { allBehind, change, row, rows } from './flow.ts'
+import { allBehind, change, counted, row, rows } from './flow.ts'
 import type { Flow } from './flow.ts'
 
 const KEEP_USER = 'SELECT 1 FROM users WHERE id = $1 FOR KEY SHARE'
@@ -54,11 +54,9 @@ export function* listSkipped(limit: number, userId?: number): Flow<readonly Skip
 
 /** @param userId `undefined`: of all users */
 export function* countSkipped(userId?: number): Flow<number> {
-  const counted =
-    userId === undefined
-      ? yield* row<{ count: number }>(COUNT)
-      : yield* row<{ count: number }>(`${COUNT} WHERE user_id = $1`, userId)
-  return counted?.count ?? 0
+  return userId === undefined
+    ? yield* counted(COUNT)
+    : yield* counted(`${COUNT} WHERE user_id = $1`, userId)
 }
 
 /** Whether the token has stored a temperature by line protocol. */

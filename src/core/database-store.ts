@@ -7,7 +7,7 @@ import type { StoreState } from '../ingest/forwarding.ts'
 import type { JournalQueue } from '../ports/journal-queue.ts'
 import type { MeasurementReader, MeasurementWriter } from '../ports/measurement-store.ts'
 import type { Clock, Log } from '../ports/system.ts'
-import { PostgresSensorDeletionJobs } from '../postgres/control/deletion-jobs.ts'
+import { createDeletionJobs } from '../postgres/control/deletion-jobs.ts'
 import { UserDeletions } from '../postgres/control/user-deletions.ts'
 import type { Database } from '../postgres/database.ts'
 import { PostgresMeasurementReader } from '../postgres/measurements/measurement-reader.ts'
@@ -59,7 +59,7 @@ export function databaseForwarding(
   const { database } = of
   const collaborators = {
     ...of,
-    jobs: new PostgresSensorDeletionJobs(database),
+    jobs: createDeletionJobs(database),
     leases: new PostgresLeases(database),
     writer: store.writer,
     noteState: (isWorking: boolean) => state.note(isWorking),

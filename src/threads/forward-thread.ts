@@ -7,9 +7,8 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { Forwarding } from '../ingest/forwarding.ts'
 import type { InfluxTarget } from '../influx/connection.ts'
 import { MemoryLeases } from '../memory/leases.ts'
-import { SqliteSensorDeletionJobs } from '../sqlite/control/sensor-deletion-jobs.ts'
+import { createDeletionJobs } from '../sqlite/control/sensor-deletion-jobs.ts'
 import type { DeletionPass } from '../sqlite/control/sensor-deletion-jobs.ts'
-import { SensorDeletionRows } from '../sqlite/control/sensor-deletion-rows.ts'
 import { CONTROL_FILE, MEASUREMENTS_FILE, openForReading } from '../sqlite/database.ts'
 import { SqliteJournalQueue } from '../sqlite/journal/journal-queue.ts'
 import type { QueueNews } from '../sqlite/journal/journal-queue.ts'
@@ -62,21 +61,11 @@ if (influx !== undefined && process.platform === 'linux') {
 const component = 'forwarder'
 const log = createLog(systemClock, { level: logLevel, component, form: logForm }, standardOutput)
 const control = openForReading(join(dataDir, CONTROL_FILE))
-const deletionRows = new SensorDeletionRows(control)
-const queue = new SqliteJournalQueue({
-  control,
-  isDeleted: (sensorId) => deletionRows.isDeleted(sensorId),
-  tell: answer,
-  isIdle,
-})
+const queue = new SqliteJournalQueue({ control, tell: answer, isIdle })
 const forwarding = new Forwarding(
   {
     queue,
-    jobs: new SqliteSensorDeletionJobs({
-      rows: deletionRows,
-      settledSeq: () => queue.settledSeq,
-      tell: answer,
-    }),
+    jobs: createDeletionJobs({ control, settledSeq: () => queue.settledSeq, tell: answer }),
     leases: new MemoryLeases(systemClock).of('service'),
     writer:
       influx === undefined

@@ -7,7 +7,7 @@ import {
   createStoreRecords,
 } from '../../src/postgres/control/control-reader.ts'
 import { createControlWriter } from '../../src/postgres/control/control-writer.ts'
-import { PostgresSensorDeletionJobs } from '../../src/postgres/control/deletion-jobs.ts'
+import { createDeletionJobs } from '../../src/postgres/control/deletion-jobs.ts'
 import { createStoreUpkeep } from '../../src/postgres/control/store-upkeep.ts'
 import { Database } from '../../src/postgres/database.ts'
 import { systemClock } from '../../src/system/clock.ts'
@@ -42,7 +42,7 @@ describe('control data in PostgreSQL', () => {
       writer: createControlWriter(of, { sensorsPerUserMax: SENSORS_MAX }, onJournalled),
       upkeep: createStoreUpkeep(sql, systemClock, onJournalled),
       records: createStoreRecords(sql),
-      jobs: new PostgresSensorDeletionJobs(sql),
+      jobs: createDeletionJobs(sql),
       journalled: () => journalled,
     }
   }

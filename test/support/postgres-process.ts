@@ -9,7 +9,7 @@ import {
   createStoreRecords,
 } from '../../src/postgres/control/control-reader.ts'
 import { createControlWriter } from '../../src/postgres/control/control-writer.ts'
-import { PostgresSensorDeletionJobs } from '../../src/postgres/control/deletion-jobs.ts'
+import { createDeletionJobs } from '../../src/postgres/control/deletion-jobs.ts'
 import { createStoreUpkeep } from '../../src/postgres/control/store-upkeep.ts'
 import { Database } from '../../src/postgres/database.ts'
 import { PostgresForwardProgress } from '../../src/postgres/journal/forward-progress.ts'
@@ -64,7 +64,7 @@ export function openProcess(
   return {
     committer,
     queue,
-    jobs: new PostgresSensorDeletionJobs(database),
+    jobs: createDeletionJobs(database),
     barrier: progress,
     figures: progress,
     control: createControlReader(database),

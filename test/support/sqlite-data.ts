@@ -12,8 +12,7 @@ import { prepareRestored } from '../../src/sqlite/backup/restored-control.ts'
 import { SqliteSubmissionCommitter } from '../../src/sqlite/commit/group-committer.ts'
 import { createControlReader, createStoreRecords } from '../../src/sqlite/control/control-reader.ts'
 import { createControlWriter, createStoreUpkeep } from '../../src/sqlite/control/control-writer.ts'
-import { SqliteSensorDeletionJobs } from '../../src/sqlite/control/sensor-deletion-jobs.ts'
-import { SensorDeletionRows } from '../../src/sqlite/control/sensor-deletion-rows.ts'
+import { createDeletionJobs } from '../../src/sqlite/control/sensor-deletion-jobs.ts'
 import { CONTROL_FILE, openForReading } from '../../src/sqlite/database.ts'
 import { ForwardProgress } from '../../src/sqlite/journal/forward-progress.ts'
 import { SqliteJournalQueue } from '../../src/sqlite/journal/journal-queue.ts'
@@ -62,7 +61,6 @@ async function openIn(dataDir: string, rules: AcceptanceRules): Promise<OpenData
     },
   )
   const control = openForReading(join(dataDir, CONTROL_FILE))
-  const rows = new SensorDeletionRows(control)
   const setAside = new SetAside(control)
   const progress = new ForwardProgress({
     journal: new JournalReader(control),
@@ -78,9 +76,8 @@ async function openIn(dataDir: string, rules: AcceptanceRules): Promise<OpenData
     if ('readable' in news) void progress.noteReadable(news.readable)
     else void progress.noteForwarded(news.forwarded)
   }
-  const isDeleted = (sensorId: number) => rows.isDeleted(sensorId)
   const isIdle = new Int32Array(new SharedArrayBuffer(4))
-  const queue = new SqliteJournalQueue({ control, isDeleted, tell: hear, isIdle })
+  const queue = new SqliteJournalQueue({ control, tell: hear, isIdle })
   const onJournalled = (measurements: number) => {
     progress.noteJournalled(measurements)
     queue.notify()
@@ -88,8 +85,8 @@ async function openIn(dataDir: string, rules: AcceptanceRules): Promise<OpenData
   return {
     committer: new SqliteSubmissionCommitter(channel, onJournalled),
     queue,
-    jobs: new SqliteSensorDeletionJobs({
-      rows,
+    jobs: createDeletionJobs({
+      control,
       settledSeq: () => queue.settledSeq,
       tell: ({ deletionPass: { sensorId, dueAtMs } }) =>
         void channel.call('noteDeletionPass', sensorId, dueAtMs),

@@ -1,7 +1,7 @@
 // ControlReader on PostgreSQL: users, access tokens and sensors.
 
 import { callsOf } from '../../control/calls.ts'
-import { row } from '../../control/flow.ts'
+import { counted, row } from '../../control/flow.ts'
 import type { Flow } from '../../control/flow.ts'
 import { CONTROL_READS } from '../../control/reads.ts'
 import { STORE_RECORDS } from '../../control/store-records.ts'
@@ -17,6 +17,7 @@ const CURSOR_SECRET = 'SELECT cursor_secret AS secret FROM data_identity'
 const DELETIONS = `
   SELECT (SELECT count(*) FROM sensor_deletions) + (
     SELECT count(*) FROM user_deletions JOIN sensor_state USING (bucket, user_id)) AS count`
+const countSensorDeletions = () => counted(DELETIONS)
 
 export function createControlReader(database: Database): ControlReader {
   const principals = new PrincipalLookUps(database)
@@ -49,8 +50,4 @@ function* readCursorSecret(): Flow<Uint8Array> {
   const found = yield* row<{ secret: Buffer }>(CURSOR_SECRET)
   if (found === undefined) throw new Error('BUG: the data have no identity')
   return found.secret
-}
-
-function* countSensorDeletions(): Flow<number> {
-  return (yield* row<{ count: number }>(DELETIONS))?.count ?? 0
 }

@@ -1,25 +1,19 @@
 // SensorDeletionJobs on PostgreSQL: a job is due when every stream has forwarded past its head at
 // the deletion. With the database away none is.
 
-import type { SensorDeletion, SensorDeletionJobs } from '../../ports/store-upkeep.ts'
+import { listDueDeletions } from '../../control/sensor-deletions.ts'
+import type { SensorDeletionJobs } from '../../ports/store-upkeep.ts'
 import { bucketOf } from '../../domain/bucket.ts'
 import { unlessAway } from '../database.ts'
 import type { Database } from '../database.ts'
+import { runFlow } from '../run-flow.ts'
 
-interface DeletionRow extends Omit<SensorDeletion, 'range'> {
-  readonly startMs: number
-  readonly stopMs: number
-}
-
-const DUE = `
-  SELECT user_id AS "userId", sensor_id AS "sensorId", start_ms AS "startMs", stop_ms AS "stopMs",
-    passes
-  FROM sensor_deletions d
-  WHERE due_at_ms <= $1 AND NOT EXISTS (
+const IS_FORWARDED = `
+  NOT EXISTS (
     SELECT 1 FROM unnest(string_to_array(d.heads, ',')) head
       LEFT JOIN stream_forwarded f ON f.stream_id = split_part(head, ':', 1)::int
     WHERE split_part(head, ':', 2)::bigint > coalesce(f.seq, 0))
-  ORDER BY bucket, sensor_id LIMIT 100`
+  ORDER BY bucket, sensor_id`
 const NOTE_PASS = `
   UPDATE sensor_deletions SET passes = passes + 1, due_at_ms = $4
   WHERE bucket = $1 AND sensor_id = $2 AND passes = $3`
@@ -27,30 +21,18 @@ const NOTE_PASS = `
 const END = 'DELETE FROM sensor_deletions WHERE bucket = $1 AND sensor_id = $2 AND passes = $3'
 const FORGET_TIE_BREAKS = 'DELETE FROM tie_breaks WHERE bucket = $1 AND sensor_id = $2'
 
-export class PostgresSensorDeletionJobs implements SensorDeletionJobs {
-  readonly #database: Database
-
-  constructor(database: Database) {
-    this.#database = database
-  }
-
-  async due(nowMs: number): Promise<readonly SensorDeletion[]> {
-    const rows = await unlessAway(() => this.#database.rows<DeletionRow>(DUE, [nowMs]), [])
-    return rows.map(({ startMs, stopMs, ...deletion }) => {
-      return { ...deletion, range: { startMs, stopMs } }
-    })
-  }
-
-  async notePass(deletion: SensorDeletion, dueAtMs: number | undefined): Promise<void> {
-    const { userId, sensorId, passes } = deletion
-    const sensor = [bucketOf(userId), sensorId]
-    const job = [...sensor, passes]
-    const database = this.#database
-    // What is not noted is done again.
-    await unlessAway(async () => {
-      if (dueAtMs !== undefined) return database.change(NOTE_PASS, [...job, dueAtMs])
-      await database.change(FORGET_TIE_BREAKS, sensor)
-      return database.change(END, job)
-    }, 0)
+export function createDeletionJobs(database: Database): SensorDeletionJobs {
+  return {
+    due: (nowMs) => unlessAway(() => runFlow(database, listDueDeletions(IS_FORWARDED, nowMs)), []),
+    notePass: async ({ userId, sensorId, passes }, dueAtMs) => {
+      const sensor = [bucketOf(userId), sensorId]
+      const job = [...sensor, passes]
+      // What is not noted is done again.
+      await unlessAway(async () => {
+        if (dueAtMs !== undefined) return database.change(NOTE_PASS, [...job, dueAtMs])
+        await database.change(FORGET_TIE_BREAKS, sensor)
+        return database.change(END, job)
+      }, 0)
+    },
   }
 }

@@ -1,11 +1,6 @@
 // Reading rows of the journal as batches for the measurement store.
 
-import {
-  ColumnsGatherer,
-  decodeEntries,
-  sensorsOf,
-  withoutSensors,
-} from '../../domain/measurement-columns.ts'
+import { ColumnsGatherer, decodeEntries } from '../../domain/measurement-columns.ts'
 import type { JournalBatch, JournalPlace } from '../../ports/journal-queue.ts'
 import type { SensorInfo } from '../../ports/measurement-store.ts'
 import type { Sql } from '../database.ts'
@@ -50,13 +45,6 @@ export async function readBatch(
     sensorInfos: rows.flatMap(({ sensorInfos }) => parseInfos(sensorInfos)),
     rows: rows.length,
   }
-}
-
-/** The batch without what belongs to deleted sensors: that must not be written again. */
-export async function withoutDeleted(database: Sql, batch: JournalBatch): Promise<JournalBatch> {
-  const among = [[...sensorsOf(batch)]]
-  const deleted = await database.rows<{ id: number }>(sql.DELETED_AMONG, among)
-  return withoutSensors(batch, new Set(deleted.map(({ id }) => id)))
 }
 
 function parseInfos(text: string | null): SensorInfo[] {

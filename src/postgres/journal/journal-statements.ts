@@ -98,9 +98,6 @@ export const HAS_ROWS = `
     AND (held.seq IS NOT NULL OR f.lease_until IS NULL OR f.lease_until < clock_timestamp())
   LIMIT 1`
 
-export const DELETED_AMONG = `
-  SELECT id FROM sensors WHERE id = ANY ($1::int[]) AND deleted_at_ms IS NOT NULL`
-
 /** What a forwarder that lost its lease has in hand may come late: it is deleted once more. */
 export const DELETE_AGAIN = `
   INSERT INTO sensor_deletions AS d

@@ -2,10 +2,12 @@
 // written again, are in the database: whoever notices another life orders it, whoever leases a
 // stream does it, and a process that ends leaves the rest to the next one.
 
+import { withoutDeleted } from '../../control/sensor-deletions.ts'
 import type { JournalBatch, JournalReplay } from '../../ports/journal-queue.ts'
 import type { Database } from '../database.ts'
+import { runFlow } from '../run-flow.ts'
 import type { ForwardLeases } from './forward-leases.ts'
-import { readBatch, withoutDeleted } from './journal-rows.ts'
+import { readBatch } from './journal-rows.ts'
 import type { LeasedBatch } from './journal-rows.ts'
 import * as sql from './journal-statements.ts'
 
@@ -53,7 +55,7 @@ export class StoreReplay implements JournalReplay {
         if (replay === undefined) continue
         const batch = await readBatch(database, { stream, ...replay }, measurementsMax)
         const place = { stream, fence, seq: batch?.place.seq ?? replay.throughSeq }
-        if (batch !== undefined) return withoutDeleted(database, { ...batch, place })
+        if (batch !== undefined) return runFlow(database, withoutDeleted({ ...batch, place }))
         await this.#note(place)
       }
       return undefined

@@ -1,7 +1,9 @@
 // SensorDeletionJobs on SQLite: read by the forwarder, written by the commit thread.
 
+import { listDueDeletions } from '../../control/sensor-deletions.ts'
 import type { SensorDeletion, SensorDeletionJobs } from '../../ports/store-upkeep.ts'
-import type { SensorDeletionRows } from './sensor-deletion-rows.ts'
+import type { Connection } from '../database.ts'
+import { FlowRunner } from '../run-flow.ts'
 
 export interface DeletionPass {
   readonly sensorId: number
@@ -10,25 +12,20 @@ export interface DeletionPass {
 }
 
 interface Collaborators {
-  readonly rows: SensorDeletionRows
+  readonly control: Connection
   /** Journal rows up to this one are in the store for good. */
   readonly settledSeq: () => number
   /** Notifies the main thread. */
   readonly tell: (news: { readonly deletionPass: DeletionPass }) => void
 }
 
-export class SqliteSensorDeletionJobs implements SensorDeletionJobs {
-  readonly #with: Collaborators
+const IS_FORWARDED = 'after_seq <= $2 ORDER BY sensor_id'
 
-  constructor(collaborators: Collaborators) {
-    this.#with = collaborators
-  }
-
-  async due(nowMs: number): Promise<readonly SensorDeletion[]> {
-    return this.#with.rows.due(this.#with.settledSeq(), nowMs)
-  }
-
-  async notePass({ sensorId }: SensorDeletion, dueAtMs: number | undefined): Promise<void> {
-    this.#with.tell({ deletionPass: { sensorId, dueAtMs } })
+export function createDeletionJobs(of: Collaborators): SensorDeletionJobs {
+  const flows = new FlowRunner(of.control)
+  return {
+    due: async (nowMs) => flows.run(listDueDeletions(IS_FORWARDED, nowMs, of.settledSeq())),
+    notePass: async ({ sensorId }: SensorDeletion, dueAtMs) =>
+      of.tell({ deletionPass: { sensorId, dueAtMs } }),
   }
 }

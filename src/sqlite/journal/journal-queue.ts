@@ -2,7 +2,8 @@
 // is a single stream. The commit thread learns from the main thread how far the store is, and saves
 // it.
 
-import { refusedOf, sensorsOf, withoutSensors } from '../../domain/measurement-columns.ts'
+import { withoutDeleted } from '../../control/sensor-deletions.ts'
+import { refusedOf } from '../../domain/measurement-columns.ts'
 import { StoreLives } from '../../domain/store-lives.ts'
 import type {
   ClaimedBatch,
@@ -12,6 +13,7 @@ import type {
   Written,
 } from '../../ports/journal-queue.ts'
 import type { Connection } from '../database.ts'
+import { FlowRunner } from '../run-flow.ts'
 import type { ForwardedRows, ReadableRows } from './forward-progress.ts'
 import { JournalReader } from './journal-reader.ts'
 
@@ -19,7 +21,6 @@ export type QueueNews = { readonly readable: ReadableRows } | { readonly forward
 
 interface Collaborators {
   readonly control: Connection
-  readonly isDeleted: (sensorId: number) => boolean
   /** Notifies the main thread. */
   readonly tell: (news: QueueNews) => void
   /** Shared: 1 while it waits for new rows. */
@@ -32,6 +33,7 @@ export class SqliteJournalQueue implements JournalQueue {
   /** A batch stays valid until the next but one is claimed. */
   readonly #inTurn: JournalReader[]
   readonly #replayed: JournalReader
+  readonly #flows: FlowRunner
   #settledSeq: number
   #claimedSeq: number
   /** The last row at the time of the last claim. */
@@ -45,6 +47,7 @@ export class SqliteJournalQueue implements JournalQueue {
     this.#journal = new JournalReader(control)
     this.#inTurn = [this.#journal, new JournalReader(control)]
     this.#replayed = new JournalReader(control)
+    this.#flows = new FlowRunner(control)
     this.#settledSeq = this.#journal.forwardedSeq()
     this.#claimedSeq = this.#settledSeq
     this.#lastSeq = this.#settledSeq
@@ -129,8 +132,6 @@ export class SqliteJournalQueue implements JournalQueue {
 
   #readReplay(afterSeq: number, measurementsMax: number): JournalBatch | undefined {
     const batch = this.#replayed.readBatch(afterSeq, measurementsMax)
-    if (batch === undefined) return undefined
-    const deleted = [...sensorsOf(batch)].filter(this.#with.isDeleted)
-    return withoutSensors(batch, new Set(deleted))
+    return batch && this.#flows.run(withoutDeleted(batch))
   }
 }

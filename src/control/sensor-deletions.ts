@@ -1,0 +1,37 @@
+// Deleted sensors whose measurements are still in the store, or might come back, as rows.
+
+import { sensorsOf, withoutSensors } from '../domain/measurement-columns.ts'
+import type { JournalBatch } from '../ports/journal-queue.ts'
+import type { SensorDeletion } from '../ports/store-upkeep.ts'
+import { rows } from './flow.ts'
+import type { Flow, Value } from './flow.ts'
+
+const DUE = `
+  SELECT user_id AS "userId", sensor_id AS "sensorId", start_ms AS "startMs", stop_ms AS "stopMs",
+    passes
+  FROM sensor_deletions d WHERE due_at_ms <= $1 AND`
+const DELETED_AMONG = `
+  SELECT id FROM sensors WHERE id = ANY ($1::bigint[]) AND deleted_at_ms IS NOT NULL`
+
+interface DeletionRow extends Omit<SensorDeletion, 'range'> {
+  readonly startMs: number
+  readonly stopMs: number
+}
+
+/** @param isForwarded in an engine's SQL, whether all rows of a sensor are; and in which order */
+export function* listDueDeletions(
+  isForwarded: string,
+  nowMs: number,
+  ...values: readonly Value[]
+): Flow<readonly SensorDeletion[]> {
+  const found = yield* rows<DeletionRow>(`${DUE} ${isForwarded} LIMIT 100`, nowMs, ...values)
+  return found.map(({ startMs, stopMs, ...deletion }) => {
+    return { ...deletion, range: { startMs, stopMs } }
+  })
+}
+
+/** The batch without what belongs to deleted sensors: that must not be written again. */
+export function* withoutDeleted(batch: JournalBatch): Flow<JournalBatch> {
+  const deleted = yield* rows<{ id: number }>(DELETED_AMONG, [...sensorsOf(batch)])
+  return withoutSensors(batch, new Set(deleted.map(({ id }) => id)))
+}
