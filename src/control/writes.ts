@@ -1,26 +1,39 @@
-// What both engines change alike of users, tokens, and what was refused or skipped.
+// What both engines change alike of users, tokens, what was refused or skipped, and which store is
+// in use.
 
 import type { NewAccessToken, SignInOrder, LinkRedemption } from '../ports/control-writer.ts'
+import type { SensorDeletion, StoreSwitch } from '../ports/store-upkeep.ts'
 import type { Clock } from '../ports/system.ts'
+import type { Flow } from './flow.ts'
 import { dropRefused, keepRefused, makeRoomForRefused, noteRefusedRetries } from './refused.ts'
 import { createSignInLink, redeemSignInLink, signIn } from './sign-in.ts'
 import { noteSkipped, noteStoredLines } from './skipped.ts'
+import { adoptStore, switchStore } from './store-records.ts'
 import { createToken, revokeToken, rotateToken } from './tokens.ts'
 import { createUser, renameUser, unlinkIdentity } from './users.ts'
 import type { AddState } from './users.ts'
 
+/** Where the rows of an engine differ. */
+export interface EngineRows {
+  readonly addUserState: AddState
+  /** Inserts the name `$1` of a store, unless another one has anything. */
+  readonly adoptStore: string
+  /** Has a sensor deleted from the store, after nothing that is in the journal. */
+  readonly orderDeletion: (deletion: Omit<SensorDeletion, 'passes'>, nowMs: number) => Flow<unknown>
+}
+
 /**
- * Calls of `ControlWriter`, a transaction each; and one for after those that keep more of what was
- * refused.
+ * Calls of `ControlWriter` and `StoreUpkeep`, a transaction each; and one for after those that keep
+ * more of what was refused.
  */
-export function controlWrites(clock: Clock, addState: AddState) {
+export function controlWrites(clock: Clock, { addUserState, ...store }: EngineRows) {
   return {
     createUser: (email: string, name: string) =>
-      createUser({ email, name, nowMs: clock.nowMs() }, addState),
+      createUser({ email, name, nowMs: clock.nowMs() }, addUserState),
     renameUser,
-    signIn: (order: SignInOrder) => signIn(order, clock.nowMs(), addState),
+    signIn: (order: SignInOrder) => signIn(order, clock.nowMs(), addUserState),
     createSignInLink,
-    redeemSignInLink: (order: LinkRedemption) => redeemSignInLink(order, addState),
+    redeemSignInLink: (order: LinkRedemption) => redeemSignInLink(order, addUserState),
     unlinkIdentity: (userId: number, issuer: string) =>
       unlinkIdentity(userId, issuer, clock.nowMs()),
     createToken: (token: NewAccessToken) => createToken(token, clock.nowMs()),
@@ -32,5 +45,8 @@ export function controlWrites(clock: Clock, addState: AddState) {
     noteRefusedRetries,
     dropRefused,
     makeRoomForRefused,
+    adoptStore: (name: string) => adoptStore(name, store.adoptStore),
+    switchStore: (order: StoreSwitch) =>
+      switchStore(order, (deletion) => store.orderDeletion(deletion, clock.nowMs())),
   }
 }

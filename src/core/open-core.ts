@@ -20,7 +20,7 @@ import type { Clock, DatabaseWatch, Log, Metrics, MetricsSource } from '../ports
 import type { CommitChannel } from '../sqlite/commit/commit-channel.ts'
 import { SqliteSubmissionCommitter } from '../sqlite/commit/group-committer.ts'
 import { createControlReader } from '../sqlite/control/control-reader.ts'
-import { createControlWriter, createStoreUpkeep } from '../sqlite/control/control-writer.ts'
+import { createControlWriter } from '../sqlite/control/control-writer.ts'
 import { DamagedData } from '../sqlite/damaged-data.ts'
 import { CONTROL_FILE, LEDGER_FILE, openForReading } from '../sqlite/database.ts'
 import type { Connection } from '../sqlite/database.ts'
@@ -101,9 +101,8 @@ export async function openFiles(
     progress.noteJournalled(measurements)
     forwarding.notify()
   }
-  const controlWriter = createControlWriter(channel, onJournalled)
-  const storeUpkeep = createStoreUpkeep(channel, onJournalled)
-  const storeName = await adoptStore(storeUpkeep, config, log)
+  const writer = createControlWriter(channel, onJournalled)
+  const storeName = await adoptStore(writer, config, log)
   const metrics = new PrometheusMetrics()
   const of = { channel, database, clock, log, metrics, onFailure }
   const { progress, forwarding } = await startForwarder(config, of)
@@ -130,7 +129,7 @@ export async function openFiles(
   const { store } = forwarding
   metrics.watch({ progress, journalBytesMax, store, countSetAside, figures, damaged, disk })
   logMemory(log, figures.countSealedEvents(), memoryLimit())
-  const writers = { controlWriter, storeUpkeep }
+  const writers = { controlWriter: writer, storeUpkeep: writer }
   const intake = { submissions, damaged, progress }
   const isStoreWorking = () => store.isWorking
   return { ...intake, control, ...writers, reader, isStoreWorking, metrics, storeName }

@@ -13,7 +13,6 @@ import { Submissions } from '../ingest/submissions.ts'
 import type { Clock, Log } from '../ports/system.ts'
 import { createControlReader } from '../postgres/control/control-reader.ts'
 import { createControlWriter } from '../postgres/control/control-writer.ts'
-import { createStoreUpkeep } from '../postgres/control/store-upkeep.ts'
 import { Database, unlessAway } from '../postgres/database.ts'
 import { PostgresForwardProgress } from '../postgres/journal/forward-progress.ts'
 import { PostgresJournalQueue } from '../postgres/journal/journal-queue.ts'
@@ -85,8 +84,8 @@ export async function openDatabase(
   const queue = new PostgresJournalQueue({ ...of, progress }, { owner, retention })
   closers.push(() => unlessAway(() => queue.close(), undefined))
   const onJournalled = () => queue.notify()
-  const storeUpkeep = createStoreUpkeep(database, clock, onJournalled)
-  const storeName = await adoptStore(storeUpkeep, config, log)
+  const writer = createControlWriter(of, config, onJournalled)
+  const storeName = await adoptStore(writer, config, log)
   const damaged = new DamageList()
   const { url: databaseUrl, durability } = config.database
   const lanes = { databaseUrl, durability, owner, seen, greet: greetings.lane, lanes: LANES }
@@ -95,7 +94,6 @@ export async function openDatabase(
   closers.push(() => unlessAway(() => leaveStreams(database, owner), undefined))
   closers.push(() => committer.close())
   const control = createControlReader(database)
-  const controlWriter = createControlWriter(of, config, onJournalled)
   const state = new StoreState()
   const forwarding = databaseForwarding({ ...of, queue }, store, state)
   if (isForwarding) forwarding.start()
@@ -122,7 +120,7 @@ export async function openDatabase(
   closers.push(() => rateCounters.close())
   const codes = new PostgresSignInCodes(database)
   const shared = { rateCounters, codes, dataIdentity: watch, database: watch }
-  const writers = { controlWriter, storeUpkeep }
+  const writers = { controlWriter: writer, storeUpkeep: writer }
   const intake = { submissions, damaged, progress }
   const { reader } = store
   const isStoreWorking = () => state.isWorking

@@ -8,7 +8,6 @@ import {
 } from '../../src/postgres/control/control-reader.ts'
 import { createControlWriter } from '../../src/postgres/control/control-writer.ts'
 import { createDeletionJobs } from '../../src/postgres/control/deletion-jobs.ts'
-import { createStoreUpkeep } from '../../src/postgres/control/store-upkeep.ts'
 import { Database } from '../../src/postgres/database.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { describeSignIns } from '../contract/sign-ins.ts'
@@ -36,11 +35,12 @@ describe('control data in PostgreSQL', () => {
     const of = { database: sql, clock: systemClock }
     let journalled = 0
     const onJournalled = (measurements: number) => void (journalled += measurements)
+    const writer = createControlWriter(of, { sensorsPerUserMax: SENSORS_MAX }, onJournalled)
     return {
       sql,
       control: createControlReader(sql),
-      writer: createControlWriter(of, { sensorsPerUserMax: SENSORS_MAX }, onJournalled),
-      upkeep: createStoreUpkeep(sql, systemClock, onJournalled),
+      writer,
+      upkeep: writer,
       records: createStoreRecords(sql),
       jobs: createDeletionJobs(sql),
       journalled: () => journalled,

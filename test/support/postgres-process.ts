@@ -10,7 +10,6 @@ import {
 } from '../../src/postgres/control/control-reader.ts'
 import { createControlWriter } from '../../src/postgres/control/control-writer.ts'
 import { createDeletionJobs } from '../../src/postgres/control/deletion-jobs.ts'
-import { createStoreUpkeep } from '../../src/postgres/control/store-upkeep.ts'
 import { Database } from '../../src/postgres/database.ts'
 import { PostgresForwardProgress } from '../../src/postgres/journal/forward-progress.ts'
 import { PostgresJournalQueue } from '../../src/postgres/journal/journal-queue.ts'
@@ -61,6 +60,7 @@ export function openProcess(
     { databaseUrl, owner, lanes: 2, durability: 'local', greet, clock, rules, seen: witness.seen },
     onJournalled,
   )
+  const writer = createControlWriter({ database, clock }, rules, onJournalled)
   return {
     committer,
     queue,
@@ -68,9 +68,9 @@ export function openProcess(
     barrier: progress,
     figures: progress,
     control: createControlReader(database),
-    controlWriter: createControlWriter({ database, clock }, rules, onJournalled),
+    controlWriter: writer,
     store: createStoreRecords(database),
-    storeUpkeep: createStoreUpkeep(database, clock, onJournalled),
+    storeUpkeep: writer,
     close: async () => {
       await committer.close()
       await queue.close()

@@ -11,7 +11,7 @@ import { DAY_MS } from '../../src/domain/time.ts'
 import { prepareRestored } from '../../src/sqlite/backup/restored-control.ts'
 import { SqliteSubmissionCommitter } from '../../src/sqlite/commit/group-committer.ts'
 import { createControlReader, createStoreRecords } from '../../src/sqlite/control/control-reader.ts'
-import { createControlWriter, createStoreUpkeep } from '../../src/sqlite/control/control-writer.ts'
+import { createControlWriter } from '../../src/sqlite/control/control-writer.ts'
 import { createDeletionJobs } from '../../src/sqlite/control/sensor-deletion-jobs.ts'
 import { CONTROL_FILE, openForReading } from '../../src/sqlite/database.ts'
 import { ForwardProgress } from '../../src/sqlite/journal/forward-progress.ts'
@@ -82,6 +82,7 @@ async function openIn(dataDir: string, rules: AcceptanceRules): Promise<OpenData
     progress.noteJournalled(measurements)
     queue.notify()
   }
+  const writer = createControlWriter(channel, onJournalled)
   return {
     committer: new SqliteSubmissionCommitter(channel, onJournalled),
     queue,
@@ -94,9 +95,9 @@ async function openIn(dataDir: string, rules: AcceptanceRules): Promise<OpenData
     barrier: progress,
     figures: progress,
     control: createControlReader(control),
-    controlWriter: createControlWriter(channel, onJournalled),
+    controlWriter: writer,
     store: createStoreRecords(control),
-    storeUpkeep: createStoreUpkeep(channel, onJournalled),
+    storeUpkeep: writer,
     close: async () => {
       progress.close()
       await close()

@@ -1,12 +1,17 @@
-// ControlWriter on PostgreSQL: each call is one transaction.
+// ControlWriter and StoreUpkeep on PostgreSQL: each call is one transaction.
 
 import { callsOf } from '../../control/calls.ts'
+import { change } from '../../control/flow.ts'
+import { createWriters } from '../../control/writers.ts'
+import type { Writers } from '../../control/writers.ts'
 import { controlWrites } from '../../control/writes.ts'
-import type { ControlWriter } from '../../ports/control-writer.ts'
+import type { EngineRows } from '../../control/writes.ts'
+import { bucketOf } from '../../domain/bucket.ts'
 import type { Clock } from '../../ports/system.ts'
 import type { Database, Sql } from '../database.ts'
 import { changeSensor, createSensor, deleteSensor } from './sensor-writes.ts'
 import { runFlow } from '../run-flow.ts'
+import { dropSetAside, retrySetAside } from './set-aside.ts'
 import { addUserState, deleteAccount, deleteUser } from './user-state.ts'
 
 const LOCK_TOKENS = `
@@ -14,30 +19,35 @@ const LOCK_TOKENS = `
 const RECORD_TOKEN_USES = `
   UPDATE access_tokens t SET last_used_at_ms = greatest(coalesce(t.last_used_at_ms, 0), u.at_ms)
   FROM unnest($1::bigint[], $2::bigint[]) u (id, at_ms) WHERE t.id = u.id`
+const ADOPT_STORE = `
+  INSERT INTO measurement_store (name) VALUES ($1)
+  ON CONFLICT (one) DO UPDATE SET name = excluded.name
+  WHERE NOT EXISTS (SELECT 1 FROM accepted_per_day)
+    AND NOT EXISTS (SELECT 1 FROM sensor_deletions)`
+const INSERT_DELETION = `
+  INSERT INTO sensor_deletions (bucket, sensor_id, user_id, start_ms, stop_ms, heads, due_at_ms)
+  VALUES ($1, $2, $3, $4, $5, '', $6)`
+
+const ROWS: EngineRows = {
+  addUserState,
+  adoptStore: ADOPT_STORE,
+  orderDeletion: ({ userId, sensorId, range: { startMs, stopMs } }, nowMs) =>
+    change(INSERT_DELETION, bucketOf(userId), sensorId, userId, startMs, stopMs, nowMs),
+}
 
 /** @param onJournalled told of new journal rows, with how many measurements they have */
 export function createControlWriter(
-  of: { readonly database: Database; readonly clock: Clock },
-  settings: { readonly sensorsPerUserMax: number },
+  { database, clock }: { readonly database: Database; readonly clock: Clock },
+  { sensorsPerUserMax }: { readonly sensorsPerUserMax: number },
   onJournalled: (measurements: number) => void,
-): ControlWriter {
-  const { database, clock } = of
+): Writers {
   const inTransaction = <Result>(work: (sql: Sql, nowMs: number) => Promise<Result>) =>
     database.transaction((sql) => work(sql, clock.nowMs()))
-  const writes = callsOf(controlWrites(clock, addUserState), (begin) =>
+  const writes = callsOf(controlWrites(clock, ROWS), (begin) =>
     // A deadlock or a lost race begins the flow anew.
     database.transaction((sql) => runFlow(sql, begin())),
   )
-  /** Of work that changes sensors. */
-  const journalling = async <Result>(
-    isDone: (result: Result) => boolean,
-    work: (sql: Sql, nowMs: number) => Promise<Result>,
-  ): Promise<Result> => {
-    const result = await inTransaction(work)
-    if (isDone(result)) onJournalled(0)
-    return result
-  }
-  return {
+  const calls = {
     ...writes,
     keepRefused: async (refused) => {
       await writes.keepRefused(refused)
@@ -52,21 +62,17 @@ export function createControlWriter(
     deleteAccount: (userId) => inTransaction((sql, nowMs) => deleteAccount(sql, { userId, nowMs })),
     recordTokenUses: (uses) => inTransaction((sql) => recordTokenUses(sql, uses)),
     createSensor: (userId, serialNumber, alias) =>
-      journalling(
-        (sensor) => typeof sensor === 'object',
-        (sql, nowMs) => {
-          const { sensorsPerUserMax } = settings
-          return createSensor(sql, { userId, serialNumber, alias }, { nowMs, sensorsPerUserMax })
-        },
+      inTransaction((sql, nowMs) =>
+        createSensor(sql, { userId, serialNumber, alias }, { nowMs, sensorsPerUserMax }),
       ),
-    changeSensor: (userId, sensorId, change) =>
-      journalling(
-        (sensor) => sensor !== undefined,
-        (sql, nowMs) => changeSensor(sql, { userId, sensorId }, { ...change, nowMs }),
-      ),
+    changeSensor: (userId, sensorId, order) =>
+      inTransaction((sql, nowMs) => changeSensor(sql, { userId, sensorId }, { ...order, nowMs })),
     deleteSensor: (userId, sensorId) =>
-      journalling(Boolean, (sql, nowMs) => deleteSensor(sql, { userId, sensorId, nowMs })),
-  }
+      inTransaction((sql, nowMs) => deleteSensor(sql, { userId, sensorId, nowMs })),
+    retrySetAside: (ids) => retrySetAside(database, ids, clock.nowMs()),
+    dropSetAside: (ids) => dropSetAside(database, ids),
+  } satisfies Writers
+  return createWriters(calls, onJournalled)
 }
 
 async function recordTokenUses(sql: Sql, uses: ReadonlyMap<number, number>): Promise<void> {

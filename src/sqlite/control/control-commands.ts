@@ -3,16 +3,15 @@
 import { callsOf } from '../../control/calls.ts'
 import { change } from '../../control/flow.ts'
 import type { Flow } from '../../control/flow.ts'
-import { adoptStore, switchStore } from '../../control/store-records.ts'
 import { controlWrites } from '../../control/writes.ts'
-import type { AddState } from '../../control/users.ts'
+import type { EngineRows } from '../../control/writes.ts'
 import type { Clock } from '../../ports/system.ts'
 import type { Commands } from '../commit/commands.ts'
 import type { SensorDirectory } from '../commit/sensor-directory.ts'
 import type { Connection } from '../database.ts'
 import { SetAside } from '../journal/set-aside.ts'
 import { FlowRunner } from '../run-flow.ts'
-import { SensorCommands } from './sensor-commands.ts'
+import { sensorCommands } from './sensor-commands.ts'
 
 /** The calls of a port, but answered synchronously. */
 type Synchronous<Port> = {
@@ -35,8 +34,13 @@ const INSERT_DELETION = `
   INSERT INTO sensor_deletions (sensor_id, user_id, start_ms, stop_ms, after_seq, due_at_ms)
   VALUES ($1, $2, $3, $4, 0, $5)`
 
-/** Nothing else is kept of a user here. */
-const NO_STATE: AddState = function* () {}
+const ROWS: EngineRows = {
+  // Nothing else is kept of a user here.
+  addUserState: function* () {},
+  adoptStore: ADOPT_STORE,
+  orderDeletion: ({ sensorId, userId, range: { startMs, stopMs } }, nowMs) =>
+    change(INSERT_DELETION, sensorId, userId, startMs, stopMs, nowMs),
+}
 
 export function createControlCommands(
   db: Connection,
@@ -45,13 +49,13 @@ export function createControlCommands(
   settings: { readonly sensorsPerUserMax: number },
 ): ControlCommands {
   const flows = new FlowRunner(db)
-  const run = <Result>(begin: () => Flow<Result>): Result =>
-    db.transaction(() => flows.run(begin())).immediate()
-  const writes = callsOf(controlWrites(clock, NO_STATE), run)
-  const sensors = new SensorCommands(db, directory, clock, settings)
+  const writes = callsOf(controlWrites(clock, ROWS), <Result>(begin: () => Flow<Result>): Result =>
+    db.transaction(() => flows.run(begin())).immediate(),
+  )
   const setAside = new SetAside(db)
   return {
     ...writes,
+    ...sensorCommands(db, directory, clock, settings),
     keepRefused: (refused) => {
       writes.keepRefused(refused)
       writes.makeRoomForRefused()
@@ -67,20 +71,6 @@ export function createControlCommands(
         for (const [tokenId, usedAtMs] of lastUsedAtMs) record.run(usedAtMs, tokenId)
       }).immediate()
     },
-    deleteUser: (userId) => sensors.deleteUser(userId),
-    deleteAccount: (userId) => sensors.deleteAccount(userId),
-    createSensor: (userId, serialNumber, alias) =>
-      sensors.createSensor(userId, serialNumber, alias),
-    changeSensor: (userId, sensorId, order) => sensors.changeSensor(userId, sensorId, order),
-    deleteSensor: (userId, sensorId) => sensors.deleteSensor(userId, sensorId),
-    noteDeletionPass: (sensorId, dueAtMs) => sensors.noteDeletionPass(sensorId, dueAtMs),
-    adoptStore: (name) => run(() => adoptStore(name, ADOPT_STORE)),
-    switchStore: (order) =>
-      run(() =>
-        switchStore(order, ({ sensorId, userId, range: { startMs, stopMs } }) =>
-          change(INSERT_DELETION, sensorId, userId, startMs, stopMs, clock.nowMs()),
-        ),
-      ),
     setAside: (measurements) => setAside.add(measurements, clock.nowMs()),
     retrySetAside: (ids) => setAside.retry(ids, clock.nowMs()),
     dropSetAside: (ids) => setAside.drop(ids),

@@ -56,116 +56,95 @@ const INSERT_INFO = `
     'serialNumber', serial_number, 'alias', alias, 'compensationCelsius', compensation_celsius))
   FROM sensors WHERE id = ?`
 
-export class SensorCommands {
-  readonly #db: Connection
-  readonly #directory: SensorDirectory
-  readonly #clock: Clock
-  readonly #sensorsPerUserMax: number
-  readonly #flows: FlowRunner
-
-  constructor(
-    db: Connection,
-    directory: SensorDirectory,
-    clock: Clock,
-    settings: { sensorsPerUserMax: number },
-  ) {
-    this.#db = db
-    this.#directory = directory
-    this.#clock = clock
-    this.#sensorsPerUserMax = settings.sensorsPerUserMax
-    this.#flows = new FlowRunner(db)
-  }
-
-  deleteUser(userId: number): number | undefined {
-    const nowMs = this.#clock.nowMs()
-    const deleted = this.#inTransaction(() => this.#deleteUserRows(userId, nowMs))
-    this.#directory.closeUser(userId)
-    return deleted
-  }
-
-  deleteAccount(userId: number): boolean {
-    const nowMs = this.#clock.nowMs()
-    const isDeleted = this.#inTransaction(() => {
-      const isAllowed = this.#flows.run(mayLeave(userId, nowMs))
-      return isAllowed && this.#deleteUserRows(userId, nowMs) !== undefined
-    })
-    if (isDeleted) this.#directory.closeUser(userId)
-    return isDeleted
-  }
-
-  createSensor(
-    userId: number,
-    serialNumber: string,
-    alias: string | undefined,
-  ): Sensor | 'taken' | 'quota' {
-    if (this.#directory.find(userId, serialNumber) !== undefined) return 'taken'
-    if (this.#directory.count(userId) >= this.#sensorsPerUserMax) return 'quota'
-    const id = this.#directory.takeId()
-    const key = serialNumberKey(serialNumber)
-    const nowMs = this.#clock.nowMs()
-    this.#inTransaction(() => {
-      const row = [id, userId, serialNumber, key, alias ?? serialNumber, nowMs, nowMs]
-      this.#db.prepare(INSERT_SENSOR).run(...row, this.#nextSeq())
-      this.#db.prepare(INSERT_INFO).run(nowMs, id)
-    })
-    this.#directory.forgetAll()
-    const sensor = this.#flows.run(SENSOR_READS.findSensor(userId, id))
-    if (sensor === undefined) throw new Error(`BUG: sensor ${id} is not there after its creation`)
-    return sensor
-  }
-
-  changeSensor(userId: number, sensorId: number, change: SensorChange): Sensor | undefined {
-    const { alias = null, compensationCelsius = null } = change
-    const nowMs = this.#clock.nowMs()
-    this.#inTransaction(() => {
-      const values = { alias, compensation: compensationCelsius, nowMs, sensorId, userId }
-      const row = { ...values, seq: this.#nextSeq() }
-      const { changes } = this.#db.prepare(CHANGE_SENSOR).run(row)
-      if (changes > 0) this.#db.prepare(INSERT_INFO).run(nowMs, sensorId)
-    })
-    return this.#flows.run(SENSOR_READS.findSensor(userId, sensorId))
-  }
-
-  deleteSensor(userId: number, sensorId: number): boolean {
-    const nowMs = this.#clock.nowMs()
-    const wasThere = this.#inTransaction(() => {
-      const isDeleted = this.#deleteSensorRows(userId, nowMs, sensorId) > 0
-      // The row that cursors are compared with.
-      if (isDeleted) this.#db.prepare(INSERT_EMPTY_ROW).run(nowMs)
+export function sensorCommands(
+  db: Connection,
+  directory: SensorDirectory,
+  clock: Clock,
+  { sensorsPerUserMax }: { readonly sensorsPerUserMax: number },
+) {
+  const flows = new FlowRunner(db)
+  const inTransaction = <Result>(work: (nowMs: number) => Result): Result =>
+    db.transaction(() => work(clock.nowMs())).immediate()
+  return {
+    deleteUser: (userId: number): number | undefined => {
+      const deleted = inTransaction((nowMs) => deleteUserRows(db, userId, nowMs))
+      directory.closeUser(userId)
+      return deleted
+    },
+    deleteAccount: (userId: number): boolean => {
+      const isDeleted = inTransaction((nowMs) => {
+        const isAllowed = flows.run(mayLeave(userId, nowMs))
+        return isAllowed && deleteUserRows(db, userId, nowMs) !== undefined
+      })
+      if (isDeleted) directory.closeUser(userId)
       return isDeleted
-    })
-    if (wasThere) this.#directory.forgetAll()
-    return wasThere
+    },
+    createSensor: (
+      userId: number,
+      serialNumber: string,
+      alias: string | undefined,
+    ): Sensor | 'taken' | 'quota' => {
+      if (directory.find(userId, serialNumber) !== undefined) return 'taken'
+      if (directory.count(userId) >= sensorsPerUserMax) return 'quota'
+      const id = directory.takeId()
+      const key = serialNumberKey(serialNumber)
+      inTransaction((nowMs) => {
+        const row = [id, userId, serialNumber, key, alias ?? serialNumber, nowMs, nowMs]
+        db.prepare(INSERT_SENSOR).run(...row, nextSeq(db))
+        db.prepare(INSERT_INFO).run(nowMs, id)
+      })
+      directory.forgetAll()
+      const sensor = flows.run(SENSOR_READS.findSensor(userId, id))
+      if (sensor === undefined) throw new Error(`BUG: sensor ${id} is not there after its creation`)
+      return sensor
+    },
+    changeSensor: (userId: number, sensorId: number, change: SensorChange): Sensor | undefined => {
+      const { alias = null, compensationCelsius = null } = change
+      inTransaction((nowMs) => {
+        const values = { alias, compensation: compensationCelsius, nowMs, sensorId, userId }
+        const { changes } = db.prepare(CHANGE_SENSOR).run({ ...values, seq: nextSeq(db) })
+        if (changes > 0) db.prepare(INSERT_INFO).run(nowMs, sensorId)
+      })
+      return flows.run(SENSOR_READS.findSensor(userId, sensorId))
+    },
+    deleteSensor: (userId: number, sensorId: number): boolean => {
+      const wasThere = inTransaction((nowMs) => {
+        const isDeleted = deleteSensorRows(db, { userId, nowMs, sensorId }) > 0
+        // The row that cursors are compared with.
+        if (isDeleted) db.prepare(INSERT_EMPTY_ROW).run(nowMs)
+        return isDeleted
+      })
+      if (wasThere) directory.forgetAll()
+      return wasThere
+    },
+    noteDeletionPass: (sensorId: number, dueAtMs: number | undefined): void => {
+      if (dueAtMs === undefined) db.prepare(END_DELETION).run(sensorId)
+      else db.prepare(NOTE_PASS).run(dueAtMs, sensorId)
+    },
   }
+}
 
-  noteDeletionPass(sensorId: number, dueAtMs: number | undefined): void {
-    if (dueAtMs === undefined) this.#db.prepare(END_DELETION).run(sensorId)
-    else this.#db.prepare(NOTE_PASS).run(dueAtMs, sensorId)
-  }
+/** @returns how many sensors they had, `undefined` if there is no such user */
+function deleteUserRows(db: Connection, userId: number, nowMs: number): number | undefined {
+  const sensors = deleteSensorRows(db, { userId, nowMs })
+  db.prepare(WIPE_SERIAL_NUMBERS).run(userId)
+  return db.prepare(DELETE_USER).run(userId).changes > 0 ? sensors : undefined
+}
 
-  /** @returns how many sensors they had, `undefined` if there is no such user */
-  #deleteUserRows(userId: number, nowMs: number): number | undefined {
-    const sensors = this.#deleteSensorRows(userId, nowMs)
-    this.#db.prepare(WIPE_SERIAL_NUMBERS).run(userId)
-    return this.#db.prepare(DELETE_USER).run(userId).changes > 0 ? sensors : undefined
-  }
+/** Without a `sensorId`, all of the user's. @returns how many were there */
+function deleteSensorRows(
+  db: Connection,
+  order: { readonly userId: number; readonly nowMs: number; readonly sensorId?: number },
+): number {
+  const of = { ...order, seq: nextSeq(db) }
+  const deletion = db.prepare(order.sensorId === undefined ? DELETE_ALL : DELETE_ONE)
+  const deleted = deletion.pluck().all(of)
+  const sensors = { ...of, ids: JSON.stringify(deleted) }
+  for (const sql of [ORDER_DELETIONS, ...FORGET]) db.prepare(sql).run(sensors)
+  return deleted.length
+}
 
-  /** @param sensorId `undefined`: all of the user's @returns how many were there */
-  #deleteSensorRows(userId: number, nowMs: number, sensorId?: number): number {
-    const of = { userId, sensorId, nowMs, seq: this.#nextSeq() }
-    const deletion = this.#db.prepare(sensorId === undefined ? DELETE_ALL : DELETE_ONE)
-    const deleted = deletion.pluck().all(of)
-    const sensors = { ...of, ids: JSON.stringify(deleted) }
-    for (const sql of [ORDER_DELETIONS, ...FORGET]) this.#db.prepare(sql).run(sensors)
-    return deleted.length
-  }
-
-  /** Of the row that this transaction is about to write. */
-  #nextSeq(): number {
-    return (this.#db.prepare<[], number>(LAST_SEQ).pluck().get() ?? 0) + 1
-  }
-
-  #inTransaction<Result>(work: () => Result): Result {
-    return this.#db.transaction(work).immediate()
-  }
+/** Of the row that this transaction is about to write. */
+function nextSeq(db: Connection): number {
+  return (db.prepare<[], number>(LAST_SEQ).pluck().get() ?? 0) + 1
 }

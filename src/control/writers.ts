@@ -1,0 +1,36 @@
+// ControlWriter and StoreUpkeep over the calls of an engine: what follows a call stands here, once
+// for both.
+
+import type { ControlWriter } from '../ports/control-writer.ts'
+import type { StoreUpkeep } from '../ports/store-upkeep.ts'
+
+export type Writers = ControlWriter & StoreUpkeep
+
+/** @param onJournalled told of new journal rows, with how many measurements they have */
+export function createWriters(
+  calls: Writers,
+  onJournalled: (measurements: number) => void,
+): Writers {
+  const tellIf = (isDone: boolean) => isDone && onJournalled(0)
+  return {
+    ...calls,
+    deleteUser: following(calls.deleteUser, (sensors) => tellIf(sensors !== undefined)),
+    deleteAccount: following(calls.deleteAccount, tellIf),
+    createSensor: following(calls.createSensor, (sensor) => tellIf(typeof sensor === 'object')),
+    changeSensor: following(calls.changeSensor, (sensor) => tellIf(sensor !== undefined)),
+    deleteSensor: following(calls.deleteSensor, tellIf),
+    retrySetAside: following(calls.retrySetAside, (count) => count > 0 && onJournalled(count)),
+  }
+}
+
+/** The call, with what is done before its result is returned. */
+function following<Args extends unknown[], Result>(
+  call: (...args: Args) => Promise<Result>,
+  follow: (result: Result) => unknown,
+): (...args: Args) => Promise<Result> {
+  return async (...args) => {
+    const result = await call(...args)
+    await follow(result)
+    return result
+  }
+}
