@@ -4,16 +4,25 @@
 import type { ControlWriter } from '../ports/control-writer.ts'
 import type { StoreUpkeep } from '../ports/store-upkeep.ts'
 
-export type Writers = ControlWriter & StoreUpkeep
+export interface Writers extends ControlWriter, StoreUpkeep {}
+
+/** A transaction each. */
+export interface WriterCalls extends Writers {
+  /** For after calls that keep more of what was refused. */
+  makeRoomForRefused(): Promise<void>
+}
 
 /** @param onJournalled told of new journal rows, with how many measurements they have */
 export function createWriters(
-  calls: Writers,
+  calls: WriterCalls,
   onJournalled: (measurements: number) => void,
 ): Writers {
   const tellIf = (isDone: boolean) => isDone && onJournalled(0)
+  const makeRoom = () => calls.makeRoomForRefused()
   return {
     ...calls,
+    keepRefused: following(calls.keepRefused, makeRoom),
+    noteRefusedRetries: following(calls.noteRefusedRetries, makeRoom),
     deleteUser: following(calls.deleteUser, (sensors) => tellIf(sensors !== undefined)),
     deleteAccount: following(calls.deleteAccount, tellIf),
     createSensor: following(calls.createSensor, (sensor) => tellIf(typeof sensor === 'object')),

@@ -22,10 +22,7 @@ export interface EngineRows {
   readonly orderDeletion: (deletion: Omit<SensorDeletion, 'passes'>, nowMs: number) => Flow<unknown>
 }
 
-/**
- * Calls of `ControlWriter` and `StoreUpkeep`, a transaction each; and one for after those that keep
- * more of what was refused.
- */
+/** Calls of `WriterCalls`, a transaction each. */
 export function controlWrites(clock: Clock, { addUserState, ...store }: EngineRows) {
   return {
     createUser: (email: string, name: string) =>

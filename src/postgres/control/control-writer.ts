@@ -3,7 +3,7 @@
 import { callsOf } from '../../control/calls.ts'
 import { change } from '../../control/flow.ts'
 import { createWriters } from '../../control/writers.ts'
-import type { Writers } from '../../control/writers.ts'
+import type { WriterCalls, Writers } from '../../control/writers.ts'
 import { controlWrites } from '../../control/writes.ts'
 import type { EngineRows } from '../../control/writes.ts'
 import { bucketOf } from '../../domain/bucket.ts'
@@ -49,15 +49,6 @@ export function createControlWriter(
   )
   const calls = {
     ...writes,
-    keepRefused: async (refused) => {
-      await writes.keepRefused(refused)
-      await writes.makeRoomForRefused()
-    },
-    noteRefusedRetries: async (retries) => {
-      const deleted = await writes.noteRefusedRetries(retries)
-      await writes.makeRoomForRefused()
-      return deleted
-    },
     deleteUser: (userId) => inTransaction((sql) => deleteUser(sql, userId)),
     deleteAccount: (userId) => inTransaction((sql, nowMs) => deleteAccount(sql, { userId, nowMs })),
     recordTokenUses: (uses) => inTransaction((sql) => recordTokenUses(sql, uses)),
@@ -71,7 +62,7 @@ export function createControlWriter(
       inTransaction((sql, nowMs) => deleteSensor(sql, { userId, sensorId, nowMs })),
     retrySetAside: (ids) => retrySetAside(database, ids, clock.nowMs()),
     dropSetAside: (ids) => dropSetAside(database, ids),
-  } satisfies Writers
+  } satisfies WriterCalls
   return createWriters(calls, onJournalled)
 }
 

@@ -1,10 +1,10 @@
-// What else the thread that writes control.db can be asked to do: the port's commands, and those
+// What else the thread that writes control.db can be asked to do: the ports' calls, and those
 // that other parts of this adapter need.
 
-import type { ControlWriter } from '../../ports/control-writer.ts'
-import type { RefusedMeasurement, StoreUpkeep } from '../../ports/store-upkeep.ts'
+import type { WriterCalls } from '../../control/writers.ts'
+import type { RefusedMeasurement } from '../../ports/store-upkeep.ts'
 
-export interface Commands extends ControlWriter, StoreUpkeep {
+export interface Commands extends WriterCalls {
   /** Keeps what the store refuses; repeating it changes nothing. */
   setAside(measurements: readonly RefusedMeasurement[]): Promise<void>
   /**

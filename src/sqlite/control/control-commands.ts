@@ -56,15 +56,6 @@ export function createControlCommands(
   return {
     ...writes,
     ...sensorCommands(db, directory, clock, settings),
-    keepRefused: (refused) => {
-      writes.keepRefused(refused)
-      writes.makeRoomForRefused()
-    },
-    noteRefusedRetries: (retries) => {
-      const deleted = writes.noteRefusedRetries(retries)
-      writes.makeRoomForRefused()
-      return deleted
-    },
     recordTokenUses: (lastUsedAtMs) => {
       const record = db.prepare(RECORD_USE)
       db.transaction(() => {

@@ -1,7 +1,7 @@
 // ControlWriter and StoreUpkeep for the main thread: each call goes to the commit thread.
 
 import { createWriters } from '../../control/writers.ts'
-import type { Writers } from '../../control/writers.ts'
+import type { WriterCalls, Writers } from '../../control/writers.ts'
 import type { CommitChannel } from '../commit/commit-channel.ts'
 
 // prettier-ignore
@@ -10,7 +10,7 @@ const CALLS = [
   'redeemSignInLink', 'unlinkIdentity', 'createToken', 'revokeToken', 'rotateToken',
   'recordTokenUses', 'noteSkipped', 'noteStoredLines', 'keepRefused', 'noteRefusedRetries',
   'dropRefused', 'createSensor', 'changeSensor', 'deleteSensor', 'adoptStore', 'switchStore',
-  'retrySetAside', 'dropSetAside',
+  'retrySetAside', 'dropSetAside', 'makeRoomForRefused',
 ] as const
 
 /** @param onJournalled is told of new journal rows and their number of measurements */
@@ -19,8 +19,8 @@ export function createControlWriter(
   onJournalled: (measurements: number) => void,
 ): Writers {
   const calls = CALLS.map((name) => {
-    return [name, (...args: Parameters<Writers[typeof name]>) => channel.call(name, ...args)]
+    return [name, (...args: Parameters<WriterCalls[typeof name]>) => channel.call(name, ...args)]
   })
-  const all = Object.fromEntries(calls) as Pick<Writers, (typeof CALLS)[number]>
+  const all = Object.fromEntries(calls) as Pick<WriterCalls, (typeof CALLS)[number]>
   return createWriters(all, onJournalled)
 }
