@@ -1,4 +1,5 @@
-// Which measurement store is in use, and which sensors have measurements in it.
+// Which measurement store is in use, which sensors have measurements in it, and what the journal
+// tells it of them.
 
 import type { SensorInfo } from '../ports/measurement-store.ts'
 import type { SensorDeletion, StoreSwitch } from '../ports/store-upkeep.ts'
@@ -15,6 +16,11 @@ const OWNER_OF_DELETED = `
   SELECT user_id AS "userId" FROM sensors
   WHERE id = CAST($1 AS bigint) AND deleted_at_ms IS NOT NULL`
 
+interface NewSensor extends Pick<SensorInfo, 'userId' | 'serialNumber' | 'alias'> {
+  readonly id: number
+  readonly createdAtMs: number
+}
+
 function* readStoreName(): Flow<string | undefined> {
   return (yield* row<{ name: string }>(STORE))?.name
 }
@@ -29,6 +35,20 @@ function* findOwnerOfDeleted(sensorId: number): Flow<number | undefined> {
 
 /** `StoreRecords`. */
 export const STORE_RECORDS = { readStoreName, listSensorInfos, findOwnerOfDeleted }
+
+/** What the row of a group tells the store of new sensors; `null`: there are none. */
+export function encodeInfos(newSensors: readonly NewSensor[]): string | null {
+  if (newSensors.length === 0) return null
+  const infos = newSensors.map(({ id, userId, serialNumber, alias, createdAtMs }): SensorInfo => {
+    const names = { serialNumber, alias, compensationCelsius: 0 }
+    return { userId, sensorId: id, atMs: createdAtMs, ...names }
+  })
+  return JSON.stringify(infos)
+}
+
+export function decodeInfos(infos: string | null): readonly SensorInfo[] {
+  return infos === null ? [] : (JSON.parse(infos) as SensorInfo[])
+}
 
 /** @param adopt inserts the name `$1`, unless another store has anything */
 export function* adoptStore(name: string, adopt: string): Flow<string> {

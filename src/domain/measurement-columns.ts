@@ -52,12 +52,7 @@ export function columnsOver(
 }
 
 /** Sets what the columns have at a place. */
-export function putEntry(
-  columns: MeasurementColumns,
-  at: number,
-  entry: Entry,
-  sensorId: number,
-): void {
+function putEntry(columns: MeasurementColumns, at: number, entry: Entry, sensorId: number): void {
   columns.measuredAtMs[at] = entry.measuredAtMs
   columns.tempCelsius[at] = entry.tempCelsius
   columns.sensorId[at] = sensorId
@@ -95,6 +90,22 @@ export class ColumnsGatherer {
     }
     return all
   }
+}
+
+/**
+ * The entries of one row, in the order of acceptance, and the sensor of each.
+ *
+ * @param entryBytes of each of them, with columns that follow and stay zero
+ */
+export function encodeEntries<Any extends Entry>(
+  entries: readonly Any[],
+  sensorIdOf: (entry: Any) => number,
+  entryBytes = ENTRY_BYTES,
+): Buffer {
+  const buffer = new ArrayBuffer(entries.length * entryBytes)
+  const columns = columnsOver(buffer, 0, entries.length)
+  entries.forEach((entry, at) => putEntry(columns, at, entry, sensorIdOf(entry)))
+  return Buffer.from(buffer)
 }
 
 /** The measurements of one row; rests of one more are ignored. */

@@ -4,15 +4,8 @@
 // 45 bytes per measurement.
 
 import { journalEntryBytes } from '../domain/limits.ts'
-import {
-  aligned,
-  columnsOver,
-  copyColumns,
-  ENTRY_BYTES,
-  putEntry,
-} from '../domain/measurement-columns.ts'
+import { aligned, columnsOver, copyColumns, ENTRY_BYTES } from '../domain/measurement-columns.ts'
 import type { MeasurementColumns } from '../domain/measurement-columns.ts'
-import type { RefusedMeasurement } from '../ports/store-upkeep.ts'
 import { KEY_WORDS } from './event-key.ts'
 
 /** Keeps rows below 64 KiB: many small buffers are easier on memory than a few large ones. */
@@ -38,14 +31,6 @@ export class EntriesEncoder {
     target.hasEventId.set(source.hasEventId.subarray(from, to))
     return Buffer.from(this.#buffer, 0, count * journalEntryBytes)
   }
-}
-
-/** Encodes measurements that were accepted before, and whose keys are not news for the ledger. */
-export function encodeRepeated(measurements: readonly RefusedMeasurement[]): Buffer {
-  const buffer = new ArrayBuffer(measurements.length * journalEntryBytes)
-  const columns = columnsOver(buffer, 0, measurements.length)
-  measurements.forEach((one, at) => putEntry(columns, at, one, one.sensorId))
-  return Buffer.from(buffer)
 }
 
 /** Decodes the entries of a journal row. */

@@ -1,12 +1,12 @@
 // Trying again what the measurement store has refused for good, or giving it up.
 
 import { SET_ASIDE_COLUMNS } from '../../control/set-aside.ts'
+import { encodeEntries } from '../../domain/measurement-columns.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { SetAsideMeasurement } from '../../ports/store-upkeep.ts'
 import { bucketOf } from '../../domain/bucket.ts'
 import type { Database, Sql } from '../database.ts'
 import { stepStatements, TO_BEFORE } from '../history-steps.ts'
-import { encodeEntries } from '../journal-entries.ts'
 import { LOCK_SENSORS } from '../stream/lane-statements.ts'
 import { journalEntries, lockControlStream } from './control-stream.ts'
 
@@ -52,7 +52,7 @@ export function retrySetAside(
     const steps = stepStatements({ buckets, ids: sensorIds }, nowMs)
     for (const { text, values } of steps) await sql.change(text, values)
     await sql.change(TOUCH_SENSORS, [buckets, sensorIds, oldest, seq])
-    const entries = encodeEntries(taken, (at) => taken[at]?.sensorId ?? 0)
+    const entries = encodeEntries(taken, ({ sensorId }) => sensorId)
     await journalEntries(sql, seq, { count: taken.length, entries })
     return taken.length
   })

@@ -1,8 +1,8 @@
 // Reading rows of the journal as batches for the measurement store.
 
+import { decodeInfos } from '../../control/store-records.ts'
 import { ColumnsGatherer, decodeEntries } from '../../domain/measurement-columns.ts'
 import type { JournalBatch, JournalPlace } from '../../ports/journal-queue.ts'
-import type { SensorInfo } from '../../ports/measurement-store.ts'
 import type { Sql } from '../database.ts'
 import * as sql from './journal-statements.ts'
 
@@ -42,11 +42,7 @@ export async function readBatch(
   return {
     place: { stream, seq: last.seq },
     measurements: new ColumnsGatherer().gather(parts),
-    sensorInfos: rows.flatMap(({ sensorInfos }) => parseInfos(sensorInfos)),
+    sensorInfos: rows.flatMap(({ sensorInfos }) => decodeInfos(sensorInfos)),
     rows: rows.length,
   }
-}
-
-function parseInfos(text: string | null): SensorInfo[] {
-  return text === null ? [] : (JSON.parse(text) as SensorInfo[])
 }

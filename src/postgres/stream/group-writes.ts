@@ -1,13 +1,13 @@
 // What a decided group writes. Arrays are sorted as their rows are locked by everybody.
 
+import { encodeInfos } from '../../control/store-records.ts'
+import { encodeEntries } from '../../domain/measurement-columns.ts'
 import { cover, encodeSpans } from '../../domain/time-spans.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { JournalPlace } from '../../ports/journal-queue.ts'
-import type { SensorInfo } from '../../ports/measurement-store.ts'
 import { bucketOf } from '../../domain/bucket.ts'
 import { placesOf, placesText } from '../data-version.ts'
 import { stepStatements } from '../history-steps.ts'
-import { encodeEntries } from '../journal-entries.ts'
 import { float8Array, int2Array, int4Array, int8Array, uuidArray } from './binary-arrays.ts'
 import { sensorKeyOf } from './group.ts'
 import type { NewEvent, NewSensor, TieBreak } from './group-decider.ts'
@@ -202,12 +202,7 @@ export function insertRow(
   groupId: string,
   { events, newSensors }: { events: readonly NewEvent[]; newSensors: readonly NewSensor[] },
 ): Promise<unknown> {
-  const infos = newSensors.length === 0 ? null : JSON.stringify(newSensors.map(infoOf))
-  const entries = encodeEntries(events, (at) => events[at]?.sensor.id ?? 0)
+  const infos = encodeInfos(newSensors)
+  const entries = encodeEntries(events, ({ sensor }) => sensor.id)
   return session.send(sql.INSERT_ROW, [stream, seq, groupId, events.length, infos, entries])
-}
-
-function infoOf({ id, userId, serialNumber, alias, createdAtMs }: NewSensor): SensorInfo {
-  const names = { serialNumber, alias, compensationCelsius: 0 }
-  return { userId, sensorId: id, atMs: createdAtMs, ...names }
 }

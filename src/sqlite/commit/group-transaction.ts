@@ -1,8 +1,8 @@
 // The durable half of a commit: one transaction that holds everything a group of submissions
 // changes. When it returns, all of it is on disk; when it throws, none of it is.
 
+import { encodeInfos } from '../../control/store-records.ts'
 import { DAY_MS } from '../../domain/time.ts'
-import type { SensorInfo } from '../../ports/measurement-store.ts'
 import type { PendingSensor } from './sensor-directory.ts'
 import type { Connection } from '../database.ts'
 import type { LedgerEpoch } from '../ledger/hot-ledger.ts'
@@ -72,7 +72,7 @@ export class GroupTransaction {
    */
   write(changes: GroupChanges): number {
     const { epoch, firstRecord, newSensors } = changes
-    const infos = newSensors.length === 0 ? null : JSON.stringify(newSensors.map(infoOf))
+    const infos = encodeInfos(newSensors)
     let seq = 0
     for (let from = firstRecord; from < epoch.count; from += ROW_MEASUREMENTS_MAX) {
       const to = Math.min(from + ROW_MEASUREMENTS_MAX, epoch.count)
@@ -101,12 +101,6 @@ export class GroupTransaction {
       this.#upsertDay.run(sensorId, sensorDay - sensorId * DAYS_PER_SENSOR, count)
     }
   }
-}
-
-function infoOf(sensor: PendingSensor): SensorInfo {
-  const { id, userId, serialNumber, alias, createdAtMs } = sensor
-  const names = { serialNumber, alias, compensationCelsius: 0 }
-  return { userId, sensorId: id, atMs: createdAtMs, ...names }
 }
 
 function summarise(

@@ -2,6 +2,7 @@
 // backlog, and whether anything of a sensor is still on its way.
 
 import { setImmediate } from 'node:timers/promises'
+import { decodeInfos } from '../../control/store-records.ts'
 import { ColumnsGatherer } from '../../domain/measurement-columns.ts'
 import type { MeasurementColumns } from '../../domain/measurement-columns.ts'
 import { takeSensors } from '../../domain/take-sensors.ts'
@@ -88,7 +89,7 @@ export class JournalReader {
         parts.push(columns)
         count += columns.count
       }
-      if (row.sensorInfos !== null) sensorInfos.push(...parseInfos(row.sensorInfos))
+      sensorInfos.push(...decodeInfos(row.sensorInfos))
       throughSeq = row.seq
     }
     if (throughSeq === seq) return undefined
@@ -122,8 +123,4 @@ export class JournalReader {
       await setImmediate()
     }
   }
-}
-
-function parseInfos(text: string): SensorInfo[] {
-  return JSON.parse(text) as SensorInfo[]
 }

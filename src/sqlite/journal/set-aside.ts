@@ -1,12 +1,13 @@
 // Setting aside measurements that the store refuses for good, and settling them.
 
 import { listSetAside, sensorsSetAside } from '../../control/set-aside.ts'
+import { journalEntryBytes } from '../../domain/limits.ts'
+import { encodeEntries } from '../../domain/measurement-columns.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
 import type { RefusedMeasurement, SetAsideMeasurement } from '../../ports/store-upkeep.ts'
 import type { Connection } from '../database.ts'
 import { FlowRunner } from '../run-flow.ts'
-import { encodeRepeated } from '../journal-row.ts'
 
 const INSERT = `
   INSERT INTO set_aside
@@ -63,8 +64,9 @@ export class SetAside {
    */
   retry(ids: readonly number[] | undefined, nowMs: number): number {
     return this.#settle(ids, (part) => {
-      const row = [nowMs, part.length, encodeRepeated(part)] as const
-      const { lastInsertRowid } = this.#db.prepare(INSERT_ROW).run(...row)
+      // Their keys are not news for the ledger.
+      const entries = encodeEntries(part, ({ sensorId }) => sensorId, journalEntryBytes)
+      const { lastInsertRowid } = this.#db.prepare(INSERT_ROW).run(nowMs, part.length, entries)
       const touch = this.#db.prepare(TOUCH_SENSOR)
       for (const [sensorId, own] of Map.groupBy(part, (one) => one.sensorId)) {
         const oldestAtMs = own.reduce((least, one) => Math.min(least, one.measuredAtMs), Infinity)
