@@ -269,7 +269,7 @@ describe('two processes that forward', () => {
     expect(await seqs()).to.deep.equal([3, 4])
   })
 
-  it('prune without a look at each row for each, however small the table was at first', async () => {
+  it('prune without a look at each row for each, however small the table once was', async () => {
     const client = await connectAlone(database.url, false)
     const run = () => client.query({ name: 'prune', text: PRUNE, values: [0, 0, 0] })
     // From the sixth time on by one plan.
