@@ -1,12 +1,8 @@
 // What `thermolog verify` checks in a database, in order: the journal, the ledger and the control
 // data against each other, then the measurements against them. It only reads, beside services.
 
-import { setImmediate, setTimeout } from 'node:timers/promises'
 import { HOUR_MS } from '../domain/time.ts'
 import { usage } from '../operations/check-arguments.ts'
-import { verifyDeletedSensors } from '../operations/verify/verify-deleted-sensors.ts'
-import { verifySensors } from '../operations/verify/verify-counts.ts'
-import { verifySummaries } from '../operations/verify/verify-summaries.ts'
 import { connectAlone } from '../postgres/connection.ts'
 import { Database } from '../postgres/database.ts'
 import { PostgresMeasurementReader } from '../postgres/measurements/measurement-reader.ts'
@@ -19,6 +15,7 @@ import { checkLedger, checkTieBreaks } from '../postgres/verify/ledger-check.ts'
 import { PostgresStoreAudit } from '../postgres/verify/store-audit.ts'
 import { Findings } from './verdict.ts'
 import type { Verdict, VerifyProgress } from './verdict.ts'
+import { verifyStore } from './verify-store.ts'
 
 const CONNECTIONS = 2
 /** Some statements read all there is. */
@@ -65,13 +62,7 @@ async function verify(database: Database, progress: VerifyProgress): Promise<Ver
   await checkTieBreaks(database, report)
   const store = new PostgresStoreAudit(database)
   const reader = new PostgresMeasurementReader(database)
-  const advance = (measurements: number) => progress.advance(measurements)
-  const total = await control.total()
-  progress.begin('counting', total, 'measurements')
-  const counts = await verifySensors({ control, store, reader, pause: setTimeout, report, advance })
-  progress.begin('checking summaries', total, 'measurements')
-  await verifySummaries({ control, store, report, advance, rest: setImmediate })
-  await verifyDeletedSensors({ control, store, report })
+  const counts = await verifyStore({ control, store, audit: store, reader, report }, progress)
   const { findings, findingsTotal } = all
   return { findings, findingsTotal, events, ...counts }
 }

@@ -4,22 +4,18 @@
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate, setTimeout } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import { Findings } from './verdict.ts'
 import type { Verdict, VerifyProgress } from './verdict.ts'
+import { verifyStore } from './verify-store.ts'
 import { openReader, refuseOtherStore } from '../core/measurement-store.ts'
 import type { Config } from '../config.ts'
 import { ServiceError, StoreUnavailable } from '../domain/errors.ts'
 import { RESTORE_BACKUP } from '../domain/finding.ts'
 import type { Report } from '../domain/finding.ts'
-import type { DayCounts } from '../domain/sensor-account.ts'
 import { SECOND_MS } from '../domain/time.ts'
-import type { TimeRange } from '../domain/time.ts'
 import { InfluxConnection } from '../influx/connection.ts'
 import { MeasurementCounts } from '../influx/point-counts.ts'
-import { verifyDeletedSensors } from '../operations/verify/verify-deleted-sensors.ts'
-import { verifySensors } from '../operations/verify/verify-counts.ts'
-import { verifySummaries } from '../operations/verify/verify-summaries.ts'
 import { createStoreRecords } from '../sqlite/control/control-reader.ts'
 import { refuseUnfinishedRestore } from '../sqlite/data-dir-lock.ts'
 import {
@@ -35,6 +31,7 @@ import { checkLog } from '../sqlite/log/log-check.ts'
 import { createAccounts } from '../sqlite/verify/accounts.ts'
 import { checkFile } from '../sqlite/verify/file-check.ts'
 import { checkJournal, checkMarks } from '../sqlite/verify/journal-check.ts'
+import type { DataFiles } from '../sqlite/verify/journal-check.ts'
 import { LedgerCheck } from '../sqlite/verify/ledger-check.ts'
 import { MeasurementAudit } from '../sqlite/verify/measurement-audit.ts'
 import { checkSecret } from '../sqlite/verify/secret-check.ts'
@@ -42,8 +39,6 @@ import { TieBreakCheck } from '../sqlite/verify/tie-break-check.ts'
 
 const INFLUX_SETTINGS = { socketsMax: 2, timeoutMs: 60 * SECOND_MS }
 
-const EMBEDDED_MISSING =
-  'Restore a backup elsewhere, export this part there and import it here; else it is lost.'
 const INFLUX_MISSING =
   'Restart the service: it rewrites what its journal still has. Then run this again. ' +
   'What is still missing is in a backup of InfluxDB, or lost.'
@@ -67,24 +62,21 @@ interface Scope extends Pick<Config, 'dataDir' | 'influx'> {
 /** Checks files that nobody is restoring. */
 export async function verifyFiles(scope: Scope, progress: VerifyProgress): Promise<Verdict> {
   const all = new Findings()
-  const { report } = all
-  const verifying = { scope, progress, report }
+  const verifying = { scope, progress, report: all.report }
   const whole = checkFiles(verifying)
   const counts = { sensors: 0, measurements: 0, events: 0, moving: 0 }
   if (whole.has(CONTROL_FILE)) {
-    const control = openForReading(join(scope.dataDir, CONTROL_FILE))
+    const open = (name: string) => openForReading(join(scope.dataDir, name))
+    const openWhole = (name: string) => (whole.has(name) ? open(name) : undefined)
+    const control = open(CONTROL_FILE)
+    const files = { ledger: openWhole(LEDGER_FILE), measurements: openWhole(MEASUREMENTS_FILE) }
     try {
       await scope.refuseUnfit?.(control)
-      checkTogether(verifying, control, whole)
-      if (whole.has(LEDGER_FILE)) counts.events = await checkLedger(verifying, control)
-      if (scope.influx !== undefined || whole.has(MEASUREMENTS_FILE)) {
-        Object.assign(counts, await checkStore(verifying, createAccounts(control)))
-      }
-      if (whole.has(LEDGER_FILE) && whole.has(MEASUREMENTS_FILE)) {
-        await checkTieBreaks(verifying, control)
-      }
+      const isAllWhole = scope.names.every((name) => whole.has(name))
+      if (isAllWhole) checkMarks({ control, ...files }, all.report)
+      Object.assign(counts, await checkContents(verifying, { control, ...files }))
     } finally {
-      control.close()
+      for (const db of [files.measurements, files.ledger, control]) db?.close()
     }
   }
   const { findings, findingsTotal } = all
@@ -123,29 +115,20 @@ function checkLoggedFile(dataDir: string, name: string, report: Report): boolean
   }
 }
 
-/** Whether the files belong together, if all of them can be read. */
-function checkTogether(
-  { scope, report }: Verifying,
-  control: Connection,
-  whole: ReadonlySet<string>,
-): void {
-  if (!scope.names.every((name) => whole.has(name))) return
-  const openWhole = (name: string) =>
-    whole.has(name) ? openForReading(join(scope.dataDir, name)) : undefined
-  const ledger = openWhole(LEDGER_FILE)
-  const measurements = openWhole(MEASUREMENTS_FILE)
-  try {
-    checkMarks({ control, ledger, measurements }, report)
-  } finally {
-    ledger?.close()
-    measurements?.close()
-  }
+async function checkContents(verifying: Verifying, { control, ledger, measurements }: DataFiles) {
+  const isInfluxStore = verifying.scope.influx !== undefined
+  const events = ledger === undefined ? 0 : await checkLedger(verifying, control, ledger)
+  const checked = isInfluxStore || measurements ? await checkStore(verifying, control) : undefined
+  if (ledger && measurements) await checkTieBreaks(verifying, { control, ledger, measurements })
+  return { events, ...checked }
 }
 
 /** @returns the number of its events */
-async function checkLedger(verifying: Verifying, control: Connection): Promise<number> {
-  const { scope, progress, report } = verifying
-  const ledger = openForReading(join(scope.dataDir, LEDGER_FILE))
+async function checkLedger(
+  { progress, report }: Verifying,
+  control: Connection,
+  ledger: Connection,
+): Promise<number> {
   const work = async () => {
     checkSecret(control, ledger, report)
     checkJournal(control, report)
@@ -153,11 +136,7 @@ async function checkLedger(verifying: Verifying, control: Connection): Promise<n
     progress.begin('checking the ledger', check.total(), 'events')
     return await walk(check.check(report), progress)
   }
-  try {
-    return (await unlessUnreadable(LEDGER_FILE, work, report)) ?? 0
-  } finally {
-    ledger.close()
-  }
+  return (await unlessUnreadable(LEDGER_FILE, work, report)) ?? 0
 }
 
 /** Runs a check that yields how much it has checked. */
@@ -174,48 +153,25 @@ async function walk<Result>(
 }
 
 /** Of the embedded store. */
-async function checkTieBreaks(verifying: Verifying, control: Connection): Promise<void> {
-  const { scope, progress, report } = verifying
-  const ledger = openForReading(join(scope.dataDir, LEDGER_FILE))
-  const measurements = openForReading(join(scope.dataDir, MEASUREMENTS_FILE))
+async function checkTieBreaks(
+  { progress, report }: Verifying,
+  files: Readonly<Record<keyof DataFiles, Connection>>,
+): Promise<void> {
   const work = async () => {
-    const check = new TieBreakCheck({ control, ledger, measurements })
-    progress.begin('checking tie-breaks', await createAccounts(control).total(), 'measurements')
-    await walk(check.check(report), progress)
+    const total = await createAccounts(files.control).total()
+    progress.begin('checking tie-breaks', total, 'measurements')
+    await walk(new TieBreakCheck(files).check(report), progress)
   }
-  try {
-    await unlessUnreadable(MEASUREMENTS_FILE, work, report)
-  } finally {
-    measurements.close()
-    ledger.close()
-  }
+  await unlessUnreadable(MEASUREMENTS_FILE, work, report)
 }
 
-async function checkStore(verifying: Verifying, control: ReturnType<typeof createAccounts>) {
-  const { scope, progress, report } = verifying
+async function checkStore({ scope, progress, report }: Verifying, control: Connection) {
   const reader = openReader(scope)
   const store = openStore(scope)
-  const advance = (measurements: number) => progress.advance(measurements)
-  const work = async () => {
-    const total = await control.total()
-    progress.begin('counting', total, 'measurements')
-    const checked = await verifySensors({
-      control,
-      store,
-      reader,
-      pause: setTimeout,
-      report,
-      advance,
-    })
-    if (store.audit !== undefined) {
-      progress.begin('checking summaries', total, 'measurements')
-      await verifySummaries({ control, store: store.audit, report, advance, rest: setImmediate })
-    }
-    await verifyDeletedSensors({ control, store, report })
-    return checked
-  }
+  const audit = store instanceof MeasurementAudit ? store : undefined
+  const of = { control: createAccounts(control), store, audit, reader, report }
   try {
-    return await unlessUnreadable(store.name, work, report)
+    return await unlessUnreadable(store.name, () => verifyStore(of, progress), report)
   } finally {
     await reader.close()
     store.close()
@@ -223,45 +179,18 @@ async function checkStore(verifying: Verifying, control: ReturnType<typeof creat
 }
 
 /** A store, with the wording for findings about it. */
-interface NamedStore {
-  readonly name: string
-  readonly missingRemedy: string
-  deletionRemedy(sensorId: number): string
-  countByDay(sensorId: number, range: TimeRange): Promise<DayCounts>
-  sensorIds(): Promise<ReadonlySet<number>>
-  /** Of the embedded store. */
-  readonly audit: MeasurementAudit | undefined
-  close(): void
-}
-
-function openStore({ dataDir, influx }: Scope): NamedStore {
-  if (influx !== undefined) {
-    const connection = new InfluxConnection(influx, INFLUX_SETTINGS)
-    const counts = new MeasurementCounts(connection)
-    return {
-      name: 'InfluxDB',
-      missingRemedy: INFLUX_MISSING,
-      deletionRemedy: (sensorId) =>
-        'If control.db was restored to an earlier time, they may have been acknowledged: keep ' +
-        'them. If the sensor was deleted: influx delete --start 1900-01-01T00:00:00Z ' +
-        `--stop 2200-01-01T00:00:00Z --predicate 'sensor_id="${sensorId}"'.`,
-      countByDay: (sensorId, range) => counts.countByDay(sensorId, range),
-      sensorIds: () => counts.sensorIds(),
-      audit: undefined,
-      close: () => connection.close(),
-    }
-  }
-  const audit = new MeasurementAudit(join(dataDir, MEASUREMENTS_FILE))
-  return {
-    name: MEASUREMENTS_FILE,
-    missingRemedy: EMBEDDED_MISSING,
-    deletionRemedy: () =>
-      'No API shows them and their id is never reused: they only take up space.',
-    audit,
-    countByDay: (sensorId, range) => audit.countByDay(sensorId, range),
-    sensorIds: () => audit.sensorIds(),
-    close: () => audit.close(),
-  }
+function openStore({ dataDir, influx }: Scope) {
+  if (influx === undefined) return new MeasurementAudit(join(dataDir, MEASUREMENTS_FILE))
+  const connection = new InfluxConnection(influx, INFLUX_SETTINGS)
+  return Object.assign(new MeasurementCounts(connection), {
+    name: 'InfluxDB',
+    missingRemedy: INFLUX_MISSING,
+    deletionRemedy: (sensorId: number) =>
+      'If control.db was restored to an earlier time, they may have been acknowledged: keep ' +
+      'them. If the sensor was deleted: influx delete --start 1900-01-01T00:00:00Z ' +
+      `--stop 2200-01-01T00:00:00Z --predicate 'sensor_id="${sensorId}"'.`,
+    close: () => connection.close(),
+  })
 }
 
 /** An unreadable file ends one check, not all of them. @returns `undefined` in that case */

@@ -39,6 +39,10 @@ export const ACCEPT_LOSS =
   'what is lost: `thermolog database restored`. `store.id` is new in either case, and daemons ' +
   'send again what they still have.'
 
+/** The remedy where a measurement store of our own lacks measurements. */
+export const RESTORE_PART =
+  'Restore a backup elsewhere, export this part there and import it here; else it is lost.'
+
 /** A finding as one line. */
 export function describeFinding(finding: Finding): string {
   const { where, sensorId, dayMs, problem, remedy } = finding

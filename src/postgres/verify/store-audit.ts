@@ -2,6 +2,7 @@
 // sensors, how many measurements on each day, and whether the summaries are those of the
 // measurements. Each statement sees one moment, and summaries change with their measurements.
 
+import { RESTORE_PART } from '../../domain/finding.ts'
 import { DAY_MS, HOUR_MS } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
 import type { Database } from '../database.ts'
@@ -43,8 +44,7 @@ interface WrongSummary {
 
 export class PostgresStoreAudit {
   readonly name = 'PostgreSQL'
-  readonly missingRemedy =
-    'Restore a backup elsewhere, export this part there and import it here; else it is lost.'
+  readonly missingRemedy = RESTORE_PART
   readonly #database: Database
 
   constructor(database: Database) {

@@ -2,6 +2,7 @@
 // many measurements on each day, and whether the summaries match the measurements. Each transaction
 // reads about ten thousand rows, beside the forward thread.
 
+import { RESTORE_PART } from '../../domain/finding.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, floorToWindow } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
 import { MEASUREMENTS_FILE, openForReading } from '../database.ts'
@@ -79,6 +80,7 @@ type From = Omit<InRange, 'stopMs'>
 
 export class MeasurementAudit {
   readonly name = MEASUREMENTS_FILE
+  readonly missingRemedy = RESTORE_PART
   readonly #db: Connection
   readonly #nextSensor
   readonly #nextMeasured
@@ -98,6 +100,10 @@ export class MeasurementAudit {
       table,
       find: db.prepare<[InRange], Row>(mismatches(table, windowMs)),
     }))
+  }
+
+  deletionRemedy(): string {
+    return 'No API shows them and their id is never reused: they only take up space.'
   }
 
   /** Sensors with anything in the file. */
