@@ -1,6 +1,6 @@
 // A fault in the stored data, as a check reports it: where, what, and what to do.
 
-import { formatInstant } from './time.ts'
+import { DAY_MS, floorToWindow, formatInstant } from './time.ts'
 
 /** What was compared with what. */
 export type CheckName =
@@ -42,6 +42,14 @@ export const ACCEPT_LOSS =
 /** The remedy where a measurement store of our own lacks measurements. */
 export const RESTORE_PART =
   'Restore a backup elsewhere, export this part there and import it here; else it is lost.'
+
+/** The fault where new measurements would overwrite stored ones: at `atMs`, of so many times. */
+export function describeTaken(atMs: number, times: number) {
+  const others = times === 1 ? '' : `, and so at ${times - 1} other times`
+  const what = 'would get the tie-break of one that is stored'
+  const problem = `a new measurement of ${formatInstant(atMs)} ${what}${others}`
+  return { check: 'ledger' as const, dayMs: floorToWindow(atMs, DAY_MS), problem }
+}
 
 /** A finding as one line. */
 export function describeFinding(finding: Finding): string {

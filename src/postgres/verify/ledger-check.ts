@@ -1,9 +1,9 @@
 // Checks the ledger against sensors and the measurements that were accepted, and that no new
 // measurement can get the tie-break of a stored one.
 
+import { describeTaken } from '../../domain/finding.ts'
 import type { Report } from '../../domain/finding.ts'
 import { decodeSpans } from '../../domain/time-spans.ts'
-import { DAY_MS, floorToWindow, formatInstant } from '../../domain/time.ts'
 import type { Database, Sql } from '../database.ts'
 import { RESTORE } from './remedies.ts'
 
@@ -121,14 +121,5 @@ function gapsOf(sensorId: number, spans: Float64Array): Gap[] {
 }
 
 function reportFree({ sensorId, atMs, times }: FreeTime, report: Report): void {
-  const others = times === 1 ? '' : `, and so at ${times - 1} other times`
-  const what = 'would get the tie-break of one that is stored'
-  report({
-    check: 'ledger',
-    where: 'PostgreSQL',
-    sensorId,
-    dayMs: floorToWindow(atMs, DAY_MS),
-    problem: `a new measurement of ${formatInstant(atMs)} ${what}${others}`,
-    remedy: RESTORE,
-  })
+  report({ ...describeTaken(atMs, times), where: 'PostgreSQL', sensorId, remedy: RESTORE })
 }

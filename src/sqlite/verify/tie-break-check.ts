@@ -8,9 +8,8 @@
 // journal by then.
 
 import { decodeSpans, isCovered } from '../../domain/time-spans.ts'
-import { RESTORE_BACKUP } from '../../domain/finding.ts'
+import { describeTaken, RESTORE_BACKUP } from '../../domain/finding.ts'
 import type { Report } from '../../domain/finding.ts'
-import { DAY_MS, floorToWindow, formatInstant } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
 import { LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
@@ -95,16 +94,8 @@ export class TieBreakCheck {
     }
     this.#settle()
     for (const [sensorId, { firstMs, times }] of this.#wrong) {
-      const others = times === 1 ? '' : `, and so at ${times - 1} other times`
-      const what = 'would get the tie-break of one that is stored'
-      report({
-        check: 'ledger',
-        where: LEDGER_FILE,
-        sensorId,
-        dayMs: floorToWindow(firstMs, DAY_MS),
-        problem: `a new measurement of ${formatInstant(firstMs)} ${what}${others}`,
-        remedy: RESTORE_BACKUP,
-      })
+      const taken = describeTaken(firstMs, times)
+      report({ ...taken, where: LEDGER_FILE, sensorId, remedy: RESTORE_BACKUP })
     }
   }
 
