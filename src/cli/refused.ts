@@ -4,7 +4,8 @@ import { Option } from 'commander'
 import type { Command } from 'commander'
 import { formatInstant } from '../domain/time.ts'
 import { refusedListedDefault, refusedListedMax } from '../operations/operations.ts'
-import type { ListedRefused, Listing, SkippedQuestion } from '../operations/operations.ts'
+import type { Listing, SkippedQuestion } from '../operations/operations.ts'
+import type { RefusedEntry } from '../ports/refused.ts'
 import { chooseIds, countReader, example, idsReader } from './arguments.ts'
 import { confirmDeletion } from './confirm.ts'
 import type { DeletionOptions } from './confirm.ts'
@@ -127,7 +128,7 @@ async function drop(
   printNote(`deleted ${counted(count, 'refused item')}`)
 }
 
-function present(entry: ListedRefused) {
+function present(entry: RefusedEntry) {
   return {
     id: entry.id,
     user_id: entry.userId,

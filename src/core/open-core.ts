@@ -25,8 +25,6 @@ import { DamagedData } from '../sqlite/damaged-data.ts'
 import { CONTROL_FILE, LEDGER_FILE, openForReading } from '../sqlite/database.ts'
 import type { Connection } from '../sqlite/database.ts'
 import { ForwardProgress } from '../sqlite/journal/forward-progress.ts'
-import { JournalReader } from '../sqlite/journal/journal-reader.ts'
-import { SetAside } from '../sqlite/journal/set-aside.ts'
 import { lockDataDir, refuseUnfinishedRestore } from '../sqlite/data-dir-lock.ts'
 import { forgetOtherLogs } from '../sqlite/log/witness.ts'
 import { StateFigures } from '../sqlite/state-figures.ts'
@@ -68,6 +66,13 @@ export interface SharedState {
   readonly database?: DatabaseWatch
 }
 
+export interface System {
+  readonly clock: Clock
+  readonly log: Log
+  /** With a database, commands leave forwarding to the service, and do not watch the server. */
+  readonly isForwarding: boolean
+}
+
 /** What closes each part; to be called last to first. */
 export type Closers = (() => void | Promise<void>)[]
 
@@ -79,7 +84,7 @@ export type Closers = (() => void | Promise<void>)[]
  */
 export async function openFiles(
   config: Config,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
+  { clock, log }: System,
   closers: Closers,
 ): Promise<Omit<Core, 'close'>> {
   const { dataDir, journalBytesMax } = config
@@ -190,16 +195,7 @@ async function startForwarder(
     readonly onFailure: (error: Error) => void
   },
 ): Promise<{ progress: ForwardProgress; forwarding: ForwardChannel }> {
-  const { channel, database } = of
-  const setAside = new SetAside(database)
-  const progress = new ForwardProgress({
-    ...of,
-    journal: new JournalReader(database),
-    setAsideAmong: (sensorIds, range) => setAside.sensorsAmong(sensorIds, range),
-    setAside: (refused) => channel.call('setAside', refused),
-    noteForwarded: (throughSeq) => channel.noteForwarded(throughSeq),
-    onAwaited: () => forwarding.hurry(),
-  })
+  const progress = new ForwardProgress({ ...of, onAwaited: () => forwarding.hurry() })
   const settings = { dataDir, logLevel, logForm: logForm(1), influx }
   const forwarding = await startForwarding(settings, { ...of, progress })
   return { progress, forwarding }

@@ -2,17 +2,9 @@
 
 import { resolve } from 'node:path'
 import type { Config } from '../config.ts'
-import type { Clock, Log } from '../ports/system.ts'
 import { readDiskSpace } from '../system/disk.ts'
 import { openFiles } from './open-core.ts'
-import type { Closers, Core } from './open-core.ts'
-
-interface System {
-  readonly clock: Clock
-  readonly log: Log
-  /** With a database, commands leave forwarding to the service, and do not watch the server. */
-  readonly isForwarding: boolean
-}
+import type { Closers, Core, System } from './open-core.ts'
 
 /** @throws UnfitSettings @throws UnfitDataDir */
 export async function openEngine(config: Config, system: System): Promise<Core> {

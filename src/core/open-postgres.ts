@@ -10,7 +10,7 @@ import { DamageList } from '../domain/damage-list.ts'
 import { ENTRY_BYTES } from '../domain/measurement-columns.ts'
 import { StoreState } from '../ingest/forwarding.ts'
 import { Submissions } from '../ingest/submissions.ts'
-import type { Clock, Log } from '../ports/system.ts'
+import type { Log } from '../ports/system.ts'
 import { createControlReader } from '../postgres/control/control-reader.ts'
 import { createControlWriter } from '../postgres/control/control-writer.ts'
 import { Database, unlessAway } from '../postgres/database.ts'
@@ -33,7 +33,7 @@ import { databaseForwarding, databaseStore } from './database-store.ts'
 import { greetingsOf } from './greetings.ts'
 import type { Greetings } from './greetings.ts'
 import { adoptStore, retentionOf } from './measurement-store.ts'
-import type { Closers, Core } from './open-core.ts'
+import type { Closers, Core, System } from './open-core.ts'
 
 /** Besides those of lanes. */
 const CONNECTIONS_MAX = 12
@@ -49,12 +49,6 @@ const STORAGE = {
     detail: 'The disk of the database is full.',
     hint: 'make room on the volume of PostgreSQL',
   }),
-}
-
-interface System {
-  readonly clock: Clock
-  readonly log: Log
-  readonly isForwarding: boolean
 }
 
 /**

@@ -47,10 +47,10 @@ export interface Operations {
   previewDrop(args: SetAsideChoice): Promise<Counted>
   /** Deletes refused measurements permanently; without ids, all of them. */
   dropSetAside(args: SetAsideChoice): Promise<Counted>
-  /** Refused lines and elements, of one user or all. */
+  /** Refused lines and elements, of one user or all; `content` is readable. */
   listRefused(args: RefusedQuestion): Promise<RefusedList>
   /** Series of line protocol without a temperature; `line` is readable. */
-  listSkipped(args: SkippedQuestion): Promise<Listing<ListedSkipped>>
+  listSkipped(args: SkippedQuestion): Promise<Listing<SkippedEntry>>
   /** Tries to store refused entries again; without ids, all. */
   retryRefused(args: SetAsideChoice): Promise<RetriedCount>
   /** How many `dropRefused` would delete now. */
@@ -79,11 +79,6 @@ export interface SetAsideChoice {
   readonly ids?: readonly number[]
 }
 
-/** `content` is readable. */
-export type ListedRefused = RefusedEntry
-
-export type ListedSkipped = SkippedEntry
-
 export interface SkippedQuestion {
   /** An e-mail address; default: all users. */
   readonly user?: string
@@ -102,7 +97,7 @@ export interface Listing<Entry> {
   readonly entries: readonly Entry[]
 }
 
-export interface RefusedList extends Listing<ListedRefused> {
+export interface RefusedList extends Listing<RefusedEntry> {
   /** How many were dropped to make room for newer ones. */
   readonly dropped: number
 }
@@ -283,13 +278,12 @@ export function failed(message: string, hint?: string, options?: ErrorOptions): 
 export function failureOf(error: unknown): Failure | undefined {
   if (error instanceof OperationError) return error.failure
   if (!(error instanceof ServiceError) || error.code === 'internal_error') return undefined
+  const { code, detail, hint, retryAfterSeconds, faults } = error
   return {
     kind: 'failed',
-    message: error.detail ?? error.code.replaceAll('_', ' '),
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
-    ...(error.retryAfterSeconds === undefined
-      ? {}
-      : { retryAfterSeconds: error.retryAfterSeconds }),
-    ...(error.faults === undefined ? {} : { faults: error.faults }),
+    message: detail ?? code.replaceAll('_', ' '),
+    ...(hint !== undefined && { hint }),
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    ...(faults !== undefined && { faults }),
   }
 }

@@ -10,15 +10,9 @@ import { commitLines } from '../ingest/commit-lines.ts'
 import type { Submissions } from '../ingest/submissions.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
-import type { RefusedEntry, RefusedListing, RefusedRetry } from '../ports/refused.ts'
+import type { RefusedEntry, RefusedListing, RefusedRetry, SkippedEntry } from '../ports/refused.ts'
 import type { Clock } from '../ports/system.ts'
-import type {
-  ListedRefused,
-  ListedSkipped,
-  Listing,
-  RefusedList,
-  RetriedCount,
-} from './operations.ts'
+import type { Listing, RefusedList, RetriedCount } from './operations.ts'
 import { readRefused, textOf } from './read-refused.ts'
 import type { LineNames } from './read-refused.ts'
 
@@ -55,7 +49,7 @@ export async function listRefused(
   control: ControlReader,
   listing: RefusedListing,
 ): Promise<RefusedList> {
-  const entries: ListedRefused[] = []
+  const entries: RefusedEntry[] = []
   let characters = 0
   let part: readonly RefusedEntry[]
   do {
@@ -84,8 +78,8 @@ export async function listRefused(
 export async function listSkipped(
   control: ControlReader,
   { userId, limit }: Pick<RefusedListing, 'userId' | 'limit'>,
-): Promise<Listing<ListedSkipped>> {
-  const entries: ListedSkipped[] = []
+): Promise<Listing<SkippedEntry>> {
+  const entries: SkippedEntry[] = []
   let characters = 0
   for (const series of await control.listSkipped(limit, userId)) {
     const line = textOf({ kind: 'line', content: series.line })

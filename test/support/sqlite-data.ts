@@ -17,8 +17,6 @@ import { CONTROL_FILE, openForReading } from '../../src/sqlite/database.ts'
 import { ForwardProgress } from '../../src/sqlite/journal/forward-progress.ts'
 import { SqliteJournalQueue } from '../../src/sqlite/journal/journal-queue.ts'
 import type { QueueNews } from '../../src/sqlite/journal/journal-queue.ts'
-import { JournalReader } from '../../src/sqlite/journal/journal-reader.ts'
-import { SetAside } from '../../src/sqlite/journal/set-aside.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { PrometheusMetrics } from '../../src/system/metrics.ts'
 import { startWriting } from '../../src/threads/start-threads.ts'
@@ -61,12 +59,9 @@ async function openIn(dataDir: string, rules: AcceptanceRules): Promise<OpenData
     },
   )
   const control = openForReading(join(dataDir, CONTROL_FILE))
-  const setAside = new SetAside(control)
   const progress = new ForwardProgress({
-    journal: new JournalReader(control),
-    setAsideAmong: (sensorIds, range) => setAside.sensorsAmong(sensorIds, range),
-    setAside: (refused) => channel.call('setAside', refused),
-    noteForwarded: (throughSeq) => channel.noteForwarded(throughSeq),
+    database: control,
+    channel,
     clock: systemClock,
     log: new RecordingLog(),
     metrics: new PrometheusMetrics(),

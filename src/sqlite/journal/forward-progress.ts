@@ -3,6 +3,7 @@
 // watermark passes it.
 
 import { setTimeout as pause } from 'node:timers/promises'
+import { sensorsSetAside } from '../../control/set-aside.ts'
 import { journalEntryBytes } from '../../domain/limits.ts'
 import type { DataVersion } from '../../domain/sensor.ts'
 import { EVER } from '../../domain/time.ts'
@@ -15,8 +16,11 @@ import type {
 } from '../../ports/journal-queue.ts'
 import type { RefusedMeasurement } from '../../ports/store-upkeep.ts'
 import type { Clock, Log, Metrics } from '../../ports/system.ts'
+import type { CommitChannel } from '../commit/commit-channel.ts'
 import { lastSeqOf, seqOf } from '../data-version.ts'
-import type { JournalReader } from './journal-reader.ts'
+import type { Connection } from '../database.ts'
+import { FlowRunner } from '../run-flow.ts'
+import { JournalReader } from './journal-reader.ts'
 
 /** The part of the journal that can be read from the measurement store. */
 export interface ReadableRows {
@@ -38,13 +42,9 @@ interface ReadWaiter {
 }
 
 interface Collaborators {
-  readonly journal: JournalReader
-  /** Those of the sensors of which anything in the range is set aside and not settled yet. */
-  readonly setAsideAmong: (sensorIds: readonly number[], range: TimeRange) => readonly number[]
-  /** Keeps what the store refuses. Resolves when that is durable. */
-  readonly setAside: (refused: readonly RefusedMeasurement[]) => Promise<void>
-  /** Rows up to this one may leave the journal as far as the store is concerned. */
-  readonly noteForwarded: (throughSeq: number) => void
+  readonly database: Connection
+  /** Keeps what the store refuses, durably, and lets what is forwarded leave the journal. */
+  readonly channel: Pick<CommitChannel, 'call' | 'noteForwarded'>
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
@@ -56,6 +56,8 @@ const SET_ASIDE_RETRY_MS = 1_000
 
 export class ForwardProgress implements ReadBarrier, QueueFigures {
   readonly #with: Collaborators
+  readonly #journal: JournalReader
+  readonly #flows: FlowRunner
   readonly #readWaiters = new Set<ReadWaiter>()
   #onReadable: () => void = () => undefined
   #backlogEntries: number
@@ -68,8 +70,11 @@ export class ForwardProgress implements ReadBarrier, QueueFigures {
   #isClosed = false
 
   constructor(collaborators: Collaborators) {
-    const { journal } = collaborators
+    const { database } = collaborators
+    const journal = new JournalReader(database)
     this.#with = collaborators
+    this.#journal = journal
+    this.#flows = new FlowRunner(database)
     this.#forwardedSeq = journal.forwardedSeq()
     this.#readableSeq = this.#forwardedSeq
     this.#backlogEntries = journal.totalsAfter(this.#forwardedSeq).entries
@@ -92,14 +97,14 @@ export class ForwardProgress implements ReadBarrier, QueueFigures {
   }
 
   backlog(): Backlog {
-    const { journal, clock } = this.#with
-    const committedAtMs = journal.oldestAfter(this.#forwardedSeq)
+    const committedAtMs = this.#journal.oldestAfter(this.#forwardedSeq)
     // Rows can reach the store before the answer to their commit is processed here.
     const entries = Math.max(0, this.#backlogEntries)
+    const nowMs = this.#with.clock.nowMs()
     return {
       entries,
       bytes: entries * journalEntryBytes,
-      oldestAgeMs: committedAtMs === undefined ? 0 : Math.max(0, clock.nowMs() - committedAtMs),
+      oldestAgeMs: committedAtMs === undefined ? 0 : Math.max(0, nowMs - committedAtMs),
     }
   }
 
@@ -121,22 +126,21 @@ export class ForwardProgress implements ReadBarrier, QueueFigures {
     sensors: readonly VersionedSensor[],
     range: TimeRange,
   ): AsyncIterable<number> {
-    const { journal, setAsideAmong } = this.#with
     // Before the look at what is set aside: what is refused meanwhile is behind, then.
     const afterSeq = this.#readableSeq
-    const aside = new Set(setAsideAmong(idsOf(sensors), range))
+    const aside = this.#setAsideAmong(sensors, range)
     yield* aside
     const behind = sensors.filter(({ id, dataVersion }) => {
       return seqOf(dataVersion) > afterSeq && !aside.has(id)
     })
     const throughSeq = lastSeqOf(behind.map(({ dataVersion }) => dataVersion))
     const wanted = new Set(idsOf(behind))
-    yield* journal.findSensors({ afterSeq, throughSeq }, wanted, range)
+    yield* this.#journal.findSensors({ afterSeq, throughSeq }, wanted, range)
   }
 
   async listUnreadable(sensors: readonly VersionedSensor[]): Promise<ReadonlySet<number>> {
     const behind = sensors.filter(({ dataVersion }) => seqOf(dataVersion) > this.#readableSeq)
-    return new Set([...idsOf(behind), ...this.#with.setAsideAmong(idsOf(sensors), EVER)])
+    return new Set([...idsOf(behind), ...this.#setAsideAmong(sensors, EVER)])
   }
 
   /** Rows with this many measurements were written. */
@@ -166,7 +170,7 @@ export class ForwardProgress implements ReadBarrier, QueueFigures {
     // The watermark may pass refused measurements only once they are kept elsewhere.
     while (refused.length > 0 && !this.#isClosed) {
       try {
-        await this.#with.setAside(refused)
+        await this.#with.channel.call('setAside', refused)
         break
       } catch (error) {
         this.#with.log.error('cannot set aside what the store refuses', { error: String(error) })
@@ -178,10 +182,15 @@ export class ForwardProgress implements ReadBarrier, QueueFigures {
     if (wasReadable) this.#readableEntries -= measurements
     this.#forwardedSeq = throughSeq
     this.#backlogEntries -= measurements
-    this.#with.noteForwarded(throughSeq)
+    this.#with.channel.noteForwarded(throughSeq)
     const rejected = refused.length
     this.#with.metrics.noteForwarded({ accepted: measurements - rejected, rejected })
     if (!wasReadable) this.#showThrough(throughSeq)
+  }
+
+  /** Those of which anything in the range is set aside and not settled yet. */
+  #setAsideAmong(sensors: readonly VersionedSensor[], range: TimeRange): ReadonlySet<number> {
+    return new Set(this.#flows.run(sensorsSetAside(idsOf(sensors), range)))
   }
 
   #show({ throughSeq, measurements }: ReadableRows): void {

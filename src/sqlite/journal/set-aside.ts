@@ -1,10 +1,9 @@
 // Setting aside measurements that the store refuses for good, and settling them.
 
-import { listSetAside, sensorsSetAside } from '../../control/set-aside.ts'
+import { listSetAside } from '../../control/set-aside.ts'
 import { journalEntryBytes } from '../../domain/limits.ts'
 import { encodeEntries } from '../../domain/measurement-columns.ts'
 import { DAY_MS } from '../../domain/time.ts'
-import type { TimeRange } from '../../domain/time.ts'
 import type { RefusedMeasurement, SetAsideMeasurement } from '../../ports/store-upkeep.ts'
 import type { Connection } from '../database.ts'
 import { FlowRunner } from '../run-flow.ts'
@@ -34,10 +33,6 @@ export class SetAside {
   constructor(db: Connection) {
     this.#db = db
     this.#flows = new FlowRunner(db)
-  }
-
-  sensorsAmong(ids: readonly number[], range: TimeRange): readonly number[] {
-    return this.#flows.run(sensorsSetAside(ids, range))
   }
 
   /**
