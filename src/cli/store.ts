@@ -2,14 +2,13 @@
 
 import type { Command } from 'commander'
 import { grouped } from '../domain/grouped.ts'
-import type { CopyOutcome, CopyProgress } from '../operations/copy-store.ts'
+import type { CopyOutcome } from '../operations/copy-store.ts'
 import { OperationError } from '../operations/operations.ts'
-import { systemClock } from '../system/clock.ts'
 import { example } from './arguments.ts'
 import { connectService, onceFree } from './open-operations.ts'
-import { Progress } from './terminal/progress.ts'
+import { StepProgress } from './terminal/step-progress.ts'
 import { readSettingsOfFiles, readSettingsWithData } from './read-settings.ts'
-import { counted, printNote, printText } from './terminal/print.ts'
+import { printText } from './terminal/print.ts'
 
 /** Where a database has the data. */
 const INSTEAD = 'With a database, the first start decides: INFLUX_*, or the database.'
@@ -29,7 +28,7 @@ export function addCommands(program: Command): void {
 async function copy(): Promise<void> {
   const config = await readSettingsOfFiles(readSettingsWithData, INSTEAD)
   const { copyForNow, moveStore } = await import('../data-dir/copy-to-influx.ts')
-  const progress = new CommandProgress()
+  const progress = new StepProgress()
   try {
     const { isServiceRunning, outcome, storeName } = await onceFree(async () => {
       const service = await connectService(config)
@@ -62,27 +61,4 @@ function lastPassIsMissing(outcome: CopyOutcome): OperationError {
 function described({ measurements, written }: CopyOutcome): string {
   const copied = `${grouped(written)} of them copied now`
   return `${grouped(measurements)} measurements are in InfluxDB, ${copied}`
-}
-
-/** One progress bar after another, on standard error. */
-class CommandProgress implements CopyProgress {
-  #current: Progress | undefined
-
-  begin(what: string, total: number): void {
-    this.end()
-    printNote(`${what}: ${counted(total, 'measurement')}`)
-    const settings = { total, counted: 'measurements' }
-    this.#current = new Progress(process.stderr, systemClock, settings)
-    this.#current.begin(what)
-  }
-
-  advance(measurements: number): void {
-    this.#current?.advance(measurements)
-    this.#current?.count(measurements)
-  }
-
-  end(): void {
-    this.#current?.end()
-    this.#current = undefined
-  }
 }

@@ -17,9 +17,10 @@ import { InfluxConnection } from '../influx/connection.ts'
 import { InfluxMeasurementWriter } from '../influx/measurement-writer.ts'
 import { MeasurementCounts } from '../influx/point-counts.ts'
 import { copyStore } from '../operations/copy-store.ts'
-import type { CopyOutcome, CopyProgress } from '../operations/copy-store.ts'
+import type { CopyOutcome } from '../operations/copy-store.ts'
 import { failed } from '../operations/operations.ts'
 import type { StoreRecords, StoreSwitch } from '../ports/store-upkeep.ts'
+import type { WorkProgress } from '../ports/system.ts'
 import { MEASUREMENTS_FILE } from '../sqlite/database.ts'
 import { StoredMeasurements } from '../sqlite/measurements/stored-measurements.ts'
 import { drain } from './drain.ts'
@@ -40,11 +41,11 @@ interface Copying {
   readonly config: Config
   readonly influx: InfluxConfig
   readonly store: StoreRecords
-  readonly progress: CopyProgress
+  readonly progress: WorkProgress
 }
 
 /** Copies what is there now, whether a service runs or not. DATA_DIR stays unchanged. */
-export function copyForNow(config: Config, progress: CopyProgress): Promise<StoreMove> {
+export function copyForNow(config: Config, progress: WorkProgress): Promise<StoreMove> {
   return withRows(config, progress, async (copying) => (await copy(copying)).outcome)
 }
 
@@ -53,7 +54,7 @@ export function copyForNow(config: Config, progress: CopyProgress): Promise<Stor
  *
  * @throws OperationError when the two sides still differ: DATA_DIR stays unchanged
  */
-export function moveStore(config: Config, progress: CopyProgress): Promise<StoreMove> {
+export function moveStore(config: Config, progress: WorkProgress): Promise<StoreMove> {
   return withRows(config, progress, async (copying) => {
     const core = await openOwn({ ...config, influx: undefined })
     try {
@@ -70,7 +71,7 @@ export function moveStore(config: Config, progress: CopyProgress): Promise<Store
 
 async function withRows(
   config: Config,
-  progress: CopyProgress,
+  progress: WorkProgress,
   work: (copying: Copying) => Promise<CopyOutcome>,
 ): Promise<StoreMove> {
   const { influx } = config

@@ -3,14 +3,9 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Core } from '../core/open-core.ts'
 import { failed } from '../operations/operations.ts'
+import type { WorkProgress } from '../ports/system.ts'
 
 const LOOK_EVERY_MS = 50
-
-export interface DrainProgress {
-  /** @param total the sum of everything `advance` will report */
-  begin(what: string, total: number): void
-  advance(measurements: number): void
-}
 
 /**
  * Waits until everything acknowledged is in the embedded store, and everything deleted is gone.
@@ -19,11 +14,11 @@ export interface DrainProgress {
  */
 export async function drain(
   { progress: stored, control, isStoreWorking }: Core,
-  progress: DrainProgress,
+  progress: WorkProgress,
 ): Promise<void> {
   const left = async () => stored.backlog().entries + (await control.countSensorDeletions())
   let entries = await left()
-  progress.begin('emptying the journal', entries)
+  progress.begin('emptying the journal', entries, 'measurements')
   while (entries > 0) {
     if (!isStoreWorking()) {
       throw failed('writes from the journal into the embedded store fail', 'Is the disk full?')

@@ -6,12 +6,12 @@ import { UnfitSettings } from '../config.ts'
 import type { Config } from '../config.ts'
 import { formatInstant } from '../domain/time.ts'
 import { failed } from '../operations/operations.ts'
+import type { WorkProgress } from '../ports/system.ts'
 import { bucketOf } from '../domain/bucket.ts'
 import { withoutPassword } from '../postgres/connection.ts'
 import { codeOf } from '../postgres/failures.ts'
 import { migrate } from '../postgres/migrate.ts'
 import { MoveTarget, UnfitTarget } from '../postgres/move/move-target.ts'
-import type { MoveProgress } from '../postgres/move/move-target.ts'
 import { checkServer } from '../postgres/server-check.ts'
 import { MovedData } from '../sqlite/move/moved-data.ts'
 import { systemClock } from '../system/clock.ts'
@@ -32,7 +32,7 @@ interface Moving {
   readonly config: Config
   readonly target: MoveTarget
   readonly database: string
-  readonly progress: MoveProgress
+  readonly progress: WorkProgress
 }
 
 /**
@@ -44,7 +44,7 @@ interface Moving {
 export async function moveToDatabase(
   config: Config,
   to: Database,
-  progress: MoveProgress,
+  progress: WorkProgress,
 ): Promise<MoveOutcome> {
   try {
     const target = await openTarget(to)
@@ -73,10 +73,7 @@ async function move(moving: Moving): Promise<MoveOutcome['rows']> {
     await finishMoved(moving)
     return {}
   }
-  const lock = await ownDrained(config, {
-    begin: (what, total) => progress.begin(what, total, 'measurements'),
-    advance: (measurements) => progress.advance(measurements),
-  })
+  const lock = await ownDrained(config, progress)
   try {
     const data = new MovedData(config.dataDir, bucketOf)
     try {

@@ -3,13 +3,13 @@
 import { UnfitSettings } from '../config.ts'
 import type { Config } from '../config.ts'
 import { failed } from '../operations/operations.ts'
+import type { WorkProgress } from '../ports/system.ts'
 import { EMBEDDED_STORE } from '../sqlite/database.ts'
 import { lockDataDir } from '../sqlite/data-dir-lock.ts'
 import type { DataDirLock } from '../sqlite/data-dir-lock.ts'
 import { clearWitness } from '../sqlite/log/witness.ts'
 import { isDrained, sealJournal } from '../sqlite/move/seal-journal.ts'
 import { drain } from './drain.ts'
-import type { DrainProgress } from './drain.ts'
 import { openBeside } from './open-beside.ts'
 import { openOwn } from './open-own.ts'
 
@@ -20,7 +20,7 @@ const ROUNDS_MAX = 3
  * @throws UnfitSettings if the measurements are in InfluxDB
  * @throws OperationError if the journal cannot be emptied
  */
-export async function ownDrained(config: Config, progress: DrainProgress): Promise<DataDirLock> {
+export async function ownDrained(config: Config, progress: WorkProgress): Promise<DataDirLock> {
   const { dataDir } = config
   await refuseInflux(dataDir)
   for (let round = 0; round < ROUNDS_MAX; round++) {

@@ -2,12 +2,6 @@
 
 import type { Finding, Report } from '../domain/finding.ts'
 
-export interface VerifyProgress {
-  /** @param total the sum of all calls of `advance`, in units of `counted` */
-  begin(what: string, total: number, counted: string): void
-  advance(amount: number): void
-}
-
 export interface Verdict {
   /** The first of them. */
   readonly findings: readonly Finding[]

@@ -9,9 +9,10 @@ import { refuseOtherContents } from './manifest.ts'
 import type { BackupManifest } from './manifest.ts'
 import { readBackup } from './read-backup.ts'
 import { inMb, inTemporaryFolder, refuseLackOfRoom } from './staging.ts'
-import type { Verdict, VerifyProgress } from './verdict.ts'
+import type { Verdict } from './verdict.ts'
 import { verifyFiles } from './verify.ts'
 import { failed } from '../operations/operations.ts'
+import type { WorkProgress } from '../ports/system.ts'
 import { checkFiles } from '../sqlite/backup/check-files.ts'
 import { observed } from '../system/archive.ts'
 
@@ -23,7 +24,7 @@ export interface ArchiveVerdict extends Verdict {
   readonly manifest: BackupManifest
 }
 
-export interface ArchiveProgress extends VerifyProgress {
+export interface ArchiveProgress extends WorkProgress {
   /** Where it is unpacked, and what that takes; not known of standard input. */
   note(text: string): void
 }
@@ -69,7 +70,7 @@ async function sizeOf(file: string): Promise<number> {
 function checkRestorable(
   source: string,
   { folder, manifest }: { readonly folder: string; readonly manifest: BackupManifest },
-  progress: VerifyProgress,
+  progress: WorkProgress,
 ): void {
   const names = Object.keys(manifest.files)
   progress.begin('checking what restore checks', names.length, 'files')

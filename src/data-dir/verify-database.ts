@@ -3,6 +3,7 @@
 
 import { HOUR_MS } from '../domain/time.ts'
 import { usage } from '../operations/check-arguments.ts'
+import type { WorkProgress } from '../ports/system.ts'
 import { connectAlone } from '../postgres/connection.ts'
 import { Database } from '../postgres/database.ts'
 import { PostgresMeasurementReader } from '../postgres/measurements/measurement-reader.ts'
@@ -14,7 +15,7 @@ import { checkStreams } from '../postgres/verify/journal-check.ts'
 import { checkLedger, checkTieBreaks } from '../postgres/verify/ledger-check.ts'
 import { PostgresStoreAudit } from '../postgres/verify/store-audit.ts'
 import { Findings } from './verdict.ts'
-import type { Verdict, VerifyProgress } from './verdict.ts'
+import type { Verdict } from './verdict.ts'
 import { verifyStore } from './verify-store.ts'
 
 const CONNECTIONS = 2
@@ -28,7 +29,7 @@ const STATEMENT_MS_MAX = 6 * HOUR_MS
  */
 export async function verifyDatabase(
   databaseUrl: string,
-  progress: VerifyProgress,
+  progress: WorkProgress,
 ): Promise<Verdict> {
   if (!(await hasSchema(databaseUrl))) {
     throw usage('the database of DATABASE_URL has no data', '`thermolog serve` starts new ones.')
@@ -51,7 +52,7 @@ async function hasSchema(databaseUrl: string): Promise<boolean> {
   }
 }
 
-async function verify(database: Database, progress: VerifyProgress): Promise<Verdict> {
+async function verify(database: Database, progress: WorkProgress): Promise<Verdict> {
   const all = new Findings()
   const { report } = all
   const control = createAccounts(database)

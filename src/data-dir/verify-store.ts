@@ -1,7 +1,6 @@
 // What `thermolog verify` checks in the measurement store of either engine, in order.
 
 import { setImmediate, setTimeout } from 'node:timers/promises'
-import type { VerifyProgress } from './verdict.ts'
 import { verifyDeletedSensors } from '../operations/verify/verify-deleted-sensors.ts'
 import type { DeletedSensorsCollaborators } from '../operations/verify/verify-deleted-sensors.ts'
 import { verifySensors } from '../operations/verify/verify-counts.ts'
@@ -11,6 +10,7 @@ import type {
 } from '../operations/verify/verify-counts.ts'
 import { verifySummaries } from '../operations/verify/verify-summaries.ts'
 import type { SummariesCollaborators } from '../operations/verify/verify-summaries.ts'
+import type { WorkProgress } from '../ports/system.ts'
 
 type Both = SensorCheckCollaborators & DeletedSensorsCollaborators
 
@@ -23,7 +23,7 @@ interface Collaborators extends Pick<Both, 'store' | 'reader' | 'report'> {
 /** @throws StoreUnavailable */
 export async function verifyStore(
   collaborators: Collaborators,
-  progress: VerifyProgress,
+  progress: WorkProgress,
 ): Promise<SensorsChecked> {
   const { control, audit } = collaborators
   const advance = (measurements: number) => progress.advance(measurements)

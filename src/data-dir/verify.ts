@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { Findings } from './verdict.ts'
-import type { Verdict, VerifyProgress } from './verdict.ts'
+import type { Verdict } from './verdict.ts'
 import { verifyStore } from './verify-store.ts'
 import { openReader, refuseOtherStore } from '../core/measurement-store.ts'
 import type { Config } from '../config.ts'
@@ -16,6 +16,7 @@ import type { Report } from '../domain/finding.ts'
 import { SECOND_MS } from '../domain/time.ts'
 import { InfluxConnection } from '../influx/connection.ts'
 import { MeasurementCounts } from '../influx/point-counts.ts'
+import type { WorkProgress } from '../ports/system.ts'
 import { createStoreRecords } from '../sqlite/control/control-reader.ts'
 import { refuseUnfinishedRestore } from '../sqlite/data-dir-lock.ts'
 import {
@@ -44,7 +45,7 @@ const INFLUX_MISSING =
   'What is still missing is in a backup of InfluxDB, or lost.'
 
 /** Checks everything; it may take minutes. */
-export async function verifyData(config: Config, progress: VerifyProgress): Promise<Verdict> {
+export async function verifyData(config: Config, progress: WorkProgress): Promise<Verdict> {
   const { dataDir, influx } = config
   refuseUnfinishedRestore(dataDir)
   const names = [CONTROL_FILE, LEDGER_FILE, ...(influx === undefined ? [MEASUREMENTS_FILE] : [])]
@@ -60,7 +61,7 @@ interface Scope extends Pick<Config, 'dataDir' | 'influx'> {
 }
 
 /** Checks files that nobody is restoring. */
-export async function verifyFiles(scope: Scope, progress: VerifyProgress): Promise<Verdict> {
+export async function verifyFiles(scope: Scope, progress: WorkProgress): Promise<Verdict> {
   const all = new Findings()
   const verifying = { scope, progress, report: all.report }
   const whole = checkFiles(verifying)
@@ -85,7 +86,7 @@ export async function verifyFiles(scope: Scope, progress: VerifyProgress): Promi
 
 interface Verifying {
   readonly scope: Scope
-  readonly progress: VerifyProgress
+  readonly progress: WorkProgress
   readonly report: Report
 }
 
@@ -142,7 +143,7 @@ async function checkLedger(
 /** Runs a check that yields how much it has checked. */
 async function walk<Result>(
   steps: Generator<number, Result>,
-  progress: VerifyProgress,
+  progress: WorkProgress,
 ): Promise<Result> {
   for (;;) {
     const step = steps.next()

@@ -13,6 +13,7 @@ import { DAY_MS } from '../domain/time.ts'
 import type { TimeRange } from '../domain/time.ts'
 import { backoffMs } from '../ingest/backoff.ts'
 import type { MeasurementWriter, SensorInfo, StoreBatch } from '../ports/measurement-store.ts'
+import type { WorkProgress } from '../ports/system.ts'
 
 export interface OwnedSensor {
   readonly userId: number
@@ -34,15 +35,9 @@ export interface StoreCopyCollaborators {
     countByDay(sensorId: number): Promise<DayCounts>
   }
   readonly writer: Pick<MeasurementWriter, 'write'>
-  readonly progress: CopyProgress
+  readonly progress: WorkProgress
   readonly pause: (durationMs: number) => Promise<unknown>
   readonly random: () => number
-}
-
-export interface CopyProgress {
-  /** @param total the sum of everything `advance` will report */
-  begin(what: string, total: number): void
-  advance(measurements: number): void
 }
 
 /** A day on which the two sides have different numbers of measurements. */
@@ -82,7 +77,7 @@ const NO_MEASUREMENTS = columnsOver(new ArrayBuffer(0), 0, 0)
 export async function copyStore(collaborators: StoreCopyCollaborators): Promise<CopyOutcome> {
   const { sensors, source, progress } = collaborators
   const copy = new StoreCopy(collaborators)
-  progress.begin('copying', source.total())
+  progress.begin('copying', source.total(), 'measurements')
   for (const sensor of sensors) await copy.copySensor(sensor)
   for (let start = 0; start < sensors.length; start += INFOS_A_BATCH) {
     const sensorInfos = sensors.slice(start, start + INFOS_A_BATCH)

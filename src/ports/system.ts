@@ -110,3 +110,10 @@ export interface ForwardedCount {
   /** Refused permanently by the store. */
   readonly rejected: number
 }
+
+/** Told how far a long command is, step by step. */
+export interface WorkProgress {
+  /** @param total the sum of all calls of `advance`, in units of `counted` */
+  begin(what: string, total: number, counted: string): void
+  advance(amount: number): void
+}

@@ -8,6 +8,7 @@ import { setTimeout } from 'node:timers/promises'
 import type pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { DAY_MS } from '../../domain/time.ts'
+import type { WorkProgress } from '../../ports/system.ts'
 import { connectAlone, readRow } from '../connection.ts'
 import { durabilityFault, READ_DURABILITY } from '../durability.ts'
 import type { Durability, DurabilityRow } from '../durability.ts'
@@ -31,12 +32,6 @@ export interface MovedRows {
   readonly identity: { readonly id: string; readonly restoredToMs: number | null }
   /** The last ids that were given. */
   readonly sequences: readonly { readonly name: string; readonly last: number }[]
-}
-
-export interface MoveProgress {
-  /** @param total the sum of everything `advance` will report */
-  begin(what: string, total: number, counted: string): void
-  advance(count: number): void
 }
 
 /** A connection that has ended is seen by others a little later. */
@@ -103,7 +98,7 @@ export class MoveTarget {
   }
 
   /** @returns how many rows, by table */
-  async moveRows(data: MovedRows, progress: MoveProgress): Promise<Record<string, number>> {
+  async moveRows(data: MovedRows, progress: WorkProgress): Promise<Record<string, number>> {
     const moved: Record<string, number> = {}
     await this.#inTransaction(async () => {
       for (const table of data.tables) {
