@@ -351,6 +351,24 @@ export function describeJournal(name: string, newData: NewData): void {
       })
     })
 
+    it('accounts for all that is on its way, in however many rows', async () => {
+      const ids = new Set<number>()
+      for (let at = 0; at <= 200; at++) {
+        const changes = {
+          serialNumber: ['cellar', 'attic'][at % 2] ?? '',
+          measuredAtMs: NOW_MS + at,
+        }
+        ids.add((await send(changes)).at(0).sensorId)
+      }
+      const accounts = await data.accounts.read([...ids])
+      const pending = [...ids].map((id) => accounts.get(id)?.pending)
+      const newest = (at: number) => ({ measuredAtMs: NOW_MS + at, rawCelsius: 11.75 })
+      expect(pending).to.deep.equal([
+        { perDay: new Map([[NOW_MS, 101]]), newest: newest(200) },
+        { perDay: new Map([[NOW_MS, 100]]), newest: newest(199) },
+      ])
+    })
+
     describe('deleting a sensor', () => {
       it('is due in the store when all that it had is forwarded', async () => {
         const { sensorId } = (await send({})).at(0)

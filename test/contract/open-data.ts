@@ -4,6 +4,7 @@
 import type { AcceptanceRules } from '../../src/domain/acceptance.ts'
 import type { Receipt, Submission, SubmittedMeasurement } from '../../src/domain/measurement.ts'
 import type { MeasurementColumns } from '../../src/domain/measurement-columns.ts'
+import type { SensorAccount } from '../../src/domain/sensor-account.ts'
 import type { ControlReader } from '../../src/ports/control-reader.ts'
 import type { ControlWriter } from '../../src/ports/control-writer.ts'
 import type { JournalQueue, QueueFigures, ReadBarrier } from '../../src/ports/journal-queue.ts'
@@ -25,6 +26,9 @@ export interface OpenData {
   readonly controlWriter: ControlWriter
   readonly store: StoreRecords
   readonly storeUpkeep: StoreUpkeep
+  readonly accounts: {
+    read(sensorIds: readonly number[]): Promise<ReadonlyMap<number, SensorAccount>>
+  }
   close(): Promise<void>
 }
 

@@ -15,6 +15,7 @@ import { PostgresForwardProgress } from '../../src/postgres/journal/forward-prog
 import { PostgresJournalQueue } from '../../src/postgres/journal/journal-queue.ts'
 import { PostgresSubmissionCommitter } from '../../src/postgres/stream/submission-committer.ts'
 import { noticeTakeover } from '../../src/postgres/server/notice-takeover.ts'
+import { createAccounts } from '../../src/postgres/verify/accounts.ts'
 import { systemClock as clock } from '../../src/system/clock.ts'
 import { PrometheusMetrics } from '../../src/system/metrics.ts'
 import type { OpenData } from '../contract/open-data.ts'
@@ -71,6 +72,7 @@ export function openProcess(
     controlWriter: writer,
     store: createStoreRecords(database),
     storeUpkeep: writer,
+    accounts: createAccounts(database),
     close: async () => {
       await committer.close()
       await queue.close()

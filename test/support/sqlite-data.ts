@@ -17,6 +17,7 @@ import { CONTROL_FILE, openForReading } from '../../src/sqlite/database.ts'
 import { ForwardProgress } from '../../src/sqlite/journal/forward-progress.ts'
 import { SqliteJournalQueue } from '../../src/sqlite/journal/journal-queue.ts'
 import type { QueueNews } from '../../src/sqlite/journal/journal-queue.ts'
+import { createAccounts } from '../../src/sqlite/verify/accounts.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { PrometheusMetrics } from '../../src/system/metrics.ts'
 import { startWriting } from '../../src/threads/start-threads.ts'
@@ -93,6 +94,7 @@ async function openIn(dataDir: string, rules: AcceptanceRules): Promise<OpenData
     controlWriter: writer,
     store: createStoreRecords(control),
     storeUpkeep: writer,
+    accounts: createAccounts(control),
     close: async () => {
       progress.close()
       await close()
