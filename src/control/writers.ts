@@ -1,8 +1,13 @@
 // ControlWriter and StoreUpkeep over the calls of an engine: what follows a call stands here, once
 // for both.
 
+import { refusalError } from '../domain/errors.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
+import type { Refused } from '../ports/refused.ts'
 import type { StoreUpkeep } from '../ports/store-upkeep.ts'
+
+/** Further calls of a user are refused. */
+const WAITING_MAX = 128
 
 export interface Writers extends ControlWriter, StoreUpkeep {}
 
@@ -21,7 +26,7 @@ export function createWriters(
   const makeRoom = () => calls.makeRoomForRefused()
   return {
     ...calls,
-    keepRefused: following(calls.keepRefused, makeRoom),
+    keepRefused: oneOfAUser(following(calls.keepRefused, makeRoom)),
     noteRefusedRetries: following(calls.noteRefusedRetries, makeRoom),
     deleteUser: following(calls.deleteUser, (sensors) => tellIf(sensors !== undefined)),
     deleteAccount: following(calls.deleteAccount, tellIf),
@@ -41,5 +46,31 @@ function following<Args extends unknown[], Result>(
     const result = await call(...args)
     await follow(result)
     return result
+  }
+}
+
+/**
+ * One call of a user at a time: each waits for the user's row, and many at once would have all
+ * connections to a database.
+ */
+function oneOfAUser(
+  keep: (refused: readonly Refused[]) => Promise<void>,
+): (refused: readonly Refused[]) => Promise<void> {
+  const ofUsers = new Map<number, { last: Promise<void>; count: number }>()
+  return async (refused) => {
+    const userId = refused[0]?.userId ?? 0
+    const calls = ofUsers.get(userId) ?? { last: Promise.resolve(), count: 0 }
+    if (calls.count >= WAITING_MAX) {
+      throw refusalError('overloaded', { detail: 'Too many refused measurements are being kept.' })
+    }
+    ofUsers.set(userId, calls)
+    calls.count++
+    const begin = () => keep(refused)
+    calls.last = calls.last.then(begin, begin)
+    try {
+      await calls.last
+    } finally {
+      if (--calls.count === 0) ofUsers.delete(userId)
+    }
   }
 }

@@ -38,19 +38,24 @@ export async function compareSides({ source, target, advance }: Sides): Promise<
     if (found !== total) note(`${table.name}: ${total} rows here, ${found} in the database`)
   }
   const here = source.countDays()[Symbol.iterator]()
-  const there = target.countDays()[Symbol.asyncIterator]()
-  let one = dayIn(here.next())
-  let other = dayIn(await there.next())
-  while (one !== undefined || other !== undefined) {
-    const order = compareDays(one, other)
-    if (order !== 0 || one?.measurements !== other?.measurements) {
-      note(describe(order <= 0 ? one : undefined, order >= 0 ? other : undefined))
+  try {
+    const there = target.countDays()[Symbol.asyncIterator]()
+    let one = dayIn(here.next())
+    let other = dayIn(await there.next())
+    while (one !== undefined || other !== undefined) {
+      const order = compareDays(one, other)
+      if (order !== 0 || one?.measurements !== other?.measurements) {
+        note(describe(order <= 0 ? one : undefined, order >= 0 ? other : undefined))
+      }
+      advance(order <= 0 ? (one?.measurements ?? 0) : 0)
+      if (order <= 0) one = dayIn(here.next())
+      if (order >= 0) other = dayIn(await there.next())
     }
-    advance(order <= 0 ? (one?.measurements ?? 0) : 0)
-    if (order <= 0) one = dayIn(here.next())
-    if (order >= 0) other = dayIn(await there.next())
+    return differences
+  } finally {
+    // Where the target fails; an open statement would keep the source open.
+    here.return?.()
   }
-  return differences
 }
 
 function dayIn(result: IteratorResult<CountedDay>): CountedDay | undefined {

@@ -4,6 +4,7 @@
 
 import { UnfitSettings } from '../config.ts'
 import type { Config } from '../config.ts'
+import { storeNameOf } from '../core/measurement-store.ts'
 import { formatInstant } from '../domain/time.ts'
 import { failed } from '../operations/operations.ts'
 import type { WorkProgress } from '../ports/system.ts'
@@ -16,6 +17,7 @@ import { checkServer } from '../postgres/server-check.ts'
 import { MovedData } from '../sqlite/move/moved-data.ts'
 import { systemClock } from '../system/clock.ts'
 import { noteMoved, readMoved, refuseMoved } from '../system/moved-data-dir.ts'
+import type { MovedTo } from '../system/moved-data-dir.ts'
 import { compareSides } from './compare-sides.ts'
 import { ownDrained } from './own-drained.ts'
 
@@ -30,6 +32,7 @@ type Database = NonNullable<Config['database']>
 
 interface Moving {
   readonly config: Config
+  readonly to: Database
   readonly target: MoveTarget
   readonly database: string
   readonly progress: WorkProgress
@@ -50,7 +53,7 @@ export async function moveToDatabase(
     const target = await openTarget(to)
     try {
       const database = withoutPassword(to.url)
-      const rows = await move({ config, target, database, progress })
+      const rows = await move({ config, to, target, database, progress })
       return { database, rows }
     } finally {
       await target.close()
@@ -68,9 +71,10 @@ async function openTarget({ url, durability }: Database): Promise<MoveTarget> {
 }
 
 async function move(moving: Moving): Promise<MoveOutcome['rows']> {
-  const { config, target, progress } = moving
-  if ((await readMoved(config.dataDir)) !== undefined) {
-    await finishMoved(moving)
+  const { config, to, target, progress } = moving
+  const moved = await readMoved(config.dataDir)
+  if (moved !== undefined) {
+    await finishMoved(moving, moved)
     return {}
   }
   const lock = await ownDrained(config, progress)
@@ -78,7 +82,8 @@ async function move(moving: Moving): Promise<MoveOutcome['rows']> {
     const data = new MovedData(config.dataDir, bucketOf)
     try {
       await target.begin(data.identity.id, data.days)
-      const rows = await target.moveRows(data, progress)
+      const storeName = storeNameOf({ influx: undefined, database: to })
+      const rows = await target.moveRows(data, storeName, progress)
       await checkSides(moving, data)
       await closeDirectory(moving)
       await target.openDatabase()
@@ -92,11 +97,13 @@ async function move(moving: Moving): Promise<MoveOutcome['rows']> {
 }
 
 /** The directory is closed, and the database may still have to be opened. */
-async function finishMoved({ config, target }: Moving): Promise<void> {
+async function finishMoved({ config, target, database }: Moving, moved: MovedTo): Promise<void> {
   const data = new MovedData(config.dataDir, bucketOf)
   const { id } = data.identity
   data.close()
-  if ((await target.readStoreId()) !== id) await refuseMoved(config.dataDir)
+  // Another database may have what an earlier attempt left; this one, what another copy did.
+  const isThere = moved.database === database && (await target.readStoreId()) === id
+  if (!isThere) await refuseMoved(config.dataDir)
   if ((await target.readMark()) !== undefined) await target.openDatabase()
 }
 

@@ -61,7 +61,8 @@ export function withoutPassword(databaseUrl: string): string {
 /** How every connection behaves, to whichever host. */
 export function connectionSettings(address: string): pg.ClientConfig {
   return {
-    connectionString: address,
+    // A name in the URL would take the place of ours, by which a move knows processes.
+    connectionString: address.replace(/\bapplication_name=[^&]*&?/, ''),
     application_name: 'thermolog',
     connectionTimeoutMillis: CONNECT_MS_MAX,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,

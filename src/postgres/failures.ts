@@ -7,6 +7,8 @@ export const UNIQUE_VIOLATION = '23505'
 export const DUPLICATE_TABLE = '42P07'
 export const DUPLICATE_OBJECT = '42710'
 export const DISK_FULL = '53100'
+/** A lock was not to be had in time. */
+export const LOCK_NOT_AVAILABLE = '55P03'
 /** A statement took longer than it may. */
 export const QUERY_CANCELED = '57014'
 

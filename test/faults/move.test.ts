@@ -11,7 +11,6 @@ import { expect } from 'chai'
 import pg from 'pg'
 import { loadConfig } from '../../src/config.ts'
 import { moveToDatabase } from '../../src/data-dir/move-to-database.ts'
-import { openOperations } from '../../src/data-dir/operations.ts'
 import { bucketOf } from '../../src/domain/bucket.ts'
 import { migrate } from '../../src/postgres/migrate.ts'
 import { openTagged } from '../../src/sqlite/database.ts'
@@ -21,6 +20,7 @@ import { damageLeaf } from '../support/damage.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 import {
   ANALYSED,
+  cutOff,
   HELD,
   HOLD,
   killWhenItWaits,
@@ -29,6 +29,7 @@ import {
   whileItWaits,
 } from '../support/held-move.ts'
 import { send, sendBatch } from '../support/http.ts'
+import { listAll } from '../support/list-all.ts'
 import { newDatabase, runOnce, usePostgres } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
 import { expectClean } from '../support/verify.ts'
@@ -115,7 +116,7 @@ describe('thermolog move', () => {
 
   it('begins again wherever it is killed, and moves everything once', async () => {
     const exported = [await exportOf(ANA), await exportOf(BEN)]
-    const listed = await listAll({ DATA_DIR: dataDir })
+    const listed = await listAll({ DATA_DIR: dataDir }, [ANA, BEN])
     await migrate(database.url)
     await runOnce(database.url, FIRST_LINK)
     await runOnce(database.url, HOLD)
@@ -124,11 +125,9 @@ describe('thermolog move', () => {
     const early = await runCommand(dataDir, ['serve'], settings())
     expect(early.exitCode).to.equal(2)
     expect(early.stderr).to.contain('run `bin/thermolog move` again')
-    await whileItWaits(held(), lockOf('INSERT ON ledger'), async ({ watching, exited, said }) => {
-      await watching.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE application_name = 'thermolog move' AND datname = current_database()`)
-      expect(await exited).to.equal(1)
-      expect(await said).to.contain('Run the command again: it begins anew.')
+    await whileItWaits(held(), lockOf('INSERT ON ledger'), async (waiting) => {
+      expect(await cutOff(waiting)).to.equal(1)
+      expect(await waiting.said).to.contain('Run the command again: it begins anew.')
     })
     // The server may still open the database.
     await killWhenItWaits(held(), OPENED)
@@ -138,7 +137,7 @@ describe('thermolog move', () => {
     const closed = await runCommand(dataDir, ['serve'])
     expect(closed.exitCode).to.equal(2)
     expect(closed.stderr).to.contain('were moved to postgresql://').and.contain('DATABASE_URL')
-    expect(await listAll(settings())).to.deep.equal(listed)
+    expect(await listAll(settings(), [ANA, BEN])).to.deep.equal(listed)
     await serving('nowhere', settings(), async (url) => {
       await sendAgain(url)
       await sendThirds(url)
@@ -177,7 +176,9 @@ describe('thermolog move', () => {
   })
 
   it('refuses a database that is in use, has data, or is out of reach', async () => {
-    const used = await serve('nowhere', settings())
+    const named = new URL(database.url)
+    named.searchParams.set('application_name', 'house')
+    const used = await serve('nowhere', { DATABASE_URL: named.href })
     const inUse = await move()
     expect(inUse.exitCode, inUse.stderr).to.equal(2)
     expect(inUse.stderr).to.contain('processes work on the database')
@@ -186,6 +187,16 @@ describe('thermolog move', () => {
     const hasData = await move()
     expect(hasData.exitCode).to.equal(2)
     expect(hasData.stderr).to.contain('has data already')
+    // Whoever finishes this would take the moved user for the deleted one.
+    const emptied = await newDatabase(postgres())
+    const there = { DATABASE_URL: emptied.url }
+    await runCommand('nowhere', ['database', 'migrate'], there)
+    await runCommand('nowhere', ['user', 'create', '--email', ANA], there)
+    await runCommand('nowhere', ['user', 'delete', '--yes', ANA], there)
+    const toBeDeleted = await runCommand(dataDir, ['move', '--to', emptied.url])
+    expect(toBeDeleted.exitCode, toBeDeleted.stderr).to.equal(2)
+    expect(toBeDeleted.stderr).to.contain('has data already')
+    await emptied.remove()
     expect((await runCommand('nowhere', ['user', 'list'], settings())).stdout).to.contain(ANA)
     const away = 'postgresql://u:secret@127.0.0.1:1/none'
     const unreachable = await runCommand(dataDir, ['move', '--to', away])
@@ -212,6 +223,26 @@ describe('thermolog move', () => {
     expect(others.exitCode).to.equal(2)
     expect(others.stderr).to.contain('other data are being moved into it')
     expectMoved(await move())
+  })
+
+  it('opens no database but the one that has everything', async () => {
+    await migrate(database.url)
+    await runOnce(database.url, HOLD)
+    await killWhenItWaits(held(), ANALYSED)
+    await whileItWaits(held(), OPENED, async (waiting) => void (await cutOff(waiting)))
+    const copy = join(folder, 'copy')
+    await cp(filled, copy, { recursive: true })
+    await killWhenItWaits({ ...held(), dataDir: copy }, lockOf('INSERT ON ledger'))
+    const emptied = await move()
+    expect(emptied.exitCode).to.equal(2)
+    expect(emptied.stderr).to.contain('its data were moved to')
+    const other = await newDatabase(postgres())
+    const to = (url: string) => runCommand(copy, ['move', '--to', url])
+    expectMoved(await to(other.url))
+    const left = await to(database.url)
+    expect(left.exitCode).to.equal(2)
+    expect(left.stderr).to.contain(`its data were moved to ${other.url}`)
+    await other.remove()
   })
 
   it('takes along what is rare, and keeps the directory when it is damaged', async () => {
@@ -241,6 +272,9 @@ describe('thermolog move', () => {
     copyFileSync(whole, measurements)
     await moveHere(() => undefined)
     const client = await connect()
+    expect((await client.query('SELECT name FROM measurement_store')).rows).to.deep.equal([
+      { name: 'PostgreSQL' },
+    ])
     const found = async (statement: string) => (await client.query(statement)).rows
     expect(await found('SELECT * FROM identities')).to.deep.equal([
       { issuer: 'https://i.example.org', subject: 'ana-1', user_id: 1, created_at_ms: '5' },
@@ -309,23 +343,6 @@ describe('thermolog move', () => {
     const invalid = { measurements: [{ sn: 'CELLAR', temp: 'warm' }] }
     const refused = { method: 'POST', path: skipping, token: tokens.ana, body: invalid }
     expect((await send(url, refused)).status).to.equal(200)
-  }
-
-  /** What commands say of all but measurements. */
-  async function listAll(where: Record<string, string>): Promise<unknown[]> {
-    const { operations, close } = await openOperations(loadConfig(where))
-    const users = [{ user: ANA }, { user: BEN }]
-    const said = [
-      await operations.listUsers({}),
-      await Promise.all(users.map((user) => operations.listTokens(user))),
-      await Promise.all(users.map((user) => operations.listSensors(user))),
-      await operations.listRefused({}),
-      await operations.listSkipped({}),
-    ]
-    await close()
-    const isKept = (key: string) => key !== 'dataVersion'
-    const kept = JSON.stringify(said, (key, value: unknown) => (isKept(key) ? value : undefined))
-    return JSON.parse(kept) as unknown[]
   }
 
   /** Also what is of the deleted sensor, which stays deleted. */

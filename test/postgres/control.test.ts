@@ -6,6 +6,7 @@ import {
   createControlReader,
   createStoreRecords,
 } from '../../src/postgres/control/control-reader.ts'
+import { connectAlone } from '../../src/postgres/connection.ts'
 import { createControlWriter } from '../../src/postgres/control/control-writer.ts'
 import { createDeletionJobs } from '../../src/postgres/control/deletion-jobs.ts'
 import { Database } from '../../src/postgres/database.ts'
@@ -61,6 +62,36 @@ describe('control data in PostgreSQL', () => {
   afterEach(async () => {
     for (const { sql } of processes) await sql.close()
     await database.remove()
+  })
+
+  it('keeps what is refused of one user while much of another is waiting', async () => {
+    const { writer } = first()
+    const other = (await writer.createUser('ben@example.org', ''))?.id ?? 0
+    const refusedOf = (ofUser: number, content: string) => ({
+      userId: ofUser,
+      tokenId: 1,
+      kind: 'line' as const,
+      content,
+      fields: null,
+      unitNs: '1',
+      serialNumberPrefix: '',
+      reason: 'why',
+      receivedAtMs: 1,
+      retryAtMs: null,
+    })
+    await writer.keepRefused([refusedOf(userId, 'first')])
+    const holder = await connectAlone(database.url, false)
+    await holder.query('BEGIN')
+    await holder.query('SELECT 1 FROM refused_totals WHERE user_id = $1 FOR UPDATE', [userId])
+    const all = Array.from({ length: 20 }, (_, line) =>
+      writer.keepRefused([refusedOf(userId, `line ${line}`)]),
+    )
+    await writer.keepRefused([refusedOf(other, 'good to know')])
+    await holder.query('ROLLBACK')
+    await holder.end()
+    await Promise.all(all)
+    expect((await first().control.countRefused(userId)).count).to.equal(21)
+    expect((await first().control.countRefused(other)).count).to.equal(1)
   })
 
   it('registers a name once and no more sensors than allowed, whoever is asked', async () => {

@@ -27,7 +27,7 @@ export const HELD = [
   'INSERT ON measurements',
   'INSERT ON ledger',
   // The last one: everything has been copied, and the index made.
-  'UPDATE OF id ON data_identity',
+  'UPDATE OF restored_to_ms ON data_identity',
 ]
 /** Makes them wait. */
 export const HOLD = `
@@ -82,6 +82,13 @@ export async function whileItWaits(
   await holding.query('ROLLBACK')
   await Promise.all([holding.end(), watching.end()])
   return waiting
+}
+
+/** Ends its connection. @returns its exit code */
+export async function cutOff({ watching, exited }: WaitingMove): Promise<number | null> {
+  await watching.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE application_name = 'thermolog move' AND datname = current_database()`)
+  return exited
 }
 
 async function connect(connectionString: string): Promise<pg.Client> {

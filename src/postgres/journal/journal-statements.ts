@@ -115,17 +115,19 @@ export const DELETE_AGAIN = `
  */
 export const PRUNE = `
   WITH done AS MATERIALIZED (
-    SELECT f.stream_id, max(oldest.seq) AS seq
+    SELECT f.stream_id, max(oldest.seq) AS seq, bounds.before_ms
     FROM stream_forwarded AS f
+    CROSS JOIN (SELECT least(${SERVER_TIME_MS} - $1::bigint,
+      greatest(${SERVER_TIME_MS} - $2::bigint, $3::bigint)) AS before_ms) AS bounds
     CROSS JOIN LATERAL (
       SELECT seq, committed_at_ms FROM journal AS j
       WHERE j.bucket = 0 AND j.stream_id = f.stream_id AND j.seq <= least(f.seq, f.replayed_seq)
       ORDER BY j.seq LIMIT 1000) AS oldest
-    WHERE f.bucket = 0 AND oldest.committed_at_ms < least(${SERVER_TIME_MS} - $1::bigint,
-      greatest(${SERVER_TIME_MS} - $2::bigint, $3::bigint))
-    GROUP BY f.stream_id)
+    WHERE f.bucket = 0 AND oldest.committed_at_ms < bounds.before_ms
+    GROUP BY f.stream_id, bounds.before_ms)
   DELETE FROM journal AS j USING done
-  WHERE j.bucket = 0 AND j.stream_id = done.stream_id AND j.seq <= done.seq`
+  WHERE j.bucket = 0 AND j.stream_id = done.stream_id AND j.seq <= done.seq
+    AND j.committed_at_ms < done.before_ms`
 
 /** When the newest row was committed since which there are more than so many measurements. */
 export const KEPT_SINCE = `

@@ -9,17 +9,27 @@ export const MARK_MOVING = 'INSERT INTO moving (store_id) VALUES ($1)'
 export const END_MOVING = 'DROP TABLE moving'
 export const IS_MOVING = `SELECT to_regclass('moving') IS NOT NULL AS "isMoving"`
 export const READ_MOVING = 'SELECT store_id AS "storeId" FROM moving'
-/** Every connection of a process reads it first, together with whether data are moved in. */
-export const LOCK_IDENTITY = 'LOCK TABLE data_identity IN ACCESS EXCLUSIVE MODE'
 
+/** One without users has links to become the first one, and its first start names a store. */
+const TABLES = `
+  users, user_state, access_tokens, identities, sign_in_links, sensors, sensor_state,
+  history_steps, accepted_per_day, set_aside, refused, refused_totals, skipped_series, tie_breaks,
+  measurements, measurements_hour, measurements_day, ledger, measurement_store`
+/**
+ * Every connection of a process reads the identity first, together with whether data are moved in.
+ * Others wait behind it, so it does not wait for long.
+ */
+export const LOCK_TABLES = `
+  SET LOCAL lock_timeout = '2s'; LOCK TABLE data_identity, ${TABLES} IN ACCESS EXCLUSIVE MODE`
+/** What was there, or is still to be deleted of it. */
 export const HAS_DATA = `
   SELECT EXISTS (SELECT 1 FROM users) OR EXISTS (SELECT 1 FROM sensors)
-    OR EXISTS (SELECT 1 FROM ledger) OR EXISTS (SELECT 1 FROM measurements) AS "hasData"`
-/** A database without users has links to become the first one. */
-export const EMPTY_TABLES = `
-  TRUNCATE users, user_state, access_tokens, identities, sign_in_links, sensors, sensor_state,
-    history_steps, accepted_per_day, set_aside, refused, refused_totals, skipped_series, tie_breaks,
-    measurements, measurements_hour, measurements_day, ledger`
+    OR EXISTS (SELECT 1 FROM ledger) OR EXISTS (SELECT 1 FROM measurements)
+    OR EXISTS (SELECT 1 FROM user_deletions) OR EXISTS (SELECT 1 FROM sensor_deletions)
+    OR EXISTS (SELECT 1 FROM journal) AS "hasData"`
+export const EMPTY_TABLES = `TRUNCATE ${TABLES}`
+/** Whoever looks which data are in it finds none. */
+export const FORGET_IDENTITY = "UPDATE data_identity SET id = ''"
 
 /** Processes, and what a move that was killed has under way. */
 export const OTHERS_WORK = `
@@ -38,6 +48,7 @@ export const MAKE_LEDGER_KEY = 'ALTER TABLE ledger ADD PRIMARY KEY (bucket, key,
 
 export const READ_STORE_ID = 'SELECT id FROM data_identity'
 export const SET_IDENTITY = 'UPDATE data_identity SET id = $1, restored_to_ms = $2'
+export const SET_STORE = 'INSERT INTO measurement_store (name) VALUES ($1)'
 export const SET_SEQUENCE = `
   SELECT setval((CASE WHEN $1::text = 'sensors' THEN 'sensor_ids'
     ELSE pg_get_serial_sequence($1, 'id') END)::regclass, $2::bigint)`

@@ -11,6 +11,7 @@ import { DAY_MS } from '../../domain/time.ts'
 import type { WorkProgress } from '../../ports/system.ts'
 import { connectAlone, readRow } from '../connection.ts'
 import { durabilityFault, READ_DURABILITY } from '../durability.ts'
+import { codeOf, LOCK_NOT_AVAILABLE } from '../failures.ts'
 import type { Durability, DurabilityRow } from '../durability.ts'
 import { Partitions } from '../measurements/partitions.ts'
 import { recordServer } from '../server/recorded-server.ts'
@@ -86,7 +87,9 @@ export class MoveTarget {
    * @throws UnfitTarget if it has data of its own, or others work on it
    */
   async begin(storeId: string, days: readonly number[]): Promise<void> {
-    for (let look = 1; !(await this.#inTransaction(() => this.#claim(storeId))); look++) {
+    // Before anybody has to wait: it may have been named by mistake.
+    if ((await this.readMark()) === undefined) await this.#refuseData()
+    for (let look = 1; !(await this.#isClaimed(storeId)); look++) {
       if (look === OTHERS_LOOKS) {
         throw new UnfitTarget('processes work on the database: stop them until the move is over')
       }
@@ -97,8 +100,12 @@ export class MoveTarget {
     await recordServer(this.#client, this.#durability)
   }
 
-  /** @returns how many rows, by table */
-  async moveRows(data: MovedRows, progress: WorkProgress): Promise<Record<string, number>> {
+  /** @param storeName of the measurements from here on @returns how many rows, by table */
+  async moveRows(
+    data: MovedRows,
+    storeName: string,
+    progress: WorkProgress,
+  ): Promise<Record<string, number>> {
     const moved: Record<string, number> = {}
     await this.#inTransaction(async () => {
       for (const table of data.tables) {
@@ -114,6 +121,7 @@ export class MoveTarget {
       }
       const { id, restoredToMs } = data.identity
       await this.#client.query(sql.SET_IDENTITY, [id, restoredToMs])
+      await this.#client.query(sql.SET_STORE, [storeName])
     })
     await this.#client.query('ANALYZE')
     await this.#refuseUnsafe()
@@ -150,9 +158,18 @@ export class MoveTarget {
   }
 
   /** @returns whether nobody else works on the database: then it is empty, and marked */
+  async #isClaimed(storeId: string): Promise<boolean> {
+    try {
+      return await this.#inTransaction(() => this.#claim(storeId))
+    } catch (error) {
+      if (codeOf(error) === LOCK_NOT_AVAILABLE) return false
+      throw error
+    }
+  }
+
   async #claim(storeId: string): Promise<boolean> {
     // Who connects meanwhile waits for this, and then sees the mark.
-    await this.#client.query(sql.LOCK_IDENTITY)
+    await this.#client.query(sql.LOCK_TABLES)
     const { isBusy } = await readRow<{ isBusy: boolean }>(this.#client, sql.OTHERS_WORK)
     if (isBusy) return false
     const mark = await this.readMark()
@@ -162,6 +179,7 @@ export class MoveTarget {
       await this.#client.query(sql.MARK_MOVING, [storeId])
     } else if (mark !== storeId) throw new UnfitTarget('other data are being moved into it')
     await this.#client.query(sql.EMPTY_TABLES)
+    await this.#client.query(sql.FORGET_IDENTITY)
     await this.#client.query(sql.DROP_LEDGER_KEY)
     return true
   }
@@ -209,7 +227,8 @@ export class MoveTarget {
       if (command === 'COMMIT' && this.#warnings === before) return result
       throw new Error('the server did not confirm a commit')
     } catch (error) {
-      await client.query('ROLLBACK')
+      // Where the connection is lost, this fails too, and says less.
+      await Promise.allSettled([client.query('ROLLBACK')])
       throw error
     }
   }
