@@ -18,7 +18,7 @@ export async function drain(
 ): Promise<void> {
   const left = async () => stored.backlog().entries + (await control.countSensorDeletions())
   let entries = await left()
-  progress.begin('emptying the journal', entries, 'measurements')
+  progress.begin('emptying the journal', entries, 'measurement')
   while (entries > 0) {
     if (!isStoreWorking()) {
       throw failed('writes from the journal into the embedded store fail', 'Is the disk full?')

@@ -109,7 +109,7 @@ async function finishMoved({ config, target, database }: Moving, moved: MovedTo)
 
 async function checkSides({ target, progress }: Moving, data: MovedData): Promise<void> {
   const measurements = data.tables.find(({ name }) => name === 'measurements')
-  progress.begin('comparing', measurements?.total() ?? 0, 'measurements')
+  progress.begin('comparing', measurements?.total() ?? 0, 'measurement')
   const advance = (compared: number) => progress.advance(compared)
   const differences = await compareSides({ source: data, target, advance })
   if (differences.length === 0) return

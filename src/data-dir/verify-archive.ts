@@ -73,7 +73,7 @@ function checkRestorable(
   progress: WorkProgress,
 ): void {
   const names = Object.keys(manifest.files)
-  progress.begin('checking what restore checks', names.length, 'files')
+  progress.begin('checking what restore checks', names.length, 'file')
   try {
     refuseOtherContents(
       manifest,

@@ -28,10 +28,10 @@ export async function verifyStore(
   const { control, audit } = collaborators
   const advance = (measurements: number) => progress.advance(measurements)
   const total = await control.total()
-  progress.begin('counting', total, 'measurements')
+  progress.begin('counting', total, 'measurement')
   const checked = await verifySensors({ ...collaborators, pause: setTimeout, advance })
   if (audit !== undefined) {
-    progress.begin('checking summaries', total, 'measurements')
+    progress.begin('checking summaries', total, 'measurement')
     await verifySummaries({ ...collaborators, store: audit, advance, rest: setImmediate })
   }
   await verifyDeletedSensors(collaborators)

@@ -93,7 +93,7 @@ interface Verifying {
 /** @returns the names of files that can be read */
 function checkFiles({ scope, progress, report }: Verifying): Set<string> {
   const { dataDir, names } = scope
-  progress.begin('checking files', names.length, 'files')
+  progress.begin('checking files', names.length, 'file')
   const whole = names.filter((name) => {
     progress.advance(1)
     if (existsSync(join(dataDir, name))) return checkLoggedFile(dataDir, name, report)
@@ -134,7 +134,7 @@ async function checkLedger(
     checkSecret(control, ledger, report)
     checkJournal(control, report)
     const check = new LedgerCheck(control, ledger)
-    progress.begin('checking the ledger', check.total(), 'events')
+    progress.begin('checking the ledger', check.total(), 'event')
     return await walk(check.check(report), progress)
   }
   return (await unlessUnreadable(LEDGER_FILE, work, report)) ?? 0
@@ -160,7 +160,7 @@ async function checkTieBreaks(
 ): Promise<void> {
   const work = async () => {
     const total = await createAccounts(files.control).total()
-    progress.begin('checking tie-breaks', total, 'measurements')
+    progress.begin('checking tie-breaks', total, 'measurement')
     await walk(new TieBreakCheck(files).check(report), progress)
   }
   await unlessUnreadable(MEASUREMENTS_FILE, work, report)

@@ -77,7 +77,7 @@ const NO_MEASUREMENTS = columnsOver(new ArrayBuffer(0), 0, 0)
 export async function copyStore(collaborators: StoreCopyCollaborators): Promise<CopyOutcome> {
   const { sensors, source, progress } = collaborators
   const copy = new StoreCopy(collaborators)
-  progress.begin('copying', source.total(), 'measurements')
+  progress.begin('copying', source.total(), 'measurement')
   for (const sensor of sensors) await copy.copySensor(sensor)
   for (let start = 0; start < sensors.length; start += INFOS_A_BATCH) {
     const sensorInfos = sensors.slice(start, start + INFOS_A_BATCH)

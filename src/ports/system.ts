@@ -113,7 +113,7 @@ export interface ForwardedCount {
 
 /** Told how far a long command is, step by step. */
 export interface WorkProgress {
-  /** @param total the sum of all calls of `advance`, in units of `counted` */
-  begin(what: string, total: number, counted: string): void
+  /** @param total the sum of all calls of `advance`, each of a `noun`, in the singular */
+  begin(what: string, total: number, noun: string): void
   advance(amount: number): void
 }

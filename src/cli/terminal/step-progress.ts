@@ -1,19 +1,18 @@
 // One progress bar after another, on standard error.
 
-import { grouped } from '../../domain/grouped.ts'
 import type { WorkProgress } from '../../ports/system.ts'
 import { systemClock } from '../../system/clock.ts'
 import { Progress } from './progress.ts'
-import { printNote } from './print.ts'
+import { counted, printNote } from './print.ts'
 
 export class StepProgress implements WorkProgress {
   #current: Progress | undefined
 
-  /** @param total the sum of all calls of `advance`, in units of `counted` */
-  begin(what: string, total: number, counted: string): void {
+  begin(what: string, total: number, noun: string): void {
     this.end()
-    printNote(`${what}: ${grouped(total)} ${total === 1 ? counted.replace(/s$/, '') : counted}`)
-    this.#current = new Progress(process.stderr, systemClock, { total, counted })
+    printNote(`${what}: ${counted(total, noun)}`)
+    const settings = { total, counted: `${noun}s` }
+    this.#current = new Progress(process.stderr, systemClock, settings)
     this.#current.begin(what)
   }
 

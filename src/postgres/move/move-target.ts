@@ -89,7 +89,7 @@ export class MoveTarget {
   async begin(storeId: string, days: readonly number[]): Promise<void> {
     // Before anybody has to wait: it may have been named by mistake.
     if ((await this.readMark()) === undefined) await this.#refuseData()
-    for (let look = 1; !(await this.#isClaimed(storeId)); look++) {
+    for (let look = 1; !(await this.#tryClaim(storeId)); look++) {
       if (look === OTHERS_LOOKS) {
         throw new UnfitTarget('processes work on the database: stop them until the move is over')
       }
@@ -111,10 +111,10 @@ export class MoveTarget {
       for (const table of data.tables) {
         const total = table.total()
         moved[table.name] = total
-        progress.begin(`moving ${table.name}`, total, 'rows')
+        progress.begin(`moving ${table.name}`, total, 'row')
         await this.#copy(table, (rows) => progress.advance(rows))
       }
-      progress.begin('making the index of events', 1, 'index')
+      progress.begin('making the index of events', 1, 'step')
       await this.#client.query(sql.MAKE_LEDGER_KEY)
       for (const { name, last } of data.sequences) {
         await this.#client.query(sql.SET_SEQUENCE, [name, last])
@@ -158,7 +158,7 @@ export class MoveTarget {
   }
 
   /** @returns whether nobody else works on the database: then it is empty, and marked */
-  async #isClaimed(storeId: string): Promise<boolean> {
+  async #tryClaim(storeId: string): Promise<boolean> {
     try {
       return await this.#inTransaction(() => this.#claim(storeId))
     } catch (error) {
