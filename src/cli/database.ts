@@ -1,5 +1,5 @@
-// `thermolog database`: looks at the server of DATABASE_URL, brings its schema up to date, and
-// marks data as restored.
+// `thermolog database`: looks at the server of DATABASE_URL, brings its schema or the files of a
+// DATA_DIR up to date, and marks data as restored.
 
 import type { Command } from 'commander'
 import { usage } from '../operations/check-arguments.ts'
@@ -9,15 +9,17 @@ import { checkServer } from '../postgres/server-check.ts'
 import { migrate } from '../postgres/migrate.ts'
 import { countingFault } from '../postgres/stream/counting-check.ts'
 import { example } from './arguments.ts'
+import { onceFree } from './open-operations.ts'
 import { readSettings, readSettingsWithData } from './read-settings.ts'
-import { printText } from './terminal/print.ts'
+import { ByteProgress } from './terminal/byte-progress.ts'
+import { printNote, printText } from './terminal/print.ts'
 
 const DATABASE = 'DATABASE_URL=postgresql://thermolog@db/thermolog thermolog database'
 
 export function addCommands(program: Command): void {
   const database = program
     .command('database')
-    .description('look after a database in PostgreSQL')
+    .description('look after a database in PostgreSQL, or the files in DATA_DIR')
     .addHelpText('after', example(`${DATABASE} check`))
   database
     .command('check')
@@ -27,7 +29,13 @@ export function addCommands(program: Command): void {
   database
     .command('migrate')
     .description('create or update the tables while processes run')
-    .addHelpText('after', example(`${DATABASE} migrate`))
+    .option('--backup <file>', 'without DATABASE_URL: where to keep the files as they were')
+    .addHelpText(
+      'after',
+      '\nWithout DATABASE_URL it brings the files in DATA_DIR up to date, as `thermolog serve`' +
+        '\ndoes at its start, after a backup of them: in DATA_DIR/before-upgrade, or in FILE.' +
+        `\n${example(`${DATABASE} migrate`)}`,
+    )
     .action(applyMigrations)
   database
     .command('restored')
@@ -51,11 +59,29 @@ async function check(): Promise<void> {
   printText(`PostgreSQL ${version} can be used, with DURABILITY=${durability}`)
 }
 
-async function applyMigrations(): Promise<void> {
-  const { url } = await readDatabase()
+async function applyMigrations({ backup }: { readonly backup?: string }): Promise<void> {
+  const config = await readSettingsWithData()
+  if (config.database === undefined) return upgradeFiles(config, backup)
+  if (backup !== undefined) {
+    throw usage('DATABASE_URL is set, and --backup is for a DATA_DIR', 'Use pg_dump.')
+  }
+  const { url } = config.database
   const applied = await orFailed(() => migrate(url))
   if (applied.length === 0) printText('the schema is up to date')
   else printText(`the schema has version ${applied.at(-1)} now`)
+}
+
+async function upgradeFiles(config: Config, target: string | undefined): Promise<void> {
+  const { upgradeDataDir } = await import('../data-dir/upgrade.ts')
+  const progress = new ByteProgress()
+  try {
+    const backup = await onceFree(() => upgradeDataDir(config, target, progress))
+    progress.end()
+    if (backup !== undefined) printNote(`the files as they were are kept in ${backup}`)
+    printText('the files in DATA_DIR are up to date')
+  } finally {
+    progress.end()
+  }
 }
 
 async function declare(): Promise<void> {

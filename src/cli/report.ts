@@ -4,6 +4,7 @@
 import { CommanderError } from 'commander'
 import type { Command } from 'commander'
 import { ConfigError, UnfitSettings } from '../config.ts'
+import { OtherFormat } from '../domain/errors.ts'
 import { failureOf } from '../operations/operations.ts'
 import { UnfitDataDir } from '../system/data-dir.ts'
 import { say } from './say.ts'
@@ -48,7 +49,9 @@ function pathOf(program: Command, args: readonly string[]): string[] {
 }
 
 function isOfSettings(error: unknown): error is Error {
-  return [ConfigError, UnfitSettings, UnfitDataDir].some((kind) => error instanceof kind)
+  return [ConfigError, UnfitSettings, UnfitDataDir, OtherFormat].some(
+    (kind) => error instanceof kind,
+  )
 }
 
 /** The stack trace matters only for our own bugs. */

@@ -1,12 +1,14 @@
 // `thermolog serve`: runs the service until it is told to stop.
 
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { linkUrl } from '../access/sign-in-links.ts'
 import type { Command } from 'commander'
 import { logForm } from '../config.ts'
 import type { Config } from '../config.ts'
-import { DataDirInUse } from '../domain/errors.ts'
+import { DataDirInUse, OtherFormat } from '../domain/errors.ts'
 import { isOfThisMachine } from '../domain/secure-url.ts'
 import { usage } from '../operations/check-arguments.ts'
 import { failed } from '../operations/operations.ts'
@@ -56,7 +58,7 @@ async function createAlone(
   config: Config,
 ): Promise<Service> {
   try {
-    return await create(config)
+    return await createUpToDate(create, config)
   } catch (error) {
     if (!(error instanceof DataDirInUse)) throw error
     const running = await connectService(config)
@@ -64,6 +66,33 @@ async function createAlone(
     await running.close()
     throw failed(error.message)
   }
+}
+
+async function createUpToDate(
+  create: (config: Config) => Promise<Service>,
+  config: Config,
+): Promise<Service> {
+  try {
+    return await create(config)
+  } catch (error) {
+    if (!(error instanceof OtherFormat)) throw error
+    await upgradeFiles()
+    return create(config)
+  }
+}
+
+/**
+ * A process of its own brings the files up to date, for minutes perhaps; this one tells systemd
+ * meanwhile that the start goes on.
+ */
+async function upgradeFiles(): Promise<void> {
+  const thermolog = [...process.execArgv, ...process.argv.slice(1, 2)]
+  const order = [...thermolog, 'database', 'migrate']
+  const upgrade = spawn(process.execPath, order, { stdio: ['ignore', 2, 2] })
+  const [exitCode] = (await once(upgrade, 'exit')) as [number | null]
+  if (exitCode === 0) return
+  const message = 'the files in DATA_DIR are not up to date: see above'
+  throw exitCode === 2 ? usage(message) : failed(message)
 }
 
 /** Where people reach the service, which may have picked its port itself. */

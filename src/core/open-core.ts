@@ -6,7 +6,7 @@ import { logForm } from '../config.ts'
 import type { Config } from '../config.ts'
 import { DamageList } from '../domain/damage-list.ts'
 import { refusalError } from '../domain/errors.ts'
-import { describeFinding, RESTORE_BACKUP } from '../domain/finding.ts'
+import { RESTORE_BACKUP } from '../domain/finding.ts'
 import { epochEvents, journalEntryBytes } from '../domain/limits.ts'
 import { Submissions } from '../ingest/submissions.ts'
 import type { ControlReader, DataIdentity } from '../ports/control-reader.ts'
@@ -21,19 +21,19 @@ import type { CommitChannel } from '../sqlite/commit/commit-channel.ts'
 import { SqliteSubmissionCommitter } from '../sqlite/commit/group-committer.ts'
 import { createControlReader } from '../sqlite/control/control-reader.ts'
 import { createControlWriter } from '../sqlite/control/control-writer.ts'
-import { DamagedData } from '../sqlite/damaged-data.ts'
 import { CONTROL_FILE, LEDGER_FILE, openForReading } from '../sqlite/database.ts'
 import type { Connection } from '../sqlite/database.ts'
 import { ForwardProgress } from '../sqlite/journal/forward-progress.ts'
 import { lockDataDir, refuseUnfinishedRestore } from '../sqlite/data-dir-lock.ts'
-import { forgetOtherLogs } from '../sqlite/log/witness.ts'
 import { StateFigures } from '../sqlite/state-figures.ts'
-import { FilesAtRest } from '../sqlite/verify/files-at-rest.ts'
+import { openWhole } from '../sqlite/verify/files-at-rest.ts'
+import type { FilesAtRest } from '../sqlite/verify/files-at-rest.ts'
 import { prepareDataDir } from '../system/data-dir.ts'
 import { DiskWatch } from '../system/disk-watch.ts'
 import { logMemory, memoryLimit } from '../system/memory.ts'
 import { PrometheusMetrics } from '../system/metrics.ts'
 import { refuseMoved } from '../system/moved-data-dir.ts'
+import { forgetUpgrade } from '../system/upgrade-mark.ts'
 import type { ForwardChannel } from '../threads/forward-channel.ts'
 import { startForwarding, startWriting } from '../threads/start-threads.ts'
 import type { WritingThreads } from '../threads/start-threads.ts'
@@ -80,7 +80,7 @@ export type Closers = (() => void | Promise<void>)[]
  * Opens DATA_DIR for this process alone.
  *
  * @param closers gets a function to close each part as soon as it is open
- * @throws UnfitSettings @throws UnfitDataDir
+ * @throws UnfitSettings @throws UnfitDataDir @throws OtherFormat @throws DamagedData
  */
 export async function openFiles(
   config: Config,
@@ -97,9 +97,13 @@ export async function openFiles(
     if (!damaged.note(problem)) return
     log.error('stored data are damaged', { problem, remedy: RESTORE_BACKUP })
   }
-  const onLoading = () => void (atRest = openWhole(dataDir))
+  const onLoading = () => {
+    atRest = openWhole(dataDir)
+    atRest.refuseOtherFormats()
+  }
   const { channel, close } = await startWriters(config, disk, { onFailure, onDamaged, onLoading })
   closers.push(close)
+  await forgetUpgrade(dataDir)
   const database = openForReading(join(dataDir, CONTROL_FILE))
   closers.push(() => void database.close())
   const onJournalled = (measurements: number) => {
@@ -199,23 +203,6 @@ async function startForwarder(
   const settings = { dataDir, logLevel, logForm: logForm(1), influx }
   const forwarding = await startForwarding(settings, { ...of, progress })
   return { progress, forwarding }
-}
-
-/**
- * Opens the files for reading, if nothing is missing in them.
- *
- * @throws DamagedData
- */
-function openWhole(dataDir: string): FilesAtRest {
-  const files = new FilesAtRest(dataDir)
-  const [finding] = files.findings
-  if (finding === undefined) {
-    forgetOtherLogs(dataDir)
-    files.forgetTorn()
-    return files
-  }
-  files.close()
-  throw new DamagedData(describeFinding(finding))
 }
 
 // What a thread was writing may or may not be on disk: only a new start can tell.

@@ -40,10 +40,7 @@ export async function keepBackups(
   const manifest = await writeBackup(config, file, progress, join(folder, UNFINISHED))
   // Later names are of a clock that was wrong.
   const others = (await namesOfBackups(folder)).filter((other) => other !== name)
-  const deleted = others
-    .toSorted()
-    .toReversed()
-    .slice(keep - 1)
+  const deleted = others.slice(keep - 1)
   for (const other of deleted) await rm(join(folder, other))
   await syncFolder(folder)
   return { file, manifest, deleted }
@@ -61,12 +58,13 @@ function nameAt(nowMs: number): string {
   return `thermolog-${second}.tar`
 }
 
-async function namesOfBackups(folder: string): Promise<string[]> {
+/** Without their folder, the newest first. */
+export async function namesOfBackups(folder: string): Promise<string[]> {
   const backups: string[] = []
   for (const name of (await readdir(folder)).filter((found) => DATED.test(found))) {
     const file = join(folder, name)
     const isFile = (await lstat(file)).isFile()
     if (isFile && (await beginsWith(file, CONTROL_FILE))) backups.push(name)
   }
-  return backups
+  return backups.toSorted().toReversed()
 }

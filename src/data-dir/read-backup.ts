@@ -1,9 +1,11 @@
 // Reads a backup, whoever wrote it: it may have only the files that a backup has, each once.
 
 import { text } from 'node:stream/consumers'
-import { MANIFEST_NAME, parseManifest } from './manifest.ts'
+import { MANIFEST_NAME, parseManifest, refuseOtherContents } from './manifest.ts'
 import type { BackupManifest } from './manifest.ts'
+import { checkFiles } from '../sqlite/backup/check-files.ts'
 import { CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE } from '../sqlite/database.ts'
+import { upgradeFiles } from '../sqlite/backup/file-formats.ts'
 import { readArchive } from '../system/archive.ts'
 import type { ArchiveMember } from '../system/archive.ts'
 
@@ -49,4 +51,19 @@ export function checkBackup(
   return readBackup(source, chunks, async ({ content }) => {
     for await (const _ of content);
   })
+}
+
+/**
+ * Brings the unpacked files of a backup up to date, and checks them.
+ *
+ * @param onFile called after each, which may take minutes
+ * @throws Error unless they are whole, of one moment, and what the manifest describes
+ */
+export function checkUnpacked(
+  folder: string,
+  manifest: BackupManifest,
+  onFile?: (name: string) => void,
+): void {
+  upgradeFiles(folder)
+  refuseOtherContents(manifest, checkFiles(folder, Object.keys(manifest.files), onFile))
 }

@@ -5,14 +5,12 @@
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BackupProgress } from './backup.ts'
-import { refuseOtherContents } from './manifest.ts'
 import type { BackupManifest } from './manifest.ts'
-import { checkBackup, readBackup } from './read-backup.ts'
+import { checkBackup, checkUnpacked, readBackup } from './read-backup.ts'
 import type { Config } from '../config.ts'
 import { readIdsInStore } from '../core/ids-in-store.ts'
 import type { HighestIds } from '../domain/ids-after-restore.ts'
 import { failed } from '../operations/operations.ts'
-import { checkFiles } from '../sqlite/backup/check-files.ts'
 import { prepareRestored } from '../sqlite/backup/restored-control.ts'
 import { lockDataDir, RESTORE_FOLDER } from '../sqlite/data-dir-lock.ts'
 import { CONTROL_FILE } from '../sqlite/database.ts'
@@ -104,7 +102,7 @@ async function extractFiles({ source, chunksFor, manifest, folder }: Restoring):
   await readBackup(source, chunksFor('restoring'), ({ name, content }) =>
     writeFile(join(folder, name), content, { flag: 'wx', mode: 0o600, flush: true }),
   )
-  refuseOtherContents(manifest, checkFiles(folder, Object.keys(manifest.files)))
+  checkUnpacked(folder, manifest)
 }
 
 async function moveIntoPlace(dataDir: string, { files }: BackupManifest): Promise<void> {

@@ -5,15 +5,13 @@
 import { createReadStream } from 'node:fs'
 import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { refuseOtherContents } from './manifest.ts'
 import type { BackupManifest } from './manifest.ts'
-import { readBackup } from './read-backup.ts'
+import { checkUnpacked, readBackup } from './read-backup.ts'
 import { inMb, inTemporaryFolder, refuseLackOfRoom } from './staging.ts'
 import type { Verdict } from './verdict.ts'
 import { verifyFiles } from './verify.ts'
 import { failed } from '../operations/operations.ts'
 import type { WorkProgress } from '../ports/system.ts'
-import { checkFiles } from '../sqlite/backup/check-files.ts'
 import { observed } from '../system/archive.ts'
 
 const STDIN = '-'
@@ -75,10 +73,7 @@ function checkRestorable(
   const names = Object.keys(manifest.files)
   progress.begin('checking what restore checks', names.length, 'file')
   try {
-    refuseOtherContents(
-      manifest,
-      checkFiles(folder, names, () => progress.advance(1)),
-    )
+    checkUnpacked(folder, manifest, () => progress.advance(1))
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     throw new Error(`${source} cannot be restored: ${reason}`, { cause: error })

@@ -129,6 +129,14 @@ export class DataDirInUse extends Error {
   }
 }
 
+/** Data have the format of another version of Thermolog. */
+export class OtherFormat extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'OtherFormat'
+  }
+}
+
 /** Throws on a broken invariant: our own bug, never a fault of a request. */
 export function assert(isTrue: boolean, invariant: string): asserts isTrue {
   if (!isTrue) throw new Error(`BUG: ${invariant}`)

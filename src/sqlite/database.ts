@@ -13,6 +13,7 @@
 import { basename } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Database as Connection } from 'better-sqlite3'
+import { OtherFormat } from '../domain/errors.ts'
 import { damagedFile, isDamage, orDamaged } from './damaged-data.ts'
 
 export type { Connection }
@@ -51,35 +52,53 @@ const CACHE_KIB = 2_048
 const WORKING_CACHE_KIB = 6_144
 
 /**
- * Opens a file for writing, creates it if necessary, and brings its schema up to date.
+ * Opens a file for writing, and creates it if necessary.
  *
- * @throws Error if the file has the format of another version of the service
- * @throws DamagedData
+ * @throws OtherFormat @throws DamagedData
  */
 export function openForWriting(
   file: string,
   migrations: readonly Migration[],
   pageBytes = 4_096,
 ): Connection {
-  const db = openTagged(file)
-  const prepareWhole = () => prepare(db, file, migrations, pageBytes)
-  return closedUnless(db, () => orDamaged(damagedFile(basename(file)), prepareWhole))
+  return openPrepared(file, (db) => {
+    // Only has an effect before the first table exists.
+    db.pragma(`page_size = ${pageBytes}`)
+    prepare(db, file, () => {
+      if (formatOf(db) === 0) apply(db, migrations)
+      else refuseOtherFormat(db, file, migrations)
+    })
+  })
 }
 
-function prepare(
-  db: Connection,
-  file: string,
-  migrations: readonly Migration[],
-  pageBytes: number,
-): void {
-  // Only has an effect before the first table exists.
-  db.pragma(`page_size = ${pageBytes}`)
+/**
+ * Brings an existing file that has an older format into the newest, whole or not at all. In the
+ * file, without a log, when it returns.
+ *
+ * @throws DamagedData
+ */
+export function upgradeFile(file: string, migrations: readonly Migration[]): void {
+  const db = openPrepared(file, (opened) => prepare(opened, file, () => apply(opened, migrations)))
+  try {
+    db.pragma('wal_checkpoint(TRUNCATE)')
+  } finally {
+    db.close()
+  }
+}
+
+function openPrepared(file: string, makeReady: (db: Connection) => void): Connection {
+  const db = openTagged(file)
+  return closedUnless(db, () => orDamaged(damagedFile(basename(file)), () => makeReady(db)))
+}
+
+/** @param makeTables sees to it that the file has the tables that are wanted */
+function prepare(db: Connection, file: string, makeTables: () => void): void {
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = FULL')
   db.pragma('foreign_keys = ON')
   db.pragma(`cache_size = -${CACHE_KIB}`)
   db.pragma('busy_timeout = 5000')
-  migrate(db, file, migrations)
+  db.transaction(makeTables).immediate()
   if (db.pragma('synchronous', { simple: true }) !== SYNCHRONOUS_FULL) {
     throw new Error(`BUG: ${file} is not opened at synchronous=FULL`)
   }
@@ -163,19 +182,30 @@ export function isDiskFault(error: unknown): error is Error {
   return isIoError || isDamage(error)
 }
 
-/** @throws Error if a file with data has an unknown format */
+/** @throws OtherFormat if a file with data does not have the format of this version */
 export function refuseOtherFormat(
   db: Connection,
   file: string,
   migrations: readonly Migration[],
 ): void {
   const found = formatOf(db)
-  const [oldest = 0, newest = 0] = [migrations.at(0)?.version, migrations.at(-1)?.version]
-  if (found >= oldest && found <= newest) return
-  throw new Error(
-    `${file} has schema version ${found}, this version of Thermolog knows ${newest}: ` +
-      'use the version that wrote it, or restore a backup made by this one',
+  const newest = newestOf(migrations)
+  if (found === newest) return
+  const remedy = isOlderFormat(found, migrations)
+    ? '`thermolog serve` brings it up to date'
+    : 'use the version that wrote it, or restore a backup made by this one'
+  throw new OtherFormat(
+    `${file} has schema version ${found}, this version of Thermolog knows ${newest}: ${remedy}`,
   )
+}
+
+/** Whether there are migrations from it to the newest. */
+export function isOlderFormat(found: number, migrations: readonly Migration[]): boolean {
+  return found >= (migrations[0]?.version ?? 0) && found < newestOf(migrations)
+}
+
+export function newestOf(migrations: readonly Migration[]): number {
+  return migrations.at(-1)?.version ?? 0
 }
 
 /** 0 if the file is empty. */
@@ -183,14 +213,11 @@ export function formatOf(db: Connection): number {
   return Number(db.pragma('user_version', { simple: true }))
 }
 
-function migrate(db: Connection, file: string, migrations: readonly Migration[]): void {
-  db.transaction(() => {
-    const found = formatOf(db)
-    if (found > 0) refuseOtherFormat(db, file, migrations)
-    for (const migration of migrations) {
-      if (migration.version <= found) continue
-      db.exec(migration.sql)
-      db.pragma(`user_version = ${migration.version}`)
-    }
-  }).immediate()
+function apply(db: Connection, migrations: readonly Migration[]): void {
+  const found = formatOf(db)
+  for (const { version, sql } of migrations) {
+    if (version <= found) continue
+    db.exec(sql)
+    db.pragma(`user_version = ${version}`)
+  }
 }

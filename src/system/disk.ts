@@ -1,6 +1,8 @@
-// What SQLite does not do for disks: free space, and durable file names.
+// What SQLite does not do for disks: free space, durable file names, and small files that are there
+// whole or not at all.
 
-import { open, statfs } from 'node:fs/promises'
+import { open, rename, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
 
 export interface DiskSpace {
   /** What an unprivileged process can still write. */
@@ -22,4 +24,17 @@ export async function syncFolder(folder: string): Promise<void> {
   } finally {
     await handle.close()
   }
+}
+
+/** Durable when it resolves; until then the file has all of the text, or is as it was. */
+export async function writeDurably(file: string, text: string): Promise<void> {
+  const handle = await open(`${file}.unfinished`, 'w', 0o600)
+  try {
+    await handle.writeFile(text)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  await rename(`${file}.unfinished`, file)
+  await syncFolder(dirname(file))
 }

@@ -1,10 +1,10 @@
 // What a move into a database leaves in DATA_DIR: where the data are now. Nobody opens them here
 // again.
 
-import { open, readFile, rename } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { UnfitDataDir } from './data-dir.ts'
-import { syncFolder } from './disk.ts'
+import { writeDurably } from './disk.ts'
 
 const MOVED_FILE = 'moved'
 
@@ -36,15 +36,5 @@ export async function readMoved(dataDir: string): Promise<MovedTo | undefined> {
 
 /** Durable when it resolves: from then on nobody opens the data here. */
 export async function noteMoved(dataDir: string, moved: MovedTo): Promise<void> {
-  const file = join(dataDir, MOVED_FILE)
-  const handle = await open(`${file}.unfinished`, 'w', 0o600)
-  try {
-    await handle.writeFile(`${JSON.stringify(moved)}\n`)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-  // The file has all of the text, or is not there.
-  await rename(`${file}.unfinished`, file)
-  await syncFolder(dataDir)
+  await writeDurably(join(dataDir, MOVED_FILE), `${JSON.stringify(moved)}\n`)
 }

@@ -3,7 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { lockDataDir } from '../../src/sqlite/data-dir-lock.ts'
-import { isStorageFull, openForReading, openForWriting } from '../../src/sqlite/database.ts'
+import {
+  isStorageFull,
+  openForReading,
+  openForWriting,
+  upgradeFile,
+} from '../../src/sqlite/database.ts'
 
 const FIRST = { version: 1, sql: 'CREATE TABLE one (id INTEGER PRIMARY KEY)' }
 const SECOND = { version: 2, sql: 'CREATE TABLE two (id INTEGER PRIMARY KEY)' }
@@ -24,9 +29,13 @@ describe('a SQLite file of the service', () => {
     db.close()
   })
 
-  it('gets the steps of its schema that it does not have yet, each once', () => {
+  it('gets the steps that its schema lacks, each once, and only when told to', () => {
     openForWriting(file, [FIRST]).close()
-    openForWriting(file, [FIRST, SECOND]).close()
+    expect(() => openForWriting(file, [FIRST, SECOND])).to.throw(
+      'schema version 1, this version of Thermolog knows 2: `thermolog serve` brings it up to date',
+    )
+    upgradeFile(file, [FIRST, SECOND])
+    upgradeFile(file, [FIRST, SECOND])
     const db = openForWriting(file, [FIRST, SECOND])
     expect(db.pragma('user_version', { simple: true })).to.equal(2)
     db.close()
@@ -34,14 +43,14 @@ describe('a SQLite file of the service', () => {
 
   it('is left as it was when a step fails', () => {
     openForWriting(file, [FIRST]).close()
-    const broken = { version: 2, sql: 'CREATE TABLE two (id INTEGER PRIMARY KEY); nonsense' }
-    expect(() => openForWriting(file, [FIRST, broken])).to.throw('syntax error')
-    openForWriting(file, [FIRST, SECOND]).close()
+    const broken = { version: 3, sql: 'CREATE TABLE three (id INTEGER PRIMARY KEY); nonsense' }
+    expect(() => upgradeFile(file, [FIRST, SECOND, broken])).to.throw('syntax error')
+    openForWriting(file, [FIRST]).close()
   })
 
   for (const { other, written, known } of [
     { other: 'newer', written: [FIRST, SECOND], known: [FIRST] },
-    { other: 'older', written: [FIRST], known: [SECOND] },
+    { other: 'much older', written: [FIRST], known: [SECOND] },
   ]) {
     it(`is refused when it has the format of ${other} versions of the service`, () => {
       openForWriting(file, written).close()

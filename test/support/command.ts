@@ -21,6 +21,7 @@ export interface CommandResult {
   readonly stderr: string
 }
 
+/** `PROGRAM`: the `thermolog.js` of another version, instead of this one's. */
 export type Environment = Readonly<Record<string, string>>
 
 /** Runs `thermolog` to its end. @param input what it finds on standard input */
@@ -97,8 +98,9 @@ export function startCommand(
   environment: Environment,
   flags: readonly string[] = [],
 ) {
-  return spawn(process.execPath, [...flags, COMMAND, ...args], {
-    env: { PATH: process.env['PATH'], DATA_DIR: dataDir, ...environment },
+  const { PROGRAM = COMMAND, ...settings } = environment
+  return spawn(process.execPath, [...flags, PROGRAM, ...args], {
+    env: { PATH: process.env['PATH'], DATA_DIR: dataDir, ...settings },
     stdio: 'pipe',
   })
 }

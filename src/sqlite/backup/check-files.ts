@@ -2,97 +2,102 @@
 // is in them. Reads every page; changes nothing.
 
 import { join } from 'node:path'
-import { CONTROL_MIGRATIONS } from '../control/schema.ts'
 import {
   CONTROL_FILE,
+  formatOf,
+  isOlderFormat,
   LEDGER_FILE,
   MEASUREMENTS_FILE,
   openForReading,
   refuseOtherFormat,
 } from '../database.ts'
-import type { Migration } from '../database.ts'
+import type { Connection } from '../database.ts'
 import { readEventSecret, refuseOtherLedger } from '../event-secret.ts'
-import { LEDGER_MIGRATIONS } from '../ledger/schema.ts'
-import { MEASUREMENT_MIGRATIONS } from '../measurements/schema.ts'
+import { MIGRATIONS } from './file-formats.ts'
 
 /** Numbers by name. */
 export type FileCounts = Readonly<Record<string, number>>
 
-interface FileKind {
-  readonly migrations: readonly Migration[]
-  readonly counts: Readonly<Record<string, string>>
-}
-
 const SEQUENCE = (table: string) =>
   `SELECT ifnull((SELECT seq FROM sqlite_sequence WHERE name = '${table}'), 0)`
 
-const KINDS: Readonly<Record<string, FileKind>> = {
+/** What is counted in each file, and how. */
+const COUNTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   [CONTROL_FILE]: {
-    migrations: CONTROL_MIGRATIONS,
-    counts: {
-      users: 'SELECT count(*) FROM users',
-      access_tokens: 'SELECT count(*) FROM access_tokens',
-      sensors: 'SELECT count(*) FROM sensors WHERE deleted_at_ms IS NULL',
-      journal_rows: 'SELECT count(*) FROM journal',
-      journal_measurements: 'SELECT total(measurements) FROM journal',
-      last_seq: SEQUENCE('journal'),
-      forwarded_seq: 'SELECT forwarded_seq FROM journal_watermark WHERE id = 1',
-    },
+    users: 'SELECT count(*) FROM users',
+    access_tokens: 'SELECT count(*) FROM access_tokens',
+    sensors: 'SELECT count(*) FROM sensors WHERE deleted_at_ms IS NULL',
+    journal_rows: 'SELECT count(*) FROM journal',
+    journal_measurements: 'SELECT total(measurements) FROM journal',
+    last_seq: SEQUENCE('journal'),
+    forwarded_seq: 'SELECT forwarded_seq FROM journal_watermark WHERE id = 1',
   },
   [LEDGER_FILE]: {
-    migrations: LEDGER_MIGRATIONS,
-    counts: {
-      events: 'SELECT total(events) FROM runs WHERE merged_into IS NULL',
-      sealed_seq: 'SELECT seq FROM sealed WHERE id = 1',
-    },
+    events: 'SELECT total(events) FROM runs WHERE merged_into IS NULL',
+    sealed_seq: 'SELECT seq FROM sealed WHERE id = 1',
   },
   [MEASUREMENTS_FILE]: {
-    migrations: MEASUREMENT_MIGRATIONS,
-    counts: {
-      measurements: 'SELECT count(*) FROM measurements',
-      summarised: 'SELECT total(measurement_count) FROM day_summaries',
-    },
+    measurements: 'SELECT count(*) FROM measurements',
+    summarised: 'SELECT total(measurement_count) FROM day_summaries',
   },
 }
 
 /**
- * Checks the files, and what must hold between files of one moment.
+ * Checks the files, and what must hold between files of one moment. Of an older format only the
+ * pages are checked: its tables may be other ones.
  *
  * @param folder contains the files
  * @param onFile called after each, which may take minutes
- * @returns the counts of each
- * @throws Error if a file is damaged or has another format, or if the files do not belong together
+ * @returns the counts of each; none where one has an older format
+ * @throws Error if a file is damaged or has an unknown format, or if the files do not belong
+ *   together
  */
 export function checkFiles(
   folder: string,
   names: readonly string[],
   onFile?: (name: string) => void,
 ): Record<string, FileCounts> {
-  const counts: Record<string, FileCounts> = {}
   for (const name of names) {
-    counts[name] = checkFile(folder, name)
+    inFile(folder, name, checkPages)
     onFile?.(name)
   }
+  const isOlder = names.some((name) => inFile(folder, name, isOlderFile))
+  if (isOlder) return Object.fromEntries(names.map((name) => [name, {}]))
+  const counted = names.map((name) => [name, inFile(folder, name, count)] as const)
+  const counts = Object.fromEntries(counted)
   checkTogether(counts)
   checkSecret(folder)
   return counts
 }
 
-function checkFile(folder: string, name: string): FileCounts {
-  const kind = KINDS[name]
-  if (kind === undefined) throw new Error(`${name} is no file of Thermolog`)
+function inFile<Result>(
+  folder: string,
+  name: string,
+  work: (db: Connection, name: string) => Result,
+): Result {
   const db = openForReading(join(folder, name))
   try {
-    refuseOtherFormat(db, name, kind.migrations)
-    const [found] = db.prepare<[], string>('PRAGMA integrity_check(1)').pluck().all()
-    if (found !== 'ok') throw new Error(`${name} is damaged: ${found}`)
-    const counted = Object.entries(kind.counts).map(([what, sql]) => {
-      return [what, db.prepare<[], number>(sql).pluck().get() ?? 0] as const
-    })
-    return Object.fromEntries(counted)
+    return work(db, name)
   } finally {
     db.close()
   }
+}
+
+function isOlderFile(db: Connection, name: string): boolean {
+  return isOlderFormat(formatOf(db), MIGRATIONS[name] ?? [])
+}
+
+function checkPages(db: Connection, name: string): void {
+  if (!isOlderFile(db, name)) refuseOtherFormat(db, name, MIGRATIONS[name] ?? [])
+  const [found] = db.prepare<[], string>('PRAGMA integrity_check(1)').pluck().all()
+  if (found !== 'ok') throw new Error(`${name} is damaged: ${found}`)
+}
+
+function count(db: Connection, name: string): FileCounts {
+  const counted = Object.entries(COUNTS[name] ?? {}).map(([what, sql]) => {
+    return [what, db.prepare<[], number>(sql).pluck().get() ?? 0] as const
+  })
+  return Object.fromEntries(counted)
 }
 
 function checkTogether(counts: Readonly<Record<string, FileCounts>>): void {

@@ -4,28 +4,11 @@
 import { basename } from 'node:path'
 import { RESTORE_BACKUP } from '../../domain/finding.ts'
 import type { Report } from '../../domain/finding.ts'
-import { CONTROL_MIGRATIONS } from '../control/schema.ts'
-import {
-  CONTROL_FILE,
-  formatOf,
-  isDiskFault,
-  LEDGER_FILE,
-  MEASUREMENTS_FILE,
-  openForReading,
-  refuseOtherFormat,
-} from '../database.ts'
-import type { Migration } from '../database.ts'
-import { LEDGER_MIGRATIONS } from '../ledger/schema.ts'
-import { MEASUREMENT_MIGRATIONS } from '../measurements/schema.ts'
+import { formatOf, isDiskFault, openForReading, refuseOtherFormat } from '../database.ts'
+import { MIGRATIONS } from '../backup/file-formats.ts'
 
 const TABLES = `SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`
 const FAULTS_MAX = 10
-
-export const MIGRATIONS: Readonly<Record<string, readonly Migration[]>> = {
-  [CONTROL_FILE]: CONTROL_MIGRATIONS,
-  [LEDGER_FILE]: LEDGER_MIGRATIONS,
-  [MEASUREMENTS_FILE]: MEASUREMENT_MIGRATIONS,
-}
 
 /**
  * @returns whether the existing file is whole

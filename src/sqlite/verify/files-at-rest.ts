@@ -5,11 +5,13 @@
 
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { describeFinding } from '../../domain/finding.ts'
 import type { Finding, Report } from '../../domain/finding.ts'
 import {
   CONTROL_FILE,
   DATA_FILES,
   formatOf,
+  isOlderFormat,
   LEDGER_FILE,
   MEASUREMENTS_FILE,
   openForReading,
@@ -17,9 +19,10 @@ import {
   restartLog,
 } from '../database.ts'
 import type { Connection } from '../database.ts'
-import { damagedFile, orDamaged } from '../damaged-data.ts'
+import { DamagedData, damagedFile, orDamaged } from '../damaged-data.ts'
+import { MIGRATIONS } from '../backup/file-formats.ts'
 import { checkLog } from '../log/log-check.ts'
-import { MIGRATIONS } from './file-check.ts'
+import { forgetOtherLogs } from '../log/witness.ts'
 import { checkMarks } from './journal-check.ts'
 
 export class FilesAtRest {
@@ -31,7 +34,7 @@ export class FilesAtRest {
    * Opens what is there for reading, and checks it. Open until closed, so that SQLite need not read
    * the logs again for whoever opens the files next.
    *
-   * @throws DamagedData @throws Error if a file has the format of another version
+   * @throws DamagedData @throws OtherFormat if a file has a format that this version does not know
    */
   constructor(dataDir: string) {
     const opened = new Map<string, Connection>()
@@ -56,6 +59,11 @@ export class FilesAtRest {
     this.findings = findings
   }
 
+  /** @throws OtherFormat */
+  refuseOtherFormats(): void {
+    for (const name of this.#opened.keys()) this.#withTables(name)
+  }
+
   /**
    * What a power cut tore off would stay behind the log for ever, and look like later commits: the
    * next one takes its place.
@@ -69,11 +77,19 @@ export class FilesAtRest {
   }
 
   #checkMarks(report: Report): void {
+    // Tables of an older version may be other ones.
+    if (this.#isOlder()) return
     const control = this.#withTables(CONTROL_FILE)
     if (control === undefined) return
     const ledger = this.#withTables(LEDGER_FILE)
     const measurements = this.#withTables(MEASUREMENTS_FILE)
     checkMarks({ control, ledger, measurements }, report)
+  }
+
+  #isOlder(): boolean {
+    return [...this.#opened].some(([name, db]) =>
+      isOlderFormat(formatOf(db), MIGRATIONS[name] ?? []),
+    )
   }
 
   /** A start that was killed can leave a file without any. */
@@ -83,4 +99,21 @@ export class FilesAtRest {
     refuseOtherFormat(db, name, MIGRATIONS[name] ?? [])
     return db
   }
+}
+
+/**
+ * Opens the files for reading, if nothing is missing in them.
+ *
+ * @throws DamagedData
+ */
+export function openWhole(dataDir: string): FilesAtRest {
+  const files = new FilesAtRest(dataDir)
+  const [finding] = files.findings
+  if (finding === undefined) {
+    forgetOtherLogs(dataDir)
+    files.forgetTorn()
+    return files
+  }
+  files.close()
+  throw new DamagedData(describeFinding(finding))
 }

@@ -1,0 +1,73 @@
+// The formats of the files in a DATA_DIR. Each file has the number of its own, and a list of
+// migrations, the last of which leads to what this version reads and writes.
+
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { CONTROL_MIGRATIONS } from '../control/schema.ts'
+import { damagedFile, orDamaged } from '../damaged-data.ts'
+import {
+  CONTROL_FILE,
+  DATA_FILES,
+  formatOf,
+  isOlderFormat,
+  LEDGER_FILE,
+  MEASUREMENTS_FILE,
+  newestOf,
+  openForReading,
+  upgradeFile,
+} from '../database.ts'
+import type { Migration } from '../database.ts'
+import { LEDGER_MIGRATIONS } from '../ledger/schema.ts'
+import { MEASUREMENT_MIGRATIONS } from '../measurements/schema.ts'
+
+export const MIGRATIONS: Readonly<Record<string, readonly Migration[]>> = {
+  [CONTROL_FILE]: CONTROL_MIGRATIONS,
+  [LEDGER_FILE]: LEDGER_MIGRATIONS,
+  [MEASUREMENTS_FILE]: MEASUREMENT_MIGRATIONS,
+}
+
+export interface FileFormat {
+  /** `control.db` */
+  readonly name: string
+  readonly version: number
+  /** What this version of Thermolog knows. */
+  readonly newest: number
+  /** Whether it can be brought up to date. */
+  readonly isOlder: boolean
+}
+
+/**
+ * Of the files that are there and have tables.
+ *
+ * @throws DamagedData
+ */
+export function readFormats(folder: string): FileFormat[] {
+  return DATA_FILES.filter((name) => existsSync(join(folder, name)))
+    .map((name) => {
+      const migrations = MIGRATIONS[name] ?? []
+      const version = orDamaged(damagedFile(name), () => readFormat(join(folder, name)))
+      const isOlder = isOlderFormat(version, migrations)
+      return { name, version, newest: newestOf(migrations), isOlder }
+    })
+    .filter(({ version }) => version > 0)
+}
+
+/**
+ * Brings files with an older format up to date, one after the other.
+ *
+ * @throws DamagedData
+ */
+export function upgradeFiles(folder: string): void {
+  for (const { name } of readFormats(folder).filter(({ isOlder }) => isOlder)) {
+    upgradeFile(join(folder, name), MIGRATIONS[name] ?? [])
+  }
+}
+
+function readFormat(file: string): number {
+  const db = openForReading(file)
+  try {
+    return formatOf(db)
+  } finally {
+    db.close()
+  }
+}

@@ -1,0 +1,213 @@
+// Goal: an upgrade to another format loses nothing wherever it ends, and under load. Method: the
+// upgrade is killed at each call that changes a file, and goes on; senders that resend everything
+// that is not acknowledged see a service upgraded and taken back.
+
+import { cp, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { expect } from 'chai'
+import { runCommand, serve, serving } from '../support/command.ts'
+import type { Environment } from '../support/command.ts'
+import { useDiskFaults } from '../support/disk-faults.ts'
+import type { DiskFault } from '../support/disk-faults.ts'
+import { createFleetToken } from '../support/fleet-token.ts'
+import { freePort } from '../support/free-port.ts'
+import { sendBatch } from '../support/http.ts'
+import { byLength } from '../support/length.ts'
+import { makeNextVersion } from '../support/next-version.ts'
+import type { NextVersion } from '../support/next-version.ts'
+import { expectClean } from '../support/verify.ts'
+
+const USER = 'a@example.org'
+const SENDERS = 3
+const BATCH = 20
+const AGAIN_AFTER_MS = 50
+const LOAD_MS = byLength(1_500, 10_000)
+/** One in so many calls is where the upgrade ends. */
+const STRIDE = byLength(7, 1)
+
+/** Sends batches, each again until it is acknowledged. */
+class Sender {
+  readonly sent: object[][] = []
+  readonly #sn: string
+  readonly #url: string
+  readonly #token: string
+  #isStopping = false
+  readonly #running: Promise<void>
+
+  constructor(sn: string, url: string, token: string) {
+    this.#sn = sn
+    this.#url = url
+    this.#token = token
+    this.#running = this.#send()
+  }
+
+  get count(): number {
+    return this.sent.length * BATCH
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    await this.#running
+  }
+
+  /** As a daemon that has kept what it delivered. */
+  async sendAgain(): Promise<void> {
+    for (const batch of this.sent) expect(await this.#post(batch)).to.be.oneOf([200, 201])
+  }
+
+  async #send(): Promise<void> {
+    while (!this.#isStopping) {
+      const batch = Array.from({ length: BATCH }, (_, at) => ({
+        event_id: `${this.#sn}/${this.sent.length}/${at}`,
+        sn: this.#sn,
+        temp: at,
+      }))
+      while (![200, 201].includes(await this.#post(batch))) await setTimeout(AGAIN_AFTER_MS)
+      this.sent.push(batch)
+    }
+  }
+
+  /** @returns the status; 0: no answer */
+  async #post(batch: readonly object[]): Promise<number> {
+    try {
+      return (await sendBatch(this.#url, this.#token, batch)).status
+    } catch (error) {
+      if (error instanceof Error && 'code' in error) return 0
+      throw error
+    }
+  }
+}
+
+describe('an upgrade to another format', () => {
+  const faults = useDiskFaults()
+  let folder: string
+  let next: NextVersion
+  const at = (name: string) => join(folder, name)
+  before(async () => {
+    next = await makeNextVersion()
+  })
+  after(() => next.remove())
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'thermolog-upgrade-'))
+  })
+  afterEach(() => rm(folder, { recursive: true }))
+
+  async function succeed(dataDir: string, args: readonly string[], settings: Environment = {}) {
+    const { exitCode, stderr } = await runCommand(dataDir, args, settings)
+    expect(exitCode, stderr).to.equal(0)
+  }
+
+  const upgrade = (dataDir: string, settings: Environment = {}) =>
+    runCommand(dataDir, ['database', 'migrate'], { ...next.environment, ...settings })
+
+  async function fill(dataDir: string, count: number): Promise<string> {
+    const token = await createFleetToken(dataDir, USER)
+    const batch = Array.from({ length: count }, (_, index) => ({
+      event_id: `${index}`,
+      sn: 'CELLAR',
+      temp: index,
+    }))
+    await serving(dataDir, {}, async (url) => {
+      expect((await sendBatch(url, token, batch)).status).to.equal(201)
+    })
+    return token
+  }
+
+  /** @returns whether the fault was met */
+  async function endsAt(fault: DiskFault): Promise<boolean> {
+    const dataDir = at(`at-${fault.at}`)
+    await cp(at('data'), dataDir, { recursive: true })
+    faults().order(fault)
+    const { exitCode } = await upgrade(dataDir, faults().environment)
+    faults().rest()
+    const where = `${fault.action} at ${fault.at}: ${faults().last()}`
+    const kept = join(dataDir, 'before-upgrade')
+    // From the mark on there is a backup, with which the older version goes on.
+    if (existsSync(join(dataDir, 'upgrading'))) {
+      const [backup = '', ...more] = await readdir(kept)
+      expect(more, where).to.deep.equal([])
+      await succeed(dataDir, ['verify', '--archive', join(kept, backup)])
+    } else if (exitCode !== 0) {
+      expect(await expectClean(dataDir), where).to.equal(BATCH)
+    }
+    const again = await upgrade(dataDir)
+    expect(again.exitCode, where + again.stderr).to.equal(0)
+    expect(await expectClean(dataDir, next.environment), where).to.equal(BATCH)
+    const files = await readdir(kept)
+    expect(files.length, `${where}: ${files.join(', ')}`).to.equal(1)
+    await rm(dataDir, { recursive: true })
+    return exitCode !== 0
+  }
+
+  for (const fault of [
+    { action: 'kill' },
+    { action: 'cut power', seed: 7 },
+    { action: 'ENOSPC', calls: ['write'] },
+  ] as const) {
+    it(`goes on when it is met by: ${fault.action}`, async () => {
+      await fill(at('data'), BATCH)
+      await cp(at('data'), at('counted'), { recursive: true })
+      faults().order({ action: 'count', at: 0 })
+      expect((await upgrade(at('counted'), faults().environment)).exitCode).to.equal(0)
+      const calls = faults().counted()
+      let met = 0
+      for (let call = 1; call <= calls; call += STRIDE) {
+        if (await endsAt({ ...fault, at: call })) met++
+      }
+      expect(met).to.be.above(0)
+    })
+  }
+
+  it('changes nothing without a backup, which can be kept elsewhere', async () => {
+    await fill(at('data'), BATCH)
+    await writeFile(at('data/before-upgrade'), 'in the way')
+    const settings = { PORT: '0', ...next.environment }
+    const refused = await runCommand(at('data'), ['serve'], settings)
+    expect(refused.exitCode).to.equal(1)
+    expect(refused.stderr).to.include('EEXIST')
+    expect(await expectClean(at('data'))).to.equal(BATCH)
+    await succeed(at('data'), ['database', 'migrate', '--backup', at('kept.tar')], settings)
+    for (const version of [{}, next.environment]) {
+      await succeed(at('data'), ['verify', '--archive', at('kept.tar')], version)
+    }
+    expect(await expectClean(at('data'), next.environment)).to.equal(BATCH)
+  })
+
+  it('of a backup happens while it is restored', async () => {
+    await fill(at('data'), BATCH)
+    await succeed(at('data'), ['backup', at('older.tar')])
+    await succeed(at('restored'), ['restore', at('older.tar')], next.environment)
+    expect(await expectClean(at('restored'), next.environment)).to.equal(BATCH)
+    await serving(at('restored'), next.environment, async () => undefined)
+    expect(existsSync(at('restored/before-upgrade'))).to.equal(false)
+  })
+
+  it('and the way back cost senders nothing but time', async () => {
+    const token = await createFleetToken(at('data'), USER)
+    const settings = { PORT: String(await freePort()), RATE_LIMIT_REQUESTS: '0' }
+    const versions = [settings, { ...settings, ...next.environment }]
+    const url = `http://127.0.0.1:${settings.PORT}`
+    const senders = Array.from(
+      { length: SENDERS },
+      (_, index) => new Sender(`S${index}`, url, token),
+    )
+    for (const version of versions) {
+      const service = await serve(at('data'), version)
+      await setTimeout(LOAD_MS)
+      expect(await service.stop()).to.equal(0)
+    }
+    const [backup = ''] = await readdir(at('data/before-upgrade'))
+    await rename(at('data'), at('newer'))
+    await succeed(at('data'), ['restore', at(`newer/before-upgrade/${backup}`)])
+    const service = await serve(at('data'), settings)
+    await setTimeout(LOAD_MS)
+    for (const sender of senders) await sender.stop()
+    for (const sender of senders) await sender.sendAgain()
+    expect(await service.stop()).to.equal(0)
+    const all = senders.reduce((sum, { count }) => sum + count, 0)
+    expect(await expectClean(at('data'))).to.equal(all)
+  })
+})
