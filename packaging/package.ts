@@ -13,6 +13,7 @@ import { addNode, layOutProgram } from './program.ts'
 import type { Machine } from './program.ts'
 import { CHECKOUT, readRelease } from './release.ts'
 import type { Release } from './release.ts'
+import { releaseNote } from './release-note.ts'
 import { billOfMaterials } from './sbom.ts'
 
 const MACHINES: readonly Machine[] = ['x64', 'arm64']
@@ -22,6 +23,7 @@ await makeArtefacts(process.argv.slice(2))
 
 async function makeArtefacts(wanted: readonly string[]): Promise<void> {
   const release = readRelease()
+  const note = releaseNote(release.version)
   const machines = MACHINES.filter((name) => wanted.length === 0 || wanted.includes(name))
   const temporary = mkdtempSync(join(tmpdir(), 'thermolog-package-'))
   rmSync(DIST, { recursive: true, force: true })
@@ -32,6 +34,7 @@ async function makeArtefacts(wanted: readonly string[]): Promise<void> {
   } finally {
     rmSync(temporary, { recursive: true })
   }
+  writeFileSync(join(DIST, `thermolog-${release.version}.notes.txt`), note)
   const bill = JSON.stringify(billOfMaterials(release, machines), undefined, 2)
   writeFileSync(join(DIST, `thermolog-${release.version}.cdx.json`), `${bill}\n`)
   writeChecksums()
