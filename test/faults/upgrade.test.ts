@@ -18,68 +18,14 @@ import { sendBatch } from '../support/http.ts'
 import { byLength } from '../support/length.ts'
 import { makeNextVersion } from '../support/next-version.ts'
 import type { NextVersion } from '../support/next-version.ts'
+import { ResendingSender } from '../support/resending-sender.ts'
 import { expectClean } from '../support/verify.ts'
 
 const USER = 'a@example.org'
-const SENDERS = 3
 const BATCH = 20
-const AGAIN_AFTER_MS = 50
 const LOAD_MS = byLength(1_500, 10_000)
 /** One in so many calls is where the upgrade ends. */
 const STRIDE = byLength(7, 1)
-
-/** Sends batches, each again until it is acknowledged. */
-class Sender {
-  readonly sent: object[][] = []
-  readonly #sn: string
-  readonly #url: string
-  readonly #token: string
-  #isStopping = false
-  readonly #running: Promise<void>
-
-  constructor(sn: string, url: string, token: string) {
-    this.#sn = sn
-    this.#url = url
-    this.#token = token
-    this.#running = this.#send()
-  }
-
-  get count(): number {
-    return this.sent.length * BATCH
-  }
-
-  async stop(): Promise<void> {
-    this.#isStopping = true
-    await this.#running
-  }
-
-  /** As a daemon that has kept what it delivered. */
-  async sendAgain(): Promise<void> {
-    for (const batch of this.sent) expect(await this.#post(batch)).to.be.oneOf([200, 201])
-  }
-
-  async #send(): Promise<void> {
-    while (!this.#isStopping) {
-      const batch = Array.from({ length: BATCH }, (_, at) => ({
-        event_id: `${this.#sn}/${this.sent.length}/${at}`,
-        sn: this.#sn,
-        temp: at,
-      }))
-      while (![200, 201].includes(await this.#post(batch))) await setTimeout(AGAIN_AFTER_MS)
-      this.sent.push(batch)
-    }
-  }
-
-  /** @returns the status; 0: no answer */
-  async #post(batch: readonly object[]): Promise<number> {
-    try {
-      return (await sendBatch(this.#url, this.#token, batch)).status
-    } catch (error) {
-      if (error instanceof Error && 'code' in error) return 0
-      throw error
-    }
-  }
-}
 
 describe('an upgrade to another format', () => {
   const faults = useDiskFaults()
@@ -190,10 +136,7 @@ describe('an upgrade to another format', () => {
     const settings = { PORT: String(await freePort()), RATE_LIMIT_REQUESTS: '0' }
     const versions = [settings, { ...settings, ...next.environment }]
     const url = `http://127.0.0.1:${settings.PORT}`
-    const senders = Array.from(
-      { length: SENDERS },
-      (_, index) => new Sender(`S${index}`, url, token),
-    )
+    const senders = ['A', 'B', 'C'].map((sn) => new ResendingSender(sn, url, token))
     for (const version of versions) {
       const service = await serve(at('data'), version)
       await setTimeout(LOAD_MS)

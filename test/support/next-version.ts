@@ -11,7 +11,7 @@ import type { Environment } from './command.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const COPIED = ['package.json', 'schemas', 'src']
-const SCHEMAS = ['control', 'ledger', 'measurements'].map((room) => `src/sqlite/${room}/schema.ts`)
+const SCHEMAS = ['control', 'ledger', 'measurements'].map((room) => `src/sqlite/${room}/schema`)
 /** The number of the last format, and what follows up to the end of the list. */
 const LAST_FORMAT = /(?<=^ {2,4}(?:\{ )?version: )(\d+),[^]*?(?=^\]$)/m
 
@@ -37,11 +37,11 @@ export async function makeNextVersion(): Promise<NextVersion> {
   }
 }
 
-/** @param folder a copy of a checkout */
-function becomeNext(folder: string): void {
+/** @param folder a copy of a checkout or, where files are `.js`, of what is installed */
+function becomeNext(folder: string, ending = 'ts'): void {
   edit(join(folder, 'package.json'), /"version": "[^"]+"/, () => `"version": "${NEXT}"`)
   for (const name of SCHEMAS) {
-    edit(join(folder, name), LAST_FORMAT, (last, version) => {
+    edit(join(folder, `${name}.${ending}`), LAST_FORMAT, (last, version) => {
       const sql = 'CREATE TABLE of_next_version (id INTEGER PRIMARY KEY) STRICT'
       return `${last}  { version: ${Number(version) + 1}, sql: '${sql}' },\n`
     })
