@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { backUpUnderLoad } from '../support/backup-under-load.ts'
+import { archivesIn, backUpUnderLoad } from '../support/backup-under-load.ts'
 import { byLength } from '../support/length.ts'
 
 const BACKUPS = byLength(2, 5)
@@ -14,7 +14,8 @@ const BETWEEN = byLength(140_000, 250_000)
 describe(`${BACKUPS} backups under long load`, () => {
   it('have every measurement that was acknowledged before them, once', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'thermolog-backup-'))
-    const story = { folder, backups: BACKUPS, measurementsBetween: BETWEEN }
+    const where = { dataDir: join(folder, 'data'), means: archivesIn(folder) }
+    const story = { ...where, backups: BACKUPS, measurementsBetween: BETWEEN }
     expect(await backUpUnderLoad(story)).to.be.at.least(BACKUPS * BETWEEN)
     await rm(folder, { recursive: true })
   })

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { backUpUnderLoad } from '../support/backup-under-load.ts'
+import { archivesIn, backUpUnderLoad } from '../support/backup-under-load.ts'
 
 describe('a backup under load', () => {
   let folder: string
@@ -16,7 +16,8 @@ describe('a backup under load', () => {
   afterEach(() => rm(folder, { recursive: true }))
 
   it('has all that was acknowledged before it, once, and no batch in part', async () => {
-    const story = { folder, backups: 1, measurementsBetween: 20_000 }
+    const where = { dataDir: join(folder, 'data'), means: archivesIn(folder) }
+    const story = { ...where, backups: 1, measurementsBetween: 20_000 }
     expect(await backUpUnderLoad(story)).to.be.at.least(20_000)
   })
 })

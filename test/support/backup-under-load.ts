@@ -1,6 +1,7 @@
 // The story of backups that are taken while senders send, of a service that is killed right after,
-// and of what each backup brings back: all that was acknowledged before it began, once; of the rest
-// whole batches or nothing; and a ledger that knows exactly what the store has.
+// and of what each backup, an archive or a snapshot, brings back: all that was acknowledged before
+// it began, once; of the rest whole batches or nothing; and a ledger that knows exactly what the
+// store has.
 //
 // Event `sender/n` is at START_MS + n * STEP_MS of sensor `sender`, so exports show what is there.
 
@@ -28,23 +29,49 @@ interface Sender {
   acknowledged: number
 }
 
+/** How backups of a service that runs are taken and brought back, by name. */
+export interface BackupMeans {
+  take(dataDir: string, name: string): Promise<void>
+  /** @returns a DATA_DIR, for no other use */
+  bringBack(name: string): Promise<string>
+}
+
 interface Backup {
-  readonly file: string
+  readonly name: string
   /** By sender, how many batches were acknowledged when it began. */
   readonly acknowledged: readonly number[]
 }
 
 export interface BackupStory {
-  readonly folder: string
+  readonly dataDir: string
+  readonly means: BackupMeans
   readonly backups: number
   /** Acknowledged before each backup begins, at least. */
   readonly measurementsBetween: number
 }
 
+/** `thermolog backup` and `restore`. @param folder for all of it */
+export function archivesIn(folder: string): BackupMeans {
+  const fileOf = (name: string) => join(folder, `${name}.tar`)
+  return {
+    take: (dataDir, name) => runToItsEnd(dataDir, ['backup', fileOf(name)]),
+    async bringBack(name) {
+      const dataDir = join(folder, 'restored')
+      await runToItsEnd(dataDir, ['restore', fileOf(name)])
+      return dataDir
+    },
+  }
+}
+
+/** Runs `thermolog`, which has to exit with 0. */
+export async function runToItsEnd(dataDir: string, args: readonly string[]): Promise<void> {
+  const { exitCode, stderr } = await runCommand(dataDir, args)
+  expect(exitCode, stderr).to.equal(0)
+}
+
 /** Runs the story and checks its end. @returns how many measurements were acknowledged */
 export async function backUpUnderLoad(story: BackupStory): Promise<number> {
-  const { folder } = story
-  const dataDir = join(folder, 'data')
+  const { dataDir, means } = story
   const service = await serve(dataDir, SETTINGS)
   const token = await createFleetToken(dataDir, USER)
   const senders = Array.from({ length: SENDERS }, (_, at) => ({
@@ -54,18 +81,22 @@ export async function backUpUnderLoad(story: BackupStory): Promise<number> {
   }))
   const sending = senders.map((sender) => sendUntilItBreaks(sender, service.url, token))
   const backups: Backup[] = []
-  for (let count = 1; count <= story.backups; count++) {
-    const wanted = (count * story.measurementsBetween) / BATCH
-    await until(`${wanted} batches are sent`, () => batchesOf(senders) >= wanted, LOAD_MS_MAX)
-    const file = join(folder, `backup-${count}.tar`)
-    const acknowledged = senders.map((sender) => sender.acknowledged)
-    const { exitCode, stderr } = await runCommand(dataDir, ['backup', file])
-    expect(exitCode, stderr).to.equal(0)
-    backups.push({ file, acknowledged })
+  try {
+    for (let count = 1; count <= story.backups; count++) {
+      const wanted = (count * story.measurementsBetween) / BATCH
+      await until(`${wanted} batches are sent`, () => batchesOf(senders) >= wanted, LOAD_MS_MAX)
+      const acknowledged = senders.map((sender) => sender.acknowledged)
+      await means.take(dataDir, `backup-${count}`)
+      backups.push({ name: `backup-${count}`, acknowledged })
+    }
+  } finally {
+    await service.stop('SIGKILL')
   }
-  await service.stop('SIGKILL')
   await Promise.all(sending)
-  for (const backup of backups) await checkBackup(backup, senders, { folder, token })
+  for (const { name, acknowledged } of backups) {
+    const there = { dataDir: await means.bringBack(name), acknowledged, token }
+    await checkBroughtBack(there, senders)
+  }
   return batchesOf(senders) * BATCH
 }
 
@@ -105,14 +136,14 @@ async function sendBatch(
   }
 }
 
-async function checkBackup(
-  { file, acknowledged }: Backup,
+async function checkBroughtBack(
+  {
+    dataDir,
+    acknowledged,
+    token,
+  }: { readonly dataDir: string; readonly acknowledged: readonly number[]; readonly token: string },
   senders: readonly Sender[],
-  { folder, token }: { readonly folder: string; readonly token: string },
 ): Promise<void> {
-  const dataDir = join(folder, 'restored')
-  const restored = await runCommand(dataDir, ['restore', file])
-  expect(restored.exitCode, restored.stderr).to.equal(0)
   await expectClean(dataDir)
   const service = await serve(dataDir, SETTINGS)
   try {

@@ -34,10 +34,12 @@ const REMEDIES = {
   'a Docker engine': 'start one, or set DOCKER_HOST',
   'docker compose': 'install its plugin (Docker’s own packages: docker-compose-plugin)',
   'base images': '`docker pull` what Dockerfile and docker-compose.yml name for node and influxdb',
+  'mkfs.btrfs': 'put it on PATH (Debian: btrfs-progs)',
   debootstrap: 'put it on PATH (Debian: debootstrap), run them as root, with a mirror in reach',
   bash: 'put it on PATH',
   'a network': 'give the machine an IPv4 address besides loopback',
   'the right to mount': 'run them as root',
+  'the right to mount btrfs from a file': 'run them as root, where the kernel has btrfs and loop',
   'a user who is nobody': 'run them as root, in a checkout that everybody may read',
   '/proc': 'only Linux has it',
 } satisfies Record<string, string>
