@@ -19,7 +19,8 @@ import { checkFiles } from '../sqlite/backup/check-files.ts'
 import type { FileCounts } from '../sqlite/backup/check-files.ts'
 import { DataSnapshot } from '../sqlite/backup/data-snapshot.ts'
 import type { SnapshotFile } from '../sqlite/backup/data-snapshot.ts'
-import { packArchive, readFileChunks } from '../system/archive.ts'
+import { packPages } from '../sqlite/backup/packed-pages.ts'
+import { observed, packArchive, readFileChunks } from '../system/archive.ts'
 import type { ArchiveMember } from '../system/archive.ts'
 import { systemClock } from '../system/clock.ts'
 import { syncFolder } from '../system/disk.ts'
@@ -152,8 +153,8 @@ async function* membersOf(
 ): AsyncGenerator<ArchiveMember> {
   for (const name of Object.keys(described.files)) {
     const file = join(folder, name)
-    const content = readFileChunks(file, (read) => progress.advance(read))
-    yield { name, bytes: (await stat(file)).size, content }
+    const { bytes, content } = packPages(file)
+    yield { name, bytes, content: observed(content, (read) => progress.advance(read)) }
     // The next one may need its space.
     await rm(file)
   }

@@ -5,7 +5,7 @@ import { failed } from '../operations/operations.ts'
 import type { FileCounts } from '../sqlite/backup/check-files.ts'
 import { CONTROL_FILE, EMBEDDED_STORE, LEDGER_FILE, MEASUREMENTS_FILE } from '../sqlite/database.ts'
 
-export const BACKUP_FORMAT = 'thermolog-backup-1'
+export const BACKUP_FORMAT = 'thermolog-backup-2'
 export const MANIFEST_NAME = 'manifest.json'
 
 export interface BackupManifest {

@@ -2,7 +2,7 @@
 // inside it, and while that exists `serve` refuses DATA_DIR: an interrupted restore is never
 // mistaken for a complete one.
 
-import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BackupProgress } from './backup.ts'
 import type { BackupManifest } from './manifest.ts'
@@ -11,6 +11,7 @@ import type { Config } from '../config.ts'
 import { readIdsInStore } from '../core/ids-in-store.ts'
 import type { HighestIds } from '../domain/ids-after-restore.ts'
 import { failed } from '../operations/operations.ts'
+import { unpackPages } from '../sqlite/backup/packed-pages.ts'
 import { prepareRestored } from '../sqlite/backup/restored-control.ts'
 import { lockDataDir, RESTORE_FOLDER } from '../sqlite/data-dir-lock.ts'
 import { CONTROL_FILE } from '../sqlite/database.ts'
@@ -99,8 +100,8 @@ async function restoreFiles(restoring: Restoring): Promise<number> {
 }
 
 async function extractFiles({ source, chunksFor, manifest, folder }: Restoring): Promise<void> {
-  await readBackup(source, chunksFor('restoring'), ({ name, content }) =>
-    writeFile(join(folder, name), content, { flag: 'wx', mode: 0o600, flush: true }),
+  await readBackup(source, chunksFor('restoring'), (file) =>
+    unpackPages(file.name, file, join(folder, file.name)),
   )
   checkUnpacked(folder, manifest)
 }

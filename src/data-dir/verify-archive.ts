@@ -3,7 +3,7 @@
 // reads files.
 
 import { createReadStream } from 'node:fs'
-import { stat, writeFile } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BackupManifest } from './manifest.ts'
 import { checkUnpacked, readBackup } from './read-backup.ts'
@@ -12,6 +12,7 @@ import type { Verdict } from './verdict.ts'
 import { verifyFiles } from './verify.ts'
 import { failed } from '../operations/operations.ts'
 import type { WorkProgress } from '../ports/system.ts'
+import { unpackPages } from '../sqlite/backup/packed-pages.ts'
 import { observed } from '../system/archive.ts'
 
 const STDIN = '-'
@@ -43,11 +44,13 @@ export async function verifyArchiveFile(
     progress.note(`unpacking into ${folder}${size === undefined ? '' : `: ${inMb(size)}`}`)
     await refuseLackOfRoom(folder, size ?? 0)
     const chunks = file === STDIN ? process.stdin : createReadStream(file)
-    const manifest = await readBackup(source, chunks, async ({ name, bytes, content }) => {
+    const manifest = await readBackup(source, chunks, async (member) => {
+      const { name, bytes } = member
       await refuseLackOfRoom(folder, bytes)
       progress.begin(`unpacking ${name}`, Math.ceil(bytes / BYTES_PER_KB), 'kB')
       const advance = (read: number) => progress.advance(read / BYTES_PER_KB)
-      await writeFile(join(folder, name), observed(content, advance), { flag: 'wx', mode: 0o600 })
+      const content = observed(member.content, advance)
+      await unpackPages(`${name} of ${source}`, { bytes, content }, join(folder, name))
     })
     checkRestorable(source, { folder, manifest }, progress)
     const names = Object.keys(manifest.files)

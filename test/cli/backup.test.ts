@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { InfluxMeasurementReader } from '../../src/influx/measurement-reader.ts'
-import { archiveOf } from '../support/archive-of.ts'
+import { archiveOf, pagesOf } from '../support/archive-of.ts'
 import { runCommand, serving } from '../support/command.ts'
 import type { Environment } from '../support/command.ts'
 import { expectedLines, readings, sendReadings } from '../support/exported.ts'
@@ -197,7 +197,7 @@ describe('thermolog backup and restore', () => {
   describe('of a file that only looks like a backup', () => {
     const manifest = (members: object) => {
       const files = { 'control.db': {}, 'ledger.db': {}, 'measurements.db': {} }
-      const whole = { format: 'thermolog-backup-1', thermolog: '1', taken_at: 'now', files }
+      const whole = { format: 'thermolog-backup-2', thermolog: '1', taken_at: 'now', files }
       return JSON.stringify({ ...whole, store: 'embedded', ...members })
     }
     const manifests: Readonly<Record<string, string | Buffer>> = {
@@ -221,7 +221,8 @@ describe('thermolog backup and restore', () => {
 
     it('names it and leaves nothing: its files are no files of SQLite', async () => {
       const names = ['control.db', 'ledger.db', 'measurements.db']
-      const files = names.map((name) => ({ name, content: 'no database'.repeat(1_000) }))
+      const content = pagesOf(Buffer.alloc(20_480, 'no database'), 4_096)
+      const files = names.map((name) => ({ name, content }))
       const described = { name: 'manifest.json', content: manifest({}) }
       await writeFile(at('forged'), archiveOf([...files, described]))
       await expectRefusal()

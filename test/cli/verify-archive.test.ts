@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { openTagged } from '../../src/sqlite/database.ts'
-import { archiveOf } from '../support/archive-of.ts'
+import { archiveOf, pagesOf } from '../support/archive-of.ts'
 import { runCommand, serving, startCommand } from '../support/command.ts'
 import { expectedLines, sendReadings } from '../support/exported.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
@@ -128,7 +128,8 @@ describe('thermolog verify --archive', () => {
     const members = await Promise.all(
       contents.map(async (file, index) => ({
         name: FILES[index] ?? '',
-        content: await readFile(file),
+        // Of a size that divides that of any of them.
+        content: pagesOf(await readFile(file), 512),
       })),
     )
     return archiveOf([...members, { name: 'manifest.json', content: manifest }])

@@ -20,6 +20,21 @@ export function archiveOf(members: readonly ForgedMember[]): Buffer {
   return Buffer.concat([hashed, trailer, Buffer.alloc(2 * BLOCK_BYTES)])
 }
 
+/** A file as backups have it: each page behind its number. */
+export function pagesOf(file: Buffer, pageBytes: number): Buffer {
+  const pages = Array.from({ length: file.length / pageBytes }, (_, at) => [
+    wordOf(at + 1),
+    file.subarray(at * pageBytes, (at + 1) * pageBytes),
+  ])
+  return Buffer.concat([wordOf(pageBytes), ...pages.flat()])
+}
+
+function wordOf(value: number): Buffer {
+  const word = Buffer.alloc(4)
+  word.writeUInt32LE(value)
+  return word
+}
+
 function memberOf(member: ForgedMember): Buffer {
   const content = Buffer.from(member.content ?? '')
   const header = Buffer.alloc(BLOCK_BYTES)
