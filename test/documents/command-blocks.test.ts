@@ -42,6 +42,13 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'docs/operations.md: sudo apt install --no-install-recommends git npm': SYSTEMD,
   'docs/operations.md: sudo apt install --allow-downgrades ./thermolog_OLDER_amd64.': SYSTEMD,
   'docs/operations.md: sudo systemctl stop thermolog && sudo systemctl enable --now': SYSTEMD,
+  'docs/operations.md: sudo systemctl enable --now thermolog-backup.timer': SYSTEMD,
+  'docs/operations.md: sudo systemctl stop thermolog': SYSTEMD,
+  'docs/operations.md: set -o pipefail': 'needs restic, borg and repositories of theirs',
+  'docs/operations.md: sudo systemctl stop thermolog && sudo mv /var/lib/thermolog ':
+    'needs root and btrfs: test/faults/snapshot.test.ts',
+  'docs/operations.md: sudo btrfs subvolume snapshot -r /var/lib/thermolog /var/lib':
+    'needs root and volumes of three kinds: test/faults/snapshot.test.ts has btrfs',
   'docs/senders.md: rtl_433 -M time:unix:utc -F "influx://thermolog.example:8080':
     'needs a radio receiver',
 }
