@@ -9,6 +9,7 @@ import {
   readFileSync,
   readdirSync,
   renameSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -58,7 +59,8 @@ async function layOutRoot(root: string, program: string, release: Release): Prom
   const documents = join(root, 'usr/share/doc/thermolog')
   mkdirSync(dirname(installed), { recursive: true })
   renameSync(program, installed)
-  copy(debian('thermolog'), join(root, 'usr/bin/thermolog'), 0o755)
+  mkdirSync(join(root, 'usr/bin'))
+  symlinkSync('../lib/thermolog/bin/thermolog', join(root, 'usr/bin/thermolog'))
   installUnits(join(installed, 'deploy'), join(root, 'usr/lib/systemd/system'))
   copy(debian('thermolog.env'), join(root, SETTINGS))
   renameInto(documents, join(installed, 'docs'))

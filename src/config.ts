@@ -151,11 +151,15 @@ export class UnfitSettings extends Error {
   }
 }
 
-/** The environment of the process, over the `.env` file in its working directory. */
+/**
+ * The environment of the process, over the `.env` file in its working directory, unless it has the
+ * settings of the service.
+ */
 export function readEnvironment(): Environment {
   // What `info` would say there, `serve` says itself.
   const ofTerminal = logForm(1) === 'terminal' ? { LOG_LEVEL: 'warn' } : {}
-  return { ...ofTerminal, ...readEnvFile('.env'), ...process.env }
+  const isService = process.env['SETTINGS_OF'] !== undefined
+  return { ...ofTerminal, ...(isService ? {} : readEnvFile('.env')), ...process.env }
 }
 
 /** What standard output (1) or error (2) is: journald, a terminal with a person, or anything. */

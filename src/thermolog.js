@@ -5,6 +5,7 @@
 
 import { readFileSync } from 'node:fs'
 import module from 'node:module'
+import os from 'node:os'
 import { fileURLToPath } from 'node:url'
 import util from 'node:util'
 import { setFlagsFromString } from 'node:v8'
@@ -20,6 +21,7 @@ const MEMORY = new URL('memory.env', import.meta.url)
 // TypeScript does not keep the compiler in memory. Threads take it from the environment. Where it
 // cannot be written it is as if it were not there.
 const COMPILED = fileURLToPath(new URL('../node_modules/.cache/thermolog', import.meta.url))
+const given = { ...process.env }
 process.env['NODE_COMPILE_CACHE'] = process.env['NODE_COMPILE_CACHE'] || COMPILED
 
 function startsWithMoreMemoryThanNeeded() {
@@ -31,23 +33,49 @@ function startsWithMoreMemoryThanNeeded() {
   return isService && mayStartAnew && !isActivated && !isChosen
 }
 
-function startAnew() {
-  const { V8_FLAGS = '', ...memory } = util.parseEnv(readFileSync(MEMORY, 'utf8'))
-  const flags = V8_FLAGS.split(' ')
+function startAnew(flags, environment) {
   const args = [process.execPath, ...process.execArgv, ...flags, ...process.argv.slice(1)]
-  process.execve(process.execPath, args, { ...process.env, ...memory })
+  process.execve(process.execPath, args, environment)
+}
+
+function startWithLessMemory() {
+  const { V8_FLAGS = '', ...memory } = util.parseEnv(readFileSync(MEMORY, 'utf8'))
+  startAnew(V8_FLAGS.split(' '), { ...process.env, ...memory })
+}
+
+// It starts anew because Node reads some settings (`NODE_EXTRA_CA_CERTS`) only when it starts.
+async function becomeService() {
+  const { readServiceAccount } = await import('./cli/service-settings.ts')
+  const account = readServiceAccount(given)
+  if (account === undefined) return
+  const { user, group, environment } = account
+  process.initgroups(user, group)
+  process.setgid(group)
+  process.setuid(user)
+  const { username, homedir } = os.userInfo()
+  startAnew([], { ...environment, HOME: homedir, USER: username, LOGNAME: username })
+}
+
+async function run() {
+  const { main } = await import('./cli/main.ts')
+  const exitCode = await main(process.argv.slice(2))
+  // It may have been set when output could not be written.
+  process.exitCode ||= exitCode
+}
+
+function refuse(error) {
+  process.stderr.write(`thermolog: the service's settings cannot be used: ${error.message}\n`)
+  process.exitCode = 2
 }
 
 if (runsTypeScript && Number(nodeApiVersion) >= 10) {
-  if (startsWithMoreMemoryThanNeeded()) startAnew()
+  if (startsWithMoreMemoryThanNeeded()) startWithLessMemory()
   module.enableCompileCache()
   setFlagsFromString('--max-semi-space-size=0')
   // No `await` out here: Node before 14 could not parse it, and would not say why.
-  void import('./cli/main.ts').then(async ({ main }) => {
-    const exitCode = await main(process.argv.slice(2))
-    // It may have been set when output could not be written.
-    process.exitCode ||= exitCode
-  })
+  const isRoot = process.getuid !== undefined && process.getuid() === 0
+  if (isRoot) void becomeService().then(run, refuse)
+  else void run()
 } else {
   process.stderr.write(
     `thermolog needs Node 22.18 or newer (Node-API 10); this is Node ${nodeVersion}, ` +

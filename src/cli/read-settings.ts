@@ -7,14 +7,29 @@ import type { Config } from '../config.ts'
 import { usage } from '../operations/check-arguments.ts'
 import { say } from './say.ts'
 import { hasData, refuseUnfitDataDir } from '../system/data-dir.ts'
+import { ownServiceUnit, setsDataDir } from '../system/service-unit.ts'
 
 /** @throws ConfigError @throws UnfitDataDir */
 export async function readSettings(): Promise<Config> {
-  const config = loadConfig(readEnvironment(), (warning) => {
+  const environment = readEnvironment()
+  const config = loadConfig(environment, (warning) => {
     say(`warning: ${warning}`, 'warn')
   })
-  if (config.database === undefined) await refuseUnfitDataDir(config.dataDir)
+  if (config.database !== undefined) return config
+  if ((environment['DATA_DIR'] ?? '') === '') refuseWhereServiceHasAnother()
+  await refuseUnfitDataDir(config.dataDir)
   return config
+}
+
+/** As root it would be that of the service; as anybody else, new data wherever one stands. */
+function refuseWhereServiceHasAnother(): void {
+  const unit = ownServiceUnit()
+  if (unit === undefined || !setsDataDir(unit)) return
+  throw usage(
+    `DATA_DIR is not set, and that of the service is in ${unit.path}`,
+    'As root the command works on the service: `sudo thermolog …`. ' +
+      'For other data, set DATA_DIR.',
+  )
 }
 
 /**
