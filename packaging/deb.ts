@@ -19,7 +19,6 @@ import type { Machine } from './program.ts'
 import type { Release } from './release.ts'
 
 const SCRIPTS = ['postinst', 'prerm', 'postrm']
-const SETTINGS = 'etc/thermolog/thermolog.env'
 const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' } as const
 /** Beyond what Node for x64 needs. */
 const MORE_DEPENDS = { x64: '', arm64: ', libatomic1' } as const
@@ -39,7 +38,6 @@ export async function writeDeb(
   mkdirSync(control)
   await layOutRoot(root, program, release)
   writeFileSync(join(control, 'control'), controlOf(root, release, machine))
-  writeFileSync(join(control, 'conffiles'), `/${SETTINGS}\n`)
   writeFileSync(join(control, 'md5sums'), checksums(root))
   for (const name of SCRIPTS) copy(debian(name), join(control, name), 0o755)
   openToAll(control)
@@ -62,7 +60,8 @@ async function layOutRoot(root: string, program: string, release: Release): Prom
   mkdirSync(join(root, 'usr/bin'))
   symlinkSync('../lib/thermolog/bin/thermolog', join(root, 'usr/bin/thermolog'))
   installUnits(join(installed, 'deploy'), join(root, 'usr/lib/systemd/system'))
-  copy(debian('thermolog.env'), join(root, SETTINGS))
+  // No conffile: dpkg would ask about settings that are there before the package.
+  copy(debian('thermolog.env'), join(root, 'usr/share/thermolog/thermolog.env'))
   renameInto(documents, join(installed, 'docs'))
   // The service shows it, also where Debian is told to install no documents.
   copy(join(documents, 'daemon.md'), join(installed, 'docs/daemon.md'))
@@ -76,7 +75,6 @@ async function layOutRoot(root: string, program: string, release: Release): Prom
   write(manual, await manualPage(release))
   execFileSync('gzip', ['-n', '-9', manual])
   openToAll(root)
-  chmodSync(join(root, SETTINGS), 0o640)
 }
 
 /** Units as they are in `deploy/`, but for where the program is. */
@@ -102,7 +100,6 @@ function controlOf(root: string, { version }: Release, machine: Machine): string
 function checksums(root: string): string {
   const lines = readFilesBelow(root)
     .map((path) => path.slice(root.length + 1))
-    .filter((path) => path !== SETTINGS)
     .map(
       (path) =>
         `${createHash('md5')

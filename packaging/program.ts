@@ -12,8 +12,12 @@ import { pointToJavaScript, stripTypes } from './strip-types.ts'
 export type Machine = 'x64' | 'arm64'
 
 const TAKEN_AS_IS = ['bin', 'deploy', 'docs', 'schemas', 'CHANGELOG.md', 'LICENSE', 'README.md']
-/** Sources of SQLite, and what is for people who program. */
-const NEVER_USED = /\/better-sqlite3\/(deps|src)$|\/binding\.gyp$|\.map$|\.d\.[cm]?ts$/
+/** Sources of SQLite, what is for another runtime (Bare), and what is for people who program. */
+const NEVER_USED = [
+  /\/better-sqlite3\/(deps|src)$/,
+  /\/bare-\w+\/prebuilds$/,
+  /\/\.[^/]+$|\/binding\.gyp$|\.map$|\.d\.[cm]?ts$/,
+]
 const SQLITE_BINDING = /\/prebuilds\/(.+)\.node$/
 
 /** @param machine without it, for every machine that has Node already */
@@ -51,7 +55,8 @@ function layOutSources(folder: string): void {
 
 function layOutPackage(folder: string, path: string, machine: Machine | undefined): void {
   const isWanted = (source: string) => {
-    if (basename(source) === 'node_modules' || NEVER_USED.test(source)) return false
+    if (basename(source) === 'node_modules') return false
+    if (NEVER_USED.some((pattern) => pattern.test(source))) return false
     const binding = SQLITE_BINDING.exec(source)?.[1]
     return machine === undefined || binding === undefined || binding === `linux-${machine}`
   }

@@ -4,16 +4,24 @@
 
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, readFileSync, readdirSync, statSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { isOnPath } from '../support/checkout.ts'
 import { leaveOut } from '../support/left-out.ts'
-import { packageCopy, runBare } from '../support/packaged.ts'
+import { failBare, packageCopy, runBare } from '../support/packaged.ts'
 
 const MANIFEST = fileURLToPath(new URL('../../package.json', import.meta.url))
 const { version } = JSON.parse(readFileSync(MANIFEST, 'utf8')) as { version: string }
@@ -79,6 +87,7 @@ describe('npm run package', () => {
     })
 
     const inDebian = (...args: string[]) => runBare('chroot', [bare, ...args])
+    const failIn = (...args: string[]) => failBare('chroot', [bare, ...args])
     const data = () => readdirSync(join(bare, 'var/lib/thermolog')).toSorted()
 
     /** The same package with a greater number, in it and on it. */
@@ -118,11 +127,35 @@ describe('npm run package', () => {
       inDebian('thermolog', 'user', 'create', '--email', 'a@example.org')
       const made = ['control.db', 'ledger.db'].map((name) => `/var/lib/thermolog/${name}`)
       expect(inDebian('stat', '-c', '%U', ...made)).to.equal('thermolog\n'.repeat(2))
-      await writeFile(settings, 'DATA_DIR=/var/lib/thermolog/other\n')
+      await writeFile(join(bare, '.env'), 'DATA_DIR=/srv/other\n')
+      expect(inDebian('thermolog', 'user', 'list')).to.include('a@example.org')
+      await writeFile(settings, 'DATA_DIR="/var/lib/thermolog/\\$it\'s" #other # comment\n')
       inDebian('thermolog', 'user', 'create', '--email', 'b@example.org')
+      expect(data()).to.include("$it's#other # comment")
       expect(inDebian('thermolog', 'user', 'list')).to.include('b@example.org')
       expect(inDebian('thermolog', 'user', 'list')).not.to.include('a@example.org')
       await writeFile(settings, shipped)
+      await rm(join(bare, '.env'))
+    })
+
+    it('has a command that knows what was changed of the unit', async () => {
+      const changes = join(bare, 'etc/systemd/system/thermolog.service.d')
+      await mkdir(changes)
+      const unit = '[Service]\nLoadCredential=DATABASE_URL:/etc/thermolog/database\n'
+      await writeFile(join(changes, 'override.conf'), unit)
+      await writeFile(join(bare, 'etc/thermolog/database'), 'file:of-root\n', { mode: 0o600 })
+      expect(failIn('thermolog', 'user', 'list')).to.include('DATABASE_URL must be')
+      await rm(join(bare, 'etc/thermolog/database'))
+      expect(failIn('thermolog', 'user', 'list')).to.include("'/etc/thermolog/database'")
+      await rm(changes, { recursive: true })
+    })
+
+    it('has a command that tells everybody else what to do, and makes nothing', () => {
+      const said = failIn('setpriv', '--reuid=65534', 'thermolog', 'user', 'list')
+      expect(said).to.include('`sudo thermolog …`')
+      const create = ['thermolog', 'user', 'create', '--email', 'c@example.org']
+      expect(failIn('env', '--chdir=/tmp', 'setpriv', '--reuid=65534', ...create)).to.equal(said)
+      expect(readdirSync(join(bare, 'tmp'))).to.deep.equal([])
     })
 
     it('is upgraded and taken back with settings and data as they were', async () => {
@@ -144,6 +177,63 @@ describe('npm run package', () => {
       expect(data()).to.deep.equal(before)
       expect(existsSync(join(bare, 'usr/lib/thermolog'))).to.equal(false)
       expect(existsSync(join(bare, 'etc/thermolog'))).to.equal(false)
+    })
+
+    describe('takes the place of one that was unpacked', () => {
+      const units = () => join(bare, 'etc/systemd/system')
+      const settings = () => join(bare, 'etc/thermolog/thermolog.env')
+      const install = ['apt-get', 'install', '--yes', '/thermolog.deb']
+
+      beforeEach(async () => {
+        const tarball = join(dist, `thermolog-${version}-linux-x64.tar.gz`)
+        await mkdir(join(bare, 'opt/thermolog'), { recursive: true })
+        const options = ['--strip-components=1', '-C', join(bare, 'opt/thermolog')]
+        runBare('tar', ['-xzf', tarball, ...options])
+        await mkdir(dirname(settings()), { recursive: true })
+        await writeFile(settings(), 'APP_NAME="The Cellar"\n', { mode: 0o600 })
+        for (const name of ['thermolog.service', 'thermolog.socket']) {
+          cpSync(join(bare, 'opt/thermolog/deploy', name), join(units(), name))
+        }
+        const link = join(units(), 'multi-user.target.wants/thermolog.service')
+        symlinkSync('/etc/systemd/system/thermolog.service', link)
+        symlinkSync('/opt/thermolog/bin/thermolog', join(bare, 'usr/local/bin/thermolog'))
+      })
+      afterEach(async () => {
+        inDebian('dpkg', '--purge', 'thermolog')
+        await rm(join(bare, 'opt/thermolog'), { recursive: true })
+      })
+
+      it('whose command worked for root too, with its settings, data and enabled unit', () => {
+        const typed = ['/usr/local/bin/thermolog', 'user', 'list']
+        expect(inDebian(...typed)).to.include('a@example.org')
+        const before = data()
+        inDebian(...install)
+        expect(inDebian('thermolog', 'user', 'list')).to.include('a@example.org')
+        expect(data()).to.deep.equal(before)
+        expect(readFileSync(settings(), 'utf8')).to.equal('APP_NAME="The Cellar"\n')
+        expect(statSync(settings()).mode & 0o777).to.equal(0o600)
+        const left = readdirSync(units()).filter((name) => name.startsWith('thermolog'))
+        expect(left).to.deep.equal(['thermolog.service.dpkg-old', 'thermolog.socket.dpkg-old'])
+        const link = readlinkSync(join(units(), 'multi-user.target.wants/thermolog.service'))
+        expect(link).to.match(/^(\/usr)?\/lib\/systemd\/system\/thermolog\.service$/)
+        expect(readdirSync(join(bare, 'usr/local/bin'))).to.deep.equal([])
+      })
+
+      it('with what was changed of its unit, or left disabled', async () => {
+        const unit = join(units(), 'thermolog.service')
+        const changed = (await readFile(unit, 'utf8')).replace('MemoryHigh=1G', 'MemoryHigh=2G')
+        await writeFile(unit, changed)
+        await rm(join(units(), 'multi-user.target.wants/thermolog.service'))
+        inDebian(...install)
+        const moved = changed.replace('/opt/thermolog/', '/usr/lib/thermolog/')
+        expect(await readFile(unit, 'utf8')).to.equal(moved)
+        expect(await readFile(`${unit}.dpkg-old`, 'utf8')).to.equal(changed)
+        const wanted = readdirSync(join(units(), 'multi-user.target.wants'))
+        expect(wanted).not.to.include('thermolog.service')
+        inDebian('dpkg', '--install', '/next.deb')
+        expect(await readFile(unit, 'utf8')).to.equal(moved)
+        expect(await readFile(`${unit}.dpkg-old`, 'utf8')).to.equal(changed)
+      })
     })
   })
 })

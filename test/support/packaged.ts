@@ -41,8 +41,30 @@ export function runBare(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): string {
+  const { status, stdout, said } = spawnBare(program, args, environment)
+  expect(status, said).to.equal(0)
+  return stdout
+}
+
+/**
+ * Runs a program with nothing in its environment that refuses what it is asked for.
+ *
+ * @returns what it said on standard error
+ * @throws AssertionError if it does not exit with 2
+ */
+export function failBare(program: string, args: readonly string[]): string {
+  const { status, stderr, said } = spawnBare(program, args, {})
+  expect(status, said).to.equal(2)
+  return stderr
+}
+
+function spawnBare(
+  program: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+) {
   const env = { ...BARE, ...environment }
   const { status, stdout, stderr, error } = spawnSync(program, args, { env, encoding: 'utf8' })
-  expect(status, `${program} ${args.join(' ')}\n${stdout}${stderr}${error ?? ''}`).to.equal(0)
-  return stdout
+  const said = `${program} ${args.join(' ')}\n${stdout}${stderr}${error ?? ''}`
+  return { status, stdout, stderr, said }
 }
