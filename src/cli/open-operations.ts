@@ -25,7 +25,7 @@ const NOT_ANSWERED =
 /**
  * Opens the operations for one task and closes them afterwards.
  *
- * @param read `readSettings` for commands that may start a new DATA_DIR
+ * @param read `readSettingsOfFirst` for commands that may start a new DATA_DIR
  */
 export async function withOperations<T>(
   work: (operations: Operations) => Promise<T>,

@@ -6,6 +6,7 @@ import { loadConfig, readEnvironment } from '../config.ts'
 import type { Config } from '../config.ts'
 import { usage } from '../operations/check-arguments.ts'
 import { say } from './say.ts'
+import { printNote } from './terminal/print.ts'
 import { hasData, refuseUnfitDataDir } from '../system/data-dir.ts'
 import { ownServiceUnit, setsDataDir } from '../system/service-unit.ts'
 
@@ -30,6 +31,14 @@ function refuseWhereServiceHasAnother(): void {
     'As root the command works on the service: `sudo thermolog …`. ' +
       'For other data, set DATA_DIR.',
   )
+}
+
+/** For commands that may start a new DATA_DIR: a person who stands elsewhere sees where it is. */
+export async function readSettingsOfFirst(): Promise<Config> {
+  const config = await readSettings()
+  const isNew = config.database === undefined && !(await hasData(config.dataDir))
+  if (isNew && process.stderr.isTTY) printNote(`Data are kept in ${resolve(config.dataDir)}`)
+  return config
 }
 
 /**

@@ -51,6 +51,20 @@ describe('a DATA_DIR', () => {
     })
   }
 
+  it('that is new is named to the person who starts it', function () {
+    const typed = (address: string) => {
+      const command = `'${process.execPath}' '${COMMAND}' user create --email ${address}`
+      const env = { PATH: process.env['PATH'] }
+      const options = { env, cwd: folder, encoding: 'utf8' } as const
+      return spawnSync('script', ['-qec', command, '/dev/null'], options)
+    }
+    const first = typed('a@example.org')
+    if (first.error !== undefined) leaveOut(this, 'script')
+    expect(first.stdout).to.include(`Data are kept in ${at('data')}`)
+    const { stdout } = typed('b@example.org')
+    expect(stdout).to.include('b@example.org').and.not.include('Data are')
+  })
+
   const users = ['--user', 'a@example.org']
   for (const command of [
     ['user', 'list'],
