@@ -2,8 +2,7 @@
 // nothing else. Method: package two copies of the checkout; then install and run each artefact with
 // an empty environment, the one for Debian in a Debian made by debootstrap.
 
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { spawnSync } from 'node:child_process'
 import {
   cpSync,
   existsSync,
@@ -16,16 +15,21 @@ import {
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { createInterface } from 'node:readline'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
+import { grouped } from '../../src/domain/grouped.ts'
 import { isOnPath } from '../support/checkout.ts'
+import { freePort } from '../support/free-port.ts'
 import { leaveOut } from '../support/left-out.ts'
-import { failBare, packageCopy, runBare } from '../support/packaged.ts'
+import { becomeNext, NEXT } from '../support/next-version.ts'
+import { failBare, packageCopy, runBare, whileServing } from '../support/packaged.ts'
+import { ResendingSender } from '../support/resending-sender.ts'
 
 const MANIFEST = fileURLToPath(new URL('../../package.json', import.meta.url))
 const { version } = JSON.parse(readFileSync(MANIFEST, 'utf8')) as { version: string }
-const NEXT = '99.0.0'
+/** A service has senders for so long before, and again after something is done to it. */
+const LOAD_MS = 1_000
 const MEASUREMENT = { event_id: 'first', sn: '28FF641E93160434', temp: 21.4 }
 
 describe('npm run package', () => {
@@ -90,14 +94,13 @@ describe('npm run package', () => {
     const failIn = (...args: string[]) => failBare('chroot', [bare, ...args])
     const data = () => readdirSync(join(bare, 'var/lib/thermolog')).toSorted()
 
-    /** The same package with a greater number, in it and on it. */
+    /** The same package as that of a next version, with other formats. */
     async function makeNext(deb: string): Promise<void> {
       const parts = join(folder, 'parts')
       runBare('dpkg-deb', ['-R', deb, parts])
-      for (const name of ['DEBIAN/control', 'usr/lib/thermolog/package.json']) {
-        const text = await readFile(join(parts, name), 'utf8')
-        await writeFile(join(parts, name), text.replace(version, NEXT))
-      }
+      const control = join(parts, 'DEBIAN/control')
+      await writeFile(control, (await readFile(control, 'utf8')).replace(version, NEXT))
+      becomeNext(join(parts, 'usr/lib/thermolog'), 'js')
       const options = ['--root-owner-group', '-Znone', '--build', parts, join(bare, 'next.deb')]
       runBare('dpkg-deb', options)
     }
@@ -168,6 +171,35 @@ describe('npm run package', () => {
       expect(inDebian('thermolog', '--version')).to.equal(`${version}\n`)
       expect(await readFile(settings, 'utf8')).to.equal('APP_NAME=Cellar\n')
       expect(data()).to.include('kept')
+    })
+
+    it('is upgraded under load to other formats, and taken back with what that kept', async () => {
+      const port = String(await freePort())
+      const settings = { PORT: port, RATE_LIMIT_REQUESTS: '0' }
+      inDebian('thermolog', 'user', 'create', '--email', 'c@example.org')
+      const order = ['token', 'create', '--user', 'c@example.org', '--name', 'gateway']
+      const token = inDebian('thermolog', ...order).trim()
+      const sender = new ResendingSender('CELLAR', `http://127.0.0.1:${port}`, token)
+      const serveUntil = (work: () => void) =>
+        whileServing(['chroot', bare, 'thermolog'], settings, async () => {
+          await setTimeout(LOAD_MS)
+          work()
+          await setTimeout(LOAD_MS)
+        })
+      await serveUntil(() => inDebian('dpkg', '--install', '/next.deb'))
+      await serveUntil(() => inDebian('dpkg', '--install', '/thermolog.deb'))
+      const refused = failIn('env', 'PORT=0', 'thermolog', 'serve')
+      const [, backup = ''] = /(before-upgrade\/thermolog-\w+\.tar)/.exec(refused) ?? []
+      inDebian('mv', '/var/lib/thermolog', '/var/lib/thermolog-newer')
+      inDebian('install', '-d', '-o', 'thermolog', '-m', '700', '/var/lib/thermolog')
+      inDebian('thermolog', 'restore', `/var/lib/thermolog-newer/${backup}`)
+      await serveUntil(() => undefined)
+      await whileServing(['chroot', bare, 'thermolog'], settings, async () => {
+        await sender.stop()
+        await sender.sendAgain()
+      })
+      const checked = `${grouped(sender.count)} measurements of 1 sensor`
+      expect(inDebian('thermolog', 'verify')).to.include(checked)
     })
 
     it('leaves the data when it is purged, and says where they are', () => {
@@ -244,11 +276,7 @@ async function serveOnce(
   environment: Readonly<Record<string, string>>,
   { token, named }: { readonly token: string; readonly named: string },
 ): Promise<void> {
-  const service = spawn(command, ['serve'], { env: { ...environment, PORT: '0' } })
-  const ended = once(service, 'exit') as Promise<[number | null]>
-  for await (const line of createInterface({ input: service.stdout })) {
-    const { message, url } = JSON.parse(line) as { message: string; url: string }
-    if (message !== 'ready') continue
+  await whileServing([command], { ...environment, PORT: '0' }, async (url) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
     const request = { method: 'POST', headers, body: JSON.stringify(MEASUREMENT) }
     expect((await fetch(`${url}/api/v1/measurements`, request)).status).to.equal(201)
@@ -256,7 +284,5 @@ async function serveOnce(
     expect(page).to.include(`<meta name="thermolog-command" content="${named}" />`)
     expect((await fetch(`${url}/docs`)).status).to.equal(200)
     expect((await fetch(`${url}/docs/daemon.md`)).status).to.equal(200)
-    service.kill()
-  }
-  expect((await ended)[0]).to.equal(0)
+  })
 }

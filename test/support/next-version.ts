@@ -15,7 +15,7 @@ const SCHEMAS = ['control', 'ledger', 'measurements'].map((room) => `src/sqlite/
 /** The number of the last format, and what follows up to the end of the list. */
 const LAST_FORMAT = /(?<=^ {2,4}(?:\{ )?version: )(\d+),[^]*?(?=^\]$)/m
 
-const NEXT = '99.0.0'
+export const NEXT = '99.0.0'
 
 export interface NextVersion {
   /** For commands that are its own. */
@@ -38,7 +38,7 @@ export async function makeNextVersion(): Promise<NextVersion> {
 }
 
 /** @param folder a copy of a checkout or, where files are `.js`, of what is installed */
-function becomeNext(folder: string, ending = 'ts'): void {
+export function becomeNext(folder: string, ending = 'ts'): void {
   edit(join(folder, 'package.json'), /"version": "[^"]+"/, () => `"version": "${NEXT}"`)
   for (const name of SCHEMAS) {
     edit(join(folder, `${name}.${ending}`), LAST_FORMAT, (last, version) => {

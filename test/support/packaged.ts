@@ -1,8 +1,10 @@
 // Artefacts made from a copy of the checkout, and processes that get nothing from ours.
 
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
@@ -67,4 +69,26 @@ function spawnBare(
   const { status, stdout, stderr, error } = spawnSync(program, args, { env, encoding: 'utf8' })
   const said = `${program} ${args.join(' ')}\n${stdout}${stderr}${error ?? ''}`
   return { status, stdout, stderr, said }
+}
+
+/**
+ * Runs a service with an environment of its own while work goes on with it, and has it stop.
+ *
+ * @param command without `serve`
+ */
+export async function whileServing(
+  command: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  work: (url: string) => Promise<void>,
+): Promise<void> {
+  const [program = '', ...args] = command
+  const env = { ...BARE, ...environment }
+  const service = spawn(program, [...args, 'serve'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(service, 'exit') as Promise<[number | null]>
+  for await (const line of createInterface({ input: service.stdout })) {
+    const { message, url } = JSON.parse(line) as { message: string; url: string }
+    if (message !== 'ready') continue
+    await work(url).finally(() => service.kill())
+  }
+  expect((await ended)[0]).to.equal(0)
 }
