@@ -1,7 +1,7 @@
 // Archives that depend on nothing but the names, contents and modes of files: sorted, owned by
 // root, all of one time.
 
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
 
@@ -10,6 +10,21 @@ const COMPRESSORS = {
   // More than one thread splits the data in blocks, of the same size on every machine.
   xz: ['xz', '--threads=2'],
 } as const
+
+/** @throws Error if a program that makes archives is missing, or is another one of its name */
+export function needPrograms(compressors: readonly (keyof typeof COMPRESSORS)[]): void {
+  const needed = ['GNU tar', ...compressors.map((compressor) => COMPRESSORS[compressor][0])]
+  const missing = needed.filter((name) => !versionOf(name.replace('GNU ', '')).includes(name))
+  if (missing.length === 0) return
+  throw new Error(
+    `${missing.join(', ')} must be on PATH (on Debian: apt-get install tar gzip xz-utils)`,
+  )
+}
+
+function versionOf(program: string): string {
+  const { stdout, error } = spawnSync(program, ['--version'], { encoding: 'utf8' })
+  return error === undefined ? stdout : ''
+}
 
 /** Modes that do not depend on the umask: everyone may read, the owner may write. */
 export function openToAll(folder: string): void {
@@ -23,11 +38,10 @@ export function writeTar(
   names: readonly string[],
   { madeAtS, compressor }: { madeAtS: number; compressor: keyof typeof COMPRESSORS },
 ): void {
-  const tar = ['--sort=name', '--format=gnu', `--mtime=@${madeAtS}`, '--owner=root:0']
-  const script = 'set -e; file=$1; shift; compressor=$1; shift; tar "$@" | $compressor > "$file"'
-  const compress = COMPRESSORS[compressor].join(' ')
-  const args = [...tar, '--group=root:0', '--numeric-owner', '-C', folder, '-c', ...names]
-  execFileSync('sh', ['-c', script, 'sh', file, compress, ...args])
+  const compress = `--use-compress-program=${COMPRESSORS[compressor].join(' ')}`
+  const owner = ['--owner=root:0', '--group=root:0', '--numeric-owner']
+  const form = ['--sort=name', '--format=gnu', `--mtime=@${madeAtS}`, ...owner]
+  execFileSync('tar', [...form, compress, '-C', folder, '-cf', file, ...names])
 }
 
 /** An archive as `ar` writes it, which is what a .deb is. */

@@ -4,19 +4,23 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { lockedNode } from './lock.ts'
+import { lockedNode, readInstalled } from './lock.ts'
 import type { Machine } from './program.ts'
 import { CHECKOUT } from './release.ts'
 
 /**
  * @param temporary an existing folder
  * @returns the folder of the package; `undefined` if there is none here and npm could not get it
- * @throws Error if what npm got is not what package-lock.json says
+ * @throws Error if what is here, or what npm got, is not what package-lock.json says
  */
 export function fetchNode(machine: Machine, temporary: string): string | undefined {
-  const { path, name, version, integrity } = lockedNode(machine)
+  const locked = lockedNode(machine)
+  const { path, name, version, integrity } = locked
   const brought = join(CHECKOUT, path)
-  if (existsSync(join(brought, 'bin/node'))) return brought
+  if (existsSync(join(brought, 'bin/node'))) {
+    readInstalled(locked)
+    return brought
+  }
   const archive = download(`${name}@${version}`, temporary)
   if (archive === undefined) return undefined
   const [algorithm = '', expected] = integrity.split('-', 2)

@@ -1,6 +1,6 @@
 // What package-lock.json says of the packages that are needed at run time.
 
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { CHECKOUT } from './release.ts'
 
@@ -36,6 +36,20 @@ export function lockedNode(machine: string): LockedPackage {
   const found = entries().find(([path]) => path === `node_modules/node-linux-${machine}`)
   if (found === undefined) throw new Error(`package-lock.json has no Node for ${machine}`)
   return toPackage(found)
+}
+
+/**
+ * @returns the package.json of what `npm ci` has brought
+ * @throws Error if it is missing, or of another version
+ */
+export function readInstalled({ path, version }: LockedPackage): object {
+  const file = join(CHECKOUT, path, 'package.json')
+  const found = existsSync(file)
+    ? (JSON.parse(readFileSync(file, 'utf8')) as { readonly version: string })
+    : undefined
+  if (found?.version === version) return found
+  const is = found?.version ?? 'missing'
+  throw new Error(`${path} is ${is}, package-lock.json says ${version}: run \`npm ci\` first`)
 }
 
 function toPackage([path, entry]: readonly [string, LockEntry]): LockedPackage {

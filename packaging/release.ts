@@ -24,7 +24,11 @@ export function readRelease(): Release {
 function timeOfCommit(): number {
   const given = process.env['SOURCE_DATE_EPOCH']
   const options = { cwd: CHECKOUT, encoding: 'utf8' } as const
-  const text = given ?? spawnSync('git', ['log', '-1', '--format=%ct'], options).stdout
+  const { stdout, stderr } = spawnSync('git', ['log', '-1', '--format=%ct'], options)
+  const text = given ?? stdout
   if (/^\d+\n?$/.test(text)) return Number(text)
-  throw new Error('This is no Git checkout: set SOURCE_DATE_EPOCH to the seconds since 1970')
+  const why = given === undefined ? (stderr?.trim() ?? 'git is missing') : `it is ${given}`
+  throw new Error(
+    `Set SOURCE_DATE_EPOCH to the seconds since 1970, or package a Git checkout (${why})`,
+  )
 }

@@ -20,6 +20,7 @@ import { isOnPath } from '../support/checkout.ts'
 import { leaveOut } from '../support/left-out.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const CHECKED_OUT = ['src', 'package.json', 'package-lock.json']
 const NEEDED = ['sh', 'dirname', 'readlink']
 
 describe('bin/node and bin/thermolog', () => {
@@ -27,7 +28,7 @@ describe('bin/node and bin/thermolog', () => {
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'thermolog launcher-'))
     cpSync(join(ROOT, 'bin'), join(folder, 'bin'), { recursive: true })
-    for (const name of ['src', 'package.json']) symlinkSync(join(ROOT, name), join(folder, name))
+    for (const name of CHECKED_OUT) symlinkSync(join(ROOT, name), join(folder, name))
     for (const name of NEEDED) link(`programs/${name}`, find(name))
     isMachine('x86_64', 64)
   })
@@ -88,6 +89,8 @@ describe('bin/node and bin/thermolog', () => {
     const { status, stderr } = node(['-p', '1'])
     expect(status).to.equal(2)
     expect(stderr).to.include('needs Node 22.18 or newer; on PATH is v18.20.4')
+    rmSync(join(folder, 'package-lock.json'))
+    expect(node().stderr).to.include('Install one').and.not.include('npm ci')
   })
 
   it('start the service, and nothing else, with what makes it return memory', () => {

@@ -64,6 +64,9 @@ describe('npm run package', () => {
     const options = ['--global', '--offline', '--prefix', prefix, '--no-audit', '--no-fund']
     const home = { HOME: folder, PATH: process.env['PATH'] ?? '' }
     runBare('npm', ['install', ...options, join(dist, `thermolog-${version}.tgz`)], home)
+    expect(statSync(join(dist, `thermolog-${version}.tgz`)).size).to.be.below(60e6)
+    const [size] = runBare('du', ['-sb', join(prefix, 'lib/node_modules/thermolog')]).split('\t')
+    expect(Number(size)).to.be.below(190e6)
     const command = join(prefix, 'bin/thermolog')
     await takesMeasurements(command, process.env['PATH'] ?? '', 'thermolog')
   })

@@ -14,19 +14,29 @@ const NOT_COPIED = new Set(['node_modules', '.git', 'dist', 'data', 'coverage', 
 const run = promisify(execFile)
 const BARE = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
 
+/** Copies the checkout, but for its tests and what Git does not know. */
+export function copyCheckout(copy: string): void {
+  const filter = (source: string) =>
+    !(NOT_COPIED.has(basename(source)) && dirname(source) === dirname(join(ROOT, 'x')))
+  cpSync(ROOT, copy, { recursive: true, filter })
+}
+
 /**
  * Packages a copy of the checkout for x64, compressed as little and as quickly as can be.
  *
  * @param copy where the copy goes
  * @param umask of the person who copies and packages
+ * @param kinds of artefacts; all if none is named
  * @returns its `dist/`
  */
-export async function packageCopy(copy: string, umask: string): Promise<string> {
-  const filter = (source: string) =>
-    !(NOT_COPIED.has(basename(source)) && dirname(source) === dirname(join(ROOT, 'x')))
-  cpSync(ROOT, copy, { recursive: true, filter })
+export async function packageCopy(
+  copy: string,
+  umask: string,
+  kinds: readonly ('npm' | 'tarball')[] = [],
+): Promise<string> {
+  copyCheckout(copy)
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
-  const script = `umask ${umask}; exec bin/node packaging/package.ts x64`
+  const script = `umask ${umask}; exec bin/node packaging/package.ts x64 ${kinds.join(' ')}`
   const env = { ...BARE, SOURCE_DATE_EPOCH: '1700000000', XZ_OPT: '-0' }
   await run('sh', ['-c', script], { cwd: copy, env })
   return join(copy, 'dist')
