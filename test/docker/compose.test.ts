@@ -9,7 +9,6 @@ import { parseEnv } from 'node:util'
 import { parse } from 'yaml'
 import { loadConfig } from '../../src/config.ts'
 import { leaveOut } from '../support/left-out.ts'
-import { importsOf, readRepository } from '../support/source-tree.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 
@@ -31,6 +30,7 @@ interface ComposeService {
   readonly stop_signal?: string
   readonly scale?: number
   readonly command?: readonly string[]
+  readonly entrypoint?: readonly string[]
 }
 
 interface Network {
@@ -96,6 +96,17 @@ for (const file of ['docker-compose.yml', 'docker-compose.replicas.yml']) {
     it('names a version of each image to the last digit', () => {
       for (const [name, { image }] of services) {
         if (image !== 'thermolog') expect(image, name).to.match(/:v?\d+\.\d+(\.\d+(-alpine)?)?$/)
+      }
+    })
+
+    it('runs programs that the image has', () => {
+      const programs = services.flatMap(
+        ([, { entrypoint }]) => entrypoint?.filter((word) => word.startsWith('/')) ?? [],
+      )
+      expect(programs).to.have.lengthOf(2)
+      for (const program of programs) {
+        const [, name] = /^\/usr\/lib\/thermolog\/(docker\/.*)\.js$/.exec(program) ?? []
+        expect(existsSync(new URL(`${name}.ts`, ROOT)), program).to.equal(true)
       }
     })
 
@@ -199,41 +210,26 @@ describe('docker-compose.yml', () => {
 describe('the image', () => {
   const dockerfile = readText('Dockerfile')
   const packageJson = JSON.parse(readText('package.json')) as {
-    readonly version: string
     readonly optionalDependencies: Readonly<Record<string, string>>
   }
-  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.*) \.\/?\S*$/gm)].flatMap(
-    ([, paths]) => paths?.split(' ') ?? [],
-  )
 
-  it('has every file that its code imports', () => {
-    const isCopied = (path: string) =>
-      copied.some((source) => path === source || path.startsWith(`${source}/`))
-    const code = readRepository().filter(({ path }) => /^(src|docker)\/.*\.[jt]s$/.test(path))
-    const imported = code.flatMap(importsOf).flatMap(({ target }) => target ?? [])
-    expect(imported).not.to.have.lengthOf(0)
-    expect(imported.filter((path) => !isCopied(path))).to.deep.equal([])
+  it('is built of all that Git knows, for else it would call itself changed', () => {
+    const patterns = (file: string) =>
+      (readText(file).match(/^[^#!\s].*$/gm) ?? []).map((line) =>
+        line.replace(/^\*\*\//, '').replace(/^\/|\/\*?$/g, ''),
+      )
+    const kept = patterns('.dockerignore')
+    expect(kept).to.have.members(['.git/config', ...patterns('.gitignore')])
   })
 
-  it('has the guide for devices, which the service shows', () => {
-    expect(copied).to.include('docs/daemon.md')
-  })
-
-  it('is built from nothing that is kept from it', () => {
-    const allowed = readText('.dockerignore').match(/^!.+$/gm) ?? []
-    expect(allowed.map((line) => line.slice(1))).to.have.members([...new Set(copied)])
-  })
-
-  it('has the Node that npm brings elsewhere, and the version of the package', () => {
+  it('is built with the Node that is in it', () => {
     const [, node] = /^FROM node:(\S+)-slim AS node$/m.exec(dockerfile) ?? []
     expect(new Set(Object.values(packageJson.optionalDependencies))).to.have.all.keys([node])
-    const [, version] = /org\.opencontainers\.image\.version="(.*)"/.exec(dockerfile) ?? []
-    expect(version).to.equal(packageJson.version)
   })
 
   it('runs as somebody who is not root', () => {
     const users = [...dockerfile.matchAll(/^USER (.*)$/gm)].map(([, user]) => user)
-    expect(users).to.deep.equal(['node'])
+    expect(users).to.deep.equal(['thermolog'])
   })
 })
 

@@ -32,7 +32,7 @@ describe('the containers of docker-compose.yml', function () {
     needDocker(this)
     folder = await mkdtemp(join(tmpdir(), 'thermolog-saved-'))
     containers = new Containers(await freePort(), SETTINGS)
-    await containers.build('first')
+    await containers.build('first', false)
     await containers.compose('up', '--detach', '--wait', 'thermolog')
     await containers.thermolog('user', 'create', '--email', 'a@example.org', '--name', 'A')
     const order = ['token', 'create', '--user', 'a@example.org', '--name', 'gateway-1']
@@ -61,7 +61,7 @@ describe('the containers of docker-compose.yml', function () {
     const verified = await containers.tryCompose('exec', '-T', 'thermolog', 'thermolog', 'verify')
     const said = verified.stdout + verified.stderr
     expect(verified.exitCode, said).to.equal(0)
-    expect(said).to.include(`checked ${sent} measurements`)
+    expect(said).to.include(`checked ${sent} ${sent === 1 ? 'measurement' : 'measurements'} `)
   }
 
   async function readiness() {
@@ -81,7 +81,14 @@ describe('the containers of docker-compose.yml', function () {
 
   it('take measurements, as somebody who is not root and may write nowhere else', async () => {
     await sendNew()
-    const order = ['exec', '-T', 'thermolog', 'sh', '-c', 'id -u; touch /app/x || echo refused']
+    const order = [
+      'exec',
+      '-T',
+      'thermolog',
+      'sh',
+      '-c',
+      'id -u; touch /usr/lib/thermolog/x || echo refused',
+    ]
     expect(await containers.compose(...order)).to.equal('1000\nrefused')
     await expectEverything()
   })
@@ -166,8 +173,8 @@ describe('the containers of docker-compose.yml', function () {
     await sendNew()
   })
 
-  it('are upgraded to another image, and keep what they have', async () => {
-    await containers.build('second')
+  it('are upgraded to an image made of a tarball, and keep what they have', async () => {
+    await containers.build('second', true)
     await containers.compose('up', '--detach', 'thermolog')
     expect(await containers.inspect('thermolog', '{{.Config.Labels.test}}')).to.equal('second')
     await expectEverything()

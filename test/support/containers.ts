@@ -1,16 +1,16 @@
 // docker-compose.yml on a real Docker engine, in a project of its own: its containers, volumes,
-// networks and image are those of nobody else, and are gone afterwards. The image is made of a
-// checkout that nobody but its owner can read, as after `umask 077`.
+// networks and image are those of nobody else, and are gone afterwards.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 import { leaveOut } from './left-out.ts'
+import { copyCheckout, packageCopy } from './packaged.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 /** Of this process alone, where several use one engine. */
@@ -22,12 +22,15 @@ export function needDocker(context: Mocha.Context): void {
   const succeeds = (args: readonly string[]) => spawnSync('docker', args).status === 0
   if (!succeeds(['version'])) leaveOut(context, 'a Docker engine')
   if (!succeeds(['compose', 'version'])) leaveOut(context, 'docker compose')
-  if (!succeeds(['image', 'inspect', nodeImage(), influxImage()])) leaveOut(context, 'base images')
+  if (!succeeds(['image', 'inspect', ...baseImages(), influxImage()])) {
+    leaveOut(context, 'base images')
+  }
 }
 
-function nodeImage(): string {
+/** What the Dockerfile begins with, but for its own stages. */
+function baseImages(): string[] {
   const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8')
-  return /^FROM (\S+) AS node$/m.exec(dockerfile)?.[1] ?? ''
+  return [...dockerfile.matchAll(/^FROM (\S+:\S+)/gm)].map(([, image]) => image ?? '')
 }
 
 function influxImage(): string {
@@ -68,19 +71,22 @@ export class Containers {
     writeFileSync(this.#overrides, `${lines.join('\n')}\n`)
   }
 
-  /** @param label makes an image that is another one, as that of another version is */
-  async build(label: string): Promise<void> {
+  /**
+   * Makes the image, of a checkout that nobody but its owner can read, as after `umask 077`.
+   *
+   * @param label makes an image that is another one, as that of another version is
+   * @param packaged whether there is a tarball already
+   */
+  async build(label: string, packaged: boolean): Promise<void> {
     const checkout = join(this.#folder, label)
-    const files = ['Dockerfile', '.dockerignore', 'package.json', 'package-lock.json']
-    for (const name of [...files, 'docs/daemon.md']) {
-      cpSync(join(ROOT, name), join(checkout, name))
-      chmodSync(join(checkout, name), 0o600)
-    }
-    for (const name of ['schemas', 'src', 'docker']) {
-      cpSync(join(ROOT, name), join(checkout, name), { recursive: true })
-    }
+    const args = ['build', '--tag', this.#project, '--label', `test=${label}`]
+    if (packaged) {
+      const dist = await packageCopy(checkout, '077', ['tarball'])
+      const tarball = readdirSync(dist).find((name) => name.endsWith('.tar.gz'))
+      args.push('--build-arg', `TARBALL=dist/${tarball}`)
+    } else copyCheckout(checkout)
     spawnSync('chmod', ['-R', 'go=', checkout])
-    await this.docker(['build', '--tag', this.#project, '--label', `test=${label}`, checkout])
+    await this.docker([...args, checkout])
   }
 
   async docker(args: readonly string[], input = ''): Promise<Finished> {

@@ -33,7 +33,8 @@ const REMEDIES = {
   prlimit: 'put it on PATH (Debian: util-linux); only Linux has what it is for',
   'a Docker engine': 'start one, or set DOCKER_HOST',
   'docker compose': 'install its plugin (Docker’s own packages: docker-compose-plugin)',
-  'base images': '`docker pull` what Dockerfile and docker-compose.yml name for node and influxdb',
+  'base images':
+    '`docker pull` what Dockerfile begins with, and what docker-compose.yml names for influxdb',
   'mkfs.btrfs': 'put it on PATH (Debian: btrfs-progs)',
   debootstrap: 'put it on PATH (Debian: debootstrap), run them as root, with a mirror in reach',
   bash: 'put it on PATH',
