@@ -134,7 +134,8 @@ async function restore(file: string, { revokeTokens, json }: RestoreOptions): Pr
 }
 
 function described({ files }: BackupManifest): string {
-  const { users = 0, sensors = 0, journal_measurements: journalled = 0 } = files['control.db'] ?? {}
+  const { users, sensors = 0, journal_measurements: journalled = 0 } = files['control.db'] ?? {}
+  if (users === undefined) return 'files of an older version'
   const stored = files['measurements.db']?.['measurements']
   const measurements = counted(stored ?? journalled, 'measurement')
   const where = stored === undefined ? ' in the journal' : ''

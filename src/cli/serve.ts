@@ -68,6 +68,7 @@ async function createAlone(
   }
 }
 
+/** @throws UnfitDataDir if a newer version has written the files */
 async function createUpToDate(
   create: (config: Config) => Promise<Service>,
   config: Config,
@@ -76,7 +77,8 @@ async function createUpToDate(
     return await create(config)
   } catch (error) {
     if (!(error instanceof OtherFormat)) throw error
-    await upgradeFiles()
+    const { isUpgradeDue } = await import('../data-dir/upgrade.ts')
+    if (await isUpgradeDue(config.dataDir)) await upgradeFiles()
     return create(config)
   }
 }
@@ -90,9 +92,7 @@ async function upgradeFiles(): Promise<void> {
   const order = [...thermolog, 'database', 'migrate']
   const upgrade = spawn(process.execPath, order, { stdio: ['ignore', 2, 2] })
   const [exitCode] = (await once(upgrade, 'exit')) as [number | null]
-  if (exitCode === 0) return
-  const message = 'the files in DATA_DIR are not up to date: see above'
-  throw exitCode === 2 ? usage(message) : failed(message)
+  if (exitCode !== 0) throw failed('the files in DATA_DIR could not be brought up to date')
 }
 
 /** Where people reach the service, which may have picked its port itself. */

@@ -57,13 +57,16 @@ export function checkBackup(
  * Brings the unpacked files of a backup up to date, and checks them.
  *
  * @param onFile called after each, which may take minutes
+ * @returns what is in them
  * @throws Error unless they are whole, of one moment, and what the manifest describes
  */
 export function checkUnpacked(
   folder: string,
   manifest: BackupManifest,
   onFile?: (name: string) => void,
-): void {
+): BackupManifest['files'] {
   upgradeFiles(folder)
-  refuseOtherContents(manifest, checkFiles(folder, Object.keys(manifest.files), onFile))
+  const files = checkFiles(folder, Object.keys(manifest.files), onFile)
+  refuseOtherContents(manifest, files)
+  return files
 }

@@ -24,6 +24,7 @@ import { syncFolder } from '../system/disk.ts'
 const NO_DATA = /^(lock\.db(-\w+)?|lost\+found)$/
 
 export interface RestoreOutcome {
+  /** With what is in the files now, after an upgrade too. */
   readonly manifest: BackupManifest
   /** Tokens that are now valid. */
   readonly liveTokens: number
@@ -62,9 +63,9 @@ export async function restoreBackup(
     await mkdir(folder, { mode: 0o700 })
     await syncFolder(dataDir)
     const restoring = { source, chunksFor, manifest, folder, isRevoking, idsInStore }
-    const liveTokens = await restoreFiles(restoring)
+    const outcome = await restoreFiles(restoring)
     await moveIntoPlace(dataDir, manifest)
-    return { manifest, liveTokens }
+    return outcome
   } finally {
     lock.release()
   }
@@ -80,18 +81,19 @@ interface Restoring {
   readonly idsInStore: HighestIds
 }
 
-/** Restores into the folder, which is removed on failure. @returns how many tokens are now valid */
-async function restoreFiles(restoring: Restoring): Promise<number> {
+/** Restores into the folder, which is removed on failure. */
+async function restoreFiles(restoring: Restoring): Promise<RestoreOutcome> {
   const { source, manifest, folder, isRevoking, idsInStore } = restoring
   try {
-    await extractFiles(restoring)
+    const files = await extractFiles(restoring)
     const nowMs = systemClock.nowMs()
-    return prepareRestored(join(folder, CONTROL_FILE), {
+    const liveTokens = prepareRestored(join(folder, CONTROL_FILE), {
       nowMs,
       restoredToMs: Date.parse(manifest.taken_at),
       isRevoking,
       idsInStore,
     })
+    return { manifest: { ...manifest, files }, liveTokens }
   } catch (error) {
     await rm(folder, { recursive: true })
     const reason = error instanceof Error ? error.message : String(error)
@@ -99,11 +101,12 @@ async function restoreFiles(restoring: Restoring): Promise<number> {
   }
 }
 
-async function extractFiles({ source, chunksFor, manifest, folder }: Restoring): Promise<void> {
+/** @returns what is in each */
+async function extractFiles({ source, chunksFor, manifest, folder }: Restoring) {
   await readBackup(source, chunksFor('restoring'), (file) =>
     unpackPages(file.name, file, join(folder, file.name)),
   )
-  checkUnpacked(folder, manifest)
+  return checkUnpacked(folder, manifest)
 }
 
 async function moveIntoPlace(dataDir: string, { files }: BackupManifest): Promise<void> {

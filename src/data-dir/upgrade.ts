@@ -52,7 +52,12 @@ export async function upgradeDataDir(
   }
 }
 
-async function isUpgradeDue(dataDir: string): Promise<boolean> {
+/**
+ * Whether a file has an older format.
+ *
+ * @throws UnfitDataDir if one has a format that this version does not know @throws DamagedData
+ */
+export async function isUpgradeDue(dataDir: string): Promise<boolean> {
   const formats = readFormats(dataDir)
   const unknown = formats.find(({ version, newest, isOlder }) => version !== newest && !isOlder)
   if (unknown === undefined) return formats.some(({ isOlder }) => isOlder)

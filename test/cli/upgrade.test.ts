@@ -60,6 +60,7 @@ describe('an upgrade to another format', () => {
     await rename(at('data'), at('newer'))
     const restored = await runCommand(at('data'), ['restore', at(`newer/before-upgrade/${backup}`)])
     expect(restored.exitCode, restored.stderr).to.equal(0)
+    expect(restored.stdout).to.include('1 user, 1 sensor, 1 measurement')
     expect(await send(['first', 'second'])).to.deep.equal([200, 201])
     expect(await expectClean(at('data'))).to.equal(2)
   })
