@@ -20,8 +20,6 @@ import type { Release } from './release.ts'
 
 const SCRIPTS = ['postinst', 'prerm', 'postrm']
 const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' } as const
-/** Beyond what Node for x64 needs. */
-const MORE_DEPENDS = { x64: '', arm64: ', libatomic1' } as const
 
 /**
  * @param program the folder of the program, which is moved
@@ -91,7 +89,6 @@ function controlOf(root: string, { version }: Release, machine: Machine): string
     VERSION: version,
     ARCHITECTURE: ARCHITECTURES[machine],
     KIBIBYTES: String(Math.ceil(size / 1024)),
-    MORE: MORE_DEPENDS[machine],
   }
   const text = readFileSync(debian('control'), 'utf8')
   return text.replace(/@([A-Z]+)@/g, (_, name: string) => values[name] ?? '')
