@@ -72,6 +72,7 @@ async function applyMigrations({ backup }: { readonly backup?: string }): Promis
 }
 
 async function upgradeFiles(config: Config, target: string | undefined): Promise<void> {
+  if (target === '-') throw usage('--backup wants a file, not -')
   const { upgradeDataDir } = await import('../data-dir/upgrade.ts')
   const progress = new ByteProgress()
   try {

@@ -33,7 +33,6 @@ import { DiskWatch } from '../system/disk-watch.ts'
 import { logMemory, memoryLimit } from '../system/memory.ts'
 import { PrometheusMetrics } from '../system/metrics.ts'
 import { refuseMoved } from '../system/moved-data-dir.ts'
-import { forgetUpgrade } from '../system/upgrade-mark.ts'
 import type { ForwardChannel } from '../threads/forward-channel.ts'
 import { startForwarding, startWriting } from '../threads/start-threads.ts'
 import type { WritingThreads } from '../threads/start-threads.ts'
@@ -103,7 +102,6 @@ export async function openFiles(
   }
   const { channel, close } = await startWriters(config, disk, { onFailure, onDamaged, onLoading })
   closers.push(close)
-  await forgetUpgrade(dataDir)
   const database = openForReading(join(dataDir, CONTROL_FILE))
   closers.push(() => void database.close())
   const onJournalled = (measurements: number) => {

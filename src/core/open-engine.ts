@@ -25,7 +25,7 @@ export async function openEngine(config: Config, system: System): Promise<Core> 
 }
 
 /** Adds the free space to an error that a full disk may have caused. */
-async function saidWithRoom(error: unknown, dataDir: string): Promise<unknown> {
+export async function saidWithRoom(error: unknown, dataDir: string): Promise<unknown> {
   if (!(error instanceof Error) || !/disk is full|disk I\/O|ENOSPC|EDQUOT/.test(error.message)) {
     return error
   }

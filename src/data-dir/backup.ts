@@ -45,7 +45,7 @@ export async function writeBackup(
 ): Promise<BackupManifest> {
   if (existsSync(target)) throw isThere(target)
   return inUnfinishedFolder(folder, () =>
-    backUp(dataDir, folder, progress, async (described) => {
+    backUp({ dataDir, folder, progress, isPackedThere: false }, async (described) => {
       const archive = join(folder, 'backup')
       const packed = pack(described, folder, progress)
       await writeFile(archive, packed, { flag: 'wx', mode: 0o600, flush: true })
@@ -72,37 +72,42 @@ export async function streamBackup(
   progress: BackupProgress,
 ): Promise<BackupManifest> {
   return inTemporaryFolder((folder) =>
-    backUp(dataDir, folder, progress, async (described) => {
+    backUp({ dataDir, folder, progress, isPackedThere: false }, async (described) => {
       for await (const chunk of pack(described, folder, progress)) await put(chunk)
     }),
   )
 }
 
+interface Copying {
+  readonly dataDir: string
+  /** For the copies. */
+  readonly folder: string
+  readonly progress: BackupProgress
+  /** Whether the archive comes there as well, in place of each copy that is in it. */
+  readonly isPackedThere: boolean
+}
+
 /** Every backup comes this way. @param deliver makes an archive of the copies in the folder */
 async function backUp(
-  dataDir: string,
-  folder: string,
-  progress: BackupProgress,
+  copying: Copying,
   deliver: (described: BackupManifest) => Promise<void>,
 ): Promise<BackupManifest> {
-  const described = await copySnapshot(dataDir, folder, progress)
+  const described = await copySnapshot(copying)
   await deliver(described)
   return described
 }
 
 /** A snapshot of the files, copied into the folder and checked. */
-async function copySnapshot(
-  dataDir: string,
-  folder: string,
-  progress: BackupProgress,
-): Promise<BackupManifest> {
+async function copySnapshot(copying: Copying): Promise<BackupManifest> {
+  const { dataDir, folder, progress, isPackedThere } = copying
   // Before the snapshot: what is acknowledged while it is taken may not be in it.
   const takenAtMs = systemClock.nowMs()
   const snapshot = await DataSnapshot.take(dataDir)
   const { storeName, files } = snapshot
   const totalBytes = files.reduce((sum, { bytes }) => sum + bytes, 0)
   try {
-    await refuseLackOfRoom(folder, totalBytes)
+    const largestBytes = Math.max(...files.map(({ bytes }) => bytes))
+    await refuseLackOfRoom(folder, totalBytes + (isPackedThere ? largestBytes : 0))
     progress.begin('copying', totalBytes)
     for (const { name } of files) {
       await snapshot.copy(name, join(folder, name), (bytes) => progress.advance(bytes))

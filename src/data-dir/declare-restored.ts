@@ -6,6 +6,7 @@ import type { Config } from '../config.ts'
 import { readIdsInStore } from '../core/ids-in-store.ts'
 import { ACCEPT_LOSS, describeFinding } from '../domain/finding.ts'
 import { declareRestored as declareDatabaseRestored } from '../postgres/server/renewal.ts'
+import { readFormats } from '../sqlite/backup/file-formats.ts'
 import { prepareRestored, readCopied } from '../sqlite/backup/restored-control.ts'
 import { lockDataDir, refuseUnfinishedRestore } from '../sqlite/data-dir-lock.ts'
 import { DamagedData } from '../sqlite/damaged-data.ts'
@@ -14,6 +15,7 @@ import { clearWitness } from '../sqlite/log/witness.ts'
 import { checkFile } from '../sqlite/verify/file-check.ts'
 import { FilesAtRest } from '../sqlite/verify/files-at-rest.ts'
 import { systemClock } from '../system/clock.ts'
+import { UnfitDataDir } from '../system/data-dir.ts'
 import { refuseMoved } from '../system/moved-data-dir.ts'
 
 /**
@@ -42,12 +44,21 @@ function refuseOtherLosses(dataDir: string): void {
   if (fatal !== undefined) throw new DamagedData(describeFinding(fatal))
 }
 
+/** An upgrade would come first, and give out ids of the time before. */
+function refuseOlderFormat(dataDir: string): void {
+  if (!readFormats(dataDir).some(({ isOlder }) => isOlder)) return
+  const problem = 'its files have the format of an older version of Thermolog'
+  const remedy = 'run this command with that version, before the newer one starts'
+  throw new UnfitDataDir(dataDir, `${problem}: ${remedy}`)
+}
+
 async function declareFilesRestored(config: Config): Promise<void> {
   const { dataDir } = config
   const lock = lockDataDir(dataDir)
   try {
     refuseUnfinishedRestore(dataDir)
     await refuseMoved(dataDir)
+    refuseOlderFormat(dataDir)
     refuseOtherLosses(dataDir)
     const control = join(dataDir, CONTROL_FILE)
     const { storeName, newestAcceptedMs: restoredToMs } = readCopied(control)

@@ -1,8 +1,10 @@
 // A folder of dated backups of which the newest are kept. Nothing is deleted before the new one is
 // whole, and only what has the name and the beginning of a backup.
 
+import { existsSync } from 'node:fs'
 import { lstat, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { writeBackup } from './backup.ts'
 import type { BackupProgress } from './backup.ts'
 import type { BackupManifest } from './manifest.ts'
@@ -15,6 +17,7 @@ import { syncFolder } from '../system/disk.ts'
 const DATED = /^thermolog-\d{8}T\d{6}Z\.tar$/
 /** One for all, so that two never write at a time. */
 const UNFINISHED = 'thermolog.unfinished'
+const LOOK_EVERY_MS = 100
 
 export interface KeptBackup {
   readonly file: string
@@ -35,7 +38,7 @@ export async function keepBackups(
   progress: BackupProgress,
 ): Promise<KeptBackup> {
   await refuseNoFolder(folder)
-  const name = nameAt(systemClock.nowMs())
+  const name = await freeName(folder)
   const file = join(folder, name)
   const manifest = await writeBackup(config, file, progress, join(folder, UNFINISHED))
   // Later names are of a clock that was wrong.
@@ -53,13 +56,22 @@ async function refuseNoFolder(folder: string): Promise<void> {
   if (!found.isDirectory()) throw failed(`${folder} is not a folder, as --keep wants it`)
 }
 
+/** Of this second, or of the next if there was a backup in this one. */
+async function freeName(folder: string): Promise<string> {
+  for (;;) {
+    const name = nameAt(systemClock.nowMs())
+    if (!existsSync(join(folder, name))) return name
+    await setTimeout(LOOK_EVERY_MS)
+  }
+}
+
 function nameAt(nowMs: number): string {
   const second = new Date(nowMs).toISOString().replace(/\.\d+|[-:]/g, '')
   return `thermolog-${second}.tar`
 }
 
-/** Without their folder, the newest first. */
-export async function namesOfBackups(folder: string): Promise<string[]> {
+/** The newest first. */
+async function namesOfBackups(folder: string): Promise<string[]> {
   const backups: string[] = []
   for (const name of (await readdir(folder)).filter((found) => DATED.test(found))) {
     const file = join(folder, name)

@@ -176,6 +176,20 @@ export function isStorageFull(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code === 'SQLITE_FULL'
 }
 
+/** What a check finds; `undefined` where an older format has other tables than it asks of. */
+export function unlessOtherTables<Result>(
+  isOlder: boolean,
+  check: () => Result,
+): Result | undefined {
+  try {
+    return check()
+  } catch (error) {
+    const isUnknown = error instanceof Database.SqliteError && error.code === 'SQLITE_ERROR'
+    if (isOlder && isUnknown) return undefined
+    throw error
+  }
+}
+
 /** Whether the disk or its contents are at fault: what was being written may be there or not. */
 export function isDiskFault(error: unknown): error is Error {
   const isIoError = error instanceof Database.SqliteError && error.code.startsWith('SQLITE_IOERR')

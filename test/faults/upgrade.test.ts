@@ -2,12 +2,13 @@
 // upgrade is killed at each call that changes a file, and goes on; senders that resend everything
 // that is not acknowledged see a service upgraded and taken back.
 
-import { cp, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
+import { openControl } from '../../src/sqlite/control/open-control.ts'
 import { runCommand, serve, serving } from '../support/command.ts'
 import type { Environment } from '../support/command.ts'
 import { useDiskFaults } from '../support/disk-faults.ts'
@@ -71,11 +72,11 @@ describe('an upgrade to another format', () => {
     faults().rest()
     const where = `${fault.action} at ${fault.at}: ${faults().last()}`
     const kept = join(dataDir, 'before-upgrade')
-    // From the mark on there is a backup, with which the older version goes on.
-    if (existsSync(join(dataDir, 'upgrading'))) {
-      const [backup = '', ...more] = await readdir(kept)
-      expect(more, where).to.deep.equal([])
-      await succeed(dataDir, ['verify', '--archive', join(kept, backup)])
+    const record = join(dataDir, 'upgrade.json')
+    // From then on there is a backup, with which the older version goes on.
+    if (existsSync(record)) {
+      const { backup } = JSON.parse(await readFile(record, 'utf8')) as { readonly backup: string }
+      await succeed(dataDir, ['verify', '--archive', backup])
     } else if (exitCode !== 0) {
       expect(await expectClean(dataDir), where).to.equal(BATCH)
     }
@@ -113,13 +114,81 @@ describe('an upgrade to another format', () => {
     const settings = { PORT: '0', ...next.environment }
     const refused = await runCommand(at('data'), ['serve'], settings)
     expect(refused.exitCode).to.equal(1)
-    expect(refused.stderr).to.include('EEXIST')
+    expect(refused.stderr).to.include('is no folder of DATA_DIR')
     expect(await expectClean(at('data'))).to.equal(BATCH)
     await succeed(at('data'), ['database', 'migrate', '--backup', at('kept.tar')], settings)
     for (const version of [{}, next.environment]) {
       await succeed(at('data'), ['verify', '--archive', at('kept.tar')], version)
     }
     expect(await expectClean(at('data'), next.environment)).to.equal(BATCH)
+  })
+
+  it('is never without the backup that the older version is told of', async () => {
+    const kept = () => ['database', 'migrate', '--backup', at('kept.tar')]
+    const token = await fill(at('data'), BATCH)
+    // A backup, and killed before anything was changed: the older version goes on.
+    await mkdir(at('data/before-upgrade'))
+    await succeed(at('data'), ['backup', '--keep', '1', at('data/before-upgrade')])
+    await serving(at('data'), {}, async (url) => {
+      const late = [{ event_id: 'late', sn: 'CELLAR', temp: 1 }]
+      expect((await sendBatch(url, token, late)).status).to.equal(201)
+    })
+    await succeed(at('data'), kept(), next.environment)
+    const refused = await runCommand(at('data'), ['serve'], { PORT: '0' })
+    expect(refused.exitCode).to.equal(2)
+    expect(refused.stderr).to.include(at('kept.tar')).and.not.include('before-upgrade')
+    await succeed(at('restored'), ['restore', at('kept.tar')])
+    expect(await expectClean(at('restored'))).to.equal(BATCH + 1)
+    // Without it nothing else is named.
+    await rm(at('kept.tar'))
+    const alone = await runCommand(at('data'), ['serve'], { PORT: '0' })
+    expect(alone.stderr).to.include('Use the version that wrote it, or restore a backup')
+  })
+
+  it('takes no other backup once it is under way', async () => {
+    await fill(at('data'), BATCH)
+    faults().order({ action: 'kill', at: 1, files: ['control.db'], calls: ['truncate'] })
+    expect((await upgrade(at('data'), faults().environment)).exitCode).to.equal(-1)
+    faults().rest()
+    const order = ['database', 'migrate', '--backup', at('kept.tar')]
+    const { exitCode, stderr } = await runCommand(at('data'), order, next.environment)
+    expect(exitCode).to.equal(2)
+    expect(stderr).to.include('the upgrade is under way').and.include('before-upgrade')
+    expect((await upgrade(at('data'))).exitCode).to.equal(0)
+  })
+
+  it('refuses files that do not belong together, and keeps the backup there is', async () => {
+    await fill(at('data'), BATCH)
+    await cp(at('data/measurements.db'), at('older.db'))
+    const token = await createFleetToken(at('data'), 'b@example.org')
+    await serving(at('data'), {}, async (url) => {
+      const more = [{ event_id: 'more', sn: 'CELLAR', temp: 1 }]
+      expect((await sendBatch(url, token, more)).status).to.equal(201)
+    })
+    await cp(at('older.db'), at('data/measurements.db'))
+    const { exitCode, stderr } = await upgrade(at('data'))
+    expect(exitCode).to.equal(1)
+    expect(stderr).to.include('measurements.db')
+    expect(existsSync(at('data/before-upgrade'))).to.equal(false)
+  })
+
+  it('needs no backup of what a killed first start has left', async () => {
+    await mkdir(at('data'))
+    openControl(at('data')).close()
+    expect((await upgrade(at('data'))).exitCode).to.equal(0)
+    await serving(at('data'), next.environment, async () => undefined)
+    expect(existsSync(at('data/before-upgrade'))).to.equal(false)
+  })
+
+  it('comes after `database restored`, which only the older version does', async () => {
+    await fill(at('data'), BATCH)
+    const { exitCode, stderr } = await runCommand(
+      at('data'),
+      ['database', 'restored'],
+      next.environment,
+    )
+    expect(exitCode).to.equal(2)
+    expect(stderr).to.include('run this command with that version')
   })
 
   it('of a backup happens while it is restored', async () => {

@@ -10,6 +10,7 @@ import {
   MEASUREMENTS_FILE,
   openForReading,
   refuseOtherFormat,
+  unlessOtherTables,
 } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { readEventSecret, refuseOtherLedger } from '../event-secret.ts'
@@ -43,12 +44,12 @@ const COUNTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 }
 
 /**
- * Checks the files, and what must hold between files of one moment. Of an older format only the
- * pages are checked: its tables may be other ones.
+ * Checks the files, and what must hold between files of one moment. Of an older format with other
+ * tables only the pages are checked.
  *
  * @param folder contains the files
  * @param onFile called after each, which may take minutes
- * @returns the counts of each; none where one has an older format
+ * @returns the counts of each; none where an older format has other tables
  * @throws Error if a file is damaged or has an unknown format, or if the files do not belong
  *   together
  */
@@ -62,7 +63,11 @@ export function checkFiles(
     onFile?.(name)
   }
   const isOlder = names.some((name) => inFile(folder, name, isOlderFile))
-  if (isOlder) return Object.fromEntries(names.map((name) => [name, {}]))
+  const counts = unlessOtherTables(isOlder, () => countTogether(folder, names))
+  return counts ?? Object.fromEntries(names.map((name) => [name, {}]))
+}
+
+function countTogether(folder: string, names: readonly string[]): Record<string, FileCounts> {
   const counted = names.map((name) => [name, inFile(folder, name, count)] as const)
   const counts = Object.fromEntries(counted)
   checkTogether(counts)

@@ -1,7 +1,7 @@
 // The formats of the files in a DATA_DIR. Each file has the number of its own, and a list of
 // migrations, the last of which leads to what this version reads and writes.
 
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { CONTROL_MIGRATIONS } from '../control/schema.ts'
 import { damagedFile, orDamaged } from '../damaged-data.ts'
@@ -53,12 +53,15 @@ export function readFormats(folder: string): FileFormat[] {
 }
 
 /**
- * Brings files with an older format up to date, one after the other.
+ * Brings files with an older format up to date, each whole or not at all. The largest comes first:
+ * if its volume has no room for it, nothing is changed.
  *
- * @throws DamagedData
+ * @throws DamagedData @throws Error that names the file
  */
 export function upgradeFiles(folder: string): void {
-  for (const { name } of readFormats(folder).filter(({ isOlder }) => isOlder)) {
+  const older = readFormats(folder).filter(({ isOlder }) => isOlder)
+  const bytesOf = ({ name }: FileFormat) => statSync(join(folder, name)).size
+  for (const { name } of older.toSorted((one, other) => bytesOf(other) - bytesOf(one))) {
     upgradeFile(join(folder, name), MIGRATIONS[name] ?? [])
   }
 }

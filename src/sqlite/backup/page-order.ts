@@ -9,14 +9,14 @@ import { formatOf, newestOf, openForReading } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { MEASUREMENT_MIGRATIONS } from '../measurements/schema.ts'
 
-/** Tables clustered by sensor and time, with a row for each hour that hour_summaries has. */
-const TIME_COLUMNS: Readonly<Record<string, string>> = {
-  measurements: 'measured_at_ms',
-  minute_summaries: 'start_ms',
-  quarter_summaries: 'start_ms',
-  hour_summaries: 'start_ms',
-}
 const HOUR_MS = 3_600_000
+/** Tables clustered by sensor and time, and the rows there of an hour `h` of hour_summaries. */
+const ROWS_IN_HOUR: Readonly<Record<string, string>> = {
+  measurements: 'h.measurement_count',
+  minute_summaries: summariesIn('minute_summaries'),
+  quarter_summaries: summariesIn('quarter_summaries'),
+  hour_summaries: '1',
+}
 /** More than there are pages in a file. */
 const PAGES_MAX = 2 ** 32
 
@@ -26,11 +26,13 @@ const TREES = `
 /** Parents before children, these in the order of their keys. */
 const PAGES = 'SELECT pageno, pagetype, ncell FROM dbstat WHERE name = ?'
 
-const hoursOf = (table: string, time: string) => `
-  SELECT start_ms / ${HOUR_MS},
-    (SELECT count(*) FROM ${table} t WHERE t.sensor_id = h.sensor_id
-      AND t.${time} >= h.start_ms AND t.${time} < h.start_ms + ${HOUR_MS})
-  FROM hour_summaries h ORDER BY sensor_id, start_ms`
+const hoursOf = (rowsInHour: string) => `
+  SELECT start_ms / ${HOUR_MS}, ${rowsInHour} FROM hour_summaries h ORDER BY sensor_id, start_ms`
+
+function summariesIn(table: string): string {
+  return `(SELECT count(*) FROM ${table} t WHERE t.sensor_id = h.sensor_id
+    AND t.start_ms >= h.start_ms AND t.start_ms < h.start_ms + ${HOUR_MS})`
+}
 
 type Page = readonly [number: number, type: string, rows: number]
 type Hour = readonly [hour: number, rows: number]
@@ -46,46 +48,48 @@ export function orderPages(file: string): PageOrder {
   const db = openForReading(file)
   try {
     const pageBytes = Number(db.pragma('page_size', { simple: true }))
-    const pages = new Uint32Array(statSync(file).size / pageBytes)
-    const isPlaced = new Uint8Array(pages.length + 1)
-    let count = 0
-    const place = (page: number) => {
-      isPlaced[page] = 1
-      pages[count++] = page
-    }
-    for (const tree of db.prepare<[], string>(TREES).pluck().all()) {
-      for (const page of pagesOfTree(db, tree)) place(page)
-    }
-    // Those that are free.
-    for (let page = 1; page <= pages.length; page++) if (isPlaced[page] === 0) place(page)
-    return { pageBytes, pages }
+    return { pageBytes, pages: inOrder(db, statSync(file).size / pageBytes) }
   } finally {
     db.close()
   }
 }
 
-/** Its leaves, then the few pages above them. */
-function pagesOfTree(db: Connection, tree: string): number[] {
+function inOrder(db: Connection, total: number): Uint32Array {
+  const pages = new Uint32Array(total)
+  const isPlaced = new Uint8Array(total + 1)
+  let count = 0
+  const place = (page: number) => {
+    isPlaced[page] = 1
+    pages[count++] = page
+  }
+  // Of one tree at a time: there can be millions.
+  const keys = new Float64Array(total)
+  for (const tree of db.prepare<[], string>(TREES).pluck().all()) {
+    for (const part of keysOfTree(db, tree, keys)) part.forEach((key) => place(key % PAGES_MAX))
+  }
+  // Those that are free.
+  for (let page = 1; page <= total; page++) if (isPlaced[page] === 0) place(page)
+  return pages
+}
+
+/** @returns the keys of its leaves and of the few pages above them, in order, in parts of `keys` */
+function keysOfTree(db: Connection, tree: string, keys: Float64Array): readonly Float64Array[] {
   // Tables of an older format may be other ones.
   const isNewest = formatOf(db) === newestOf(MEASUREMENT_MIGRATIONS)
-  const time = isNewest ? TIME_COLUMNS[tree] : undefined
-  const hours = time === undefined ? undefined : new HourOfRow(db, hoursOf(tree, time))
-  const leaves: number[] = []
-  const others: number[] = []
+  const rowsInHour = isNewest ? ROWS_IN_HOUR[tree] : undefined
+  const hours = rowsInHour === undefined ? undefined : new HourOfRow(db, hoursOf(rowsInHour))
+  let leaves = 0
+  let above = keys.length
   let row = 0
   for (const [page, type, rows] of db.prepare<[string], Page>(PAGES).raw().iterate(tree)) {
     const isLeaf = type === 'leaf'
-    const place = (hours?.find(row) ?? 0) * PAGES_MAX + page
-    if (isLeaf) leaves.push(place)
-    else others.push(place)
+    keys[isLeaf ? leaves++ : --above] = (hours?.find(row) ?? 0) * PAGES_MAX + page
     // One row is above, between it and the next.
     if (isLeaf) row += rows + 1
   }
   hours?.close()
-  return [leaves, others].flatMap((places) => {
-    const ordered = time === undefined ? places : Float64Array.from(places).sort()
-    return Array.from(ordered, (place) => place % PAGES_MAX)
-  })
+  const parts = [keys.subarray(0, leaves), keys.subarray(above)]
+  return hours === undefined ? parts : parts.map((part) => part.sort())
 }
 
 class HourOfRow {

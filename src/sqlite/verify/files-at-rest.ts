@@ -17,6 +17,7 @@ import {
   openForReading,
   refuseOtherFormat,
   restartLog,
+  unlessOtherTables,
 } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { DamagedData, damagedFile, orDamaged } from '../damaged-data.ts'
@@ -61,7 +62,9 @@ export class FilesAtRest {
 
   /** @throws OtherFormat */
   refuseOtherFormats(): void {
-    for (const name of this.#opened.keys()) this.#withTables(name)
+    for (const [name, db] of this.#opened) {
+      if (formatOf(db) > 0) refuseOtherFormat(db, name, MIGRATIONS[name] ?? [])
+    }
   }
 
   /**
@@ -77,13 +80,11 @@ export class FilesAtRest {
   }
 
   #checkMarks(report: Report): void {
-    // Tables of an older version may be other ones.
-    if (this.#isOlder()) return
     const control = this.#withTables(CONTROL_FILE)
     if (control === undefined) return
     const ledger = this.#withTables(LEDGER_FILE)
     const measurements = this.#withTables(MEASUREMENTS_FILE)
-    checkMarks({ control, ledger, measurements }, report)
+    unlessOtherTables(this.#isOlder(), () => checkMarks({ control, ledger, measurements }, report))
   }
 
   #isOlder(): boolean {
@@ -96,7 +97,8 @@ export class FilesAtRest {
   #withTables(name: string): Connection | undefined {
     const db = this.#opened.get(name)
     if (db === undefined || formatOf(db) === 0) return undefined
-    refuseOtherFormat(db, name, MIGRATIONS[name] ?? [])
+    const migrations = MIGRATIONS[name] ?? []
+    if (!isOlderFormat(formatOf(db), migrations)) refuseOtherFormat(db, name, migrations)
     return db
   }
 }
