@@ -72,8 +72,8 @@ export function openForWriting(
 }
 
 /**
- * Brings an existing file that has an older format into the newest, whole or not at all. In the
- * file, without a log, when it returns.
+ * Brings an existing file that has an older format into the newest, whole or not at all. Durable
+ * when it returns.
  *
  * @throws DamagedData
  */

@@ -6,6 +6,8 @@ import { open } from 'node:fs/promises'
 import { orderPages } from './page-order.ts'
 
 const WORD_BYTES = 4
+/** As SQLite has them. */
+const PAGE_BYTES_MIN = 512
 const PAGE_BYTES_MAX = 65_536
 /** Bytes read at a time, more or less. */
 const CHUNK_BYTES = 2 ** 20
@@ -89,7 +91,8 @@ class NumberedPages {
 
   constructor(what: string, { bytes, pageBytes }: { bytes: number; pageBytes: number }) {
     const count = (bytes - WORD_BYTES) / (WORD_BYTES + pageBytes)
-    if (pageBytes > PAGE_BYTES_MAX || !Number.isSafeInteger(count)) throw notWhole(what)
+    const isPage = pageBytes >= PAGE_BYTES_MIN && pageBytes <= PAGE_BYTES_MAX
+    if (!isPage || !Number.isSafeInteger(count)) throw notWhole(what)
     this.#what = what
     this.#pageBytes = pageBytes
     this.#isWritten = new Uint8Array(count + 1).fill(1, 0, 1)
