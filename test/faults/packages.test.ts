@@ -216,6 +216,7 @@ describe('npm run package', () => {
 
     describe('takes the place of one that was unpacked', () => {
       const units = () => join(bare, 'etc/systemd/system')
+      const wanted = () => join(units(), 'multi-user.target.wants')
       const settings = () => join(bare, 'etc/thermolog/thermolog.env')
       const install = ['apt-get', 'install', '--yes', '/thermolog.deb']
 
@@ -226,12 +227,12 @@ describe('npm run package', () => {
         runBare('tar', ['-xzf', tarball, ...options])
         await mkdir(dirname(settings()), { recursive: true })
         await writeFile(settings(), 'APP_NAME="The Cellar"\n', { mode: 0o600 })
-        for (const name of ['thermolog.service', 'thermolog.socket']) {
-          cpSync(join(bare, 'opt/thermolog/deploy', name), join(units(), name))
-        }
-        const link = join(units(), 'multi-user.target.wants/thermolog.service')
-        symlinkSync('/etc/systemd/system/thermolog.service', link)
-        symlinkSync('/opt/thermolog/bin/thermolog', join(bare, 'usr/local/bin/thermolog'))
+        const [unit, socket] = ['thermolog.service', 'thermolog.socket']
+        cpSync(join(bare, 'opt/thermolog/deploy', unit), join(units(), unit))
+        symlinkSync(`/opt/thermolog/deploy/${socket}`, join(units(), socket))
+        symlinkSync(`/etc/systemd/system/${unit}`, join(wanted(), unit))
+        const command = join(bare, 'usr/local/bin/thermolog')
+        symlinkSync('../../../opt/thermolog/bin/thermolog', command)
       })
       afterEach(async () => {
         inDebian('dpkg', '--purge', 'thermolog')
@@ -249,25 +250,43 @@ describe('npm run package', () => {
         expect(statSync(settings()).mode & 0o777).to.equal(0o600)
         const left = readdirSync(units()).filter((name) => name.startsWith('thermolog'))
         expect(left).to.deep.equal(['thermolog.service.dpkg-old', 'thermolog.socket.dpkg-old'])
-        const link = readlinkSync(join(units(), 'multi-user.target.wants/thermolog.service'))
+        const link = readlinkSync(join(wanted(), 'thermolog.service'))
         expect(link).to.match(/^(\/usr)?\/lib\/systemd\/system\/thermolog\.service$/)
         expect(readdirSync(join(bare, 'usr/local/bin'))).to.deep.equal([])
       })
 
-      it('with what was changed of its unit, or left disabled', async () => {
+      it('with what was changed of its unit, and of where its settings are', async () => {
         const unit = join(units(), 'thermolog.service')
-        const changed = (await readFile(unit, 'utf8')).replace('MemoryHigh=1G', 'MemoryHigh=2G')
+        const changed = (await readFile(unit, 'utf8'))
+          .replace('MemoryHigh=1G', 'Environment=APP_NAME=\\c\\n')
+          .replace('/opt/thermolog/', '/opt/thermolog-0.1.0/')
         await writeFile(unit, changed)
-        await rm(join(units(), 'multi-user.target.wants/thermolog.service'))
+        await writeFile(`${unit}.dpkg-old`, 'older')
+        await rm(settings())
+        symlinkSync('/srv/not-mounted', settings())
         inDebian(...install)
-        const moved = changed.replace('/opt/thermolog/', '/usr/lib/thermolog/')
+        const moved = changed.replace('/opt/thermolog-0.1.0/', '/usr/lib/thermolog/')
         expect(await readFile(unit, 'utf8')).to.equal(moved)
         expect(await readFile(`${unit}.dpkg-old`, 'utf8')).to.equal(changed)
-        const wanted = readdirSync(join(units(), 'multi-user.target.wants'))
-        expect(wanted).not.to.include('thermolog.service')
+        expect(readdirSync(units())).to.include('thermolog.service.dpkg-old.~1~')
+        expect(readlinkSync(settings())).to.equal('/srv/not-mounted')
         inDebian('dpkg', '--install', '/next.deb')
         expect(await readFile(unit, 'utf8')).to.equal(moved)
         expect(await readFile(`${unit}.dpkg-old`, 'utf8')).to.equal(changed)
+        await rm(unit)
+      })
+
+      it('that was disabled, though interrupted while it does, and had no user yet', async () => {
+        await rm(join(wanted(), 'thermolog.service'))
+        inDebian('sh', '-c', 'userdel thermolog && groupadd --system thermolog')
+        const fatal = join(bare, 'usr/local/sbin/mv')
+        await writeFile(fatal, '#!/bin/sh\n/bin/mv "$@"\nkill $PPID\n', { mode: 0o755 })
+        inDebian('sh', '-c', '! PATH=/usr/local/sbin:$PATH dpkg --install /thermolog.deb')
+        expect(existsSync(join(units(), 'thermolog.service'))).to.equal(false)
+        await rm(fatal)
+        inDebian('dpkg', '--configure', '--pending')
+        expect(readdirSync(wanted())).not.to.include('thermolog.service')
+        expect(inDebian('id', '-gn', 'thermolog')).to.equal('thermolog\n')
       })
     })
   })
