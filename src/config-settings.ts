@@ -58,6 +58,12 @@ export class Settings {
     return judgeNames(this.#given(), this.#asked, providerMembers)
   }
 
+  /** Whether it names a setting or resembles one; call it when all settings have been read. */
+  isMeant(name: string, providerMembers: readonly string[]): boolean {
+    const { problems, warnings } = judgeNames([name], this.#asked, providerMembers)
+    return this.#asked.has(name) || problems.length + warnings.length > 0
+  }
+
   #secret(key: string): string | undefined {
     const fileKey = `${key}_FILE`
     this.#asked.add(fileKey)

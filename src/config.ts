@@ -209,6 +209,13 @@ export function loadConfig(environment: Environment, warn?: (warning: string) =>
   return Object.freeze(config)
 }
 
+/** @returns whether a name is that of a setting, or so like one that it is meant */
+export function settingTest(): (name: string) => boolean {
+  const settings = new Settings({})
+  readConfig(settings)
+  return (name) => settings.isMeant(name, PROVIDER_KEYS)
+}
+
 function readConfig(settings: Settings): Config {
   return {
     ...readServer(settings),

@@ -3,9 +3,9 @@
 // loaded. It is plain JavaScript because an old Node cannot even parse the TypeScript it would
 // otherwise start with, and the SQLite binding crashes without a word where Node-API is too old.
 
+import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import module from 'node:module'
-import os from 'node:os'
 import { fileURLToPath } from 'node:url'
 import util from 'node:util'
 import { setFlagsFromString } from 'node:v8'
@@ -43,17 +43,35 @@ function startWithLessMemory() {
   startAnew(V8_FLAGS.split(' '), { ...process.env, ...memory })
 }
 
-// It starts anew because Node reads some settings (`NODE_EXTRA_CA_CERTS`) only when it starts.
-async function becomeService() {
+// Its user may be in other hands: in a session of its own, and without an inspector that a signal
+// opens, nothing leads from it to root's terminal.
+function startAs({ uid, gid, environment: env }) {
+  const quiet = '--disable-sigusr1'
+  const flags = process.allowedNodeEnvironmentFlags.has(quiet) ? [quiet] : []
+  const args = [...process.execArgv, ...flags, ...process.argv.slice(1)]
+  const child = spawn(process.execPath, args, { uid, gid, env, detached: true, stdio: 'inherit' })
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
+  const handOn = (signal) => child.kill(signal)
+  for (const signal of signals) process.on(signal, handOn)
+  child.once('error', refuse)
+  child.once('exit', (code, signal) => {
+    for (const name of signals) process.off(name, handOn)
+    if (signal === null) process.exitCode = code
+    else process.kill(process.pid, signal)
+  })
+}
+
+async function runAsRoot() {
+  // Without a command there is only help.
+  if (!/^[^-]/.test(process.argv[2] || '')) return run()
   const { readServiceAccount } = await import('./cli/service-settings.ts')
-  const account = readServiceAccount(given)
-  if (account === undefined) return
-  const { user, group, environment } = account
-  process.initgroups(user, group)
-  process.setgid(group)
-  process.setuid(user)
-  const { username, homedir } = os.userInfo()
-  startAnew([], { ...environment, HOME: homedir, USER: username, LOGNAME: username })
+  let account
+  try {
+    account = readServiceAccount(given)
+  } catch (error) {
+    return refuse(error)
+  }
+  return account === undefined ? run() : startAs(account)
 }
 
 async function run() {
@@ -70,11 +88,13 @@ function refuse(error) {
 
 if (runsTypeScript && Number(nodeApiVersion) >= 10) {
   if (startsWithMoreMemoryThanNeeded()) startWithLessMemory()
+  const isRoot = process.getuid !== undefined && process.getuid() === 0
+  // Nobody else may write into what root runs.
+  if (isRoot) process.umask(process.umask() | 0o022)
   module.enableCompileCache()
   setFlagsFromString('--max-semi-space-size=0')
   // No `await` out here: Node before 14 could not parse it, and would not say why.
-  const isRoot = process.getuid !== undefined && process.getuid() === 0
-  if (isRoot) void becomeService().then(run, refuse)
+  if (isRoot) void runAsRoot()
   else void run()
 } else {
   process.stderr.write(

@@ -1,118 +1,139 @@
 // The unit `thermolog.service` as it is installed, with its drop-ins. The files are read, because
 // systemd can be asked only where it runs.
 
-import { existsSync, readFileSync, readdirSync, realpathSync } from 'node:fs'
-import { basename, isAbsolute, join, resolve } from 'node:path'
+import { existsSync, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseEnvironmentFile } from './environment-file.ts'
 
 const NAME = 'thermolog.service'
 /** A file in an earlier one hides its namesake in a later one. */
-const FOLDERS = ['/etc/systemd/system', '/run/systemd/system', '/usr/lib/systemd/system']
+const FOLDERS = ['/etc', '/run', '/usr/local/lib', '/usr/lib'].map((root) =>
+  join(root, 'systemd/system'),
+)
 const PROGRAM = fileURLToPath(new URL('../../', import.meta.url))
+/** Here the program belongs to a package, and so does the name of the unit. */
+const PACKAGED = '/usr/lib/thermolog/'
 
 export interface ServiceUnit {
   readonly path: string
   /** Of each key in `[Service]`, in order. */
-  readonly values: ReadonlyMap<string, readonly string[]>
+  readonly values: ReadonlyMap<string, readonly UnitValue[]>
+  /** Whether there is a file that this user may not read. */
+  readonly isHidden: boolean
 }
 
-type Environment = Record<string, string>
+interface UnitValue {
+  readonly file: string
+  readonly value: string
+}
 
 /** @returns `undefined` if no unit is installed, or it starts another program than this one */
 export function ownServiceUnit(): ServiceUnit | undefined {
+  const unit = installedUnit()
+  return unit !== undefined && startsThis(unit) ? unit : undefined
+}
+
+/** @throws Error if this program is a package's, and the unit installed starts another one */
+export function refuseForeignUnit(): void {
+  const unit = PROGRAM === PACKAGED ? installedUnit() : undefined
+  if (unit === undefined || startsThis(unit)) return
+  const started = programOf(unit) || 'nothing'
+  throw new Error(`${unit.path} starts ${started}, not this program: set DATA_DIR for the command`)
+}
+
+function installedUnit(): ServiceUnit | undefined {
   const units = FOLDERS.map((folder) => join(folder, NAME)).filter(existsSync)
   // One that is masked is empty.
-  const path = units.find((file) => readFileSync(file, 'utf8') !== '')
-  if (path === undefined) return undefined
-  const unit = { path, values: parseUnit([path, ...dropIns()]) }
-  const [command = ''] = words(lastOf(unit, 'ExecStart') ?? '')
-  const program = command.replace(/^[-@:+!|]+/, '')
-  return existsSync(program) && realpathSync(program).startsWith(PROGRAM) ? unit : undefined
+  const path = units.find((file) => readOwn(file) !== '')
+  return path === undefined ? undefined : parseUnit(path, dropIns())
+}
+
+function startsThis(unit: ServiceUnit): boolean {
+  const program = programOf(unit)
+  return existsSync(program) && realpathSync(program).startsWith(PROGRAM)
+}
+
+function programOf(unit: ServiceUnit): string {
+  const [command = ''] = rawWords(lastOf(unit, 'ExecStart') ?? '')
+  return toText(command).replace(/^[-@:+!|]+/, '')
 }
 
 /** @returns `undefined` if the unit does not have the key */
 export function lastOf({ values }: ServiceUnit, key: string): string | undefined {
-  return values.get(key)?.at(-1)
+  return values.get(key)?.at(-1)?.value
 }
 
 export function setsDataDir(unit: ServiceUnit): boolean {
-  return assignments(unit).some(([name]) => name === 'DATA_DIR')
+  const words = (unit.values.get('Environment') ?? []).flatMap(({ value }) => rawWords(value))
+  return unit.isHidden || words.some((word) => toText(word).startsWith('DATA_DIR='))
+}
+
+/** Folders and links to nothing are passed over; a link to `/dev/null` hides its namesakes. */
+function dropIns(): string[] {
+  const files = [`${NAME}.d`, 'service.d']
+    .flatMap((name) => FOLDERS.map((folder) => join(folder, name)))
+    .filter(existsSync)
+    .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
+    .filter((file) => file.endsWith('.conf'))
+    .filter((file) => statSync(file, { throwIfNoEntry: false })?.isDirectory() === false)
+  const byName = new Map(files.toReversed().map((file) => [basename(file), file]))
+  return [...byName].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, file]) => file)
 }
 
 /**
- * What the service has in its environment; DATA_DIR is an absolute path, and what the service gets
- * as a credential is there as a setting.
+ * Reads a unit with its drop-ins. An empty value takes back what came before.
  *
- * @throws Error if a file cannot be read
+ * @param changes the drop-ins, in order
  */
-export function readServiceEnvironment(unit: ServiceUnit): Environment {
-  const all = (key: string) => unit.values.get(key) ?? []
-  const environment: Environment = Object.fromEntries(assignments(unit))
-  for (const file of all('EnvironmentFile')) {
-    const path = file.replace(/^-/, '')
-    if (path === file || existsSync(path)) {
-      Object.assign(environment, parseEnvironmentFile(readFileSync(path, 'utf8')))
+export function parseUnit(path: string, changes: readonly string[]): ServiceUnit {
+  const values = new Map<string, UnitValue[]>()
+  const texts = [path, ...changes].map((file) => ({ file, text: readOwn(file) }))
+  for (const { file, text = '' } of texts) {
+    for (const [key, value] of serviceLines(text)) {
+      values.set(key, value === '' ? [] : [...(values.get(key) ?? []), { file, value }])
     }
   }
-  const folder = lastOf(unit, 'WorkingDirectory')?.replace(/^-/, '') ?? '/'
-  const DATA_DIR = resolve(folder, environment['DATA_DIR'] ?? 'data')
-  return { ...readCredentials(all('LoadCredential'), environment), ...environment, DATA_DIR }
+  return { path, values, isHidden: texts.some(({ text }) => text === undefined) }
 }
 
-function assignments({ values }: ServiceUnit): [string, string][] {
-  return (values.get('Environment') ?? []).flatMap(words).map((word) => cut(word, '='))
-}
-
-/** Credentials count last: a file of the same setting would be one value too many. */
-function readCredentials(entries: readonly string[], environment: Environment): Environment {
-  const files = entries
-    .map((entry) => cut(entry, ':'))
-    .filter(([name, path]) => isAbsolute(path) && environment[`${name}_FILE`] === undefined)
-  return Object.fromEntries(
-    files.map(([name, path]) => [name, readFileSync(path, 'utf8').replace(/\r?\n$/, '')]),
-  )
-}
-
-function dropIns(): string[] {
-  const folders = FOLDERS.map((folder) => join(folder, `${NAME}.d`)).filter(existsSync)
-  const files = folders
-    .toReversed()
-    .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
-  const byName = new Map(files.map((file) => [basename(file), file]))
-  const names = [...byName.keys()].filter((name) => name.endsWith('.conf')).toSorted()
-  return names.flatMap((name) => byName.get(name) ?? [])
-}
-
-/** An empty value takes back what came before. */
-function parseUnit(files: readonly string[]): ReadonlyMap<string, readonly string[]> {
-  const values = new Map<string, string[]>()
-  for (const file of files) {
-    const text = readFileSync(file, 'utf8').replaceAll(/^[ \t]*[#;].*\n/gm, '')
-    const [, service = ''] = /^\[Service\]$([^]*?)(?:^\[|$(?![^]))/m.exec(text) ?? []
-    for (const line of service.replaceAll(/\\\n/g, ' ').matchAll(/^\s*(\w+)\s*=(.*)$/gm)) {
-      const [key = '', value = ''] = line.slice(1).map((part) => part.trim())
-      values.set(key, value === '' ? [] : [...(values.get(key) ?? []), value])
-    }
+/** @returns `undefined` if this user may not read it */
+function readOwn(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EACCES') return undefined
+    throw error
   }
-  return values
 }
 
-/** Words as units have them: quotes keep spaces, `%%` is a percent sign. */
-function words(text: string): string[] {
-  const found = text.match(/(?:"(?:\\[^]|[^"\\])*"|'[^']*'|\\[^]|[^\s"'\\])+/g) ?? []
-  return found.map((word) =>
-    word
-      .replaceAll(
-        /"((?:\\[^]|[^"\\])*)"|'([^']*)'/g,
-        (_, double?: string, single?: string) => double ?? single ?? '',
-      )
-      .replaceAll(/\\([^])/g, '$1')
-      .replaceAll('%%', '%'),
-  )
+function serviceLines(text: string): [string, string][] {
+  const lines = text
+    .replaceAll(/^[ \t]*[#;].*(?:\n|$(?![^]))/gm, '')
+    .replaceAll(/\\\n/g, ' ')
+    .split('\n')
+    .map((line) => line.trim())
+  const found: [string, string][] = []
+  let section = ''
+  for (const line of lines) {
+    section = /^\[.*\]$/.test(line) ? line : section
+    const [, key, value = ''] = /^(\w+)\s*=\s*(.*)$/.exec(line) ?? []
+    if (section === '[Service]' && key !== undefined) found.push([key, value])
+  }
+  return found
 }
 
-function cut(text: string, separator: string): [string, string] {
-  const at = text.indexOf(separator)
-  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
+/** Words as units have them, with their quotes: they keep spaces. */
+export function rawWords(text: string): readonly string[] {
+  return text.match(/(?:"(?:\\[^]|[^"\\])*"|'[^']*'|\\[^]|[^\s"'\\])+/g) ?? []
+}
+
+/** What a word means; `%%` is a percent sign. */
+export function toText(word: string): string {
+  return word
+    .replaceAll(
+      /"((?:\\[^]|[^"\\])*)"|'([^']*)'/g,
+      (_, double?: string, single?: string) => double ?? single ?? '',
+    )
+    .replaceAll(/\\([^])/g, '$1')
+    .replaceAll('%%', '%')
 }

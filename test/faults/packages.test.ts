@@ -153,7 +153,50 @@ describe('npm run package', () => {
       expect(failIn('thermolog', 'user', 'list')).to.include('DATABASE_URL must be')
       await rm(join(bare, 'etc/thermolog/database'))
       expect(failIn('thermolog', 'user', 'list')).to.include("'/etc/thermolog/database'")
+      await rm(join(changes, 'override.conf'))
+      await mkdir(join(changes, 'folder.conf'))
+      symlinkSync('/nowhere', join(changes, 'dangling.conf'))
+      const general = join(bare, 'usr/local/lib/systemd/system/service.d')
+      await mkdir(general, { recursive: true })
+      const named = '[Unit]\n[Service] \nEnvironment=DATA_DIR=/var/lib/thermolog/general\n'
+      await writeFile(join(general, 'data.conf'), named)
+      expect(failIn('thermolog', 'user', 'list')).to.include('/var/lib/thermolog/general has no')
+      inDebian('chmod', '600', '/usr/local/lib/systemd/system/service.d/data.conf')
+      const asAnother = ['setpriv', '--reuid=65534', 'thermolog', 'user', 'list']
+      expect(failIn(...asAnother)).to.include('`sudo thermolog …`')
+      await rm(general, { recursive: true })
       await rm(changes, { recursive: true })
+    })
+
+    it('has a command that leads from the service to nothing of root', async () => {
+      const changes = join(bare, 'etc/systemd/system/thermolog.service.d')
+      const look = join(bare, 'look.cjs')
+      await mkdir(changes)
+      // Runs in every Node of root's that is told so, and never in that of the service's user.
+      await writeFile(look, 'if (process.getuid() !== 0) process.exit(3)\n')
+      const uid = inDebian('id', '-u', 'thermolog').trim()
+      await writeFile(join(changes, 'override.conf'), `[Service]\nUser=${uid}\nGroup=\n`)
+      const order = ['env', 'NODE_OPTIONS=--require=/look.cjs', 'thermolog', 'user', 'list']
+      expect(inDebian(...order)).to.include('a@example.org')
+      inDebian('sh', '-c', 'umask 000; exec thermolog user list')
+      const open = inDebian('find', '/usr/lib/thermolog/node_modules/.cache', '-perm', '/022')
+      expect(open).to.equal('')
+      await rm(look)
+      await rm(changes, { recursive: true })
+    })
+
+    it('has a command that refuses a unit that starts something else', async () => {
+      const unit = join(bare, 'etc/systemd/system/thermolog.service')
+      await writeFile(unit, '[Service]\nUser=thermolog\nExecStart=/opt/wrapper serve\n')
+      await writeFile(join(bare, '.env'), 'DATA_DIR=/srv/other\n')
+      const said = failIn('thermolog', 'user', 'create', '--email', 'c@example.org')
+      expect(said).to.include('/etc/systemd/system/thermolog.service starts /opt/wrapper')
+      expect(said).to.include('set DATA_DIR')
+      expect(existsSync(join(bare, 'data'))).to.equal(false)
+      expect(existsSync(join(bare, 'srv/other'))).to.equal(false)
+      expect(inDebian('thermolog', '--version')).to.equal(`${version}\n`)
+      await rm(unit)
+      await rm(join(bare, '.env'))
     })
 
     it('has a command that tells everybody else what to do, and makes nothing', () => {
