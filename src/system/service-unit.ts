@@ -44,7 +44,7 @@ export function refuseForeignUnit(): void {
 function installedUnit(): ServiceUnit | undefined {
   const units = FOLDERS.map((folder) => join(folder, NAME)).filter(existsSync)
   // One that is masked is empty.
-  const path = units.find((file) => readOwn(file) !== '')
+  const path = units.find((file) => readText(file) !== '')
   return path === undefined ? undefined : parseUnit(path, dropIns())
 }
 
@@ -73,11 +73,19 @@ function dropIns(): string[] {
   const files = [`${NAME}.d`, 'service.d']
     .flatMap((name) => FOLDERS.map((folder) => join(folder, name)))
     .filter(existsSync)
-    .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
-    .filter((file) => file.endsWith('.conf'))
-    .filter((file) => statSync(file, { throwIfNoEntry: false })?.isDirectory() === false)
+    .flatMap(changesIn)
   const byName = new Map(files.toReversed().map((file) => [basename(file), file]))
   return [...byName].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, file]) => file)
+}
+
+/** One that this user may not list stands for what is in it. */
+function changesIn(folder: string): string[] {
+  const names = ifAllowed(() => readdirSync(folder))
+  if (names === undefined) return [folder]
+  return names
+    .filter((name) => name.endsWith('.conf'))
+    .map((name) => join(folder, name))
+    .filter((file) => statSync(file, { throwIfNoEntry: false })?.isDirectory() === false)
 }
 
 /**
@@ -87,7 +95,7 @@ function dropIns(): string[] {
  */
 export function parseUnit(path: string, changes: readonly string[]): ServiceUnit {
   const values = new Map<string, UnitValue[]>()
-  const texts = [path, ...changes].map((file) => ({ file, text: readOwn(file) }))
+  const texts = [path, ...changes].map((file) => ({ file, text: readText(file) }))
   for (const { file, text = '' } of texts) {
     for (const [key, value] of serviceLines(text)) {
       values.set(key, value === '' ? [] : [...(values.get(key) ?? []), { file, value }])
@@ -96,10 +104,14 @@ export function parseUnit(path: string, changes: readonly string[]): ServiceUnit
   return { path, values, isHidden: texts.some(({ text }) => text === undefined) }
 }
 
-/** @returns `undefined` if this user may not read it */
-function readOwn(file: string): string | undefined {
+function readText(file: string): string | undefined {
+  return ifAllowed(() => readFileSync(file, 'utf8'))
+}
+
+/** @returns `undefined` if this user may not */
+function ifAllowed<Result>(read: () => Result): Result | undefined {
   try {
-    return readFileSync(file, 'utf8')
+    return read()
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EACCES') return undefined
     throw error

@@ -164,6 +164,8 @@ describe('npm run package', () => {
       inDebian('chmod', '600', '/usr/local/lib/systemd/system/service.d/data.conf')
       const asAnother = ['setpriv', '--reuid=65534', 'thermolog', 'user', 'list']
       expect(failIn(...asAnother)).to.include('`sudo thermolog …`')
+      inDebian('chmod', '700', '/usr/local/lib/systemd/system/service.d')
+      expect(failIn(...asAnother)).to.include('`sudo thermolog …`')
       await rm(general, { recursive: true })
       await rm(changes, { recursive: true })
     })
@@ -178,6 +180,7 @@ describe('npm run package', () => {
       await writeFile(join(changes, 'override.conf'), `[Service]\nUser=${uid}\nGroup=\n`)
       const order = ['env', 'NODE_OPTIONS=--require=/look.cjs', 'thermolog', 'user', 'list']
       expect(inDebian(...order)).to.include('a@example.org')
+      await rm(join(bare, 'usr/lib/thermolog/node_modules/.cache'), { recursive: true })
       inDebian('sh', '-c', 'umask 000; exec thermolog user list')
       const open = inDebian('find', '/usr/lib/thermolog/node_modules/.cache', '-perm', '/022')
       expect(open).to.equal('')
