@@ -42,9 +42,9 @@ async function makeArtefacts(words: readonly string[]): Promise<void> {
   if (unknown !== undefined) {
     throw new Error(`${unknown}: say any of ${[...MACHINES, ...KINDS].join(', ')}, or nothing`)
   }
-  needPrograms(kinds.includes('deb') ? ['gz', 'xz'] : ['gz'])
   const release = readRelease()
   const note = releaseNote(release.version)
+  needPrograms(kinds.includes('deb') ? ['gz', 'xz'] : ['gz'])
   const temporary = mkdtempSync(join(tmpdir(), 'thermolog-package-'))
   rmSync(DIST, { recursive: true, force: true })
   mkdirSync(DIST)

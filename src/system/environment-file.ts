@@ -6,8 +6,6 @@ const ASSIGNMENT = /[ \t\r\n]*(?:[#;][^\r\n]*|([^=\r\n]*)=?)/y
 const QUOTED = /[ \t]*(?:'([^']*)'?|"((?:\\[^]|[^"\\])*)"?)/y
 /** A backslash stands for what follows it; before a line's end, for nothing. */
 const PLAIN = /[ \t]*((?:\\[^]?|[^\r\n\\])*)/y
-/** Spaces at the end are not part of a value, unless a backslash is before the last of them. */
-const TRIMMED = /^(?:\\[^]|[^\\ \t]|[ \t]+(?![ \t]*$))*/
 const NAME = /^[A-Za-z_]\w*$/
 
 /** @returns the last value of each name; what is no assignment is passed over */
@@ -34,9 +32,18 @@ function readValue(text: string, start: number): { value: string; end: number } 
     at += part.length
   }
   const [part = '', plain = ''] = matchAt(PLAIN, text, at)
-  const [trimmed = ''] = TRIMMED.exec(plain) ?? []
-  value += trimmed.replace(/\\([^])/g, (_, next: string) => (/[\r\n]/.test(next) ? '' : next))
+  const unescape = (_: string, next: string) => (/[\r\n]/.test(next) ? '' : next)
+  value += withoutSpacesAtEnd(plain).replace(/\\([^]?)/g, unescape)
   return { value, end: at + part.length }
+}
+
+/** They are no part of a value, but for one that is behind a backslash. */
+function withoutSpacesAtEnd(text: string): string {
+  let end = text.length
+  while (/^[ \t]$/.test(text.charAt(end - 1))) end--
+  let backslashes = 0
+  while (text.charAt(end - 1 - backslashes) === '\\') backslashes++
+  return text.slice(0, end + (backslashes % 2))
 }
 
 function matchAt(pattern: RegExp, text: string, at: number): readonly (string | undefined)[] {

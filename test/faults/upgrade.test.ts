@@ -36,7 +36,7 @@ describe('an upgrade to another format', () => {
   before(async () => {
     next = await makeNextVersion()
   })
-  after(() => next.remove())
+  after(() => next?.remove())
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'thermolog-upgrade-'))
   })

@@ -22,7 +22,8 @@ describe('npm run package', () => {
   })
 
   it('says which programs are missing', () => {
-    const missing = (...words: string[]) => refusal(words, { PATH: '' })
+    const bare = { PATH: '', SOURCE_DATE_EPOCH: '1700000000' }
+    const missing = (...words: string[]) => refusal(words, bare)
     expect(missing()).to.match(/^package: GNU tar, gzip, xz must be on PATH \(on Debian: /)
     expect(missing('tarball')).to.match(/^package: GNU tar, gzip must be on PATH/)
   })
