@@ -268,7 +268,7 @@ describe('npm run package', () => {
 
       beforeEach(async () => {
         const tarball = join(dist, `thermolog-${version}-linux-x64.tar.gz`)
-        await mkdir(join(bare, 'opt/thermolog'), { recursive: true })
+        runBare('install', ['-d', '-m', '755', join(bare, 'opt/thermolog')])
         const options = ['--strip-components=1', '-C', join(bare, 'opt/thermolog')]
         runBare('tar', ['-xzf', tarball, ...options])
         await mkdir(dirname(settings()), { recursive: true })
