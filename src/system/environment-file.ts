@@ -32,8 +32,7 @@ function readValue(text: string, start: number): { value: string; end: number } 
     at += part.length
   }
   const [part = '', plain = ''] = matchAt(PLAIN, text, at)
-  const unescape = (_: string, next: string) => (/[\r\n]/.test(next) ? '' : next)
-  value += withoutSpacesAtEnd(plain).replace(/\\([^]?)/g, unescape)
+  value += withoutSpacesAtEnd(plain).replace(/\\(?:[\r\n]|([^])|$)/g, '$1')
   return { value, end: at + part.length }
 }
 
