@@ -30,7 +30,7 @@ export async function writeDeb(
   { program, folder }: { program: string; folder: string },
   release: Release,
   machine: Machine,
-): Promise<string> {
+): Promise<void> {
   const root = join(folder, 'root')
   const control = join(folder, 'control')
   mkdirSync(control)
@@ -45,9 +45,7 @@ export async function writeDeb(
   writeFileSync(format, '2.0\n')
   writeTar(controlTar, control, ['.'], { madeAtS, compressor: 'xz' })
   writeTar(dataTar, root, ['.'], { madeAtS, compressor: 'xz' })
-  const file = join(target, `thermolog_${version}_${ARCHITECTURES[machine]}.deb`)
-  writeAr(file, members, madeAtS)
-  return file
+  writeAr(join(target, `thermolog_${version}_${ARCHITECTURES[machine]}.deb`), members, madeAtS)
 }
 
 async function layOutRoot(root: string, program: string, release: Release): Promise<void> {

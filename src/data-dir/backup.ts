@@ -45,7 +45,7 @@ export async function writeBackup(
 ): Promise<BackupManifest> {
   if (existsSync(target)) throw isThere(target)
   return inUnfinishedFolder(folder, () =>
-    backUp({ dataDir, folder, progress, isPackedThere: false }, async (described) => {
+    backUp({ dataDir, folder, progress, isPackedThere: true }, async (described) => {
       const archive = join(folder, 'backup')
       const packed = pack(described, folder, progress)
       await writeFile(archive, packed, { flag: 'wx', mode: 0o600, flush: true })

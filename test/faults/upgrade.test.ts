@@ -2,8 +2,9 @@
 // upgrade is killed at each call that changes a file, and goes on; senders that resend everything
 // that is not acknowledged see a service upgraded and taken back.
 
+import { spawnSync } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -16,12 +17,14 @@ import type { DiskFault } from '../support/disk-faults.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 import { freePort } from '../support/free-port.ts'
 import { sendBatch } from '../support/http.ts'
+import { leaveOut } from '../support/left-out.ts'
 import { byLength } from '../support/length.ts'
 import { makeNextVersion } from '../support/next-version.ts'
 import type { NextVersion } from '../support/next-version.ts'
 import { ResendingSender } from '../support/resending-sender.ts'
 import { expectClean } from '../support/verify.ts'
 
+const FILES = ['control.db', 'ledger.db', 'measurements.db']
 const USER = 'a@example.org'
 const BATCH = 20
 const LOAD_MS = byLength(1_500, 10_000)
@@ -121,6 +124,24 @@ describe('an upgrade to another format', () => {
       await succeed(at('data'), ['verify', '--archive', at('kept.tar')], version)
     }
     expect(await expectClean(at('data'), next.environment)).to.equal(BATCH)
+  })
+
+  it('begins only where there is room for the copies and one more', async function () {
+    await fill(at('data'), BATCH)
+    const sizes = FILES.map((name) => statSync(at(`data/${name}`)).size)
+    const bytes = sizes.reduce((sum, size) => sum + size, 0) + Math.max(...sizes) / 2
+    await mkdir(at('small'))
+    const mount = ['-t', 'tmpfs', '-o', `size=${Math.round(bytes)}`, 'tmpfs', at('small')]
+    if (spawnSync('mount', mount).status !== 0) leaveOut(this, 'the right to mount')
+    try {
+      const order = ['database', 'migrate', '--backup', at('small/kept.tar')]
+      const { exitCode, stderr } = await runCommand(at('data'), order, next.environment)
+      expect(exitCode).to.equal(1)
+      expect(stderr).to.match(/has \d+ MB free, and this takes \d+ MB/)
+      expect(await expectClean(at('data'))).to.equal(BATCH)
+    } finally {
+      spawnSync('umount', [at('small')])
+    }
   })
 
   it('is never without the backup that the older version is told of', async () => {

@@ -4,17 +4,14 @@
 import { join } from 'node:path'
 import {
   CONTROL_FILE,
-  formatOf,
-  isOlderFormat,
   LEDGER_FILE,
   MEASUREMENTS_FILE,
   openForReading,
-  refuseOtherFormat,
   unlessOtherTables,
 } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { readEventSecret, refuseOtherLedger } from '../event-secret.ts'
-import { MIGRATIONS } from './file-formats.ts'
+import { isOfOlderVersion, refuseUnknownVersion } from './file-formats.ts'
 
 /** Numbers by name. */
 export type FileCounts = Readonly<Record<string, number>>
@@ -62,7 +59,7 @@ export function checkFiles(
     inFile(folder, name, checkPages)
     onFile?.(name)
   }
-  const isOlder = names.some((name) => inFile(folder, name, isOlderFile))
+  const isOlder = names.some((name) => inFile(folder, name, isOfOlderVersion))
   const counts = unlessOtherTables(isOlder, () => countTogether(folder, names))
   return counts ?? Object.fromEntries(names.map((name) => [name, {}]))
 }
@@ -88,12 +85,8 @@ function inFile<Result>(
   }
 }
 
-function isOlderFile(db: Connection, name: string): boolean {
-  return isOlderFormat(formatOf(db), MIGRATIONS[name] ?? [])
-}
-
 function checkPages(db: Connection, name: string): void {
-  if (!isOlderFile(db, name)) refuseOtherFormat(db, name, MIGRATIONS[name] ?? [])
+  refuseUnknownVersion(db, name)
   const [found] = db.prepare<[], string>('PRAGMA integrity_check(1)').pluck().all()
   if (found !== 'ok') throw new Error(`${name} is damaged: ${found}`)
 }

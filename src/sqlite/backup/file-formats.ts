@@ -14,13 +14,14 @@ import {
   MEASUREMENTS_FILE,
   newestOf,
   openForReading,
+  refuseOtherFormat,
   upgradeFile,
 } from '../database.ts'
-import type { Migration } from '../database.ts'
+import type { Connection, Migration } from '../database.ts'
 import { LEDGER_MIGRATIONS } from '../ledger/schema.ts'
 import { MEASUREMENT_MIGRATIONS } from '../measurements/schema.ts'
 
-export const MIGRATIONS: Readonly<Record<string, readonly Migration[]>> = {
+const MIGRATIONS: Readonly<Record<string, readonly Migration[]>> = {
   [CONTROL_FILE]: CONTROL_MIGRATIONS,
   [LEDGER_FILE]: LEDGER_MIGRATIONS,
   [MEASUREMENTS_FILE]: MEASUREMENT_MIGRATIONS,
@@ -64,6 +65,20 @@ export function upgradeFiles(folder: string): void {
   for (const { name } of older.toSorted((one, other) => bytesOf(other) - bytesOf(one))) {
     upgradeFile(join(folder, name), MIGRATIONS[name] ?? [])
   }
+}
+
+/** @throws OtherFormat if it is not that of this version */
+export function refuseOtherVersion(db: Connection, name: string): void {
+  refuseOtherFormat(db, name, MIGRATIONS[name] ?? [])
+}
+
+/** @throws OtherFormat if there are no migrations from it */
+export function refuseUnknownVersion(db: Connection, name: string): void {
+  if (!isOfOlderVersion(db, name)) refuseOtherVersion(db, name)
+}
+
+export function isOfOlderVersion(db: Connection, name: string): boolean {
+  return isOlderFormat(formatOf(db), MIGRATIONS[name] ?? [])
 }
 
 function readFormat(file: string): number {

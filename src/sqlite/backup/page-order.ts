@@ -5,11 +5,11 @@
 // and where it is, what is new is at the end.
 
 import { statSync } from 'node:fs'
+import { HOUR_MS } from '../../domain/time.ts'
 import { formatOf, newestOf, openForReading } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { MEASUREMENT_MIGRATIONS } from '../measurements/schema.ts'
 
-const HOUR_MS = 3_600_000
 /** Tables clustered by sensor and time, and the rows there of an hour `h` of hour_summaries. */
 const ROWS_IN_HOUR: Readonly<Record<string, string>> = {
   measurements: 'h.measurement_count',

@@ -4,8 +4,8 @@
 import { basename } from 'node:path'
 import { RESTORE_BACKUP } from '../../domain/finding.ts'
 import type { Report } from '../../domain/finding.ts'
-import { formatOf, isDiskFault, openForReading, refuseOtherFormat } from '../database.ts'
-import { MIGRATIONS } from '../backup/file-formats.ts'
+import { formatOf, isDiskFault, openForReading } from '../database.ts'
+import { refuseOtherVersion } from '../backup/file-formats.ts'
 
 const TABLES = `SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name`
 const FAULTS_MAX = 10
@@ -28,7 +28,7 @@ function faultsOf(file: string): string[] {
     const db = openForReading(file)
     try {
       if (formatOf(db) === 0) return ['there are no tables in it']
-      refuseOtherFormat(db, basename(file), MIGRATIONS[basename(file)] ?? [])
+      refuseOtherVersion(db, basename(file))
       const tables = db.prepare<[], string>(TABLES).pluck().all()
       return tables.flatMap((table) => {
         const check = db.prepare<[], string>(`PRAGMA quick_check('${table}')`).pluck()

@@ -11,17 +11,19 @@ import {
   CONTROL_FILE,
   DATA_FILES,
   formatOf,
-  isOlderFormat,
   LEDGER_FILE,
   MEASUREMENTS_FILE,
   openForReading,
-  refuseOtherFormat,
   restartLog,
   unlessOtherTables,
 } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { DamagedData, damagedFile, orDamaged } from '../damaged-data.ts'
-import { MIGRATIONS } from '../backup/file-formats.ts'
+import {
+  isOfOlderVersion,
+  refuseOtherVersion,
+  refuseUnknownVersion,
+} from '../backup/file-formats.ts'
 import { checkLog } from '../log/log-check.ts'
 import { forgetOtherLogs } from '../log/witness.ts'
 import { checkMarks } from './journal-check.ts'
@@ -63,7 +65,7 @@ export class FilesAtRest {
   /** @throws OtherFormat */
   refuseOtherFormats(): void {
     for (const [name, db] of this.#opened) {
-      if (formatOf(db) > 0) refuseOtherFormat(db, name, MIGRATIONS[name] ?? [])
+      if (formatOf(db) > 0) refuseOtherVersion(db, name)
     }
   }
 
@@ -84,21 +86,15 @@ export class FilesAtRest {
     if (control === undefined) return
     const ledger = this.#withTables(LEDGER_FILE)
     const measurements = this.#withTables(MEASUREMENTS_FILE)
-    unlessOtherTables(this.#isOlder(), () => checkMarks({ control, ledger, measurements }, report))
-  }
-
-  #isOlder(): boolean {
-    return [...this.#opened].some(([name, db]) =>
-      isOlderFormat(formatOf(db), MIGRATIONS[name] ?? []),
-    )
+    const isOlder = [...this.#opened].some(([name, db]) => isOfOlderVersion(db, name))
+    unlessOtherTables(isOlder, () => checkMarks({ control, ledger, measurements }, report))
   }
 
   /** A start that was killed can leave a file without any. */
   #withTables(name: string): Connection | undefined {
     const db = this.#opened.get(name)
     if (db === undefined || formatOf(db) === 0) return undefined
-    const migrations = MIGRATIONS[name] ?? []
-    if (!isOlderFormat(formatOf(db), migrations)) refuseOtherFormat(db, name, migrations)
+    refuseUnknownVersion(db, name)
     return db
   }
 }
