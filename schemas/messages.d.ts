@@ -30,6 +30,15 @@ export interface ChangesQueryRequest {
   since?: string
 }
 /**
+ * How a daemon token is replaced.
+ */
+export interface DaemonTokenRotation {
+  /**
+   * How long the old token works on; default: 7. 0 ends it at once.
+   */
+  overlap_days?: number
+}
+/**
  * The query parameters of a history: the period [from, to) and its resolution.
  */
 export interface HistoryQueryRequest {
@@ -109,6 +118,32 @@ export interface Measurement {
    * truncated to the millisecond; no leap seconds.
    */
   timestamp?: string
+}
+/**
+ * A daemon token to make.
+ */
+export interface NewDaemonToken {
+  /**
+   * 1 to 128 characters after leading and trailing white space is removed; no lone surrogates.
+   */
+  name: string
+  /**
+   * What it may do; default: everything.
+   *
+   * @minItems 1
+   * @maxItems 3
+   *
+   * Items: What a token may do.
+   */
+  scopes?: ('measurements:write' | 'sensors:read' | 'sensors:write')[]
+  /**
+   * At most 32 letters, digits and : . _ - that go before every serial number of line protocol.
+   */
+  sn_prefix?: string
+  /**
+   * How long it works; default: for ever.
+   */
+  expires_in_days?: number
 }
 /**
  * Changes to a sensor; at least one member is required.
@@ -282,6 +317,10 @@ export interface Bootstrap {
    * Whether people who signed up may delete their account.
    */
   account_deletion: boolean
+  /**
+   * Whether people make daemon tokens for themselves.
+   */
+  daemon_tokens: boolean
   links: AppLinks
   /**
    * In the order in which to offer them.
@@ -545,6 +584,58 @@ export interface Store {
    * Everything acknowledged before this moment is there; null if nothing was restored.
    */
   restored_to: string | null
+}
+/**
+ * The daemon tokens of the user that work, by id.
+ */
+export interface DaemonTokenListResponse {
+  /**
+   * By id.
+   */
+  data: DaemonToken[]
+}
+/**
+ * A daemon token of the user, without its secret.
+ */
+export interface DaemonToken {
+  /**
+   * The service’s own number for something; never used again.
+   */
+  id: number
+  /**
+   * As its maker calls it.
+   */
+  name: string
+  /**
+   * What it may do.
+   *
+   * Items: What a token may do.
+   */
+  scopes: ('measurements:write' | 'sensors:read' | 'sensors:write')[]
+  /**
+   * Goes before every serial number that comes as line protocol; empty: nothing.
+   */
+  sn_prefix: string
+  /**
+   * A moment in UTC, always with Z and three fraction digits.
+   */
+  created_at: string
+  /**
+   * Null: never.
+   */
+  expires_at: string | null
+  /**
+   * Within a minute; null before the first use.
+   */
+  last_used_at: string | null
+  /**
+   * `owner`: its user can rotate and end it; `operator`: only an operator can.
+   */
+  made_by: string
+  /**
+   * In which session its owner made it; that may have ended. Null: an operator made it.
+   */
+  session_id: number | null
 }
 /**
  * Everything for the first page of an app.
@@ -843,6 +934,59 @@ export interface AcceptedMeasurement {
    * The outcome for a measurement.
    */
   status: 'created' | 'duplicate' | 'conflict' | 'rejected'
+}
+/**
+ * A daemon token that has just been made.
+ */
+export interface NewDaemonTokenResponse {
+  data: MadeDaemonToken
+}
+/**
+ * A daemon token with its secret.
+ */
+export interface MadeDaemonToken {
+  /**
+   * The service’s own number for something; never used again.
+   */
+  id: number
+  /**
+   * The token itself: it is shown in this answer alone.
+   */
+  token: string
+  /**
+   * As its maker calls it.
+   */
+  name: string
+  /**
+   * What it may do.
+   *
+   * Items: What a token may do.
+   */
+  scopes: ('measurements:write' | 'sensors:read' | 'sensors:write')[]
+  /**
+   * Goes before every serial number that comes as line protocol; empty: nothing.
+   */
+  sn_prefix: string
+  /**
+   * A moment in UTC, always with Z and three fraction digits.
+   */
+  created_at: string
+  /**
+   * Null: never.
+   */
+  expires_at: string | null
+  /**
+   * Within a minute; null before the first use.
+   */
+  last_used_at: string | null
+  /**
+   * `owner`: its user can rotate and end it; `operator`: only an operator can.
+   */
+  made_by: string
+  /**
+   * In which session its owner made it; that may have ended. Null: an operator made it.
+   */
+  session_id: number | null
 }
 /**
  * What an error code means, for people.

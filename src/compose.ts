@@ -4,6 +4,7 @@
 import manifest from '../package.json' with { type: 'json' }
 import { SignIn } from './access/sign-in.ts'
 import { SignInLinks } from './access/sign-in-links.ts'
+import { OwnTokens } from './access/own-tokens.ts'
 import { AccessTokens } from './access/tokens.ts'
 import { openEngine } from './core/open-engine.ts'
 import type { Core, SharedState } from './core/open-core.ts'
@@ -103,6 +104,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
       skippedNotes,
       progress,
       tokens,
+      ownTokens: new OwnTokens({ tokens, control, controlWriter, clock }),
       sensors,
       live,
       history,
@@ -228,6 +230,7 @@ function mobileSettings(config: Config): MobileSettings {
   const { mayEditOnPhones: mayEdit, offlineAfterMs, appMinimumVersion: minimumVersion } = config
   return {
     mayEdit,
+    mayMakeTokens: config.mayMakeTokens,
     mayDeleteAccount: mayEdit && config.mayDeleteAccounts,
     offlineAfterMs,
     minimumVersion,

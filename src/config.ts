@@ -104,6 +104,8 @@ export interface Config {
   readonly mobileTokenLifetimeMs: number
   /** Whether mobile tokens may change alias and compensation. */
   readonly mayEditOnPhones: boolean
+  /** Whether people make daemon tokens for themselves. */
+  readonly mayMakeTokens: boolean
   /** Whether people who signed up may delete their account. */
   readonly mayDeleteAccounts: boolean
   readonly appName: string
@@ -292,14 +294,16 @@ function readSignIn(settings: Settings) {
   if (identityProviders.length > 0 && redirectUris.length === 0) {
     settings.problems.push('MOBILE_REDIRECT_URIS is required with an identity provider')
   }
+  const allowSignUp = settings.read('ALLOW_SIGN_UP', readSignUp, false)
   return {
     identityProviders,
     mobileRedirectUris: redirectUris,
     mobileCallbackUrl: settings.read('MOBILE_CALLBACK_URL', readAnyUrl, redirectUris[0]),
-    allowSignUp: settings.read('ALLOW_SIGN_UP', readSignUp, false),
+    allowSignUp,
     mobileTokenIdleMs: settings.read('MOBILE_TOKEN_IDLE', readDuration, 90 * DAY_MS),
     mobileTokenLifetimeMs: settings.read('MOBILE_TOKEN_LIFETIME', readDuration, 365 * DAY_MS),
     mayEditOnPhones: settings.read('MOBILE_EDITS', readBoolean, true),
+    mayMakeTokens: settings.read('MOBILE_TOKENS', readBoolean, allowSignUp === false),
     mayDeleteAccounts: settings.read('ALLOW_ACCOUNT_DELETION', readBoolean, false),
     appName: settings.read('APP_NAME', String, 'Thermolog'),
     appMinimumVersion: settings.read('APP_MINIMUM_VERSION', String, undefined),

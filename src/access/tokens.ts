@@ -115,15 +115,18 @@ export class AccessTokens {
   /** Ends a session, effective at once. @returns whether the user had it */
   async endSession(userId: number, tokenId: number): Promise<boolean> {
     const sessions = await this.#with.control.listSessions(userId)
-    if (!sessions.some(({ id }) => id === tokenId)) return false
-    await this.revoke(tokenId)
-    return true
+    return sessions.some(({ id }) => id === tokenId) && (await this.revoke(tokenId))
   }
 
-  /** Revokes a token; when it resolves, the token is unknown to everyone. */
-  async revoke(tokenId: number): Promise<void> {
-    await this.#with.controlWriter.revokeToken(tokenId)
+  /**
+   * Revokes a token; when it resolves, the token is unknown to everyone.
+   *
+   * @returns whether it was not revoked before
+   */
+  async revoke(tokenId: number): Promise<boolean> {
+    const isRevoked = await this.#with.controlWriter.revokeToken(tokenId)
     this.forgetToken(tokenId)
+    return isRevoked
   }
 
   /** Deletes the account of a person who may delete it. @returns whether they may */

@@ -117,6 +117,7 @@ async function list({ user, json }: ListOptions): Promise<void> {
     created: formatInstant(token.createdAtMs),
     expires: instantOrNull(token.expiresAtMs),
     'last used': instantOrNull(token.lastUsedAtMs),
+    'made by': makerOf(token),
     scopes: token.rights.join(' '),
   }))
   printTable(rows, 'no tokens yet; create one: thermolog token create --user … --name …')
@@ -146,11 +147,17 @@ function presentToken(token: ListedToken) {
     kind: token.kind,
     state: token.state,
     scopes: token.rights,
+    made_by: makerOf(token),
     created_at: formatInstant(token.createdAtMs),
     expires_at: instantOrNull(token.expiresAtMs),
     last_used_at: instantOrNull(token.lastUsedAtMs),
     revoked_at: instantOrNull(token.revokedAtMs),
   }
+}
+
+/** People sign in themselves. */
+function makerOf({ kind, madeInSessionId }: ListedToken): 'owner' | 'operator' {
+  return kind === 'mobile' || madeInSessionId !== null ? 'owner' : 'operator'
 }
 
 function instantOrNull(atMs: number | null): string | null {

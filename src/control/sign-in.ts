@@ -7,7 +7,13 @@ import type { LinkRedemption, SignInOrder, SignedInUser } from '../ports/control
 import type { NewSignInLink, SignInLink } from '../ports/sign-in-links.ts'
 import { allBehind, change, row, rows } from './flow.ts'
 import type { Flow } from './flow.ts'
-import { createToken, endOldSessions, endSessionsNamed, findPrincipal } from './tokens.ts'
+import {
+  createToken,
+  endOldSessions,
+  endSessionsNamed,
+  findPrincipal,
+  forgetEnded,
+} from './tokens.ts'
 import { addIdentity, createUser, findUser, hasUsers, lockUser, userOf } from './users.ts'
 import type { AddState } from './users.ts'
 
@@ -82,6 +88,7 @@ function* beginSession(of: NewSession): Flow<SignedInUser | undefined> {
   // Locked: two sign-ins at once count each other's sessions.
   const user = yield* lockUser(userId)
   if (user === undefined) return undefined
+  yield* forgetEnded(userId, nowMs)
   const token = yield* createToken({ ...of.token, userId, kind: 'mobile' }, nowMs)
   return { user, token, endedTokenIds: [...endedIds, ...(yield* endOldSessions(userId, nowMs))] }
 }

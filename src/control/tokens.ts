@@ -8,7 +8,7 @@ import type {
   TokenRotation,
   User,
 } from '../domain/access.ts'
-import { sessionsPerUserMax } from '../domain/limits.ts'
+import { endedTokensKeptMax, sessionsPerUserMax } from '../domain/limits.ts'
 import type { NewAccessToken } from '../ports/control-writer.ts'
 import { allBehind, change, row, rows } from './flow.ts'
 import type { Flow } from './flow.ts'
@@ -26,6 +26,7 @@ export interface PrincipalRow extends TokenRow {
 const TOKEN_COLUMNS = `
   t.id, t.user_id AS "userId", t.kind, t.name, t.rights,
   t.serial_number_prefix AS "serialNumberPrefix", t.app_name AS "appName",
+  t.made_in_session_id AS "madeInSessionId",
   t.created_at_ms AS "createdAtMs", t.expires_at_ms AS "expiresAtMs",
   t.last_used_at_ms AS "lastUsedAtMs", t.revoked_at_ms AS "revokedAtMs"`
 const TOKENS = `SELECT ${TOKEN_COLUMNS} FROM access_tokens t`
@@ -40,9 +41,16 @@ export const PRINCIPALS = `
 const BY_HASH = `${PRINCIPALS} WHERE t.hash = $1`
 const INSERT = `
   INSERT INTO access_tokens
-    (user_id, kind, name, rights, serial_number_prefix, app_name, hash, created_at_ms,
-      expires_at_ms)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING id`
+    (user_id, kind, name, rights, serial_number_prefix, app_name, made_in_session_id, hash,
+      created_at_ms, expires_at_ms)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id`
+/** Whether a token works at `$2`. */
+export const WORKS = 'revoked_at_ms IS NULL AND (expires_at_ms IS NULL OR expires_at_ms > $2)'
+const FORGET_ENDED = `
+  DELETE FROM access_tokens WHERE id IN (
+    SELECT id FROM access_tokens
+    WHERE user_id = $1 AND (kind = 'mobile' OR made_in_session_id IS NOT NULL) AND NOT (${WORKS})
+    ORDER BY id DESC ${allBehind(endedTokensKeptMax)})`
 const REVOKE = `
   UPDATE access_tokens SET revoked_at_ms = $2 WHERE id = $1 AND revoked_at_ms IS NULL`
 // Before the token, as whoever deletes the user does.
@@ -85,11 +93,13 @@ export function* findPrincipal(hash: Uint8Array): Flow<Principal | undefined> {
 
 export function* createToken(token: NewAccessToken, createdAtMs: number): Flow<AccessToken> {
   const { userId, kind, name, rights, serialNumberPrefix = '', appName = '', expiresAtMs } = token
-  const names = [kind, name, rights.join(' '), serialNumberPrefix, appName]
+  const { madeInSessionId = null } = token
+  const names = [kind, name, rights.join(' '), serialNumberPrefix, appName, madeInSessionId]
   const values = [userId, ...names, Buffer.from(token.hash), createdAtMs, expiresAtMs]
   const inserted = yield* row<{ id: number }>(INSERT, ...values)
   const what = { id: inserted?.id ?? 0, userId, kind, name, rights, serialNumberPrefix, appName }
-  return { ...what, createdAtMs, expiresAtMs, lastUsedAtMs: null, revokedAtMs: null }
+  const times = { createdAtMs, expiresAtMs, lastUsedAtMs: null, revokedAtMs: null }
+  return { ...what, madeInSessionId, ...times }
 }
 
 /** @returns whether a live token had that id */
@@ -100,7 +110,7 @@ export function* revokeToken(tokenId: number, nowMs: number): Flow<boolean> {
 /** @returns `undefined`: there is no live daemon token with that id */
 export function* rotateToken(
   tokenId: number,
-  { hash, nowMs, overlapMs }: TokenRotation,
+  { hash, nowMs, overlapMs, madeInSessionId }: TokenRotation,
 ): Flow<RotatedToken | undefined> {
   yield* rows(LOCK_OWNER, tokenId)
   const old = yield* row<TokenRow>(LIVE_DAEMON_TOKEN, tokenId, nowMs)
@@ -109,7 +119,13 @@ export function* rotateToken(
   // What was valid for a year is valid for a year again.
   const newExpiresAtMs = expiresAtMs === null ? null : nowMs + expiresAtMs - old.createdAtMs
   const same = { userId, kind, name, rights, serialNumberPrefix }
-  const order = { ...same, hash: Buffer.from(hash), expiresAtMs: newExpiresAtMs }
+  const made = madeInSessionId ?? old.madeInSessionId
+  const order = {
+    ...same,
+    ...(made !== null && { madeInSessionId: made }),
+    hash: Buffer.from(hash),
+    expiresAtMs: newExpiresAtMs,
+  }
   const token = yield* createToken(order, nowMs)
   const oldExpiresAtMs = Math.min(expiresAtMs ?? Infinity, nowMs + overlapMs)
   yield* change(EXPIRE, tokenId, oldExpiresAtMs)
@@ -128,6 +144,11 @@ export function* endSessionsNamed(userId: number, name: string, nowMs: number): 
 /** Ends the sessions least recently used, beyond those that a user may have. */
 export function* endOldSessions(userId: number, nowMs: number): Flow<number[]> {
   return idsOf(yield* rows<{ id: number }>(END_OLD_SESSIONS, userId, nowMs))
+}
+
+/** Of what the user has made and what has ended, only the newest are kept. */
+export function* forgetEnded(userId: number, nowMs: number): Flow<void> {
+  yield* change(FORGET_ENDED, userId, nowMs)
 }
 
 function idsOf(found: readonly { readonly id: number }[]): number[] {

@@ -26,8 +26,8 @@ const RENAME = `
 const MAY_LEAVE = `
   SELECT 1 FROM users WHERE id = $1 AND has_signed_up AND NOT EXISTS (
     SELECT 1 FROM access_tokens
-    WHERE user_id = $1 AND kind = 'daemon' AND revoked_at_ms IS NULL
-      AND (expires_at_ms IS NULL OR expires_at_ms > $2))`
+    WHERE user_id = $1 AND kind = 'daemon' AND made_in_session_id IS NULL
+      AND revoked_at_ms IS NULL AND (expires_at_ms IS NULL OR expires_at_ms > $2))`
 const END_FIRST_LINKS = `
   DELETE FROM sign_in_links WHERE user_id IS NULL AND used_at_ms IS NULL`
 const USER_BY_IDENTITY = `
@@ -72,7 +72,7 @@ export function* renameUser(userId: number, { email, name }: UserChange): Flow<U
   return renamed && toUser(renamed)
 }
 
-/** Whether a user may delete their own account: they signed up, and no daemon sends for them. */
+/** Whether a user may delete their own account: they signed up, and have no operator's tokens. */
 export function* mayLeave(userId: number, nowMs: number): Flow<boolean> {
   // Locked: no daemon token comes between the question and the deletion.
   yield* lockUser(userId)

@@ -6,6 +6,7 @@ import type { SensorDeletion, StoreSwitch } from '../ports/store-upkeep.ts'
 import type { Clock } from '../ports/system.ts'
 import type { Flow } from './flow.ts'
 import { dropRefused, keepRefused, makeRoomForRefused, noteRefusedRetries } from './refused.ts'
+import { createOwnToken, rotateOwnToken } from './own-tokens.ts'
 import { createSignInLink, redeemSignInLink, signIn } from './sign-in.ts'
 import { noteSkipped, noteStoredLines } from './skipped.ts'
 import { adoptStore, switchStore } from './store-records.ts'
@@ -34,8 +35,10 @@ export function controlWrites(clock: Clock, { addUserState, ...store }: EngineRo
     unlinkIdentity: (userId: number, issuer: string) =>
       unlinkIdentity(userId, issuer, clock.nowMs()),
     createToken: (token: NewAccessToken) => createToken(token, clock.nowMs()),
+    createOwnToken,
     revokeToken: (tokenId: number) => revokeToken(tokenId, clock.nowMs()),
     rotateToken,
+    rotateOwnToken,
     noteSkipped,
     noteStoredLines,
     keepRefused,

@@ -35,6 +35,8 @@ export interface AccessToken {
   readonly serialNumberPrefix: string
   /** What the app that signed in calls itself; `''`: unknown, or a daemon token. */
   readonly appName: string
+  /** Of a daemon token that its owner made: in which session; `null`: an operator made it. */
+  readonly madeInSessionId: number | null
   readonly createdAtMs: number
   readonly expiresAtMs: number | null
   readonly lastUsedAtMs: number | null
@@ -47,6 +49,8 @@ export interface TokenRotation {
   readonly nowMs: number
   /** How long the old token keeps working, unless it expires earlier. */
   readonly overlapMs: number
+  /** The session in which its owner rotates it; absent: an operator does. */
+  readonly madeInSessionId?: number
 }
 
 /** A token that replaces another, which keeps working for a while. */

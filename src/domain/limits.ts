@@ -69,6 +69,15 @@ export const codeRepeatMsMax = 2 * 60_000
 /** Mobile tokens of one user; beyond it the least recently used ends. */
 export const sessionsPerUserMax = 100
 
+/** Daemon tokens that work and that one user has made. */
+export const ownTokensPerUserMax = 100
+
+/** Sessions and tokens made by one user that have ended and are still listed to operators. */
+export const endedTokensKeptMax = 100
+
+/** How old a session may be in which a daemon token is made. */
+export const makingSessionAgeMsMax = 86_400_000
+
 /** Submissions accepted for commit and not yet answered; beyond it, requests get 503. */
 export const submissionsInFlightMax = 2_048
 

@@ -2,6 +2,7 @@
 
 import type { SignIn } from '../access/sign-in.ts'
 import type { SignInLinks } from '../access/sign-in-links.ts'
+import type { OwnTokens } from '../access/own-tokens.ts'
 import type { AccessTokens } from '../access/tokens.ts'
 import {
   connectionsPerAddressMax,
@@ -55,6 +56,7 @@ export interface HttpFaceCollaborators {
   readonly skippedNotes: SkippedNotes
   readonly progress: QueueFigures
   readonly tokens: AccessTokens
+  readonly ownTokens: OwnTokens
   readonly signIn: SignIn
   readonly links: SignInLinks
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>

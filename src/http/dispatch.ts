@@ -102,7 +102,7 @@ function withToken(kind: TokenKind, run: Run, collaborators: Collaborators): Run
     })
     const principal = known instanceof Promise ? await known : known
     ctx.res.setHeader('Thermolog-Store', dataIdentity.id)
-    const spent = await rateLimits.countRequest(principal.token.id, ctx.res)
+    const spent = await rateLimits.countRequest(principal.token, ctx.res)
     if (spent !== undefined) ctx.state.spent = spent
     ctx.state.principal = principal
     return run(ctx)

@@ -3,6 +3,7 @@
 
 import type { SignIn } from '../access/sign-in.ts'
 import type { SignInLinks } from '../access/sign-in-links.ts'
+import type { OwnTokens } from '../access/own-tokens.ts'
 import type { AccessTokens } from '../access/tokens.ts'
 import type { HistoryReader } from '../history/read-history.ts'
 import type { IdentityProvider } from '../ports/identity.ts'
@@ -23,6 +24,15 @@ import { relayedForm, relayedQuery, relayToApp } from './requests/relay.ts'
 import { listSensors, patchSensor, sensorPatch, showSensor } from './requests/sensors.ts'
 import { endSession, listSessions } from './requests/sessions.ts'
 import { logOut, postSignIn, signInRequest } from './requests/sign-in.ts'
+import {
+  endToken,
+  listTokens,
+  newToken,
+  postToken,
+  rotateToken,
+  tokenEnd,
+  tokenRotation,
+} from './requests/tokens.ts'
 import type { AddressLimit } from './callers/rate-limit.ts'
 import type { BodyGate } from './body/gate.ts'
 import { SmallBodyReader } from './body/read-small-body.ts'
@@ -33,6 +43,7 @@ import type { MobileSettings } from './answers/sign-in-settings.ts'
 
 export interface MobileApiCollaborators {
   readonly tokens: AccessTokens
+  readonly ownTokens: OwnTokens
   readonly sensors: Sensors
   readonly live: LiveSensors
   readonly history: HistoryReader
@@ -47,8 +58,8 @@ export interface MobileApiCollaborators {
 
 // prettier-ignore
 export function mobileApiRouter(
-  { tokens, sensors, live, history, longAnswers, bodies, clock }: MobileApiCollaborators,
-  settings: Pick<MobileSettings, 'mayEdit' | 'mayDeleteAccount'>,
+  { tokens, ownTokens, sensors, live, history, longAnswers, bodies, clock }: MobileApiCollaborators,
+  settings: Pick<MobileSettings, 'mayEdit' | 'mayMakeTokens' | 'mayDeleteAccount'>,
 ): RouteTable {
   const api = new ApiRoutes(MOBILE_API_BASE, sensors)
   const query = historyQuery
@@ -59,6 +70,9 @@ export function mobileApiRouter(
   // What no mobile token has.
   const edit = settings.mayEdit ? 'sensors:read' : 'sensors:write'
   const deletion = accountDeletion(bodies, settings)
+  const order = newToken(bodies, settings)
+  const rotation = tokenRotation(ownTokens, bodies, settings)
+  const end = tokenEnd(settings)
   const events = streamEvents({ live, tokens, clock })
 
   api.add('GET  /me',                       undefined,      none,  showUser())
@@ -66,6 +80,10 @@ export function mobileApiRouter(
   api.add('POST /logout',                   undefined,      none,  logOut(tokens))
   api.add('GET  /sessions',                 undefined,      none,  listSessions(tokens))
   api.add('DELETE /sessions/:session',      undefined,      none,  endSession(tokens))
+  api.add('GET  /tokens',                   undefined,      none,  listTokens(ownTokens))
+  api.add('POST /tokens',                   undefined,      order, postToken(ownTokens, settings))
+  api.add('POST /tokens/:token/rotation',   undefined,      rotation, rotateToken(ownTokens))
+  api.add('DELETE /tokens/:token',          undefined,      end,   endToken(ownTokens, tokens))
   api.add('GET  /dashboard',                'sensors:read', none,  showDashboard(sensors))
   api.add('GET  /sensors',                  'sensors:read', none,  listSensors(sensors))
   api.add('GET  /changes',                  'sensors:read', changesQuery, showChanges(sensors))

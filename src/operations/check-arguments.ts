@@ -9,8 +9,10 @@ import { OperationError } from './operations.ts'
 
 const KNOWN_SCOPES = `Scopes: ${ALL_RIGHTS.join(', ')}.`
 const { pattern, maxLength } = common.$defs.serialNumber
+const prefixSchema = common.$defs.serialNumberPrefix
 const { minimum, maximum } = common.$defs.compensation
 const SERIAL_NUMBER = new RegExp(pattern)
+const PREFIX = new RegExp(prefixSchema.pattern)
 
 /** @throws OperationError if no user could have this address */
 export function checkEmail(email: unknown): string {
@@ -93,14 +95,13 @@ function quote(value: unknown): string {
   return JSON.stringify(value) ?? 'nothing'
 }
 
-const PREFIX = /^[0-9A-Za-z:._-]{0,32}$/
-
 /** @returns the prefix, `''` if none is given */
 export function checkPrefix(value: unknown): string {
   const prefix = value ?? ''
-  if (typeof prefix === 'string' && PREFIX.test(prefix)) return prefix
+  const isShort = typeof prefix === 'string' && prefix.length <= prefixSchema.maxLength
+  if (isShort && PREFIX.test(prefix)) return prefix
   throw usage(
     `${JSON.stringify(value)} is not a valid prefix of serial numbers`,
-    'It has at most 32 letters, digits and : . _ -',
+    `It has at most ${prefixSchema.maxLength} letters, digits and : . _ -`,
   )
 }

@@ -39,6 +39,13 @@ export interface ControlWriter extends RefusedWriter {
   deleteAccount(userId: number): Promise<boolean>
   createToken(token: NewAccessToken): Promise<AccessToken>
   /**
+   * Creates a daemon token for its owner, in a session. Of the user's sessions and own tokens that
+   * have ended, the newest `endedTokensKeptMax` are kept; signing in does the same.
+   *
+   * @returns or why not
+   */
+  createOwnToken(token: NewOwnToken): Promise<AccessToken | OwnTokenRefusal>
+  /**
    * Signs a person in: finds the user of the identity, or the one with the verified e-mail address
    * and no identity at this issuer yet, or creates one; then creates a mobile token for that user.
    * An identity that joins a user ends that user's links, and the sessions that began with one.
@@ -63,6 +70,11 @@ export interface ControlWriter extends RefusedWriter {
   revokeToken(tokenId: number): Promise<boolean>
   /** Replaces a live daemon token with a new one. @returns `undefined`: there is no such token */
   rotateToken(tokenId: number, order: TokenRotation): Promise<RotatedToken | undefined>
+  /** The same for its owner, in a session. @returns or why not */
+  rotateOwnToken(
+    tokenId: number,
+    order: OwnTokenRotation,
+  ): Promise<RotatedToken | OwnTokenRefusal | undefined>
   /** Times of last use by token id; called now and then, not for each use. */
   recordTokenUses(lastUsedAtMs: ReadonlyMap<number, number>): Promise<void>
   /** @returns the sensor, or why it was not created */
@@ -84,10 +96,25 @@ export interface NewAccessToken {
   readonly rights: readonly Right[]
   readonly serialNumberPrefix?: string
   readonly appName?: string
+  readonly madeInSessionId?: number
   /** SHA-256 of the token's text. */
   readonly hash: Buffer
   readonly expiresAtMs: number | null
 }
+
+export type NewOwnToken = NewAccessToken & {
+  readonly kind: 'daemon'
+  readonly madeInSessionId: number
+  readonly nowMs: number
+}
+
+export type OwnTokenRotation = TokenRotation & {
+  readonly userId: number
+  readonly madeInSessionId: number
+}
+
+/** `too-many`: the owner has made `ownTokensPerUserMax` that work. */
+export type OwnTokenRefusal = 'session-ended' | 'too-many'
 
 export interface SignInOrder {
   /** Its e-mail address is one that a user can have. */

@@ -57,6 +57,8 @@ const CONTROL = `
     rights text NOT NULL,
     serial_number_prefix text NOT NULL DEFAULT '',
     app_name text NOT NULL DEFAULT '',
+    -- Of a daemon token that its owner made.
+    made_in_session_id bigint,
     hash bytea NOT NULL UNIQUE,
     created_at_ms bigint NOT NULL,
     expires_at_ms bigint,

@@ -67,6 +67,7 @@ describe('AccessTokens', () => {
       kind,
       serialNumberPrefix: '',
       appName: '',
+      madeInSessionId: null,
       name: 'gateway',
       rights: [],
       createdAtMs: clock.nowMs(),

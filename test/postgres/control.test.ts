@@ -11,6 +11,7 @@ import { createControlWriter } from '../../src/postgres/control/control-writer.t
 import { createDeletionJobs } from '../../src/postgres/control/deletion-jobs.ts'
 import { Database } from '../../src/postgres/database.ts'
 import { systemClock } from '../../src/system/clock.ts'
+import { describeOwnTokens } from '../contract/own-tokens.ts'
 import { describeSignIns } from '../contract/sign-ins.ts'
 import { describeControl } from '../contract/control.ts'
 import { describeUnknownIds } from '../contract/unknown-ids.ts'
@@ -25,6 +26,7 @@ describe('control data in PostgreSQL', () => {
 
   describeControl('PostgreSQL', newPostgresData(postgres))
   describeSignIns('PostgreSQL', newPostgresData(postgres))
+  describeOwnTokens('PostgreSQL', newPostgresData(postgres))
   describeUnknownIds('PostgreSQL', newPostgresData(postgres))
 
   let database: TestDatabase

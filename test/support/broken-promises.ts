@@ -15,6 +15,8 @@ const REQUESTS = new Set([
   'AuthorizationGrant',
   'LinkGrant',
   'AccountDeletion',
+  'NewDaemonToken',
+  'DaemonTokenRotation',
 ])
 
 /** One line for each breach: where it is, and what it is. */

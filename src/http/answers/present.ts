@@ -11,6 +11,7 @@ import type {
   BootstrapResponse,
   ChangesResponse,
   DaemonMeResponse,
+  DaemonToken,
   DashboardResponse,
   Sensor,
   Session,
@@ -118,6 +119,20 @@ export function presentSession(token: AccessToken, isCurrent: boolean): Session 
   }
 }
 
+export function presentDaemonToken(token: AccessToken): DaemonToken {
+  return {
+    id: token.id,
+    name: token.name,
+    scopes: [...token.rights],
+    sn_prefix: token.serialNumberPrefix,
+    created_at: formatInstant(token.createdAtMs),
+    expires_at: presentInstant(token.expiresAtMs),
+    last_used_at: presentInstant(token.lastUsedAtMs),
+    made_by: token.madeInSessionId === null ? 'operator' : 'owner',
+    session_id: token.madeInSessionId,
+  }
+}
+
 /** @param endpoints authorization endpoints by provider, as far as they are known */
 export function presentBootstrap(
   settings: MobileSettings,
@@ -138,6 +153,7 @@ export function presentBootstrap(
     data: {
       app: { ...app, minimum_version: minimumVersion },
       account_deletion: settings.mayDeleteAccount,
+      daemon_tokens: settings.mayMakeTokens,
       offline_after_seconds: settings.offlineAfterMs / SECOND_MS,
       links,
       sign_in_providers: providers,

@@ -57,8 +57,9 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
     status: 403,
     title: 'Sign in again first',
     explanation:
-      'This call needs a token that is at most ten minutes old, so that nobody can make it on a ' +
-      'phone left lying around. Let the person sign in again, then repeat it with the new token.',
+      'This call needs a mobile token that was issued shortly before: at most a day for making ' +
+      'daemon tokens, ten minutes for deleting an account. So nobody makes it on a phone left ' +
+      'lying around. Let the person sign in again, then repeat it with the new token.',
   },
   sign_in_not_allowed: {
     status: 403,
@@ -244,6 +245,10 @@ const FAULT_EXPLANATIONS = {
     title: 'The redirect URI is not configured',
     explanation:
       '`redirect_uri` must equal one of the URIs in the server’s settings, byte for byte.',
+  },
+  too_many_tokens: {
+    title: 'Too many tokens',
+    explanation: 'A user can have made 100 daemon tokens that work. End one that is not in use.',
   },
   from_not_before_to: {
     title: 'The period is empty',

@@ -14,6 +14,8 @@ export interface SignInProviderSettings {
 export interface MobileSettings {
   /** Whether phones may change alias and compensation. */
   readonly mayEdit: boolean
+  /** Whether people make daemon tokens for themselves. */
+  readonly mayMakeTokens: boolean
   /** Whether people who signed up may delete their account. */
   readonly mayDeleteAccount: boolean
   /** A sensor not heard from for so long is offline. */

@@ -8,9 +8,11 @@ import type {
   BatchQueryRequest,
   ChangesQueryRequest,
   HistoryQueryRequest,
+  DaemonTokenRotation,
   LinkGrant,
   MeasurementBatch,
   Measurement,
+  NewDaemonToken,
   SensorPatch,
   SeriesQueryRequest,
   AuthorizationGrant,
@@ -50,6 +52,8 @@ export const isBatchQuery = compiled<BatchQueryRequest>('batch-query')
 export const isSensorPatch = compiled<SensorPatch>('sensor-patch')
 export const isSignIn = compiled<AuthorizationGrant>('sign-in')
 export const isAccountDeletion = compiled<AccountDeletion>('account-deletion')
+export const isNewDaemonToken = compiled<NewDaemonToken>('new-daemon-token')
+export const isTokenRotation = compiled<DaemonTokenRotation>('daemon-token-rotation')
 export const isLinkSignIn = compiled<LinkGrant>('link-sign-in')
 export const isHistoryQuery = compiled<HistoryQueryRequest>('history-query')
 export const isChangesQuery = compiled<ChangesQueryRequest>('changes-query')

@@ -4,6 +4,7 @@
 // (draft-ietf-httpapi-ratelimit-headers).
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AccessToken } from '../../domain/access.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import { liveMeasurementsMax } from '../../domain/limits.ts'
 import type { SubmittedMeasurements } from '../../domain/measurement.ts'
@@ -92,11 +93,15 @@ export class RateLimits {
    *   the live ones
    * @throws ServiceError `rate_limited` when the token has used up its requests
    */
-  async countRequest(tokenId: number, response: ServerResponse): Promise<ServiceError | undefined> {
+  async countRequest(
+    token: AccessToken,
+    response: ServerResponse,
+  ): Promise<ServiceError | undefined> {
     if (this.#policy === '') return undefined
-    const requests = await this.#requests?.counter.count(tokenId, 1)
-    const measurements = await this.#measurements?.counter.count(tokenId, 0)
-    const live = await this.#live?.counter.count(tokenId, 0)
+    const key = allowanceKey(token)
+    const requests = await this.#requests?.counter.count(key, 1)
+    const measurements = await this.#measurements?.counter.count(key, 0)
+    const live = await this.#live?.counter.count(key, 0)
     response.setHeader('RateLimit-Policy', this.#policy)
     response.setHeader('RateLimit', stateOf({ requests, measurements, live }))
     if (this.#requests && requests && requests.consumedPoints > this.#requests.points) {
@@ -107,9 +112,9 @@ export class RateLimits {
   }
 
   /** Counts measurements of a submission that is admitted, or refused for another reason. */
-  async charge(tokenId: number, count: number, response: ServerResponse): Promise<void> {
+  async charge(token: AccessToken, count: number, response: ServerResponse): Promise<void> {
     if (this.#measurements === undefined) return
-    await this.#charge(this.#measurements, { tokenId, count }, response)
+    await this.#charge(this.#measurements, { token, count }, response)
   }
 
   /**
@@ -119,17 +124,17 @@ export class RateLimits {
    * @throws ServiceError `rate_limited` if none is left
    */
   async countMeasurements(
-    tokenId: number,
+    token: AccessToken,
     submission: CountedSubmission,
     response: ServerResponse,
   ): Promise<void> {
     if (this.#measurements === undefined || this.#live === undefined) return
     const isLive = this.#isLive(submission)
     const count = submission.count ?? submission.measurements.length
-    const measurements = await this.#charge(this.#measurements, { tokenId, count }, response)
+    const measurements = await this.#charge(this.#measurements, { token, count }, response)
     if (!isSpent(this.#measurements, measurements, count)) return
     if (!isLive) throw rateLimited(measurements)
-    const live = await this.#charge(this.#live, { tokenId, count }, response)
+    const live = await this.#charge(this.#live, { token, count }, response)
     if (isSpent(this.#live, live, count)) throw rateLimited(measurements)
   }
 
@@ -145,11 +150,11 @@ export class RateLimits {
 
   async #charge(
     limit: Limit,
-    { tokenId, count }: { tokenId: number; count: number },
+    { token, count }: { token: AccessToken; count: number },
     response: ServerResponse,
   ): Promise<RateState> {
-    const stateAfter = (of: Limit | undefined) =>
-      of?.counter.count(tokenId, of === limit ? count : 0)
+    const key = allowanceKey(token)
+    const stateAfter = (of: Limit | undefined) => of?.counter.count(key, of === limit ? count : 0)
     const requests = await stateAfter(this.#requests)
     const measurements = await stateAfter(this.#measurements)
     const live = await stateAfter(this.#live)
@@ -158,6 +163,11 @@ export class RateLimits {
     if (charged === undefined) throw new Error('BUG: an allowance that is off was charged')
     return charged
   }
+}
+
+/** Who uses an allowance: a token, or all those that one person has made. */
+function allowanceKey({ id, userId, madeInSessionId }: AccessToken): number | string {
+  return madeInSessionId === null ? id : `of user ${userId}`
 }
 
 /** Bytes of an unreadable body charged as one measurement; most measurements are smaller. */

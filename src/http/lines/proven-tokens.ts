@@ -3,6 +3,9 @@
 
 import type { RefusedReader, RefusedWriter } from '../../ports/refused.ts'
 
+/** Those that are forgotten are asked for again. */
+const KNOWN_MAX = 20_000
+
 export class ProvenTokens {
   readonly #writer: Pick<RefusedWriter, 'noteStoredLines'>
   readonly #reader: Pick<RefusedReader, 'hasStoredLines'>
@@ -20,7 +23,7 @@ export class ProvenTokens {
   async has(tokenId: number): Promise<boolean> {
     if (this.#known.has(tokenId)) return true
     if (!(await this.#reader.hasStoredLines(tokenId))) return false
-    this.#known.add(tokenId)
+    this.#keep(tokenId)
     return true
   }
 
@@ -28,6 +31,11 @@ export class ProvenTokens {
   async note(tokenId: number): Promise<void> {
     if (await this.has(tokenId)) return
     await this.#writer.noteStoredLines(tokenId)
+    this.#keep(tokenId)
+  }
+
+  #keep(tokenId: number): void {
+    if (this.#known.size >= KNOWN_MAX) this.#known.clear()
     this.#known.add(tokenId)
   }
 }

@@ -84,7 +84,7 @@ export class Queries {
     const { dataIdentity, rateLimits } = this.#with
     ctx.state['principal'] = caller
     ctx.res.setHeader('Thermolog-Store', dataIdentity.id)
-    await rateLimits.countRequest(caller.token.id, ctx.res)
+    await rateLimits.countRequest(caller.token, ctx.res)
   }
 
   /** The parameters of the query, and of a form where `q` is not in the query. */

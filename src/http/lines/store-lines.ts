@@ -110,7 +110,7 @@ export class LineStoring {
     const measurements = [...part.keyed, ...part.unkeyed].map(({ measurement }) => measurement)
     const count = part.isLast ? this.#counted : Math.max(this.#counted, lineCount)
     const counted = { receivedAtMs, measurements, count, hasMore: !part.isLast }
-    await rateLimits.countMeasurements(principal.token.id, counted, ctx.res)
+    await rateLimits.countMeasurements(principal.token, counted, ctx.res)
     this.#charged = count
   }
 
@@ -118,7 +118,7 @@ export class LineStoring {
     const more = this.#counted - this.#charged
     if (more <= 0) return
     const { principal, ctx } = this.#call
-    await this.#stores.rateLimits.charge(principal.token.id, more, ctx.res)
+    await this.#stores.rateLimits.charge(principal.token, more, ctx.res)
     this.#charged += more
   }
 

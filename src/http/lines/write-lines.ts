@@ -74,7 +74,7 @@ export class LineWrites {
     const { submissions, rateLimits } = this.#with
     requireRight(principal, 'measurements:write')
     const { token, user } = principal
-    const spent = await rateLimits.countRequest(token.id, call.ctx.res)
+    const spent = await rateLimits.countRequest(token, call.ctx.res)
     const refusal = submissions.refusal(user.id)
     if (refusal !== undefined) throw submissions.refused(refusal)
     if (spent !== undefined) throw spent
@@ -115,7 +115,7 @@ export class LineWrites {
       })
     } catch (error) {
       const count = chargeOf(bytesRead)
-      await rateLimits.charge(call.principal.token.id, count, call.ctx.res)
+      await rateLimits.charge(call.principal.token, count, call.ctx.res)
       throw error
     }
   }

@@ -8,6 +8,7 @@ import type { RouteDescription } from './route-description.ts'
 
 const HISTORY_TEXTS = ['text/csv', 'application/x-ndjson']
 const CHANGING: readonly ErrorCode[] = ['storage_full', 'outcome_unknown']
+const MAKING: readonly ErrorCode[] = ['insufficient_scope', 'sign_in_again']
 const SUBMITTING: readonly ErrorCode[] = [
   'overloaded',
   'storage_full',
@@ -239,6 +240,41 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
     description: 'Its token is revoked at once; its streams of events end within two seconds.',
     answers: { 204: { description: 'The session has ended.' } },
     codes: ['not_found', 'storage_full'],
+  },
+  'GET /api/mobile/v1/tokens': {
+    id: 'listDaemonTokens',
+    tag: 'Daemon tokens',
+    summary: 'The daemon tokens of the user that work',
+    description: 'Those that the user made, and those that an operator made for the user.',
+    answers: { 200: { description: 'The tokens.', schema: 'daemon-token-list' } },
+  },
+  'POST /api/mobile/v1/tokens': {
+    id: 'createDaemonToken',
+    tag: 'Daemon tokens',
+    summary: 'Makes a daemon token for a device of the user',
+    description:
+      'At most 100, which share the allowances of one token. `sign_in_again`: the session is ' +
+      'older than a day. `insufficient_scope`: only the operator makes such a token.',
+    answers: { 201: { description: 'The token, this once.', schema: 'new-daemon-token' } },
+    codes: [...MAKING, ...CHANGING],
+  },
+  'POST /api/mobile/v1/tokens/{token}/rotation': {
+    id: 'rotateDaemonToken',
+    tag: 'Daemon tokens',
+    summary: 'Replaces a daemon token with one like it',
+    description:
+      'The old one works on for `overlap_days`, so that devices can be changed one by one. ' +
+      '`insufficient_scope`: an operator made it.',
+    answers: { 201: { description: 'The new token, this once.', schema: 'new-daemon-token' } },
+    codes: [...MAKING, 'not_found', ...CHANGING],
+  },
+  'DELETE /api/mobile/v1/tokens/{token}': {
+    id: 'endDaemonToken',
+    tag: 'Daemon tokens',
+    summary: 'Ends a daemon token that the user made',
+    description: 'From now on its requests get 401. `insufficient_scope`: an operator made it.',
+    answers: { 204: { description: 'The token has ended.' } },
+    codes: ['insufficient_scope', 'not_found', ...CHANGING],
   },
   'GET /api/mobile/v1/dashboard': {
     id: 'showDashboard',

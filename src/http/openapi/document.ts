@@ -33,6 +33,7 @@ const TAGS: Readonly<Record<RouteDescription['tag'] | typeof INFLUX_TAG, string>
   Sensors: 'Listing, naming, correcting and deleting sensors. A first measurement registers one.',
   Account: 'The token of a request and its user.',
   'Sign-in': 'How a person gets a mobile token: OpenID Connect with PKCE.',
+  'Daemon tokens': 'Tokens that people make for their devices.',
   Operations: 'For operators and load balancers.',
   Documents: 'This description, and explanations of errors.',
   'Chart page': 'A page that shows your sensors after you sign in; it calls the mobile API.',
@@ -84,6 +85,11 @@ const PARAMETERS: Readonly<Record<string, JsonObject>> = {
     description: 'Id of a session.',
     schema: { $ref: '#/components/schemas/Id' },
     example: 12,
+  },
+  token: {
+    description: 'Id of a daemon token.',
+    schema: { $ref: '#/components/schemas/Id' },
+    example: 13,
   },
   idp: {
     description: 'Id of an identity provider.',

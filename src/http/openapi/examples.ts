@@ -7,6 +7,9 @@ import type {
   BootstrapResponse,
   ChangesResponse,
   DaemonMeResponse,
+  DaemonToken,
+  DaemonTokenListResponse,
+  DaemonTokenRotation,
   DashboardResponse,
   HealthResponse,
   HistoryResponse,
@@ -19,6 +22,8 @@ import type {
   MeasurementBatch,
   Measurement,
   MeasurementResponse,
+  NewDaemonToken,
+  NewDaemonTokenResponse,
   ProblemExplanation,
   ReadinessResponse,
   Sensor,
@@ -146,6 +151,7 @@ const bootstrap: BootstrapResponse = {
   data: {
     app: { name: 'Thermolog', version: '0.1.0', minimum_version: null },
     account_deletion: false,
+    daemon_tokens: true,
     offline_after_seconds: 900,
     links: { privacy: 'https://example.org/privacy' },
     sign_in_providers: [
@@ -211,6 +217,24 @@ const sessionList: SessionListResponse = {
   ],
 }
 
+const daemonToken: DaemonToken = {
+  id: 13,
+  name: 'gateway-1',
+  scopes: ['measurements:write', 'sensors:read', 'sensors:write'],
+  sn_prefix: '',
+  created_at: '2026-11-01T08:00:00.000Z',
+  expires_at: null,
+  last_used_at: '2026-11-20T10:15:02.113Z',
+  made_by: 'owner',
+  session_id: 12,
+}
+const newDaemonToken: NewDaemonToken = { name: 'gateway-1' }
+const rotation: DaemonTokenRotation = { overlap_days: 7 }
+const daemonTokenList: DaemonTokenListResponse = { data: [daemonToken] }
+const madeDaemonToken: NewDaemonTokenResponse = {
+  data: { ...daemonToken, token: 'thd_live_'.padEnd(52, 'x'), last_used_at: null },
+}
+
 const patch: SensorPatch = { alias: 'Cellar', compensation: -0.4 }
 const sensorAnswer: SensorResponse = { data: sensor }
 const sensorList: SensorListResponse = { data: [sensor] }
@@ -264,6 +288,10 @@ export const EXAMPLES: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['request/sign-in', grant],
   ['request/link-sign-in', linkUse],
   ['request/account-deletion', { email: user.email } satisfies AccountDeletion],
+  ['request/new-daemon-token', newDaemonToken],
+  ['request/daemon-token-rotation', rotation],
+  ['response/daemon-token-list', daemonTokenList],
+  ['response/new-daemon-token', madeDaemonToken],
   ['response/measurement', accepted],
   ['response/batch-receipt', batchReceipt],
   ['response/sensor', sensorAnswer],

@@ -3,7 +3,14 @@
 import type { ErrorCode } from '../../domain/errors.ts'
 
 export type Tag =
-  'Measurements' | 'Sensors' | 'Account' | 'Sign-in' | 'Operations' | 'Documents' | 'Chart page'
+  | 'Measurements'
+  | 'Sensors'
+  | 'Account'
+  | 'Sign-in'
+  | 'Daemon tokens'
+  | 'Operations'
+  | 'Documents'
+  | 'Chart page'
 
 export interface AnswerDescription {
   readonly description: string

@@ -8,7 +8,12 @@ import { EXAMPLES } from './examples.ts'
 import type { RouteDescription } from './route-description.ts'
 
 /** What stands for the parameters of a path. */
-const VALUES: Readonly<Record<string, string>> = { id: '7', session: '12', idp: 'acme' }
+const VALUES: Readonly<Record<string, string>> = {
+  id: '7',
+  session: '12',
+  token: '13',
+  idp: 'acme',
+}
 
 const QUERIES: ReadonlyMap<string, string> = new Map([
   ['/sensors/{id}/measurements', '?bucket=hour'],

@@ -100,7 +100,7 @@ async function postPartialBatch(
   const { ctx, principal, receivedAtMs } = call
   const { measurements, count } = batch
   const { token, user } = principal
-  await rateLimits.countMeasurements(token.id, { receivedAtMs, measurements, count }, ctx.res)
+  await rateLimits.countMeasurements(token, { receivedAtMs, measurements, count }, ctx.res)
   const submission = { userId: user.id, receivedAtMs, measurements }
   // Nothing may fail once elements without an event id are stored: they would be sent again.
   await keepRefused(refusedWriter, call, batch.unreadable())

@@ -89,7 +89,7 @@ export async function readSubmission<T>(
     return await reading.read(body, call)
   } catch (error) {
     const count = Math.max(reading.elementsOf(body), chargeOf(bytesRead))
-    await rateLimits.charge(principal.token.id, count, ctx.res)
+    await rateLimits.charge(principal.token, count, ctx.res)
     throw error
   }
 }
@@ -148,7 +148,7 @@ export function submit(
 ): Promise<Receipt> {
   const { token, user } = principal
   const submission = { userId: user.id, receivedAtMs, measurements }
-  const counted = rateLimits.countMeasurements(token.id, submission, ctx.res)
+  const counted = rateLimits.countMeasurements(token, submission, ctx.res)
   return counted.then(() => submissions.commit(submission))
 }
 

@@ -7,10 +7,11 @@ import type { CommitChannel } from '../commit/commit-channel.ts'
 // prettier-ignore
 const CALLS = [
   'createUser', 'renameUser', 'deleteUser', 'deleteAccount', 'signIn', 'createSignInLink',
-  'redeemSignInLink', 'unlinkIdentity', 'createToken', 'revokeToken', 'rotateToken',
-  'recordTokenUses', 'noteSkipped', 'noteStoredLines', 'keepRefused', 'noteRefusedRetries',
-  'dropRefused', 'createSensor', 'changeSensor', 'deleteSensor', 'adoptStore', 'switchStore',
-  'retrySetAside', 'dropSetAside', 'makeRoomForRefused',
+  'redeemSignInLink', 'unlinkIdentity', 'createToken', 'createOwnToken', 'revokeToken',
+  'rotateToken', 'rotateOwnToken', 'recordTokenUses', 'noteSkipped', 'noteStoredLines',
+  'keepRefused', 'noteRefusedRetries', 'dropRefused', 'createSensor', 'changeSensor',
+  'deleteSensor', 'adoptStore', 'switchStore', 'retrySetAside', 'dropSetAside',
+  'makeRoomForRefused',
 ] as const
 
 /** @param onJournalled is told of new journal rows and their number of measurements */

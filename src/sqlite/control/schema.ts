@@ -12,7 +12,7 @@ import type { Migration } from '../database.ts'
 /** The only format: files with another number are refused. */
 export const CONTROL_MIGRATIONS: readonly Migration[] = [
   {
-    version: 21,
+    version: 22,
     sql: `
       CREATE TABLE users (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -33,6 +33,8 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
         -- Before every serial number that comes with it in line protocol.
         serial_number_prefix TEXT NOT NULL DEFAULT '',
         app_name TEXT NOT NULL DEFAULT '',
+        -- Of a daemon token that its owner made.
+        made_in_session_id INTEGER,
         hash BLOB NOT NULL UNIQUE,
         created_at_ms INTEGER NOT NULL,
         expires_at_ms INTEGER,

@@ -29,7 +29,14 @@ describe('the bounds of bodies', () => {
       body: { sn: 'A1', temp: 1 },
     })
     tokens = { daemon, mobile: await mobile.tokenOf() }
-    values = { id: String(body.data.sensor_id), idp: 'forger', session: '1' }
+    const made = await send(service.url, {
+      method: 'POST',
+      path: '/api/mobile/v1/tokens',
+      token: tokens['mobile'] ?? '',
+      body: { name: 'own' },
+    })
+    const [id, token] = [body.data.sensor_id, made.body.data.id].map(String)
+    values = { id: String(id), token: String(token), idp: 'forger', session: '1' }
     const { body: document } = await send(service.url, { path: '/openapi.json' })
     const paths = Object.entries(document.paths as Record<string, Record<string, Operation>>)
     operations = paths.flatMap(([path, ofPath]) =>

@@ -13,7 +13,7 @@ type Place = readonly [path: string, node: Node]
 
 const DOCUMENTS = ['openapi.json', 'openapi/daemon.json', 'openapi/mobile.json']
 const TWINS = ['openapi/daemon-3.0.json', 'openapi/mobile-3.0.json']
-const MOBILE_BYTES_MAX = 60_000
+const MOBILE_BYTES_MAX = 72_000
 
 /** Every object of a document by its path; the values of examples are no part of it. */
 function placesIn(node: Node, path = ''): Place[] {
@@ -120,7 +120,8 @@ describe('the documents to generate clients from', () => {
         ([, { additionalProperties }]) => additionalProperties === false,
       )
       const grants = ['AuthorizationGrant', 'LinkGrant', 'AccountDeletion']
-      const requests = ['Measurement', 'MeasurementBatch', 'SensorPatch', ...grants]
+      const tokens = ['NewDaemonToken', 'DaemonTokenRotation']
+      const requests = ['Measurement', 'MeasurementBatch', 'SensorPatch', ...grants, ...tokens]
       expect(requests).to.include.members(closed.map(([schema]) => schema))
     })
   }

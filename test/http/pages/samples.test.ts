@@ -21,7 +21,7 @@ const REFUSED: Readonly<Record<string, number>> = {
   deleteAccount: 403,
 }
 /** What later samples still need goes last. */
-const LAST = ['deleteSensor', 'endSession', 'logOut']
+const LAST = ['rotateDaemonToken', 'endDaemonToken', 'deleteSensor', 'endSession', 'logOut']
 const ENDLESS = 'streamEvents'
 
 interface Operation {
@@ -103,7 +103,7 @@ async function signIn({ url, operations }: TestService): Promise<string> {
   return String((await send(url, { method: 'POST', path, body })).body.data.token)
 }
 
-/** A service with what the samples speak of: sensors 7 and 9, and the session 12. */
+/** A service with what the samples speak of: sensors 7 and 9, session 12, token 13. */
 async function startSampled() {
   const service = await startService({ MIN_TIMESTAMP: '2020-01-01T00:00:00Z' })
   service.clock.set('2026-11-20T10:16:00Z')
@@ -113,6 +113,12 @@ async function startSampled() {
   await send(service.url, { method: 'POST', path, token: daemon, body: { measurements } })
   const mobile = await signIn(service)
   while ((await service.operations.listTokens({ user: USER })).length < 12) await signIn(service)
+  await send(service.url, {
+    method: 'POST',
+    path: '/api/mobile/v1/tokens',
+    token: mobile,
+    body: { name: 'gateway-1' },
+  })
   return { service, daemon, mobile }
 }
 

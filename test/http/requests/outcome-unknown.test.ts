@@ -2,6 +2,7 @@
 // the HTTP face over a journal that loses its connection at every commit.
 
 import { expect } from 'chai'
+import type { OwnTokens } from '../../../src/access/own-tokens.ts'
 import { AccessTokens, mintToken } from '../../../src/access/tokens.ts'
 import type { SignInLinks } from '../../../src/access/sign-in-links.ts'
 import type { SignIn } from '../../../src/access/sign-in.ts'
@@ -82,6 +83,7 @@ function openFace(): HttpServer {
       rights: ['measurements:write'],
       serialNumberPrefix: '',
       appName: '',
+      madeInSessionId: null,
       createdAtMs: 0,
       expiresAtMs: null,
       lastUsedAtMs: null,
@@ -102,6 +104,7 @@ function openFace(): HttpServer {
       skippedNotes: {} as SkippedNotes,
       progress: PROGRESS,
       tokens,
+      ownTokens: {} as OwnTokens,
       sensors: {} as Sensors,
       live: { stop: () => undefined } as Partial<LiveSensors> as LiveSensors,
       history: {} as HistoryReader,
@@ -121,6 +124,7 @@ function openFace(): HttpServer {
       command: 'thermolog',
       mobile: {
         mayEdit: true,
+        mayMakeTokens: false,
         mayDeleteAccount: false,
         offlineAfterMs: 900_000,
         minimumVersion: undefined,

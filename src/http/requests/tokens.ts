@@ -1,0 +1,130 @@
+// The daemon tokens of the caller: made on a phone or the page, for the devices at home.
+
+import type { MadeToken, OwnTokenOrder, OwnTokens } from '../../access/own-tokens.ts'
+import type { AccessTokens } from '../../access/tokens.ts'
+import { ALL_RIGHTS } from '../../domain/access.ts'
+import type { AccessToken, Right } from '../../domain/access.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import type { RequestFault } from '../../domain/errors.ts'
+import { makingSessionAgeMsMax } from '../../domain/limits.ts'
+import { answerJson } from '../answers/call.ts'
+import type { ApiCall } from '../answers/call.ts'
+import { presentDaemonToken } from '../answers/present.ts'
+import type { MobileSettings } from '../answers/sign-in-settings.ts'
+import { jsonBody } from '../body/bounds.ts'
+import type { BodyGate } from '../body/gate.ts'
+import { isNewDaemonToken, isTokenRotation, validated } from '../body/validate.ts'
+import { membersOf, nameFaults, none, readBody } from './input.ts'
+import type { Input } from './input.ts'
+import { parseId } from './routes.ts'
+
+const OVERLAP_DAYS = 7
+const NOT_HERE = 'People cannot make daemon tokens here: ask the operator for one.'
+const TOO_MUCH =
+  'Phones may not change sensors here, and neither may tokens that people make for themselves.'
+
+type Settings = Pick<MobileSettings, 'mayMakeTokens' | 'mayEdit'>
+
+export interface OwnRotation {
+  readonly token: AccessToken
+  readonly overlapDays: number
+}
+
+export function listTokens(ownTokens: OwnTokens) {
+  return async (call: ApiCall): Promise<void> => {
+    const tokens = await ownTokens.list(call.principal.user.id)
+    answerJson(call, 200, JSON.stringify({ data: tokens.map(presentDaemonToken) }))
+  }
+}
+
+/** What the caller may do is checked before the body is read. */
+export function newToken(bodies: BodyGate, settings: Settings): Input<OwnTokenOrder> {
+  const read = (call: ApiCall) => {
+    checkCaller(call, settings)
+    return readBody(bodies, call, (body, faults) => readOrder(body, faults, settings))
+  }
+  return { bounds: jsonBody, schema: 'new-daemon-token', read }
+}
+
+/** The order of a valid body; faults are added to `faults`. */
+function readOrder(body: unknown, faults: RequestFault[], settings: Settings): OwnTokenOrder {
+  const given = membersOf(body)['name']
+  const name = typeof given === 'string' ? given.trim() : ''
+  const valid = validated(isNewDaemonToken, body, faults)
+  faults.push(...nameFaults('/name', name))
+  const { scopes, sn_prefix: serialNumberPrefix = '', expires_in_days: lifetimeDays } = valid ?? {}
+  const rights = ALL_RIGHTS.filter((right) =>
+    scopes === undefined ? isGrantable(right, settings) : scopes.includes(right),
+  )
+  return { name, rights, serialNumberPrefix, lifetimeDays }
+}
+
+export function postToken(ownTokens: OwnTokens, settings: Settings) {
+  return async (call: ApiCall, order: OwnTokenOrder): Promise<void> => {
+    checkRights(order.rights, settings)
+    answerMade(call, await ownTokens.create(call.principal, order))
+  }
+}
+
+export function tokenRotation(
+  ownTokens: OwnTokens,
+  bodies: BodyGate,
+  settings: Settings,
+): Input<OwnRotation> {
+  const read = async (call: ApiCall) => {
+    checkCaller(call, settings)
+    const token = await ownTokens.find(call.principal.user.id, parseId(call.parameters['token']))
+    checkRights(token.rights, settings)
+    return readBody(bodies, call, (body, faults) => {
+      const { overlap_days: overlapDays = OVERLAP_DAYS } =
+        validated(isTokenRotation, body, faults) ?? {}
+      return { token, overlapDays }
+    })
+  }
+  return { bounds: jsonBody, schema: 'daemon-token-rotation', read }
+}
+
+export function rotateToken(ownTokens: OwnTokens) {
+  return async (call: ApiCall, { token, overlapDays }: OwnRotation): Promise<void> => {
+    answerMade(call, await ownTokens.rotate(call.principal, token.id, overlapDays))
+  }
+}
+
+/** Nothing; whether people end tokens here is checked first. */
+export function tokenEnd({ mayMakeTokens }: Settings): Input<undefined> {
+  const read = (call: ApiCall) => {
+    if (!mayMakeTokens) throw new ServiceError('insufficient_scope', { detail: NOT_HERE })
+    return none.read(call)
+  }
+  return { bounds: none.bounds, read }
+}
+
+export function endToken(ownTokens: OwnTokens, tokens: AccessTokens) {
+  return async ({ ctx, principal, parameters }: ApiCall): Promise<void> => {
+    const { id } = await ownTokens.find(principal.user.id, parseId(parameters['token']))
+    if (!(await tokens.revoke(id))) throw new ServiceError('not_found')
+    ctx.status = 204
+  }
+}
+
+/** @throws ServiceError unless the caller may make tokens */
+function checkCaller({ principal, receivedAtMs }: ApiCall, { mayMakeTokens }: Settings): void {
+  if (!mayMakeTokens) throw new ServiceError('insufficient_scope', { detail: NOT_HERE })
+  const isFresh = receivedAtMs - principal.token.createdAtMs <= makingSessionAgeMsMax
+  if (!isFresh) throw new ServiceError('sign_in_again')
+}
+
+/** @throws ServiceError for rights that the caller cannot give */
+function checkRights(rights: readonly Right[], settings: Settings): void {
+  if (rights.every((right) => isGrantable(right, settings))) return
+  throw new ServiceError('insufficient_scope', { detail: TOO_MUCH })
+}
+
+function isGrantable(right: Right, { mayEdit }: Settings): boolean {
+  return mayEdit || right !== 'sensors:write'
+}
+
+function answerMade(call: ApiCall, { token, text }: MadeToken): void {
+  const { id, ...rest } = presentDaemonToken(token)
+  answerJson(call, 201, JSON.stringify({ data: { id, token: text, ...rest } }))
+}
