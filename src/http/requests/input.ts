@@ -148,6 +148,19 @@ export async function readBody<T>(
   return value
 }
 
+/** The same where every member may be left out, and the body with them. */
+export async function readOptionalBody<T>(
+  bodies: BodyGate,
+  call: ApiCall,
+  read: (body: unknown, faults: RequestFault[]) => T,
+): Promise<T> {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = call.ctx.req.headers
+  if (length !== '0' || encoding !== undefined) return readBody(bodies, call, read)
+  const { value, faults } = readWithFaults({}, call.query, read)
+  throwFaults(faults)
+  return value
+}
+
 export function readWithFaults<T>(
   body: unknown,
   query: string,

@@ -14,7 +14,7 @@ import type { MobileSettings } from '../answers/sign-in-settings.ts'
 import { jsonBody } from '../body/bounds.ts'
 import type { BodyGate } from '../body/gate.ts'
 import { isNewDaemonToken, isTokenRotation, validated } from '../body/validate.ts'
-import { membersOf, nameFaults, none, readBody } from './input.ts'
+import { membersOf, nameFaults, none, readBody, readOptionalBody } from './input.ts'
 import type { Input } from './input.ts'
 import { parseId } from './routes.ts'
 
@@ -75,13 +75,14 @@ export function tokenRotation(
     checkCaller(call, settings)
     const token = await ownTokens.find(call.principal.user.id, parseId(call.parameters['token']))
     checkRights(token.rights, settings)
-    return readBody(bodies, call, (body, faults) => {
-      const { overlap_days: overlapDays = OVERLAP_DAYS } =
-        validated(isTokenRotation, body, faults) ?? {}
-      return { token, overlapDays }
-    })
+    const overlapDays = await readOptionalBody(bodies, call, readOverlap)
+    return { token, overlapDays }
   }
   return { bounds: jsonBody, schema: 'daemon-token-rotation', read }
+}
+
+function readOverlap(body: unknown, faults: RequestFault[]): number {
+  return validated(isTokenRotation, body, faults)?.overlap_days ?? OVERLAP_DAYS
 }
 
 export function rotateToken(ownTokens: OwnTokens) {

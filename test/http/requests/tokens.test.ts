@@ -105,6 +105,7 @@ describe('tokens of one’s own', () => {
     const [kept] = await list()
     expect(Date.parse(kept.expires_at)).to.equal(Date.parse(made.created_at) + 7 * DAY_MS)
     for (const { token } of [old, made]) expect((await submit(token)).status).to.be.below(300)
+    expect((await post(`/tokens/${made.id}/rotation`)).status).to.equal(201)
     expect((await rotate(made.id, { overlap_days: 0 })).status).to.equal(201)
     expect(codeOf(await submit(made.token))).to.equal('401 invalid_token')
   })
