@@ -143,7 +143,10 @@ async function link(user: string, { expires, json }: LinkOptions): Promise<void>
 
 async function unlink(user: string, { issuer }: { readonly issuer: string }): Promise<void> {
   await withOperations((operations) => operations.unlinkIdentity({ user, issuer }))
-  printNote(`removed the identity of ${user} at ${issuer}`)
+  printNote(
+    `removed the identity of ${user} at ${issuer}, and all mobile tokens; daemon tokens work on:`,
+  )
+  printNote(`see thermolog token list --user ${user}`)
 }
 
 function presentListed({ identities, ...user }: ListedUser) {

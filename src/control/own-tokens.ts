@@ -5,14 +5,16 @@ import { ownTokensPerUserMax } from '../domain/limits.ts'
 import type { NewOwnToken, OwnTokenRefusal, OwnTokenRotation } from '../ports/control-writer.ts'
 import { counted, row } from './flow.ts'
 import type { Flow } from './flow.ts'
-import { createToken, forgetEnded, rotateToken, WORKS } from './tokens.ts'
+import { createToken, forgetEnded, rotateToken } from './tokens.ts'
 import { lockUser } from './users.ts'
 
+// Locked: its end is answered before or after the token is there to be listed.
 const SESSION = `
-  SELECT 1 FROM access_tokens WHERE id = $1 AND user_id = $2 AND revoked_at_ms IS NULL`
+  SELECT 1 FROM access_tokens WHERE id = $1 AND user_id = $2 AND revoked_at_ms IS NULL FOR SHARE`
 const COUNT = `
   SELECT count(*) AS count FROM access_tokens
-  WHERE user_id = $1 AND made_in_session_id IS NOT NULL AND ${WORKS}`
+  WHERE user_id = $1 AND made_in_session_id IS NOT NULL AND revoked_at_ms IS NULL
+    AND (expires_at_ms IS NULL OR expires_at_ms > $2)`
 export function* createOwnToken(token: NewOwnToken): Flow<AccessToken | OwnTokenRefusal> {
   const refusal = yield* refusalOf(token, 0)
   return refusal ?? (yield* createToken(token, token.nowMs))
@@ -34,8 +36,8 @@ function* refusalOf(
   endingCount: number,
 ): Flow<OwnTokenRefusal | undefined> {
   if ((yield* lockUser(userId)) === undefined) return 'session-ended'
+  yield* forgetEnded(userId)
   if ((yield* row(SESSION, madeInSessionId, userId)) === undefined) return 'session-ended'
-  yield* forgetEnded(userId, nowMs)
   const workingCount = yield* counted(COUNT, userId, nowMs)
   return workingCount - endingCount < ownTokensPerUserMax ? undefined : 'too-many'
 }

@@ -88,7 +88,7 @@ function* beginSession(of: NewSession): Flow<SignedInUser | undefined> {
   // Locked: two sign-ins at once count each other's sessions.
   const user = yield* lockUser(userId)
   if (user === undefined) return undefined
-  yield* forgetEnded(userId, nowMs)
+  yield* forgetEnded(userId)
   const token = yield* createToken({ ...of.token, userId, kind: 'mobile' }, nowMs)
   return { user, token, endedTokenIds: [...endedIds, ...(yield* endOldSessions(userId, nowMs))] }
 }

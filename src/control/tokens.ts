@@ -42,15 +42,15 @@ const BY_HASH = `${PRINCIPALS} WHERE t.hash = $1`
 const INSERT = `
   INSERT INTO access_tokens
     (user_id, kind, name, rights, serial_number_prefix, app_name, made_in_session_id, hash,
-      created_at_ms, expires_at_ms)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id`
-/** Whether a token works at `$2`. */
-export const WORKS = 'revoked_at_ms IS NULL AND (expires_at_ms IS NULL OR expires_at_ms > $2)'
+      created_at_ms, expires_at_ms, lifetime_ms)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id`
+// Not what has expired: the clock may be wrong, and few can expire in a day.
 const FORGET_ENDED = `
   DELETE FROM access_tokens WHERE id IN (
     SELECT id FROM access_tokens
-    WHERE user_id = $1 AND (kind = 'mobile' OR made_in_session_id IS NOT NULL) AND NOT (${WORKS})
-    ORDER BY id DESC ${allBehind(endedTokensKeptMax)})`
+    WHERE user_id = $1 AND (kind = 'mobile' OR made_in_session_id IS NOT NULL)
+      AND revoked_at_ms IS NOT NULL
+    ORDER BY revoked_at_ms DESC, id DESC ${allBehind(endedTokensKeptMax)})`
 const REVOKE = `
   UPDATE access_tokens SET revoked_at_ms = $2 WHERE id = $1 AND revoked_at_ms IS NULL`
 // Before the token, as whoever deletes the user does.
@@ -58,7 +58,8 @@ const LOCK_OWNER = `
   SELECT 1 FROM users
   WHERE id = (SELECT user_id FROM access_tokens WHERE id = $1) FOR KEY SHARE`
 const LIVE_DAEMON_TOKEN = `
-  ${TOKENS} WHERE t.id = $1 AND t.kind = 'daemon' AND t.revoked_at_ms IS NULL
+  SELECT ${TOKEN_COLUMNS}, t.lifetime_ms AS "lifetimeMs" FROM access_tokens t
+  WHERE t.id = $1 AND t.kind = 'daemon' AND t.revoked_at_ms IS NULL
     AND (t.expires_at_ms IS NULL OR t.expires_at_ms > $2) FOR UPDATE`
 const EXPIRE = 'UPDATE access_tokens SET expires_at_ms = $2 WHERE id = $1'
 const END_SESSIONS = `
@@ -95,7 +96,8 @@ export function* createToken(token: NewAccessToken, createdAtMs: number): Flow<A
   const { userId, kind, name, rights, serialNumberPrefix = '', appName = '', expiresAtMs } = token
   const { madeInSessionId = null } = token
   const names = [kind, name, rights.join(' '), serialNumberPrefix, appName, madeInSessionId]
-  const values = [userId, ...names, Buffer.from(token.hash), createdAtMs, expiresAtMs]
+  const lifetimeMs = expiresAtMs === null ? null : expiresAtMs - createdAtMs
+  const values = [userId, ...names, Buffer.from(token.hash), createdAtMs, expiresAtMs, lifetimeMs]
   const inserted = yield* row<{ id: number }>(INSERT, ...values)
   const what = { id: inserted?.id ?? 0, userId, kind, name, rights, serialNumberPrefix, appName }
   const times = { createdAtMs, expiresAtMs, lastUsedAtMs: null, revokedAtMs: null }
@@ -113,20 +115,27 @@ export function* rotateToken(
   { hash, nowMs, overlapMs, madeInSessionId }: TokenRotation,
 ): Flow<RotatedToken | undefined> {
   yield* rows(LOCK_OWNER, tokenId)
-  const old = yield* row<TokenRow>(LIVE_DAEMON_TOKEN, tokenId, nowMs)
+  const old = yield* row<TokenRow & { lifetimeMs: number | null }>(
+    LIVE_DAEMON_TOKEN,
+    tokenId,
+    nowMs,
+  )
   if (old === undefined) return undefined
   const { userId, kind, name, rights, serialNumberPrefix, expiresAtMs } = toToken(old)
-  // What was valid for a year is valid for a year again.
-  const newExpiresAtMs = expiresAtMs === null ? null : nowMs + expiresAtMs - old.createdAtMs
   const same = { userId, kind, name, rights, serialNumberPrefix }
-  const made = madeInSessionId ?? old.madeInSessionId
   const order = {
     ...same,
-    ...(made !== null && { madeInSessionId: made }),
+    ...(madeInSessionId !== undefined && { madeInSessionId }),
     hash: Buffer.from(hash),
-    expiresAtMs: newExpiresAtMs,
+    // What was valid for a year is valid for a year again.
+    expiresAtMs: old.lifetimeMs === null ? null : nowMs + old.lifetimeMs,
   }
   const token = yield* createToken(order, nowMs)
+  if (overlapMs === 0) {
+    // By any clock.
+    yield* change(REVOKE, tokenId, nowMs)
+    return { token, oldExpiresAtMs: nowMs }
+  }
   const oldExpiresAtMs = Math.min(expiresAtMs ?? Infinity, nowMs + overlapMs)
   yield* change(EXPIRE, tokenId, oldExpiresAtMs)
   return { token, oldExpiresAtMs }
@@ -146,9 +155,9 @@ export function* endOldSessions(userId: number, nowMs: number): Flow<number[]> {
   return idsOf(yield* rows<{ id: number }>(END_OLD_SESSIONS, userId, nowMs))
 }
 
-/** Of what the user has made and what has ended, only the newest are kept. */
-export function* forgetEnded(userId: number, nowMs: number): Flow<void> {
-  yield* change(FORGET_ENDED, userId, nowMs)
+/** Of the user's sessions and own tokens that were ended, only the last ones are kept. */
+export function* forgetEnded(userId: number): Flow<void> {
+  yield* change(FORGET_ENDED, userId)
 }
 
 function idsOf(found: readonly { readonly id: number }[]): number[] {

@@ -47,9 +47,9 @@ export interface TokenRotation {
   /** SHA-256 of the new token's text. */
   readonly hash: Uint8Array
   readonly nowMs: number
-  /** How long the old token keeps working, unless it expires earlier. */
+  /** How long the old token keeps working, unless it expires earlier; 0: it ends by any clock. */
   readonly overlapMs: number
-  /** The session in which its owner rotates it; absent: an operator does. */
+  /** The session in which its owner rotates it; absent: the new one is made by an operator. */
   readonly madeInSessionId?: number
 }
 

@@ -72,7 +72,7 @@ export const sessionsPerUserMax = 100
 /** Daemon tokens that work and that one user has made. */
 export const ownTokensPerUserMax = 100
 
-/** Sessions and tokens made by one user that have ended and are still listed to operators. */
+/** Sessions and own tokens of one user that were ended and are still listed to operators. */
 export const endedTokensKeptMax = 100
 
 /** How old a session may be in which a daemon token is made. */

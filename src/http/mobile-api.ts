@@ -72,7 +72,7 @@ export function mobileApiRouter(
   const deletion = accountDeletion(bodies, settings)
   const order = newToken(bodies, settings)
   const rotation = tokenRotation(ownTokens, bodies, settings)
-  const end = tokenEnd(settings)
+  const end = tokenEnd(ownTokens, settings)
   const events = streamEvents({ live, tokens, clock })
 
   api.add('GET  /me',                       undefined,      none,  showUser())
@@ -83,7 +83,7 @@ export function mobileApiRouter(
   api.add('GET  /tokens',                   undefined,      none,  listTokens(ownTokens))
   api.add('POST /tokens',                   undefined,      order, postToken(ownTokens, settings))
   api.add('POST /tokens/:token/rotation',   undefined,      rotation, rotateToken(ownTokens))
-  api.add('DELETE /tokens/:token',          undefined,      end,   endToken(ownTokens, tokens))
+  api.add('DELETE /tokens/:token',          undefined,      end,   endToken(tokens))
   api.add('GET  /dashboard',                'sensors:read', none,  showDashboard(sensors))
   api.add('GET  /sensors',                  'sensors:read', none,  listSensors(sensors))
   api.add('GET  /changes',                  'sensors:read', changesQuery, showChanges(sensors))

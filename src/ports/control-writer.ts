@@ -40,7 +40,7 @@ export interface ControlWriter extends RefusedWriter {
   createToken(token: NewAccessToken): Promise<AccessToken>
   /**
    * Creates a daemon token for its owner, in a session. Of the user's sessions and own tokens that
-   * have ended, the newest `endedTokensKeptMax` are kept; signing in does the same.
+   * were ended, the last `endedTokensKeptMax` are kept; signing in does the same.
    *
    * @returns or why not
    */

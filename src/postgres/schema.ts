@@ -62,6 +62,8 @@ const CONTROL = `
     hash bytea NOT NULL UNIQUE,
     created_at_ms bigint NOT NULL,
     expires_at_ms bigint,
+    -- For how long one like it is valid; a token that is replaced expires sooner.
+    lifetime_ms bigint,
     last_used_at_ms bigint,
     revoked_at_ms bigint,
     has_stored_lines boolean NOT NULL DEFAULT false

@@ -7,7 +7,7 @@ import type { Connection } from './database.ts'
 type Prepared = ReturnType<Connection['prepare']>
 
 /** What only PostgreSQL needs; see control/flow.ts. */
-const LOCKS = /\sFOR (?:KEY SHARE|UPDATE)\b/g
+const LOCKS = /\sFOR (?:(?:KEY )?SHARE|UPDATE)\b/g
 const BUCKETS = /\b\w+\.bucket = (?:\w+\.bucket|\$\d+) AND /g
 const LISTS = /= ANY \((\$\d+)::\w+\[\]\)/g
 

@@ -4,6 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import type { AccessToken } from '../../src/domain/access.ts'
+import { DAY_MS } from '../../src/domain/time.ts'
 import type { NewOwnToken, OwnTokenRotation } from '../../src/ports/control-writer.ts'
 import { newUser, NOW_MS, PERMISSIVE } from './open-data.ts'
 import type { NewData, OpenData, TestData } from './open-data.ts'
@@ -50,16 +51,15 @@ export function describeOwnTokens(name: string, newData: NewData): void {
     it('says in which session one was made, and what replaces it, after a start too', async () => {
       const token = (await make()) as AccessToken
       const rotated = await rotate(token.id)
-      const { id } = token
       const order = { hash: randomBytes(32), nowMs: NOW_MS, overlapMs: 1 }
-      // By an operator, who does not take it from its owner.
-      await data.controlWriter.rotateToken(id, order)
+      const byOperator = await data.controlWriter.rotateToken(token.id, order)
       await data.close()
       data = await files.open()
-      const own = await listOwn()
-      expect(own.map((one) => one.madeInSessionId)).to.deep.equal(Array(3).fill(madeInSessionId))
-      expect(own[0]).to.deep.equal({ ...token, expiresAtMs: NOW_MS + 1 })
-      expect(own[1]).to.deep.equal(typeof rotated === 'object' && rotated.token)
+      expect(await listOwn()).to.deep.equal([
+        { ...token, expiresAtMs: NOW_MS + 1 },
+        typeof rotated === 'object' && rotated.token,
+      ])
+      expect(byOperator?.token.madeInSessionId).to.equal(null)
     })
 
     it('makes none in a session that has ended, of another user or of nobody', async () => {
@@ -73,7 +73,7 @@ export function describeOwnTokens(name: string, newData: NewData): void {
       expect(await listOwn()).to.deep.equal([token])
     })
 
-    it('has a hundred of a user that work, however they are made, and few that ended', async () => {
+    it('has a hundred of a user that work, however they are made', async () => {
       const made = await Promise.all(Array.from({ length: 101 }, () => make()))
       const tokens = made.filter((one) => typeof one === 'object')
       expect(tokens).to.have.lengthOf(100)
@@ -81,14 +81,41 @@ export function describeOwnTokens(name: string, newData: NewData): void {
       expect(await rotate(first ?? 0)).to.equal('too-many')
       const replaced = await rotate(first ?? 0, { overlapMs: 0 })
       expect(replaced).to.have.property('oldExpiresAtMs', NOW_MS)
+      // By any clock.
+      expect((await listOwn())[0])
+        .to.include({ id: first })
+        .and.not.include({ revokedAtMs: null })
       expect(await make()).to.equal('too-many')
       await data.controlWriter.revokeToken(second ?? 0)
       expect(await make({ expiresAtMs: NOW_MS + 1 })).to.be.an('object')
       expect(await make()).to.equal('too-many')
       expect(await make({ nowMs: NOW_MS + 1 })).to.be.an('object')
-      for (const { id } of await listOwn()) await data.controlWriter.revokeToken(id)
-      await make()
-      expect(await listOwn()).to.have.lengthOf(101)
+    })
+
+    it('keeps those that ended last, and all that may work by another clock', async () => {
+      const tokens: AccessToken[] = []
+      for (let at = 0; at < 103; at++) {
+        const token = (await make({ expiresAtMs: at === 0 ? NOW_MS + 1 : null })) as AccessToken
+        tokens.push(token)
+        if (at > 1) await data.controlWriter.revokeToken(token.id)
+      }
+      const [expired, leaked] = tokens.map(({ id }) => id)
+      await data.controlWriter.revokeToken(leaked ?? 0)
+      await make({ nowMs: NOW_MS + 100 * DAY_MS })
+      const kept = (await listOwn()).map(({ id }) => id)
+      expect(kept).to.have.lengthOf(102)
+      expect(kept).to.include.members([expired, leaked])
+    })
+
+    it('replaces one as often as is asked with one that is valid as long', async () => {
+      const forEver = (await make()) as AccessToken
+      const forDay = (await make({ expiresAtMs: NOW_MS + DAY_MS })) as AccessToken
+      for (const nowMs of [NOW_MS + 1, NOW_MS + 2]) {
+        const lasting = await rotate(forEver.id, { nowMs, overlapMs: 1_000 })
+        const passing = await rotate(forDay.id, { nowMs, overlapMs: 1_000 })
+        expect(lasting).to.have.nested.property('token.expiresAtMs', null)
+        expect(passing).to.have.nested.property('token.expiresAtMs', nowMs + DAY_MS)
+      }
     })
 
     it('replaces none that does not work, and leaves what an operator made', async () => {

@@ -70,6 +70,20 @@ export function requireRight(principal: Principal, right: Right): void {
   throw new ServiceError('insufficient_scope', { detail })
 }
 
+/**
+ * Whoever finds a phone that was left signed in cannot do everything with it. A session of the
+ * future began by a clock that was wrong.
+ *
+ * @throws ServiceError `sign_in_again` unless the caller's session began at most so long ago
+ */
+export function requireNewSession(
+  { principal, receivedAtMs }: { readonly principal: Principal; readonly receivedAtMs: number },
+  ageMsMax: number,
+): void {
+  const ageMs = Math.abs(receivedAtMs - principal.token.createdAtMs)
+  if (ageMs > ageMsMax) throw new ServiceError('sign_in_again')
+}
+
 function find(
   tokens: AccessTokens,
   text: string | undefined,

@@ -8,12 +8,13 @@ import { MINUTE_MS } from '../../domain/time.ts'
 import type { ApiCall } from '../answers/call.ts'
 import type { MobileSettings } from '../answers/sign-in-settings.ts'
 import { jsonBody } from '../body/bounds.ts'
+import { requireNewSession } from '../callers/authenticate.ts'
 import type { BodyGate } from '../body/gate.ts'
 import { isAccountDeletion, validated } from '../body/validate.ts'
 import { readBody } from './input.ts'
 import type { Input } from './input.ts'
 
-const TOKEN_AGE_MS_MAX = 10 * MINUTE_MS
+const SESSION_AGE_MS_MAX = 10 * MINUTE_MS
 const NOT_HERE = 'People cannot delete their accounts here: ask the operator.'
 const NOT_THIS_ONE =
   'An operator made this account, or daemons send with its tokens: ask the operator to delete it.'
@@ -24,10 +25,9 @@ export function accountDeletion(
   { mayDeleteAccount }: Pick<MobileSettings, 'mayDeleteAccount'>,
 ): Input<undefined> {
   const read = (call: ApiCall) => {
-    const { token, user } = call.principal
+    const { user } = call.principal
     if (!mayDeleteAccount) throw new ServiceError('insufficient_scope', { detail: NOT_HERE })
-    const isFresh = call.receivedAtMs - token.createdAtMs <= TOKEN_AGE_MS_MAX
-    if (!isFresh) throw new ServiceError('sign_in_again')
+    requireNewSession(call, SESSION_AGE_MS_MAX)
     return readBody(bodies, call, (body, faults) => checkAddress(body, user.email, faults))
   }
   return { bounds: jsonBody, schema: 'account-deletion', read }

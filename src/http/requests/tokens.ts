@@ -12,6 +12,7 @@ import type { ApiCall } from '../answers/call.ts'
 import { presentDaemonToken } from '../answers/present.ts'
 import type { MobileSettings } from '../answers/sign-in-settings.ts'
 import { jsonBody } from '../body/bounds.ts'
+import { requireNewSession } from '../callers/authenticate.ts'
 import type { BodyGate } from '../body/gate.ts'
 import { isNewDaemonToken, isTokenRotation, validated } from '../body/validate.ts'
 import { membersOf, nameFaults, none, readBody, readOptionalBody } from './input.ts'
@@ -73,7 +74,7 @@ export function tokenRotation(
 ): Input<OwnRotation> {
   const read = async (call: ApiCall) => {
     checkCaller(call, settings)
-    const token = await ownTokens.find(call.principal.user.id, parseId(call.parameters['token']))
+    const token = await findNamed(call, ownTokens)
     checkRights(token.rights, settings)
     const overlapDays = await readOptionalBody(bodies, call, readOverlap)
     return { token, overlapDays }
@@ -91,28 +92,33 @@ export function rotateToken(ownTokens: OwnTokens) {
   }
 }
 
-/** Nothing; whether people end tokens here is checked first. */
-export function tokenEnd({ mayMakeTokens }: Settings): Input<undefined> {
-  const read = (call: ApiCall) => {
+/** The token that the path names, if people end tokens here. */
+export function tokenEnd(ownTokens: OwnTokens, { mayMakeTokens }: Settings): Input<AccessToken> {
+  const read = async (call: ApiCall) => {
     if (!mayMakeTokens) throw new ServiceError('insufficient_scope', { detail: NOT_HERE })
-    return none.read(call)
+    const token = await findNamed(call, ownTokens)
+    void none.read(call)
+    return token
   }
   return { bounds: none.bounds, read }
 }
 
-export function endToken(ownTokens: OwnTokens, tokens: AccessTokens) {
-  return async ({ ctx, principal, parameters }: ApiCall): Promise<void> => {
-    const { id } = await ownTokens.find(principal.user.id, parseId(parameters['token']))
+export function endToken(tokens: AccessTokens) {
+  return async ({ ctx }: ApiCall, { id }: AccessToken): Promise<void> => {
     if (!(await tokens.revoke(id))) throw new ServiceError('not_found')
     ctx.status = 204
   }
 }
 
+/** @throws ServiceError as `OwnTokens.find` */
+function findNamed({ principal, parameters }: ApiCall, ownTokens: OwnTokens): Promise<AccessToken> {
+  return ownTokens.find(principal.user.id, parseId(parameters['token']))
+}
+
 /** @throws ServiceError unless the caller may make tokens */
-function checkCaller({ principal, receivedAtMs }: ApiCall, { mayMakeTokens }: Settings): void {
+function checkCaller(call: ApiCall, { mayMakeTokens }: Settings): void {
   if (!mayMakeTokens) throw new ServiceError('insufficient_scope', { detail: NOT_HERE })
-  const isFresh = receivedAtMs - principal.token.createdAtMs <= makingSessionAgeMsMax
-  if (!isFresh) throw new ServiceError('sign_in_again')
+  requireNewSession(call, makingSessionAgeMsMax)
 }
 
 /** @throws ServiceError for rights that the caller cannot give */

@@ -38,6 +38,8 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
         hash BLOB NOT NULL UNIQUE,
         created_at_ms INTEGER NOT NULL,
         expires_at_ms INTEGER,
+        -- For how long one like it is valid; a token that is replaced expires sooner.
+        lifetime_ms INTEGER,
         last_used_at_ms INTEGER,
         revoked_at_ms INTEGER,
         -- By line protocol, with a temperature.

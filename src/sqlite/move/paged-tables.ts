@@ -34,7 +34,8 @@ export const PAGED_TABLES: Readonly<Record<string, PagedTable>> = {
   access_tokens: {
     file: CONTROL_FILE,
     columns: `id, user_id, kind, name, app_name, made_in_session_id, rights, serial_number_prefix,
-      hash, created_at_ms, expires_at_ms, last_used_at_ms, revoked_at_ms, has_stored_lines`,
+      hash, created_at_ms, expires_at_ms, lifetime_ms, last_used_at_ms, revoked_at_ms,
+      has_stored_lines`,
     from: 'access_tokens',
   },
   identities: {

@@ -18,6 +18,7 @@ describe('deleting one’s account', () => {
 
   const start = async (settings: Record<string, string> = ALLOWED) => {
     mobile = await startMobile(settings)
+    setClock(0)
   }
   const remove = (token: string, body: unknown = { email: ANA }) =>
     send(mobile.service.url, { method: 'POST', path: `${BASE}/me/deletion`, token, body })
