@@ -6,15 +6,15 @@
 import os
 from datetime import datetime, timedelta, timezone
 
-from thermolog_for_daemons_client import AuthenticatedClient
-from thermolog_for_daemons_client.api.account import show_daemon_me
-from thermolog_for_daemons_client.api.measurements import (
+from thermolog_daemon_client import AuthenticatedClient
+from thermolog_daemon_client.api.account import show_daemon_me
+from thermolog_daemon_client.api.measurements import (
     read_history,
     submit_batch,
     submit_measurement,
 )
-from thermolog_for_daemons_client.api.sensors import list_sensors, show_sensor
-from thermolog_for_daemons_client.models import Bucket, Fill, Measurement, MeasurementBatch
+from thermolog_daemon_client.api.sensors import list_sensors, show_sensor
+from thermolog_daemon_client.models import Bucket, Fill, Measurement, MeasurementBatch
 
 URL = os.environ.get("THERMOLOG_URL", "http://127.0.0.1:8080")
 api = AuthenticatedClient(base_url=URL, token=os.environ["THERMOLOG_TOKEN"])

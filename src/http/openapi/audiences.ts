@@ -15,9 +15,10 @@ interface Document extends JsonObject {
   readonly components: Readonly<Record<string, JsonObject>>
 }
 
+/** Generators make names of packages and files of the titles. */
 const AUDIENCES = {
-  daemon: { base: DAEMON_API_BASE, title: 'Thermolog for daemons', token: 'daemonToken' },
-  mobile: { base: MOBILE_API_BASE, title: 'Thermolog for apps', token: 'mobileToken' },
+  daemon: { base: DAEMON_API_BASE, title: 'Thermolog daemon', token: 'daemonToken' },
+  mobile: { base: MOBILE_API_BASE, title: 'Thermolog mobile', token: 'mobileToken' },
 }
 
 /** Every document by the name of its file, made from the whole. */

@@ -139,6 +139,18 @@ describe('the documents to generate clients from', () => {
       expect(Object.keys(document.components.securitySchemes)).to.deep.equal([token])
     })
 
+    it(`${name} names the values of a parameter: else each call has a type of its own`, () => {
+      const { paths, components } = documents.get(name)
+      const parameters = placesIn([paths, components.parameters])
+      const nameless = parameters.filter(([, node]) => node.in && node.schema?.enum)
+      expect(nameless.map(([path]) => path)).to.deep.equal([])
+    })
+
+    it(`${name} has a title that makes the name of a package`, () => {
+      const api = /\/(\w+)\.json$/.exec(name)?.[1]
+      expect(documents.get(name).info.title).to.equal(`Thermolog ${api}`)
+    })
+
     it(`${name} has no example of a body that is sent: a generator warns of it`, () => {
       const bodies = operationsOf(documents.get(name)).map(({ requestBody }) => requestBody)
       const media = bodies.flatMap((body) => Object.values<Node>(body?.content ?? {}))

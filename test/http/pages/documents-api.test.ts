@@ -191,7 +191,7 @@ describe('the pages of the service', () => {
   it('have that name as heading of the whole API, which no client is made from', async () => {
     const titleOf = async (path: string) => (await send(service.url, { path })).body.info.title
     expect(await titleOf('/openapi.json')).to.equal('Cellars & Co')
-    expect(await titleOf('/openapi/daemon.json')).to.equal('Thermolog for daemons')
+    expect(await titleOf('/openapi/daemon.json')).to.equal('Thermolog daemon')
   })
 
   it('list the documents', async () => {
