@@ -2,8 +2,8 @@
 // sends over real HTTP; the chart page, signed in, and lines to paste. Its data are in ./demo-data;
 // delete that to begin anew, or start it again: event ids are made from sensor and time, so nothing
 // is stored twice. `npm run demo -- --replicas 3`: three processes on one PostgreSQL instead.
-// `--redirect-uri org.example.app:/callback`: your app can sign in, too; `--lan`: phones in this
-// network reach the service. See docs/mobile.md.
+// `--phone`: phones in this network reach the service, with a link and its QR code;
+// `--redirect-uri org.example.app:/callback`: your app can sign in, too. See docs/mobile.md.
 
 import { execFile, spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -12,6 +12,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
+import { qrCode } from '../src/cli/terminal/link.ts'
 import { networkAddress } from '../src/config-values.ts'
 import {
   authorize,
@@ -45,7 +46,7 @@ const OPTIONS = {
   replicas: { type: 'string', default: '0' },
   /** Of your app. */
   'redirect-uri': { type: 'string', multiple: true, default: [] as string[] },
-  lan: { type: 'boolean', default: false },
+  phone: { type: 'boolean', default: false },
 } as const
 const SEND_EVERY_MS = 2_000
 /** Leaves for the provider at once, which asks nobody. */
@@ -119,11 +120,7 @@ async function startServices(replicas: number) {
   return { url: new URL(PAGE_URL).origin, services, closeProxy }
 }
 
-function explain(
-  { url, token }: Target,
-  services: readonly ChildProcess[],
-  mobile: string,
-): string {
+function explain({ url, token }: Target, services: readonly ChildProcess[]): string {
   const header = `-H 'Authorization: Bearer ${token}'`
   const pids = services.map(({ pid }) => pid).join(', ')
   const killing =
@@ -150,19 +147,12 @@ Paste these into another terminal:
 
   # what the service says of itself
   curl -s ${url}/readyz
-${mobile}`
+`
 }
 
 /** For whoever writes an app. */
-function explainToApps(url: string, mobileToken: string, phoneLink: string | undefined): string {
+function explainToApps(url: string, mobileToken: string): string {
   const header = `-H 'Authorization: Bearer ${mobileToken}'`
-  const phone =
-    phoneLink === undefined
-      ? ''
-      : `
-On a phone in this network, once, within a day:  ${phoneLink}
-Your app there calls ${ENVIRONMENT['PUBLIC_URL']}
-`
   return `
 As an app does, with a mobile token; the Android emulator has this as http://10.0.2.2:${PORT}
 
@@ -175,11 +165,29 @@ As an app does, with a mobile token; the Android emulator has this as http://10.
   # what has changed since a cursor, and what changes now
   curl -s ${header} ${url}/api/mobile/v1/changes
   curl -sN ${header} ${url}/api/mobile/v1/events
-${phone}`
+`
+}
+
+/** The last that is shown, and no more than a terminal of 24 rows has. */
+function explainToPhones(link: string): string {
+  return `
+Your app on a phone in this network calls ${ENVIRONMENT['PUBLIC_URL']}
+The chart page there: scan or open this, once, within a day.
+${qrCode(link)}${link}
+`
 }
 
 function daysAgo(days: number): string {
   return new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10) + 'T00:00:00Z'
+}
+
+/** @returns whether there is a network */
+function listenInNetwork(): boolean {
+  const address = networkAddress()
+  if (address === undefined) return false
+  ENVIRONMENT['HOST'] = '0.0.0.0'
+  ENVIRONMENT['PUBLIC_URL'] = `http://${address}:${PORT}`
+  return true
 }
 
 async function main(): Promise<void> {
@@ -187,11 +195,10 @@ async function main(): Promise<void> {
   const replicas = Number(values.replicas)
   const redirectUris = [...values['redirect-uri'], PAGE_URL]
   ENVIRONMENT['MOBILE_REDIRECT_URIS'] = redirectUris.join(',')
-  if (values.lan) {
-    const address = networkAddress()
-    if (address === undefined) throw new Error('--lan: this machine is in no network')
-    ENVIRONMENT['HOST'] = '0.0.0.0'
-    ENVIRONMENT['PUBLIC_URL'] = `http://${address}:${PORT}`
+  if (values.phone && !listenInNetwork()) {
+    process.stderr.write('--phone: this machine is in no network, where a phone could reach it\n')
+    process.exitCode = 1
+    return
   }
   const database = replicas > 0 ? await findDatabase() : undefined
   if (database !== undefined) ENVIRONMENT['DATABASE_URL'] = database.url
@@ -202,21 +209,21 @@ async function main(): Promise<void> {
   )
   provider.people.set('demo', { email: OWNER, email_verified: true, name: 'Demo' })
   const { services, url: boundUrl, closeProxy } = await startServices(replicas)
-  const url = values.lan ? new URL(PAGE_URL).origin : boundUrl
+  const url = values.phone ? new URL(PAGE_URL).origin : boundUrl
   const target = { url, token }
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopping.abort())
   const ended = Promise.all(services.map((service) => once(service, 'exit')))
   void ended.then(() => stopping.abort())
   const mobileToken = await createMobileToken(url)
-  const link = values.lan ? thermolog('user', 'link', OWNER, '--expires', '24h') : undefined
-  const mobile = explainToApps(url, mobileToken, await link)
-  await simulate(target, explain(target, services, mobile), stopping.signal).catch(
-    (error: unknown) => {
-      // The service may be gone before we are.
-      if (!stopping.signal.aborted) throw error
-    },
-  )
+  const explanation = [explain(target, services), explainToApps(url, mobileToken)]
+  if (values.phone) {
+    explanation.push(explainToPhones(await thermolog('user', 'link', OWNER, '--expires', '24h')))
+  }
+  await simulate(target, explanation.join(''), stopping.signal).catch((error: unknown) => {
+    // The service may be gone before we are.
+    if (!stopping.signal.aborted) throw error
+  })
   closeProxy()
   for (const service of services) service.kill('SIGTERM')
   await ended

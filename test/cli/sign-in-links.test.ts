@@ -10,18 +10,16 @@ import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import { expect } from 'chai'
-import { decodeQR } from 'qr/decode.js'
 import { networkAddress } from '../../src/config-values.ts'
 import { runCommand, serve, serving } from '../support/command.ts'
 import { send } from '../support/http.ts'
 import { leaveOut } from '../support/left-out.ts'
+import { readQrCode } from '../support/qr-code.ts'
 import { until } from '../support/until.ts'
 
 const COMMAND = fileURLToPath(new URL('../../src/thermolog.js', import.meta.url))
 const LINK = /(http:\/\/\S+)\/#\/link\/([A-Za-z0-9_-]{43})/
 const code_verifier = 'v'.repeat(43)
-/** Pixels of a module: readers want more than one. */
-const SCALE = 4
 
 describe('signing in without a provider', () => {
   let dataDir = ''
@@ -140,22 +138,4 @@ async function serveOnTerminal(dataDir: string, settings: Record<string, string>
     await exited
   }
   return { lines: stripVTControlCharacters(shown).trimEnd().split('\r\n'), interrupt }
-}
-
-/** What the code says whose half blocks are drawn on a terminal. */
-function readQrCode(shown: string): string {
-  const lines = shown.match(/[ ▄▀█]{20,}/g) ?? []
-  const rows = lines.flatMap((line) => [
-    Array.from(line, (half) => '▀█'.includes(half)),
-    Array.from(line, (half) => '▄█'.includes(half)),
-  ])
-  const size = Math.min(rows.length, rows[0]?.length ?? 0) * SCALE
-  const data = new Uint8Array(4 * size * size)
-  for (let y = 0; y < size; y++) {
-    for (let x = 0; x < size; x++) {
-      const isDark = rows[Math.floor(y / SCALE)]?.[Math.floor(x / SCALE)] ?? false
-      data.set([...Array<number>(3).fill(isDark ? 0 : 255), 255], 4 * (y * size + x))
-    }
-  }
-  return decodeQR({ width: size, height: size, data })
 }

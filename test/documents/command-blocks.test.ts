@@ -73,7 +73,7 @@ const CIRCUMSTANCES: Readonly<Record<string, Circumstances>> = {
     works: (checkout) =>
       answers(checkout, '/metrics', 'thermolog_measurements_total{outcome="created"} 1'),
   },
-  'docs/mobile.md: npm run demo -- --redirect-uri org.example.app:/callback --l': {
+  'docs/mobile.md: npm run demo -- --phone --redirect-uri org.example.app:/call': {
     service: 'none',
     works: (checkout) =>
       answers(checkout, '/api/mobile/v1/bootstrap', '"org.example.app:/callback"'),

@@ -39,6 +39,7 @@ const REMEDIES = {
   debootstrap: 'put it on PATH (Debian: debootstrap), run them as root, with a mirror in reach',
   bash: 'put it on PATH',
   'a network': 'give the machine an IPv4 address besides loopback',
+  'a network namespace': 'run them as root; only Linux has what they are for',
   'the right to mount': 'run them as root',
   'the right to mount btrfs from a file': 'run them as root, where the kernel has btrfs and loop',
   'a user who is nobody': 'run them as root, in a checkout that everybody may read',
