@@ -21,7 +21,7 @@ import {
   startOpenIdProvider,
 } from '../test/support/openid-provider.ts'
 import type { SignInProvider } from '../test/support/openid-provider.ts'
-import { backfill, FLEET, nameSensors, sendNow, YEAR } from './fleet.ts'
+import { backfill, FLEET, nameSensors, sendNow } from './fleet.ts'
 import type { Target } from './fleet.ts'
 import { findDatabase, startProxy } from './replicas.ts'
 
@@ -172,7 +172,7 @@ As an app does, with a mobile token; the Android emulator has this as http://10.
 function explainToPhones(link: string): string {
   return `
 Your app on a phone in this network calls ${ENVIRONMENT['PUBLIC_URL']}
-The chart page there: scan or open this, once, within a day.
+Scan this for the chart page, or with your app: once, within a day.
 ${qrCode(link)}${link}
 `
 }
@@ -232,7 +232,7 @@ async function main(): Promise<void> {
 }
 
 async function simulate(target: Target, explanation: string, stopping: AbortSignal): Promise<void> {
-  await backfill(target, YEAR, (share) => {
+  await backfill(target, (share) => {
     process.stderr.write(`\rsending a year of measurements … ${Math.round(share * 100)} %`)
   })
   await nameSensors(target)

@@ -58,21 +58,12 @@ interface Measurement {
 }
 
 /** How much of the past is sent: the last days in steps of five minutes, before that in hours. */
-export interface Past {
-  readonly fineDays: number
-  readonly days: number
-}
-
-export const WEEK: Past = { fineDays: 7, days: 7 }
-export const YEAR: Past = { fineDays: 8, days: 365 }
+const FINE_DAYS = 8
+const DAYS = 365
 
 /** The past up to now; the same past again is the same events. */
-export async function backfill(
-  target: Target,
-  past: Past,
-  onShare: (share: number) => void,
-): Promise<void> {
-  const all = [...pastMeasurements(past, Date.now())]
+export async function backfill(target: Target, onShare: (share: number) => void): Promise<void> {
+  const all = [...pastMeasurements(Date.now())]
   for (let start = 0; start < all.length; start += BATCH_MAX) {
     await send(target, all.slice(start, start + BATCH_MAX))
     onShare(Math.min(1, (start + BATCH_MAX) / all.length))
@@ -99,9 +90,9 @@ export async function nameSensors({ url, token }: Target): Promise<void> {
   }
 }
 
-function* pastMeasurements({ fineDays, days }: Past, nowMs: number): Generator<Measurement> {
-  const fineMs = Math.ceil((nowMs - fineDays * DAY_MS) / HOUR_MS) * HOUR_MS
-  for (let atMs = fineMs - (days - fineDays) * DAY_MS; atMs < fineMs; atMs += HOUR_MS) {
+function* pastMeasurements(nowMs: number): Generator<Measurement> {
+  const fineMs = Math.ceil((nowMs - FINE_DAYS * DAY_MS) / HOUR_MS) * HOUR_MS
+  for (let atMs = fineMs - (DAYS - FINE_DAYS) * DAY_MS; atMs < fineMs; atMs += HOUR_MS) {
     yield* measureAll(atMs, nowMs)
   }
   for (let atMs = fineMs; atMs < nowMs; atMs += STEP_MS) yield* measureAll(atMs, nowMs)
