@@ -37,6 +37,8 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'docs/grafana.md: influx auth create --org ORG --read-bucket BUCKET_ID --descr':
     'needs an InfluxDB and the names in it',
   'packaging/README.md: version=$(bin/node -p "require(\'./package.json\').version")': DOCKER,
+  'docs/mobile.md: adb reverse tcp:8080 tcp:8080 && adb reverse tcp:8081 tcp:80':
+    'needs an Android phone',
   'docs/mobile.md: npx openapi-typescript https://thermolog.example.org/openapi':
     'needs generators and a service on the internet: test/examples/clients.test.ts',
   'docs/operations.md: sudo apt install ./thermolog_*_amd64.deb': SYSTEMD,

@@ -4,6 +4,7 @@
 import { readFile } from 'node:fs/promises'
 import { runInNewContext } from 'node:vm'
 import { expect } from 'chai'
+import { linkUrl } from '../../src/access/sign-in-links.ts'
 import { send } from '../support/http.ts'
 import { BASE, startMobile } from '../support/mobile.ts'
 import type { MobileTest } from '../support/mobile.ts'
@@ -87,6 +88,23 @@ describe('the snippets for apps', () => {
     expect([...db.sensors.values()]).to.deep.equal(all)
     expect(db.points).to.have.length(1)
     expect(db.forgotten).to.deep.equal([id])
+  })
+
+  it('take a link apart, whatever the path of the service', async () => {
+    const text = await snippet('const readLink')
+    const readLink = runInNewContext(`${text}; readLink`) as (text: string) => string[] | undefined
+    for (const address of ['http://192.168.178.20:8080', 'https://example.org/home']) {
+      expect(readLink(linkUrl(address, 'xqSW8C-_')), address).to.deep.equal([address, 'xqSW8C-_'])
+    }
+    expect(readLink('https://example.org/#/sensors/7')).to.equal(undefined)
+  })
+
+  it('show every member of the bootstrap', async () => {
+    const document = await readFile(DOCUMENT, 'utf8')
+    const [, shown = ''] = /```json\n([^`]*"minimum_version"[^`]*)/.exec(document) ?? []
+    const { data } = JSON.parse(shown) as { data: object }
+    const { body } = await mobile.get('/bootstrap', token)
+    expect(Object.keys(data)).to.have.members(Object.keys(body.data))
   })
 })
 

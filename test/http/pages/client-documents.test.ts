@@ -185,6 +185,15 @@ describe('the documents to generate clients from', () => {
     })
   }
 
+  it('describe alike what both APIs have', () => {
+    const [daemon, mobile] = ['daemon', 'mobile'].map((api) => {
+      return documents.get(`openapi/${api}.json`).components.schemas
+    })
+    const shared = Object.keys(daemon).filter((name) => name in mobile)
+    expect(shared).to.include.members(['Sensor', 'Problem'])
+    for (const name of shared) expect(daemon[name], name).to.deep.equal(mobile[name])
+  })
+
   it('are small: an app carries its own', () => {
     const bytes = Buffer.byteLength(texts.get('openapi/mobile.json') ?? '')
     expect(bytes).to.be.at.most(MOBILE_BYTES_MAX)
