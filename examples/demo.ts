@@ -153,6 +153,8 @@ Paste these into another terminal:
 /** For whoever writes an app. */
 function explainToApps(url: string, mobileToken: string): string {
   const header = `-H 'Authorization: Bearer ${mobileToken}'`
+  const { DATABASE_URL: database, PUBLIC_URL: publicUrl = url } = ENVIRONMENT
+  const data = database === undefined ? `DATA_DIR='${DATA_DIR}'` : `DATABASE_URL='${database}'`
   return `
 As an app does, with a mobile token; the Android emulator has this as http://10.0.2.2:${PORT}
 
@@ -162,9 +164,18 @@ As an app does, with a mobile token; the Android emulator has this as http://10.
   # everything for the first page
   curl -s ${header} ${url}/api/mobile/v1/dashboard
 
+  # a chart
+  curl -s ${header} '${url}/api/mobile/v1/sensors/1/measurements?bucket=hour&fill=null'
+
   # what has changed since a cursor, and what changes now
   curl -s ${header} ${url}/api/mobile/v1/changes
   curl -sN ${header} ${url}/api/mobile/v1/events
+
+  # an app, here
+  bin/node examples/app.ts ${url} ${mobileToken}
+
+  # a one-time link
+  ${data} PUBLIC_URL=${publicUrl} bin/thermolog user link ${OWNER}
 `
 }
 

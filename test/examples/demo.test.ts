@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import { networkAddress } from '../../src/config-values.ts'
+import { runCommand } from '../support/command.ts'
 import { freePort } from '../support/free-port.ts'
 import { send } from '../support/http.ts'
 import { leaveOut } from '../support/left-out.ts'
@@ -58,7 +59,7 @@ describe('the demo', () => {
     let told = ''
     started.stdout.on('data', (piece) => (shown += String(piece)))
     started.stderr.on('data', (piece) => (told += String(piece)))
-    const last = phone.length > 0 ? /#\/link\/\S+\n/ : /\/events\n/
+    const last = phone.length > 0 ? /#\/link\/\S+\n/ : /user link \S+\n/
     const isReady = () => last.test(shown) || started.exitCode !== null
     await until('the demo is ready', isReady, READY_MS_MAX)
     expect(shown, told).to.include('Ready. 8 sensors')
@@ -84,6 +85,9 @@ describe('the demo', () => {
     const url = `http://127.0.0.1:${port}`
     const { body } = await send(url, { path: '/api/mobile/v1/bootstrap' })
     expect(body.data.sign_in_providers[0].redirect_uri).to.equal(APP)
+    const [, order = ''] = /bin\/thermolog (user link .*)/.exec(shown) ?? []
+    const { stdout } = await runCommand(join(folder, 'demo-data'), order.split(' '))
+    expect(stdout).to.match(/^http\S+\/#\/link\/\S+\n$/)
     if (address !== undefined) await signInOnPhone(shown, `http://${address}:${port}`)
     started.kill('SIGINT')
     const [exitCode] = (await within('the demo ends', ended)) as [number | null]
