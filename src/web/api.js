@@ -38,7 +38,8 @@ const SESSION = 'thermolog.session'
  * }} SignInProvider
  * @typedef {{
  *   app: { name: string, version: string }, links: Record<string, string>,
- *   sign_in_providers: SignInProvider[], callback_url: string | null,
+ *   account_deletion: boolean, daemon_tokens: boolean, sign_in_providers: SignInProvider[],
+ *   callback_url: string | null,
  * }} Bootstrap
  * @typedef {{ token: string, expires_at: string, user: User }} Session
  * @typedef {{ pointer: string, code: string, detail: string }} Fault

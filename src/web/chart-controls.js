@@ -1,10 +1,9 @@
-// The buttons of a chart: periods, dates, steps, zoom, now, the table, all of the screen, and the
-// unit. They can do everything that gestures can.
+// The buttons of a chart: periods, dates, steps, zoom, now, the table, and all of the screen. They
+// can do everything that gestures can.
 
 import { button, element, icon } from './element.js'
 import { nowMs } from './clock.js'
 import { DatePicker } from './date-picker.js'
-import { OTHER_UNIT, chooseUnit } from './locale.js'
 import { SPANS, livePeriod } from './period.js'
 
 /**
@@ -82,11 +81,6 @@ export class ChartControls {
   /** @param {ControlEvents['onTable']} onTable */
   #tools(onTable) {
     return [
-      button(
-        { label: `Show °${OTHER_UNIT}`, title: `Show °${OTHER_UNIT}` },
-        () => chooseUnit(OTHER_UNIT),
-        `°${OTHER_UNIT}`,
-      ),
       toggle('Dates', icon('dates'), (isShown) => (this.dates.hidden = !isShown)),
       toggle('Table', icon('table'), onTable),
       this.#fullScreen,

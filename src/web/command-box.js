@@ -2,19 +2,29 @@
 
 import { button, element, setText } from './element.js'
 
-/** @param {string} command may have several lines */
-export function commandBox(command) {
+/**
+ * @param {string} command may have several lines
+ * @param {{ label?: string, onCopied?: () => void }} [options] `label`: of the button, where there
+ *   are several
+ */
+export function commandBox(command, { label, onCopied } = {}) {
   const code = element('code', {}, command)
   const said = element('p', { class: 'muted', role: 'status' })
-  const copy = button({}, () => setText(said, copyText(code)), 'Copy')
-  return element('div', { class: 'command' }, element('pre', {}, code), copy, said)
+  const copy = () => {
+    const isCopied = copyText(code)
+    setText(said, isCopied ? 'Copied' : 'Selected: copy it with the keyboard')
+    if (isCopied) onCopied?.()
+  }
+  const box = element('div', { class: 'command' }, element('pre', {}, code))
+  box.append(button({ label }, copy, 'Copy'), said)
+  return box
 }
 
-/** @param {HTMLElement} code @returns what came of it */
+/** @param {HTMLElement} code @returns whether it is in the clipboard */
 function copyText(code) {
   // `navigator.clipboard` needs https. This works everywhere, and leaves the text selected.
   getSelection()?.selectAllChildren(code)
-  return document.execCommand('copy') ? 'Copied' : 'Selected: copy it with the keyboard'
+  return document.execCommand('copy')
 }
 
 /** A word as a shell reads it. @param {string} word */

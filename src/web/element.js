@@ -47,7 +47,7 @@ export function icon(name) {
 }
 
 /**
- * @param {Attributes & { readonly label?: string }} attributes
+ * @param {Attributes & { readonly label?: string | undefined }} attributes
  * @param {() => void} onClick
  * @param {...Child} children
  */

@@ -130,9 +130,7 @@ export class HistorySheet {
     this.#chart = chart
     listenToPointers(this.#drawing, chart, this.#gestures)
     const scheme = matchMedia('(prefers-color-scheme: dark)')
-    const { signal } = this.#closing
-    scheme.addEventListener('change', () => chart.recolor(), { signal })
-    document.addEventListener('thermolog-theme', () => chart.recolor(), { signal })
+    scheme.addEventListener('change', () => chart.recolor(), { signal: this.#closing.signal })
     chart.showPeriod(this.#period)
     this.#redraw()
   }

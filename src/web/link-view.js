@@ -1,10 +1,10 @@
 // Shown to people who open a sign-in link. Nothing is redeemed before they ask for it: mail
 // scanners open links too.
 
-import { NoAnswer, Refused, forgetSession, keepSession, session } from './api.js'
+import { NoAnswer, Refused, session } from './api.js'
 import { button, element, icon } from './element.js'
 import { isSecure, randomText, redeem } from './sign-in.js'
-import { endToken } from './sign-out.js'
+import { endToken, replaceSession } from './sign-out.js'
 
 /** @import { Session } from './api.js' */
 
@@ -86,10 +86,7 @@ export class LinkView {
   }
 
   async #keep(/** @type {Session} */ signedIn) {
-    const old = session()
-    await forgetSession()
-    if (old !== undefined) void endToken(old.token)
-    keepSession(signedIn)
+    await replaceSession(signedIn)
     this.#onDone()
   }
 

@@ -15,15 +15,18 @@ export const LOCALE = language.startsWith('en') ? language : 'en-GB'
 export const HOURS = hoursOf(language)
 
 /** @type {Unit} */
-export const UNIT_SHOWN = unitShown()
+export const UNIT_SHOWN = chosenUnit()
 
-/** The unit that is not shown. @type {Unit} */
-export const OTHER_UNIT = UNIT_SHOWN === 'C' ? 'F' : 'C'
-
-/** Shows the page in a unit from now on. @param {Unit} unit */
+/** Shows the page in a unit from when it is loaded again. @param {Unit} unit */
 export function chooseUnit(unit) {
   localStorage.setItem(UNIT, unit)
-  location.reload()
+}
+
+/** @returns {Unit} */
+export function chosenUnit() {
+  const chosen = globalThis.localStorage?.getItem(UNIT)
+  if (chosen === 'C' || chosen === 'F') return chosen
+  return FAHRENHEIT_COUNTRIES.includes(new Intl.Locale(language).region ?? '') ? 'F' : 'C'
 }
 
 /** @param {number} celsius @returns {number} in the unit that is shown */
@@ -39,13 +42,6 @@ export function differenceInUnit(celsius) {
 /** @param {number} difference in the unit that is shown @returns {number} in degrees Celsius */
 export function celsiusOfDifference(difference) {
   return UNIT_SHOWN === 'C' ? difference : difference / 1.8
-}
-
-/** @returns {Unit} */
-function unitShown() {
-  const chosen = globalThis.localStorage?.getItem(UNIT)
-  if (chosen === 'C' || chosen === 'F') return chosen
-  return FAHRENHEIT_COUNTRIES.includes(new Intl.Locale(language).region ?? '') ? 'F' : 'C'
 }
 
 /**

@@ -1,34 +1,37 @@
 // The page: sign-in state, the view for the URL, and what all views share.
 //
 // URLs: `#/` shows the sensors, `#/sensors/7/1d` a chart (see period.js), `#/compare/7,9/1d` one of
-// several sensors, `#/account` the user, `#/sign-in/{idp}` goes straight to that provider,
-// `#/link/{code}` is a one-time link. The page calls only the mobile API of its own origin.
+// several sensors, `#/settings` what the owner decides, `#/sign-in/{idp}` goes straight to that
+// provider, `#/link/{code}` is a one-time link. The page calls only the mobile API of its own
+// origin.
 
 import { nowMs } from './clock.js'
-import { Refused, forgetSession, isSessionChange, session } from './api.js'
+import { Refused, forgetSession, isSessionChange, post, session } from './api.js'
 import { setTitle } from './names.js'
 import { DashboardView } from './dashboard-view.js'
 import { setText } from './element.js'
 import { Fleet } from './fleet.js'
 import { moment } from './format.js'
+import { UNIT_SHOWN, chosenUnit } from './locale.js'
 import { FIRST_PERIOD } from './period.js'
 import { SensorView } from './sensor-view.js'
 import { takeCallback, takeLink } from './sign-in.js'
-import { endToken, endTokens } from './sign-out.js'
-import { showTheme, switchTheme } from './theme-button.js'
+import { endToken, endTokens, forgetDevice } from './sign-out.js'
+import { dropUnsaved, mayLeave } from './unsaved.js'
 
 /**
  * @import { CompareView } from './compare-view.js'
+ * @import { SettingsView } from './settings-view.js'
  * @typedef {{ fleet: Fleet, dashboard: DashboardView }} App of who is signed in
  */
 
-const ACCOUNT = '#/account'
+const SETTINGS = '#/settings'
 const SENSOR = /^#\/sensors\/([1-9]\d{0,15})(?:\/(.*))?$/
 const COMPARISON = /^#\/compare\/([\d,]{0,200})(?:\/(.*))?$/
 
 const main = byId('main')
 const connection = byId('connection')
-const account = byId('account')
+const settings = byId('settings')
 
 /** @type {App | undefined} */
 let app
@@ -37,10 +40,12 @@ let sensorView
 /** @type {import('./sign-in-view.js').SignInView | undefined} */
 let signInView
 let dashboardScrollPx = 0
+let isAwayFromDashboard = false
+/** While the answer may be either a refusal or the end of everything else. */
+let isDeleting = false
+/** The place of the page whose view is shown. */
+let shownAt = ''
 
-const themeButton = byId('theme')
-showTheme(themeButton)
-themeButton.addEventListener('click', () => switchTheme(themeButton))
 globalThis.addEventListener('hashchange', navigate)
 globalThis.addEventListener('storage', (event) => {
   if (isSessionChange(event)) location.reload()
@@ -66,7 +71,7 @@ async function showLink(code) {
 
 /** Shows a view without the app. @param {{ title: string, root: HTMLElement }} view */
 function showAlone(view) {
-  account.hidden = true
+  settings.hidden = true
   connection.hidden = true
   setTitle(view.title)
   main.replaceChildren(view.root)
@@ -85,7 +90,7 @@ function showApp() {
   signInView = undefined
   const fleet = new Fleet(failed)
   app = { fleet, dashboard: new DashboardView(fleet) }
-  account.hidden = false
+  settings.hidden = false
   fleet.subscribe(showConnection)
   navigate()
   fleet.start()
@@ -96,7 +101,15 @@ function navigate() {
   const code = takeLink()
   if (code !== undefined) return void showLink(code)
   if (app === undefined) return void signInView?.open(undefined)
-  if (location.hash === ACCOUNT) return void showAccount()
+  const { hash } = location
+  if (!mayLeave(() => (location.hash = hash))) {
+    history.pushState(null, '', shownAt === '' ? '.' : shownAt)
+    return
+  }
+  // The unit is that of when the page was loaded.
+  if (shownAt === SETTINGS && chosenUnit() !== UNIT_SHOWN) return location.reload()
+  shownAt = hash
+  if (hash === SETTINGS) return void showSettings(app)
   const [, ids, comparedIn = FIRST_PERIOD] = COMPARISON.exec(location.hash) ?? []
   if (ids !== undefined) return void showComparison(app, ids, comparedIn)
   const [, id, name] = SENSOR.exec(location.hash) ?? []
@@ -118,19 +131,26 @@ async function showComparison({ fleet }, ids, name) {
 
 /** @param {SensorView | CompareView} view */
 function showChart(view) {
-  if (sensorView === undefined) dashboardScrollPx = scrollY
-  sensorView?.close()
+  show(view)
   sensorView = view
-  main.replaceChildren(sensorView.root)
-  setTitle(sensorView.title)
-  scrollTo(0, 0)
-  sensorView.focus()
   void sensorView.open()
+}
+
+/** Shows a view in place of the dashboard. @param {SensorView | CompareView | SettingsView} view */
+function show(view) {
+  if (!isAwayFromDashboard) dashboardScrollPx = scrollY
+  isAwayFromDashboard = true
+  closeSensor()
+  setTitle(view.title)
+  main.replaceChildren(view.root)
+  scrollTo(0, 0)
+  view.focus()
 }
 
 /** @param {App} shown */
 function showDashboard({ dashboard }) {
-  const isBack = sensorView !== undefined
+  const isBack = isAwayFromDashboard
+  isAwayFromDashboard = false
   closeSensor()
   setTitle(dashboard.title)
   main.replaceChildren(dashboard.root)
@@ -140,15 +160,12 @@ function showDashboard({ dashboard }) {
   dashboard.focus()
 }
 
-async function showAccount() {
-  const { AccountView } = await import('./account-view.js')
-  if (location.hash !== ACCOUNT) return
-  closeSensor()
-  const view = new AccountView(() => void signOut())
-  setTitle(view.title)
-  main.replaceChildren(view.root)
-  scrollTo(0, 0)
-  view.focus()
+/** @param {App} shown */
+async function showSettings({ fleet }) {
+  const { SettingsView } = await import('./settings-view.js')
+  if (location.hash !== SETTINGS || app?.fleet !== fleet) return
+  const countSensors = () => fleet.sensors.size
+  show(new SettingsView({ countSensors, onSignOut: signOut, onDelete: deleteAccount }))
 }
 
 function showConnection() {
@@ -169,15 +186,28 @@ function showConnection() {
 
 /** @param {Error} error that asking again does not mend */
 function failed(error) {
-  if (!(error instanceof Refused) || error.status !== 401) return
+  if (!(error instanceof Refused) || error.status !== 401 || isDeleting) return
   void leave('You have been signed out. Please sign in again.')
 }
 
 async function signOut() {
+  if (!mayLeave(() => void signOut())) return
   const token = session()?.token
   // Not waited for: without a network it ends later.
   if (token !== undefined) void endToken(token)
   await leave()
+}
+
+/** Deletes the user, with everything here and at the service. @param {string} email */
+async function deleteAccount(email) {
+  isDeleting = true
+  try {
+    await post('/me/deletion', { email })
+  } finally {
+    isDeleting = false
+  }
+  forgetDevice()
+  await leave('Your account has been deleted.')
 }
 
 /** @param {string} [note] */
@@ -189,6 +219,8 @@ async function leave(note) {
 }
 
 function closeApp() {
+  dropUnsaved()
+  isAwayFromDashboard = false
   app?.fleet.stop()
   app?.dashboard.close()
   app = undefined

@@ -1,8 +1,9 @@
 // A sensor's name and compensation, changed by its owner. What a compensation does to the chart is
 // seen before it is saved.
 
-import { Refused, patchSensor } from './api.js'
+import { patchSensor } from './api.js'
 import { button, element, setText } from './element.js'
+import { explain } from './explain.js'
 import { temp } from './format.js'
 import { UNIT_SHOWN, celsiusOfDifference, differenceInUnit } from './locale.js'
 
@@ -16,6 +17,10 @@ import { UNIT_SHOWN, celsiusOfDifference, differenceInUnit } from './locale.js'
 
 const CELSIUS_MAX = 100
 const DECIMALS = 1e6
+const ASKED = {
+  alias: 'A name has 1 to 128 characters.',
+  compensation: 'The compensation is too large.',
+}
 
 export class SensorEdit {
   #sensor
@@ -106,18 +111,9 @@ export class SensorEdit {
     try {
       this.#events.onDone(await patchSensor(this.#sensor.id, changes))
     } catch (error) {
-      setText(this.#fault, explain(error))
+      setText(this.#fault, explain(error, ASKED))
     } finally {
       this.#save.disabled = false
     }
   }
-}
-
-/** @param {unknown} error */
-function explain(error) {
-  if (!(error instanceof Refused)) return 'You are offline. Nothing has been changed.'
-  if (error.code === 'insufficient_scope') {
-    return 'The operator of this service does not allow changes here.'
-  }
-  return error.faults.map(({ detail }) => detail).join(' ') || error.message
 }

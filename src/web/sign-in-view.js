@@ -1,17 +1,10 @@
 // Shown to people who are not signed in: a button per provider, or what has to be set up.
 
-import { Refused, get } from './api.js'
+import { Refused, get, session } from './api.js'
 import { commandBox, shellWord } from './command-box.js'
 import { button, element, icon, setText } from './element.js'
 import { APP_NAME, COMMAND } from './names.js'
-import {
-  OWN_ADDRESS,
-  finish,
-  isRedirectUriTaken,
-  isSecure,
-  leaveFor,
-  redirectUriOf,
-} from './sign-in.js'
+import { OWN_ADDRESS, finish, isSecure, leaveFor } from './sign-in.js'
 import { isEnding } from './sign-out.js'
 
 /**
@@ -55,7 +48,7 @@ export class SignInView {
    */
   constructor(onSignedIn, note) {
     this.#onSignedIn = onSignedIn
-    if (note !== undefined) this.#say(note)
+    if (note !== undefined) this.#message.before(element('p', { class: 'message' }, note))
     const sayEnding = () => setText(this.#ending, isEnding() ? ENDING : '')
     document.addEventListener('thermolog-ended', sayEnding)
     sayEnding()
@@ -109,7 +102,12 @@ export class SignInView {
     if (mayLeaveAtOnce && provider?.authorization_endpoint) {
       return this.#leave(bootstrap, provider, '#/')
     }
-    this.#choices.replaceChildren(...providers.map((one) => this.#choice(bootstrap, one)))
+    const choices = providers.map((one) => this.#choice(bootstrap, one))
+    const signedIn = session()
+    if (signedIn !== undefined) {
+      choices.push(button({}, this.#onSignedIn, `Continue as ${signedIn.user.name}`))
+    }
+    this.#choices.replaceChildren(...choices)
     if (providers.some((one) => one.authorization_endpoint === null)) {
       const again = () => void (this.root.isConnected && this.#offer(mayLeaveAtOnce))
       setTimeout(again, UNREACHED_RETRY_MS)
@@ -130,12 +128,7 @@ export class SignInView {
    * @param {string} backTo
    */
   async #leave(bootstrap, provider, backTo) {
-    const redirectUri = redirectUriOf(bootstrap, provider)
-    const isCertain = redirectUri === provider.redirect_uri
-    if (!isCertain && !(await isRedirectUriTaken(provider, redirectUri))) {
-      return this.#explain(NO_REDIRECT_URI)
-    }
-    await leaveFor(provider, redirectUri, backTo)
+    if (!(await leaveFor(bootstrap, provider, backTo))) this.#explain(NO_REDIRECT_URI)
   }
 
   /** @param {{ readonly what: string, readonly remedy: string, readonly setting: string }} text */

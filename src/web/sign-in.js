@@ -2,7 +2,8 @@
 // browser. The verifier and the state are in sessionStorage: in this tab, until the browser
 // returns.
 
-import { Refused, keepSession, post } from './api.js'
+import { Refused, post } from './api.js'
+import { replaceSession } from './sign-out.js'
 
 /**
  * @import { Bootstrap, Session, SignInProvider } from './api.js'
@@ -27,7 +28,7 @@ export const isSecure = globalThis.isSecureContext
  * @param {Bootstrap} bootstrap
  * @param {SignInProvider} provider
  */
-export function redirectUriOf({ callback_url: callbackUrl }, { redirect_uri: redirectUri }) {
+function redirectUriOf({ callback_url: callbackUrl }, { redirect_uri: redirectUri }) {
   const leadsHere = redirectUri === OWN_ADDRESS || callbackUrl === OWN_ADDRESS
   return leadsHere ? redirectUri : OWN_ADDRESS
 }
@@ -39,7 +40,7 @@ export function redirectUriOf({ callback_url: callbackUrl }, { redirect_uri: red
  * @param {SignInProvider} provider
  * @param {string} redirectUri
  */
-export async function isRedirectUriTaken(provider, redirectUri) {
+async function isRedirectUriTaken(provider, redirectUri) {
   const impossible = { code: '-', code_verifier: '-', redirect_uri: redirectUri }
   try {
     await post(`/auth/${provider.id}`, impossible)
@@ -53,11 +54,15 @@ export async function isRedirectUriTaken(provider, redirectUri) {
 /**
  * Leaves for the provider.
  *
+ * @param {Bootstrap} bootstrap
  * @param {SignInProvider} provider
- * @param {string} redirectUri
  * @param {string} backTo the place of the page, with `#`, to be at afterwards
+ * @returns whether it leaves: `false` where the page cannot be called back
  */
-export async function leaveFor(provider, redirectUri, backTo) {
+export async function leaveFor(bootstrap, provider, backTo) {
+  const redirectUri = redirectUriOf(bootstrap, provider)
+  const isCertain = redirectUri === provider.redirect_uri
+  if (!isCertain && !(await isRedirectUriTaken(provider, redirectUri))) return false
   const verifier = randomText()
   const state = randomText()
   const { id: providerId, issuer, client_id: clientId, scopes } = provider
@@ -76,6 +81,7 @@ export async function leaveFor(provider, redirectUri, backTo) {
   }
   for (const [name, value] of Object.entries(parameters)) address.searchParams.set(name, value)
   location.assign(address)
+  return true
 }
 
 /**
@@ -114,7 +120,7 @@ export async function finish({ attempt, code }) {
   const { providerId, verifier, redirectUri } = attempt
   const grant = { code, code_verifier: verifier, redirect_uri: redirectUri }
   const response = await post(`/auth/${providerId}`, grant)
-  keepSession(/** @type {{ data: Session }} */ (await response.json()).data)
+  await replaceSession(/** @type {{ data: Session }} */ (await response.json()).data)
 }
 
 /**

@@ -1,7 +1,9 @@
 // Ends tokens at the service. Without a network they are put aside, and ended as soon as there is
 // one: a page that is opened then, or still open, asks again.
 
-import { NoAnswer, Refused, post } from './api.js'
+import { NoAnswer, Refused, forgetSession, keepSession, post, session } from './api.js'
+
+/** @import { Session } from './api.js' */
 
 const ENDED = 'thermolog.ended'
 const ENDED_MAX = 20
@@ -17,6 +19,22 @@ globalThis.addEventListener('online', () => void endTokens())
 export function endToken(token) {
   putAside([...aside(), token])
   return endTokens()
+}
+
+/** Has somebody signed in here, in place of whoever was before. @param {Session} signedIn */
+export async function replaceSession(signedIn) {
+  const old = session()
+  await forgetSession()
+  if (old !== undefined && old.token !== signedIn.token) void endToken(old.token)
+  keepSession(signedIn)
+}
+
+/** Forgets what somebody chose here, once they are gone; tokens of others may still have to end. */
+export function forgetDevice() {
+  for (const key of Object.keys(localStorage)) {
+    if (key !== ENDED) localStorage.removeItem(key)
+  }
+  delete document.documentElement.dataset['theme']
 }
 
 /** Ends what could not be ended before; no token twice at the same time. */

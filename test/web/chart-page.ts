@@ -116,13 +116,23 @@ export class ChartPageTest {
     const name = JSON.stringify(options)
     const unused = this.#unused.get(name) ?? []
     this.#unused.set(name, unused)
-    const context = unused.pop() ?? (await this.#newSignedIn(options))
+    this.#session ??= await this.#signIn('ana')
+    const context = unused.pop() ?? (await this.#newSignedIn(this.#session, options))
     const opened = await this.#openIn(context, place)
     const close = async () => {
       await this.#clean(opened.page)
       unused.push(context)
     }
     return { ...opened, close }
+  }
+
+  /** A page of somebody else, who has just signed up; the caller closes the context. */
+  async openAs(subject: string, place = '', options: BrowserContextOptions = {}): Promise<Opened> {
+    const person = { email: `${subject}@example.org`, email_verified: true, name: subject }
+    this.#provider.people.set(subject, person)
+    setToNow(this.service)
+    const context = await this.#newSignedIn(await this.#signIn(subject), options)
+    return this.#openIn(context, place)
   }
 
   /** Sends measurements as the owner's daemon, or changes a sensor. */
@@ -158,9 +168,8 @@ export class ChartPageTest {
     return context
   }
 
-  async #newSignedIn(options: BrowserContextOptions): Promise<BrowserContext> {
-    this.#session ??= await this.#signIn()
-    const localStorage = [{ name: SESSION, value: this.#session }]
+  async #newSignedIn(value: string, options: BrowserContextOptions): Promise<BrowserContext> {
+    const localStorage = [{ name: SESSION, value }]
     const origins = [{ origin: new URL(this.url).origin, localStorage }]
     return this.#newContext({ storageState: { cookies: [], origins }, ...options })
   }
@@ -200,14 +209,14 @@ export class ChartPageTest {
   }
 
   /** As the page does it. @returns what the page keeps of it */
-  async #signIn(): Promise<string> {
+  async #signIn(subject: string): Promise<string> {
     const provider = {
       client_id: PUBLIC_CLIENT,
       authorization_endpoint: `${this.#provider.issuer}/auth`,
       redirect_uri: this.url,
       scopes: ['openid', 'email', 'profile'],
     }
-    const grant = await authorize(provider, 'ana')
+    const grant = await authorize(provider, subject)
     const order = { method: 'POST', path: '/api/mobile/v1/auth/home', body: grant } as const
     const { status, body, text } = await send(this.service.url, order)
     expect(status, text).to.equal(200)
@@ -229,6 +238,13 @@ export class ChartPageTest {
 /** As the page has it: what `page.url()` knows comes a moment after `replaceState`. */
 export function addressOf(page: Page): Promise<string> {
   return page.evaluate(() => location.href)
+}
+
+/** The token of the session that a page has. */
+export function tokenOf(page: Page): Promise<string> {
+  return page.evaluate(() => {
+    return (JSON.parse(localStorage['thermolog.session'] as string) as { token: string }).token
+  })
 }
 
 /** Waits until a page, which reads on once a second, has read all that has come. */
@@ -255,13 +271,14 @@ export function keptOf(page: Page): Promise<number> {
  * Says that the tests of the suite need a page and somebody who can sign in; after each of them
  * nothing may have gone wrong in any page.
  *
+ * @param settings over those with which sign-in works
  * @returns what gives it; to be called in tests and hooks
  */
-export function useChartPage(): () => ChartPageTest {
+export function useChartPage(settings: Environment = {}): () => ChartPageTest {
   const browser = useChromium()
   let test: ChartPageTest | undefined
   before(async () => {
-    test = await ChartPageTest.start(browser())
+    test = await ChartPageTest.start(browser(), settings)
   })
   after(() => test?.stop())
   afterEach(() => test?.expectNoProblems())

@@ -29,7 +29,7 @@ describe('the dashboard of the chart page', () => {
   })
 
   it('shows the sensors as soon as they are there', async () => {
-    const { page, context } = await test().openSignedIn('#/account')
+    const { page, context } = await test().openSignedIn('#/settings')
     await page.clock.install()
     await page.goto('about:blank')
     await page.clock.pauseAt(Date.now() + 60_000)

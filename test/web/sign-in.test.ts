@@ -2,7 +2,14 @@
 // real OpenID Connect provider that knows the page's address.
 
 import { expect } from 'chai'
-import { addressOf, ChartPageTest, keptOf, NO_PROVIDER, useChartPage } from './chart-page.ts'
+import {
+  addressOf,
+  ChartPageTest,
+  keptOf,
+  NO_PROVIDER,
+  tokenOf,
+  useChartPage,
+} from './chart-page.ts'
 import { useChromium } from '../support/chromium.ts'
 import { send } from '../support/http.ts'
 
@@ -44,15 +51,26 @@ describe('signing in on the chart page', () => {
     await context.close()
   })
 
+  it('stays as it is when somebody does not sign in again', async () => {
+    const { page, close } = await test().openSignedIn('healthz')
+    await page.evaluate(() => {
+      const attempt = { state: 's', issuer: 'i', backTo: '#/settings', providerId: 'home' }
+      sessionStorage.setItem('thermolog.sign-in', JSON.stringify(attempt))
+    })
+    await page.goto(`${test().url}?error=access_denied&state=s`)
+    await page.getByText('The provider did not sign you in: access_denied').waitFor()
+    await page.getByRole('button', { name: 'Continue as ana@example.org' }).click()
+    await page.getByRole('heading', { name: 'Settings' }).waitFor()
+    await close()
+  })
+
   it('ends at once, with everything that was kept', async () => {
     const { page, context } = await test().open('#/sign-in/home')
     await page.locator('.spark-line').first().waitFor({ state: 'attached' })
-    const token = await page.evaluate(() => {
-      return (JSON.parse(localStorage['thermolog.session'] as string) as { token: string }).token
-    })
+    const token = await tokenOf(page)
     expect(await keptOf(page)).to.be.greaterThan(0)
     const ended = page.waitForResponse(/\/logout$/)
-    await page.getByRole('link', { name: 'Account' }).click()
+    await page.getByRole('link', { name: 'Settings' }).click()
     await page.getByRole('button', { name: 'Sign out', exact: true }).click()
     await page.getByRole('button', { name: 'Sign in with Home' }).waitFor()
     await ended
@@ -70,11 +88,9 @@ describe('signing in on the chart page', () => {
   it('ends as soon as there is a network again', async () => {
     const { page, context } = await test().open('#/sign-in/home')
     await page.locator('.card').first().waitFor()
-    const token = await page.evaluate(() => {
-      return (JSON.parse(localStorage['thermolog.session'] as string) as { token: string }).token
-    })
+    const token = await tokenOf(page)
     await page.evaluate(() => navigator.serviceWorker.ready)
-    await page.getByRole('link', { name: 'Account' }).click()
+    await page.getByRole('link', { name: 'Settings' }).click()
     await page.getByText('This device').waitFor()
     await context.setOffline(true)
     await page.getByRole('button', { name: 'Sign out', exact: true }).click()
@@ -95,7 +111,7 @@ describe('signing in on the chart page', () => {
     const other = await test().open('#/sign-in/home')
     await other.page.locator('.card').first().waitFor()
     const { page, context } = await test().open('#/sign-in/home')
-    await page.getByRole('link', { name: 'Account' }).click()
+    await page.getByRole('link', { name: 'Settings' }).click()
     await page.getByText('This device').waitFor()
     const ends = page.getByRole('button', { name: 'Sign out of Chrome on Linux' })
     const before = await ends.count()

@@ -50,6 +50,7 @@ const ENTRY = new URL('../../web/page.js', import.meta.url)
 const STYLES: readonly URL[] = [
   new URL('../../web/page.css', import.meta.url),
   new URL('../../web/chart.css', import.meta.url),
+  new URL('../../web/settings.css', import.meta.url),
 ]
 
 const OTHER_FILES: readonly URL[] = [

@@ -1,0 +1,46 @@
+// The tokens of the user's devices, by the mobile API.
+
+import { get, post, request } from './api.js'
+
+/**
+ * @typedef {{
+ *   id: number, name: string, scopes: string[], sn_prefix: string, created_at: string,
+ *   expires_at: string | null, last_used_at: string | null, made_by: 'owner' | 'operator',
+ *   session_id: number | null,
+ * }} DeviceToken `session_id`: of the session that made it, which may have ended
+ * @typedef {DeviceToken & { token: string }} MadeToken
+ * @typedef {{
+ *   name: string, scopes?: string[], sn_prefix?: string, expires_in_days?: number,
+ * }} TokenOrder
+ */
+
+/** Why a session cannot make tokens. */
+export const NEEDS_NEW_SESSION =
+  'To make tokens, you have to have signed in within the last day. Sign in again here, or use a ' +
+  'device where you have just done so.'
+
+/** @returns {Promise<DeviceToken[]>} */
+export function listTokens() {
+  return get('/tokens')
+}
+
+/** @param {TokenOrder} order */
+export function makeToken(order) {
+  return make('/tokens', order)
+}
+
+/** @param {number} id @param {number} overlapDays how long the old one works beside the new one */
+export function rotateToken(id, overlapDays) {
+  return make(`/tokens/${id}/rotation`, { overlap_days: overlapDays })
+}
+
+/** @param {number} id */
+export async function revokeToken(id) {
+  await request(`/tokens/${id}`, { method: 'DELETE' })
+}
+
+/** @param {string} path @param {object} order @returns {Promise<MadeToken>} */
+async function make(path, order) {
+  const response = await post(path, order)
+  return /** @type {{ data: MadeToken }} */ (await response.json()).data
+}

@@ -1,0 +1,38 @@
+// What went wrong, in the words of the page's owner.
+
+import { NoAnswer, Refused, isTrouble } from './api.js'
+
+const OFFLINE = 'You are offline. Nothing has been changed.'
+const NO_ANSWER = 'The service did not answer. Reload the page to see what has changed.'
+const BUSY = 'The service is busy or being restarted. Please try again in a moment.'
+
+/** @type {Readonly<Record<string, string>>} */
+const BY_CODE = {
+  insufficient_scope: 'The operator of this service does not allow changes here.',
+  invalid_token: 'You have been signed out. Please sign in again.',
+  not_found: 'It was gone already.',
+  sensor_not_found: 'The sensor has been deleted.',
+  rate_limited: 'That was too much in a short time. Please try again in a minute.',
+  internal_error: 'Something went wrong in the service. Please tell its operator.',
+}
+
+/** Why something is not shown. @param {unknown} error */
+export function explainUnread(error) {
+  return isTrouble(error) ? 'Not available without a connection.' : explain(error)
+}
+
+/**
+ * @param {unknown} error
+ * @param {Readonly<Record<string, string>>} [byMember] what is asked for, by the member of the body
+ *   that was refused
+ * @returns {string}
+ * @throws what is no failure of a request
+ */
+export function explain(error, byMember = {}) {
+  if (error instanceof NoAnswer) return navigator.onLine ? NO_ANSWER : OFFLINE
+  if (!(error instanceof Refused)) throw error
+  const { code, status, faults, message } = error
+  const asked = faults.flatMap(({ pointer }) => byMember[pointer.split('/')[1] ?? ''] ?? [])
+  if (asked.length > 0) return [...new Set(asked)].join(' ')
+  return BY_CODE[code] ?? (status >= 500 ? BUSY : message)
+}

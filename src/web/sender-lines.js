@@ -1,0 +1,74 @@
+// What to paste so that something sends with a token, to the address at which this page was opened.
+// Browsers leave characters in a host's name that shells and configurations obey.
+
+import { shellWord } from './command-box.js'
+import { OWN_ADDRESS } from './sign-in.js'
+
+const { origin, protocol, hostname, port, pathname } = new URL(OWN_ADDRESS)
+/** What a proxy has before the service's own paths, such as `/thermolog`. */
+const PREFIX = pathname.replace(/\/$/, '')
+const isEncrypted = protocol === 'https:'
+
+/** Whether only this machine can reach the address. */
+export const isOwnMachine = /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname)
+
+export const SENT_AGAIN = 'Sent again, it is stored once: its event_id says that it is the same.'
+
+/**
+ * Sends a measurement, the same one however often.
+ *
+ * @param {string} token or what a shell takes for one
+ * @param {{ readonly eventId: string, readonly sn: string }} measurement
+ */
+export function curlLines(token, { eventId, sn }) {
+  return [
+    `curl ${shellWord(`${OWN_ADDRESS}api/v1/measurements`)} \\`,
+    `  -H "Authorization: Bearer ${token}" \\`,
+    '  -H "Content-Type: application/json" \\',
+    `  -d '{"event_id": "${eventId}", "sn": "${sn}", "temp": 21.4}'`,
+  ].join('\n')
+}
+
+/** Shows what a token may do, whatever that is. @param {string} token */
+export function checkLines(token) {
+  return `curl ${shellWord(`${OWN_ADDRESS}api/v1/me`)} -H "Authorization: Bearer ${token}"`
+}
+
+/** @param {string} token */
+export function telegrafLines(token) {
+  return `# In [agent], so that readings outlast a power cut:
+#   buffer_strategy = "disk_write_through"
+#   buffer_directory = "/var/lib/telegraf/buffer"
+[[outputs.influxdb_v2]]
+  urls = [${quoted(origin + PREFIX)}]
+  token = ${quoted(token)}
+  organization = "x"
+  bucket = "x"`
+}
+
+/** @param {string} token */
+export function homeAssistantLines(token) {
+  return `influxdb:
+  api_version: 1
+  host: ${quoted(hostname)}
+  port: ${port || (isEncrypted ? 443 : 80)}
+  ssl: ${isEncrypted}${PREFIX === '' ? '' : `\n  path: ${quoted(PREFIX)}`}
+  username: x
+  password: ${quoted(token)}
+  database: x
+  max_retries: 10
+  include:
+    domains: [sensor, climate]`
+}
+
+/**
+ * As TOML and YAML read it; Telegraf, which puts variables in before it reads, finds none.
+ *
+ * @param {string} text of ASCII
+ */
+function quoted(text) {
+  const escaped = text.replaceAll(/[^\w.:/[\]-]/g, (character) => {
+    return String.raw`\u` + character.charCodeAt(0).toString(16).padStart(4, '0')
+  })
+  return `"${escaped}"`
+}

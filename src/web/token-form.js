@@ -1,0 +1,105 @@
+// What a new token is to be: a name is enough.
+
+import { choices, chosenValues, field, selection } from './choices.js'
+import { button, element, setText } from './element.js'
+import { explain } from './explain.js'
+import { lead } from './question.js'
+
+/** @import { TokenOrder } from './device-tokens.js' */
+
+/** What a token may do, by its scope. */
+export const RIGHTS = /** @type {const} */ ({
+  'measurements:write': 'send measurements',
+  'sensors:read': 'read sensors',
+  'sensors:write': 'change sensors',
+})
+
+const EXPIRES = /** @type {const} */ ([
+  ['', 'Never'],
+  ['30', 'In 30 days'],
+  ['90', 'In 90 days'],
+  ['365', 'In a year'],
+])
+const PREFIX_HINT = 'Goes before the serial numbers that Telegraf or Home Assistant send.'
+const NO_RIGHT = 'Choose what the token may do.'
+const ASKED = {
+  name: 'A name has 1 to 128 characters.',
+  scopes: NO_RIGHT,
+  sn_prefix: 'A prefix has at most 32 letters, digits and the characters : . _ -',
+  expires_in_days: 'Choose when it expires.',
+}
+
+export class TokenForm {
+  #name = field('Name of the device or program', {
+    required: true,
+    maxlength: '128',
+    placeholder: 'gateway',
+  })
+  #expires = selection('Expires', EXPIRES)
+  #prefix = field(
+    'Prefix',
+    { maxlength: '32', pattern: '[0-9A-Za-z:._\\-]*', placeholder: 'cabin.' },
+    PREFIX_HINT,
+  )
+  #fault = element('p', { class: 'fault', role: 'alert' })
+  #send = element('button', { class: 'primary' }, 'Create token')
+  root
+
+  /**
+   * @param {(order: TokenOrder) => Promise<void>} onSend
+   * @param {() => void} onCancel
+   */
+  constructor(onSend, onCancel) {
+    const scopes = Object.entries(RIGHTS).map(([value, text]) => ({ value, text, isChosen: true }))
+    this.root = element(
+      'form',
+      { class: 'new-token', 'aria-label': 'New token' },
+      this.#name.root,
+      element(
+        'details',
+        {},
+        element('summary', {}, 'Rights, expiry, prefix'),
+        choices('It may', { name: 'scope', type: 'checkbox' }, scopes),
+        this.#expires.root,
+        this.#prefix.root,
+      ),
+      this.#fault,
+      element('div', { class: 'answers' }, this.#send, button({}, onCancel, 'Cancel')),
+    )
+    this.root.addEventListener('submit', (event) => {
+      event.preventDefault()
+      void this.#submit(onSend)
+    })
+  }
+
+  focus() {
+    lead(this.root, this.#name.input)
+  }
+
+  get #order() {
+    const scopes = chosenValues(this.root, 'scope')
+    const { value: prefix } = this.#prefix.input
+    const { value: days } = this.#expires.select
+    return {
+      name: this.#name.input.value.trim(),
+      ...(scopes.length < Object.keys(RIGHTS).length && { scopes }),
+      ...(prefix !== '' && { sn_prefix: prefix }),
+      ...(days !== '' && { expires_in_days: Number(days) }),
+    }
+  }
+
+  /** @param {(order: TokenOrder) => Promise<void>} onSend */
+  async #submit(onSend) {
+    const order = this.#order
+    if (order.scopes?.length === 0) return setText(this.#fault, NO_RIGHT)
+    this.#send.disabled = true
+    setText(this.#fault, '')
+    try {
+      await onSend(order)
+    } catch (error) {
+      setText(this.#fault, explain(error, ASKED))
+    } finally {
+      this.#send.disabled = false
+    }
+  }
+}

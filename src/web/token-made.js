@@ -1,0 +1,120 @@
+// A token that was made just now: its text, which nobody can show again, with lines to paste. It is
+// in the document and nowhere else, and goes with this.
+
+import { commandBox } from './command-box.js'
+import { button, element } from './element.js'
+import { ask } from './question.js'
+import {
+  SENT_AGAIN,
+  checkLines,
+  curlLines,
+  homeAssistantLines,
+  isOwnMachine,
+  telegrafLines,
+} from './sender-lines.js'
+import { dropUnsaved, holdUnsaved } from './unsaved.js'
+
+/**
+ * @import { MadeToken } from './device-tokens.js'
+ * @typedef {{ readonly eventId: string, readonly sn: string }} Trial measurement that is sent first
+ */
+
+const ONLY_HERE =
+  'These lines name an address that only this computer can reach. For another device, open this ' +
+  'page at the address of this computer in the network first.'
+
+export class TokenMade {
+  #heading
+  #closing = new AbortController()
+  #isSaved = false
+  #onClosed
+  root
+
+  /**
+   * @param {MadeToken} made
+   * @param {{ trial: Trial, note?: string, onClosed: () => void }} options `onClosed` takes it out
+   *   of the document
+   */
+  constructor(made, { trial, note, onClosed }) {
+    this.#onClosed = onClosed
+    this.#heading = element('h3', { tabindex: '-1' }, `Token “${made.name}”`)
+    const intro = 'Copy it now. It is shown only this once; the service keeps no copy.'
+    this.root = element(
+      'section',
+      { class: 'made', 'aria-label': `Token ${made.name}` },
+      this.#heading,
+      element('p', {}, note === undefined ? intro : `${intro} ${note}`),
+      this.#box(made.token, 'Copy the token'),
+      ...this.#senders(made, trial),
+      isOwnMachine ? element('p', { class: 'muted' }, ONLY_HERE) : undefined,
+      element(
+        'div',
+        { class: 'answers' },
+        button({ class: 'primary' }, () => this.#finish(), 'Done'),
+      ),
+    )
+    const { signal } = this.#closing
+    const warn = (/** @type {Event} */ event) => {
+      if (!this.#isSaved) event.preventDefault()
+    }
+    globalThis.addEventListener('beforeunload', warn, { signal })
+    // Browsers keep pages for those who come back.
+    globalThis.addEventListener('pagehide', dropUnsaved, { signal })
+    holdUnsaved(this)
+  }
+
+  focus() {
+    this.#heading.focus({ preventScroll: true })
+    this.root.scrollIntoView()
+  }
+
+  /** @param {() => void} goOn */
+  mayClose(goOn) {
+    if (this.#isSaved) return true
+    this.#ask('Leave without the token?', 'Leave', goOn)
+    return false
+  }
+
+  close() {
+    this.#closing.abort()
+    this.#onClosed()
+  }
+
+  #finish() {
+    if (this.#isSaved) dropUnsaved()
+    else this.#ask('Go on without the token?', 'Go on', dropUnsaved)
+  }
+
+  /** @param {string} question @param {string} answer @param {() => void} goOn */
+  #ask(question, answer, goOn) {
+    const leave = () => {
+      this.#isSaved = true
+      goOn()
+    }
+    ask(this.root, `You have not copied it. ${question}`, [[answer, leave]])
+  }
+
+  /** @param {MadeToken} made @param {Trial} trial */
+  #senders({ token, scopes }, trial) {
+    if (!scopes.includes('measurements:write')) {
+      return [this.#sender('Try it with curl', checkLines(token), true)]
+    }
+    return [
+      this.#sender('Try it with curl', curlLines(token, trial), true),
+      element('p', { class: 'muted' }, SENT_AGAIN),
+      this.#sender('Telegraf', telegrafLines(token)),
+      this.#sender('Home Assistant', homeAssistantLines(token)),
+    ]
+  }
+
+  /** @param {string} title @param {string} lines */
+  #sender(title, lines, isOpen = false) {
+    const summary = element('summary', {}, title)
+    return element('details', { open: isOpen }, summary, this.#box(lines, `Copy: ${title}`))
+  }
+
+  /** @param {string} text @param {string} label */
+  #box(text, label) {
+    return commandBox(text, { label, onCopied: () => (this.#isSaved = true) })
+  }
+}

@@ -1,0 +1,255 @@
+// The tokens of the user's devices: the list, making one, giving one a successor, revoking one.
+
+import { Refused, session } from './api.js'
+import { nowMs } from './clock.js'
+import { selection } from './choices.js'
+import { commandBox, shellWord } from './command-box.js'
+import {
+  NEEDS_NEW_SESSION,
+  listTokens,
+  makeToken,
+  revokeToken,
+  rotateToken,
+} from './device-tokens.js'
+import { button, element, setText } from './element.js'
+import { explain, explainUnread } from './explain.js'
+import { moment, since } from './format.js'
+import { COMMAND } from './names.js'
+import { ask, lead } from './question.js'
+import { randomText } from './sign-in.js'
+import { signInAgain } from './sign-in-again.js'
+import { RIGHTS, TokenForm } from './token-form.js'
+import { TokenMade } from './token-made.js'
+
+/**
+ * @import { Bootstrap } from './api.js'
+ * @import { DeviceToken, MadeToken, TokenOrder } from './device-tokens.js'
+ */
+
+const INTRO = 'Whatever sends measurements, or reads them as Grafana does, needs a token.'
+const BY_OPERATOR = 'Tokens made by the operator are changed on the command line.'
+const OFF =
+  'Tokens are made by the operator here. Ask for one, which this command makes, or for ' +
+  'MOBILE_TOKENS=true.'
+const OVERLAPS = /** @type {const} */ ([
+  ['7', '7 days'],
+  ['1', '1 day'],
+  ['30', '30 days'],
+])
+/** Of a random text; more are not needed for an event id. */
+const EVENT_ID_CHARACTERS = 22
+
+export class TokensSection {
+  /** @type {DeviceToken[]} */
+  #tokens = []
+  /** @type {Promise<Bootstrap>} */
+  #bootstrap
+  #mayChange = false
+  #heading = element('h2', { tabindex: '-1' }, 'Tokens for devices')
+  #new = button({ hidden: true }, () => this.#openForm(), 'New token')
+  /** Of a form, what was made, or how to sign in again: one at a time. */
+  #place = element('div')
+  #note = element('p', { class: 'muted', role: 'status' }, 'Loading …')
+  #list = element('ul', { class: 'entries' })
+  #rest = element('div', { class: 'rest' })
+  root = element(
+    'section',
+    {},
+    element('header', {}, this.#heading, this.#new),
+    element('p', { class: 'muted' }, INTRO),
+    this.#place,
+    this.#note,
+    this.#list,
+    this.#rest,
+  )
+
+  /** @param {Promise<Bootstrap>} bootstrap */
+  constructor(bootstrap) {
+    this.#bootstrap = bootstrap
+  }
+
+  /** Reads them, and says how it went. @param {string} [text] where it went well */
+  async load(text = '') {
+    try {
+      const [{ daemon_tokens: mayChange }, tokens] = await Promise.all([
+        this.#bootstrap,
+        listTokens(),
+      ])
+      this.#mayChange = mayChange
+      this.#tokens = tokens
+    } catch (error) {
+      return setText(this.#note, explainUnread(error))
+    }
+    this.#show()
+    setText(this.#note, text || (this.#tokens.length === 0 ? 'There is none yet.' : ''))
+  }
+
+  /** Those that some sessions made and that can be revoked here. @param {number[]} sessionIds */
+  madeBy(sessionIds) {
+    if (!this.#mayChange) return []
+    return this.#tokens.filter(
+      ({ made_by: by, session_id: id }) => by === 'owner' && id !== null && sessionIds.includes(id),
+    )
+  }
+
+  /** @param {readonly DeviceToken[]} tokens @throws Refused, NoAnswer */
+  async revoke(tokens) {
+    try {
+      for (const { id } of tokens) await revokeToken(id)
+    } finally {
+      await this.load()
+    }
+  }
+
+  #show() {
+    const isFree = this.#place.childElementCount === 0
+    this.#new.hidden = !this.#mayChange || !isFree
+    this.#list.replaceChildren(...this.#tokens.map((token) => this.#row(token, isFree)))
+    const isAnyOperators = this.#tokens.some(({ made_by: by }) => by === 'operator')
+    const user = shellWord(session()?.user.email ?? '')
+    const off = [
+      element('p', { class: 'muted' }, OFF),
+      commandBox(`${COMMAND} token create --user ${user} --name gateway`),
+    ]
+    const byOperator = element('p', { class: 'muted' }, BY_OPERATOR)
+    this.#rest.replaceChildren(
+      ...(this.#mayChange && isAnyOperators ? [byOperator] : []),
+      ...(this.#mayChange ? [] : off),
+    )
+  }
+
+  /** @param {DeviceToken} token @param {boolean} isFree */
+  #row(token, isFree) {
+    const { name, made_by: by } = token
+    const row = element('li', {}, element('div', {}, element('p', {}, name), ...describe(token)))
+    if (!this.#mayChange || by === 'operator') return row
+    const disabled = !isFree
+    const rotate = () => this.#askOverlap(row, token)
+    const revoke = () => this.#askToRevoke(row, token)
+    row.append(
+      element(
+        'div',
+        { class: 'answers' },
+        button({ label: `Rotate ${name}`, disabled }, rotate, 'Rotate'),
+        button({ label: `Revoke ${name}` }, revoke, 'Revoke'),
+      ),
+    )
+    return row
+  }
+
+  /** @param {{ root: HTMLElement, focus: () => void }} shown */
+  #put(shown) {
+    this.#place.replaceChildren(shown.root)
+    this.#show()
+    shown.focus()
+  }
+
+  #clear() {
+    this.#place.replaceChildren()
+    this.#show()
+    if (this.#mayChange) this.#new.focus()
+  }
+
+  #openForm() {
+    setText(this.#note, '')
+    const send = (/** @type {TokenOrder} */ order) => this.#make(() => makeToken(order))
+    this.#put(new TokenForm(send, () => this.#clear()))
+  }
+
+  /**
+   * @param {() => Promise<MadeToken>} make
+   * @param {string} [note]
+   * @throws what making throws, but that the session is too old
+   */
+  async #make(make, note) {
+    try {
+      this.#showMade(await make(), note)
+    } catch (error) {
+      if (!(error instanceof Refused && error.code === 'sign_in_again')) throw error
+      const options = { backTo: location.hash, onCancel: () => this.#clear() }
+      this.#put(signInAgain(NEEDS_NEW_SESSION, await this.#bootstrap, options))
+    }
+  }
+
+  /** @param {MadeToken} made @param {string} [note] */
+  #showMade(made, note) {
+    // They have gone on; the next view of the list has it.
+    if (!this.root.isConnected) return
+    const trial = { eventId: randomText().slice(0, EVENT_ID_CHARACTERS), sn: 'test' }
+    const onClosed = () => this.#clear()
+    this.#put(new TokenMade(made, { trial, ...(note !== undefined && { note }), onClosed }))
+    void this.load()
+  }
+
+  /** @param {HTMLElement} row @param {DeviceToken} token */
+  #askOverlap(row, { id, name }) {
+    row.querySelector('.question')?.remove()
+    const { root, select } = selection('The old one works for another', OVERLAPS)
+    const fault = element('p', { class: 'fault', role: 'alert' })
+    const send = element('button', { class: 'primary' }, 'Rotate')
+    const close = () => {
+      form.remove()
+      row.querySelector('button')?.focus()
+    }
+    const form = element(
+      'form',
+      { class: 'question', 'aria-label': `Rotate ${name}` },
+      element('p', {}, 'You get a new token like this one, to put into the device.'),
+      root,
+      fault,
+      element('div', { class: 'answers' }, send, button({}, close, 'Cancel')),
+    )
+    form.addEventListener('submit', (event) => {
+      event.preventDefault()
+      const [chosen] = select.selectedOptions
+      const note = `The old one goes on working for ${chosen?.text}.`
+      send.disabled = true
+      this.#make(() => rotateToken(id, Number(select.value)), note)
+        .catch((error) => setText(fault, explain(error)))
+        .finally(() => (send.disabled = false))
+    })
+    row.append(form)
+    lead(form, select)
+  }
+
+  /** @param {HTMLElement} row @param {DeviceToken} token */
+  #askToRevoke(row, token) {
+    const text = 'What sends with it is refused from then on; what it has sent stays.'
+    ask(row, text, [['Revoke', () => void this.#revokeOne(token)]])
+  }
+
+  /** @param {DeviceToken} token */
+  async #revokeOne({ id, name }) {
+    try {
+      await revokeToken(id)
+    } catch (error) {
+      return this.load(explain(error))
+    }
+    await this.load(`“${name}” has been revoked.`)
+    this.#heading.focus()
+  }
+}
+
+/** @param {string} time */
+function at(time) {
+  return moment(Date.parse(time), nowMs())
+}
+
+/** @param {DeviceToken} token */
+function describe(token) {
+  const { scopes, sn_prefix: prefix, made_by: by } = token
+  const { created_at: createdAt, last_used_at: usedAt, expires_at: expiresAt } = token
+  const rights = Object.entries(RIGHTS).flatMap(([scope, text]) =>
+    scopes.includes(scope) ? [text] : [],
+  )
+  const isAll = rights.length === Object.keys(RIGHTS).length
+  const may = isAll ? 'May send, read and change' : `May ${rights.join(', ')}`
+  const used = usedAt === null ? 'never used' : `used ${since(Date.parse(usedAt), nowMs())}`
+  const lines = [
+    [may, ...(prefix === '' ? [] : [`prefix ${prefix}`])],
+    [`Made by ${by === 'owner' ? 'you' : 'the operator'} ${at(createdAt)}`, used],
+    expiresAt === null ? [] : [`Expires ${at(expiresAt)}`],
+  ]
+  const texts = lines.filter((parts) => parts.length > 0).map((parts) => parts.join(', '))
+  return texts.map((text) => element('p', { class: 'muted' }, text))
+}

@@ -1,0 +1,34 @@
+// What would be lost if its view were left, such as a token that is shown once: at most one thing.
+
+/**
+ * @typedef {{
+ *   readonly mayClose: (goOn: () => void) => boolean,
+ *   readonly close: () => void,
+ * }} Unsaved `mayClose` asks where it says no, and calls `goOn` if the answer is to leave
+ */
+
+/** @type {Unsaved | undefined} */
+let unsaved
+
+/** @param {Unsaved} next */
+export function holdUnsaved(next) {
+  unsaved = next
+}
+
+/** Closes it, whatever it is. */
+export function dropUnsaved() {
+  const dropped = unsaved
+  unsaved = undefined
+  dropped?.close()
+}
+
+/**
+ * Whether the view may be left now. If it may, what it showed is closed.
+ *
+ * @param {() => void} goOn leaves it, if they say so later
+ */
+export function mayLeave(goOn) {
+  if (unsaved !== undefined && !unsaved.mayClose(goOn)) return false
+  dropUnsaved()
+  return true
+}

@@ -1,0 +1,218 @@
+// Goal: owners make, rotate and revoke the tokens of their devices on the page, and lose none by
+// accident. Method: a real browser and the whole service; what the page shows to paste is pasted
+// into a shell.
+
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import { send } from '../support/http.ts'
+import { addressOf, PHONE, tokenOf, useChartPage } from './chart-page.ts'
+
+const DAY_MS = 86_400_000
+const run = promisify(execFile)
+
+const makeToken = async (page: Page, name: string) => {
+  await page.getByRole('button', { name: 'New token' }).click()
+  await page.getByLabel('Name of the device').fill(name)
+  await page.getByRole('button', { name: 'Create token' }).click()
+}
+
+/** The token that is shown. */
+const shownToken = (page: Page) => page.locator('.made .command code').first().innerText()
+
+const row = (page: Page, name: string) => page.locator('.entries li', { hasText: name })
+
+describe('tokens on the chart page', () => {
+  const test = useChartPage()
+
+  const isTaken = async (token: string) =>
+    (await send(test().service.url, { path: '/api/v1/me', token })).status === 200
+
+  it('are made with a name and one tap, shown once with what sends, and kept nowhere', async () => {
+    const { page, close } = await test().openSignedIn('#/settings', PHONE)
+    await makeToken(page, 'cabin "1"')
+    await page.getByRole('heading', { name: 'Token “cabin "1"”' }).waitFor()
+    const token = await shownToken(page)
+    const lines = await page.locator('.made .command', { hasText: 'curl' }).innerText()
+    const [command = ''] = lines.split('\nCopy')
+    const { stdout } = await run('sh', ['-c', command])
+    expect(JSON.parse(stdout).data).to.include({ sn: 'test', status: 'created' })
+    const again = await run('sh', ['-c', command])
+    expect(JSON.parse(again.stdout).data).to.include({ status: 'duplicate' })
+    await page.getByText('Telegraf', { exact: true }).click()
+    const telegraf = page.locator('.command', { hasText: '[[outputs.influxdb_v2]]' })
+    const { origin, port } = new URL(test().url)
+    expect(await telegraf.innerText()).to.include(`urls = ["${origin}"]\n  token = "${token}"\n`)
+    await page.getByText('Home Assistant', { exact: true }).click()
+    const assistant = page.locator('.command', { hasText: 'influxdb:' })
+    expect(await assistant.innerText()).to.include(`host: "127.0.0.1"\n  port: ${port}\n`)
+    expect(await keptText(page)).not.to.include('thd_live_')
+    await page.getByRole('button', { name: 'Copy the token' }).click()
+    await page.getByRole('button', { name: 'Done' }).click()
+    expect(await page.content()).not.to.include('thd_live_')
+    await row(page, 'cabin').getByText('Made by you').waitFor()
+    await page.getByRole('button', { name: 'Revoke cabin' }).click()
+    expect(await isTaken(token)).to.equal(true)
+    await page.getByRole('button', { name: 'Revoke', exact: true }).last().click()
+    await page.getByText('has been revoked.').waitFor()
+    expect(await isTaken(token)).to.equal(false)
+    await close()
+  })
+
+  it('may be narrowed, and expire', async () => {
+    const { page, close } = await test().openSignedIn('#/settings')
+    await page.getByRole('button', { name: 'New token' }).click()
+    await page.getByLabel('Name of the device').fill('viewer')
+    await page.getByText('Rights, expiry, prefix').click()
+    await page.getByLabel('send measurements').uncheck()
+    await page.getByLabel('change sensors').uncheck()
+    await page.getByLabel('read sensors').uncheck()
+    await page.getByRole('button', { name: 'Create token' }).click()
+    await page.getByText('Choose what the token may do.').waitFor()
+    await page.getByLabel('read sensors').check()
+    await page.getByLabel('Expires').selectOption('In 30 days')
+    await page.getByLabel('Prefix').fill('cabin.')
+    await page.getByRole('button', { name: 'Create token' }).click()
+    await page.getByRole('button', { name: 'Copy the token' }).click()
+    const token = await shownToken(page)
+    // It sends nothing, so there is nothing that sends.
+    expect(await page.locator('.made summary').allInnerTexts()).to.deep.equal(['Try it with curl'])
+    const { body } = await send(test().service.url, { path: '/api/v1/me', token })
+    expect(body.data.token).to.deep.include({ name: 'viewer', scopes: ['sensors:read'] })
+    const lifeMs = Date.parse(body.data.token.expires_at) - Date.parse(body.data.token.created_at)
+    expect(lifeMs).to.equal(30 * DAY_MS)
+    await page.getByRole('button', { name: 'Done' }).click()
+    await row(page, 'viewer').getByText('May read sensors, prefix cabin.').waitFor()
+    await close()
+  })
+
+  it('get a successor, beside which they work for a while, but for the operator’s', async () => {
+    const { page, close } = await test().openSignedIn('#/settings')
+    await row(page, 'gateway').getByText('Made by the operator').waitFor()
+    expect(await row(page, 'gateway').getByRole('button').count()).to.equal(0)
+    await page.getByText('Tokens made by the operator are changed on the command line.').waitFor()
+    await makeToken(page, 'buoy')
+    await page.getByRole('button', { name: 'Copy the token' }).click()
+    const before = await shownToken(page)
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('button', { name: 'Rotate buoy' }).click()
+    await page.getByRole('button', { name: 'Rotate', exact: true }).last().click()
+    await page.getByText('The old one goes on working for 7 days.').waitFor()
+    const after = await shownToken(page)
+    expect(after).not.to.equal(before)
+    expect([await isTaken(before), await isTaken(after)]).to.deep.equal([true, true])
+    const { body } = await send(test().service.url, { path: '/api/v1/me', token: before })
+    const restMs = Date.parse(body.data.token.expires_at) - test().service.clock.nowMs()
+    expect(restMs).to.equal(7 * DAY_MS)
+    await page.getByRole('button', { name: 'Copy the token' }).click()
+    await close()
+  })
+
+  it('are not lost by leaving before they are copied', async () => {
+    const { page, close } = await test().openSignedIn('#/settings')
+    await makeToken(page, 'loft')
+    const token = await shownToken(page)
+    await page.getByRole('link', { name: 'Sensors' }).click()
+    await page.getByText('You have not copied it. Leave without the token?').waitFor()
+    expect(await addressOf(page)).to.equal(`${test().url}#/settings`)
+    expect(await shownToken(page)).to.equal(token)
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.goBack()
+    await page.getByText('You have not copied it. Leave without the token?').waitFor()
+    const asked = page.waitForEvent('dialog')
+    const closing = page.evaluate(() => location.reload())
+    await (await asked).dismiss()
+    await closing
+    expect(await shownToken(page)).to.equal(token)
+    await page.getByRole('button', { name: 'Leave' }).click()
+    await page.locator('.card').first().waitFor()
+    await page.getByRole('link', { name: 'Settings' }).click()
+    await row(page, 'loft').waitFor()
+    expect(await page.content()).not.to.include('thd_live_')
+    await close()
+  })
+
+  it('hold nobody who has gone on before one is made', async () => {
+    const { page, close } = await test().openSignedIn('healthz', { serviceWorkers: 'block' })
+    const { promise: gone, resolve } = Promise.withResolvers<void>()
+    await page.route('**/tokens', async (route) => {
+      if (route.request().method() === 'POST') await gone
+      await route.continue()
+    })
+    await page.goto(`${test().url}#/settings`)
+    await makeToken(page, 'shed')
+    await page.getByRole('link', { name: 'Sensors' }).click()
+    await page.locator('.card').first().waitFor()
+    const made = page.waitForResponse((response) => response.status() === 201)
+    resolve()
+    await (await made).finished()
+    await page.getByRole('link', { name: 'Settings' }).click()
+    await row(page, 'shed').getByText('never used').waitFor()
+    await page.reload()
+    await row(page, 'shed').getByText('never used').waitFor()
+    await close()
+  })
+
+  it('need a new session, which the page leads to and puts in place of the old one', async () => {
+    const { page, context } = await test().open('#/sign-in/home')
+    await page.locator('.card').first().waitFor()
+    const session = await tokenOf(page)
+    await page.getByRole('link', { name: 'Settings' }).click()
+    test().service.clock.advanceMs(2 * DAY_MS)
+    await makeToken(page, 'barn')
+    await page.getByText('you have to have signed in within the last day').waitFor()
+    // The provider lives in the present.
+    test().service.clock.advanceMs(-2 * DAY_MS)
+    const ended = page.waitForResponse(/\/logout$/)
+    await page.getByRole('button', { name: 'Sign in again with Home' }).click()
+    await page.getByRole('heading', { name: 'Settings' }).waitFor()
+    await ended
+    const answer = await send(test().service.url, { path: '/api/mobile/v1/me', token: session })
+    expect(answer.status).to.equal(401)
+    await makeToken(page, 'barn')
+    await page.getByRole('button', { name: 'Copy the token' }).click()
+    await context.close()
+    // The browser tells of the 403 on its console.
+    expect(test().problems.splice(0).join()).to.match(/403/)
+  })
+
+  it('need a new link without a provider, and an operator where people make none', async () => {
+    const { page, close } = await test().openSignedIn('healthz', { serviceWorkers: 'block' })
+    const changes = { sign_in_providers: [], daemon_tokens: true }
+    await page.route('**/bootstrap', async (route) => {
+      const { data } = await (await route.fetch()).json()
+      const headers = { 'Cache-Control': 'no-store' }
+      await route.fulfill({ headers, json: { data: { ...data, ...changes } } })
+    })
+    await page.goto(`${test().url}#/settings`)
+    await page.getByText('gateway').waitFor()
+    test().service.clock.advanceMs(2 * DAY_MS)
+    await makeToken(page, 'barn')
+    await page.getByText('bin/thermolog user link ana@example.org').waitFor()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'New token' }).waitFor()
+    test().service.clock.advanceMs(-2 * DAY_MS)
+    changes.daemon_tokens = false
+    await page.reload()
+    await page.getByText('bin/thermolog token create --user ana@example.org').waitFor()
+    await row(page, 'buoy').first().waitFor()
+    expect(await page.getByRole('button', { name: /^(New token|Revoke)/ }).count()).to.equal(0)
+    await page.getByText('To have your account deleted, ask the operator.').waitFor()
+    await close()
+    expect(test().problems.splice(0).join()).to.match(/403/)
+  })
+})
+
+/** All texts that the browser keeps of the page. */
+function keptText(page: Page): Promise<string> {
+  return page.evaluate(async () => {
+    const done = <T>(request: IDBRequest<T>) =>
+      new Promise<T>((resolve) => (request.onsuccess = () => resolve(request.result)))
+    const database = await done(indexedDB.open('thermolog'))
+    const stores = [...database.objectStoreNames]
+    const rows = stores.map((name) => done(database.transaction(name).objectStore(name).getAll()))
+    const kept = await Promise.all(rows)
+    return JSON.stringify([{ ...localStorage }, { ...sessionStorage }, history.state, kept])
+  })
+}
