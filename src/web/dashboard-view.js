@@ -4,7 +4,6 @@
 import { nowMs } from './clock.js'
 import { element, setText } from './element.js'
 import { DashboardTools } from './dashboard-tools.js'
-import { firstRun } from './first-run.js'
 import { groupsOf, nameInGroup, sortByName } from './fleet-order.js'
 import { count } from './format.js'
 import { LongList } from './long-list.js'
@@ -13,6 +12,7 @@ import { Sparklines } from './sparkline.js'
 
 /**
  * @import { Sensor } from './api.js'
+ * @import { FirstRun } from './first-run.js'
  * @import { Fleet } from './fleet.js'
  * @import { Group } from './fleet-order.js'
  * @import { Item } from './long-list.js'
@@ -42,6 +42,8 @@ export class DashboardView {
   #summary = element('p', { class: 'summary' })
   #said = element('p', { class: 'hidden-text', role: 'status' })
   #nothing = element('div', { class: 'nothing', hidden: true })
+  /** @type {FirstRun | undefined} */
+  #firstRun
   /** @type {LongList<Listed>} */
   #list = new LongList(
     (item) => this.#show(item),
@@ -193,18 +195,25 @@ export class DashboardView {
 
   #sayNothing() {
     const { isLoaded, sensors, connection } = this.#fleet
-    this.#nothing.hidden = this.#found > 0
-    if (this.#found > 0) return
-    if (isLoaded && sensors.size === 0) {
-      // Left as it is once it is there: somebody may be copying from it.
-      if (this.#nothing.childElementCount === 0) this.#nothing.replaceChildren(...firstRun())
-      return
-    }
+    const isHolding = this.#firstRun?.isHolding === true
+    this.#nothing.hidden = this.#found > 0 && !isHolding
+    if (this.#found > 0) return this.#firstRun?.arrived()
+    if (isHolding) return
+    if (isLoaded && sensors.size === 0) return void this.#showFirstRun()
     const without =
       connection === 'offline' ? 'You’re offline and nothing is saved on this device.' : ''
     const words = this.#tools.choice.words.trim()
     const none = words === '' ? 'No sensor matches the filter.' : `No sensor is called “${words}”.`
     setText(this.#nothing, isLoaded ? none : without)
+  }
+
+  async #showFirstRun() {
+    // Not loaded for users who have sensors.
+    const { FirstRun } = await import('./first-run.js')
+    // Left as it is once it is there: somebody may be copying from it.
+    if (this.#nothing.childElementCount > 0) return
+    this.#firstRun = new FirstRun(() => this.#sayNothing())
+    this.#nothing.replaceChildren(this.#firstRun.root)
   }
 }
 

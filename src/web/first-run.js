@@ -1,31 +1,39 @@
 // Shown while there is no sensor yet: how to send the first measurement.
 
-import { session } from './api.js'
+import { Refused, get, session } from './api.js'
 import { commandBox, shellWord } from './command-box.js'
-import { element } from './element.js'
+import { NEEDS_NEW_SESSION, makeToken } from './device-tokens.js'
+import { button, element, setText } from './element.js'
+import { explain } from './explain.js'
 import { COMMAND } from './names.js'
-import { isSecure, OWN_ADDRESS } from './sign-in.js'
+import { SENT_AGAIN, curlLines } from './sender-lines.js'
+import { isSecure } from './sign-in.js'
+import { signInAgain } from './sign-in-again.js'
+import { TokenMade } from './token-made.js'
 
+/** @import { Bootstrap } from './api.js' */
+
+const TRIAL = { eventId: 'first', sn: 'cellar' }
 const INSECURE =
   'This page was loaded over plain HTTP. It works, but browsers neither install it as an app nor ' +
   'open it offline, and others on the network can read along. https fixes all three.'
+const NOTHING_YET = 'No sensor has sent a measurement yet. It appears here with its first one.'
+const ARRIVED = 'The first measurement is there.'
 
-/** @returns {HTMLElement[]} */
-export function firstRun() {
-  const user = shellWord(session()?.user.email ?? 'you@example.org')
-  const create = `TOKEN=$(${COMMAND} token create --user ${user} --name first)`
-  const send = [
-    `curl ${shellWord(`${OWN_ADDRESS}api/v1/measurements`)} \\`,
-    '  -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\',
-    `  -d '{"event_id": "first", "sn": "cellar", "temp": 21.4}'`,
-  ].join('\n')
-  return [
-    element('p', {}, 'No sensor has sent a measurement yet. It appears here with its first one.'),
-    element('p', {}, '1. Create a token, where Thermolog was started:'),
-    commandBox(create),
-    element('p', {}, '2. Send a measurement, from there:'),
-    commandBox(send),
-    element('p', {}, 'Send it again: its event_id says that it is the same, so it is stored once.'),
+export class FirstRun {
+  #intro = element('p', { role: 'status' }, NOTHING_YET)
+  #place = element('div', { class: 'first-run' })
+  #fault = element('p', { class: 'fault', role: 'alert' })
+  /** @type {TokenMade | undefined} */
+  #made
+  #onChange
+  root = element(
+    'div',
+    { class: 'first-run' },
+    element('h2', {}, 'Your first measurement'),
+    this.#intro,
+    this.#place,
+    this.#fault,
     element(
       'p',
       {},
@@ -36,5 +44,94 @@ export function firstRun() {
       '.',
     ),
     ...(isSecure ? [] : [element('p', { class: 'insecure' }, INSECURE)]),
-  ]
+  )
+
+  /** @param {() => void} onChange when it shows a token no more */
+  constructor(onChange) {
+    this.#onChange = onChange
+    void this.#begin()
+  }
+
+  /** Whether it shows a token, which must not disappear. */
+  get isHolding() {
+    return this.#made !== undefined
+  }
+
+  /** A measurement has come. */
+  arrived() {
+    if (this.isHolding) setText(this.#intro, ARRIVED)
+  }
+
+  async #begin() {
+    try {
+      /** @type {Bootstrap} */
+      const bootstrap = await get('/bootstrap')
+      if (bootstrap.daemon_tokens) this.#offer(bootstrap)
+      else this.#explain()
+    } catch {
+      this.#explain()
+    }
+  }
+
+  /** @param {Bootstrap} bootstrap */
+  #offer(bootstrap) {
+    setText(this.#intro, NOTHING_YET)
+    const make = button(
+      { class: 'primary' },
+      () => void this.#make(make, bootstrap),
+      'Create a token',
+    )
+    this.#place.replaceChildren(
+      element('p', {}, 'Whatever sends measurements needs a token.'),
+      make,
+    )
+  }
+
+  /** @param {HTMLButtonElement} make @param {Bootstrap} bootstrap */
+  async #make(make, bootstrap) {
+    make.disabled = true
+    setText(this.#fault, '')
+    try {
+      const made = await makeToken({ name: 'first' })
+      // They have gone on; it is in the settings.
+      if (!this.root.isConnected) return
+      const onClosed = () => this.#close(bootstrap)
+      this.#made = new TokenMade(made, { trial: TRIAL, onClosed })
+      this.#place.replaceChildren(this.#made.root)
+      this.#made.focus()
+    } catch (error) {
+      const isTooOld = error instanceof Refused && error.code === 'sign_in_again'
+      if (isTooOld) this.#explain(bootstrap)
+      else setText(this.#fault, explain(error))
+    } finally {
+      make.disabled = false
+    }
+  }
+
+  /** @param {Bootstrap} bootstrap */
+  #close(bootstrap) {
+    this.#made = undefined
+    this.#offer(bootstrap)
+    this.#onChange()
+  }
+
+  /** @param {Bootstrap} [tooOld] where the session is too old to do without a shell */
+  #explain(tooOld) {
+    const user = shellWord(session()?.user.email ?? 'you@example.org')
+    const create = `TOKEN=$(${COMMAND} token create --user ${user} --name first)`
+    const why = element('p', { tabindex: '-1' }, NEEDS_NEW_SESSION)
+    const isWithProvider = tooOld !== undefined && tooOld.sign_in_providers.length > 0
+    const again = isWithProvider
+      ? signInAgain(NEEDS_NEW_SESSION, tooOld, { backTo: '#/' })
+      : { root: why, focus: () => why.focus() }
+    this.#place.replaceChildren(
+      ...(tooOld === undefined ? [] : [again.root]),
+      element('p', {}, '1. Create a token, where Thermolog was started:'),
+      commandBox(create, { label: 'Copy: create a token' }),
+      element('p', {}, '2. Send a measurement, from there:'),
+      commandBox(curlLines('$TOKEN', TRIAL), { label: 'Copy: send a measurement' }),
+      element('p', {}, SENT_AGAIN),
+    )
+    if (tooOld !== undefined) again.focus()
+  }
 }

@@ -72,6 +72,15 @@ describe('the accessibility of the chart page', () => {
       await expectFit(page)
       await close()
     })
+
+    it(`holds in the first run on a ${device}, ${options.colorScheme}`, async () => {
+      const { page, context } = await test().openAs(device, '', options)
+      await page.getByRole('button', { name: 'Create a token' }).click()
+      await page.getByRole('heading', { name: 'Token “first”' }).waitFor()
+      await expectAccessible(page)
+      await expectFit(page)
+      await context.close()
+    })
   }
 
   it('holds before anyone has signed in', async () => {

@@ -11,6 +11,7 @@ import { createService } from '../../src/compose.ts'
 import type { Service } from '../../src/compose.ts'
 import { loadConfig } from '../../src/config.ts'
 import { useChromium } from '../support/chromium.ts'
+import { send } from '../support/http.ts'
 import { RecordingLog } from '../support/log.ts'
 import { PHONE } from './chart-page.ts'
 
@@ -50,9 +51,13 @@ describe('the link of the first start on the chart page', () => {
     expect(await page.getByLabel('E-mail').inputValue()).to.equal(TOO_LONG)
   })
 
-  it('signs in, and shows what that user can type', async () => {
+  it('signs in, and lets that user make a token', async () => {
     await page.getByLabel('E-mail').fill('ana@example.org')
     await page.getByRole('button', { name: 'Create account' }).tap()
-    await page.getByText('token create --user ana@example.org').waitFor()
+    await page.getByRole('button', { name: 'Create a token' }).tap()
+    const token = await page.locator('.made code').first().innerText()
+    const { origin } = new URL(page.url())
+    const { body } = await send(origin, { path: '/api/v1/me', token })
+    expect(body.data.user.email).to.equal('ana@example.org')
   })
 })

@@ -1,6 +1,6 @@
 // Goal: somebody who has just started the service, and opens its bare address, gets from there to
-// a measurement on the page by nothing but copying what the page says. Method: a real browser, a
-// real service as a process, and a shell that gets what was copied, as it was copied.
+// a measurement on the page by a tap and by nothing but copying what the page says. Method: a real
+// browser, a real service as a process, and a shell that gets what was copied, as it was copied.
 
 import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -24,6 +24,8 @@ describe('the first run', () => {
   let service: RunningService
   let context: BrowserContext
   let page: Page
+  /** Those that an operator types. */
+  let typed: readonly string[]
 
   before(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'thermolog-'))
@@ -90,37 +92,64 @@ describe('the first run', () => {
       const url = route
         .request()
         .url()
-        .replace(/^http:\/\/[^/]+/, service.url)
+        .replace(/^http:\/\/[^/]+\/thermolog/, service.url)
       await route.fulfill({ response: await route.fetch({ url }) })
     })
     const elsewhere = await other.newPage()
-    await elsewhere.goto(`http://a$({touch,pwned}).evil.test/${hash}`)
+    await elsewhere.goto(`http://a$({touch,pwned}).evil.test/thermolog/${hash}`)
     await elsewhere.getByRole('button', { name: 'Sign in' }).click()
-    const send = elsewhere.locator('.command', { hasText: 'curl' }).locator('code')
-    expect(await send.innerText()).to.match(/^curl 'http:\/\/a\$\(\{touch,pwned\}\)[^']*' \\\n/)
+    await elsewhere.getByRole('button', { name: 'Create a token' }).click()
+    const box = (text: string) => elsewhere.locator('.command', { hasText: text }).locator('code')
+    const send = await box('curl').innerText()
+    expect(send).to.match(/^curl 'http:\/\/a\$\(\{touch,pwned\}\)[^']*' \\\n/)
+    // Telegraf, too, puts in what is behind a dollar sign.
+    for (const text of ['[[outputs.influxdb_v2]]', 'influxdb:']) {
+      expect(await box(text).textContent()).to.match(/"[\w:/]*a\\u0024\\u0028\\u007btouch\\u002c/)
+    }
+    // The prefix that a proxy cuts off is part of it.
+    expect(await box('influxdb:').textContent()).to.include('path: "/thermolog"\n')
     await other.unrouteAll({ behavior: 'ignoreErrors' })
     await other.close()
   })
 
-  it('shows what sends a measurement, and stores it once when it is sent again', async () => {
+  it('shows commands where tokens are made by the operator', async () => {
+    await page.route('**/bootstrap', async (route) => {
+      const { data } = await (await route.fetch()).json()
+      await route.fulfill({ json: { data: { ...data, daemon_tokens: false } } })
+    })
+    await page.reload()
     const guide = page.getByRole('link', { name: 'how devices send' })
     await expectTouchable(guide)
     const address = await guide.evaluate((link) => (link as HTMLAnchorElement).href)
     expect((await fetch(address)).headers.get('content-type')).to.match(/^text\/plain/)
-    const create = await copied(/token create/)
+    typed = [await copied(/token create/), await copied(/curl/)]
+    await page.unroute('**/bootstrap')
+  })
+
+  it('makes a token by a tap and shows what sends, which is stored once', async () => {
+    await page.reload()
+    await page.getByRole('button', { name: 'Create a token' }).tap()
+    await page.getByRole('heading', { name: 'Token “first”' }).waitFor()
     const send = await copied(/curl/)
-    const answers = run(create, send, send).match(/HTTP \d+|"status":"\w+"/g)
+    const answers = run(send, send, ...typed).match(/HTTP \d+|"status":"\w+"/g)
+    const [created, duplicate] = ['created', 'duplicate'].map((status) => `"status":"${status}"`)
+    // The commands send the same measurement, with another token.
     expect(answers).to.deep.equal([
-      '"status":"created"',
+      created,
       'HTTP 201',
-      '"status":"duplicate"',
+      duplicate,
+      'HTTP 200',
+      duplicate,
       'HTTP 200',
     ])
     await page
       .locator('.card', { hasText: 'cellar' })
       .getByText('21.4 °C', { exact: true })
       .waitFor()
+    await page.getByText('The first measurement is there.').waitFor()
+    await page.getByRole('button', { name: 'Done' }).tap()
     await page.locator('.command').first().waitFor({ state: 'hidden' })
+    expect(await page.content()).not.to.include('thd_live_')
   })
 })
 

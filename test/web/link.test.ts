@@ -65,7 +65,7 @@ describe('a sign-in link on the chart page', () => {
     await open(await linkOf('ben@example.org'))
     await choose(page, 'Sign in as Ben')
     await page.locator('#user', { hasText: 'Ben' }).waitFor()
-    await page.getByText('thermolog token create --user ben@example.org').waitFor()
+    await page.getByRole('button', { name: 'Create a token' }).waitFor()
     const live = async (user: string) => {
       const tokens = await test.service.operations.listTokens({ user })
       return tokens.filter(({ kind, state }) => kind === 'mobile' && state === 'live').length
