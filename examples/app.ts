@@ -63,7 +63,7 @@ export interface History {
 }
 
 // What is kept. Statements and rules are those of docs/mobile.md.
-const database = new DatabaseSync(process.env['APP_DB'] ?? 'app.db')
+const database = new DatabaseSync(process.env['APP_DB'] ?? 'app.db', { timeout: 5_000 })
 database.exec(`
 PRAGMA foreign_keys = ON;
 CREATE TABLE IF NOT EXISTS account (
@@ -243,9 +243,10 @@ let chosenId: number | undefined
 
 /** @param place a link, or an address and a token; without either: as the last time */
 async function signIn([place, printed]: readonly string[]): Promise<Api> {
-  const { url: keptUrl } = account() ?? {}
-  if (place === undefined && keptUrl !== undefined && existsSync(TOKEN_FILE)) {
-    return new Api(keptUrl, readFileSync(TOKEN_FILE, 'utf8'))
+  if (place === undefined && existsSync(TOKEN_FILE)) {
+    const [keptUrl = '', token] = readFileSync(TOKEN_FILE, 'utf8').split(' ')
+    // A token never goes to another service than its own.
+    if (account()?.url === keptUrl) return new Api(keptUrl, token)
   }
   // What PUBLIC_URL is, perhaps with a path, and the code.
   const [, url = '', code] = /^(http[^#]+?)\/?(?:#\/link\/([\w-]+))?$/.exec(place ?? '') ?? []
@@ -255,8 +256,9 @@ async function signIn([place, printed]: readonly string[]): Promise<Api> {
   if (isOlder(VERSION, app.minimum_version ?? '0')) throw new Error('Update this app first.')
   const token = printed ?? (await redeem(api, code ?? ''))
   const user = await new Api(url, token).call<{ id: number }>('/me')
+  rmSync(TOKEN_FILE, { force: true })
   begin(url, user.id)
-  writeFileSync(TOKEN_FILE, token, { mode: 0o600 })
+  writeFileSync(TOKEN_FILE, `${url} ${token}`, { mode: 0o600 })
   return new Api(url, token)
 }
 
@@ -292,7 +294,8 @@ async function follow(api: Api): Promise<never> {
       const answer = error instanceof Refused ? error.response : undefined
       if (answer?.status === 401) throw error
       show(api.nowMs, `Offline: ${(error as Error).message}`)
-      delayMs = Math.max(delayMs, 1_000 * Number(answer?.headers.get('Retry-After') ?? 0))
+      const retryAfter = Number(answer?.headers.get('Retry-After') ?? 0) || 0
+      delayMs = Math.max(delayMs, 1_000 * Math.min(retryAfter, 3_600))
     }
     await pause(delayMs * (0.5 + Math.random() / 2))
   }
@@ -345,10 +348,12 @@ function show(nowMs: number, state = 'Live'): void {
   const chart = drawChart(keptPoints(series, period), period)
   const title = `${sensor?.alias ?? 'No sensors yet'}, the last 24 hours: mean o, from min to max │`
   const clear = process.stdout.isTTY ? '\u001B[2J\u001B[H' : ''
-  process.stdout.write(
-    `${clear}${[...list, '', title, ...chart, '', `${state}, ${asOf}`].join('\n')}\n`,
-  )
+  const lines = [...list, '', title, ...chart, '', `${state}, ${asOf}`]
+  process.stdout.write(`${clear}${lines.map(printable).join('\n')}\n`)
 }
+
+/** Without what a terminal obeys. */
+const printable = (text: string) => text.replace(/\p{Cc}/gu, '·')
 
 /** A column for each hour; one without measurements is a gap. */
 function drawChart(points: readonly Point[], { from_ms }: Period): string[] {

@@ -192,13 +192,14 @@ function daysAgo(days: number): string {
   return new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10) + 'T00:00:00Z'
 }
 
-/** @returns whether there is a network */
-function listenInNetwork(): boolean {
+/** @returns why no phone could reach it */
+function listenInNetwork(replicas: number): string | undefined {
   const address = networkAddress()
-  if (address === undefined) return false
+  if (address === undefined) return 'this machine is in no network, where a phone could reach it'
+  if (replicas > 0) return 'not with --replicas, which only this machine can reach'
   ENVIRONMENT['HOST'] = '0.0.0.0'
   ENVIRONMENT['PUBLIC_URL'] = `http://${address}:${PORT}`
-  return true
+  return undefined
 }
 
 async function main(): Promise<void> {
@@ -206,8 +207,9 @@ async function main(): Promise<void> {
   const replicas = Number(values.replicas)
   const redirectUris = [...values['redirect-uri'], PAGE_URL]
   ENVIRONMENT['MOBILE_REDIRECT_URIS'] = redirectUris.join(',')
-  if (values.phone && !listenInNetwork()) {
-    process.stderr.write('--phone: this machine is in no network, where a phone could reach it\n')
+  const trouble = values.phone ? listenInNetwork(replicas) : undefined
+  if (trouble !== undefined) {
+    process.stderr.write(`--phone: ${trouble}\n`)
     process.exitCode = 1
     return
   }

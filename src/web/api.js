@@ -60,7 +60,16 @@ export class Refused extends Error {
 }
 
 /** No response: no network, or no service. */
-export class NoAnswer extends Error {}
+export class NoAnswer extends Error {
+  /**
+   * @param {boolean} isUnsent there was no network: the service knows nothing of it
+   * @param {ErrorOptions} [options]
+   */
+  constructor(isUnsent, options) {
+    super('The service did not respond.', options)
+    this.isUnsent = isUnsent
+  }
+}
 
 /** @returns {Session | undefined} */
 export function session() {
@@ -95,9 +104,10 @@ export function isSessionChange({ key }) {
 export async function request(path, order = {}) {
   const token = session()?.token
   const headers = { ...(token && { Authorization: `Bearer ${token}` }), ...order.headers }
+  const isUnsent = !navigator.onLine
   const response = await fetch(BASE + path, { ...order, headers }).catch(
-    (/** @type {Error} */ e) => {
-      throw e.name === 'AbortError' ? e : new NoAnswer('The service did not respond.', { cause: e })
+    (/** @type {Error} */ cause) => {
+      throw cause.name === 'AbortError' ? cause : new NoAnswer(isUnsent, { cause })
     },
   )
   if (response.ok) return response
@@ -113,8 +123,31 @@ export async function request(path, order = {}) {
  * @throws Refused, NoAnswer
  */
 export async function get(path, signal) {
-  const response = await request(path, signal && { signal })
-  return /** @type {{ data: Data }} */ (await response.json()).data
+  return dataOf(await request(path, signal && { signal }))
+}
+
+/**
+ * @template Data
+ * @param {Response} response
+ * @returns {Promise<Data>}
+ * @throws NoAnswer if it breaks off
+ */
+export async function dataOf(response) {
+  try {
+    return /** @type {{ data: Data }} */ (await response.json()).data
+  } catch (error) {
+    const cause = /** @type {Error} */ (error)
+    throw cause.name === 'AbortError' ? cause : new NoAnswer(false, { cause })
+  }
+}
+
+/** Deletes what may be gone already. @param {string} path @throws Refused, NoAnswer */
+export async function remove(path) {
+  try {
+    await request(path, { method: 'DELETE' })
+  } catch (error) {
+    if (!(error instanceof Refused && error.status === 404)) throw error
+  }
 }
 
 /**
@@ -141,8 +174,7 @@ export function post(path, body, token) {
 export async function patchSensor(id, changes) {
   const headers = { 'Content-Type': 'application/json' }
   const order = { method: 'PATCH', headers, body: JSON.stringify(changes) }
-  const response = await request(`/sensors/${id}`, order)
-  return /** @type {{ data: Sensor }} */ (await response.json()).data
+  return dataOf(await request(`/sensors/${id}`, order))
 }
 
 /**

@@ -1,6 +1,6 @@
 // The tokens of the user's devices, by the mobile API.
 
-import { get, post, request } from './api.js'
+import { dataOf, get, post, remove } from './api.js'
 
 /**
  * @typedef {{
@@ -36,11 +36,10 @@ export function rotateToken(id, overlapDays) {
 
 /** @param {number} id */
 export async function revokeToken(id) {
-  await request(`/tokens/${id}`, { method: 'DELETE' })
+  await remove(`/tokens/${id}`)
 }
 
 /** @param {string} path @param {object} order @returns {Promise<MadeToken>} */
 async function make(path, order) {
-  const response = await post(path, order)
-  return /** @type {{ data: MadeToken }} */ (await response.json()).data
+  return dataOf(await post(path, order))
 }

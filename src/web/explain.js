@@ -12,6 +12,7 @@ const BY_CODE = {
   invalid_token: 'You have been signed out. Please sign in again.',
   not_found: 'It was gone already.',
   sensor_not_found: 'The sensor has been deleted.',
+  outcome_unknown: NO_ANSWER,
   rate_limited: 'That was too much in a short time. Please try again in a minute.',
   internal_error: 'Something went wrong in the service. Please tell its operator.',
 }
@@ -29,7 +30,7 @@ export function explainUnread(error) {
  * @throws what is no failure of a request
  */
 export function explain(error, byMember = {}) {
-  if (error instanceof NoAnswer) return navigator.onLine ? NO_ANSWER : OFFLINE
+  if (error instanceof NoAnswer) return error.isUnsent ? OFFLINE : NO_ANSWER
   if (!(error instanceof Refused)) throw error
   const { code, status, faults, message } = error
   const asked = faults.flatMap(({ pointer }) => byMember[pointer.split('/')[1] ?? ''] ?? [])

@@ -6,14 +6,13 @@ import { NEEDS_NEW_SESSION, makeToken } from './device-tokens.js'
 import { button, element, setText } from './element.js'
 import { explain } from './explain.js'
 import { COMMAND } from './names.js'
-import { SENT_AGAIN, curlLines } from './sender-lines.js'
+import { SENT_AGAIN, curlLines, newTrial } from './sender-lines.js'
 import { isSecure } from './sign-in.js'
 import { signInAgain } from './sign-in-again.js'
 import { TokenMade } from './token-made.js'
 
 /** @import { Bootstrap } from './api.js' */
 
-const TRIAL = { eventId: 'first', sn: 'cellar' }
 const INSECURE =
   'This page was loaded over plain HTTP. It works, but browsers neither install it as an app nor ' +
   'open it offline, and others on the network can read along. https fixes all three.'
@@ -26,6 +25,8 @@ export class FirstRun {
   #fault = element('p', { class: 'fault', role: 'alert' })
   /** @type {TokenMade | undefined} */
   #made
+  #isMaking = false
+  #trial = newTrial('cellar')
   #onChange
   root = element(
     'div',
@@ -52,9 +53,9 @@ export class FirstRun {
     void this.#begin()
   }
 
-  /** Whether it shows a token, which must not disappear. */
+  /** Whether it makes or shows a token, which must not disappear. */
   get isHolding() {
-    return this.#made !== undefined
+    return this.#isMaking || this.#made !== undefined
   }
 
   /** A measurement has come. */
@@ -90,13 +91,14 @@ export class FirstRun {
   /** @param {HTMLButtonElement} make @param {Bootstrap} bootstrap */
   async #make(make, bootstrap) {
     make.disabled = true
+    this.#isMaking = true
     setText(this.#fault, '')
     try {
       const made = await makeToken({ name: 'first' })
       // They have gone on; it is in the settings.
       if (!this.root.isConnected) return
       const onClosed = () => this.#close(bootstrap)
-      this.#made = new TokenMade(made, { trial: TRIAL, onClosed })
+      this.#made = new TokenMade(made, { trial: this.#trial, onClosed })
       this.#place.replaceChildren(this.#made.root)
       this.#made.focus()
     } catch (error) {
@@ -105,6 +107,8 @@ export class FirstRun {
       else setText(this.#fault, explain(error))
     } finally {
       make.disabled = false
+      this.#isMaking = false
+      if (!this.isHolding) this.#onChange()
     }
   }
 
@@ -129,7 +133,7 @@ export class FirstRun {
       element('p', {}, '1. Create a token, where Thermolog was started:'),
       commandBox(create, { label: 'Copy: create a token' }),
       element('p', {}, '2. Send a measurement, from there:'),
-      commandBox(curlLines('$TOKEN', TRIAL), { label: 'Copy: send a measurement' }),
+      commandBox(curlLines('$TOKEN', this.#trial), { label: 'Copy: send a measurement' }),
       element('p', {}, SENT_AGAIN),
     )
     if (tooOld !== undefined) again.focus()

@@ -48,7 +48,10 @@ let shownAt = ''
 
 globalThis.addEventListener('hashchange', navigate)
 globalThis.addEventListener('storage', (event) => {
-  if (isSessionChange(event)) location.reload()
+  if (!isSessionChange(event)) return
+  // It is somebody else's page now.
+  dropUnsaved()
+  location.reload()
 })
 begin()
 registerServiceWorker()
@@ -99,13 +102,14 @@ function showApp() {
 /** Shows the view for the URL. */
 function navigate() {
   const code = takeLink()
-  if (code !== undefined) return void showLink(code)
-  if (app === undefined) return void signInView?.open(undefined)
-  const { hash } = location
-  if (!mayLeave(() => (location.hash = hash))) {
-    history.pushState(null, '', shownAt === '' ? '.' : shownAt)
+  if (code !== undefined) {
+    if (mayLeave(() => void showLink(code))) void showLink(code)
+    else stay()
     return
   }
+  if (app === undefined) return void signInView?.open(undefined)
+  const { hash } = location
+  if (!mayLeave(() => (location.hash = hash))) return stay()
   // The unit is that of when the page was loaded.
   if (shownAt === SETTINGS && chosenUnit() !== UNIT_SHOWN) return location.reload()
   shownAt = hash
@@ -118,6 +122,11 @@ function navigate() {
     return sensorView.navigate(name)
   }
   showChart(new SensorView(Number(id), name, app.fleet))
+}
+
+/** Leaves the view, and its URL, as they are. */
+function stay() {
+  history.pushState(null, '', shownAt === '' ? '.' : shownAt)
 }
 
 /** @param {App} shown @param {string} ids @param {string} name of the period */

@@ -2,7 +2,7 @@
 // Browsers leave characters in a host's name that shells and configurations obey.
 
 import { shellWord } from './command-box.js'
-import { OWN_ADDRESS } from './sign-in.js'
+import { OWN_ADDRESS, randomText } from './sign-in.js'
 
 const { origin, protocol, hostname, port, pathname } = new URL(OWN_ADDRESS)
 /** What a proxy has before the service's own paths, such as `/thermolog`. */
@@ -13,6 +13,14 @@ const isEncrypted = protocol === 'https:'
 export const isOwnMachine = /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname)
 
 export const SENT_AGAIN = 'Sent again, it is stored once: its event_id says that it is the same.'
+
+/** Of a random text; more are not needed for an event id. */
+const EVENT_ID_CHARACTERS = 22
+
+/** A measurement to try a token with: another one for each. @param {string} sn */
+export function newTrial(sn) {
+  return { eventId: randomText().slice(0, EVENT_ID_CHARACTERS), sn }
+}
 
 /**
  * Sends a measurement, the same one however often.

@@ -1,6 +1,6 @@
 // Where the user is signed in: phones, browsers and programs, each of which can be signed out here.
 
-import { get, request } from './api.js'
+import { NoAnswer, get, remove } from './api.js'
 import { nowMs } from './clock.js'
 import { deviceName } from './device-name.js'
 import { button, element, setText } from './element.js'
@@ -24,7 +24,7 @@ export class SessionsSection {
   #heading = element('h2', { tabindex: '-1' }, 'Where you are signed in')
   #note = element('p', { class: 'muted', role: 'status' }, 'Loading …')
   #list = element('ul', { class: 'entries' })
-  #all = button({ hidden: true }, () => this.#askForAll(), 'Sign out everywhere else')
+  #all = button({ hidden: true }, () => void this.#askForAll(), 'Sign out everywhere else')
   #rest = element('div', { class: 'rest' }, this.#all)
   root = element('section', {}, this.#heading, this.#note, this.#list, this.#rest)
 
@@ -33,18 +33,25 @@ export class SessionsSection {
     this.#tokens = tokens
   }
 
-  /** Reads them, and says how it went. @param {string} [text] where it went well */
+  /**
+   * Reads them, and says how it went.
+   *
+   * @param {string} [text] where it went well
+   * @returns whether it did
+   */
   async load(text = '') {
     try {
       /** @type {SignedIn[]} */
       const sessions = await get('/sessions')
       this.#sessions = sessions.toSorted((a, b) => Number(b.current) - Number(a.current))
     } catch (error) {
-      return setText(this.#note, explainUnread(error))
+      setText(this.#note, explainUnread(error))
+      return false
     }
     this.#list.replaceChildren(...this.#sessions.map((one) => this.#row(one)))
     this.#all.hidden = this.#sessions.length < 2
     setText(this.#note, text)
+    return true
   }
 
   /**
@@ -53,11 +60,13 @@ export class SessionsSection {
    * @param {HTMLElement} place
    * @param {() => Promise<void>} onSignOut
    */
-  askForOwn(place, onSignOut) {
+  async askForOwn(place, onSignOut) {
+    // What cannot be read keeps nobody from signing out.
+    await this.#tokens.load()
     const own = this.#sessions.filter(({ current }) => current)
     const tokens = this.#tokens.madeBy(own.map(({ id }) => id))
     if (tokens.length === 0) {
-      void onSignOut()
+      await onSignOut()
       return
     }
     const revoke = async () => {
@@ -85,15 +94,16 @@ export class SessionsSection {
     const details = element('p', { class: 'muted' }, `${used}, ${began}`)
     const row = element('li', {}, element('div', {}, element('p', {}, device), details))
     const label = `Sign out of ${device}, ${began}`
-    if (!current) row.append(button({ label }, () => this.#askFor(row, session), 'Sign out'))
+    if (!current) row.append(button({ label }, () => void this.#askFor(row, session), 'Sign out'))
     return row
   }
 
   /** @param {HTMLElement} row @param {SignedIn} session */
-  #askFor(row, session) {
+  async #askFor(row, session) {
+    if (!(await this.#isCurrent())) return
     const tokens = this.#tokens.madeBy([session.id])
     if (tokens.length === 0) {
-      void this.#end([session], [])
+      await this.#end([session], [])
       return
     }
     ask(row, goOnWorking(tokens), [
@@ -102,7 +112,8 @@ export class SessionsSection {
     ])
   }
 
-  #askForAll() {
+  async #askForAll() {
+    if (!(await this.load()) || !(await this.#isCurrent())) return
     const others = this.#sessions.filter(({ current }) => !current)
     const tokens = this.#tokens.madeBy(others.map(({ id }) => id))
     const text = others.length === 1 ? 'Sign out there?' : `Sign out of all ${others.length}?`
@@ -115,13 +126,21 @@ export class SessionsSection {
     ])
   }
 
+  /** Whether all tokens are known that the sessions have made until now. */
+  async #isCurrent() {
+    const isCurrent = await this.#tokens.load()
+    if (!isCurrent) setText(this.#note, explainUnread(new NoAnswer(false)))
+    return isCurrent
+  }
+
   /** @param {readonly SignedIn[]} sessions @param {readonly DeviceToken[]} tokens go first */
   async #end(sessions, tokens) {
     try {
       if (tokens.length > 0) await this.#tokens.revoke(tokens)
-      for (const { id } of sessions) await request(`/sessions/${id}`, { method: 'DELETE' })
+      for (const { id } of sessions) await remove(`/sessions/${id}`)
     } catch (error) {
-      return this.load(explain(error))
+      await this.load(explain(error))
+      return
     }
     const ended =
       sessions.length === 1 ? 'The session has ended.' : 'The other sessions have ended.'

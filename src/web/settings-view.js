@@ -28,7 +28,7 @@ export class SettingsView {
     this.#sessions = new SessionsSection(tokens)
     const account = new AccountSection(bootstrap, countSensors, onDelete)
     const who = element('div', { class: 'who' }, element('p', {}, session()?.user.name ?? ''))
-    who.append(button({}, () => this.#sessions.askForOwn(who, onSignOut), 'Sign out'))
+    who.append(button({}, () => void this.#sessions.askForOwn(who, onSignOut), 'Sign out'))
     this.root = element(
       'article',
       { class: 'settings' },

@@ -16,7 +16,7 @@ import { explain, explainUnread } from './explain.js'
 import { moment, since } from './format.js'
 import { COMMAND } from './names.js'
 import { ask, lead } from './question.js'
-import { randomText } from './sign-in.js'
+import { newTrial } from './sender-lines.js'
 import { signInAgain } from './sign-in-again.js'
 import { RIGHTS, TokenForm } from './token-form.js'
 import { TokenMade } from './token-made.js'
@@ -36,8 +36,7 @@ const OVERLAPS = /** @type {const} */ ([
   ['1', '1 day'],
   ['30', '30 days'],
 ])
-/** Of a random text; more are not needed for an event id. */
-const EVENT_ID_CHARACTERS = 22
+const ONE_AT_A_TIME = 'One token after the other: this one has to be there and copied first.'
 
 export class TokensSection {
   /** @type {DeviceToken[]} */
@@ -45,6 +44,8 @@ export class TokensSection {
   /** @type {Promise<Bootstrap>} */
   #bootstrap
   #mayChange = false
+  /** Whether one is being made, or shown for the only time. */
+  #isHolding = false
   #heading = element('h2', { tabindex: '-1' }, 'Tokens for devices')
   #new = button({ hidden: true }, () => this.#openForm(), 'New token')
   /** Of a form, what was made, or how to sign in again: one at a time. */
@@ -68,7 +69,12 @@ export class TokensSection {
     this.#bootstrap = bootstrap
   }
 
-  /** Reads them, and says how it went. @param {string} [text] where it went well */
+  /**
+   * Reads them, and says how it went.
+   *
+   * @param {string} [text] where it went well
+   * @returns whether it did
+   */
   async load(text = '') {
     try {
       const [{ daemon_tokens: mayChange }, tokens] = await Promise.all([
@@ -78,10 +84,12 @@ export class TokensSection {
       this.#mayChange = mayChange
       this.#tokens = tokens
     } catch (error) {
-      return setText(this.#note, explainUnread(error))
+      setText(this.#note, explainUnread(error))
+      return false
     }
     this.#show()
     setText(this.#note, text || (this.#tokens.length === 0 ? 'There is none yet.' : ''))
+    return true
   }
 
   /** Those that some sessions made and that can be revoked here. @param {number[]} sessionIds */
@@ -162,9 +170,12 @@ export class TokensSection {
    * @throws what making throws, but that the session is too old
    */
   async #make(make, note) {
+    if (this.#isHolding) return setText(this.#note, ONE_AT_A_TIME)
+    this.#isHolding = true
     try {
       this.#showMade(await make(), note)
     } catch (error) {
+      this.#isHolding = false
       if (!(error instanceof Refused && error.code === 'sign_in_again')) throw error
       const options = { backTo: location.hash, onCancel: () => this.#clear() }
       this.#put(signInAgain(NEEDS_NEW_SESSION, await this.#bootstrap, options))
@@ -175,9 +186,17 @@ export class TokensSection {
   #showMade(made, note) {
     // They have gone on; the next view of the list has it.
     if (!this.root.isConnected) return
-    const trial = { eventId: randomText().slice(0, EVENT_ID_CHARACTERS), sn: 'test' }
-    const onClosed = () => this.#clear()
-    this.#put(new TokenMade(made, { trial, ...(note !== undefined && { note }), onClosed }))
+    const onClosed = () => {
+      this.#isHolding = false
+      this.#clear()
+    }
+    this.#put(
+      new TokenMade(made, {
+        trial: newTrial('test'),
+        ...(note !== undefined && { note }),
+        onClosed,
+      }),
+    )
     void this.load()
   }
 
@@ -185,7 +204,6 @@ export class TokensSection {
   #askOverlap(row, { id, name }) {
     row.querySelector('.question')?.remove()
     const { root, select } = selection('The old one works for another', OVERLAPS)
-    const fault = element('p', { class: 'fault', role: 'alert' })
     const send = element('button', { class: 'primary' }, 'Rotate')
     const close = () => {
       form.remove()
@@ -196,17 +214,15 @@ export class TokensSection {
       { class: 'question', 'aria-label': `Rotate ${name}` },
       element('p', {}, 'You get a new token like this one, to put into the device.'),
       root,
-      fault,
       element('div', { class: 'answers' }, send, button({}, close, 'Cancel')),
     )
     form.addEventListener('submit', (event) => {
       event.preventDefault()
       const [chosen] = select.selectedOptions
-      const note = `The old one goes on working for ${chosen?.text}.`
-      send.disabled = true
-      this.#make(() => rotateToken(id, Number(select.value)), note)
-        .catch((error) => setText(fault, explain(error)))
-        .finally(() => (send.disabled = false))
+      const note = `The old one goes on working for ${chosen?.text} at most.`
+      this.#make(() => rotateToken(id, Number(select.value)), note).catch((error) =>
+        this.load(explain(error)),
+      )
     })
     row.append(form)
     lead(form, select)
@@ -223,7 +239,8 @@ export class TokensSection {
     try {
       await revokeToken(id)
     } catch (error) {
-      return this.load(explain(error))
+      await this.load(explain(error))
+      return
     }
     await this.load(`“${name}” has been revoked.`)
     this.#heading.focus()

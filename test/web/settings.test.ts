@@ -95,20 +95,26 @@ describe('the settings', () => {
   })
 
   it('end all other sessions after a question, and no token by itself', async () => {
-    const others = await Promise.all([test().openAs('ben'), test().openAs('ben')])
-    const token = await makeToken(others[0].page, 'cabin')
-    const sessions = await Promise.all(others.map(({ page }) => tokenOf(page)))
-    await Promise.all(others.map(({ context }) => context.close()))
+    const [first, last] = [await test().openAs('ben'), await test().openAs('ben')]
     const { page, context } = await test().openAs('ben', '#/settings')
-    await page.getByText('cabin').waitFor()
+    await page.getByRole('button', { name: 'Sign out everywhere else' }).waitFor()
+    // Made after the page has read the list.
+    const token = await makeToken(first.page, 'cabin')
+    const sessions = await Promise.all([first, last].map((other) => tokenOf(other.page)))
+    await Promise.all([first, last].map((other) => other.context.close()))
     await page.getByRole('button', { name: 'Sign out everywhere else' }).click()
-    await page.getByText('Sign out of all 2?').waitFor()
+    await page.getByText('Sign out of all 2? The token “cabin”, made there,').waitFor()
+    // The first of the list has gone by itself.
+    const out = { method: 'POST', path: '/api/mobile/v1/logout', token: sessions[1] ?? '' }
+    await send(test().service.url, out)
     await page.getByRole('button', { name: 'Sign out only' }).click()
     await page.getByText('The other sessions have ended.').waitFor()
     expect(await Promise.all(sessions.map(isEnded))).to.deep.equal([true, true])
     expect(await isRevoked(token)).to.equal(false)
     expect(await page.getByRole('button', { name: /^Sign out/ }).count()).to.equal(1)
     await context.close()
+    // The browser reports on its console what was gone.
+    expect(test().problems.splice(0).join()).to.match(/404/)
   })
 
   it('delete the account, with everything that the browser kept', async () => {

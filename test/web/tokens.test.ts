@@ -98,7 +98,7 @@ describe('tokens on the chart page', () => {
     await page.getByRole('button', { name: 'Done' }).click()
     await page.getByRole('button', { name: 'Rotate buoy' }).click()
     await page.getByRole('button', { name: 'Rotate', exact: true }).last().click()
-    await page.getByText('The old one goes on working for 7 days.').waitFor()
+    await page.getByText('The old one goes on working for 7 days at most.').waitFor()
     const after = await shownToken(page)
     expect(after).not.to.equal(before)
     expect([await isTaken(before), await isTaken(after)]).to.deep.equal([true, true])
@@ -131,6 +131,44 @@ describe('tokens on the chart page', () => {
     await row(page, 'loft').waitFor()
     expect(await page.content()).not.to.include('thd_live_')
     await close()
+  })
+
+  it('are made one after the other, so that none takes another’s place', async () => {
+    const { page, close } = await test().openSignedIn('healthz', { serviceWorkers: 'block' })
+    const { promise: gone, resolve } = Promise.withResolvers<void>()
+    await page.route('**/tokens', async (route) => {
+      if (route.request().method() === 'POST') await gone
+      await route.continue()
+    })
+    await page.goto(`${test().url}#/settings`)
+    await makeToken(page, 'slow')
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await makeToken(page, 'eager')
+    await page.getByText('One token after the other').waitFor()
+    resolve()
+    await page.getByRole('heading', { name: 'Token “slow”' }).waitFor()
+    await row(page, 'slow').waitFor()
+    expect(await row(page, 'eager').count()).to.equal(0)
+    await page.getByRole('button', { name: 'Copy the token' }).click()
+    await close()
+  })
+
+  it('are there to be revoked where the answer was cut off', async () => {
+    const { page, close } = await test().openSignedIn('healthz', { serviceWorkers: 'block' })
+    await page.route('**/tokens', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue()
+      const response = await route.fetch()
+      await page.context().setOffline(true)
+      await route.fulfill({ response, body: (await response.text()).slice(0, 60) })
+    })
+    await page.goto(`${test().url}#/settings`)
+    await makeToken(page, 'cut')
+    await page.getByText('Reload the page to see what has changed.').waitFor()
+    await page.context().setOffline(false)
+    await page.reload()
+    await row(page, 'cut').getByText('never used').waitFor()
+    await close()
+    test().problems.splice(0)
   })
 
   it('hold nobody who has gone on before one is made', async () => {
