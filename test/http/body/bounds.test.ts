@@ -21,6 +21,8 @@ describe('the bounds of bodies', () => {
   before(async () => {
     mobile = await startMobile({ ALLOW_ACCOUNT_DELETION: 'true' })
     const { service } = mobile
+    // Sessions begin by the clock of the machine.
+    service.clock.set(new Date().toISOString())
     const daemon = await service.createToken('ana@example.org')
     const { body } = await send(service.url, {
       method: 'POST',
