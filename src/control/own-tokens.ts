@@ -15,6 +15,7 @@ const COUNT = `
   SELECT count(*) AS count FROM access_tokens
   WHERE user_id = $1 AND made_in_session_id IS NOT NULL AND revoked_at_ms IS NULL
     AND (expires_at_ms IS NULL OR expires_at_ms > $2)`
+
 export function* createOwnToken(token: NewOwnToken): Flow<AccessToken | OwnTokenRefusal> {
   const refusal = yield* refusalOf(token, 0)
   return refusal ?? (yield* createToken(token, token.nowMs))

@@ -42,6 +42,7 @@ describe('the API, questioned by Schemathesis', function () {
       MOBILE_REDIRECT_URIS: REDIRECT_URI,
       ALLOW_SIGN_UP: 'true',
       ALLOW_ACCOUNT_DELETION: 'true',
+      MOBILE_TOKENS: 'true',
       APP_LINKS_ANDROID: `org.example.thermolog/${'AB:'.repeat(31)}AB`,
       APP_LINKS_APPLE: 'ABCDE12345.org.example.thermolog',
       RATE_LIMIT_REQUESTS: '0',
@@ -60,8 +61,11 @@ describe('the API, questioned by Schemathesis', function () {
   it('answers as its description says', async () => {
     const url = service?.url ?? ''
     const examples = EXAMPLES === undefined ? ['--generation-deterministic'] : ['-n', EXAMPLES]
+    const mobileToken = await signIn(url, 'ana')
     const environment = {
-      MOBILE_TOKEN: await signIn(url, 'ana'),
+      MOBILE_TOKEN: mobileToken,
+      DAEMON_TOKEN_TO_ROTATE: await makeToken(url, mobileToken),
+      DAEMON_TOKEN_TO_END: await makeToken(url, mobileToken),
       TOKEN_TO_REVOKE: await signIn(url, 'ana'),
       TOKEN_TO_DELETE: await signIn(url, 'eve'),
       SESSION_TO_END: await sessionOf(url, await signIn(url, 'ana')),
@@ -92,6 +96,12 @@ async function signIn(url: string, person: string): Promise<string> {
   const body = await authorize(provider, person)
   const path = `${MOBILE_BASE}/auth/${provider.id}`
   return (await send(url, { method: 'POST', path, body })).body.data.token
+}
+
+/** @returns the id of a daemon token that its owner has made */
+async function makeToken(url: string, token: string): Promise<string> {
+  const order = { method: 'POST', path: `${MOBILE_BASE}/tokens`, token, body: { name: 'own' } }
+  return String((await send(url, order)).body.data.id)
 }
 
 async function sessionOf(url: string, token: string): Promise<string> {

@@ -264,8 +264,10 @@ function parametersOf({ route, input }: RouteRow, { fields = {} }: RouteDescript
 const COMPRESSED = 'At most 4 MiB; may be compressed, with `Content-Encoding: gzip`.'
 
 function bodyOf({ input }: RouteRow, { fields = {} }: RouteDescription): JsonObject {
-  if (input.schema !== undefined)
-    return { description: COMPRESSED, required: true, content: jsonOf('request', input.schema) }
+  if (input.schema !== undefined) {
+    const required = input.isOptional !== true
+    return { description: COMPRESSED, required, content: jsonOf('request', input.schema) }
+  }
   const properties = Object.fromEntries(
     Object.entries(fields).map(([name, { description, example }]) => {
       return [name, { description, type: 'string', examples: [example] }]

@@ -19,6 +19,8 @@ export interface Input<T, C extends Call = ApiCall> {
   readonly bounds: BodyBounds
   /** Of a JSON body: a file of schemas/request/ without its ending. */
   readonly schema?: string
+  /** Whether that body may be missing. */
+  readonly isOptional?: boolean
   /** The same for the query. */
   readonly querySchema?: string
   /** @throws ServiceError if the request cannot be read or is not valid against the schema */

@@ -36,7 +36,7 @@ export interface RouteRow {
   readonly isOpen: boolean
   /** `undefined`: none is required. */
   readonly right: Right | undefined
-  readonly input: Pick<Input<unknown, never>, 'bounds' | 'schema' | 'querySchema'>
+  readonly input: Pick<Input<unknown, never>, 'bounds' | 'schema' | 'isOptional' | 'querySchema'>
 }
 
 /** The routes of a table and its rows, in order. */

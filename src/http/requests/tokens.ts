@@ -79,7 +79,7 @@ export function tokenRotation(
     const overlapDays = await readOptionalBody(bodies, call, readOverlap)
     return { token, overlapDays }
   }
-  return { bounds: jsonBody, schema: 'daemon-token-rotation', read }
+  return { bounds: jsonBody, schema: 'daemon-token-rotation', isOptional: true, read }
 }
 
 function readOverlap(body: unknown, faults: RequestFault[]): number {

@@ -7,18 +7,29 @@ import { send } from '../../support/http.ts'
 import { BASE, codeOf, startMobile } from '../../support/mobile.ts'
 import type { MobileTest } from '../../support/mobile.ts'
 
-const ANA = 'ana@example.org'
+const SETTINGS = { ALLOW_SIGN_UP: 'true', MOBILE_TOKENS: 'true' }
 const ALL = ['measurements:write', 'sensors:read', 'sensors:write']
 
 describe('tokens of one’s own', () => {
+  let shared: MobileTest
   let mobile: MobileTest
   let phone: string
+  let email: string
+  let people = 0
 
-  afterEach(() => mobile.stop())
+  before(async () => {
+    shared = await startMobile(SETTINGS)
+  })
+  afterEach(async () => {
+    if (mobile !== shared) await mobile.stop()
+  })
+  after(() => shared.stop())
 
-  const start = async (settings: Record<string, string> = {}) => {
-    mobile = await startMobile({ ALLOW_SIGN_UP: 'true', MOBILE_TOKENS: 'true', ...settings })
-    phone = await mobile.tokenOf()
+  /** A new person; with other settings at a service of their own. */
+  const start = async (settings?: Record<string, string>) => {
+    mobile = settings === undefined ? shared : await startMobile({ ...SETTINGS, ...settings })
+    email = `ana${++people}@example.org`
+    phone = await mobile.tokenOf({ claims: { sub: email, email } })
     setClock(0)
   }
   const post = (path: string, body?: unknown, token = phone) =>
@@ -145,7 +156,7 @@ describe('tokens of one’s own', () => {
 
   it('of an operator are listed and left alone', async () => {
     await start()
-    const { id, token } = await mobile.service.createTokenWithId(ANA)
+    const { id, token } = await mobile.service.createTokenWithId(email)
     expect((await list())[0]).to.deep.include({ id, made_by: 'operator', session_id: null })
     expect(codeOf(await end(id))).to.equal('403 insufficient_scope')
     expect(codeOf(await rotate(id))).to.equal('403 insufficient_scope')
@@ -173,7 +184,7 @@ describe('tokens of one’s own', () => {
       Array(4).fill('too_many_tokens'),
     )
     expect(await list()).to.have.lengthOf(100)
-    await mobile.service.createToken(ANA)
+    await mobile.service.createToken(email)
     expect(await list()).to.have.lengthOf(101)
   })
 
@@ -188,7 +199,7 @@ describe('tokens of one’s own', () => {
     expect(await remaining(tokens[1], 'A2')).to.equal(
       '"requests";r=7, "measurements";r=2, "live";r=1',
     )
-    const operators = await mobile.service.createToken(ANA)
+    const operators = await mobile.service.createToken(email)
     expect(await remaining(operators, 'A3')).to.include('"measurements";r=3')
   })
 
@@ -205,7 +216,7 @@ describe('tokens of one’s own', () => {
     await start({ MOBILE_TOKENS: '' })
     const bootstrap = await send(mobile.service.url, { path: `${BASE}/bootstrap` })
     expect(bootstrap.body.data.daemon_tokens).to.equal(false)
-    const { id } = await mobile.service.createTokenWithId(ANA)
+    const { id } = await mobile.service.createTokenWithId(email)
     expect(await list()).to.have.lengthOf(1)
     for (const answer of [await make({}), await rotate(id), await end(id), await end(0)]) {
       expect(codeOf(answer)).to.equal('403 insufficient_scope')
