@@ -2,7 +2,7 @@
 // browser. The verifier and the state are in sessionStorage: in this tab, until the browser
 // returns.
 
-import { Refused, post } from './api.js'
+import { Refused, dataOf, post } from './api.js'
 import { replaceSession } from './sign-out.js'
 
 /**
@@ -119,8 +119,7 @@ export function takeCallback() {
 export async function finish({ attempt, code }) {
   const { providerId, verifier, redirectUri } = attempt
   const grant = { code, code_verifier: verifier, redirect_uri: redirectUri }
-  const response = await post(`/auth/${providerId}`, grant)
-  await replaceSession(/** @type {{ data: Session }} */ (await response.json()).data)
+  await replaceSession(await dataOf(await post(`/auth/${providerId}`, grant)))
 }
 
 /**
@@ -142,8 +141,7 @@ export function takeLink() {
  * @throws Refused, NoAnswer
  */
 export async function redeem({ verifier, ...use }) {
-  const response = await post('/auth/link', { ...use, code_verifier: verifier })
-  return /** @type {{ data: Session }} */ (await response.json()).data
+  return dataOf(await post('/auth/link', { ...use, code_verifier: verifier }))
 }
 
 /** 256 random bits as 43 characters that need no escaping. */

@@ -18,6 +18,16 @@ const makeToken = async (page: Page, name: string) => {
   await page.getByRole('button', { name: 'Create token' }).click()
 }
 
+/** Holds what makes a token. @returns lets it go */
+async function holdMaking(page: Page): Promise<() => void> {
+  const { promise: gone, resolve } = Promise.withResolvers<void>()
+  await page.route('**/tokens', async (route) => {
+    if (route.request().method() === 'POST') await gone
+    await route.continue()
+  })
+  return resolve
+}
+
 /** The token that is shown. */
 const shownToken = (page: Page) => page.locator('.made .command code').first().innerText()
 
@@ -135,17 +145,13 @@ describe('tokens on the chart page', () => {
 
   it('are made one after the other, so that none takes another’s place', async () => {
     const { page, close } = await test().openSignedIn('healthz', { serviceWorkers: 'block' })
-    const { promise: gone, resolve } = Promise.withResolvers<void>()
-    await page.route('**/tokens', async (route) => {
-      if (route.request().method() === 'POST') await gone
-      await route.continue()
-    })
+    const letGo = await holdMaking(page)
     await page.goto(`${test().url}#/settings`)
     await makeToken(page, 'slow')
     await page.getByRole('button', { name: 'Cancel' }).click()
     await makeToken(page, 'eager')
     await page.getByText('One token after the other').waitFor()
-    resolve()
+    letGo()
     await page.getByRole('heading', { name: 'Token “slow”' }).waitFor()
     await row(page, 'slow').waitFor()
     expect(await row(page, 'eager').count()).to.equal(0)
@@ -173,17 +179,13 @@ describe('tokens on the chart page', () => {
 
   it('hold nobody who has gone on before one is made', async () => {
     const { page, close } = await test().openSignedIn('healthz', { serviceWorkers: 'block' })
-    const { promise: gone, resolve } = Promise.withResolvers<void>()
-    await page.route('**/tokens', async (route) => {
-      if (route.request().method() === 'POST') await gone
-      await route.continue()
-    })
+    const letGo = await holdMaking(page)
     await page.goto(`${test().url}#/settings`)
     await makeToken(page, 'shed')
     await page.getByRole('link', { name: 'Sensors' }).click()
     await page.locator('.card').first().waitFor()
     const made = page.waitForResponse((response) => response.status() === 201)
-    resolve()
+    letGo()
     await (await made).finished()
     await page.getByRole('link', { name: 'Settings' }).click()
     await row(page, 'shed').getByText('never used').waitFor()

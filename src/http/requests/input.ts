@@ -144,10 +144,7 @@ export async function readBody<T>(
   call: ApiCall,
   read: (body: unknown, faults: RequestFault[]) => T,
 ): Promise<T> {
-  const body = await bodies.read(sendingOf(call), readJson)
-  const { value, faults } = readWithFaults(body, call.query, read)
-  throwFaults(faults)
-  return value
+  return readValid(await bodies.read(sendingOf(call), readJson), call.query, read)
 }
 
 /** The same where every member may be left out, and the body with them. */
@@ -157,8 +154,16 @@ export async function readOptionalBody<T>(
   read: (body: unknown, faults: RequestFault[]) => T,
 ): Promise<T> {
   const { 'content-length': length = '0', 'transfer-encoding': encoding } = call.ctx.req.headers
-  if (length !== '0' || encoding !== undefined) return readBody(bodies, call, read)
-  const { value, faults } = readWithFaults({}, call.query, read)
+  const isThere = length !== '0' || encoding !== undefined
+  return isThere ? readBody(bodies, call, read) : readValid({}, call.query, read)
+}
+
+function readValid<T>(
+  body: unknown,
+  query: string,
+  read: (body: unknown, faults: RequestFault[]) => T,
+): T {
+  const { value, faults } = readWithFaults(body, query, read)
   throwFaults(faults)
   return value
 }
