@@ -1,27 +1,23 @@
-// Search, filter, order and density of the dashboard. Order and density are kept on the device.
+// Search, filter, order and form of the dashboard: cards, or a table with a row for each sensor.
+// Order and form are kept on the device.
 
-import { button, element, icon } from './element.js'
+import { button, element, icon, setText } from './element.js'
+import { count } from './format.js'
 
 /**
- * @typedef {import('./fleet-order.js').Choice & { isCompact: boolean }} DashboardChoice
+ * @import { Choice } from './fleet-order.js'
  * @typedef {{ readonly onChange: () => void, readonly onEnter: () => void }} ToolEvents
  */
 
 const KEPT = 'thermolog.dashboard'
 
-const SHOWN = {
-  '': 'All',
-  online: 'Online',
-  offline: 'Offline',
-  day: 'Silent for a day',
-  week: 'Silent for a week',
-}
-
+/** Those that cards have; a table has one for each column, see list-head.js. */
 const ORDERS = {
+  state: 'Attention first',
   name: 'By name',
-  warmest: 'Warmest first',
-  coldest: 'Coldest first',
-  silent: 'Longest silent first',
+  temp: 'Warmest first',
+  '-temp': 'Coldest first',
+  seen: 'Longest silent first',
 }
 
 export class DashboardTools {
@@ -32,58 +28,98 @@ export class DashboardTools {
     placeholder: 'Search',
     'aria-label': 'Search sensors',
   })
-  #shown = select('Show', SHOWN)
-  #order = select('Order', ORDERS)
-  #compact
+  #lost = button({ class: 'lost', 'aria-pressed': 'false' }, () => this.#press(this.#lost))
+  #orders = element(
+    'select',
+    { 'aria-label': 'Order' },
+    ...Object.entries(ORDERS).map(([value, text]) => element('option', { value }, text)),
+  )
+  #table
+  #order
+  #onChange
   root
 
   /** @param {ToolEvents} events */
   constructor({ onChange, onEnter }) {
-    const kept = /** @type {Partial<DashboardChoice>} */ (
+    this.#onChange = onChange
+    const { order = 'state', isTable = false } = /** @type {Partial<Choice>} */ (
       JSON.parse(localStorage.getItem(KEPT) ?? '{}')
     )
-    this.#order.value = kept.order ?? 'name'
-    this.#compact = button(
-      { label: 'Compact list', 'aria-pressed': String(kept.isCompact ?? false) },
-      () => {
-        this.#compact.setAttribute('aria-pressed', String(!this.choice.isCompact))
-        change()
-      },
-      icon('compact'),
+    this.#order = order
+    this.#table = button(
+      { label: 'Table', title: 'Table', 'aria-pressed': String(isTable) },
+      () => this.#press(this.#table),
+      icon('list'),
     )
-    const change = () => {
-      const { order, isCompact } = this.choice
-      localStorage.setItem(KEPT, JSON.stringify({ order, isCompact }))
-      onChange()
-    }
     this.#search.addEventListener('input', onChange)
     this.#search.addEventListener('keydown', ({ key }) => {
       if (key === 'Enter') onEnter()
     })
-    for (const choice of [this.#shown, this.#order]) choice.addEventListener('change', change)
+    this.#orders.addEventListener('change', () => this.orderBy(this.#orders.value))
     this.root = element(
       'div',
       { class: 'list-tools' },
       element('label', { class: 'search' }, icon('search'), this.#search),
-      this.#shown,
-      this.#order,
-      this.#compact,
+      this.#table,
+      this.#lost,
+      this.#orders,
     )
+    this.#showOrder()
   }
 
-  /** @returns {DashboardChoice} */
+  /** @returns {Choice} */
   get choice() {
     return {
       words: this.#search.value,
-      shown: this.#shown.value,
-      order: this.#order.value,
-      isCompact: this.#compact.getAttribute('aria-pressed') === 'true',
+      isLostOnly: isPressed(this.#lost),
+      order: this.#order,
+      isTable: isPressed(this.#table),
     }
+  }
+
+  /** @param {string} order */
+  orderBy(order) {
+    this.#order = order
+    this.#keep()
+  }
+
+  /** Shows all sensors again. */
+  clear() {
+    this.#search.value = ''
+    this.#lost.setAttribute('aria-pressed', 'false')
+    this.#onChange()
+    this.#search.focus()
+  }
+
+  /** @param {number} lost how many sensors need attention, as far as that is known */
+  showLost(lost) {
+    setText(this.#lost, `${count(lost)} ${lost === 1 ? 'needs' : 'need'} attention`)
+    this.#lost.hidden = lost === 0 && !isPressed(this.#lost)
+  }
+
+  /** @param {HTMLButtonElement} pressed */
+  #press(pressed) {
+    pressed.setAttribute('aria-pressed', String(!isPressed(pressed)))
+    this.#keep()
+  }
+
+  #keep() {
+    this.#showOrder()
+    const { order, isTable } = this.choice
+    localStorage.setItem(KEPT, JSON.stringify({ order, isTable }))
+    this.#onChange()
+  }
+
+  #showOrder() {
+    const { isTable } = this.choice
+    // Cards have no heads to press for the other orders.
+    if (!isTable && !(this.#order in ORDERS)) this.#order = 'state'
+    this.#orders.value = this.#order
+    this.#orders.hidden = isTable
   }
 }
 
-/** @param {string} label @param {Readonly<Record<string, string>>} options texts by value */
-function select(label, options) {
-  const choices = Object.entries(options).map(([value, text]) => element('option', { value }, text))
-  return element('select', { 'aria-label': label }, ...choices)
+/** @param {HTMLButtonElement} toggle */
+function isPressed(toggle) {
+  return toggle.getAttribute('aria-pressed') === 'true'
 }

@@ -1,11 +1,14 @@
-// The dashboard: every sensor with its state, latest value and the line of its last day; search,
-// filter, order and groups. It stays in memory while a chart is shown, so Back finds it unchanged.
+// The dashboard: every sensor with its state, latest value and the line of its last day, as cards
+// in groups or as a table; search, filter and order. It stays in memory while a chart is shown, so
+// Back finds it unchanged.
 
 import { nowMs } from './clock.js'
-import { element, setText } from './element.js'
+import { button, element, setText } from './element.js'
 import { DashboardTools } from './dashboard-tools.js'
 import { groupsOf, nameInGroup, sortByName } from './fleet-order.js'
 import { count } from './format.js'
+import { DAYS_MAX } from './last-days.js'
+import { ListHead } from './list-head.js'
 import { LongList } from './long-list.js'
 import { SensorCard } from './sensor-card.js'
 import { Sparklines } from './sparkline.js'
@@ -14,7 +17,7 @@ import { Sparklines } from './sparkline.js'
  * @import { Sensor } from './api.js'
  * @import { FirstRun } from './first-run.js'
  * @import { Fleet } from './fleet.js'
- * @import { Group } from './fleet-order.js'
+ * @import { Choice, Group } from './fleet-order.js'
  * @import { Item } from './long-list.js'
  * @typedef {Item & { id: number, group: Group }} Listed `id` is 0 for a group's heading
  */
@@ -22,13 +25,15 @@ import { Sparklines } from './sparkline.js'
 const TICK_MS = 10_000
 /** A list of thousands is arranged no more often, but shown as soon as it is there. */
 const ARRANGE_MS = 1_000
+/** Time changes the others, and values. */
+const STEADY_ORDERS = ['state', '-state', 'name', '-name']
 
 export class DashboardView {
   title = 'Sensors'
   /** @type {Fleet} */
   #fleet
   #closing = new AbortController()
-  #sparklines = new Sparklines(this.#closing.signal)
+  #sparklines = new Sparklines(this.#closing.signal, () => this.#arrangeRanges())
   /** Those in the document. @type {Map<number, SensorCard>} */
   #cards = new Map()
   /** All sensors as they were arranged, by name. @type {Map<number, Sensor>} */
@@ -42,6 +47,9 @@ export class DashboardView {
   #summary = element('p', { class: 'summary' })
   #said = element('p', { class: 'hidden-text', role: 'status' })
   #nothing = element('div', { class: 'nothing', hidden: true })
+  #noneFound = element('p')
+  #showAll = button({ class: 'chosen' }, () => this.#tools.clear(), 'Show all sensors')
+  #head = new ListHead((order) => this.#tools.orderBy(order))
   /** @type {FirstRun | undefined} */
   #firstRun
   /** @type {LongList<Listed>} */
@@ -49,13 +57,14 @@ export class DashboardView {
     (item) => this.#show(item),
     (item) => this.#hide(item),
   )
+  #table = element('div', {}, this.#head.root, this.#list.root)
   root = element(
     'section',
     { class: 'dashboard' },
     element('header', { class: 'dashboard-head' }, this.#heading, this.#summary, this.#tools.root),
     this.#said,
     this.#nothing,
-    this.#list.root,
+    this.#table,
   )
 
   /** @param {Fleet} fleet */
@@ -90,8 +99,7 @@ export class DashboardView {
   #tick() {
     if (!this.#isShown) return
     for (const card of this.#cards.values()) card.tick(this.#isCurrent)
-    // Values and times change the order, and who has been silent for long.
-    if (this.#tools.choice.order !== 'name' || this.#tools.choice.shown !== '') this.#arrange()
+    if (!STEADY_ORDERS.includes(this.#tools.choice.order)) this.#arrange()
     this.#sparklines.refresh()
   }
 
@@ -116,8 +124,10 @@ export class DashboardView {
   }
 
   /** Within a group its name is said already. @param {Sensor} sensor */
-  #nameOf({ alias }) {
-    return this.#tools.choice.order === 'name' ? nameInGroup(alias) : alias
+  #nameOf({ alias, online }) {
+    const { isTable, order } = this.#tools.choice
+    const isInGroup = !isTable && (order === 'name' || (order === 'state' && online))
+    return isInGroup ? nameInGroup(alias) : alias
   }
 
   #choose() {
@@ -130,6 +140,10 @@ export class DashboardView {
   #openOnly() {
     const [item, more] = this.#items.filter(({ id }) => id !== 0)
     if (item !== undefined && more === undefined) location.hash = `#/sensors/${item.id}`
+  }
+
+  #arrangeRanges() {
+    if (this.#tools.choice.order.endsWith('range')) this.#arrangeSoon()
   }
 
   #arrangeSoon() {
@@ -152,12 +166,13 @@ export class DashboardView {
     const added = [...sensors.values()].filter(({ id }) => !this.#arranged.has(id))
     const sorted = sortByName([...known, ...added])
     this.#arranged = new Map(sorted.map((sensor) => [sensor.id, sensor]))
-    const groups = groupsOf(sorted, this.#tools.choice, nowMs())
-    this.#items = groups.flatMap((group) => itemsOf(group))
+    const { choice } = this.#tools
+    const groups = groupsOf(sorted, choice, (id) => this.#sparklines.rangeOf(id))
+    this.#items = groups.flatMap((group) => itemsOf(group, choice.isTable))
     this.#found = groups.reduce((sum, group) => sum + group.sensors.length, 0)
     this.#tools.root.hidden = sensors.size === 0
-    this.#list.root.classList.toggle('is-compact', this.#tools.choice.isCompact)
-    this.#list.set(this.#items)
+    this.#showTable(choice)
+    this.#list.set(this.#items, choice.isTable)
     for (const id of this.#cards.keys()) {
       const sensor = sensors.get(id)
       if (sensor !== undefined) this.#showNow(sensor)
@@ -166,12 +181,27 @@ export class DashboardView {
     this.#sayNothing()
   }
 
+  /** @param {Choice} choice */
+  #showTable({ isTable, order }) {
+    const isShown = isTable && this.#found > 0
+    const canOrderByRange = this.#found <= DAYS_MAX
+    const ids = this.#items.map(({ id }) => id)
+    this.#sparklines.want(isTable && order.endsWith('range') && canOrderByRange ? ids : [])
+    this.#head.root.hidden = !isShown
+    this.#head.show(order, canOrderByRange)
+    this.#table.role = isShown ? 'table' : null
+    this.#table.ariaLabel = isShown ? 'Sensors' : null
+    this.#table.ariaRowCount = isShown ? String(this.#found + 1) : null
+    this.#table.classList.toggle('is-table', isTable)
+  }
+
   /** @param {Listed} item */
   #show({ id, group }) {
     if (id === 0) return groupHeading(group)
     const sensor = this.#fleet.sensors.get(id) ?? this.#arranged.get(id)
     if (sensor === undefined) throw new Error(`BUG: sensor ${id} is listed`)
-    const card = new SensorCard(sensor, this.#nameOf(sensor), this.#isCurrent)
+    const how = { isCurrent: this.#isCurrent, isRow: this.#tools.choice.isTable }
+    const card = new SensorCard(sensor, this.#nameOf(sensor), how)
     this.#cards.set(id, card)
     this.#sparklines.add(id, {
       place: card.sparkPlace,
@@ -188,9 +218,13 @@ export class DashboardView {
 
   #sayHowMany() {
     const { sensors, online, isLoaded } = this.#fleet
+    const { words, isLostOnly } = this.#tools.choice
     const total = count(sensors.size)
-    const text = this.#isCurrent ? `${count(online)} of ${total} online` : `${total} sensors`
+    const of = this.#isCurrent ? `${count(online)} of ${total} online` : `${total} sensors`
+    const isPart = isLostOnly || words.trim() !== ''
+    const text = isPart ? `${count(this.#found)} of ${total} shown` : of
     setText(this.#summary, isLoaded && sensors.size > 0 ? text : '')
+    this.#tools.showLost(this.#isCurrent ? sensors.size - online : 0)
   }
 
   #sayNothing() {
@@ -202,26 +236,35 @@ export class DashboardView {
     if (isLoaded && sensors.size === 0) return void this.#showFirstRun()
     const without =
       connection === 'offline' ? 'You’re offline and nothing is saved on this device.' : ''
+    if (!isLoaded) return setText(this.#nothing, without)
     const words = this.#tools.choice.words.trim()
-    const none = words === '' ? 'No sensor matches the filter.' : `No sensor is called “${words}”.`
-    setText(this.#nothing, isLoaded ? none : without)
+    const none = words === '' ? 'No sensor needs attention.' : `No sensor is called “${words}”.`
+    setText(this.#noneFound, none)
+    const isThere = this.#nothing.contains(this.#noneFound)
+    if (!isThere) this.#nothing.replaceChildren(this.#noneFound, this.#showAll)
   }
 
   async #showFirstRun() {
     // Not loaded for users who have sensors.
     const { FirstRun } = await import('./first-run.js')
+    this.#firstRun ??= new FirstRun(() => this.#sayNothing())
     // Left as it is once it is there: somebody may be copying from it.
-    if (this.#nothing.childElementCount > 0) return
-    this.#firstRun = new FirstRun(() => this.#sayNothing())
-    this.#nothing.replaceChildren(this.#firstRun.root)
+    const { root } = this.#firstRun
+    if (!this.#nothing.contains(root)) this.#nothing.replaceChildren(root)
   }
 }
 
-/** @param {Group} group @returns {Listed[]} */
-function itemsOf(group) {
-  const { name, sensors } = group
-  const heading = { key: `group ${sensors.length} ${name}`, isHeading: true, id: 0, group }
-  const items = sensors.map(({ id }) => ({ key: String(id), isHeading: false, id, group }))
+/** @param {Group} group @param {boolean} isTable @returns {Listed[]} */
+function itemsOf(group, isTable) {
+  const { name, isLost, sensors } = group
+  const heading = {
+    key: `group ${sensors.length} ${isLost} ${name}`,
+    isHeading: true,
+    id: 0,
+    group,
+  }
+  const kind = isTable ? 'row' : 'card'
+  const items = sensors.map(({ id }) => ({ key: `${kind} ${id}`, isHeading: false, id, group }))
   return name === '' ? items : [heading, ...items]
 }
 

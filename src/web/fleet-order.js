@@ -1,30 +1,42 @@
 // Which sensors the dashboard lists, in which order, and in which groups: `Cellar / Freezer` is the
-// sensor Freezer of the group Cellar.
+// sensor Freezer of the group Cellar. What needs attention comes first.
 
 /**
  * @import { Sensor } from './api.js'
- * @typedef {{ words: string, shown: string, order: string }} Choice
- * @typedef {{ name: string, sensors: Sensor[] }} Group `name` is empty for sensors without one
+ * @typedef {{
+ *   readonly words: string, readonly isLostOnly: boolean,
+ *   readonly order: string, readonly isTable: boolean,
+ * }} Choice `order` is a column's name, with a minus before it the other way round
+ * @typedef {{
+ *   readonly name: string, readonly isLost: boolean, readonly sensors: readonly Sensor[],
+ * }} Group `name` is empty for sensors without one; `isLost`: they need attention
+ * @typedef {(id: number) => number | undefined} RangeOf how far a sensor's values of the last day
+ *   are apart, if that is known
  */
 
-const DAY_MS = 86_400_000
 const SEPARATOR = ' / '
+const LOST = 'Needs attention'
+const OTHERS = 'Other sensors'
 const collator = new Intl.Collator(undefined, { numeric: true })
 
-/** By what is chosen. @type {ReadonlyMap<string, (sensor: Sensor, nowMs: number) => boolean>} */
-const FILTERS = new Map([
-  ['online', ({ online }) => online],
-  ['offline', ({ online }) => !online],
-  ['day', (sensor, nowMs) => silentMs(sensor, nowMs) > DAY_MS],
-  ['week', (sensor, nowMs) => silentMs(sensor, nowMs) > 7 * DAY_MS],
-])
-
-/** The lowest comes first. @type {ReadonlyMap<string, (sensor: Sensor) => number>} */
-const RANKS = new Map([
-  ['warmest', ({ latest }) => -(latest?.temp ?? -Infinity)],
-  ['coldest', ({ latest }) => latest?.temp ?? Infinity],
-  ['silent', ({ latest }) => (latest === null ? -Infinity : Date.parse(latest.timestamp))],
-])
+/**
+ * The lowest comes first, what has none last.
+ *
+ * @type {Readonly<
+ *   Record<string, (sensor: Sensor, byName: number, rangeOf: RangeOf) => number | undefined>
+ * >}
+ */
+const RANKS = {
+  name: (_, byName) => byName,
+  // The latest loss is the news.
+  state: ({ online, latest }) => (online ? 1 : -lastMs(latest)),
+  seen: ({ latest }) => lastMs(latest),
+  range: ({ id }, _, rangeOf) => {
+    const range = rangeOf(id)
+    return range === undefined ? undefined : -range
+  },
+  temp: ({ latest }) => (latest === null ? undefined : -latest.temp),
+}
 
 /** Sorts in place; nearly sorted sensors take little time. @param {Sensor[]} sensors */
 export function sortByName(sensors) {
@@ -34,20 +46,35 @@ export function sortByName(sensors) {
 /**
  * @param {readonly Sensor[]} sensors by name
  * @param {Choice} choice
- * @param {number} nowMs
- * @returns {Group[]} groups only in the order of names
+ * @param {RangeOf} rangeOf
+ * @returns {Group[]} one in a table, and in other orders than those of names and states
  */
-export function groupsOf(sensors, { words, shown, order }, nowMs) {
-  const isShown = FILTERS.get(shown) ?? (() => true)
+export function groupsOf(sensors, { words, isLostOnly, order, isTable }, rangeOf) {
   const parts = words.toLowerCase().split(/\s+/)
-  const found = sensors.filter((sensor) => {
-    if (!isShown(sensor, nowMs)) return false
-    const text = `${sensor.alias} ${sensor.sn}`.toLowerCase()
+  const found = sensors.filter(({ alias, sn, online }) => {
+    if (isLostOnly && online) return false
+    const text = `${alias} ${sn}`.toLowerCase()
     return parts.every((part) => text.includes(part))
   })
-  const rank = RANKS.get(order)
-  if (rank === undefined) return byGroup(found)
-  return [{ name: '', sensors: found.sort((one, other) => rank(one) - rank(other)) }]
+  if (!isTable && order === 'name') return byGroup(found)
+  const sorted = sortBy(found, order, rangeOf)
+  if (isTable || order !== 'state') return [{ name: '', isLost: false, sensors: sorted }]
+  const lost = sorted.filter(({ online }) => !online)
+  if (lost.length === 0) return byGroup(found)
+  const rest = byGroup(found.filter(({ online }) => online))
+  const others = rest.map((group) => ({ ...group, name: group.name || OTHERS }))
+  return [{ name: LOST, isLost: true, sensors: lost }, ...others]
+}
+
+/** @param {readonly Sensor[]} sensors by name @param {string} order @param {RangeOf} rangeOf */
+function sortBy(sensors, order, rangeOf) {
+  const isBackwards = order.startsWith('-')
+  const rankOf = RANKS[isBackwards ? order.slice(1) : order] ?? (() => undefined)
+  const ranked = sensors.map((sensor, byName) => {
+    const rank = rankOf(sensor, byName, rangeOf)
+    return { sensor, rank: rank === undefined ? Infinity : rank * (isBackwards ? -1 : 1) }
+  })
+  return ranked.sort((one, other) => one.rank - other.rank).map(({ sensor }) => sensor)
 }
 
 /** The group's name, empty without one. @param {string} alias */
@@ -61,16 +88,18 @@ export function nameInGroup(alias) {
   return groupName(alias) === '' ? alias : alias.slice(alias.indexOf(SEPARATOR) + SEPARATOR.length)
 }
 
-/** @param {Sensor[]} sensors by name */
+/** @param {readonly Sensor[]} sensors by name @returns {Group[]} */
 function byGroup(sensors) {
   const groups = Map.groupBy(sensors, ({ alias }) => groupName(alias))
   const alone = groups.get('') ?? []
   groups.delete('')
-  const named = Array.from(groups, ([name, members]) => ({ name, sensors: members }))
-  return [...(alone.length > 0 ? [{ name: '', sensors: alone }] : []), ...named]
+  const named = Array.from(groups, ([name, members]) => {
+    return { name, isLost: false, sensors: members }
+  })
+  return alone.length > 0 ? [{ name: '', isLost: false, sensors: alone }, ...named] : named
 }
 
-/** @param {Sensor} sensor @param {number} nowMs */
-function silentMs({ latest }, nowMs) {
-  return latest === null ? Infinity : nowMs - Date.parse(latest.timestamp)
+/** @param {Sensor['latest']} latest */
+function lastMs(latest) {
+  return latest === null ? 0 : Date.parse(latest.timestamp)
 }

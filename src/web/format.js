@@ -49,6 +49,12 @@ export function shortTemp(celsius) {
   return `${minus(oneDigit.format(inUnit(celsius)))} °${UNIT_SHOWN}`
 }
 
+/** Without the unit. @param {number} lowest @param {number} highest both in degrees Celsius */
+export function shortRange(lowest, highest) {
+  const [low, high] = [lowest, highest].map((celsius) => minus(oneDigit.format(inUnit(celsius))))
+  return `${low} to ${high}`
+}
+
 /** With always as many digits, so that numbers that change or stand in a column do not jump.
  *
  * @param {number} celsius
@@ -97,8 +103,18 @@ export function since(atMs, currentMs) {
 
 /** The time of today, or day and time. @param {number} atMs @param {number} currentMs */
 export function moment(atMs, currentMs) {
-  const isToday = formats.dayOfYear.format(atMs) === formats.dayOfYear.format(currentMs)
+  const isToday = dayOf(atMs) === dayOf(currentMs)
   return isToday ? formats.time.format(atMs) : dayAndTime(atMs).format(atMs)
+}
+
+/** The same for narrow places, without the time of another year.
+ *
+ * @param {number} atMs
+ * @param {number} currentMs
+ */
+export function shortMoment(atMs, currentMs) {
+  if (dayOf(atMs) === dayOf(currentMs)) return formats.time.format(atMs)
+  return (yearOf(atMs) === yearOf(currentMs) ? dateAndTime : shortDay)(atMs).format(atMs)
 }
 
 /**
@@ -163,6 +179,11 @@ function format(options) {
 function dated(options) {
   const [ofThisYear, ofOthers] = [format(options), format({ ...options, ...year })]
   return (atMs) => (yearOf(atMs) === yearOf(nowMs()) ? ofThisYear : ofOthers)
+}
+
+/** @param {number} atMs */
+function dayOf(atMs) {
+  return new Date(atMs).toDateString()
 }
 
 /** @param {number} atMs */

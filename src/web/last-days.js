@@ -16,8 +16,8 @@ const BUCKET_MS = 15 * 60_000
 const DAY_MS = 86_400_000
 /** What the service answers at once. */
 export const SENSORS_MAX = 50
-/** As many as are scrolled through; the device keeps more. */
-const DAYS_MAX = 500
+/** As many as are scrolled through, or ordered by their ranges; the device keeps more. */
+export const DAYS_MAX = 500
 /** Events round the time of a change down to the hour. */
 const LATE_MS = 3_600_000 + BUCKET_MS
 

@@ -1,5 +1,6 @@
-// A list of any length: only what is in view, and a little around it, is in the document. Headings
-// take a row of their own; page.css says how high and wide items are, and how far apart.
+// A list of any length, or the rows of a table: only what is in view, and a little around it, is
+// in the document. Headings take a row of their own; page.css says how high and wide items are, and
+// how far apart.
 
 import { element } from './element.js'
 
@@ -17,6 +18,7 @@ export class LongList {
   #show
   /** @type {(item: T) => void} */
   #hide
+  #isTable = false
   /** @type {readonly T[]} */
   #items = []
   /** Where each item is. @type {Place[]} */
@@ -39,13 +41,15 @@ export class LongList {
     this.#hide = hide
     globalThis.addEventListener('scroll', () => this.#drawSoon(), { passive: true })
     new ResizeObserver(() => {
-      if (this.root.clientWidth !== this.#widthPx) this.set(this.#items)
+      if (this.root.clientWidth !== this.#widthPx) this.set(this.#items, this.#isTable)
     }).observe(this.root)
   }
 
-  /** @param {readonly T[]} items */
-  set(items) {
+  /** @param {readonly T[]} items with other keys in a table @param {boolean} isTable */
+  set(items, isTable) {
     this.#items = items
+    this.#isTable = isTable
+    this.root.role = isTable ? 'rowgroup' : null
     if (!this.root.isConnected) return
     this.#layOut()
     this.#draw()
@@ -117,9 +121,13 @@ export class LongList {
     box.style.transform = `translateY(${topPx}px)`
     box.style.setProperty('--column', String(column))
     box.classList.toggle('is-heading', item.isHeading)
-    if (!item.isHeading) {
-      box.setAttribute('aria-posinset', String(number))
-      box.setAttribute('aria-setsize', this.root.dataset['count'] ?? '')
+    if (this.#isTable) {
+      box.role = 'row'
+      // The first row has the heads.
+      box.ariaRowIndex = String(number + 1)
+    } else if (!item.isHeading) {
+      box.ariaPosInSet = String(number)
+      box.ariaSetSize = this.root.dataset['count'] ?? ''
     }
     return box
   }

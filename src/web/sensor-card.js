@@ -1,67 +1,75 @@
-// One sensor of the dashboard: a link to its chart.
+// One sensor of the dashboard, as a card or as the row of a table; its name leads to its chart.
 
 import { nowMs } from './clock.js'
 import { element, setText } from './element.js'
-import { moment, shortTemp, since } from './format.js'
+import { moment, shortMoment, shortRange, shortTemp, since } from './format.js'
+import { UNIT_SHOWN } from './locale.js'
 
 /** @import { Sensor } from './api.js' */
 
-const DOT = ' · '
 /** For times longer ago than this, show the time instead of the age. */
 const SINCE_MS_MAX = 48 * 3_600_000
 
 export class SensorCard {
-  sparkPlace = element('div', { class: 'spark' })
   /** @type {Sensor} */
   #sensor
-  #alias = element('span', { class: 'alias' })
-  #serial = element('span', { class: 'serial' })
+  #alias = element('a', { class: 'alias' })
   #word = element('span', { class: 'word' })
-  #when = element('span')
-  #state = element('span', { class: 'state' }, element('span', {}, this.#word, this.#when))
+  #since = element('span', { class: 'since' }, ' since ')
+  #state = element('span', { class: 'state' }, this.#word, this.#since)
+  #seen = element('span', { class: 'seen' })
   #temp = element('span', { class: 'temp' })
+  sparkPlace = element('span', { class: 'spark' })
   #day = element('span', { class: 'day' })
-  #link = element(
-    'a',
+  root = element(
+    'div',
     { class: 'card' },
-    this.#alias,
-    this.#serial,
+    element('span', { class: 'name' }, this.#alias),
     this.#state,
+    this.#seen,
+    element('span', { class: 'last-day' }, this.sparkPlace, this.#day),
     this.#temp,
-    this.sparkPlace,
-    this.#day,
   )
-  root = this.#link
 
-  /** @param {Sensor} sensor @param {string} name to show @param {boolean} isCurrent */
-  constructor(sensor, name, isCurrent) {
+  /**
+   * @param {Sensor} sensor
+   * @param {string} name to show
+   * @param {{ isCurrent: boolean, isRow: boolean }} how whether it is known how the sensor is now;
+   *   whether it is the row of a table
+   */
+  constructor(sensor, name, { isCurrent, isRow }) {
     this.#sensor = sensor
-    this.#link.href = `#/sensors/${sensor.id}`
+    this.#alias.href = `#/sensors/${sensor.id}`
+    if (isRow) for (const cell of this.root.children) cell.role = 'cell'
     this.update(sensor, name, isCurrent)
   }
 
   /** @param {Sensor} sensor @param {string} name to show @param {boolean} isCurrent */
   update(sensor, name, isCurrent) {
     this.#sensor = sensor
-    const { alias, sn, online, latest } = sensor
+    const { online, latest } = sensor
     setText(this.#alias, name)
-    setText(this.#serial, alias === sn ? '' : sn)
     setText(this.#temp, latest === null ? '–' : shortTemp(latest.temp))
-    this.#link.classList.toggle('is-offline', !online)
+    setText(this.#word, latest === null ? 'No measurement yet' : online ? 'Online' : 'Offline')
+    this.#since.hidden = online || latest === null
+    this.root.classList.toggle('is-offline', !online)
     this.tick(isCurrent)
   }
 
   /** @param {boolean} isCurrent whether it is known how the sensor is now */
   tick(isCurrent) {
-    const [when = '', word] = stateText(this.#sensor, isCurrent).split(DOT).toReversed()
-    setText(this.#word, word === undefined ? '' : word + DOT)
-    setText(this.#when, when)
-    this.#link.classList.toggle('is-unknown', !isCurrent)
+    const { online, latest } = this.#sensor
+    const when = online && isCurrent ? since : shortMoment
+    setText(this.#seen, latest === null ? '' : when(Date.parse(latest.timestamp), nowMs()))
+    this.root.classList.toggle('is-unknown', !isCurrent)
   }
 
-  /** @param {number} lowest @param {number} highest */
+  /** @param {number} lowest @param {number} highest of the last day */
   showDay(lowest, highest) {
-    setText(this.#day, `${shortTemp(lowest).replace(' °C', '')} to ${shortTemp(highest)}`)
+    // In a table its head and the value beside it say this.
+    const before = element('span', { class: 'of-card' }, '24 h: ')
+    const unit = element('span', { class: 'of-card' }, ` °${UNIT_SHOWN}`)
+    this.#day.replaceChildren(before, shortRange(lowest, highest), unit)
   }
 }
 
@@ -74,5 +82,5 @@ export function stateText({ online, latest }, isCurrent) {
   const currentMs = nowMs()
   const atMs = Date.parse(latest.timestamp)
   const when = currentMs - atMs > SINCE_MS_MAX ? moment(atMs, currentMs) : since(atMs, currentMs)
-  return isCurrent ? `${online ? 'Online' : 'Offline'}${DOT}${when}` : when
+  return isCurrent ? `${online ? 'Online' : 'Offline'} · ${when}` : when
 }

@@ -29,14 +29,18 @@ export class Sparklines {
   /** When each was last asked for. @type {Map<number, number>} */
   #readAtMs = new Map()
   #days = new LastDays()
+  /** Those that are not shown, whose days are wanted nevertheless. @type {readonly number[]} */
+  #wanted = []
   #signal
+  #onRead
   #isReading = false
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer
 
-  /** @param {AbortSignal} signal when nothing is shown any more */
-  constructor(signal) {
+  /** @param {AbortSignal} signal when nothing is shown any more @param {() => void} onRead */
+  constructor(signal, onRead) {
     this.#signal = signal
+    this.#onRead = onRead
   }
 
   /** @param {number} id of the sensor @param {Spark} spark */
@@ -49,6 +53,20 @@ export class Sparklines {
   /** @param {number} id */
   remove(id) {
     this.#sparks.delete(id)
+  }
+
+  /** Reads the days of other sensors, too. @param {readonly number[]} ids at most DAYS_MAX */
+  want(ids) {
+    this.#wanted = ids
+    this.#readSoon()
+  }
+
+  /** How far apart the values of the last day are, if that is known. @param {number} id */
+  rangeOf(id) {
+    const points = this.#days.known(id)?.data.points ?? []
+    if (points.length === 0) return undefined
+    const highest = Math.max(...points.map(({ temp, max = temp }) => max))
+    return highest - Math.min(...points.map(({ temp, min = temp }) => min))
   }
 
   /** Reads again what is out of date. */
@@ -74,7 +92,8 @@ export class Sparklines {
     if (this.#signal.aborted) return
     const isDue = (/** @type {number} */ id) =>
       nowMs() - (this.#readAtMs.get(id) ?? 0) > FRESH_MS || this.#days.isLate(id)
-    const due = [...this.#sparks.keys()].filter(isDue).slice(0, SENSORS_MAX)
+    const due = [...new Set([...this.#sparks.keys(), ...this.#wanted])].filter(isDue)
+    due.splice(SENSORS_MAX)
     if (due.length === 0) return
     this.#isReading = true
     await this.#days.recall(due)
@@ -93,6 +112,7 @@ export class Sparklines {
       this.#isReading = false
     }
     for (const id of ids) this.#draw(id)
+    this.#onRead()
     this.#readSoon()
   }
 
