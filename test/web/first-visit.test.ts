@@ -9,7 +9,7 @@ import { send } from '../support/http.ts'
 import { ChartPageTest, NO_PROVIDER } from './chart-page.ts'
 
 const REQUESTS_MAX = 15
-const BYTES_MAX = 130_000
+const BYTES_MAX = 85_000
 const NEWCOMER = 'ben@example.org'
 
 describe('a first visit to the chart page', () => {

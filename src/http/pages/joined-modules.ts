@@ -12,6 +12,8 @@ const IMPORT = /^import \{([^}]*)\} from '\.\/([\w-]+\.js)'$/gm
 const LATER = /\bimport\('\.\/([\w-]+\.js)'\)/g
 const EXPORT = /^export ((?:async )?(?:function\*?|class|const) (\w+))/gm
 const OTHER_FORM = /^(?:import|export)\b.*/m
+/** Lines of their own. */
+const COMMENT = /^ *(?:\/\/.*|\/\*(?:[^*]|\*(?!\/))*\*\/)\n/gm
 
 /**
  * @param entry the page's first module; the others are beside it
@@ -22,7 +24,9 @@ export async function joinModules(entry: URL): Promise<ReadonlyMap<string, strin
   const name = entry.pathname.replace(/^.*\//, '')
   const joined = new Map<string, string>()
   const later = new Map<string, string>()
-  const read = (other: string) => readFile(new URL(other, entry), 'utf8')
+  // Comments would be a sixth of what a first visit loads.
+  const read = async (other: string) =>
+    (await readFile(new URL(other, entry), 'utf8')).replaceAll(COMMENT, '')
   await collect(name, { into: joined, read, next: importedBy })
   const next = (text: string) =>
     [...importedBy(text), ...laterOf(text)].filter((other) => !joined.has(other))

@@ -33,7 +33,12 @@ export class Counter {
 }
 `,
   'name.js': `const count = 'same name'
+
+/**
+ * Of a module. * / is not its end.
+ */
 export function name() {
+  // That of this module: not "the same".
   return count
 }
 export async function* each() {}
@@ -71,6 +76,8 @@ describe('joined modules', () => {
   it('do what they do apart, each once, also with those that come later', async () => {
     const joined = await joinModules(entryOf(folder))
     expect([...joined.keys()]).to.deep.equal(['page.js', 'other.js', 'later.js'])
+    // Comments are not loaded.
+    expect([...joined.values()].join('')).not.to.match(/Imports what|Of a module|That of this/)
     await write(join(folder, 'joined'), joined)
     const apart = (await import(entryOf(folder).href)) as Page
     const { page_js: together } = (await import(entryOf(join(folder, 'joined')).href)) as {
