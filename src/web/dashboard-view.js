@@ -257,14 +257,12 @@ export class DashboardView {
 /** @param {Group} group @param {boolean} isTable @returns {Listed[]} */
 function itemsOf(group, isTable) {
   const { name, isLost, sensors } = group
-  const heading = {
-    key: `group ${sensors.length} ${isLost} ${name}`,
-    isHeading: true,
-    id: 0,
-    group,
-  }
+  const headKey = `group ${sensors.length} ${isLost} ${name}`
+  const heading = { key: headKey, isHeading: true, isShort: false, id: 0, group }
   const kind = isTable ? 'row' : 'card'
-  const items = sensors.map(({ id }) => ({ key: `${kind} ${id}`, isHeading: false, id, group }))
+  const items = sensors.map(({ id }) => {
+    return { key: `${kind} ${id}`, isHeading: false, isShort: isLost, id, group }
+  })
   return name === '' ? items : [heading, ...items]
 }
 

@@ -5,7 +5,9 @@
 import { element } from './element.js'
 
 /**
- * @typedef {{ readonly key: string, readonly isHeading: boolean }} Item
+ * @typedef {{
+ *   readonly key: string, readonly isHeading: boolean, readonly isShort: boolean,
+ * }} Item short ones are side by side with their like only, between headings
  * @typedef {{ topPx: number, column: number, number: number }} Place `number` counts items
  */
 
@@ -59,16 +61,18 @@ export class LongList {
     const style = getComputedStyle(this.root)
     const remPx = parseFloat(getComputedStyle(document.documentElement).fontSize)
     const px = (/** @type {string} */ name) => parseFloat(style.getPropertyValue(name)) * remPx
-    const [heightPx, gapPx] = [px('--item-height'), px('--gap')]
+    const gapPx = px('--gap')
+    const [itemPx, shortPx] = [px('--item-height'), px('--short-height')]
     this.#widthPx = this.root.clientWidth
     const columns = Math.max(1, Math.floor((this.#widthPx + gapPx) / (px('--item-width') + gapPx)))
-    let [topPx, column, number] = [0, 0, 0]
+    let [topPx, column, number, heightPx] = [0, 0, 0, itemPx]
     const endRow = (/** @type {number} */ rowPx) => {
       topPx += rowPx
       column = 0
     }
-    this.#places = this.#items.map(({ isHeading }) => {
+    this.#places = this.#items.map(({ isHeading, isShort }) => {
       if (column === columns || (isHeading && column > 0)) endRow(heightPx + gapPx)
+      heightPx = isShort ? shortPx : itemPx
       const place = { topPx, column, number: isHeading ? 0 : ++number }
       if (isHeading) endRow(px('--heading-height'))
       else column++
@@ -121,6 +125,7 @@ export class LongList {
     box.style.transform = `translateY(${topPx}px)`
     box.style.setProperty('--column', String(column))
     box.classList.toggle('is-heading', item.isHeading)
+    box.classList.toggle('is-short', item.isShort)
     if (this.#isTable) {
       box.role = 'row'
       // The first row has the heads.
