@@ -32,13 +32,14 @@ const formats = {
   dayOfYear: format({ ...day, ...year }),
   date: format(date),
   month: format({ month: 'short' }),
+  monthOfYear: format({ month: 'long', ...year }),
+  day: format(day),
+  yearAndTime: format({ ...date, ...year, ...clock }),
   year: format(year),
 }
 /** With the year where it is not the current one. */
 const dayAndTime = dated({ ...day, ...clock })
-const dayAndSecond = dated({ ...day, ...second })
-const dateAndTime = dated({ ...date, ...clock })
-const dateAndSecond = dated({ ...date, ...second })
+const fullDay = dated(day)
 const shortDay = dated(date)
 
 /** The time zone for days. */
@@ -60,7 +61,12 @@ export function shortRange(lowest, highest) {
  * @param {number} celsius
  */
 export function temp(celsius) {
-  return `${minus(twoDigits.format(inUnit(celsius)))} °${UNIT_SHOWN}`
+  return `${degrees(celsius)} °${UNIT_SHOWN}`
+}
+
+/** The same where the unit is said elsewhere. @param {number} celsius */
+export function degrees(celsius) {
+  return minus(twoDigits.format(inUnit(celsius)))
 }
 
 /**
@@ -104,7 +110,7 @@ export function since(atMs, currentMs) {
 /** The time of today, or day and time. @param {number} atMs @param {number} currentMs */
 export function moment(atMs, currentMs) {
   const isToday = dayOf(atMs) === dayOf(currentMs)
-  return isToday ? formats.time.format(atMs) : dayAndTime(atMs).format(atMs)
+  return isToday ? formats.time.format(atMs) : written(dayAndTime(atMs), atMs)
 }
 
 /** The same for narrow places, without the time of another year.
@@ -124,22 +130,34 @@ export function shortMoment(atMs, currentMs) {
  * @param {number} bucketMs 0 for a single measurement
  */
 export function pointTime(atMs, bucketMs) {
-  if (bucketMs === 0) return dayAndSecond(atMs).format(atMs)
-  if (bucketMs >= DAY_MS) return formats.dayOfYear.format(atMs)
-  return dayAndTime(atMs).formatRange(atMs, atMs + bucketMs)
+  if (bucketMs >= DAY_MS) return written(formats.dayOfYear, atMs)
+  return groupedTime(atMs, bucketMs).join(', ')
+}
+
+/**
+ * The same in two parts: its day and the time, or the month of a day and the day.
+ *
+ * @param {number} atMs
+ * @param {number} bucketMs
+ * @returns {[group: string, time: string]}
+ */
+export function groupedTime(atMs, bucketMs) {
+  if (bucketMs >= DAY_MS) return [formats.monthOfYear.format(atMs), written(formats.day, atMs)]
+  return [written(fullDay(atMs), atMs), timeOfDay(atMs, bucketMs)]
 }
 
 /** The same for narrow places. @param {number} atMs @param {number} bucketMs */
 export function shortPointTime(atMs, bucketMs) {
-  if (bucketMs === 0) return dateAndSecond(atMs).format(atMs)
-  if (bucketMs >= DAY_MS) return shortDay(atMs).format(atMs)
-  return dateAndTime(atMs).formatRange(atMs, atMs + bucketMs)
+  const dateText = shortDay(atMs).format(atMs)
+  return bucketMs >= DAY_MS ? dateText : `${dateText}, ${timeOfDay(atMs, bucketMs)}`
 }
 
 /** @param {number} fromMs @param {number} toMs */
 export function period(fromMs, toMs) {
   const isLong = toMs - fromMs > 14 * DAY_MS
-  return (isLong ? formats.dayOfYear : dayAndTime(fromMs)).formatRange(fromMs, toMs)
+  if (isLong) return written(formats.dayOfYear, fromMs, toMs)
+  const isOfThisYear = yearOf(fromMs) === yearOf(nowMs())
+  return written(isOfThisYear ? dayAndTime(fromMs) : formats.yearAndTime, fromMs, toMs)
 }
 
 /**
@@ -158,6 +176,30 @@ export function timeMarks(marksMs, stepMs) {
     before = greater
     return isSaid ? label : `${label}\n${greater}`
   })
+}
+
+/** @param {number} atMs @param {number} bucketMs */
+function timeOfDay(atMs, bucketMs) {
+  if (bucketMs === 0) return formats.second.format(atMs)
+  const { time, date: dates } = formats
+  const endMs = atMs + bucketMs
+  // A range over midnight would have dates as well.
+  return dates.format(atMs) === dates.format(endMs)
+    ? time.formatRange(atMs, endMs)
+    : `${time.format(atMs)}–${time.format(endMs)}`
+}
+
+/**
+ * As the format has it, with a comma after every weekday: British dates have one or none.
+ *
+ * @param {Intl.DateTimeFormat} form
+ * @param {number} fromMs
+ * @param {number} [toMs]
+ */
+function written(form, fromMs, toMs) {
+  const parts =
+    toMs === undefined ? form.formatToParts(fromMs) : form.formatRangeToParts(fromMs, toMs)
+  return parts.map(({ value }, at) => (parts[at - 1]?.type === 'weekday' ? ', ' : value)).join('')
 }
 
 /** @param {number} stepMs */
