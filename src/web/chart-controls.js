@@ -4,7 +4,7 @@
 import { button, element, icon } from './element.js'
 import { nowMs } from './clock.js'
 import { DatePicker } from './date-picker.js'
-import { SPANS, livePeriod } from './period.js'
+import { SPANS, ofSpan } from './period.js'
 
 /**
  * @import { Period } from './period.js'
@@ -28,6 +28,8 @@ export class ChartControls {
   steps
   /** @type {HTMLButtonElement[]} */
   #spanButtons
+  /** @type {Period} */
+  #period = { fromMs: 0, toMs: 0, isLive: true }
   #picker
   #now
   #later
@@ -40,7 +42,7 @@ export class ChartControls {
     this.#spanButtons = SPANS.map(({ label, title, spanMs }) =>
       button(
         { title, 'aria-pressed': 'false' },
-        () => onPeriod(livePeriod(spanMs, nowMs())),
+        () => onPeriod(ofSpan(this.#period, spanMs, nowMs())),
         label,
       ),
     )
@@ -65,9 +67,9 @@ export class ChartControls {
   /** @param {Period} period */
   show(period) {
     const { fromMs, toMs, isLive } = period
+    this.#period = period
     for (const [at, { spanMs }] of SPANS.entries()) {
-      const isShown = isLive && spanMs === toMs - fromMs
-      this.#spanButtons[at]?.setAttribute('aria-pressed', String(isShown))
+      this.#spanButtons[at]?.setAttribute('aria-pressed', String(spanMs === toMs - fromMs))
     }
     this.#now.disabled = isLive
     this.#later.disabled = isLive

@@ -22,7 +22,7 @@ export const SPANS = /** @type {const} */ ([
   { name: '1h', label: '1 h', title: 'Last hour', spanMs: HOUR_MS },
   { name: '1d', label: '1 d', title: 'Last day', spanMs: DAY_MS },
   { name: '1w', label: '1 w', title: 'Last week', spanMs: 7 * DAY_MS },
-  { name: '1m', label: '30 d', title: 'Last 30 days', spanMs: 30 * DAY_MS },
+  { name: '1m', label: '1 mo', title: 'Last 30 days', spanMs: 30 * DAY_MS },
   { name: '1y', label: '1 y', title: 'Last year', spanMs: 365 * DAY_MS },
 ])
 
@@ -63,6 +63,17 @@ export function zoomed({ fromMs, toMs, isLive }, factor, atMs, nowMs) {
 /** @param {Period} period @param {number} byMs @param {number} nowMs */
 export function moved({ fromMs, toMs }, byMs, nowMs) {
   return fixedPeriod(fromMs + byMs, toMs + byMs, nowMs)
+}
+
+/**
+ * The same end with another span.
+ *
+ * @param {Period} period
+ * @param {number} spanMs
+ * @param {number} nowMs
+ */
+export function ofSpan({ toMs, isLive }, spanMs, nowMs) {
+  return isLive ? livePeriod(spanMs, nowMs) : fixedPeriod(toMs - spanMs, toMs, nowMs)
 }
 
 /** The same days of the year before. @param {Period} period @param {number} nowMs */

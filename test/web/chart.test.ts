@@ -77,7 +77,7 @@ describe('a chart of the chart page', () => {
     const periods = [
       ['1 h', 1, 'raw'],
       ['1 w', 168, '15min'],
-      ['30 d', 720, 'hour'],
+      ['1 mo', 720, 'hour'],
       ['1 y', 8_760, 'day'],
     ] as const
     for (const [name, hours, bucket] of periods) {

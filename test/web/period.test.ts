@@ -4,9 +4,11 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import {
+  SPANS,
   fixedPeriod,
   livePeriod,
   moved,
+  ofSpan,
   periodName,
   periodNamed,
   zoomed,
@@ -45,6 +47,22 @@ describe('the period of a chart', () => {
     expect(before.isLive).to.equal(false)
     expect(moved(before, 5 * MINUTE_MS, NOW_MS)).to.deep.equal(livePeriod(2 * MINUTE_MS, NOW_MS))
     expect(zoomed(before, 4, before.fromMs, NOW_MS).isLive).to.equal(true)
+  })
+
+  it('keeps its end with another span, or stays live', () => {
+    fc.assert(
+      fc.property(spans, ends, fc.constantFrom(...SPANS), (spanMs, seconds, other) => {
+        const endMs = Math.min(NOW_MS - 1_000, seconds * 1_000)
+        const fixed = fixedPeriod(endMs - spanMs, endMs, NOW_MS)
+        expect(ofSpan(fixed, other.spanMs, NOW_MS)).to.deep.equal({
+          fromMs: endMs - other.spanMs,
+          toMs: endMs,
+          isLive: false,
+        })
+        const live = livePeriod(spanMs, NOW_MS - MINUTE_MS)
+        expect(ofSpan(live, other.spanMs, NOW_MS)).to.deep.equal(livePeriod(other.spanMs, NOW_MS))
+      }),
+    )
   })
 
   it('keeps what is under the pointer when it is zoomed', () => {
