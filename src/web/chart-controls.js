@@ -84,7 +84,10 @@ export class ChartControls {
   #tools(onTable) {
     return [
       toggle('Dates', icon('dates'), (isShown) => (this.dates.hidden = !isShown)),
-      toggle('Table', icon('table'), onTable),
+      toggle('Table', icon('table'), (isShown) => {
+        this.leaveFullScreen()
+        onTable(isShown)
+      }),
       this.#fullScreen,
     ]
   }

@@ -2,15 +2,18 @@
 // time, and all of it as CSV, named like the API's.
 
 import { button, element, setText } from './element.js'
-import { count, pointTime, temp } from './format.js'
+import { count, degrees, groupedTime } from './format.js'
+import { UNIT_SHOWN } from './locale.js'
 
 /**
  * @import { Sensor } from './api.js'
  * @import { History } from './history.js'
  * @typedef {{
  *   readonly heads: readonly string[], readonly length: number,
- *   readonly row: (at: number) => [time: string, ...numbers: string[]],
+ *   readonly row: (at: number) => Row,
  * }} Rows from the oldest on
+ * @typedef {readonly [group: string, time: string, ...numbers: string[]]} Row a group is a day of
+ *   moments, or a month of days
  */
 
 const ROWS_AT_ONCE = 500
@@ -22,12 +25,12 @@ export class HistoryTable {
   /** @type {readonly History[]} */
   #histories = []
   /** @type {Rows} */
-  #rows = { heads: [], length: 0, row: () => [''] }
+  #rows = { heads: [], length: 0, row: () => ['', ''] }
   #first = 0
   #place = element('span')
   #caption = element('caption')
   #heads = element('tr')
-  #body = element('tbody')
+  #table = element('table', {}, this.#caption, element('thead', {}, this.#heads))
   #newer = button({}, () => this.#turnTo(this.#first - ROWS_AT_ONCE), 'Newer')
   #older = button({}, () => this.#turnTo(this.#first + ROWS_AT_ONCE), 'Older')
   #save = button(
@@ -43,7 +46,7 @@ export class HistoryTable {
       element('div', { class: 'pages' }, this.#newer, this.#older, this.#place),
       this.#save,
     ),
-    element('table', {}, this.#caption, element('thead', {}, this.#heads), this.#body),
+    this.#table,
   ]
 
   /**
@@ -62,7 +65,8 @@ export class HistoryTable {
     this.#save.disabled = histories.some(
       ({ compensation }, at) => compensation !== sensors[at]?.compensation,
     )
-    setText(this.#caption, `${this.#name}, newest first`)
+    const unit = sensors.length > 1 ? ` in °${UNIT_SHOWN}` : ''
+    setText(this.#caption, `${this.#name}${unit}, newest first`)
     this.#heads.replaceChildren(
       ...this.#rows.heads.map((head) => element('th', { scope: 'col' }, head)),
     )
@@ -86,45 +90,79 @@ export class HistoryTable {
       this.#place,
       length === 0 ? 'No rows' : `${count(first + 1)} to ${count(end)} of ${count(length)}`,
     )
-    showRows(
-      this.#body,
+    showGroups(
+      this.#table,
       Array.from({ length: end - first }, (_, at) => row(length - 1 - first - at)),
     )
   }
 }
 
 /**
- * Leaves rows that are there already: they may be selected, and are many.
+ * Leaves what is there already: it may be selected, and is much.
  *
- * @param {HTMLTableSectionElement} body
- * @param {readonly (readonly string[])[]} rows
+ * @param {HTMLTableElement} table
+ * @param {readonly Row[]} rows
  */
-function showRows(body, rows) {
-  const texts = new Set(rows.map((cells) => cells.join('')))
-  for (const row of body.querySelectorAll('tr')) if (!texts.has(row.textContent)) row.remove()
-  let next = body.firstElementChild
-  for (const [time = '', ...numbers] of rows) {
-    if (next?.textContent === time + numbers.join('')) next = next.nextElementSibling
-    else {
-      const cells = numbers.map((number) => element('td', {}, number))
-      const head = element('th', { scope: 'row' }, time)
-      body.insertBefore(element('tr', {}, head, ...cells), next)
-    }
+function showGroups(table, rows) {
+  const groups = Map.groupBy(rows, ([group]) => group)
+  const known = new Map([...table.tBodies].map((body) => [body.rows[0]?.textContent, body]))
+  for (const [group, body] of known) if (!groups.has(group ?? '')) body.remove()
+  let last = table.tHead
+  for (const [group, itsRows] of groups) {
+    const body = known.get(group) ?? element('tbody', {}, groupHead(group, itsRows[0]?.length))
+    if (last?.nextElementSibling !== body) last?.after(body)
+    showRows(body, itsRows)
+    last = body
   }
-  while (body.rows.length > rows.length) body.deleteRow(-1)
+}
+
+/** @param {string} group @param {number} [length] of its rows */
+function groupHead(group, length = 2) {
+  const colspan = String(length - 1)
+  const text = element('span', {}, group)
+  return element('tr', {}, element('th', { scope: 'rowgroup', colspan }, text))
+}
+
+/** @param {HTMLTableSectionElement} body whose first row stays @param {readonly Row[]} rows */
+function showRows(body, rows) {
+  const texts = new Set(rows.map(rowText))
+  const [head, ...before] = body.rows
+  for (const row of before) if (!texts.has(row.textContent)) row.remove()
+  let next = head?.nextElementSibling ?? null
+  for (const row of rows) {
+    if (next?.textContent === rowText(row)) next = next.nextElementSibling
+    else body.insertBefore(rowElement(row), next)
+  }
+  while (body.rows.length > rows.length + 1) body.deleteRow(-1)
+}
+
+/** @param {Row} row */
+function rowText([group, time, ...numbers]) {
+  return `${group}, ${time}${numbers.join('')}`
+}
+
+/** @param {Row} row */
+function rowElement([group, time, ...numbers]) {
+  // Those who listen may come to a row from anywhere.
+  const unseen = element('span', { class: 'hidden-text' }, `${group}, `)
+  const cells = numbers.map((number) => element('td', {}, number))
+  return element('tr', {}, element('th', { scope: 'row' }, unseen, time), ...cells)
 }
 
 /** @param {History} history @returns {Rows} */
 function rowsOf({ startsMs, bucketMs, means, mins, maxs, counts }) {
   const isRaw = bucketMs === 0
   const columns = isRaw ? [means] : [means, mins, maxs]
+  const heads = (isRaw ? ['Value'] : ['Mean', 'Lowest', 'Highest']).map(
+    (head) => `${head}\n°${UNIT_SHOWN}`,
+  )
   return {
-    heads: isRaw ? ['Time', 'Value'] : ['Time', 'Mean', 'Lowest', 'Highest', 'Measurements'],
+    heads: ['Time', ...heads, ...(isRaw ? [] : ['Count'])],
     length: startsMs.length,
     row: (at) => {
-      const time = pointTime(startsMs[at] ?? NaN, bucketMs)
-      const numbers = columns.map((column) => temp(column[at] ?? NaN))
-      return [time, ...numbers, ...(isRaw ? [] : [count(counts[at] ?? 0)])]
+      const time = groupedTime(startsMs[at] ?? NaN, bucketMs)
+      const numbers = columns.map((column) => degrees(column[at] ?? NaN))
+      return [...time, ...numbers, ...(isRaw ? [] : [count(counts[at] ?? 0)])]
     },
   }
 }
@@ -149,9 +187,9 @@ function rowsOfAll(sensors, histories) {
       const startMs = times[at] ?? NaN
       const numbers = histories.map(({ means }, line) => {
         const place = places[line]?.get(startMs)
-        return place === undefined ? '' : temp(means[place] ?? NaN)
+        return place === undefined ? '' : degrees(means[place] ?? NaN)
       })
-      return [pointTime(startMs, bucketMs), ...numbers]
+      return [...groupedTime(startMs, bucketMs), ...numbers]
     },
   }
 }

@@ -21,6 +21,8 @@ export class TablePanel {
   #contentOf
   /** That of the period, if it is filled. @type {HistoryTable | undefined} */
   #table
+  /** Whether it has been opened and has yet to be brought into sight. */
+  #isSought = false
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer
 
@@ -34,6 +36,8 @@ export class TablePanel {
     this.root.classList.toggle('hidden-text', !isShown)
     // Scrollable content must be reachable by keyboard.
     this.root.tabIndex = isShown ? 0 : -1
+    this.#isSought = isShown
+    this.#comeIntoSight()
     this.fillSoon()
   }
 
@@ -71,5 +75,13 @@ export class TablePanel {
       this.root.replaceChildren(...this.#table.parts)
     }
     this.#table.show(sensors, histories)
+    this.#comeIntoSight()
+  }
+
+  #comeIntoSight() {
+    if (!this.#isSought || this.#table === undefined) return
+    this.#isSought = false
+    const isStill = matchMedia('(prefers-reduced-motion: reduce)').matches
+    this.root.scrollIntoView({ behavior: isStill ? 'auto' : 'smooth' })
   }
 }
