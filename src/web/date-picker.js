@@ -21,7 +21,7 @@ export class DatePicker {
       { class: 'dates', hidden: true, 'aria-label': 'Dates' },
       element('label', {}, 'From', this.#from),
       element('label', {}, 'To', this.#to),
-      element('button', { class: 'chosen' }, 'Show'),
+      element('button', { class: 'primary' }, 'Show'),
       button({}, () => onPeriod(yearEarlier(this.#period, nowMs())), 'A year earlier'),
       this.#fault,
     )

@@ -70,7 +70,7 @@ export class HistorySheet {
 
   #said = element('p', { class: 'hidden-text', role: 'status' })
   #note = element('p', { class: 'note', role: 'status' })
-  #toLast = button({ class: 'to-last', hidden: true }, () => this.#goToLast(), 'Show latest data')
+  #toLast = button({ class: 'primary', hidden: true }, () => this.#goToLast(), 'Show latest data')
   #drawing = element('div', {
     class: 'drawing',
     tabindex: '0',

@@ -30,7 +30,7 @@ export class SensorEdit {
   #compensation = element('input', { type: 'number', step: 'any', required: true })
   #hint = element('p', { class: 'details', role: 'status' })
   #fault = element('p', { class: 'fault', role: 'alert' })
-  #save = element('button', { class: 'chosen' }, 'Save')
+  #save = element('button', { class: 'primary' }, 'Save')
   root = element(
     'form',
     { class: 'edit', 'aria-label': 'Edit sensor' },

@@ -11,17 +11,13 @@ export class SensorHead {
   #serial = element('span')
   #compensated = element('span')
   #value = element('p', { class: 'value' })
-  #state = element('p', { class: 'state' })
+  #state = element('span', { class: 'state' })
   root = element(
     'header',
     { class: 'sensor-head' },
-    element(
-      'div',
-      { class: 'identity' },
-      this.#heading,
-      element('p', { class: 'details' }, this.#serial, this.#compensated),
-    ),
-    element('div', { class: 'now' }, this.#value, this.#state),
+    this.#heading,
+    this.#value,
+    element('p', { class: 'details' }, this.#state, this.#serial, this.#compensated),
   )
 
   focus() {

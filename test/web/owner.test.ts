@@ -69,6 +69,33 @@ describe('a sensor on the chart page', () => {
     await close()
   })
 
+  for (const [button, name] of Object.entries({ Edit: 'Edit sensor', Dates: 'Dates' })) {
+    it(`has a form for a phone: ${name}`, async () => {
+      const { page, close } = await test().openSignedIn('#/sensors/1/1d', PHONE)
+      await numbers(page)
+      await page.getByRole('button', { name: button }).tap()
+      const form = page.getByRole('form', { name })
+      const fields = form.locator('input')
+      await fields.first().waitFor()
+      const ends = await fields.evaluateAll((inputs) =>
+        inputs.map((input) => {
+          const { left, right, bottom } = input.getBoundingClientRect()
+          return { width: right - left, bottom }
+        }),
+      )
+      expect(ends.map(({ width }) => width > 340)).to.deep.equal([true, true])
+      const tops = await topsOf(page, 'form:not([hidden]) button')
+      expect(tops).to.have.length(1)
+      expect(tops[0]).to.be.greaterThan(Math.max(...ends.map(({ bottom }) => bottom)))
+      // It is a button to the eye: it has another ground than the form.
+      const main = form.getByRole('button').first()
+      expect(await main.evaluate((it) => getComputedStyle(it).backgroundColor)).to.equal(
+        'rgb(10, 108, 140)',
+      )
+      await close()
+    })
+  }
+
   it('stays as it is when that is cancelled or refused', async () => {
     const { page, context } = await test().openSignedIn('#/sensors/1/1d')
     await numbers(page)
