@@ -31,8 +31,6 @@ const AXIS_GAP_PX = 8
 const AXIS_PX_MIN = 28
 const FONT_PX = 12
 const CELSIUS_MIN = 1
-/** Shown as long as there is nothing. */
-const CELSIUS_OF_NOTHING = /** @type {const} */ ([0, 30])
 /** Points further apart than this get a dot each. */
 const SPARSE_PX = 22
 const LATEST_PX = 8
@@ -162,11 +160,12 @@ export class Chart {
   #options() {
     const isBand = hasBand(this.#lines)
     const hidden = { stroke: 'transparent', width: 0, points: { show: false } }
+    const edge = () => Math.max(12, this.#timeMarksPx / 2)
     return {
       ...sizeOf(this.#place),
       ms: 1,
       legend: { show: false },
-      padding: [12, () => Math.max(12, this.#timeMarksPx / 2), 0, 0],
+      padding: [12, edge, 0, (_plot, _side, [, , , hasAxis]) => (hasAxis ? 0 : edge())],
       scales: { x: { time: true }, y: { range: (_plot, min, max) => this.#range(min, max) } },
       axes: this.#axes(),
       series: [
@@ -363,13 +362,10 @@ function sizeOf({ clientWidth, clientHeight }) {
  * A little air above and below, and no less than a degree.
  *
  * @param {readonly number[]} values in the unit that is shown
- * @returns {[number, number]}
+ * @returns {[number, number] | [null, null]} for nothing there is no axis
  */
 function temperatureRange(values) {
-  if (values.length === 0) {
-    const [low, high] = CELSIUS_OF_NOTHING
-    return [inUnit(low), inUnit(high)]
-  }
+  if (values.length === 0) return [null, null]
   const [min, max] = [Math.min(...values), Math.max(...values)]
   const least = differenceInUnit(CELSIUS_MIN)
   const air = Math.max((max - min) * 0.08, (least - (max - min)) / 2)

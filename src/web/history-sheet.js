@@ -78,6 +78,12 @@ export class HistorySheet {
     'aria-roledescription': 'chart',
     'aria-describedby': 'chart-keys',
   })
+  #plot = element(
+    'div',
+    { class: 'plot' },
+    this.#drawing,
+    element('div', { class: 'notes' }, this.#note, this.#toLast),
+  )
   #keys = element('p', { id: 'chart-keys', class: 'hidden-text' }, KEYS)
   #table = new TablePanel(() => ({ sensors: this.#sensors, histories: this.#shownHistories }))
   #controls
@@ -199,8 +205,7 @@ export class HistorySheet {
       { class: 'sheet', 'aria-label': 'History' },
       element('div', { class: 'sheet-head' }, readout.root, this.#controls.spans),
       this.#controls.dates,
-      this.#drawing,
-      element('div', { class: 'notes' }, this.#note, this.#toLast),
+      this.#plot,
       this.#controls.steps,
     )
   }
@@ -345,6 +350,7 @@ export class HistorySheet {
     const histories = this.#histories ?? []
     const isEmpty = histories.length > 0 && histories.every(({ startsMs }) => startsMs.length === 0)
     const lastMs = this.#lastMs
+    this.#plot.classList.toggle('is-empty', isEmpty)
     this.#toLast.hidden = !isEmpty || lastMs === undefined
     if (!isEmpty) return
     const last = lastMs === undefined ? '' : ` Last reading: ${moment(lastMs, nowMs())}.`

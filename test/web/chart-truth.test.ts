@@ -40,6 +40,29 @@ describe('what a chart says', () => {
       })
     })
 
+  /** Whether there are labels left of the plot, and how many lines across it. */
+  const inkOfTemperatures = (page: Page) =>
+    page.locator('.uplot canvas').evaluate((canvas: HTMLCanvasElement) => {
+      const over = document.querySelector<HTMLElement>('.u-over')
+      const pen = canvas.getContext('2d')
+      if (over === null || pen === null) throw new Error('no chart')
+      const scale = canvas.width / canvas.clientWidth
+      const [left, right] = [over.offsetLeft, over.offsetLeft + over.offsetWidth].map(
+        (x) => x * scale,
+      )
+      const bottom = (over.offsetTop + over.offsetHeight) * scale
+      const hasInk = (x: number, y: number, width: number, height: number) =>
+        pen.getImageData(x, y, width, height).data.some((part) => part > 0)
+      const isLine = (y: number) =>
+        Array.from(
+          { length: 9 },
+          (_, at) => (left ?? 0) + (at + 0.5) * (((right ?? 0) - (left ?? 0)) / 9),
+        ).every((x) => hasInk(x, y, 1, 1))
+      const rows = Array.from({ length: Math.floor(bottom) }, (_, y) => isLine(y))
+      const lines = rows.filter((is, y) => is && rows[y - 1] !== true).length
+      return { labels: hasInk(0, 0, (left ?? 0) - 4, bottom - 4), lines }
+    })
+
   for (const [device, options] of Object.entries({ phone: PHONE, desktop: DESKTOP })) {
     it(`is not cut off at the axes on a ${device}`, async () => {
       const { page, close } = await test().openSignedIn(`${FREEZER}/1h`, options)
@@ -65,6 +88,42 @@ describe('what a chart says', () => {
     await page.getByRole('button', { name: 'Dates' }).click()
     await page.getByRole('button', { name: 'A year earlier' }).click()
     await page.waitForURL(/2016-03-20T/)
+    await close()
+  })
+
+  it('goes on to its end when another period is chosen, until somebody wants now', async () => {
+    const { page, close } = await test().openSignedIn(`${BUOY}/1d`)
+    await page.getByRole('button', { name: 'Show latest data' }).click()
+    await page.getByRole('button', { name: '1 d', pressed: true }).waitFor()
+    const end = /\/[^/]+Z$/.exec(await addressOf(page))?.[0] ?? 'none'
+    for (const name of ['1 y', '1 h']) {
+      await page.getByRole('button', { name }).click()
+      await page.getByRole('button', { name, pressed: true }).waitFor()
+      expect(await addressOf(page)).to.match(new RegExp(`${end}$`))
+    }
+    await page.getByRole('button', { name: 'Now' }).click()
+    await page.waitForURL(/4\/1h$/)
+    await page.getByRole('button', { name: '1 w' }).click()
+    await page.waitForURL(/4\/1w$/)
+    await close()
+  })
+
+  it('has no temperatures where there are none, and says so where you look', async () => {
+    const { page, close } = await test().openSignedIn(`${BUOY}/1d`, PHONE)
+    const toLast = page.getByRole('button', { name: 'Show latest data' })
+    await toLast.waitFor()
+    const drawing = await page.locator('.drawing').boundingBox()
+    for (const part of [page.getByText('No measurements in this period.'), toLast]) {
+      const { y = 0, height = 0 } = (await part.boundingBox()) ?? {}
+      expect(y).to.be.greaterThan(drawing?.y ?? Infinity)
+      expect(y + height).to.be.lessThan(Math.min(844, (drawing?.y ?? 0) + (drawing?.height ?? 0)))
+    }
+    expect(await inkOfTemperatures(page)).to.deep.equal({ labels: false, lines: 0 })
+    await toLast.tap()
+    await numbers(page)
+    const { labels, lines } = await inkOfTemperatures(page)
+    expect(labels).to.equal(true)
+    expect(lines).to.be.greaterThan(1)
     await close()
   })
 
