@@ -6,6 +6,7 @@
 /**
  * @typedef {{
  *   readonly zoom: (factor: number, atMs: number) => void,
+ *   readonly zoomReading: (factor: number) => void,
  *   readonly move: (byMs: number) => void,
  *   readonly moveToNow: () => void,
  *   readonly reset: () => void,
@@ -73,7 +74,6 @@ export function pressKey(event, { fromMs, toMs }, gestures) {
   const { key, shiftKey, ctrlKey, metaKey, altKey } = event
   if (ctrlKey || metaKey || altKey) return
   const spanMs = toMs - fromMs
-  const middleMs = (fromMs + toMs) / 2
   /** @type {Readonly<Record<string, () => void>>} */
   const actions = {
     ArrowLeft: () => (shiftKey ? gestures.step(-1) : gestures.move(-spanMs * KEY_SHARE)),
@@ -83,9 +83,9 @@ export function pressKey(event, { fromMs, toMs }, gestures) {
     End: () => gestures.moveToNow(),
     Escape: () => gestures.leave(),
     Home: () => gestures.reset(),
-    '+': () => gestures.zoom(1 / KEY_ZOOM, middleMs),
-    '=': () => gestures.zoom(1 / KEY_ZOOM, middleMs),
-    '-': () => gestures.zoom(KEY_ZOOM, middleMs),
+    '+': () => gestures.zoomReading(1 / KEY_ZOOM),
+    '=': () => gestures.zoomReading(1 / KEY_ZOOM),
+    '-': () => gestures.zoomReading(KEY_ZOOM),
   }
   const action = actions[key]
   if (action === undefined) return

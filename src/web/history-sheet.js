@@ -110,7 +110,7 @@ export class HistorySheet {
     this.#controls = new ChartControls({
       onPeriod: (period) => this.#goHome(period),
       onMove: (share) => this.#move(share * this.#spanMs, false),
-      onZoom: (factor) => this.#gestures.zoom(factor, this.#middleMs),
+      onZoom: (factor) => this.#gestures.zoomReading(factor),
       onNow: () => this.#goHome(livePeriod(this.#spanMs, nowMs())),
       onTable: (isShown) => this.#table.show(isShown),
     })
@@ -173,6 +173,13 @@ export class HistorySheet {
     zoom: (/** @type {number} */ factor, /** @type {number} */ atMs) => {
       this.#go(zoomed(this.#period, factor, atMs, nowMs()), { isMoving: true })
     },
+    zoomReading: (/** @type {number} */ factor) => {
+      const { fromMs, toMs, isLive } = this.#period
+      const readMs = this.#cursor?.atMs
+      this.#gestures.zoom(factor, readMs ?? (isLive ? toMs : (fromMs + toMs) / 2))
+      // Once the chart has its new scale.
+      if (readMs !== undefined) queueMicrotask(() => this.#chart?.point(readMs))
+    },
     move: (/** @type {number} */ byMs) => this.#move(byMs, true),
     moveToNow: () => this.#go(livePeriod(this.#spanMs, nowMs())),
     reset: () => this.#go(periodNamed(this.#home, nowMs())),
@@ -186,10 +193,6 @@ export class HistorySheet {
 
   get #spanMs() {
     return this.#period.toMs - this.#period.fromMs
-  }
-
-  get #middleMs() {
-    return (this.#period.fromMs + this.#period.toMs) / 2
   }
 
   /** @returns {Sensor[]} */
