@@ -20,6 +20,13 @@ export class SensorView {
   #head = new SensorHead()
   #compare = element('a', { class: 'action' }, icon('compare'), 'Compare')
   #sheet
+  /** In place of the sheet. */
+  #none = element(
+    'div',
+    { class: 'nothing' },
+    element('p', {}, 'It may have been deleted, or belong to somebody else.'),
+    element('a', { href: '#/' }, 'All sensors'),
+  )
   #unsubscribe
   #edit = button({}, () => void this.#openEdit(), icon('edit'), 'Edit')
   #isEditing = false
@@ -162,12 +169,12 @@ export class SensorView {
   #end() {
     this.#head.showNone()
     this.#sheet.close()
-    this.#sheet.root.remove()
+    this.#sheet.root.replaceWith(this.#none)
   }
 
   #beginAnew() {
     this.#sheet = new HistorySheet([this.#id], this.#sheet.periodName, this.#owner())
-    this.root.append(this.#sheet.root)
+    this.#none.replaceWith(this.#sheet.root)
     void this.open()
   }
 }
