@@ -68,8 +68,15 @@ function begin() {
 /** @param {string} code */
 async function showLink(code) {
   const { LinkView } = await import('./link-view.js')
+  const userId = session()?.user.id
   closeApp()
-  showAlone(new LinkView(code, begin))
+  const goOn = () => {
+    // Another person may have nothing there.
+    const isSame = userId === undefined || userId === session()?.user.id
+    if (isSame) history.replaceState(null, '', shownAt || '.')
+    begin()
+  }
+  showAlone(new LinkView(code, goOn))
 }
 
 /** Shows a view without the app. @param {{ title: string, root: HTMLElement }} view */
@@ -82,6 +89,7 @@ function showAlone(view) {
 
 /** @param {ReturnType<typeof takeCallback>} callback @param {string} [note] */
 async function showSignIn(callback, note) {
+  shownAt = location.hash
   // Not loaded for users who are signed in.
   const { SignInView } = await import('./sign-in-view.js')
   signInView = new SignInView(showApp, note)
@@ -107,8 +115,11 @@ function navigate() {
     else stay()
     return
   }
-  if (app === undefined) return void signInView?.open(undefined)
   const { hash } = location
+  if (app === undefined) {
+    shownAt = hash
+    return void signInView?.open(undefined)
+  }
   if (!mayLeave(() => (location.hash = hash))) return stay()
   // The unit is that of when the page was loaded.
   if (shownAt === SETTINGS && chosenUnit() !== UNIT_SHOWN) return location.reload()
@@ -196,7 +207,7 @@ function showConnection() {
 /** @param {Error} error that asking again does not mend */
 function failed(error) {
   if (!(error instanceof Refused) || error.status !== 401 || isDeleting) return
-  void leave('You have been signed out. Please sign in again.')
+  void leave('You have been signed out. Please sign in again.', location.hash)
 }
 
 async function signOut() {
@@ -219,11 +230,11 @@ async function deleteAccount(email) {
   await leave('Your account has been deleted.')
 }
 
-/** @param {string} [note] */
-async function leave(note) {
+/** @param {string} [note] @param {string} [place] to be at after signing in again */
+async function leave(note, place = '.') {
   closeApp()
   await forgetSession()
-  history.replaceState(null, '', '.')
+  history.replaceState(null, '', place)
   await showSignIn(undefined, note)
 }
 

@@ -132,13 +132,22 @@ describe('signing in on the chart page', () => {
     await context.close()
   })
 
-  it('is asked for again when the token is revoked', async () => {
+  it('is asked for again when the token is revoked, and leads back to where one was', async () => {
     const { page, context } = await test().open('#/sign-in/home')
     await page.locator('.card').first().waitFor()
+    await page.evaluate(() => void (location.hash = '#/sensors/1/1w'))
+    await page.getByRole('heading', { name: 'Cellar' }).waitFor()
     const tokens = await test().service.operations.listTokens({ user: 'ana@example.org' })
     await test().service.operations.revokeToken({ id: Math.max(...tokens.map(({ id }) => id)) })
-    await page.reload()
     await page.getByText('You have been signed out').waitFor()
+    await page.getByRole('button', { name: 'Sign in with Home' }).click()
+    await page.getByRole('heading', { name: 'Cellar' }).waitFor()
+    expect(await addressOf(page)).to.equal(`${test().url}#/sensors/1/1w`)
+    // Who signs out has done with it.
+    await page.getByRole('link', { name: 'Settings' }).click()
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+    await page.getByRole('button', { name: 'Sign in with Home' }).waitFor()
+    expect(await addressOf(page)).to.equal(test().url)
     await context.close()
     // The browser tells of every 401 on its console.
     expect(test().problems.splice(0).join()).to.match(/401/)
