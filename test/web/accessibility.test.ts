@@ -116,6 +116,18 @@ describe('the accessibility of the chart page', () => {
     expect(isWide).to.equal(false)
   }
 
+  it('has the bar in line with what is below it on a wide screen', async () => {
+    const { page, close } = await test().openSignedIn('', {
+      viewport: { width: 1920, height: 900 },
+    })
+    const edgesOf = (selector: string, side: 'left' | 'right') =>
+      page.locator(selector).evaluate((part, of) => part.getBoundingClientRect()[of], side)
+    await page.locator('#user', { hasText: 'ana' }).waitFor()
+    expect(await edgesOf('.brand', 'left')).to.equal(await edgesOf('.dashboard', 'left'))
+    expect(await edgesOf('#user', 'right')).to.equal(await edgesOf('.dashboard', 'right'))
+    await close()
+  })
+
   it('has room for everything without a network', async () => {
     const { page, context } = await test().openSignedIn('', PHONE)
     await page.getByText('Live').waitFor()
