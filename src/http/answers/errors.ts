@@ -43,7 +43,8 @@ export function presentError(error: ServiceError, requestId: string): ProblemAns
     title,
     status,
     code: error.code,
-    detail: error.detail ?? explanation,
+    // Plain text, in which back-ticks would be seen.
+    detail: error.detail ?? explanation.replaceAll('`', ''),
     request_id: requestId,
     ...(error.faults && { errors: boundedFaults(error.faults) }),
     ...error.members,
