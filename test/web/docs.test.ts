@@ -41,15 +41,40 @@ describe('the page that shows the description of the API', () => {
     expect(answer).to.include('"status": "ok"')
   })
 
-  it('is dark where the system is, and legible', async () => {
+  for (const [colorScheme, ground] of [
+    ['light', 'rgb(244, 246, 248)'],
+    ['dark', 'rgb(13, 19, 24)'],
+  ] as const) {
+    it(`is ${colorScheme} where the system is, in the colours of the other pages`, async () => {
+      await page.emulateMedia({ colorScheme })
+      const dark = page.locator('html.dark-mode')
+      await dark.waitFor({ state: colorScheme === 'dark' ? 'attached' : 'detached' })
+      expect(await groundOf(page)).to.include(ground)
+      const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'] })
+      const shown = axe
+        .include('nav')
+        .include('.information-container')
+        .include('.scheme-container')
+        .include('#operations-tag-Measurements')
+        .include('#operations-Measurements-submitBatch')
+        .include('#operations-Operations-showHealth')
+      const { violations } = await shown.withRules(['color-contrast']).analyze()
+      expect(violations.flatMap(({ nodes }) => nodes.map(({ html }) => html))).to.deep.equal([])
+    })
+  }
+
+  it('is light where somebody has chosen that, and leads to the other pages', async () => {
+    await page.evaluate(() => localStorage.setItem('thermolog.theme', 'light'))
     await page.emulateMedia({ colorScheme: 'dark' })
-    const ground = await page.evaluate(() => getComputedStyle(document.documentElement).background)
-    expect(ground).to.include('rgb(28, 32, 34)')
-    const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'] })
-    const shown = axe
-      .include('.information-container')
-      .include('#operations-Measurements-submitBatch')
-    const { violations } = await shown.withRules(['color-contrast']).analyze()
-    expect(violations.flatMap(({ nodes }) => nodes.map(({ html }) => html))).to.deep.equal([])
+    await page.reload()
+    await page.locator('.dark-mode').waitFor({ state: 'detached' })
+    expect(await groundOf(page)).to.include('rgb(244, 246, 248)')
+    await page.getByRole('link', { name: 'Problems', exact: true }).click()
+    await page.getByRole('heading', { name: 'Problems' }).waitFor()
+    await page.getByRole('link', { name: 'API', exact: true }).waitFor()
   })
+
+  function groundOf(shown: Page): Promise<string> {
+    return shown.evaluate(() => getComputedStyle(document.documentElement).background)
+  }
 })

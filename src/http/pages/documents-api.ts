@@ -8,8 +8,9 @@ import { answerJson, answerUnchanged, entityTag, isKnown } from '../answers/call
 import type { Call } from '../answers/call.ts'
 import { anything } from '../requests/input.ts'
 import { DOCUMENTS } from '../openapi/audiences.ts'
+import { DOCS_STYLE } from './docs-style.ts'
 import { explainProblem, listProblems } from './explain-problem.ts'
-import { answerPage, escapeHtml, PLAIN_STYLE } from './html.ts'
+import { answerPage, escapeHtml, linksTo, PLAIN_STYLE } from './html.ts'
 import { kept } from './kept.ts'
 import { OpenRoutes } from '../requests/routes.ts'
 import type { RouteTable } from '../requests/routes.ts'
@@ -33,12 +34,12 @@ const pageOf = (appName: string) => `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>API · ${escapeHtml(appName)}</title>
-<link rel="stylesheet" href="docs/swagger-ui.css">
-<link rel="stylesheet" href="docs/own.css">
+<link rel="stylesheet" href="docs/docs.css">
 <link rel="icon" type="image/png" href="docs/favicon-32x32.png">
 </head>
 <body>
-<div id="page"></div>
+${linksTo('./')}
+<main id="page"></main>
 <script src="docs/swagger-ui-bundle.js"></script>
 <script src="docs/start.js"></script>
 </body>
@@ -46,11 +47,17 @@ const pageOf = (appName: string) => `<!doctype html>
 `
 
 /**
- * Swagger UI is dark for a class of the document, not for people whose system is. Nor does it show
+ * Swagger UI is dark for a class of the document, not for people whose system is, or who have
+ * chosen so in the settings of the page. Nor does it show
  * samples by itself: they go above the responses of their operation.
  */
 const START = `const dark = matchMedia('(prefers-color-scheme: dark)')
-const showScheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
+const chosen = localStorage.getItem('thermolog.theme')
+const showScheme = () => {
+  const isDark = chosen === null ? dark.matches : chosen === 'dark'
+  document.documentElement.classList.toggle('dark-mode', isDark)
+  document.documentElement.style.colorScheme = isDark ? 'dark' : 'light'
+}
 dark.addEventListener('change', showScheme)
 showScheme()
 
@@ -80,14 +87,6 @@ SwaggerUIBundle({
 })
 `
 
-const OWN_STYLE = `@media (prefers-color-scheme: dark) { html { background: #1c2022; } }
-html.dark-mode .swagger-ui .header-col { color: inherit; }
-.swagger-ui .sample { margin: 0 1.25rem 0.5rem; font-size: 0.875rem; }
-.swagger-ui .sample summary { min-height: 1.75rem; cursor: pointer; }
-.swagger-ui .sample pre { padding: 0.75rem; overflow-x: auto; border-radius: 4px;
-  background: #333333; color: #ffffff; white-space: pre; }
-`
-
 const ABOUT_DOCUMENTS =
   '<p>All calls, as <a href="docs">API</a> shows them; and each API alone, to generate a client ' +
   'from. Those in OpenAPI 3.0 are for generators that read nothing newer.</p>'
@@ -109,7 +108,7 @@ const PACKAGED: ReadonlyMap<string, PackagedFile> = new Map([
 const OWN: ReadonlyMap<string, string> = new Map([
   ['start.js', START],
   ['plain.css', PLAIN_STYLE],
-  ['own.css', OWN_STYLE],
+  ['docs.css', DOCS_STYLE],
 ])
 
 /** @param describe returns the OpenAPI document; called once, on the first request */
