@@ -51,6 +51,27 @@ describe('the accessibility of the chart page', () => {
       await close()
     })
 
+    it(`holds where there is nothing on a ${device}, ${options.colorScheme}`, async () => {
+      const { page, close } = await test().openSignedIn('', options)
+      await page.locator('.card').first().waitFor()
+      await page.getByRole('searchbox').fill('no such name')
+      await page.locator('.card').first().waitFor({ state: 'detached' })
+      await expectAccessible(page)
+      await expectFit(page)
+      await page.goto(`${test().url}#/sensors/1/2019-03-01T00:00:00Z/2019-03-02T00:00:00Z`)
+      await page.getByText('No measurements in this period.').waitFor()
+      await expectAccessible(page)
+      await page.goto(`${test().url}#/sensors/99`)
+      await page.getByRole('link', { name: 'All sensors' }).waitFor()
+      await expectAccessible(page)
+      await expectFit(page)
+      await page.goto(`${test().url}nothing`)
+      await page.getByRole('heading', { name: 'Page not found' }).waitFor()
+      await expectAccessible(page)
+      await close()
+      expect(test().problems.splice(0).join()).to.match(/404/)
+    })
+
     it(`holds in the settings on a ${device}, ${options.colorScheme}`, async () => {
       const { page, close } = await test().openSignedIn('#/settings', options)
       await page.getByText('Tokens made by the operator').waitFor()
