@@ -34,6 +34,7 @@ const formats = {
   month: format({ month: 'short' }),
   monthOfYear: format({ month: 'long', ...year }),
   day: format(day),
+  dateAndTime: format({ ...date, ...clock }),
   yearAndTime: format({ ...date, ...year, ...clock }),
   year: format(year),
 }
@@ -120,7 +121,8 @@ export function moment(atMs, currentMs) {
  */
 export function shortMoment(atMs, currentMs) {
   if (dayOf(atMs) === dayOf(currentMs)) return formats.time.format(atMs)
-  return (yearOf(atMs) === yearOf(currentMs) ? dateAndTime : shortDay)(atMs).format(atMs)
+  const isThisYear = yearOf(atMs) === yearOf(currentMs)
+  return (isThisYear ? formats.dateAndTime : shortDay(atMs)).format(atMs)
 }
 
 /**
