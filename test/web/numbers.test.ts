@@ -365,11 +365,11 @@ describe('the numbers of a chart', () => {
     if (gap === undefined) throw new Error('there is a gap')
     const ends = [gap.fromMs - 6 * HOUR_MS, gap.toMs + 6 * HOUR_MS]
     await walkTo(page, `${place}/${ends.map((atMs) => new Date(atMs).toISOString()).join('/')}`)
-    const box = await page.locator('.u-over').boundingBox()
-    if (box === null) throw new Error('no chart')
-    await page.mouse.move(box.x + box.width / 2, box.y + 50)
+    const chart = page.locator('.u-over')
+    const { width = 0 } = (await chart.boundingBox()) ?? {}
+    await chart.hover({ position: { x: width / 2, y: 50 } })
     await page.locator('.readout', { hasText: 'No data' }).waitFor()
-    await page.mouse.move(box.x + box.width / 10, box.y + 50)
+    await chart.hover({ position: { x: width / 10, y: 50 } })
     await page.locator('.readout', { hasText: 'Mean' }).waitFor()
     await page.mouse.move(0, 0)
   }
