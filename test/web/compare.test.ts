@@ -33,7 +33,7 @@ describe('a comparison of sensors', () => {
         data.some((_, at) => {
           return at % 4 === 0 && data[at] === red && data[at + 1] === green && data[at + 2] === blue
         })
-      return { first: has(10, 108, 140), second: has(195, 112, 74) }
+      return { first: has(10, 108, 140), second: has(201, 78, 0) }
     }, share)
 
   it('begins at a sensor, and others are added and removed', async () => {
@@ -85,26 +85,33 @@ describe('a comparison of sensors', () => {
     await close()
   })
 
-  it('has lines that are told apart on its ground, by the colour-blind too', async () => {
+  it('has lines that are told apart on its ground, of one hue in both themes', async () => {
     const [chart, page] = await Promise.all(
       ['chart', 'page'].map((name) =>
         readFile(new URL(`../../src/web/${name}.css`, import.meta.url), 'utf8'),
       ),
     )
-    for (const mode of [0, 1]) {
-      const colors = (css = '', name = '') =>
-        [...css.matchAll(new RegExp(`--${name}: light-dark\\((#\\w+), (#\\w+)\\)`, 'g'))].map(
-          (found) => linear(found[mode + 1] ?? ''),
-        )
-      const lines = colors(chart, 'line-\\d')
-      const [ground = []] = colors(page, 'surface')
-      expect(lines).to.have.length(8)
+    const colors = (css = '', name = '') =>
+      [...css.matchAll(new RegExp(`--${name}: light-dark\\((#\\w+), (#\\w+)\\)`, 'g'))].map(
+        ([, light = '', dark = '']) => [linear(light), linear(dark)] as const,
+      )
+    const both = colors(chart, 'line-\\d')
+    const [grounds] = colors(page, 'surface')
+    expect(both).to.have.length(8)
+    for (const mode of [0, 1] as const) {
+      const lines = both.map((line) => line[mode])
       for (const [at, line] of lines.entries()) {
-        expect(contrast(line, ground)).to.be.greaterThan(3)
+        expect(contrast(line, grounds?.[mode] ?? [])).to.be.greaterThan(4.5)
         for (const other of lines.slice(0, at)) {
           expect(leastDistance(line, other)).to.be.greaterThan(0.1)
         }
       }
+    }
+    const greys = both.filter((line) => line.every((color) => hueOf(color) === undefined))
+    expect(greys).to.have.length(1)
+    for (const [light, dark] of both.filter((line) => !greys.includes(line))) {
+      const turn = Math.abs((hueOf(light) ?? NaN) - (hueOf(dark) ?? NaN))
+      expect(Math.min(turn, 360 - turn)).to.be.lessThan(20)
     }
   })
 })
@@ -153,6 +160,12 @@ function seenAs(color: readonly number[], sight: readonly number[]): number[] {
     ],
     cones.map(Math.cbrt),
   )
+}
+
+/** In degrees; greys have none. */
+function hueOf(color: readonly number[]): number | undefined {
+  const [, a = 0, b = 0] = seenAs(color, SIGHTS.usual)
+  return Math.hypot(a, b) < 0.02 ? undefined : (Math.atan2(b, a) * 180) / Math.PI
 }
 
 /** In the eyes of those to whom they are most alike. */
