@@ -16,8 +16,9 @@ import { differenceInUnit, inUnit } from './locale.js'
  * @import { Period } from './period.js'
  * @typedef {{
  *   readonly history: History, readonly color: string, readonly isDashed: boolean,
- *   readonly latest?: Sensor['latest'],
- * }} Line `color` is the name of one in the style sheet; `latest` gets a dot
+ *   readonly latest?: Sensor['latest'], readonly isHidden?: boolean,
+ * }} Line `color` is the name of one in the style sheet; `latest` gets a dot; what is hidden is
+ *   read out, and neither drawn nor fitted into the scale
  * @typedef {{
  *   readonly onCursor: (cursor: Cursor | undefined) => void,
  *   readonly onSelect: (fromMs: number, toMs: number) => void,
@@ -108,6 +109,9 @@ export class Chart {
     const { data, drawn } = chartColumns(lines.map(({ history }) => history))
     this.#drawn = drawn
     this.#plot.setData(data, false)
+    for (const [at, { isHidden }] of lines.entries()) {
+      this.#plot.setSeries(at + 1, { show: isHidden !== true })
+    }
     this.#plot.redraw(true, true)
     // A new plot has no scale yet that it could keep.
     this.#scale()

@@ -1,6 +1,6 @@
 // Several sensors on one chart. Which ones is in the URL; adding or removing one goes to another.
 
-import { element, icon, setText } from './element.js'
+import { button, element, icon, setText } from './element.js'
 import { HistorySheet } from './history-sheet.js'
 import { SensorLegend } from './sensor-legend.js'
 import { SensorPicker } from './sensor-picker.js'
@@ -14,6 +14,8 @@ import { SensorPicker } from './sensor-picker.js'
 const SENSORS_MAX = 8
 /** Lines from this one on are dashed as well. */
 const SOLID_LINES = 4
+/** What the comparison that gets or loses a sensor leaves to the one that comes after it. */
+let left = { hidden: /** @type {readonly number[]} */ ([]), isEditing: false }
 
 export class CompareView {
   title = 'Compare'
@@ -27,6 +29,12 @@ export class CompareView {
   #sheet
   #heading = element('h1', { tabindex: '-1' }, 'Compare')
   #hint = element('p', { class: 'details' })
+  #edit = button(
+    { class: 'action edit-legend' },
+    () => (this.#edit.ariaPressed = String(this.#edit.ariaPressed !== 'true')),
+    icon('edit'),
+    'Edit',
+  )
   #picker
   #unsubscribe
   /** @type {HTMLElement} */
@@ -43,7 +51,16 @@ export class CompareView {
     this.#name = name
     this.#sensorIds = [...new Set(id.split(',').map(Number))].filter((one) => one > 0)
     this.#sensorIds.splice(SENSORS_MAX)
-    this.#legend = new SensorLegend((sensorId) => this.#remove(sensorId))
+    const { hidden, isEditing } = left
+    left = { hidden: [], isEditing: false }
+    this.#edit.ariaPressed = String(isEditing)
+    this.#legend = new SensorLegend(
+      {
+        onRemove: (sensorId) => this.#remove(sensorId),
+        onHidden: () => this.#sheet?.refresh(),
+      },
+      hidden,
+    )
     this.#picker = new SensorPicker((sensorId) => this.#goTo([...this.#sensorIds, sensorId]))
     if (this.#sensorIds.length > 0) {
       this.#sheet = new HistorySheet(this.#sensorIds, name, this.#owner())
@@ -53,7 +70,7 @@ export class CompareView {
     this.root = element(
       'article',
       { class: 'sensor compare' },
-      element('div', { class: 'sensor-top' }, back),
+      element('div', { class: 'sensor-top' }, back, this.#sheet && this.#edit),
       element('header', { class: 'sensor-head' }, identity, this.#picker.root),
       this.#sheet?.root,
     )
@@ -93,9 +110,12 @@ export class CompareView {
       label: () => `Temperatures of ${this.#known.map(({ alias }) => alias).join(', ')}`,
       addressOf: (name) => `#/compare/${this.id}/${name}`,
       linesOf: (histories) =>
-        histories.map((history, at) => {
-          return { history, color: `line-${at + 1}`, isDashed: at >= SOLID_LINES }
-        }),
+        histories.map((history, at) => ({
+          history,
+          color: `line-${at + 1}`,
+          isDashed: at >= SOLID_LINES,
+          isHidden: this.#legend.hidden.includes(this.#sensorIds[at] ?? NaN),
+        })),
     }
   }
 
@@ -120,6 +140,7 @@ export class CompareView {
 
   /** @param {readonly number[]} sensorIds */
   #goTo(sensorIds) {
+    left = { hidden: this.#legend.hidden, isEditing: this.#edit.ariaPressed === 'true' }
     location.replace(`#/compare/${sensorIds.join()}/${this.#sheet?.periodName ?? this.#name}`)
   }
 }

@@ -1,4 +1,5 @@
-// Which line is which sensor's, with its value at the cursor, or its mean over the period.
+// Which line is which sensor's, with its value at the cursor, or its mean over the period. A tap on
+// one hides its line, a second shows no other, a third shows all.
 
 import { button, element, icon, setText, svgElement } from './element.js'
 import { period as periodText, pointTime, temp } from './format.js'
@@ -10,33 +11,47 @@ import { summaryOf } from './history.js'
  * @import { History } from './history.js'
  * @import { Period } from './period.js'
  * @typedef {{
+ *   readonly id: number, readonly line: HTMLElement, readonly action: HTMLElement,
  *   readonly name: HTMLElement, readonly value: HTMLElement, readonly range: HTMLElement,
  *   readonly root: HTMLElement,
- * }} Row
+ * }} Row `action` is what a tap does, for those who listen
+ * @typedef {{
+ *   readonly onRemove: (sensorId: number) => void, readonly onHidden: () => void,
+ * }} LegendEvents
  */
 
 /** As the chart has it. */
 const DASH = '6 4'
 const SOLID_LINES = 4
+const OF_SEVERAL = 'Mean, and lowest to highest'
 
 export class SensorLegend {
-  #onRemove
+  /** The ids of sensors whose lines are not drawn. @type {readonly number[]} */
+  hidden
+  #events
   /** @type {Row[]} */
   #rows = []
   #named = ''
-  #time = element('p', { class: 'range' })
+  #time = element('span')
+  #what = element('span')
   #list = element('ul', { class: 'legend' })
-  root = element('div', { class: 'reading' }, this.#time, this.#list)
+  root = element(
+    'div',
+    { class: 'reading' },
+    element('p', { class: 'range' }, this.#time, this.#what),
+    this.#list,
+  )
 
-  /** @param {(sensorId: number) => void} onRemove */
-  constructor(onRemove) {
-    this.#onRemove = onRemove
+  /** @param {LegendEvents} events @param {readonly number[]} hidden at first */
+  constructor(events, hidden) {
+    this.#events = events
+    this.hidden = hidden
   }
 
   /** All of it, for those who listen. */
   get text() {
     const values = this.#rows.map(({ name, value }) => `${name.textContent} ${value.textContent}`)
-    return [this.#time.textContent, ...values].join(', ')
+    return [this.#time.textContent, this.#what.textContent, ...values].join(', ')
   }
 
   /** @param {readonly Sensor[]} sensors in the order of the lines */
@@ -51,11 +66,14 @@ export class SensorLegend {
       setText(range, before[at]?.range.textContent ?? '')
     }
     this.#list.replaceChildren(...this.#rows.map(({ root }) => root))
+    const hidden = sensors.flatMap(({ id }) => (this.hidden.includes(id) ? [id] : []))
+    this.#hide(hidden.length < sensors.length ? hidden : [])
   }
 
   /** @param {Period} period @param {readonly History[] | undefined} histories */
   showPeriod({ fromMs, toMs }, histories) {
-    setText(this.#time, `${periodText(fromMs, toMs)}, mean`)
+    setText(this.#time, periodText(fromMs, toMs))
+    setText(this.#what, OF_SEVERAL)
     for (const [at, { value, range }] of this.#rows.entries()) {
       const history = histories?.[at]
       const summary = history === undefined ? undefined : summaryOf(history)
@@ -79,24 +97,65 @@ export class SensorLegend {
       const hasRange = min !== undefined && max !== undefined && min < max
       setText(range, hasRange ? rangeText(min, max) : '')
     }
+    const hasRanges = this.#rows.some(({ range }) => range.textContent !== '')
+    const ofOne = bucketMs > 0 ? 'Mean' : 'Value'
+    setText(this.#what, hasRanges ? OF_SEVERAL : ofOne)
   }
 
   /** @param {Sensor} sensor @param {number} at @param {boolean} isNameShared @returns {Row} */
   #row({ id, alias, sn }, at, isNameShared) {
     const text = isNameShared ? `${alias} (${sn})` : alias
-    const name = element('a', { class: 'legend-name', href: `#/sensors/${id}`, title: text }, text)
+    const action = element('span', { class: 'hidden-text' })
+    const name = element('span', { class: 'legend-name' }, text)
     const value = element('span', { class: 'legend-value' })
     const range = element('span', { class: 'when' })
+    const numbers = element('span', { class: 'legend-numbers' }, value, range)
     const dash = at < SOLID_LINES ? {} : { 'stroke-dasharray': DASH }
-    const line = svgElement('path', { d: 'M0 5h24', ...dash })
     const swatch = svgElement(
       'svg',
-      { class: 'swatch', viewBox: '0 0 24 10', 'data-line': String(at + 1), 'aria-hidden': 'true' },
-      line,
+      { class: 'swatch', viewBox: '0 0 24 10', 'aria-hidden': 'true' },
+      svgElement('path', { d: 'M0 5h24', ...dash }),
     )
-    const remove = button({ label: `Remove ${text}` }, () => this.#onRemove(id), icon('close'))
-    const numbers = element('span', { class: 'legend-numbers' }, value, range)
-    return { name, value, range, root: element('li', {}, swatch, name, numbers, remove) }
+    swatch.style.color = `var(--line-${at + 1})`
+    const tap = () => this.#tap(id)
+    const line = button({ class: 'legend-line' }, tap, action, swatch, name, numbers)
+    const [opens, removes] = [`Open ${text}`, `Remove ${text}`]
+    const open = element(
+      'a',
+      { class: 'action', href: `#/sensors/${id}`, 'aria-label': opens, title: opens },
+      icon('forward'),
+    )
+    const remove = button(
+      { label: removes, title: removes },
+      () => this.#events.onRemove(id),
+      icon('close'),
+    )
+    return { id, line, action, name, value, range, root: element('li', {}, line, open, remove) }
+  }
+
+  /** @param {number} sensorId */
+  #tap(sensorId) {
+    const ids = this.#rows.map(({ id }) => id)
+    if (this.hidden.includes(sensorId)) this.#hide(ids.filter((id) => id !== sensorId))
+    else this.#hide(this.#isAlone(sensorId) ? [] : [...this.hidden, sensorId])
+    this.#events.onHidden()
+  }
+
+  /** @param {readonly number[]} hidden */
+  #hide(hidden) {
+    this.hidden = hidden
+    for (const { id, line, action, name } of this.#rows) {
+      const isHidden = hidden.includes(id)
+      const shown = this.#isAlone(id) ? 'Show all, not only ' : 'Hide '
+      setText(action, isHidden ? 'Show only ' : shown)
+      name.title = `${action.textContent}${name.textContent}`
+      line.classList.toggle('is-hidden', isHidden)
+    }
+  }
+
+  /** Whether all others are hidden. @param {number} sensorId */
+  #isAlone(sensorId) {
+    return this.#rows.every(({ id }) => id === sensorId || this.hidden.includes(id))
   }
 }
 
@@ -107,5 +166,5 @@ function isShared({ id, alias }, sensors) {
 
 /** @param {number} lowest @param {number} highest */
 function rangeText(lowest, highest) {
-  return `${temp(lowest)} to ${temp(highest)}`
+  return `${temp(lowest).replace(/ .*/, '')} to ${temp(highest)}`
 }

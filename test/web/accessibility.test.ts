@@ -46,6 +46,7 @@ describe('the accessibility of the chart page', () => {
       await expectAccessible(page)
       await page.goto(`${test().url}#/compare/1,2/1d`)
       await page.locator('.legend-value', { hasText: '°C' }).first().waitFor()
+      await page.getByRole('button', { name: 'Hide Cellar' }).click()
       await page.getByRole('searchbox', { name: 'Add a sensor' }).focus()
       await expectAccessible(page)
       await close()

@@ -6,12 +6,14 @@ import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { untilRead, useChartPage, PHONE } from './chart-page.ts'
 
+const PHONE_SIZE = [390, 844] as const
+
 describe('a comparison of sensors', () => {
   const test = useChartPage()
 
   before(async () => {
     const nowMs = Date.now()
-    const measurements = ['shed', 'loft', 'well'].flatMap((sn, at) =>
+    const measurements = ['shed', 'loft', 'well', 'gh', 'fridge', 'stove'].flatMap((sn, at) =>
       Array.from({ length: 60 }, (_, step) => ({
         sn,
         temp: 10 * (at + 2),
@@ -19,22 +21,33 @@ describe('a comparison of sensors', () => {
       })),
     )
     await test().call('POST', 'measurements/batch', { measurements })
+    await test().call('PATCH', 'sensors/6', { alias: 'Greenhouse behind the shed' })
+    await test().call('PATCH', 'sensors/7', { alias: 'Fridge in the holiday flat' })
   })
 
   const values = (page: Page) => page.locator('.legend-value').allInnerTexts()
 
-  /** Which of the lines 1 and 2 there are in a narrow part of the chart. */
-  const inkOf = (page: Page, share: number) =>
+  const tap = (page: Page, name: string) => page.getByRole('button', { name }).click()
+
+  /** How far down each of the lines 1 to 3 is in a narrow part of the chart, if it is there. */
+  const linesAt = (page: Page, share: number) =>
     page.locator('.uplot canvas').evaluate((canvas: HTMLCanvasElement, part) => {
       const pen = canvas.getContext('2d')
-      const { data = [] } =
-        pen?.getImageData(canvas.width * part, 0, canvas.width / 30, canvas.height - 60) ?? {}
-      const has = (red: number, green: number, blue: number) =>
-        data.some((_, at) => {
+      const [left, width] = [canvas.width * part, Math.floor(canvas.width / 30)]
+      const { data = [] } = pen?.getImageData(left, 0, width, canvas.height - 60) ?? {}
+      const placeOf = (red: number, green: number, blue: number) => {
+        const place = data.findIndex((_, at) => {
           return at % 4 === 0 && data[at] === red && data[at + 1] === green && data[at + 2] === blue
         })
-      return { first: has(10, 108, 140), second: has(201, 78, 0) }
+        return place === -1 ? undefined : place / 4 / width / canvas.height
+      }
+      return [placeOf(10, 108, 140), placeOf(201, 78, 0), placeOf(134, 95, 208)]
     }, share)
+
+  /** Which of the lines 1 to 3 are drawn. */
+  const drawn = async (page: Page) => {
+    return (await linesAt(page, 0.7)).flatMap((place, at) => (place === undefined ? [] : [at + 1]))
+  }
 
   it('begins at a sensor, and others are added and removed', async () => {
     const { page, close, histories } = await test().openSignedIn('#/sensors/3/1d', PHONE)
@@ -48,8 +61,11 @@ describe('a comparison of sensors', () => {
     expect(histories.at(-1)?.searchParams.get('sensors')).to.equal('3,4')
     await page.getByRole('button', { name: '1 w' }).click()
     await page.waitForURL(/#\/compare\/3,4\/1w$/)
-    await page.getByRole('button', { name: 'Remove shed' }).click()
+    await tap(page, 'Edit')
+    await tap(page, 'Remove shed')
     await page.waitForURL(/#\/compare\/4\/1w$/)
+    // Somebody who removes one may remove more.
+    await page.getByRole('link', { name: 'Open loft' }).waitFor()
     await page.goBack()
     await page.waitForURL(/#\/sensors\/3\/1d$/)
     await close()
@@ -61,14 +77,76 @@ describe('a comparison of sensors', () => {
     const box = await page.locator('.u-over').boundingBox()
     if (box === null) throw new Error('no chart')
     // Cellar has no data there, and no line.
-    expect(await inkOf(page, 0.7)).to.deep.equal({ first: false, second: true })
-    expect(await inkOf(page, 0.3)).to.deep.equal({ first: true, second: true })
+    expect(await drawn(page)).to.deep.equal([2, 3])
+    expect((await linesAt(page, 0.3))[0]).to.be.greaterThan(0)
+    await page.getByText('Mean, and lowest to highest').waitFor()
     await page.mouse.move(box.x + box.width * 0.7, box.y + 50)
     expect(await values(page)).to.deep.equal(['No data', '20.00 °C', '40.00 °C'])
+    await page.getByText('Mean', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Table' }).click()
     await page.getByRole('columnheader', { name: 'well' }).waitFor()
     const heads = await page.locator('thead th').allInnerTexts()
     expect(heads).to.deep.equal(['Time', 'Cellar', 'shed', 'well'])
+    await close()
+  })
+
+  it('hides a line at a tap, shows it alone at the next, and then all again', async () => {
+    const { page, close } = await test().openSignedIn('#/compare/3,4,5/1d')
+    await page.getByText('40.00 °C').first().waitFor()
+    const [, before = 0, top = 0] = await linesAt(page, 0.7)
+    await tap(page, 'Hide well')
+    const [first, second, third] = await linesAt(page, 0.7)
+    expect(third).to.equal(undefined)
+    // The scale fits those that are left.
+    expect(second).to.be.closeTo(top, 0.05)
+    expect(first).to.be.greaterThan(before)
+    expect(await values(page)).to.deep.equal(['20.00 °C', '30.00 °C', '40.00 °C'])
+    await page.getByRole('button', { name: 'Show only well' }).press('Enter')
+    expect(await drawn(page)).to.deep.equal([3])
+    await page.getByRole('button', { name: 'Show all, not only well' }).press('Space')
+    expect(await drawn(page)).to.deep.equal([1, 2, 3])
+    await close()
+  })
+
+  it('keeps a line hidden in other periods, with new data, and beside other sensors', async () => {
+    const { page, close } = await test().openSignedIn('#/compare/3,4,5/1d')
+    await tap(page, 'Hide loft')
+    await tap(page, '1 w')
+    await page.locator('.drawing[aria-busy=false]').waitFor()
+    await test().call('POST', 'measurements', { sn: 'loft', temp: 31 })
+    await page.getByText('30.00 to 31.00 °C').waitFor()
+    expect(await linesAt(page, 0.95)).to.have.property('1', undefined)
+    await page.getByRole('searchbox', { name: 'Add a sensor' }).fill('stove')
+    await tap(page, 'stove')
+    await page.waitForURL(/#\/compare\/3,4,5,8\/1w$/)
+    await page.getByRole('button', { name: 'Show only loft' }).waitFor()
+    for (const name of ['shed', 'well', 'stove']) await tap(page, `Remove ${name}`)
+    // Nothing would be left to see.
+    await page.waitForURL(/#\/compare\/4\/1w$/)
+    await page.getByText('30.00 to 31.00 °C').waitFor()
+    expect((await linesAt(page, 0.95))[0]).to.be.greaterThan(0)
+    await close()
+  })
+
+  it('has eight sensors and their chart on the screen of a phone', async () => {
+    const { page, close } = await test().openSignedIn('#/compare/1,2,3,4,5,6,7,8/1d', PHONE)
+    for (const [width, height] of [PHONE_SIZE, PHONE_SIZE.toReversed()]) {
+      await page.setViewportSize({ width, height })
+      await page.getByText('70.00 °C').first().waitFor()
+      const [bottom, touched] = await page.evaluate(() => {
+        const boxes = [...document.querySelectorAll('.legend-line')].map((line) =>
+          line.getBoundingClientRect(),
+        )
+        const chart = document.querySelector('.drawing')?.getBoundingClientRect()
+        return [chart?.bottom, Math.min(...boxes.map((box) => box.height))]
+      })
+      expect(bottom).to.be.within(height * 0.7, height)
+      expect(touched).to.be.at.least(44)
+    }
+    await tap(page, 'Edit')
+    await page.getByRole('button', { name: 'Remove stove' }).waitFor()
+    await page.getByRole('link', { name: 'Open Fridge' }).click()
+    await page.waitForURL(/#\/sensors\/7$/)
     await close()
   })
 
@@ -78,6 +156,8 @@ describe('a comparison of sensors', () => {
     await page.getByText('20.00 °C').first().waitFor()
     await test().call('POST', 'measurements', { sn: 'shed', temp: 55 })
     await page.getByText('to 55.00 °C').waitFor()
+    await page.locator('.u-over').hover()
+    await page.getByText('Value', { exact: true }).waitFor()
     // Otherwise it may ask for a sensor that is just going.
     await untilRead({ page, histories })
     await test().remove('sensors/5')
