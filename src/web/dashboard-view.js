@@ -48,7 +48,7 @@ export class DashboardView {
   #said = element('p', { class: 'hidden-text', role: 'status' })
   #nothing = element('div', { class: 'nothing', hidden: true })
   #noneFound = element('p')
-  #showAll = button({ class: 'chosen' }, () => this.#tools.clear(), 'Show all sensors')
+  #showAll = button({ class: 'primary' }, () => this.#tools.clear(), 'Show all sensors')
   #head = new ListHead((order) => this.#tools.orderBy(order))
   /** @type {FirstRun | undefined} */
   #firstRun
