@@ -15,7 +15,7 @@ const AROUND_PX = 400
 
 /** @template {Item} T */
 export class LongList {
-  root = element('ul', { class: 'cards' })
+  root = element('div', { class: 'cards' })
   /** @type {(item: T) => HTMLElement} */
   #show
   /** @type {(item: T) => void} */
@@ -51,7 +51,7 @@ export class LongList {
   set(items, isTable) {
     this.#items = items
     this.#isTable = isTable
-    this.root.role = isTable ? 'rowgroup' : null
+    this.root.role = isTable ? 'rowgroup' : 'list'
     if (!this.root.isConnected) return
     this.#layOut()
     this.#draw()
@@ -98,7 +98,7 @@ export class LongList {
     const end = this.#firstFrom(topPx + innerHeight + AROUND_PX)
     const items = this.#items.slice(first, end)
     const keys = new Set(items.map(({ key }) => key))
-    const focused = document.activeElement?.closest('li')
+    const focused = document.activeElement?.closest('.cards > *')
     for (const [key, { item, box }] of this.#shown) {
       // What has the focus stays, so that Tab goes on from there.
       if (keys.has(key) || box === focused) continue
@@ -119,15 +119,15 @@ export class LongList {
     const known = this.#shown.get(item.key)
     const place = this.#places[at]
     if (known !== undefined && known.place === place) return known.box
-    const box = known?.box ?? element('li', {}, this.#show(item))
+    const box = known?.box ?? element('div', {}, this.#show(item))
     this.#shown.set(item.key, { item, place, box })
     const { topPx = 0, column = 0, number = 0 } = place ?? {}
     box.style.transform = `translateY(${topPx}px)`
     box.style.setProperty('--column', String(column))
     box.classList.toggle('is-heading', item.isHeading)
     box.classList.toggle('is-short', item.isShort)
+    box.role = this.#isTable ? 'row' : 'listitem'
     if (this.#isTable) {
-      box.role = 'row'
       // The first row has the heads.
       box.ariaRowIndex = String(number + 1)
     } else if (!item.isHeading) {

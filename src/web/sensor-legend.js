@@ -2,7 +2,7 @@
 // one hides its line, a second shows no other, a third shows all.
 
 import { button, element, icon, setText, svgElement } from './element.js'
-import { period as periodText, pointTime, temp } from './format.js'
+import { degrees, period as periodText, pointTime, temp } from './format.js'
 import { summaryOf } from './history.js'
 
 /**
@@ -166,5 +166,5 @@ function isShared({ id, alias }, sensors) {
 
 /** @param {number} lowest @param {number} highest */
 function rangeText(lowest, highest) {
-  return `${temp(lowest).replace(/ .*/, '')} to ${temp(highest)}`
+  return `${degrees(lowest)} to ${temp(highest)}`
 }

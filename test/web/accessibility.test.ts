@@ -36,6 +36,13 @@ describe('the accessibility of the chart page', () => {
       const { page, close } = await test().openSignedIn('', options)
       await page.locator('.spark-line').first().waitFor({ state: 'attached' })
       await expectAccessible(page)
+      await page.getByRole('button', { name: 'Table' }).click()
+      await page.getByRole('table').waitFor()
+      await expectAccessible(page)
+      await expectFit(page)
+      // Pointed at, too.
+      await page.getByRole('button', { name: '1 needs attention' }).click()
+      await expectAccessible(page)
       await page.goto(`${test().url}#/sensors/1/1h`)
       await page.locator('.readout dd').first().waitFor()
       await page.getByRole('table').waitFor({ state: 'attached' })
@@ -128,10 +135,14 @@ describe('the accessibility of the chart page', () => {
   /** Nothing to touch is smaller than a finger, and nothing is beside the screen. */
   async function expectFit(page: Page): Promise<void> {
     const small = await page.evaluate((px) => {
-      return [...document.querySelectorAll('a, button, input, select, summary')]
-        .map((target) => ({ target, box: target.getBoundingClientRect() }))
-        .filter(({ box: { width, height } }) => width > 0 && (width < px || height < px))
-        .map(({ target }) => target.outerHTML)
+      return (
+        [...document.querySelectorAll('a, button, input, select, summary')]
+          // All of a card is its link.
+          .map((target) => ({ target, touched: target.closest('.card') ?? target }))
+          .map(({ target, touched }) => ({ target, box: touched.getBoundingClientRect() }))
+          .filter(({ box: { width, height } }) => width > 0 && (width < px || height < px))
+          .map(({ target }) => target.outerHTML)
+      )
     }, TOUCH_PX)
     expect(small).to.deep.equal([])
     const isWide = await page.evaluate(() => document.body.scrollWidth > innerWidth)

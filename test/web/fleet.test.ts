@@ -33,7 +33,7 @@ describe('a large fleet on the chart page', () => {
     const { page, close } = await test().openSignedIn('', PHONE)
     await page.getByText('of 1,203 online').waitFor()
     expect((await names(page)).length).to.be.lessThan(30)
-    const first = page.locator('.cards li:not(.is-heading)').first()
+    const first = page.locator('.cards [aria-posinset]').first()
     expect(await first.getAttribute('aria-setsize')).to.equal('1203')
     await page.evaluate(() => scrollTo(0, document.body.scrollHeight))
     await page.getByText('Rack 10', { exact: true }).waitFor()
