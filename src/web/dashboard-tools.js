@@ -91,10 +91,13 @@ export class DashboardTools {
     this.#search.focus()
   }
 
-  /** @param {number} lost how many sensors need attention, as far as that is known */
+  /** @param {number | undefined} lost how many sensors need attention, if that is known */
   showLost(lost) {
-    setText(this.#lost, `${count(lost)} ${lost === 1 ? 'needs' : 'need'} attention`)
-    this.#lost.hidden = lost === 0 && !isPressed(this.#lost)
+    const text = `${count(lost ?? 0)} ${lost === 1 ? 'needs' : 'need'} attention`
+    setText(this.#lost, lost === undefined ? 'Needs attention' : text)
+    const isHidden = !lost && !isPressed(this.#lost)
+    if (isHidden && document.activeElement === this.#lost) this.#search.focus()
+    this.#lost.hidden = isHidden
   }
 
   /** @param {HTMLButtonElement} pressed */

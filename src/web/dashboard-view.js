@@ -5,7 +5,7 @@
 import { nowMs } from './clock.js'
 import { button, element, setText } from './element.js'
 import { DashboardTools } from './dashboard-tools.js'
-import { groupsOf, nameInGroup, sortByName } from './fleet-order.js'
+import { foundAmong, groupsOf, nameInGroup, sortByName } from './fleet-order.js'
 import { count } from './format.js'
 import { DAYS_MAX } from './last-days.js'
 import { ListHead } from './list-head.js'
@@ -107,13 +107,12 @@ export class DashboardView {
   #update(changedId, fromMs) {
     const sensor = this.#fleet.sensors.get(changedId ?? 0)
     const before = this.#arranged.get(changedId ?? 0)
-    const isRecalibrated = before !== undefined && before.compensation !== sensor?.compensation
+    const isRecalibrated = before && sensor && before.compensation !== sensor.compensation
     if (fromMs !== undefined) this.#sparklines.change(changedId, fromMs)
     if (changedId !== undefined && isRecalibrated) this.#sparklines.change(changedId, -Infinity)
     if (!this.#isShown) return
-    if (sensor === undefined || before?.alias !== sensor.alias || before.online !== sensor.online) {
-      this.#arrangeSoon()
-    } else if (changedId !== undefined) this.#arranged.set(changedId, sensor)
+    if (sensor === undefined || isElsewhere(sensor, before)) this.#arrangeSoon()
+    else if (changedId !== undefined) this.#arranged.set(changedId, sensor)
     if (sensor !== undefined) this.#showNow(sensor)
     this.#sayHowMany()
   }
@@ -143,7 +142,11 @@ export class DashboardView {
   }
 
   #arrangeRanges() {
-    if (this.#tools.choice.order.endsWith('range')) this.#arrangeSoon()
+    if (this.#canOrderByRange && this.#tools.choice.order.endsWith('range')) this.#arrangeSoon()
+  }
+
+  get #canOrderByRange() {
+    return this.#found <= DAYS_MAX
   }
 
   #arrangeSoon() {
@@ -166,13 +169,16 @@ export class DashboardView {
     const added = [...sensors.values()].filter(({ id }) => !this.#arranged.has(id))
     const sorted = sortByName([...known, ...added])
     this.#arranged = new Map(sorted.map((sensor) => [sensor.id, sensor]))
-    const { choice } = this.#tools
-    const groups = groupsOf(sorted, choice, (id) => this.#sparklines.rangeOf(id))
-    this.#items = groups.flatMap((group) => itemsOf(group, choice.isTable))
-    this.#found = groups.reduce((sum, group) => sum + group.sensors.length, 0)
+    const found = foundAmong(sorted, this.#tools.choice)
+    this.#found = found.length
+    const choice = this.#possible(this.#tools.choice)
+    const groups = groupsOf(found, choice, (id) => this.#sparklines.rangeOf(id))
+    this.#items = groups.flatMap((group, at) => itemsOf(group, at, choice.isTable))
     this.#tools.root.hidden = sensors.size === 0
     this.#showTable(choice)
+    const hadFocus = this.#list.root.contains(document.activeElement)
     this.#list.set(this.#items, choice.isTable)
+    if (hadFocus && !this.#list.root.contains(document.activeElement)) this.focus()
     for (const id of this.#cards.keys()) {
       const sensor = sensors.get(id)
       if (sensor !== undefined) this.#showNow(sensor)
@@ -181,14 +187,18 @@ export class DashboardView {
     this.#sayNothing()
   }
 
+  /** The ranges of very many are not read. @param {Choice} choice @returns {Choice} */
+  #possible(choice) {
+    const isPossible = this.#canOrderByRange || !choice.order.endsWith('range')
+    return isPossible ? choice : { ...choice, order: 'state' }
+  }
+
   /** @param {Choice} choice */
   #showTable({ isTable, order }) {
     const isShown = isTable && this.#found > 0
-    const canOrderByRange = this.#found <= DAYS_MAX
-    const ids = this.#items.map(({ id }) => id)
-    this.#sparklines.want(isTable && order.endsWith('range') && canOrderByRange ? ids : [])
+    this.#sparklines.want(order.endsWith('range') ? this.#items.map(({ id }) => id) : [])
     this.#head.root.hidden = !isShown
-    this.#head.show(order, canOrderByRange)
+    this.#head.show(order, this.#canOrderByRange)
     this.#table.role = isShown ? 'table' : null
     this.#table.ariaLabel = isShown ? 'Sensors' : null
     this.#table.ariaRowCount = isShown ? String(this.#found + 1) : null
@@ -224,7 +234,7 @@ export class DashboardView {
     const isPart = isLostOnly || words.trim() !== ''
     const text = isPart ? `${count(this.#found)} of ${total} shown` : of
     setText(this.#summary, isLoaded && sensors.size > 0 ? text : '')
-    this.#tools.showLost(this.#isCurrent ? sensors.size - online : 0)
+    this.#tools.showLost(this.#isCurrent ? sensors.size - online : undefined)
   }
 
   #sayNothing() {
@@ -254,10 +264,21 @@ export class DashboardView {
   }
 }
 
-/** @param {Group} group @param {boolean} isTable @returns {Listed[]} */
-function itemsOf(group, isTable) {
+/**
+ * Whether a sensor may have to be listed elsewhere than before.
+ *
+ * @param {Sensor} sensor
+ * @param {Sensor | undefined} before
+ */
+function isElsewhere({ alias, online, latest }, before) {
+  const isSame = before?.alias === alias && before.online === online
+  return !isSame || (!online && before.latest?.timestamp !== latest?.timestamp)
+}
+
+/** @param {Group} group @param {number} at @param {boolean} isTable @returns {Listed[]} */
+function itemsOf(group, at, isTable) {
   const { name, isLost, sensors } = group
-  const headKey = `group ${sensors.length} ${isLost} ${name}`
+  const headKey = `group ${at} ${sensors.length} ${name}`
   const heading = { key: headKey, isHeading: true, isShort: false, id: 0, group }
   const kind = isTable ? 'row' : 'card'
   const items = sensors.map(({ id }) => {

@@ -43,19 +43,23 @@ export function sortByName(sensors) {
   return sensors.sort((one, other) => collator.compare(one.alias, other.alias))
 }
 
-/**
- * @param {readonly Sensor[]} sensors by name
- * @param {Choice} choice
- * @param {RangeOf} rangeOf
- * @returns {Group[]} one in a table, and in other orders than those of names and states
- */
-export function groupsOf(sensors, { words, isLostOnly, order, isTable }, rangeOf) {
+/** @param {readonly Sensor[]} sensors @param {Choice} choice */
+export function foundAmong(sensors, { words, isLostOnly }) {
   const parts = words.toLowerCase().split(/\s+/)
-  const found = sensors.filter(({ alias, sn, online }) => {
+  return sensors.filter(({ alias, sn, online }) => {
     if (isLostOnly && online) return false
     const text = `${alias} ${sn}`.toLowerCase()
     return parts.every((part) => text.includes(part))
   })
+}
+
+/**
+ * @param {readonly Sensor[]} found by name
+ * @param {Choice} choice
+ * @param {RangeOf} rangeOf
+ * @returns {Group[]} one in a table, and in other orders than those of names and states
+ */
+export function groupsOf(found, { order, isTable }, rangeOf) {
   if (!isTable && order === 'name') return byGroup(found)
   const sorted = sortBy(found, order, rangeOf)
   if (isTable || order !== 'state') return [{ name: '', isLost: false, sensors: sorted }]

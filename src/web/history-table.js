@@ -84,6 +84,11 @@ export class HistoryTable {
     this.#first = first
     this.#newer.hidden = length <= ROWS_AT_ONCE
     this.#older.hidden = length <= ROWS_AT_ONCE
+    this.#newer.disabled = false
+    this.#older.disabled = false
+    // What is disabled loses the focus.
+    if (end === length && document.activeElement === this.#older) this.#newer.focus()
+    if (first === 0 && document.activeElement === this.#newer) this.#older.focus()
     this.#newer.disabled = first === 0
     this.#older.disabled = end === length
     setText(

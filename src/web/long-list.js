@@ -96,22 +96,35 @@ export class LongList {
     const topPx = -this.root.getBoundingClientRect().top
     const first = this.#firstFrom(topPx - AROUND_PX)
     const end = this.#firstFrom(topPx + innerHeight + AROUND_PX)
-    const items = this.#items.slice(first, end)
+    const places = Array.from({ length: end - first }, (_, at) => first + at)
+    const focused = document.activeElement
+    const focusedAt = this.#placeOf(focused)
+    // What has the focus stays, so that Tab goes on from there.
+    if (focusedAt !== -1 && focusedAt < first) places.unshift(focusedAt)
+    if (focusedAt >= end) places.push(focusedAt)
+    const items = places.flatMap((at) => this.#items[at] ?? [])
     const keys = new Set(items.map(({ key }) => key))
-    const focused = document.activeElement?.closest('.cards > *')
     for (const [key, { item, box }] of this.#shown) {
-      // What has the focus stays, so that Tab goes on from there.
-      if (keys.has(key) || box === focused) continue
+      if (keys.has(key)) continue
       box.remove()
       this.#shown.delete(key)
       this.#hide(item)
     }
     let next = this.root.firstElementChild
     for (const [at, item] of items.entries()) {
-      const box = this.#boxOf(item, first + at)
+      const box = this.#boxOf(item, places[at] ?? 0)
       if (box === next) next = next.nextElementSibling
       else this.root.insertBefore(box, next)
     }
+    // What is moved in the document loses it.
+    const isLost = focused !== document.activeElement && this.root.contains(focused)
+    if (isLost && focused instanceof HTMLElement) focused.focus({ preventScroll: true })
+  }
+
+  /** Where the item is that an element belongs to, or -1. @param {Element | null} part */
+  #placeOf(part) {
+    const [key] = [...this.#shown].find(([, { box }]) => box.contains(part)) ?? []
+    return key === undefined ? -1 : this.#items.findIndex((item) => item.key === key)
   }
 
   /** @param {T} item @param {number} at */

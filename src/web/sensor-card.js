@@ -50,8 +50,6 @@ export class SensorCard {
     const { online, latest } = sensor
     setText(this.#alias, name)
     setText(this.#temp, latest === null ? '–' : shortTemp(latest.temp))
-    setText(this.#word, latest === null ? 'No measurement yet' : online ? 'Online' : 'Offline')
-    this.#since.hidden = online || latest === null
     this.root.classList.toggle('is-offline', !online)
     this.tick(isCurrent)
   }
@@ -59,6 +57,9 @@ export class SensorCard {
   /** @param {boolean} isCurrent whether it is known how the sensor is now */
   tick(isCurrent) {
     const { online, latest } = this.#sensor
+    const state = isCurrent ? (online ? 'Online' : 'Offline') : ''
+    setText(this.#word, latest === null ? 'No measurement yet' : state)
+    this.#since.hidden = online || !isCurrent || latest === null
     const when = online && isCurrent ? since : shortMoment
     setText(this.#seen, latest === null ? '' : when(Date.parse(latest.timestamp), nowMs()))
     this.root.classList.toggle('is-unknown', !isCurrent)

@@ -60,12 +60,14 @@ export class SensorLegend {
     if (named === this.#named) return
     this.#named = named
     const before = this.#rows
+    const focused = before.findIndex(({ root }) => root.contains(document.activeElement))
     this.#rows = sensors.map((sensor, at) => this.#row(sensor, at, isShared(sensor, sensors)))
     for (const [at, { value, range }] of this.#rows.entries()) {
       setText(value, before[at]?.value.textContent ?? '')
       setText(range, before[at]?.range.textContent ?? '')
     }
     this.#list.replaceChildren(...this.#rows.map(({ root }) => root))
+    this.#rows[focused]?.line.focus()
     const hidden = sensors.flatMap(({ id }) => (this.hidden.includes(id) ? [id] : []))
     this.#hide(hidden.length < sensors.length ? hidden : [])
   }
@@ -146,7 +148,8 @@ export class SensorLegend {
     this.hidden = hidden
     for (const { id, line, action, name } of this.#rows) {
       const isHidden = hidden.includes(id)
-      const shown = this.#isAlone(id) ? 'Show all, not only ' : 'Hide '
+      const alone = this.#rows.length === 1 ? '' : 'Show all, not only '
+      const shown = this.#isAlone(id) ? alone : 'Hide '
       setText(action, isHidden ? 'Show only ' : shown)
       name.title = `${action.textContent}${name.textContent}`
       line.classList.toggle('is-hidden', isHidden)

@@ -91,7 +91,10 @@ export class Sparklines {
   async #read() {
     if (this.#signal.aborted) return
     const isDue = (/** @type {number} */ id) =>
-      nowMs() - (this.#readAtMs.get(id) ?? 0) > FRESH_MS || this.#days.isLate(id)
+      // Days of many others may have taken its place.
+      this.#days.known(id) === undefined ||
+      nowMs() - (this.#readAtMs.get(id) ?? 0) > FRESH_MS ||
+      this.#days.isLate(id)
     const due = [...new Set([...this.#sparks.keys(), ...this.#wanted])].filter(isDue)
     due.splice(SENSORS_MAX)
     if (due.length === 0) return

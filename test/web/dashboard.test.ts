@@ -151,4 +151,59 @@ describe('the dashboard of the chart page', () => {
     await test().call('PATCH', 'sensors/2', { alias: 'Attic' })
     await close()
   })
+
+  it('keeps the focus with a sensor that moves, and leaves none that is gone', async () => {
+    const { page, close, histories } = await test().openSignedIn()
+    await test().call('POST', 'measurements', { sn: 'late', temp: 1 })
+    await page.getByText('4 of 4 online').waitFor()
+    const focused = () => page.evaluate(() => document.activeElement?.textContent)
+    const names = () => page.locator('.alias').allInnerTexts()
+    const link = page.getByRole('link', { name: 'late' })
+    await link.focus()
+    await test().call('PATCH', 'sensors/4', { alias: 'a first one' })
+    await until('it is first', async () => (await names())[0] === 'a first one')
+    expect(await focused()).to.equal('a first one')
+    const asked = histories.length
+    await test().remove('sensors/4')
+    await until('it is gone', async () => !(await names()).includes('a first one'))
+    expect(await focused()).to.equal('Sensors')
+    await page.clock.install()
+    await page.clock.runFor(25_000)
+    const ids = histories.slice(asked).map(({ searchParams }) => searchParams.get('sensors'))
+    expect(ids.filter((id) => id?.split(',').includes('4'))).to.deep.equal([])
+    await close()
+  })
+
+  it('has groups of the names of its own, and says nothing of now without a network', async () => {
+    const timestamp = new Date(Date.now() - 30 * 3_600_000).toISOString()
+    await test().call('PATCH', 'sensors/3', { alias: 'Other sensors / barn' })
+    for (const sn of ['gone', 'older']) {
+      await test().call('POST', 'measurements', { sn, temp: 1, timestamp })
+    }
+    const { page, context } = await test().openSignedIn()
+    await page.getByRole('button', { name: '2 need attention' }).click()
+    const names = () => page.locator('.alias').allInnerTexts()
+    expect(await names()).to.deep.equal(['gone', 'older'])
+    // Late, and not late enough: the latest loss comes first.
+    const later = new Date(Date.now() - 20 * 3_600_000).toISOString()
+    await test().call('POST', 'measurements', { sn: 'older', temp: 2, timestamp: later })
+    await until('the latest loss is first', async () => (await names())[0] === 'older')
+    await page.getByRole('button', { name: '2 need attention' }).click()
+    const headings = await page.getByRole('heading', { level: 2 }).allInnerTexts()
+    expect(headings.map((text) => text.split('\n')[0])).to.deep.equal([
+      'Needs attention',
+      'Other sensors',
+      'Other sensors',
+    ])
+    await page.getByRole('button', { name: 'Table' }).click()
+    await page.getByText('Online', { exact: true }).first().waitFor()
+    await page.getByRole('button', { name: '2 need attention' }).click()
+    await context.setOffline(true)
+    await page.getByRole('button', { name: 'Needs attention', exact: true }).waitFor()
+    const states = () => page.locator('.word').allTextContents()
+    await until('no state is said', async () => (await states()).join('') === '')
+    expect(await states()).to.have.length(2)
+    await context.close()
+    test().problems.length = 0
+  })
 })

@@ -94,7 +94,12 @@ describe('a large fleet on the chart page', () => {
     const ranges = by('Last 24 h').getByRole('button')
     expect(await ranges.isDisabled()).to.equal(true)
     await page.getByRole('searchbox').fill('rack11')
-    expect(await ranges.isDisabled()).to.equal(false)
+    await ranges.click()
+    expect(await by('Last 24 h').getAttribute('aria-sort')).to.equal('descending')
+    await page.getByRole('searchbox').fill('')
+    await page.getByText('of 1,203 online').waitFor()
+    expect(await by('Last 24 h').getAttribute('aria-sort')).to.equal('none')
+    expect(await by('State').getAttribute('aria-sort')).to.equal('ascending')
     await close()
   })
 
