@@ -114,7 +114,6 @@ export class DashboardView {
     if (sensor === undefined || isElsewhere(sensor, before)) this.#arrangeSoon()
     else if (changedId !== undefined) this.#arranged.set(changedId, sensor)
     if (sensor !== undefined) this.#showNow(sensor)
-    this.#sayHowMany()
   }
 
   /** @param {Sensor} sensor */
