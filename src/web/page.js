@@ -102,7 +102,9 @@ function showApp() {
   const fleet = new Fleet(failed)
   app = { fleet, dashboard: new DashboardView(fleet) }
   settings.hidden = false
-  fleet.subscribe(showConnection)
+  fleet.subscribe((changedId) => {
+    if (changedId === undefined) showConnection()
+  })
   navigate()
   fleet.start()
 }
