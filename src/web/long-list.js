@@ -11,7 +11,7 @@ import { element } from './element.js'
  * @typedef {{ topPx: number, column: number, number: number }} Place `number` counts items
  */
 
-const AROUND_PX = 400
+const AROUND_PX = 120
 
 /** @template {Item} T */
 export class LongList {
