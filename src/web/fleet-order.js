@@ -61,13 +61,14 @@ export function foundAmong(sensors, { words, isLostOnly }) {
  */
 export function groupsOf(found, { order, isTable }, rangeOf) {
   if (!isTable && order === 'name') return byGroup(found)
-  const sorted = sortBy(found, order, rangeOf)
-  if (isTable || order !== 'state') return [{ name: '', isLost: false, sensors: sorted }]
-  const lost = sorted.filter(({ online }) => !online)
+  if (isTable || order !== 'state') {
+    return [{ name: '', isLost: false, sensors: sortBy(found, order, rangeOf) }]
+  }
+  const lost = found.filter(({ online }) => !online)
   if (lost.length === 0) return byGroup(found)
   const rest = byGroup(found.filter(({ online }) => online))
   const others = rest.map((group) => ({ ...group, name: group.name || OTHERS }))
-  return [{ name: LOST, isLost: true, sensors: lost }, ...others]
+  return [{ name: LOST, isLost: true, sensors: sortBy(lost, order, rangeOf) }, ...others]
 }
 
 /** @param {readonly Sensor[]} sensors by name @param {string} order @param {RangeOf} rangeOf */
