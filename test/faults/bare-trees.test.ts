@@ -2,12 +2,12 @@
 // no right to write anywhere but where its data are. Method: tarball and npm package in a tree made
 // by debootstrap, from the first user to `verify`, as nobody, in a network namespace of its own.
 
-import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, symlinkSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { makeBareDebian } from '../support/bare-debian.ts'
 import { isOnPath } from '../support/checkout.ts'
 import { leaveOut } from '../support/left-out.ts'
 import { packageCopy, runBare } from '../support/packaged.ts'
@@ -44,8 +44,9 @@ describe('in a Debian of nothing but its minimal packages, without a network', (
     if (!isOnPath('npm')) leaveOut(this, 'npm')
     folder = await mkdtemp(join(tmpdir(), 'thermolog-bare-'))
     bare = join(folder, 'debian')
-    const made = spawnSync('debootstrap', ['--variant=minbase', 'bookworm', bare])
-    if (made.status !== 0) leaveOut(this, 'debootstrap')
+    await makeBareDebian(this, bare)
+  })
+  before(async () => {
     dist = await packageCopy(join(folder, 'checkout'), '022', ['npm', 'tarball'])
   })
   after(async () => {

@@ -2,7 +2,6 @@
 // nothing else. Method: package two copies of the checkout; then install and run each artefact with
 // an empty environment, the one for Debian in a Debian made by debootstrap.
 
-import { spawnSync } from 'node:child_process'
 import {
   cpSync,
   existsSync,
@@ -19,6 +18,7 @@ import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { grouped } from '../../src/domain/grouped.ts'
+import { makeBareDebian } from '../support/bare-debian.ts'
 import { isOnPath } from '../support/checkout.ts'
 import { freePort } from '../support/free-port.ts'
 import { leaveOut } from '../support/left-out.ts'
@@ -87,8 +87,7 @@ describe('npm run package', () => {
     let bare: string
     before(async function () {
       bare = join(folder, 'debian')
-      const made = spawnSync('debootstrap', ['--variant=minbase', 'bookworm', bare])
-      if (made.status !== 0) leaveOut(this, 'debootstrap')
+      await makeBareDebian(this, bare)
       cpSync(join(dist, `thermolog_${version}_amd64.deb`), join(bare, 'thermolog.deb'))
       await makeNext(join(dist, `thermolog_${version}_amd64.deb`))
     })
