@@ -22,6 +22,7 @@ import type { Figure } from './report.ts'
 import { measurePostgres } from './postgres.ts'
 import { measurePressure } from './pressure.ts'
 import { measureSingles } from './singles.ts'
+import { measureSmall } from './small.ts'
 import { measureTenants } from './tenants.ts'
 
 const { values } = parseArgs({
@@ -40,6 +41,7 @@ const measures: Readonly<Record<string, () => Promise<Figure[]>>> = {
   batches: () => measureBatches(seconds),
   influx: () => measureInflux(seconds),
   lines: () => measureLines(seconds),
+  small: () => measureSmall(seconds),
   tenants: () => measureTenants(seconds),
   fairness: () => measureFairness(seconds),
   mixed: () => measureMixed(seconds),

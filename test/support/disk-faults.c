@@ -30,11 +30,13 @@ struct orders {
   int64_t seed;      // of what a power cut leaves of what was not synced; 0: nothing
   int64_t clock_offset_ms;
   int64_t counted;
+  int64_t sync_ms; // how long each sync of any file takes at least
   char last[200];
 };
 
 static struct orders *orders;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t slow_disk = PTHREAD_MUTEX_INITIALIZER;
 static const char *const NAMES[] = {"control.db",      "control.db-wal",  "ledger.db",
                                     "ledger.db-wal",   "measurements.db", "measurements.db-wal"};
 static const char *const CALLS[] = {"", "write", "sync", "", "truncate", "", "", "", "unlink"};
@@ -169,7 +171,17 @@ ssize_t pwrite(int fd, const void *bytes, size_t length, off_t at) {
   return pwrite64(fd, bytes, length, at);
 }
 
+// One sync at a time, as with the cards that are so slow.
+static void delay_sync(void) {
+  if (orders == NULL || orders->sync_ms <= 0) return;
+  struct timespec delay = {orders->sync_ms / 1000, orders->sync_ms % 1000 * 1000000};
+  pthread_mutex_lock(&slow_disk);
+  nanosleep(&delay, NULL);
+  pthread_mutex_unlock(&slow_disk);
+}
+
 static int sync_file(int fd, int (*real)(int)) {
+  delay_sync();
   char path[512];
   int file = orders == NULL || orders->action == NOTHING ? -1 : file_by_fd(fd, path, sizeof path);
   if (file < 0) return real(fd);

@@ -27,9 +27,10 @@ const WORD = {
   seed: 5,
   clock: 6,
   counted: 7,
+  syncMs: 8,
 }
 const WORD_BYTES = 8
-const LAST_AT = WORD_BYTES * 8
+const LAST_AT = WORD_BYTES * 9
 const LAST_BYTES = 200
 
 type FaultedFile = (typeof FILES)[number]
@@ -56,7 +57,7 @@ let compiled: string | null | undefined
 export function useDiskFaults(): () => DiskFaults {
   let faults: DiskFaults | undefined
   before(function () {
-    compiled = compiled === undefined ? compile() : compiled
+    compiled = compiled === undefined ? compileDiskFaults() : compiled
     if (compiled === null) leaveOut(this, 'cc')
   })
   beforeEach(() => {
@@ -73,7 +74,8 @@ process.once('exit', () => {
   if (typeof compiled === 'string') rmSync(join(compiled, '..'), { recursive: true })
 })
 
-function compile(): string | null {
+/** @returns the library; `null`: there is no compiler */
+export function compileDiskFaults(): string | null {
   // Elsewhere there is no LD_PRELOAD.
   if (process.platform !== 'linux') return null
   const target = join(mkdtempSync(join(tmpdir(), 'thermolog-faults-')), 'disk-faults.so')
@@ -148,6 +150,11 @@ export class DiskFaults {
   /** The clock of the process is so much ahead of ours from now on. */
   setClockAhead(ms: number): void {
     this.#write(WORD.clock, ms)
+  }
+
+  /** Each sync of any file takes so long from now on, one at a time. */
+  slowSyncs(ms: number): void {
+    this.#write(WORD.syncMs, ms)
   }
 
   close(): void {
