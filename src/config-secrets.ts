@@ -27,7 +27,8 @@ export function readSecret(path: string): string {
 }
 
 /** @param folder `$CREDENTIALS_DIRECTORY` @returns `undefined`: there is no such credential */
-export function readCredential(folder: string, key: string): string | undefined {
+export function readCredential(folder: string | undefined, key: string): string | undefined {
+  if (folder === undefined) return undefined
   const path = join(folder, key)
   const isThere = orFault(path, () => statSync(path, { throwIfNoEntry: false })) !== undefined
   return isThere ? readSecret(path) : undefined

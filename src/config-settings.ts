@@ -7,15 +7,46 @@ import { FormError } from './config-values.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
+/** Invalid settings; the message lists every one of them. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(`The settings are not valid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
+    this.name = 'ConfigError'
+    this.problems = problems
+  }
+}
+
+/** A setting as it counts. */
+export interface UnderstoodSetting {
+  readonly name: string
+  /** `undefined`: it is a secret. */
+  readonly value: string | undefined
+  /** `default`, or what it was read from. */
+  readonly source: string
+}
+
+const DEFAULT = 'default'
+
+interface SecretText {
+  readonly text: string
+  readonly source: string
+}
+
 /** An empty setting counts as absent. */
 export class Settings {
   readonly problems: string[] = []
   readonly #environment: Environment
+  readonly #sources: Environment
   readonly #asked = new Set<string>()
-  readonly #secrets = new Map<string, string | undefined>()
+  readonly #defaults = new Map<string, string>()
+  readonly #secrets = new Map<string, SecretText | undefined>()
 
-  constructor(environment: Environment) {
+  /** @param sources what each was read from, unless that is the environment itself */
+  constructor(environment: Environment, sources: Environment = {}) {
     this.#environment = environment
+    this.#sources = sources
   }
 
   /** Of a secret that is named and cannot be read: the empty text, and its fault is noted. */
@@ -23,26 +54,52 @@ export class Settings {
     this.#asked.add(key)
     if (!isSecret(key)) return this.#plain(key)
     if (!this.#secrets.has(key)) this.#secrets.set(key, this.#secret(key))
-    return this.#secrets.get(key)
+    return this.#secrets.get(key)?.text
   }
 
-  read<T, D>(key: string, reader: (text: string) => T, byDefault: D): T | D {
+  /** @param byDefault as one would set it */
+  read<T>(key: string, reader: (text: string) => T, byDefault: string): T
+  read<T>(key: string, reader: (text: string) => T, byDefault?: string): T | undefined
+  read<T>(key: string, reader: (text: string) => T, byDefault?: string): T | undefined {
     const text = this.text(key)
-    if (text === undefined || text === '') return byDefault
+    const otherwise = () => (byDefault === undefined ? undefined : reader(byDefault))
+    if (text === undefined && byDefault !== undefined) this.#defaults.set(key, byDefault)
+    if (text === undefined || text === '') return otherwise()
     try {
       return reader(text)
     } catch (error) {
       if (!(error instanceof FormError)) throw error
       const shown = isSecret(key) ? 'its value' : JSON.stringify(text)
       this.problems.push(`${key} ${error.message}, not ${shown}`)
-      return byDefault
+      return otherwise()
     }
   }
 
   /** A required setting. Returns the empty text if it is missing. */
   need(key: string, reader: (text: string) => string): string {
     if (this.text(key) === undefined) this.problems.push(`${key} is missing`)
-    return this.read(key, reader, '')
+    return this.read(key, reader) ?? ''
+  }
+
+  /** All that have a value, by name; call it when all settings have been read. */
+  understood(): readonly UnderstoodSetting[] {
+    const found = [...this.#asked].map((name) => this.#understand(name))
+    return found
+      .filter((setting) => setting !== undefined)
+      .toSorted((one, other) => (one.name < other.name ? -1 : 1))
+  }
+
+  #understand(name: string): UnderstoodSetting | undefined {
+    const secret = this.#secrets.get(name)
+    if (secret !== undefined) return { name, value: undefined, source: secret.source }
+    const text = this.#plain(name)
+    if (text !== undefined) return { name, value: text, source: this.#sourceOf(name) }
+    const byDefault = this.#defaults.get(name) ?? ''
+    return byDefault === '' ? undefined : { name, value: byDefault, source: DEFAULT }
+  }
+
+  #sourceOf(name: string): string {
+    return this.#sources[name] ?? 'environment'
   }
 
   /** `<NAME>` of every identity provider that has a setting, in alphabetical order. */
@@ -64,7 +121,7 @@ export class Settings {
     return this.#asked.has(name) || problems.length + warnings.length > 0
   }
 
-  #secret(key: string): string | undefined {
+  #secret(key: string): SecretText | undefined {
     const fileKey = `${key}_FILE`
     this.#asked.add(fileKey)
     const [plain, file] = [this.#plain(key), this.#plain(fileKey)]
@@ -72,14 +129,15 @@ export class Settings {
     if (plain !== undefined && file !== undefined) {
       this.problems.push(`${key} and ${fileKey} are both set: remove one of them`)
     }
-    if (plain !== undefined) return plain
+    if (plain !== undefined) return { text: plain, source: this.#sourceOf(key) }
+    const source = file ?? 'credential'
     try {
-      if (file !== undefined) return readSecret(file)
-      return credentials === undefined ? undefined : readCredential(credentials, key)
+      const text = file === undefined ? readCredential(credentials, key) : readSecret(file)
+      return text === undefined ? undefined : { text, source }
     } catch (error) {
       if (!(error instanceof SecretFault)) throw error
       this.problems.push(`${file === undefined ? 'the credential' : fileKey} ${error.message}`)
-      return ''
+      return { text: '', source }
     }
   }
 

@@ -47,8 +47,16 @@ export interface FreeSpaceRule {
   readonly bytes: number
 }
 
-/** `5%` or a size. */
+/** `5%`, a size, or both with a comma between them: the smaller counts. */
 export function readFreeSpace(text: string): FreeSpaceRule {
+  const rules = text.split(',').map((part) => readOneFreeSpace(part.trim()))
+  return {
+    volumePercent: Math.min(...rules.map(({ volumePercent }) => volumePercent)),
+    bytes: Math.min(...rules.map(({ bytes }) => bytes)),
+  }
+}
+
+function readOneFreeSpace(text: string): FreeSpaceRule {
   const percent = /^(\d{1,2}(?:\.\d{1,3})?)\s?%$/.exec(text)?.[1]
   if (percent !== undefined) return { volumePercent: Number(percent), bytes: Infinity }
   if (/^0+B?$/.test(text)) return { volumePercent: 0, bytes: 0 }

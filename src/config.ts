@@ -1,10 +1,5 @@
-// The settings: environment and `.env` file → one frozen Config. Only this file reads the
-// environment. It reports all faults at once, and never a secret.
+// The settings: texts → one frozen Config. All faults are reported at once, and never a secret.
 
-import { fstatSync, readFileSync, statSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { isatty } from 'node:tty'
-import { parseEnv } from 'node:util'
 import {
   FormError,
   choiceReader,
@@ -26,12 +21,11 @@ import {
   readSize,
   urlOnNetwork,
 } from './config-values.ts'
-import { Settings } from './config-settings.ts'
-import type { Environment } from './config-settings.ts'
+import { ConfigError, Settings } from './config-settings.ts'
+import type { Environment, UnderstoodSetting } from './config-settings.ts'
 import type { FreeSpaceRule } from './config-values.ts'
 import type { AppLinks } from './domain/app-links.ts'
 import { LINK } from './domain/access.ts'
-import { DAY_MS, MINUTE_MS } from './domain/time.ts'
 
 export interface InfluxConfig {
   readonly url: string
@@ -132,18 +126,6 @@ const PROVIDER_KEYS = [
 const RATE_MAX = 1_000_000_000
 /** Of the sockets that systemd hands over. */
 const FIRST_LISTEN_FD = 3
-const DEFAULT_FREE_DISK: FreeSpaceRule = { volumePercent: 2, bytes: 256 * 2 ** 20 }
-
-/** Invalid settings; the message lists every one of them. */
-export class ConfigError extends Error {
-  readonly problems: readonly string[]
-
-  constructor(problems: readonly string[]) {
-    super(`The settings are not valid:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
-    this.name = 'ConfigError'
-    this.problems = problems
-  }
-}
 
 /** Settings that are valid but do not fit the existing data; the message says what to do. */
 export class UnfitSettings extends Error {
@@ -153,62 +135,39 @@ export class UnfitSettings extends Error {
   }
 }
 
-/**
- * The environment of the process, over the `.env` file in its working directory, unless it has the
- * settings of the service.
- */
-export function readEnvironment(): Environment {
-  // What `info` would say there, `serve` says itself.
-  const ofTerminal = logForm(1) === 'terminal' ? { LOG_LEVEL: 'warn' } : {}
-  const isService = process.env['SETTINGS_OF'] !== undefined
-  return { ...ofTerminal, ...(isService ? {} : readEnvFile('.env')), ...process.env }
+/** The settings as they are understood, for whoever looks whether they are right. */
+export interface SettingsReport {
+  /** `undefined`: they are not valid. */
+  readonly config: Config | undefined
+  readonly problems: readonly string[]
+  /** Names that resemble our settings, are none, and may belong to another program. */
+  readonly warnings: readonly string[]
+  readonly understood: readonly UnderstoodSetting[]
 }
 
-/** What standard output (1) or error (2) is: journald, a terminal with a person, or anything. */
-export function logForm(stream: 1 | 2): 'journal' | 'terminal' | 'json' {
-  const { dev, ino } = fstatSync(stream)
-  if (process.env['JOURNAL_STREAM'] === `${dev}:${ino}`) return 'journal'
-  return isatty(0) && isatty(stream) ? 'terminal' : 'json'
-}
-
-function readEnvFile(file: string): Environment {
-  try {
-    return parseEnv(readFileSync(file, 'utf8'))
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT' || (code === 'EACCES' && !isOurs(file))) return {}
-    throw new ConfigError([
-      `${resolve(file)} cannot be read (${code}): make it readable or move it`,
-    ])
-  }
-}
-
-/**
- * Whether the file belongs to the user of this process. A command run as another user (`sudo -u
- * thermolog …`) starts in the folder of the person who typed it.
- */
-function isOurs(file: string): boolean {
-  try {
-    return statSync(file).uid === process.getuid?.()
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EACCES') return false
-    throw error
-  }
-}
-
-/**
- * @param warn gets a line for each name that resembles our settings, is none, and may belong to
- *   another program
- * @throws ConfigError with all faults
- */
-export function loadConfig(environment: Environment, warn?: (warning: string) => void): Config {
-  const settings = new Settings(environment)
+/** @param sources what each was read from, unless that is the environment itself */
+export function examineSettings(environment: Environment, sources?: Environment): SettingsReport {
+  const settings = new Settings(environment, sources)
   const config = readConfig(settings)
   const names = settings.judgeNames(PROVIDER_KEYS)
   const problems = [...settings.problems, ...names.problems]
-  if (problems.length > 0) throw new ConfigError(problems)
-  if (warn !== undefined) names.warnings.forEach(warn)
-  return Object.freeze(config)
+  return {
+    config: problems.length === 0 ? Object.freeze(config) : undefined,
+    problems,
+    warnings: names.warnings,
+    understood: settings.understood(),
+  }
+}
+
+/**
+ * @param warn gets the warnings
+ * @throws ConfigError with all faults
+ */
+export function loadConfig(environment: Environment, warn?: (warning: string) => void): Config {
+  const { config, problems, warnings } = examineSettings(environment)
+  if (config === undefined) throw new ConfigError(problems)
+  if (warn !== undefined) warnings.forEach(warn)
+  return config
 }
 
 /** @returns whether a name is that of a setting, or so like one that it is meant */
@@ -224,16 +183,16 @@ function readConfig(settings: Settings): Config {
     ...readIngest(settings),
     ...readSignIn(settings),
     ...readStores(settings),
-    metricsToken: settings.read('METRICS_TOKEN', String, undefined),
+    metricsToken: settings.read('METRICS_TOKEN', String),
     logLevel: settings.read('LOG_LEVEL', choiceReader(LOG_LEVELS), 'info'),
   }
 }
 
 function readServer(settings: Settings) {
   const host = settings.read('HOST', String, '127.0.0.1')
-  const port = settings.read('PORT', integerReader(0, 65_535), 8080)
+  const port = settings.read('PORT', integerReader(0, 65_535), '8080')
   const basePath = settings.read('BASE_PATH', readBasePath, '')
-  const publicUrl = settings.read('PUBLIC_URL', readPublicUrl, undefined)
+  const publicUrl = settings.read('PUBLIC_URL', readPublicUrl)
   return {
     host,
     port,
@@ -243,22 +202,22 @@ function readServer(settings: Settings) {
     publicUrl: publicUrl ?? urlOnNetwork(host, port) + basePath,
     apiUrl: publicUrl?.replace(/\/$/, '') ?? (basePath || '/'),
     dataDir: settings.read('DATA_DIR', String, './data'),
-    requestsPerMinute: settings.read('RATE_LIMIT_REQUESTS', integerReader(0, RATE_MAX), 6_000),
+    requestsPerMinute: settings.read('RATE_LIMIT_REQUESTS', integerReader(0, RATE_MAX), '6000'),
     measurementsPerMinute: settings.read(
       'RATE_LIMIT_MEASUREMENTS',
       integerReader(0, RATE_MAX),
-      600_000,
+      '600000',
     ),
-    signInsPerMinute: settings.read('RATE_LIMIT_SIGN_IN', integerReader(0, RATE_MAX), 60),
-    trustedProxies: settings.read('TRUST_PROXY', readNetworks, []),
-    connectionsMax: settings.read('MAX_CONNECTIONS', integerReader(1, 1_000_000), 8_192),
+    signInsPerMinute: settings.read('RATE_LIMIT_SIGN_IN', integerReader(0, RATE_MAX), '60'),
+    trustedProxies: settings.read('TRUST_PROXY', readNetworks, ''),
+    connectionsMax: settings.read('MAX_CONNECTIONS', integerReader(1, 1_000_000), '8192'),
   }
 }
 
 function readListenFd(settings: Settings): number | undefined {
   // Otherwise they were for a process that started this one.
   if (settings.text('LISTEN_PID') !== String(process.pid)) return undefined
-  const count = settings.read('LISTEN_FDS', integerReader(0, 1_000), 0)
+  const count = settings.read('LISTEN_FDS', integerReader(0, 1_000), '0')
   if (count > 1) {
     settings.problems.push(`LISTEN_FDS is ${count}: give thermolog.socket one ListenStream=`)
   }
@@ -268,21 +227,21 @@ function readListenFd(settings: Settings): number | undefined {
 function readServiceManager(settings: Settings): Config['serviceManager'] {
   if (settings.text('NOTIFY_SOCKET') === undefined) return undefined
   const watched = settings.text('WATCHDOG_PID') ?? String(process.pid)
-  const watchdogUs = settings.read('WATCHDOG_USEC', integerReader(0, Number.MAX_SAFE_INTEGER), 0)
+  const watchdogUs = settings.read('WATCHDOG_USEC', integerReader(0, Number.MAX_SAFE_INTEGER), '0')
   return { watchdogMs: watched === String(process.pid) ? watchdogUs / 1_000 : 0 }
 }
 
 function readIngest(settings: Settings) {
   return {
-    mayRegisterSensors: settings.read('AUTO_REGISTER', readBoolean, true),
-    sensorsPerUserMax: settings.read('MAX_SENSORS_PER_USER', integerReader(1, 10_000_000), 10_000),
-    futureMsMax: settings.read('MAX_FUTURE', readDuration, 5 * MINUTE_MS),
-    measuredAtMsMin: settings.read('MIN_TIMESTAMP', readMoment, Date.UTC(2010, 0, 1)),
-    offlineAfterMs: settings.read('OFFLINE_AFTER', readDuration, 15 * MINUTE_MS),
-    lineFields: settings.read('LINE_FIELDS', readList, []),
-    lineSerialTags: settings.read('LINE_SERIAL_TAGS', readList, []),
-    journalBytesMax: settings.read('MAX_JOURNAL_SIZE', readSize, 4 * 2 ** 30),
-    freeDiskMin: settings.read('MIN_FREE_DISK', readFreeSpace, DEFAULT_FREE_DISK),
+    mayRegisterSensors: settings.read('AUTO_REGISTER', readBoolean, 'true'),
+    sensorsPerUserMax: settings.read('MAX_SENSORS_PER_USER', integerReader(1, 10_000_000), '10000'),
+    futureMsMax: settings.read('MAX_FUTURE', readDuration, '5m'),
+    measuredAtMsMin: settings.read('MIN_TIMESTAMP', readMoment, '2010-01-01T00:00:00Z'),
+    offlineAfterMs: settings.read('OFFLINE_AFTER', readDuration, '15m'),
+    lineFields: settings.read('LINE_FIELDS', readList, ''),
+    lineSerialTags: settings.read('LINE_SERIAL_TAGS', readList, ''),
+    journalBytesMax: settings.read('MAX_JOURNAL_SIZE', readSize, '4GiB'),
+    freeDiskMin: settings.read('MIN_FREE_DISK', readFreeSpace, '2%, 256MiB'),
   }
 }
 
@@ -290,26 +249,26 @@ function readSignIn(settings: Settings) {
   const identityProviders = settings
     .providerNames(PROVIDER_KEYS)
     .map((name) => readIdentityProvider(settings, name))
-  const redirectUris = settings.read('MOBILE_REDIRECT_URIS', readUrls, [])
+  const redirectUris = settings.read('MOBILE_REDIRECT_URIS', readUrls, '')
   if (identityProviders.length > 0 && redirectUris.length === 0) {
     settings.problems.push('MOBILE_REDIRECT_URIS is required with an identity provider')
   }
-  const allowSignUp = settings.read('ALLOW_SIGN_UP', readSignUp, false)
+  const allowSignUp = settings.read('ALLOW_SIGN_UP', readSignUp, 'false')
   return {
     identityProviders,
     mobileRedirectUris: redirectUris,
     mobileCallbackUrl: settings.read('MOBILE_CALLBACK_URL', readAnyUrl, redirectUris[0]),
     allowSignUp,
-    mobileTokenIdleMs: settings.read('MOBILE_TOKEN_IDLE', readDuration, 90 * DAY_MS),
-    mobileTokenLifetimeMs: settings.read('MOBILE_TOKEN_LIFETIME', readDuration, 365 * DAY_MS),
-    mayEditOnPhones: settings.read('MOBILE_EDITS', readBoolean, true),
-    mayMakeTokens: settings.read('MOBILE_TOKENS', readBoolean, allowSignUp === false),
-    mayDeleteAccounts: settings.read('ALLOW_ACCOUNT_DELETION', readBoolean, false),
+    mobileTokenIdleMs: settings.read('MOBILE_TOKEN_IDLE', readDuration, '90d'),
+    mobileTokenLifetimeMs: settings.read('MOBILE_TOKEN_LIFETIME', readDuration, '365d'),
+    mayEditOnPhones: settings.read('MOBILE_EDITS', readBoolean, 'true'),
+    mayMakeTokens: settings.read('MOBILE_TOKENS', readBoolean, String(allowSignUp === false)),
+    mayDeleteAccounts: settings.read('ALLOW_ACCOUNT_DELETION', readBoolean, 'false'),
     appName: settings.read('APP_NAME', String, 'Thermolog'),
-    appMinimumVersion: settings.read('APP_MINIMUM_VERSION', String, undefined),
+    appMinimumVersion: settings.read('APP_MINIMUM_VERSION', String),
     appLinks: {
-      android: settings.read('APP_LINKS_ANDROID', readAndroidApps, []),
-      apple: settings.read('APP_LINKS_APPLE', readAppleApps, []),
+      android: settings.read('APP_LINKS_ANDROID', readAndroidApps, ''),
+      apple: settings.read('APP_LINKS_APPLE', readAppleApps, ''),
     },
     links: readLinks(settings),
   }
@@ -324,24 +283,24 @@ function readIdentityProvider(settings: Settings, name: string): IdentityProvide
     id: name.toLowerCase(),
     issuer: settings.need(key('ISSUER'), readSecureUrl),
     clientId: settings.need(key('CLIENT_ID'), String),
-    clientSecret: settings.read(key('CLIENT_SECRET'), String, undefined),
+    clientSecret: settings.read(key('CLIENT_SECRET'), String),
     label: settings.read(key('LABEL'), String, name),
-    scopes: settings.read(key('SCOPES'), readScopes, ['openid', 'email', 'profile']),
-    callbackUrl: settings.read(key('CALLBACK_URL'), readHttpUrl, undefined),
+    scopes: settings.read(key('SCOPES'), readScopes, 'openid email profile'),
+    callbackUrl: settings.read(key('CALLBACK_URL'), readHttpUrl),
   }
 }
 
 function readLinks(settings: Settings): Config['links'] {
   const links: Partial<Record<'website' | 'privacy' | 'terms' | 'support', string>> = {}
   for (const name of ['website', 'privacy', 'terms', 'support'] as const) {
-    const url = settings.read(`LINK_${name.toUpperCase()}`, readHttpUrl, undefined)
+    const url = settings.read(`LINK_${name.toUpperCase()}`, readHttpUrl)
     if (url !== undefined) links[name] = url
   }
   return links
 }
 
 function readStores(settings: Settings): Pick<Config, 'database' | 'influx'> {
-  const url = settings.read('DATABASE_URL', readDatabaseUrl, undefined)
+  const url = settings.read('DATABASE_URL', readDatabaseUrl)
   const durability = settings.read('DURABILITY', choiceReader(DURABILITIES), 'local')
   const influx = readInflux(settings)
   if (settings.text('DATABASE_URL') === undefined && settings.text('DURABILITY') !== undefined) {

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { ConfigError, loadConfig } from '../src/config.ts'
+import { ConfigError } from '../src/config-settings.ts'
+import { loadConfig } from '../src/config.ts'
 import type { Config } from '../src/config.ts'
 import type { Environment } from '../src/config-settings.ts'
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../src/domain/time.ts'

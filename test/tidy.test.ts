@@ -8,7 +8,7 @@ import { findLines, importsOf, lineAt, readRepository } from './support/source-t
 import type { SourceFile } from './support/source-tree.ts'
 
 const CORE = ['ingest', 'history', 'sensors', 'access', 'influxql']
-const ADAPTERS = ['sqlite', 'postgres', 'influx', 'system', 'config']
+const ADAPTERS = ['sqlite', 'postgres', 'influx', 'system', 'config', 'config-environment']
 
 /** Who may import whom: a room on the left, the rooms its files may import on the right. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -43,6 +43,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'domain',
     'ports',
     'config',
+    'config-environment',
+    'config-settings',
     'config-values',
     'compose',
     'data-dir',
@@ -55,6 +57,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'data-dir': ['data-dir', 'core', 'operations', 'domain', 'ports', ...ADAPTERS, 'package'],
   core: ['core', 'ingest', 'threads', 'domain', 'ports', ...ADAPTERS],
   config: ['domain', 'config-values', 'config-settings'],
+  'config-environment': ['config-settings'],
   'config-settings': ['config-values', 'config-names', 'config-secrets'],
   'config-values': ['domain'],
   'config-names': [],
@@ -104,8 +107,8 @@ const BANNED_IN_SOURCES: readonly BannedWord[] = [
   },
   {
     pattern: /\bprocess\.env\b/,
-    instead: 'read it in config.ts and pass the value',
-    except: /^src\/(config\.ts|thermolog\.js|http\/openapi\/samples\.ts)$/,
+    instead: 'read it in config-environment.ts and pass the value',
+    except: /^src\/(config-environment\.ts|thermolog\.js|http\/openapi\/samples\.ts)$/,
   },
   {
     pattern: /\bconsole\./,

@@ -2,7 +2,8 @@
 // creating anything in it.
 
 import { resolve } from 'node:path'
-import { loadConfig, readEnvironment } from '../config.ts'
+import { readEnvironment } from '../config-environment.ts'
+import { loadConfig } from '../config.ts'
 import type { Config } from '../config.ts'
 import { usage } from '../operations/check-arguments.ts'
 import { say } from './say.ts'

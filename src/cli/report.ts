@@ -3,7 +3,8 @@
 
 import { CommanderError } from 'commander'
 import type { Command } from 'commander'
-import { ConfigError, UnfitSettings } from '../config.ts'
+import { ConfigError } from '../config-settings.ts'
+import { UnfitSettings } from '../config.ts'
 import { OtherFormat } from '../domain/errors.ts'
 import { failureOf } from '../operations/operations.ts'
 import { UnfitDataDir } from '../system/data-dir.ts'

@@ -1,6 +1,6 @@
 // What a command says on standard error besides its results: why it failed, or what looks wrong.
 
-import { logForm } from '../config.ts'
+import { logForm } from '../config-environment.ts'
 import { priorityOf } from '../system/log.ts'
 import { escapedLines } from './terminal/print.ts'
 

@@ -41,9 +41,12 @@ export function readServiceAccount(given: Environment): ServiceAccount | undefin
   const settings = readServiceEnvironment(unit, (name) => isWanted(name) && !isGiven(name))
   if (account === undefined) return undefined
   const own = Object.entries(given).filter(([name]) => isWanted(name) || OF_PERSON.test(name))
+  const inUnit = Object.entries(settings)
+  const ofUnit = Object.fromEntries(inUnit.map(([name, { value }]) => [name, value]))
+  const from = inUnit.map(([name, { file }]) => `${name}=${file}`).join('\n')
   const { name, home } = account
   // A cache that this user has written may have anything in it.
   const person = { HOME: home, USER: name, LOGNAME: name, NODE_DISABLE_COMPILE_CACHE: '1' }
-  const environment = { ...settings, ...Object.fromEntries(own), SETTINGS_OF: unit.path, ...person }
+  const environment = { ...ofUnit, ...Object.fromEntries(own), SETTINGS_FROM: from, ...person }
   return { ...account, environment }
 }

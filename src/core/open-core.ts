@@ -2,7 +2,7 @@
 // that write, the readers, and the measurement store in the settings.
 
 import { join } from 'node:path'
-import { logForm } from '../config.ts'
+import { logForm } from '../config-environment.ts'
 import type { Config } from '../config.ts'
 import { DamageList } from '../domain/damage-list.ts'
 import { refusalError } from '../domain/errors.ts'

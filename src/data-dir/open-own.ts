@@ -1,7 +1,7 @@
 // DATA_DIR as a command's own: all that the service opens, without a word on standard output, which
 // belongs to the command.
 
-import { logForm } from '../config.ts'
+import { logForm } from '../config-environment.ts'
 import type { Config } from '../config.ts'
 import { openEngine } from '../core/open-engine.ts'
 import type { Core } from '../core/open-core.ts'

@@ -22,7 +22,7 @@ export interface ServiceUnit {
   readonly isHidden: boolean
 }
 
-interface UnitValue {
+export interface UnitValue {
   readonly file: string
   readonly value: string
 }
