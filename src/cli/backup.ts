@@ -6,6 +6,7 @@ import { grouped } from '../domain/grouped.ts'
 import { formatSecond } from '../domain/time.ts'
 import { failed } from '../operations/operations.ts'
 import { usage } from '../operations/check-arguments.ts'
+import { noteBackup } from '../system/last-backup.ts'
 import { countReader, example } from './arguments.ts'
 import { ByteProgress } from './terminal/byte-progress.ts'
 import { counted, printJson, printNote, printText } from './terminal/print.ts'
@@ -61,6 +62,7 @@ async function backup(target: string, options: BackupOptions): Promise<void> {
     if (json === true) printJson(manifest)
     else if (target === STDOUT) printNote(`the backup is written: ${described(manifest)}`)
     else printText(`${file} is written and verified: ${described(manifest)}`)
+    await noteTaken(config, manifest, target === STDOUT ? null : file)
     if (deleted.length > 0) printNote(`deleted, as ${keep} are kept: ${deleted.join(', ')}`)
     if (isElsewhere(manifest)) {
       printNote(
@@ -87,6 +89,20 @@ async function takeBackup(
       ? await streamBackup(config, putOut, progress)
       : await writeBackup(config, target, progress)
   return { file: target, manifest, deleted: [] }
+}
+
+/** So that an alert can tell when backups have ended. */
+async function noteTaken(
+  { dataDir }: { readonly dataDir: string },
+  { taken_at }: BackupManifest,
+  file: string | null,
+): Promise<void> {
+  try {
+    await noteBackup(dataDir, { taken_at, file })
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    printNote(`nothing in DATA_DIR says that this backup was made: ${reason}`)
+  }
 }
 
 function refuseUnfitOutput({ keep, json }: BackupOptions): void {

@@ -30,6 +30,7 @@ import { openWhole } from '../sqlite/verify/files-at-rest.ts'
 import type { FilesAtRest } from '../sqlite/verify/files-at-rest.ts'
 import { prepareDataDir } from '../system/data-dir.ts'
 import { DiskWatch } from '../system/disk-watch.ts'
+import { readLastBackup } from '../system/last-backup.ts'
 import { logMemory, memoryLimit } from '../system/memory.ts'
 import { PrometheusMetrics } from '../system/metrics.ts'
 import { refuseMoved } from '../system/moved-data-dir.ts'
@@ -134,7 +135,8 @@ export async function openFiles(
   const figures = new StateFigures({ control: database, ledger, clock }, config)
   const countSetAside = () => control.countSetAside()
   const { store } = forwarding
-  metrics.watch({ progress, journalBytesMax, store, countSetAside, figures, damaged, disk })
+  const onDisk = { disk, readLastBackup: () => readLastBackup(dataDir) }
+  metrics.watch({ progress, journalBytesMax, store, countSetAside, figures, damaged, ...onDisk })
   logMemory(log, figures.countSealedEvents(), memoryLimit())
   const writers = { controlWriter: writer, storeUpkeep: writer }
   const intake = { submissions, damaged, progress }

@@ -8,6 +8,7 @@ import { SECOND_MS } from '../domain/time.ts'
 import type { QueueFigures } from '../ports/journal-queue.ts'
 import type { DatabaseWatch } from '../ports/system.ts'
 import type { DiskWatch } from './disk-watch.ts'
+import type { LastBackup } from './last-backup.ts'
 
 const PREFIX = 'thermolog_'
 
@@ -22,6 +23,8 @@ export interface WatchedState {
   readonly damaged: DamageList
   /** `undefined`: the disk is that of another server. */
   readonly disk?: Pick<DiskWatch, 'room'>
+  /** `undefined`: the backups are those of another server. */
+  readonly readLastBackup?: () => Promise<LastBackup | undefined>
   /** `undefined`: there is none. */
   readonly database?: Pick<DatabaseWatch, 'state'>
 }
@@ -49,7 +52,7 @@ interface Figure<Look> {
 }
 
 export function addStateGauges(registry: Registry, state: WatchedState): void {
-  const { figures, damaged, database, disk } = state
+  const { figures, damaged, database, disk, readLastBackup } = state
   addJournal(registry, state)
   addStore(registry, state)
   addGauges(registry, () => figures.sensors(), [
@@ -71,6 +74,7 @@ export function addStateGauges(registry: Registry, state: WatchedState): void {
     },
   ])
   if (database !== undefined) addDatabase(registry, database)
+  if (readLastBackup !== undefined) addLastBackup(registry, readLastBackup)
   if (disk === undefined) return
   addGauges(registry, () => disk.room, [
     {
@@ -102,6 +106,21 @@ function addDatabase(registry: Registry, database: Pick<DatabaseWatch, 'state'>)
     collect: () => {
       const { process, durability } = database.state
       info.set({ process, durability }, 1)
+    },
+  })
+}
+
+function addLastBackup(
+  registry: Registry,
+  readLastBackup: () => Promise<LastBackup | undefined>,
+): void {
+  const gauge: Gauge = new Gauge({
+    name: `${PREFIX}last_backup_timestamp_seconds`,
+    help: 'When the last backup that `thermolog backup` has written was begun; 0 if none is known',
+    registers: [registry],
+    collect: async () => {
+      const { takenAtMs = 0 } = (await readLastBackup()) ?? {}
+      gauge.set(takenAtMs / SECOND_MS)
     },
   })
 }

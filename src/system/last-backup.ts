@@ -1,0 +1,41 @@
+// What a backup leaves in DATA_DIR: when it was taken. It is for people and alerts alone: no backup
+// fails because it could not be noted, and a note that cannot be read counts as none. After a crash
+// it is the one of this backup or of the one before.
+
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { writeDurably } from './disk.ts'
+
+const LAST_BACKUP_FILE = 'last-backup.json'
+
+export interface LastBackup {
+  readonly takenAtMs: number
+  /** The absolute path; `null`: it went to standard output. */
+  readonly file: string | null
+}
+
+/** As it is in the file. */
+interface Note {
+  /** ISO 8601, in UTC. */
+  readonly taken_at: string
+  readonly file: string | null
+}
+
+/** Durable when it resolves. @throws Error if nothing can be written there */
+export async function noteBackup(dataDir: string, { taken_at, file }: Note): Promise<void> {
+  const note: Note = { taken_at, file: file === null ? null : resolve(file) }
+  await writeDurably(join(dataDir, LAST_BACKUP_FILE), `${JSON.stringify(note)}\n`)
+}
+
+/** `undefined`: none is known. */
+export async function readLastBackup(dataDir: string): Promise<LastBackup | undefined> {
+  try {
+    const text = await readFile(join(dataDir, LAST_BACKUP_FILE), 'utf8')
+    const { taken_at, file } = JSON.parse(text) as Record<keyof Note, unknown>
+    const takenAtMs = Date.parse(String(taken_at))
+    if (Number.isNaN(takenAtMs)) return undefined
+    return { takenAtMs, file: typeof file === 'string' ? file : null }
+  } catch {
+    return undefined
+  }
+}
