@@ -33,12 +33,16 @@ function allFrom(values: Environment, source?: string): Environment {
   return Object.fromEntries(Object.keys(values).map((name) => [name, source]))
 }
 
+/** Whether a command of root has the settings of the service that is installed. */
+export function hasServiceSettings(): boolean {
+  return process.env['SETTINGS_FROM'] !== undefined
+}
+
 function readBesides(): { readonly ofTerminal: Environment; readonly ofFile: Environment } {
-  const isService = process.env['SETTINGS_FROM'] !== undefined
   return {
     // What `info` would say there, `serve` says itself.
     ofTerminal: logForm(1) === 'terminal' ? { LOG_LEVEL: 'warn' } : {},
-    ofFile: isService ? {} : readEnvFile('.env'),
+    ofFile: hasServiceSettings() ? {} : readEnvFile('.env'),
   }
 }
 

@@ -4,6 +4,7 @@
 import { isIP } from 'node:net'
 import { hostname, networkInterfaces } from 'node:os'
 import type { AndroidApp } from './domain/app-links.ts'
+import type { FreeSpaceRule } from './domain/free-space.ts'
 import { isSecureUrl } from './domain/secure-url.ts'
 import { parseInstant } from './domain/time.ts'
 
@@ -39,12 +40,6 @@ export function readSize(text: string): number {
   const bytes = Math.floor(Number(digits) * (SIZE_UNITS_BYTES[unit] ?? NaN))
   if (bytes > 0) return bytes
   throw new FormError('must be a size like 256MiB or 4GiB')
-}
-
-/** Space to keep free on a volume: the smaller of a share of the volume and a number of bytes. */
-export interface FreeSpaceRule {
-  readonly volumePercent: number
-  readonly bytes: number
 }
 
 /** `5%`, a size, or both with a comma between them: the smaller counts. */

@@ -23,9 +23,9 @@ import {
 } from './config-values.ts'
 import { ConfigError, Settings } from './config-settings.ts'
 import type { Environment, UnderstoodSetting } from './config-settings.ts'
-import type { FreeSpaceRule } from './config-values.ts'
 import type { AppLinks } from './domain/app-links.ts'
 import { LINK } from './domain/access.ts'
+import type { FreeSpaceRule } from './domain/free-space.ts'
 
 export interface InfluxConfig {
   readonly url: string

@@ -8,7 +8,10 @@ import { findLines, importsOf, lineAt, readRepository } from './support/source-t
 import type { SourceFile } from './support/source-tree.ts'
 
 const CORE = ['ingest', 'history', 'sensors', 'access', 'influxql']
-const ADAPTERS = ['sqlite', 'postgres', 'influx', 'system', 'config', 'config-environment']
+const SETTINGS = ['config', 'config-environment', 'config-settings', 'config-values']
+const ADAPTERS = ['sqlite', 'postgres', 'influx', 'system', ...SETTINGS]
+/** What a command works on, or with. */
+const OPENED_BY_COMMANDS = ['compose', 'data-dir', 'doctor', 'postgres', 'system']
 
 /** Who may import whom: a room on the left, the rooms its files may import on the right. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
@@ -42,19 +45,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...CORE,
     'domain',
     'ports',
-    'config',
-    'config-environment',
-    'config-settings',
-    'config-values',
-    'compose',
-    'data-dir',
-    'postgres',
-    'system',
+    ...SETTINGS,
     'schemas',
     'package',
+    ...OPENED_BY_COMMANDS,
   ],
   // What a command does to a whole DATA_DIR: it knows all that has files there.
   'data-dir': ['data-dir', 'core', 'operations', 'domain', 'ports', ...ADAPTERS, 'package'],
+  // It looks at everything, and changes nothing.
+  doctor: ['doctor', 'core', 'data-dir', 'oidc', 'socket', 'domain', 'ports', ...ADAPTERS],
   core: ['core', 'ingest', 'threads', 'domain', 'ports', ...ADAPTERS],
   config: ['domain', 'config-values', 'config-settings'],
   'config-environment': ['config-settings'],

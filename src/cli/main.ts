@@ -26,6 +26,7 @@ const FILES: ReadonlyMap<string, () => Promise<CommandFile>> = new Map([
   ['store', () => import('./store.ts')],
   ['move', () => import('./move.ts')],
   ['verify', () => import('./verify.ts')],
+  ['doctor', () => import('./doctor.ts')],
   ['database', () => import('./database.ts')],
 ])
 

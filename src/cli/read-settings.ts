@@ -24,7 +24,7 @@ export async function readSettings(): Promise<Config> {
 }
 
 /** As root it would be that of the service; as anybody else, new data wherever one stands. */
-function refuseWhereServiceHasAnother(): void {
+export function refuseWhereServiceHasAnother(): void {
   const unit = ownServiceUnit()
   if (unit === undefined || !setsDataDir(unit)) return
   throw usage(

@@ -2,7 +2,6 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { linkUrl } from '../access/sign-in-links.ts'
 import type { Command } from 'commander'
@@ -10,17 +9,14 @@ import { logForm } from '../config-environment.ts'
 import type { Config } from '../config.ts'
 import { DataDirInUse, OtherFormat } from '../domain/errors.ts'
 import { isOfThisMachine } from '../domain/secure-url.ts'
-import { usage } from '../operations/check-arguments.ts'
-import { failed } from '../operations/operations.ts'
-import type { OperationError } from '../operations/operations.ts'
+import { failed, OperationError } from '../operations/operations.ts'
+import { listenFailure } from '../system/listen-failure.ts'
 import { ServiceManager } from '../system/service-manager.ts'
 import { example } from './arguments.ts'
 import { connectService, onceFree } from './open-operations.ts'
 import { readSettings } from './read-settings.ts'
 import { namedUrl, qrCode } from './terminal/link.ts'
 import type { Service } from '../compose.ts'
-
-const CHOOSE_HOST = 'Set HOST to 127.0.0.1 for this machine alone, or 0.0.0.0 for all addresses.'
 
 export function addCommands(program: Command): void {
   program
@@ -41,7 +37,8 @@ async function serve(): Promise<void> {
   const stopped = signalled()
   try {
     const { url } = await service.start().catch((error: NodeJS.ErrnoException) => {
-      throw listenFailure(error, config) ?? error
+      const failure = listenFailure(error, config)
+      throw failure === undefined ? error : new OperationError(failure)
     })
     manager.noteReady(() => service.describe())
     await welcome(service, config, reachedAt(config, url))
@@ -122,27 +119,6 @@ function besides(url: string): string {
   if (isOfThisMachine(url)) return ' (only this machine can open it)'
   const named = namedUrl(url)
   return named === undefined ? '' : ` or ${named}`
-}
-
-/** The fault in PORT or HOST, if it keeps the service from listening. */
-function listenFailure(
-  { code, syscall, address = '' }: NodeJS.ErrnoException & { readonly address?: string },
-  { host, port }: Config,
-): OperationError | undefined {
-  if (syscall === 'getaddrinfo') {
-    return failed(`HOST ${host} is not a known host name (${code})`, CHOOSE_HOST)
-  }
-  // The address of the socket for commands is a path.
-  if (syscall !== 'listen' || isIP(address) === 0) return undefined
-  if (code === 'EADDRINUSE') {
-    const hint = 'Set PORT to a free port (0 picks one), or stop the other process.'
-    return failed(`PORT ${port} of ${host} is already in use`, hint)
-  }
-  if (code === 'EADDRNOTAVAIL') {
-    return failed(`HOST ${host} is not an address of this machine`, CHOOSE_HOST)
-  }
-  if (code !== 'EACCES') return undefined
-  return usage(`PORT ${port} may not be used (${code})`, 'Set PORT to one above 1023.')
 }
 
 function signalled(): Promise<void> {

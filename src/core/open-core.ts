@@ -152,15 +152,10 @@ async function ownDataDir(config: Config, log: Log, closers: Closers): Promise<D
   closers.push(() => lock.release())
   refuseUnfinishedRestore(dataDir)
   await refuseMoved(dataDir)
-  const disk = new DiskWatch(log, { dataDir, bytesMin: freeBytesMin(config) })
+  const disk = new DiskWatch(log, { dataDir, freeDiskMin: config.freeDiskMin })
   await disk.start()
   closers.push(() => disk.stop())
   return disk
-}
-
-function freeBytesMin({ freeDiskMin }: Config) {
-  return ({ totalBytes }: { totalBytes: number }) =>
-    Math.min(freeDiskMin.bytes, (totalBytes * freeDiskMin.volumePercent) / 100)
 }
 
 /**

@@ -9,6 +9,8 @@ export type BucketState =
   | { readonly kind: 'ready' }
   /** It was missing and has been created. */
   | { readonly kind: 'created' }
+  /** It can be created, if the token may do so. */
+  | { readonly kind: 'missing'; readonly problem: string; readonly remedy: string }
   /** Nothing is known yet; as far as can be seen, the settings are not at fault. */
   | { readonly kind: 'unreachable'; readonly reason: string }
   /** It expires measurements: they must not be sent there. */
@@ -23,21 +25,32 @@ interface BucketAnswer {
 
 const CREATE_COMMAND = 'influx bucket create --retention 0 --shard-group-duration 30d'
 
-/** Checks the influx bucket and its rights; creates it if it is missing and the token may do so. */
-export async function checkInfluxBucket(connection: InfluxConnection): Promise<BucketState> {
+/** Whether a missing bucket is created, if the token may do so. */
+interface Permission {
+  readonly mayCreate: boolean
+}
+
+/** Checks the influx bucket and its rights. */
+export async function checkInfluxBucket(
+  connection: InfluxConnection,
+  permission: Permission = { mayCreate: true },
+): Promise<BucketState> {
   try {
-    return await checkBucket(connection)
+    return await checkBucket(connection, permission)
   } catch (error) {
     if (!(error instanceof InfluxUnreachable)) throw error
     return { kind: 'unreachable', reason: error.message }
   }
 }
 
-async function checkBucket(connection: InfluxConnection): Promise<BucketState> {
+async function checkBucket(
+  connection: InfluxConnection,
+  permission: Permission,
+): Promise<BucketState> {
   const { organization: org, influxBucket: bucket } = connection.target
   const query = new URLSearchParams({ org, name: bucket }).toString()
   const answer = await connection.exchange({ method: 'GET', path: `/api/v2/buckets?${query}` })
-  if (answer.status === 404) return await explainMissing(connection, answer)
+  if (answer.status === 404) return await explainMissing(connection, answer, permission)
   if (answer.status !== 200) return explainRefusal(answer)
   const found = readList(answer, 'buckets') as readonly BucketAnswer[] | undefined
   if (found === undefined) return notInflux(answer)
@@ -83,11 +96,12 @@ async function checkWriting(connection: InfluxConnection): Promise<BucketState> 
 async function explainMissing(
   connection: InfluxConnection,
   answer: InfluxAnswer,
+  permission: Permission,
 ): Promise<BucketState> {
   const { code, message } = readFailure(answer.body)
   if (code === undefined) return notInflux(answer)
   const { organization } = connection.target
-  if (!message.includes('organization')) return await createBucket(connection)
+  if (!message.includes('organization')) return await createBucket(connection, permission)
   return {
     kind: 'fault',
     problem: `InfluxDB has no organization "${organization}" (INFLUX_ORG)`,
@@ -95,7 +109,10 @@ async function explainMissing(
   }
 }
 
-async function createBucket(connection: InfluxConnection): Promise<BucketState> {
+async function createBucket(
+  connection: InfluxConnection,
+  { mayCreate }: Permission,
+): Promise<BucketState> {
   const { organization: org, influxBucket: bucket } = connection.target
   const path = `/api/v2/orgs?${new URLSearchParams({ org }).toString()}`
   const orgs = await connection.exchange({ method: 'GET', path })
@@ -105,6 +122,7 @@ async function createBucket(connection: InfluxConnection): Promise<BucketState> 
   if (found === undefined) {
     return { kind: 'fault', problem: `${missing}, or INFLUX_TOKEN is not for it`, remedy }
   }
+  if (!mayCreate) return { kind: 'missing', problem: missing, remedy }
   const shardGroupDurationSeconds = SHARD_GROUP_MS / 1_000
   const rule = { type: 'expire', everySeconds: 0, shardGroupDurationSeconds }
   const answer = await connection.exchange({

@@ -92,12 +92,25 @@ export class Discovery {
 
   async #read(): Promise<ProviderMetadata> {
     const { issuer, timeoutMs } = this.#settings
-    const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
     const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), this.#stopping.signal])
-    const { status, members } = await askProvider(url, {}, signal)
-    if (status !== 200) throw new ProviderFault(`discovery answers ${status}`)
-    return toMetadata(members, issuer)
+    return (await discover(issuer, signal)).metadata
   }
+}
+
+/**
+ * Asks once.
+ *
+ * @returns the header `Date` of the answer with the metadata
+ * @throws ProviderFault, DOMException `TimeoutError`
+ */
+export async function discover(
+  issuer: string,
+  signal: AbortSignal,
+): Promise<{ readonly metadata: ProviderMetadata; readonly date: string | null }> {
+  const url = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
+  const { status, members, date } = await askProvider(url, {}, signal)
+  if (status !== 200) throw new ProviderFault(`discovery answers ${status}`)
+  return { metadata: toMetadata(members, issuer), date }
 }
 
 /** @throws ProviderFault when the issuer differs, or something is missing or insecure */

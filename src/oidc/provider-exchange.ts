@@ -11,6 +11,8 @@ export class ProviderFault extends Error {}
 
 export interface ProviderAnswer {
   readonly status: number
+  /** Of the header `Date`. */
+  readonly date: string | null
   /** The members of the JSON object; none when the body is anything else. */
   readonly members: Readonly<Record<string, unknown>>
 }
@@ -31,8 +33,8 @@ export async function askProvider(
   request: ProviderRequest,
   signal: AbortSignal,
 ): Promise<ProviderAnswer> {
-  const { status, text } = await fetchText(url, request, signal)
-  return { status, members: membersOf(text) }
+  const { status, date, text } = await fetchText(url, request, signal)
+  return { status, date, members: membersOf(text) }
 }
 
 /** Like `askProvider`, with the body as bytes. */
@@ -40,7 +42,7 @@ export async function fetchText(
   url: string,
   { method = 'GET', headers = {}, form }: ProviderRequest,
   signal: AbortSignal,
-): Promise<{ status: number; text: string }> {
+): Promise<{ status: number; date: string | null; text: string }> {
   if (!isSecureUrl(url)) throw new ProviderFault('a URL is neither https nor on loopback')
   try {
     const response = await fetch(url, {
@@ -52,7 +54,8 @@ export async function fetchText(
     })
     const { status } = response
     if (status >= 300 && status < 400) throw new ProviderFault('it redirects')
-    return { status, text: await readBounded(response) }
+    const date = response.headers.get('date')
+    return { status, date, text: await readBounded(response) }
   } catch (error) {
     if (signal.aborted) throw signal.reason
     if (error instanceof ProviderFault) throw error

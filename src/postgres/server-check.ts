@@ -5,12 +5,15 @@ import { connectAlone, readRow } from './connection.ts'
 import type { Sql } from './database.ts'
 import { durabilityFault, READ_DURABILITY } from './durability.ts'
 import type { Durability, DurabilityRow } from './durability.ts'
+import { SERVER_TIME_MS } from './server-time.ts'
 
 export interface ServerState {
   /** `15.18` */
   readonly version: string
   /** What the database is called. */
   readonly name: string
+  /** By its clock. */
+  readonly timeMs: number
   /** Why it cannot be used; none: it can. */
   readonly faults: readonly string[]
   /** What an operator should know, and can live with. */
@@ -21,7 +24,7 @@ const VERSION_MIN = 15
 const ID_MAX = 2 ** 31 - 1
 const READ_SERVER = `
   SELECT split_part(current_setting('server_version'), ' ', 1) AS version,
-    current_database() AS name,
+    current_database() AS name, ${SERVER_TIME_MS} AS "timeMs",
     current_setting('server_version_num')::int / 10000 AS major,
     current_setting('default_transaction_isolation') AS isolation,
     current_setting('server_encoding') AS encoding,
@@ -31,6 +34,7 @@ const READ_SERVER = `
 interface ServerRow {
   readonly version: string
   readonly name: string
+  readonly timeMs: number
   readonly major: number
   readonly isolation: string
   readonly encoding: string
@@ -52,6 +56,7 @@ export async function checkServer(
     return {
       version: server.version,
       name: server.name,
+      timeMs: server.timeMs,
       faults: faults.filter((fault) => fault !== undefined),
       warnings,
     }
@@ -73,8 +78,8 @@ export async function readServerState(sql: Sql, durability: Durability): Promise
   const warnings = warningsOf(server, durability)
   if ((ids?.last ?? 0) > ID_MAX / 2)
     warnings.push('half of the ids of sensors or users are used up')
-  const { version, name } = server
-  return { version, name, faults: fault === undefined ? [] : [fault], warnings }
+  const { version, name, timeMs } = server
+  return { version, name, timeMs, faults: fault === undefined ? [] : [fault], warnings }
 }
 
 function faultsOf({ version, major, isolation, encoding }: ServerRow): string[] {

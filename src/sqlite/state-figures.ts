@@ -13,6 +13,11 @@ const DELETIONS = `
 /** State 1: in use. */
 const SEALED_EVENTS = 'SELECT total(events) FROM runs WHERE merged_into IS NULL'
 
+/** Number of events in the sealed part of the ledger. */
+export function countSealedEvents(ledger: Connection): number {
+  return ledger.prepare<[], number>(SEALED_EVENTS).pluck().get() ?? 0
+}
+
 interface DeletionsRow {
   readonly count: number
   readonly oldestAtMs: number | null

@@ -79,10 +79,22 @@ export async function prepareDataDir(dataDir: string): Promise<void> {
   await refuseUnfitDataDir(dataDir)
   process.umask(OTHERS_AND_GROUP)
   await makeFolder(dataDir)
-  const problem = await problemOf(dataDir, constants.R_OK | constants.W_OK | constants.X_OK)
-  if (problem !== undefined) throw new UnfitDataDir(dataDir, problem)
+  await refuseUnwritable(dataDir)
   for (const name of await readdir(dataDir)) {
     if (FILES.test(name)) await keepToOwner(dataDir, join(dataDir, name))
+  }
+}
+
+/** @throws UnfitDataDir if this process may not write into the folder, or one of its files */
+export async function refuseUnwritable(dataDir: string): Promise<void> {
+  const wanted = constants.R_OK | constants.W_OK
+  const problem = await problemOf(dataDir, wanted | constants.X_OK)
+  if (problem !== undefined) throw new UnfitDataDir(dataDir, problem)
+  for (const name of await readdir(dataDir)) {
+    const file = join(dataDir, name)
+    const isThere = FILES.test(name) && (await statOf(file)) !== undefined
+    const fault = isThere ? await problemOf(file, wanted) : undefined
+    if (fault !== undefined) throw new UnfitDataDir(dataDir, fault)
   }
 }
 
@@ -106,8 +118,6 @@ async function makeFolder(dataDir: string): Promise<void> {
 async function keepToOwner(dataDir: string, file: string): Promise<void> {
   const stats = await statOf(file)
   if (stats === undefined) return
-  const problem = await problemOf(file, constants.R_OK | constants.W_OK)
-  if (problem !== undefined) throw new UnfitDataDir(dataDir, problem)
   if ((stats.mode & OTHERS_AND_GROUP) === 0) return
   try {
     await chmod(file, stats.mode & 0o777 & ~OTHERS_AND_GROUP)

@@ -3,19 +3,18 @@
 // if the ballast is incomplete, without which the next start might fail.
 
 import { resolve } from 'node:path'
+import { freeSpaceMin } from '../domain/free-space.ts'
+import type { FreeSpaceRule } from '../domain/free-space.ts'
 import { SECOND_MS } from '../domain/time.ts'
 import type { Log, StorageState } from '../ports/system.ts'
 import { Ballast } from './ballast.ts'
-import { readDiskSpace } from './disk.ts'
-import type { DiskSpace } from './disk.ts'
+import { readDiskSpace, sizeText } from './disk.ts'
 
 const LOOK_EVERY_MS: number = SECOND_MS
 
-const MEBIBYTE = 2 ** 20
-
 export class DiskWatch implements StorageState {
   readonly #dataDir: string
-  readonly #bytesMin: (space: DiskSpace) => number
+  readonly #freeDiskMin: FreeSpaceRule
   readonly #log: Log
   readonly #ballast: Ballast
   #timer: NodeJS.Timeout | undefined
@@ -26,14 +25,16 @@ export class DiskWatch implements StorageState {
   #isFull = false
   #isLow = false
 
-  /** @param settings.bytesMin the minimum free space on such a volume */
   constructor(
     log: Log,
-    settings: { readonly dataDir: string; readonly bytesMin: (space: DiskSpace) => number },
+    settings: {
+      readonly dataDir: string
+      readonly freeDiskMin: FreeSpaceRule
+    },
   ) {
     this.#log = log
     this.#dataDir = settings.dataDir
-    this.#bytesMin = settings.bytesMin
+    this.#freeDiskMin = settings.freeDiskMin
     this.#ballast = new Ballast(settings.dataDir)
   }
 
@@ -84,11 +85,11 @@ export class DiskWatch implements StorageState {
   describe(): { readonly detail: string; readonly hint: string } {
     const { freeBytes } = this.#room
     const neededBytes = this.#neededBytes
-    const free = `The volume of DATA_DIR has ${mebibytes(freeBytes)} free`
+    const free = `The volume of DATA_DIR has ${sizeText(freeBytes)} free`
     const isShort = freeBytes < neededBytes
     return {
       detail: isShort
-        ? `${free} and needs ${mebibytes(neededBytes)}.`
+        ? `${free} and needs ${sizeText(neededBytes)}.`
         : `${free}, and a write failed for lack of space.`,
       hint: `Free space on the volume of ${resolve(this.#dataDir)}.`,
     }
@@ -108,8 +109,8 @@ export class DiskWatch implements StorageState {
       if (!this.#isFull) this.#log.error('cannot write to DATA_DIR', { error: String(error) })
       this.#isFull = true
     }
-    const space = await readDiskSpace(this.#dataDir)
-    this.#room = { freeBytes: space.freeBytes, freeBytesMin: this.#bytesMin(space) }
+    const { freeBytes, totalBytes } = await readDiskSpace(this.#dataDir)
+    this.#room = { freeBytes, freeBytesMin: freeSpaceMin(this.#freeDiskMin, totalBytes) }
     this.#judge()
   }
 
@@ -127,8 +128,4 @@ export class DiskWatch implements StorageState {
     if (isLow) this.#log.error('the disk is nearly full: submissions are refused', fields)
     else this.#log.info('the disk has space again: submissions are accepted', fields)
   }
-}
-
-function mebibytes(bytes: number): string {
-  return `${(bytes / MEBIBYTE).toFixed(1)} MiB`
 }

@@ -16,6 +16,12 @@ export async function readDiskSpace(directory: string): Promise<DiskSpace> {
   return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
 }
 
+/** `512.0 MiB`, `1.5 GiB`. */
+export function sizeText(bytes: number): string {
+  const isLarge = bytes >= 2 ** 30
+  return `${(bytes / (isLarge ? 2 ** 30 : 2 ** 20)).toFixed(1)} ${isLarge ? 'GiB' : 'MiB'}`
+}
+
 /** When it resolves, names created and changed in the directory survive a power cut. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder)

@@ -14,12 +14,17 @@ export function memoryLimit(): number | undefined {
   return bytes > 0 && bytes < totalmem() ? bytes : undefined
 }
 
+/** What the service needs at full load, in bytes. */
+export function memoryNeed(ledgerEvents: number): number {
+  return SERVICE_BYTES + Math.round(ledgerEvents * LEDGER_EVENT_BYTES)
+}
+
 /** Logs what the ledger needs, if there is a limit. */
 export function logMemory(log: Log, ledgerEvents: number, limitBytes: number | undefined): void {
   if (limitBytes === undefined) return
-  const ledgerBytes = Math.round(ledgerEvents * LEDGER_EVENT_BYTES)
-  const fields = { ledger_bytes: ledgerBytes, limit_bytes: limitBytes }
-  if (ledgerBytes + SERVICE_BYTES <= limitBytes) log.info('memory', fields)
+  const neededBytes = memoryNeed(ledgerEvents)
+  const fields = { ledger_bytes: neededBytes - SERVICE_BYTES, limit_bytes: limitBytes }
+  if (neededBytes <= limitBytes) log.info('memory', fields)
   else {
     const hint = 'raise MemoryHigh= of the unit, or the limit of the container'
     log.warn('memory is short: the ledger needs most of the limit', { ...fields, hint })

@@ -41,6 +41,7 @@ const REMEDIES = {
   'a network': 'give the machine an IPv4 address besides loopback',
   'a network namespace': 'run them as root; only Linux has what they are for',
   'the right to mount': 'run them as root',
+  'a control group': 'run them as root, where control groups of memory can be made',
   'the right to mount btrfs from a file': 'run them as root, where the kernel has btrfs and loop',
   'a user who is nobody': 'run them as root, in a checkout that everybody may read',
   '/proc': 'only Linux has it',

@@ -1,0 +1,81 @@
+// `thermolog doctor`: whether everything that the service needs is right, and what to do.
+
+import type { Command } from 'commander'
+import { examineSettings } from '../config.ts'
+import type { SettingsReport } from '../config.ts'
+import { hasServiceSettings, readEnvironment, readSources } from '../config-environment.ts'
+import { ConfigError } from '../config-settings.ts'
+import type { CheckResult } from '../doctor/check.ts'
+import { failed } from '../operations/operations.ts'
+import { ownServiceUnit } from '../system/service-unit.ts'
+import { example } from './arguments.ts'
+import { refuseWhereServiceHasAnother } from './read-settings.ts'
+import { asTypedHere, counted, printJson, printTable, printText } from './terminal/print.ts'
+import { versionText } from './version.ts'
+
+const LABELS = { wrong: 'WRONG', warning: 'warning', ok: 'ok' }
+const LABEL_WIDTH = 9
+const CHECK_WIDTH = 10
+
+export function addCommands(program: Command): void {
+  program
+    .command('doctor')
+    .description('check settings, clock, disk, memory, store, providers, proxy, port and backup')
+    .option('--json', 'print the results as JSON')
+    .action(doctor)
+    .addHelpText(
+      'after',
+      '\nIt changes nothing, and can run while the service does. Exit codes: 0 nothing is wrong,' +
+        ` 1 something is.\n${example('thermolog doctor')}`,
+    )
+}
+
+async function doctor({ json }: { readonly json?: boolean }): Promise<void> {
+  const report = readReport()
+  const { bySeverity, checkSettings, examine } = await import('../doctor/doctor.ts')
+  const ofSettings = checkSettings(report.problems, report.warnings)
+  const unit = hasServiceSettings() ? ownServiceUnit() : undefined
+  const rest = report.config === undefined ? [] : await examine(report.config, unit)
+  const results = bySeverity([...ofSettings, ...rest])
+  if (json === true) printJson(jsonOf(report, results))
+  else show(report, results)
+  const wrong = results.filter(({ state }) => state === 'wrong').length
+  if (wrong > 0) throw failed(`${counted(wrong, 'thing')} ${wrong === 1 ? 'is' : 'are'} wrong`)
+}
+
+function readReport(): SettingsReport {
+  try {
+    const environment = readEnvironment()
+    const { DATA_DIR = '', DATABASE_URL = '', DATABASE_URL_FILE = '' } = environment
+    if (DATA_DIR + DATABASE_URL + DATABASE_URL_FILE === '') refuseWhereServiceHasAnother()
+    return examineSettings(environment, readSources())
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return { config: undefined, problems: error.problems, warnings: [], understood: [] }
+  }
+}
+
+function show({ understood }: SettingsReport, results: readonly CheckResult[]): void {
+  printText(`Thermolog ${versionText()}\n`)
+  for (const { check, state, message, remedy } of results) {
+    const label = LABELS[state].padEnd(LABEL_WIDTH) + check.padEnd(CHECK_WIDTH)
+    printText(`${label} ${asTypedHere(message)}`)
+    if (remedy !== undefined) printText(`${''.padEnd(LABEL_WIDTH)}→ ${asTypedHere(remedy)}`)
+  }
+  printText('')
+  const rows = understood.map(({ name, value, source }) => {
+    return { setting: name, value: value ?? '(hidden)', from: source }
+  })
+  printTable(rows, 'no settings')
+}
+
+function jsonOf({ understood }: SettingsReport, results: readonly CheckResult[]) {
+  return {
+    version: versionText(),
+    state: results[0]?.state ?? 'ok',
+    checks: results.map(({ check, state, message, remedy }) => {
+      return { check, state, message, remedy: remedy ?? null }
+    }),
+    settings: understood.map(({ name, value, source }) => ({ name, value: value ?? null, source })),
+  }
+}

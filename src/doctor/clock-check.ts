@@ -1,0 +1,86 @@
+// The clock: beside the date of this version, the newest file in DATA_DIR, what other servers say,
+// and whether anything keeps it right.
+
+import { execFile } from 'node:child_process'
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { buildDateMs } from '../domain/limits.ts'
+import { formatSecond, SECOND_MS } from '../domain/time.ts'
+import { Check } from './check.ts'
+import type { CheckResult } from './check.ts'
+
+/** Beyond it, a process on PostgreSQL takes nothing, and providers' tokens fail. */
+const OFF_MS_MAX = 10 * SECOND_MS
+/** Files of a running service are written while we look. */
+const FILE_AHEAD_MS_MAX = OFF_MS_MAX
+const REMEDY = 'set the clock, and have it kept: `timedatectl set-ntp true`'
+
+const clockCheck = new Check('clock')
+
+/** What another server's clock said. */
+export interface OtherClock {
+  readonly server: string
+  /** How far it is ahead of ours. */
+  readonly aheadMs: number
+}
+
+/**
+ * @param dataDir `undefined`: a database has the data
+ * @param others of servers that answered
+ */
+export async function checkClock(
+  nowMs: number,
+  dataDir: string | undefined,
+  others: readonly OtherClock[],
+): Promise<CheckResult> {
+  const now = `the clock says ${formatSecond(nowMs)}`
+  if (nowMs < buildDateMs) {
+    const released = formatSecond(buildDateMs)
+    return clockCheck.wrong(`${now}, before this version was made (${released})`, REMEDY)
+  }
+  const newestMs = dataDir === undefined ? 0 : await newestFileMs(dataDir)
+  if (newestMs > nowMs + FILE_AHEAD_MS_MAX) {
+    const written = `files in DATA_DIR were written at ${formatSecond(newestMs)}`
+    return clockCheck.wrong(`${now}, but ${written}`, REMEDY)
+  }
+  const off = others.find(({ aheadMs }) => Math.abs(aheadMs) > OFF_MS_MAX)
+  if (off !== undefined) {
+    const theirs = formatSecond(nowMs + off.aheadMs)
+    return clockCheck.wrong(`${now}, that of ${off.server} ${theirs}`, REMEDY)
+  }
+  if ((await isSynchronized()) === false) {
+    return clockCheck.warning(`${now}; nothing keeps it right`, '`timedatectl set-ntp true`')
+  }
+  const names = others.map(({ server }) => server)
+  return clockCheck.ok(names.length === 0 ? now : `${now}, as that of ${names.join(' and ')} does`)
+}
+
+/** 0: there is none. */
+async function newestFileMs(dataDir: string): Promise<number> {
+  let newestMs = 0
+  for (const name of await namesIn(dataDir)) {
+    const stats = await stat(join(dataDir, name), { bigint: false }).catch(ifGone)
+    newestMs = Math.max(newestMs, stats?.mtimeMs ?? 0)
+  }
+  return newestMs
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  return (await readdir(folder).catch(ifGone)) ?? []
+}
+
+function ifGone(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT' && error.code !== 'EACCES' && error.code !== 'ENOTDIR') throw error
+}
+
+/** `undefined`: systemd does not say. */
+async function isSynchronized(): Promise<boolean | undefined> {
+  const order = ['show', '--property=NTPSynchronized', '--value']
+  try {
+    const { stdout } = await promisify(execFile)('timedatectl', order, { timeout: 2 * SECOND_MS })
+    return stdout.trim() === '' ? undefined : stdout.trim() === 'yes'
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,136 @@
+// DATA_DIR: whether the service may use it, the room on its volume, and how long its disk takes
+// until something is safe. Only the last one writes: a small file, which it deletes.
+
+import { randomBytes } from 'node:crypto'
+import { lstat, open, readdir, rm, stat } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { Config } from '../config.ts'
+import { freeSpaceMin } from '../domain/free-space.ts'
+import { refuseUnfinishedRestore } from '../sqlite/data-dir-lock.ts'
+import { systemClock } from '../system/clock.ts'
+import { hasData, refuseUnfitDataDir, refuseUnwritable } from '../system/data-dir.ts'
+import { readDiskSpace, sizeText } from '../system/disk.ts'
+import { refuseMoved } from '../system/moved-data-dir.ts'
+import { Check, reasonOf } from './check.ts'
+import type { CheckResult } from './check.ts'
+
+const PROBE_FILE = 'doctor-probe'
+const PROBE_BYTES = 4_096
+const PROBES_MAX = 20
+const PROBING_MS_MAX = 500
+/** An SD card takes 30 ms. */
+const SYNC_MS_SLOW = 20
+const SYNC_MS_MAX = 100
+
+const dataDirCheck = new Check('data_dir')
+const diskCheck = new Check('disk')
+const syncCheck = new Check('fsync')
+
+/** In order; what makes no sense without the one before is left out. */
+export async function checkDataDir(config: Config): Promise<readonly CheckResult[]> {
+  const { dataDir } = config
+  try {
+    await refuseUnfitDataDir(dataDir)
+    if (!(await isFolder(dataDir))) return [ofNoData(dataDir)]
+    const stranger = await findStranger(dataDir)
+    if (stranger !== undefined) return [stranger]
+    await refuseUnwritable(dataDir)
+    refuseUnfinishedRestore(dataDir)
+    await refuseMoved(dataDir)
+  } catch (error) {
+    const needed = 'the service needs a folder on a local disk that its user may write to'
+    return [dataDirCheck.wrong(reasonOf(error), needed)]
+  }
+  const found = (await hasData(dataDir))
+    ? dataDirCheck.ok(`the data are in ${resolve(dataDir)}`)
+    : ofNoData(dataDir)
+  const disk = await checkRoom(config)
+  return disk.state === 'wrong' ? [disk, found] : [found, disk, await checkSync(dataDir)]
+}
+
+function ofNoData(dataDir: string): CheckResult {
+  return dataDirCheck.ok(`no data yet: the service makes them in ${resolve(dataDir)}`)
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
+    throw error
+  }
+}
+
+/** A file of another owner, left by a command that ran as root: the service cannot open it. */
+async function findStranger(dataDir: string): Promise<CheckResult | undefined> {
+  const { uid, gid } = await stat(dataDir)
+  for (const name of await readdir(dataDir)) {
+    const { uid: owner } = await lstat(join(dataDir, name))
+    if (owner === uid) continue
+    const file = join(resolve(dataDir), name)
+    return dataDirCheck.wrong(
+      `${file} belongs to uid ${owner}, the folder to uid ${uid}`,
+      `as root: chown -R ${uid}:${gid} ${resolve(dataDir)}`,
+    )
+  }
+  return undefined
+}
+
+async function checkRoom({ dataDir, freeDiskMin }: Config): Promise<CheckResult> {
+  const { freeBytes, totalBytes } = await readDiskSpace(dataDir)
+  const needed = freeSpaceMin(freeDiskMin, totalBytes)
+  const room = `the volume of DATA_DIR has ${sizeText(freeBytes)} free`
+  if (freeBytes >= needed) return diskCheck.ok(room)
+  const isRefused = `with less than ${sizeText(needed)} submissions are refused (MIN_FREE_DISK)`
+  return diskCheck.wrong(`${room}: ${isRefused}`, `free space on the volume of ${resolve(dataDir)}`)
+}
+
+async function checkSync(dataDir: string): Promise<CheckResult> {
+  const file = join(dataDir, PROBE_FILE)
+  try {
+    const durationsMs = await timeSyncs(file)
+    return judgeSync(durationsMs.toSorted((one, other) => one - other))
+  } catch (error) {
+    const remedy = 'free space, raise the quota, or look for faults of the disk: `dmesg`'
+    return syncCheck.wrong(`cannot write to ${resolve(dataDir)}: ${reasonOf(error)}`, remedy)
+  } finally {
+    await rm(file, { force: true })
+  }
+}
+
+async function timeSyncs(file: string): Promise<number[]> {
+  const handle = await open(file, 'w', 0o600)
+  try {
+    const durationsMs: number[] = []
+    const endMs = systemClock.monotonicMs() + PROBING_MS_MAX
+    do durationsMs.push(await timeSync(handle))
+    while (durationsMs.length < PROBES_MAX && systemClock.monotonicMs() < endMs)
+    return durationsMs
+  } finally {
+    await handle.close()
+  }
+}
+
+/** As a commit does: bytes that no disk can compress, at the end of a file. */
+async function timeSync(handle: FileHandle): Promise<number> {
+  const startedMs = systemClock.monotonicMs()
+  await handle.appendFile(randomBytes(PROBE_BYTES))
+  await handle.datasync()
+  return systemClock.monotonicMs() - startedMs
+}
+
+/** @param durationsMs ascending */
+function judgeSync(durationsMs: readonly number[]): CheckResult {
+  const [typicalMs = 0] = durationsMs.slice(durationsMs.length / 2)
+  const worstMs = durationsMs.at(-1) ?? 0
+  const figures = `${typicalMs.toFixed(1)} ms, at worst ${worstMs.toFixed(1)} ms`
+  const found = `until something is safe on the disk of DATA_DIR it takes ${figures}`
+  if (typicalMs < SYNC_MS_SLOW) return syncCheck.ok(found)
+  const perSecond = Math.max(1, Math.floor(1_000 / typicalMs))
+  const rate = `a sender that sends one at a time stores ${perSecond} measurements a second`
+  if (typicalMs < SYNC_MS_MAX) {
+    return syncCheck.warning(`${found}: ${rate}`, 'let senders send batches, or use an SSD')
+  }
+  return syncCheck.wrong(`${found}: ${rate}`, 'use a local disk, an SSD at best')
+}

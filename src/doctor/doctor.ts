@@ -1,0 +1,97 @@
+// `thermolog doctor`: looks at everything that the service depends on, changes nothing, and says
+// what is wrong first. Other servers are asked side by side, and have five seconds to answer.
+
+import type { Config } from '../config.ts'
+import { hasData } from '../system/data-dir.ts'
+import { connectOperations } from '../socket/client.ts'
+import { operationsSocketPath } from '../socket/path.ts'
+import { systemClock } from '../system/clock.ts'
+import type { ServiceUnit } from '../system/service-unit.ts'
+import { checkAddress, checkProxy } from './address-checks.ts'
+import { checkBackup } from './backup-check.ts'
+import { Check, reasonOf } from './check.ts'
+import type { CheckResult, CheckState } from './check.ts'
+import { checkClock } from './clock-check.ts'
+import { checkDataDir } from './data-dir-checks.ts'
+import { checkMemory } from './memory-check.ts'
+import { checkProvider } from './provider-checks.ts'
+import { checkData, checkDatabase, checkInflux } from './store-checks.ts'
+
+const SEVERITIES: readonly CheckState[] = ['wrong', 'warning', 'ok']
+
+const settingsCheck = new Check('settings')
+
+/** What the settings alone say; the rest can be looked at only if none of them is wrong. */
+export function checkSettings(
+  problems: readonly string[],
+  warnings: readonly string[],
+): readonly CheckResult[] {
+  const remedy = 'set it as docs/operations.md says, and restart the service'
+  if (problems.length + warnings.length === 0) return [settingsCheck.ok('the settings are valid')]
+  return [
+    ...problems.map((problem) => settingsCheck.wrong(problem, remedy)),
+    ...warnings.map((warning) => settingsCheck.warning(warning, remedy)),
+  ]
+}
+
+/**
+ * Everything that there is, in the order in which one thing depends on the other.
+ *
+ * @param unit that starts the service with these settings
+ */
+export async function examine(
+  config: Config,
+  unit: ServiceUnit | undefined,
+): Promise<readonly CheckResult[]> {
+  const { database, influx, identityProviders } = config
+  const ofFiles = database === undefined ? await checkDataDir(config) : []
+  // What DATA_DIR is not fit for is said once.
+  const isUsable = database === undefined && !ofFiles.some(isOfUnfitFolder)
+  const servers = await Promise.all([
+    ...(database === undefined ? [] : [checkDatabase(database)]),
+    ...(influx === undefined ? [] : [checkInflux(influx)]),
+    ...identityProviders.map(checkProvider),
+  ])
+  const others = servers.flatMap(({ clock }) => clock ?? [])
+  const dataDir = database === undefined ? config.dataDir : undefined
+  const address = await checkAddress(config, isUsable ? await isServed(config) : undefined)
+  const isAnswering = address.some(({ check, state }) => check === 'service' && state === 'ok')
+  return [
+    await checkClock(systemClock.nowMs(), dataDir, others),
+    ...ofFiles,
+    ...(isUsable && (await hasData(config.dataDir)) ? await checkFiles(config, unit) : []),
+    ...servers.flatMap(({ results }) => results),
+    ...(await checkProxy(config, isAnswering)),
+    ...address,
+  ]
+}
+
+/** What is wrong comes first. */
+export function bySeverity(results: readonly CheckResult[]): readonly CheckResult[] {
+  return SEVERITIES.flatMap((severity) => results.filter(({ state }) => state === severity))
+}
+
+function isOfUnfitFolder({ check, state }: CheckResult): boolean {
+  return check === 'data_dir' && state === 'wrong'
+}
+
+async function checkFiles(
+  config: Config,
+  unit: ServiceUnit | undefined,
+): Promise<readonly CheckResult[]> {
+  const data = await checkData(config)
+  if (data.state === 'wrong') return [data]
+  return [checkMemory(config.dataDir, unit), data, await checkBackup(config.dataDir)]
+}
+
+/** Whether a service has DATA_DIR; `undefined`: one may have it without a socket for commands. */
+async function isServed({ dataDir }: Config): Promise<boolean | undefined> {
+  try {
+    const service = await connectOperations(operationsSocketPath(dataDir))
+    await service?.close()
+    return service !== undefined
+  } catch (error) {
+    if (reasonOf(error) === '') throw error
+    return undefined
+  }
+}

@@ -1,0 +1,76 @@
+// The memory that the service may have, against what its ledger needs.
+
+import { totalmem } from 'node:os'
+import { join } from 'node:path'
+import { grouped } from '../domain/grouped.ts'
+import { LEDGER_FILE, openForReading } from '../sqlite/database.ts'
+import { countSealedEvents } from '../sqlite/state-figures.ts'
+import { sizeText } from '../system/disk.ts'
+import { memoryLimit, memoryNeed } from '../system/memory.ts'
+import { lastOf } from '../system/service-unit.ts'
+import type { ServiceUnit } from '../system/service-unit.ts'
+import { Check } from './check.ts'
+import type { CheckResult } from './check.ts'
+
+const UNIT_BYTES: Readonly<Record<string, number>> = {
+  '': 1,
+  K: 2 ** 10,
+  M: 2 ** 20,
+  G: 2 ** 30,
+  T: 2 ** 40,
+}
+
+const memoryCheck = new Check('memory')
+
+interface MemoryLimit {
+  readonly bytes: number
+  readonly of: string
+  readonly remedy: string
+}
+
+/** @param unit `undefined`: no unit starts the service, or it is not this one's */
+export function checkMemory(dataDir: string, unit: ServiceUnit | undefined): CheckResult {
+  const events = countEvents(dataDir)
+  const neededBytes = memoryNeed(events)
+  const { bytes, of, remedy } = limitOf(unit)
+  const need = `the service needs ${sizeText(neededBytes)} with ${grouped(events)} event ids`
+  const limit = `${of} is ${sizeText(bytes)}`
+  if (neededBytes <= bytes) return memoryCheck.ok(`${need}; ${limit}`)
+  return memoryCheck.wrong(`${need}, but ${limit}`, remedy)
+}
+
+function countEvents(dataDir: string): number {
+  const ledger = openForReading(join(dataDir, LEDGER_FILE))
+  try {
+    return countSealedEvents(ledger)
+  } finally {
+    ledger.close()
+  }
+}
+
+/** The smallest. */
+function limitOf(unit: ServiceUnit | undefined): MemoryLimit {
+  const machine = { bytes: totalmem(), of: 'the memory of this machine', remedy: 'add memory' }
+  const inUnit = ['MemoryHigh', 'MemoryMax'].map((key) => ({
+    bytes: bytesOf(unit === undefined ? undefined : lastOf(unit, key), machine.bytes),
+    of: `${key}= of ${unit?.path}`,
+    remedy: `raise it: systemctl edit thermolog, with [Service] and ${key}=`,
+  }))
+  const group = {
+    // Of a unit it is not the group of this process that counts.
+    bytes: unit === undefined ? (memoryLimit() ?? Infinity) : Infinity,
+    of: 'the limit of this container or control group',
+    remedy: 'raise the limit; in Docker it is `--memory`, in Compose `mem_limit`',
+  }
+  return [...inUnit, group, machine].reduce((least, each) =>
+    each.bytes < least.bytes ? each : least,
+  )
+}
+
+/** As systemd has sizes: `1G`, `50%`, `infinity`. */
+function bytesOf(size: string | undefined, totalBytes: number): number {
+  const [, digits = '', unit = ''] = /^(\d+(?:\.\d+)?)([KMGT%]?)$/.exec(size?.trim() ?? '') ?? []
+  if (digits === '') return Infinity
+  if (unit === '%') return (Number(digits) / 100) * totalBytes
+  return Number(digits) * (UNIT_BYTES[unit] ?? Infinity)
+}

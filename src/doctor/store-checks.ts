@@ -1,0 +1,103 @@
+// Where the data are: what DATA_DIR says of itself, the server of DATABASE_URL, and InfluxDB.
+// Nothing is changed there.
+
+import type { Config, DatabaseConfig, InfluxConfig } from '../config.ts'
+import { refuseOtherStore, storeNameOf } from '../core/measurement-store.ts'
+import { openBeside } from '../data-dir/open-beside.ts'
+import { checkInfluxBucket } from '../influx/bucket-check.ts'
+import { InfluxConnection } from '../influx/connection.ts'
+import { grouped } from '../domain/grouped.ts'
+import { systemClock } from '../system/clock.ts'
+import { ANSWER_MS_MAX, Check, reasonOf } from './check.ts'
+import type { CheckResult } from './check.ts'
+import type { OtherClock } from './clock-check.ts'
+
+export interface ServerResult {
+  readonly results: readonly CheckResult[]
+  /** `undefined`: it did not say. */
+  readonly clock: OtherClock | undefined
+}
+
+const dataCheck = new Check('data')
+const databaseCheck = new Check('database')
+const influxCheck = new Check('influxdb')
+
+/** Whether the files can be read, and belong to the settings. */
+export async function checkData(config: Config): Promise<CheckResult> {
+  try {
+    const beside = openBeside(config.dataDir)
+    try {
+      await refuseOtherStore(config, beside.store)
+      const setAside = await beside.control.countSetAside()
+      if (setAside === 0) return dataCheck.ok(`measurements are kept: ${storeNameOf(config)}`)
+      const refused = `${grouped(setAside)} measurements were refused by the measurement store`
+      return dataCheck.warning(refused, 'see `thermolog journal list`')
+    } finally {
+      beside.close()
+    }
+  } catch (error) {
+    const remedy = 'see `thermolog verify`, and Troubleshooting in docs/operations.md'
+    return dataCheck.wrong(reasonOf(error), remedy)
+  }
+}
+
+export async function checkDatabase({ url, durability }: DatabaseConfig): Promise<ServerResult> {
+  try {
+    // The driver of PostgreSQL is loaded only where it is used.
+    const { checkServer } = await import('../postgres/server-check.ts')
+    const { countingFault } = await import('../postgres/stream/counting-check.ts')
+    const { version, name, faults, warnings, timeMs } = await checkServer(url, durability)
+    const clock = { server: 'the database', aheadMs: timeMs - systemClock.nowMs() }
+    const counting = faults.length > 0 ? undefined : await countingFault(url)
+    const all = counting === undefined ? faults : [...faults, counting]
+    const seen = `PostgreSQL ${version}, database ${name}`
+    const remedy = 'see docs/scaling.md; `thermolog database check` looks again'
+    return {
+      results: [
+        ...all.map((fault) => databaseCheck.wrong(`${seen}: ${fault}`, remedy)),
+        ...warnings.map((warning) => databaseCheck.warning(`${seen}: ${warning}`, remedy)),
+        ...(all.length > 0 ? [] : [databaseCheck.ok(`${seen}, DURABILITY=${durability}`)]),
+      ],
+      clock,
+    }
+  } catch (error) {
+    const remedy = 'start the server, or set DATABASE_URL to the one that runs'
+    const message = `the database of DATABASE_URL cannot be used: ${reasonOf(error)}`
+    return { results: [databaseCheck.wrong(message, remedy)], clock: undefined }
+  }
+}
+
+export async function checkInflux(influx: InfluxConfig): Promise<ServerResult> {
+  const connection = new InfluxConnection(influx, { socketsMax: 1, timeoutMs: ANSWER_MS_MAX })
+  try {
+    const state = await checkInfluxBucket(connection, { mayCreate: false })
+    if (state.kind === 'unreachable') {
+      const remedy = 'start it, or set INFLUX_URL; until then the journal keeps measurements'
+      return { results: [influxCheck.wrong(state.reason, remedy)], clock: undefined }
+    }
+    const clock = await readClock(connection)
+    if (state.kind === 'ready' || state.kind === 'created') {
+      const ready = `InfluxDB at ${influx.url} takes and gives "${influx.influxBucket}"`
+      return { results: [influxCheck.ok(ready)], clock }
+    }
+    const { kind, problem, remedy } = state
+    const result =
+      kind === 'missing'
+        ? influxCheck.warning(`${problem}: the service makes it at its start`, remedy)
+        : influxCheck.wrong(problem, remedy)
+    return { results: [result], clock }
+  } finally {
+    connection.close()
+  }
+}
+
+async function readClock(connection: InfluxConnection): Promise<OtherClock | undefined> {
+  const { headers } = await connection.exchange({ method: 'GET', path: '/ping' })
+  return clockOf('InfluxDB', headers.date)
+}
+
+/** @param date the header of an answer that has just come; it has whole seconds */
+export function clockOf(server: string, date: string | null | undefined): OtherClock | undefined {
+  const aheadMs = Date.parse(date ?? '') - systemClock.nowMs()
+  return Number.isNaN(aheadMs) ? undefined : { server, aheadMs }
+}
