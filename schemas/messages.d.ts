@@ -1122,6 +1122,13 @@ export interface ReadinessResponse {
    */
   measurement_store: 'ok' | 'failing'
   damaged?: DamagedData
+  /**
+   * What an operator should see to, one sentence each. Absent where there is nothing.
+   *
+   * @minItems 1
+   * @maxItems 10
+   */
+  warnings?: string[]
   database?: Database
 }
 /**

@@ -18,6 +18,8 @@ const portCheck = new Check('port')
 const serviceCheck = new Check('service')
 const proxyCheck = new Check('proxy')
 
+const NAME_PROXY = 'set TRUST_PROXY to its address: 127.0.0.1,::1 for one on this machine'
+
 /** The members of `/readyz` that are looked at, ready or not. */
 interface Readiness {
   readonly backlog: { readonly entries: number }
@@ -25,6 +27,7 @@ interface Readiness {
   readonly detail?: string
   readonly hint?: string
   readonly measurement_store?: string
+  readonly warnings?: readonly string[]
   readonly damaged?: { readonly problems: readonly string[]; readonly remedy: string }
 }
 
@@ -117,8 +120,9 @@ function judgeService(answer: Answer): readonly CheckResult[] {
     const failing = `the measurement store takes nothing: ${waiting}`
     results.push(serviceCheck.wrong(failing, 'see the log of the service for the reason'))
   }
-  if (results.length > 0) return results
-  return [serviceCheck.ok(`the service takes measurements; ${waiting}`)]
+  results.push(...(state.warnings ?? []).map((warning) => proxyCheck.wrong(warning, NAME_PROXY)))
+  if (results.some(({ check }) => check === 'service')) return results
+  return [...results, serviceCheck.ok(`the service takes measurements; ${waiting}`)]
 }
 
 /** @param isAnswering whether the service itself answers here */
@@ -136,7 +140,7 @@ export async function checkProxy(
     return [
       proxyCheck.wrong(
         `${where}: all sign-ins and failed tokens count for one address`,
-        'set TRUST_PROXY to its address: 127.0.0.1,::1 for one on this machine',
+        NAME_PROXY,
       ),
     ]
   }

@@ -94,12 +94,14 @@ export function createHttpServer(
   collaborators: HttpFaceCollaborators,
   settings: HttpFaceSettings,
 ): HttpServer {
-  const { live, rateCounters, clock } = collaborators
+  const { live, rateCounters, clock, log } = collaborators
   const draining = new Draining()
   draining.signal.addEventListener('abort', () => live.stop())
   const bodies = new BodyGate(requestBodiesInFlightBytesMax, clock)
   const rateLimits = new RateLimits(rateCounters, settings)
-  const addresses = new ClientAddresses(settings.trustedProxies)
+  const addresses = new ClientAddresses(settings.trustedProxies, (proxy) => {
+    log.warn('requests come through a proxy that TRUST_PROXY does not name', { proxy })
+  })
   const connections = new Connections(addresses, { ...settings, connectionsPerAddressMax })
   const perAddress = (name: string, perMinute: number) =>
     new AddressLimit(limitOf(rateCounters, name, perMinute), (request) =>
@@ -132,7 +134,7 @@ export function createHttpServer(
     ),
     relay: relayRouter(clock, settings.mobile),
     appLinks: appLinksRouter(settings.appLinks, settings.appName),
-    operations: operationsRouter({ ...collaborators, draining }, settings),
+    operations: operationsRouter({ ...collaborators, addresses, draining }, settings),
     documents: documentsRouter(() => {
       const { version } = settings.mobile.app
       return createDocument(rowsOf(tables), { ...settings, version })

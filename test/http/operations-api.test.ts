@@ -23,6 +23,22 @@ describe('the public endpoints', () => {
     expect(body).to.have.all.keys('status', 'backlog', 'measurement_store')
   })
 
+  it('tell of a proxy that is not named, once one has been used', async () => {
+    const behind = await startService()
+    const ready = async () => (await send(behind.url, { path: '/readyz' })).body
+    expect(await ready()).not.to.have.property('warnings')
+    const headers = { 'x-forwarded-for': '198.51.100.1' }
+    await send(behind.url, { path: '/api/v1/sensors', headers })
+    expect((await ready()).warnings).to.deep.equal([
+      'Requests come through a proxy that TRUST_PROXY does not name.',
+    ])
+    await behind.stop()
+    const named = await startService({ TRUST_PROXY: '127.0.0.1' })
+    await send(named.url, { path: '/api/v1/sensors', headers })
+    expect((await send(named.url, { path: '/readyz' })).body).not.to.have.property('warnings')
+    await named.stop()
+  })
+
   it('tell why measurements are not accepted', async () => {
     service.clock.set('2020-01-01T00:00:00Z')
     const { status, body, headers } = await send(service.url, { path: '/readyz' })

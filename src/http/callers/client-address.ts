@@ -10,11 +10,31 @@ const LOOPBACK = new BlockList()
 LOOPBACK.addSubnet('127.0.0.0', 8)
 LOOPBACK.addAddress('::1', 'ipv6')
 
+/** Where proxies of one's own are; other callers rarely come from there with such a header. */
+const NEIGHBOURS = new BlockList()
+for (const [network, bits] of [
+  ['10.0.0.0', 8],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+] as const) {
+  NEIGHBOURS.addSubnet(network, bits)
+}
+NEIGHBOURS.addSubnet('fc00::', 7, 'ipv6')
+
 export class ClientAddresses {
   readonly #trusted = new BlockList()
+  readonly #onUnnamedProxy: (address: string) => void
+  #hasUnnamedProxy = false
 
-  /** @param trustedProxies addresses and networks, already validated */
-  constructor(trustedProxies: readonly string[]) {
+  /**
+   * @param trustedProxies addresses and networks, already validated
+   * @param onUnnamedProxy called when the first of them is seen
+   */
+  constructor(
+    trustedProxies: readonly string[],
+    onUnnamedProxy: (address: string) => void = () => undefined,
+  ) {
+    this.#onUnnamedProxy = onUnnamedProxy
     for (const network of trustedProxies) {
       const [address = '', bits] = network.split('/')
       const family = familyOf(address)
@@ -23,10 +43,16 @@ export class ClientAddresses {
     }
   }
 
+  /** Whether requests have come through a proxy nearby that is not trusted. */
+  get hasUnnamedProxy(): boolean {
+    return this.#hasUnnamedProxy
+  }
+
   of({ socket, headers }: IncomingMessage): string {
     const header = headers['x-forwarded-for']
     const forwarded = (Array.isArray(header) ? header.join(',') : (header ?? '')).split(',')
     let address = this.ofPeer(socket)
+    if (header !== undefined && !this.#hasUnnamedProxy) this.#noteProxy(address)
     while (this.#isTrusted(address)) {
       const before = plainAddress(forwarded.pop()?.trim() ?? '')
       // No address, or a name that a proxy made up: use the proxy's own address.
@@ -50,6 +76,14 @@ export class ClientAddresses {
   /** How an address is counted where what is near has no limit; `undefined`: it is near. */
   farKey(address: string): string | undefined {
     return this.isNear(address) ? undefined : clientKey(address)
+  }
+
+  #noteProxy(address: string): void {
+    if (isIP(address) === 0 || this.#isTrusted(address)) return
+    const isNeighbour = NEIGHBOURS.check(address, familyOf(address))
+    if (!isNeighbour && !LOOPBACK.check(address, familyOf(address))) return
+    this.#hasUnnamedProxy = true
+    this.#onUnnamedProxy(address)
   }
 
   #isTrusted(address: string): boolean {

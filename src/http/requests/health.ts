@@ -11,6 +11,9 @@ import type { DatabaseWatch } from '../../ports/system.ts'
 import { answerJson } from '../answers/call.ts'
 import type { Call } from '../answers/call.ts'
 
+/** All who come through it count as one caller. */
+const UNNAMED_PROXY = 'Requests come through a proxy that TRUST_PROXY does not name.'
+
 export interface ReadinessSources {
   readonly submissions: Submissions
   readonly damaged: DamageList
@@ -18,6 +21,7 @@ export interface ReadinessSources {
   /** Whether the last write into the measurement store worked. */
   readonly isStoreWorking: () => boolean
   readonly draining: { readonly isOn: boolean }
+  readonly addresses: { readonly hasUnnamedProxy: boolean }
   /** `undefined`: there is none. */
   readonly database?: DatabaseWatch
 }
@@ -43,7 +47,11 @@ export function showReadiness(sources: ReadinessSources) {
     if (refusal !== undefined) throw submissions.refused(refusal, state)
     const fault = database?.fault
     if (fault !== undefined) throw refusalError('overloaded', { detail: fault, members: state })
-    const readiness: ReadinessResponse = { status: 'ready', ...state }
+    const readiness: ReadinessResponse = {
+      status: 'ready',
+      ...state,
+      ...(sources.addresses.hasUnnamedProxy && { warnings: [UNNAMED_PROXY] }),
+    }
     answerJson(call, 200, JSON.stringify(readiness))
   }
 }

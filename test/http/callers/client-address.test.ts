@@ -50,6 +50,28 @@ describe('ClientAddresses', () => {
     })
   }
 
+  for (const [peer, trusted, isNoted] of [
+    ['127.0.0.1', [], true],
+    ['::ffff:192.168.1.9', [], true],
+    ['fd00::1', [], true],
+    ['192.168.1.9', ['192.168.0.0/16'], false],
+    ['203.0.113.7', [], false],
+  ] as const) {
+    it(`${isNoted ? 'notes' : 'does not note'} a proxy at ${peer}, trusting ${trusted.join()}`, () => {
+      const noted: string[] = []
+      const addresses = new ClientAddresses(trusted, (address) => noted.push(address))
+      const socket = { remoteAddress: peer }
+      const headers = { 'x-forwarded-for': '198.51.100.1' }
+      addresses.of({ socket, headers: {} } as unknown as IncomingMessage)
+      expect(addresses.hasUnnamedProxy).to.equal(false)
+      for (let time = 1; time <= 2; time++) {
+        addresses.of({ socket, headers } as unknown as IncomingMessage)
+      }
+      expect(noted).to.have.lengthOf(isNoted ? 1 : 0)
+      expect(addresses.hasUnnamedProxy).to.equal(isNoted)
+    })
+  }
+
   for (const [address, key] of KEYS) {
     it(`counts ${address} as ${key}`, () => {
       expect(clientKey(address)).to.equal(key)
