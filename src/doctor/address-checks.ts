@@ -7,6 +7,7 @@ import { createServer } from 'node:net'
 import type { Config } from '../config.ts'
 import { urlOnNetwork } from '../config-values.ts'
 import { grouped } from '../domain/grouped.ts'
+import { ProviderFault, readBounded } from '../oidc/provider-exchange.ts'
 import { listenFailure } from '../system/listen-failure.ts'
 import { ANSWER_MS_MAX, Check, reasonOf } from './check.ts'
 import type { CheckResult } from './check.ts'
@@ -82,9 +83,11 @@ async function askReadiness({ host, port }: Config): Promise<Answer> {
   try {
     const url = `${urlOnNetwork(near, port)}/readyz`
     const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX) })
-    const readiness = readinessOf(await response.text())
+    const readiness = readinessOf(await readBounded(response))
     return readiness === undefined ? { state: 'other' } : { state: 'thermolog', readiness }
   } catch (error) {
+    // Nothing of ours is so long.
+    if (error instanceof ProviderFault) return { state: 'other' }
     return { state: 'silent', reason: reasonOf(error) }
   }
 }
@@ -161,7 +164,8 @@ function judgeTrust(trustedProxies: readonly string[]): CheckResult {
 async function askPublicly(apiUrl: string): Promise<CheckResult> {
   const url = `${apiUrl.replace(/\/$/, '')}/healthz`
   try {
-    const { status } = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX) })
+    const { status, body } = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX) })
+    await body?.cancel()
     if (status === 200) return proxyCheck.ok(`the service answers at ${apiUrl}`)
     const remedy = 'compare the configuration of the proxy with docs/operations.md, Behind a proxy'
     const answered = `${url} is answered with ${status}, while the service is well`

@@ -34,6 +34,9 @@ export class Check {
   }
 }
 
+/** Of data that cannot be read. */
+export const VERIFY = 'see `thermolog verify`, and Troubleshooting in docs/operations.md'
+
 /** The time limit of whatever another program is asked. */
 export const ANSWER_MS_MAX = 5_000
 

@@ -100,7 +100,9 @@ async function checkSync(dataDir: string): Promise<CheckResult> {
 }
 
 async function timeSyncs(file: string): Promise<number[]> {
-  const handle = await open(file, 'w', 0o600)
+  await rm(file, { force: true })
+  // Not where a link leads.
+  const handle = await open(file, 'wx', 0o600)
   try {
     const durationsMs: number[] = []
     const endMs = systemClock.monotonicMs() + PROBING_MS_MAX

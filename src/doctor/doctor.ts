@@ -80,8 +80,8 @@ async function checkFiles(
   unit: ServiceUnit | undefined,
 ): Promise<readonly CheckResult[]> {
   const data = await checkData(config)
-  if (data.state === 'wrong') return [data]
-  return [checkMemory(config.dataDir, unit), data, await checkBackup(config.dataDir)]
+  const memory = data.state === 'wrong' ? [] : [checkMemory(config.dataDir, unit)]
+  return [...memory, data, await checkBackup(config.dataDir)]
 }
 
 /** Whether a service has DATA_DIR; `undefined`: one may have it without a socket for commands. */

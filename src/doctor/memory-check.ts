@@ -9,7 +9,7 @@ import { sizeText } from '../system/disk.ts'
 import { memoryLimit, memoryNeed } from '../system/memory.ts'
 import { lastOf } from '../system/service-unit.ts'
 import type { ServiceUnit } from '../system/service-unit.ts'
-import { Check } from './check.ts'
+import { Check, reasonOf, VERIFY } from './check.ts'
 import type { CheckResult } from './check.ts'
 
 const UNIT_BYTES: Readonly<Record<string, number>> = {
@@ -31,6 +31,7 @@ interface MemoryLimit {
 /** @param unit `undefined`: no unit starts the service, or it is not this one's */
 export function checkMemory(dataDir: string, unit: ServiceUnit | undefined): CheckResult {
   const events = countEvents(dataDir)
+  if (typeof events !== 'number') return events
   const neededBytes = memoryNeed(events)
   const { bytes, of, remedy } = limitOf(unit)
   const need = `the service needs ${sizeText(neededBytes)} with ${grouped(events)} event ids`
@@ -39,12 +40,17 @@ export function checkMemory(dataDir: string, unit: ServiceUnit | undefined): Che
   return memoryCheck.wrong(`${need}, but ${limit}`, remedy)
 }
 
-function countEvents(dataDir: string): number {
-  const ledger = openForReading(join(dataDir, LEDGER_FILE))
+/** @returns a result where the ledger cannot be read */
+function countEvents(dataDir: string): number | CheckResult {
   try {
-    return countSealedEvents(ledger)
-  } finally {
-    ledger.close()
+    const ledger = openForReading(join(dataDir, LEDGER_FILE))
+    try {
+      return countSealedEvents(ledger)
+    } finally {
+      ledger.close()
+    }
+  } catch (error) {
+    return memoryCheck.wrong(`the ledger cannot be read: ${reasonOf(error)}`, VERIFY)
   }
 }
 

@@ -8,7 +8,7 @@ import { checkInfluxBucket } from '../influx/bucket-check.ts'
 import { InfluxConnection } from '../influx/connection.ts'
 import { grouped } from '../domain/grouped.ts'
 import { systemClock } from '../system/clock.ts'
-import { ANSWER_MS_MAX, Check, reasonOf } from './check.ts'
+import { ANSWER_MS_MAX, Check, reasonOf, VERIFY } from './check.ts'
 import type { CheckResult } from './check.ts'
 import type { OtherClock } from './clock-check.ts'
 
@@ -36,8 +36,7 @@ export async function checkData(config: Config): Promise<CheckResult> {
       beside.close()
     }
   } catch (error) {
-    const remedy = 'see `thermolog verify`, and Troubleshooting in docs/operations.md'
-    return dataCheck.wrong(reasonOf(error), remedy)
+    return dataCheck.wrong(reasonOf(error), VERIFY)
   }
 }
 

@@ -63,7 +63,8 @@ export async function fetchText(
   }
 }
 
-async function readBounded({ body }: Response): Promise<string> {
+/** @throws ProviderFault when it is too long */
+export async function readBounded({ body }: Response): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   if (body === null) return ''

@@ -3,8 +3,10 @@
 // real: full and read-only volumes, another owner, wrong tokens, servers that are away.
 
 import { spawnSync } from 'node:child_process'
-import { appendFile, chown, cp, mkdir, mkdtemp, rm, rmdir, writeFile } from 'node:fs/promises'
+import { appendFile, chown, cp, mkdir, mkdtemp, open } from 'node:fs/promises'
+import { rm, rmdir, symlink, writeFile } from 'node:fs/promises'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import type { AddressInfo, Server } from 'node:net'
 import { once } from 'node:events'
@@ -233,6 +235,50 @@ describe('thermolog doctor', () => {
     }
     return undefined
   }
+
+  it('names data that are damaged, whichever file has them', async () => {
+    for (const name of ['control.db', 'ledger.db']) {
+      await cp(join(original, name), join(dataDir, name))
+      const file = await open(join(dataDir, name), 'r+')
+      await file.write(Buffer.alloc(2_048, 0xff), 0, 2_048, 1_024)
+      await file.close()
+      const report = await examine()
+      expect(report.exitCode).to.equal(1)
+      expect(report.checks[0]).to.include({ state: 'wrong' })
+      expect(report.checks[0]?.remedy).to.match(/`thermolog verify`/)
+      await cp(join(original, name), join(dataDir, name))
+    }
+  })
+
+  it('writes nowhere but where it may, whatever it finds in DATA_DIR', async () => {
+    const precious = join(folder, 'precious')
+    await writeFile(precious, 'as it was')
+    await symlink(precious, join(dataDir, 'doctor-probe'))
+    expect((await examine()).exitCode).to.equal(0)
+    expect(readFileSync(precious, 'utf8')).to.equal('as it was')
+    expect(existsSync(join(dataDir, 'doctor-probe'))).to.equal(false)
+  })
+
+  it('takes no more than it needs of an answer without end', async () => {
+    const other = createHttpServer((_request, response) => {
+      const more = () => {
+        while (response.write(Buffer.alloc(2 ** 16, 32)));
+        response.once('drain', more)
+      }
+      more()
+    }).listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port: taken } = other.address() as AddressInfo
+    try {
+      // A database has the data, so whose the port is can only be asked.
+      const database = 'postgresql://u@127.0.0.1:9/none'
+      const report = await examine({ PORT: String(taken), DATABASE_URL: database })
+      expect(report.checks.find(({ check }) => check === 'port')?.state).to.equal('wrong')
+    } finally {
+      other.closeAllConnections()
+      other.close()
+    }
+  })
 
   describe('on a volume of its own', () => {
     let volume: string
