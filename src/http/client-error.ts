@@ -1,11 +1,11 @@
-// Connections on which no request can be read: they get a problem document too, written by hand
-// because there is no response object, and are closed.
+// Connections on which no request can be read, or none is any more: they get a problem document
+// too, written by hand because there is no response object, and are closed.
 
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { ServiceError } from '../domain/errors.ts'
+import { refusalError, ServiceError } from '../domain/errors.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import { presentError } from './answers/errors.ts'
 
@@ -16,13 +16,18 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Duplex):
   const { _httpMessage: answer } = socket as Duplex & { _httpMessage?: ServerResponse | null }
   // A response that has begun cannot be taken back; cutting the connection shows the failure.
   const canAnswer = socket.writable && !answer?.headersSent && error.code !== 'ECONNRESET'
-  if (canAnswer) socket.end(rawAnswer(codeOf(error)), () => socket.destroy())
+  if (canAnswer) socket.end(rawAnswer(new ServiceError(codeOf(error))), () => socket.destroy())
   else socket.destroy()
 }
 
 /** Refuses CONNECT: this is not a proxy. */
 export function refuseTunnel(socket: Duplex): void {
-  socket.end(rawAnswer('method_not_allowed'), () => socket.destroy())
+  socket.end(rawAnswer(new ServiceError('method_not_allowed')), () => socket.destroy())
+}
+
+/** The answer to a request that may be on its way to a server that is stopping. */
+export function refusalAhead(): string {
+  return rawAnswer(refusalError('shutting_down'))
 }
 
 function codeOf(error: NodeJS.ErrnoException): ErrorCode {
@@ -31,16 +36,16 @@ function codeOf(error: NodeJS.ErrnoException): ErrorCode {
 }
 
 /** A complete HTTP/1.1 response that closes its connection. */
-function rawAnswer(code: ErrorCode): string {
+function rawAnswer(error: ServiceError): string {
   const requestId = randomUUID()
-  const { status, headers, body } = presentError(new ServiceError(code), requestId)
+  const { status, headers, body } = presentError(error, requestId)
   const lines = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'Connection: close',
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${requestId}`,
     'X-Content-Type-Options: nosniff',
-    ...(code === 'method_not_allowed' ? [`Allow: ${ALL_METHODS}`] : []),
+    ...(error.code === 'method_not_allowed' ? [`Allow: ${ALL_METHODS}`] : []),
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
   ]
   return `${lines.join('\r\n')}\r\n\r\n${body}`

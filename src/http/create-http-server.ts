@@ -145,7 +145,6 @@ export function createHttpServer(
     ...collaborators,
     rateLimits,
     failedTokens,
-    draining,
   })
   return new HttpServer(dispatch, draining, { ...collaborators, addresses, connections }, settings)
 }

@@ -5,7 +5,7 @@
 import type { Middleware } from 'koa'
 import type { AccessTokens } from '../access/tokens.ts'
 import type { TokenKind } from '../domain/access.ts'
-import { ServiceError, refusalError } from '../domain/errors.ts'
+import { ServiceError } from '../domain/errors.ts'
 import type { DataIdentity } from '../ports/control-reader.ts'
 import { authenticate, readBearerToken } from './callers/authenticate.ts'
 import type { CallState } from './answers/call.ts'
@@ -34,8 +34,6 @@ interface Collaborators {
   readonly rateLimits: RateLimits
   readonly failedTokens: AddressLimit
   readonly dataIdentity: DataIdentity
-  /** Whether the server is stopping. */
-  readonly draining: { readonly isOn: boolean }
 }
 
 export interface Tables {
@@ -67,7 +65,6 @@ export function createDispatch(
   const beside = routed(tables.relay, routed(tables.appLinks, pages))
   const lines = routed(tables.lines, beside)
   const open = routed(tables.operations, lines)
-  const { draining } = collaborators
   return (context) => {
     // Routers add what this type has more than theirs.
     const ctx = context as CallContext
@@ -76,7 +73,6 @@ export function createDispatch(
     const isMobile = !isDaemon && isBelow(path, MOBILE_API_BASE)
     ctx.state.route = OTHER_ROUTES[isDaemon ? 'daemon' : isMobile ? 'mobile' : 'open']
     if (!isDaemon && !isMobile) return open(ctx)
-    if (draining.isOn) throw refusalError('shutting_down')
     return isDaemon ? daemon(ctx) : signIn(ctx)
   }
 }

@@ -1,7 +1,7 @@
 // The HTTP server: what every request passes through, and starting and stopping.
 //
 // One layer around all routes assigns the request id, sets the common headers and turns errors into
-// problem documents. Stopping accepts no new connections, finishes requests under way with
+// problem documents. Stopping accepts no new connections, answers one more request on each with
 // `Connection: close`, and cuts off what is not done by the deadline.
 
 import { createServer } from 'node:http'
@@ -15,7 +15,7 @@ import { SECOND_MS } from '../domain/time.ts'
 import type { Clock, Log, Metrics } from '../ports/system.ts'
 import { checkForm, ClientGone, readCall } from './answers/call.ts'
 import type { Call, CallState } from './answers/call.ts'
-import { answerClientError, refuseTunnel } from './client-error.ts'
+import { answerClientError, refusalAhead, refuseTunnel } from './client-error.ts'
 import type { ClientAddresses } from './callers/client-address.ts'
 import type { Connections } from './callers/connections.ts'
 import { isSubmission } from './dispatch.ts'
@@ -28,7 +28,8 @@ const HEADERS_TIMEOUT_MS = 15 * SECOND_MS
 const KEEP_ALIVE_TIMEOUT_MS = 75 * SECOND_MS
 const TIMEOUT_CHECK_INTERVAL_MS = 5 * SECOND_MS
 const HEADER_BYTES_MAX = 16 * 1024
-const IDLE_CHECK_INTERVAL_MS = 50
+/** How long a connection is left for one more request when the server stops. */
+const QUIET_MS = 300
 const NOT_FOUND = 404
 const COMPRESSION_BYTES_MIN = 1_024
 
@@ -104,8 +105,7 @@ export class HttpServer {
     this.#settings = settings
     const listener = createApp(dispatch, draining, collaborators, settings).callback()
     const onRequest = (request: IncomingMessage, response: ServerResponse) => {
-      connections.noteRequest(request, response)
-      void listener(request, response)
+      if (connections.noteRequest(request, response)) void listener(request, response)
     }
     this.#server = createServer(
       {
@@ -154,15 +154,17 @@ export class HttpServer {
   async #drain(): Promise<void> {
     this.#draining.begin()
     if (!this.#server.listening) return
+    // Node would close idle connections at once.
+    this.#server.closeIdleConnections = () => undefined
     const closed = new Promise<void>((resolve) => {
       this.#server.close(() => resolve())
     })
-    // Responses that began earlier do not announce that their connection closes.
-    this.#connections.closeIdle()
-    const idleCheck = setInterval(() => this.#connections.closeIdle(), IDLE_CHECK_INTERVAL_MS)
+    const endQuiet = () => void this.#connections.endQuiet(refusalAhead)
+    endQuiet()
+    const quietCheck = setInterval(endQuiet, QUIET_MS)
     const deadline = setTimeout(() => this.#server.closeAllConnections(), this.#settings.drainMsMax)
     await closed
-    clearInterval(idleCheck)
+    clearInterval(quietCheck)
     clearTimeout(deadline)
   }
 }

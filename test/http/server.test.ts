@@ -15,6 +15,8 @@ import { within } from '../support/until.ts'
 
 /** Long before what is sent slowly is given up anyway, which takes 20 s. */
 const STOPPED_MS_MAX = 15_000
+/** What is under way gets so long. */
+const DRAIN_MS = 5_000
 
 describe('the HTTP server', () => {
   let service: TestService
@@ -247,6 +249,37 @@ describe('the HTTP server', () => {
     await send(service.url, { path: '/healthz' })
     await within('it stops', service.stop(), STOPPED_MS_MAX)
     for (const socket of sockets) socket.destroy()
+    service = await startService()
+  })
+
+  it('answers one more request on a connection when it stops, and closes', async () => {
+    const [kept, fresh] = [open(), open()]
+    const ask = 'GET /api/v1/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer '
+    kept.write(`${ask}${token}\r\n\r\n`)
+    await once(kept, 'data')
+    const stopped = service.stop()
+    for (const socket of [kept, fresh]) {
+      socket.write(`${ask}${token}\r\n\r\n`)
+      expect(await text(socket)).to.match(/^HTTP\/1\.1 200 [^]*\r\nConnection: close\r\n/i)
+    }
+    await stopped
+    service = await startService()
+  })
+
+  it('refuses what comes too late, and waits for nobody who is silent', async () => {
+    const [silent, half] = [open(), open()]
+    half.write('POST /api/v1/mea')
+    await send(service.url, { path: '/healthz' })
+    const startedMs = performance.now()
+    const stopped = service.stop()
+    for (const socket of [silent, half]) {
+      const { head, problem } = problemOf(await text(socket))
+      expect(head).to.match(/^HTTP\/1\.1 503 [^]*\r\nRetry-After: 5/)
+      expect(head).to.include('\r\nConnection: close\r\n')
+      expect(problem.code).to.equal('shutting_down')
+    }
+    await stopped
+    expect(performance.now() - startedMs).to.be.below(DRAIN_MS)
     service = await startService()
   })
 

@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
 import { expect } from 'chai'
+import { closeKept } from './http.ts'
 
 const COMMAND = fileURLToPath(new URL('../../src/thermolog.js', import.meta.url))
 const { V8_FLAGS = '', ...MEMORY } = parseEnv(
@@ -60,6 +61,7 @@ export async function serve(
   const errors = text(child.stderr)
   const exited = once(child, 'exit') as Promise<[number | null]>
   const stop = async (signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM') => {
+    closeKept()
     child.kill(signal)
     const [exitCode] = await exited
     return exitCode

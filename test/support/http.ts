@@ -1,7 +1,7 @@
 // Requests of tests. Every answer is held against the description of the API, so that it cannot say
 // anything that the service does not do.
 
-import { request } from 'node:http'
+import { globalAgent, request } from 'node:http'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { expectDescribed } from './described.ts'
@@ -90,6 +90,13 @@ export async function sendUnchecked(url: string, order: TestRequest): Promise<Te
   const text = (await buffer(incoming)).toString('utf8')
   const { statusCode = 0 } = incoming
   return { status: statusCode, headers: incoming.headers, text, body: parse(text) }
+}
+
+/** Closes the connections that are kept for more requests: a service that stops waits for these. */
+export function closeKept(): void {
+  for (const sockets of Object.values(globalAgent.freeSockets)) {
+    for (const socket of sockets ?? []) socket.destroy()
+  }
 }
 
 function parse(text: string): unknown {

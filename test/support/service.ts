@@ -12,6 +12,7 @@ import type { Environment } from '../../src/config-settings.ts'
 import type { CreatedToken, Operations, TokenOrder } from '../../src/operations/operations.ts'
 import { operationsSocketPath } from '../../src/socket/path.ts'
 import { FakeClock } from './clock.ts'
+import { closeKept } from './http.ts'
 import { RecordingLog } from './log.ts'
 
 export interface TestService {
@@ -59,6 +60,7 @@ export async function startService(settings: Environment = {}): Promise<TestServ
       return operations.createToken({ name: 'gateway', ...order, user })
     },
     stop: async () => {
+      closeKept()
       await client.close()
       await service.stop()
       await rm(dataDir, { recursive: true })

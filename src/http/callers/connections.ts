@@ -5,6 +5,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import type { ClientAddresses } from './client-address.ts'
 
 export interface ConnectionLimits {
@@ -20,6 +21,10 @@ interface Connection {
   readonly groups: readonly Group[]
   /** Requests whose responses are not finished. */
   underWay: number
+  /** Had nothing under way at the last look, nor a request since. */
+  isQuiet: boolean
+  /** Requests are not read any more. */
+  isEnding: boolean
   readonly noteAnswered: () => void
 }
 
@@ -51,7 +56,13 @@ export class Connections {
     if (key !== undefined && ofAddress !== undefined) this.#byAddress.set(key, ofAddress)
     const groups = ofAddress === undefined ? [this.#all] : [this.#all, ofAddress]
     for (const group of groups) group.add(socket)
-    const connection = { groups, underWay: 0, noteAnswered: () => connection.underWay-- }
+    const connection = {
+      groups,
+      underWay: 0,
+      isQuiet: false,
+      isEnding: false,
+      noteAnswered: () => connection.underWay--,
+    }
     this.#open.set(socket, connection)
     onDestroy(socket, () => {
       this.#forget(socket)
@@ -59,22 +70,40 @@ export class Connections {
     })
   }
 
-  /** A request has arrived: its connection is not idle until the response is finished. */
-  noteRequest({ socket }: IncomingMessage, response: ServerResponse): void {
+  /**
+   * A request has arrived: its connection is not idle until the response is finished.
+   *
+   * @returns whether to read it
+   */
+  noteRequest({ socket }: IncomingMessage, response: ServerResponse): boolean {
     const connection = this.#open.get(socket)
-    if (connection === undefined) return
+    if (connection === undefined) return true
+    if (connection.isEnding) return false
     connection.underWay++
+    connection.isQuiet = false
     response.on('close', connection.noteAnswered)
     for (const group of connection.groups) {
       group.delete(socket)
       group.add(socket)
     }
+    return true
   }
 
-  /** Closes every connection without a request under way. */
-  closeIdle(): void {
-    for (const socket of this.#all) {
-      if (this.#isIdle(socket)) this.#close(socket)
+  /**
+   * Ends every connection that has been idle since the last call, and closes it with the next. A
+   * request may be on its way to it, and must not be met by a reset: a proxy may not send it again.
+   *
+   * @param refusal the response to it; who has sent nothing drops it with the connection
+   */
+  async endQuiet(refusal: () => string): Promise<void> {
+    for (const [socket, connection] of this.#open) {
+      // What has arrived is read first.
+      if (connection.isQuiet) await setImmediate()
+      if (connection.isEnding || !socket.writable) this.#close(socket)
+      else if (connection.isQuiet) {
+        connection.isEnding = true
+        socket.end(refusal())
+      } else connection.isQuiet = connection.underWay === 0
     }
   }
 

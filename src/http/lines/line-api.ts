@@ -2,7 +2,7 @@
 // of their own: tokens in four spellings, responses in InfluxDB's form, and unknown parameters are
 // ignored.
 
-import { refusalError, ServiceError } from '../../domain/errors.ts'
+import { ServiceError } from '../../domain/errors.ts'
 import type { Log, Metrics } from '../../ports/system.ts'
 import { answerJson, ClientGone } from '../answers/call.ts'
 import type { Call } from '../answers/call.ts'
@@ -24,6 +24,7 @@ const INFLUX_VERSION = '2.7.0'
 
 export interface LineApiCollaborators extends LineIntake, QueryCollaborators {
   readonly metrics: Metrics
+  readonly draining: { readonly isOn: boolean }
   readonly log: Log
 }
 
@@ -48,11 +49,10 @@ export function lineApiRouter(
 }
 
 function write(writes: LineWrites, version: WriteVersion, collaborators: LineApiCollaborators) {
-  const { dataIdentity, draining } = collaborators
+  const { dataIdentity } = collaborators
   return async (call: Call): Promise<void> => {
     try {
       refuseCrossSite(call)
-      if (draining.isOn) throw refusalError('shutting_down')
       const text = readInfluxToken(call.ctx.req.headers.authorization)
       const principal = await authenticate(call.ctx.req, text, collaborators, {
         kind: 'daemon',

@@ -2,7 +2,6 @@
 // reading for those who have one. The token comes first, so that all that follows is counted: for
 // the token or, without a valid one, for the address.
 
-import { refusalError } from '../../domain/errors.ts'
 import { statementAnswers } from '../../domain/limits.ts'
 import { answerStatement } from '../../influxql/answer-statement.ts'
 import type { InfluxqlSources } from '../../influxql/answer-statement.ts'
@@ -37,7 +36,6 @@ export interface QueryCollaborators extends InfluxqlSources {
   readonly dataIdentity: DataIdentity
   readonly bodies: BodyGate
   readonly smallBodies: SmallBodyReader
-  readonly draining: { readonly isOn: boolean }
   readonly clock: Clock
 }
 
@@ -114,7 +112,6 @@ export class Queries {
     token: string | undefined,
     caller: Principal | undefined,
   ): Promise<Principal> {
-    if (this.#with.draining.isOn) throw refusalError('shutting_down')
     const asked = { kind: 'daemon', nowMs: receivedAtMs } as const
     const reader = caller ?? (await authenticate(ctx.req, token, this.#with, asked))
     requireRight(reader, 'sensors:read')

@@ -7,6 +7,8 @@ import { createServer } from 'node:http'
 import type { Server, ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import { ClientAddresses } from '../../../src/http/callers/client-address.ts'
 import { Connections } from '../../../src/http/callers/connections.ts'
 import { until } from '../../support/until.ts'
@@ -29,8 +31,7 @@ describe('Connections', () => {
     responses = []
     sockets = []
     server = createServer((request, response) => {
-      connections.noteRequest(request, response)
-      responses.push(response)
+      if (connections.noteRequest(request, response)) responses.push(response)
     })
     server.on('connection', (socket: Socket) => connections.admit(socket))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -94,14 +95,39 @@ describe('Connections', () => {
     for (const socket of near) await answer(socket, await ask(socket))
   })
 
-  it('closes those on which nothing is under way, the others when they are done', async () => {
+  it('ends those that stay idle from one call to the next', async () => {
     await start(new ClientAddresses([]), 10, 512)
-    const [silent, busy] = [await open(), await open()]
+    const [silent, busy, late] = [await open(), await open(), await open()]
     const response = await ask(busy)
-    connections.closeIdle()
-    await once(silent, 'close')
+    await connections.endQuiet(() => 'no')
+    await answer(late, await ask(late))
+    await connections.endQuiet(() => 'no')
+    expect(await text(silent)).to.equal('no')
     await answer(busy, response)
-    connections.closeIdle()
-    await once(busy, 'close')
+    await connections.endQuiet(() => 'no')
+    expect(await text(late)).to.equal('no')
+    await answer(busy, await ask(busy))
+    await connections.endQuiet(() => 'no')
+    await connections.endQuiet(() => 'no')
+    expect(await text(busy)).to.equal('no')
+  })
+
+  it('reads nothing that comes after the end, and closes with the next call', async () => {
+    await start(new ClientAddresses([]), 10, 512)
+    const socket = connect({
+      port: (server.address() as AddressInfo).port,
+      host: '127.0.0.1',
+      allowHalfOpen: true,
+    })
+    sockets.push(socket)
+    await answer(socket, await ask(socket))
+    await connections.endQuiet(() => 'no')
+    await connections.endQuiet(() => 'no')
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+    expect(await text(socket)).to.equal('no')
+    expect(responses).to.have.lengthOf(1)
+    await connections.endQuiet(() => 'no')
+    const left = promisify(server.getConnections.bind(server))
+    await until('it is closed', async () => (await left()) === 0)
   })
 })
