@@ -4,10 +4,11 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import net from 'node:net'
 import { fileURLToPath } from 'node:url'
+import type { Environment } from './command.ts'
 
 const LAUNCHER = fileURLToPath(new URL('../../bin/thermolog', import.meta.url))
 /** `$$` is the process that the launcher and Node become. */
-const HAND_OVER = 'LISTEN_FDS=1 LISTEN_PID=$$ exec "$0" serve'
+const HAND_OVER = 'LISTEN_FDS=1 LISTEN_PID=$$ exec "$@" serve'
 
 /** What Node's cluster hands to its workers: bound, and not listening before one of them does. */
 interface BoundSocket {
@@ -30,9 +31,11 @@ export class HeldSocket {
   }
 
   /** Starts `thermolog serve` with the socket. */
-  startService(environment: Readonly<Record<string, string>>): ChildProcess {
-    return spawn('/bin/sh', ['-c', HAND_OVER, LAUNCHER], {
-      env: { PATH: process.env['PATH'], ...environment },
+  startService(environment: Environment): ChildProcess {
+    const { PROGRAM, ...settings } = environment
+    const command = PROGRAM === undefined ? [LAUNCHER] : [process.execPath, PROGRAM]
+    return spawn('/bin/sh', ['-c', HAND_OVER, 'sh', ...command], {
+      env: { PATH: process.env['PATH'], ...settings },
       stdio: ['ignore', 'pipe', 'pipe', this.#socket.fd],
     })
   }

@@ -15,6 +15,7 @@ const REMEDIES = {
   'systemd-analyze': 'put it on PATH (Debian: systemd)',
   'systemd-notify': 'put it on PATH (Debian: systemd)',
   haproxy: 'put it on PATH (Debian: haproxy)',
+  nginx: 'put it on PATH (Debian: nginx)',
   openssl: 'put it on PATH (Debian: openssl)',
   telegraf: 'put it on PATH, built of its sources by `go build ./cmd/telegraf`',
   mosquitto: 'put it on PATH (Debian: mosquitto)',
