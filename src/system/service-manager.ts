@@ -49,17 +49,21 @@ export class ServiceManager {
 
   /** @param describe what the service does now, in one line */
   noteReady(describe: () => string): void {
+    this.#sayAlive('READY=1', describe)
+  }
+
+  noteStopping(): void {
+    this.#sayAlive('STOPPING=1', () => 'stopping: finishing requests under way')
+  }
+
+  /** Says what has begun, and then that the event loop turns. */
+  #sayAlive(event: string, describe: () => string): void {
     const { watchdogMs = 0 } = this.#settings ?? {}
-    this.#say('READY=1', describe())
+    this.#say(event, describe())
     // One lost message must not end the service.
     const everyMs = watchdogMs === 0 ? SAY_EVERY_MS_MAX : watchdogMs / 3
     const alive = () => this.#say('WATCHDOG=1', describe())
     this.#sayAgain(alive, Math.min(everyMs, SAY_EVERY_MS_MAX))
-  }
-
-  noteStopping(): void {
-    clearInterval(this.#timer)
-    this.#say('STOPPING=1', 'stopping: finishing requests under way')
   }
 
   #sayAgain(say: () => void, everyMs: number): void {

@@ -3,7 +3,9 @@
 
 import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -53,6 +55,25 @@ describe('a service that systemd watches', () => {
     await said('WATCHDOG=1')
     const stopped = service.stop()
     expect(await said('STOPPING=1')).to.include('STATUS=stopping')
+    expect(await stopped).to.equal(0)
+  })
+
+  it('says that it is alive while requests under way hold up its stop', async () => {
+    const service = await serve(join(folder, 'data'), {
+      NOTIFY_SOCKET: join(folder, 'notify'),
+      WATCHDOG_USEC: '300000',
+    })
+    const socket = connect(Number(new URL(service.url).port), '127.0.0.1')
+    socket.write('POST /query HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n')
+    socket.write('Content-Type: application/x-www-form-urlencoded\r\n')
+    socket.write('Expect: 100-continue\r\n\r\n')
+    await once(socket, 'data')
+    const stopped = service.stop()
+    expect(await said('STOPPING=1')).to.include('STATUS=stopping')
+    for (let count = 0; count < 3; count++) {
+      expect(await next()).to.match(/^WATCHDOG=1 STATUS=stopping/)
+    }
+    socket.destroy()
     expect(await stopped).to.equal(0)
   })
 
