@@ -135,8 +135,9 @@ export async function openFiles(
   const figures = new StateFigures({ control: database, ledger, clock }, config)
   const countSetAside = () => control.countSetAside()
   const { store } = forwarding
-  const onDisk = { disk, readLastBackup: () => readLastBackup(dataDir) }
-  metrics.watch({ progress, journalBytesMax, store, countSetAside, figures, damaged, ...onDisk })
+  const files = { disk, readLastBackup: () => readLastBackup(dataDir) }
+  const watched = { progress, journalBytesMax, store, countSetAside, figures, damaged }
+  metrics.watch({ ...watched, dataDir: files })
   logMemory(log, figures.countSealedEvents(), memoryLimit())
   const writers = { controlWriter: writer, storeUpkeep: writer }
   const intake = { submissions, damaged, progress }

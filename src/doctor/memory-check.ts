@@ -6,7 +6,7 @@ import { grouped } from '../domain/grouped.ts'
 import { LEDGER_FILE, openForReading } from '../sqlite/database.ts'
 import { countSealedEvents } from '../sqlite/state-figures.ts'
 import { sizeText } from '../system/disk.ts'
-import { memoryLimit, memoryNeed } from '../system/memory.ts'
+import { memoryLimit, neededMemoryBytes } from '../system/memory.ts'
 import { lastOf } from '../system/service-unit.ts'
 import type { ServiceUnit } from '../system/service-unit.ts'
 import { Check, reasonOf, VERIFY } from './check.ts'
@@ -32,7 +32,7 @@ interface MemoryLimit {
 export function checkMemory(dataDir: string, unit: ServiceUnit | undefined): CheckResult {
   const events = countEvents(dataDir)
   if (typeof events !== 'number') return events
-  const neededBytes = memoryNeed(events)
+  const neededBytes = neededMemoryBytes(events)
   const { bytes, of, remedy } = limitOf(unit)
   const need = `the service needs ${sizeText(neededBytes)} with ${grouped(events)} event ids`
   const limit = `${of} is ${sizeText(bytes)}`

@@ -9,6 +9,7 @@ import type { QueueFigures } from '../ports/journal-queue.ts'
 import type { DatabaseWatch } from '../ports/system.ts'
 import type { DiskWatch } from './disk-watch.ts'
 import type { LastBackup } from './last-backup.ts'
+import { ledgerMemoryBytes, memoryLimit } from './memory.ts'
 
 const PREFIX = 'thermolog_'
 
@@ -21,12 +22,15 @@ export interface WatchedState {
   readonly countSetAside: () => Promise<number>
   readonly figures: StateFigures
   readonly damaged: DamageList
-  /** `undefined`: the disk is that of another server. */
-  readonly disk?: Pick<DiskWatch, 'room'>
-  /** `undefined`: the backups are those of another server. */
-  readonly readLastBackup?: () => Promise<LastBackup | undefined>
+  /** `undefined`: a database has everything. */
+  readonly dataDir?: DataDirState
   /** `undefined`: there is none. */
   readonly database?: Pick<DatabaseWatch, 'state'>
+}
+
+interface DataDirState {
+  readonly disk: Pick<DiskWatch, 'room'>
+  readonly readLastBackup: () => Promise<LastBackup | undefined>
 }
 
 interface StoreState {
@@ -52,7 +56,7 @@ interface Figure<Look> {
 }
 
 export function addStateGauges(registry: Registry, state: WatchedState): void {
-  const { figures, damaged, database, disk, readLastBackup } = state
+  const { figures, damaged, database, dataDir } = state
   addJournal(registry, state)
   addStore(registry, state)
   addGauges(registry, () => figures.sensors(), [
@@ -74,8 +78,15 @@ export function addStateGauges(registry: Registry, state: WatchedState): void {
     },
   ])
   if (database !== undefined) addDatabase(registry, database)
-  if (readLastBackup !== undefined) addLastBackup(registry, readLastBackup)
-  if (disk === undefined) return
+  if (dataDir !== undefined) addDataDir(registry, dataDir, figures)
+  addMemoryLimit(registry)
+}
+
+function addDataDir(
+  registry: Registry,
+  { disk, readLastBackup }: DataDirState,
+  figures: StateFigures,
+): void {
   addGauges(registry, () => disk.room, [
     {
       name: 'disk_free_bytes',
@@ -88,6 +99,36 @@ export function addStateGauges(registry: Registry, state: WatchedState): void {
       read: ({ freeBytesMin }) => freeBytesMin,
     },
   ])
+  addGauges(registry, () => figures.countSealedEvents(), [
+    {
+      name: 'ledger_memory_bytes',
+      help: 'Memory that the sealed part of the ledger needs, at rest too',
+      read: ledgerMemoryBytes,
+    },
+  ])
+  const lastBackup: Gauge = new Gauge({
+    name: `${PREFIX}last_backup_timestamp_seconds`,
+    help: 'When the last backup that `thermolog backup` has written was begun; 0 if none is known',
+    registers: [registry],
+    collect: async () => {
+      const { takenAtMs = 0 } = (await readLastBackup()) ?? {}
+      lastBackup.set(takenAtMs / SECOND_MS)
+    },
+  })
+}
+
+/** Where there is no limit, there is no sample. */
+function addMemoryLimit(registry: Registry): void {
+  const limit: Gauge = new Gauge({
+    name: `${PREFIX}memory_limit_bytes`,
+    help: 'Memory that the control group of this process may have',
+    registers: [registry],
+    collect: () => {
+      const bytes = memoryLimit()
+      if (bytes === undefined) limit.remove()
+      else limit.set(bytes)
+    },
+  })
 }
 
 function addDatabase(registry: Registry, database: Pick<DatabaseWatch, 'state'>): void {
@@ -106,21 +147,6 @@ function addDatabase(registry: Registry, database: Pick<DatabaseWatch, 'state'>)
     collect: () => {
       const { process, durability } = database.state
       info.set({ process, durability }, 1)
-    },
-  })
-}
-
-function addLastBackup(
-  registry: Registry,
-  readLastBackup: () => Promise<LastBackup | undefined>,
-): void {
-  const gauge: Gauge = new Gauge({
-    name: `${PREFIX}last_backup_timestamp_seconds`,
-    help: 'When the last backup that `thermolog backup` has written was begun; 0 if none is known',
-    registers: [registry],
-    collect: async () => {
-      const { takenAtMs = 0 } = (await readLastBackup()) ?? {}
-      gauge.set(takenAtMs / SECOND_MS)
     },
   })
 }
