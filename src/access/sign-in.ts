@@ -72,12 +72,12 @@ export class SignIn {
     const identity = tidied(verified)
     const { text, hash: tokenHash } = mintToken('mobile')
     const expiresAtMs = this.#with.clock.nowMs() + this.#settings.mobileTokenLifetimeMs
-    const signedIn = await this.#with.controlWriter.signIn({
-      identity,
-      maySignUp: this.#maySignUp(identity.email),
-      token: { ...names, rights: ['sensors:read'], hash: tokenHash, expiresAtMs },
-    })
-    if (signedIn === undefined) throw new ServiceError('sign_in_not_allowed')
+    const maySignUp = this.#maySignUp(identity.email)
+    const token = { ...names, rights: ['sensors:read'] as const, hash: tokenHash, expiresAtMs }
+    const signedIn = await this.#with.controlWriter.signIn({ identity, maySignUp, token })
+    if (signedIn === undefined) {
+      throw new ServiceError('sign_in_not_allowed', { hint: whyNot(identity, maySignUp) })
+    }
     for (const tokenId of signedIn.endedTokenIds) this.#with.tokens.forgetToken(tokenId)
     return { token: text, expiresAtMs, user: signedIn.user }
   }
@@ -107,6 +107,14 @@ function tidied(identity: VerifiedIdentity): VerifiedIdentity {
     email: email !== undefined && isEmail(email) ? email : undefined,
     name: tidyName(identity.name ?? '') || undefined,
   }
+}
+
+/** For the operator: the person is not told who has an account. */
+function whyNot({ email, isEmailVerified }: VerifiedIdentity, maySignUp: boolean): string {
+  if (email === undefined) return 'the provider names no e-mail address that a user can have'
+  if (!isEmailVerified) return 'the provider does not vouch for the e-mail address (email_verified)'
+  const other = 'the user with this e-mail address has another identity of this provider'
+  return maySignUp ? other : `no user has this e-mail address, or ${other}`
 }
 
 /** A name without control characters and surrounding spaces, cut to the allowed length. */

@@ -263,6 +263,7 @@ function answerError(
   logFault(log, call, error)
   ctx.status = status
   ctx.state['code'] = failure.code
+  ctx.state['hint'] = failure.hint
   ctx.set(headers)
   if (failure.code === 'not_found' && isOutsideApis(call) && isForPeople(call)) {
     const title = 'Page not found'
@@ -300,13 +301,14 @@ function logRequest(
   log: Log,
 ): void {
   const { method = '' } = ctx.req
-  const { code, principal } = ctx.state as CallState
+  const { code, hint, principal } = ctx.state as CallState
   const fields = {
     request_id: requestId,
     method,
     path,
     status: ctx.res.statusCode,
     code,
+    ...(hint !== undefined && { hint }),
     client,
     token_id: principal?.token.id,
     duration_ms: Math.round(durationMs),

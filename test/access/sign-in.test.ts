@@ -50,6 +50,31 @@ describe('a forged answer', () => {
   })
 })
 
+describe('a sign-in that is not allowed', () => {
+  let mobile: MobileTest
+
+  beforeEach(async () => {
+    mobile = await startMobile()
+  })
+  afterEach(() => mobile.stop())
+
+  const refusals: readonly (readonly [string, Forgery, RegExp])[] = [
+    ['an address that is unverified', { claims: { email_verified: false } }, /vouch/],
+    ['an address that is unknown', { claims: { email: 'eve@example.org' } }, /no user has this/],
+    ['no address', { without: ['email'], userinfo: { sub: 'ana' } }, /names no e-mail address/],
+  ]
+  for (const [what, forgery, hint] of refusals) {
+    it(`tells ${what} in the log, and the person nothing of it`, async () => {
+      const { body } = await mobile.signIn(forgery)
+      expect(body).to.deep.include({ code: 'sign_in_not_allowed', status: 403 })
+      expect(body.detail).not.to.match(hint)
+      const { events } = mobile.service.log
+      const line = events.find(({ fields }) => fields['request_id'] === body.request_id)
+      expect(line?.fields['hint']).to.match(hint)
+    })
+  }
+})
+
 describe('a person', () => {
   let mobile: MobileTest
 

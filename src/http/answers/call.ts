@@ -34,6 +34,8 @@ export interface CallState {
   body?: { close(): void }
   /** Of the problem that the request was answered with. */
   code?: ErrorCode
+  /** What only the log is told of it. */
+  hint?: string | undefined
   /** The refusal for submissions when the token's measurement allowance is used up. */
   spent?: ServiceError
 }
