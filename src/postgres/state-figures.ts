@@ -12,6 +12,7 @@ const COUNTS = `
   SELECT (SELECT count(*) FROM sensor_state) AS registered,
     (SELECT count(*) FROM sensor_state WHERE last_seen_at_ms >= $1 AND measured_at_ms >= $1)
       AS online,
+    coalesce((SELECT max(last_seen_at_ms) FROM sensor_state), 0) AS "lastSeenAtMs",
     (SELECT count(*) FROM sensor_deletions) AS deletions,
     (SELECT count(*) FROM set_aside) AS "setAside",
     (SELECT min(s.deleted_at_ms) FROM sensor_deletions d
@@ -21,6 +22,7 @@ const COUNTS = `
 interface Counts {
   readonly registered: number
   readonly online: number
+  readonly lastSeenAtMs: number
   readonly deletions: number
   readonly setAside: number
   readonly deletedAtMs: number | null
@@ -31,6 +33,7 @@ interface Counts {
 const NONE: Counts = {
   registered: 0,
   online: 0,
+  lastSeenAtMs: 0,
   deletions: 0,
   setAside: 0,
   deletedAtMs: null,
@@ -56,7 +59,7 @@ export class PostgresStateFigures {
     this.#offlineAfterMs = offlineAfterMs
   }
 
-  sensors(): { registered: number; online: number } {
+  sensors(): { registered: number; online: number; lastSeenAtMs: number } {
     return this.#counts
   }
 

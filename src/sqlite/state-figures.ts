@@ -7,6 +7,7 @@ const REGISTERED = 'SELECT count(*) FROM sensors WHERE deleted_at_ms IS NULL'
 const ONLINE = `
   SELECT count(*) FROM sensor_latest JOIN sensors ON id = sensor_id
   WHERE last_seen_at_ms >= ? AND measured_at_ms >= ? AND deleted_at_ms IS NULL`
+const LAST_SEEN = 'SELECT ifnull(max(last_seen_at_ms), 0) FROM sensor_latest'
 const DELETIONS = `
   SELECT count(*) AS count, min(deleted_at_ms) AS oldestAtMs
   FROM sensor_deletions JOIN sensors ON id = sensor_id`
@@ -28,6 +29,7 @@ export class StateFigures {
   readonly #offlineAfterMs: number
   readonly #registered
   readonly #online
+  readonly #lastSeen
   readonly #deletions
   readonly #sealedEvents
 
@@ -40,16 +42,18 @@ export class StateFigures {
     this.#offlineAfterMs = offlineAfterMs
     this.#registered = control.prepare<[], number>(REGISTERED).pluck()
     this.#online = control.prepare<[number, number], number>(ONLINE).pluck()
+    this.#lastSeen = control.prepare<[], number>(LAST_SEEN).pluck()
     this.#deletions = control.prepare<[], DeletionsRow>(DELETIONS)
     this.#sealedEvents = ledger.prepare<[], number>(SEALED_EVENTS).pluck()
   }
 
-  /** Sensors of all users. */
-  sensors(): { registered: number; online: number } {
+  /** Sensors of all users; when one was last heard from, 0 if none ever was. */
+  sensors(): { registered: number; online: number; lastSeenAtMs: number } {
     const sinceMs = this.#clock.nowMs() - this.#offlineAfterMs
     return {
       registered: this.#registered.get() ?? 0,
       online: this.#online.get(sinceMs, sinceMs) ?? 0,
+      lastSeenAtMs: this.#lastSeen.get() ?? 0,
     }
   }
 

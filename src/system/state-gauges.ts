@@ -41,8 +41,8 @@ interface StoreState {
 }
 
 interface StateFigures {
-  /** Of all users. */
-  sensors(): { readonly registered: number; readonly online: number }
+  /** Of all users; when one was last heard from, 0 if none ever was. */
+  sensors(): { readonly registered: number; readonly online: number; readonly lastSeenAtMs: number }
   /** Of which measurements are still in the store; 0 ms if there are none. */
   sensorDeletions(): { readonly count: number; readonly oldestAgeMs: number }
   /** Events in the sealed part of the ledger. */
@@ -62,6 +62,11 @@ export function addStateGauges(registry: Registry, state: WatchedState): void {
   addGauges(registry, () => figures.sensors(), [
     { name: 'sensors', help: 'Sensors of all users', read: ({ registered }) => registered },
     { name: 'sensors_online', help: 'Sensors that are online', read: ({ online }) => online },
+    {
+      name: 'last_measurement_timestamp_seconds',
+      help: 'When a new measurement was last received, before a restart too; 0 if none ever was',
+      read: ({ lastSeenAtMs }) => lastSeenAtMs / SECOND_MS,
+    },
   ])
   addGauges(registry, () => figures.countSealedEvents(), [
     {

@@ -173,6 +173,8 @@ describe('two services on one database', () => {
     expect(ready.database).to.include({ name: database.url.split(/[/?]/)[3], durability: 'local' })
     expect(ready.database.server).to.match(/^PostgreSQL \d+/)
     const { text } = await send(urlOf(0), { path: '/metrics' })
+    expect(text).to.match(/^thermolog_last_measurement_timestamp_seconds \d/m)
+    expect(text).not.to.match(/^thermolog_(last_backup|ledger_memory)/m)
     expect(text).to.contain(`thermolog_process_info{process="${ready.database.process}",`)
     expect(text).to.match(/^thermolog_database_warnings \d+$/m)
   })

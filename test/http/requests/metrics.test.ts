@@ -111,6 +111,15 @@ describe('GET /metrics', () => {
     expect(await sensors()).to.deep.equal([2, 1])
   })
 
+  it('says when a measurement last came, a new one', async () => {
+    const receivedAtMs = service.clock.nowMs()
+    await submit({ event_id: 'last', sn: 'attic', temp: 30 })
+    service.clock.advanceMs(60_000)
+    await submit({ event_id: 'last', sn: 'attic', temp: 30 })
+    const lastSeconds = (await scrape()).get('thermolog_last_measurement_timestamp_seconds')
+    expect(lastSeconds).to.equal(receivedAtMs / 1000)
+  })
+
   it('says what room is left, and what has to be', async () => {
     const series = await scrape()
     const free = series.get('thermolog_disk_free_bytes') ?? 0
