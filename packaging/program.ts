@@ -15,7 +15,11 @@ export type Machine = 'x64' | 'arm64'
 /** More would be more than people want to fetch: others who use npm have Node. */
 export const NODE_OF_NPM: Machine = 'x64'
 
-const TAKEN_AS_IS = ['bin', 'deploy', 'docs', 'schemas', 'CHANGELOG.md', 'LICENSE', 'README.md']
+// prettier-ignore
+const TAKEN_AS_IS = [
+  'bin', 'deploy', 'docs', 'schemas', 'prometheus/alerts.yml',
+  'CHANGELOG.md', 'LICENSE', 'README.md',
+]
 /** Folders of TypeScript. The image needs the second. */
 const COMPILED = ['src', 'docker']
 /** Sources of SQLite, what is for people who program or for another runtime (Bare), and doubles. */

@@ -81,6 +81,8 @@ export interface MetricsSource {
   render(): Promise<{ type: string; text: string }>
   /** Counts live streams from now on. */
   watchStreams(count: () => number): void
+  /** Says which version runs. */
+  nameBuild(version: string): void
 }
 
 /** The outcome of a group's measurements. */

@@ -5,7 +5,7 @@
 // Gauges are read on each scrape, and process metrics start with the first one: a service without
 // Prometheus does not pay for them. A restart counts from zero.
 
-import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { ErrorCode } from '../domain/errors.ts'
 import { SECOND_MS } from '../domain/time.ts'
 import type {
@@ -121,6 +121,16 @@ export class PrometheusMetrics implements Metrics, MetricsSource {
     addGauges(this.#registry, count, [
       { name: 'event_streams', help: 'Open streams of live events', read: (streams) => streams },
     ])
+  }
+
+  nameBuild(version: string): void {
+    const info = new Gauge({
+      name: `${PREFIX}build_info`,
+      help: 'Which version this is; always 1',
+      labelNames: ['version'],
+      registers: [this.#registry],
+    })
+    info.set({ version }, 1)
   }
 
   /** All series as Prometheus text. */

@@ -43,6 +43,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
     'needs generators and a service on the internet: test/examples/clients.test.ts',
   'docs/operations.md: sudo apt install ./thermolog_*_amd64.deb': SYSTEMD,
   'docs/operations.md: sudo apt install --no-install-recommends git npm': SYSTEMD,
+  'docs/operations.md: sudo apt install --no-install-recommends prometheus promethe': SYSTEMD,
   'docs/operations.md: sudo apt install --allow-downgrades ./thermolog_OLDER_amd64.': SYSTEMD,
   'docs/operations.md: sudo systemctl stop thermolog && sudo systemctl enable --now': SYSTEMD,
   'docs/operations.md: sudo systemctl enable --now thermolog-backup.timer': SYSTEMD,

@@ -17,12 +17,14 @@ const ROOT = new URL('../../', import.meta.url)
 const ALERTS = 'prometheus/alerts.yml'
 const SETTINGS = 'prometheus/prometheus.yml'
 const TESTS = 'prometheus/alerts.test.yml'
+/** Where the package for Debian has docs/operations.md. */
+const GUIDE = '/usr/share/doc/thermolog/operations.md'
 
 interface Rule {
   readonly alert: string
   readonly expr: string
   readonly labels: { readonly severity: string }
-  readonly annotations: Readonly<Record<'summary' | 'description' | 'runbook', string>>
+  readonly annotations: Readonly<Record<'summary' | 'description' | 'runbook_url', string>>
 }
 
 const { groups } = parse(readText(ALERTS)) as { groups: { rules: Rule[] }[] }
@@ -74,8 +76,15 @@ describe('the alerts and the dashboard of operators', () => {
   it('have in the guide what each alert means and what to do', () => {
     const headings = new Set(readText('docs/operations.md').match(/^#+ .+$/gm))
     for (const { alert, annotations } of rules) {
-      expect(annotations.runbook, alert).to.equal(`docs/operations.md#${alert.toLowerCase()}`)
+      expect(annotations.runbook_url, alert).to.equal(`${GUIDE}#${alert.toLowerCase()}`)
       expect([...headings], alert).to.include(`#### ${alert}`)
+    }
+  })
+
+  it('have in each alert who speaks, and a first command', () => {
+    for (const { alert, annotations } of rules) {
+      expect(annotations.summary, alert).to.match(/^Thermolog\b.*\$labels\.instance/)
+      expect(annotations.description, alert).to.match(/ First: `[^`]+`\.$/)
     }
   })
 

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import manifest from '../../../package.json' with { type: 'json' }
 import { send } from '../../support/http.ts'
 import { needPromtool, promtool } from '../../support/promtool.ts'
 import { startService } from '../../support/service.ts'
@@ -118,6 +119,10 @@ describe('GET /metrics', () => {
     await submit({ event_id: 'last', sn: 'attic', temp: 30 })
     const lastSeconds = (await scrape()).get('thermolog_last_measurement_timestamp_seconds')
     expect(lastSeconds).to.equal(receivedAtMs / 1000)
+  })
+
+  it('says which version it is', async () => {
+    expect((await scrape()).get(`thermolog_build_info{version="${manifest.version}"}`)).to.equal(1)
   })
 
   it('says what room is left, and what has to be', async () => {
