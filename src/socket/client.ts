@@ -1,10 +1,15 @@
 // Has a running service carry out operations, over the socket in its DATA_DIR.
 
 import { request } from 'node:http'
-import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { SECOND_MS } from '../domain/time.ts'
 import { OperationError } from '../operations/operations.ts'
 import type { Failure, Operations } from '../operations/operations.ts'
+
+/** As long as commands wait for a service that is just starting. */
+const ANSWER_MS_MAX = 10 * SECOND_MS
+/** Nobody listens, or the one who did has just ended. */
+const NOBODY = /^(ENOENT|ECONNREFUSED|ECONNRESET)$/
 
 export interface OperationsClient {
   readonly operations: Operations
@@ -14,10 +19,10 @@ export interface OperationsClient {
 /**
  * @param socketPath see `operationsSocketPath`
  * @returns `undefined` when no service is listening
- * @throws OperationError when the socket belongs to someone else
+ * @throws OperationError when the socket belongs to someone else, or nothing answers there
  */
 export async function connectOperations(socketPath: string): Promise<OperationsClient | undefined> {
-  if (!(await isListening(socketPath))) return undefined
+  if (!(await isAnswering(socketPath))) return undefined
   const call =
     <Answer>(name: keyof Operations) =>
     (args: object): Promise<Answer> =>
@@ -54,18 +59,30 @@ export async function connectOperations(socketPath: string): Promise<OperationsC
   return { operations, close: async () => {} }
 }
 
-function isListening(socketPath: string): Promise<boolean> {
+/**
+ * The system accepts connections for a process that is stopped or hangs: it has to answer, if only
+ * that this is no operation, before it is trusted with one, which may take as long as it needs.
+ */
+function isAnswering(socketPath: string): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const socket = connect(socketPath)
-    socket.once('connect', () => {
-      socket.destroy()
+    const signal = AbortSignal.timeout(ANSWER_MS_MAX)
+    const sent = request({ socketPath, path: '/', agent: false, signal }, (response) => {
+      response.resume()
       resolve(true)
     })
-    socket.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(false)
-      else reject(unreachable(socketPath, error))
+    sent.once('error', (error: NodeJS.ErrnoException) => {
+      if (NOBODY.test(error.code ?? '')) resolve(false)
+      else reject(signal.aborted ? silent() : unreachable(socketPath, error))
     })
+    sent.end()
   })
+}
+
+function silent(): OperationError {
+  const seconds = ANSWER_MS_MAX / SECOND_MS
+  const message = `the service does not answer: nothing came from it within ${seconds} seconds`
+  const hint = 'It is stopped (SIGSTOP), hangs, or waits for its disk: see its log, or restart it.'
+  return new OperationError({ kind: 'failed', message, hint })
 }
 
 function unreachable(socketPath: string, cause: Error): OperationError {

@@ -30,6 +30,17 @@ describe('thermolog', () => {
     expect(status).to.equal(1)
   })
 
+  it('does not wait for a service that is stopped and will not answer', async () => {
+    const service = await serve(dataDir)
+    service.child.kill('SIGSTOP')
+    const { exitCode, stderr } = await run('user', 'list')
+    service.child.kill('SIGCONT')
+    expect(stderr).to.match(/^thermolog: the service does not answer: nothing .* 10 seconds\nIt is/)
+    expect(exitCode).to.equal(1)
+    expect((await run('user', 'list')).exitCode).to.equal(0)
+    expect(await service.stop()).to.equal(0)
+  })
+
   describe('wrong usage', () => {
     const wrong: readonly { args: string[]; environment?: Environment; says: RegExp }[] = [
       { args: [], says: /Usage: bin\/thermolog/ },

@@ -2,14 +2,16 @@
 // service runs or not. Method: the real command on files; what is stored is read over HTTP.
 
 import { expect } from 'chai'
+import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { openTagged } from '../../src/sqlite/database.ts'
-import { runCommand, serve } from '../support/command.ts'
+import { runCommand, serve, serving, startCommand } from '../support/command.ts'
 import type { RunningService } from '../support/command.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
+import { until } from '../support/until.ts'
 
 const USER = 'ana@example.org'
 const BUOY = fileURLToPath(new URL('../fixtures/buoy-sea-temperature.csv', import.meta.url))
@@ -55,6 +57,19 @@ describe('thermolog import', () => {
     const second = await run(...order)
     const again = { ...counts, created: 0, duplicates: BUOY_READINGS }
     expect(JSON.parse(second.stdout)).to.deep.equal(again)
+  })
+
+  it('says once why it waits for a service that stores nothing', async () => {
+    await serving(dataDir, { MIN_FREE_DISK: '1000000GiB' }, async () => {
+      const child = startCommand(dataDir, ['import', BUOY, '--user', USER, '--sn', 'buoy'], {})
+      let said = ''
+      child.stderr.on('data', (text: Buffer) => (said += text.toString()))
+      await until('it says why', () => said.includes('trying again'))
+      expect(said).to.match(/nothing is stored now, trying again: The volume of DATA_DIR has/)
+      child.kill()
+      await once(child, 'exit')
+      expect(said.split('trying again')).to.have.lengthOf(2)
+    })
   })
 
   it('ends when all of it is in the store and in the accounts', async () => {

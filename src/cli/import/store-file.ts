@@ -8,6 +8,7 @@ import type { SubmittedMeasurement } from '../../domain/measurement.ts'
 import { RuleCheck } from '../../operations/check-measurement.ts'
 import { OperationError, failureOf, importMeasurementsMax } from '../../operations/operations.ts'
 import type { ImportReceipt, ImportRules, Operations } from '../../operations/operations.ts'
+import { printNote } from '../terminal/print.ts'
 import type { Progress } from '../terminal/progress.ts'
 import { EventNames, MeasurementReader } from './read-measurements.ts'
 import type { ReaderSettings, TimeOrder } from './read-measurements.ts'
@@ -112,6 +113,7 @@ class Sender {
     conflicts: { count: 0, named: [] },
     rejected: { count: 0, named: [] },
   }
+  #isWaitSaid = false
 
   constructor(job: ImportJob, operations: Operations, rejects: RejectsFile | undefined) {
     this.#job = job
@@ -147,9 +149,20 @@ class Sender {
       } catch (error) {
         const waitSeconds = retryAfterSeconds(error)
         if (waitSeconds === undefined || attempt === ATTEMPTS_MAX) throw error
+        this.#sayWait(error)
         await sleep(Math.min(waitSeconds, RETRY_SECONDS_MAX) * 1_000)
       }
     }
+  }
+
+  /** Once: whoever sees it knows what to look at, as long as it takes. */
+  #sayWait(error: unknown): void {
+    if (this.#isWaitSaid) return
+    this.#isWaitSaid = true
+    const { message = '', hint } = failureOf(error) ?? {}
+    this.#job.progress.end()
+    const why = [message, hint].filter((text) => text !== undefined).join('\n')
+    printNote(`nothing is stored now, trying again: ${why}`)
   }
 
   async #settle(batch: readonly ImportLine[], receipt: ImportReceipt): Promise<void> {
