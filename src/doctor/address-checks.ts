@@ -26,7 +26,6 @@ interface Readiness {
   readonly backlog: { readonly entries: number }
   readonly code?: string
   readonly detail?: string
-  readonly hint?: string
   readonly measurement_store?: string
   readonly warnings?: readonly string[]
   readonly damaged?: { readonly problems: readonly string[]; readonly remedy: string }
@@ -108,7 +107,7 @@ function judgeService(answer: Answer): readonly CheckResult[] {
     const remedy = 'see its log, then restart it'
     return [serviceCheck.wrong(`the service does not answer: ${answer.reason}`, remedy)]
   }
-  const { backlog, code, detail = '', hint = '', ...state } = answer.readiness
+  const { backlog, code, detail = '', ...state } = answer.readiness
   const waiting = `${grouped(backlog.entries)} measurements wait for the measurement store`
   const results: CheckResult[] = []
   if (state.damaged !== undefined) {
@@ -116,7 +115,7 @@ function judgeService(answer: Answer): readonly CheckResult[] {
     results.push(...problems.map((problem) => serviceCheck.wrong(problem, remedy)))
   }
   if (code !== undefined) {
-    const remedy = hint || 'see its log and Troubleshooting in docs/operations.md'
+    const remedy = 'see its log, and Troubleshooting in docs/operations.md'
     results.push(serviceCheck.wrong(`the service refuses submissions: ${code}. ${detail}`, remedy))
   }
   if (state.measurement_store === 'failing') {
