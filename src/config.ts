@@ -58,7 +58,7 @@ export interface Config {
   /** A listening socket that systemd has handed over, instead of `host` and `port`. */
   readonly listenFd: number | undefined
   /** What starts and watches the service; `undefined`: it does not want to be told of it. */
-  readonly serviceManager: { readonly watchdogMs: number } | undefined
+  readonly serviceManager: { readonly socketFd: number; readonly watchdogMs: number } | undefined
   /** Where people reach the service. */
   readonly publicUrl: string
   /** The prefix of every path that the service sees; `''`: none. */
@@ -225,10 +225,13 @@ function readListenFd(settings: Settings): number | undefined {
 }
 
 function readServiceManager(settings: Settings): Config['serviceManager'] {
-  if (settings.text('NOTIFY_SOCKET') === undefined) return undefined
+  // Of that of NOTIFY_SOCKET, which bin/thermolog has opened.
+  const socketFd = settings.read('NOTIFY_FD', integerReader(3, 255))
+  if (socketFd === undefined) return undefined
   const watched = settings.text('WATCHDOG_PID') ?? String(process.pid)
   const watchdogUs = settings.read('WATCHDOG_USEC', integerReader(0, Number.MAX_SAFE_INTEGER), '0')
-  return { watchdogMs: watched === String(process.pid) ? watchdogUs / 1_000 : 0 }
+  const watchdogMs = watched === String(process.pid) ? watchdogUs / 1_000 : 0
+  return { socketFd, watchdogMs }
 }
 
 function readIngest(settings: Settings) {

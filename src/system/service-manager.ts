@@ -1,38 +1,26 @@
 // What systemd is told of the service (sd_notify): what it is doing, and that its event loop turns.
 //
-// The protocol wants a datagram socket, which Node does not have; packages that add one are
-// compiled where they are installed, or bring a whole foreign-function interface. So systemd's own
-// program sends the messages. A small shell starts it, so that the service does not fork for each:
-// it only writes a line into a pipe.
+// The protocol wants a datagram socket, which Node cannot open: `bin/thermolog` opens it
+// (with-notify-socket.pl). To write into it is to send.
 
-import { spawn } from 'node:child_process'
-import type { ChildProcess } from 'node:child_process'
-import type { Writable } from 'node:stream'
+import { writeSync } from 'node:fs'
 import { SECOND_MS } from '../domain/time.ts'
 
-/** It ends with its pipe, not by the signals that end the service. */
-const SHELL = `
-trap '' INT TERM
-if ! command -v systemd-notify >/dev/null; then
-  echo 'thermolog: systemd-notify is missing, so systemd is not told of the state' >&2
-  exec cat >/dev/null
-fi
-while IFS='|' read -r event status; do
-  systemd-notify "$event" "STATUS=$status"
-done
-`
 const SAY_EVERY_MS_MAX = 10 * SECOND_MS
+/** systemd is busy, or has gone. */
+const UNSENT = /^(EAGAIN|ENOBUFS|ECONNREFUSED|ENOTCONN|ECONNRESET|EPIPE)$/
 /** A start may go on for this long after it last said so. */
 const STARTING_MS = 60 * SECOND_MS
 
 export interface ServiceManagerSettings {
+  /** A connected datagram socket that does not block. */
+  readonly socketFd: number
   /** The service is ended when it has not said for so long that it is alive; 0: it need not. */
   readonly watchdogMs: number
 }
 
 export class ServiceManager {
   readonly #settings: ServiceManagerSettings | undefined
-  #shell: ChildProcess | undefined
   #timer: NodeJS.Timeout | undefined
 
   /** @param settings `undefined`: nobody wants to be told */
@@ -43,8 +31,9 @@ export class ServiceManager {
   /** The service starts, however long that takes. */
   noteStarting(): void {
     const event = `EXTEND_TIMEOUT_USEC=${STARTING_MS * 1_000}`
-    this.#say(event, 'starting: reading the journal')
-    this.#sayAgain(() => this.#say(event, 'starting: reading the journal'), SAY_EVERY_MS_MAX)
+    const say = () => this.#say(event, 'starting: reading the journal')
+    say()
+    this.#sayAgain(say, SAY_EVERY_MS_MAX)
   }
 
   /** @param describe what the service does now, in one line */
@@ -72,22 +61,13 @@ export class ServiceManager {
     this.#timer = setInterval(say, everyMs).unref()
   }
 
+  /** What is not sent is made up for by the next one. */
   #say(event: string, status: string): void {
     if (this.#settings === undefined) return
-    this.#shell ??= this.#startShell()
-    this.#shell.stdin?.write(`${event}|${status}\n`)
-  }
-
-  /** The process does not wait for it. If it ends, the next message starts another one. */
-  #startShell(): ChildProcess {
-    const shell = spawn('/bin/sh', ['-c', SHELL], { stdio: ['pipe', 'ignore', 'inherit'] })
-    const forget = () => {
-      if (this.#shell === shell) this.#shell = undefined
+    try {
+      writeSync(this.#settings.socketFd, `${event}\nSTATUS=${status}`)
+    } catch (error) {
+      if (!UNSENT.test((error as NodeJS.ErrnoException).code ?? '')) throw error
     }
-    shell.on('error', forget).on('exit', forget).unref()
-    const stdin = shell.stdin as Writable & { unref(): void }
-    stdin.on('error', forget)
-    stdin.unref()
-    return shell
   }
 }

@@ -1,5 +1,5 @@
 // Goal: systemd knows when the service is ready, that it is alive, and when it stops. Method: the
-// real command and systemd's own program to send, with a datagram socket in place of systemd's.
+// real command, with a datagram socket in place of systemd's, which says who has sent a message.
 
 import { spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -21,13 +21,14 @@ describe('a service that systemd watches', () => {
   let receiver: ChildProcess
   let messages: AsyncIterator<string>
   before(function () {
-    for (const program of ['systemd-notify', 'python3'] as const) {
+    for (const program of ['perl', 'python3'] as const) {
       if (spawnSync(program, ['--version']).error !== undefined) leaveOut(this, program)
     }
   })
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'thermolog-notify-'))
     receiver = spawn('python3', [RECEIVER, join(folder, 'notify')])
+    mainPid = undefined
     messages = createInterface(receiver.stdout!)[Symbol.asyncIterator]()
     expect(await next()).to.equal('bound')
   })
@@ -36,7 +37,16 @@ describe('a service that systemd watches', () => {
     await rm(folder, { recursive: true })
   })
 
-  const next = async () => ((await messages.next()) as { value: string }).value
+  /** Of the main process alone: systemd takes no others. */
+  let mainPid: string | undefined
+  async function next(): Promise<string> {
+    const { value } = (await messages.next()) as { value: string }
+    const [, sender, message = value] = /^(\d+) (.*)$/.exec(value) ?? []
+    if (sender === undefined) return message
+    mainPid ??= sender
+    expect(sender).to.equal(mainPid)
+    return message
+  }
   /** @returns the first message with this event */
   async function said(event: string): Promise<string> {
     const message = await next()

@@ -12,6 +12,7 @@ import { expect } from 'chai'
 import { closeKept } from './http.ts'
 
 const COMMAND = fileURLToPath(new URL('../../src/thermolog.js', import.meta.url))
+const NOTIFY_OPENER = fileURLToPath(new URL('../../bin/with-notify-socket.pl', import.meta.url))
 const { V8_FLAGS = '', ...MEMORY } = parseEnv(
   readFileSync(new URL('../../src/memory.env', import.meta.url), 'utf8'),
 ) as Record<string, string>
@@ -93,6 +94,12 @@ export async function serving<Result>(
   }
 }
 
+/** Node, started as bin/thermolog starts it where systemd wants to be told. */
+export function programFor({ NOTIFY_SOCKET }: Environment): readonly string[] {
+  const opener = NOTIFY_SOCKET === undefined ? [] : ['perl', NOTIFY_OPENER]
+  return [...opener, process.execPath]
+}
+
 /** Starts `thermolog` and leaves it to the caller. @param flags of Node */
 export function startCommand(
   dataDir: string,
@@ -101,7 +108,8 @@ export function startCommand(
   flags: readonly string[] = [],
 ) {
   const { PROGRAM = COMMAND, ...settings } = environment
-  return spawn(process.execPath, [...flags, PROGRAM, ...args], {
+  const order = [...programFor(environment), ...flags, PROGRAM, ...args]
+  return spawn(order[0] ?? '', order.slice(1), {
     env: { PATH: process.env['PATH'], DATA_DIR: dataDir, ...settings },
     stdio: 'pipe',
   })

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import net from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { programFor } from './command.ts'
 import type { Environment } from './command.ts'
 
 const LAUNCHER = fileURLToPath(new URL('../../bin/thermolog', import.meta.url))
@@ -33,7 +34,7 @@ export class HeldSocket {
   /** Starts `thermolog serve` with the socket. */
   startService(environment: Environment): ChildProcess {
     const { PROGRAM, ...settings } = environment
-    const command = PROGRAM === undefined ? [LAUNCHER] : [process.execPath, PROGRAM]
+    const command = PROGRAM === undefined ? [LAUNCHER] : [...programFor(settings), PROGRAM]
     return spawn('/bin/sh', ['-c', HAND_OVER, 'sh', ...command], {
       env: { PATH: process.env['PATH'], ...settings },
       stdio: ['ignore', 'pipe', 'pipe', this.#socket.fd],

@@ -13,7 +13,7 @@ const REMEDIES = {
   promtool: 'put it on PATH (Debian: prometheus)',
   Schemathesis: 'put it on PATH, or set SCHEMATHESIS, see test/README.md',
   'systemd-analyze': 'put it on PATH (Debian: systemd)',
-  'systemd-notify': 'put it on PATH (Debian: systemd)',
+  perl: 'put it on PATH (Debian: perl-base)',
   haproxy: 'put it on PATH (Debian: haproxy)',
   nginx: 'put it on PATH (Debian: nginx)',
   openssl: 'put it on PATH (Debian: openssl)',

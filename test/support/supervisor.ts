@@ -19,7 +19,7 @@ const RECEIVER = fileURLToPath(new URL('notify-socket.py', import.meta.url))
 
 /** Leaves out the suite where what tells and what is told is missing. */
 export function needSupervisor(suite: Mocha.Context): void {
-  for (const program of ['systemd-notify', 'python3'] as const) {
+  for (const program of ['perl', 'python3'] as const) {
     if (spawnSync(program, ['--version']).error !== undefined) leaveOut(suite, program)
   }
 }
@@ -111,7 +111,10 @@ export class Supervisor {
     })
   }
 
-  #take(message: string): void {
+  /** @param line the sender's id and what it says; it counts only if it is the main process */
+  #take(line: string): void {
+    const [, sender, message = line] = /^(\d+) (.*)$/.exec(line) ?? []
+    if (sender !== undefined && Number(sender) !== this.#service?.pid) return
     this.messages.push(message)
     // It watches from the end of a start to the beginning of a stop.
     if (message.startsWith('READY=1 '))

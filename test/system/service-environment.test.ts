@@ -33,10 +33,11 @@ describe('the environment of the service', () => {
 
   it('is in every section of its name', async () => {
     const unit = '[Service]  \nEnvironment=A=1\n[Install]\nEnvironment=A=2\n[Service]\n'
+    const file = join(folder, 'thermolog.service')
     expect(await read(`${unit}Environment="B=50%% x"\nWorkingDirectory=/srv`)).to.deep.equal({
-      A: '1',
-      B: '50% x',
-      DATA_DIR: '/srv/data',
+      A: { file, value: '1' },
+      B: { file, value: '50% x' },
+      DATA_DIR: { file, value: '/srv/data' },
     })
   })
 

@@ -57,7 +57,8 @@ describe('ClientAddresses', () => {
     ['192.168.1.9', ['192.168.0.0/16'], false],
     ['203.0.113.7', [], false],
   ] as const) {
-    it(`${isNoted ? 'notes' : 'does not note'} a proxy at ${peer}, trusting ${trusted.join()}`, () => {
+    const does = isNoted ? 'notes' : 'does not note'
+    it(`${does} a proxy at ${peer}, trusting ${trusted.join()}`, () => {
       const noted: string[] = []
       const addresses = new ClientAddresses(trusted, (address) => noted.push(address))
       const socket = { remoteAddress: peer }

@@ -1,0 +1,175 @@
+// Goal: `thermolog doctor` names first what is wrong with the machine: disk, memory, clock, owners.
+// Method: the real command where that is so: full and read-only volumes, a control group, slowed
+// syncs and another clock.
+
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { appendFile, chown, cp, mkdir, open } from 'node:fs/promises'
+import { rmdir, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { useDiskFaults } from '../support/disk-faults.ts'
+import { expectFirst, useDoctor } from '../support/doctor.ts'
+import type { DoctorReport } from '../support/doctor.ts'
+import { ForgingProvider } from '../support/forging-provider.ts'
+import { leaveOut } from '../support/left-out.ts'
+
+const NOBODY = 65_534
+const DAY_MS = 86_400_000
+const CONTROL_GROUPS = '/sys/fs/cgroup'
+
+describe('thermolog doctor on a machine', () => {
+  const test = useDoctor()
+
+  it('names an owner who is not that of the folder', async function () {
+    if (process.getuid?.() !== 0) leaveOut(this, 'a user who is nobody')
+    await chown(test().dataDir, NOBODY, NOBODY)
+    const report = await test().examine()
+    expectFirst(report, 'data_dir', /belongs to uid 0, the folder to uid 65534$/)
+    expect(report.checks[0]?.remedy).to.equal(`as root: chown -R 65534:65534 ${test().dataDir}`)
+  })
+
+  it('names memory that is too small for the ledger', async function () {
+    const group = await makeGroup(300 * 2 ** 20)
+    if (group === undefined) leaveOut(this, 'a control group')
+    const program = 'echo $$ >"$0/cgroup.procs" && exec "$@"'
+    const thermolog = ['bin/node', 'src/thermolog.js', 'doctor', '--json']
+    try {
+      const { status, stdout } = spawnSync('/bin/sh', ['-c', program, group, ...thermolog], {
+        env: { PATH: process.env['PATH'], DATA_DIR: test().dataDir, PORT: test().port },
+        encoding: 'utf8',
+      })
+      const report = JSON.parse(stdout) as Omit<DoctorReport, 'exitCode'>
+      const message = /^the service needs 400\.0 MiB with 0 event ids, but the limit .* 300\.0 MiB$/
+      expectFirst({ exitCode: status ?? -1, ...report }, 'memory', message)
+    } finally {
+      await rmdir(group)
+    }
+  })
+
+  /** @returns its folder; `undefined`: none can be made here */
+  async function makeGroup(bytes: number): Promise<string | undefined> {
+    for (const [root, key] of [
+      [CONTROL_GROUPS, 'memory.max'],
+      [join(CONTROL_GROUPS, 'memory'), 'memory.limit_in_bytes'],
+    ] as const) {
+      const group = join(root, `thermolog-${process.pid}`)
+      if (!existsSync(join(root, 'cgroup.procs'))) continue
+      try {
+        await mkdir(group)
+        await writeFile(join(group, key), String(bytes))
+        if (readFileSync(join(group, key), 'utf8').trim() === String(bytes)) return group
+      } catch {
+        // Not here.
+      }
+      if (existsSync(group)) await rmdir(group)
+    }
+    return undefined
+  }
+
+  it('names data that are damaged, whichever file has them', async () => {
+    for (const name of ['control.db', 'ledger.db']) {
+      await cp(join(test().original, name), join(test().dataDir, name))
+      const file = await open(join(test().dataDir, name), 'r+')
+      await file.write(Buffer.alloc(2_048, 0xff), 0, 2_048, 1_024)
+      await file.close()
+      const report = await test().examine()
+      expect(report.exitCode).to.equal(1)
+      expect(report.checks[0]).to.include({ state: 'wrong' })
+      expect(report.checks[0]?.remedy).to.match(/`thermolog verify`/)
+      await cp(join(test().original, name), join(test().dataDir, name))
+    }
+  })
+
+  it('writes nowhere but where it may, whatever it finds in DATA_DIR', async () => {
+    const precious = join(test().folder, 'precious')
+    await writeFile(precious, 'as it was')
+    await symlink(precious, join(test().dataDir, 'doctor-probe'))
+    expect((await test().examine()).exitCode).to.equal(0)
+    expect(readFileSync(precious, 'utf8')).to.equal('as it was')
+    expect(existsSync(join(test().dataDir, 'doctor-probe'))).to.equal(false)
+  })
+
+  describe('on a volume of its own', () => {
+    let volume: string
+    const mount = (options: string) =>
+      spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', volume]).status
+
+    beforeEach(async function () {
+      volume = join(test().folder, 'volume')
+      await mkdir(volume)
+      if (mount('size=32m') !== 0) leaveOut(this, 'the right to mount')
+      await cp(test().original, volume, { recursive: true })
+    })
+    afterEach(() => void spawnSync('umount', [volume]))
+
+    it('names one that is full', async () => {
+      const filled = await appendFile(join(volume, 'elsewhere'), Buffer.alloc(64 * 2 ** 20)).catch(
+        ({ code }: NodeJS.ErrnoException) => code,
+      )
+      expect(filled).to.equal('ENOSPC')
+      const report = await test().examine({ MIN_FREE_DISK: '1MiB' }, volume)
+      expectFirst(report, 'disk', /has 0\.0 MiB free: with less than 1\.0 MiB submissions are/)
+    })
+
+    it('names one that is read-only', async () => {
+      expect(mount('remount,ro')).to.equal(0)
+      expectFirst(await test().examine({}, volume), 'data_dir', /is on a read-only file system$/)
+      expect(mount('remount,rw')).to.equal(0)
+    })
+  })
+
+  describe('with a disk and a clock that are wrong', () => {
+    const faults = useDiskFaults()
+
+    it('names a disk that is slow', async () => {
+      faults().slowSyncs(150)
+      expectFirst(
+        await test().examine(faults().environment),
+        'fsync',
+        /it takes \d{3}\.\d ms, at worst/,
+      )
+      faults().slowSyncs(40)
+      const report = await test().examine(faults().environment)
+      expect(report.checks[0]).to.include({ check: 'fsync', state: 'warning' })
+      expect(report.exitCode).to.equal(0)
+    })
+
+    it('names a backup that is old', async () => {
+      faults().setClockAhead(3 * DAY_MS)
+      expectFirst(await test().examine(faults().environment), 'backup', /^the last backup is of 20/)
+    })
+
+    it('names a clock that is behind this version, or what is on disk', async () => {
+      faults().setClockAhead(-800 * DAY_MS)
+      expectFirst(
+        await test().examine(faults().environment),
+        'clock',
+        /before this version was made/,
+      )
+      faults().setClockAhead(-3_600_000)
+      expectFirst(
+        await test().examine(faults().environment),
+        'clock',
+        /files in DATA_DIR were written at/,
+      )
+    })
+
+    it('names a clock that is not that of a provider', async () => {
+      const provider = new ForgingProvider(() => Date.now())
+      await provider.start()
+      faults().setClockAhead(60_000)
+      try {
+        const report = await test().examine({
+          ...faults().environment,
+          IDP_HOME_ISSUER: provider.issuer,
+          IDP_HOME_CLIENT_ID: 'app',
+          MOBILE_REDIRECT_URIS: 'org.example.app:/callback',
+        })
+        expectFirst(report, 'clock', /that of the identity provider HOME 20/)
+      } finally {
+        await provider.stop()
+      }
+    })
+  })
+})

@@ -1,0 +1,87 @@
+// A DATA_DIR of each test's own, with a user and a backup that is noted, and what `thermolog doctor`
+// says of it.
+
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { runCommand } from './command.ts'
+import type { Environment } from './command.ts'
+import { freePort } from './free-port.ts'
+
+export interface DoctorReport {
+  readonly exitCode: number
+  readonly state: string
+  readonly checks: readonly {
+    readonly check: string
+    readonly state: string
+    readonly message: string
+    readonly remedy: string | null
+  }[]
+  readonly settings: readonly {
+    readonly name: string
+    readonly value: string | null
+    readonly source: string
+  }[]
+}
+
+export interface DoctorTest {
+  /** What every test has a copy of. */
+  readonly original: string
+  /** For what the test makes besides. */
+  readonly folder: string
+  readonly dataDir: string
+  /** A free one. */
+  readonly port: string
+  /** @param dataDir default: that of the test */
+  examine(environment?: Environment, dataDir?: string): Promise<DoctorReport>
+}
+
+/** @returns what the test has, for tests and hooks */
+export function useDoctor(): () => DoctorTest {
+  let folders: string
+  let original: string
+  let test: DoctorTest | undefined
+  before(async () => {
+    folders = await mkdtemp(join(tmpdir(), 'thermolog-doctor-'))
+    original = join(folders, 'original')
+    for (const args of [
+      ['user', 'create', '--email', 'a@example.org'],
+      ['backup', join(folders, 'backup.tar')],
+    ]) {
+      const { exitCode, stderr } = await runCommand(original, args)
+      expect(exitCode, stderr).to.equal(0)
+    }
+  })
+  beforeEach(async () => {
+    const folder = await mkdtemp(join(folders, 'test-'))
+    const dataDir = join(folder, 'data')
+    const port = String(await freePort())
+    await cp(original, dataDir, { recursive: true })
+    const examine = (environment: Environment = {}, where = dataDir) =>
+      examined(where, { PORT: port, ...environment })
+    test = { original, folder, dataDir, port, examine }
+  })
+  after(() => rm(folders, { recursive: true }))
+  return () => {
+    if (test === undefined) throw new Error('the data are made in a hook before each test')
+    return test
+  }
+}
+
+async function examined(dataDir: string, environment: Environment): Promise<DoctorReport> {
+  const args = ['doctor', '--json']
+  const { exitCode, stdout, stderr } = await runCommand(dataDir, args, environment)
+  expect(stdout, stderr).not.to.equal('')
+  return { exitCode, ...(JSON.parse(stdout) as Omit<DoctorReport, 'exitCode'>) }
+}
+
+/** What comes first. */
+export function expectFirst(report: DoctorReport, check: string, message: RegExp): void {
+  const { exitCode, state, checks } = report
+  const all = JSON.stringify(checks, null, 2)
+  expect(checks[0], all).to.include({ check, state: 'wrong' })
+  expect(checks[0]?.message).to.match(message)
+  expect(checks[0]?.remedy?.length, all).to.be.greaterThan(10)
+  expect({ exitCode, state }).to.deep.equal({ exitCode: 1, state: 'wrong' })
+}
