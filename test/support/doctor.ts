@@ -1,5 +1,5 @@
-// A DATA_DIR of each test's own, with a user and a backup that is noted, and what `thermolog doctor`
-// says of it.
+// A DATA_DIR of each test's own, with a user and a backup that is noted, and what `thermolog
+// doctor` says of it.
 
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
