@@ -127,6 +127,8 @@ export const seriesBucketsMax = 200_000
  */
 export const historyAnswers = { ofUserMax: 8, ofAllMax: 32, waitingMax: 2_048 }
 export const statementAnswers = { ofUserMax: 2, ofAllMax: 16, waitingMax: 2_048 }
+/** Lists of all sensors of a user under way, each until its text is made; further ones wait. */
+export const sensorListAnswers = { ofUserMax: 4, ofAllMax: 16, waitingMax: 2_048 }
 
 /** `bucket=auto` picks the finest bucket that covers the period with at most this many. */
 export const autoPointsMax = 1_500

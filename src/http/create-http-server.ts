@@ -8,6 +8,7 @@ import {
   connectionsPerAddressMax,
   failedTokensPerMinute,
   historyAnswers,
+  sensorListAnswers,
   openStatementsPerMinute,
   requestBodiesInFlightBytesMax,
 } from '../domain/limits.ts'
@@ -115,9 +116,11 @@ export function createHttpServer(
   )
   const smallBodies = new SmallBodyReader(clock)
   const longAnswers = new LongAnswers(historyAnswers, clock)
-  const mobile = { ...collaborators, signInLimit, longAnswers, bodies }
+  const sensorLists = new LongAnswers(sensorListAnswers, clock)
+  const apis = { ...collaborators, longAnswers, sensorLists, bodies }
+  const mobile = { ...apis, signInLimit }
   const tables: Tables = {
-    daemon: daemonApiRouter({ ...collaborators, longAnswers, rateLimits, bodies }),
+    daemon: daemonApiRouter({ ...apis, rateLimits }),
     mobile: mobileApiRouter(mobile, settings.mobile),
     signIn: signInRouter(mobile, settings.mobile),
     lines: lineApiRouter(

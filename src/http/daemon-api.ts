@@ -32,6 +32,8 @@ export interface DaemonApiCollaborators {
   readonly refusedWriter: RefusedWriter
   readonly history: HistoryReader
   readonly longAnswers: LongAnswers
+  /** Lists of all sensors of a user. */
+  readonly sensorLists: LongAnswers
   readonly rateLimits: RateLimits
   readonly bodies: BodyGate
   readonly dataIdentity: DataIdentity
@@ -49,12 +51,13 @@ export function daemonApiRouter(
   const patch = sensorPatch(bodies)
   const query = historyQuery
   const several = seriesQuery(sensors)
+  const lists = { sensors, sensorLists: collaborators.sensorLists }
   const ofSensor = getHistory(history, longAnswers)
   const series = getSeries(history, longAnswers)
   const me = showDaemonMe(tokens, collaborators.dataIdentity)
 
   api.add('GET    /me',                        undefined,            none,  me)
-  api.add('GET    /sensors',                   'sensors:read',       none,  listSensors(sensors))
+  api.add('GET    /sensors',                   'sensors:read',       none,  listSensors(lists))
   api.add('POST   /measurements',              'measurements:write', one,   postMeasurement(intake))
   api.add('POST   /measurements/batch',        'measurements:write', batch, postBatch(intake))
   api.add('GET    /measurements',              'sensors:read',       several, series)

@@ -48,6 +48,8 @@ export interface MobileApiCollaborators {
   readonly live: LiveSensors
   readonly history: HistoryReader
   readonly longAnswers: LongAnswers
+  /** Lists of all sensors of a user. */
+  readonly sensorLists: LongAnswers
   readonly signIn: SignIn
   readonly links: SignInLinks
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>
@@ -58,12 +60,15 @@ export interface MobileApiCollaborators {
 
 // prettier-ignore
 export function mobileApiRouter(
-  { tokens, ownTokens, sensors, live, history, longAnswers, bodies, clock }: MobileApiCollaborators,
+  collaborators: MobileApiCollaborators,
   settings: Pick<MobileSettings, 'mayEdit' | 'mayMakeTokens' | 'mayDeleteAccount'>,
 ): RouteTable {
+  const { tokens, ownTokens, sensors, sensorLists, live, history, longAnswers } = collaborators
+  const { bodies, clock } = collaborators
   const api = new ApiRoutes(MOBILE_API_BASE, sensors)
   const query = historyQuery
   const several = seriesQuery(sensors)
+  const lists = { sensors, sensorLists }
   const ofSensor = getHistory(history, longAnswers)
   const series = getSeries(history, longAnswers)
   const patch = sensorPatch(bodies)
@@ -84,8 +89,8 @@ export function mobileApiRouter(
   api.add('POST /tokens',                   undefined,      order, postToken(ownTokens, settings))
   api.add('POST /tokens/:token/rotation',   undefined,      rotation, rotateToken(ownTokens))
   api.add('DELETE /tokens/:token',          undefined,      end,   endToken(tokens))
-  api.add('GET  /dashboard',                'sensors:read', none,  showDashboard(sensors))
-  api.add('GET  /sensors',                  'sensors:read', none,  listSensors(sensors))
+  api.add('GET  /dashboard',                'sensors:read', none,  showDashboard(lists))
+  api.add('GET  /sensors',                  'sensors:read', none,  listSensors(lists))
   api.add('GET  /changes',                  'sensors:read', changesQuery, showChanges(sensors))
   api.add('GET  /measurements',             'sensors:read', several, series)
   api.own('GET  /sensors/:id',              'sensors:read', none,  showSensor(sensors))

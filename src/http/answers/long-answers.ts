@@ -177,8 +177,13 @@ export class LongAnswer {
       this.#awaitedMs = this.awaitedMs
       this.#sinceMs = undefined
       this.#takenBytes += piece.length
-      await this.#turns.next()
+      await this.turn()
     }
+  }
+
+  /** Lets all others do what they have to, before the next part of the answer is made. */
+  turn(): Promise<void> {
+    return this.#turns.next()
   }
 
   cutOff(): void {

@@ -71,6 +71,7 @@ export function presentUser({ id, email, name }: DomainUser): User {
   return { id, email, name }
 }
 
+/** Without the sensors themselves, which are many. */
 export function presentDashboard(
   user: DomainUser,
   states: readonly SensorState[],
@@ -80,7 +81,7 @@ export function presentDashboard(
       user: presentUser(user),
       sensors_total: states.length,
       sensors_online: states.filter(({ isOnline }) => isOnline).length,
-      sensors: states.map(presentSensor),
+      sensors: [],
     },
   }
 }

@@ -4,28 +4,20 @@ import { ServiceError } from '../../domain/errors.ts'
 import type { RequestFault } from '../../domain/errors.ts'
 import type { SensorChange } from '../../domain/sensor.ts'
 import type { Sensors } from '../../sensors/sensors.ts'
-import { answerJson, answerUnchanged, entityTag, isKnown } from '../answers/call.ts'
+import { answerJson } from '../answers/call.ts'
 import type { ApiCall, SensorCall } from '../answers/call.ts'
 import { presentSensor } from '../answers/present.ts'
+import { answerSensorList } from '../answers/sensor-list.ts'
+import type { SensorLists } from '../answers/sensor-list.ts'
 import { jsonBody } from '../body/bounds.ts'
 import { isSensorPatch, validated } from '../body/validate.ts'
 import type { BodyGate } from '../body/gate.ts'
 import { membersOf, nameFaults, readBody } from './input.ts'
 import type { Input } from './input.ts'
 
-export function listSensors(sensors: Sensors) {
-  return async (call: ApiCall): Promise<void> => {
-    const { ctx, principal } = call
-    const userId = principal.user.id
-    const tagOf = (version: string) => entityTag(`sensors ${userId} ${version}`)
-    const { version, states } = await sensors.listUnlessKnown(userId, (current) =>
-      isKnown(ctx, tagOf(current)),
-    )
-    ctx.set('Cache-Control', 'private, no-cache')
-    if (states === undefined) return answerUnchanged(ctx, tagOf(version))
-    ctx.set('ETag', tagOf(version))
-    answerJson(call, 200, JSON.stringify({ data: states.map(presentSensor) }))
-  }
+export function listSensors(lists: SensorLists) {
+  return (call: ApiCall): Promise<void> =>
+    answerSensorList(call, lists, `sensors ${call.principal.user.id}`, () => ({ data: [] }))
 }
 
 export function showSensor(sensors: Sensors) {
