@@ -99,7 +99,7 @@ export async function openDatabase(
   closers.push(() => figures.stop())
   // Commands end soon: they look at nothing.
   if (isForwarding) {
-    await watch.start()
+    await Promise.all([progress.look(), watch.start()])
     figures.start()
   }
   const countSetAside = () => figures.countSetAside()

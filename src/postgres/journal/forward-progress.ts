@@ -53,7 +53,7 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
 
   constructor(collaborators: Collaborators) {
     this.#with = collaborators
-    this.#timer = setInterval(() => void this.#readFigures(), FIGURES_EVERY_MS).unref()
+    this.#timer = setInterval(() => void this.look(), FIGURES_EVERY_MS).unref()
   }
 
   get backlogBytes(): number {
@@ -70,6 +70,23 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
 
   onReadable(listener: () => void): void {
     this.#onReadable = listener
+  }
+
+  /** Reads the figures, which are those of the last look; a service looks before it is asked. */
+  async look(): Promise<void> {
+    if (this.#isReading) return
+    this.#isReading = true
+    const { database, log } = this.#with
+    type Row = { readonly entries: number; readonly oldestAtMs: number | null }
+    try {
+      const [row] = await database.rows<Row>(sql.SUM_BACKLOG)
+      this.#entries = row?.entries ?? 0
+      this.#oldestAtMs = row?.oldestAtMs ?? undefined
+    } catch (error) {
+      log.debug('cannot read the backlog now', { error: String(error) })
+    } finally {
+      this.#isReading = false
+    }
   }
 
   backlog(): Backlog {
@@ -195,22 +212,6 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
       if (batch === undefined) return
       yield* takeSensors(batch.measurements, wanted, range)
       seq = batch.place.seq
-    }
-  }
-
-  async #readFigures(): Promise<void> {
-    if (this.#isReading) return
-    this.#isReading = true
-    const { database, log } = this.#with
-    type Row = { readonly entries: number; readonly oldestAtMs: number | null }
-    try {
-      const [row] = await database.rows<Row>(sql.SUM_BACKLOG)
-      this.#entries = row?.entries ?? 0
-      this.#oldestAtMs = row?.oldestAtMs ?? undefined
-    } catch (error) {
-      log.debug('cannot read the backlog now', { error: String(error) })
-    } finally {
-      this.#isReading = false
     }
   }
 }
