@@ -53,13 +53,10 @@ const port = parentPort
 if (port === null) throw new Error('BUG: the forward thread is started as a program')
 
 const { dataDir, logLevel, logForm, influx, isIdle } = workerData as ForwardThreadData
-// Acknowledging comes first: the journal can wait for an external store, which costs more than
-// everything else. Linux sets the priority of this thread, other systems that of the whole process.
-if (influx !== undefined && process.platform === 'linux') {
-  setPriority(NICENESS_BEHIND_ACKNOWLEDGING)
-}
 const component = 'forwarder'
 const log = createLog(systemClock, { level: logLevel, component, form: logForm }, standardOutput)
+// Linux sets the priority of this thread, other systems that of the whole process.
+if (influx !== undefined && process.platform === 'linux') letAcknowledgingGoFirst()
 const control = openForReading(join(dataDir, CONTROL_FILE))
 const queue = new SqliteJournalQueue({ control, tell: answer, isIdle })
 const forwarding = new Forwarding(
@@ -99,4 +96,17 @@ async function close(): Promise<void> {
 
 function answer(message: ForwardAnswer): void {
   port?.postMessage(message)
+}
+
+/** The journal can wait for an external store, which costs more than everything else. */
+function letAcknowledgingGoFirst(): void {
+  try {
+    setPriority(NICENESS_BEHIND_ACKNOWLEDGING)
+  } catch (error) {
+    const hint = 'under systemd: SystemCallFilter=setpriority in a drop-in'
+    log.info('writing to InfluxDB gets as much time as acknowledging', {
+      error: (error as Error).message,
+      hint,
+    })
+  }
 }

@@ -42,7 +42,6 @@ describe('deploy/thermolog-backup.service', () => {
     ])
     expect(ofService.filter((line) => !ours.includes(line))).to.have.members([
       'RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX',
-      'SystemCallFilter=setpriority',
     ])
   })
 
