@@ -47,7 +47,10 @@ export async function checkAddress(
     const remedy = 'restart the service: it was started with other settings'
     return [portCheck.wrong(`the service runs, and does not listen to ${place}`, remedy)]
   }
-  const { message, hint = '' } = listenFailure(failure, config) ?? { message: failure.message }
+  const { message, hint } = listenFailure(failure, config) ?? {
+    message: failure.message,
+    hint: 'set HOST and PORT to an address of this machine',
+  }
   if (failure.code !== 'EADDRINUSE') return [portCheck.wrong(message, hint)]
   const who = `as root, \`ss -ltnp sport = :${port}\` says which`
   const taken = portCheck.wrong(`${message}, by another program`, `${hint} (${who})`)
@@ -129,15 +132,15 @@ function judgeService(answer: Answer): readonly CheckResult[] {
 
 /** @param isAnswering whether the service itself answers here */
 export async function checkProxy(
-  { apiUrl, port, trustedProxies }: Config,
+  { apiUrl, trustedProxies }: Config,
   isAnswering: boolean,
 ): Promise<readonly CheckResult[]> {
   const publicUrl = URL.parse(apiUrl)
   if (publicUrl === null) {
     return trustedProxies.length === 0 ? [] : [judgeTrust(trustedProxies)]
   }
-  const isProxied = publicUrl.protocol === 'https:' || publicUrl.port !== String(port)
-  if (isProxied && trustedProxies.length === 0) {
+  // The service itself does not speak TLS.
+  if (publicUrl.protocol === 'https:' && trustedProxies.length === 0) {
     const where = `PUBLIC_URL is ${apiUrl}, so a proxy is there, and TRUST_PROXY does not name it`
     return [
       proxyCheck.wrong(

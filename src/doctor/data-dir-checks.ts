@@ -65,9 +65,9 @@ async function isFolder(path: string): Promise<boolean> {
 /** A file of another owner, left by a command that ran as root: the service cannot open it. */
 async function findStranger(dataDir: string): Promise<CheckResult | undefined> {
   const { uid, gid } = await stat(dataDir)
-  for (const name of await readdir(dataDir)) {
-    const { uid: owner } = await lstat(join(dataDir, name))
-    if (owner === uid) continue
+  for (const name of await readdir(dataDir).catch(noneIfClosed)) {
+    const { uid: owner } = await lstat(join(dataDir, name)).catch(ifGone)
+    if (owner === undefined || owner === uid) continue
     const file = join(resolve(dataDir), name)
     return dataDirCheck.wrong(
       `${file} belongs to uid ${owner}, the folder to uid ${uid}`,
@@ -75,6 +75,18 @@ async function findStranger(dataDir: string): Promise<CheckResult | undefined> {
     )
   }
   return undefined
+}
+
+/** Why it is closed is said by `refuseUnwritable`. */
+function noneIfClosed(error: NodeJS.ErrnoException): string[] {
+  if (error.code === 'EACCES') return []
+  throw error
+}
+
+/** A running service makes and deletes files meanwhile. */
+function ifGone(error: NodeJS.ErrnoException): { readonly uid?: number } {
+  if (error.code === 'ENOENT' || error.code === 'EACCES') return {}
+  throw error
 }
 
 async function checkRoom({ dataDir, freeDiskMin }: Config): Promise<CheckResult> {

@@ -5,7 +5,7 @@ import type { Config, DatabaseConfig, InfluxConfig } from '../config.ts'
 import { refuseOtherStore, storeNameOf } from '../core/measurement-store.ts'
 import { openBeside } from '../data-dir/open-beside.ts'
 import { checkInfluxBucket } from '../influx/bucket-check.ts'
-import { InfluxConnection } from '../influx/connection.ts'
+import { InfluxConnection, InfluxUnreachable } from '../influx/connection.ts'
 import { grouped } from '../domain/grouped.ts'
 import { systemClock } from '../system/clock.ts'
 import { ANSWER_MS_MAX, Check, reasonOf, VERIFY } from './check.ts'
@@ -91,8 +91,13 @@ export async function checkInflux(influx: InfluxConfig): Promise<ServerResult> {
 }
 
 async function readClock(connection: InfluxConnection): Promise<OtherClock | undefined> {
-  const { headers } = await connection.exchange({ method: 'GET', path: '/ping' })
-  return clockOf('InfluxDB', headers.date)
+  try {
+    const { headers } = await connection.exchange({ method: 'GET', path: '/ping' })
+    return clockOf('InfluxDB', headers.date)
+  } catch (error) {
+    if (error instanceof InfluxUnreachable) return undefined
+    throw error
+  }
 }
 
 /** @param date the header of an answer that has just come; it has whole seconds */
