@@ -56,7 +56,7 @@ describe('thermolog', () => {
         args: ['users', '--help'],
         says: /^thermolog: unknown command 'users'\nDid you mean user\?/,
       },
-      { args: ['doctor', '--help'], says: /^thermolog: unknown command 'doctor'\nSee bin\/therm/ },
+      { args: ['nurse', '--help'], says: /^thermolog: unknown command 'nurse'\nSee bin\/therm/ },
       {
         args: ['user', 'add', '--help'],
         says: /^thermolog: unknown command 'add'\nSee .* user --h/,
