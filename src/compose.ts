@@ -162,8 +162,8 @@ function serviceOf(parts: Parts, config: Config, log: Log): Service {
     createFirstLink: async () => (providers.size > 0 ? undefined : links.createFirst()),
     stop: async () => {
       log.info('stopping')
-      for (const provider of providers.values()) provider.stop()
       await server.stop()
+      for (const provider of providers.values()) provider.stop()
       await socket.stop()
       await skippedNotes.stop()
       await retries.stop()

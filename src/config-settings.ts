@@ -69,7 +69,7 @@ export class Settings {
       return reader(text)
     } catch (error) {
       if (!(error instanceof FormError)) throw error
-      const shown = isSecret(key) ? 'its value' : JSON.stringify(text)
+      const shown = isSecret(key) ? 'its value' : JSON.stringify(withoutUser(text))
       this.problems.push(`${key} ${error.message}, not ${shown}`)
       return otherwise()
     }
@@ -93,7 +93,9 @@ export class Settings {
     const secret = this.#secrets.get(name)
     if (secret !== undefined) return { name, value: undefined, source: secret.source }
     const text = this.#plain(name)
-    if (text !== undefined) return { name, value: text, source: this.#sourceOf(name) }
+    if (text !== undefined) {
+      return { name, value: withoutUser(text), source: this.#sourceOf(name) }
+    }
     const byDefault = this.#defaults.get(name) ?? ''
     return byDefault === '' ? undefined : { name, value: byDefault, source: DEFAULT }
   }
@@ -149,4 +151,9 @@ export class Settings {
   #given(): string[] {
     return Object.keys(this.#environment).filter((key) => this.#plain(key) !== undefined)
   }
+}
+
+/** A URL's user and password are none of ours, and not for others to read. */
+function withoutUser(text: string): string {
+  return text.replaceAll(/(:\/\/)[^/?#]*@/g, '$1…@')
 }

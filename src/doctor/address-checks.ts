@@ -2,24 +2,25 @@
 // itself says, and the proxy before it.
 
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { request } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { createServer } from 'node:net'
 import type { Config } from '../config.ts'
-import { urlOnNetwork } from '../config-values.ts'
 import { grouped } from '../domain/grouped.ts'
-import { ProviderFault, readBounded } from '../oidc/provider-exchange.ts'
 import { listenFailure } from '../system/listen-failure.ts'
+import { activatedAddress } from '../system/service-unit.ts'
 import { ANSWER_MS_MAX, Check, reasonOf } from './check.ts'
 import type { CheckResult } from './check.ts'
 
-/** Where `systemctl enable` puts it. */
-const ENABLED_SOCKET = '/etc/systemd/system/sockets.target.wants/thermolog.socket'
+const READINESS_BYTES_MAX = 256 * 1024
 
 const portCheck = new Check('port')
 const serviceCheck = new Check('service')
 const proxyCheck = new Check('proxy')
 
 const NAME_PROXY = 'set TRUST_PROXY to its address: 127.0.0.1,::1 for one on this machine'
+/** Anybody nearby can send such a header. */
+const IF_PROXY = `if it is one of yours, ${NAME_PROXY}`
 
 /** The members of `/readyz` that are looked at, ready or not. */
 interface Readiness {
@@ -31,40 +32,67 @@ interface Readiness {
   readonly damaged?: { readonly problems: readonly string[]; readonly remedy: string }
 }
 
+interface Address {
+  readonly host: string
+  readonly port: number
+}
+
 /** @param isRunning whether a service has DATA_DIR; `undefined`: that cannot be told */
 export async function checkAddress(
-  config: Config,
+  { host, port }: Address,
   isRunning: boolean | undefined,
 ): Promise<readonly CheckResult[]> {
-  const { host, port } = config
-  const place = `PORT ${port} of ${host}`
-  const isActivated = existsSync(ENABLED_SOCKET)
-  if (port === 0 && !isActivated) return [portCheck.ok('PORT 0: the service picks a free one')]
-  const failure = await listenOnce(host, port)
-  if (failure === undefined) {
-    if (isActivated) return [portCheck.ok('systemd holds the address: thermolog.socket')]
-    if (isRunning !== true) return [portCheck.ok(`${place} is free`)]
-    const remedy = 'restart the service: it was started with other settings'
-    return [portCheck.wrong(`the service runs, and does not listen to ${place}`, remedy)]
-  }
-  const { message, hint } = listenFailure(failure, config) ?? {
+  const stream = activatedAddress()
+  if (stream !== undefined) return checkActivated(stream, isRunning)
+  if (port === 0) return [portCheck.ok('PORT 0: the service picks a free one')]
+  const address = { host, port }
+  // Nothing is taken from a service that runs, be it for a moment.
+  if (isRunning === true) return checkServed(address)
+  const failure = await listenOnce(address)
+  if (failure === undefined) return [portCheck.ok(`PORT ${port} of ${host} is free`)]
+  const mayBeServed = failure.code === 'EADDRINUSE' || failure.code === 'EACCES'
+  if (isRunning === undefined && mayBeServed) return checkServed(address)
+  const { message, hint } = listenFailure(failure, address) ?? {
     message: failure.message,
     hint: 'set HOST and PORT to an address of this machine',
   }
-  if (failure.code !== 'EADDRINUSE') return [portCheck.wrong(message, hint)]
-  const who = `as root, \`ss -ltnp sport = :${port}\` says which`
-  const taken = portCheck.wrong(`${message}, by another program`, `${hint} (${who})`)
-  if (isRunning === false && !isActivated) return [taken]
-  const answer = await askReadiness(config)
-  if (answer.state === 'other') return [taken]
+  return [failure.code === 'EADDRINUSE' ? taken(address) : portCheck.wrong(message, hint)]
+}
+
+/** To connect would start the service. */
+async function checkActivated(
+  stream: string,
+  isRunning: boolean | undefined,
+): Promise<readonly CheckResult[]> {
+  const held = portCheck.ok(`systemd holds the address: thermolog.socket, ${stream}`)
+  const [, host = '127.0.0.1', port] = /^(?:\[?([^\]]*)\]?:)?(\d+)$/.exec(stream) ?? []
+  if (isRunning === false || port === undefined) return [held]
+  return [held, ...(await checkServed({ host, port: Number(port) })).slice(1)]
+}
+
+async function checkServed(address: Address): Promise<readonly CheckResult[]> {
+  const answer = await askReadiness(address)
+  const place = `PORT ${address.port} of ${address.host}`
+  if (answer.state === 'other') return [taken(address)]
+  if (answer.state === 'silent' && answer.reason.includes('ECONNREFUSED')) {
+    const remedy = 'restart the service: it was started with other settings'
+    return [portCheck.wrong(`the service runs, and does not listen to ${place}`, remedy)]
+  }
   return [portCheck.ok(`${place} is the service's`), ...judgeService(answer)]
 }
 
+function taken({ host, port }: Address): CheckResult {
+  return portCheck.wrong(
+    `PORT ${port} of ${host} is in use by another program`,
+    `set PORT to a free one, or stop that program: \`ss -ltnp sport = :${port}\` says which it is`,
+  )
+}
+
 /** Tries to listen there. */
-async function listenOnce(host: string, port: number): Promise<NodeJS.ErrnoException | undefined> {
+async function listenOnce(address: Address): Promise<NodeJS.ErrnoException | undefined> {
   const server = createServer()
   try {
-    server.listen({ host, port, exclusive: true })
+    server.listen({ ...address, exclusive: true })
     await once(server, 'listening')
     return undefined
   } catch (error) {
@@ -80,24 +108,43 @@ type Answer =
   /** Something else. */
   | { readonly state: 'other' }
 
-async function askReadiness({ host, port }: Config): Promise<Answer> {
+async function askReadiness({ host, port }: Address): Promise<Answer> {
   const near = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
   try {
-    const url = `${urlOnNetwork(near, port)}/readyz`
-    const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX) })
-    const readiness = readinessOf(await readBounded(response))
+    // Not by `fetch`, which knows ports that it does not ask.
+    const asked = request({
+      host: near,
+      port,
+      path: '/readyz',
+      agent: false,
+      timeout: ANSWER_MS_MAX,
+    })
+    const signal = AbortSignal.timeout(ANSWER_MS_MAX)
+    signal.addEventListener('abort', () => asked.destroy(signal.reason as Error))
+    asked.end()
+    const [response] = (await once(asked, 'response')) as [IncomingMessage]
+    const readiness = readinessOf(await textOf(response))
     return readiness === undefined ? { state: 'other' } : { state: 'thermolog', readiness }
   } catch (error) {
-    // Nothing of ours is so long.
-    if (error instanceof ProviderFault) return { state: 'other' }
     return { state: 'silent', reason: reasonOf(error) }
   }
+}
+
+/** Nothing of ours is longer. */
+async function textOf(response: IncomingMessage): Promise<string> {
+  let text = ''
+  response.setEncoding('latin1')
+  for await (const chunk of response as AsyncIterable<string>) {
+    text += chunk
+    if (text.length > READINESS_BYTES_MAX) return ''
+  }
+  return text
 }
 
 function readinessOf(text: string): Readiness | undefined {
   try {
     const value = JSON.parse(text) as Readiness | null
-    return typeof value?.backlog === 'object' ? value : undefined
+    return typeof value?.backlog?.entries === 'number' ? value : undefined
   } catch (error) {
     if (error instanceof SyntaxError) return undefined
     throw error
@@ -125,7 +172,7 @@ function judgeService(answer: Answer): readonly CheckResult[] {
     const failing = `the measurement store takes nothing: ${waiting}`
     results.push(serviceCheck.wrong(failing, 'see the log of the service for the reason'))
   }
-  results.push(...(state.warnings ?? []).map((warning) => proxyCheck.wrong(warning, NAME_PROXY)))
+  results.push(...(state.warnings ?? []).map((warning) => proxyCheck.warning(warning, IF_PROXY)))
   if (results.some(({ check }) => check === 'service')) return results
   return [...results, serviceCheck.ok(`the service takes measurements; ${waiting}`)]
 }

@@ -60,18 +60,26 @@ export async function checkClock(
 async function newestFileMs(dataDir: string): Promise<number> {
   let newestMs = 0
   for (const name of await namesIn(dataDir)) {
-    const stats = await stat(join(dataDir, name), { bigint: false }).catch(ifGone)
-    newestMs = Math.max(newestMs, stats?.mtimeMs ?? 0)
+    newestMs = Math.max(newestMs, await changedAtMs(join(dataDir, name)))
   }
   return newestMs
 }
 
+/** What is wrong with files and folder is said elsewhere. */
 async function namesIn(folder: string): Promise<string[]> {
-  return (await readdir(folder).catch(ifGone)) ?? []
+  try {
+    return await readdir(folder)
+  } catch {
+    return []
+  }
 }
 
-function ifGone(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT' && error.code !== 'EACCES' && error.code !== 'ENOTDIR') throw error
+async function changedAtMs(file: string): Promise<number> {
+  try {
+    return (await stat(file)).mtimeMs
+  } catch {
+    return 0
+  }
 }
 
 /** `undefined`: systemd does not say. */

@@ -9,7 +9,13 @@ import type { Config } from '../config.ts'
 import { freeSpaceMin } from '../domain/free-space.ts'
 import { refuseUnfinishedRestore } from '../sqlite/data-dir-lock.ts'
 import { systemClock } from '../system/clock.ts'
-import { hasData, refuseUnfitDataDir, refuseUnwritable } from '../system/data-dir.ts'
+import {
+  hasData,
+  isServiceFile,
+  refuseUnfitDataDir,
+  refuseUnmakeable,
+  refuseUnwritable,
+} from '../system/data-dir.ts'
 import { readDiskSpace, sizeText } from '../system/disk.ts'
 import { refuseMoved } from '../system/moved-data-dir.ts'
 import { Check, reasonOf } from './check.ts'
@@ -32,7 +38,10 @@ export async function checkDataDir(config: Config): Promise<readonly CheckResult
   const { dataDir } = config
   try {
     await refuseUnfitDataDir(dataDir)
-    if (!(await isFolder(dataDir))) return [ofNoData(dataDir)]
+    if (!(await isFolder(dataDir))) {
+      await refuseUnmakeable(dataDir)
+      return [ofNoData(dataDir)]
+    }
     const stranger = await findStranger(dataDir)
     if (stranger !== undefined) return [stranger]
     await refuseUnwritable(dataDir)
@@ -62,25 +71,29 @@ async function isFolder(path: string): Promise<boolean> {
   }
 }
 
-/** A file of another owner, left by a command that ran as root: the service cannot open it. */
+/**
+ * For root, who may open everything: a file that was left by a command of root's, which the service
+ * cannot open. Where the folder is root's, its files tell who the service is.
+ */
 async function findStranger(dataDir: string): Promise<CheckResult | undefined> {
+  if (process.getuid?.() !== 0) return undefined
   const { uid, gid } = await stat(dataDir)
-  for (const name of await readdir(dataDir).catch(noneIfClosed)) {
-    const { uid: owner } = await lstat(join(dataDir, name)).catch(ifGone)
-    if (owner === undefined || owner === uid) continue
-    const file = join(resolve(dataDir), name)
-    return dataDirCheck.wrong(
-      `${file} belongs to uid ${owner}, the folder to uid ${uid}`,
-      `as root: chown -R ${uid}:${gid} ${resolve(dataDir)}`,
-    )
-  }
-  return undefined
-}
-
-/** Why it is closed is said by `refuseUnwritable`. */
-function noneIfClosed(error: NodeJS.ErrnoException): string[] {
-  if (error.code === 'EACCES') return []
-  throw error
+  const names = (await readdir(dataDir)).filter(isServiceFile)
+  const files = await Promise.all(
+    names.map(async (name) => ({
+      name,
+      owner: (await lstat(join(dataDir, name)).catch(ifGone)).uid,
+    })),
+  )
+  const others = files.filter(({ owner }) => owner !== undefined && owner !== 0)
+  const service = uid === 0 ? (others[0]?.owner ?? 0) : uid
+  const stranger = files.find(({ owner }) => owner !== undefined && owner !== service)
+  if (stranger === undefined) return undefined
+  return dataDirCheck.wrong(
+    `${join(resolve(dataDir), stranger.name)} belongs to uid ${stranger.owner}, ` +
+      `not to uid ${service}`,
+    `as root: chown ${service}:${gid} ${resolve(dataDir)}/*`,
+  )
 }
 
 /** A running service makes and deletes files meanwhile. */
@@ -107,7 +120,8 @@ async function checkSync(dataDir: string): Promise<CheckResult> {
     const remedy = 'free space, raise the quota, or look for faults of the disk: `dmesg`'
     return syncCheck.wrong(`cannot write to ${resolve(dataDir)}: ${reasonOf(error)}`, remedy)
   } finally {
-    await rm(file, { force: true })
+    // On a disk that fails, this does too.
+    await rm(file, { force: true }).catch(reasonOf)
   }
 }
 

@@ -85,6 +85,10 @@ export async function checkInflux(influx: InfluxConfig): Promise<ServerResult> {
         ? influxCheck.warning(`${problem}: the service makes it at its start`, remedy)
         : influxCheck.wrong(problem, remedy)
     return { results: [result], clock }
+  } catch (error) {
+    const message = `InfluxDB at ${influx.url} cannot be asked: ${reasonOf(error)}`
+    const remedy = 'look for what does not belong in INFLUX_URL and INFLUX_TOKEN'
+    return { results: [influxCheck.wrong(message, remedy)], clock: undefined }
   } finally {
     connection.close()
   }
@@ -93,7 +97,7 @@ export async function checkInflux(influx: InfluxConfig): Promise<ServerResult> {
 async function readClock(connection: InfluxConnection): Promise<OtherClock | undefined> {
   try {
     const { headers } = await connection.exchange({ method: 'GET', path: '/ping' })
-    return clockOf('InfluxDB', headers.date)
+    return headers.age === undefined ? clockOf('InfluxDB', headers.date) : undefined
   } catch (error) {
     if (error instanceof InfluxUnreachable) return undefined
     throw error

@@ -106,6 +106,8 @@ export class HttpServer {
     const listener = createApp(dispatch, draining, collaborators, settings).callback()
     const onRequest = (request: IncomingMessage, response: ServerResponse) => {
       if (connections.noteRequest(request, response)) void listener(request, response)
+      // What is unread when a connection is closed resets it, and the answer may be lost with it.
+      else request.resume()
     }
     this.#server = createServer(
       {

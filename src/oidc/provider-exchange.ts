@@ -54,7 +54,8 @@ export async function fetchText(
     })
     const { status } = response
     if (status >= 300 && status < 400) throw new ProviderFault('it redirects')
-    const date = response.headers.get('date')
+    // That of a cached answer is old.
+    const date = response.headers.has('age') ? null : response.headers.get('date')
     return { status, date, text: await readBounded(response) }
   } catch (error) {
     if (signal.aborted) throw signal.reason
@@ -63,8 +64,7 @@ export async function fetchText(
   }
 }
 
-/** @throws ProviderFault when it is too long */
-export async function readBounded({ body }: Response): Promise<string> {
+async function readBounded({ body }: Response): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   if (body === null) return ''

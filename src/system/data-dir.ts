@@ -50,6 +50,17 @@ export async function refuseUnfitDataDir(dataDir: string): Promise<void> {
 }
 
 /**
+ * For a DATA_DIR that is still to be made.
+ *
+ * @throws UnfitDataDir if this process may not make it
+ */
+export async function refuseUnmakeable(dataDir: string): Promise<void> {
+  const { path } = await nearest(dataDir)
+  const problem = await problemOf(path, constants.W_OK | constants.X_OK)
+  if (problem !== undefined) throw new UnfitDataDir(dataDir, problem)
+}
+
+/**
  * Whether it has data, or the remains of an interrupted restore.
  *
  * @throws UnfitDataDir if that cannot be determined
@@ -83,6 +94,11 @@ export async function prepareDataDir(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
     if (FILES.test(name)) await keepToOwner(dataDir, join(dataDir, name))
   }
+}
+
+/** Whether a file in DATA_DIR is one that the service opens. */
+export function isServiceFile(name: string): boolean {
+  return FILES.test(name)
 }
 
 /** @throws UnfitDataDir if this process may not write into the folder, or one of its files */

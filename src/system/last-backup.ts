@@ -2,7 +2,7 @@
 // fails because it could not be noted, and a note that cannot be read counts as none. After a crash
 // it is the one of this backup or of the one before.
 
-import { readFile } from 'node:fs/promises'
+import { chown, readFile, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { writeDurably } from './disk.ts'
 
@@ -24,7 +24,11 @@ interface Note {
 /** Durable when it resolves. @throws Error if nothing can be written there */
 export async function noteBackup(dataDir: string, { taken_at, file }: Note): Promise<void> {
   const note: Note = { taken_at, file: file === null ? null : resolve(file) }
-  await writeDurably(join(dataDir, LAST_BACKUP_FILE), `${JSON.stringify(note)}\n`)
+  const target = join(dataDir, LAST_BACKUP_FILE)
+  await writeDurably(target, `${JSON.stringify(note)}\n`)
+  // Whoever made the backup, it is the service that reads it.
+  const { uid, gid } = await stat(dataDir)
+  if (process.getuid?.() === 0) await chown(target, uid, gid)
 }
 
 /** `undefined`: none is known. */

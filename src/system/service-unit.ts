@@ -1,11 +1,14 @@
-// The unit `thermolog.service` as it is installed, with its drop-ins. The files are read, because
-// systemd can be asked only where it runs.
+// The units `thermolog.service` and `thermolog.socket` as they are installed, with their drop-ins.
+// The files are read, because systemd can be asked only where it runs.
 
 import { existsSync, readFileSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const NAME = 'thermolog.service'
+const SERVICE = 'thermolog.service'
+const SOCKET = 'thermolog.socket'
+/** Where `systemctl enable` puts it. */
+const ENABLED_SOCKET = `/etc/systemd/system/sockets.target.wants/${SOCKET}`
 /** A file in an earlier one hides its namesake in a later one. */
 const FOLDERS = ['/etc', '/run', '/usr/local/lib', '/usr/lib'].map((root) =>
   join(root, 'systemd/system'),
@@ -41,11 +44,17 @@ export function refuseForeignUnit(): void {
   throw new Error(`${unit.path} starts ${started}, not this program: set DATA_DIR for the command`)
 }
 
-function installedUnit(): ServiceUnit | undefined {
-  const units = FOLDERS.map((folder) => join(folder, NAME)).filter(existsSync)
+/** What systemd listens to for the service; `undefined`: it does not. */
+export function activatedAddress(): string | undefined {
+  const unit = existsSync(ENABLED_SOCKET) ? installedUnit(SOCKET, '[Socket]') : undefined
+  return unit === undefined ? undefined : lastOf(unit, 'ListenStream')
+}
+
+function installedUnit(name = SERVICE, section = '[Service]'): ServiceUnit | undefined {
+  const units = FOLDERS.map((folder) => join(folder, name)).filter(existsSync)
   // One that is masked is empty.
   const path = units.find((file) => readText(file) !== '')
-  return path === undefined ? undefined : parseUnit(path, dropIns())
+  return path === undefined ? undefined : parseUnit(path, dropIns(name), section)
 }
 
 function startsThis(unit: ServiceUnit): boolean {
@@ -69,9 +78,9 @@ export function setsDataDir(unit: ServiceUnit): boolean {
 }
 
 /** Folders and links to nothing are passed over; a link to `/dev/null` hides its namesakes. */
-function dropIns(): string[] {
-  const files = [`${NAME}.d`, 'service.d']
-    .flatMap((name) => FOLDERS.map((folder) => join(folder, name)))
+function dropIns(name: string): string[] {
+  const files = [`${name}.d`, `${name.split('.')[1]}.d`]
+    .flatMap((folder) => FOLDERS.map((root) => join(root, folder)))
     .filter(existsSync)
     .flatMap(changesIn)
   const byName = new Map(files.toReversed().map((file) => [basename(file), file]))
@@ -93,11 +102,15 @@ function changesIn(folder: string): string[] {
  *
  * @param changes the drop-ins, in order
  */
-export function parseUnit(path: string, changes: readonly string[]): ServiceUnit {
+export function parseUnit(
+  path: string,
+  changes: readonly string[],
+  section = '[Service]',
+): ServiceUnit {
   const values = new Map<string, UnitValue[]>()
   const texts = [path, ...changes].map((file) => ({ file, text: readText(file) }))
   for (const { file, text = '' } of texts) {
-    for (const [key, value] of serviceLines(text)) {
+    for (const [key, value] of linesOf(section, text)) {
       values.set(key, value === '' ? [] : [...(values.get(key) ?? []), { file, value }])
     }
   }
@@ -118,7 +131,7 @@ function ifAllowed<Result>(read: () => Result): Result | undefined {
   }
 }
 
-function serviceLines(text: string): [string, string][] {
+function linesOf(wanted: string, text: string): [string, string][] {
   const lines = text
     .replaceAll(/^[ \t]*[#;].*(?:\n|$(?![^]))/gm, '')
     .replaceAll(/\\\n/g, ' ')
@@ -129,7 +142,7 @@ function serviceLines(text: string): [string, string][] {
   for (const line of lines) {
     section = /^\[.*\]$/.test(line) ? line : section
     const [, key, value = ''] = /^(\w+)\s*=\s*(.*)$/.exec(line) ?? []
-    if (section === '[Service]' && key !== undefined) found.push([key, value])
+    if (section === wanted && key !== undefined) found.push([key, value])
   }
   return found
 }

@@ -3,7 +3,7 @@
 // syncs and another clock.
 
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { appendFile, chown, cp, mkdir, open } from 'node:fs/promises'
 import { rmdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -25,8 +25,8 @@ describe('thermolog doctor on a machine', () => {
     if (process.getuid?.() !== 0) leaveOut(this, 'a user who is nobody')
     await chown(test().dataDir, NOBODY, NOBODY)
     const report = await test().examine()
-    expectFirst(report, 'data_dir', /belongs to uid 0, the folder to uid 65534$/)
-    expect(report.checks[0]?.remedy).to.equal(`as root: chown -R 65534:65534 ${test().dataDir}`)
+    expectFirst(report, 'data_dir', /belongs to uid 0, not to uid 65534$/)
+    expect(report.checks[0]?.remedy).to.equal(`as root: chown 65534:65534 ${test().dataDir}/*`)
   })
 
   it('names memory that is too small for the ledger', async function () {
@@ -88,6 +88,19 @@ describe('thermolog doctor on a machine', () => {
     expect((await test().examine()).exitCode).to.equal(0)
     expect(readFileSync(precious, 'utf8')).to.equal('as it was')
     expect(existsSync(join(test().dataDir, 'doctor-probe'))).to.equal(false)
+    await mkdir(join(test().dataDir, 'doctor-probe'))
+    await symlink('loop', join(test().dataDir, 'loop'))
+    expectFirst(await test().examine(), 'fsync', /^cannot write to/)
+  })
+
+  it('is right where the folder is of root, and of a group that may write', async function () {
+    if (process.getuid?.() !== 0) leaveOut(this, 'a user who is nobody')
+    for (const name of readdirSync(test().dataDir)) {
+      await chown(join(test().dataDir, name), NOBODY, NOBODY)
+    }
+    await mkdir(join(test().dataDir, 'lost+found'))
+    const report = await test().examine()
+    expect(report.exitCode, JSON.stringify(report.checks)).to.equal(0)
   })
 
   describe('on a volume of its own', () => {

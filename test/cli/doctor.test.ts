@@ -93,11 +93,7 @@ describe('thermolog doctor', () => {
     await once(other, 'listening')
     const taken = String((other.address() as AddressInfo).port)
     try {
-      expectFirst(
-        await test().examine({ PORT: taken }),
-        'port',
-        /already in use, by another program/,
-      )
+      expectFirst(await test().examine({ PORT: taken }), 'port', /is in use by another program/)
     } finally {
       other.close()
     }
@@ -111,7 +107,10 @@ describe('thermolog doctor', () => {
   it('names a proxy that is not named, though PUBLIC_URL says nothing of it', async () => {
     await serving(test().dataDir, { PORT: test().port }, async (url) => {
       await fetch(`${url}/api/v1/sensors`, { headers: { 'x-forwarded-for': '198.51.100.1' } })
-      expectFirst(await test().examine(), 'proxy', /^Requests come through a proxy/)
+      const report = await test().examine()
+      expect(report.checks[0]).to.include({ check: 'proxy', state: 'warning' })
+      expect(report.checks[0]?.message).to.match(/^Requests come through a proxy/)
+      expect(report.exitCode).to.equal(0)
     })
   })
 
@@ -122,6 +121,34 @@ describe('thermolog doctor', () => {
       MOBILE_REDIRECT_URIS: 'org.example.app:/callback',
     })
     expectFirst(report, 'provider', /HOME at http:\/\/127\.0\.0\.1:9 cannot be used: it cannot be/)
+  })
+
+  it('shows no password that somebody has put into a URL', async () => {
+    const report = await test().examine({
+      INFLUX_URL: 'http://admin:hunter2@influx:8086',
+      INFLUX_ORG: 'o',
+      INFLUX_BUCKET: 'b',
+      INFLUX_TOKEN: 't',
+    })
+    expectFirst(
+      report,
+      'settings',
+      /^INFLUX_URL must be an http or https URL, not "http:\/\/…@influx/,
+    )
+    expect(JSON.stringify(report)).not.to.include('hunter2')
+  })
+
+  it('names a token that cannot be sent', async () => {
+    const report = await test().examine(
+      {
+        INFLUX_URL: 'http://127.0.0.1:9',
+        INFLUX_ORG: 'o',
+        INFLUX_BUCKET: 'b',
+        INFLUX_TOKEN: 'one\nother',
+      },
+      join(test().folder, 'none'),
+    )
+    expectFirst(report, 'influxdb', /cannot be asked: Invalid character in header/)
   })
 
   it('takes no more than it needs of an answer without end', async () => {
