@@ -34,8 +34,16 @@ function allFrom(values: Environment, source?: string): Environment {
 }
 
 /** Whether a command of root has the settings of the service that is installed. */
-export function hasServiceSettings(): boolean {
+function hasServiceSettings(): boolean {
   return process.env['SETTINGS_FROM'] !== undefined
+}
+
+/**
+ * What the units of that service have besides settings, `MemoryHigh`, `MemoryMax` and
+ * `ListenStream`, which this user may not be allowed to read.
+ */
+export function readServiceUnits(): Environment | undefined {
+  return hasServiceSettings() ? parseEnv(process.env['SERVICE_UNITS'] ?? '') : undefined
 }
 
 function readBesides(): { readonly ofTerminal: Environment; readonly ofFile: Environment } {

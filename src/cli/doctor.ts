@@ -3,11 +3,10 @@
 import type { Command } from 'commander'
 import { examineSettings } from '../config.ts'
 import type { SettingsReport } from '../config.ts'
-import { hasServiceSettings, readEnvironment, readSources } from '../config-environment.ts'
+import { readEnvironment, readServiceUnits, readSources } from '../config-environment.ts'
 import { ConfigError } from '../config-settings.ts'
 import type { CheckResult } from '../doctor/check.ts'
 import { failed } from '../operations/operations.ts'
-import { ownServiceUnit } from '../system/service-unit.ts'
 import { example } from './arguments.ts'
 import { refuseWhereServiceHasAnother } from './read-settings.ts'
 import { asTypedHere, counted, printJson, printTable, printText } from './terminal/print.ts'
@@ -34,8 +33,8 @@ async function doctor({ json }: { readonly json?: boolean }): Promise<void> {
   const report = readReport()
   const { bySeverity, checkSettings, examine } = await import('../doctor/doctor.ts')
   const ofSettings = checkSettings(report.problems, report.warnings)
-  const unit = hasServiceSettings() ? ownServiceUnit() : undefined
-  const rest = report.config === undefined ? [] : await examine(report.config, unit)
+  const { config } = report
+  const rest = config === undefined ? [] : await examine(config, readServiceUnits())
   const results = bySeverity([...ofSettings, ...rest])
   if (json === true) printJson(jsonOf(report, results))
   else show(report, results)

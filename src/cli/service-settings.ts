@@ -5,7 +5,13 @@ import { settingTest } from '../config.ts'
 import { readAccount } from '../system/account.ts'
 import type { Account } from '../system/account.ts'
 import { isOn, readServiceEnvironment } from '../system/service-environment.ts'
-import { lastOf, ownServiceUnit, refuseForeignUnit } from '../system/service-unit.ts'
+import {
+  activatedAddress,
+  lastOf,
+  ownServiceUnit,
+  refuseForeignUnit,
+} from '../system/service-unit.ts'
+import type { ServiceUnit } from '../system/service-unit.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -47,6 +53,15 @@ export function readServiceAccount(given: Environment): ServiceAccount | undefin
   const { name, home } = account
   // A cache that this user has written may have anything in it.
   const person = { HOME: home, USER: name, LOGNAME: name, NODE_DISABLE_COMPILE_CACHE: '1' }
-  const environment = { ...ofUnit, ...Object.fromEntries(own), SETTINGS_FROM: from, ...person }
+  const handedOn = { SETTINGS_FROM: from, SERVICE_UNITS: besidesSettings(unit) }
+  const environment = { ...ofUnit, ...Object.fromEntries(own), ...handedOn, ...person }
   return { ...account, environment }
+}
+
+/** What `thermolog doctor` looks at; a file of it may be closed to the service's user. */
+function besidesSettings(unit: ServiceUnit): string {
+  const ofService = ['MemoryHigh', 'MemoryMax'].map((key) => ({ key, value: lastOf(unit, key) }))
+  return [...ofService, { key: 'ListenStream', value: activatedAddress() }]
+    .flatMap(({ key, value }) => (value === undefined ? [] : `${key}=${value}`))
+    .join('\n')
 }

@@ -6,9 +6,9 @@ import { request } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import { createServer } from 'node:net'
 import type { Config } from '../config.ts'
+import type { Environment } from '../config-settings.ts'
 import { grouped } from '../domain/grouped.ts'
 import { listenFailure } from '../system/listen-failure.ts'
-import { activatedAddress } from '../system/service-unit.ts'
 import { ANSWER_MS_MAX, Check, reasonOf } from './check.ts'
 import type { CheckResult } from './check.ts'
 
@@ -37,12 +37,16 @@ interface Address {
   readonly port: number
 }
 
-/** @param isRunning whether a service has DATA_DIR; `undefined`: that cannot be told */
+/**
+ * @param unit what the units of the service have
+ * @param isRunning whether a service has DATA_DIR; `undefined`: that cannot be told
+ */
 export async function checkAddress(
   { host, port }: Address,
+  unit: Environment | undefined,
   isRunning: boolean | undefined,
 ): Promise<readonly CheckResult[]> {
-  const stream = activatedAddress()
+  const stream = unit?.['ListenStream']
   if (stream !== undefined) return checkActivated(stream, isRunning)
   if (port === 0) return [portCheck.ok('PORT 0: the service picks a free one')]
   const address = { host, port }

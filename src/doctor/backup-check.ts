@@ -1,6 +1,6 @@
 // When the last backup was made, as far as DATA_DIR knows.
 
-import { readLastBackup } from '../system/last-backup.ts'
+import { LAST_BACKUP_FILE, readLastBackup } from '../system/last-backup.ts'
 import { DAY_MS, formatSecond } from '../domain/time.ts'
 import { systemClock } from '../system/clock.ts'
 import { Check } from './check.ts'
@@ -21,6 +21,7 @@ export async function checkBackup(dataDir: string): Promise<CheckResult> {
   const made = `the last backup is of ${formatSecond(takenAtMs)}: ${file ?? 'standard output'}`
   if (systemClock.nowMs() - takenAtMs <= AGE_MS_MAX) return backupCheck.ok(made)
   const remedy =
-    'see why none was made since: `systemctl status thermolog-backup.timer thermolog-backup`'
+    'see why none was made since: `systemctl status thermolog-backup.timer thermolog-backup`; ' +
+    `if snapshots take its place, delete ${LAST_BACKUP_FILE} in DATA_DIR`
   return backupCheck.wrong(made, remedy)
 }

@@ -2,11 +2,11 @@
 // what is wrong first. Other servers are asked side by side, and have five seconds to answer.
 
 import type { Config } from '../config.ts'
+import type { Environment } from '../config-settings.ts'
 import { hasData } from '../system/data-dir.ts'
 import { connectOperations } from '../socket/client.ts'
 import { operationsSocketPath } from '../socket/path.ts'
 import { systemClock } from '../system/clock.ts'
-import type { ServiceUnit } from '../system/service-unit.ts'
 import { checkAddress, checkProxy } from './address-checks.ts'
 import { checkBackup } from './backup-check.ts'
 import { Check } from './check.ts'
@@ -37,11 +37,11 @@ export function checkSettings(
 /**
  * Everything that there is, in the order in which one thing depends on the other.
  *
- * @param unit that starts the service with these settings
+ * @param unit what the units of the service with these settings have; `undefined`: there are none
  */
 export async function examine(
   config: Config,
-  unit: ServiceUnit | undefined,
+  unit: Environment | undefined,
 ): Promise<readonly CheckResult[]> {
   const { database, influx, identityProviders } = config
   const ofFiles = database === undefined ? await checkDataDir(config) : []
@@ -54,7 +54,7 @@ export async function examine(
   ])
   const others = servers.flatMap(({ clock }) => clock ?? [])
   const dataDir = database === undefined ? config.dataDir : undefined
-  const address = await checkAddress(config, isUsable ? await isServed(config) : undefined)
+  const address = await checkAddress(config, unit, isUsable ? await isServed(config) : undefined)
   const isAnswering = address.some(({ check, state }) => check === 'service' && state === 'ok')
   return [
     await checkClock(systemClock.nowMs(), dataDir, others),
@@ -77,7 +77,7 @@ function isOfUnfitFolder({ check, state }: CheckResult): boolean {
 
 async function checkFiles(
   config: Config,
-  unit: ServiceUnit | undefined,
+  unit: Environment | undefined,
 ): Promise<readonly CheckResult[]> {
   const data = await checkData(config)
   const memory = data.state === 'wrong' ? [] : [checkMemory(config.dataDir, unit)]

@@ -2,13 +2,12 @@
 
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
+import type { Environment } from '../config-settings.ts'
 import { grouped } from '../domain/grouped.ts'
 import { LEDGER_FILE, openForReading } from '../sqlite/database.ts'
 import { countSealedEvents } from '../sqlite/state-figures.ts'
 import { sizeText } from '../system/disk.ts'
-import { memoryLimit, neededMemoryBytes } from '../system/memory.ts'
-import { lastOf } from '../system/service-unit.ts'
-import type { ServiceUnit } from '../system/service-unit.ts'
+import { memoryLimit, neededMemoryBytes, restingMemoryBytes } from '../system/memory.ts'
 import { Check, reasonOf, VERIFY } from './check.ts'
 import type { CheckResult } from './check.ts'
 
@@ -28,16 +27,19 @@ interface MemoryLimit {
   readonly remedy: string
 }
 
-/** @param unit `undefined`: no unit starts the service, or it is not this one's */
-export function checkMemory(dataDir: string, unit: ServiceUnit | undefined): CheckResult {
+/** @param unit `undefined`: no unit starts the service */
+export function checkMemory(dataDir: string, unit: Environment | undefined): CheckResult {
   const events = countEvents(dataDir)
   if (typeof events !== 'number') return events
-  const neededBytes = neededMemoryBytes(events)
   const { bytes, of, remedy } = limitOf(unit)
-  const need = `the service needs ${sizeText(neededBytes)} with ${grouped(events)} event ids`
   const limit = `${of} is ${sizeText(bytes)}`
-  if (neededBytes <= bytes) return memoryCheck.ok(`${need}; ${limit}`)
-  return memoryCheck.wrong(`${need}, but ${limit}`, remedy)
+  const withIds = `with ${grouped(events)} event ids`
+  const needed = `the service needs ${sizeText(neededMemoryBytes(events))} at full load ${withIds}`
+  if (neededMemoryBytes(events) <= bytes) return memoryCheck.ok(`${needed}; ${limit}`)
+  const restingBytes = restingMemoryBytes(events)
+  if (restingBytes <= bytes) return memoryCheck.warning(`${needed}, but ${limit}`, remedy)
+  const resting = `the service needs ${sizeText(restingBytes)} at rest ${withIds}`
+  return memoryCheck.wrong(`${resting}, but ${limit}`, remedy)
 }
 
 /** @returns a result where the ledger cannot be read */
@@ -55,11 +57,11 @@ function countEvents(dataDir: string): number | CheckResult {
 }
 
 /** The smallest. */
-function limitOf(unit: ServiceUnit | undefined): MemoryLimit {
+function limitOf(unit: Environment | undefined): MemoryLimit {
   const machine = { bytes: totalmem(), of: 'the memory of this machine', remedy: 'add memory' }
   const inUnit = ['MemoryHigh', 'MemoryMax'].map((key) => ({
-    bytes: bytesOf(unit === undefined ? undefined : lastOf(unit, key), machine.bytes),
-    of: `${key}= of ${unit?.path}`,
+    bytes: bytesOf(unit?.[key], machine.bytes),
+    of: `${key}= of thermolog.service`,
     remedy: `raise it: systemctl edit thermolog, with [Service] and ${key}=`,
   }))
   const group = {

@@ -4,6 +4,7 @@
 import type { Config, DatabaseConfig, InfluxConfig } from '../config.ts'
 import { refuseOtherStore, storeNameOf } from '../core/measurement-store.ts'
 import { openBeside } from '../data-dir/open-beside.ts'
+import { isUpgradeDue } from '../data-dir/upgrade.ts'
 import { checkInfluxBucket } from '../influx/bucket-check.ts'
 import { InfluxConnection, InfluxUnreachable } from '../influx/connection.ts'
 import { grouped } from '../domain/grouped.ts'
@@ -25,6 +26,11 @@ const influxCheck = new Check('influxdb')
 /** Whether the files can be read, and belong to the settings. */
 export async function checkData(config: Config): Promise<CheckResult> {
   try {
+    if (await isUpgradeDue(config.dataDir)) {
+      const remedy =
+        'restart the service, or see `thermolog database migrate`: a backup comes first'
+      return dataCheck.warning('the files have the format of an older version', remedy)
+    }
     const beside = openBeside(config.dataDir)
     try {
       await refuseOtherStore(config, beside.store)
@@ -45,9 +51,10 @@ export async function checkDatabase({ url, durability }: DatabaseConfig): Promis
     // The driver of PostgreSQL is loaded only where it is used.
     const { checkServer } = await import('../postgres/server-check.ts')
     const { countingFault } = await import('../postgres/stream/counting-check.ts')
-    const { version, name, faults, warnings, timeMs } = await checkServer(url, durability)
+    const limit = { statementMsMax: ANSWER_MS_MAX }
+    const { version, name, faults, warnings, timeMs } = await checkServer(url, durability, limit)
     const clock = { server: 'the database', aheadMs: timeMs - systemClock.nowMs() }
-    const counting = faults.length > 0 ? undefined : await countingFault(url)
+    const counting = faults.length > 0 ? undefined : await countingFault(url, limit)
     const all = counting === undefined ? faults : [...faults, counting]
     const seen = `PostgreSQL ${version}, database ${name}`
     const remedy = 'see docs/scaling.md; `thermolog database check` looks again'

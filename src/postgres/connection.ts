@@ -5,6 +5,8 @@ import { ServiceError } from '../domain/errors.ts'
 import { SECOND_MS } from '../domain/time.ts'
 
 const CONNECT_MS_MAX = 3 * SECOND_MS
+/** If a statement is not answered within this time after its limit, the connection is dead. */
+const ANSWER_MS_MORE = 2 * SECOND_MS
 
 /** A process that stalls in a transaction gives its locks back. */
 const IDLE_IN_TRANSACTION_MS_MAX = 10 * SECOND_MS
@@ -72,6 +74,14 @@ export function connectionSettings(address: string): pg.ClientConfig {
   }
 }
 
+/** The server gives a statement up that takes longer, waiting for locks included. */
+export function statementLimit(statementMsMax: number): pg.ClientConfig {
+  return {
+    statement_timeout: statementMsMax,
+    query_timeout: statementMsMax + ANSWER_MS_MORE,
+  }
+}
+
 /** Statements are prepared once on each connection, under a short name. */
 const statementNames = new Map<string, string>()
 
@@ -107,6 +117,8 @@ export interface Opening {
   readonly greet?: (client: pg.ClientBase) => Promise<void>
   /** Gives up, whatever is waited for. */
   readonly signal?: AbortSignal
+  /** Of each statement; default: there is no limit. */
+  readonly statementMsMax?: number
 }
 
 /**
@@ -118,11 +130,16 @@ export interface Opening {
 export async function connectAlone(
   databaseUrl: string,
   isPipelined: boolean,
-  { greet, signal }: Opening = {},
+  { greet, signal, statementMsMax }: Opening = {},
 ): Promise<pg.Client> {
+  const limit = statementMsMax === undefined ? {} : statementLimit(statementMsMax)
   let failure: unknown
   for (const address of addressesOf(databaseUrl)) {
-    const client = new pg.Client({ ...connectionSettings(address), pipeline: isPipelined })
+    const client = new pg.Client({
+      ...connectionSettings(address),
+      ...limit,
+      pipeline: isPipelined,
+    })
     // Who waits for an answer is told as well; without a listener the process would end.
     client.on('error', () => undefined)
     const givenUp = Promise.withResolvers<never>()

@@ -11,6 +11,7 @@ import {
   moreTelling,
   prepared,
   refuseStandby,
+  statementLimit,
 } from './connection.ts'
 import { codeOf, DISK_FULL, isOfStatement, isOutOfReach, isRace } from './failures.ts'
 
@@ -25,8 +26,6 @@ export interface Sql {
 
 /** A read that has not ended by then is given up. */
 const STATEMENT_MS_MAX = 10 * SECOND_MS
-/** If that is not answered within this time either, the connection is dead. */
-const ANSWER_MS_MORE = 2 * SECOND_MS
 const IDLE_MS_MAX = 60 * SECOND_MS
 const ATTEMPTS_MAX = 5
 
@@ -139,8 +138,7 @@ function openPool(
     ...connectionSettings(address),
     max: connectionsMax,
     idleTimeoutMillis: IDLE_MS_MAX,
-    statement_timeout: statementMsMax,
-    query_timeout: statementMsMax + ANSWER_MS_MORE,
+    ...statementLimit(statementMsMax),
     verify: (client, done) => void verify(client, greet, done),
   })
   // A connection that is lost while nobody uses it is replaced by the pool; who uses it is told by

@@ -2,6 +2,7 @@
 // anything is acknowledged.
 
 import { connectAlone, readRow } from './connection.ts'
+import type { Opening } from './connection.ts'
 import type { Sql } from './database.ts'
 import { durabilityFault, READ_DURABILITY } from './durability.ts'
 import type { Durability, DurabilityRow } from './durability.ts'
@@ -46,8 +47,9 @@ interface ServerRow {
 export async function checkServer(
   databaseUrl: string,
   durability: Durability,
+  opening?: Opening,
 ): Promise<ServerState> {
-  const client = await connectAlone(databaseUrl, false)
+  const client = await connectAlone(databaseUrl, false, opening)
   try {
     const server = await readRow<ServerRow>(client, READ_SERVER)
     const row = await readRow<DurabilityRow>(client, READ_DURABILITY)

@@ -6,7 +6,7 @@ import { chown, readFile, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { writeDurably } from './disk.ts'
 
-const LAST_BACKUP_FILE = 'last-backup.json'
+export const LAST_BACKUP_FILE = 'last-backup.json'
 
 export interface LastBackup {
   readonly takenAtMs: number

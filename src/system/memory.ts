@@ -5,8 +5,9 @@ import type { Log } from '../ports/system.ts'
 
 /** Filters and what goes with them. */
 const LEDGER_EVENT_BYTES = 2.2
-/** All but the ledger, at full load. */
-const SERVICE_BYTES = 400 * 2 ** 20
+/** All but the ledger: at rest, and at full load. */
+const RESTING_BYTES = 180 * 2 ** 20
+const LOADED_BYTES = 400 * 2 ** 20
 
 /**
  * Of the control group, in bytes; `undefined`: none below the memory of the machine. Of v2 it is
@@ -23,9 +24,14 @@ export function ledgerMemoryBytes(sealedEvents: number): number {
   return Math.round(sealedEvents * LEDGER_EVENT_BYTES)
 }
 
+/** Below it the service does not even start. */
+export function restingMemoryBytes(sealedEvents: number): number {
+  return RESTING_BYTES + ledgerMemoryBytes(sealedEvents)
+}
+
 /** Of the service at full load. */
 export function neededMemoryBytes(sealedEvents: number): number {
-  return SERVICE_BYTES + ledgerMemoryBytes(sealedEvents)
+  return LOADED_BYTES + ledgerMemoryBytes(sealedEvents)
 }
 
 /** Logs what the ledger needs, if there is a limit. */

@@ -29,9 +29,22 @@ describe('thermolog doctor on a machine', () => {
     expect(report.checks[0]?.remedy).to.equal(`as root: chown 65534:65534 ${test().dataDir}/*`)
   })
 
-  it('names memory that is too small for the ledger', async function () {
-    const group = await makeGroup(300 * 2 ** 20)
-    if (group === undefined) leaveOut(this, 'a control group')
+  it('names memory that is too small for the service, or for its full load', async function () {
+    const resting = await examineWithin(150 * 2 ** 20)
+    if (resting === undefined) leaveOut(this, 'a control group')
+    const needed = (bytes: string) =>
+      new RegExp(`^the service needs ${bytes} with 0 event ids, but`)
+    expectFirst(resting, 'memory', needed('180\\.0 MiB at rest'))
+    expect(resting.checks[0]?.message).to.match(/the limit .* 150\.0 MiB$/)
+    const loaded = await examineWithin(300 * 2 ** 20)
+    expect(loaded?.checks[0]).to.include({ check: 'memory', state: 'warning' })
+    expect(loaded?.checks[0]?.message).to.match(needed('400\\.0 MiB at full load'))
+  })
+
+  /** @returns `undefined`: no control group can be made here */
+  async function examineWithin(bytes: number): Promise<DoctorReport | undefined> {
+    const group = await makeGroup(bytes)
+    if (group === undefined) return undefined
     const program = 'echo $$ >"$0/cgroup.procs" && exec "$@"'
     const thermolog = ['bin/node', 'src/thermolog.js', 'doctor', '--json']
     try {
@@ -40,12 +53,11 @@ describe('thermolog doctor on a machine', () => {
         encoding: 'utf8',
       })
       const report = JSON.parse(stdout) as Omit<DoctorReport, 'exitCode'>
-      const message = /^the service needs 400\.0 MiB with 0 event ids, but the limit .* 300\.0 MiB$/
-      expectFirst({ exitCode: status ?? -1, ...report }, 'memory', message)
+      return { exitCode: status ?? -1, ...report }
     } finally {
       await rmdir(group)
     }
-  })
+  }
 
   /** @returns its folder; `undefined`: none can be made here */
   async function makeGroup(bytes: number): Promise<string | undefined> {

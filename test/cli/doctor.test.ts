@@ -10,6 +10,7 @@ import type { AddressInfo, Server } from 'node:net'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import pg from 'pg'
 import { runCommand, serving } from '../support/command.ts'
 import { expectFirst, useDoctor } from '../support/doctor.ts'
 import type { DoctorReport } from '../support/doctor.ts'
@@ -183,6 +184,20 @@ describe('thermolog doctor', () => {
         const wrong = await test().examine({ DATABASE_URL: database.url, DURABILITY: 'replicated' })
         expectFirst(wrong, 'database', /synchronous_standby_names/)
       } finally {
+        await database.remove()
+      }
+    })
+
+    it('waits no longer than five seconds for what others have locked', async () => {
+      const database = await newMigratedDatabase(postgres())
+      const other = new pg.Client(database.url)
+      await other.connect()
+      try {
+        await other.query('BEGIN; LOCK TABLE ledger IN ACCESS EXCLUSIVE MODE')
+        const report = await test().examine({ DATABASE_URL: database.url })
+        expectFirst(report, 'database', /cannot be used: canceling statement due to statement/)
+      } finally {
+        await other.end()
         await database.remove()
       }
     })

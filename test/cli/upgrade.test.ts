@@ -46,6 +46,12 @@ describe('an upgrade to another format', () => {
     expect(stderr).to.include('serve` brings it up to date')
   })
 
+  it('is a warning of doctor: the service can be started', async () => {
+    const { exitCode, stdout } = await runCommand(at('data'), ['doctor'], next.environment)
+    expect(exitCode, stdout).to.equal(0)
+    expect(stdout).to.match(/^warning +data +the files have the format of an older version$/m)
+  })
+
   it('keeps what was stored, and a backup with which the older version goes on', async () => {
     expect(await send(['first'])).to.deep.equal([201])
     expect(await send(['first', 'second'], next.environment)).to.deep.equal([200, 201])
@@ -55,6 +61,9 @@ describe('an upgrade to another format', () => {
     const refused = await runCommand(at('data'), ['serve'], { PORT: '0' })
     expect(refused.exitCode).to.equal(2)
     expect(refused.stderr).to.include(backup).and.include('lose what was accepted since')
+    const looked = await runCommand(at('data'), ['doctor'])
+    expect(looked.exitCode).to.equal(1)
+    expect(looked.stdout).to.match(/^WRONG +data .*has schema version \d+, this version of/m)
 
     await rename(at('data'), at('newer'))
     const restored = await runCommand(at('data'), ['restore', at(`newer/before-upgrade/${backup}`)])

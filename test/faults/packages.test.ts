@@ -169,6 +169,31 @@ describe('npm run package', () => {
       await rm(changes, { recursive: true })
     })
 
+    it('has a command that tells root what is wrong, and which file says so', async () => {
+      const settings = join(bare, 'etc/thermolog/thermolog.env')
+      const changes = join(bare, 'etc/systemd/system/thermolog.service.d')
+      const shipped = await readFile(settings)
+      const port = String(await freePort())
+      await writeFile(settings, `PORT=${port}\nMETRICS_TOKEN=of-the-operator\n`)
+      const right = inDebian('thermolog', 'doctor')
+      expect(right).to.match(/^ok +memory .* with 0 event ids; MemoryHigh= of \S+ is 1\.0 GiB$/m)
+      expect(right).to.match(/^DATA_DIR +\/var\/lib\/thermolog +\S+\/system\/thermolog\.service$/m)
+      expect(right).to.match(new RegExp(`^PORT +${port} +/etc/thermolog/thermolog\\.env$`, 'm'))
+      expect(right).to.match(/^METRICS_TOKEN +\(hidden\) +\/etc\/thermolog\/thermolog\.env$/m)
+      expect(right).not.to.match(/^WRONG|of-the-operator/m)
+      // The service's user may not read it.
+      await mkdir(changes, { mode: 0o700 })
+      await writeFile(join(changes, 'small.conf'), '[Service]\nMemoryHigh=150M\n', { mode: 0o600 })
+      const [, , first = ''] = inDebian('sh', '-c', '! thermolog doctor').split('\n')
+      expect(first).to.match(/^WRONG +memory .* but MemoryHigh= of \S+ is 150\.0 MiB$/)
+      inDebian('chown', 'root:root', '/var/lib/thermolog/control.db')
+      const [, , owner = ''] = inDebian('sh', '-c', '! thermolog doctor').split('\n')
+      inDebian('chown', 'thermolog:thermolog', '/var/lib/thermolog/control.db')
+      await writeFile(settings, shipped)
+      await rm(changes, { recursive: true })
+      expect(owner).to.match(/^WRONG +data_dir .*control\.db/)
+    })
+
     it('has a command that leads from the service to nothing of root', async () => {
       const changes = join(bare, 'etc/systemd/system/thermolog.service.d')
       const look = join(bare, 'look.cjs')

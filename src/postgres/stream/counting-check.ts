@@ -2,6 +2,7 @@
 // Tables that are spread over machines may count otherwise than others, so these are asked.
 
 import { randomBytes } from 'node:crypto'
+import type { Opening } from '../connection.ts'
 import { insertEvents } from './group-writes.ts'
 import type { LedgerRow } from './group-writes.ts'
 import { Session } from './session.ts'
@@ -18,8 +19,11 @@ const KEY_BYTES = 16
  *
  * @throws Error if the database is out of reach
  */
-export async function countingFault(databaseUrl: string): Promise<string | undefined> {
-  const session = await Session.open(databaseUrl)
+export async function countingFault(
+  databaseUrl: string,
+  opening?: Opening,
+): Promise<string | undefined> {
+  const session = await Session.open(databaseUrl, opening)
   try {
     if (!(await hasKey(session)) || (await countsOnce(session))) return undefined
     return 'this server counts a repeated key twice, so duplicates would go unnoticed'
