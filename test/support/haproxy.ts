@@ -1,18 +1,16 @@
 // HAProxy, where it is installed: HTTP/2 over TLS in front, with a certificate made for the test;
 // behind it HTTP/1.1 connections to the service, which HAProxy shares among its clients.
 
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { spawnSync } from 'node:child_process'
 import { connect as connectHttp2 } from 'node:http2'
 import type { ClientHttp2Session } from 'node:http2'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
+import { startForeign } from './foreign-program.ts'
 import { freePort } from './free-port.ts'
 import { leaveOut } from './left-out.ts'
-import { until } from './until.ts'
 
 export interface Haproxy {
   /** Opens an HTTP/2 connection of its own. */
@@ -33,21 +31,11 @@ export async function startHaproxy(url: string): Promise<Haproxy> {
   const pem = await makeCertificate(folder)
   const config = join(folder, 'haproxy.cfg')
   await writeFile(config, configOf({ port, pem, backend: new URL(url).host }))
-  const child = spawn('haproxy', ['-f', config, '-db'], { stdio: ['ignore', 'ignore', 'pipe'] })
-  const killWithUs = () => child.kill('SIGKILL')
-  process.once('exit', killWithUs)
-  const errors = text(child.stderr)
-  const exited = once(child, 'exit')
+  const haproxy = await startForeign('haproxy', ['-f', config, '-db'], () => isListening(port))
   const stop = async () => {
-    child.kill('SIGKILL')
-    await exited
-    process.off('exit', killWithUs)
+    await haproxy.stop()
     await rm(folder, { recursive: true })
   }
-  await until('HAProxy listens', async () => {
-    if (child.exitCode !== null) throw new Error(`HAProxy has ended: ${await errors}`)
-    return isListening(port)
-  })
   const ca = await readFile(pem)
   return { open: () => connectHttp2(`https://localhost:${port}`, { ca }), stop }
 }

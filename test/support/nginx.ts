@@ -1,16 +1,14 @@
 // nginx, where it is installed, as docs/operations.md has it, but without TLS.
 
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { spawnSync } from 'node:child_process'
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
+import { startForeign } from './foreign-program.ts'
 import { freePort } from './free-port.ts'
 import { leaveOut } from './left-out.ts'
 import { sendUnchecked } from './http.ts'
-import { until } from './until.ts'
 
 const DOCUMENT = new URL('../../docs/operations.md', import.meta.url)
 
@@ -32,23 +30,13 @@ export async function startNginx(url: string): Promise<Nginx> {
   const port = await freePort()
   const config = join(folder, 'nginx.conf')
   await writeFile(config, await configOf(folder, port, new URL(url).host))
+  const front = `http://127.0.0.1:${port}`
   const args = ['-p', folder, '-c', config, '-e', 'stderr']
-  const child = spawn('nginx', args, { stdio: ['ignore', 'ignore', 'pipe'] })
-  const killWithUs = () => child.kill('SIGTERM')
-  process.once('exit', killWithUs)
-  const errors = text(child.stderr)
-  const exited = once(child, 'exit')
+  const nginx = await startForeign('nginx', args, () => isAnswering(front))
   const stop = async () => {
-    child.kill('SIGTERM')
-    await exited
-    process.off('exit', killWithUs)
+    await nginx.stop()
     await rm(folder, { recursive: true })
   }
-  const front = `http://127.0.0.1:${port}`
-  await until('nginx answers', async () => {
-    if (child.exitCode !== null) throw new Error(`nginx has ended: ${await errors}`)
-    return isAnswering(front)
-  })
   return { url: front, stop }
 }
 
