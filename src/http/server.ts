@@ -4,9 +4,11 @@
 // problem documents. Stopping accepts no new connections, answers one more request on each with
 // `Connection: close`, and cuts off what is not done by the deadline.
 
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import Koa from 'koa'
 import type { Context, Middleware } from 'koa'
 import compress from 'koa-compress'
@@ -158,15 +160,12 @@ export class HttpServer {
     if (!this.#server.listening) return
     // Node would close idle connections at once.
     this.#server.closeIdleConnections = () => undefined
-    const closed = new Promise<void>((resolve) => {
-      this.#server.close(() => resolve())
-    })
-    const endQuiet = () => void this.#connections.endQuiet(refusalAhead)
-    endQuiet()
-    const quietCheck = setInterval(endQuiet, QUIET_MS)
+    const closed = once(this.#server, 'close').then(() => true)
+    this.#server.close()
     const deadline = setTimeout(() => this.#server.closeAllConnections(), this.#settings.drainMsMax)
-    await closed
-    clearInterval(quietCheck)
+    // One look after the other: the second closes what the first has ended.
+    do await this.#connections.endQuiet(refusalAhead)
+    while (!(await Promise.race([closed, pause(QUIET_MS, false, { ref: false })])))
     clearTimeout(deadline)
   }
 }
