@@ -225,6 +225,8 @@ function readListenFd(settings: Settings): number | undefined {
 }
 
 function readServiceManager(settings: Settings): Config['serviceManager'] {
+  // Otherwise it was for a process that started this one, and the number is that of another file.
+  if (settings.text('NOTIFY_PID') !== String(process.pid)) return undefined
   // Of that of NOTIFY_SOCKET, which bin/thermolog has opened.
   const socketFd = settings.read('NOTIFY_FD', integerReader(3, 255))
   if (socketFd === undefined) return undefined

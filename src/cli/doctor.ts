@@ -58,14 +58,18 @@ function show({ understood }: SettingsReport, results: readonly CheckResult[]): 
   printText(`Thermolog ${versionText()}\n`)
   for (const { check, state, message, remedy } of results) {
     const label = LABELS[state].padEnd(LABEL_WIDTH) + check.padEnd(CHECK_WIDTH)
-    printText(`${label} ${asTypedHere(message)}`)
-    if (remedy !== undefined) printText(`${''.padEnd(LABEL_WIDTH)}→ ${asTypedHere(remedy)}`)
+    printText(`${label} ${asOneLine(message)}`)
+    if (remedy !== undefined) printText(`${''.padEnd(LABEL_WIDTH)}→ ${asOneLine(remedy)}`)
   }
   printText('')
   const rows = understood.map(({ name, value, source }) => {
     return { setting: name, value: value ?? '(hidden)', from: source }
   })
   printTable(rows, 'no settings')
+}
+
+function asOneLine(text: string): string {
+  return asTypedHere(text.replaceAll(/\s*\n\s*/g, ' '))
 }
 
 function jsonOf({ understood }: SettingsReport, results: readonly CheckResult[]) {

@@ -6,8 +6,10 @@ import { lstat, open, readdir, rm, stat } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Config } from '../config.ts'
+import { RESTORE_BACKUP } from '../domain/finding.ts'
 import { freeSpaceMin } from '../domain/free-space.ts'
 import { refuseUnfinishedRestore } from '../sqlite/data-dir-lock.ts'
+import { CONTROL_FILE, DATA_FILES } from '../sqlite/database.ts'
 import { systemClock } from '../system/clock.ts'
 import {
   hasData,
@@ -23,6 +25,8 @@ import type { CheckResult } from './check.ts'
 
 const PROBE_FILE = 'doctor-probe'
 const PROBE_BYTES = 4_096
+/** One that is slow says nothing. */
+const PROBES_MIN = 5
 const PROBES_MAX = 20
 const PROBING_MS_MAX = 500
 /** An SD card takes 30 ms. */
@@ -47,15 +51,25 @@ export async function checkDataDir(config: Config): Promise<readonly CheckResult
     await refuseUnwritable(dataDir)
     refuseUnfinishedRestore(dataDir)
     await refuseMoved(dataDir)
+    const found = (await hasData(dataDir))
+      ? dataDirCheck.ok(`the data are in ${resolve(dataDir)}`)
+      : await ofNoControl(dataDir)
+    if (found.state === 'wrong') return [found]
+    const disk = await checkRoom(config)
+    return disk.state === 'wrong' ? [disk, found] : [found, disk, await checkSync(dataDir)]
   } catch (error) {
     const needed = 'the service needs a folder on a local disk that its user may write to'
     return [dataDirCheck.wrong(reasonOf(error), needed)]
   }
-  const found = (await hasData(dataDir))
-    ? dataDirCheck.ok(`the data are in ${resolve(dataDir)}`)
-    : ofNoData(dataDir)
-  const disk = await checkRoom(config)
-  return disk.state === 'wrong' ? [disk, found] : [found, disk, await checkSync(dataDir)]
+}
+
+async function ofNoControl(dataDir: string): Promise<CheckResult> {
+  const rest = (await readdir(dataDir)).filter((name) => DATA_FILES.includes(name))
+  if (rest.length === 0) return ofNoData(dataDir)
+  return dataDirCheck.wrong(
+    `${join(resolve(dataDir), CONTROL_FILE)} is missing beside ${rest.join(' and ')}`,
+    RESTORE_BACKUP,
+  )
 }
 
 function ofNoData(dataDir: string): CheckResult {
@@ -132,8 +146,8 @@ async function timeSyncs(file: string): Promise<number[]> {
   try {
     const durationsMs: number[] = []
     const endMs = systemClock.monotonicMs() + PROBING_MS_MAX
-    do durationsMs.push(await timeSync(handle))
-    while (durationsMs.length < PROBES_MAX && systemClock.monotonicMs() < endMs)
+    const isEnough = () => durationsMs.length >= PROBES_MIN && systemClock.monotonicMs() >= endMs
+    while (durationsMs.length < PROBES_MAX && !isEnough()) durationsMs.push(await timeSync(handle))
     return durationsMs
   } finally {
     await handle.close()

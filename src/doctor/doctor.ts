@@ -80,8 +80,9 @@ async function checkFiles(
   unit: Environment | undefined,
 ): Promise<readonly CheckResult[]> {
   const data = await checkData(config)
-  const memory = data.state === 'wrong' ? [] : [checkMemory(config.dataDir, unit)]
-  return [...memory, data, await checkBackup(config.dataDir)]
+  const isWhole = data.every(({ state }) => state !== 'wrong')
+  const memory = isWhole ? [checkMemory(config.dataDir, unit)] : []
+  return [...memory, ...data, await checkBackup(config.dataDir)]
 }
 
 /** Whether a service has DATA_DIR; `undefined`: it cannot be asked, or has no socket for it. */

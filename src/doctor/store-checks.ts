@@ -8,6 +8,7 @@ import { isUpgradeDue } from '../data-dir/upgrade.ts'
 import { checkInfluxBucket } from '../influx/bucket-check.ts'
 import { InfluxConnection, InfluxUnreachable } from '../influx/connection.ts'
 import { grouped } from '../domain/grouped.ts'
+import { FilesAtRest } from '../sqlite/verify/files-at-rest.ts'
 import { systemClock } from '../system/clock.ts'
 import { ANSWER_MS_MAX, Check, reasonOf, VERIFY } from './check.ts'
 import type { CheckResult } from './check.ts'
@@ -23,26 +24,37 @@ const dataCheck = new Check('data')
 const databaseCheck = new Check('database')
 const influxCheck = new Check('influxdb')
 
-/** Whether the files can be read, and belong to the settings. */
-export async function checkData(config: Config): Promise<CheckResult> {
+/** Whether the service could start with the files, and they belong to the settings. */
+export async function checkData(config: Config): Promise<readonly CheckResult[]> {
+  const { dataDir } = config
   try {
-    if (await isUpgradeDue(config.dataDir)) {
+    if (await isUpgradeDue(dataDir)) {
       const remedy =
         'restart the service, or see `thermolog database migrate`: a backup comes first'
-      return dataCheck.warning('the files have the format of an older version', remedy)
+      return [dataCheck.warning('the files have the format of an older version', remedy)]
     }
-    const beside = openBeside(config.dataDir)
-    try {
-      await refuseOtherStore(config, beside.store)
-      const setAside = await beside.control.countSetAside()
-      if (setAside === 0) return dataCheck.ok(`measurements are kept: ${storeNameOf(config)}`)
-      const refused = `${grouped(setAside)} measurements were refused by the measurement store`
-      return dataCheck.warning(refused, 'see `thermolog journal list`')
-    } finally {
-      beside.close()
-    }
+    const files = new FilesAtRest(dataDir)
+    files.close()
+    if (files.findings.length === 0) return [await checkControl(config)]
+    return files.findings.map(({ where, problem, remedy }) => {
+      return dataCheck.wrong(`${where}: ${problem}`, remedy)
+    })
   } catch (error) {
-    return dataCheck.wrong(reasonOf(error), VERIFY)
+    return [dataCheck.wrong(reasonOf(error), VERIFY)]
+  }
+}
+
+/** @throws Error if it cannot be read, or names another store than the settings */
+async function checkControl(config: Config): Promise<CheckResult> {
+  const beside = openBeside(config.dataDir)
+  try {
+    await refuseOtherStore(config, beside.store)
+    const setAside = await beside.control.countSetAside()
+    if (setAside === 0) return dataCheck.ok(`measurements are kept: ${storeNameOf(config)}`)
+    const refused = `${grouped(setAside)} measurements were refused by the measurement store`
+    return dataCheck.warning(refused, 'see `thermolog journal list`')
+  } finally {
+    beside.close()
   }
 }
 

@@ -107,9 +107,7 @@ export class HttpServer {
     this.#settings = settings
     const listener = createApp(dispatch, draining, collaborators, settings).callback()
     const onRequest = (request: IncomingMessage, response: ServerResponse) => {
-      if (connections.noteRequest(request, response)) void listener(request, response)
-      // What is unread when a connection is closed resets it, and the answer may be lost with it.
-      else request.resume()
+      connections.answerInTurn(request, response, () => void listener(request, response))
     }
     this.#server = createServer(
       {

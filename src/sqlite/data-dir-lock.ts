@@ -60,7 +60,8 @@ export function lockFile(file: string, whenTaken: () => Error): DataDirLock {
     db.exec('BEGIN EXCLUSIVE')
   } catch (error) {
     db.close()
-    throw isBusy(error) ? whenTaken() : error
+    if (isBusy(error)) throw whenTaken()
+    throw new Error(`${file} cannot be locked: ${(error as Error).message}`, { cause: error })
   }
   return { release: () => db.close() }
 }

@@ -101,15 +101,19 @@ export function isServiceFile(name: string): boolean {
   return FILES.test(name)
 }
 
-/** @throws UnfitDataDir if this process may not write into the folder, or one of its files */
+/**
+ * @throws UnfitDataDir if this process may not write into the folder, or one of its files, or what
+ *   should be a file is something else: to open a pipe would take for ever
+ */
 export async function refuseUnwritable(dataDir: string): Promise<void> {
   const wanted = constants.R_OK | constants.W_OK
   const problem = await problemOf(dataDir, wanted | constants.X_OK)
   if (problem !== undefined) throw new UnfitDataDir(dataDir, problem)
   for (const name of await readdir(dataDir)) {
     const file = join(dataDir, name)
-    const isThere = FILES.test(name) && (await statOf(file)) !== undefined
-    const fault = isThere ? await problemOf(file, wanted) : undefined
+    const stats = FILES.test(name) ? await statOf(file) : undefined
+    if (stats === undefined) continue
+    const fault = stats.isFile() ? await problemOf(file, wanted) : `${file} is not a file`
     if (fault !== undefined) throw new UnfitDataDir(dataDir, fault)
   }
 }

@@ -7,6 +7,8 @@ import { join, resolve } from 'node:path'
 import { writeDurably } from './disk.ts'
 
 export const LAST_BACKUP_FILE = 'last-backup.json'
+/** Two paths of the greatest length, and more. */
+const NOTE_BYTES_MAX = 16 * 1024
 
 export interface LastBackup {
   readonly takenAtMs: number
@@ -34,7 +36,10 @@ export async function noteBackup(dataDir: string, { taken_at, file }: Note): Pro
 /** `undefined`: none is known. */
 export async function readLastBackup(dataDir: string): Promise<LastBackup | undefined> {
   try {
-    const text = await readFile(join(dataDir, LAST_BACKUP_FILE), 'utf8')
+    const path = join(dataDir, LAST_BACKUP_FILE)
+    const stats = await stat(path)
+    if (!stats.isFile() || stats.size > NOTE_BYTES_MAX) return undefined
+    const text = await readFile(path, 'utf8')
     const { taken_at, file } = JSON.parse(text) as Record<keyof Note, unknown>
     const takenAtMs = Date.parse(String(taken_at))
     if (Number.isNaN(takenAtMs)) return undefined

@@ -46,6 +46,7 @@ export class PrometheusMetrics implements Metrics, MetricsSource {
   readonly #commitSeconds: Histogram
   readonly #forwardSeconds: Histogram
   #isProcessWatched = false
+  #rendering: Promise<{ type: string; text: string }> | undefined
 
   constructor() {
     const registers = [this.#registry]
@@ -133,8 +134,13 @@ export class PrometheusMetrics implements Metrics, MetricsSource {
     info.set({ version }, 1)
   }
 
-  /** All series as Prometheus text. */
-  async render(): Promise<{ type: string; text: string }> {
+  /** All series as Prometheus text. Whoever asks while it is made gets the same. */
+  render(): Promise<{ type: string; text: string }> {
+    this.#rendering ??= this.#render().finally(() => (this.#rendering = undefined))
+    return this.#rendering
+  }
+
+  async #render(): Promise<{ type: string; text: string }> {
     if (!this.#isProcessWatched) this.#watchProcess()
     return { type: this.#registry.contentType, text: await this.#registry.metrics() }
   }
