@@ -13,6 +13,8 @@ import { ANSWER_MS_MAX, Check, reasonOf } from './check.ts'
 import type { CheckResult } from './check.ts'
 
 const READINESS_BYTES_MAX = 256 * 1024
+/** What `fetch` says of a port that browsers do not ask either. */
+const REFUSED_PORT = 'bad port'
 
 const portCheck = new Check('port')
 const serviceCheck = new Check('service')
@@ -224,7 +226,12 @@ async function askPublicly(apiUrl: string): Promise<CheckResult> {
     const answered = `${url} is answered with ${status}, while the service is well`
     return status >= 500 ? proxyCheck.wrong(answered, remedy) : proxyCheck.warning(answered, remedy)
   } catch (error) {
+    const reason = reasonOf(error)
+    if (reason === REFUSED_PORT) {
+      const refused = `${apiUrl} cannot be opened in browsers, which refuse its port`
+      return proxyCheck.warning(refused, 'serve it at another port, such as 443 or 8443')
+    }
     const remedy = 'try it from where people are: names and routes may differ here'
-    return proxyCheck.warning(`${apiUrl} cannot be reached from here: ${reasonOf(error)}`, remedy)
+    return proxyCheck.warning(`${apiUrl} cannot be reached from here: ${reason}`, remedy)
   }
 }

@@ -14,9 +14,13 @@ import pg from 'pg'
 import { runCommand, serving } from '../support/command.ts'
 import { expectFirst, useDoctor } from '../support/doctor.ts'
 import type { DoctorReport } from '../support/doctor.ts'
+import { freePortOf } from '../support/free-port.ts'
 import { hasInfluxd, InfluxServer } from '../support/influxd.ts'
 import { leaveOut } from '../support/left-out.ts'
 import { newMigratedDatabase, usePostgres } from '../support/postgres.ts'
+
+/** By browsers, and by `fetch` with them. */
+const REFUSED_PORTS = [10_080, 6_000, 6_566, 6_665, 6_666, 6_667, 6_668, 6_669, 6_679, 6_697]
 
 describe('thermolog doctor', () => {
   const test = useDoctor()
@@ -28,10 +32,13 @@ describe('thermolog doctor', () => {
     const names = (report: DoctorReport) => report.checks.map(({ check }) => check)
     expect(names(stopped)).to.include.members([...looked, 'backup'])
     expect(stopped.checks.filter(({ state }) => state === 'wrong')).to.deep.equal([])
-    await serving(test().dataDir, { PORT: test().port }, async () => {
-      const running = await test().examine()
+    const port = String((await freePortOf(REFUSED_PORTS)) ?? expect.fail('all are in use'))
+    await serving(test().dataDir, { PORT: port }, async (url) => {
+      const running = await test().examine({ PORT: port, PUBLIC_URL: url })
       expect(running.exitCode, JSON.stringify(running.checks)).to.equal(0)
       expect(names(running)).to.include.members([...looked, 'service'])
+      expect(running.checks[0]).to.include({ check: 'proxy', state: 'warning' })
+      expect(running.checks[0]?.message).to.match(/:\d+ cannot be opened in browsers/)
     })
   })
 

@@ -21,6 +21,19 @@ export async function freePort(): Promise<number> {
   throw new Error(`all ${PORTS_PER_JOB} ports of job ${job} were given`)
 }
 
+/**
+ * One of a few, each process beginning with another one.
+ *
+ * @returns `undefined`: all are in use, or not for this user
+ */
+export async function freePortOf(ports: readonly number[]): Promise<number | undefined> {
+  const first = process.pid % ports.length
+  for (const port of [...ports.slice(first), ...ports.slice(0, first)]) {
+    if (await isFree(port)) return port
+  }
+  return undefined
+}
+
 async function isFree(port: number): Promise<boolean> {
   const server = createServer().listen(port, '127.0.0.1')
   try {
