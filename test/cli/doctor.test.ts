@@ -5,6 +5,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { createServer as createHttpServer } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { createServer } from 'node:net'
 import type { AddressInfo, Server } from 'node:net'
 import { once } from 'node:events'
@@ -159,25 +160,44 @@ describe('thermolog doctor', () => {
     expectFirst(report, 'influxdb', /cannot be asked: Invalid character in header/)
   })
 
-  it('takes no more than it needs of an answer without end', async () => {
-    const other = createHttpServer((_request, response) => {
-      const more = () => {
-        while (response.write(Buffer.alloc(2 ** 16, 32)));
-        response.once('drain', more)
-      }
-      more()
-    }).listen(0, '127.0.0.1')
-    await once(other, 'listening')
-    const { port: taken } = other.address() as AddressInfo
-    try {
-      // A database has the data, so whose the port is can only be asked.
-      const database = 'postgresql://u@127.0.0.1:9/none'
-      const report = await test().examine({ PORT: String(taken), DATABASE_URL: database })
-      expect(report.checks.find(({ check }) => check === 'port')?.state).to.equal('wrong')
-    } finally {
-      other.closeAllConnections()
-      other.close()
+  for (const [name, answer] of [
+    ['takes no more than it needs of an answer without end', answerWithoutEnd],
+    ['is not taken in by an answer that looks like ours', answerLikeOurs],
+  ] as const) {
+    it(name, async () => {
+      await answering(answer, async (url) => {
+        // A database has the data, so whose the port is can only be asked.
+        const database = 'postgresql://u@127.0.0.1:9/none'
+        const report = await test().examine({ PORT: new URL(url).port, DATABASE_URL: database })
+        expect(report.checks.find(({ check }) => check === 'port')?.state).to.equal('wrong')
+      })
+    })
+  }
+
+  it('does not take the time of answers that a cache has kept', async () => {
+    const asked: string[] = []
+    const cached: RequestListener = ({ url = '', headers: { host } }, response) => {
+      asked.push(url)
+      const issuer = `http://${host}`
+      const endpoints = { authorization_endpoint: issuer, token_endpoint: issuer, jwks_uri: issuer }
+      const date = new Date(Date.now() - 3_600_000).toUTCString()
+      response.writeHead(200, { date, age: '3600' })
+      response.end(JSON.stringify({ issuer, ...endpoints, buckets: [{}] }))
     }
+    await answering(cached, async (url) => {
+      const { checks } = await test().examine({
+        IDP_HOME_ISSUER: url,
+        IDP_HOME_CLIENT_ID: 'app',
+        MOBILE_REDIRECT_URIS: 'org.example.app:/callback',
+        INFLUX_URL: url,
+        INFLUX_ORG: 'o',
+        INFLUX_BUCKET: 'b',
+        INFLUX_TOKEN: 't',
+      })
+      expect(asked).to.include.members(['/ping', '/.well-known/openid-configuration'])
+      const clock = checks.find(({ check }) => check === 'clock')
+      expect(clock?.state, clock?.message).not.to.equal('wrong')
+    })
   })
 
   describe('with PostgreSQL', () => {
@@ -263,3 +283,30 @@ describe('thermolog doctor', () => {
     })
   })
 })
+
+function answerWithoutEnd(_request: IncomingMessage, response: ServerResponse): void {
+  const more = () => {
+    while (response.write(Buffer.alloc(2 ** 16, 32)));
+    response.once('drain', more)
+  }
+  more()
+}
+
+function answerLikeOurs(_request: IncomingMessage, response: ServerResponse): void {
+  response.end('{"backlog":null}')
+}
+
+/** Has another program answer for one piece of work. */
+async function answering(
+  answer: RequestListener,
+  work: (url: string) => Promise<void>,
+): Promise<void> {
+  const other = createHttpServer(answer).listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  try {
+    await work(`http://127.0.0.1:${(other.address() as AddressInfo).port}`)
+  } finally {
+    other.closeAllConnections()
+    other.close()
+  }
+}
