@@ -1,22 +1,32 @@
-// Goal: `thermolog doctor` names first what is wrong with the machine: disk, memory, clock, owners.
-// Method: the real command where that is so: full and read-only volumes, a control group, slowed
-// syncs and another clock.
+// Goal: `thermolog doctor` names first what is wrong with the machine: disk, memory, clock, owners;
+// and knows ports that the machine keeps from it. Method: the real command where that is so: full
+// and read-only volumes, a control group, slowed syncs, another clock, another user.
 
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { appendFile, chown, cp, mkdir, open } from 'node:fs/promises'
+import { appendFile, chmod, chown, cp, mkdir, open } from 'node:fs/promises'
 import { rmdir, symlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { useDiskFaults } from '../support/disk-faults.ts'
-import { expectFirst, useDoctor } from '../support/doctor.ts'
+import {
+  examinedBy,
+  examinedByNobody,
+  expectFirst,
+  mayBeNobody,
+  useDoctor,
+} from '../support/doctor.ts'
 import type { DoctorReport } from '../support/doctor.ts'
 import { ForgingProvider } from '../support/forging-provider.ts'
+import { freePortOf } from '../support/free-port.ts'
 import { leaveOut } from '../support/left-out.ts'
 
 const NOBODY = 65_534
 const DAY_MS = 86_400_000
 const CONTROL_GROUPS = '/sys/fs/cgroup'
+const PORTS_OF_ROOT = Array.from({ length: 100 }, (_, index) => 1_023 - index)
 
 describe('thermolog doctor on a machine', () => {
   const test = useDoctor()
@@ -46,14 +56,9 @@ describe('thermolog doctor on a machine', () => {
     const group = await makeGroup(bytes)
     if (group === undefined) return undefined
     const program = 'echo $$ >"$0/cgroup.procs" && exec "$@"'
-    const thermolog = ['bin/node', 'src/thermolog.js', 'doctor', '--json']
     try {
-      const { status, stdout } = spawnSync('/bin/sh', ['-c', program, group, ...thermolog], {
-        env: { PATH: process.env['PATH'], DATA_DIR: test().dataDir, PORT: test().port },
-        encoding: 'utf8',
-      })
-      const report = JSON.parse(stdout) as Omit<DoctorReport, 'exitCode'>
-      return { exitCode: status ?? -1, ...report }
+      const environment = { DATA_DIR: test().dataDir, PORT: test().port }
+      return await examinedBy(['/bin/sh', '-c', program, group], environment)
     } finally {
       await rmdir(group)
     }
@@ -114,6 +119,74 @@ describe('thermolog doctor on a machine', () => {
     const report = await test().examine()
     expect(report.exitCode, JSON.stringify(report.checks)).to.equal(0)
   })
+
+  it('names a DATA_DIR that cannot be made', async function () {
+    const isRoot = process.getuid?.() === 0
+    if (isRoot && !mayBeNobody()) leaveOut(this, 'a user who is nobody')
+    const closed = join(test().folder, 'closed')
+    await mkdir(closed)
+    await chmod(closed, 0o555)
+    const environment = { DATA_DIR: join(closed, 'data'), PORT: test().port }
+    const report = await (isRoot ? examinedByNobody(environment) : examinedBy([], environment))
+    expectFirst(report, 'data_dir', /cannot be used: uid \d+ may not write to .*closed \(EACCES\)/)
+  })
+
+  it('asks at a PORT that only the service may listen to', async function () {
+    const port = await freePortOf(PORTS_OF_ROOT)
+    if (port === undefined || !mayBeNobody()) leaveOut(this, 'a user who is nobody')
+    const environment = { DATA_DIR: test().dataDir, PORT: String(port) }
+    const asked = await withReadiness(port, async () => {
+      expect(addressStates(await examinedByNobody(environment))).to.deep.equal(['ok', 'ok'])
+    })
+    expect(asked).to.equal(1)
+  })
+
+  it('asks where systemd holds the address, unless the service is stopped', async function () {
+    const etc = join(test().folder, 'etc')
+    const units = join(etc, 'systemd/system')
+    await mkdir(join(units, 'sockets.target.wants'), { recursive: true })
+    const mount = ['unshare', '--mount', 'sh', '-c', 'mount --bind "$0" /etc && exec "$@"', etc]
+    if (spawnSync('unshare', [...mount.slice(1), 'true']).status !== 0) {
+      leaveOut(this, 'the right to mount')
+    }
+    await symlink('../thermolog.socket', join(units, 'sockets.target.wants/thermolog.socket'))
+    const stream = `127.0.0.1:${test().port}`
+    const unit = `[Socket]\nListenStream=127.0.0.1:9\nListenStream=\nListenStream=${stream}\n`
+    await writeFile(join(units, 'thermolog.socket'), unit)
+    const asked = await withReadiness(Number(test().port), async () => {
+      const stopped = await examinedBy(mount, { DATA_DIR: test().dataDir, PORT: test().port })
+      expect(stopped.exitCode, JSON.stringify(stopped.checks)).to.equal(0)
+      expect(stopped.checks.find(({ check }) => check === 'port')?.message).to.include(stream)
+    })
+    expect(asked, 'to connect is to start the service').to.equal(0)
+    await withReadiness(Number(test().port), async () => {
+      // A database has the data, so nothing else says whether the service runs.
+      const database = 'postgresql://u@127.0.0.1:9/none'
+      const report = await examinedBy(mount, { DATABASE_URL: database, PORT: '9' })
+      expect(addressStates(report)).to.deep.equal(['ok', 'ok'])
+    })
+  })
+
+  function addressStates({ checks }: DoctorReport): string[] {
+    return checks.filter(({ check }) => /^(port|service)$/.test(check)).map(({ state }) => state)
+  }
+
+  /** Answers at the port as a service that is ready. @returns how many connections there were */
+  async function withReadiness(port: number, work: () => Promise<void>): Promise<number> {
+    let connections = 0
+    const server = createServer((_request, response) => {
+      response.end('{"status":"ready","backlog":{"entries":0}}')
+    })
+    server.on('connection', () => connections++)
+    server.listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    try {
+      await work()
+    } finally {
+      server.close()
+    }
+    return connections
+  }
 
   describe('on a volume of its own', () => {
     let volume: string

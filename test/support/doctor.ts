@@ -1,13 +1,20 @@
 // A DATA_DIR of each test's own, with a user and a backup that is noted, and what `thermolog
 // doctor` says of it.
 
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { runCommand } from './command.ts'
-import type { Environment } from './command.ts'
+import type { CommandResult, Environment } from './command.ts'
 import { freePort } from './free-port.ts'
+
+const COMMAND = fileURLToPath(new URL('../../src/thermolog.js', import.meta.url))
+const NOBODY = { uid: 65_534, gid: 65_534 }
 
 export interface DoctorReport {
   readonly exitCode: number
@@ -55,6 +62,7 @@ export function useDoctor(): () => DoctorTest {
   })
   beforeEach(async () => {
     const folder = await mkdtemp(join(folders, 'test-'))
+    for (const open of [folders, folder]) await chmod(open, 0o755)
     const dataDir = join(folder, 'data')
     const port = String(await freePort())
     await cp(original, dataDir, { recursive: true })
@@ -70,8 +78,40 @@ export function useDoctor(): () => DoctorTest {
 }
 
 async function examined(dataDir: string, environment: Environment): Promise<DoctorReport> {
-  const args = ['doctor', '--json']
-  const { exitCode, stdout, stderr } = await runCommand(dataDir, args, environment)
+  return reportOf(await runCommand(dataDir, ['doctor', '--json'], environment))
+}
+
+/** @param order the programs that start the command, with their arguments */
+export async function examinedBy(
+  order: readonly string[],
+  environment: Environment,
+  user: Partial<typeof NOBODY> = {},
+): Promise<DoctorReport> {
+  const [program, ...args] = [...order, process.execPath, COMMAND, 'doctor', '--json']
+  const env = { PATH: process.env['PATH'], ...environment }
+  const child = spawn(program, args, { env, cwd: tmpdir(), ...user })
+  const [stdout, stderr, [exitCode]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit') as Promise<[number | null]>,
+  ])
+  return reportOf({ exitCode: exitCode ?? -1, stdout, stderr })
+}
+
+let canNobodyRead: boolean | undefined
+
+/** Whether `examinedByNobody` can be: for root, in a checkout that everybody may read. */
+export function mayBeNobody(): boolean {
+  if (process.getuid?.() !== 0) return false
+  canNobodyRead ??= spawnSync(process.execPath, [COMMAND, '--version'], NOBODY).status === 0
+  return canNobodyRead
+}
+
+export function examinedByNobody(environment: Environment): Promise<DoctorReport> {
+  return examinedBy([], environment, NOBODY)
+}
+
+function reportOf({ exitCode, stdout, stderr }: CommandResult): DoctorReport {
   expect(stdout, stderr).not.to.equal('')
   return { exitCode, ...(JSON.parse(stdout) as Omit<DoctorReport, 'exitCode'>) }
 }
