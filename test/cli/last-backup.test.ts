@@ -3,7 +3,7 @@
 
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chown, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
@@ -14,6 +14,7 @@ import { send } from '../support/http.ts'
 import { startService } from '../support/service.ts'
 
 const NOTE = 'last-backup.json'
+const NOBODY = 65_534
 
 describe('the note of the last backup', () => {
   let folder: string
@@ -32,12 +33,16 @@ describe('the note of the last backup', () => {
   afterEach(() => rm(folder, { recursive: true }))
 
   it('names the file and the time of its manifest, for the owner alone', async () => {
+    // The service has a user of its own, and root makes the backup.
+    if (process.getuid?.() === 0) await chown(dataDir, NOBODY, NOBODY)
     expect(await readLastBackup(dataDir)).to.equal(undefined)
     const { stdout } = await mustRun('backup', at('backup.tar'), '--json')
     const { taken_at: takenAt } = JSON.parse(stdout) as { taken_at: string }
     const noted = JSON.parse(await readFile(join(dataDir, NOTE), 'utf8')) as unknown
     expect(noted).to.deep.equal({ taken_at: takenAt, file: at('backup.tar') })
-    expect((await stat(join(dataDir, NOTE))).mode & 0o777).to.equal(0o600)
+    const { mode, uid, gid } = await stat(join(dataDir, NOTE))
+    expect(mode & 0o777).to.equal(0o600)
+    expect(await stat(dataDir)).to.include({ uid, gid })
     const read = { takenAtMs: Date.parse(takenAt), file: at('backup.tar') }
     expect(await readLastBackup(dataDir)).to.deep.equal(read)
   })
