@@ -23,12 +23,14 @@ describe('the public endpoints', () => {
     expect(body).to.have.all.keys('status', 'backlog', 'measurement_store')
   })
 
-  it('tell of a proxy that is not named, once one has been used', async () => {
+  it('tell of a proxy that is not named once one has been used, for good', async () => {
     const behind = await startService()
     const ready = async () => (await send(behind.url, { path: '/readyz' })).body
     expect(await ready()).not.to.have.property('warnings')
     const headers = { 'x-forwarded-for': '198.51.100.1' }
     await send(behind.url, { path: '/api/v1/sensors', headers })
+    behind.clock.set('2027-11-20T10:15:02.113Z')
+    await send(behind.url, { path: '/api/v1/sensors' })
     expect((await ready()).warnings).to.deep.equal([
       'Requests come through a proxy that TRUST_PROXY does not name.',
     ])

@@ -8,6 +8,7 @@ import type { Socket } from 'node:net'
 import { Agent, request } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import { send } from '../support/http.ts'
 import { startService } from '../support/service.ts'
 import type { TestService } from '../support/service.ts'
@@ -17,6 +18,10 @@ import { within } from '../support/until.ts'
 const STOPPED_MS_MAX = 15_000
 /** What is under way gets so long. */
 const DRAIN_MS = 5_000
+/** More than is read of a body that nobody wants. */
+const BODY_BYTES = 2 ** 20
+
+type Write = (bytes: string, done: (error?: Error | null) => void) => void
 
 describe('the HTTP server', () => {
   let service: TestService
@@ -280,6 +285,22 @@ describe('the HTTP server', () => {
     }
     await stopped
     expect(performance.now() - startedMs).to.be.below(DRAIN_MS)
+    service = await startService()
+  })
+
+  it('does not reset what it has refused, whatever body comes after', async () => {
+    const { hostname, port } = new URL(service.url)
+    const late = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
+    await once(late, 'connect')
+    const stopped = service.stop()
+    const [refusal] = (await once(late, 'data')) as [Buffer]
+    expect(refusal.toString()).to.match(/^HTTP\/1\.1 503 /)
+    const head = `POST /api/v1/measurements HTTP/1.1\r\nHost: x\r\nContent-Length: ${BODY_BYTES}`
+    late.write(`${head}\r\n\r\n${' '.repeat(BODY_BYTES)}`)
+    await stopped
+    // After a reset, that fails.
+    await promisify(late.write.bind(late) as Write)('x')
+    late.destroy()
     service = await startService()
   })
 

@@ -2,8 +2,10 @@
 
 import { expect } from 'chai'
 import { gzipSync } from 'node:zlib'
-import { codeOf, GRANT, REDIRECT_URI, RELAY, startMobile } from '../../support/mobile.ts'
+import { BASE, codeOf, GRANT, REDIRECT_URI, RELAY, startMobile } from '../../support/mobile.ts'
 import type { MobileTest } from '../../support/mobile.ts'
+import { headOf, RawConnection } from '../../support/raw-connection.ts'
+import { until } from '../../support/until.ts'
 
 describe('a request to sign in', () => {
   let mobile: MobileTest
@@ -87,6 +89,26 @@ describe('a request to sign in', () => {
     expect(status).to.equal(200)
     expect(headers['cache-control']).to.equal('no-store')
     expect(body.data.expires_at).to.equal('2027-11-20T10:15:02.113Z')
+  })
+})
+
+describe('a sign-in while the service stops', () => {
+  it('is answered as before, also where the provider was never reached', async () => {
+    const mobile = await startMobile()
+    const connection = await RawConnection.open(mobile.service.url)
+    const body = JSON.stringify({ ...GRANT, redirect_uri: RELAY })
+    const length = Buffer.byteLength(body)
+    const headers = { 'Content-Type': 'application/json', 'Content-Length': length }
+    const expecting = { ...headers, Expect: '100-continue' }
+    connection.write(headOf(['POST', `${BASE}/auth/apple`], expecting))
+    expect((await connection.answer()).status).to.equal(100)
+    const stopped = mobile.stop()
+    const { events } = mobile.service.log
+    await until('it stops', () => events.some(({ message }) => message === 'stopping'))
+    connection.write(body)
+    const { status, body: problem } = await connection.answer()
+    expect([status, JSON.parse(problem).code]).to.deep.equal([502, 'provider_failed'])
+    await stopped
   })
 })
 
