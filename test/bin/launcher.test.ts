@@ -31,6 +31,7 @@ describe('bin/node and bin/thermolog', () => {
     for (const name of CHECKED_OUT) symlinkSync(join(ROOT, name), join(folder, name))
     for (const name of NEEDED) link(`programs/${name}`, find(name))
     isMachine('x86_64', 64)
+    environment = {}
   })
   afterEach(() => rmSync(folder, { recursive: true }))
 
@@ -51,9 +52,10 @@ describe('bin/node and bin/thermolog', () => {
   const bring = (machine: string, script = `echo ${machine} "$@"`) =>
     standIn(`node_modules/node-linux-${machine}/bin/node`, script)
 
+  let environment: Readonly<Record<string, string>> = {}
   function run(command: string, args: readonly string[] = [], path = ['programs']) {
     const PATH = path.map((name) => join(folder, name)).join(delimiter)
-    const options = { env: { PATH }, encoding: 'utf8', cwd: folder } as const
+    const options = { env: { PATH, ...environment }, encoding: 'utf8', cwd: folder } as const
     const { status, stdout, stderr } = spawnSync(command, args, options)
     return { status, stdout: stdout.trim(), stderr }
   }
@@ -99,6 +101,21 @@ describe('bin/node and bin/thermolog', () => {
     expect(started('serve')).to.equal('2 --max-semi-space-size=8')
     expect(started('verify')).to.equal(join(folder, 'src/thermolog.js'))
   })
+
+  for (const [name, perl, complaint] of [
+    ['with perl', `exec '${find('perl')}' "$@"`, 'NOTIFY_SOCKET cannot be opened'],
+    ['with a perl that has no Socket', 'exit 2', 'perl (with Socket) is missing'],
+  ] as const) {
+    it(`start the service that systemd watches ${name}, wherever they are`, function () {
+      if (name === 'with perl' && find('perl') === '') leaveOut(this, 'perl')
+      standIn('programs/perl', perl)
+      bring('x64', 'echo "$*" "${NOTIFY_FD-closed}"')
+      environment = { NOTIFY_SOCKET: join(folder, 'nobody'), NOTIFY_FD: '1' }
+      const { stdout, stderr } = run(join(folder, 'bin/thermolog'), ['serve'])
+      expect(stdout).to.match(/ serve closed$/)
+      expect(stderr).to.include(complaint)
+    })
+  }
 
   it('are found as `node` by programs that ask for it, and do not find themselves', () => {
     link('programs/env', find('env'))

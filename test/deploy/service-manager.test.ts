@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { serve } from '../support/command.ts'
+import { runCommand, serve } from '../support/command.ts'
 import { leaveOut } from '../support/left-out.ts'
 
 const RECEIVER = fileURLToPath(new URL('../support/notify-socket.py', import.meta.url))
@@ -96,5 +96,16 @@ describe('a service that systemd watches', () => {
       message = await next()
     }
     expect(events).to.deep.equal(['EXTEND_TIMEOUT_USEC', 'STOPPING'])
+  })
+})
+
+describe('a service that may not tell systemd anything', () => {
+  it('goes on, to an end of its own', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'thermolog-notify-'))
+    // Nothing is open there, so that every message fails.
+    const environment = { NOTIFY_FD: '255', HOST: '192.0.2.1' }
+    const { stderr } = await runCommand(join(folder, 'data'), ['serve'], environment)
+    expect(stderr).to.include('HOST 192.0.2.1 is not an address of this machine')
+    await rm(folder, { recursive: true })
   })
 })
