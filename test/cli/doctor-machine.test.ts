@@ -4,11 +4,12 @@
 
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { appendFile, chmod, chown, cp, mkdir, open } from 'node:fs/promises'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { appendFile, chmod, chown, cp, mkdir, rm } from 'node:fs/promises'
 import { rmdir, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { useDiskFaults } from '../support/disk-faults.ts'
 import {
@@ -84,17 +85,37 @@ describe('thermolog doctor on a machine', () => {
     return undefined
   }
 
-  it('names data that are damaged, whichever file has them', async () => {
-    for (const name of ['control.db', 'ledger.db']) {
-      await cp(join(test().original, name), join(test().dataDir, name))
-      const file = await open(join(test().dataDir, name), 'r+')
-      await file.write(Buffer.alloc(2_048, 0xff), 0, 2_048, 1_024)
-      await file.close()
+  it('names data that are damaged, or not there, whichever file has them', async () => {
+    const { original, dataDir } = test()
+    const replaced = async (name: string, bytes: Buffer | undefined) => {
+      await rm(join(dataDir, name))
+      if (bytes !== undefined) await writeFile(join(dataDir, name), bytes)
       const report = await test().examine()
-      expect(report.exitCode).to.equal(1)
-      expect(report.checks[0]).to.include({ state: 'wrong' })
-      expect(report.checks[0]?.remedy).to.match(/`thermolog verify`/)
-      await cp(join(test().original, name), join(test().dataDir, name))
+      await cp(original, dataDir, { recursive: true })
+      return report
+    }
+    for (const name of ['control.db', 'ledger.db', 'measurements.db']) {
+      const bytes = readFileSync(join(original, name)).fill(0xff, 1_024, 3_072)
+      expectFirst(await replaced(name, bytes), 'data', /damaged|malformed/)
+    }
+    expectFirst(
+      await replaced('control.db', undefined),
+      'data_dir',
+      /control\.db is missing beside ledger\.db and measurements\.db$/,
+    )
+  })
+
+  it('waits for nothing that is not a file', async () => {
+    const pipe = (name: string) => {
+      rmSync(join(test().dataDir, name))
+      expect(spawnSync('mkfifo', [join(test().dataDir, name)]).status).to.equal(0)
+    }
+    pipe('last-backup.json')
+    const { checks } = await test().examine()
+    expect(checks[0]).to.include({ check: 'backup', state: 'warning' })
+    for (const name of ['lock.db', 'control.db']) {
+      pipe(name)
+      expectFirst(await test().examine(), 'data_dir', new RegExp(`${name} is not a file$`))
     }
   })
 
@@ -112,13 +133,18 @@ describe('thermolog doctor on a machine', () => {
 
   it('is right where the folder is of root, and of a group that may write', async function () {
     if (process.getuid?.() !== 0) leaveOut(this, 'a user who is nobody')
-    for (const name of readdirSync(test().dataDir)) {
-      await chown(join(test().dataDir, name), NOBODY, NOBODY)
-    }
+    await giveToNobody(test().dataDir)
+    await chown(test().dataDir, 0, 0)
     await mkdir(join(test().dataDir, 'lost+found'))
     const report = await test().examine()
     expect(report.exitCode, JSON.stringify(report.checks)).to.equal(0)
   })
+
+  async function giveToNobody(folder: string): Promise<void> {
+    for (const name of ['', ...readdirSync(folder)]) {
+      await chown(join(folder, name), NOBODY, NOBODY)
+    }
+  }
 
   it('names a DATA_DIR that cannot be made', async function () {
     const isRoot = process.getuid?.() === 0
@@ -142,6 +168,7 @@ describe('thermolog doctor on a machine', () => {
   })
 
   it('asks where systemd holds the address, unless the service is stopped', async function () {
+    if (!mayBeNobody()) leaveOut(this, 'a user who is nobody')
     const etc = join(test().folder, 'etc')
     const units = join(etc, 'systemd/system')
     await mkdir(join(units, 'sockets.target.wants'), { recursive: true })
@@ -149,10 +176,15 @@ describe('thermolog doctor on a machine', () => {
     if (spawnSync('unshare', [...mount.slice(1), 'true']).status !== 0) {
       leaveOut(this, 'the right to mount')
     }
+    for (const name of ['passwd', 'group']) await cp(join('/etc', name), join(etc, name))
+    const program = fileURLToPath(new URL('../../bin/thermolog', import.meta.url))
+    const service = `[Service]\nUser=nobody\nExecStart=${program} serve\n`
+    await writeFile(join(units, 'thermolog.service'), service)
+    await giveToNobody(test().dataDir)
     await symlink('../thermolog.socket', join(units, 'sockets.target.wants/thermolog.socket'))
     const stream = `127.0.0.1:${test().port}`
     const unit = `[Socket]\nListenStream=127.0.0.1:9\nListenStream=\nListenStream=${stream}\n`
-    await writeFile(join(units, 'thermolog.socket'), unit)
+    await writeFile(join(units, 'thermolog.socket'), unit, { mode: 0o600 })
     const asked = await withReadiness(Number(test().port), async () => {
       const stopped = await examinedBy(mount, { DATA_DIR: test().dataDir, PORT: test().port })
       expect(stopped.exitCode, JSON.stringify(stopped.checks)).to.equal(0)
@@ -233,9 +265,14 @@ describe('thermolog doctor on a machine', () => {
       expect(report.exitCode).to.equal(0)
     })
 
-    it('names a backup that is old', async () => {
+    it('names a backup that is old, or of the future', async () => {
+      const examine = () => test().examine(faults().environment)
       faults().setClockAhead(3 * DAY_MS)
-      expectFirst(await test().examine(faults().environment), 'backup', /^the last backup is of 20/)
+      expectFirst(await examine(), 'backup', /^the last backup is of 20/)
+      faults().setClockAhead(0)
+      const note = '{"taken_at":"2099-01-01T00:00:00Z","file":null}'
+      await writeFile(join(test().dataDir, 'last-backup.json'), note)
+      expectFirst(await examine(), 'backup', /^the last backup is of 2099-01-01/)
     })
 
     it('names a clock that is behind this version, or what is on disk', async () => {

@@ -11,9 +11,10 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { runCommand, serve } from '../support/command.ts'
+import { serve } from '../support/command.ts'
 import { leaveOut } from '../support/left-out.ts'
 
+const COMMAND = fileURLToPath(new URL('../../src/thermolog.js', import.meta.url))
 const RECEIVER = fileURLToPath(new URL('../support/notify-socket.py', import.meta.url))
 
 describe('a service that systemd watches', () => {
@@ -100,12 +101,19 @@ describe('a service that systemd watches', () => {
 })
 
 describe('a service that may not tell systemd anything', () => {
-  it('goes on, to an end of its own', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'thermolog-notify-'))
+  const start = (environment: string) => {
+    const program = ['-c', `${environment} exec "$@"`, 'sh', process.execPath, COMMAND, 'serve']
+    const env = { PATH: process.env['PATH'], DATA_DIR: '/proc/none', HOST: '127.0.0.1' }
+    return spawnSync('sh', program, { env, encoding: 'utf8' }).stderr
+  }
+
+  it('goes on, to an end of its own', () => {
     // Nothing is open there, so that every message fails.
-    const environment = { NOTIFY_FD: '255', HOST: '192.0.2.1' }
-    const { stderr } = await runCommand(join(folder, 'data'), ['serve'], environment)
-    expect(stderr).to.include('HOST 192.0.2.1 is not an address of this machine')
-    await rm(folder, { recursive: true })
+    expect(start('NOTIFY_FD=255 NOTIFY_PID=$$')).to.include('/proc/none')
+  })
+
+  it('writes to no file that was opened for another process', () => {
+    expect(start('NOTIFY_FD=none NOTIFY_PID=$$')).to.include('NOTIFY_FD must be')
+    expect(start('NOTIFY_FD=none NOTIFY_PID=1')).to.include('/proc/none')
   })
 })
