@@ -112,7 +112,7 @@ describe('Connections', () => {
     expect(await text(busy)).to.equal('no')
   })
 
-  it('has sixteen requests of a connection answered at a time, and none once it is gone', async () => {
+  it('answers sixteen requests of a connection at a time, and none once it is gone', async () => {
     await start(new ClientAddresses([]), 10, 512)
     const [eager, other] = [await open(), await open()]
     eager.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(40))

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import manifest from '../../../package.json' with { type: 'json' }
+import { PrometheusMetrics } from '../../../src/system/metrics.ts'
 import { send } from '../../support/http.ts'
 import { needPromtool, promtool } from '../../support/promtool.ts'
 import { startService } from '../../support/service.ts'
@@ -46,6 +47,13 @@ describe('GET /metrics', () => {
     }
     expect(series.get('thermolog_commit_measurements_sum')).to.equal(1)
     expect(series.get('thermolog_commit_duration_seconds_count')).to.equal(1)
+  })
+
+  it('is made once for all who ask while it is made, and anew for the next', async () => {
+    const metrics = new PrometheusMetrics()
+    const [one, other] = await Promise.all([metrics.render(), metrics.render()])
+    expect(one).to.equal(other)
+    expect(await metrics.render()).not.to.equal(one)
   })
 
   it('counts answers by the pattern of their address, never by the address', async () => {
