@@ -106,8 +106,11 @@ export class HttpServer {
     this.#connections = connections
     this.#settings = settings
     const listener = createApp(dispatch, draining, collaborators, settings).callback()
+    const answer = (request: IncomingMessage, response: ServerResponse) => {
+      void listener(request, response)
+    }
     const onRequest = (request: IncomingMessage, response: ServerResponse) => {
-      connections.answerInTurn(request, response, () => void listener(request, response))
+      connections.answerInTurn(request, response, answer)
     }
     this.#server = createServer(
       {

@@ -75,7 +75,7 @@ export class Connections {
       isEnding: false,
       noteAnswered: () => {
         connection.underWay--
-        connection.waiting.shift()?.()
+        if (connection.waiting.length > 0) connection.waiting.shift()?.()
       },
     }
     this.#open.set(socket, connection)
@@ -90,7 +90,11 @@ export class Connections {
    *
    * @param answer is called when it is its turn; never, if the connection ends before
    */
-  answerInTurn(request: IncomingMessage, response: ServerResponse, answer: () => void): void {
+  answerInTurn(
+    request: IncomingMessage,
+    response: ServerResponse,
+    answer: (request: IncomingMessage, response: ServerResponse) => void,
+  ): void {
     const { socket } = request
     const connection = this.#open.get(socket)
     // What is unread when a connection is closed resets it, and the refusal may be lost with it.
@@ -103,8 +107,8 @@ export class Connections {
       group.delete(socket)
       group.add(socket)
     }
-    if (connection.underWay <= ANSWERED_AT_ONCE) answer()
-    else connection.waiting.push(answer)
+    if (connection.underWay <= ANSWERED_AT_ONCE) answer(request, response)
+    else connection.waiting.push(() => answer(request, response))
   }
 
   /**
