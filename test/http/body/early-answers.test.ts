@@ -171,6 +171,28 @@ describe('an answer before the body', function () {
     expect(statuses.map(({ status }) => status)).to.deep.equal([401, 401, 200])
   })
 
+  it('answers each of more than have their turn at once', async () => {
+    const connection = await open()
+    const numbers = Array.from({ length: 20 }, (_, index) => index)
+    const nowhere = headOf(['POST', '/api/v1/nothing'], {
+      ...credentials(undefined),
+      'Content-Length': KIB,
+    })
+    const requests = numbers.flatMap((number) => {
+      const body = `{"event_id":"${number}","sn":"A1","temp":1.5}`
+      const framing = { ...JSON_TYPE, 'Content-Length': body.length }
+      const head = headOf(POST_ONE, { ...credentials(undefined), ...framing })
+      return [Buffer.from(head + body + nowhere), poison(KIB)]
+    })
+    connection.write(Buffer.concat(requests))
+    for (const number of numbers) {
+      const stored = await connection.answer()
+      expect(stored.status).to.equal(201)
+      expect(stored.body).to.include(`"event_id":"${number}"`)
+      expect((await connection.answer()).status).to.equal(404)
+    }
+  })
+
   it('stores a measurement that follows a refused body', async () => {
     const connection = await open()
     const measurement = '{"sn":"A1","temp":1.5}'
