@@ -24,7 +24,7 @@ export function ledgerMemoryBytes(sealedEvents: number): number {
   return Math.round(sealedEvents * LEDGER_EVENT_BYTES)
 }
 
-/** Below it the service does not even start. */
+/** Of the service without load. */
 export function restingMemoryBytes(sealedEvents: number): number {
   return RESTING_BYTES + ledgerMemoryBytes(sealedEvents)
 }
