@@ -106,11 +106,10 @@ export class HttpServer {
     this.#connections = connections
     this.#settings = settings
     const listener = createApp(dispatch, draining, collaborators, settings).callback()
-    const answer = (request: IncomingMessage, response: ServerResponse) => {
-      void listener(request, response)
-    }
     const onRequest = (request: IncomingMessage, response: ServerResponse) => {
-      connections.answerInTurn(request, response, answer)
+      if (connections.noteRequest(request, response)) void listener(request, response)
+      // What is unread when a connection is closed resets it, and the answer may be lost with it.
+      else request.resume()
     }
     this.#server = createServer(
       {

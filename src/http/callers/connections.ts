@@ -16,12 +16,6 @@ export interface ConnectionLimits {
 /** Of thousands of connections, so many in one turn of a loop that has other work. */
 const ENDED_AT_ONCE = 64
 
-/**
- * Of the requests that a client has sent without waiting for answers, so many are answered at a
- * time: a thousand fit into a packet, and whoever sends them waits for itself.
- */
-const ANSWERED_AT_ONCE = 16
-
 /** In the order of their last requests. */
 type Group = Set<Socket>
 
@@ -30,8 +24,6 @@ interface Connection {
   readonly groups: readonly Group[]
   /** Requests whose responses are not finished. */
   underWay: number
-  /** To answer those of them whose turn is still to come. */
-  readonly waiting: (() => void)[]
   /** Had nothing under way at the last look, nor a request since. */
   isQuiet: boolean
   /** Requests are not read any more. */
@@ -70,13 +62,9 @@ export class Connections {
     const connection = {
       groups,
       underWay: 0,
-      waiting: [] as (() => void)[],
       isQuiet: false,
       isEnding: false,
-      noteAnswered: () => {
-        connection.underWay--
-        if (connection.waiting.length > 0) connection.waiting.shift()?.()
-      },
+      noteAnswered: () => connection.underWay--,
     }
     this.#open.set(socket, connection)
     onDestroy(socket, () => {
@@ -88,18 +76,12 @@ export class Connections {
   /**
    * A request has arrived: its connection is not idle until the response is finished.
    *
-   * @param answer is called when it is its turn; never, if the connection ends before
+   * @returns whether to read it
    */
-  answerInTurn(
-    request: IncomingMessage,
-    response: ServerResponse,
-    answer: (request: IncomingMessage, response: ServerResponse) => void,
-  ): void {
-    const { socket } = request
+  noteRequest({ socket }: IncomingMessage, response: ServerResponse): boolean {
     const connection = this.#open.get(socket)
-    // What is unread when a connection is closed resets it, and the refusal may be lost with it.
-    if (connection?.isEnding === true) request.resume()
-    if (connection === undefined || connection.isEnding) return
+    if (connection === undefined) return true
+    if (connection.isEnding) return false
     connection.underWay++
     connection.isQuiet = false
     response.on('close', connection.noteAnswered)
@@ -107,8 +89,7 @@ export class Connections {
       group.delete(socket)
       group.add(socket)
     }
-    if (connection.underWay <= ANSWERED_AT_ONCE) answer(request, response)
-    else connection.waiting.push(() => answer(request, response))
+    return true
   }
 
   /**
@@ -153,9 +134,7 @@ export class Connections {
   }
 
   #forget(socket: Socket): void {
-    const { groups = [], waiting = [] } = this.#open.get(socket) ?? {}
-    for (const group of groups) group.delete(socket)
-    waiting.length = 0
+    for (const group of this.#open.get(socket)?.groups ?? []) group.delete(socket)
     this.#open.delete(socket)
   }
 }

@@ -171,7 +171,7 @@ describe('an answer before the body', function () {
     expect(statuses.map(({ status }) => status)).to.deep.equal([401, 401, 200])
   })
 
-  it('answers each of more than have their turn at once', async () => {
+  it('answers each of many that are sent at once', async () => {
     const connection = await open()
     const numbers = Array.from({ length: 20 }, (_, index) => index)
     const nowhere = headOf(['POST', '/api/v1/nothing'], {

@@ -31,7 +31,7 @@ describe('Connections', () => {
     responses = []
     sockets = []
     server = createServer((request, response) => {
-      connections.answerInTurn(request, response, () => responses.push(response))
+      if (connections.noteRequest(request, response)) responses.push(response)
     })
     server.on('connection', (socket: Socket) => connections.admit(socket))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -110,21 +110,6 @@ describe('Connections', () => {
     await connections.endQuiet(() => 'no')
     await connections.endQuiet(() => 'no')
     expect(await text(busy)).to.equal('no')
-  })
-
-  it('answers sixteen requests of a connection at a time, and none once it is gone', async () => {
-    await start(new ClientAddresses([]), 10, 512)
-    const [eager, other] = [await open(), await open()]
-    eager.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(40))
-    await until('requests arrive', () => responses.length > 0)
-    await answer(other, await ask(other))
-    expect(responses).to.have.lengthOf(17)
-    for (const response of responses.slice(0, 4)) response.end('done')
-    await until('four more have their turn', () => responses.length === 21)
-    eager.destroy()
-    await once(responses[4] ?? expect.fail('no response'), 'close')
-    await answer(other, await ask(other))
-    expect(responses).to.have.lengthOf(22)
   })
 
   it('reads nothing that comes after the end, and closes with the next call', async () => {
