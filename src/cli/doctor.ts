@@ -69,7 +69,7 @@ function show({ understood }: SettingsReport, results: readonly CheckResult[]): 
 }
 
 function asOneLine(text: string): string {
-  return asTypedHere(text.replaceAll(/\s*\n\s*/g, ' '))
+  return asTypedHere(text.replaceAll(/[\r\n]+/g, ' '))
 }
 
 function jsonOf({ understood }: SettingsReport, results: readonly CheckResult[]) {

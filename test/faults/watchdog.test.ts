@@ -104,12 +104,8 @@ describe('a service that a watchdog watches', () => {
       const slow = preloading(`if (process.argv.includes('migrate')) ${spin(UPGRADE_MS)}`)
       await supervisor.start({ ...settings, ...next.environment, ...slow })
       const events = supervisor.messages.map((message) => message.split('=')[0])
-      expect(events.slice(0, 4)).to.deep.equal([
-        'bound',
-        'EXTEND_TIMEOUT_USEC',
-        'EXTEND_TIMEOUT_USEC',
-        'READY',
-      ])
+      // However long it takes: every ten seconds.
+      expect(events.join(' ')).to.match(/^bound( EXTEND_TIMEOUT_USEC){2,} READY( |$)/)
       await supervisor.stop()
     } finally {
       await next.remove()
