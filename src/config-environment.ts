@@ -43,7 +43,8 @@ function hasServiceSettings(): boolean {
  * `ListenStream`, which this user may not be allowed to read.
  */
 export function readServiceUnits(): Environment | undefined {
-  return hasServiceSettings() ? parseEnv(process.env['SERVICE_UNITS'] ?? '') : undefined
+  const units = process.env['SERVICE_UNITS']
+  return units === undefined ? undefined : parseEnv(units)
 }
 
 function readBesides(): { readonly ofTerminal: Environment; readonly ofFile: Environment } {

@@ -118,13 +118,7 @@ async function askReadiness({ host, port }: Address): Promise<Answer> {
   const near = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
   try {
     // Not by `fetch`, which knows ports that it does not ask.
-    const asked = request({
-      host: near,
-      port,
-      path: '/readyz',
-      agent: false,
-      timeout: ANSWER_MS_MAX,
-    })
+    const asked = request({ host: near, port, path: '/readyz', agent: false })
     const signal = AbortSignal.timeout(ANSWER_MS_MAX)
     signal.addEventListener('abort', () => asked.destroy(signal.reason as Error))
     asked.end()

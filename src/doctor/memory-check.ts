@@ -31,12 +31,12 @@ interface MemoryLimit {
 export function checkMemory(dataDir: string, unit: Environment | undefined): CheckResult {
   const events = countEvents(dataDir)
   if (typeof events !== 'number') return events
+  const [restingBytes, neededBytes] = [restingMemoryBytes(events), neededMemoryBytes(events)]
   const { bytes, of, remedy } = limitOf(unit)
   const limit = `${of} is ${sizeText(bytes)}`
   const withIds = `with ${grouped(events)} event ids`
-  const needed = `the service needs ${sizeText(neededMemoryBytes(events))} at full load ${withIds}`
-  if (neededMemoryBytes(events) <= bytes) return memoryCheck.ok(`${needed}; ${limit}`)
-  const restingBytes = restingMemoryBytes(events)
+  const needed = `the service needs ${sizeText(neededBytes)} at full load ${withIds}`
+  if (neededBytes <= bytes) return memoryCheck.ok(`${needed}; ${limit}`)
   if (restingBytes <= bytes) return memoryCheck.warning(`${needed}, but ${limit}`, remedy)
   const resting = `the service needs ${sizeText(restingBytes)} at rest ${withIds}`
   return memoryCheck.wrong(`${resting}, but ${limit}`, remedy)

@@ -3,16 +3,15 @@
 // and read-only volumes, a control group, slowed syncs, another clock, another user.
 
 import { spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { appendFile, chmod, chown, cp, mkdir, rm } from 'node:fs/promises'
 import { rmdir, symlink, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { useDiskFaults } from '../support/disk-faults.ts'
 import {
+  answering,
   examinedBy,
   examinedByNobody,
   expectFirst,
@@ -96,7 +95,9 @@ describe('thermolog doctor on a machine', () => {
     }
     for (const name of ['control.db', 'ledger.db', 'measurements.db']) {
       const bytes = readFileSync(join(original, name)).fill(0xff, 1_024, 3_072)
-      expectFirst(await replaced(name, bytes), 'data', /damaged|malformed/)
+      const report = await replaced(name, bytes)
+      expectFirst(report, 'data', /damaged|malformed/)
+      expect(report.checks[0]?.remedy).to.match(/`thermolog verify`/)
     }
     expectFirst(
       await replaced('control.db', undefined),
@@ -206,20 +207,9 @@ describe('thermolog doctor on a machine', () => {
   }
 
   /** Answers at the port as a service that is ready. @returns how many connections there were */
-  async function withReadiness(port: number, work: () => Promise<void>): Promise<number> {
-    let connections = 0
-    const server = createServer((_request, response) => {
-      response.end('{"status":"ready","backlog":{"entries":0}}')
-    })
-    server.on('connection', () => connections++)
-    server.listen(port, '127.0.0.1')
-    await once(server, 'listening')
-    try {
-      await work()
-    } finally {
-      server.close()
-    }
-    return connections
+  function withReadiness(port: number, work: () => Promise<void>): Promise<number> {
+    const ready = '{"status":"ready","backlog":{"entries":0}}'
+    return answering((_request, response) => response.end(ready), work, port)
   }
 
   describe('on a volume of its own', () => {

@@ -4,7 +4,6 @@
 
 import { existsSync, readdirSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { createServer as createHttpServer } from 'node:http'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { createServer } from 'node:net'
 import type { AddressInfo, Server } from 'node:net'
@@ -13,7 +12,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import pg from 'pg'
 import { runCommand, serving } from '../support/command.ts'
-import { expectFirst, useDoctor } from '../support/doctor.ts'
+import { answering, expectFirst, useDoctor } from '../support/doctor.ts'
 import type { DoctorReport } from '../support/doctor.ts'
 import { freePortOf } from '../support/free-port.ts'
 import { hasInfluxd, InfluxServer } from '../support/influxd.ts'
@@ -294,19 +293,4 @@ function answerWithoutEnd(_request: IncomingMessage, response: ServerResponse): 
 
 function answerLikeOurs(_request: IncomingMessage, response: ServerResponse): void {
   response.end('{"backlog":null}')
-}
-
-/** Has another program answer for one piece of work. */
-async function answering(
-  answer: RequestListener,
-  work: (url: string) => Promise<void>,
-): Promise<void> {
-  const other = createHttpServer(answer).listen(0, '127.0.0.1')
-  await once(other, 'listening')
-  try {
-    await work(`http://127.0.0.1:${(other.address() as AddressInfo).port}`)
-  } finally {
-    other.closeAllConnections()
-    other.close()
-  }
 }

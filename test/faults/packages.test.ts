@@ -191,7 +191,7 @@ describe('npm run package', () => {
       inDebian('chown', 'thermolog:thermolog', '/var/lib/thermolog/control.db')
       await writeFile(settings, shipped)
       await rm(changes, { recursive: true })
-      expect(owner).to.match(/^WRONG +data_dir .*control\.db/)
+      expect(owner).to.match(/^WRONG +data_dir .*control\.db \(EACCES\), which belongs to uid 0 /)
     })
 
     it('has a command that leads from the service to nothing of root', async () => {

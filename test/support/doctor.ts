@@ -4,6 +4,9 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, cp, mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -124,4 +127,28 @@ export function expectFirst(report: DoctorReport, check: string, message: RegExp
   expect(checks[0]?.message).to.match(message)
   expect(checks[0]?.remedy?.length, all).to.be.greaterThan(10)
   expect({ exitCode, state }).to.deep.equal({ exitCode: 1, state: 'wrong' })
+}
+
+/**
+ * Has a stand-in answer for one piece of work.
+ *
+ * @param port default: a free one
+ * @returns how many connections there were
+ */
+export async function answering(
+  answer: RequestListener,
+  work: (url: string) => Promise<void>,
+  port = 0,
+): Promise<number> {
+  let connections = 0
+  const other = createServer(answer).listen(port, '127.0.0.1')
+  other.on('connection', () => connections++)
+  await once(other, 'listening')
+  try {
+    await work(`http://127.0.0.1:${(other.address() as AddressInfo).port}`)
+  } finally {
+    other.closeAllConnections()
+    other.close()
+  }
+  return connections
 }
