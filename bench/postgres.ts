@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { DAY_MS } from '../src/domain/time.ts'
-import { migrate } from '../src/postgres/migrate.ts'
+import { migrate } from '../src/postgres/server/migrate.ts'
 import { systemClock as clock } from '../src/system/clock.ts'
 import { newUser } from '../test/contract/open-data.ts'
 import type { OpenData } from '../test/contract/open-data.ts'

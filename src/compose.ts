@@ -14,11 +14,13 @@ import { liveLimits } from './domain/limits.ts'
 import { SECOND_MS } from './domain/time.ts'
 import { HistoryReader } from './history/read-history.ts'
 import { createHttpServer } from './http/create-http-server.ts'
-import { SkippedNotes } from './http/lines/skipped-series.ts'
+import { SkippedNotes } from './http/influx/skipped-series.ts'
 import { OperationsSocket } from './socket/server.ts'
 import type { MobileSettings } from './http/answers/sign-in-settings.ts'
 import { MemoryRateCounters } from './memory/rate-counters.ts'
 import { MemorySignInCodes } from './memory/sign-in-codes.ts'
+import { DOCUMENTS } from './openapi/audiences.ts'
+import { createDocument } from './openapi/document.ts'
 import { OidcIdentityProvider } from './oidc/identity-provider.ts'
 import { createOperations } from './operations/create-operations.ts'
 import { RefusedRetries } from './operations/refused-retries.ts'
@@ -114,6 +116,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
       links,
       identityProviders: providers,
       ...shared,
+      apiDescription: { describe: createDocument, parts: DOCUMENTS },
       isStoreWorking: core.isStoreWorking,
       metrics,
       clock,

@@ -14,7 +14,7 @@ const MOCHA = fileURLToPath(import.meta.resolve('mocha/bin/mocha.js'))
 const FILES = [
   'test/deploy/thermolog-service.test.ts',
   'test/influx/bucket-check.test.ts',
-  'test/system/archive.test.ts',
+  'test/data-dir/archive.test.ts',
 ]
 
 describe('a run of tests', () => {
@@ -37,7 +37,7 @@ describe('a run of tests', () => {
   it('is followed by one of what it left out alone, where that is there', async function () {
     if (spawnSync('tar', ['--version']).error !== undefined) leaveOut(this, 'tar')
     const folder = await mkdtemp(join(tmpdir(), 'thermolog-left-out-'))
-    const [file, args] = [join(folder, 'left-out'), [MOCHA, 'test/system/archive.test.ts']]
+    const [file, args] = [join(folder, 'left-out'), [MOCHA, 'test/data-dir/archive.test.ts']]
     const run = (environment: NodeJS.ProcessEnv) => {
       const { PATH } = process.env
       const options = { cwd: ROOT, env: { PATH, ...environment }, encoding: 'utf8' } as const

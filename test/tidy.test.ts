@@ -4,91 +4,20 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { cyclesOf, fileTargets, folderTargets } from './support/import-cycles.ts'
+import { CORE, HOME, MAY_IMPORT } from './support/rooms.ts'
 import { findLines, importsOf, lineAt, readRepository } from './support/source-tree.ts'
 import type { SourceFile } from './support/source-tree.ts'
 
-const CORE = ['ingest', 'history', 'sensors', 'access', 'influxql']
-const SETTINGS = ['config', 'config-environment', 'config-settings', 'config-values']
-const ADAPTERS = ['sqlite', 'postgres', 'influx', 'system', ...SETTINGS]
-/** What a command works on, or with. */
-const OPENED_BY_COMMANDS = ['compose', 'data-dir', 'doctor', 'postgres', 'system']
-
-/** Who may import whom: a room on the left, the rooms its files may import on the right. */
-const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  domain: ['domain'],
-  ports: ['domain', 'ports'],
-  ingest: ['domain', 'ports', 'ingest'],
-  history: ['domain', 'ports', 'history'],
-  sensors: ['domain', 'ports', 'sensors'],
-  access: ['domain', 'ports', 'access'],
-  influxql: ['domain', 'ports', 'history', 'sensors', 'influxql'],
-  operations: ['domain', 'ports', ...CORE, 'line-protocol', 'operations', 'schemas'],
-  control: ['domain', 'ports', 'control'],
-  sqlite: ['domain', 'ports', 'control', 'sqlite'],
-  postgres: ['domain', 'ports', 'control', 'postgres'],
-  'line-protocol': ['domain', 'line-protocol'],
-  influx: ['domain', 'ports', 'influx'],
-  oidc: ['domain', 'ports', 'oidc'],
-  memory: ['domain', 'ports', 'memory'],
-  system: ['domain', 'ports', 'system'],
-  // A worker thread composes itself, as compose.ts does for the process.
-  threads: ['domain', 'ports', ...CORE, 'sqlite', 'influx', 'memory', 'system', 'threads'],
-  socket: ['domain', 'ports', 'operations', 'socket'],
-  // It serves the files of the chart page, which import each other and nothing else.
-  http: ['domain', 'ports', ...CORE, 'line-protocol', 'operations', 'http', 'web', 'schemas'],
-  web: ['web'],
-  // A command composes itself: it reads the settings, the clock, and opens what it works on.
-  cli: [
-    'cli',
-    'operations',
-    'socket',
-    ...CORE,
-    'domain',
-    'ports',
-    ...SETTINGS,
-    'schemas',
-    'package',
-    ...OPENED_BY_COMMANDS,
-  ],
-  // What a command does to a whole DATA_DIR: it knows all that has files there.
-  'data-dir': ['data-dir', 'core', 'operations', 'domain', 'ports', ...ADAPTERS, 'package'],
-  // It looks at everything, and changes nothing.
-  doctor: ['doctor', 'core', 'data-dir', 'oidc', 'socket', 'domain', 'ports', ...ADAPTERS],
-  core: ['core', 'ingest', 'threads', 'domain', 'ports', ...ADAPTERS],
-  config: ['domain', 'config-values', 'config-settings'],
-  'config-environment': ['config-settings'],
-  'config-settings': ['config-values', 'config-names', 'config-secrets'],
-  'config-values': ['domain'],
-  'config-names': [],
-  'config-secrets': [],
-  thermolog: ['cli'],
-}
-
-/** The rooms that may import each package. */
-const HOME: Readonly<Record<string, readonly string[]>> = {
-  'better-sqlite3': ['sqlite'],
-  '@influxdata/influxdb-client': ['influx'],
-  pg: ['postgres'],
-  re2js: ['influxql'],
-  'pg-copy-streams': ['postgres'],
-  jose: ['oidc'],
-  koa: ['http'],
-  '@koa/router': ['http'],
-  'koa-bodyparser': ['http'],
-  'koa-compress': ['http'],
-  'rate-limiter-flexible': ['memory'],
-  ajv: ['http'],
-  commander: ['cli'],
-  'prom-client': ['system'],
-  qr: ['cli'],
-  'swagger-ui-dist': ['http'],
-  'tar-stream': ['system'],
-  'temporal-polyfill': ['history', 'cli'],
-  uplot: ['http', 'web'],
-}
-
 /** Rooms of rules alone: they reach disk, network and processes through ports. */
-const PURE_ROOMS = new Set(['domain', 'ports', 'control', 'line-protocol', 'operations', ...CORE])
+const PURE_ROOMS = new Set([
+  'bytes',
+  'domain',
+  'ports',
+  'control',
+  'line-protocol',
+  'operations',
+  ...CORE,
+])
 const OUTSIDE_WORLD = /^node:(fs|http|https|net|tls|dgram|child_process|worker_threads|os)\b/
 
 interface BannedWord {
@@ -107,12 +36,12 @@ const BANNED_IN_SOURCES: readonly BannedWord[] = [
   {
     pattern: /\bprocess\.env\b/,
     instead: 'read it in config-environment.ts and pass the value',
-    except: /^src\/(config-environment\.ts|thermolog\.js|http\/openapi\/samples\.ts)$/,
+    except: /^src\/(config-environment\.ts|thermolog\.js|openapi\/samples\.ts)$/,
   },
   {
     pattern: /\bconsole\./,
     instead: 'take a Log',
-    except: /^src\/(system\/log\.ts$|http\/openapi\/samples\.ts$|cli\/)/,
+    except: /^src\/(system\/log\.ts$|openapi\/samples\.ts$|cli\/)/,
   },
   {
     pattern: /\b(req|request)\.(read|on|iterator)\(|\brawBody\b|\b(ctx\.)?request\.body\b/,

@@ -2,8 +2,8 @@
 // that no file in DATA_DIR ever belongs to root.
 
 import { settingTest } from '../config.ts'
-import { readAccount } from '../system/account.ts'
-import type { Account } from '../system/account.ts'
+import { readAccount } from './account.ts'
+import type { Account } from './account.ts'
 import { isOn, readServiceEnvironment } from '../system/service-environment.ts'
 import {
   activatedAddress,

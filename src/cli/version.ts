@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from 'node:url'
 import manifest from '../../package.json' with { type: 'json' }
-import { describeCommit } from '../system/commit.ts'
+import { describeCommit } from './commit.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../', import.meta.url))
 

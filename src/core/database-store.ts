@@ -9,7 +9,7 @@ import type { MeasurementReader, MeasurementWriter } from '../ports/measurement-
 import type { Clock, Log } from '../ports/system.ts'
 import { createDeletionJobs } from '../postgres/control/deletion-jobs.ts'
 import { UserDeletions } from '../postgres/control/user-deletions.ts'
-import type { Database } from '../postgres/database.ts'
+import type { Database } from '../postgres/server/database.ts'
 import { PostgresMeasurementReader } from '../postgres/measurements/measurement-reader.ts'
 import { PostgresMeasurementWriter } from '../postgres/measurements/measurement-writer.ts'
 import { PostgresLeases } from '../postgres/shared/leases.ts'

@@ -10,7 +10,7 @@ import type { BackupProgress } from './backup.ts'
 import type { BackupManifest } from './manifest.ts'
 import { failed } from '../operations/operations.ts'
 import { CONTROL_FILE } from '../sqlite/database.ts'
-import { beginsWith } from '../system/archive.ts'
+import { beginsWith } from './archive.ts'
 import { systemClock } from '../system/clock.ts'
 import { syncFolder } from '../system/disk.ts'
 

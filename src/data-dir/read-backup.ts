@@ -6,8 +6,8 @@ import type { BackupManifest } from './manifest.ts'
 import { checkFiles } from '../sqlite/backup/check-files.ts'
 import { CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE } from '../sqlite/database.ts'
 import { upgradeFiles } from '../sqlite/backup/file-formats.ts'
-import { readArchive } from '../system/archive.ts'
-import type { ArchiveMember } from '../system/archive.ts'
+import { readArchive } from './archive.ts'
+import type { ArchiveMember } from './archive.ts'
 
 const FILES = new Set([CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE, MANIFEST_NAME])
 const MANIFEST_BYTES_MAX = 1024 * 1024

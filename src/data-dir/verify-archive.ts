@@ -13,7 +13,7 @@ import { verifyFiles } from './verify.ts'
 import { failed } from '../operations/operations.ts'
 import type { WorkProgress } from '../ports/system.ts'
 import { unpackPages } from '../sqlite/backup/packed-pages.ts'
-import { observed } from '../system/archive.ts'
+import { observed } from './archive.ts'
 
 const STDIN = '-'
 const BYTES_PER_KB = 1_000

@@ -61,7 +61,7 @@ async function checkControl(config: Config): Promise<CheckResult> {
 export async function checkDatabase({ url, durability }: DatabaseConfig): Promise<ServerResult> {
   try {
     // The driver of PostgreSQL is loaded only where it is used.
-    const { checkServer } = await import('../postgres/server-check.ts')
+    const { checkServer } = await import('../postgres/server/server-check.ts')
     const { countingFault } = await import('../postgres/stream/counting-check.ts')
     const limit = { statementMsMax: ANSWER_MS_MAX }
     const { version, name, faults, warnings, timeMs } = await checkServer(url, durability, limit)

@@ -1,5 +1,5 @@
 // Errors reported to a client or an operator. A code is stable and documented:
-// http/answers/problems.ts has its status and texts, http/openapi/descriptions.ts the routes that
+// http/answers/problems.ts has its status and texts, openapi/descriptions.ts the routes that
 // return it, and docs/api.md lists it.
 
 import { RESTORE_BACKUP } from './finding.ts'

@@ -14,7 +14,7 @@ import {
 } from '../domain/limits.ts'
 import type { AppLinks } from '../domain/app-links.ts'
 import type { HistoryReader } from '../history/read-history.ts'
-import type { DamageList } from '../domain/damage-list.ts'
+import type { DamageList } from '../ingest/damage-list.ts'
 import type { Submissions } from '../ingest/submissions.ts'
 import type { DataIdentity } from '../ports/control-reader.ts'
 import type { RefusedReader, RefusedWriter } from '../ports/refused.ts'
@@ -32,18 +32,18 @@ import { createDispatch } from './dispatch.ts'
 import type { Tables } from './dispatch.ts'
 import { appLinksRouter } from './pages/app-links.ts'
 import { documentsRouter } from './pages/documents-api.ts'
-import { createDocument } from './openapi/document.ts'
+import type { ApiDescription } from './pages/documents-api.ts'
 import { mobileApiRouter, relayRouter, signInRouter } from './mobile-api.ts'
 import { operationsRouter } from './operations-api.ts'
 import { AddressLimit, limitOf, RateLimits } from './callers/rate-limit.ts'
 import type { RateLimitsSettings } from './callers/rate-limit.ts'
-import { lineApiRouter } from './lines/line-api.ts'
-import type { SkippedNotes } from './lines/skipped-series.ts'
-import type { LineSettings } from './lines/write-lines.ts'
+import { lineApiRouter } from './influx/line-api.ts'
+import type { SkippedNotes } from './influx/skipped-series.ts'
+import type { LineSettings } from './influx/write-lines.ts'
 import { LongAnswers } from './answers/long-answers.ts'
 import { BodyGate } from './body/gate.ts'
 import { SmallBodyReader } from './body/read-small-body.ts'
-import type { RouteRow } from './requests/routes.ts'
+import type { RouteRow } from './routes.ts'
 import { Draining, HttpServer } from './server.ts'
 import type { HttpServerSettings } from './server.ts'
 import type { MobileSettings } from './answers/sign-in-settings.ts'
@@ -72,6 +72,7 @@ export interface HttpFaceCollaborators {
   /** `undefined`: DATA_DIR has the data. */
   readonly database?: DatabaseWatch
   readonly rateCounters: RateCounters
+  readonly apiDescription: ApiDescription
   readonly metrics: Metrics & MetricsSource
   readonly clock: Clock
   readonly log: Log
@@ -95,7 +96,7 @@ export function createHttpServer(
   collaborators: HttpFaceCollaborators,
   settings: HttpFaceSettings,
 ): HttpServer {
-  const { live, rateCounters, clock, log } = collaborators
+  const { live, rateCounters, apiDescription, clock, log } = collaborators
   const draining = new Draining()
   draining.signal.addEventListener('abort', () => live.stop())
   const bodies = new BodyGate(requestBodiesInFlightBytesMax, clock)
@@ -138,10 +139,11 @@ export function createHttpServer(
     relay: relayRouter(clock, settings.mobile),
     appLinks: appLinksRouter(settings.appLinks, settings.appName),
     operations: operationsRouter({ ...collaborators, addresses, draining }, settings),
-    documents: documentsRouter(() => {
-      const { version } = settings.mobile.app
-      return createDocument(rowsOf(tables), { ...settings, version })
-    }, settings.appName),
+    documents: documentsRouter(
+      () => apiDescription.describe(rowsOf(tables), { ...settings, ...settings.mobile.app }),
+      apiDescription.parts,
+      settings.appName,
+    ),
     webPage: webPageRouter(settings),
   }
   const dispatch = createDispatch(tables, {

@@ -10,8 +10,8 @@ import type { LongAnswers } from './answers/long-answers.ts'
 import { getHistory, historyQuery } from './requests/history.ts'
 import { showDaemonMe } from './requests/me.ts'
 import { measurement, postMeasurement } from './requests/measurement.ts'
-import { measurementBatch, postBatch } from './requests/measurement-batch.ts'
-import { none } from './requests/input.ts'
+import { measurementBatch, postBatch } from './batch/measurement-batch.ts'
+import { none } from './input.ts'
 import {
   deleteSensor,
   listSensors,
@@ -22,8 +22,8 @@ import {
 import type { RateLimits } from './callers/rate-limit.ts'
 import type { BodyGate } from './body/gate.ts'
 import { getSeries, seriesQuery } from './requests/series.ts'
-import { ApiRoutes, DAEMON_API_BASE } from './requests/routes.ts'
-import type { RouteTable } from './requests/routes.ts'
+import { ApiRoutes, DAEMON_API_BASE } from './routes.ts'
+import type { RouteTable } from './routes.ts'
 
 export interface DaemonApiCollaborators {
   readonly tokens: AccessTokens

@@ -4,7 +4,7 @@
 // People who read the bucket directly rely on these names. A number without a suffix is a float; a
 // single integer would hide all floats of its field from queries.
 
-import { digitsOf, writeAscii, writeDigits, writeNumber } from '../domain/digits.ts'
+import { digitsOf, writeAscii, writeDigits, writeNumber } from '../bytes/digits.ts'
 import type { MeasurementColumns } from '../domain/measurement-columns.ts'
 import type { SensorInfo } from '../ports/measurement-store.ts'
 

@@ -4,7 +4,7 @@
 // waits for the groups under way and for one share of every other user, not for everything they
 // have queued. The queue is bounded in submissions and in measurements, also per user.
 
-import type { DamageList } from '../domain/damage-list.ts'
+import type { DamageList } from './damage-list.ts'
 import type { Refusal, RequestFault } from '../domain/errors.ts'
 import { isPostponed, ServiceError, refusalError } from '../domain/errors.ts'
 import {
@@ -96,7 +96,7 @@ export class Submissions {
   }
 
   /**
-   * Why a submission would be refused now, asked before its body is read; else `undefined`.
+   * Why a submission would be refused now; else `undefined`.
    *
    * @param userId `undefined`: the user is not known yet
    */
@@ -116,11 +116,21 @@ export class Submissions {
   }
 
   /**
+   * Asked before a body is read; `commit` looks again, since reading takes time.
+   *
+   * @throws ServiceError while submissions of the user are refused
+   */
+  admit(userId: number): void {
+    const refusal = this.refusal(userId)
+    if (refusal !== undefined) throw this.errorOf(refusal)
+  }
+
+  /**
    * A refusal as the error for the client, with the missing disk space, or what the clock says.
    *
    * @param members more members for the problem document
    */
-  refused(refusal: Refusal, members: Readonly<Record<string, unknown>> = {}): ServiceError {
+  errorOf(refusal: Refusal, members: Readonly<Record<string, unknown>> = {}): ServiceError {
     return refusalError(refusal, { ...this.#describe(refusal), members })
   }
 
@@ -162,7 +172,7 @@ export class Submissions {
   #submit(submission: Submission, isOnlyChecked: boolean): Promise<Receipt> {
     const { userId } = submission
     const refusal = this.refusal(userId)
-    if (refusal !== undefined) return Promise.reject(this.refused(refusal))
+    if (refusal !== undefined) return Promise.reject(this.errorOf(refusal))
     const { promise, resolve, reject } = Promise.withResolvers<Receipt>()
     const waiting = { submission, isOnlyChecked, resolve, reject }
     this.#count(waiting, 1)

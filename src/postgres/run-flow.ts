@@ -2,7 +2,7 @@
 
 import { NO_OUTCOME } from '../control/flow.ts'
 import type { Flow } from '../control/flow.ts'
-import type { Sql } from './database.ts'
+import type { Sql } from './server/database.ts'
 
 export async function runFlow<Result>(sql: Sql, flow: Flow<Result>): Promise<Result> {
   let step = flow.next(NO_OUTCOME)

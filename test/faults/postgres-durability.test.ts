@@ -3,7 +3,7 @@
 // the wait or changes the settings meanwhile.
 
 import { expect } from 'chai'
-import { migrate } from '../../src/postgres/migrate.ts'
+import { migrate } from '../../src/postgres/server/migrate.ts'
 import { addUsers, ask, newLane, sendEvent, statusOf } from '../support/lanes.ts'
 import { newDatabase, usePostgresServer } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'

@@ -2,14 +2,14 @@
 // when the test says so, over the groups of the SQLite journal.
 
 import { expect } from 'chai'
-import { DamageList } from '../../src/domain/damage-list.ts'
+import { DamageList } from '../../src/ingest/damage-list.ts'
 import type { Receipt, Submission } from '../../src/domain/measurement.ts'
 import { groupShareMax, userInFlightMax } from '../../src/domain/limits.ts'
 import { Submissions } from '../../src/ingest/submissions.ts'
 import type { SubmissionCommitter } from '../../src/ports/submissions.ts'
 import { GroupBuilder } from '../../src/sqlite/commit/group-committer.ts'
 import { allocateGroup } from '../../src/sqlite/commit/group-frame.ts'
-import { PrometheusMetrics } from '../../src/system/metrics.ts'
+import { PrometheusMetrics } from '../../src/metrics/metrics.ts'
 import { FakeClock } from '../support/clock.ts'
 
 const BATCH = 500

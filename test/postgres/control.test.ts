@@ -6,10 +6,10 @@ import {
   createControlReader,
   createStoreRecords,
 } from '../../src/postgres/control/control-reader.ts'
-import { connectAlone } from '../../src/postgres/connection.ts'
+import { connectAlone } from '../../src/postgres/server/connection.ts'
 import { createControlWriter } from '../../src/postgres/control/control-writer.ts'
 import { createDeletionJobs } from '../../src/postgres/control/deletion-jobs.ts'
-import { Database } from '../../src/postgres/database.ts'
+import { Database } from '../../src/postgres/server/database.ts'
 import { systemClock } from '../../src/system/clock.ts'
 import { describeOwnTokens } from '../contract/own-tokens.ts'
 import { describeSignIns } from '../contract/sign-ins.ts'

@@ -3,8 +3,8 @@
 import { expect } from 'chai'
 import { ServiceError } from '../../src/domain/errors.ts'
 import { bucketOf } from '../../src/domain/bucket.ts'
-import { addressesOf, connectAlone } from '../../src/postgres/connection.ts'
-import { Database } from '../../src/postgres/database.ts'
+import { addressesOf, connectAlone } from '../../src/postgres/server/connection.ts'
+import { Database } from '../../src/postgres/server/database.ts'
 import { runOnce, usePostgresServer } from '../support/postgres.ts'
 
 describe('the database', () => {

@@ -1,13 +1,13 @@
 // Goal: nothing is acknowledged that a power cut, or the loss of a machine, may take back.
 
 import { expect } from 'chai'
-import { connectAlone } from '../../src/postgres/connection.ts'
+import { connectAlone } from '../../src/postgres/server/connection.ts'
 import {
   durabilityFault,
   isSameDurability,
   READ_DURABILITY,
-} from '../../src/postgres/durability.ts'
-import type { DurabilityRow } from '../../src/postgres/durability.ts'
+} from '../../src/postgres/server/durability.ts'
+import type { DurabilityRow } from '../../src/postgres/server/durability.ts'
 import { runOnce, usePostgresServer } from '../support/postgres.ts'
 import { until } from '../support/until.ts'
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { Client } from 'pg'
 import { StoreUnavailable } from '../../src/domain/errors.ts'
-import { Database } from '../../src/postgres/database.ts'
+import { Database } from '../../src/postgres/server/database.ts'
 import { PostgresMeasurementReader } from '../../src/postgres/measurements/measurement-reader.ts'
 import { PostgresMeasurementWriter } from '../../src/postgres/measurements/measurement-writer.ts'
 import { describeMeasurementStore } from '../contract/measurement-store.ts'

@@ -2,9 +2,9 @@
 // it does not know.
 
 import { expect } from 'chai'
-import { connectAlone } from '../../src/postgres/connection.ts'
-import { Database } from '../../src/postgres/database.ts'
-import { migrate, readSchemaState, SCHEMA_VERSION } from '../../src/postgres/migrate.ts'
+import { connectAlone } from '../../src/postgres/server/connection.ts'
+import { Database } from '../../src/postgres/server/database.ts'
+import { migrate, readSchemaState, SCHEMA_VERSION } from '../../src/postgres/server/migrate.ts'
 import { newDatabase, runOnce, usePostgres } from '../support/postgres.ts'
 import type { TestDatabase } from '../support/postgres.ts'
 

@@ -1,4 +1,4 @@
-import { Database } from '../../src/postgres/database.ts'
+import { Database } from '../../src/postgres/server/database.ts'
 import { PostgresLeases } from '../../src/postgres/shared/leases.ts'
 import { PostgresRateCounters } from '../../src/postgres/shared/rate-counters.ts'
 import { PostgresSignInCodes } from '../../src/postgres/shared/sign-in-codes.ts'

@@ -4,7 +4,7 @@
 
 import { expect } from 'chai'
 import { NO_IDS } from '../../src/domain/ids-after-restore.ts'
-import { connectAlone, TakeoverUndecided } from '../../src/postgres/connection.ts'
+import { connectAlone, TakeoverUndecided } from '../../src/postgres/server/connection.ts'
 import { noticeTakeover } from '../../src/postgres/server/notice-takeover.ts'
 import type { Witness } from '../../src/postgres/server/notice-takeover.ts'
 import { readRecorded } from '../../src/postgres/server/recorded-server.ts'

@@ -2,7 +2,7 @@
 
 import type { ClientBase } from 'pg'
 import type { AcceptanceRules } from '../../src/domain/acceptance.ts'
-import { DamageList } from '../../src/domain/damage-list.ts'
+import { DamageList } from '../../src/ingest/damage-list.ts'
 import { Submissions } from '../../src/ingest/submissions.ts'
 import {
   createControlReader,
@@ -10,14 +10,14 @@ import {
 } from '../../src/postgres/control/control-reader.ts'
 import { createControlWriter } from '../../src/postgres/control/control-writer.ts'
 import { createDeletionJobs } from '../../src/postgres/control/deletion-jobs.ts'
-import { Database } from '../../src/postgres/database.ts'
+import { Database } from '../../src/postgres/server/database.ts'
 import { PostgresForwardProgress } from '../../src/postgres/journal/forward-progress.ts'
 import { PostgresJournalQueue } from '../../src/postgres/journal/journal-queue.ts'
 import { PostgresSubmissionCommitter } from '../../src/postgres/stream/submission-committer.ts'
 import { noticeTakeover } from '../../src/postgres/server/notice-takeover.ts'
 import { createAccounts } from '../../src/postgres/verify/accounts.ts'
 import { systemClock as clock } from '../../src/system/clock.ts'
-import { PrometheusMetrics } from '../../src/system/metrics.ts'
+import { PrometheusMetrics } from '../../src/metrics/metrics.ts'
 import type { OpenData } from '../contract/open-data.ts'
 import { newWitness } from './lanes.ts'
 import { RecordingLog } from './log.ts'

@@ -4,7 +4,7 @@
 
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
-import { migrate } from '../../src/postgres/migrate.ts'
+import { migrate } from '../../src/postgres/server/migrate.ts'
 import { atEndOfRun } from './end-of-run.ts'
 import { leaveOut } from './left-out.ts'
 import type { Missing } from './left-out.ts'

@@ -4,7 +4,7 @@
 import { openSync, writeSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Submissions } from '../../src/ingest/submissions.ts'
-import { Database } from '../../src/postgres/database.ts'
+import { Database } from '../../src/postgres/server/database.ts'
 import { PostgresMeasurementWriter } from '../../src/postgres/measurements/measurement-writer.ts'
 import { openProcess, submissionsOver } from './postgres-process.ts'
 import { RACE_RULES, RACE_USERS, raceEvent } from './race-events.ts'

@@ -5,7 +5,7 @@
 import { Readable } from 'node:stream'
 import type { Context } from 'koa'
 import type { ResolvedQuestion } from '../../domain/history.ts'
-import { answerUnchanged, ClientGone, entityTag, isKnown } from './call.ts'
+import { answerUnchanged, ClientGone, entityTag, isKnown } from '../call.ts'
 import { HISTORY_FORMATS } from './history-text.ts'
 import type { HistoryFormat } from './history-text.ts'
 import type { LongAnswer, LongAnswers } from './long-answers.ts'

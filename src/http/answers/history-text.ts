@@ -1,7 +1,7 @@
 // Histories as text: JSON, CSV (RFC 4180) and NDJSON. Points are written directly as bytes: a year
 // by hour has 8,760 of them, and building strings would cost more than reading them from the store.
 
-import { writeAscii, writeDigits, writeNumber } from '../../domain/digits.ts'
+import { writeAscii, writeDigits, writeNumber } from '../../bytes/digits.ts'
 import type { BucketPoint, HistoryPoint, ResolvedQuestion } from '../../domain/history.ts'
 import { DAY_MS, SECOND_MS, floorToWindow, formatInstant } from '../../domain/time.ts'
 import type { History } from '../../history/read-history.ts'

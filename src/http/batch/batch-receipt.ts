@@ -1,6 +1,6 @@
 // The receipt of a batch, written directly as bytes.
 
-import { giveBack } from '../../domain/give-back.ts'
+import { giveBack } from '../../bytes/give-back.ts'
 import type {
   Receipt,
   ReceiptItem,

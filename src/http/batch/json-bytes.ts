@@ -1,7 +1,7 @@
 // JSON written directly as bytes, for the one response that is built hundreds of thousands of times
 // a second: building objects and text first would cost more than everything else about it.
 
-import { digitsOf, writeDigits } from '../../domain/digits.ts'
+import { digitsOf, writeDigits } from '../../bytes/digits.ts'
 import { floorToWindow, formatInstant, MINUTE_MS, SECOND_MS } from '../../domain/time.ts'
 import { WideBytes } from './wide-bytes.ts'
 

@@ -3,7 +3,7 @@
 // waits forever for a compressed upload that breaks off. So types are checked first, its errors are
 // translated, and compressed bodies go through the gate.
 
-import { ClientGone } from '../answers/call.ts'
+import { ClientGone } from '../call.ts'
 import { setTimeout as pause } from 'node:timers/promises'
 import bodyParser from 'koa-bodyparser'
 import type { Context } from 'koa'

@@ -25,12 +25,15 @@ export interface RateLimitsSettings {
   readonly offlineAfterMs: number
 }
 
-/** A submission as it is counted. */
-interface CountedSubmission {
-  readonly receivedAtMs: number
+/** The measurements of a submission as they are counted. */
+export interface CountedMeasurements {
   readonly measurements: SubmittedMeasurements
   /** If more were sent than can be stored. */
   readonly count?: number
+}
+
+interface CountedSubmission extends CountedMeasurements {
+  readonly receivedAtMs: number
   /** Whether these are only the first of more, which are charged one after another. */
   readonly hasMore?: boolean
 }

@@ -3,11 +3,11 @@
 
 import type { AppLinks } from '../../domain/app-links.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import { answerJson } from '../answers/call.ts'
-import type { Call } from '../answers/call.ts'
-import { anything } from '../requests/input.ts'
-import { OpenRoutes } from '../requests/routes.ts'
-import type { RouteTable } from '../requests/routes.ts'
+import { answerJson } from '../call.ts'
+import type { Call } from '../call.ts'
+import { anything } from '../input.ts'
+import { OpenRoutes } from '../routes.ts'
+import type { RouteTable } from '../routes.ts'
 import { answerPage } from './html.ts'
 
 const CACHED_FOR_AN_HOUR = 'public, max-age=3600'

@@ -4,16 +4,31 @@
 
 import { readFile } from 'node:fs/promises'
 import { ServiceError } from '../../domain/errors.ts'
-import { answerJson, answerUnchanged, entityTag, isKnown } from '../answers/call.ts'
-import type { Call } from '../answers/call.ts'
-import { anything } from '../requests/input.ts'
-import { DOCUMENTS } from '../openapi/audiences.ts'
+import { answerJson, answerUnchanged, entityTag, isKnown } from '../call.ts'
+import type { Call } from '../call.ts'
+import { anything } from '../input.ts'
 import { DOCS_STYLE } from './docs-style.ts'
 import { explainProblem, listProblems } from './explain-problem.ts'
 import { answerPage, escapeHtml, linksTo, PLAIN_STYLE } from './html.ts'
 import { kept } from './kept.ts'
-import { OpenRoutes } from '../requests/routes.ts'
-import type { RouteTable } from '../requests/routes.ts'
+import { OpenRoutes } from '../routes.ts'
+import type { RouteRow, RouteTable } from '../routes.ts'
+
+/** The OpenAPI documents. */
+export interface ApiDescription {
+  /** Of all rows of the route tables. */
+  readonly describe: (rows: readonly RouteRow[], about: AboutApi) => object
+  /** How each other document is made from it, by the name of its file. */
+  readonly parts: ReadonlyMap<string, (whole: object) => object>
+}
+
+export interface AboutApi {
+  readonly version: string
+  /** Where clients reach the API. */
+  readonly apiUrl: string
+  /** What the operator calls the service. */
+  readonly appName: string
+}
 
 const CACHED_FOR_A_DAY = 'public, max-age=86400'
 
@@ -111,23 +126,27 @@ const OWN: ReadonlyMap<string, string> = new Map([
   ['docs.css', DOCS_STYLE],
 ])
 
-/** @param describe returns the OpenAPI document; called once, on the first request */
+/** @param describe makes the whole document; called once, on the first request */
 // prettier-ignore
-export function documentsRouter(describe: () => object, appName: string): RouteTable {
+export function documentsRouter(
+  describe: () => object,
+  parts: ApiDescription['parts'],
+  appName: string,
+): RouteTable {
   const open = new OpenRoutes('')
 
   open.add('GET /problems',          anything, listProblems(appName))
   open.add('GET /problems/:code',    anything, explainProblem(appName))
-  open.add('GET /openapi',           anything, listDocuments(appName))
+  open.add('GET /openapi',           anything, listDocuments([...parts.keys()], appName))
   open.add('GET /openapi.json',      anything, showDocument(describe))
-  open.add('GET /openapi/:document', anything, showPart(describe))
+  open.add('GET /openapi/:document', anything, showPart(describe, parts))
   open.add('GET /docs',              anything, showPage(appName))
   open.add('GET /docs/:file',        anything, showFile)
   return open
 }
 
-function listDocuments(appName: string) {
-  const items = ['openapi.json', ...DOCUMENTS.keys().map((name) => `openapi/${name}`)].map(
+function listDocuments(parts: readonly string[], appName: string) {
+  const items = ['openapi.json', ...parts.map((name) => `openapi/${name}`)].map(
     (path) => `<li><a href="${path}">${path}</a></li>`,
   )
   const content = `${ABOUT_DOCUMENTS}<ul>${items.join('')}</ul>`
@@ -150,12 +169,12 @@ function showDocument(make: () => object) {
   }
 }
 
-function showPart(describe: () => object) {
-  const parts = new Map(
-    Array.from(DOCUMENTS, ([name, make]) => [name, showDocument(() => make(describe()))]),
+function showPart(describe: () => object, parts: ApiDescription['parts']) {
+  const shown = new Map(
+    Array.from(parts, ([name, make]) => [name, showDocument(() => make(describe()))]),
   )
   return (call: Call): void => {
-    const show = parts.get(call.parameters['document'] ?? '')
+    const show = shown.get(call.parameters['document'] ?? '')
     if (show === undefined) throw new ServiceError('not_found')
     show(call)
   }

@@ -3,10 +3,10 @@
 import type { ProblemExplanation } from '../../../schemas/messages.d.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { ErrorCode } from '../../domain/errors.ts'
-import { answerJson } from '../answers/call.ts'
-import type { Call } from '../answers/call.ts'
+import { answerJson } from '../call.ts'
+import type { Call } from '../call.ts'
 import { explainedCodes, explanationOf } from '../answers/problems.ts'
-import { exampleOf } from '../openapi/problem-answers.ts'
+import { exampleOf } from '../answers/problem-example.ts'
 import { answerPage, escapeHtml, isForPeople, proseToHtml } from './html.ts'
 
 const CACHED_FOR_AN_HOUR = 'public, max-age=3600'

@@ -2,13 +2,13 @@
 
 import type { RequestFault } from '../../domain/errors.ts'
 import type { Sensors } from '../../sensors/sensors.ts'
-import { answerJson } from '../answers/call.ts'
-import type { ApiCall } from '../answers/call.ts'
+import { answerJson } from '../call.ts'
+import type { ApiCall } from '../call.ts'
 import { presentChanges } from '../answers/present.ts'
 import { noBody } from '../body/bounds.ts'
 import { isChangesQuery } from '../body/validate.ts'
-import { readQuery, throwFaults } from './input.ts'
-import type { Input } from './input.ts'
+import { readQuery, throwFaults } from '../input.ts'
+import type { Input } from '../input.ts'
 
 /** The cursor, `undefined` without one. */
 export const changesQuery: Input<string | undefined> = {

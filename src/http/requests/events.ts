@@ -4,7 +4,7 @@
 // The text is produced as fast as the client reads it. A slow client has no queue, only a position
 // among the events, so it takes no memory and gets the newest state of each sensor.
 
-import { ClientGone } from '../answers/call.ts'
+import { ClientGone } from '../call.ts'
 import { Readable } from 'node:stream'
 import type { AccessTokens } from '../../access/tokens.ts'
 import { SECOND_MS } from '../../domain/time.ts'
@@ -13,7 +13,7 @@ import type { LiveSensors } from '../../sensors/live-sensors.ts'
 import type { LiveEvent } from '../../sensors/live-event.ts'
 import type { LiveStream } from '../../sensors/live-stream.ts'
 import { readBearerToken } from '../callers/authenticate.ts'
-import type { ApiCall } from '../answers/call.ts'
+import type { ApiCall } from '../call.ts'
 import { presentChangedSensor } from '../answers/present.ts'
 
 /** How long a client should wait before it reconnects. */

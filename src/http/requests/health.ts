@@ -1,15 +1,15 @@
 // Whether the service runs, and whether it takes submissions.
 
 import type { HealthResponse, ReadinessResponse } from '../../../schemas/messages.d.ts'
-import type { DamageList } from '../../domain/damage-list.ts'
+import type { DamageList } from '../../ingest/damage-list.ts'
 import { refusalError } from '../../domain/errors.ts'
 import { RESTORE_BACKUP } from '../../domain/finding.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Submissions } from '../../ingest/submissions.ts'
 import type { QueueFigures } from '../../ports/journal-queue.ts'
 import type { DatabaseWatch } from '../../ports/system.ts'
-import { answerJson } from '../answers/call.ts'
-import type { Call } from '../answers/call.ts'
+import { answerJson } from '../call.ts'
+import type { Call } from '../call.ts'
 
 /** All who come through it count as one caller. */
 const UNNAMED_PROXY = 'Requests come through a proxy that TRUST_PROXY does not name.'
@@ -44,7 +44,7 @@ export function showReadiness(sources: ReadinessSources) {
       ...(database !== undefined && { database: database.state }),
     }
     const refusal = draining.isOn ? 'shutting_down' : submissions.refusal()
-    if (refusal !== undefined) throw submissions.refused(refusal, state)
+    if (refusal !== undefined) throw submissions.errorOf(refusal, state)
     const fault = database?.fault
     if (fault !== undefined) throw refusalError('overloaded', { detail: fault, members: state })
     const readiness: ReadinessResponse = {

@@ -6,13 +6,13 @@ import type { HistoryQuestion, ResolvedQuestion } from '../../domain/history.ts'
 import { resolveQuestion } from '../../history/buckets.ts'
 import { historyVersion } from '../../history/read-history.ts'
 import type { HistoryReader } from '../../history/read-history.ts'
-import type { SensorCall } from '../answers/call.ts'
+import type { SensorCall } from '../call.ts'
 import { answerHistories } from '../answers/history-answer.ts'
 import type { LongAnswers } from '../answers/long-answers.ts'
 import { noBody } from '../body/bounds.ts'
 import { allFaultsIn, isHistoryQuery } from '../body/validate.ts'
-import { readInstant, readParameters } from './input.ts'
-import type { Input } from './input.ts'
+import { readInstant, readParameters } from '../input.ts'
+import type { Input } from '../input.ts'
 
 export const historyQuery: Input<ResolvedQuestion> = {
   bounds: noBody,

@@ -3,15 +3,15 @@
 import type { LinkUse, SignInLinks } from '../../access/sign-in-links.ts'
 import { isEmail } from '../../domain/access.ts'
 import type { RequestFault } from '../../domain/errors.ts'
-import { answerJson } from '../answers/call.ts'
-import type { Call } from '../answers/call.ts'
+import { answerJson } from '../call.ts'
+import type { Call } from '../call.ts'
 import { presentSignIn } from '../answers/present.ts'
 import { signInBody } from '../body/bounds.ts'
 import type { SmallBodyReader } from '../body/read-small-body.ts'
 import { faultsIn, isLinkSignIn } from '../body/validate.ts'
 import type { AddressLimit } from '../callers/rate-limit.ts'
-import { membersOf, nameFaults, readWithFaults, throwFaults } from './input.ts'
-import type { Input } from './input.ts'
+import { membersOf, nameFaults, readValid } from '../input.ts'
+import type { Input } from '../input.ts'
 import { appNameOf } from './sign-in.ts'
 
 /** The code of a link; counted against its address before the body is read. */
@@ -22,9 +22,7 @@ export function linkSignInRequest(
   const read = async ({ ctx, query }: Call) => {
     await limit.count(ctx.req)
     const body = await bodies.readJson(ctx)
-    const { value, faults } = readWithFaults(body, query, readUse)
-    throwFaults(faults)
-    return { ...value, appName: appNameOf(ctx) }
+    return { ...readValid(body, query, readUse), appName: appNameOf(ctx) }
   }
   return { bounds: signInBody, schema: 'link-sign-in', read }
 }

@@ -3,11 +3,11 @@
 // logged; the code is useless without the verifier, which has never left the phone.
 
 import { ServiceError } from '../../domain/errors.ts'
-import type { Call } from '../answers/call.ts'
+import type { Call } from '../call.ts'
 import type { MobileSettings } from '../answers/sign-in-settings.ts'
 import { noBody, openForm } from '../body/bounds.ts'
 import type { SmallBodyReader } from '../body/read-small-body.ts'
-import type { Input } from './input.ts'
+import type { Input } from '../input.ts'
 
 const RELAYED = ['code', 'state', 'iss', 'error', 'error_description']
 const SEE_OTHER = 303

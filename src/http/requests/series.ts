@@ -8,14 +8,14 @@ import { refuseTooManyBuckets } from '../../history/buckets.ts'
 import { historyVersion } from '../../history/read-history.ts'
 import type { HistoryReader } from '../../history/read-history.ts'
 import type { Sensors } from '../../sensors/sensors.ts'
-import type { ApiCall } from '../answers/call.ts'
+import type { ApiCall } from '../call.ts'
 import { answerHistories } from '../answers/history-answer.ts'
 import type { LongAnswers } from '../answers/long-answers.ts'
 import { noBody } from '../body/bounds.ts'
 import { allFaultsIn, isSeriesQuery } from '../body/validate.ts'
 import { readQuestion } from './history.ts'
-import { readParameters } from './input.ts'
-import type { Input } from './input.ts'
+import { readParameters } from '../input.ts'
+import type { Input } from '../input.ts'
 
 interface SeriesQuestion {
   /** In the requested order. */

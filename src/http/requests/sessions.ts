@@ -2,10 +2,10 @@
 
 import type { AccessTokens } from '../../access/tokens.ts'
 import { ServiceError } from '../../domain/errors.ts'
-import { answerJson } from '../answers/call.ts'
-import type { ApiCall } from '../answers/call.ts'
+import { answerJson } from '../call.ts'
+import type { ApiCall } from '../call.ts'
 import { presentSession } from '../answers/present.ts'
-import { parseId } from './routes.ts'
+import { parseId } from '../routes.ts'
 
 export function listSessions(tokens: AccessTokens) {
   return async (call: ApiCall): Promise<void> => {

@@ -2,8 +2,8 @@
 // is locked first, before users and sensors, as a group locks its own stream.
 
 import { randomUUID } from 'node:crypto'
-import type { Sql } from '../database.ts'
-import { SERVER_TIME_MS } from '../server-time.ts'
+import type { Sql } from '../server/database.ts'
+import { SERVER_TIME_MS } from '../server/server-time.ts'
 
 const LOCK = `
   SELECT head FROM streams WHERE bucket = 0 AND stream_id = 0 FOR UPDATE`

@@ -4,8 +4,8 @@
 import { listDueDeletions } from '../../control/sensor-deletions.ts'
 import type { SensorDeletionJobs } from '../../ports/store-upkeep.ts'
 import { bucketOf } from '../../domain/bucket.ts'
-import { unlessAway } from '../database.ts'
-import type { Database } from '../database.ts'
+import { unlessAway } from '../server/database.ts'
+import type { Database } from '../server/database.ts'
 import { runFlow } from '../run-flow.ts'
 
 const IS_FORWARDED = `

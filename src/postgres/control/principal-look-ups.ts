@@ -3,7 +3,7 @@
 import { PRINCIPALS, toPrincipal } from '../../control/tokens.ts'
 import type { PrincipalRow } from '../../control/tokens.ts'
 import type { Principal } from '../../domain/access.ts'
-import type { Sql } from '../database.ts'
+import type { Sql } from '../server/database.ts'
 
 /** Look-ups in one statement. */
 const LOOK_UPS_MAX = 1_000

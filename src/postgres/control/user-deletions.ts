@@ -5,8 +5,8 @@
 
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock, Log } from '../../ports/system.ts'
-import { unlessAway } from '../database.ts'
-import type { Database } from '../database.ts'
+import { unlessAway } from '../server/database.ts'
+import type { Database } from '../server/database.ts'
 import { removeStates } from './sensor-writes.ts'
 
 interface Collaborators {

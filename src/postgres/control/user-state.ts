@@ -5,7 +5,7 @@ import { change } from '../../control/flow.ts'
 import type { Flow } from '../../control/flow.ts'
 import { lockUser, mayLeave } from '../../control/users.ts'
 import { bucketOf } from '../../domain/bucket.ts'
-import type { Sql } from '../database.ts'
+import type { Sql } from '../server/database.ts'
 import { runFlow } from '../run-flow.ts'
 
 const INSERT_USER_STATE = 'INSERT INTO user_state (bucket, user_id) VALUES ($1, $2)'

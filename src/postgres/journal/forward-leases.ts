@@ -3,7 +3,7 @@
 
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../server/database.ts'
 import * as sql from './journal-statements.ts'
 
 /** A leased stream. */

@@ -4,7 +4,7 @@
 import { MINUTE_MS, SECOND_MS } from '../../domain/time.ts'
 import type { Leases } from '../../ports/leases.ts'
 import type { Clock } from '../../ports/system.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../server/database.ts'
 import * as sql from './journal-statements.ts'
 
 /** What of the forwarded rows is kept for a replay; nothing where the store loses nothing. */

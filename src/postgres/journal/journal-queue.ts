@@ -13,7 +13,7 @@ import type {
   Written,
 } from '../../ports/journal-queue.ts'
 import type { Clock, Log } from '../../ports/system.ts'
-import type { Database, Sql } from '../database.ts'
+import type { Database, Sql } from '../server/database.ts'
 import { PostgresLeases } from '../shared/leases.ts'
 import { ForwardLeases } from './forward-leases.ts'
 import type { LeasedStream } from './forward-leases.ts'

@@ -3,7 +3,7 @@
 import { decodeInfos } from '../../control/store-records.ts'
 import { ColumnsGatherer, decodeEntries } from '../../domain/measurement-columns.ts'
 import type { JournalBatch, JournalPlace } from '../../ports/journal-queue.ts'
-import type { Sql } from '../database.ts'
+import type { Sql } from '../server/database.ts'
 import * as sql from './journal-statements.ts'
 
 /** A batch with the fence of the lease under which it was read. */

@@ -1,6 +1,6 @@
 // The statements of the journal's other side: forwarding what is committed.
 
-import { SERVER_TIME_MS } from '../server-time.ts'
+import { SERVER_TIME_MS } from '../server/server-time.ts'
 
 /** For how long a stream is its forwarder's after it was last renewed. */
 const LEASE = `clock_timestamp() + interval '3 seconds'`

@@ -4,7 +4,7 @@
 
 import { withoutDeleted } from '../../control/sensor-deletions.ts'
 import type { JournalBatch, JournalReplay } from '../../ports/journal-queue.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../server/database.ts'
 import { runFlow } from '../run-flow.ts'
 import type { ForwardLeases } from './forward-leases.ts'
 import { readBatch } from './journal-rows.ts'

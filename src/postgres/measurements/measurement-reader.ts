@@ -7,7 +7,7 @@ import type { SeriesRange, StoredPoint, WindowSummary } from '../../domain/histo
 import { stretchesOf } from '../../domain/stretches.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../domain/time.ts'
 import type { MeasurementReader } from '../../ports/measurement-store.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../server/database.ts'
 
 /** Rows of a part; of many sensors each has a few. */
 const ROWS_MAX = 10_000

@@ -11,8 +11,8 @@ import type {
   RejectedMeasurement,
   StoreBatch,
 } from '../../ports/measurement-store.ts'
-import type { Database, Sql } from '../database.ts'
-import { codeOf, QUERY_CANCELED } from '../failures.ts'
+import type { Database, Sql } from '../server/database.ts'
+import { codeOf, QUERY_CANCELED } from '../server/failures.ts'
 import { float8Array, int4Array, int8Array } from '../stream/binary-arrays.ts'
 import { Partitions } from './partitions.ts'
 

@@ -3,9 +3,9 @@
 // those who read the table, such as pg_dump, nor lets others wait.
 
 import { DAY_MS } from '../../domain/time.ts'
-import { unlessAway } from '../database.ts'
-import type { Database } from '../database.ts'
-import { codeOf, DUPLICATE_OBJECT, DUPLICATE_TABLE, UNIQUE_VIOLATION } from '../failures.ts'
+import { unlessAway } from '../server/database.ts'
+import type { Database } from '../server/database.ts'
+import { codeOf, DUPLICATE_OBJECT, DUPLICATE_TABLE, UNIQUE_VIOLATION } from '../server/failures.ts'
 
 const WEEK_MS = 7 * DAY_MS
 

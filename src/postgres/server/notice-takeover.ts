@@ -9,8 +9,8 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
-import { connectAlone, TakeoverUndecided } from '../connection.ts'
-import type { Durability } from '../durability.ts'
+import { connectAlone, TakeoverUndecided } from './connection.ts'
+import type { Durability } from './durability.ts'
 import {
   inTransaction,
   isOtherServer,

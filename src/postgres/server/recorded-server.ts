@@ -1,10 +1,10 @@
 // Which server the data are recorded to be on, and whether it is the one that has them.
 
 import type pg from 'pg'
-import { connectAlone, MoveUnfinished, readRow } from '../connection.ts'
-import { READ_DURABILITY } from '../durability.ts'
-import type { Durability, DurabilityRow } from '../durability.ts'
-import { SERVER_TIME_MS } from '../server-time.ts'
+import { connectAlone, MoveUnfinished, readRow } from './connection.ts'
+import { READ_DURABILITY } from './durability.ts'
+import type { Durability, DurabilityRow } from './durability.ts'
+import { SERVER_TIME_MS } from './server-time.ts'
 import type { FoundData } from './seen-streams.ts'
 
 /** A `StreamsText`. */

@@ -7,7 +7,7 @@ import type pg from 'pg'
 import { idAfterRestore, NO_IDS } from '../../domain/ids-after-restore.ts'
 import type { HighestIds, Jump } from '../../domain/ids-after-restore.ts'
 import { restoredTo } from '../../domain/restored-to.ts'
-import { connectAlone, readRow } from '../connection.ts'
+import { connectAlone, readRow } from './connection.ts'
 import {
   inTransaction,
   lockRecorded,

@@ -3,8 +3,8 @@
 
 import { randomUUID } from 'node:crypto'
 import type { Leases } from '../../ports/leases.ts'
-import { unlessAway } from '../database.ts'
-import type { Database } from '../database.ts'
+import { unlessAway } from '../server/database.ts'
+import type { Database } from '../server/database.ts'
 
 const TAKE = `
   INSERT INTO leases AS l (name, owner, until)

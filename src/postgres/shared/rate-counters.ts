@@ -9,7 +9,7 @@ import type {
   RateState,
 } from '../../ports/rate-counters.ts'
 import type { Clock, Log } from '../../ports/system.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../server/database.ts'
 
 /** Twice of it, and two statements, are less than the half second that is promised. */
 const SHARE_EVERY_MS = 150

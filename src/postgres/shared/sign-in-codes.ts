@@ -9,7 +9,7 @@ import type {
   SignInAttempt,
   SignInCodes,
 } from '../../ports/sign-in-codes.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../server/database.ts'
 import { seal, unseal } from './sealed.ts'
 
 /** Longer than an exchange may take: then its process has died. */

@@ -4,8 +4,8 @@
 
 import type pg from 'pg'
 import { refusalError } from '../../domain/errors.ts'
-import { durabilityFault, isSameDurability, READ_DURABILITY } from '../durability.ts'
-import type { Durability, DurabilityRow } from '../durability.ts'
+import { durabilityFault, isSameDurability, READ_DURABILITY } from '../server/durability.ts'
+import type { Durability, DurabilityRow } from '../server/durability.ts'
 import type { Session } from './session.ts'
 import { ConnectionLost } from './session.ts'
 

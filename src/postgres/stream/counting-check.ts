@@ -2,7 +2,7 @@
 // Tables that are spread over machines may count otherwise than others, so these are asked.
 
 import { randomBytes } from 'node:crypto'
-import type { Opening } from '../connection.ts'
+import type { Opening } from '../server/connection.ts'
 import { insertEvents } from './group-writes.ts'
 import type { LedgerRow } from './group-writes.ts'
 import { Session } from './session.ts'

@@ -1,8 +1,8 @@
 // The statements of a lane. Locks are taken in one order by everybody: the stream's row, users by
 // id, sensors by id, keys of events, tie-breaks; so nobody waits in a circle.
 
-import { TO_BEFORE } from '../history-steps.ts'
-import { SERVER_TIME_MS } from '../server-time.ts'
+import { TO_BEFORE } from './history-steps.ts'
+import { SERVER_TIME_MS } from '../server/server-time.ts'
 
 /** For how long a stream is its owner's after its last commit. */
 const LEASE = `clock_timestamp() + interval '10 seconds'`

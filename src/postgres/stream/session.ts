@@ -1,9 +1,9 @@
 // The connection of a lane: statements are sent without waiting for the answers to those before.
 
 import type pg from 'pg'
-import { connectAlone, prepared } from '../connection.ts'
-import type { Opening } from '../connection.ts'
-import { isOfStatement } from '../failures.ts'
+import { connectAlone, prepared } from '../server/connection.ts'
+import type { Opening } from '../server/connection.ts'
+import { isOfStatement } from '../server/failures.ts'
 
 /** The connection is gone, or the server has ended it: what was not answered may have happened. */
 export class ConnectionLost extends Error {}

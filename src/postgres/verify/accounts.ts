@@ -3,7 +3,7 @@
 import { callsOf } from '../../control/calls.ts'
 import { sensorAccounts } from '../../control/sensor-accounts.ts'
 import { decodeEntries } from '../../domain/measurement-columns.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../server/database.ts'
 import { runFlow } from '../run-flow.ts'
 
 const { read, ...OF_ONE_STATEMENT } = sensorAccounts({

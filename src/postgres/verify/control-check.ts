@@ -2,7 +2,7 @@
 // state and a user, and how much is kept of what was refused.
 
 import type { Report } from '../../domain/finding.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../server/database.ts'
 import { RESTORE } from './remedies.ts'
 
 const PROBLEMS = `

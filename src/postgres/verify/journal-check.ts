@@ -4,7 +4,7 @@
 
 import type { Report } from '../../domain/finding.ts'
 import { ENTRY_BYTES } from '../../domain/measurement-columns.ts'
-import type { Database, Sql } from '../database.ts'
+import type { Database, Sql } from '../server/database.ts'
 import { RESTORE } from './remedies.ts'
 
 const IS_EMPTY = 'measurements = 0 AND sensor_infos IS NULL AND entries IS NULL'

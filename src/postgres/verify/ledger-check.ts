@@ -4,7 +4,7 @@
 import { describeTaken } from '../../domain/finding.ts'
 import type { Report } from '../../domain/finding.ts'
 import { decodeSpans } from '../../domain/time-spans.ts'
-import type { Database, Sql } from '../database.ts'
+import type { Database, Sql } from '../server/database.ts'
 import { RESTORE } from './remedies.ts'
 
 /** The bucket of a user, as bucket.ts has it. */

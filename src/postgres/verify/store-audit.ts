@@ -5,7 +5,7 @@
 import { RESTORE_PART } from '../../domain/finding.ts'
 import { DAY_MS, HOUR_MS } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
-import type { Database } from '../database.ts'
+import type { Database } from '../server/database.ts'
 
 const TABLES = ['measurements', 'measurements_hour', 'measurements_day']
 const SENSOR_IDS = TABLES.map((table) => `SELECT DISTINCT sensor_id AS id FROM ${table}`).join(

@@ -4,7 +4,7 @@
 
 import { withoutDeleted } from '../../control/sensor-deletions.ts'
 import { refusedOf } from '../../domain/measurement-columns.ts'
-import { StoreLives } from '../../domain/store-lives.ts'
+import { StoreLives } from './store-lives.ts'
 import type {
   ClaimedBatch,
   JournalBatch,

@@ -1,6 +1,6 @@
 // The filters of cohorts in ledger.db, by segments.
 
-import { giveBack } from '../../domain/give-back.ts'
+import { giveBack } from '../../bytes/give-back.ts'
 import { ifWhole, orDamaged } from '../damaged-data.ts'
 import { LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'

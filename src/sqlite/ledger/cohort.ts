@@ -1,6 +1,6 @@
 // A cohort for the look-up thread: the segments of its filter, and its runs by slot.
 
-import { giveBack } from '../../domain/give-back.ts'
+import { giveBack } from '../../bytes/give-back.ts'
 import { EMPTY_SEGMENT } from './cohort-segment.ts'
 import type { Segment } from './cohort-segment.ts'
 import type { MergedRun, NumberedSegment } from './ledger-run.ts'

@@ -9,7 +9,7 @@
 
 import { assert } from '../../domain/errors.ts'
 import type { Connection } from '../database.ts'
-import { giveBack } from '../../domain/give-back.ts'
+import { giveBack } from '../../bytes/give-back.ts'
 import { decodeEntries } from '../journal-row.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import { HotLedger } from './hot-ledger.ts'

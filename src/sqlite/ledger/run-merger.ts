@@ -12,7 +12,7 @@
 // The pace of a merge depends on how much is sealed, several times as much, so that the load is
 // even and few young runs are in memory.
 
-import { giveBack } from '../../domain/give-back.ts'
+import { giveBack } from '../../bytes/give-back.ts'
 import { epochEvents } from '../../domain/limits.ts'
 import { DamagedData, orDamaged } from '../damaged-data.ts'
 import { LEDGER_FILE } from '../database.ts'

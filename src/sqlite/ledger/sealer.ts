@@ -2,7 +2,7 @@
 // where in time they lie, the tie-breaks they used up and the mark up to which the journal is
 // sealed: one transaction. A crash before its end leaves nothing; the same stretch is sealed again.
 
-import { giveBack } from '../../domain/give-back.ts'
+import { giveBack } from '../../bytes/give-back.ts'
 import { cover, decodeSpans, encodeSpans } from '../../domain/time-spans.ts'
 import type { TimeSpans } from '../../domain/time-spans.ts'
 import type { Connection } from '../database.ts'

@@ -1,7 +1,7 @@
 // What a start finds of the sealed ledger. Filters of cohorts are stored; those of young runs are
 // made again from their events, a few million.
 
-import { giveBack } from '../../domain/give-back.ts'
+import { giveBack } from '../../bytes/give-back.ts'
 import type { Connection } from '../database.ts'
 import { BlockStore } from './block-store.ts'
 import { CohortStore } from './cohort-store.ts'

@@ -13,7 +13,7 @@ import type {
   SubmittedMeasurements,
 } from '../../../src/domain/measurement.ts'
 import { formatInstant } from '../../../src/domain/time.ts'
-import { readBatch } from '../../../src/http/requests/read-batch.ts'
+import { readBatch } from '../../../src/http/batch/read-batch.ts'
 import { BatchScanner } from '../../../src/http/batch/scan-batch.ts'
 
 const oftenRuns = { numRuns: 3_000 }

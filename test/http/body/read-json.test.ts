@@ -11,7 +11,7 @@ import {
   TOO_LONG,
 } from '../../../src/http/body/read-json.ts'
 import { readMeasurement } from '../../../src/http/requests/measurement.ts'
-import { readBatch } from '../../../src/http/requests/read-batch.ts'
+import { readBatch } from '../../../src/http/batch/read-batch.ts'
 
 const MIB = 2 ** 20
 let turns = 0

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import manifest from '../../../package.json' with { type: 'json' }
-import { PrometheusMetrics } from '../../../src/system/metrics.ts'
+import { PrometheusMetrics } from '../../../src/metrics/metrics.ts'
 import { send } from '../../support/http.ts'
 import { needPromtool, promtool } from '../../support/promtool.ts'
 import { startService } from '../../support/service.ts'

@@ -7,12 +7,13 @@ import { AccessTokens, mintToken } from '../../../src/access/tokens.ts'
 import type { SignInLinks } from '../../../src/access/sign-in-links.ts'
 import type { SignIn } from '../../../src/access/sign-in.ts'
 import { loadConfig } from '../../../src/config.ts'
-import { DamageList } from '../../../src/domain/damage-list.ts'
+import { DamageList } from '../../../src/ingest/damage-list.ts'
 import type { Principal } from '../../../src/domain/access.ts'
 import { refusalError } from '../../../src/domain/errors.ts'
 import type { HistoryReader } from '../../../src/history/read-history.ts'
 import { createHttpServer } from '../../../src/http/create-http-server.ts'
-import type { SkippedNotes } from '../../../src/http/lines/skipped-series.ts'
+import { createDocument } from '../../../src/openapi/document.ts'
+import type { SkippedNotes } from '../../../src/http/influx/skipped-series.ts'
 import type { HttpServer } from '../../../src/http/server.ts'
 import { MemoryRateCounters } from '../../../src/memory/rate-counters.ts'
 import { Submissions } from '../../../src/ingest/submissions.ts'
@@ -22,7 +23,7 @@ import type { MeasurementReader } from '../../../src/ports/measurement-store.ts'
 import type { SubmissionCommitter } from '../../../src/ports/submissions.ts'
 import type { LiveSensors } from '../../../src/sensors/live-sensors.ts'
 import type { Sensors } from '../../../src/sensors/sensors.ts'
-import { PrometheusMetrics } from '../../../src/system/metrics.ts'
+import { PrometheusMetrics } from '../../../src/metrics/metrics.ts'
 import { FakeClock } from '../../support/clock.ts'
 import { send } from '../../support/http.ts'
 import { RecordingLog } from '../../support/log.ts'
@@ -115,6 +116,7 @@ function openFace(): HttpServer {
       dataIdentity: { id: 'x', restoredToMs: null },
       isStoreWorking: () => true,
       rateCounters: new MemoryRateCounters(),
+      apiDescription: { describe: createDocument, parts: new Map() },
       metrics,
       clock,
       log,

@@ -2,10 +2,10 @@
 // forwards nothing; the figures of another, which has just looked.
 
 import { expect } from 'chai'
-import { Database } from '../../../src/postgres/database.ts'
+import { Database } from '../../../src/postgres/server/database.ts'
 import { PostgresForwardProgress } from '../../../src/postgres/journal/forward-progress.ts'
 import { systemClock } from '../../../src/system/clock.ts'
-import { PrometheusMetrics } from '../../../src/system/metrics.ts'
+import { PrometheusMetrics } from '../../../src/metrics/metrics.ts'
 import { accept, measurement, newUser, PERMISSIVE, submission } from '../../contract/open-data.ts'
 import { RecordingLog } from '../../support/log.ts'
 import { openProcess } from '../../support/postgres-process.ts'

@@ -1,0 +1,136 @@
+// Submitting a batch of measurements, whole or, with `on_invalid=skip`, only its valid elements.
+
+import type { RequestFault } from '../../domain/errors.ts'
+import type { Receipt, SubmittedMeasurements } from '../../domain/measurement.ts'
+import { formatInstant } from '../../domain/time.ts'
+import { commitValid } from '../../ingest/commit-valid.ts'
+import type { Submissions } from '../../ingest/submissions.ts'
+import type { RefusedWriter } from '../../ports/refused.ts'
+import { answerJson } from '../call.ts'
+import type { ApiCall } from '../call.ts'
+import { jsonBody } from '../body/bounds.ts'
+import { BatchReceiptWriter } from './batch-receipt.ts'
+import type { EventIdTexts } from './event-id-texts.ts'
+import { BatchScanner, ScannedBatch } from './scan-batch.ts'
+import { readJson } from '../body/read-json.ts'
+import type { LetOthers } from '../body/read-json.ts'
+import { isBatchQuery } from '../body/validate.ts'
+import { membersOf, readQuery, throwFaults } from '../input.ts'
+import type { Input } from '../input.ts'
+import { keepRefused } from './keep-refused.ts'
+import { readSubmission, receiptOf } from './submission.ts'
+import type { Intake } from './submission.ts'
+import { PartialBatch } from './partial-batch.ts'
+import { faultOfElement, readBatch } from './read-batch.ts'
+import type { FitElements } from './read-batch.ts'
+
+export interface BatchIntake extends Intake {
+  readonly refusedWriter: RefusedWriter
+}
+
+/**
+ * A batch of measurements. The everyday form is scanned as bytes, any other body is parsed as JSON.
+ */
+export function measurementBatch(intake: BatchIntake): Input<SubmittedMeasurements | PartialBatch> {
+  const scanner = new BatchScanner()
+  const reading = {
+    parse: (bytes: Buffer, letOthers: LetOthers) =>
+      scanner.scan(bytes) ?? readJson(bytes, letOthers, 'measurements'),
+    read: (body: unknown, call: ApiCall) => readFit(intake.submissions, call, body),
+    counted: (value: SubmittedMeasurements | PartialBatch) =>
+      value instanceof PartialBatch ? value : { measurements: value },
+    elementsOf,
+  }
+  const read = (call: ApiCall) => readSubmission(intake, call, reading)
+  return {
+    bounds: jsonBody,
+    schema: 'measurement-batch',
+    querySchema: 'batch-query',
+    read,
+  }
+}
+
+function elementsOf(body: unknown): number {
+  if (body instanceof ScannedBatch) return body.length
+  const { measurements } = membersOf(body)
+  return Array.isArray(measurements) ? measurements.length : 1
+}
+
+/** What to store of a batch: all of it, or only its valid elements if the caller asked for that. */
+async function readFit(
+  submissions: Submissions,
+  call: ApiCall,
+  body: unknown,
+): Promise<SubmittedMeasurements | PartialBatch> {
+  const faults: RequestFault[] = []
+  const parameters = readQuery(call.query, isBatchQuery, faults)
+  const value = readBatch(body, faults)
+  if (parameters.on_invalid === 'skip') return new PartialBatch(value, faults, body)
+  if (faults.length === 0) return value.measurements
+  const more = await findMore(submissions, call, value)
+  const serverTime = { server_time: formatInstant(call.receivedAtMs) }
+  throwFaults([...faults, ...more], more.length > 0 ? serverTime : {})
+  return value.measurements
+}
+
+/**
+ * The faults in the times of elements that are otherwise valid. All faults must be reported at
+ * once, and the ledger is needed for them: it knows which events are repeats, whose times do not
+ * matter.
+ */
+async function findMore(
+  submissions: Submissions,
+  { principal, receivedAtMs }: ApiCall,
+  { measurements, places }: FitElements,
+): Promise<RequestFault[]> {
+  if (measurements.length === 0) return []
+  const userId = principal.user.id
+  const found = await submissions.check({ userId, receivedAtMs, measurements })
+  return found.map((fault) => {
+    const at = fault.index ?? 0
+    const index = places?.[at] ?? at
+    return faultOfElement(fault, index, measurements.at(at)?.eventId ?? null)
+  })
+}
+
+export function postBatch(intake: BatchIntake) {
+  const receipts = new BatchReceiptWriter()
+  return (call: ApiCall, measurements: SubmittedMeasurements | PartialBatch): Promise<void> => {
+    if (measurements instanceof PartialBatch) return postPartialBatch(call, measurements, intake)
+    const { principal, receivedAtMs } = call
+    const submission = { userId: principal.user.id, receivedAtMs, measurements }
+    const eventIds = receipts.keepEventIds(measurements)
+    return answerBatch(call, { receipts, eventIds }, intake.submissions.commit(submission))
+  }
+}
+
+async function postPartialBatch(
+  call: ApiCall,
+  batch: PartialBatch,
+  { submissions, refusedWriter }: BatchIntake,
+): Promise<void> {
+  const { principal, receivedAtMs } = call
+  const { measurements } = batch
+  const submission = { userId: principal.user.id, receivedAtMs, measurements }
+  // Nothing may fail once elements without an event id are stored: they would be sent again.
+  await keepRefused(refusedWriter, call, batch.unreadable())
+  const committed = await commitValid(submissions, submission, (faults) =>
+    keepRefused(refusedWriter, call, batch.refusals(faults, receivedAtMs)),
+  )
+  const receipt = batch.receipt(committed)
+  answerJson(call, receipt.data.created > 0 ? 201 : 200, JSON.stringify(receipt))
+}
+
+async function answerBatch(
+  call: ApiCall,
+  { receipts, eventIds }: { receipts: BatchReceiptWriter; eventIds: EventIdTexts },
+  accepted: Promise<Receipt>,
+): Promise<void> {
+  const receipt = await receiptOf(call, accepted, (fault) => asElement(fault, eventIds))
+  answerJson(call, receipt.counts.created > 0 ? 201 : 200, receipts.write(eventIds, receipt))
+}
+
+function asElement(fault: RequestFault, eventIds: EventIdTexts): RequestFault {
+  const { index } = fault
+  return index === undefined ? fault : faultOfElement(fault, index, eventIds.at(index))
+}

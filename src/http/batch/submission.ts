@@ -1,0 +1,116 @@
+// What every submission in JSON passes through: it is refused early, read, counted, and its receipt
+// awaited. Only the code that reads an element decides whether it is valid, so everything passed on
+// really has its type.
+
+import type { Measurement } from '../../../schemas/messages.d.ts'
+import { ServiceError } from '../../domain/errors.ts'
+import type { RequestFault } from '../../domain/errors.ts'
+import { elementFaultsMax } from '../../domain/limits.ts'
+import type { Receipt, SubmittedMeasurement } from '../../domain/measurement.ts'
+import { formatInstant, parseInstant } from '../../domain/time.ts'
+import type { Submissions } from '../../ingest/submissions.ts'
+import type { ApiCall, CallState } from '../call.ts'
+import type { BodyGate } from '../body/gate.ts'
+import type { LetOthers } from '../body/read-json.ts'
+import { faultsIn, isMeasurement } from '../body/validate.ts'
+import { chargeOf } from '../callers/rate-limit.ts'
+import type { CountedMeasurements, RateLimits } from '../callers/rate-limit.ts'
+import { loneSurrogate, membersOf, notAnInstant, sendingOf } from '../input.ts'
+
+/** What a submission passes through. */
+export interface Intake {
+  readonly submissions: Submissions
+  readonly rateLimits: RateLimits
+  readonly bodies: BodyGate
+}
+
+/** How to read the body of a submission. */
+interface SubmissionReading<T> {
+  readonly parse: (bytes: Buffer, letOthers: LetOthers) => unknown
+  readonly read: (body: unknown, call: ApiCall) => T | Promise<T>
+  /** What of it takes from the allowance. */
+  readonly counted: (value: T) => CountedMeasurements
+  /** How many measurements an invalid body would contain if it were valid. */
+  readonly elementsOf: (body: unknown) => number
+}
+
+/**
+ * Reads a submission and takes the token's allowance for it; rejects it before reading the body
+ * while submissions are refused or the allowance is used up. Unreadable bodies are charged like
+ * accepted ones, and large ones by their bytes, because reading them took time.
+ */
+export async function readSubmission<T>(
+  { submissions, rateLimits, bodies }: Intake,
+  call: ApiCall,
+  reading: SubmissionReading<T>,
+): Promise<T> {
+  const { ctx, principal, receivedAtMs } = call
+  const { token, user } = principal
+  submissions.admit(user.id)
+  const { spent } = ctx.state as CallState
+  if (spent !== undefined) throw spent
+  let bytesRead = 0
+  let body: unknown
+  let value: T
+  try {
+    body = await bodies.read(sendingOf(call), (bytes, letOthers) => {
+      bytesRead = bytes.length
+      return reading.parse(bytes, letOthers)
+    })
+    value = await reading.read(body, call)
+  } catch (error) {
+    const count = Math.max(reading.elementsOf(body), chargeOf(bytesRead))
+    await rateLimits.charge(token, count, ctx.res)
+    throw error
+  }
+  const counted = { receivedAtMs, ...reading.counted(value) }
+  await rateLimits.countMeasurements(token, counted, ctx.res)
+  return value
+}
+
+/** The measurement in a value, `undefined` if it is not valid; faults are added. */
+export function readElement(
+  body: unknown,
+  at: string,
+  faults: RequestFault[],
+): SubmittedMeasurement | undefined {
+  const found = faultsIn(isMeasurement, body, at)
+  const { event_id: eventId, timestamp } = membersOf(body)
+  if (typeof eventId === 'string' && !eventId.isWellFormed()) {
+    found.push(loneSurrogate(`${at}/event_id`))
+  }
+  const measuredAtMs = typeof timestamp === 'string' ? parseInstant(timestamp) : null
+  if (measuredAtMs === undefined) found.push(notAnInstant(`${at}/timestamp`))
+  if (found.length > 0) {
+    faults.push(...found.slice(0, elementFaultsMax))
+    return undefined
+  }
+  const element = body as Measurement
+  return {
+    eventId: element.event_id ?? null,
+    serialNumber: element.sn,
+    // −0 is 0.
+    tempCelsius: element.temp + 0,
+    measuredAtMs: measuredAtMs ?? null,
+  }
+}
+
+/** What was accepted; refusals by the journal are reported with pointers into the body. */
+export async function receiptOf(
+  { receivedAtMs }: ApiCall,
+  accepted: Promise<Receipt>,
+  place: (fault: RequestFault) => RequestFault,
+): Promise<Receipt> {
+  try {
+    return await accepted
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.faults === undefined) throw error
+    const serverTime = { server_time: formatInstant(receivedAtMs) }
+    throw new ServiceError(error.code, {
+      ...(error.detail !== undefined && { detail: error.detail }),
+      faults: error.faults.map(place),
+      members: error.code === 'validation_failed' ? serverTime : {},
+      cause: error,
+    })
+  }
+}

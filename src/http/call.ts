@@ -1,0 +1,144 @@
+// One request on its way through the service: what is known on arrival, and what is known once its
+// token has been checked; and responding to it, with 304 if the client is up to date.
+
+import type { Context } from 'koa'
+import { hash, randomUUID } from 'node:crypto'
+import type { Principal } from '../domain/access.ts'
+import { ServiceError } from '../domain/errors.ts'
+import type { ErrorCode } from '../domain/errors.ts'
+import type { Sensor } from '../domain/sensor.ts'
+import type { Clock } from '../ports/system.ts'
+
+export interface Call {
+  readonly ctx: Context
+  /** As sent, without the query; never decoded. */
+  readonly path: string
+  /** The part after the question mark, `''` if there is none. */
+  readonly query: string
+  readonly requestId: string
+  /** When the head of the request was read. */
+  readonly receivedAtMs: number
+  /** The path's parameters by name, decoded. */
+  readonly parameters: Readonly<Record<string, string>>
+}
+
+/** State shared by middleware: set when the request is read, and when its token is checked. */
+export interface CallState {
+  call: Call
+  /** Method and pattern of the URL, such as `GET /problems/{code}`, as soon as it is known. */
+  route?: string
+  principal?: Principal
+  /** What the route takes for a body: `BodyBounds`. */
+  bounds?: object
+  /** The body, which is counted until it is answered. */
+  body?: { close(): void }
+  /** Of the problem that the request was answered with. */
+  code?: ErrorCode
+  /** What only the log is told of it. */
+  hint?: string | undefined
+  /** The refusal for submissions when the token's measurement allowance is used up. */
+  spent?: ServiceError
+}
+
+export interface ApiCall extends Call {
+  readonly principal: Principal
+}
+
+export interface SensorCall extends ApiCall {
+  /** The sensor that the path names; it belongs to the caller. */
+  readonly sensor: Sensor
+}
+
+/**
+ * Parses the request's path once, for tokens and routes alike.
+ *
+ * @param basePath is taken off once; a path that does not begin with it is `''`, see `checkForm`
+ */
+export function readCall(ctx: Context, clock: Clock, basePath: string): Call {
+  const url = belowBase(originForm(ctx.req.url ?? '/'), basePath)
+  ctx.req.url = url
+  const questionMark = url.indexOf('?')
+  return {
+    ctx,
+    path: questionMark === -1 ? url : url.slice(0, questionMark),
+    query: questionMark === -1 ? '' : url.slice(questionMark + 1),
+    requestId: requestIdFrom(ctx.req.headers['x-request-id']),
+    receivedAtMs: clock.nowMs(),
+    parameters: {},
+  }
+}
+
+/** A request to a proxy has an absolute URL; only the part after the host counts. */
+function originForm(url: string): string {
+  if (url.charCodeAt(0) === 47 /* / */) return url
+  return url.replace(/^https?:\/\/[^/?]*/i, '') || '/'
+}
+
+/** For the machine itself, and where a standard wants them: with or without the prefix. */
+const WITHOUT_BASE = /^\/(healthz|readyz|metrics|\.well-known\/[^?]*)(\?|$)/
+
+function belowBase(url: string, basePath: string): string {
+  if (basePath === '' || WITHOUT_BASE.test(url)) return url
+  return url.startsWith(`${basePath}/`) ? url.slice(basePath.length) : ''
+}
+
+/** @throws ServiceError `invalid_request` for violations of HTTP, `not_found` outside the prefix */
+export function checkForm({ ctx, path, query }: Call): void {
+  if (path === '') throw new ServiceError('not_found')
+  const { headers, httpVersion } = ctx.req
+  const hasHost = headers.host !== undefined || httpVersion !== '1.1'
+  if (!hasHost) throw new ServiceError('invalid_request', { detail: 'The Host header is missing.' })
+  const hasFragment = path.includes('#') || query.includes('#')
+  const isAddress = (path.startsWith('/') || path === '*') && !hasFragment
+  if (!isAddress) throw new ServiceError('invalid_request', { detail: 'The URL is not valid.' })
+}
+
+const WELL_FORMED = /^[A-Za-z0-9._-]{1,128}$/
+
+/** The client's own request id if it is well-formed, else a random one. */
+function requestIdFrom(header: string | string[] | undefined): string {
+  return typeof header === 'string' && WELL_FORMED.test(header) ? header : randomUUID()
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** Responds with a JSON text. */
+export function answerJson({ ctx }: Call, status: number, text: string | Buffer): void {
+  ctx.status = status
+  ctx.res.setHeader('Content-Type', JSON_TYPE)
+  ctx.body = text
+}
+
+const TAG_CHARACTERS = 22
+
+/**
+ * A weak tag, which compressed and plain bodies share, for a text that changes with the response.
+ */
+export function entityTag(version: string): string {
+  return `W/"${hash('sha256', version, 'base64url').slice(0, TAG_CHARACTERS)}"`
+}
+
+/** Whether `If-None-Match` names the tag; compared weakly, as in RFC 9110. */
+export function isKnown({ req }: Context, tag: string): boolean {
+  const header = req.headers['if-none-match']
+  if (header === undefined) return false
+  const opaque = tag.slice(2)
+  return header.split(',').some((item) => {
+    const known = item.trim()
+    return known === '*' || known === tag || known === opaque
+  })
+}
+
+/** Responds that nothing has changed. */
+export function answerUnchanged(ctx: Context, tag: string): void {
+  ctx.set('ETag', tag)
+  ctx.status = 304
+}
+
+/** The client disconnected during its request: nobody is left to respond to. */
+export class ClientGone extends Error {
+  constructor() {
+    super('the client disconnected')
+    this.name = 'ClientGone'
+  }
+}

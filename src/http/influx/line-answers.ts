@@ -1,0 +1,140 @@
+// What clients of InfluxDB are told: its own forms of success and failure, in both versions of its
+// write API. Never 404, 409 or 422: there are senders that throw away what they sent on these.
+
+import type { ErrorCode, ServiceError } from '../../domain/errors.ts'
+import { presentError } from '../answers/errors.ts'
+import { answerJson } from '../call.ts'
+import type { Call } from '../call.ts'
+
+export type WriteVersion = 'v1' | 'v2'
+
+/** What became of a body that was stored, in part at least. */
+export interface WriteOutcome {
+  readonly created: number
+  readonly duplicates: number
+  /** Points without a temperature. */
+  readonly skipped: number
+  /** Points without a time. */
+  readonly unkeyed: number
+}
+
+interface InfluxFailure {
+  readonly status: number
+  readonly code: string
+}
+
+const UNAUTHORIZED = { status: 401, code: 'unauthorized' }
+const FORBIDDEN = { status: 403, code: 'forbidden' }
+const TOO_LARGE = { status: 413, code: 'request too large' }
+const INVALID = { status: 400, code: 'invalid' }
+const UNAVAILABLE = { status: 503, code: 'unavailable' }
+
+const FAILURES: Partial<Record<ErrorCode, InfluxFailure>> = {
+  missing_token: UNAUTHORIZED,
+  invalid_token: UNAUTHORIZED,
+  wrong_token_kind: FORBIDDEN,
+  insufficient_scope: FORBIDDEN,
+  body_too_large: TOO_LARGE,
+  batch_too_large: TOO_LARGE,
+  invalid_request: INVALID,
+  unsupported_encoding: INVALID,
+  unsupported_media_type: INVALID,
+  internal_error: { status: 500, code: 'internal error' },
+}
+
+/** Answers that all temperatures are stored. */
+export function answerStored({ ctx }: Call, outcome: WriteOutcome): void {
+  setOutcome({ ctx }, outcome)
+  ctx.status = 204
+}
+
+/** A line of which something cannot be stored, and why. */
+export interface UnstoredLine {
+  readonly number: number
+  readonly reason: string
+}
+
+/**
+ * Answers that some lines cannot be stored; all others are.
+ *
+ * @param told.named the first of them, at least one, in their order
+ * @param told.count how many they are
+ * @param told.lineCount lines of the body that have a temperature, or cannot be read
+ */
+export function answerPartly(
+  call: Call,
+  version: WriteVersion,
+  told: {
+    readonly named: readonly UnstoredLine[]
+    readonly count: number
+    readonly lineCount: number
+    readonly outcome: WriteOutcome
+  },
+): void {
+  const { named, count, lineCount, outcome } = told
+  setOutcome(call, outcome)
+  const reasons = named.map(({ number, reason }) => `line ${number}: ${reason}`)
+  if (count > named.length) reasons.push(`and ${count - named.length} more`)
+  const lines = `${count} of ${lineCount} lines not stored`
+  const message = `partial write: ${lines}; ${reasons.join('; ')}`
+  answerInflux(call, version, { ...INVALID, message, line: named[0]?.number })
+}
+
+/** Answers that nothing was stored because of what the request is. */
+export function answerInvalid(call: Call, version: WriteVersion, message: string): void {
+  answerInflux(call, version, { ...INVALID, message })
+}
+
+/** Answers that something failed, as the problem that it would be elsewhere. */
+export function answerFailure(call: Call, version: WriteVersion, error: ServiceError): void {
+  call.ctx.state['code'] = error.code
+  setFailureHeaders(call, presentError(error, call.requestId).headers)
+  const maxLength = error.code === 'body_too_large' ? error.members['limit'] : undefined
+  const message = error.detail ?? messageOf(error)
+  answerInflux(call, version, { ...failureOf(error.code, version), message, maxLength })
+}
+
+/** Answers that a statement was not answered: with the status that the failure has elsewhere. */
+export function answerUnread(call: Call, error: ServiceError): void {
+  call.ctx.state['code'] = error.code
+  const { status, headers } = presentError(error, call.requestId)
+  setFailureHeaders(call, headers)
+  answerJson(call, status, JSON.stringify({ error: error.detail ?? messageOf(error) }))
+}
+
+function setFailureHeaders({ ctx }: Call, headers: Readonly<Record<string, string>>): void {
+  for (const name of ['Retry-After', 'WWW-Authenticate']) {
+    if (headers[name] !== undefined) ctx.set(name, headers[name])
+  }
+}
+
+function failureOf(code: ErrorCode, version: WriteVersion): InfluxFailure {
+  // Some senders of version 1 drop what they sent on any 4xx.
+  const status = version === 'v1' ? 503 : 429
+  if (code === 'rate_limited') return { status, code: 'too many requests' }
+  return FAILURES[code] ?? UNAVAILABLE
+}
+
+function messageOf({ code, members }: ServiceError): string {
+  const words = code.replaceAll('_', ' ')
+  const { limit } = members
+  return typeof limit === 'number' ? `${words}: the limit is ${limit}` : words
+}
+
+function setOutcome({ ctx }: Pick<Call, 'ctx'>, outcome: WriteOutcome): void {
+  ctx.set({
+    'Thermolog-Created': String(outcome.created),
+    'Thermolog-Duplicates': String(outcome.duplicates),
+    'Thermolog-Skipped': String(outcome.skipped),
+    'Thermolog-Unkeyed': String(outcome.unkeyed),
+  })
+}
+
+function answerInflux(
+  call: Call,
+  version: WriteVersion,
+  { status, code, message, ...members }: InfluxFailure & Readonly<Record<string, unknown>>,
+): void {
+  const body = version === 'v1' ? { error: message } : { code, message, ...members }
+  answerJson(call, status, JSON.stringify(body))
+}

@@ -1,0 +1,215 @@
+// Stores the lines of one body, part by part: what cannot be read is kept, then what can be stored
+// is committed, before the next part is made.
+//
+// A body of several parts is charged for all its lines at first, and for what more they hold when
+// that is known: of bodies that come together, none is admitted for what the others will use.
+//
+// Points without a time are stored anew whenever they are sent. So they are gathered and committed
+// last, in one transaction, after everything that may fail: a failure means that none is stored,
+// unless the outcome of that very transaction is unknown.
+
+import type { RequestFault } from '../../domain/errors.ts'
+import { cutLineBytesMax, submissionMeasurementsMax } from '../../domain/limits.ts'
+import { commitLines } from '../../ingest/commit-lines.ts'
+import type { Submissions } from '../../ingest/submissions.ts'
+import { decodeText } from '../../line-protocol/point.ts'
+import type {
+  LineBody,
+  LinePart,
+  LineReading,
+  RefusedLine,
+  SkippedPoint,
+} from '../../line-protocol/read-lines.ts'
+import type { RefusedWriter } from '../../ports/refused.ts'
+import type { ApiCall } from '../call.ts'
+import type { RateLimits } from '../callers/rate-limit.ts'
+import { keepRefused, retryTime } from '../batch/keep-refused.ts'
+import type { Refusal } from '../batch/keep-refused.ts'
+import type { WriteOutcome } from './line-answers.ts'
+import type { ProvenTokens } from './proven-tokens.ts'
+import type { SkippedNotes } from './skipped-series.ts'
+import { UnstoredLines } from './unstored-lines.ts'
+
+const FIELDS_NAMED_MAX = 10
+
+export interface LineStores {
+  readonly submissions: Submissions
+  readonly refusedWriter: Pick<RefusedWriter, 'keepRefused'>
+  readonly rateLimits: RateLimits
+  readonly skippedNotes: SkippedNotes
+  readonly proven: ProvenTokens
+}
+
+/** What became of a body. */
+export interface StoredBody {
+  readonly outcome: WriteOutcome
+  readonly unstored: UnstoredLines
+  /** Lines with a temperature, or that cannot be read. */
+  readonly lineCount: number
+  /** Names of fields that are no temperatures, of points without one: the first of them. */
+  readonly fieldsSeen: readonly string[]
+}
+
+/** What cannot be stored of a line, for one reason. */
+interface Unstored extends RefusedLine {
+  readonly retryAtMs: number | null
+}
+
+export class LineStoring {
+  readonly #stores: LineStores
+  readonly #call: ApiCall
+  readonly #unitNs: bigint
+  readonly #unstored = new UnstoredLines()
+  readonly #fieldsSeen = new Set<string>()
+  /** Of points without a time; at most `submissionMeasurementsMax`. */
+  readonly #unkeyed: LineReading[] = []
+  #created = 0
+  #duplicates = 0
+  #skipped = 0
+  #lineCount = 0
+  /** What the parts so far hold, and what was charged for them. */
+  #counted = 0
+  #charged = 0
+
+  /** @param unitNs nanoseconds of the unit in which times are given */
+  constructor(stores: LineStores, call: ApiCall, unitNs: bigint) {
+    this.#stores = stores
+    this.#call = call
+    this.#unitNs = unitNs
+  }
+
+  /**
+   * Stores a body.
+   *
+   * @throws ServiceError when the same is to be sent again: nothing is stored, or measurements with
+   *   an event id alone
+   */
+  async store(body: LineBody): Promise<StoredBody> {
+    for await (const part of body) {
+      this.#counted += countOf(part)
+      if (this.#charged > 0) await this.#chargeMore()
+      else await this.#admit(part, body.lineCount)
+      await this.#storePart(part)
+    }
+    await this.#storeUnkeyed()
+    const [created, duplicates, skipped] = [this.#created, this.#duplicates, this.#skipped]
+    return {
+      outcome: { created, duplicates, skipped, unkeyed: this.#unkeyed.length },
+      unstored: this.#unstored,
+      lineCount: this.#lineCount,
+      fieldsSeen: [...this.#fieldsSeen],
+    }
+  }
+
+  /** @throws ServiceError before anything of the body is stored */
+  async #admit(part: LinePart, lineCount: number): Promise<void> {
+    const { submissions, rateLimits } = this.#stores
+    const { principal, receivedAtMs, ctx } = this.#call
+    submissions.admit(principal.user.id)
+    const measurements = [...part.keyed, ...part.unkeyed].map(({ measurement }) => measurement)
+    const count = part.isLast ? this.#counted : Math.max(this.#counted, lineCount)
+    const counted = { receivedAtMs, measurements, count, hasMore: !part.isLast }
+    await rateLimits.countMeasurements(principal.token, counted, ctx.res)
+    this.#charged = count
+  }
+
+  async #chargeMore(): Promise<void> {
+    const more = this.#counted - this.#charged
+    if (more <= 0) return
+    const { principal, ctx } = this.#call
+    await this.#stores.rateLimits.charge(principal.token, more, ctx.res)
+    this.#charged += more
+  }
+
+  async #storePart({ keyed, unkeyed, refused, skipped, lineCount }: LinePart): Promise<void> {
+    const { principal, receivedAtMs } = this.#call
+    const room = submissionMeasurementsMax - this.#unkeyed.length
+    this.#unkeyed.push(...unkeyed.slice(0, room))
+    await this.#keep([
+      ...refused.map((line) => ({ ...line, retryAtMs: null })),
+      ...tooManyUnkeyed(unkeyed.slice(room)),
+    ])
+    this.#lineCount += lineCount
+    this.#skipped += skipped.length
+    this.#noteFields(skipped)
+    await this.#stores.skippedNotes.note(principal.user.id, skipped, receivedAtMs)
+    await this.#commit(keyed)
+  }
+
+  async #storeUnkeyed(): Promise<void> {
+    const isAnythingStored = this.#created + this.#duplicates + this.#unkeyed.length > 0
+    if (isAnythingStored) await this.#stores.proven.note(this.#call.principal.token.id)
+    await this.#commit(this.#unkeyed)
+  }
+
+  async #commit(readings: readonly LineReading[]): Promise<void> {
+    const { principal, receivedAtMs } = this.#call
+    const measurements = readings.map(({ measurement }) => measurement)
+    const { created, duplicates, conflicts } = await commitLines(
+      this.#stores.submissions,
+      { userId: principal.user.id, receivedAtMs, measurements },
+      (faults) => this.#keep(unstoredOf(faults, readings, receivedAtMs)),
+    )
+    this.#created += created
+    // Even if they map to something else now, they are the same points.
+    this.#duplicates += duplicates + conflicts
+  }
+
+  async #keep(unstored: readonly Unstored[]): Promise<void> {
+    this.#unstored.add(unstored)
+    const refusals = unstored.map((each) => refusalOf(each, this.#unitNs))
+    await keepRefused(this.#stores.refusedWriter, this.#call, refusals)
+  }
+
+  #noteFields(skipped: readonly SkippedPoint[]): void {
+    for (const { point } of skipped) {
+      for (const { key } of point.fields) {
+        if (this.#fieldsSeen.size >= FIELDS_NAMED_MAX) return
+        this.#fieldsSeen.add(decodeText(key))
+      }
+    }
+  }
+}
+
+function countOf({ keyed, unkeyed, refused, skipped }: LinePart): number {
+  return keyed.length + unkeyed.length + refused.length + skipped.length
+}
+
+function tooManyUnkeyed(readings: readonly LineReading[]): Unstored[] {
+  const reason = `more than ${submissionMeasurementsMax} points without a time in one request`
+  return byLine(readings.map((reading) => ({ reading, reason, retryAtMs: null })))
+}
+
+function unstoredOf(
+  faults: readonly RequestFault[],
+  readings: readonly LineReading[],
+  receivedAtMs: number,
+): Unstored[] {
+  const found = faults.flatMap((fault) => {
+    const reading = readings[fault.index ?? 0]
+    if (reading === undefined) return []
+    const retryAtMs = retryTime(fault, reading.measurement.measuredAtMs, receivedAtMs)
+    return [{ reading, reason: fault.detail, retryAtMs }]
+  })
+  return byLine(found)
+}
+
+/** Each line once, with the reason of its first field. */
+function byLine(
+  found: readonly (Pick<Unstored, 'reason' | 'retryAtMs'> & { readonly reading: LineReading })[],
+): Unstored[] {
+  const lines = Map.groupBy(found, ({ reading }) => reading.line)
+  return Array.from(lines, ([line, ofLine]) => {
+    const fields = ofLine.map(({ reading }) => reading.field)
+    const { reason = '', retryAtMs = null } = ofLine[0] ?? {}
+    return { line, fields, reason, isTooLarge: false, retryAtMs }
+  })
+}
+
+function refusalOf(unstored: Unstored, unitNs: bigint): Refusal {
+  const { line, fields, reason, isTooLarge, retryAtMs } = unstored
+  const of = { fields, unitNs: String(unitNs), retryAtMs }
+  if (!isTooLarge) return { ...of, kind: 'line', content: line.text, reason }
+  const content = line.text.slice(0, cutLineBytesMax)
+  return { ...of, kind: 'cut-line', content, reason: `${reason}; its beginning is kept` }
+}

@@ -1,0 +1,208 @@
+// What requests contain and how it is read: the query, a JSON body, values in either. All faults
+// are collected before anything is refused.
+
+import type { ValidateFunction } from 'ajv/dist/2020.js'
+import { ServiceError } from '../domain/errors.ts'
+import type { RequestFault } from '../domain/errors.ts'
+import { nameCharactersMax } from '../domain/limits.ts'
+import { parseInstant } from '../domain/time.ts'
+import type { ApiCall, Call } from './call.ts'
+import { pointerSegment } from './answers/fault-list.ts'
+import { noBody } from './body/bounds.ts'
+import type { BodyBounds } from './body/bounds.ts'
+import type { BodyGate, Sending } from './body/gate.ts'
+import { readJson } from './body/read-json.ts'
+import { allFaultsIn } from './body/validate.ts'
+
+/** What a route reads from a request before its handler runs, and the schema for it. */
+export interface Input<T, C extends Call = ApiCall> {
+  readonly bounds: BodyBounds
+  /** Of a JSON body: a file of schemas/request/ without its ending. */
+  readonly schema?: string
+  /** Whether that body may be missing. */
+  readonly isOptional?: boolean
+  /** The same for the query. */
+  readonly querySchema?: string
+  /** @throws ServiceError if the request cannot be read or is not valid against the schema */
+  read(call: C): T | Promise<T>
+}
+
+/** Nothing: the route has no parameters, and ignores a body. */
+export const none: Input<undefined, Call> = {
+  bounds: noBody,
+  read(call) {
+    const faults: RequestFault[] = []
+    refuseParameters(call.query, faults)
+    throwFaults(faults)
+    return undefined
+  },
+}
+
+/** Nothing, whatever the request contains: monitors add parameters of their own. */
+export const anything: Input<undefined, Call> = {
+  bounds: noBody,
+  read: () => undefined,
+}
+
+/**
+ * The parameters of a query, each once; repeated ones are added to `faults`. A `+` stays a plus: no
+ * parameter can contain a space, but offsets and time zones contain pluses.
+ *
+ * @throws ServiceError `invalid_request` if the query is not encoded correctly
+ */
+export function readParameters(query: string, faults: RequestFault[]): Record<string, string> {
+  const parameters = Object.create(null) as Record<string, string>
+  for (const pair of query.split('&')) {
+    if (pair === '') continue
+    const equals = pair.indexOf('=')
+    const name = decodeComponent(equals === -1 ? pair : pair.slice(0, equals))
+    if (name in parameters) {
+      const pointer = `/${pointerSegment(name)}`
+      faults.push({ pointer, code: 'repeated_parameter', detail: 'appears more than once' })
+    }
+    parameters[name] = equals === -1 ? '' : decodeComponent(pair.slice(equals + 1))
+  }
+  return parameters
+}
+
+/** Adds a fault for each parameter, for routes without any. */
+export function refuseParameters(query: string, faults: RequestFault[]): void {
+  if (query === '') return
+  for (const name of Object.keys(readParameters(query, faults))) {
+    const pointer = `/${pointerSegment(name)}`
+    faults.push({ pointer, code: 'additionalProperties', detail: 'is unknown' })
+  }
+}
+
+function decodeComponent(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch (cause) {
+    throw new ServiceError('invalid_request', { detail: 'The query is wrongly encoded.', cause })
+  }
+}
+
+const INSTANT_DETAIL = 'must be a time like 2026-11-20T10:15:00.000Z or 2026-11-20T11:15:00+01:00'
+
+/** @throws ServiceError `validation_failed` with all faults, if there are any */
+export function throwFaults(
+  faults: readonly RequestFault[],
+  members: Readonly<Record<string, unknown>> = {},
+): void {
+  if (faults.length === 0) return
+  const detail = faults.length === 1 ? 'The request has one fault.' : undefined
+  throw new ServiceError('validation_failed', {
+    detail: detail ?? `The request has ${faults.length} faults.`,
+    faults,
+    members,
+  })
+}
+
+/** Whether a text has at most this many code points; does not count a very long one to its end. */
+export function hasAtMost(codePointsMax: number, text: string): boolean {
+  return text.length <= 2 * codePointsMax && Array.from(text).length <= codePointsMax
+}
+
+export function membersOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+}
+
+export function loneSurrogate(pointer: string): RequestFault {
+  return { pointer, code: 'lone_surrogate', detail: 'must be well-formed Unicode' }
+}
+
+/** The fault of a name, ignoring surrounding spaces. */
+export function nameFaults(pointer: string, trimmed: string): RequestFault[] {
+  if (!trimmed.isWellFormed()) return [loneSurrogate(pointer)]
+  const detail = `must have at most ${nameCharactersMax} characters`
+  return hasAtMost(nameCharactersMax, trimmed) ? [] : [{ pointer, code: 'maxLength', detail }]
+}
+
+export function notAnInstant(pointer: string): RequestFault {
+  return { pointer, code: 'format', detail: INSTANT_DETAIL }
+}
+
+export function sendingOf({ ctx, principal }: ApiCall): Sending {
+  const { req: request, res: response } = ctx
+  return { request, response, userId: principal.user.id, state: ctx.state }
+}
+
+/** The query parameters that a schema describes; faults are added to `faults`. */
+export function readQuery<T extends object>(
+  query: string,
+  isValid: ValidateFunction<T>,
+  faults: RequestFault[],
+): Partial<T> {
+  if (query === '') return {}
+  const parameters: unknown = readParameters(query, faults)
+  faults.push(...allFaultsIn(isValid, parameters))
+  return parameters as Partial<T>
+}
+
+export async function readBody<T>(
+  bodies: BodyGate,
+  call: ApiCall,
+  read: (body: unknown, faults: RequestFault[]) => T,
+): Promise<T> {
+  return readValid(await bodies.read(sendingOf(call), readJson), call.query, read)
+}
+
+/** The same where every member may be left out, and the body with them. */
+export async function readOptionalBody<T>(
+  bodies: BodyGate,
+  call: ApiCall,
+  read: (body: unknown, faults: RequestFault[]) => T,
+): Promise<T> {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = call.ctx.req.headers
+  const isThere = length !== '0' || encoding !== undefined
+  return isThere ? readBody(bodies, call, read) : readValid({}, call.query, read)
+}
+
+/** @throws ServiceError `validation_failed` with all faults of the query and the body */
+export function readValid<T>(
+  body: unknown,
+  query: string,
+  read: (body: unknown, faults: RequestFault[]) => T,
+): T {
+  const faults: RequestFault[] = []
+  refuseParameters(query, faults)
+  const value = read(body, faults)
+  throwFaults(faults)
+  return value
+}
+
+/** Periods may be widened by a day, and years must still have four digits. */
+const FIRST_ASKED_MS = Date.parse('0001-01-03T00:00:00Z')
+const LAST_ASKED_MS = Date.parse('9999-12-29T00:00:00Z')
+
+/**
+ * What generated clients send: a space for the T or before the offset, an offset without a colon.
+ */
+const LOOSE_INSTANT =
+  /^(\d{4}-\d{2}-\d{2})[T +](\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?)(?: *|\+)(Z|[+-]\d{2}:?\d{2})$/i
+
+/** The instant in a parameter; a fault is added to `faults`. */
+export function readInstant(
+  name: string,
+  text: string | undefined,
+  faults: RequestFault[],
+): number | undefined {
+  const atMs = text === undefined ? undefined : parseInstant(strictInstant(text))
+  if (text !== undefined && atMs === undefined) {
+    const fault = notAnInstant(`/${name}`)
+    faults.push({ ...fault, detail: `${fault.detail}; in a URL, write + as %2B` })
+  }
+  if (atMs !== undefined && !(atMs >= FIRST_ASKED_MS && atMs <= LAST_ASKED_MS)) {
+    const detail = 'must lie between the years 1 and 9999'
+    faults.push({ pointer: `/${name}`, code: 'format', detail })
+  }
+  return atMs
+}
+
+/** A loosely written instant in its proper form; anything else unchanged. */
+function strictInstant(text: string): string {
+  const [, date, time, offset = ''] = LOOSE_INSTANT.exec(text) ?? []
+  return date === undefined
+    ? text
+    : `${date}T${time}${offset.replace(/(\d{2}):?(\d{2})$/, '$1:$2')}`
+}

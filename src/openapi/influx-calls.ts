@@ -1,0 +1,251 @@
+// The calls of InfluxDB's senders and of Grafana in the OpenAPI document. They have no rows like
+// other routes: tokens come in several spellings, bodies are text, and failures have InfluxDB's
+// form.
+
+import type { JsonObject } from '../http/body/schema-files.ts'
+import { ALWAYS_POSSIBLE, headerReferences, problemAnswers } from './problem-answers.ts'
+import { jsonOf } from './schemas.ts'
+
+export const INFLUX_TAG = 'InfluxDB-compatible writes'
+
+/** How senders to InfluxDB send a daemon token. */
+export const INFLUX_SECURITY_SCHEMES = {
+  influxToken: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'Authorization',
+    description: '`Token thd_live_…` or `Token name:thd_live_…`: a daemon token.',
+  },
+  influxPassword: {
+    type: 'http',
+    scheme: 'basic',
+    description: 'Any name, and a daemon token as the password.',
+  },
+}
+
+/** Headers of responses to stored bodies. */
+const COUNTS = {
+  'Thermolog-Created': 'Measurements that were stored.',
+  'Thermolog-Duplicates': 'Measurements that had been stored before.',
+  'Thermolog-Skipped': 'Points without a temperature.',
+  'Thermolog-Unkeyed': 'Points without a time, stored at the time of receipt.',
+}
+
+export const INFLUX_HEADERS: JsonObject = Object.fromEntries(
+  Object.entries(COUNTS).map(([name, description]) => {
+    const schema = { type: 'integer', format: 'int32', minimum: 0 }
+    return [name, { description, schema, example: 10 }]
+  }),
+)
+
+const OF_TOKEN = ['Thermolog-Store', 'RateLimit', 'RateLimit-Policy']
+const SECURITY = ['daemonToken', 'influxToken', 'influxPassword'].map((scheme) => ({
+  [scheme]: [],
+}))
+
+const EXAMPLE_LINE = 'room,sn=28FF641E93160434 temp=21.37 1795169700000000000'
+const LINES = {
+  'text/plain': { schema: { type: 'string' }, example: EXAMPLE_LINE },
+  'application/octet-stream': { schema: { type: 'string' }, example: EXAMPLE_LINE },
+}
+
+const NOT_STORED =
+  'The others of a `partial write` are stored: `line` and `message` name those that cannot be. ' +
+  'Otherwise nothing is: the precision is unknown, the body is not gzip although it says so, or ' +
+  'no temperature has ever come with this token.'
+
+/** What can go wrong with a write, by status. */
+const FAILURES: Readonly<Record<number, string>> = {
+  400: NOT_STORED,
+  401: 'No valid daemon token.',
+  403: 'The token lacks `measurements:write`, or a browser calls from another site.',
+  413: 'More than 4 MiB, 50,000 lines or 50,000 temperatures. Nothing was stored.',
+  429: 'The allowance of the token is spent.',
+  500: 'A fault of the service.',
+  503: 'Overloaded, disk full, clock unset or stopping: send the same again.',
+}
+const CROSS_SITE = { 403: 'A browser calls from another site.' }
+
+/** What can go wrong with a statement. */
+const QUERY_FAILURES = {
+  400: 'A statement that is not taken, or asks for too much: `error` says what there is instead.',
+  401: FAILURES[401],
+  403: 'The token lacks `sensors:read`, or a browser calls from another site.',
+  429: `${FAILURES[429]} Without a token: that of the address.`,
+  500: FAILURES[500],
+  503: 'The measurement store is out of reach, or the service is stopping.',
+}
+const FORM_FAILURES = {
+  408: 'The form came too slowly.',
+  413: 'The form is too large.',
+  415: 'The body is no form.',
+}
+
+const queryDescription =
+  'A small, read-only part of InfluxQL about the sensors of the token’s user: `SHOW …`, and ' +
+  '`SELECT` from `temperature` (fields `temp`, `raw`) and `sensor` (`temp`, `silence`, ' +
+  '`compensation`, `online`), with the tags `alias`, `choice`, `name`, `sensor_id` and `sn`. ' +
+  '`CREATE DATABASE` and `SHOW DATABASES` need no token and change nothing: an address may send ' +
+  '600 requests without a token per minute.'
+
+const writeDescription =
+  'Line protocol. Each temperature is stored once, however often it is sent. What cannot be ' +
+  'stored is kept for the operator, the rest is stored. Other parameters are ignored.'
+
+export function influxPaths(): JsonObject {
+  return {
+    '/api/v2/write': {
+      post: write('writeLines', 'v2', ['ns', 'us', 'ms', 's'], FAILURES),
+    },
+    '/write': {
+      post: write('writeLinesV1', 'v1', ['n', 'ns', 'u', 'us', 'µ', 'ms', 's', 'm', 'h'], {
+        ...FAILURES,
+        429: undefined,
+        503: `${FAILURES[503]} Also when the allowance of the token is spent.`,
+      }),
+    },
+    '/ping': {
+      get: {
+        operationId: 'ping',
+        summary: 'Whether there is an InfluxDB',
+        description: 'Needs no token.',
+        parameters: [
+          parameter('verbose', 'Whether to send the version.', 'true', {
+            type: 'string',
+            enum: ['true', 'false'],
+          }),
+        ],
+        ...open({
+          200: {
+            description: 'With `verbose=true`.',
+            content: jsonOf('response', 'influx-version'),
+          },
+          204: { description: 'There is.' },
+          ...failures('v1', CROSS_SITE),
+        }),
+      },
+    },
+    '/health': {
+      get: {
+        operationId: 'showInfluxHealth',
+        summary: 'Whether writes are accepted, for senders',
+        description: 'Needs no token.',
+        ...open({
+          200: { description: 'They are.', content: jsonOf('response', 'influx-health') },
+          ...failures('v1', CROSS_SITE),
+          503: { description: 'They are not.', content: jsonOf('response', 'influx-health') },
+        }),
+      },
+    },
+    '/query': { get: query('query'), post: query('queryByForm', true) },
+  }
+}
+
+function write(
+  operationId: string,
+  version: 'v1' | 'v2',
+  precisions: readonly string[],
+  failing: Readonly<Record<number, string | undefined>>,
+): JsonObject {
+  const stored = { description: 'Every temperature is stored, or was before.' }
+  return {
+    operationId,
+    tags: [INFLUX_TAG],
+    summary: `Writes line protocol as to version ${version.slice(1)} of InfluxDB`,
+    description: writeDescription,
+    'x-scope': 'measurements:write',
+    security: SECURITY,
+    parameters: [
+      parameter('precision', 'The unit of the times; default: nanoseconds.', 'ms', {
+        type: 'string',
+        enum: precisions,
+      }),
+    ],
+    requestBody: { content: LINES },
+    responses: responses({
+      204: { ...stored, headers: headerReferences([...OF_TOKEN, ...Object.keys(COUNTS)]) },
+      ...failures(version, failing),
+    }),
+  }
+}
+
+function query(operationId: string, isForm = false): JsonObject {
+  const q = {
+    description: 'The statement.',
+    type: 'string',
+    examples: ['SHOW MEASUREMENTS'],
+  }
+  const epoch = { description: 'The unit of the times.', type: 'string', enum: ['ms'] }
+  const form = { schema: { type: 'object', properties: { q, epoch } } }
+  return {
+    operationId,
+    tags: [INFLUX_TAG],
+    summary: 'Reads with InfluxQL, for Grafana',
+    description: queryDescription,
+    'x-scope': 'sensors:read',
+    security: [{}, ...SECURITY],
+    parameters: [
+      parameter('q', q.description, 'SHOW MEASUREMENTS', { type: q.type }),
+      parameter('epoch', epoch.description, 'ms', { type: epoch.type, enum: epoch.enum }),
+    ],
+    ...(isForm && { requestBody: { content: { 'application/x-www-form-urlencoded': form } } }),
+    responses: responses({
+      200: {
+        description: 'The result.',
+        headers: headerReferences(OF_TOKEN),
+        content: jsonOf('response', 'influx-results'),
+      },
+      ...failures('v1', { ...QUERY_FAILURES, ...(isForm && FORM_FAILURES) }),
+    }),
+  }
+}
+
+function open(answers: Readonly<Record<number, JsonObject>>): JsonObject {
+  return { tags: [INFLUX_TAG], security: [], responses: responses(answers) }
+}
+
+/** These and the problems that any request can meet before its call is known. */
+function responses(answers: Readonly<Record<number, JsonObject>>): JsonObject {
+  const all: Record<string, JsonObject> = problemAnswers(new Set(ALWAYS_POSSIBLE))
+  for (const [status, answer] of Object.entries(answers)) {
+    const problem = all[status] ?? { headers: headerReferences(['X-Request-Id']) }
+    all[status] = {
+      ...answer,
+      headers: { ...(problem['headers'] as object), ...(answer['headers'] as object) },
+      ...('content' in answer && {
+        content: { ...(answer['content'] as object), ...(problem['content'] as object) },
+      }),
+    }
+  }
+  return all
+}
+
+function failures(
+  version: 'v1' | 'v2',
+  descriptions: Readonly<Record<number, string | undefined>>,
+): Record<number, JsonObject> {
+  const content = jsonOf('response', version === 'v1' ? 'influx-failure-v1' : 'influx-failure')
+  return Object.fromEntries(
+    Object.entries(descriptions).flatMap(([status, description]) => {
+      if (description === undefined) return []
+      const headers = headerReferences(HEADERS_OF_FAILURES[status] ?? [])
+      return [[status, { description, headers, content }]]
+    }),
+  )
+}
+
+const HEADERS_OF_FAILURES: Readonly<Record<string, readonly string[]>> = {
+  400: Object.keys(COUNTS),
+  401: ['WWW-Authenticate'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+}
+
+function parameter(
+  name: string,
+  description: string,
+  example: string,
+  schema: JsonObject,
+): JsonObject {
+  return { name, in: 'query', description, schema, example }
+}

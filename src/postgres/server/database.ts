@@ -1,0 +1,246 @@
+// The database as most parts use it: statements and short transactions over a pool of connections.
+// Groups of submissions have connections of their own.
+
+import pg from 'pg'
+import type { Outcome } from '../../control/flow.ts'
+import { refusalError, ServiceError } from '../../domain/errors.ts'
+import { SECOND_MS } from '../../domain/time.ts'
+import {
+  addressesOf,
+  connectionSettings,
+  moreTelling,
+  prepared,
+  refuseStandby,
+  statementLimit,
+} from './connection.ts'
+import { codeOf, DISK_FULL, isOfStatement, isOutOfReach, isRace } from './failures.ts'
+
+/** Runs statements. */
+export interface Sql {
+  run(text: string, values?: readonly unknown[]): Promise<Outcome>
+  /** @returns the rows of a statement */
+  rows<Row>(text: string, values?: readonly unknown[]): Promise<Row[]>
+  /** @returns how many rows a statement has inserted, changed or deleted */
+  change(text: string, values?: readonly unknown[]): Promise<number>
+}
+
+/** A read that has not ended by then is given up. */
+const STATEMENT_MS_MAX = 10 * SECOND_MS
+const IDLE_MS_MAX = 60 * SECOND_MS
+const ATTEMPTS_MAX = 5
+
+export interface DatabaseOptions {
+  /** What is to be done on every new connection before it is used. */
+  readonly greet?: (client: pg.ClientBase) => Promise<void>
+  readonly statementMsMax?: number
+}
+
+export class Database implements Sql {
+  readonly #pools: readonly pg.Pool[]
+  /** The host that answered last is asked first. */
+  #at = 0
+
+  /**
+   * @param connectionsMax at the same time, besides those of lanes
+   */
+  constructor(databaseUrl: string, connectionsMax: number, options: DatabaseOptions = {}) {
+    this.#pools = addressesOf(databaseUrl).map((address) => {
+      return openPool(address, connectionsMax, options)
+    })
+  }
+
+  run(text: string, values?: readonly unknown[]): Promise<Outcome> {
+    return this.#use((client) => sqlOn(client).run(text, values))
+  }
+
+  async rows<Row>(text: string, values?: readonly unknown[]): Promise<Row[]> {
+    return (await this.run(text, values)).rows as Row[]
+  }
+
+  async change(text: string, values?: readonly unknown[]): Promise<number> {
+    return (await this.run(text, values)).changes
+  }
+
+  /** Runs a statement that is made for the occasion, without values. */
+  async execute(text: string): Promise<void> {
+    await this.#use((client) => client.query(text))
+  }
+
+  /**
+   * Runs work in one transaction, again from the start after a deadlock or a lost race for a unique
+   * value.
+   *
+   * @throws ServiceError `overloaded`: nothing has changed, the database is out of reach
+   * @throws ServiceError `outcome_unknown`: the connection was lost while it was committed
+   */
+  async transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#use((client) => runTransaction(client, work))
+      } catch (error) {
+        if (attempt === ATTEMPTS_MAX || !isRace(error)) throw error
+      }
+    }
+  }
+
+  /** One view of the data for all reads of the work. */
+  view<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
+    return this.#use(async (client) => {
+      await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+      const result = await work(sqlOn(client))
+      await client.query('COMMIT')
+      return result
+    })
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#pools.map((pool) => pool.end()))
+  }
+
+  async #use<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    const client = await this.#connect()
+    let isUsable = false
+    try {
+      const result = await work(client)
+      isUsable = true
+      return result
+    } catch (error) {
+      isUsable = isAnswered(error) && (await isRolledBack(client))
+      throw asServiceError(error)
+    } finally {
+      client.release(!isUsable)
+    }
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    let failure: unknown
+    for (const at of this.#pools.keys()) {
+      const place = (this.#at + at) % this.#pools.length
+      try {
+        const client = await this.#pools[place]?.connect()
+        if (client === undefined) continue
+        this.#at = place
+        return client
+      } catch (error) {
+        failure = moreTelling(failure, error)
+      }
+    }
+    throw asServiceError(failure)
+  }
+}
+
+function openPool(
+  address: string,
+  connectionsMax: number,
+  { greet = () => Promise.resolve(), statementMsMax = STATEMENT_MS_MAX }: DatabaseOptions,
+): pg.Pool {
+  const pool = new pg.Pool({
+    ...connectionSettings(address),
+    max: connectionsMax,
+    idleTimeoutMillis: IDLE_MS_MAX,
+    ...statementLimit(statementMsMax),
+    verify: (client, done) => void verify(client, greet, done),
+  })
+  // A connection that is lost while nobody uses it is replaced by the pool; who uses it is told by
+  // the statement. Without listeners the process would end.
+  pool.on('error', () => undefined)
+  pool.on('connect', (client) => void client.on('error', () => undefined))
+  return pool
+}
+
+async function verify(
+  client: pg.ClientBase,
+  greet: (client: pg.ClientBase) => Promise<void>,
+  done: (failure?: Error) => void,
+): Promise<void> {
+  let failure: Error | undefined
+  try {
+    await refuseStandby(client)
+    await greet(client)
+  } catch (error) {
+    failure = error instanceof Error ? error : new Error(String(error))
+  }
+  done(failure)
+}
+
+function sqlOn(client: pg.ClientBase): Sql {
+  const run = async (text: string, values: readonly unknown[] = []) => {
+    const { rows, rowCount } = await client.query(prepared(text, values.map(storable)))
+    return { rows, changes: rowCount ?? 0 }
+  }
+  return {
+    run,
+    rows: async <Row>(text: string, values?: readonly unknown[]) =>
+      (await run(text, values)).rows as Row[],
+    change: async (text, values) => (await run(text, values)).changes,
+  }
+}
+
+/** PostgreSQL's texts have no place for U+0000: the sign for what cannot be shown stands there. */
+function storable(value: unknown): unknown {
+  return typeof value === 'string' ? value.replaceAll('\0', '\u{FFFD}') : value
+}
+
+async function runTransaction<Result>(
+  client: pg.ClientBase,
+  work: (sql: Sql) => Promise<Result>,
+): Promise<Result> {
+  await client.query('BEGIN')
+  const result = await work(sqlOn(client))
+  await commit(client)
+  return result
+}
+
+/** A warning means that the commit may not have reached the standby that it waited for. */
+async function commit(client: pg.ClientBase): Promise<void> {
+  const warnings: string[] = []
+  const hear = ({ message = '' }: { message?: string | undefined }) => void warnings.push(message)
+  client.on('notice', hear)
+  try {
+    const { command } = await client.query('COMMIT')
+    if (command !== 'COMMIT') throw new Error(`BUG: COMMIT was answered ${command}`)
+  } catch (error) {
+    if (isAnswered(error)) throw error
+    throw refusalError('outcome_unknown', { cause: error })
+  } finally {
+    client.off('notice', hear)
+  }
+  if (warnings.length > 0) throw refusalError('outcome_unknown', { hint: warnings.join('; ') })
+}
+
+async function isRolledBack(client: pg.ClientBase): Promise<boolean> {
+  try {
+    await client.query('ROLLBACK')
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Whether the server has answered: the connection is as good as before. */
+function isAnswered(error: unknown): boolean {
+  if (error instanceof ServiceError) return error.code !== 'outcome_unknown'
+  return isOfStatement(error)
+}
+
+/** What keeps the database from working is temporary; what is wrong with a statement is our bug. */
+function asServiceError(error: unknown): unknown {
+  if (error instanceof ServiceError) return error
+  if (codeOf(error) === DISK_FULL) return refusalError('storage_full', { cause: error })
+  if (!isOutOfReach(error)) return error
+  const hint = error instanceof Error ? error.message : String(error)
+  return refusalError('overloaded', { detail: 'The database is out of reach.', hint, cause: error })
+}
+
+/** What is not worth a failure: with the database away it is done again later. */
+export async function unlessAway<Result>(
+  work: () => Promise<Result>,
+  otherwise: Result,
+): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof ServiceError) return otherwise
+    throw error
+  }
+}

@@ -1,0 +1,76 @@
+// From when on the history of a sensor has changed since a row of the journal: the oldest times of
+// its last two rows are in its state, those before as steps, one an hour.
+
+import { EVERYTHING_HOUR } from '../../control/sensor-changes.ts'
+import { historyChangesMsMax } from '../../domain/limits.ts'
+import { HOUR_MS } from '../../domain/time.ts'
+
+/** Of the update of a sensor's state `s` by another row: the last row is now the one before. */
+export const TO_BEFORE = `
+    before_hour = floor(s.oldest_at_ms / ${HOUR_MS}.0), before_stream = s.stream_id,
+    before_seq = s.seq`
+
+const SENSORS = 'unnest($1::smallint[], $2::int[]) AS own (bucket, sensor_id)'
+/** Keeps what the update is about to overwrite; to be done before it, with the sensors locked. */
+const KEEP = `
+  INSERT INTO history_steps (bucket, sensor_id, hour, stream_id, seq, version, at_ms)
+  SELECT s.bucket, s.sensor_id, s.before_hour, s.before_stream, s.before_seq, s.version - 1,
+    s.last_seen_at_ms
+  FROM ${SENSORS}
+  JOIN sensor_state AS s ON s.bucket = own.bucket AND s.sensor_id = own.sensor_id
+  WHERE s.before_hour < floor(s.oldest_at_ms / ${HOUR_MS}.0)
+  ON CONFLICT (bucket, sensor_id, hour) DO UPDATE SET stream_id = excluded.stream_id,
+    seq = excluded.seq, version = excluded.version, at_ms = excluded.at_ms`
+const OLD = `
+  FROM ${SENSORS}
+  JOIN history_steps AS h ON h.bucket = own.bucket AND h.sensor_id = own.sensor_id
+  WHERE h.at_ms < $3::bigint AND h.hour > ${EVERYTHING_HOUR}`
+const MERGE_OLD = `
+  INSERT INTO history_steps (bucket, sensor_id, hour, stream_id, seq, version, at_ms)
+  SELECT DISTINCT ON (h.bucket, h.sensor_id) h.bucket, h.sensor_id, ${EVERYTHING_HOUR},
+    h.stream_id, h.seq, h.version, h.at_ms
+  ${OLD} ORDER BY h.bucket, h.sensor_id, h.version DESC
+  ON CONFLICT (bucket, sensor_id, hour) DO UPDATE SET stream_id = excluded.stream_id,
+    seq = excluded.seq, version = excluded.version, at_ms = excluded.at_ms`
+const DELETE_OLD = `
+  DELETE FROM history_steps AS old USING ${SENSORS}
+  WHERE old.bucket = own.bucket AND old.sensor_id = own.sensor_id
+    AND old.at_ms < $3::bigint AND old.hour > ${EVERYTHING_HOUR}`
+
+/**
+ * What keeps a step of each sensor whose state has one, and merges those that are too old: in this
+ * order, in the transaction that has locked the sensors.
+ *
+ * @param buckets of the sensors, an array for the driver; and their ids
+ */
+export function stepStatements(
+  { buckets, ids }: { readonly buckets: unknown; readonly ids: unknown },
+  nowMs: number,
+): readonly { readonly text: string; readonly values: unknown[] }[] {
+  const old = [buckets, ids, nowMs - historyChangesMsMax]
+  return [
+    { text: KEEP, values: [buckets, ids] },
+    { text: MERGE_OLD, values: old },
+    { text: DELETE_OLD, values: old },
+  ]
+}
+
+/** The heads of all streams, in the order of their numbers: from 0 on, without a gap. */
+export const HEADS = '(SELECT array_agg(head ORDER BY stream_id)::float8[] FROM streams)'
+
+/** Whether a row is beyond the heads `$5` that somebody has seen. */
+export function isUnseen(stream: string, seq: string): string {
+  return `${seq} > coalesce(($5::bigint[])[${stream} + 1], 0)`
+}
+
+/**
+ * The oldest time of what the sensor with the state `t` has got beyond them; null: nothing. Whoever
+ * has seen its last row has seen those before, and the steps of most sensors are not looked at.
+ */
+export const HISTORY_FROM = `
+  CASE WHEN ${isUnseen('t.stream_id', 't.seq')} THEN least(t.oldest_at_ms,
+    CASE WHEN ${isUnseen('t.before_stream', 't.before_seq')}
+      THEN t.before_hour::bigint * ${HOUR_MS} END,
+    (SELECT min(h.hour)::bigint * ${HOUR_MS} FROM history_steps AS h
+      WHERE h.bucket = t.bucket AND h.sensor_id = t.sensor_id
+        AND ${isUnseen('h.stream_id', 'h.seq')})) END`

@@ -1,0 +1,102 @@
+// Figures of what is in the database, for monitoring. A scrape reads those of the last look, so
+// that it never waits for the database.
+
+import { SECOND_MS } from '../../domain/time.ts'
+import type { Clock, Log } from '../../ports/system.ts'
+import type { Database } from '../server/database.ts'
+
+/** A scan of all sensors. */
+const COUNT_EVERY_MS = 15 * SECOND_MS
+
+const COUNTS = `
+  SELECT (SELECT count(*) FROM sensor_state) AS registered,
+    (SELECT count(*) FROM sensor_state WHERE last_seen_at_ms >= $1 AND measured_at_ms >= $1)
+      AS online,
+    coalesce((SELECT max(last_seen_at_ms) FROM sensor_state), 0) AS "lastSeenAtMs",
+    (SELECT count(*) FROM sensor_deletions) AS deletions,
+    (SELECT count(*) FROM set_aside) AS "setAside",
+    (SELECT min(s.deleted_at_ms) FROM sensor_deletions d
+      JOIN sensors s ON s.bucket = d.bucket AND s.id = d.sensor_id) AS "deletedAtMs",
+    (SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'ledger'::regclass) AS events`
+
+interface Counts {
+  readonly registered: number
+  readonly online: number
+  readonly lastSeenAtMs: number
+  readonly deletions: number
+  readonly setAside: number
+  readonly deletedAtMs: number | null
+  /** As of the last analysis of the table. */
+  readonly events: number
+}
+
+const NONE: Counts = {
+  registered: 0,
+  online: 0,
+  lastSeenAtMs: 0,
+  deletions: 0,
+  setAside: 0,
+  deletedAtMs: null,
+  events: 0,
+}
+
+export class PostgresStateFigures {
+  readonly #database: Database
+  readonly #clock: Clock
+  readonly #log: Log
+  readonly #offlineAfterMs: number
+  #timer: NodeJS.Timeout | undefined
+  #isCounting = false
+  #counts: Counts = NONE
+
+  constructor(
+    of: { readonly database: Database; readonly clock: Clock; readonly log: Log },
+    { offlineAfterMs }: { readonly offlineAfterMs: number },
+  ) {
+    this.#database = of.database
+    this.#clock = of.clock
+    this.#log = of.log
+    this.#offlineAfterMs = offlineAfterMs
+  }
+
+  sensors(): { registered: number; online: number; lastSeenAtMs: number } {
+    return this.#counts
+  }
+
+  sensorDeletions(): { count: number; oldestAgeMs: number } {
+    const { deletions, deletedAtMs } = this.#counts
+    const nowMs = this.#clock.nowMs()
+    return { count: deletions, oldestAgeMs: Math.max(0, nowMs - (deletedAtMs ?? nowMs)) }
+  }
+
+  async countSetAside(): Promise<number> {
+    return Promise.resolve(this.#counts.setAside)
+  }
+
+  countSealedEvents(): number {
+    return this.#counts.events
+  }
+
+  start(): void {
+    this.#timer ??= setInterval(() => void this.#count(), COUNT_EVERY_MS).unref()
+    void this.#count()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  async #count(): Promise<void> {
+    if (this.#isCounting) return
+    this.#isCounting = true
+    try {
+      const since = this.#clock.nowMs() - this.#offlineAfterMs
+      const [counts] = await this.#database.rows<Counts>(COUNTS, [since])
+      if (counts !== undefined) this.#counts = counts
+    } catch (error) {
+      this.#log.debug('cannot read the figures now', { error: String(error) })
+    } finally {
+      this.#isCounting = false
+    }
+  }
+}
