@@ -124,7 +124,7 @@ function submitting(data: OpenData, users: readonly number[], { size }: Load): S
         measuredAtMs: fromMs + at,
       }))
       const userId = users[user] ?? 0
-      await submissions.commit({ userId, receivedAtMs, measurements })
+      await submissions.submit({ userId, receivedAtMs, measurements })
       sent += size
     }
     return sent

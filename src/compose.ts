@@ -179,8 +179,8 @@ function serviceOf(parts: Parts, config: Config, log: Log): Service {
 
 function describe({ submissions, progress, isStoreWorking, shared }: Core): string {
   const waiting = `${progress.backlog().entries} measurements wait for the measurement store`
-  const refusal = submissions.refusal() ?? shared?.database?.fault
-  if (refusal !== undefined) return `refusing submissions: ${refusal}; ${waiting}`
+  const obstacle = submissions.obstacle() ?? shared?.database?.fault
+  if (obstacle !== undefined) return `refusing submissions: ${obstacle}; ${waiting}`
   return isStoreWorking() ? `ready; ${waiting}` : `${waiting}, which takes none`
 }
 

@@ -1,7 +1,7 @@
 // ControlWriter and StoreUpkeep over the calls of an engine: what follows a call stands here, once
 // for both.
 
-import { refusalError } from '../domain/errors.ts'
+import { postponedError } from '../domain/errors.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
 import type { Refused } from '../ports/refused.ts'
 import type { StoreUpkeep } from '../ports/store-upkeep.ts'
@@ -61,7 +61,9 @@ function oneOfAUser(
     const userId = refused[0]?.userId ?? 0
     const calls = ofUsers.get(userId) ?? { last: Promise.resolve(), count: 0 }
     if (calls.count >= WAITING_MAX) {
-      throw refusalError('overloaded', { detail: 'Too many refused measurements are being kept.' })
+      throw postponedError('overloaded', {
+        detail: 'Too many refused measurements are being kept.',
+      })
     }
     ofUsers.set(userId, calls)
     calls.count++

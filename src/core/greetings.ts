@@ -2,7 +2,7 @@
 // server has the data. What wants the database while it cannot be used as it is, is refused.
 
 import type { Config, DatabaseConfig } from '../config.ts'
-import { refusalError, ServiceError } from '../domain/errors.ts'
+import { postponedError, ServiceError } from '../domain/errors.ts'
 import type { HighestIds } from '../domain/ids-after-restore.ts'
 import type { Log } from '../ports/system.ts'
 import type { DatabaseOptions } from '../postgres/server/database.ts'
@@ -79,5 +79,5 @@ function asRefusal(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error
   const hint = error instanceof Error ? error.message : String(error)
   const detail = 'The database cannot be used as it is.'
-  return refusalError('overloaded', { detail, hint, cause: error })
+  return postponedError('overloaded', { detail, hint, cause: error })
 }

@@ -3,7 +3,7 @@
 
 import { UnfitSettings } from '../config.ts'
 import type { Config } from '../config.ts'
-import { refusalError, StoreUnavailable } from '../domain/errors.ts'
+import { postponedError, StoreUnavailable } from '../domain/errors.ts'
 import { NO_IDS } from '../domain/ids-after-restore.ts'
 import type { HighestIds } from '../domain/ids-after-restore.ts'
 import { MINUTE_MS } from '../domain/time.ts'
@@ -50,7 +50,7 @@ export async function readIdsInStore(
 }
 
 function outOfReach(reason: string): Error {
-  return refusalError('overloaded', {
+  return postponedError('overloaded', {
     detail: 'InfluxDB does not say which ids have measurements there.',
     hint: `Nothing has been changed. Try again when it answers: ${reason}`,
   })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { logForm } from '../config-environment.ts'
 import type { Config } from '../config.ts'
 import { DamageList } from '../ingest/damage-list.ts'
-import { refusalError } from '../domain/errors.ts'
+import { postponedError } from '../domain/errors.ts'
 import { RESTORE_BACKUP } from '../domain/finding.ts'
 import { epochEvents, journalEntryBytes } from '../domain/limits.ts'
 import { Submissions } from '../ingest/submissions.ts'
@@ -18,7 +18,7 @@ import type { SignInCodes } from '../ports/sign-in-codes.ts'
 import type { StoreUpkeep } from '../ports/store-upkeep.ts'
 import type { Clock, DatabaseWatch, Log, Metrics, MetricsSource } from '../ports/system.ts'
 import type { CommitChannel } from '../sqlite/commit/commit-channel.ts'
-import { SqliteSubmissionCommitter } from '../sqlite/commit/group-committer.ts'
+import { SqliteSubmissionCommitter } from '../sqlite/commit/submission-committer.ts'
 import { createControlReader } from '../sqlite/control/control-reader.ts'
 import { createControlWriter } from '../sqlite/control/control-writer.ts'
 import { CONTROL_FILE, LEDGER_FILE, openForReading } from '../sqlite/database.ts'
@@ -177,7 +177,7 @@ function startWriters(
   const replayRetention = retentionOf(config, journalEntryBytes)
   const onStorageFull = () => {
     disk.noteFull()
-    return refusalError('storage_full', disk.describe())
+    return postponedError('storage_full', disk.describe())
   }
   const settings = { dataDir, epochEvents, replayRetention, ...rules }
   return startWriting(settings, { ...events, onStorageFull })

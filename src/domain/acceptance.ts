@@ -1,6 +1,6 @@
-// The rules of acceptance: what is accepted, what is refused, and what the sender is told. They are
-// the same for every ledger and journal. Pure: callers supply what is known of an event, a sensor
-// or a user.
+// The rules of acceptance: what is accepted, what is rejected, and what the sender is told. They
+// are the same for every ledger and journal. Pure: callers supply what is known of an event, a
+// sensor or a user.
 
 import type { ErrorCode, RequestFault } from './errors.ts'
 import { measurementsAtOneTimeMax } from './limits.ts'
@@ -42,7 +42,7 @@ export function judgeTime(
 }
 
 /** Why nothing of a submission is stored. */
-export interface SubmissionRefusal {
+export interface SubmissionRejection {
   readonly code: ErrorCode
   readonly detail: string
   readonly faults: readonly RequestFault[]
@@ -104,7 +104,7 @@ export class SubmissionFaults {
    * @param isOnlyChecked nothing is to be stored anyway
    * @returns `undefined` if there are no faults
    */
-  refusal(isOnlyChecked: boolean): SubmissionRefusal | undefined {
+  rejection(isOnlyChecked: boolean): SubmissionRejection | undefined {
     if (isOnlyChecked || this.#invalid.length > 0) {
       const detail = 'The times of some measurements cannot be accepted.'
       return { code: 'validation_failed', detail, faults: this.#invalid }

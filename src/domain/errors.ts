@@ -142,9 +142,10 @@ export function assert(isTrue: boolean, invariant: string): asserts isTrue {
   if (!isTrue) throw new Error(`BUG: ${invariant}`)
 }
 
-export type Refusal = 'overloaded' | 'storage_full' | 'clock_unset' | 'shutting_down'
+/** What keeps submissions from being taken for a while. */
+export type Obstacle = 'overloaded' | 'storage_full' | 'clock_unset' | 'shutting_down'
 
-type Postponed = Refusal | 'outcome_unknown' | 'data_damaged'
+type Postponed = Obstacle | 'outcome_unknown' | 'data_damaged'
 
 const RETRY_AFTER_SECONDS: Readonly<Record<Postponed, number>> = {
   overloaded: 1,
@@ -160,14 +161,14 @@ export function isPostponed(code: ErrorCode): code is Postponed {
   return code in RETRY_AFTER_SECONDS
 }
 
-/** A refusal, or the unknown outcome of a commit, as the error for the client. */
-export function refusalError(
-  refusal: Postponed,
+/** An obstacle, or the unknown outcome of a commit, as the error for the client. */
+export function postponedError(
+  code: Postponed,
   options: Pick<ServiceErrorOptions, 'detail' | 'members' | 'hint' | 'cause'> = {},
 ): ServiceError {
-  return new ServiceError(refusal, {
-    retryAfterSeconds: RETRY_AFTER_SECONDS[refusal],
-    ...(refusal === 'data_damaged' && { hint: RESTORE_BACKUP }),
+  return new ServiceError(code, {
+    retryAfterSeconds: RETRY_AFTER_SECONDS[code],
+    ...(code === 'data_damaged' && { hint: RESTORE_BACKUP }),
     ...options,
   })
 }

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { refusalError, ServiceError } from '../domain/errors.ts'
+import { postponedError, ServiceError } from '../domain/errors.ts'
 import type { ErrorCode } from '../domain/errors.ts'
 import { presentError } from './answers/errors.ts'
 
@@ -27,7 +27,7 @@ export function refuseTunnel(socket: Duplex): void {
 
 /** The answer to a request that may be on its way to a server that is stopping. */
 export function refusalAhead(): string {
-  return rawAnswer(refusalError('shutting_down'))
+  return rawAnswer(postponedError('shutting_down'))
 }
 
 function codeOf(error: NodeJS.ErrnoException): ErrorCode {

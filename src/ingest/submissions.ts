@@ -5,8 +5,8 @@
 // have queued. The queue is bounded in submissions and in measurements, also per user.
 
 import type { DamageList } from './damage-list.ts'
-import type { Refusal, RequestFault } from '../domain/errors.ts'
-import { isPostponed, ServiceError, refusalError } from '../domain/errors.ts'
+import type { Obstacle, RequestFault } from '../domain/errors.ts'
+import { isPostponed, ServiceError, postponedError } from '../domain/errors.ts'
 import {
   buildDateMs,
   groupShareMax,
@@ -16,7 +16,7 @@ import {
 } from '../domain/limits.ts'
 import type { Receipt, Submission } from '../domain/measurement.ts'
 import type {
-  RefusedSubmission,
+  RejectedSubmission,
   SubmissionOutcome,
   SubmissionCommitter,
   SubmissionGroup,
@@ -79,7 +79,7 @@ export class Submissions {
   #isClosed = false
 
   /**
-   * @param settings.journalBytesMax beyond it, submissions are refused until the store catches up
+   * @param settings.journalBytesMax beyond it, the journal is full until the store catches up
    */
   constructor(
     collaborators: Collaborators,
@@ -96,11 +96,11 @@ export class Submissions {
   }
 
   /**
-   * Why a submission would be refused now; else `undefined`.
+   * What keeps submissions from being taken now; else `undefined`.
    *
    * @param userId `undefined`: the user is not known yet
    */
-  refusal(userId?: number): Refusal | undefined {
+  obstacle(userId?: number): Obstacle | undefined {
     if (this.#isClosed) return 'shutting_down'
     // A clock set before this version was made would give measurements wrong times.
     if (this.#with.clock.nowMs() < buildDateMs) return 'clock_unset'
@@ -116,40 +116,40 @@ export class Submissions {
   }
 
   /**
-   * Asked before a body is read; `commit` looks again, since reading takes time.
+   * Asked before a body is read; `submit` looks again, since reading takes time.
    *
-   * @throws ServiceError while submissions of the user are refused
+   * @throws ServiceError while there is an obstacle
    */
   admit(userId: number): void {
-    const refusal = this.refusal(userId)
-    if (refusal !== undefined) throw this.errorOf(refusal)
+    const obstacle = this.obstacle(userId)
+    if (obstacle !== undefined) throw this.errorOf(obstacle)
   }
 
   /**
-   * A refusal as the error for the client, with the missing disk space, or what the clock says.
+   * An obstacle as the error for the client, with the missing disk space, or what the clock says.
    *
    * @param members more members for the problem document
    */
-  errorOf(refusal: Refusal, members: Readonly<Record<string, unknown>> = {}): ServiceError {
-    return refusalError(refusal, { ...this.#describe(refusal), members })
+  errorOf(obstacle: Obstacle, members: Readonly<Record<string, unknown>> = {}): ServiceError {
+    return postponedError(obstacle, { ...this.#describe(obstacle), members })
   }
 
   /**
-   * Commits a submission, whole or not at all. Resolves when it is on disk.
+   * Stores a submission, whole or not at all. Resolves when it is on disk.
    *
    * @throws ServiceError `validation_failed` (times out of bounds, too many at one time),
    *   `unknown_sensor`, `sensor_quota`: nothing of the submission is stored
-   * @throws ServiceError of `refusal`: nothing is stored
+   * @throws ServiceError of `obstacle`: nothing is stored
    * @throws ServiceError `outcome_unknown`: either all of it is stored, or nothing
    */
-  commit(submission: Submission): Promise<Receipt> {
-    return this.#submit(submission, false)
+  submit(submission: Submission): Promise<Receipt> {
+    return this.#enqueue(submission, false)
   }
 
-  /** Faults for which `commit` would refuse a submission as `validation_failed`. Stores nothing. */
+  /** Faults for which `submit` would refuse a submission as `validation_failed`. Stores nothing. */
   async check(submission: Submission): Promise<readonly RequestFault[]> {
     try {
-      await this.#submit(submission, true)
+      await this.#enqueue(submission, true)
     } catch (error) {
       if (error instanceof ServiceError && error.faults !== undefined) return error.faults
       throw error
@@ -157,10 +157,10 @@ export class Submissions {
     throw new Error('BUG: a submission that was only to be checked was accepted')
   }
 
-  #describe(refusal: Refusal): { readonly detail?: string; readonly hint?: string } {
+  #describe(obstacle: Obstacle): { readonly detail?: string; readonly hint?: string } {
     const { storage, clockWatch } = this.#with
-    if (refusal === 'storage_full') return storage.describe()
-    const detail = refusal === 'clock_unset' ? clockWatch?.clockFault : undefined
+    if (obstacle === 'storage_full') return storage.describe()
+    const detail = obstacle === 'clock_unset' ? clockWatch?.clockFault : undefined
     return detail === undefined ? {} : { detail }
   }
 
@@ -169,10 +169,10 @@ export class Submissions {
     this.#isClosed = true
   }
 
-  #submit(submission: Submission, isOnlyChecked: boolean): Promise<Receipt> {
+  #enqueue(submission: Submission, isOnlyChecked: boolean): Promise<Receipt> {
     const { userId } = submission
-    const refusal = this.refusal(userId)
-    if (refusal !== undefined) return Promise.reject(this.errorOf(refusal))
+    const obstacle = this.obstacle(userId)
+    if (obstacle !== undefined) return Promise.reject(this.errorOf(obstacle))
     const { promise, resolve, reject } = Promise.withResolvers<Receipt>()
     const waiting = { submission, isOnlyChecked, resolve, reject }
     this.#count(waiting, 1)
@@ -247,11 +247,11 @@ export class Submissions {
     this.#sendGroups()
   }
 
-  #failureOf(refused: RefusedSubmission): ServiceError {
-    const { code, detail, cause } = refused
-    if (!isPostponed(code)) return new ServiceError(code, refused)
+  #failureOf(rejected: RejectedSubmission): ServiceError {
+    const { code, detail, cause } = rejected
+    if (!isPostponed(code)) return new ServiceError(code, rejected)
     if (code === 'data_damaged' && cause !== undefined) this.#with.damaged.note(cause.message)
-    return refusalError(code, { ...(detail !== undefined && { detail }), cause })
+    return postponedError(code, { ...(detail !== undefined && { detail }), cause })
   }
 
   #answer(

@@ -61,7 +61,7 @@ export interface OperationsCollaborators {
   readonly control: ControlReader
   readonly controlWriter: ControlWriter
   readonly storeUpkeep: Pick<StoreUpkeep, 'retrySetAside' | 'dropSetAside'>
-  readonly submissions: Pick<Submissions, 'commit'>
+  readonly submissions: Pick<Submissions, 'submit'>
   /**
    * Notified of tokens that end, and asked for times of last use; absent where no requests arrive.
    */

@@ -13,14 +13,14 @@ import type { ImportReceipt } from './operations.ts'
 
 /** Commits an import's submissions concurrently, so that one group commit takes them together. */
 export async function importMeasurements(
-  submissions: Pick<Submissions, 'commit'>,
+  submissions: Pick<Submissions, 'submit'>,
   of: { readonly userId: number; readonly receivedAtMs: number },
   measurements: readonly SubmittedMeasurement[],
 ): Promise<ImportReceipt> {
   checkForm(measurements)
   const parts = cut(measurements)
   const results = await Promise.allSettled(
-    parts.map((part) => submissions.commit({ ...of, measurements: part })),
+    parts.map((part) => submissions.submit({ ...of, measurements: part })),
   )
   const receipts: Receipt[] = []
   const failures: unknown[] = []

@@ -6,7 +6,7 @@
 import type { RequestFault } from '../domain/errors.ts'
 import type { SubmittedMeasurement } from '../domain/measurement.ts'
 import { MINUTE_MS } from '../domain/time.ts'
-import { commitLines } from '../ingest/commit-lines.ts'
+import { submitLines } from '../ingest/submit-lines.ts'
 import type { Submissions } from '../ingest/submissions.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
@@ -19,7 +19,7 @@ import type { LineNames } from './read-refused.ts'
 export interface RefusedCollaborators {
   readonly control: ControlReader
   readonly controlWriter: ControlWriter
-  readonly submissions: Pick<Submissions, 'commit'>
+  readonly submissions: Pick<Submissions, 'submit'>
   readonly clock: Clock
 }
 
@@ -183,7 +183,7 @@ async function retry(
   const nowMs = clock.nowMs()
   const faults: RequestFault[] = []
   const commit = (submitted: readonly SubmittedMeasurement[]) =>
-    commitLines(
+    submitLines(
       submissions,
       { userId, receivedAtMs: nowMs, measurements: submitted },
       async (found) => void faults.push(...found),

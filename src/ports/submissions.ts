@@ -1,6 +1,6 @@
 // The write-ahead batch step: committing submissions together, decided against the ledger.
 
-import type { SubmissionRefusal } from '../domain/acceptance.ts'
+import type { SubmissionRejection } from '../domain/acceptance.ts'
 import type { Receipt, Submission } from '../domain/measurement.ts'
 
 /** Submissions to be committed together, in the order in which they were added. */
@@ -9,20 +9,20 @@ export interface SubmissionGroup {
   readonly measurements: number
   hasRoomFor(measurements: number): boolean
   /**
-   * @param isOnlyChecked nothing of it is to be stored: it is refused whatever the outcome
+   * @param isOnlyChecked nothing of it is to be stored: it is rejected whatever the outcome
    * @throws Error if it is not a valid submission: the group stays as it was
    */
   add(submission: Submission, isOnlyChecked: boolean): void
 }
 
 /** Why nothing of a submission is stored; `cause` is our own error, for the log. */
-export interface RefusedSubmission extends Partial<Omit<SubmissionRefusal, 'code'>> {
-  readonly code: SubmissionRefusal['code']
+export interface RejectedSubmission extends Partial<Omit<SubmissionRejection, 'code'>> {
+  readonly code: SubmissionRejection['code']
   readonly cause?: Error
 }
 
 /** The outcome of a submission. */
-export type SubmissionOutcome = Receipt | RefusedSubmission
+export type SubmissionOutcome = Receipt | RejectedSubmission
 
 /** Decides submissions against the ledger and makes them durable. */
 export interface SubmissionCommitter {

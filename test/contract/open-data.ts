@@ -10,7 +10,7 @@ import type { ControlWriter } from '../../src/ports/control-writer.ts'
 import type { JournalQueue, QueueFigures, ReadBarrier } from '../../src/ports/journal-queue.ts'
 import type { SensorDeletionJobs, StoreRecords, StoreUpkeep } from '../../src/ports/store-upkeep.ts'
 import type {
-  RefusedSubmission,
+  RejectedSubmission,
   SubmissionCommitter,
   SubmissionOutcome,
 } from '../../src/ports/submissions.ts'
@@ -85,7 +85,7 @@ export function statuses(receipt: Receipt): string[] {
   return Array.from({ length: receipt.count }, (_, at) => receipt.at(at).status)
 }
 
-export function asRefused(outcome: SubmissionOutcome | undefined): RefusedSubmission {
+export function asRefused(outcome: SubmissionOutcome | undefined): RejectedSubmission {
   if (outcome !== undefined && 'code' in outcome) return outcome
   throw new Error('it was accepted')
 }

@@ -13,7 +13,7 @@ const RULES = {
 function refusalAfter(check: (faults: SubmissionFaults) => void, rules = RULES) {
   const faults = new SubmissionFaults(rules)
   check(faults)
-  return faults.refusal(false)
+  return faults.rejection(false)
 }
 
 describe('the rules of acceptance', () => {

@@ -50,7 +50,7 @@ describe('retrying what was refused', () => {
     return core.control.countMeasurements(sensors.map(({ id }) => id))
   }
   const submit = (tempCelsius: number, measuredAtMs: number | null) =>
-    core.submissions.commit({
+    core.submissions.submit({
       userId,
       receivedAtMs: clock.nowMs(),
       measurements: [{ eventId: 'E', serialNumber: 'x', tempCelsius, measuredAtMs }],
@@ -121,11 +121,11 @@ describe('retrying what was refused', () => {
     await keep({ content: `damaged temp=1 ${retryAtMs}`, retryAtMs })
     await keep({ content: `t temp=2 ${retryAtMs}`, retryAtMs })
     let isDamaged = true
-    const submissions: Pick<Core['submissions'], 'commit'> = {
-      commit: async (submission) => {
+    const submissions: Pick<Core['submissions'], 'submit'> = {
+      submit: async (submission) => {
         const isOfIt = submission.measurements.at(0)?.serialNumber.includes('damaged')
         if (isDamaged && isOfIt === true) throw new Error('damaged')
-        return core.submissions.commit(submission)
+        return core.submissions.submit(submission)
       },
     }
     const retries = new RefusedRetries({ ...core, submissions, clock, log }, config)

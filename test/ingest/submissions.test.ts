@@ -7,7 +7,7 @@ import type { Receipt, Submission } from '../../src/domain/measurement.ts'
 import { groupShareMax, userInFlightMax } from '../../src/domain/limits.ts'
 import { Submissions } from '../../src/ingest/submissions.ts'
 import type { SubmissionCommitter } from '../../src/ports/submissions.ts'
-import { GroupBuilder } from '../../src/sqlite/commit/group-committer.ts'
+import { GroupBuilder } from '../../src/sqlite/commit/submission-committer.ts'
 import { allocateGroup } from '../../src/sqlite/commit/group-frame.ts'
 import { PrometheusMetrics } from '../../src/metrics/metrics.ts'
 import { FakeClock } from '../support/clock.ts'
@@ -49,7 +49,7 @@ describe('Submissions', () => {
   const committer = new HeldCommitter()
   const submissions = openSubmissions(committer)
   const sent: Promise<Receipt>[] = []
-  const send = (userId: number, size = BATCH) => sent.push(submissions.commit(of(userId, size)))
+  const send = (userId: number, size = BATCH) => sent.push(submissions.submit(of(userId, size)))
 
   it('puts what another user sends into the next group, whoever has much waiting', async () => {
     for (let batch = 0; batch < 64; batch++) send(1)
@@ -74,11 +74,11 @@ describe('Submissions', () => {
   it('refuses what a user sends beyond a share of all that waits, and nobody else', async () => {
     const batches = userInFlightMax.measurements / BATCH
     for (let batch = 0; batch < batches; batch++) send(1)
-    const refused = await submissions.commit(of(1, BATCH)).catch((error: unknown) => error)
+    const refused = await submissions.submit(of(1, BATCH)).catch((error: unknown) => error)
     expect(refused).to.have.property('code', 'overloaded')
     send(2)
     await endAll()
-    expect(submissions.refusal(1)).to.equal(undefined)
+    expect(submissions.obstacle(1)).to.equal(undefined)
   })
 
   async function endAll(): Promise<void> {

@@ -72,7 +72,7 @@ class FlippedData {
     const writer = new SqliteMeasurementWriter(join(bench.dir, 'measurements.db'))
     for (let epoch = 0; epoch < EPOCHS; epoch++) {
       const submission = freshMeasurements(EPOCH_EVENTS - 1, epoch)
-      expect(bench.commit([submission]).refusals).to.deep.equal([])
+      expect(bench.commit([submission]).rejections).to.deep.equal([])
       this.#repeatable.push(withEventIds(submission))
       // The last merge stops half way.
       bench.seal(epoch === EPOCHS - 1 ? 1 : Infinity)
@@ -162,10 +162,10 @@ class FlippedData {
   }
 
   #receiptOf(submission: Submission): unknown {
-    const { refusals, status, sensorId, measuredAtMs } = this.#bench.commit([submission])
-    const [refusal] = refusals
-    if (refusal?.code === 'data_damaged') throw new DamagedData('refused')
-    return [refusals, [...status], [...sensorId], [...measuredAtMs]]
+    const { rejections, status, sensorId, measuredAtMs } = this.#bench.commit([submission])
+    const [rejection] = rejections
+    if (rejection?.code === 'data_damaged') throw new DamagedData('refused')
+    return [rejections, [...status], [...sensorId], [...measuredAtMs]]
   }
 
   async #askControl(ask: Ask): Promise<void> {

@@ -50,10 +50,10 @@ function someEvents(userId: number): RaceAnswer['events'] {
 }
 
 /** @returns `undefined` if it was refused, or nobody knows */
-async function statusesOf(submission: Parameters<Submissions['commit']>[0]) {
+async function statusesOf(submission: Parameters<Submissions['submit']>[0]) {
   if (submission.measurements.length === 0) return undefined
   try {
-    const receipt = await submissions.commit(submission)
+    const receipt = await submissions.submit(submission)
     return Array.from({ length: receipt.count }, (_, at) => receipt.at(at).status)
   } catch (error) {
     process.send?.(error instanceof Error && 'code' in error ? String(error.code) : String(error))

@@ -5,11 +5,11 @@ import { cp, mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AcceptanceRules } from '../../src/domain/acceptance.ts'
-import { refusalError } from '../../src/domain/errors.ts'
+import { postponedError } from '../../src/domain/errors.ts'
 import { NO_IDS } from '../../src/domain/ids-after-restore.ts'
 import { DAY_MS } from '../../src/domain/time.ts'
 import { prepareRestored } from '../../src/sqlite/backup/restored-control.ts'
-import { SqliteSubmissionCommitter } from '../../src/sqlite/commit/group-committer.ts'
+import { SqliteSubmissionCommitter } from '../../src/sqlite/commit/submission-committer.ts'
 import { createControlReader, createStoreRecords } from '../../src/sqlite/control/control-reader.ts'
 import { createControlWriter } from '../../src/sqlite/control/control-writer.ts'
 import { createDeletionJobs } from '../../src/sqlite/control/sensor-deletion-jobs.ts'
@@ -56,7 +56,7 @@ async function openIn(dataDir: string, rules: AcceptanceRules): Promise<OpenData
         throw new Error(problem)
       },
       onLoading: () => undefined,
-      onStorageFull: () => refusalError('storage_full'),
+      onStorageFull: () => postponedError('storage_full'),
     },
   )
   const control = openForReading(join(dataDir, CONTROL_FILE))

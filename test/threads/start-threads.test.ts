@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openForReading } from '../../src/sqlite/database.ts'
-import { GroupBuilder } from '../../src/sqlite/commit/group-committer.ts'
+import { GroupBuilder } from '../../src/sqlite/commit/submission-committer.ts'
 import { allocateGroup } from '../../src/sqlite/commit/group-frame.ts'
 import { startWriting } from '../../src/threads/start-threads.ts'
 import type { WritingThreads } from '../../src/threads/start-threads.ts'
@@ -60,9 +60,9 @@ describe('the threads that write', () => {
       measuredAtMs: NOW_MS - at,
     }))
     builder.add({ userId: 1, receivedAtMs: NOW_MS, measurements })
-    const { refusals } = await threads.channel.commitGroup(builder.finish())
+    const { rejections } = await threads.channel.commitGroup(builder.finish())
     const { status } = builder.columns
-    return refusals[0]?.code ?? status.subarray(0, size).filter((each) => each === 0).length
+    return rejections[0]?.code ?? status.subarray(0, size).filter((each) => each === 0).length
   }
 
   /** Sends a group again, as senders do, until the thread that seals has caught up. */

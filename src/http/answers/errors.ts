@@ -1,7 +1,7 @@
 // Errors as responses: whatever was thrown becomes a problem document (RFC 9457) with its headers.
 // Of an unexpected error, only the request id is exposed.
 
-import { ServiceError, refusalError } from '../../domain/errors.ts'
+import { ServiceError, postponedError } from '../../domain/errors.ts'
 import type { ErrorCode } from '../../domain/errors.ts'
 import type { Log } from '../../ports/system.ts'
 import type { Call } from '../call.ts'
@@ -30,8 +30,8 @@ const CHALLENGES: Partial<Record<ErrorCode, string>> = {
 export function publicError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (/^E[MN]FILE$/.test(code)) return refusalError('overloaded', { cause: error })
-  if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return refusalError('data_damaged', { cause: error })
+  if (/^E[MN]FILE$/.test(code)) return postponedError('overloaded', { cause: error })
+  if (/^SQLITE_(CORRUPT|NOTADB)/.test(code)) return postponedError('data_damaged', { cause: error })
   return new ServiceError('internal_error')
 }
 

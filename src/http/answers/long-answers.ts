@@ -4,7 +4,7 @@
 // way whose client is slowest is cut off every second, so nobody keeps others out by not reading.
 // It is one of a user with more than an equal share, or of the user who waits.
 
-import { refusalError } from '../../domain/errors.ts'
+import { postponedError } from '../../domain/errors.ts'
 import type { ServiceError } from '../../domain/errors.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
@@ -90,7 +90,7 @@ export class LongAnswers {
       .reduce((most, one) => (one[1].length > most[1].length ? one : most))
     const last = ofUser.pop()
     if (ofUser.length === 0) this.#waiting.delete(userId)
-    last?.refuse(refusalError('overloaded', { detail: 'Too many requests wait for an answer.' }))
+    last?.refuse(postponedError('overloaded', { detail: 'Too many requests wait for an answer.' }))
   }
 
   #end(answer: LongAnswer): void {

@@ -3,7 +3,7 @@
 import type { RequestFault } from '../../domain/errors.ts'
 import type { Receipt, SubmittedMeasurements } from '../../domain/measurement.ts'
 import { formatInstant } from '../../domain/time.ts'
-import { commitValid } from '../../ingest/commit-valid.ts'
+import { submitValid } from '../../ingest/submit-valid.ts'
 import type { Submissions } from '../../ingest/submissions.ts'
 import type { RefusedWriter } from '../../ports/refused.ts'
 import { answerJson } from '../call.ts'
@@ -100,7 +100,7 @@ export function postBatch(intake: BatchIntake) {
     const { principal, receivedAtMs } = call
     const submission = { userId: principal.user.id, receivedAtMs, measurements }
     const eventIds = receipts.keepEventIds(measurements)
-    return answerBatch(call, { receipts, eventIds }, intake.submissions.commit(submission))
+    return answerBatch(call, { receipts, eventIds }, intake.submissions.submit(submission))
   }
 }
 
@@ -114,7 +114,7 @@ async function postPartialBatch(
   const submission = { userId: principal.user.id, receivedAtMs, measurements }
   // Nothing may fail once elements without an event id are stored: they would be sent again.
   await keepRefused(refusedWriter, call, batch.unreadable())
-  const committed = await commitValid(submissions, submission, (faults) =>
+  const committed = await submitValid(submissions, submission, (faults) =>
     keepRefused(refusedWriter, call, batch.refusals(faults, receivedAtMs)),
   )
   const receipt = batch.receipt(committed)

@@ -3,7 +3,7 @@
 
 import type { RequestFault } from '../../domain/errors.ts'
 import type { SubmittedMeasurement } from '../../domain/measurement.ts'
-import type { PartialReceipt } from '../../ingest/commit-valid.ts'
+import type { PartialReceipt } from '../../ingest/submit-valid.ts'
 import { presentItem } from './batch-receipt.ts'
 import type { Refusal } from './keep-refused.ts'
 import { retryTime } from './keep-refused.ts'

@@ -11,7 +11,7 @@
 //   does. So an oldest one that keeps them waiting for 5 s, none of them going on, is cut off if it
 //   comes at less than 16 KiB a second.
 
-import { ServiceError, refusalError } from '../../domain/errors.ts'
+import { ServiceError, postponedError } from '../../domain/errors.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
 
@@ -62,7 +62,7 @@ export class UploadBudget {
 
   /** @throws ServiceError `overloaded` when the budget has no room for it */
   take(bytes: number): void {
-    if (this.#bytes + bytes > this.#bytesMax) throw refusalError('overloaded')
+    if (this.#bytes + bytes > this.#bytesMax) throw postponedError('overloaded')
     this.#bytes += bytes
   }
 

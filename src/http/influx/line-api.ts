@@ -108,11 +108,11 @@ function answerPing(call: Call): void {
 }
 
 function answerHealth(call: Call, { submissions, draining }: LineApiCollaborators): void {
-  const refusal = draining.isOn ? 'shutting_down' : submissions.refusal()
-  const isReady = refusal === undefined
+  const obstacle = draining.isOn ? 'shutting_down' : submissions.obstacle()
+  const isReady = obstacle === undefined
   const health = {
     name: 'thermolog',
-    message: isReady ? 'ready for writes' : `not ready for writes: ${refusal}`,
+    message: isReady ? 'ready for writes' : `not ready for writes: ${obstacle}`,
     status: isReady ? 'pass' : 'fail',
     checks: [],
     version: INFLUX_VERSION,

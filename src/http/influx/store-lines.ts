@@ -10,7 +10,7 @@
 
 import type { RequestFault } from '../../domain/errors.ts'
 import { cutLineBytesMax, submissionMeasurementsMax } from '../../domain/limits.ts'
-import { commitLines } from '../../ingest/commit-lines.ts'
+import { submitLines } from '../../ingest/submit-lines.ts'
 import type { Submissions } from '../../ingest/submissions.ts'
 import { decodeText } from '../../line-protocol/point.ts'
 import type {
@@ -145,7 +145,7 @@ export class LineStoring {
   async #commit(readings: readonly LineReading[]): Promise<void> {
     const { principal, receivedAtMs } = this.#call
     const measurements = readings.map(({ measurement }) => measurement)
-    const { created, duplicates, conflicts } = await commitLines(
+    const { created, duplicates, conflicts } = await submitLines(
       this.#stores.submissions,
       { userId: principal.user.id, receivedAtMs, measurements },
       (faults) => this.#keep(unstoredOf(faults, readings, receivedAtMs)),

@@ -2,7 +2,7 @@
 
 import type { HealthResponse, ReadinessResponse } from '../../../schemas/messages.d.ts'
 import type { DamageList } from '../../ingest/damage-list.ts'
-import { refusalError } from '../../domain/errors.ts'
+import { postponedError } from '../../domain/errors.ts'
 import { RESTORE_BACKUP } from '../../domain/finding.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type { Submissions } from '../../ingest/submissions.ts'
@@ -43,10 +43,10 @@ export function showReadiness(sources: ReadinessSources) {
       }),
       ...(database !== undefined && { database: database.state }),
     }
-    const refusal = draining.isOn ? 'shutting_down' : submissions.refusal()
-    if (refusal !== undefined) throw submissions.errorOf(refusal, state)
+    const obstacle = draining.isOn ? 'shutting_down' : submissions.obstacle()
+    if (obstacle !== undefined) throw submissions.errorOf(obstacle, state)
     const fault = database?.fault
-    if (fault !== undefined) throw refusalError('overloaded', { detail: fault, members: state })
+    if (fault !== undefined) throw postponedError('overloaded', { detail: fault, members: state })
     const readiness: ReadinessResponse = {
       status: 'ready',
       ...state,

@@ -44,7 +44,7 @@ export function postMeasurement({ submissions }: Intake) {
     if (submitted === undefined) throw new Error('BUG: a submission of nothing')
     const { principal, receivedAtMs } = call
     const submission = { userId: principal.user.id, receivedAtMs, measurements }
-    return answerMeasurement(call, submitted, submissions.commit(submission))
+    return answerMeasurement(call, submitted, submissions.submit(submission))
   }
 }
 

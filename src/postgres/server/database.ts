@@ -3,7 +3,7 @@
 
 import pg from 'pg'
 import type { Outcome } from '../../control/flow.ts'
-import { refusalError, ServiceError } from '../../domain/errors.ts'
+import { postponedError, ServiceError } from '../../domain/errors.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import {
   addressesOf,
@@ -201,11 +201,11 @@ async function commit(client: pg.ClientBase): Promise<void> {
     if (command !== 'COMMIT') throw new Error(`BUG: COMMIT was answered ${command}`)
   } catch (error) {
     if (isAnswered(error)) throw error
-    throw refusalError('outcome_unknown', { cause: error })
+    throw postponedError('outcome_unknown', { cause: error })
   } finally {
     client.off('notice', hear)
   }
-  if (warnings.length > 0) throw refusalError('outcome_unknown', { hint: warnings.join('; ') })
+  if (warnings.length > 0) throw postponedError('outcome_unknown', { hint: warnings.join('; ') })
 }
 
 async function isRolledBack(client: pg.ClientBase): Promise<boolean> {
@@ -226,10 +226,14 @@ function isAnswered(error: unknown): boolean {
 /** What keeps the database from working is temporary; what is wrong with a statement is our bug. */
 function asServiceError(error: unknown): unknown {
   if (error instanceof ServiceError) return error
-  if (codeOf(error) === DISK_FULL) return refusalError('storage_full', { cause: error })
+  if (codeOf(error) === DISK_FULL) return postponedError('storage_full', { cause: error })
   if (!isOutOfReach(error)) return error
   const hint = error instanceof Error ? error.message : String(error)
-  return refusalError('overloaded', { detail: 'The database is out of reach.', hint, cause: error })
+  return postponedError('overloaded', {
+    detail: 'The database is out of reach.',
+    hint,
+    cause: error,
+  })
 }
 
 /** What is not worth a failure: with the database away it is done again later. */

@@ -3,7 +3,7 @@
 // and the same, and the server has warned of nothing, is anything acknowledged.
 
 import type pg from 'pg'
-import { refusalError } from '../../domain/errors.ts'
+import { postponedError } from '../../domain/errors.ts'
 import { durabilityFault, isSameDurability, READ_DURABILITY } from '../server/durability.ts'
 import type { Durability, DurabilityRow } from '../server/durability.ts'
 import type { Session } from './session.ts'
@@ -35,7 +35,7 @@ export class CommitCheck {
     const fault = durabilityFault(this.#before, this.#durability)
     if (fault === undefined) return
     const detail = 'The database cannot keep measurements safely now.'
-    throw refusalError('overloaded', { detail, hint: fault })
+    throw postponedError('overloaded', { detail, hint: fault })
   }
 
   /**

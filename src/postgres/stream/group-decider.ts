@@ -1,12 +1,12 @@
 // Decides a group of submissions, one after the other in the order in which they came, by the rules
-// of domain/acceptance.ts. A submission that is refused leaves nothing behind for the next one.
+// of domain/acceptance.ts. A submission that is rejected leaves nothing behind for the next one.
 // Pure: what the database knows of events, sensors and times is looked up beforehand.
 
 import { isSameContent, SubmissionFaults } from '../../domain/acceptance.ts'
 import type { AcceptanceRules } from '../../domain/acceptance.ts'
 import { isCovered } from '../../domain/time-spans.ts'
 import type { ReceiptItem } from '../../domain/measurement.ts'
-import type { RefusedSubmission } from '../../ports/submissions.ts'
+import type { RejectedSubmission } from '../../ports/submissions.ts'
 import type { GroupedSubmission, GroupElement, NamedSensor } from './group.ts'
 
 /** A sensor that there is, or, without an id, one that is to be registered. */
@@ -51,7 +51,7 @@ export interface GroupKnowledge {
 }
 
 /** The outcome of a submission before its transaction: items, or why nothing is stored. */
-export type Decided = readonly ItemDraft[] | RefusedSubmission
+export type Decided = readonly ItemDraft[] | RejectedSubmission
 
 /** An item whose sensor may get its id later. */
 export interface ItemDraft extends Pick<ReceiptItem, 'status' | 'measuredAtMs' | 'serialNumber'> {
@@ -67,7 +67,7 @@ export interface TieBreak {
   readonly next: number
 }
 
-/** What a submission adds to the group, until it is refused. */
+/** What a submission adds to the group, until it is rejected. */
 class Additions {
   readonly events: NewEvent[] = []
   readonly byKey = new Map<string, NewEvent>()
@@ -131,8 +131,8 @@ export class GroupDecider {
     const items = submission.elements.map((element, index) =>
       this.#decideElement(submission, element, { index, faults }),
     )
-    const refusal = faults.refusal(submission.isOnlyChecked)
-    if (refusal !== undefined) return refusal
+    const rejection = faults.rejection(submission.isOnlyChecked)
+    if (rejection !== undefined) return rejection
     this.#group.addAll(this.#own)
     const { userId } = submission
     this.#registered.set(userId, (this.#registered.get(userId) ?? 0) + this.#own.sensors.size)

@@ -6,7 +6,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
-import { refusalError, ServiceError } from '../../domain/errors.ts'
+import { postponedError, ServiceError } from '../../domain/errors.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import { codeOf, DISK_FULL, isOutOfReach, isRace } from '../server/failures.ts'
 import { CommitCheck } from './commit-check.ts'
@@ -110,7 +110,7 @@ export class Lane {
         if (error instanceof OutcomeUnknown) unknown = error.attempt
         await this.#recover(error, unknown !== undefined)
       }
-      if (this.#patience.aborted) throw refusalError(unknown ? 'outcome_unknown' : 'overloaded')
+      if (this.#patience.aborted) throw postponedError(unknown ? 'outcome_unknown' : 'overloaded')
     }
   }
 
@@ -176,7 +176,7 @@ export class Lane {
     }
     if (!isUnknown) {
       if (error instanceof ServiceError) throw error
-      if (codeOf(error) === DISK_FULL) throw refusalError('storage_full', { cause: error })
+      if (codeOf(error) === DISK_FULL) throw postponedError('storage_full', { cause: error })
       if (isRace(error)) return
       if (!isOfConnection(error)) throw error
     }

@@ -98,8 +98,8 @@ export class Committer {
     const firstRecord = current.count
     const decision = this.#decider.decide(frame)
     const seq = current.count === firstRecord ? 0 : this.#write(decision, firstRecord)
-    const { keptSerialNumbers, refusals, conflicts } = decision
-    return { seq, keptSerialNumbers, refusals, conflicts }
+    const { keptSerialNumbers, rejections, conflicts } = decision
+    return { seq, keptSerialNumbers, rejections, conflicts }
   }
 
   /** Every row up to `seq` is in the measurement store. Saved with the next commit. */

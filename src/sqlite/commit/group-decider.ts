@@ -1,5 +1,5 @@
 // Decides a group of submissions against the ledger, in memory, one after the other in the order
-// in which they came, by the rules of domain/acceptance.ts. A submission that is refused is taken
+// in which they came, by the rules of domain/acceptance.ts. A submission that is rejected is taken
 // back whole, so that the next one sees a ledger without it. Nothing is durable until the group's
 // transaction is through (group-transaction.ts); if that fails, the whole group is taken back.
 
@@ -12,13 +12,12 @@ import type { StoredEvent } from '../ledger/hot-ledger.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import {
   groupColumnsOver,
-  refusalCodeOf,
-  sealedEventOf,
   STATUS_CONFLICT,
   STATUS_CREATED,
   STATUS_DUPLICATE,
 } from './group-frame.ts'
-import type { GroupColumns, GroupConflict, GroupFrame, GroupRefusal } from './group-frame.ts'
+import type { GroupColumns, GroupConflict, GroupFrame, GroupRejection } from './group-frame.ts'
+import { rejectionCodeOf, sealedEventOf } from './group-look-up.ts'
 
 /** Elements whose places in memory are asked for at once; the processor's cache holds them all. */
 const FETCHED_TOGETHER = 1_024
@@ -27,7 +26,7 @@ const FETCHED_TOGETHER = 1_024
 export interface GroupDecision {
   /** The spelling of each serial number under which its sensor is known. */
   readonly keptSerialNumbers: string[]
-  readonly refusals: GroupRefusal[]
+  readonly rejections: GroupRejection[]
   readonly conflicts: GroupConflict[]
   /** By sensor, when the last new measurement of it was received. */
   readonly lastSeenAtMs: Map<number, number>
@@ -68,7 +67,7 @@ export class GroupDecider {
     const columns = groupColumnsOver(frame.buffer)
     const decision: GroupDecision = {
       keptSerialNumbers: [...serialNumbers],
-      refusals: [],
+      rejections: [],
       conflicts: [],
       lastSeenAtMs: new Map(),
     }
@@ -93,22 +92,22 @@ export class GroupDecider {
     const eventsBefore = this.#ledger.hot.current.count
     const sensorsBefore = this.#sensors.pending.length
     const conflictsBefore = decision.conflicts.length
-    const refusal = this.#refusalOf(group, decision, at)
-    if (refusal === undefined) {
+    const rejection = this.#rejectionOf(group, decision, at)
+    if (rejection === undefined) {
       this.#noteLastSeen(group, decision, at)
       return
     }
     this.#ledger.hot.current.truncate(eventsBefore)
     this.#sensors.truncatePending(sensorsBefore)
     decision.conflicts.length = conflictsBefore
-    decision.refusals.push(refusal)
+    decision.rejections.push(rejection)
   }
 
   /**
    * Decides each element. An error of ours, or of what had to be read, is this submission's alone:
    * nothing is written yet, and the others of its group have nothing to do with it.
    */
-  #refusalOf(group: Group, decision: GroupDecision, at: ElementsOf): GroupRefusal | undefined {
+  #rejectionOf(group: Group, decision: GroupDecision, at: ElementsOf): GroupRejection | undefined {
     const faults = new SubmissionFaults(this.#rules)
     try {
       for (let element = at.start; element < at.end; element++) {
@@ -116,10 +115,10 @@ export class GroupDecider {
       }
     } catch (error) {
       const cause = error instanceof Error ? error : new Error(String(error))
-      return { submission: at.submission, code: refusalCodeOf(error), cause }
+      return { submission: at.submission, code: rejectionCodeOf(error), cause }
     }
-    const refusal = faults.refusal(group.isOnlyChecked[at.submission] === 1)
-    return refusal && { submission: at.submission, ...refusal }
+    const rejection = faults.rejection(group.isOnlyChecked[at.submission] === 1)
+    return rejection && { submission: at.submission, ...rejection }
   }
 
   #noteLastSeen(group: Group, decision: GroupDecision, at: ElementsOf): void {

@@ -8,7 +8,7 @@
 import { setImmediate } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import type { Statement } from 'better-sqlite3'
-import { ServiceError, refusalError } from '../../domain/errors.ts'
+import { ServiceError, postponedError } from '../../domain/errors.ts'
 import { foldWindows } from '../../domain/history.ts'
 import type { SeriesRange, StoredPoint, WindowSummary } from '../../domain/history.ts'
 import { stretchesOf } from '../../domain/stretches.ts'
@@ -152,7 +152,7 @@ export class SqliteMeasurementReader implements MeasurementReader {
       if (isDamage(error)) {
         const problem = damagedSeries(MEASUREMENTS_FILE, parameters[0] ?? 0)
         this.#onDamaged(problem)
-        throw refusalError('data_damaged', { cause: error, hint: problem })
+        throw postponedError('data_damaged', { cause: error, hint: problem })
       }
       if (!(error instanceof Database.SqliteError)) throw error
       throw new ServiceError('history_unavailable', {

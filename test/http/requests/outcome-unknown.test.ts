@@ -9,7 +9,7 @@ import type { SignIn } from '../../../src/access/sign-in.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { DamageList } from '../../../src/ingest/damage-list.ts'
 import type { Principal } from '../../../src/domain/access.ts'
-import { refusalError } from '../../../src/domain/errors.ts'
+import { postponedError } from '../../../src/domain/errors.ts'
 import type { HistoryReader } from '../../../src/history/read-history.ts'
 import { createHttpServer } from '../../../src/http/create-http-server.ts'
 import { createDocument } from '../../../src/openapi/document.ts'
@@ -51,7 +51,7 @@ const LOSING: SubmissionCommitter = {
     }
   },
   commit: async () => {
-    throw refusalError('outcome_unknown', { cause: new Error('connection lost') })
+    throw postponedError('outcome_unknown', { cause: new Error('connection lost') })
   },
 }
 

@@ -89,12 +89,12 @@ describe('Committer', () => {
       submit([one({ eventId: 'e-4', measuredAtMs: NOW_MS + 600_000, serialNumber: 'attic' })]),
       submit([one({ eventId: 'e-2' })]),
     ])
-    expect(result.refusals.map(({ submission, code }) => [submission, code])).to.deep.equal([
+    expect(result.rejections.map(({ submission, code }) => [submission, code])).to.deep.equal([
       [1, 'sensor_quota'],
       [2, 'validation_failed'],
     ])
-    expect(result.refusals[0]?.faults?.map(({ index }) => index)).to.deep.equal([1])
-    expect(result.refusals[1]?.faults?.map(({ code }) => code)).to.deep.equal(
+    expect(result.rejections[0]?.faults?.map(({ index }) => index)).to.deep.equal([1])
+    expect(result.rejections[1]?.faults?.map(({ code }) => code)).to.deep.equal(
       ['timestamp_in_future', 'sensor_quota'].slice(0, 1),
     )
     expect(acceptedRows(bench).map(({ tieBreakNs }) => tieBreakNs)).to.deep.equal([0, 1])
@@ -117,11 +117,11 @@ describe('Committer', () => {
     bench = new CommitterBench({}, 2 ** 16)
     const measurements = Array.from({ length: 10_000 }, () => one({ eventId: null }))
     for (let group = 0; group < 100; group++) {
-      expect(bench.commit([submit(measurements)]).refusals).to.have.length(0)
+      expect(bench.commit([submit(measurements)]).rejections).to.have.length(0)
       bench.seal()
     }
     const next = bench.commit([submit([one()])])
-    expect(next.refusals[0]?.faults?.[0]?.code).to.equal('too_many_at_one_time')
+    expect(next.rejections[0]?.faults?.[0]?.code).to.equal('too_many_at_one_time')
   })
 
   it('refuses the one submission over which it stumbles, and takes the others', () => {
@@ -136,10 +136,10 @@ describe('Committer', () => {
       submit([one({ eventId: 'e-2' }), one({ eventId: 'e-3', serialNumber: 'attic' })]),
       submit([one({ eventId: 'e-2', tempCelsius: 1 })]),
     ])
-    expect(result.refusals.map(({ submission, code }) => [submission, code])).to.deep.equal([
+    expect(result.rejections.map(({ submission, code }) => [submission, code])).to.deep.equal([
       [1, 'internal_error'],
     ])
-    expect(result.refusals[0]?.cause?.message).to.equal('this cannot be read')
+    expect(result.rejections[0]?.cause?.message).to.equal('this cannot be read')
     expect(acceptedRows(bench)).to.have.length(2)
     bench.crash()
     expect(
@@ -285,7 +285,7 @@ const steps = fc.array(
 type Outcome = 'refused' | (string | undefined)[]
 
 function outcomes(group: readonly Submission[], result: DecidedGroup): Outcome[] {
-  const refused = new Set(result.refusals.map(({ submission: at }) => at))
+  const refused = new Set(result.rejections.map(({ submission: at }) => at))
   let element = 0
   return group.map(({ measurements }, at) => {
     const start = element

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { GroupBuilder } from '../../../src/sqlite/commit/group-committer.ts'
+import { GroupBuilder } from '../../../src/sqlite/commit/submission-committer.ts'
 import { allocateGroup } from '../../../src/sqlite/commit/group-frame.ts'
 
 describe('GroupBuilder', () => {

@@ -100,8 +100,8 @@ describe('ControlCommands', () => {
       const userId = signIn()?.user.id ?? 0
       submit(userId)
       commands.deleteUser(userId)
-      expect(submit(userId, { eventId: 'e-2' }).refusals).to.have.lengthOf(1)
-      expect(submit(userId, { serialNumber: 'new', eventId: 'e-3' }).refusals).to.have.lengthOf(1)
+      expect(submit(userId, { eventId: 'e-2' }).rejections).to.have.lengthOf(1)
+      expect(submit(userId, { serialNumber: 'new', eventId: 'e-3' }).rejections).to.have.lengthOf(1)
       expect(rows('SELECT * FROM sensors WHERE deleted_at_ms IS NULL')).to.deep.equal([])
     })
   })

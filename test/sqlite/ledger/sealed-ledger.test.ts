@@ -7,11 +7,8 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Finding } from '../../../src/domain/finding.ts'
 import type { Submission, SubmittedMeasurement } from '../../../src/domain/measurement.ts'
-import {
-  LOOK_UP_MS_MAX,
-  STATUS_CREATED,
-  STATUS_DUPLICATE,
-} from '../../../src/sqlite/commit/group-frame.ts'
+import { STATUS_CREATED, STATUS_DUPLICATE } from '../../../src/sqlite/commit/group-frame.ts'
+import { LOOK_UP_MS_MAX } from '../../../src/sqlite/commit/group-look-up.ts'
 import { BlockShuffle } from '../../../src/sqlite/ledger/block-shuffle.ts'
 import { BlockStore } from '../../../src/sqlite/ledger/block-store.ts'
 import type { Run } from '../../../src/sqlite/ledger/ledger-run.ts'
@@ -118,14 +115,14 @@ describe('the sealed ledger', () => {
     createdOf(bench, freshEvents(2 ** 13 - 1))
     bench.seal()
     bench.lookMs = LOOK_UP_MS_MAX / 4
-    const { refusals } = bench.commit([...batches, single])
-    expect(refusals.map(({ submission, code }) => [submission, code])).to.deep.equal([
+    const { rejections } = bench.commit([...batches, single])
+    expect(rejections.map(({ submission, code }) => [submission, code])).to.deep.equal([
       [0, 'overloaded'],
       [1, 'overloaded'],
       [2, 'overloaded'],
     ])
     bench.lookMs = 0
-    expect(bench.commit([...batches, single]).refusals).to.deep.equal([])
+    expect(bench.commit([...batches, single]).rejections).to.deep.equal([])
     bench.close()
   })
 
@@ -137,16 +134,16 @@ describe('the sealed ledger', () => {
       const before = mergedRunsOf(bench)
       while (mergedRunsOf(bench) < before + 2) {
         const fresh = freshMeasurements(MANY).map((each) => submissionOf([each]))
-        const { refusals } = bench.commit(fresh)
-        const refused = new Set(refusals.map(({ submission }) => submission))
+        const { rejections } = bench.commit(fresh)
+        const refused = new Set(rejections.map(({ submission }) => submission))
         expect(refused.size, 'needs what is damaged').to.be.within(1, MANY / 4)
         known.push(...fresh.filter((_, at) => !refused.has(at)))
         bench.seal()
       }
       expect(bench.damaged).to.have.lengthOf(starts)
       for (let at = 0; at < known.length; at += MANY) {
-        const { refusals, status } = bench.commit(known.slice(at, at + MANY))
-        expect(refusals).to.deep.equal([])
+        const { rejections, status } = bench.commit(known.slice(at, at + MANY))
+        expect(rejections).to.deep.equal([])
         expect(status.every((each) => each === STATUS_DUPLICATE)).to.equal(true)
       }
       bench.crash()

@@ -1,6 +1,6 @@
-// A submission for senders that cannot take one apart: commits the valid elements in one
+// A submission for senders that cannot take one apart: submits the valid elements in one
 // transaction and reports the others. Rejected elements take no event id and register no sensor,
-// because the submission is committed without them.
+// because the submission is made without them.
 
 import { ServiceError } from '../domain/errors.ts'
 import type { ErrorCode, RequestFault } from '../domain/errors.ts'
@@ -22,7 +22,7 @@ export interface DivisibleSubmission {
 
 /**
  * Notes why some elements of a submission are not stored; `index` is the index in it. Awaited
- * before the others are committed: elements without an event id are stored again when a sender is
+ * before the others are submitted: elements without an event id are stored again when a sender is
  * told of a failure, so nothing may fail once they are stored.
  */
 export type NoteFaults = (faults: readonly RequestFault[]) => Promise<void>
@@ -37,13 +37,13 @@ export interface PartialReceipt {
 }
 
 /**
- * Commits the valid elements of a submission.
+ * Submits the valid elements of a submission.
  *
- * @throws ServiceError as `Submissions.commit`, except for faults of elements
+ * @throws ServiceError as `Submissions.submit`, except for faults of elements
  * @throws what `noteFaults` throws; nothing is stored then
  */
-export async function commitValid(
-  submissions: Pick<Submissions, 'commit'>,
+export async function submitValid(
+  submissions: Pick<Submissions, 'submit'>,
   { userId, receivedAtMs, measurements: all }: DivisibleSubmission,
   noteFaults: NoteFaults,
 ): Promise<PartialReceipt> {
@@ -53,7 +53,7 @@ export async function commitValid(
     const isWhole = places.length === all.length
     const measurements = isWhole ? all : places.flatMap((place) => all[place] ?? [])
     try {
-      const receipt = await submissions.commit({ userId, receivedAtMs, measurements })
+      const receipt = await submissions.submit({ userId, receivedAtMs, measurements })
       return { receipt, places, faults }
     } catch (error) {
       // Times are refused before sensors, so this takes at most three rounds, plus one each time

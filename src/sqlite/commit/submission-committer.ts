@@ -163,12 +163,14 @@ function outcomesOf(
     serialNumbers: result.keptSerialNumbers,
     conflicts: new Map(result.conflicts.map((conflict) => [conflict.element, conflict])),
   }
-  const refusals = new Map(result.refusals.map((refusal) => [refusal.submission, refusal]))
+  const rejections = new Map(
+    result.rejections.map((rejection) => [rejection.submission, rejection]),
+  )
   const outcomes: SubmissionOutcome[] = []
   let start = 0
   for (let submission = 0; submission < submissionCount; submission++) {
     const end = columns.elementsEnd[submission] ?? 0
-    outcomes.push(refusals.get(submission) ?? new GroupReceipt(group, start, end - start))
+    outcomes.push(rejections.get(submission) ?? new GroupReceipt(group, start, end - start))
     start = end
   }
   return outcomes
