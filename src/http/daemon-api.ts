@@ -1,4 +1,5 @@
-// The API of daemons, as a table: address · right · input · handler.
+// The API of daemons, as a table: address · right · input · handler. Once the token has the right,
+// the input is read from the request, and the handler is called with it (routes.ts).
 
 import type { AccessTokens } from '../access/tokens.ts'
 import type { HistoryReader } from '../history/read-history.ts'
