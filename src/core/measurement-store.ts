@@ -1,13 +1,17 @@
 // The measurement store in the settings: naming it, opening it for reading, refusing one that does
-// not fit the data, and what of the journal is kept for it.
+// not fit the data, what of the journal is kept for it, and which ids it knows.
 
 import { join } from 'node:path'
 import { UnfitSettings } from '../config.ts'
 import type { Config, InfluxConfig } from '../config.ts'
-import { DAY_MS, SECOND_MS } from '../domain/time.ts'
+import { postponedError, StoreUnavailable } from '../domain/errors.ts'
+import { NO_IDS } from '../domain/ids-after-restore.ts'
+import type { HighestIds } from '../domain/ids-after-restore.ts'
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../domain/time.ts'
 import { checkInfluxBucket } from '../influx/bucket-check.ts'
 import { InfluxConnection } from '../influx/connection.ts'
 import { InfluxMeasurementReader } from '../influx/measurement-reader.ts'
+import { readHighestIds } from '../influx/point-counts.ts'
 import type { MeasurementReader } from '../ports/measurement-store.ts'
 import type { StoreRecords, StoreUpkeep } from '../ports/store-upkeep.ts'
 import type { Log } from '../ports/system.ts'
@@ -22,6 +26,9 @@ const INFLUX_READS = { socketsMax: 8, timeoutMs: 8 * SECOND_MS }
 
 /** How long a start waits for InfluxDB to describe its bucket. */
 const INFLUX_CHECK = { socketsMax: 1, timeoutMs: 5 * SECOND_MS }
+
+/** How long InfluxDB may take to look through all ids. */
+const INFLUX_IDS = { socketsMax: 1, timeoutMs: MINUTE_MS }
 
 /** What InfluxDB accepted in this period is written again after it restarts. */
 const REPLAY_KEPT_MS = DAY_MS
@@ -114,4 +121,47 @@ export function retentionOf(
     measurementsMin: REPLAY_MEASUREMENTS_MIN,
     measurementsMax: Math.max(REPLAY_MEASUREMENTS_MIN, halfOfJournal),
   }
+}
+
+/**
+ * The highest ids in the store of data that were restored, asked for before ids are given again.
+ * Only InfluxDB is asked: every other store is part of what was restored.
+ *
+ * @param inUse the name of the store, as the data say; `undefined`: they have not used one
+ * @throws UnfitSettings if the settings name another store, or no usable bucket
+ * @throws ServiceError `overloaded`: InfluxDB is out of reach
+ */
+export async function readIdsInStore(
+  config: Pick<Config, 'influx' | 'database'>,
+  inUse: string | undefined,
+): Promise<HighestIds> {
+  const { influx, database } = config
+  if (inUse === undefined || inUse === storeNameOf({ influx: undefined, database })) return NO_IDS
+  if (influx === undefined || inUse !== storeNameOf(config)) {
+    throw new UnfitSettings(
+      `the measurements are in another store (${inUse}) than the settings say ` +
+        `(${storeNameOf(config)}): set INFLUX_URL, _ORG, _BUCKET and _TOKEN as for the service, ` +
+        'because ids that have measurements there are not to be given to others',
+    )
+  }
+  const connection = new InfluxConnection(influx, INFLUX_IDS)
+  try {
+    const state = await checkInfluxBucket(connection)
+    if (state.kind === 'unreachable') throw outOfReach(state.reason)
+    if (state.kind === 'fault' || state.kind === 'expires') {
+      throw new UnfitSettings(`${state.problem}: ${state.remedy}`)
+    }
+    return await readHighestIds(connection)
+  } catch (error) {
+    throw error instanceof StoreUnavailable ? outOfReach(error.message) : error
+  } finally {
+    connection.close()
+  }
+}
+
+function outOfReach(reason: string): Error {
+  return postponedError('overloaded', {
+    detail: 'InfluxDB does not say which ids have measurements there.',
+    hint: `Nothing has been changed. Try again when it answers: ${reason}`,
+  })
 }

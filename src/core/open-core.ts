@@ -37,7 +37,8 @@ import { refuseMoved } from '../system/moved-data-dir.ts'
 import type { ForwardChannel } from '../threads/forward-channel.ts'
 import { startForwarding, startWriting } from '../threads/start-threads.ts'
 import type { WritingThreads } from '../threads/start-threads.ts'
-import { keepWitness } from './keep-witness.ts'
+import { keepWitness } from '../sqlite/log/keep-witness.ts'
+import { pause } from '../system/pause.ts'
 import { adoptStore, openReader, retentionOf } from './measurement-store.ts'
 
 export interface Core {
@@ -125,7 +126,7 @@ export async function openFiles(
     () => submissions.close(),
   )
   atRest?.close()
-  closers.push(await keepWitness(dataDir, log))
+  closers.push(await keepWitness(dataDir, { pause, log }))
   await disk.keepBallast()
   const reader = openReader(config, onDamaged)
   closers.push(() => reader.close())

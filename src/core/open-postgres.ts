@@ -30,9 +30,9 @@ import { PostgresServerWatch } from '../postgres/server/server-watch.ts'
 import { PostgresStateFigures } from '../postgres/verify/state-figures.ts'
 import { PrometheusMetrics } from '../metrics/metrics.ts'
 import { databaseForwarding, databaseStore } from './database-store.ts'
-import { greetingsOf } from './greetings.ts'
-import type { Greetings } from './greetings.ts'
-import { adoptStore, retentionOf } from './measurement-store.ts'
+import { greetingsOf } from '../postgres/server/greetings.ts'
+import type { Greetings } from '../postgres/server/greetings.ts'
+import { adoptStore, readIdsInStore, retentionOf } from './measurement-store.ts'
 import type { Closers, Core, System } from './open-core.ts'
 
 /** Besides those of lanes. */
@@ -64,7 +64,9 @@ export async function openDatabase(
   const process = `${hostname()} ${pid}`
   const owner = `${process} ${randomUUID()}`
   const seen = new SeenStreams(clock)
-  const greetings = greetingsOf(config, { owner, seen, log })
+  const { url: databaseUrl, durability } = config.database
+  const readIds = (storeName: string | undefined) => readIdsInStore(config, storeName)
+  const greetings = greetingsOf({ owner, durability, seen, readIdsInStore: readIds, log })
   const { database, server } = await connect(config, log, greetings)
   closers.push(() => database.close())
   const of = { database, clock, log }
@@ -81,7 +83,6 @@ export async function openDatabase(
   const writer = createControlWriter(of, config, onJournalled)
   const storeName = await adoptStore(writer, config, log)
   const damaged = new DamageList()
-  const { url: databaseUrl, durability } = config.database
   const lanes = { databaseUrl, durability, owner, seen, greet: greetings.lane, lanes: LANES }
   const deciding = { ...lanes, clock, rules: config }
   const committer = new PostgresSubmissionCommitter(deciding, onJournalled)

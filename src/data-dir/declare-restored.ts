@@ -3,7 +3,7 @@
 
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import { readIdsInStore } from '../core/ids-in-store.ts'
+import { readIdsInStore } from '../core/measurement-store.ts'
 import { ACCEPT_LOSS, describeFinding } from '../domain/finding.ts'
 import { declareRestored as declareDatabaseRestored } from '../postgres/server/renewal.ts'
 import { readFormats } from '../sqlite/backup/file-formats.ts'

@@ -3,7 +3,7 @@
 //
 // A thread notes the position of its file after each commit and before the answer, without a sync:
 // what a process has written survives its death. So the witness is never ahead of what is durable.
-// After a power cut it may be behind, by a second at most (`core/keep-witness.ts` syncs it).
+// After a power cut it may be behind, by a second at most (`sqlite/log/keep-witness.ts` syncs it).
 
 import {
   closeSync,

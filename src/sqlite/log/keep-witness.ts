@@ -4,17 +4,25 @@
 import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
-import { SECOND_MS } from '../domain/time.ts'
-import type { Log } from '../ports/system.ts'
-import { WITNESS_FILE } from '../sqlite/log/witness.ts'
-import { pause } from '../system/pause.ts'
+import { SECOND_MS } from '../../domain/time.ts'
+import type { Log } from '../../ports/system.ts'
+import { WITNESS_FILE } from './witness.ts'
+
+interface Collaborators {
+  /** Resolves after that time, or as soon as the signal aborts. */
+  readonly pause: (durationMs: number, signal: AbortSignal) => Promise<void>
+  readonly log: Log
+}
 
 /** @returns a function that ends this */
-export async function keepWitness(dataDir: string, log: Log): Promise<() => Promise<void>> {
+export async function keepWitness(
+  dataDir: string,
+  collaborators: Collaborators,
+): Promise<() => Promise<void>> {
   // Kept open: the service goes on when somebody deletes the file, or when it has no file to spare.
   const witness = await open(join(dataDir, WITNESS_FILE), 'r+')
   const ending = new AbortController()
-  const kept = keep(witness, log, ending.signal)
+  const kept = keep(witness, collaborators, ending.signal)
   return async () => {
     ending.abort()
     await kept
@@ -22,7 +30,11 @@ export async function keepWitness(dataDir: string, log: Log): Promise<() => Prom
   }
 }
 
-async function keep(witness: FileHandle, log: Log, signal: AbortSignal): Promise<void> {
+async function keep(
+  witness: FileHandle,
+  { pause, log }: Collaborators,
+  signal: AbortSignal,
+): Promise<void> {
   let syncedAtMs = 0
   let isFailing = false
   for (;;) {

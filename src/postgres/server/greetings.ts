@@ -1,17 +1,15 @@
 // What is done on every new connection to the database before it is used: looking whether another
 // server has the data. What wants the database while it cannot be used as it is, is refused.
 
-import type { Config, DatabaseConfig } from '../config.ts'
-import { postponedError, ServiceError } from '../domain/errors.ts'
-import type { HighestIds } from '../domain/ids-after-restore.ts'
-import type { Log } from '../ports/system.ts'
-import type { DatabaseOptions } from '../postgres/server/database.ts'
-import type { Durability } from '../postgres/server/durability.ts'
-import { isOutOfReach } from '../postgres/server/failures.ts'
-import { noticeTakeover } from '../postgres/server/notice-takeover.ts'
-import type { Takeover } from '../postgres/server/renewal.ts'
-import type { SeenStreams } from '../postgres/server/seen-streams.ts'
-import { readIdsInStore } from './ids-in-store.ts'
+import { postponedError, ServiceError } from '../../domain/errors.ts'
+import type { HighestIds } from '../../domain/ids-after-restore.ts'
+import type { Log } from '../../ports/system.ts'
+import type { DatabaseOptions } from './database.ts'
+import type { Durability } from './durability.ts'
+import { isOutOfReach } from './failures.ts'
+import { noticeTakeover } from './notice-takeover.ts'
+import type { Takeover } from './renewal.ts'
+import type { SeenStreams } from './seen-streams.ts'
 
 type Greeting = NonNullable<DatabaseOptions['greet']>
 
@@ -25,7 +23,11 @@ export interface Greetings {
 
 interface Process {
   readonly owner: string
+  /** What lanes promise. */
+  readonly durability: Durability
   readonly seen: SeenStreams
+  /** The highest ids in the measurement store of that name; it may take a minute. */
+  readonly readIdsInStore: (storeName: string | undefined) => Promise<HighestIds>
   readonly log: Log
 }
 
@@ -35,14 +37,11 @@ const TAKEN_OVER: Readonly<Record<Takeover, string>> = {
     'another server has the data, which may lack what was acknowledged last: they have a new id',
 }
 
-export function greetingsOf(
-  config: Config & { readonly database: DatabaseConfig },
-  { owner, seen, log }: Process,
-): Greetings {
+export function greetingsOf({ owner, seen, log, ...process }: Process): Greetings {
   let asking: Promise<HighestIds> | undefined
-  // It may take a minute: connections that want to know it at the same time ask once.
+  // Connections that want to know it at the same time ask once.
   const findIdsInStore = (storeName: string | undefined) => {
-    asking ??= readIdsInStore(config, storeName).finally(() => (asking = undefined))
+    asking ??= process.readIdsInStore(storeName).finally(() => (asking = undefined))
     return asking
   }
   const greetAs = (durability: Durability) => async (client: Parameters<Greeting>[0]) => {
@@ -50,7 +49,7 @@ export function greetingsOf(
     if (takeover !== undefined) log.warn(TAKEN_OVER[takeover])
   }
   const first = greetAs('replicated')
-  const lane = refusingUnfit(greetAs(config.database.durability), log)
+  const lane = refusingUnfit(greetAs(process.durability), log)
   return { first, further: refusingUnfit(first, log), lane }
 }
 
