@@ -3,7 +3,7 @@
 // runs a flow at once, PostgreSQL waits for each statement; either runs it in one transaction.
 //
 // Rows are locked (FOR UPDATE …) for PostgreSQL, where several processes write, and found by the
-// bucket of their user as well (s.bucket = $2 AND …); SQLite has one writer and no buckets, and its
+// shard of their user as well (s.shard = $2 AND …); SQLite has one writer and no shards, and its
 // runner leaves that out. A list of numbers is one value: = ANY ($1::bigint[]).
 
 export type Value = number | string | boolean | Uint8Array | null | readonly number[]

@@ -18,7 +18,7 @@ const TOTAL = `
   SELECT CAST(coalesce(sum(measurements), 0) AS bigint) AS count FROM accepted_per_day`
 const ACCEPTED = `
   SELECT d.sensor_id AS "sensorId", d.day, d.measurements
-  FROM accepted_per_day d JOIN sensors s ON s.bucket = d.bucket AND s.id = d.sensor_id
+  FROM accepted_per_day d JOIN sensors s ON s.shard = d.shard AND s.id = d.sensor_id
   WHERE s.id = ANY ($1::bigint[])`
 const SET_ASIDE = `
   SELECT sensor_id AS "sensorId", measured_at_ms AS "measuredAtMs", temp_celsius AS "rawCelsius"
@@ -83,7 +83,7 @@ function* isLeaving(sensorId: number): Flow<boolean> {
 export function sensorAccounts({ latest, everSetAside, unforwarded, decode }: AccountTables) {
   const latestOf = `
     SELECT s.id AS "sensorId", t.measured_at_ms AS "measuredAtMs", t.temp_celsius AS "rawCelsius"
-    FROM sensors s LEFT JOIN ${latest} t ON t.bucket = s.bucket AND t.sensor_id = s.id
+    FROM sensors s LEFT JOIN ${latest} t ON t.shard = s.shard AND t.sensor_id = s.id
     WHERE s.id = ANY ($1::bigint[]) AND s.deleted_at_ms IS NULL`
   const stray = `
     SELECT name, sensor_id AS "sensorId" FROM (

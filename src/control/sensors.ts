@@ -2,7 +2,7 @@
 
 import type { DataVersion, Sensor } from '../domain/sensor.ts'
 import type { VersionedSensors } from '../ports/control-reader.ts'
-import { bucketOf } from '../domain/bucket.ts'
+import { shardOf } from '../domain/shard.ts'
 import { row, rows } from './flow.ts'
 import type { Flow } from './flow.ts'
 
@@ -13,7 +13,7 @@ export interface SensorTables {
   /** Of a sensor. */
   readonly dataVersion: string
   /**
-   * A statement: the version of everything shown of the sensors of the user `$1` in the bucket `$2`
+   * A statement: the version of everything shown of the sensors of the user `$1` in the shard `$2`
    * if those heard from, and measured, since `$3` are online.
    */
   readonly readVersion: string
@@ -37,17 +37,17 @@ export function sensorColumns({ dataVersion }: SensorTables): string {
 export function sensorReads(tables: SensorTables) {
   const live = `
     SELECT ${sensorColumns(tables)} FROM ${tables.from} WHERE s.deleted_at_ms IS NULL`
-  const ofUser = `${live} AND s.bucket = $2 AND s.user_id = $1`
+  const ofUser = `${live} AND s.shard = $2 AND s.user_id = $1`
   const list = `${ofUser} ORDER BY s.id`
   // Ids have four bytes; what somebody asks for may be any number.
   const find = `${ofUser} AND s.id = CAST($3 AS bigint)`
   const findOfAnyone = `${live} AND s.id = CAST($1 AS bigint)`
 
   function* listSensors(userId: number): Flow<readonly Sensor[]> {
-    return (yield* rows<SensorRow>(list, userId, bucketOf(userId))).map(toSensor)
+    return (yield* rows<SensorRow>(list, userId, shardOf(userId))).map(toSensor)
   }
   function* findSensor(userId: number, sensorId: number): Flow<Sensor | undefined> {
-    const found = yield* row<SensorRow>(find, userId, bucketOf(userId), sensorId)
+    const found = yield* row<SensorRow>(find, userId, shardOf(userId), sensorId)
     return found && toSensor(found)
   }
   function* findSensorOfAnyone(sensorId: number): Flow<Sensor | undefined> {
@@ -60,7 +60,7 @@ export function sensorReads(tables: SensorTables) {
     onlineSinceMs: number,
     isKnown: (version: string) => boolean,
   ): Flow<VersionedSensors> {
-    const values = [userId, bucketOf(userId), onlineSinceMs]
+    const values = [userId, shardOf(userId), onlineSinceMs]
     const { version = '' } = (yield* row<{ version: string }>(tables.readVersion, ...values)) ?? {}
     return { version, sensors: isKnown(version) ? undefined : yield* listSensors(userId) }
   }

@@ -8,7 +8,7 @@ import { storeNameOf } from '../core/measurement-store.ts'
 import { formatInstant } from '../domain/time.ts'
 import { failed } from '../operations/operations.ts'
 import type { WorkProgress } from '../ports/system.ts'
-import { bucketOf } from '../domain/bucket.ts'
+import { shardOf } from '../domain/shard.ts'
 import { withoutPassword } from '../postgres/server/connection.ts'
 import { codeOf } from '../postgres/server/failures.ts'
 import { migrate } from '../postgres/server/migrate.ts'
@@ -79,7 +79,7 @@ async function move(moving: Moving): Promise<MoveOutcome['rows']> {
   }
   const lock = await ownDrained(config, progress)
   try {
-    const data = new MovedData(config.dataDir, bucketOf)
+    const data = new MovedData(config.dataDir, shardOf)
     try {
       await target.begin(data.identity.id, data.days)
       const storeName = storeNameOf({ influx: undefined, database: to })
@@ -98,7 +98,7 @@ async function move(moving: Moving): Promise<MoveOutcome['rows']> {
 
 /** The directory is closed, and the database may still have to be opened. */
 async function finishMoved({ config, target, database }: Moving, moved: MovedTo): Promise<void> {
-  const data = new MovedData(config.dataDir, bucketOf)
+  const data = new MovedData(config.dataDir, shardOf)
   const { id } = data.identity
   data.close()
   // Another database may have what an earlier attempt left; this one, what another copy did.

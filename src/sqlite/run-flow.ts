@@ -8,7 +8,7 @@ type Prepared = ReturnType<Connection['prepare']>
 
 /** What only PostgreSQL needs; see control/flow.ts. */
 const LOCKS = /\sFOR (?:(?:KEY )?SHARE|UPDATE)\b/g
-const BUCKETS = /\b\w+\.bucket = (?:\w+\.bucket|\$\d+) AND /g
+const SHARDS = /\b\w+\.shard = (?:\w+\.shard|\$\d+) AND /g
 const LISTS = /= ANY \((\$\d+)::\w+\[\]\)/g
 
 export class FlowRunner {
@@ -36,7 +36,7 @@ export class FlowRunner {
   #prepare(text: string): Prepared {
     const known = this.#prepared.get(text)
     if (known !== undefined) return known
-    const own = text.replace(LOCKS, '').replace(BUCKETS, '')
+    const own = text.replace(LOCKS, '').replace(SHARDS, '')
     const prepared = this.#db.prepare(own.replace(LISTS, 'IN (SELECT value FROM json_each($1))'))
     this.#prepared.set(text, prepared)
     return prepared

@@ -11,7 +11,7 @@ import { expect } from 'chai'
 import pg from 'pg'
 import { loadConfig } from '../../src/config.ts'
 import { moveToDatabase } from '../../src/data-dir/move-to-database.ts'
-import { bucketOf } from '../../src/domain/bucket.ts'
+import { shardOf } from '../../src/domain/shard.ts'
 import { migrate } from '../../src/postgres/server/migrate.ts'
 import { openTagged } from '../../src/sqlite/database.ts'
 import { runCommand, serve, serving } from '../support/command.ts'
@@ -292,7 +292,7 @@ describe('thermolog move', () => {
     expect(
       await found('SELECT id::int, bucket, sensor_id, temp_celsius, reason FROM set_aside'),
     ).to.deep.equal([
-      { id: 9, bucket: bucketOf(2), sensor_id: 3, temp_celsius: 1.5, reason: 'too warm\ufffd' },
+      { id: 9, bucket: shardOf(2), sensor_id: 3, temp_celsius: 1.5, reason: 'too warm\ufffd' },
     ])
     expect(
       await found(`SELECT user_id, used_at_ms::int, nextval('set_aside_id_seq')::int AS next_id

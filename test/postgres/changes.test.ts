@@ -17,7 +17,7 @@ describe('changes in PostgreSQL', () => {
     const addStreams = (url: string, from: number, to: number) =>
       ask(
         url,
-        `INSERT INTO streams (bucket, stream_id, head)
+        `INSERT INTO streams (shard, stream_id, head)
          SELECT 0, id, 1099511627776 * 9 + id FROM generate_series(${from}, ${to}) AS id`,
       )
 

@@ -142,13 +142,13 @@ describe('control data in PostgreSQL', () => {
   it('has a deleted sensor deleted from the store once all streams are past its end', async () => {
     const sensor = await first().writer.createSensor(userId, 'cellar', undefined)
     const sensorId = typeof sensor === 'object' ? sensor.id : 0
-    await first().sql.change(`INSERT INTO streams (bucket, stream_id, head) VALUES (0, 1, 5)`)
+    await first().sql.change(`INSERT INTO streams (shard, stream_id, head) VALUES (0, 1, 5)`)
     await second().writer.deleteSensor(userId, sensorId)
     const due = () => second().jobs.due(Date.now() + 1_000)
     await first().sql.change('UPDATE stream_forwarded SET seq = 9')
     expect(await due()).to.deep.equal([])
     await first().sql.change(
-      'INSERT INTO stream_forwarded (bucket, stream_id, seq) VALUES (0, 1, 5)',
+      'INSERT INTO stream_forwarded (shard, stream_id, seq) VALUES (0, 1, 5)',
     )
     const [job] = await due()
     if (job === undefined) throw new Error('it is not due')
@@ -164,9 +164,9 @@ describe('control data in PostgreSQL', () => {
     const sensorId = typeof sensor === 'object' ? sensor.id : 0
     const setAside = (tieBreak: number) =>
       first().sql.change(
-        `INSERT INTO set_aside (bucket, user_id, sensor_id, measured_at_ms, tie_break_ns,
+        `INSERT INTO set_aside (shard, user_id, sensor_id, measured_at_ms, tie_break_ns,
            temp_celsius, reason, set_aside_at_ms)
-         SELECT bucket, user_id, sensor_id, 1000, $2, 20, 'never', 5 FROM sensor_state
+         SELECT shard, user_id, sensor_id, 1000, $2, 20, 'never', 5 FROM sensor_state
          WHERE sensor_id = $1`,
         [sensorId, tieBreak],
       )
@@ -192,9 +192,9 @@ describe('control data in PostgreSQL', () => {
     const sensorId = typeof sensor === 'object' ? sensor.id : 0
     const count = 5_000
     await first().sql.change(
-      `INSERT INTO set_aside (bucket, user_id, sensor_id, measured_at_ms, tie_break_ns,
+      `INSERT INTO set_aside (shard, user_id, sensor_id, measured_at_ms, tie_break_ns,
          temp_celsius, reason, set_aside_at_ms)
-       SELECT bucket, user_id, sensor_id, at, 0, 20, 'never', 5
+       SELECT shard, user_id, sensor_id, at, 0, 20, 'never', 5
        FROM sensor_state, generate_series(1, $2::int) AS at WHERE sensor_id = $1`,
       [sensorId, count],
     )

@@ -2,7 +2,7 @@
 
 import { expect } from 'chai'
 import { ServiceError } from '../../src/domain/errors.ts'
-import { bucketOf } from '../../src/domain/bucket.ts'
+import { shardOf } from '../../src/domain/shard.ts'
 import { addressesOf, connectAlone } from '../../src/postgres/server/connection.ts'
 import { Database } from '../../src/postgres/server/database.ts'
 import { runOnce, usePostgresServer } from '../support/postgres.ts'
@@ -71,10 +71,10 @@ describe('the database', () => {
     expect(await one()).to.deep.equal([{ one: 1 }])
   })
 
-  it('has the users of all buckets about as often', () => {
+  it('has the users of all shards about as often', () => {
     const counts = Array.from({ length: 64 }, () => 0)
     for (let userId = 1; userId <= 6_400; userId++) {
-      counts[bucketOf(userId)] = (counts[bucketOf(userId)] ?? 0) + 1
+      counts[shardOf(userId)] = (counts[shardOf(userId)] ?? 0) + 1
     }
     expect(Math.min(...counts)).to.be.greaterThan(80)
     expect(Math.max(...counts)).to.be.lessThan(120)

@@ -54,9 +54,9 @@ interface Holding {
 const hold = (url: string, stream: number, { owner, head = 0, minutesAgo = 0 }: Holding) =>
   ask(
     url,
-    `INSERT INTO streams (bucket, stream_id, owner, head, lease_until)
+    `INSERT INTO streams (shard, stream_id, owner, head, lease_until)
      VALUES (0, $1, $2, $3, clock_timestamp() - $4 * interval '1 minute')
-     ON CONFLICT (bucket, stream_id) DO UPDATE SET head = excluded.head`,
+     ON CONFLICT (shard, stream_id) DO UPDATE SET head = excluded.head`,
     stream,
     owner,
     head,
@@ -172,7 +172,7 @@ describe('another server', () => {
   const commitAt = (stream: number, atMs: number) =>
     ask(
       database.url,
-      `INSERT INTO journal (bucket, stream_id, seq, group_id, committed_at_ms, measurements)
+      `INSERT INTO journal (shard, stream_id, seq, group_id, committed_at_ms, measurements)
        VALUES (0, $1, 1, gen_random_uuid(), $2, 1)`,
       stream,
       atMs,

@@ -118,9 +118,9 @@ describe('the verification of a database', () => {
         says: [/^ledger 1: the ledger knows \d+ events, but \d+ meas/, /^counts 1: /],
       },
       {
-        what: 'an event in the wrong bucket',
-        sql: `UPDATE ledger SET bucket = 63 WHERE key = (SELECT key FROM ledger LIMIT 1)`,
-        says: [/^ledger \d: 1 events are in another bucket than their user's$/],
+        what: 'an event in the wrong shard',
+        sql: `UPDATE ledger SET shard = 63 WHERE key = (SELECT key FROM ledger LIMIT 1)`,
+        says: [/^ledger \d: 1 events are in another shard than their user's$/],
       },
       {
         what: 'a latest value that is not the newest',
@@ -172,7 +172,7 @@ describe('the verification of a database', () => {
       await runOnce(
         copy.url,
         `DELETE FROM users;
-         WITH gone AS (DELETE FROM user_state RETURNING bucket, user_id)
+         WITH gone AS (DELETE FROM user_state RETURNING shard, user_id)
          INSERT INTO user_deletions SELECT * FROM gone`,
       )
       expect(found(await verifyDatabase(copy.url, QUIET))).to.deep.equal([])

@@ -4,7 +4,7 @@ import { createServer, connect } from 'node:net'
 import type { Server, Socket } from 'node:net'
 import pg from 'pg'
 import type { Receipt } from '../../src/domain/measurement.ts'
-import { bucketOf } from '../../src/domain/bucket.ts'
+import { shardOf } from '../../src/domain/shard.ts'
 import { NO_IDS } from '../../src/domain/ids-after-restore.ts'
 import type { Durability } from '../../src/postgres/server/durability.ts'
 import { PostgresSubmissionCommitter } from '../../src/postgres/stream/submission-committer.ts'
@@ -57,7 +57,7 @@ export function statusOf(outcome: SubmissionOutcome | undefined): string | undef
 /** Lets users have sensors. */
 export async function addUsers(url: string, users: readonly number[]): Promise<void> {
   for (const user of users) {
-    await ask(url, 'INSERT INTO user_state (bucket, user_id) VALUES ($1, $2)', bucketOf(user), user)
+    await ask(url, 'INSERT INTO user_state (shard, user_id) VALUES ($1, $2)', shardOf(user), user)
   }
 }
 

@@ -172,7 +172,7 @@ async function checkSensors(ask: Ask, entries: readonly Entry[], fault: Fault): 
   }
   for (const row of await ask<{ day: string; n: number }>(`
     SELECT d.sensor_id || ' ' || d.day AS day, d.measurements AS n FROM accepted_per_day d
-    JOIN sensor_state s ON s.bucket = d.bucket AND s.sensor_id = d.sensor_id`)) {
+    JOIN sensor_state s ON s.shard = d.shard AND s.sensor_id = d.sensor_id`)) {
     if (perDay.get(row.day) !== row.n) fault(`${row.n} are counted for ${row.day}`)
   }
   for (const row of await ask<{ user: number; n: number; live: number }>(`

@@ -16,7 +16,7 @@ import { SENSOR_READS } from './sensor-rows.ts'
 const CURSOR_SECRET = 'SELECT cursor_secret AS secret FROM data_identity'
 const DELETIONS = `
   SELECT (SELECT count(*) FROM sensor_deletions) + (
-    SELECT count(*) FROM user_deletions JOIN sensor_state USING (bucket, user_id)) AS count`
+    SELECT count(*) FROM user_deletions JOIN sensor_state USING (shard, user_id)) AS count`
 const countSensorDeletions = () => counted(DELETIONS)
 
 export function createControlReader(database: Database): ControlReader {

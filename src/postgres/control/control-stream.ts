@@ -6,19 +6,19 @@ import type { Sql } from '../server/database.ts'
 import { SERVER_TIME_MS } from '../server/server-time.ts'
 
 const LOCK = `
-  SELECT head FROM streams WHERE bucket = 0 AND stream_id = 0 FOR UPDATE`
+  SELECT head FROM streams WHERE shard = 0 AND stream_id = 0 FOR UPDATE`
 const INSERT = `
   INSERT INTO journal
-    (bucket, stream_id, seq, group_id, committed_at_ms, measurements, sensor_infos, entries)
+    (shard, stream_id, seq, group_id, committed_at_ms, measurements, sensor_infos, entries)
   VALUES (0, 0, $1, $2, ${SERVER_TIME_MS}, $3, NULL, $4)`
 const INSERT_INFO = `
   INSERT INTO journal
-    (bucket, stream_id, seq, group_id, committed_at_ms, measurements, sensor_infos)
+    (shard, stream_id, seq, group_id, committed_at_ms, measurements, sensor_infos)
   SELECT 0, 0, $1, $2, ${SERVER_TIME_MS}, 0, json_build_array(json_build_object(
     'userId', user_id, 'sensorId', id, 'atMs', info_at_ms, 'serialNumber', serial_number,
     'alias', alias, 'compensationCelsius', compensation_celsius))::text
-  FROM sensors WHERE bucket = $3 AND id = $4`
-const ADVANCE = 'UPDATE streams SET head = $1 WHERE bucket = 0 AND stream_id = 0'
+  FROM sensors WHERE shard = $3 AND id = $4`
+const ADVANCE = 'UPDATE streams SET head = $1 WHERE shard = 0 AND stream_id = 0'
 
 /** The place of the next row, locked until the transaction ends. */
 export async function lockControlStream(sql: Sql): Promise<number> {
@@ -31,9 +31,9 @@ export async function lockControlStream(sql: Sql): Promise<number> {
 export async function journalInfo(
   sql: Sql,
   seq: number,
-  of: { readonly bucket: number; readonly sensorId: number },
+  of: { readonly shard: number; readonly sensorId: number },
 ): Promise<void> {
-  await sql.change(INSERT_INFO, [seq, randomUUID(), of.bucket, of.sensorId])
+  await sql.change(INSERT_INFO, [seq, randomUUID(), of.shard, of.sensorId])
   await sql.change(ADVANCE, [seq])
 }
 

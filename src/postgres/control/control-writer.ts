@@ -6,7 +6,7 @@ import { createWriters } from '../../control/writers.ts'
 import type { WriterCalls, Writers } from '../../control/writers.ts'
 import { controlWrites } from '../../control/writes.ts'
 import type { EngineRows } from '../../control/writes.ts'
-import { bucketOf } from '../../domain/bucket.ts'
+import { shardOf } from '../../domain/shard.ts'
 import type { Clock } from '../../ports/system.ts'
 import type { Database, Sql } from '../server/database.ts'
 import { changeSensor, createSensor, deleteSensor } from './sensor-writes.ts'
@@ -25,14 +25,14 @@ const ADOPT_STORE = `
   WHERE NOT EXISTS (SELECT 1 FROM accepted_per_day)
     AND NOT EXISTS (SELECT 1 FROM sensor_deletions)`
 const INSERT_DELETION = `
-  INSERT INTO sensor_deletions (bucket, sensor_id, user_id, start_ms, stop_ms, heads, due_at_ms)
+  INSERT INTO sensor_deletions (shard, sensor_id, user_id, start_ms, stop_ms, heads, due_at_ms)
   VALUES ($1, $2, $3, $4, $5, '', $6)`
 
 const ROWS: EngineRows = {
   addUserState,
   adoptStore: ADOPT_STORE,
   orderDeletion: ({ userId, sensorId, range: { startMs, stopMs } }, nowMs) =>
-    change(INSERT_DELETION, bucketOf(userId), sensorId, userId, startMs, stopMs, nowMs),
+    change(INSERT_DELETION, shardOf(userId), sensorId, userId, startMs, stopMs, nowMs),
 }
 
 /** @param onJournalled told of new journal rows, with how many measurements they have */

@@ -3,7 +3,7 @@
 
 import { listDueDeletions } from '../../control/sensor-deletions.ts'
 import type { SensorDeletionJobs } from '../../ports/store-upkeep.ts'
-import { bucketOf } from '../../domain/bucket.ts'
+import { shardOf } from '../../domain/shard.ts'
 import { unlessAway } from '../server/database.ts'
 import type { Database } from '../server/database.ts'
 import { runFlow } from '../run-flow.ts'
@@ -13,19 +13,19 @@ const IS_FORWARDED = `
     SELECT 1 FROM unnest(string_to_array(d.heads, ',')) head
       LEFT JOIN stream_forwarded f ON f.stream_id = split_part(head, ':', 1)::int
     WHERE split_part(head, ':', 2)::bigint > coalesce(f.seq, 0))
-  ORDER BY bucket, sensor_id`
+  ORDER BY shard, sensor_id`
 const NOTE_PASS = `
   UPDATE sensor_deletions SET passes = passes + 1, due_at_ms = $4
-  WHERE bucket = $1 AND sensor_id = $2 AND passes = $3`
+  WHERE shard = $1 AND sensor_id = $2 AND passes = $3`
 // A forwarder that was late may have begun the passes anew.
-const END = 'DELETE FROM sensor_deletions WHERE bucket = $1 AND sensor_id = $2 AND passes = $3'
-const FORGET_TIE_BREAKS = 'DELETE FROM tie_breaks WHERE bucket = $1 AND sensor_id = $2'
+const END = 'DELETE FROM sensor_deletions WHERE shard = $1 AND sensor_id = $2 AND passes = $3'
+const FORGET_TIE_BREAKS = 'DELETE FROM tie_breaks WHERE shard = $1 AND sensor_id = $2'
 
 export function createDeletionJobs(database: Database): SensorDeletionJobs {
   return {
     due: (nowMs) => unlessAway(() => runFlow(database, listDueDeletions(IS_FORWARDED, nowMs)), []),
     notePass: async ({ userId, sensorId, passes }, dueAtMs) => {
-      const sensor = [bucketOf(userId), sensorId]
+      const sensor = [shardOf(userId), sensorId]
       const job = [...sensor, passes]
       // What is not noted is done again.
       await unlessAway(async () => {

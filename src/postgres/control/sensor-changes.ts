@@ -1,7 +1,7 @@
 // What has changed of a user's sensors since a client looked. One statement sees one moment: what
 // is not in it has a place beyond that moment's heads, or a later count of settings.
 
-import { bucketOf } from '../../domain/bucket.ts'
+import { shardOf } from '../../domain/shard.ts'
 import { rows } from '../../control/flow.ts'
 import type { Flow } from '../../control/flow.ts'
 import { changesOf, DELETIONS_READ_MAX, isRecent, resetTo } from '../../control/sensor-changes.ts'
@@ -27,10 +27,10 @@ const isOnline = (sinceMs: string) =>
 const CHANGED = `
   WITH now AS (
     SELECT i.epoch, coalesce(u.settings, 0) AS settings, ${HEADS} AS heads
-    FROM data_identity i LEFT JOIN user_state u ON u.bucket = $1 AND u.user_id = $2)
+    FROM data_identity i LEFT JOIN user_state u ON u.shard = $1 AND u.user_id = $2)
   SELECT now.*, x.*, CASE WHEN now.epoch = $3 AND now.settings > $4 THEN ARRAY(
       SELECT d.id FROM sensors d
-      WHERE d.bucket = $1 AND d.user_id = $2 AND d.changed_at_settings > $4
+      WHERE d.shard = $1 AND d.user_id = $2 AND d.changed_at_settings > $4
         AND d.deleted_at_ms IS NOT NULL
       ORDER BY d.id LIMIT ${DELETIONS_READ_MAX}) END AS deleted
   FROM now LEFT JOIN LATERAL (
@@ -38,7 +38,7 @@ const CHANGED = `
       s.compensated_at_settings > $4 AS "isCompensated",
       ${isOnline('$6')} AND NOT ${isOnline('$7')} AS "isSilent"
     FROM ${SENSOR_TABLES.from}
-    WHERE s.deleted_at_ms IS NULL AND s.bucket = $1 AND s.user_id = $2 AND now.epoch = $3
+    WHERE s.deleted_at_ms IS NULL AND s.shard = $1 AND s.user_id = $2 AND now.epoch = $3
       AND (s.changed_at_settings > $4 OR ${isUnseen('t.stream_id', 't.seq')}
         OR ${isOnline('$6')} <> ${isOnline('$7')})) x ON true
   ORDER BY x.id`
@@ -51,7 +51,7 @@ export function* readChanges({
   const seen = seenByClient(since ?? '')
   const { epoch, settings, heads } = seen
   const then = [epoch, settings, heads, seen.onlineSinceMs] as const
-  const values = [bucketOf(userId), userId, ...then, onlineSinceMs]
+  const values = [shardOf(userId), userId, ...then, onlineSinceMs]
   const found = yield* rows<ChangedRow>(CHANGED, ...values)
   const [now] = found
   if (now === undefined) throw new Error('BUG: the database has no identity')

@@ -4,7 +4,7 @@
 import { serialNumberKey } from '../../domain/sensor.ts'
 import type { Sensor, SensorChange } from '../../domain/sensor.ts'
 import { DAY_MS } from '../../domain/time.ts'
-import { bucketOf } from '../../domain/bucket.ts'
+import { shardOf } from '../../domain/shard.ts'
 import type { Sql } from '../server/database.ts'
 import { journalInfo, lockControlStream } from './control-stream.ts'
 import { runFlow } from '../run-flow.ts'
@@ -12,45 +12,45 @@ import { SENSOR_READS } from './sensor-rows.ts'
 
 const LOCK_USER = `
   SELECT sensors, settings + 1 AS settings FROM user_state
-  WHERE bucket = $1 AND user_id = $2 FOR NO KEY UPDATE`
+  WHERE shard = $1 AND user_id = $2 FOR NO KEY UPDATE`
 const CHANGE_USER = `
   UPDATE user_state SET sensors = sensors + $3, settings = settings + 1
-  WHERE bucket = $1 AND user_id = $2`
+  WHERE shard = $1 AND user_id = $2`
 const IS_TAKEN = `
   SELECT 1 FROM sensors
-  WHERE bucket = $1 AND user_id = $2 AND serial_number_key = $3 AND deleted_at_ms IS NULL`
+  WHERE shard = $1 AND user_id = $2 AND serial_number_key = $3 AND deleted_at_ms IS NULL`
 const INSERT = `
-  INSERT INTO sensors (bucket, id, user_id, serial_number, serial_number_key, alias, created_at_ms,
+  INSERT INTO sensors (shard, id, user_id, serial_number, serial_number_key, alias, created_at_ms,
     info_at_ms, changed_at_settings)
   VALUES ($1, nextval('sensor_ids'), $2, $3, $4, $5, $6, $6, $7) RETURNING id`
-const INSERT_STATE = 'INSERT INTO sensor_state (bucket, sensor_id, user_id) VALUES ($1, $2, $3)'
+const INSERT_STATE = 'INSERT INTO sensor_state (shard, sensor_id, user_id) VALUES ($1, $2, $3)'
 const CHANGE = `
   UPDATE sensors SET alias = coalesce($4, alias),
     compensation_celsius = coalesce($5, compensation_celsius),
     info_at_ms = greatest(info_at_ms + 1, $6), changed_at_settings = $7,
     compensated_at_settings =
       CASE WHEN $5 <> compensation_celsius THEN $7 ELSE compensated_at_settings END
-  WHERE bucket = $1 AND user_id = $2 AND id = $3::bigint AND deleted_at_ms IS NULL`
+  WHERE shard = $1 AND user_id = $2 AND id = $3::bigint AND deleted_at_ms IS NULL`
 const DELETE = `
   UPDATE sensors SET deleted_at_ms = $4, changed_at_settings = $5, alias = '',
     compensation_celsius = 0
-  WHERE bucket = $1 AND user_id = $2 AND id = $3::bigint AND deleted_at_ms IS NULL`
+  WHERE shard = $1 AND user_id = $2 AND id = $3::bigint AND deleted_at_ms IS NULL`
 // Waits for the groups that write the sensors; the next ones find them gone.
 const LOCK_STATES = `
   SELECT 1 FROM sensor_state
-  WHERE bucket = $1 AND sensor_id = ANY ($2::int[]) ORDER BY sensor_id FOR UPDATE`
+  WHERE shard = $1 AND sensor_id = ANY ($2::int[]) ORDER BY sensor_id FOR UPDATE`
 // In a statement that begins after the sensors' locks were granted: what the last groups wrote is
 // in these days and heads. A sensor that was deleted before has no state.
 const REMOVE_STATES = `
   WITH states AS (
-    DELETE FROM sensor_state WHERE bucket = $1 AND sensor_id = ANY ($2::int[])
+    DELETE FROM sensor_state WHERE shard = $1 AND sensor_id = ANY ($2::int[])
     RETURNING sensor_id, user_id),
-  steps AS (DELETE FROM history_steps WHERE bucket = $1 AND sensor_id = ANY ($2::int[])),
-  aside AS (DELETE FROM set_aside WHERE bucket = $1 AND sensor_id = ANY ($2::int[])),
+  steps AS (DELETE FROM history_steps WHERE shard = $1 AND sensor_id = ANY ($2::int[])),
+  aside AS (DELETE FROM set_aside WHERE shard = $1 AND sensor_id = ANY ($2::int[])),
   days AS (
-    DELETE FROM accepted_per_day WHERE bucket = $1 AND sensor_id = ANY ($2::int[])
+    DELETE FROM accepted_per_day WHERE shard = $1 AND sensor_id = ANY ($2::int[])
     RETURNING sensor_id, day)
-  INSERT INTO sensor_deletions (bucket, sensor_id, user_id, start_ms, stop_ms, due_at_ms, heads)
+  INSERT INTO sensor_deletions (shard, sensor_id, user_id, start_ms, stop_ms, due_at_ms, heads)
   SELECT $1, sensor_id, user_id, coalesce(min(day), 0) * ${DAY_MS}::bigint,
     (coalesce(max(day), -1) + 1) * ${DAY_MS}::bigint, $3,
     (SELECT coalesce(string_agg(stream_id || ':' || head, ',' ORDER BY stream_id), '')
@@ -74,18 +74,18 @@ export async function createSensor(
   { userId, serialNumber, alias }: NewSensor,
   { nowMs, sensorsPerUserMax }: { readonly nowMs: number; readonly sensorsPerUserMax: number },
 ): Promise<Sensor | 'taken' | 'quota'> {
-  const bucket = bucketOf(userId)
+  const shard = shardOf(userId)
   const seq = await lockControlStream(sql)
-  const [user] = await sql.rows<LockedUser>(LOCK_USER, [bucket, userId])
+  const [user] = await sql.rows<LockedUser>(LOCK_USER, [shard, userId])
   const key = serialNumberKey(serialNumber)
-  if ((await sql.rows(IS_TAKEN, [bucket, userId, key])).length > 0) return 'taken'
+  if ((await sql.rows(IS_TAKEN, [shard, userId, key])).length > 0) return 'taken'
   if (user === undefined || user.sensors >= sensorsPerUserMax) return 'quota'
-  const row = [bucket, userId, serialNumber, key, alias ?? serialNumber, nowMs, user.settings]
+  const row = [shard, userId, serialNumber, key, alias ?? serialNumber, nowMs, user.settings]
   const [inserted] = await sql.rows<{ id: number }>(INSERT, row)
   const sensorId = inserted?.id ?? 0
-  await sql.change(INSERT_STATE, [bucket, sensorId, userId])
-  await sql.change(CHANGE_USER, [bucket, userId, 1])
-  await journalInfo(sql, seq, { bucket, sensorId })
+  await sql.change(INSERT_STATE, [shard, sensorId, userId])
+  await sql.change(CHANGE_USER, [shard, userId, 1])
+  await journalInfo(sql, seq, { shard, sensorId })
   const sensor = await runFlow(sql, SENSOR_READS.findSensor(userId, sensorId))
   if (sensor === undefined) throw new Error(`BUG: sensor ${sensorId} is not there`)
   return sensor
@@ -96,14 +96,14 @@ export async function changeSensor(
   { userId, sensorId }: { readonly userId: number; readonly sensorId: number },
   { alias = null, compensationCelsius = null, nowMs }: SensorChangeRow,
 ): Promise<Sensor | undefined> {
-  const bucket = bucketOf(userId)
+  const shard = shardOf(userId)
   const seq = await lockControlStream(sql)
-  const [user] = await sql.rows<LockedUser>(LOCK_USER, [bucket, userId])
-  const values = [bucket, userId, sensorId, alias, compensationCelsius, nowMs]
+  const [user] = await sql.rows<LockedUser>(LOCK_USER, [shard, userId])
+  const values = [shard, userId, sensorId, alias, compensationCelsius, nowMs]
   if (user === undefined) return undefined
   if ((await sql.change(CHANGE, [...values, user.settings])) === 0) return undefined
-  await sql.change(CHANGE_USER, [bucket, userId, 0])
-  await journalInfo(sql, seq, { bucket, sensorId })
+  await sql.change(CHANGE_USER, [shard, userId, 0])
+  await journalInfo(sql, seq, { shard, sensorId })
   return runFlow(sql, SENSOR_READS.findSensor(userId, sensorId))
 }
 
@@ -118,22 +118,22 @@ export async function deleteSensor(
   sql: Sql,
   { userId, sensorId, nowMs }: { userId: number; sensorId: number; nowMs: number },
 ): Promise<boolean> {
-  const bucket = bucketOf(userId)
-  const [user] = await sql.rows<LockedUser>(LOCK_USER, [bucket, userId])
-  const row = [bucket, userId, sensorId, nowMs, user?.settings]
+  const shard = shardOf(userId)
+  const [user] = await sql.rows<LockedUser>(LOCK_USER, [shard, userId])
+  const row = [shard, userId, sensorId, nowMs, user?.settings]
   if (user === undefined || (await sql.change(DELETE, row)) === 0) return false
-  await sql.change(CHANGE_USER, [bucket, userId, -1])
-  await removeStates(sql, bucket, [sensorId], nowMs)
+  await sql.change(CHANGE_USER, [shard, userId, -1])
+  await removeStates(sql, shard, [sensorId], nowMs)
   return true
 }
 
 /** Takes from sensors all but their rows, and has their measurements deleted from the store. */
 export async function removeStates(
   sql: Sql,
-  bucket: number,
+  shard: number,
   sensorIds: readonly number[],
   nowMs: number,
 ): Promise<void> {
-  await sql.rows(LOCK_STATES, [bucket, sensorIds])
-  await sql.change(REMOVE_STATES, [bucket, sensorIds, nowMs])
+  await sql.rows(LOCK_STATES, [shard, sensorIds])
+  await sql.change(REMOVE_STATES, [shard, sensorIds, nowMs])
 }

@@ -4,7 +4,7 @@ import { SET_ASIDE_COLUMNS } from '../../control/set-aside.ts'
 import { encodeEntries } from '../../domain/measurement-columns.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { SetAsideMeasurement } from '../../ports/store-upkeep.ts'
-import { bucketOf } from '../../domain/bucket.ts'
+import { shardOf } from '../../domain/shard.ts'
 import type { Database, Sql } from '../server/database.ts'
 import { stepStatements, TO_BEFORE } from '../stream/history-steps.ts'
 import { LOCK_SENSORS } from '../stream/lane-statements.ts'
@@ -21,11 +21,11 @@ const TOUCH_SENSORS = `
       (SELECT string_agg(p, ',') FROM unnest(string_to_array(s.pending, ',')) p
         WHERE p NOT LIKE '0:%'), '')),
     oldest_at_ms = own.oldest_at_ms, ${TO_BEFORE}
-  FROM unnest($1::smallint[], $2::int[], $3::bigint[]) AS own (bucket, sensor_id, oldest_at_ms)
-  WHERE s.bucket = own.bucket AND s.sensor_id = own.sensor_id`
+  FROM unnest($1::smallint[], $2::int[], $3::bigint[]) AS own (shard, sensor_id, oldest_at_ms)
+  WHERE s.shard = own.shard AND s.sensor_id = own.sensor_id`
 const UNCOUNT = `
   UPDATE accepted_per_day SET measurements = measurements - $4
-  WHERE bucket = $1 AND sensor_id = $2 AND day = $3`
+  WHERE shard = $1 AND sensor_id = $2 AND day = $3`
 
 /** Measurements settled in one transaction: it waits for each group that writes their sensors. */
 const SETTLED_AT_ONCE = 1_000
@@ -48,10 +48,10 @@ export function retrySetAside(
     const oldest = [...bySensor.values()].map((own) =>
       own.reduce((least, { measuredAtMs }) => Math.min(least, measuredAtMs), Infinity),
     )
-    const buckets = [...bySensor.values()].map(([first]) => bucketOf(first?.userId ?? 0))
-    const steps = stepStatements({ buckets, ids: sensorIds }, nowMs)
+    const shards = [...bySensor.values()].map(([first]) => shardOf(first?.userId ?? 0))
+    const steps = stepStatements({ shards, ids: sensorIds }, nowMs)
     for (const { text, values } of steps) await sql.change(text, values)
-    await sql.change(TOUCH_SENSORS, [buckets, sensorIds, oldest, seq])
+    await sql.change(TOUCH_SENSORS, [shards, sensorIds, oldest, seq])
     const entries = encodeEntries(taken, ({ sensorId }) => sensorId)
     await journalEntries(sql, seq, { count: taken.length, entries })
     return taken.length
@@ -73,7 +73,7 @@ export function dropSetAside(
 }
 
 function daysOf({ userId, sensorId, measuredAtMs }: SetAsideMeasurement): string {
-  return `${bucketOf(userId)} ${sensorId} ${Math.floor(measuredAtMs / DAY_MS)}`
+  return `${shardOf(userId)} ${sensorId} ${Math.floor(measuredAtMs / DAY_MS)}`
 }
 
 /**
@@ -83,7 +83,7 @@ function daysOf({ userId, sensorId, measuredAtMs }: SetAsideMeasurement): string
 async function take(sql: Sql, found: readonly Found[]): Promise<SetAsideMeasurement[]> {
   const sensors = [...new Map(found.map((one) => [one.sensorId, one])).values()]
   const locked = await sql.rows<{ id: number }>(LOCK_SENSORS, [
-    sensors.map(({ userId }) => bucketOf(userId)),
+    sensors.map(({ userId }) => shardOf(userId)),
     sensors.map(({ sensorId }) => sensorId),
   ])
   const live = new Set(locked.map(({ id }) => id))

@@ -20,29 +20,29 @@ const LOOK_EVERY_MS = SECOND_MS
 const SENSORS_AT_ONCE = 200
 
 const TAKE = `
-  SELECT bucket, user_id AS "userId" FROM user_deletions
-  ORDER BY bucket, user_id LIMIT 1 FOR UPDATE SKIP LOCKED`
+  SELECT shard, user_id AS "userId" FROM user_deletions
+  ORDER BY shard, user_id LIMIT 1 FOR UPDATE SKIP LOCKED`
 // Those that were deleted before have serial numbers as well.
 const SENSORS = `
-  SELECT id FROM sensors WHERE bucket = $1 AND user_id = $2 AND serial_number <> ''
+  SELECT id FROM sensors WHERE shard = $1 AND user_id = $2 AND serial_number <> ''
   ORDER BY id LIMIT ${SENSORS_AT_ONCE}`
 const ERASE = `
   UPDATE sensors SET deleted_at_ms = coalesce(deleted_at_ms, $3), serial_number = '',
     serial_number_key = '', alias = '', compensation_celsius = 0
-  WHERE bucket = $1 AND id = ANY ($2::int[])`
-const END = 'DELETE FROM user_deletions WHERE bucket = $1 AND user_id = $2'
+  WHERE shard = $1 AND id = ANY ($2::int[])`
+const END = 'DELETE FROM user_deletions WHERE shard = $1 AND user_id = $2'
 
 /** @returns whether there was anything to do that no other process is doing */
 export function continueUserDeletion(database: Database, nowMs: number): Promise<boolean> {
   return database.transaction(async (sql) => {
-    const [user] = await sql.rows<{ bucket: number; userId: number }>(TAKE)
+    const [user] = await sql.rows<{ shard: number; userId: number }>(TAKE)
     if (user === undefined) return false
-    const { bucket, userId } = user
-    const sensors = await sql.rows<{ id: number }>(SENSORS, [bucket, userId])
+    const { shard, userId } = user
+    const sensors = await sql.rows<{ id: number }>(SENSORS, [shard, userId])
     const ids = sensors.map(({ id }) => id)
-    await removeStates(sql, bucket, ids, nowMs)
-    await sql.change(ERASE, [bucket, ids, nowMs])
-    if (ids.length < SENSORS_AT_ONCE) await sql.change(END, [bucket, userId])
+    await removeStates(sql, shard, ids, nowMs)
+    await sql.change(ERASE, [shard, ids, nowMs])
+    if (ids.length < SENSORS_AT_ONCE) await sql.change(END, [shard, userId])
     return true
   })
 }

@@ -4,22 +4,22 @@
 import { change } from '../../control/flow.ts'
 import type { Flow } from '../../control/flow.ts'
 import { lockUser, mayLeave } from '../../control/users.ts'
-import { bucketOf } from '../../domain/bucket.ts'
+import { shardOf } from '../../domain/shard.ts'
 import type { Sql } from '../server/database.ts'
 import { runFlow } from '../run-flow.ts'
 
-const INSERT_USER_STATE = 'INSERT INTO user_state (bucket, user_id) VALUES ($1, $2)'
+const INSERT_USER_STATE = 'INSERT INTO user_state (shard, user_id) VALUES ($1, $2)'
 // Waits for the group that registers sensors; from then on nobody writes to any of the user's.
 const DELETE_USER_STATE = `
-  DELETE FROM user_state WHERE bucket = $1 AND user_id = $2 RETURNING sensors`
-const ORDER_DELETION = 'INSERT INTO user_deletions (bucket, user_id) VALUES ($1, $2)'
+  DELETE FROM user_state WHERE shard = $1 AND user_id = $2 RETURNING sensors`
+const ORDER_DELETION = 'INSERT INTO user_deletions (shard, user_id) VALUES ($1, $2)'
 // In the order in which others lock them, see refused-rows.ts.
 const DELETE_REFUSED_TOTAL = 'DELETE FROM refused_totals WHERE user_id = $1'
 // Tokens, identities and what was refused go with it.
 const DELETE_USER = 'DELETE FROM users WHERE id = $1'
 
 export function addUserState(userId: number): Flow<unknown> {
-  return change(INSERT_USER_STATE, bucketOf(userId), userId)
+  return change(INSERT_USER_STATE, shardOf(userId), userId)
 }
 
 /**
@@ -29,7 +29,7 @@ export function addUserState(userId: number): Flow<unknown> {
  */
 export async function deleteUser(sql: Sql, userId: number): Promise<number | undefined> {
   if ((await runFlow(sql, lockUser(userId))) === undefined) return undefined
-  const user = [bucketOf(userId), userId]
+  const user = [shardOf(userId), userId]
   const [state] = await sql.rows<{ sensors: number }>(DELETE_USER_STATE, user)
   await sql.change(ORDER_DELETION, user)
   await sql.change(DELETE_REFUSED_TOTAL, [userId])

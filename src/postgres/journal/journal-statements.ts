@@ -9,13 +9,13 @@ const LEASE = `clock_timestamp() + interval '3 seconds'`
 export const TAKE_LEASES = `
   WITH free AS MATERIALIZED (
     SELECT f.stream_id FROM stream_forwarded AS f
-    JOIN streams AS s ON s.bucket = f.bucket AND s.stream_id = f.stream_id
-    WHERE f.bucket = 0 AND (s.head > f.seq OR f.replayed_seq IS NOT NULL)
+    JOIN streams AS s ON s.shard = f.shard AND s.stream_id = f.stream_id
+    WHERE f.shard = 0 AND (s.head > f.seq OR f.replayed_seq IS NOT NULL)
       AND (f.lease_until IS NULL OR f.lease_until < clock_timestamp())
     ORDER BY f.stream_id LIMIT 2 FOR UPDATE OF f SKIP LOCKED)
   UPDATE stream_forwarded AS f
   SET owner = $1, fence = f.fence + 1, lease_until = ${LEASE}
-  FROM free WHERE f.bucket = 0 AND f.stream_id = free.stream_id
+  FROM free WHERE f.shard = 0 AND f.stream_id = free.stream_id
   RETURNING f.stream_id AS stream, f.fence, f.seq, f.replayed_seq AS "replayedSeq",
     f.replay_through_seq AS "replayThroughSeq"`
 
@@ -23,22 +23,22 @@ export const TAKE_LEASES = `
 export const RENEW_LEASES = `
   UPDATE stream_forwarded AS f SET lease_until = ${LEASE}
   FROM unnest($1::int[], $2::bigint[]) AS held (stream_id, fence)
-  WHERE f.bucket = 0 AND f.stream_id = held.stream_id AND f.fence = held.fence
+  WHERE f.shard = 0 AND f.stream_id = held.stream_id AND f.fence = held.fence
   RETURNING f.stream_id AS stream`
 
 export const LEAVE_LEASES = `
   UPDATE stream_forwarded AS f SET lease_until = NULL
   FROM unnest($1::int[], $2::bigint[]) AS held (stream_id, fence)
-  WHERE f.bucket = 0 AND f.stream_id = held.stream_id AND f.fence = held.fence`
+  WHERE f.shard = 0 AND f.stream_id = held.stream_id AND f.fence = held.fence`
 
 /** No row: the lease is lost. */
 export const IS_LEASED = `
-  SELECT 1 FROM stream_forwarded WHERE bucket = 0 AND stream_id = $1 AND fence = $2`
+  SELECT 1 FROM stream_forwarded WHERE shard = 0 AND stream_id = $1 AND fence = $2`
 
 /** No row: the lease is lost. */
 export const NOTE_FORWARDED = `
   UPDATE stream_forwarded SET seq = greatest(seq, $3), lease_until = ${LEASE}
-  WHERE bucket = 0 AND stream_id = $1 AND fence = $2`
+  WHERE shard = 0 AND stream_id = $1 AND fence = $2`
 
 /**
  * Nothing of a deleted sensor, which has no state: a deletion under way is waited for, and one that
@@ -46,13 +46,13 @@ export const NOTE_FORWARDED = `
  */
 export const SET_ASIDE = `
   INSERT INTO set_aside
-    (bucket, user_id, sensor_id, measured_at_ms, tie_break_ns, temp_celsius, reason,
+    (shard, user_id, sensor_id, measured_at_ms, tie_break_ns, temp_celsius, reason,
       set_aside_at_ms)
-  SELECT s.bucket, s.user_id, s.id, $2, $3, $4, $5, $6
+  SELECT s.shard, s.user_id, s.id, $2, $3, $4, $5, $6
   FROM sensors AS s
-  JOIN sensor_state AS t ON t.bucket = s.bucket AND t.sensor_id = s.id
+  JOIN sensor_state AS t ON t.shard = s.shard AND t.sensor_id = s.id
   WHERE s.id = $1 FOR KEY SHARE OF t
-  ON CONFLICT (bucket, sensor_id, measured_at_ms, tie_break_ns) DO NOTHING`
+  ON CONFLICT (shard, sensor_id, measured_at_ms, tie_break_ns) DO NOTHING`
 
 /** The stream whose next row is the oldest. */
 export const NEXT_STREAM = `
@@ -60,7 +60,7 @@ export const NEXT_STREAM = `
   FROM unnest($1::int[], $2::bigint[]) AS held (stream_id, seq)
   CROSS JOIN LATERAL (
     SELECT committed_at_ms FROM journal AS j
-    WHERE j.bucket = 0 AND j.stream_id = held.stream_id AND j.seq > held.seq
+    WHERE j.shard = 0 AND j.stream_id = held.stream_id AND j.seq > held.seq
     ORDER BY j.seq LIMIT 1) AS next
   ORDER BY next.committed_at_ms, held.stream_id LIMIT 1`
 
@@ -70,41 +70,41 @@ export const READ_ROWS = `
   FROM (
     SELECT *, row_number() OVER by_seq AS place, sum(measurements) OVER by_seq AS total
     FROM (
-      SELECT * FROM journal WHERE bucket = 0 AND stream_id = $1 AND seq > $2 AND seq <= $3
+      SELECT * FROM journal WHERE shard = 0 AND stream_id = $1 AND seq > $2 AND seq <= $3
       ORDER BY seq LIMIT 1000) AS rows
     WINDOW by_seq AS (ORDER BY seq)) AS counted
   WHERE place = 1 OR total <= $4
   ORDER BY seq`
 
 export const SUM_HEADS = `
-  SELECT sum(head)::bigint AS rows FROM streams WHERE bucket = 0`
+  SELECT sum(head)::bigint AS rows FROM streams WHERE shard = 0`
 
 export const OLDEST_UNSETTLED = `
   SELECT min(next.committed_at_ms) AS "atMs"
   FROM stream_forwarded AS f
   CROSS JOIN LATERAL (
     SELECT committed_at_ms FROM journal AS j
-    WHERE j.bucket = 0 AND j.stream_id = f.stream_id AND j.seq > f.seq
+    WHERE j.shard = 0 AND j.stream_id = f.stream_id AND j.seq > f.seq
     ORDER BY j.seq LIMIT 1) AS next
-  WHERE f.bucket = 0`
+  WHERE f.shard = 0`
 
 /** Whether somebody should claim: this process, which has claimed so far, or whoever is free. */
 export const HAS_ROWS = `
   SELECT 1 FROM streams AS s
-  JOIN stream_forwarded AS f ON f.bucket = s.bucket AND f.stream_id = s.stream_id
+  JOIN stream_forwarded AS f ON f.shard = s.shard AND f.stream_id = s.stream_id
   LEFT JOIN unnest($1::int[], $2::bigint[]) AS held (stream_id, seq)
     ON held.stream_id = s.stream_id
-  WHERE s.bucket = 0 AND s.head > coalesce(held.seq, f.seq)
+  WHERE s.shard = 0 AND s.head > coalesce(held.seq, f.seq)
     AND (held.seq IS NOT NULL OR f.lease_until IS NULL OR f.lease_until < clock_timestamp())
   LIMIT 1`
 
 /** What a forwarder that lost its lease has in hand may come late: it is deleted once more. */
 export const DELETE_AGAIN = `
   INSERT INTO sensor_deletions AS d
-    (bucket, sensor_id, user_id, start_ms, stop_ms, heads, passes, due_at_ms)
-  SELECT bucket, id, user_id, $2, $3, '', 0, $4 FROM sensors
+    (shard, sensor_id, user_id, start_ms, stop_ms, heads, passes, due_at_ms)
+  SELECT shard, id, user_id, $2, $3, '', 0, $4 FROM sensors
   WHERE id = ANY ($1::int[]) AND deleted_at_ms IS NOT NULL
-  ON CONFLICT (bucket, sensor_id) DO UPDATE
+  ON CONFLICT (shard, sensor_id) DO UPDATE
   SET passes = 0, due_at_ms = excluded.due_at_ms,
     start_ms = least(d.start_ms, excluded.start_ms),
     stop_ms = greatest(d.stop_ms, excluded.stop_ms)`
@@ -121,12 +121,12 @@ export const PRUNE = `
       greatest(${SERVER_TIME_MS} - $2::bigint, $3::bigint)) AS before_ms) AS bounds
     CROSS JOIN LATERAL (
       SELECT seq, committed_at_ms FROM journal AS j
-      WHERE j.bucket = 0 AND j.stream_id = f.stream_id AND j.seq <= least(f.seq, f.replayed_seq)
+      WHERE j.shard = 0 AND j.stream_id = f.stream_id AND j.seq <= least(f.seq, f.replayed_seq)
       ORDER BY j.seq LIMIT 1000) AS oldest
-    WHERE f.bucket = 0 AND oldest.committed_at_ms < bounds.before_ms
+    WHERE f.shard = 0 AND oldest.committed_at_ms < bounds.before_ms
     GROUP BY f.stream_id, bounds.before_ms)
   DELETE FROM journal AS j USING done
-  WHERE j.bucket = 0 AND j.stream_id = done.stream_id AND j.seq <= done.seq
+  WHERE j.shard = 0 AND j.stream_id = done.stream_id AND j.seq <= done.seq
     AND j.committed_at_ms < done.before_ms`
 
 /** When the newest row was committed since which there are more than so many measurements. */
@@ -134,7 +134,7 @@ export const KEPT_SINCE = `
   SELECT committed_at_ms AS "atMs" FROM (
     SELECT committed_at_ms,
       sum(measurements) OVER (ORDER BY committed_at_ms DESC, stream_id, seq) AS kept
-    FROM journal WHERE bucket = 0) AS counted
+    FROM journal WHERE shard = 0) AS counted
   WHERE kept > $1 ORDER BY kept LIMIT 1`
 
 /** No row: the store lives as it did. */
@@ -148,20 +148,20 @@ export const HAS_LIFE = 'SELECT 1 FROM store_life'
 export const ORDER_REPLAY = `
   UPDATE stream_forwarded SET replayed_seq = CASE WHEN seq > 0 THEN 0 END,
     replay_through_seq = seq, fence = fence + 1, owner = NULL, lease_until = NULL
-  WHERE bucket = 0`
+  WHERE shard = 0`
 
 /** No row: the lease is lost. */
 export const NOTE_REPLAYED = `
   UPDATE stream_forwarded SET
     replayed_seq = CASE WHEN $3 < replay_through_seq THEN $3 END, lease_until = ${LEASE}
-  WHERE bucket = 0 AND stream_id = $1 AND fence = $2`
+  WHERE shard = 0 AND stream_id = $1 AND fence = $2`
 
 export const READ_FORWARDED = `
-  SELECT stream_id AS stream, seq FROM stream_forwarded WHERE bucket = 0`
+  SELECT stream_id AS stream, seq FROM stream_forwarded WHERE shard = 0`
 
 export const SUM_BACKLOG = `
   SELECT coalesce(sum(j.measurements), 0)::bigint AS entries,
     min(j.committed_at_ms) AS "oldestAtMs"
   FROM stream_forwarded AS f
-  JOIN journal AS j ON j.bucket = f.bucket AND j.stream_id = f.stream_id AND j.seq > f.seq
-  WHERE f.bucket = 0`
+  JOIN journal AS j ON j.shard = f.shard AND j.stream_id = f.stream_id AND j.seq > f.seq
+  WHERE f.shard = 0`

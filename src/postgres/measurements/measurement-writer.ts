@@ -38,7 +38,7 @@ const WRITE = `
   SELECT count(*) FROM written`
 /** Held until the write is committed: who takes the stream over waits for it. */
 const HOLD_STREAM = `
-  SELECT 1 FROM stream_forwarded WHERE bucket = 0 AND stream_id = $1 AND fence = $2 FOR SHARE`
+  SELECT 1 FROM stream_forwarded WHERE shard = 0 AND stream_id = $1 AND fence = $2 FOR SHARE`
 
 /** Of one sensor at once. */
 const DELETED_AT_ONCE = 50_000

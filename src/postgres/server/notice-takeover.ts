@@ -43,7 +43,7 @@ const COMPLETE_TO = `
 const NOTE_LACKING = 'UPDATE data_identity SET may_lack = true'
 const VOUCH = `
   UPDATE takeovers SET vouched = ARRAY(
-    SELECT unnest(vouched) UNION SELECT stream_id FROM streams WHERE bucket = 0 AND owner = $1)
+    SELECT unnest(vouched) UNION SELECT stream_id FROM streams WHERE shard = 0 AND owner = $1)
   WHERE NOT is_decided`
 
 /**
@@ -54,7 +54,7 @@ const JUDGE = `
   SELECT (SELECT may_lack FROM data_identity) AS "mayLack",
     t.undecided_until < clock_timestamp() AS "isOverdue",
     (SELECT coalesce(bool_and(s.stream_id = ANY (t.vouched)), false) FROM streams AS s
-      WHERE s.bucket = 0 AND s.lease_until >
+      WHERE s.shard = 0 AND s.lease_until >
         (SELECT max(lease_until) - interval '1 hour' FROM streams)) AS "isVouched"
   FROM takeovers AS t WHERE NOT t.is_decided`
 

@@ -10,7 +10,7 @@ import type { FoundData } from './seen-streams.ts'
 /** A `StreamsText`. */
 export const STREAMS = `
   (SELECT string_agg(concat_ws(':', stream_id, head, fence), ',' ORDER BY stream_id)
-    FROM streams WHERE bucket = 0)`
+    FROM streams WHERE shard = 0)`
 
 /** `$1`: the epoch that the caller knows, or null. */
 export const READ_RECORDED = `

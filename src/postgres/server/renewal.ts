@@ -70,10 +70,10 @@ const MOVE_HEADS = `
     UPDATE streams SET head = head + 1099511627776, fence = fence + 1,
       lease_until = CASE WHEN stream_id = ANY (t.vouched) THEN lease_until END
     FROM takeovers AS t WHERE NOT t.is_decided
-    RETURNING bucket, stream_id, head
+    RETURNING shard, stream_id, head
   )
-  INSERT INTO journal (bucket, stream_id, seq, group_id, committed_at_ms, measurements)
-  SELECT bucket, stream_id, head, gen_random_uuid(),
+  INSERT INTO journal (shard, stream_id, seq, group_id, committed_at_ms, measurements)
+  SELECT shard, stream_id, head, gen_random_uuid(),
     coalesce((SELECT max(committed_at_ms) FROM journal), 0), 0
   FROM moved`
 

@@ -1,4 +1,4 @@
-// The tables. Those that grow with the data begin their keys with the user's bucket; the others are
+// The tables. Those that grow with the data begin their keys with the user's shard; the others are
 // small. Texts are compared by their bytes, as in JavaScript, so that both sort keys alike.
 
 import { EVERYTHING_HOUR } from '../../control/sensor-changes.ts'
@@ -114,25 +114,25 @@ const SENSORS = `
   -- The lock of all that changes which sensors a user has: how many are live, and a counter of
   -- their registrations, changes and deletions. A user without a row has none, and gets none.
   CREATE TABLE user_state (
-    bucket smallint NOT NULL,
+    shard smallint NOT NULL,
     user_id int NOT NULL,
     sensors int NOT NULL DEFAULT 0,
     settings bigint NOT NULL DEFAULT 0,
-    PRIMARY KEY (bucket, user_id)
+    PRIMARY KEY (shard, user_id)
   ) WITH (fillfactor = 70);
 
   -- Users who are gone, and whose sensors are deleted a few at a time.
   CREATE TABLE user_deletions (
-    bucket smallint NOT NULL,
+    shard smallint NOT NULL,
     user_id int NOT NULL,
-    PRIMARY KEY (bucket, user_id)
+    PRIMARY KEY (shard, user_id)
   );
 
   -- Deleted sensors keep their row, without what their owner wrote, because the ledger still names
   -- them.
   CREATE SEQUENCE sensor_ids AS int;
   CREATE TABLE sensors (
-    bucket smallint NOT NULL,
+    shard smallint NOT NULL,
     id int NOT NULL,
     user_id int NOT NULL,
     serial_number text NOT NULL,
@@ -147,11 +147,11 @@ const SENSORS = `
     -- change of its compensation.
     changed_at_settings bigint NOT NULL DEFAULT 0,
     compensated_at_settings bigint NOT NULL DEFAULT 0,
-    PRIMARY KEY (bucket, id)
+    PRIMARY KEY (shard, id)
   );
-  CREATE INDEX sensors_changed ON sensors (bucket, user_id, changed_at_settings);
+  CREATE INDEX sensors_changed ON sensors (shard, user_id, changed_at_settings);
   CREATE UNIQUE INDEX sensors_live
-    ON sensors (bucket, user_id, serial_number_key) WHERE deleted_at_ms IS NULL;
+    ON sensors (shard, user_id, serial_number_key) WHERE deleted_at_ms IS NULL;
   CREATE INDEX sensors_by_id ON sensors (id);
 
   -- What changes with every group: narrow, apart from the sensor, and the lock that serialises it.
@@ -159,7 +159,7 @@ const SENSORS = `
   -- seq: the row of the journal that wrote it last. Pending: its last row in each stream that may
   -- not have forwarded it yet.
   CREATE TABLE sensor_state (
-    bucket smallint NOT NULL,
+    shard smallint NOT NULL,
     sensor_id int NOT NULL,
     user_id int NOT NULL,
     stream_id int NOT NULL DEFAULT 0,
@@ -178,45 +178,45 @@ const SENSORS = `
     before_hour int,
     before_stream int,
     before_seq bigint,
-    PRIMARY KEY (bucket, sensor_id)
+    PRIMARY KEY (shard, sensor_id)
   ) WITH (fillfactor = 50);
-  CREATE INDEX sensor_state_by_user ON sensor_state (bucket, user_id);
+  CREATE INDEX sensor_state_by_user ON sensor_state (shard, user_id);
 
   -- From which hour on the history of a sensor differs from what it was before a row of the
   -- journal, together with sensor_state: the least hour of the rows since then. Rows older than a
   -- week become one, of the hour ${EVERYTHING_HOUR}, with the place of the last of them.
   CREATE TABLE history_steps (
-    bucket smallint NOT NULL,
+    shard smallint NOT NULL,
     sensor_id int NOT NULL,
     hour int NOT NULL,
     stream_id int NOT NULL,
     seq bigint NOT NULL,
     version bigint NOT NULL,
     at_ms bigint NOT NULL,
-    PRIMARY KEY (bucket, sensor_id, hour)
+    PRIMARY KEY (shard, sensor_id, hour)
   );
 
   -- The next free tie-break of a millisecond in one of these periods.
   CREATE TABLE tie_breaks (
-    bucket smallint NOT NULL,
+    shard smallint NOT NULL,
     sensor_id int NOT NULL,
     at_ms bigint NOT NULL,
     next int NOT NULL,
-    PRIMARY KEY (bucket, sensor_id, at_ms)
+    PRIMARY KEY (shard, sensor_id, at_ms)
   );
 
   CREATE TABLE accepted_per_day (
-    bucket smallint NOT NULL,
+    shard smallint NOT NULL,
     sensor_id int NOT NULL,
     day int NOT NULL,
     measurements int NOT NULL,
-    PRIMARY KEY (bucket, sensor_id, day)
+    PRIMARY KEY (shard, sensor_id, day)
   ) WITH (fillfactor = 80);
 
   -- Deleted sensors whose measurements are still to be deleted from the store, after every stream
   -- has forwarded past its head.
   CREATE TABLE sensor_deletions (
-    bucket smallint NOT NULL,
+    shard smallint NOT NULL,
     sensor_id int NOT NULL,
     user_id int NOT NULL,
     start_ms bigint NOT NULL,
@@ -224,7 +224,7 @@ const SENSORS = `
     heads text NOT NULL,
     passes int NOT NULL DEFAULT 0,
     due_at_ms bigint NOT NULL,
-    PRIMARY KEY (bucket, sensor_id)
+    PRIMARY KEY (shard, sensor_id)
   );`
 
 const STREAM = `
@@ -235,26 +235,26 @@ const STREAM = `
     key uuid NOT NULL,
     sensor_id int NOT NULL,
     user_id int NOT NULL,
-    bucket smallint NOT NULL,
-    PRIMARY KEY (bucket, key, user_id)
+    shard smallint NOT NULL,
+    PRIMARY KEY (shard, key, user_id)
   );
 
   -- One connection commits to a stream. Stream 0 belongs to nobody: what changes sensors writes to
   -- it, locking its row for the moment. Streams are numbered without a gap.
   CREATE TABLE streams (
-    bucket smallint NOT NULL,
+    shard smallint NOT NULL,
     stream_id int NOT NULL,
     fence bigint NOT NULL DEFAULT 0,
     owner text,
     lease_until timestamptz,
     head bigint NOT NULL DEFAULT 0,
-    PRIMARY KEY (bucket, stream_id)
+    PRIMARY KEY (shard, stream_id)
   ) WITH (fillfactor = 10);
-  INSERT INTO streams (bucket, stream_id) VALUES (0, 0);
+  INSERT INTO streams (shard, stream_id) VALUES (0, 0);
 
   -- Its forwarder's side, in another row: neither waits for the other.
   CREATE TABLE stream_forwarded (
-    bucket smallint NOT NULL,
+    shard smallint NOT NULL,
     stream_id int NOT NULL,
     seq bigint NOT NULL DEFAULT 0,
     fence bigint NOT NULL DEFAULT 0,
@@ -263,15 +263,15 @@ const STREAM = `
     -- While rows are written again: up to which they have been, and how far they are to be.
     replayed_seq bigint,
     replay_through_seq bigint,
-    PRIMARY KEY (bucket, stream_id)
+    PRIMARY KEY (shard, stream_id)
   ) WITH (fillfactor = 10);
-  INSERT INTO stream_forwarded (bucket, stream_id) VALUES (0, 0);
+  INSERT INTO stream_forwarded (shard, stream_id) VALUES (0, 0);
 
   -- A row has what one commit accepted (entries) and what it changed of sensors (sensor_infos:
   -- JSON). The group's id is random and of this attempt alone: an unknown outcome is looked up by
   -- it.
   CREATE TABLE journal (
-    bucket smallint NOT NULL,
+    shard smallint NOT NULL,
     stream_id int NOT NULL,
     seq bigint NOT NULL,
     group_id uuid NOT NULL,
@@ -279,14 +279,14 @@ const STREAM = `
     measurements int NOT NULL,
     sensor_infos text,
     entries bytea,
-    PRIMARY KEY (bucket, stream_id, seq)
+    PRIMARY KEY (shard, stream_id, seq)
   );
   ALTER TABLE journal ALTER entries SET STORAGE EXTERNAL;
 
   -- Measurements that the store refuses for good, until an operator settles them.
   CREATE TABLE set_aside (
     id bigint GENERATED BY DEFAULT AS IDENTITY,
-    bucket smallint NOT NULL,
+    shard smallint NOT NULL,
     user_id int NOT NULL,
     sensor_id int NOT NULL,
     measured_at_ms bigint NOT NULL,
@@ -294,7 +294,7 @@ const STREAM = `
     temp_celsius float8 NOT NULL,
     reason text NOT NULL,
     set_aside_at_ms bigint NOT NULL,
-    PRIMARY KEY (sensor_id, measured_at_ms, tie_break_ns, bucket)
+    PRIMARY KEY (sensor_id, measured_at_ms, tie_break_ns, shard)
   );
   CREATE INDEX set_aside_by_id ON set_aside (id);`
 
@@ -361,7 +361,7 @@ const SHARED_STATE = `
   CREATE INDEX sign_in_codes_by_age ON sign_in_codes (first_seen_at);`
 
 const STORE = `
-  -- The measurement store: a partition for each week that has measurements. Without the bucket,
+  -- The measurement store: a partition for each week that has measurements. Without the shard,
   -- which would cost 16 bytes of 94 a measurement.
   CREATE TABLE measurements (
     at_ms bigint NOT NULL,

@@ -48,7 +48,7 @@ async function countsOnce(session: Session): Promise<boolean> {
 }
 
 /** An event that nobody has, nor waits for. */
-function probeOf(bucket: number): LedgerRow {
+function probeOf(shard: number): LedgerRow {
   const eventKey = randomBytes(KEY_BYTES).toString('latin1')
-  return { eventKey, userId: 0, bucket, sensor: { id: 0 }, measuredAtMs: 0, tempCelsius: 0 }
+  return { eventKey, userId: 0, shard, sensor: { id: 0 }, measuredAtMs: 0, tempCelsius: 0 }
 }

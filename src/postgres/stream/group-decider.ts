@@ -18,7 +18,7 @@ export interface KnownSensor {
 }
 
 export interface NewSensor extends KnownSensor, NamedSensor {
-  readonly bucket: number
+  readonly shard: number
   readonly createdAtMs: number
 }
 
@@ -32,7 +32,7 @@ export interface KnownEvent {
 export interface NewEvent extends KnownEvent {
   readonly eventKey: string | undefined
   readonly userId: number
-  readonly bucket: number
+  readonly shard: number
   readonly tieBreakNs: number
   readonly receivedAtMs: number
 }
@@ -163,12 +163,12 @@ export class GroupDecider {
   }
 
   #add(
-    { userId, bucket, receivedAtMs }: GroupedSubmission,
+    { userId, shard, receivedAtMs }: GroupedSubmission,
     { eventKey, tempCelsius }: GroupElement,
     at: Pick<NewEvent, 'sensor' | 'measuredAtMs' | 'tieBreakNs'>,
   ): void {
     const { sensor, measuredAtMs, tieBreakNs } = at
-    const place = { sensor, measuredAtMs, tieBreakNs, userId, bucket }
+    const place = { sensor, measuredAtMs, tieBreakNs, userId, shard }
     const event = { ...place, eventKey, tempCelsius, receivedAtMs }
     this.#own.events.push(event)
     if (eventKey !== undefined) this.#own.byKey.set(eventKey, event)
@@ -199,14 +199,14 @@ export class GroupDecider {
   }
 
   #register(
-    { userId, bucket, receivedAtMs }: GroupedSubmission,
+    { userId, shard, receivedAtMs }: GroupedSubmission,
     named: NamedSensor,
     { index, faults }: { readonly index: number; readonly faults: SubmissionFaults },
   ): NewSensor | undefined {
     const added = (this.#registered.get(userId) ?? 0) + this.#own.sensors.size
     const count = this.#knows.sensorCount(userId) + added
     if (!faults.checkRegistration(index, named.serialNumber, count)) return undefined
-    const sensor = { ...named, id: 0, bucket, createdAtMs: receivedAtMs }
+    const sensor = { ...named, id: 0, shard, createdAtMs: receivedAtMs }
     this.#own.sensors.set(named.key, sensor)
     return sensor
   }

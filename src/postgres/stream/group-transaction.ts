@@ -150,13 +150,13 @@ export class GroupTransaction {
   /** The first of each event id, with the sensors and times that are stored if it is new. */
   #namedEvents(): LedgerRow[] {
     const rows = new Map<string, LedgerRow>()
-    for (const { userId, bucket, receivedAtMs, elements } of this.#group.content) {
+    for (const { userId, shard, receivedAtMs, elements } of this.#group.content) {
       for (const { eventKey, sensor: named, tempCelsius, measuredAtMs } of elements) {
         if (eventKey === undefined || rows.has(eventKey)) continue
         const sensor = this.#view.findSensor(named)
         if (sensor === undefined) throw new Error('BUG: a sensor that nobody has looked up')
         const atMs = Number.isNaN(measuredAtMs) ? receivedAtMs : measuredAtMs
-        rows.set(eventKey, { eventKey, userId, bucket, sensor, measuredAtMs: atMs, tempCelsius })
+        rows.set(eventKey, { eventKey, userId, shard, sensor, measuredAtMs: atMs, tempCelsius })
       }
     }
     return [...rows.values()]

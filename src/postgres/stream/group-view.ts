@@ -3,7 +3,7 @@
 
 import { decodeSpans, isCovered } from '../../domain/time-spans.ts'
 import type { JournalPlace } from '../../ports/journal-queue.ts'
-import { bucketOf } from '../../domain/bucket.ts'
+import { shardOf } from '../../domain/shard.ts'
 import { int2Array, int4Array, int8Array, uuidArray } from './binary-arrays.ts'
 import { keyOfBits } from './event-key.ts'
 import { sensorKeyOf } from './group.ts'
@@ -108,7 +108,7 @@ export class GroupView implements GroupKnowledge {
     const { rows } = await this.#session.send<KnownSensor & { readonly userId: number }>(
       sql.FIND_SENSORS,
       [
-        int2Array(unknown.map(({ userId }) => bucketOf(userId))),
+        int2Array(unknown.map(({ userId }) => shardOf(userId))),
         int4Array(unknown.map(({ userId }) => userId)),
         unknown.map((one) => one.serialNumberKey),
       ],
@@ -124,7 +124,7 @@ export class GroupView implements GroupKnowledge {
   async lockUsers(): Promise<void> {
     const ids = [...new Set(this.unknownSensors.map(({ userId }) => userId))]
     const { rows } = await this.#session.send<{ userId: number; sensors: number }>(sql.LOCK_USERS, [
-      int2Array(ids.map(bucketOf)),
+      int2Array(ids.map(shardOf)),
       int4Array(ids),
     ])
     for (const { userId, sensors } of rows) this.#counts.set(userId, sensors)
@@ -134,14 +134,11 @@ export class GroupView implements GroupKnowledge {
   async lockSensors(): Promise<boolean> {
     const known = this.#named.flatMap((named) => {
       const sensor = this.findSensor(named)
-      return sensor === undefined ? [] : [{ named, sensor, bucket: bucketOf(named.userId) }]
+      return sensor === undefined ? [] : [{ named, sensor, shard: shardOf(named.userId) }]
     })
     const { rows } = await this.#session.send<Omit<SensorState, 'spans'> & { spans: Buffer }>(
       sql.LOCK_SENSORS,
-      [
-        int2Array(known.map(({ bucket }) => bucket)),
-        int4Array(known.map(({ sensor }) => sensor.id)),
-      ],
+      [int2Array(known.map(({ shard }) => shard)), int4Array(known.map(({ sensor }) => sensor.id))],
     )
     for (const row of rows) this.states.set(row.id, { ...row, spans: decodeSpans(row.spans) })
     const missing = known.filter(({ sensor }) => !this.states.has(sensor.id))
@@ -157,7 +154,7 @@ export class GroupView implements GroupKnowledge {
     }
     const userIds = [...users.values()]
     const { rows } = await this.#session.send<EventRow>(sql.FIND_KNOWN, [
-      int2Array(userIds.map(bucketOf)),
+      int2Array(userIds.map(shardOf)),
       uuidArray([...users.keys()]),
       int4Array(userIds),
     ])
@@ -174,7 +171,7 @@ export class GroupView implements GroupKnowledge {
     const { rows } = await this.#session.send<{ sensorId: number; atMs: number; next: number }>(
       sql.FIND_TIE_BREAKS,
       [
-        int2Array(times.map(({ userId }) => bucketOf(userId))),
+        int2Array(times.map(({ userId }) => shardOf(userId))),
         int4Array(times.map(({ sensorId }) => sensorId)),
         int8Array(times.map(({ atMs }) => atMs)),
       ],

@@ -5,7 +5,7 @@ import { encodeEntries } from '../../domain/measurement-columns.ts'
 import { cover, encodeSpans } from '../../domain/time-spans.ts'
 import { DAY_MS } from '../../domain/time.ts'
 import type { JournalPlace } from '../../ports/journal-queue.ts'
-import { bucketOf } from '../../domain/bucket.ts'
+import { shardOf } from '../../domain/shard.ts'
 import { placesOf, placesText } from '../data-version.ts'
 import { stepStatements } from './history-steps.ts'
 import { float8Array, int2Array, int4Array, int8Array, uuidArray } from './binary-arrays.ts'
@@ -19,7 +19,7 @@ import type { Session } from './session.ts'
 export interface LedgerRow {
   readonly eventKey: string
   readonly userId: number
-  readonly bucket: number
+  readonly shard: number
   readonly sensor: { readonly id: number }
   readonly measuredAtMs: number
   readonly tempCelsius: number
@@ -30,7 +30,7 @@ export async function insertEvents(session: Session, rows: readonly LedgerRow[])
   if (rows.length === 0) return true
   const sorted = rows.toSorted(byKey)
   const { rowCount } = await session.send(sql.INSERT_EVENTS, [
-    int2Array(sorted.map(({ bucket }) => bucket)),
+    int2Array(sorted.map(({ shard }) => shard)),
     uuidArray(sorted.map(({ eventKey }) => eventKey)),
     int4Array(sorted.map(({ userId }) => userId)),
     int4Array(sorted.map(({ sensor }) => sensor.id)),
@@ -41,7 +41,7 @@ export async function insertEvents(session: Session, rows: readonly LedgerRow[])
 }
 
 function byKey(one: LedgerRow, other: LedgerRow): number {
-  return one.bucket - other.bucket || (one.eventKey < other.eventKey ? -1 : 1)
+  return one.shard - other.shard || (one.eventKey < other.eventKey ? -1 : 1)
 }
 
 /** Registers sensors, and gives them their ids. Their users are locked. */
@@ -50,7 +50,7 @@ export async function registerSensors(session: Session, sensors: readonly NewSen
   const { rows } = await session.send<Pick<NewSensor, 'id' | 'userId' | 'serialNumberKey'>>(
     sql.REGISTER_SENSORS,
     [
-      int2Array(sensors.map(({ bucket }) => bucket)),
+      int2Array(sensors.map(({ shard }) => shard)),
       int4Array(sensors.map(({ userId }) => userId)),
       sensors.map(({ serialNumber }) => serialNumber),
       sensors.map(({ serialNumberKey }) => serialNumberKey),
@@ -65,12 +65,12 @@ export async function registerSensors(session: Session, sensors: readonly NewSen
   const byUser = Map.groupBy(sensors, ({ userId }) => userId)
   await Promise.all([
     session.send(sql.ADD_SENSOR_STATES, [
-      int2Array(sensors.map(({ bucket }) => bucket)),
+      int2Array(sensors.map(({ shard }) => shard)),
       int4Array(sensors.map(({ id }) => id)),
       int4Array(sensors.map(({ userId }) => userId)),
     ]),
     session.send(sql.COUNT_SENSORS, [
-      int2Array([...byUser.keys()].map(bucketOf)),
+      int2Array([...byUser.keys()].map(shardOf)),
       int4Array([...byUser.keys()]),
       int4Array([...byUser.values()].map(({ length }) => length)),
     ]),
@@ -85,9 +85,9 @@ export function updateSensors(
 ): Promise<unknown> {
   const byId = Map.groupBy(events, ({ sensor }) => sensor.id)
   const changed = [...byId].map(([id, own]) => nextState(id, own, view.states.get(id)))
-  const sorted = changed.toSorted((one, other) => one.bucket - other.bucket || one.id - other.id)
+  const sorted = changed.toSorted((one, other) => one.shard - other.shard || one.id - other.id)
   return session.send(sql.UPDATE_SENSORS, [
-    int2Array(sorted.map(({ bucket }) => bucket)),
+    int2Array(sorted.map(({ shard }) => shard)),
     int4Array(sorted.map(({ id }) => id)),
     int8Array(sorted.map(({ measuredAtMs }) => measuredAtMs)),
     float8Array(sorted.map(({ tempCelsius }) => tempCelsius)),
@@ -115,12 +115,12 @@ function nextState(id: number, events: readonly NewEvent[], state: SensorState |
     if (isLater || (isSameTime && event.tieBreakNs >= latest.tieBreakNs)) latest = event
   }
   const seenAtMs = events.at(-1)?.receivedAtMs ?? 0
-  const bucket = events[0]?.bucket ?? 0
+  const shard = events[0]?.shard ?? 0
   const { measuredAtMs, tempCelsius, tieBreakNs } = latest
   const pending = state?.pending ?? ''
   const oldestAtMs = events.reduce((least, event) => Math.min(least, event.measuredAtMs), Infinity)
   const times = { measuredAtMs, seenAtMs, oldestAtMs }
-  return { id, bucket, ...times, tempCelsius, tieBreakNs, spans, pending }
+  return { id, shard, ...times, tempCelsius, tieBreakNs, spans, pending }
 }
 
 /** Keeps what the update overwrites of when histories have changed: once an hour a sensor. */
@@ -129,11 +129,11 @@ export async function keepHistorySteps(
   events: readonly NewEvent[],
   view: GroupView,
 ): Promise<void> {
-  const buckets = new Map(events.map(({ sensor, bucket }) => [sensor.id, bucket]))
-  const ids = [...buckets.keys()].filter((id) => view.states.get(id)?.hasStep === true)
+  const shards = new Map(events.map(({ sensor, shard }) => [sensor.id, shard]))
+  const ids = [...shards.keys()].filter((id) => view.states.get(id)?.hasStep === true)
   if (ids.length === 0) return
   const sensors = {
-    buckets: int2Array(ids.map((id) => buckets.get(id) ?? 0)),
+    shards: int2Array(ids.map((id) => shards.get(id) ?? 0)),
     ids: int4Array(ids),
   }
   const steps = stepStatements(sensors, events.at(-1)?.receivedAtMs ?? 0)
@@ -159,15 +159,15 @@ export async function noteTieBreaks(
   events: readonly NewEvent[],
 ): Promise<void> {
   if (tieBreaks.length === 0) return
-  const buckets = new Map(events.map(({ sensor, bucket }) => [sensor.id, bucket]))
+  const shards = new Map(events.map(({ sensor, shard }) => [sensor.id, shard]))
   const rows = tieBreaks.map(({ sensor: { id }, atMs, next }) => {
-    return { bucket: buckets.get(id) ?? 0, id, atMs, next }
+    return { shard: shards.get(id) ?? 0, id, atMs, next }
   })
   const sorted = rows.toSorted(
-    (one, other) => one.bucket - other.bucket || one.id - other.id || one.atMs - other.atMs,
+    (one, other) => one.shard - other.shard || one.id - other.id || one.atMs - other.atMs,
   )
   await session.send(sql.NOTE_TIE_BREAKS, [
-    int2Array(sorted.map(({ bucket }) => bucket)),
+    int2Array(sorted.map(({ shard }) => shard)),
     int4Array(sorted.map(({ id }) => id)),
     int8Array(sorted.map(({ atMs }) => atMs)),
     int4Array(sorted.map(({ next }) => next)),
@@ -176,19 +176,19 @@ export async function noteTieBreaks(
 
 /** Counts what was accepted by sensor and UTC day. */
 export function countDays(session: Session, events: readonly NewEvent[]): Promise<unknown> {
-  const days = new Map<string, { bucket: number; id: number; day: number; count: number }>()
-  for (const { bucket, sensor, measuredAtMs } of events) {
+  const days = new Map<string, { shard: number; id: number; day: number; count: number }>()
+  for (const { shard, sensor, measuredAtMs } of events) {
     const day = Math.floor(measuredAtMs / DAY_MS)
     const key = `${sensor.id}@${day}`
     const known = days.get(key)
-    if (known === undefined) days.set(key, { bucket, id: sensor.id, day, count: 1 })
+    if (known === undefined) days.set(key, { shard, id: sensor.id, day, count: 1 })
     else known.count++
   }
   const sorted = [...days.values()].toSorted(
-    (one, other) => one.bucket - other.bucket || one.id - other.id || one.day - other.day,
+    (one, other) => one.shard - other.shard || one.id - other.id || one.day - other.day,
   )
   return session.send(sql.COUNT_DAYS, [
-    int2Array(sorted.map(({ bucket }) => bucket)),
+    int2Array(sorted.map(({ shard }) => shard)),
     int4Array(sorted.map(({ id }) => id)),
     int4Array(sorted.map(({ day }) => day)),
     int4Array(sorted.map(({ count }) => count)),

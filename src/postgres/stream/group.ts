@@ -4,7 +4,7 @@ import { groupMeasurementsMax, submissionsInFlightMax } from '../../domain/limit
 import type { Submission, SubmittedMeasurement } from '../../domain/measurement.ts'
 import { serialNumberKey } from '../../domain/sensor.ts'
 import type { SubmissionGroup } from '../../ports/submissions.ts'
-import { bucketOf } from '../../domain/bucket.ts'
+import { shardOf } from '../../domain/shard.ts'
 import { eventKeyOf } from './event-key.ts'
 
 /** A spelling of a serial number in a submission. */
@@ -36,7 +36,7 @@ export interface GroupElement {
 
 export interface GroupedSubmission {
   readonly userId: number
-  readonly bucket: number
+  readonly shard: number
   readonly receivedAtMs: number
   readonly isOnlyChecked: boolean
   readonly elements: readonly GroupElement[]
@@ -66,8 +66,8 @@ export class Group implements SubmissionGroup {
       if (measurement === undefined) throw new Error(`BUG: no element ${index}`)
       return elementOf(measurement, sensors, userId)
     })
-    const bucket = bucketOf(userId)
-    this.take({ userId, bucket, receivedAtMs, isOnlyChecked, elements })
+    const shard = shardOf(userId)
+    this.take({ userId, shard, receivedAtMs, isOnlyChecked, elements })
   }
 
   take(submission: GroupedSubmission): void {

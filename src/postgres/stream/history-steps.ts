@@ -10,46 +10,46 @@ export const TO_BEFORE = `
     before_hour = floor(s.oldest_at_ms / ${HOUR_MS}.0), before_stream = s.stream_id,
     before_seq = s.seq`
 
-const SENSORS = 'unnest($1::smallint[], $2::int[]) AS own (bucket, sensor_id)'
+const SENSORS = 'unnest($1::smallint[], $2::int[]) AS own (shard, sensor_id)'
 /** Keeps what the update is about to overwrite; to be done before it, with the sensors locked. */
 const KEEP = `
-  INSERT INTO history_steps (bucket, sensor_id, hour, stream_id, seq, version, at_ms)
-  SELECT s.bucket, s.sensor_id, s.before_hour, s.before_stream, s.before_seq, s.version - 1,
+  INSERT INTO history_steps (shard, sensor_id, hour, stream_id, seq, version, at_ms)
+  SELECT s.shard, s.sensor_id, s.before_hour, s.before_stream, s.before_seq, s.version - 1,
     s.last_seen_at_ms
   FROM ${SENSORS}
-  JOIN sensor_state AS s ON s.bucket = own.bucket AND s.sensor_id = own.sensor_id
+  JOIN sensor_state AS s ON s.shard = own.shard AND s.sensor_id = own.sensor_id
   WHERE s.before_hour < floor(s.oldest_at_ms / ${HOUR_MS}.0)
-  ON CONFLICT (bucket, sensor_id, hour) DO UPDATE SET stream_id = excluded.stream_id,
+  ON CONFLICT (shard, sensor_id, hour) DO UPDATE SET stream_id = excluded.stream_id,
     seq = excluded.seq, version = excluded.version, at_ms = excluded.at_ms`
 const OLD = `
   FROM ${SENSORS}
-  JOIN history_steps AS h ON h.bucket = own.bucket AND h.sensor_id = own.sensor_id
+  JOIN history_steps AS h ON h.shard = own.shard AND h.sensor_id = own.sensor_id
   WHERE h.at_ms < $3::bigint AND h.hour > ${EVERYTHING_HOUR}`
 const MERGE_OLD = `
-  INSERT INTO history_steps (bucket, sensor_id, hour, stream_id, seq, version, at_ms)
-  SELECT DISTINCT ON (h.bucket, h.sensor_id) h.bucket, h.sensor_id, ${EVERYTHING_HOUR},
+  INSERT INTO history_steps (shard, sensor_id, hour, stream_id, seq, version, at_ms)
+  SELECT DISTINCT ON (h.shard, h.sensor_id) h.shard, h.sensor_id, ${EVERYTHING_HOUR},
     h.stream_id, h.seq, h.version, h.at_ms
-  ${OLD} ORDER BY h.bucket, h.sensor_id, h.version DESC
-  ON CONFLICT (bucket, sensor_id, hour) DO UPDATE SET stream_id = excluded.stream_id,
+  ${OLD} ORDER BY h.shard, h.sensor_id, h.version DESC
+  ON CONFLICT (shard, sensor_id, hour) DO UPDATE SET stream_id = excluded.stream_id,
     seq = excluded.seq, version = excluded.version, at_ms = excluded.at_ms`
 const DELETE_OLD = `
   DELETE FROM history_steps AS old USING ${SENSORS}
-  WHERE old.bucket = own.bucket AND old.sensor_id = own.sensor_id
+  WHERE old.shard = own.shard AND old.sensor_id = own.sensor_id
     AND old.at_ms < $3::bigint AND old.hour > ${EVERYTHING_HOUR}`
 
 /**
  * What keeps a step of each sensor whose state has one, and merges those that are too old: in this
  * order, in the transaction that has locked the sensors.
  *
- * @param buckets of the sensors, an array for the driver; and their ids
+ * @param shards of the sensors, an array for the driver; and their ids
  */
 export function stepStatements(
-  { buckets, ids }: { readonly buckets: unknown; readonly ids: unknown },
+  { shards, ids }: { readonly shards: unknown; readonly ids: unknown },
   nowMs: number,
 ): readonly { readonly text: string; readonly values: unknown[] }[] {
-  const old = [buckets, ids, nowMs - historyChangesMsMax]
+  const old = [shards, ids, nowMs - historyChangesMsMax]
   return [
-    { text: KEEP, values: [buckets, ids] },
+    { text: KEEP, values: [shards, ids] },
     { text: MERGE_OLD, values: old },
     { text: DELETE_OLD, values: old },
   ]
@@ -72,5 +72,5 @@ export const HISTORY_FROM = `
     CASE WHEN ${isUnseen('t.before_stream', 't.before_seq')}
       THEN t.before_hour::bigint * ${HOUR_MS} END,
     (SELECT min(h.hour)::bigint * ${HOUR_MS} FROM history_steps AS h
-      WHERE h.bucket = t.bucket AND h.sensor_id = t.sensor_id
+      WHERE h.shard = t.shard AND h.sensor_id = t.sensor_id
         AND ${isUnseen('h.stream_id', 'h.seq')})) END`

@@ -12,8 +12,8 @@ const { read, ...OF_ONE_STATEMENT } = sensorAccounts({
     SELECT 1 WHERE pg_sequence_last_value(pg_get_serial_sequence('set_aside', 'id')) IS NOT NULL`,
   unforwarded: `
     SELECT j.stream_id AS stream, j.seq, j.entries
-    FROM journal j JOIN stream_forwarded f ON f.bucket = j.bucket AND f.stream_id = j.stream_id
-    WHERE j.bucket = 0 AND (j.stream_id, j.seq) > ($1, $2) AND j.seq > f.seq
+    FROM journal j JOIN stream_forwarded f ON f.shard = j.shard AND f.stream_id = j.stream_id
+    WHERE j.shard = 0 AND (j.stream_id, j.seq) > ($1, $2) AND j.seq > f.seq
       AND j.entries IS NOT NULL
     ORDER BY j.stream_id, j.seq LIMIT 200`,
   decode: decodeEntries,

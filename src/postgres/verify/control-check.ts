@@ -10,15 +10,15 @@ const PROBLEMS = `
     || coalesce(t.sensors::text, 'none') || ' are counted' AS problem
   FROM users u LEFT JOIN user_state t ON t.user_id = u.id
     LEFT JOIN sensors s ON s.user_id = u.id AND s.deleted_at_ms IS NULL
-  GROUP BY u.id, t.bucket, t.sensors HAVING t.sensors IS DISTINCT FROM count(s.id)
+  GROUP BY u.id, t.shard, t.sensors HAVING t.sensors IS DISTINCT FROM count(s.id)
   UNION ALL
   SELECT 'sensor ' || s.id || ' has no state'
-  FROM sensors s LEFT JOIN sensor_state t ON t.bucket = s.bucket AND t.sensor_id = s.id
+  FROM sensors s LEFT JOIN sensor_state t ON t.shard = s.shard AND t.sensor_id = s.id
   WHERE s.deleted_at_ms IS NULL AND t.sensor_id IS NULL
   UNION ALL
   SELECT 'sensor ' || s.id || ' has no user'
-  FROM sensors s LEFT JOIN user_state t ON t.bucket = s.bucket AND t.user_id = s.user_id
-    LEFT JOIN user_deletions d ON d.bucket = s.bucket AND d.user_id = s.user_id
+  FROM sensors s LEFT JOIN user_state t ON t.shard = s.shard AND t.user_id = s.user_id
+    LEFT JOIN user_deletions d ON d.shard = s.shard AND d.user_id = s.user_id
   WHERE s.serial_number <> '' AND t.user_id IS NULL AND d.user_id IS NULL
   UNION ALL
   SELECT 'user ' || coalesce(r.user_id, t.user_id) || ' has ' || coalesce(r.bytes, 0)

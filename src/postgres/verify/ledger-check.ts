@@ -7,20 +7,20 @@ import { decodeSpans } from '../../domain/time-spans.ts'
 import type { Database, Sql } from '../server/database.ts'
 import { RESTORE } from './remedies.ts'
 
-/** The bucket of a user, as bucket.ts has it. */
-const BUCKET = '((user_id::bigint * 2654435761) % 4294967296) >> 26'
+/** The shard of a user, as shard.ts has it. */
+const SHARD = '((user_id::bigint * 2654435761) % 4294967296) >> 26'
 const EVENTS = 'SELECT count(*) AS events FROM ledger'
 const SENSORS = `
   SELECT l.sensor_id AS "sensorId", l.events, l.misplaced, a.accepted,
     s.id IS NOT NULL AS "isKnown", s.deleted_at_ms IS NULL AS "isLive"
   FROM (
-    SELECT bucket, sensor_id, user_id, count(*) AS events,
-      count(*) FILTER (WHERE bucket <> ${BUCKET}) AS misplaced
+    SELECT shard, sensor_id, user_id, count(*) AS events,
+      count(*) FILTER (WHERE shard <> ${SHARD}) AS misplaced
     FROM ledger GROUP BY 1, 2, 3) AS l
-  LEFT JOIN sensors s ON s.bucket = l.bucket AND s.id = l.sensor_id AND s.user_id = l.user_id
+  LEFT JOIN sensors s ON s.shard = l.shard AND s.id = l.sensor_id AND s.user_id = l.user_id
   LEFT JOIN (
-    SELECT bucket, sensor_id, sum(measurements)::bigint AS accepted FROM accepted_per_day
-    GROUP BY 1, 2) AS a ON a.bucket = l.bucket AND a.sensor_id = l.sensor_id
+    SELECT shard, sensor_id, sum(measurements)::bigint AS accepted FROM accepted_per_day
+    GROUP BY 1, 2) AS a ON a.shard = l.shard AND a.sensor_id = l.sensor_id
   WHERE s.id IS NULL OR l.misplaced > 0
     OR (s.deleted_at_ms IS NULL AND l.events > coalesce(a.accepted, 0))
   ORDER BY 1 LIMIT 1000`
@@ -31,7 +31,7 @@ const TAKEN_AGAIN = `
     WHERE tie_break_ns > 0 GROUP BY 1, 2) AS m
   JOIN sensors s ON s.id = m.sensor_id AND s.deleted_at_ms IS NULL
   LEFT JOIN tie_breaks t
-    ON t.bucket = s.bucket AND t.sensor_id = m.sensor_id AND t.at_ms = m.at_ms
+    ON t.shard = s.shard AND t.sensor_id = m.sensor_id AND t.at_ms = m.at_ms
   WHERE coalesce(t.next, 1) <= m.taken GROUP BY 1 ORDER BY 1`
 const SPANS = `
   SELECT sensor_id AS id, time_spans AS spans FROM sensor_state
@@ -83,7 +83,7 @@ export async function checkLedger(
 
 function problemOf(sensor: SensorRow, mayHaveDropped: boolean): string | undefined {
   const { events, misplaced, accepted, isKnown, isLive } = sensor
-  if (misplaced > 0) return `${misplaced} events are in another bucket than their user's`
+  if (misplaced > 0) return `${misplaced} events are in another shard than their user's`
   if (!isKnown) return 'the ledger has events of a sensor that never was'
   if (!isLive || mayHaveDropped) return undefined
   return `the ledger knows ${events} events, but ${accepted ?? 0} measurements were accepted`

@@ -16,7 +16,7 @@ const COUNTS = `
     (SELECT count(*) FROM sensor_deletions) AS deletions,
     (SELECT count(*) FROM set_aside) AS "setAside",
     (SELECT min(s.deleted_at_ms) FROM sensor_deletions d
-      JOIN sensors s ON s.bucket = d.bucket AND s.id = d.sensor_id) AS "deletedAtMs",
+      JOIN sensors s ON s.shard = d.shard AND s.id = d.sensor_id) AS "deletedAtMs",
     (SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'ledger'::regclass) AS events`
 
 interface Counts {

@@ -36,12 +36,12 @@ export class MovedData {
   /** What refers to users comes after them. */
   readonly tables: readonly MovedTable[]
 
-  /** @param bucketOf of a user */
-  constructor(dataDir: string, bucketOf: (userId: number) => number) {
+  /** @param shardOf of a user */
+  constructor(dataDir: string, shardOf: (userId: number) => number) {
     const names = [CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE]
     this.#files = new Map(names.map((name) => [name, openForReading(join(dataDir, name))]))
     const files = { control: this.#file(CONTROL_FILE), ledger: this.#file(LEDGER_FILE) }
-    const sensors = new MovedSensors(files, bucketOf)
+    const sensors = new MovedSensors(files, shardOf)
     this.tables = [
       ...Object.entries(PAGED_TABLES).map(([name, paged]) => {
         return new PagedRows(name, paged, this.#file(paged.file))

@@ -27,7 +27,7 @@ interface RunPart {
 
 export class MovedEvents implements MovedTable {
   readonly name = 'ledger'
-  readonly columns = ['at_ms', 'temp_celsius', 'key', 'sensor_id', 'user_id', 'bucket']
+  readonly columns = ['at_ms', 'temp_celsius', 'key', 'sensor_id', 'user_id', 'shard']
   readonly #ledger: Connection
   readonly #blocks: BlockStore
   readonly #cipher: EventKeyCipher
@@ -80,7 +80,7 @@ export class MovedEvents implements MovedTable {
     return events.map(({ measuredAtMs, tempCelsius, sensorId }, at) => {
       const userId = userIds[at] ?? 0
       const key = keys.subarray(at * KEY_BYTES, (at + 1) * KEY_BYTES)
-      return [measuredAtMs, tempCelsius, key, sensorId, userId, this.#sensors.bucketOf(userId)]
+      return [measuredAtMs, tempCelsius, key, sensorId, userId, this.#sensors.shardOf(userId)]
     })
   }
 }

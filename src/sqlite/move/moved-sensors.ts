@@ -19,21 +19,21 @@ interface SensorRow {
 /** Every sensor that ever was, in memory: deleted ones are still named by events. */
 export class MovedSensors {
   readonly #sensors: ReadonlyMap<number, SensorRow>
-  readonly #bucketOf: (userId: number) => number
+  readonly #shardOf: (userId: number) => number
 
   constructor(
     files: { readonly control: Connection; readonly ledger: Connection },
-    bucketOf: (userId: number) => number,
+    shardOf: (userId: number) => number,
   ) {
     const { control, ledger } = files
     const rows = control.prepare<[], SensorRow>(SENSORS).all()
     this.#sensors = new Map(rows.map((row) => [row.id, row]))
-    this.#bucketOf = bucketOf
+    this.#shardOf = shardOf
     const spans = ledger.prepare<[number], Buffer>(SPANS).pluck()
     const nextNs = ledger.prepare<[number, number | null], number>(NEXT_NS).pluck()
     for (const db of [control, ledger]) {
-      db.function('bucket_of', bucketOf)
-      db.function('bucket_of_sensor', (id: number) => bucketOf(this.userOf(id)))
+      db.function('shard_of', shardOf)
+      db.function('shard_of_sensor', (id: number) => shardOf(this.userOf(id)))
       db.function('is_live', (id: number) => this.#find(id).isLive)
     }
     // What is not covered has no measurement, and what is, without a row, has the tie-break 0.
@@ -49,8 +49,8 @@ export class MovedSensors {
     return this.#find(sensorId).userId
   }
 
-  bucketOf(userId: number): number {
-    return this.#bucketOf(userId)
+  shardOf(userId: number): number {
+    return this.#shardOf(userId)
   }
 
   #find(sensorId: number): SensorRow {

@@ -27,7 +27,7 @@ export const PAGED_TABLES: Readonly<Record<string, PagedTable>> = {
   },
   user_state: {
     file: CONTROL_FILE,
-    columns: `id AS user_id, bucket_of(id) AS bucket, (SELECT count(*) FROM sensors
+    columns: `id AS user_id, shard_of(id) AS shard, (SELECT count(*) FROM sensors
       WHERE user_id = users.id AND deleted_at_ms IS NULL) AS sensors`,
     from: 'users',
   },
@@ -50,13 +50,13 @@ export const PAGED_TABLES: Readonly<Record<string, PagedTable>> = {
   },
   sensors: {
     file: CONTROL_FILE,
-    columns: `id, bucket_of(user_id) AS bucket, user_id, serial_number, serial_number_key, alias,
+    columns: `id, shard_of(user_id) AS shard, user_id, serial_number, serial_number_key, alias,
       compensation_celsius, created_at_ms, info_at_ms, deleted_at_ms`,
     from: 'sensors',
   },
   sensor_state: {
     file: CONTROL_FILE,
-    columns: `s.id AS sensor_id, bucket_of(s.user_id) AS bucket, s.user_id, l.measured_at_ms,
+    columns: `s.id AS sensor_id, shard_of(s.user_id) AS shard, s.user_id, l.measured_at_ms,
       l.temp_celsius, l.last_seen_at_ms, last_tie_break(s.id, l.measured_at_ms) AS tie_break,
       spans_of(s.id) AS time_spans`,
     from: `(SELECT * FROM sensors WHERE deleted_at_ms IS NULL) AS s
@@ -64,12 +64,12 @@ export const PAGED_TABLES: Readonly<Record<string, PagedTable>> = {
   },
   accepted_per_day: {
     file: CONTROL_FILE,
-    columns: 'sensor_id, day, measurements, bucket_of_sensor(sensor_id) AS bucket',
+    columns: 'sensor_id, day, measurements, shard_of_sensor(sensor_id) AS shard',
     from: 'accepted_per_day',
   },
   set_aside: {
     file: CONTROL_FILE,
-    columns: `id, bucket_of(user_id) AS bucket, user_id, sensor_id, measured_at_ms, tie_break_ns,
+    columns: `id, shard_of(user_id) AS shard, user_id, sensor_id, measured_at_ms, tie_break_ns,
       temp_celsius, reason, set_aside_at_ms`,
     from: 'set_aside',
   },
@@ -93,7 +93,7 @@ export const PAGED_TABLES: Readonly<Record<string, PagedTable>> = {
   tie_breaks: {
     file: LEDGER_FILE,
     columns: `sensor_id, measured_at_ms AS at_ms, next_ns AS next,
-      bucket_of_sensor(sensor_id) AS bucket`,
+      shard_of_sensor(sensor_id) AS shard`,
     from: '(SELECT * FROM tie_breaks WHERE is_live(sensor_id))',
   },
   measurements: {

@@ -276,7 +276,7 @@ describe('two processes that forward', () => {
     for (let time = 0; time < 6; time++) await run()
     await client.query(`INSERT INTO journal
       SELECT 0, 1, seq, gen_random_uuid(), 0, 0 FROM generate_series(1, 5000) AS seq`)
-    await client.query('INSERT INTO stream_forwarded (bucket, stream_id, seq) VALUES (0, 1, 5000)')
+    await client.query('INSERT INTO stream_forwarded (shard, stream_id, seq) VALUES (0, 1, 5000)')
     await client.query('BEGIN')
     expect((await run()).rowCount).to.equal(1_000)
     const { rows } = await client.query(`
