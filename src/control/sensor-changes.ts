@@ -5,7 +5,7 @@ import type { Sensor } from '../domain/sensor.ts'
 import { HOUR_MS } from '../domain/time.ts'
 import type { ChangesCursor, HistoryChange, SensorChanges } from '../ports/sensor-changes.ts'
 
-/** Of the history step that stands for all that are too old. */
+/** Of the revision that stands for all that are too old. */
 export const EVERYTHING_HOUR = -1_000_000_000
 
 /** One more than are named. */

@@ -13,8 +13,8 @@ import type { ControlReader } from '../ports/control-reader.ts'
 import type { ChangesCursor, SensorChanges } from '../ports/sensor-changes.ts'
 import type { Clock } from '../ports/system.ts'
 import { CursorSeal } from './cursor-seal.ts'
-import { changedFromMs, withStep } from './history-steps.ts'
-import type { HistoryStep } from './history-steps.ts'
+import { changedFromMs, withRevision } from './history-revisions.ts'
+import type { HistoryRevision } from './history-revisions.ts'
 import type { LiveEvent, SensorNewsEvent } from './live-event.ts'
 import type { SensorState } from './sensors.ts'
 
@@ -29,7 +29,7 @@ interface KnownSensor {
   /** Its state then. */
   readonly state: SensorState
   /** From when on its history has changed with this event and those before. */
-  readonly steps: readonly HistoryStep[]
+  readonly revisions: readonly HistoryRevision[]
 }
 
 /** Where a client continues. */
@@ -105,8 +105,8 @@ export class SensorWatch {
   /** @param completeNo up to this event the client has certainly been sent all */
   toNews(event: SensorEvent, completeNo: number): SensorNewsEvent {
     if (event.kind === 'sensor_deleted') return { kind: event.kind, sensorId: event.sensorId }
-    const { kind, state, steps } = event
-    return { kind, state, historyFromMs: changedFromMs(steps, completeNo) }
+    const { kind, state, revisions } = event
+    return { kind, state, historyFromMs: changedFromMs(revisions, completeNo) }
   }
 
   /**
@@ -187,7 +187,13 @@ export class SensorWatch {
     this.#log = []
     for (const sensor of sensors) {
       const state = this.#stateOf(sensor, atMs)
-      this.#events.set(sensor.id, { no: 0, sensorId: sensor.id, kind: 'sensor', state, steps: [] })
+      this.#events.set(sensor.id, {
+        no: 0,
+        sensorId: sensor.id,
+        kind: 'sensor',
+        state,
+        revisions: [],
+      })
     }
   }
 
@@ -210,9 +216,9 @@ export class SensorWatch {
     if (before !== undefined && isSame(before.state, state)) return
     const kind = before?.state.isOnline === true && !state.isOnline ? 'sensor_silent' : 'sensor'
     const no = ++this.#lastNo
-    const known = before?.steps ?? []
-    const steps = fromMs === undefined ? known : withStep(known, { no, fromMs })
-    const event = { no, sensorId: id, kind, state, steps } as const
+    const known = before?.revisions ?? []
+    const revisions = fromMs === undefined ? known : withRevision(known, { no, fromMs })
+    const event = { no, sensorId: id, kind, state, revisions } as const
     this.#events.set(id, event)
     this.#log.push(event)
   }

@@ -102,11 +102,11 @@ log.close()
 lookUps.close()
 port.close()
 
-// A step that finds the disk full changes nothing. Commits go on until too many epochs wait.
+// Work that finds the disk full changes nothing. Commits go on until too many epochs wait.
 async function work(): Promise<void> {
   while (!isEnding) {
     try {
-      step()
+      sealOrMerge()
     } catch (error) {
       if (!isStorageFull(error)) throw error
       await setTimeout(ROOM_CHECK_EVERY_MS)
@@ -117,7 +117,7 @@ async function work(): Promise<void> {
   }
 }
 
-function step(): void {
+function sealOrMerge(): void {
   const [request] = requests
   if (request !== undefined && !merger.isBehind) seal(request)
   else merge()
@@ -132,9 +132,9 @@ function seal(request: SealRequest): void {
 }
 
 /** Damaged data stay where they are, and are reported when a look-up needs them. */
-function mergeStep(): ReturnType<RunMerger['step']> {
+function takeMergeStep(): ReturnType<RunMerger['takeMergeStep']> {
   try {
-    return merger.step()
+    return merger.takeMergeStep()
   } catch (error) {
     if (!(error instanceof DamagedData)) throw error
     port?.postMessage({ damage: error.message } satisfies MergeDamage)
@@ -143,7 +143,7 @@ function mergeStep(): ReturnType<RunMerger['step']> {
 }
 
 function merge(): void {
-  const merged = mergeStep()
+  const merged = takeMergeStep()
   if (merged !== undefined) answer({ merged }, segmentBuffers(merged.segments))
   log.noteCommitted()
 }

@@ -21,12 +21,12 @@ const LEFT_BEHIND = words(`
   data_identity sensor_latest
   minute_summaries quarter_summaries hour_summaries day_summaries
   measurements.measured_at_ms tie_breaks.measured_at_ms tie_breaks.next_ns
-  history_steps sensors.changed_seq sensors.compensated_seq`)
+  history_revisions sensors.changed_seq sensors.compensated_seq`)
 /** Of a database: what begins anew, or is filled otherwise. */
 const BEGUN_ANEW = words(`
   data_identity takeovers schema_version measurement_store store_life
   sensor_deletions user_deletions journal streams stream_forwarded leases rate_use sign_in_codes
-  history_steps user_state.settings sensors.changed_at_settings sensors.compensated_at_settings
+  history_revisions user_state.settings sensors.changed_at_settings sensors.compensated_at_settings
   sensor_state.version sensor_state.stream_id sensor_state.seq sensor_state.pending
   sensor_state.oldest_at_ms sensor_state.before_hour sensor_state.before_stream
   sensor_state.before_seq`)

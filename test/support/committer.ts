@@ -39,13 +39,13 @@ const PERMISSIVE: AcceptanceRules = {
   measuredAtMsMin: 0,
 }
 
-/** Few runs, so that small epochs bring about many merges, each of several steps. */
-const MERGE_PLAN = { runs: 4, eventsPerStep: 96 }
+/** Few runs, so that small epochs bring about many merges, each of several merge steps. */
+const MERGE_PLAN = { runs: 4, eventsPerMergeStep: 96 }
 
 const LOG_KEEPING = { bytesMax: 2 ** 20, mode: 'PASSIVE' } as const
 
-/** Steps of a merge that the reader has not heard of. */
-const STEPS_UNTOLD = 2
+/** Merge steps that the reader has not heard of. */
+const MERGE_STEPS_UNTOLD = 2
 
 /** A result with the columns of its elements. */
 export interface DecidedGroup extends GroupResult {
@@ -73,7 +73,7 @@ export class CommitterBench {
   #merger!: RunMerger
   /** What merges have met that is damaged. */
   readonly damaged: string[] = []
-  /** Steps that the reader has not been told of. */
+  /** Merge steps that the reader has not been told of. */
   #untold: MergeProgress[] = []
   #logs!: { readonly control: LogKeeper; readonly ledger: LogKeeper }
 
@@ -142,11 +142,11 @@ export class CommitterBench {
 
   /**
    * Does what the seal thread does: seals what is asked for, and merges. The reader hears of
-   * the steps of a merge late, as a busy one does.
+   * the merge steps late, as a busy one does.
    *
-   * @param stepsMax stops in the middle of a merge when so many steps have been taken
+   * @param mergeStepsMax stops in the middle of a merge after so many merge steps
    */
-  seal(stepsMax = Infinity): void {
+  seal(mergeStepsMax = Infinity): void {
     this.#sealer ??= new Sealer(this.control, this.ledgerFile, this.epochEvents)
     for (const request of this.#requests.splice(0)) {
       const sealed = this.#sealer.seal(request)
@@ -155,19 +155,19 @@ export class CommitterBench {
       this.#merger.noteSealed(sealed.run.events)
       this.#logs.ledger.noteCommitted()
     }
-    for (let step = 0; step < stepsMax; step++) {
+    for (let step = 0; step < mergeStepsMax; step++) {
       if (this.#merger.isIdle) this.#tellReader(0)
       if (this.#merger.isIdle) return
-      const merged = this.#stepOrDamage()
+      const merged = this.#mergeStepOrDamage()
       this.#logs.ledger.noteCommitted()
       if (merged !== undefined) this.#untold.push(merged)
-      this.#tellReader(STEPS_UNTOLD)
+      this.#tellReader(MERGE_STEPS_UNTOLD)
     }
   }
 
-  #stepOrDamage(): MergeProgress | undefined {
+  #mergeStepOrDamage(): MergeProgress | undefined {
     try {
-      return this.#merger.step()
+      return this.#merger.takeMergeStep()
     } catch (error) {
       if (!(error instanceof DamagedData)) throw error
       this.damaged.push(error.message)

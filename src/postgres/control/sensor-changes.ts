@@ -10,7 +10,7 @@ import { sensorColumns, toSensor } from '../../control/sensors.ts'
 import type { SensorRow } from '../../control/sensors.ts'
 import type { ChangesQuestion, SensorChanges } from '../../ports/sensor-changes.ts'
 import { changesCursorOf, seenByClient } from '../data-version.ts'
-import { HEADS, HISTORY_FROM, isUnseen } from '../stream/history-steps.ts'
+import { HEADS, HISTORY_FROM, isUnseen } from '../stream/history-revisions.ts'
 import { SENSOR_READS, SENSOR_TABLES } from './sensor-rows.ts'
 
 interface ChangedRow extends Omit<SensorRow, 'id'>, Change {

@@ -45,7 +45,7 @@ const REMOVE_STATES = `
   WITH states AS (
     DELETE FROM sensor_state WHERE shard = $1 AND sensor_id = ANY ($2::int[])
     RETURNING sensor_id, user_id),
-  steps AS (DELETE FROM history_steps WHERE shard = $1 AND sensor_id = ANY ($2::int[])),
+  revisions AS (DELETE FROM history_revisions WHERE shard = $1 AND sensor_id = ANY ($2::int[])),
   aside AS (DELETE FROM set_aside WHERE shard = $1 AND sensor_id = ANY ($2::int[])),
   days AS (
     DELETE FROM accepted_per_day WHERE shard = $1 AND sensor_id = ANY ($2::int[])

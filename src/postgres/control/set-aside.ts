@@ -6,7 +6,7 @@ import { DAY_MS } from '../../domain/time.ts'
 import type { SetAsideMeasurement } from '../../ports/store-upkeep.ts'
 import { shardOf } from '../../domain/shard.ts'
 import type { Database, Sql } from '../server/database.ts'
-import { stepStatements, TO_BEFORE } from '../stream/history-steps.ts'
+import { revisionStatements, TO_BEFORE } from '../stream/history-revisions.ts'
 import { LOCK_SENSORS } from '../stream/lane-statements.ts'
 import { journalEntries, lockControlStream } from './control-stream.ts'
 
@@ -49,8 +49,8 @@ export function retrySetAside(
       own.reduce((least, { measuredAtMs }) => Math.min(least, measuredAtMs), Infinity),
     )
     const shards = [...bySensor.values()].map(([first]) => shardOf(first?.userId ?? 0))
-    const steps = stepStatements({ shards, ids: sensorIds }, nowMs)
-    for (const { text, values } of steps) await sql.change(text, values)
+    const revisions = revisionStatements({ shards, ids: sensorIds }, nowMs)
+    for (const { text, values } of revisions) await sql.change(text, values)
     await sql.change(TOUCH_SENSORS, [shards, sensorIds, oldest, seq])
     const entries = encodeEntries(taken, ({ sensorId }) => sensorId)
     await journalEntries(sql, seq, { count: taken.length, entries })

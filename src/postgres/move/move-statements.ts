@@ -13,8 +13,8 @@ export const READ_MOVING = 'SELECT store_id AS "storeId" FROM moving'
 /** One without users has links to become the first one, and its first start names a store. */
 const TABLES = `
   users, user_state, access_tokens, identities, sign_in_links, sensors, sensor_state,
-  history_steps, accepted_per_day, set_aside, refused, refused_totals, skipped_series, tie_breaks,
-  measurements, measurements_hour, measurements_day, ledger, measurement_store`
+  history_revisions, accepted_per_day, set_aside, refused, refused_totals, skipped_series,
+  tie_breaks, measurements, measurements_hour, measurements_day, ledger, measurement_store`
 /**
  * Every connection of a process reads the identity first, together with whether data are moved in.
  * Others wait behind it, so it does not wait for long.

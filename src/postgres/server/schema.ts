@@ -185,7 +185,7 @@ const SENSORS = `
   -- From which hour on the history of a sensor differs from what it was before a row of the
   -- journal, together with sensor_state: the least hour of the rows since then. Rows older than a
   -- week become one, of the hour ${EVERYTHING_HOUR}, with the place of the last of them.
-  CREATE TABLE history_steps (
+  CREATE TABLE history_revisions (
     shard smallint NOT NULL,
     sensor_id int NOT NULL,
     hour int NOT NULL,

@@ -172,7 +172,7 @@ export class GroupTransaction {
     const attempt = { ...place, groupId: randomUUID(), decided }
     if (events.length > 0) {
       await this.#commitAs(attempt, [
-        writes.keepHistorySteps(session, events, this.#view),
+        writes.keepHistoryRevisions(session, events, this.#view),
         writes.updateSensors(session, events, { view: this.#view, place }),
         writes.noteTieBreaks(session, tieBreaks, events),
         writes.countDays(session, events),

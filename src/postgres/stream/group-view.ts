@@ -22,8 +22,8 @@ export interface SensorState {
   readonly tieBreakNs: number
   readonly pending: string
   readonly spans: ArrayLike<number>
-  /** Whether its next row has to keep a step of its history. */
-  readonly hasStep: boolean
+  /** Whether its next row has to keep a revision of its history. */
+  readonly hasRevision: boolean
 }
 
 interface EventRow extends Omit<KnownEvent, 'sensor'> {

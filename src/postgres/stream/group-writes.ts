@@ -7,7 +7,7 @@ import { DAY_MS } from '../../domain/time.ts'
 import type { JournalPlace } from '../../ports/journal-queue.ts'
 import { shardOf } from '../../domain/shard.ts'
 import { placesOf, placesText } from '../data-version.ts'
-import { stepStatements } from './history-steps.ts'
+import { revisionStatements } from './history-revisions.ts'
 import { float8Array, int2Array, int4Array, int8Array, uuidArray } from './binary-arrays.ts'
 import { sensorKeyOf } from './group.ts'
 import type { NewEvent, NewSensor, TieBreak } from './group-decider.ts'
@@ -124,20 +124,20 @@ function nextState(id: number, events: readonly NewEvent[], state: SensorState |
 }
 
 /** Keeps what the update overwrites of when histories have changed: once an hour a sensor. */
-export async function keepHistorySteps(
+export async function keepHistoryRevisions(
   session: Session,
   events: readonly NewEvent[],
   view: GroupView,
 ): Promise<void> {
   const shards = new Map(events.map(({ sensor, shard }) => [sensor.id, shard]))
-  const ids = [...shards.keys()].filter((id) => view.states.get(id)?.hasStep === true)
+  const ids = [...shards.keys()].filter((id) => view.states.get(id)?.hasRevision === true)
   if (ids.length === 0) return
   const sensors = {
     shards: int2Array(ids.map((id) => shards.get(id) ?? 0)),
     ids: int4Array(ids),
   }
-  const steps = stepStatements(sensors, events.at(-1)?.receivedAtMs ?? 0)
-  await Promise.all(steps.map(({ text, values }) => session.send(text, values)))
+  const revisions = revisionStatements(sensors, events.at(-1)?.receivedAtMs ?? 0)
+  await Promise.all(revisions.map(({ text, values }) => session.send(text, values)))
 }
 
 /** The rows that may not be forwarded yet, with the one that is being written. */

@@ -1,7 +1,7 @@
 // The statements of a lane. Locks are taken in one order by everybody: the stream's row, users by
 // id, sensors by id, keys of events, tie-breaks; so nobody waits in a circle.
 
-import { TO_BEFORE } from './history-steps.ts'
+import { TO_BEFORE } from './history-revisions.ts'
 import { SERVER_TIME_MS } from '../server/server-time.ts'
 
 /** For how long a stream is its owner's after its last commit. */
@@ -72,7 +72,7 @@ export const FIND_SENSORS = `
 export const LOCK_SENSORS = `
   SELECT s.sensor_id AS id, s.measured_at_ms AS "measuredAtMs", s.temp_celsius AS "tempCelsius",
     s.tie_break AS "tieBreakNs", s.pending, s.time_spans AS spans,
-    coalesce(s.before_hour < floor(s.oldest_at_ms / 3600000.0), false) AS "hasStep"
+    coalesce(s.before_hour < floor(s.oldest_at_ms / 3600000.0), false) AS "hasRevision"
   FROM unnest($1::smallint[], $2::int[]) AS wanted (shard, sensor_id)
   JOIN sensor_state AS s ON s.shard = wanted.shard AND s.sensor_id = wanted.sensor_id
   WHERE ${NOT_OF_DELETED}

@@ -95,24 +95,24 @@ export const CONTROL_MIGRATIONS: readonly Migration[] = [
       -- journal, together with sensor_latest: the least hour of the rows since then. A row whose
       -- hour is not less than that of a later one says nothing, and is not kept. Rows older than a
       -- week become one, of the hour ${EVERYTHING_HOUR}.
-      CREATE TABLE history_steps (
+      CREATE TABLE history_revisions (
         sensor_id INTEGER NOT NULL,
         hour INTEGER NOT NULL,
         seq INTEGER NOT NULL,
         at_ms INTEGER NOT NULL,
         PRIMARY KEY (sensor_id, hour)
       ) STRICT, WITHOUT ROWID;
-      CREATE TRIGGER history_step AFTER UPDATE OF before_hour ON sensor_latest
+      CREATE TRIGGER history_revision AFTER UPDATE OF before_hour ON sensor_latest
       WHEN old.before_hour < new.before_hour BEGIN
-        INSERT INTO history_steps (sensor_id, hour, seq, at_ms)
+        INSERT INTO history_revisions (sensor_id, hour, seq, at_ms)
         VALUES (old.sensor_id, old.before_hour, old.before_seq, old.last_seen_at_ms)
         ON CONFLICT (sensor_id, hour) DO UPDATE SET seq = excluded.seq, at_ms = excluded.at_ms;
-        INSERT INTO history_steps (sensor_id, hour, seq, at_ms)
-        SELECT sensor_id, ${EVERYTHING_HOUR}, max(seq), min(at_ms) FROM history_steps
+        INSERT INTO history_revisions (sensor_id, hour, seq, at_ms)
+        SELECT sensor_id, ${EVERYTHING_HOUR}, max(seq), min(at_ms) FROM history_revisions
         WHERE sensor_id = new.sensor_id AND at_ms < new.last_seen_at_ms - ${historyChangesMsMax}
         GROUP BY sensor_id
         ON CONFLICT (sensor_id, hour) DO UPDATE SET seq = excluded.seq;
-        DELETE FROM history_steps
+        DELETE FROM history_revisions
         WHERE sensor_id = new.sensor_id AND at_ms < new.last_seen_at_ms - ${historyChangesMsMax}
           AND hour > ${EVERYTHING_HOUR};
       END;

@@ -15,13 +15,13 @@ import { SENSOR_READS, SENSOR_TABLES } from './sensor-rows.ts'
 const STATE = `
   SELECT id AS "dataId", ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'journal'), 0) AS seq
   FROM data_identity`
-const STEPS = `
-  SELECT min(hour) * ${HOUR_MS} FROM history_steps h WHERE h.sensor_id = s.id AND h.seq > $2`
+const REVISIONS = `
+  SELECT min(hour) * ${HOUR_MS} FROM history_revisions h WHERE h.sensor_id = s.id AND h.seq > $2`
 /** From when on the history of a sensor differs: the schema says how that is kept. */
 const HISTORY_FROM = `
   CASE WHEN t.data_seq > $2 THEN min(t.oldest_at_ms,
     iif(t.before_seq > $2, t.before_hour * ${HOUR_MS}, t.oldest_at_ms),
-    ifnull((${STEPS}), t.oldest_at_ms)) END`
+    ifnull((${REVISIONS}), t.oldest_at_ms)) END`
 const WAS_ONLINE = 'min(t.last_seen_at_ms, t.measured_at_ms) >= $3'
 const IS_ONLINE = '(min(t.last_seen_at_ms, t.measured_at_ms) >= $4)'
 const CHANGED = `

@@ -40,7 +40,7 @@ const ORDER_DELETIONS = `
   FROM json_each(@ids) LEFT JOIN accepted_per_day ON sensor_id = value GROUP BY value`
 const forgetIn = (table: string) => `
   DELETE FROM ${table} WHERE sensor_id IN (SELECT value FROM json_each(@ids))`
-const FORGET = ['sensor_latest', 'history_steps', 'accepted_per_day', 'set_aside'].map(forgetIn)
+const FORGET = ['sensor_latest', 'history_revisions', 'accepted_per_day', 'set_aside'].map(forgetIn)
 const LAST_SEQ = "SELECT seq FROM sqlite_sequence WHERE name = 'journal'"
 const NOTE_PASS =
   'UPDATE sensor_deletions SET passes = passes + 1, due_at_ms = ? WHERE sensor_id = ?'

@@ -2,12 +2,12 @@
 // joins a cohort (cohort-segment.ts). Merged runs are never merged again: one look into their
 // cohort's filter covers sixteen of them, so rewriting their events would save nothing.
 //
-// A merge advances in steps of a few segments, each one transaction: the events of these segments
-// are written to the new run, whose filters then know them. Readers are told, and confirm when they
-// look for these segments in the new run only; a later step deletes them from the old runs. So
-// every event can be found at every moment, the new run reuses the pages of the old ones, and an
-// interrupted merge continues where it was. One that meets a damaged page stays where it is until
-// the next start; runs sealed later are merged without it.
+// A merge advances in merge steps of a few segments, each one transaction: the events of these
+// segments are written to the new run, whose filters then know them. Readers are told, and confirm
+// when they look for these segments in the new run only; a later merge step deletes them from the
+// old runs. So every event can be found at every moment, the new run reuses the pages of the old
+// ones, and an interrupted merge continues where it was. One that meets a damaged page stays where
+// it is until the next start; runs sealed later are merged without it.
 //
 // The pace of a merge depends on how much is sealed, several times as much, so that the load is
 // even and few young runs are in memory.
@@ -30,12 +30,15 @@ import { RUNS_PER_GENERATION } from './run-generation.ts'
 export interface MergePlan {
   /** Number of young runs that become one. */
   readonly runs: number
-  /** A step ends with the segment that reaches this number. */
-  readonly eventsPerStep: number
+  /** A merge step ends with the segment that reaches this number. */
+  readonly eventsPerMergeStep: number
 }
 
-/** A step takes some hundredths of a second; shorter ones would write more pages repeatedly. */
-export const MERGE_PLAN: MergePlan = { runs: 2 * RUNS_PER_GENERATION, eventsPerStep: epochEvents }
+/** It takes some hundredths of a second; a shorter one would write more pages repeatedly. */
+export const MERGE_PLAN: MergePlan = {
+  runs: 2 * RUNS_PER_GENERATION,
+  eventsPerMergeStep: epochEvents,
+}
 
 /** Events merged per event sealed. */
 const MERGED_PER_SEALED = 4
@@ -110,7 +113,7 @@ export class RunMerger {
     if (this.#merge?.run.runNo === runNo) this.#merge.takenSegment = stopSegment
   }
 
-  /** Whether there would be too many runs if more were sealed before a step is taken. */
+  /** Whether there would be too many runs if more were sealed before the next merge step. */
   get isBehind(): boolean {
     return !this.isIdle && (this.#merge?.due ?? 0) > this.#dueMax
   }
@@ -123,22 +126,22 @@ export class RunMerger {
   }
 
   /**
-   * Takes one step; durable when it returns. A step that throws has changed nothing; one that met
-   * damage was the last of its merge until the next start.
+   * Takes one merge step; durable when it returns. If it throws, it has changed nothing; after one
+   * that met damage, the merge rests until the next start.
    *
    * @throws DamagedData
    * @returns the progress if events were merged
    */
-  step(): MergeProgress | undefined {
+  takeMergeStep(): MergeProgress | undefined {
     const merge = this.#merge
     if (merge === undefined || this.isIdle) return undefined
-    const { eventsPerStep } = this.#plan
+    const { eventsPerMergeStep } = this.#plan
     let stop = merge.stopSegment
     let events = 0
     const move = this.#db.transaction(() => {
       this.#deleteTaken(merge)
       const written: NumberedSegment[] = []
-      while (stop < SEGMENTS && events < eventsPerStep) {
+      while (stop < SEGMENTS && events < eventsPerMergeStep) {
         written.push(this.#moveSegment(merge, stop++))
         events += this.#shuffle.events
       }

@@ -1,5 +1,5 @@
-// Goal: whatever is sealed is found again, once, at every step of every merge, by readers that hear
-// of a step late, and after a crash at any of them.
+// Goal: whatever is sealed is found again, once, at every merge step, by readers that hear
+// of a merge step late, and after a crash at any of them.
 
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
@@ -31,10 +31,10 @@ const GROUP_EVENTS_MAX = 2 ** 13
 const EPOCHS = 52
 
 describe('the sealed ledger', () => {
-  it('knows every event once at every step of its merges, and after a crash at any', () => {
+  it('knows every event once at every merge step, and after a crash at any', () => {
     const epoch = fc.record({
       events: fc.integer({ min: EPOCH_EVENTS / 2 + 1, max: EPOCH_EVENTS - 1 }),
-      stepsMax: fc.nat({ max: 4 }),
+      mergeStepsMax: fc.nat({ max: 4 }),
       isCrash: fc.boolean(),
       epochsAgo: fc.nat({ max: 8 }),
     })
@@ -43,11 +43,11 @@ describe('the sealed ledger', () => {
       fc.property(story, (epochs) => {
         const bench = new CommitterBench({}, EPOCH_EVENTS)
         const sent: Submission[] = []
-        for (const { events, stepsMax, isCrash, epochsAgo } of epochs) {
+        for (const { events, mergeStepsMax, isCrash, epochsAgo } of epochs) {
           const submission = freshEvents(events)
           expect(createdOf(bench, submission)).to.equal(events)
           sent.push(submission)
-          bench.seal(stepsMax)
+          bench.seal(mergeStepsMax)
           if (isCrash) bench.crash()
           for (const at of [sent.length >> 1, Math.max(0, sent.length - 1 - epochsAgo)]) {
             expect(createdOf(bench, sent[at]!), 'created again').to.equal(0)
@@ -80,7 +80,7 @@ describe('the sealed ledger', () => {
     bench.close()
   })
 
-  it('takes no more room for a merge than a step of it', () => {
+  it('takes no more room for a merge than one merge step', () => {
     const epochEvents = 2 ** 14
     const bench = new CommitterBench({}, epochEvents)
     for (let epoch = 0; epoch < 8; epoch++) {
@@ -206,7 +206,7 @@ describe('the sealed ledger', () => {
   })
 })
 
-/** A merge of which some steps have moved the first events. */
+/** A merge whose first merge steps have moved the first events. */
 function withUnfinishedMerge(epochEvents = EPOCH_EVENTS): CommitterBench {
   const bench = new CommitterBench({}, epochEvents)
   const merging = bench.ledgerFile.prepare('SELECT 1 FROM runs WHERE merged_into IS NOT NULL')

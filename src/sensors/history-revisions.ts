@@ -3,22 +3,28 @@
 // says nothing.
 
 /** One event that came with measurements. */
-export interface HistoryStep {
+export interface HistoryRevision {
   readonly no: number
   readonly fromMs: number
 }
 
 /** Beyond it, the two earliest become one: never too late a time, for whoever is far behind. */
-const STEPS_MAX = 8
+const REVISIONS_MAX = 8
 
-export function withStep(steps: readonly HistoryStep[], step: HistoryStep): readonly HistoryStep[] {
-  const kept = [...steps.filter(({ fromMs }) => fromMs < step.fromMs), step]
+export function withRevision(
+  revisions: readonly HistoryRevision[],
+  revision: HistoryRevision,
+): readonly HistoryRevision[] {
+  const kept = [...revisions.filter(({ fromMs }) => fromMs < revision.fromMs), revision]
   const [first, second, ...rest] = kept
-  if (first === undefined || second === undefined || kept.length <= STEPS_MAX) return kept
+  if (first === undefined || second === undefined || kept.length <= REVISIONS_MAX) return kept
   return [{ ...second, fromMs: first.fromMs }, ...rest]
 }
 
 /** The oldest time of the events after a number; `null`: they came with no measurements. */
-export function changedFromMs(steps: readonly HistoryStep[], afterNo: number): number | null {
-  return steps.find(({ no }) => no > afterNo)?.fromMs ?? null
+export function changedFromMs(
+  revisions: readonly HistoryRevision[],
+  afterNo: number,
+): number | null {
+  return revisions.find(({ no }) => no > afterNo)?.fromMs ?? null
 }

@@ -1,5 +1,5 @@
 // From when on the history of a sensor has changed since a row of the journal: the oldest times of
-// its last two rows are in its state, those before as steps, one an hour.
+// its last two rows are in its state, those before as revisions, one an hour.
 
 import { EVERYTHING_HOUR } from '../../control/sensor-changes.ts'
 import { historyChangesMsMax } from '../../domain/limits.ts'
@@ -13,7 +13,7 @@ export const TO_BEFORE = `
 const SENSORS = 'unnest($1::smallint[], $2::int[]) AS own (shard, sensor_id)'
 /** Keeps what the update is about to overwrite; to be done before it, with the sensors locked. */
 const KEEP = `
-  INSERT INTO history_steps (shard, sensor_id, hour, stream_id, seq, version, at_ms)
+  INSERT INTO history_revisions (shard, sensor_id, hour, stream_id, seq, version, at_ms)
   SELECT s.shard, s.sensor_id, s.before_hour, s.before_stream, s.before_seq, s.version - 1,
     s.last_seen_at_ms
   FROM ${SENSORS}
@@ -23,27 +23,27 @@ const KEEP = `
     seq = excluded.seq, version = excluded.version, at_ms = excluded.at_ms`
 const OLD = `
   FROM ${SENSORS}
-  JOIN history_steps AS h ON h.shard = own.shard AND h.sensor_id = own.sensor_id
+  JOIN history_revisions AS h ON h.shard = own.shard AND h.sensor_id = own.sensor_id
   WHERE h.at_ms < $3::bigint AND h.hour > ${EVERYTHING_HOUR}`
 const MERGE_OLD = `
-  INSERT INTO history_steps (shard, sensor_id, hour, stream_id, seq, version, at_ms)
+  INSERT INTO history_revisions (shard, sensor_id, hour, stream_id, seq, version, at_ms)
   SELECT DISTINCT ON (h.shard, h.sensor_id) h.shard, h.sensor_id, ${EVERYTHING_HOUR},
     h.stream_id, h.seq, h.version, h.at_ms
   ${OLD} ORDER BY h.shard, h.sensor_id, h.version DESC
   ON CONFLICT (shard, sensor_id, hour) DO UPDATE SET stream_id = excluded.stream_id,
     seq = excluded.seq, version = excluded.version, at_ms = excluded.at_ms`
 const DELETE_OLD = `
-  DELETE FROM history_steps AS old USING ${SENSORS}
+  DELETE FROM history_revisions AS old USING ${SENSORS}
   WHERE old.shard = own.shard AND old.sensor_id = own.sensor_id
     AND old.at_ms < $3::bigint AND old.hour > ${EVERYTHING_HOUR}`
 
 /**
- * What keeps a step of each sensor whose state has one, and merges those that are too old: in this
+ * Keep a revision of each sensor whose state has one, and merge those that are too old: in this
  * order, in the transaction that has locked the sensors.
  *
  * @param shards of the sensors, an array for the driver; and their ids
  */
-export function stepStatements(
+export function revisionStatements(
   { shards, ids }: { readonly shards: unknown; readonly ids: unknown },
   nowMs: number,
 ): readonly { readonly text: string; readonly values: unknown[] }[] {
@@ -65,12 +65,12 @@ export function isUnseen(stream: string, seq: string): string {
 
 /**
  * The oldest time of what the sensor with the state `t` has got beyond them; null: nothing. Whoever
- * has seen its last row has seen those before, and the steps of most sensors are not looked at.
+ * has seen its last row has seen those before, and the revisions of most sensors are not looked at.
  */
 export const HISTORY_FROM = `
   CASE WHEN ${isUnseen('t.stream_id', 't.seq')} THEN least(t.oldest_at_ms,
     CASE WHEN ${isUnseen('t.before_stream', 't.before_seq')}
       THEN t.before_hour::bigint * ${HOUR_MS} END,
-    (SELECT min(h.hour)::bigint * ${HOUR_MS} FROM history_steps AS h
+    (SELECT min(h.hour)::bigint * ${HOUR_MS} FROM history_revisions AS h
       WHERE h.shard = t.shard AND h.sensor_id = t.sensor_id
         AND ${isUnseen('h.stream_id', 'h.seq')})) END`
