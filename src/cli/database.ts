@@ -4,10 +4,7 @@
 import type { Command } from 'commander'
 import { usage } from '../operations/check-arguments.ts'
 import { failed } from '../operations/operations.ts'
-import type { Config } from '../config.ts'
-import { checkServer } from '../postgres/server/server-check.ts'
-import { migrate } from '../postgres/server/migrate.ts'
-import { countingFault } from '../postgres/stream/counting-check.ts'
+import type { Config, DatabaseConfig } from '../config.ts'
 import { example } from './arguments.ts'
 import { onceFree } from './open-operations.ts'
 import { readSettings, readSettingsWithData } from './read-settings.ts'
@@ -50,13 +47,12 @@ export function addCommands(program: Command): void {
 }
 
 async function check(): Promise<void> {
-  const { url, durability } = await readDatabase()
-  const { version, faults, warnings } = await orFailed(() => checkServer(url, durability))
+  const database = await readDatabase()
+  const { checkDatabase } = await import('../data-dir/database-server.ts')
+  const { version, faults, warnings } = await checkDatabase(database)
   for (const warning of warnings) printText(`warning: ${warning}`)
-  const counting = await orFailed(() => countingFault(url))
-  const all = counting === undefined ? faults : [...faults, counting]
-  if (all.length > 0) throw failed(`PostgreSQL ${version} cannot be used`, all.join('\n'))
-  printText(`PostgreSQL ${version} can be used, with DURABILITY=${durability}`)
+  if (faults.length > 0) throw failed(`PostgreSQL ${version} cannot be used`, faults.join('\n'))
+  printText(`PostgreSQL ${version} can be used, with DURABILITY=${database.durability}`)
 }
 
 async function applyMigrations({ backup }: { readonly backup?: string }): Promise<void> {
@@ -65,8 +61,8 @@ async function applyMigrations({ backup }: { readonly backup?: string }): Promis
   if (backup !== undefined) {
     throw usage('DATABASE_URL is set, and --backup is for a DATA_DIR', 'Use pg_dump.')
   }
-  const { url } = config.database
-  const applied = await orFailed(() => migrate(url))
+  const { migrateDatabase } = await import('../data-dir/database-server.ts')
+  const applied = await migrateDatabase(config.database)
   if (applied.length === 0) printText('the schema is up to date')
   else printText(`the schema has version ${applied.at(-1)} now`)
 }
@@ -92,17 +88,8 @@ async function declare(): Promise<void> {
   printText('the data have a new id; what was revoked or deleted since the copy was made is back')
 }
 
-async function readDatabase(): Promise<NonNullable<Config['database']>> {
+async function readDatabase(): Promise<DatabaseConfig> {
   const { database } = await readSettings()
   if (database !== undefined) return database
   throw usage('DATABASE_URL is missing', `For example: ${DATABASE} check`)
-}
-
-async function orFailed<Result>(work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work()
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw failed(`the database of DATABASE_URL cannot be used: ${reason}`)
-  }
 }

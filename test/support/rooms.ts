@@ -4,7 +4,7 @@ export const CORE = ['ingest', 'history', 'sensors', 'access', 'influxql']
 const SETTINGS = ['config', 'config-environment', 'config-settings', 'config-values']
 const ADAPTERS = ['sqlite', 'postgres', 'influx', 'system', ...SETTINGS]
 /** What a command works on, or with. */
-const OPENED_BY_COMMANDS = ['compose', 'data-dir', 'doctor', 'postgres', 'system']
+const OPENED_BY_COMMANDS = ['compose', 'data-dir', 'doctor', 'system']
 
 /** Who may import whom: a room on the left, the rooms its files may import on the right. */
 export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
