@@ -1,4 +1,4 @@
-// A statement of a user: read, asked of the user's sensors and their histories, and answered.
+// Answers a statement from the user's sensors and their histories.
 
 import { wholeWindows, windowGrid } from '../history/buckets.ts'
 import type { HistoryReader } from '../history/read-history.ts'
@@ -21,7 +21,7 @@ import type { TaggedSensor } from './tagged-sensors.ts'
 const NONE: ReadonlySet<number> = new Set()
 
 const NOT_ALL =
-  'measurements of this range are acknowledged and cannot be read yet: ask again for all of them'
+  'acknowledged measurements of this range cannot be read yet: ask again for all of them'
 
 export interface InfluxqlSources {
   readonly sensors: Sensors
@@ -35,11 +35,11 @@ export interface Asked {
 }
 
 /**
- * The answer to a statement, read as it is consumed.
+ * The answer to a statement, produced as it is consumed.
  *
  * @param text within `limitStatement`
- * @throws StatementError if it is not taken, or asks for too much
- * @throws ServiceError `history_unavailable` when the store is out of reach; also while it is read
+ * @throws StatementError if it is unsupported or asks for too much
+ * @throws ServiceError `history_unavailable` if the store is unreachable, also while it is read
  */
 export async function answerStatement(
   text: string,
@@ -73,7 +73,7 @@ async function select(
   const isAggregate = columns.some(({ aggregate }) => aggregate !== undefined)
   const read = isAggregate ? windowSeries : measurementSeries
   const series = await read(statement, shown, sources.measurements)
-  // After what is refused, and before the series are read.
+  // After all checks, and before the series are read.
   const isReadable = await sources.history.areReadable(sensorsOf(shown), readRange(statement))
   return answerText(series, isReadable ? undefined : NOT_ALL)
 }

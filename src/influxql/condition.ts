@@ -1,4 +1,4 @@
-// WHERE: which sensors are meant, by their tags, and which time.
+// WHERE: selects sensors by their tags, and a time range.
 //
 //   condition  = all { OR all }
 //   all        = one { AND one }
@@ -17,16 +17,16 @@ import { MEASUREMENTS, isTag } from './vocabulary.ts'
 import { StatementError } from './statement-error.ts'
 import type { Tag, Tags } from './vocabulary.ts'
 
-/** Deeper nesting is no condition that a person or Grafana writes. */
+/** Neither people nor Grafana nest conditions deeper than this. */
 const DEPTH_MAX = 64
 
-/** Whether a sensor with these tags is meant. */
+/** Whether it selects a sensor with these tags. */
 export type Condition = (tags: Tags, work: Work) => boolean
 
 export const EVERYTHING: Condition = () => true
 const NOTHING: Condition = () => false
 
-/** The part of a condition that speaks of time; half-open, in milliseconds. */
+/** The time range of a condition; half-open, in milliseconds. */
 interface TimeBounds {
   readonly startMs: number
   readonly stopMs: number
@@ -34,11 +34,11 @@ interface TimeBounds {
 
 export interface Where {
   readonly condition: Condition
-  /** `±Infinity`: not bounded on that side. */
+  /** `±Infinity`: unbounded on that side. */
   readonly bounds: TimeBounds
 }
 
-/** A part of a condition. `time` is where it speaks of time, `undefined`: it does not. */
+/** A part of a condition. `time` is `undefined` if it does not restrict time. */
 interface Part extends Where {
   readonly time: Token | undefined
 }
@@ -62,12 +62,12 @@ const UNIT_NS: Readonly<Record<string, bigint>> = {
 
 const FIELDS = new Set(Object.values(MEASUREMENTS).flatMap((fields) => Object.keys(fields)))
 
-/** Reads a condition. @throws StatementError if it is not taken */
+/** Reads a condition. @throws StatementError if it is unsupported */
 export function readCondition(scanner: Scanner, nowMs: number): Where {
   return new ConditionReader(scanner, nowMs).either(0)
 }
 
-/** Nanoseconds of a duration. @throws StatementError if it is none */
+/** Nanoseconds of a duration. @throws StatementError if it is not a duration */
 export function durationNs({ text, unit, at }: Token): bigint {
   const factor = UNIT_NS[unit]
   if (factor === undefined || !/^[0-9]{1,30}$/.test(text)) {
@@ -92,7 +92,7 @@ class ConditionReader {
     if (parts.length === 1 && first !== undefined) return first
     const timed = parts.find(({ time }) => time !== undefined)
     if (timed?.time !== undefined) {
-      const reason = 'a condition on time goes with AND: time beside an OR is not taken'
+      const reason = 'combine time conditions with AND: time next to OR is not supported'
       throw new StatementError(reason, timed.time.at)
     }
     const conditions = parts.map(counted)
@@ -188,7 +188,7 @@ class ConditionReader {
       throw new StatementError(reason, name.at)
     }
     const test = this.#test()
-    // An unknown tag: no series.
+    // An unknown tag selects no series.
     const condition = isTag(name.text) ? conditionOn(name.text, test) : NOTHING
     return { condition, bounds: ALWAYS, time: undefined }
   }
@@ -216,7 +216,7 @@ class ConditionReader {
   }
 }
 
-/** `::tag`, `::field` or neither behind a name. */
+/** `::tag`, `::field` or nothing after a name. */
 export function readCast(scanner: Scanner): 'tag' | 'field' | undefined {
   if (scanner.next.kind !== 'mark' || scanner.next.text !== '::') return undefined
   scanner.take()
@@ -230,7 +230,7 @@ export function isWord({ kind, text }: Token, word: string): boolean {
   return kind === 'word' && text.toLowerCase() === word.toLowerCase()
 }
 
-/** One of several conditions: work, however little it says. */
+/** One of several conditions: each counts as work, however short it is. */
 function counted({ condition }: Part): Condition {
   return (tags, work) => {
     work.add(CONDITION_WORK)

@@ -1,4 +1,4 @@
-// What one statement may ask for, and what would fit instead.
+// The limits of one statement; each error suggests what would fit.
 
 import { grouped } from '../domain/grouped.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../domain/time.ts'
@@ -14,13 +14,13 @@ const windowsReadMax = 10_000_000
 const measurementsReadMax = 10_000_000
 const measuredPeriodMsMax = 7 * DAY_MS
 
-/** Work of one statement: less than half a second. */
+/** A statement's work: less than half a second. */
 const workMax = 20_000_000
 
-/** Of one among several conditions on one sensor, beside that of its regular expression. */
+/** Work of one of several conditions on one sensor, besides that of its regular expression. */
 export const CONDITION_WORK = 10
 
-/** Windows that are suggested, finest first. */
+/** Suggested windows, finest first. */
 const SUGGESTED: readonly (readonly [name: string, ms: number])[] = [
   ['10s', 10 * SECOND_MS],
   ['1m', MINUTE_MS],
@@ -32,7 +32,7 @@ const SUGGESTED: readonly (readonly [name: string, ms: number])[] = [
   ['1w', 7 * DAY_MS],
 ]
 
-/** @throws StatementError if a statement is too long to be looked at */
+/** @throws StatementError if a statement is too long to be read */
 export function limitStatement(text: string): void {
   if (Buffer.byteLength(text) <= statementBytesMax) return
   throw new StatementError(`a statement has at most ${statementBytesMax} bytes`)
@@ -47,7 +47,7 @@ export function limitWindows(windows: number, { startMs, stopMs }: TimeRange): v
 }
 
 /**
- * @param windows of each series
+ * @param windows in each series
  * @throws StatementError if there are too many series
  */
 export function limitSeries(series: number, windows: number): void {
@@ -57,20 +57,20 @@ export function limitSeries(series: number, windows: number): void {
   throw tooMany(series, what, most, 'fewer sensors, or SLIMIT, or longer windows')
 }
 
-/** @throws StatementError if an answer has too many values */
+/** @throws StatementError if a response has too many values */
 export function limitValues(values: number): void {
   if (values <= valuesMax) return
   throw tooMany(values, 'values', valuesMax, 'fewer sensors, longer windows or a shorter range')
 }
 
-/** @throws StatementError if too many windows of too many sensors are to be read */
+/** @throws StatementError if too many windows of too many sensors would be read */
 export function limitReading(windows: number): void {
   if (windows <= windowsReadMax) return
   const remedy = 'fewer sensors or a shorter range'
   throw tooMany(windows, 'windows of all sensors to read', windowsReadMax, remedy)
 }
 
-/** @throws StatementError if too many single measurements are to be read */
+/** @throws StatementError if too many single measurements would be read */
 export function limitMeasurements(measurements: number): void {
   if (measurements <= measurementsReadMax) return
   const remedy = 'fewer sensors, windows of 1m or a shorter range'
@@ -78,17 +78,17 @@ export function limitMeasurements(measurements: number): void {
 }
 
 /**
- * @param what is made of single measurements
- * @throws StatementError if these are of too long a period
+ * @param what is computed from single measurements
+ * @throws StatementError if their period is too long
  */
 export function limitMeasuredPeriod({ startMs, stopMs }: TimeRange, what: string): void {
-  // A range with both ends in it is a millisecond longer.
+  // A range that includes both ends is a millisecond longer.
   if (stopMs - startMs <= measuredPeriodMsMax + 1) return
   const remedy = 'mean, min, max, count and sum by time(1m) or more have no such limit'
   throw new StatementError(`${what} cover at most 7 days; ${remedy}`)
 }
 
-/** What the conditions of one statement have done; a character looked at is 1. */
+/** The work done by the conditions of one statement; reading one character is 1. */
 export class Work {
   #done = 0
 

@@ -1,4 +1,4 @@
-// Reads the text of a statement. Words in any case, names quoted or not:
+// Reads the text of a statement. Keywords in any case, names quoted or not:
 //
 //   statement    = ( select | show ) [ ';' ]
 //   select       = SELECT column { ',' column } FROM measurement [ WHERE condition ] [ group ]
@@ -16,7 +16,7 @@
 //                [ WHERE condition ] [ LIMIT n ]
 //   from         = FROM measurement
 //
-// A condition is in condition.ts.
+// Conditions are in condition.ts.
 
 import { isTimeZone } from '../history/local-days.ts'
 import { UTC } from '../history/buckets.ts'
@@ -36,27 +36,27 @@ import type { Aggregate } from './vocabulary.ts'
 const NS_PER_SECOND = 1_000_000_000n
 const DEFAULT_PERIOD_MS = DAY_MS
 
-/** InfluxDB's own range of time is a few months longer at both ends. */
+/** InfluxDB's own time range extends a few months further at both ends. */
 const RANGE = { startMs: Date.UTC(1678, 0), stopMs: Date.UTC(2262, 0) }
 
-/** What people try here, and what there is instead. */
-const ARITHMETIC = 'arithmetic is not taken: select fields and functions, and compute in the panel'
+/** Common attempts that are unsupported, and what to use instead. */
+const ARITHMETIC = 'arithmetic is not supported: select fields or functions, compute in the panel'
 const NOT_TAKEN: Readonly<Record<string, string>> = {
   '+': ARITHMETIC,
   '-': ARITHMETIC,
-  '*': 'only GROUP BY takes *, and there is no arithmetic: select fields and functions by name',
+  '*': 'only GROUP BY takes *, and arithmetic is not supported: select by name',
   '/': ARITHMETIC,
-  into: 'nothing is written here: leave INTO out',
-  offset: 'OFFSET is not taken: use LIMIT and a condition on time',
-  soffset: 'SOFFSET is not taken: use SLIMIT and a condition on tags',
+  into: 'statements only read: leave INTO out',
+  offset: 'OFFSET is not supported: use LIMIT and a condition on time',
+  soffset: 'SOFFSET is not supported: use SLIMIT and a condition on tags',
 }
 
 /**
  * Reads a statement.
  *
  * @param text within `limitStatement`
- * @param nowMs what `now()` is, and where a range without an upper bound ends
- * @throws StatementError if it is not taken
+ * @param nowMs the value of `now()`, and the end of a range without an upper bound
+ * @throws StatementError if it is unsupported
  */
 export function readStatement(text: string, nowMs: number): Statement {
   return new StatementReader(new Scanner(text), nowMs).statement()
@@ -76,10 +76,7 @@ class StatementReader {
     const read = { select: () => this.#select(), show: () => this.#show() }
     const word = first.kind === 'word' ? first.text.toLowerCase() : ''
     if (word !== 'select' && word !== 'show') {
-      throw new StatementError(
-        'expected SELECT or SHOW: nothing is written or changed here',
-        first.at,
-      )
+      throw new StatementError('expected SELECT or SHOW: statements only read', first.at)
     }
     const statement = read[word]()
     const isEnded = this.#skipMark(';')
@@ -131,7 +128,7 @@ class StatementReader {
   #fieldCast(): void {
     const { at } = this.#scanner.next
     if (readCast(this.#scanner) === 'tag')
-      throw new StatementError('tags are no columns: group by them', at)
+      throw new StatementError('tags cannot be columns: group by them', at)
   }
 
   #groups(): { windowMs: number | undefined; tags: readonly string[] } {
@@ -162,7 +159,7 @@ class StatementReader {
       throw new StatementError('time(…) takes whole seconds or more: s, m, h, d or w', token.at)
     }
     if (this.#scanner.next.text === ',') {
-      const reason = 'windows begin at the epoch: time(…) takes no offset; tz(…) gives local days'
+      const reason = 'windows start at the epoch: time(…) takes no offset; tz(…) gives local days'
       throw new StatementError(reason, this.#scanner.next.at)
     }
     return Number(ns / 1_000_000n)
@@ -191,7 +188,7 @@ class StatementReader {
     if (!this.#skipWord(word)) return undefined
     const { kind, text, unit, at } = this.#scanner.take()
     if (kind === 'number' && unit === '' && /^[0-9]{1,15}$/.test(text)) {
-      // As with InfluxDB, 0 is no limit.
+      // As in InfluxDB, 0 means no limit.
       return Number(text) || undefined
     }
     throw new StatementError(`${word} takes a whole number`, at)
@@ -275,7 +272,7 @@ class StatementReader {
   #measurement(): string {
     const { next } = this.#scanner
     if (next.text === '(' && next.kind === 'mark') {
-      const reason = 'sub-queries are not taken: name a measurement, temperature or sensor'
+      const reason = 'sub-queries are not supported: name a measurement, temperature or sensor'
       throw new StatementError(reason, next.at)
     }
     const name = this.#name('a measurement, temperature or sensor')
@@ -337,15 +334,15 @@ class StatementReader {
 function aggregateOf({ text, at }: Token): Aggregate {
   const aggregate = FUNCTIONS.find((name) => name === text.toLowerCase())
   if (aggregate !== undefined) return aggregate
-  const known = `there are ${FUNCTIONS.join(', ')}`
-  throw new StatementError(`${text.slice(0, 32)} is no function here: ${known}`, at)
+  const known = `use ${FUNCTIONS.join(', ')}`
+  throw new StatementError(`${text.slice(0, 32)} is not a supported function: ${known}`, at)
 }
 
-/** Columns of one name get `_1`, `_2`, … */
+/** Repeated column names get `_1`, `_2`, … */
 function named(columns: readonly Column[]): readonly Column[] {
   const isCalling = columns.filter(({ aggregate }) => aggregate !== undefined).length
   if (isCalling > 0 && isCalling < columns.length) {
-    throw new StatementError('fields and functions do not go together: select one or the other')
+    throw new StatementError('fields and functions cannot be mixed: select one or the other')
   }
   const seen = new Map<string, number>()
   return columns.map((column) => {
@@ -355,7 +352,7 @@ function named(columns: readonly Column[]): readonly Column[] {
   })
 }
 
-/** Without a lower bound the 24 hours before the upper one; without an upper one, until now. */
+/** Defaults: from 24 hours before the upper bound, until now. */
 function rangeOf(bounds: TimeRange, nowMs: number): TimeRange {
   const stopMs = Math.min(bounds.stopMs === Infinity ? nowMs + 1 : bounds.stopMs, RANGE.stopMs)
   const startMs = bounds.startMs === -Infinity ? stopMs - DEFAULT_PERIOD_MS : bounds.startMs

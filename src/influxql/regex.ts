@@ -1,6 +1,6 @@
-// Regular expressions in linear time. An alternation of plain texts, which is what Grafana makes of
-// a variable with several values, becomes a set and may be as long as the statement; anything else
-// runs on RE2's engine, where characters of pattern times characters of text are work.
+// Regular expressions in linear time. An alternation of plain texts, which Grafana makes of a
+// variable with several values, becomes a set and may be as long as the statement. Anything else
+// runs on RE2's engine, where the work is pattern length times text length.
 
 import { RE2JS } from 're2js'
 import type { Work } from './limits.ts'
@@ -8,21 +8,21 @@ import { StatementError } from './statement-error.ts'
 
 const PATTERN_CHARACTERS_MAX = 1_000
 
-/** Where something may be that RE2 knows beyond what is taken; a class is passed over whole. */
+/** Possible uses of RE2 syntax beyond the supported part; a class is skipped whole. */
 const NOT_TAKEN = /\[(?:[^\]\\]|\\[^])*\]?|\\[^]|\(\?:|\(\?|\{|\}/g
 const TAKEN = /^(\[|\\[dswDSW\W_]|\(\?:)/
 const IGNORE_CASE = '(?i)'
 
-/** Plain characters and escaped ones. */
+/** Plain and escaped characters. */
 const PLAIN = /^(?:[^\\^$.|?*+()[\]{}]|\\[\W_])*$/
-/** Cuts at each alternative: the bars that are not escaped. */
+/** Splits at each unescaped bar. */
 const ALTERNATIVES = /(?:[^\\|]|\\[^])+|(?<=\|)(?=\||$)|^(?=\|)/g
 
 export type TextTest = (text: string, work: Work) => boolean
 
 /**
- * @param at where it begins in the statement
- * @throws StatementError if it is not taken
+ * @param at its position in the statement
+ * @throws StatementError if it is unsupported
  */
 export function compileRegex(pattern: string, at: number): TextTest {
   return plainAlternation(pattern) ?? compiled(pattern, at)
@@ -57,7 +57,7 @@ function refuseWhatIsNotTaken(body: string, at: number): void {
     if (TAKEN.test(found)) continue
     const there =
       'alternatives, groups, escaped characters, classes, ., *, +, ? and the anchors ^ and $'
-    throw new StatementError(`${found} is not taken here: there are ${there}`, at + index)
+    throw new StatementError(`${found} is not supported: use ${there}`, at + index)
   }
 }
 

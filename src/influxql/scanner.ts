@@ -1,4 +1,4 @@
-// Cuts the text of a statement into words, names, texts, numbers and marks, in linear time.
+// Splits the text of a statement into words, names, texts, numbers and marks, in linear time.
 
 import { StatementError } from './statement-error.ts'
 
@@ -6,9 +6,9 @@ export type TokenKind = 'word' | 'name' | 'text' | 'number' | 'mark' | 'end'
 
 export interface Token {
   readonly kind: TokenKind
-  /** What it means: without quotes and escapes. */
+  /** The value, without quotes and escapes. */
   readonly text: string
-  /** Behind a number. */
+  /** Follows a number. */
   readonly unit: string
   readonly at: number
 }
@@ -48,7 +48,7 @@ export class Scanner {
     return token
   }
 
-  /** Takes a regular expression: a slash begins one only where one is expected. */
+  /** Reads a regular expression: a slash begins one only where one is expected. */
   takeRegex(): { readonly pattern: string; readonly at: number } {
     const { at } = this.#next
     REGEX.lastIndex = at
@@ -89,7 +89,7 @@ function unescaped(text: string, at: number): string {
   return text.replaceAll(/\\([^])/g, (_whole, escaped: string) => {
     if (escaped === 'n') return '\n'
     if (!`\\'"`.includes(escaped)) {
-      throw new StatementError(`\\${escaped} is unknown: there are \\\\, \\', \\" and \\n`, at)
+      throw new StatementError(`\\${escaped} is unknown: use \\\\, \\', \\" or \\n`, at)
     }
     return escaped
   })

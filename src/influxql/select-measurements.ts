@@ -1,5 +1,5 @@
-// SELECT temp, raw FROM temperature: every measurement of a range, in order of time. How many there
-// are is counted beforehand; they are read in slices of the range, so that memory stays bounded.
+// SELECT temp, raw FROM temperature: every measurement of a range, in order of time. They are
+// counted first, then read in slices of the range, so that memory stays bounded.
 
 import { setImmediate } from 'node:timers/promises'
 import { compensate } from '../domain/sensor.ts'
@@ -14,11 +14,11 @@ import type { Group } from './tagged-sensors.ts'
 
 const ONLY_COUNTS = new Set<never>()
 
-/** Measurements of a slice, if they are spread evenly: some megabytes. */
+/** Measurements in a slice if they are evenly spread: some megabytes. */
 const SLICE_MEASUREMENTS = 50_000
 
 /**
- * @param select its columns are fields
+ * @param select has only fields as columns
  * @throws StatementError if it asks for too much
  */
 export async function measurementSeries(
@@ -40,7 +40,7 @@ export async function measurementSeries(
 /**
  * How many measurements each sensor has in a range.
  *
- * @throws StatementError if all together are too many to read
+ * @throws StatementError if there are too many to read
  */
 export async function countMeasurements(
   reader: MeasurementReader,
@@ -75,7 +75,7 @@ async function* seriesOf(
   for (const part of inParts(groups, countOf, SLICE_MEASUREMENTS)) {
     const count = part.reduce((sum, group) => sum + countOf(group), 0)
     const slices = readSlices(select, slicesOf(select, count), part, reader)
-    // Only a group of its own has more than one slice: it is read as it is taken.
+    // Only a group of its own has several slices: they are read while it is consumed.
     const { value: first = [] } = await slices.next()
     for (const [at, { tags }] of part.entries()) {
       const rows = limited(rowsOf(first[at] ?? [], slices), select.limit ?? Infinity)
@@ -92,7 +92,7 @@ async function* rowsOf(
   for await (const [rows = []] of others) yield rows
 }
 
-/** Parts of the range with about as many measurements each, in the order of the answer. */
+/** Parts of the range with about equally many measurements, in the order of the response. */
 function slicesOf({ range, isDescending }: Select, count: number): readonly TimeRange[] {
   const slices = Math.ceil(count / SLICE_MEASUREMENTS)
   const edge = (at: number) =>
@@ -112,7 +112,7 @@ async function* readSlices(
   for (const slice of slices) yield await readSlice(select, slice, groups, reader)
 }
 
-/** The rows of each group in a slice: one question to the store. */
+/** The rows of each group in a slice, in one query to the store. */
 async function readSlice(
   { columns, isDescending }: Select,
   slice: TimeRange,

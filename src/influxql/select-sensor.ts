@@ -1,4 +1,4 @@
-// SELECT … FROM sensor: one row a sensor, as it is now; nothing is read from the measurement store.
+// SELECT … FROM sensor: one row per sensor, as it is now, without the measurement store.
 
 import { meanCelsius } from '../history/history-points.ts'
 import { compensate, roundCelsius } from '../domain/sensor.ts'
@@ -14,10 +14,10 @@ import type { Group } from './tagged-sensors.ts'
 
 type Field = keyof typeof MEASUREMENTS.sensor
 
-/** What a row is made of besides the sensor. */
+/** What a row needs besides the sensor. */
 export interface Moment {
   readonly nowMs: number
-  /** Sensors of which anything acknowledged cannot be read yet. */
+  /** Sensors with acknowledged data that cannot be read yet. */
   readonly unreadable: ReadonlySet<number>
 }
 
@@ -43,7 +43,7 @@ export function sensorSeries(
 ): readonly Series[] {
   if (select.windowMs !== undefined) {
     const remedy = 'leave time(…) out, or take it from temperature'
-    throw new StatementError(`sensor is as it is now and has no windows: ${remedy}`)
+    throw new StatementError(`sensor has only current values, no windows: ${remedy}`)
   }
   limitSeries(groups.length, 1)
   const sensors = groups.reduce((sum, group) => sum + group.sensors.length, 0)

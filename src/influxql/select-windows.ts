@@ -1,5 +1,5 @@
-// SELECT fn(…) … FROM temperature: aggregates of windows, or of the whole range as one window. The
-// windows are those of histories, whole at both ends, and so are their numbers.
+// SELECT fn(…) … FROM temperature: aggregates of windows, or of the whole range as one window.
+// Windows and values equal those of histories; windows at both ends are whole.
 
 import { setImmediate } from 'node:timers/promises'
 import { wholeWindows, windowGrid } from '../history/buckets.ts'
@@ -25,13 +25,13 @@ import type { Aggregate } from './vocabulary.ts'
 import { SeriesTotals } from './window-totals.ts'
 import type { FieldTotals, WindowTotals } from './window-totals.ts'
 
-/** Rows, or window starts, between which other work runs. */
+/** Rows, or window starts, between two pauses for other work. */
 const ROWS_AT_ONCE = 1_000
 
-/** Windows of a part, in memory until its client has read them: 1.6 MB for each field. */
+/** Windows of a part; they stay in memory until the client has read them: 1.6 MB per field. */
 const PART_WINDOWS = 50_000
 
-/** What of a summary a function is made of, besides the count. */
+/** The value of a summary that a function needs, besides the count. */
 const MADE_OF: Readonly<Record<Aggregate, SummaryValue>> = {
   mean: 'sum',
   min: 'min',
@@ -41,15 +41,15 @@ const MADE_OF: Readonly<Record<Aggregate, SummaryValue>> = {
   last: 'count',
 }
 
-/** The windows of an answer. */
+/** The windows of a response. */
 interface Plan extends TimeRange {
-  /** Where each begins, ascending. */
+  /** Where each starts, ascending. */
   readonly startsMs: readonly number[]
   readonly source: 'summaries' | 'measurements' | 'total'
 }
 
 /**
- * @param select its columns are aggregates
+ * @param select has only aggregates as columns
  * @throws StatementError if it asks for too much
  */
 export async function windowSeries(
@@ -90,7 +90,7 @@ async function planOf(select: Select, sensors: number): Promise<Plan> {
   const grid = windowGrid(windowMs, timeZone)
   limitWindows(grid.countOf(range), range)
   const storedMs = storedWindowMs(windowMs)
-  if (storedMs === undefined) limitMeasuredPeriod(range, 'windows that are no whole minutes')
+  if (storedMs === undefined) limitMeasuredPeriod(range, 'windows of other than whole minutes')
   if (hasLast(select)) limitMeasuredPeriod(range, 'windows with last')
   const whole = wholeWindows(range, grid)
   const isMeasured = hasLast(select) || storedMs === undefined

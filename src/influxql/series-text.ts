@@ -1,8 +1,8 @@
-// Answers in the JSON form of InfluxDB 1: one result, its series written one after another.
+// Responses in InfluxDB 1's JSON format: one result, with its series one after another.
 
 import { setImmediate } from 'node:timers/promises'
 
-/** A value of a row; text only where a statement shows names. */
+/** A value of a row; text only in statements that show names. */
 export type Value = number | string | boolean | null
 
 export type Row = readonly Value[]
@@ -11,14 +11,14 @@ export interface Series {
   readonly name: string
   readonly tags: Readonly<Record<string, string>>
   readonly columns: readonly string[]
-  /** In chunks; iterated once. A series without rows is left out. */
+  /** In chunks, iterated once. A series without rows is left out. */
   readonly rows: AsyncIterable<readonly Row[]>
 }
 
-/** Characters gathered for a piece; other work runs between pieces. */
+/** Characters per piece; other work runs between pieces. */
 const PIECE_CHARACTERS = 16 * 1024
 
-/** @param warning about what is shown */
+/** @param warning about the data shown */
 export async function* answerText(
   series: AsyncIterable<Series>,
   warning?: string,
@@ -57,14 +57,14 @@ async function* textsOf(
   yield `${before === ',' ? ']' : ''}${end}}]}\n`
 }
 
-/** The text of a series up to its rows, which are its last member. */
+/** The text of a series before its rows, which are its last member. */
 function opened({ name, tags, columns }: Series): string {
   const hasTags = Object.keys(tags).length > 0
   const head = { name, ...(hasTags && { tags }), columns }
   return `${JSON.stringify(head).slice(0, -1)},"values":[`
 }
 
-/** A series whose rows are all known. */
+/** A series with all rows known. */
 export function knownSeries(
   name: string,
   columns: readonly string[],

@@ -1,4 +1,4 @@
-// Answers to SHOW: what there is to ask about.
+// Answers SHOW: what one can query.
 
 import { MEASUREMENTS, TAGS, isTag } from './vocabulary.ts'
 import type { Show, ShowTagValues } from './statement.ts'
@@ -36,7 +36,7 @@ export function showSeries(show: Show): readonly Series[] {
   return SHOWN[show.kind](show)
 }
 
-/** @param sensors that are meant */
+/** @param sensors selected by the condition */
 export function tagValueSeries(
   { measurement, keys, limit }: ShowTagValues,
   sensors: readonly TaggedSensor[],

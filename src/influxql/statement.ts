@@ -1,21 +1,21 @@
-// The shape of a statement once it has been read.
+// A statement after parsing.
 
 import type { TimeRange } from '../domain/time.ts'
 import type { Condition } from './condition.ts'
 import type { Aggregate } from './vocabulary.ts'
 
 export interface Column {
-  /** Its heading. */
+  /** The column's heading. */
   readonly name: string
   readonly field: string
   /** `undefined`: the values themselves. */
   readonly aggregate: Aggregate | undefined
 }
 
-/** What stands for the value of an empty window. */
+/** Replaces the value of an empty window. */
 export type Fill = 'null' | 'none' | 'previous' | number
 
-/** `undefined` limits: none. */
+/** Limits are `undefined` if there are none. */
 export interface Select {
   readonly kind: 'select'
   readonly measurement: string
@@ -24,7 +24,7 @@ export interface Select {
   readonly range: TimeRange
   /** `undefined`: the whole range is one window. */
   readonly windowMs: number | undefined
-  /** As asked; names that are no tags are possible. In alphabetical order. */
+  /** As requested, in alphabetical order; may include unknown tags. */
   readonly tags: readonly string[]
   readonly fill: Fill
   readonly isDescending: boolean
@@ -37,7 +37,7 @@ export interface Show {
   readonly kind: 'databases' | 'retention policies' | 'measurements' | 'field keys' | 'tag keys'
   /** `undefined`: all. */
   readonly measurement: string | undefined
-  /** Measurements to show. */
+  /** Whether a measurement is shown. */
   readonly isMeant: (measurement: string) => boolean
   readonly limit: number | undefined
 }

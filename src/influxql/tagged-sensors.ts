@@ -1,4 +1,4 @@
-// A user's sensors with their tags, as they are now: chosen by a condition, grouped into series.
+// A user's sensors with their current tags, selected by a condition and grouped into series.
 
 import { setImmediate } from 'node:timers/promises'
 import type { Sensor } from '../domain/sensor.ts'
@@ -8,10 +8,10 @@ import type { Work } from './limits.ts'
 import { isTag } from './vocabulary.ts'
 import type { Tags } from './vocabulary.ts'
 
-/** Work before that of others runs: some milliseconds. */
+/** Work between two pauses for other work: some milliseconds. */
 const WORK_AT_ONCE = 100_000
 
-/** What making a sensor's tags takes, in the same measure. */
+/** Work of making a sensor's tags. */
 const TAGS_WORK = 500
 
 export interface TaggedSensor {
@@ -19,18 +19,18 @@ export interface TaggedSensor {
   readonly tags: Tags
 }
 
-/** One series of an answer: the sensors whose tags are equal. */
+/** One series of a response: the sensors with equal tags. */
 export interface Group {
-  /** Those grouped by. */
+  /** The tags it is grouped by. */
   readonly tags: Readonly<Record<string, string>>
   readonly sensors: readonly TaggedSensor[]
 }
 
 /**
- * The sensors that are meant.
+ * The sensors that a condition selects.
  *
- * @param states all of the user's
- * @throws StatementError if it takes too long to tell
+ * @param states of all the user's sensors
+ * @throws StatementError if it takes too long
  */
 export async function chosenSensors(
   states: readonly SensorState[],
@@ -54,10 +54,10 @@ export async function chosenSensors(
 }
 
 /**
- * Groups sensors by tags; the series come in the order of these.
+ * Groups sensors by tags; the series are ordered by these.
  *
  * @param tags in alphabetical order
- * @returns `undefined` if one of them is unknown
+ * @returns `undefined` if a tag is unknown
  */
 export function grouped(
   sensors: readonly TaggedSensor[],
@@ -80,9 +80,9 @@ export function sensorsOf(groups: readonly Group[]): readonly Sensor[] {
 }
 
 /**
- * Consecutive groups that are read together: as many as weigh `weightMax`, one at least.
+ * Consecutive groups that are read together: up to a weight of `weightMax`, at least one.
  *
- * @param weightOf what a group takes
+ * @param weightOf a group
  */
 export function* inParts(
   groups: readonly Group[],
@@ -112,7 +112,7 @@ function compareTags(one: Group['tags'], other: Group['tags'], tags: readonly st
   return 0
 }
 
-/** Each sensor's alias, with its serial number behind it where two sensors have the same. */
+/** Each sensor's alias, followed by its serial number if another sensor has the same alias. */
 function namesOf(states: readonly SensorState[]): readonly string[] {
   const aliases = states.map(({ sensor }) => sensor.alias)
   const seen = new Set<string>()

@@ -1,6 +1,6 @@
-// What a statement can name: one table of measurements, fields, tags and functions.
+// The names a statement can use: measurements, fields, tags and functions.
 
-/** Measurements with their fields and InfluxDB's types of them, in InfluxDB's order. */
+/** Measurements with their fields and InfluxDB's types of these, in InfluxDB's order. */
 export const MEASUREMENTS = {
   sensor: {
     compensation: 'float',

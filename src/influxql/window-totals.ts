@@ -1,5 +1,4 @@
-// The totals of the windows of series: summaries of their sensors added up, and the aggregates of
-// them.
+// The totals of the windows of series: the sum of their sensors' summaries, and aggregates of it.
 
 import { meanCelsius, steadySum } from '../history/history-points.ts'
 import type { SeriesRange, StoredPoint, WindowSummary } from '../domain/history.ts'
@@ -10,8 +9,8 @@ import type { Group } from './tagged-sensors.ts'
 import type { Aggregate } from './vocabulary.ts'
 
 /**
- * Totals of one field. Where all sensors have the same compensation it is applied to the result, as
- * histories do, so that both have the same last digit; else to each sensor's summaries.
+ * Totals of one field. If all sensors have the same compensation, it is applied to the result, as
+ * histories do, so that both agree to the last digit; otherwise to each sensor's summaries.
  */
 export class WindowTotals {
   readonly #common: number | undefined
@@ -21,7 +20,7 @@ export class WindowTotals {
   readonly #maxs: Float64Array
   readonly #lasts = new Map<number, { readonly atMs: number; readonly celsius: number }>()
 
-  /** @param compensations of the sensors that will be added */
+  /** @param compensations of the sensors to be added */
   constructor(windows: number, compensations: readonly number[]) {
     const [first = 0] = compensations
     this.#common = compensations.every((celsius) => celsius === first) ? first : undefined
@@ -40,7 +39,7 @@ export class WindowTotals {
     this.#maxs[window] = Math.max(this.#maxs[window]!, compensate(max, shift))
   }
 
-  /** Of several measurements at one time the one noted last counts. */
+  /** Of several measurements at one time, the one noted last counts. */
   noteLast(window: number, atMs: number, celsius: number, compensation: number): void {
     if (atMs < (this.#lasts.get(window)?.atMs ?? -Infinity)) return
     const shift = this.#common === undefined ? compensation : 0
@@ -51,7 +50,7 @@ export class WindowTotals {
     return this.#counts[window] === 0
   }
 
-  /** @param window not empty */
+  /** @param window must not be empty */
   valueOf(aggregate: Aggregate, window: number): number {
     const common = this.#common ?? 0
     const count = this.#counts[window]!
@@ -68,19 +67,19 @@ export class WindowTotals {
   }
 }
 
-/** Compensations that are asked about apart; beyond, sensors are. */
+/** Compensations that are queried separately; if there are more, sensors are. */
 const ALIKE_MAX = 4
 
 /** Totals by field. */
 export type FieldTotals = ReadonlyMap<string, WindowTotals>
 
-/** Where what is read of a sensor is added. */
+/** Where the values read of a sensor are added. */
 interface Target {
   readonly totals: WindowTotals
   readonly compensation: number
 }
 
-/** The totals of several series, from what is read of their sensors in any order. */
+/** The totals of several series, from values of their sensors read in any order. */
 export class SeriesTotals {
   readonly ofGroups: readonly FieldTotals[]
   readonly #targets = new Map<number, readonly Target[]>()
@@ -90,8 +89,8 @@ export class SeriesTotals {
   }
 
   /**
-   * The sensors as they are asked about. Where they are one series and few are calibrated, those
-   * with the same compensation may be summarised together.
+   * How the sensors are queried. If they form one series and few are calibrated, those with the
+   * same compensation may be summarised together.
    */
   get parts(): readonly Pick<SeriesRange, 'sensorIds' | 'areOne'>[] {
     const sensorIds = [...this.#targets.keys()]
