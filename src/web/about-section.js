@@ -1,4 +1,4 @@
-// What the service is: its version, its operator's links, its documents.
+// The service's version, its operator's links, its documents.
 
 import { element, setText } from './element.js'
 import { explainUnread } from './explain.js'

@@ -1,4 +1,4 @@
-// The user, and how they delete their account.
+// The user, and deleting their account.
 
 import { Refused, session } from './api.js'
 import { field } from './choices.js'
@@ -47,7 +47,7 @@ export class AccountSection {
   /**
    * @param {Promise<Bootstrap>} bootstrap
    * @param {() => number} countSensors
-   * @param {(email: string) => Promise<void>} onDelete leaves the app when it is done
+   * @param {(email: string) => Promise<void>} onDelete leaves the app afterwards
    */
   constructor(bootstrap, countSensors, onDelete) {
     this.#bootstrap = bootstrap

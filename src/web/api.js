@@ -1,5 +1,5 @@
-// How the page uses the mobile API: the access token, requests, and histories kept for when there
-// is no network. The page calls nothing else of the service.
+// How the page uses the mobile API: the access token, requests, and histories kept for offline use.
+// The page calls nothing else of the service.
 //
 // The token is in localStorage because the page can be installed as an app and must stay signed in
 // when closed. Only the page's own scripts run here (Content-Security-Policy), so no other can read
@@ -62,7 +62,7 @@ export class Refused extends Error {
 /** No response: no network, or no service. */
 export class NoAnswer extends Error {
   /**
-   * @param {boolean} isUnsent there was no network: the service knows nothing of it
+   * @param {boolean} isUnsent the network was down, so the service did not receive the request
    * @param {ErrorOptions} [options]
    */
   constructor(isUnsent, options) {
@@ -82,7 +82,7 @@ export function keepSession(signedIn) {
   localStorage.setItem(SESSION, JSON.stringify(signedIn))
 }
 
-/** Forgets the token and everything that was read with it. */
+/** Forgets the token and everything read with it. */
 export async function forgetSession() {
   localStorage.removeItem(SESSION)
   await forgetAll()
@@ -94,7 +94,7 @@ export function isSessionChange({ key }) {
 }
 
 /**
- * Makes a request and gives its answer as it is.
+ * Makes a request and returns the raw response.
  *
  * @param {string} path
  * @param {RequestInit & { headers?: Record<string, string> }} [order]
@@ -130,7 +130,7 @@ export async function get(path, signal) {
  * @template Data
  * @param {Response} response
  * @returns {Promise<Data>}
- * @throws NoAnswer if it breaks off
+ * @throws NoAnswer if the connection breaks
  */
 export async function dataOf(response) {
   try {
@@ -141,7 +141,7 @@ export async function dataOf(response) {
   }
 }
 
-/** Deletes what may be gone already. @param {string} path @throws Refused, NoAnswer */
+/** Deletes what may already be gone. @param {string} path @throws Refused, NoAnswer */
 export async function remove(path) {
   try {
     await request(path, { method: 'DELETE' })
@@ -153,7 +153,7 @@ export async function remove(path) {
 /**
  * @param {string} path
  * @param {object} [body]
- * @param {string} [token] default: that of the session
+ * @param {string} [token] default: the session's
  * @returns {Promise<Response>}
  * @throws Refused, NoAnswer
  */
@@ -168,7 +168,7 @@ export function post(path, body, token) {
 /**
  * @param {number} id
  * @param {object} changes
- * @returns {Promise<Sensor>} as it is now
+ * @returns {Promise<Sensor>} after the change
  * @throws Refused, NoAnswer
  */
 export async function patchSensor(id, changes) {
@@ -178,21 +178,21 @@ export async function patchSensor(id, changes) {
 }
 
 /**
- * Reads a history, and falls back to what was answered last when there is no answer or the service
- * is in trouble.
+ * Reads a history. Falls back to the last response kept if the service does not respond or is in
+ * trouble.
  *
  * @param {string} path
- * @param {readonly [string, ...string[]]} keys what the answer is kept as, an earlier one of the
- *   same key goes; then what else will do
+ * @param {readonly [string, ...string[]]} keys the key to keep the response under, replacing an
+ *   earlier one; then other keys to fall back to
  * @param {AbortSignal} [signal]
- * @returns {Promise<{ data: HistoryAnswer, asOfMs: number | undefined }>} `undefined`: it is of now
+ * @returns {Promise<{ data: HistoryAnswer, asOfMs: number | undefined }>} `undefined`: current
  * @throws Refused, NoAnswer
  */
 export async function getOrKept(path, keys, signal) {
   const token = session()?.token
   try {
     const data = /** @type {HistoryAnswer} */ (await get(path, signal))
-    // A response that arrives after signing out belongs to nobody.
+    // A response that arrives after signing out is not kept.
     if (data.complete && token === session()?.token) {
       void keepHistories([[keys[0], { data, asOfMs: nowMs() }]])
     }
@@ -204,7 +204,7 @@ export async function getOrKept(path, keys, signal) {
   }
 }
 
-/** Whether the service could not be reached or is in trouble. @param {unknown} error */
+/** Whether the service is unreachable or in trouble. @param {unknown} error */
 export function isTrouble(error) {
   return error instanceof NoAnswer || (error instanceof Refused && error.status >= 500)
 }

@@ -1,5 +1,5 @@
-// Histories as the columns that uPlot draws, in the unit that is shown: of one, mean, lowest and
-// highest; of several, their means, side by side at all their times.
+// Histories as the columns that uPlot draws, in the displayed unit: of one history, mean, lowest
+// and highest; of several, their means at all their times.
 
 import { gapsOf } from './gaps.js'
 import { brokenAtGaps } from './history.js'
@@ -41,8 +41,8 @@ export function chartColumns(histories) {
 }
 
 /**
- * All times in order, and where those of each table are among them. One table stays as it is:
- * several measurements may have one time.
+ * All times in order, and where each table's times are among them. A single table stays unchanged:
+ * several measurements may have the same time.
  *
  * @param {readonly number[][]} tables
  * @returns {[number[], number[][]]}
@@ -67,7 +67,7 @@ function placed(values, places, length) {
   for (const [at, celsius] of values.entries()) {
     const place = places[at] ?? at
     if (celsius !== null) column[place] = inUnit(celsius)
-    // A gap has all times of other lines in it.
+    // A gap covers all times of other lines within it.
     else column.fill(null, (places[at - 1] ?? place - 1) + 1, places[at + 1] ?? place + 1)
   }
   return column

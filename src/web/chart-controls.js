@@ -1,5 +1,5 @@
-// The buttons of a chart: periods, dates, steps, zoom, now, the table, and all of the screen. They
-// can do everything that gestures can.
+// A chart's buttons: periods, dates, steps, zoom, now, the table, and full screen. They can do
+// everything that gestures can.
 
 import { button, element, icon } from './element.js'
 import { nowMs } from './clock.js'

@@ -1,7 +1,7 @@
-// Touch, wheel and keys on a chart: by how much to zoom, and where, or how far to move. With a
-// mouse you drag over a range to zoom in, which uPlot handles; this file handles one finger that
-// moves, two that zoom, and lets the page still scroll up and down. The wheel zooms with Ctrl, or
-// once the chart has the focus.
+// Touch, wheel and keys on a chart: how much to zoom and where, or how far to move. uPlot handles
+// dragging over a range with a mouse, which zooms in. This file handles one finger that moves and
+// two that zoom, and lets the page still scroll up and down. The wheel zooms with Ctrl, or once the
+// chart has the focus.
 
 /**
  * @typedef {{
@@ -20,7 +20,7 @@
 const WHEEL_ZOOM = 0.002
 const KEY_ZOOM = 2
 const KEY_SHARE = 0.25
-/** A finger that moves less than this has tapped. */
+/** A finger that moves less than this is a tap. */
 const TAP_PX = 6
 
 /**
@@ -35,7 +35,7 @@ export function listenToPointers(surface, scale, gestures) {
   const fingers = new Map()
   let movedPx = 0
   surface.addEventListener('pointerdown', (event) => {
-    // What uPlot replaces inside cannot have the focus.
+    // uPlot replaces its inner elements, so they cannot have the focus.
     surface.focus({ preventScroll: true })
     if (event.pointerType === 'mouse') return
     movedPx = 0

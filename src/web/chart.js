@@ -36,11 +36,11 @@ const CELSIUS_MIN = 1
 const SPARSE_PX = 22
 const LATEST_PX = 8
 const SELECT_PX_MIN = 8
-/** The cursor snaps to points this near. */
+/** The cursor snaps to points within this distance. */
 const SNAP_PX = 6
 const DASH = [6, 4]
 
-/** Waits for uPlot, which index.html loads beside the page. @returns {Promise<typeof uPlot>} */
+/** Waits for uPlot, which index.html loads alongside the page. @returns {Promise<typeof uPlot>} */
 async function loadedPlot() {
   const script = /** @type {HTMLScriptElement} */ (document.getElementById('uplot'))
   const global = /** @type {{ uPlot?: typeof uPlot }} */ (globalThis)
@@ -92,7 +92,7 @@ export class Chart {
 
   /** @param {Period} period */
   showPeriod({ fromMs, toMs, isLive }) {
-    // The dot of a value of now is not to be cut off.
+    // The dot of a current value must not be cut off.
     const edgeMs = isLive ? ((toMs - fromMs) * LATEST_PX) / sizeOf(this.#place).width : 0
     this.#shown = { fromMs, toMs: toMs + edgeMs }
     this.#scale()
@@ -113,20 +113,20 @@ export class Chart {
       this.#plot.setSeries(at + 1, { show: isHidden !== true })
     }
     this.#plot.redraw(true, true)
-    // A new plot has no scale yet that it could keep.
+    // A new plot has no scale to keep yet.
     this.#scale()
-    // The cursor stays where it is, and may be on another point now.
+    // The cursor stays in place and may now be on another point.
     const { left = -1, top = -1 } = this.#plot.cursor
     this.#plot.setCursor({ left, top })
   }
 
-  /** Puts the cursor at a time, or takes it away. @param {number} [atMs] */
+  /** Puts the cursor at a time, or removes it. @param {number} [atMs] */
   point(atMs) {
     const left = atMs === undefined ? -10 : this.#plot.valToPos(atMs, 'x')
     this.#plot.setCursor({ left, top: atMs === undefined ? -10 : 10 })
   }
 
-  /** Moves the cursor by some points; at first to an end of what is in sight. @param {number} by */
+  /** Moves the cursor by some points, first to an end of the visible part. @param {number} by */
   step(by) {
     const { fromMs, toMs } = this.#shown
     const times = this.#plot.data[0]
@@ -217,7 +217,7 @@ export class Chart {
         if (series === 0) return closest
         const line = this.#drawn[isLine(series) ? series - 1 : 0]
         const point = line && this.#pointOf(line, atMs)
-        // Its type has no null, which uPlot takes for nothing.
+        // Its type does not allow null, which uPlot takes for no value.
         const none = /** @type {number} */ (/** @type {unknown} */ (null))
         return point === undefined ? none : (line?.columns[point] ?? none)
       },
@@ -262,7 +262,7 @@ export class Chart {
       {
         ...common,
         space: 44,
-        // Wide enough for its labels, and for half of the first one of the time axis.
+        // Wide enough for its labels, and for half of the time axis's first label.
         size: (_plot, labels) => {
           const own = widest(labels ?? []) + AXIS_GAP_PX + 2
           return Math.max(AXIS_PX_MIN, own, this.#timeMarksPx / 2)
@@ -272,7 +272,7 @@ export class Chart {
     ]
   }
 
-  /** The latest values of lines that are in sight. */
+  /** The latest values of visible lines. */
   get #latest() {
     const { fromMs, toMs } = this.#shown
     const values = this.#lines.flatMap(({ latest, color }) => {
@@ -301,7 +301,9 @@ export class Chart {
     }
   }
 
-  /** The columns of a line that get a dot. @param {uPlot} plot @param {number} at its index */
+  /**
+   * The columns of a line that get a dot. @param {uPlot} plot @param {number} at the line's index
+   */
   #dotsOf(plot, at) {
     const { columns = [], alone = [] } = this.#drawn[at] ?? {}
     const [first = 0, last = 0] = plot.series[0]?.idxs ?? []
@@ -346,7 +348,7 @@ function hasBand(lines) {
   return lines.length === 1 && (lines[0]?.history.bucketMs ?? 0) > 0
 }
 
-/** What a plot is made for. @param {readonly Line[]} lines */
+/** The series of a plot. @param {readonly Line[]} lines */
 function seriesOf(lines) {
   const styles = lines.map(({ color, isDashed }) => `${color} ${isDashed}`)
   return `${styles.join()} ${hasBand(lines)}`
@@ -363,10 +365,10 @@ function sizeOf({ clientWidth, clientHeight }) {
 }
 
 /**
- * A little air above and below, and no less than a degree.
+ * A little space above and below, at least one degree.
  *
- * @param {readonly number[]} values in the unit that is shown
- * @returns {[number, number] | [null, null]} for nothing there is no axis
+ * @param {readonly number[]} values in the displayed unit
+ * @returns {[number, number] | [null, null]} nulls, so no axis, if there are no values
  */
 function temperatureRange(values) {
   if (values.length === 0) return [null, null]

@@ -19,7 +19,7 @@ export function choices(legend, { name, type }, offered) {
 /**
  * @param {HTMLElement} from
  * @param {string} name
- * @returns {string[]} the values that are chosen
+ * @returns {string[]} the chosen values
  */
 export function chosenValues(from, name) {
   const inputs = /** @type {NodeListOf<HTMLInputElement>} */ (
@@ -41,7 +41,7 @@ export function selection(label, options) {
 }
 
 /**
- * A text to enter.
+ * A text field.
  *
  * @param {string} label
  * @param {import('./element.js').Attributes} attributes

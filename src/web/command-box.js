@@ -4,7 +4,7 @@ import { button, element, setText } from './element.js'
 
 /**
  * @param {string} command may have several lines
- * @param {{ label?: string, onCopied?: () => void }} [options] `label`: of the button, where there
+ * @param {{ label?: string, onCopied?: () => void }} [options] `label`: of the button, if there
  *   are several
  */
 export function commandBox(command, { label, onCopied } = {}) {
@@ -22,12 +22,12 @@ export function commandBox(command, { label, onCopied } = {}) {
 
 /** @param {HTMLElement} code @returns whether it is in the clipboard */
 function copyText(code) {
-  // `navigator.clipboard` needs https. This works everywhere, and leaves the text selected.
+  // `navigator.clipboard` needs https. This works everywhere and leaves the text selected.
   getSelection()?.selectAllChildren(code)
   return document.execCommand('copy')
 }
 
-/** A word as a shell reads it. @param {string} word */
+/** Quotes a word for a shell. @param {string} word */
 export function shellWord(word) {
   return /^[\w@.+:/-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`
 }

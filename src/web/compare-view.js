@@ -1,4 +1,4 @@
-// Several sensors on one chart. Which ones is in the URL; adding or removing one goes to another.
+// Several sensors on one chart. The URL names them; adding or removing one goes to another URL.
 
 import { button, element, icon, setText } from './element.js'
 import { HistorySheet } from './history-sheet.js'
@@ -12,14 +12,14 @@ import { SensorPicker } from './sensor-picker.js'
  */
 
 const SENSORS_MAX = 8
-/** Lines from this one on are dashed as well. */
+/** Lines from this one on are also dashed. */
 const SOLID_LINES = 4
-/** What the comparison that gets or loses a sensor leaves to the one that comes after it. */
+/** State that a comparison leaves to the next one when a sensor is added or removed. */
 let left = { hidden: /** @type {readonly number[]} */ ([]), isEditing: false }
 
 export class CompareView {
   title = 'Compare'
-  /** What the URL says of the sensors. */
+  /** The sensors, as in the URL. */
   id
   #sensorIds
   #fleet
@@ -41,7 +41,7 @@ export class CompareView {
   root
 
   /**
-   * @param {string} id ids of sensors, with commas between them
+   * @param {string} id ids of sensors, separated by commas
    * @param {string} name of the period
    * @param {Fleet} fleet
    */
@@ -82,7 +82,7 @@ export class CompareView {
     await this.#sheet?.open()
   }
 
-  /** Shows the period of another URL. @param {string} name */
+  /** Shows the period of a new URL. @param {string} name */
   navigate(name) {
     this.#name = name
     this.#sheet?.navigate(name)
@@ -122,7 +122,7 @@ export class CompareView {
   #describe() {
     const known = this.#known
     const { isLoaded, asOfMs, sensors } = this.#fleet
-    // The service refuses a comparison with a sensor that is gone.
+    // The service refuses a comparison with a deleted sensor.
     if (isLoaded && asOfMs === undefined && known.length < this.#sensorIds.length) {
       return this.#goTo(known.map(({ id }) => id))
     }

@@ -1,4 +1,4 @@
-// Search, filter, order and form of the dashboard: cards, or a table with a row for each sensor.
+// The dashboard's search, filter, order and form: cards, or a table with a row for each sensor.
 // Order and form are kept on the device.
 
 import { button, element, icon, setText } from './element.js'
@@ -11,7 +11,7 @@ import { count } from './format.js'
 
 const KEPT = 'thermolog.dashboard'
 
-/** Those that cards have; a table has one for each column, see list-head.js. */
+/** The orders of cards; a table has one for each column, see list-head.js. */
 const ORDERS = {
   state: 'Attention first',
   name: 'By name',
@@ -115,7 +115,7 @@ export class DashboardTools {
 
   #showOrder() {
     const { isTable } = this.choice
-    // Cards have no heads to press for the other orders.
+    // Cards have no heads to choose the other orders.
     if (!isTable && !(this.#order in ORDERS)) this.#order = 'state'
     this.#orders.value = this.#order
     this.#orders.hidden = isTable

@@ -23,9 +23,9 @@ import { Sparklines } from './sparkline.js'
  */
 
 const TICK_MS = 10_000
-/** A list of thousands is arranged no more often, but shown as soon as it is there. */
+/** How often at most a list of thousands is sorted; the first time is at once. */
 const ARRANGE_MS = 1_000
-/** Time changes the others, and values. */
+/** Time and values change the other orders. */
 const STEADY_ORDERS = ['state', '-state', 'name', '-name']
 
 export class DashboardView {
@@ -34,9 +34,9 @@ export class DashboardView {
   #fleet
   #closing = new AbortController()
   #sparklines = new Sparklines(this.#closing.signal, () => this.#arrangeRanges())
-  /** Those in the document. @type {Map<number, SensorCard>} */
+  /** Cards in the document. @type {Map<number, SensorCard>} */
   #cards = new Map()
-  /** All sensors as they were arranged, by name. @type {Map<number, Sensor>} */
+  /** All sensors as last sorted, by name. @type {Map<number, Sensor>} */
   #arranged = new Map()
   #arrangedAtMs = 0
   /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -75,7 +75,7 @@ export class DashboardView {
     this.#closing.signal.addEventListener('abort', () => clearInterval(ticking))
   }
 
-  /** Brings it up to date, once it is in the document. */
+  /** Brings it up to date once it is in the document. */
   open() {
     this.#arrange()
   }
@@ -121,7 +121,7 @@ export class DashboardView {
     this.#cards.get(sensor.id)?.update(sensor, this.#nameOf(sensor), this.#isCurrent)
   }
 
-  /** Within a group its name is said already. @param {Sensor} sensor */
+  /** A group's heading already says its name. @param {Sensor} sensor */
   #nameOf({ alias, online }) {
     const { isTable, order } = this.#tools.choice
     const isInGroup = !isTable && (order === 'name' || (order === 'state' && online))
@@ -186,7 +186,7 @@ export class DashboardView {
     this.#sayNothing()
   }
 
-  /** The ranges of very many are not read. @param {Choice} choice @returns {Choice} */
+  /** Ranges of very many sensors are not read. @param {Choice} choice @returns {Choice} */
   #possible(choice) {
     const isPossible = this.#canOrderByRange || !choice.order.endsWith('range')
     return isPossible ? choice : { ...choice, order: 'state' }
@@ -257,14 +257,14 @@ export class DashboardView {
     // Not loaded for users who have sensors.
     const { FirstRun } = await import('./first-run.js')
     this.#firstRun ??= new FirstRun(() => this.#sayNothing())
-    // Left as it is once it is there: somebody may be copying from it.
+    // Once shown it stays unchanged: somebody may be copying from it.
     const { root } = this.#firstRun
     if (!this.#nothing.contains(root)) this.#nothing.replaceChildren(root)
   }
 }
 
 /**
- * Whether a sensor may have to be listed elsewhere than before.
+ * Whether a sensor may have moved in the list.
  *
  * @param {Sensor} sensor
  * @param {Sensor | undefined} before

@@ -1,4 +1,4 @@
-// From when to when a chart is to go, in local time; and the same period a year earlier.
+// Chooses a chart's start and end in local time, or the same period a year earlier.
 
 import { nowMs } from './clock.js'
 import { button, element, setText } from './element.js'
@@ -38,7 +38,7 @@ export class DatePicker {
   show(period) {
     const isSame = periodName(period) === periodName(this.#period)
     this.#period = period
-    // What somebody is about to choose stays while time goes on.
+    // Time passing does not change what somebody is choosing.
     if (isSame && !this.root.hidden) return
     this.#from.value = localMinute(period.fromMs)
     this.#to.value = localMinute(period.toMs)
@@ -49,7 +49,7 @@ function timeInput() {
   return element('input', { type: 'datetime-local', required: true })
 }
 
-/** As the input has it: local time without a zone. @param {number} atMs */
+/** In the input's format: local time without a zone. @param {number} atMs */
 function localMinute(atMs) {
   const offsetMs = new Date(atMs).getTimezoneOffset() * 60_000
   return new Date(atMs - offsetMs).toISOString().slice(0, 16)

@@ -1,4 +1,4 @@
-// What a session is called, for a person: what its app calls itself, or what a `User-Agent` says.
+// A session's name for people: what its app calls itself, or what a `User-Agent` says.
 
 const BROWSER = /(Edg|OPR|SamsungBrowser|Firefox|FxiOS|CriOS|Chrome|Safari)\//
 const SYSTEM = /(Android|iPhone|iPad|Windows|Mac OS X|CrOS|Linux)/
@@ -13,7 +13,7 @@ const NAMES = {
   CrOS: 'ChromeOS',
 }
 
-/** Libraries that send their own name where an app sends none. */
+/** Libraries that send their own name if an app sends none. */
 const LIBRARIES = /** @type {const} */ ([
   [/^(?:node|undici|axios)\b/i, 'Node.js program'],
   [/^Go-http-client\b/, 'Go program'],
@@ -29,7 +29,7 @@ export function deviceName(name) {
   if (name.startsWith('Mozilla/')) return browserName(name)
   const [, library] = LIBRARIES.find(([pattern]) => pattern.test(name)) ?? []
   if (library !== undefined) return `${library} (${productOf(name)})`
-  // The system's own library, with the name of the app before it.
+  // The system's own library, preceded by the app's name.
   if (name.includes(' CFNetwork/')) return `${productOf(name)} on an Apple device`
   return name === '' ? 'Unknown device' : name
 }
@@ -43,7 +43,7 @@ function browserName(name) {
   return `${browser} on ${system}`
 }
 
-/** Without version. @param {string} name */
+/** Without the version. @param {string} name */
 function productOf(name) {
   return name.split(/[/ ]/, 1).join('').replaceAll('%20', ' ')
 }

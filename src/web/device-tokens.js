@@ -1,4 +1,4 @@
-// The tokens of the user's devices, by the mobile API.
+// The tokens of the user's devices, through the mobile API.
 
 import { dataOf, get, post, remove } from './api.js'
 
@@ -29,7 +29,7 @@ export function makeToken(order) {
   return make('/tokens', order)
 }
 
-/** @param {number} id @param {number} overlapDays how long the old one works beside the new one */
+/** @param {number} id @param {number} overlapDays how long the old one stays valid */
 export function rotateToken(id, overlapDays) {
   return make(`/tokens/${id}/rotation`, { overlap_days: overlapDays })
 }

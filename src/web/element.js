@@ -1,4 +1,4 @@
-// Creates the page's elements. No markup is ever made from text, so no sensor's name can become
+// Creates the page's elements. Markup is never made from text, so a sensor's name cannot become
 // markup.
 
 const SVG = 'http://www.w3.org/2000/svg'
@@ -11,7 +11,7 @@ const SVG = 'http://www.w3.org/2000/svg'
 /**
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
- * @param {Attributes} [attributes] `false` and `undefined` leave one out, `true` is an empty one
+ * @param {Attributes} [attributes] `false` and `undefined` leave one out, `true` makes it empty
  * @param {...Child} children
  * @returns {HTMLElementTagNameMap[Tag]}
  */
@@ -37,7 +37,7 @@ export function svgElement(tag, attributes, ...children) {
 }
 
 /**
- * A picture out of those in index.html; it says nothing to those who do not see it.
+ * An icon from index.html, hidden from screen readers.
  *
  * @param {string} name
  */
@@ -58,7 +58,8 @@ export function button({ label, ...attributes }, onClick, ...children) {
   return made
 }
 
-/** Writes a text only where it is another one: live regions speak of every change.
+/**
+ * Writes a text only if it differs: live regions announce every change.
  *
  * @param {Element} where
  * @param {string} text

@@ -4,7 +4,7 @@
 /** @typedef {{ readonly name: string, readonly id: string, readonly data: string }} StreamEvent */
 
 /**
- * The events of an answer, until it ends; one without data is a sign of life.
+ * The events of a response until it ends; one without data is a sign of life.
  *
  * @param {Response} response
  * @returns {AsyncGenerator<StreamEvent, void, undefined>}

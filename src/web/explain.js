@@ -1,4 +1,4 @@
-// What went wrong, in the words of the page's owner.
+// What went wrong, in words for the page's user.
 
 import { NoAnswer, Refused, isTrouble } from './api.js'
 
@@ -17,17 +17,17 @@ const BY_CODE = {
   internal_error: 'Something went wrong in the service. Please tell its operator.',
 }
 
-/** Why something is not shown. @param {unknown} error */
+/** Why data are not shown. @param {unknown} error */
 export function explainUnread(error) {
   return isTrouble(error) ? 'Not available without a connection.' : explain(error)
 }
 
 /**
  * @param {unknown} error
- * @param {Readonly<Record<string, string>>} [byMember] what is asked for, by the member of the body
+ * @param {Readonly<Record<string, string>>} [byMember] what to enter, by the member of the body
  *   that was refused
  * @returns {string}
- * @throws what is no failure of a request
+ * @throws anything that is not a failed request
  */
 export function explain(error, byMember = {}) {
   if (error instanceof NoAnswer) return error.isUnsent ? OFFLINE : NO_ANSWER

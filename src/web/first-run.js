@@ -1,4 +1,4 @@
-// Shown while there is no sensor yet: how to send the first measurement.
+// Shown until the first sensor exists: how to send the first measurement.
 
 import { Refused, get, session } from './api.js'
 import { commandBox, shellWord } from './command-box.js'
@@ -58,7 +58,7 @@ export class FirstRun {
     return this.#isMaking || this.#made !== undefined
   }
 
-  /** A measurement has come. */
+  /** A measurement has arrived. */
   arrived() {
     if (this.isHolding) setText(this.#intro, ARRIVED)
   }
@@ -95,7 +95,7 @@ export class FirstRun {
     setText(this.#fault, '')
     try {
       const made = await makeToken({ name: 'first' })
-      // They have gone on; it is in the settings.
+      // The user has moved on; the token is in the settings.
       if (!this.root.isConnected) return
       const onClosed = () => this.#close(bootstrap)
       this.#made = new TokenMade(made, { trial: this.#trial, onClosed })

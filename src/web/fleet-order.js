@@ -1,5 +1,5 @@
 // Which sensors the dashboard lists, in which order, and in which groups: `Cellar / Freezer` is the
-// sensor Freezer of the group Cellar. What needs attention comes first.
+// sensor Freezer of the group Cellar. Sensors that need attention come first.
 
 /**
  * @import { Sensor } from './api.js'
@@ -20,7 +20,7 @@ const OTHERS = 'Other sensors'
 const collator = new Intl.Collator(undefined, { numeric: true })
 
 /**
- * The lowest comes first, what has none last.
+ * The lowest comes first, sensors without a value last.
  *
  * @type {Readonly<
  *   Record<string, (sensor: Sensor, byName: number, rangeOf: RangeOf) => number | undefined>
@@ -28,7 +28,7 @@ const collator = new Intl.Collator(undefined, { numeric: true })
  */
 const RANKS = {
   name: (_, byName) => byName,
-  // The latest loss is the news.
+  // The sensor lost most recently comes first.
   state: ({ online, latest }) => (online ? 1 : -lastMs(latest)),
   seen: ({ latest }) => lastMs(latest),
   range: ({ id }, _, rangeOf) => {
@@ -38,7 +38,7 @@ const RANKS = {
   temp: ({ latest }) => (latest === null ? undefined : -latest.temp),
 }
 
-/** Sorts in place; nearly sorted sensors take little time. @param {Sensor[]} sensors */
+/** Sorts in place, quickly if the sensors are nearly sorted. @param {Sensor[]} sensors */
 export function sortByName(sensors) {
   return sensors.sort((one, other) => collator.compare(one.alias, other.alias))
 }
@@ -57,7 +57,7 @@ export function foundAmong(sensors, { words, isLostOnly }) {
  * @param {readonly Sensor[]} found by name
  * @param {Choice} choice
  * @param {RangeOf} rangeOf
- * @returns {Group[]} one in a table, and in other orders than those of names and states
+ * @returns {Group[]} one in a table, and for orders other than by name or state
  */
 export function groupsOf(found, { order, isTable }, rangeOf) {
   if (!isTable && order === 'name') return byGroup(found)
@@ -82,7 +82,7 @@ function sortBy(sensors, order, rangeOf) {
   return ranked.sort((one, other) => one.rank - other.rank).map(({ sensor }) => sensor)
 }
 
-/** The group's name, empty without one. @param {string} alias */
+/** The group's name, or empty. @param {string} alias */
 function groupName(alias) {
   const end = alias.indexOf(SEPARATOR)
   return end === -1 ? '' : alias.slice(0, end).trim()

@@ -1,4 +1,4 @@
-// The sensors' current state: what the device kept, brought up to date by `GET /changes`, then kept
+// The sensors' current state: read from the device, brought up to date by `GET /changes`, then kept
 // current by the event stream. Without the stream, changes are polled every half minute; without a
 // network, the last state stays, with its time.
 
@@ -19,7 +19,7 @@ const POLL_MS = 30_000
 const RETRY_MS = 1_000
 const RETRY_MS_MAX = 30_000
 const SYNC_MS_MAX = 20_000
-/** The service sends something every 15 s; a stream without it is dead. */
+/** A working stream sends something at least every 8 s. */
 const SILENT_MS_MAX = 45_000
 /** A hidden page stops listening after this time. */
 const HIDDEN_MS_MAX = 60_000
@@ -29,7 +29,7 @@ export class Fleet {
   /** @type {Map<number, Sensor>} */
   sensors = new Map()
   online = 0
-  /** As of when the sensors are, if they are not current. @type {number | undefined} */
+  /** The time of the sensors' state, if it is not current. @type {number | undefined} */
   asOfMs
   /** @type {Connection} */
   connection = 'connecting'
@@ -38,7 +38,7 @@ export class Fleet {
   #cursor = ''
   /** @type {Promise<void>} */
   #syncing = Promise.resolve()
-  /** Listeners, and from when on the history of each changed sensor differs for them. */
+  /** Listeners, and from when each changed sensor's history differs for them. */
   #news = new News()
   /** @type {(error: Error) => void} */
   #onFailure
@@ -57,7 +57,7 @@ export class Fleet {
 
   /**
    * @param {Listener} on called once a frame for every sensor that has changed; without an id: all;
-   *   from when on histories differ, `undefined`: they do not
+   *   with the time from which histories differ, `undefined`: they do not
    */
   subscribe(on) {
     return this.#news.subscribe(on)
@@ -93,13 +93,13 @@ export class Fleet {
     this.#pause()
   }
 
-  /** Takes a sensor as the answer to a change has it. @param {Sensor} sensor */
+  /** Takes a sensor from the response to a change. @param {Sensor} sensor */
   learn(sensor) {
     this.#put(sensor)
     this.#news.tell(sensor.id)
   }
 
-  /** Shows what is kept while the changes since are on their way. */
+  /** Shows what is kept while newer changes are on their way. */
   async #open() {
     const kept = await findFleet()
     if (kept !== undefined && kept.userId === this.user?.id) {
@@ -112,7 +112,7 @@ export class Fleet {
     await this.#sync()
   }
 
-  /** Keeps the sensors as they are now; of what is not current, an older state is kept already. */
+  /** Keeps the current sensors; if they are not current, an older state is already kept. */
   #save() {
     const userId = this.user?.id
     if (this.asOfMs !== undefined || !this.isLoaded || userId === undefined) return
@@ -120,7 +120,7 @@ export class Fleet {
     keepFleet({ userId, cursor: this.#cursor, asOfMs: nowMs(), sensors })
   }
 
-  /** Reads what has changed, one request after the other. */
+  /** Reads what has changed, one request at a time. */
   #sync() {
     this.#syncing = this.#syncing.then(() => this.#readChanges())
     return this.#syncing
@@ -210,7 +210,7 @@ export class Fleet {
       ...(this.#lastEventId !== '' && { 'Last-Event-ID': this.#lastEventId }),
     }
     const response = await request('/events', { headers, signal, cache: 'no-store' })
-    // A new stream does not say what happened before it.
+    // A new stream does not report earlier changes.
     if (this.#lastEventId === '' || this.asOfMs !== undefined) await this.#sync()
     this.#set('live')
     for await (const event of readEvents(response)) {
@@ -234,13 +234,13 @@ export class Fleet {
     return undefined
   }
 
-  /** How long to wait before the stream is asked for again. @param {unknown} error */
+  /** How long to wait before opening the stream again. @param {unknown} error */
   async #delayAfter(error) {
     const isGone = error instanceof NoAnswer || !(error instanceof Refused)
     if (error instanceof Refused && error.status === 401) this.#fail(error)
     const isFirst = this.#retryMs === RETRY_MS
     this.#retryMs = Math.min(RETRY_MS_MAX, this.#retryMs * 2)
-    // A stream may break while the service goes on.
+    // A stream may break while the service keeps running.
     if (isGone && isFirst && this.connection === 'live') return RETRY_MS
     if (this.#stopping.signal.aborted) return POLL_MS
     this.#set(isGone ? 'offline' : 'polling')
@@ -258,7 +258,7 @@ export class Fleet {
   /** @param {Connection} connection */
   #set(connection) {
     if (this.connection === connection) return
-    // What is kept is of now, unless it is older anyway.
+    // Keeps the current state; an outdated one is already kept.
     if (connection === 'offline') this.#save()
     this.connection = connection
     if (connection === 'offline' && this.isLoaded) this.asOfMs ??= nowMs()
@@ -266,7 +266,7 @@ export class Fleet {
   }
 }
 
-/** Changes gathered until the next frame, since a screen shows no more of them. */
+/** Changes gathered until the next frame: a screen cannot show more of them. */
 class News {
   /** @type {Set<Listener>} */
   #listeners = new Set()

@@ -38,7 +38,7 @@ const formats = {
   yearAndTime: format({ ...date, ...year, ...clock }),
   year: format(year),
 }
-/** With the year where it is not the current one. */
+/** With the year if it is not the current one. */
 const dayAndTime = dated({ ...day, ...clock })
 const fullDay = dated(day)
 const shortDay = dated(date)
@@ -57,7 +57,8 @@ export function shortRange(lowest, highest) {
   return `${low} to ${high}`
 }
 
-/** With always as many digits, so that numbers that change or stand in a column do not jump.
+/**
+ * With a fixed number of digits, so that changing numbers and columns do not jump.
  *
  * @param {number} celsius
  */
@@ -65,14 +66,13 @@ export function temp(celsius) {
   return `${degrees(celsius)} °${UNIT_SHOWN}`
 }
 
-/** The same where the unit is said elsewhere. @param {number} celsius */
+/** The same, for places that name the unit elsewhere. @param {number} celsius */
 export function degrees(celsius) {
   return minus(twoDigits.format(inUnit(celsius)))
 }
 
 /**
- * The marks of an axis, in the unit that is shown: all with as many digits as the step between them
- * has.
+ * The marks of an axis in the displayed unit, with as many digits as the step between them.
  *
  * @param {readonly number[]} marks
  * @param {number} step
@@ -108,13 +108,14 @@ export function since(atMs, currentMs) {
   return ago.format(-Math.floor(agoMs / DAY_MS), 'day')
 }
 
-/** The time of today, or day and time. @param {number} atMs @param {number} currentMs */
+/** The time today, or day and time. @param {number} atMs @param {number} currentMs */
 export function moment(atMs, currentMs) {
   const isToday = dayOf(atMs) === dayOf(currentMs)
   return isToday ? formats.time.format(atMs) : written(dayAndTime(atMs), atMs)
 }
 
-/** The same for narrow places, without the time of another year.
+/**
+ * The same for narrow places; other years have no time.
  *
  * @param {number} atMs
  * @param {number} currentMs
@@ -126,7 +127,7 @@ export function shortMoment(atMs, currentMs) {
 }
 
 /**
- * What a point stands for: a day, the two ends of a bucket, or a moment.
+ * What a point stands for: a day, the two ends of a bucket, or one time.
  *
  * @param {number} atMs
  * @param {number} bucketMs 0 for a single measurement
@@ -137,7 +138,7 @@ export function pointTime(atMs, bucketMs) {
 }
 
 /**
- * The same in two parts: its day and the time, or the month of a day and the day.
+ * The same in two parts: day and time, or month and day.
  *
  * @param {number} atMs
  * @param {number} bucketMs
@@ -163,7 +164,7 @@ export function period(fromMs, toMs) {
 }
 
 /**
- * The marks of a time axis. The first of a day, and of a year, says which one it is.
+ * The marks of a time axis. The first mark of a day or year names it.
  *
  * @param {readonly number[]} marksMs
  * @param {number} stepMs
@@ -185,14 +186,14 @@ function timeOfDay(atMs, bucketMs) {
   if (bucketMs === 0) return formats.second.format(atMs)
   const { time, date: dates } = formats
   const endMs = atMs + bucketMs
-  // A range over midnight would have dates as well.
+  // A range over midnight would show dates too.
   return dates.format(atMs) === dates.format(endMs)
     ? time.formatRange(atMs, endMs)
     : `${time.format(atMs)}–${time.format(endMs)}`
 }
 
 /**
- * As the format has it, with a comma after every weekday: British dates have one or none.
+ * As formatted, with a comma after every weekday: British dates have one or none.
  *
  * @param {Intl.DateTimeFormat} form
  * @param {number} fromMs

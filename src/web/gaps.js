@@ -1,6 +1,6 @@
-// Where a line is broken: where the sensor was silent for much longer than usual around there. An
-// empty bucket alone is not a gap: a sensor that sends every ten minutes leaves nine of ten minutes
-// empty. A bucket knows how long it was silent; for days, look at the counts.
+// Where a line is broken: where the sensor was silent for much longer than usual around that time.
+// An empty bucket alone is not a gap: a sensor that sends every ten minutes leaves nine of ten
+// minutes empty. A bucket knows how long it was silent; for days, look at the counts.
 
 /**
  * @import { History } from './history.js'
@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000
 const WHOLE_BUCKET = 0.9
 
 /**
- * Before which points there is a gap.
+ * The points preceded by a gap.
  *
  * @param {Pick<History, 'startsMs' | 'bucketMs' | 'counts'>} history
  * @returns {boolean[]}
@@ -52,8 +52,8 @@ function usualSilences(stepsMs, counts) {
 }
 
 /**
- * Adds the gaps between two days that have measurements, but together a day too few. Days beside a
- * gap or at an end are short for a reason already known.
+ * Adds gaps between two days that have measurements but together miss a day's worth. Days next to a
+ * gap or at an end are already known to be short.
  *
  * @param {readonly boolean[]} isGap
  * @param {readonly number[]} stepsMs
@@ -77,7 +77,7 @@ function alsoWithinDays(isGap, stepsMs, usualMs, counts) {
   })
 }
 
-/** 0 of none. @param {number[]} numbers */
+/** 0 for an empty array. @param {number[]} numbers */
 function median(numbers) {
   return numbers.sort((one, other) => one - other)[Math.floor(numbers.length / 2)] ?? 0
 }

@@ -18,7 +18,7 @@ import { readHistories, readOn } from './read-histories.js'
  */
 
 const REST_MS = 180
-/** As often as a sensor has live events: the numbers of a chart agree with the value above it. */
+/** As often as a sensor has live events, so that the chart agrees with the value above it. */
 const READ_ON_MS = 1_000
 const INCOMPLETE_RETRY_MS = 5_000
 const FAILED_RETRY_MS = 10_000
@@ -33,9 +33,9 @@ export class HistoryLoader {
   #order = new AbortController()
   #isReading = false
   #readAtMs = 0
-  /** Until when events wait: a failed or incomplete reading is not asked for again with each. */
+  /** Events wait until then: not every event repeats a failed or incomplete request. */
   #restUntilMs = 0
-  /** From when on the chart is to be read again. */
+  /** The time from which the chart must be read again. */
   #changedFromMs = Infinity
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer
@@ -62,7 +62,7 @@ export class HistoryLoader {
   }
 
   /**
-   * Reads what has come since, not too often, and again what has changed.
+   * Reads new data, not too often, and changed data again.
    *
    * @param {Period} period
    * @param {number} changedFromMs from when on
@@ -123,12 +123,12 @@ export class HistoryLoader {
     else if (!isComplete) this.readOn(period, -Infinity)
     // It changed again meanwhile.
     else if (this.#changedFromMs < Infinity) this.readOn(period, this.#changedFromMs)
-    // Last, because they may lead to another period.
+    // Last, because listeners may choose another period.
     this.#events.onHistories(histories)
   }
 
   /**
-   * What is shown stays, unless it is of another period.
+   * Keeps what is shown, unless it is of another period.
    *
    * @param {Period} period
    * @param {unknown} error

@@ -1,6 +1,6 @@
-// A chart with all that belongs to it: numbers, period, gestures, buttons and table, of one sensor
-// or several. Which lines it draws, and what it says of the cursor, its view decides. Periods are
-// in the URL, so you can link to a chart; they replace each other there, so Back leaves the chart.
+// A chart with its numbers, period, gestures, buttons and table, of one sensor or several. The view
+// decides which lines to draw and what to say about the cursor. Periods are in the URL, so you can
+// link to a chart; they replace each other there, so Back leaves the chart.
 
 import { nowMs } from './clock.js'
 import { Chart } from './chart.js'
@@ -43,7 +43,7 @@ import { TablePanel } from './table-panel.js'
 const HOUR_MS = 3_600_000
 const YOUNG_PERIOD = '1h'
 const TICK_MS = 5_000
-/** How much of the chart is left after the last data that it goes to. */
+/** Share of the chart left free after the last data. */
 const SHARE_AFTER_LAST = 0.05
 const KEYS =
   'Arrow keys move, plus and minus zoom, End goes to now, Home resets, ' +
@@ -54,9 +54,9 @@ export class HistorySheet {
   #owner
   /** @type {Period} */
   #period
-  /** The name of the period that gestures began at. */
+  /** The name of the period at which gestures began. */
   #home = FIRST_PERIOD
-  /** Whether an address or somebody has chosen the period. */
+  /** Whether a URL or a person has chosen the period. */
   #isChosen
   /** @type {Histories | undefined} */
   #histories
@@ -93,7 +93,7 @@ export class HistorySheet {
 
   /**
    * @param {readonly number[]} sensorIds
-   * @param {string | undefined} name of the period, if one is chosen
+   * @param {string | undefined} name of the period, if chosen
    * @param {SheetOwner} owner
    */
   constructor(sensorIds, name, owner) {
@@ -141,21 +141,21 @@ export class HistorySheet {
     this.#redraw()
   }
 
-  /** Shows the period of another URL. @param {string | undefined} name */
+  /** Shows the period of a new URL. @param {string | undefined} name */
   navigate(name) {
     this.#home = name ?? FIRST_PERIOD
     this.#go(periodNamed(this.#home, nowMs()), { isKept: true })
     this.#isChosen = name !== undefined
   }
 
-  /** Shows the lines again, which are others now, and what is said of them. */
+  /** Shows changed lines and their numbers. */
   refresh() {
     this.#redraw()
     this.#read(this.#cursor)
     this.#table.fillSoon()
   }
 
-  /** Says what the chart is of. */
+  /** Updates the chart's description. */
   describe() {
     this.#drawing.setAttribute('aria-label', this.#owner.label())
     this.#explainEmpty()
@@ -249,8 +249,8 @@ export class HistorySheet {
 
   /**
    * @param {Period} period
-   * @param {{ isMoving?: boolean, isKept?: boolean }} [how] whether more of a gesture may come;
-   *   whether the URL stays as it is
+   * @param {{ isMoving?: boolean, isKept?: boolean }} [how] whether the gesture may continue;
+   *   whether the URL stays
    */
   #go(period, { isMoving = false, isKept = false } = {}) {
     this.#period = period
@@ -298,8 +298,8 @@ export class HistorySheet {
   }
 
   /**
-   * Reads all again when it may have changed unnoticed: after a break of the connection, and while
-   * the fleet is polled.
+   * Reads everything again if it may have changed unnoticed: after a lost connection, and while the
+   * fleet is polled.
    *
    * @param {number} changedFromMs
    */
@@ -321,7 +321,7 @@ export class HistorySheet {
     this.#explainEmpty()
   }
 
-  /** Shows the last hour of a sensor that is younger than that, where nobody has chosen more. */
+  /** Shows the last hour of a sensor younger than that, unless somebody has chosen a period. */
   #fit() {
     const [sensor] = this.#sensors
     const firstMs = this.#histories?.[0]?.startsMs[0]
@@ -335,7 +335,7 @@ export class HistorySheet {
     if (this.#histories !== undefined) this.#chart?.showLines(this.#owner.linesOf(this.#histories))
   }
 
-  /** The histories as their lines have them. */
+  /** The histories as drawn. */
   get #shownHistories() {
     const lines = this.#histories && this.#owner.linesOf(this.#histories)
     return lines?.slice(-this.#sensorIds.length).map(({ history }) => history)

@@ -1,5 +1,5 @@
-// Histories as a table, for people who cannot see the chart or want the numbers: a page of it at a
-// time, and all of it as CSV, named like the API's.
+// Histories as a table, one page at a time, for people who cannot see the chart or want the
+// numbers; and all of it as CSV, named like the API's.
 
 import { button, element, setText } from './element.js'
 import { count, degrees, groupedTime } from './format.js'
@@ -18,7 +18,7 @@ import { UNIT_SHOWN } from './locale.js'
 
 const ROWS_AT_ONCE = 500
 
-/** Stays where it is when it is shown anew: what is read on at any time must not turn the page. */
+/** Keeps its page when it is shown again: new data must not turn the page. */
 export class HistoryTable {
   /** @type {readonly Sensor[]} */
   #sensors = []
@@ -61,7 +61,7 @@ export class HistoryTable {
       history !== undefined && histories.length === 1
         ? rowsOf(history)
         : rowsOfAll(sensors, histories)
-    // A compensation that is only tried out is in no file.
+    // A compensation that is only tried out is not exported.
     this.#save.disabled = histories.some(
       ({ compensation }, at) => compensation !== sensors[at]?.compensation,
     )
@@ -86,7 +86,7 @@ export class HistoryTable {
     this.#older.hidden = length <= ROWS_AT_ONCE
     this.#newer.disabled = false
     this.#older.disabled = false
-    // What is disabled loses the focus.
+    // A disabled button loses the focus.
     if (end === length && document.activeElement === this.#older) this.#newer.focus()
     if (first === 0 && document.activeElement === this.#newer) this.#older.focus()
     this.#newer.disabled = first === 0
@@ -103,7 +103,7 @@ export class HistoryTable {
 }
 
 /**
- * Leaves what is there already: it may be selected, and is much.
+ * Leaves existing rows alone: they may be selected, and are many.
  *
  * @param {HTMLTableElement} table
  * @param {readonly Row[]} rows
@@ -148,7 +148,7 @@ function rowText([group, time, ...numbers]) {
 
 /** @param {Row} row */
 function rowElement([group, time, ...numbers]) {
-  // Those who listen may come to a row from anywhere.
+  // Screen readers may reach a row from anywhere.
   const unseen = element('span', { class: 'hidden-text' }, `${group}, `)
   const cells = numbers.map((number) => element('td', {}, number))
   return element('tr', {}, element('th', { scope: 'row' }, unseen, time), ...cells)
@@ -173,7 +173,7 @@ function rowsOf({ startsMs, bucketMs, means, mins, maxs, counts }) {
 }
 
 /**
- * The means side by side.
+ * The means of several sensors in columns.
  *
  * @param {readonly Sensor[]} sensors
  * @param {readonly History[]} histories
@@ -200,7 +200,7 @@ function rowsOfAll(sensors, histories) {
 }
 
 /**
- * In UTC and degrees Celsius, as the API has it and import takes it.
+ * In UTC and degrees Celsius, as in the API and for import.
  *
  * @param {readonly Sensor[]} sensors
  * @param {readonly History[]} histories

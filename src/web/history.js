@@ -54,13 +54,12 @@ export function brokenAtGaps(history) {
 }
 
 /**
- * The point that a history has at a moment: the nearest one, unless the moment is in a gap, or
- * before or after everything.
+ * The point at a time: the nearest one, unless the time is in a gap or before or after everything.
  *
  * @param {History} history
  * @param {readonly boolean[]} gaps of the history
  * @param {number} atMs
- * @param {number} nearMs a point this near counts in any case
+ * @param {number} nearMs a point within this distance always counts
  * @returns {number | undefined} its index
  */
 export function pointAt({ startsMs, bucketMs }, gaps, atMs, nearMs) {
@@ -78,9 +77,9 @@ export function pointAt({ startsMs, bucketMs }, gaps, atMs, nearMs) {
 }
 
 /**
- * What a history says in a few numbers; `undefined` when it is empty. `mean` is over time, because
- * a sensor that sends more often while it is warm is not warmer for it; `meanOfAll` is that of all
- * measurements. `lowestAt` and `highestAt` are indexes.
+ * A history in a few numbers; `undefined` if it is empty. `mean` is over time, because a sensor
+ * that sends more often while warm is not warmer for it; `meanOfAll` is over all measurements.
+ * `lowestAt` and `highestAt` are indexes.
  *
  * @param {History} history
  */
@@ -105,8 +104,9 @@ export function summaryOf(history) {
   }
 }
 
-/** How long each point stands for: half of the way to its neighbours, or to the end of its bucket
- * where there is a gap.
+/**
+ * How long each point stands for: half the distance to its neighbours, or to the end of its bucket
+ * at a gap.
  *
  * @param {History} history
  */
@@ -126,7 +126,7 @@ function sumOf(numbers) {
   return numbers.reduce((sum, number) => sum + number, 0)
 }
 
-/** What the last day is kept as. @param {number} sensorId */
+/** The key under which the last day is kept. @param {number} sensorId */
 export function lastDayKey(sensorId) {
   return `last-day/${sensorId}`
 }
@@ -172,7 +172,7 @@ export function columnsOf({ sensor, from, bucket, complete, points }, asOfMs) {
 }
 
 /**
- * A history as another compensation makes it.
+ * A history with another compensation applied.
  *
  * @param {History} history
  * @param {number} compensation
@@ -186,12 +186,12 @@ export function compensated(history, compensation) {
 }
 
 /**
- * A history with its end replaced by a newer one.
+ * A history with its end replaced by a newer part.
  *
  * @param {History} known
  * @param {History} tail
- * @param {{ fromMs: number, tailMs: number }} bounds what is before the first is dropped, and what
- *   is known from the second on is replaced
+ * @param {{ fromMs: number, tailMs: number }} bounds data before the first are dropped, and known
+ *   data from the second on are replaced
  * @returns {History}
  */
 export function joined(known, tail, { fromMs, tailMs }) {

@@ -1,6 +1,6 @@
-// What the page keeps on the device, in IndexedDB: the sensors with the cursor that they are as of,
-// and responses with histories. Signing out deletes all of it. Where a browser keeps nothing, the
-// page works without.
+// What the page keeps on the device, in IndexedDB: the sensors with their cursor, and responses
+// with histories. Signing out deletes all of it. If a browser keeps nothing, the page works
+// without.
 
 /**
  * @import { Changes, HistoryAnswer, Sensor } from './api.js'
@@ -10,7 +10,7 @@
 
 const FLEET = 'fleet'
 const HISTORIES = 'histories'
-/** Histories kept by the first word of their key; beyond, the oldest go. */
+/** Kept histories, by the first word of their key; beyond this, the oldest go. */
 const KEPT_MAX = new Map([
   ['history', 300],
   ['last-day', 2_000],
@@ -19,7 +19,7 @@ const KEPT_MAX = new Map([
 /** @type {Promise<IDBDatabase | undefined> | undefined} */
 let opening
 /**
- * Known once it is open: a page that is closed has no time to wait.
+ * Set once it is open: a closing page has no time to wait.
  *
  * @type {IDBDatabase | undefined}
  */
@@ -30,7 +30,7 @@ export function findFleet() {
   return inStore(FLEET, 'readonly', (store) => store.get(FLEET))
 }
 
-/** Keeps the sensors, at once: this may be the page's last moment. @param {KeptFleet} fleet */
+/** Keeps the sensors at once: the page may be closing. @param {KeptFleet} fleet */
 export function keepFleet(fleet) {
   if (database === undefined) return
   const transaction = database.transaction(FLEET, 'readwrite')
@@ -59,7 +59,7 @@ export async function keepHistories(histories) {
 }
 
 /**
- * Forgets the parts of histories that have changed.
+ * Forgets the changed parts of histories.
  *
  * @param {Pick<Changes, 'reset' | 'deleted' | 'histories'>} changes
  */
@@ -85,14 +85,14 @@ export async function forgetChanged({ reset, deleted, histories }) {
   })
 }
 
-/** Forgets everything, as at signing out. */
+/** Forgets everything, on sign-out. */
 export async function forgetAll() {
   await inStore(FLEET, 'readwrite', (store) => store.clear())
   await inStore(HISTORIES, 'readwrite', (store) => store.clear())
 }
 
 /**
- * What is left of a history when everything from a time on may differ.
+ * The part of a history before a time from which everything may differ.
  *
  * @param {KeptHistory} kept
  * @param {number} fromMs
@@ -114,7 +114,7 @@ export function beforeChange(kept, fromMs) {
  * @param {string} name of the store
  * @param {IDBTransactionMode} mode
  * @param {(store: IDBObjectStore) => IDBRequest} ask
- * @returns {Promise<any>} what was found; `undefined` where nothing can be kept
+ * @returns {Promise<any>} what was found; `undefined` if nothing can be kept
  */
 async function inStore(name, mode, ask) {
   const opened = await openOnce()

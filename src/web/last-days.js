@@ -1,5 +1,5 @@
 // The last day of each sensor in quarters of an hour, for the small lines: many sensors in one
-// request, and of those known already only what has come or changed since.
+// request, and of known ones only what is new or has changed since.
 
 import { get, session } from './api.js'
 import { nowMs } from './clock.js'
@@ -14,15 +14,15 @@ import { lastDayKey } from './history.js'
 const BUCKET = '15min'
 const BUCKET_MS = 15 * 60_000
 const DAY_MS = 86_400_000
-/** What the service answers at once. */
+/** The service's limit for one response. */
 export const SENSORS_MAX = 50
-/** As many as are scrolled through, or ordered by their ranges; the device keeps more. */
+/** Enough to scroll through or order by range; the device keeps more. */
 export const DAYS_MAX = 500
 /** Events round the time of a change down to the hour. */
 const LATE_MS = 3_600_000 + BUCKET_MS
 
 export class LastDays {
-  /** The most recently used last. @type {Map<number, KeptHistory>} */
+  /** Most recently used last. @type {Map<number, KeptHistory>} */
   #days = new Map()
   /** @type {Map<number, number>} */
   #changedFromMs = new Map()
@@ -32,7 +32,7 @@ export class LastDays {
     return this.#days.get(id)
   }
 
-  /** Has what changed from a time on read again. @param {number} id @param {number} fromMs */
+  /** Reads changed data from a time on again. @param {number} id @param {number} fromMs */
   change(id, fromMs) {
     this.#changedFromMs.set(id, Math.min(fromMs, this.#changedFromMs.get(id) ?? Infinity))
   }
@@ -41,12 +41,12 @@ export class LastDays {
     this.#days.clear()
   }
 
-  /** Whether it changed longer ago than its newest part. @param {number} id */
+  /** Whether the change is before its newest part. @param {number} id */
   isLate(id) {
     return (this.#changedFromMs.get(id) ?? Infinity) < this.#readUntilMs(id) - LATE_MS
   }
 
-  /** Takes what the device keeps. @param {readonly number[]} ids */
+  /** Loads what the device keeps. @param {readonly number[]} ids */
   async recall(ids) {
     const unknown = ids.filter((id) => !this.#days.has(id))
     const kept = await Promise.all(unknown.map((id) => findHistory(lastDayKey(id))))
@@ -69,7 +69,7 @@ export class LastDays {
       to: new Date(toMs).toISOString(),
       bucket: BUCKET,
     })
-    // What changes from now on is for the next time.
+    // Later changes are for the next time.
     for (const id of ids) this.#changedFromMs.delete(id)
     const { series, ...period } = await this.#ask(
       `/measurements?${query.toString()}`,
@@ -110,7 +110,7 @@ export class LastDays {
     }
   }
 
-  /** Until when a day is certainly known. @param {number} id */
+  /** The time up to which a day is certainly known. @param {number} id */
   #wholeUntilMs(id) {
     const untilMs = Math.min(this.#readUntilMs(id), this.#changedFromMs.get(id) ?? Infinity)
     return Math.floor(untilMs / BUCKET_MS) * BUCKET_MS

@@ -1,4 +1,4 @@
-// Shown to people who open a sign-in link. Nothing is redeemed before they ask for it: mail
+// Shown to people who open a sign-in link. It redeems the link only when they ask for it: mail
 // scanners open links too.
 
 import { NoAnswer, Refused, session } from './api.js'
@@ -32,7 +32,7 @@ export class LinkView {
 
   /**
    * @param {string} code
-   * @param {() => void} onDone when they are signed in, or stay as they are
+   * @param {() => void} onDone after signing in, or keeping the session
    */
   constructor(code, onDone) {
     this.#code = code
@@ -65,7 +65,7 @@ export class LinkView {
     }
   }
 
-  /** Keeps the session, unless another person is signed in here: then they choose. */
+  /** Keeps the session, unless another person is signed in here: then asks. */
   #offer(/** @type {Session} */ signedIn) {
     const old = session()
     if (old === undefined || old.user.id === signedIn.user.id) {

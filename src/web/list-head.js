@@ -1,9 +1,9 @@
-// The heads of the dashboard's table: pressing one orders by its column, pressing it again the
-// other way round.
+// The heads of the dashboard's table: pressing one orders by its column, pressing it again reverses
+// the order.
 
 import { button, element } from './element.js'
 
-/** By what they are ordered by; the first of each comes first in its natural order. */
+/** The order of each column; the first of each comes first in its natural order. */
 const COLUMNS = {
   name: 'Name',
   state: 'State',
@@ -11,7 +11,7 @@ const COLUMNS = {
   range: 'Last 24 h',
   temp: 'Now',
 }
-/** Of columns whose lowest comes first at the first press. */
+/** Columns whose first press puts the lowest first. */
 const ASCENDING = new Set(['name', 'state', 'seen'])
 
 export class ListHead {

@@ -1,6 +1,6 @@
-// The language, clock and unit of the page. Its words are English, so its numbers and dates are,
-// too: those of the browser's language where that is English, else British ones, with the hours of
-// the browser's language. The unit is the one usual in the browser's country, until you choose.
+// The page's language, clock and unit. Its words are English, so its numbers and dates are too: in
+// the browser's English, or else British, with the hours of the browser's language. The unit is the
+// usual one in the browser's country until you choose.
 
 /** @typedef {'C' | 'F'} Unit */
 
@@ -11,13 +11,13 @@ const { language } = navigator
 
 export const LOCALE = language.startsWith('en') ? language : 'en-GB'
 
-/** The hours of the browser's language, as options of a format. */
+/** The hours of the browser's language, as format options. */
 export const HOURS = hoursOf(language)
 
 /** @type {Unit} */
 export const UNIT_SHOWN = chosenUnit()
 
-/** Shows the page in a unit from when it is loaded again. @param {Unit} unit */
+/** Sets the unit for the next time the page is loaded. @param {Unit} unit */
 export function chooseUnit(unit) {
   localStorage.setItem(UNIT, unit)
 }
@@ -46,7 +46,7 @@ export function celsiusOfDifference(difference) {
 
 /**
  * @param {string} locale
- * @returns {Intl.DateTimeFormatOptions} hours with two digits only where days have 24 of them
+ * @returns {Intl.DateTimeFormatOptions} two-digit hours only for a 24-hour clock
  */
 function hoursOf(locale) {
   const { hourCycle = 'h23' } = new Intl.DateTimeFormat(locale, {

@@ -1,6 +1,6 @@
-// A list of any length, or the rows of a table: only what is in view, and a little around it, is
-// in the document. Headings take a row of their own; page.css says how high and wide items are, and
-// how far apart.
+// A list of any length, or the rows of a table: the document contains only what is in view and a
+// little around it. Headings take a row of their own; page.css sets the size of items and the
+// distance between them.
 
 import { element } from './element.js'
 
@@ -23,10 +23,10 @@ export class LongList {
   #isTable = false
   /** @type {readonly T[]} */
   #items = []
-  /** Where each item is. @type {Place[]} */
+  /** The place of each item. @type {Place[]} */
   #places = []
   /**
-   * What is in the document.
+   * The items in the document.
    *
    * @type {Map<string, { item: T, place: Place | undefined, box: HTMLElement }>}
    */
@@ -35,8 +35,8 @@ export class LongList {
   #widthPx = 0
 
   /**
-   * @param {(item: T) => HTMLElement} show makes what is shown of an item
-   * @param {(item: T) => void} hide called when an item is not shown any more
+   * @param {(item: T) => HTMLElement} show makes an item's element
+   * @param {(item: T) => void} hide called when an item is no longer shown
    */
   constructor(show, hide) {
     this.#show = show
@@ -99,7 +99,7 @@ export class LongList {
     const places = Array.from({ length: end - first }, (_, at) => first + at)
     const focused = document.activeElement
     const focusedAt = this.#placeOf(focused)
-    // What has the focus stays, so that Tab goes on from there.
+    // The focused item stays, so that Tab continues from it.
     if (focusedAt !== -1 && focusedAt < first) places.unshift(focusedAt)
     if (focusedAt >= end) places.push(focusedAt)
     const items = places.flatMap((at) => this.#items[at] ?? [])
@@ -116,12 +116,12 @@ export class LongList {
       if (box === next) next = next.nextElementSibling
       else this.root.insertBefore(box, next)
     }
-    // What is moved in the document loses it.
+    // Moving an element in the document loses the focus.
     const isLost = focused !== document.activeElement && this.root.contains(focused)
     if (isLost && focused instanceof HTMLElement) focused.focus({ preventScroll: true })
   }
 
-  /** Where the item is that an element belongs to, or -1. @param {Element | null} part */
+  /** The index of the item that contains an element, or -1. @param {Element | null} part */
   #placeOf(part) {
     const [key] = [...this.#shown].find(([, { box }]) => box.contains(part)) ?? []
     return key === undefined ? -1 : this.#items.findIndex((item) => item.key === key)
@@ -141,7 +141,7 @@ export class LongList {
     box.classList.toggle('is-short', item.isShort)
     box.role = this.#isTable ? 'row' : 'listitem'
     if (this.#isTable) {
-      // The first row has the heads.
+      // The first row is the heads.
       box.ariaRowIndex = String(number + 1)
     } else if (!item.isHeading) {
       box.ariaPosInSet = String(number)
@@ -150,7 +150,7 @@ export class LongList {
     return box
   }
 
-  /** The first item that begins at or below a height. @param {number} topPx */
+  /** The first item that starts at or below a height. @param {number} topPx */
   #firstFrom(topPx) {
     let [low, high] = [0, this.#places.length]
     while (low < high) {

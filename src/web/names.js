@@ -1,4 +1,4 @@
-// How things are called here: the service by its operator, its command line by this installation.
+// Names used on the page: the operator's for the service, this installation's for the command.
 
 /** What the operator calls the service, in the page and its titles. */
 export const APP_NAME = metaContent('application-name')

@@ -1,7 +1,7 @@
 // The page: sign-in state, the view for the URL, and what all views share.
 //
 // URLs: `#/` shows the sensors, `#/sensors/7/1d` a chart (see period.js), `#/compare/7,9/1d` one of
-// several sensors, `#/settings` what the owner decides, `#/sign-in/{idp}` goes straight to that
+// several sensors, `#/settings` the owner's choices, `#/sign-in/{idp}` goes straight to that
 // provider, `#/link/{code}` is a one-time link. The page calls only the mobile API of its own
 // origin.
 
@@ -41,15 +41,15 @@ let sensorView
 let signInView
 let dashboardScrollPx = 0
 let isAwayFromDashboard = false
-/** While the answer may be either a refusal or the end of everything else. */
+/** While the response may be a refusal or the end of everything else. */
 let isDeleting = false
-/** The place of the page whose view is shown. */
+/** The URL's fragment of the view shown. */
 let shownAt = ''
 
 globalThis.addEventListener('hashchange', navigate)
 globalThis.addEventListener('storage', (event) => {
   if (!isSessionChange(event)) return
-  // It is somebody else's page now.
+  // The page now belongs to somebody else.
   dropUnsaved()
   location.reload()
 })
@@ -71,7 +71,7 @@ async function showLink(code) {
   const userId = session()?.user.id
   closeApp()
   const goOn = () => {
-    // Another person may have nothing there.
+    // Another user may have nothing at this URL.
     const isSame = userId === undefined || userId === session()?.user.id
     if (isSame) history.replaceState(null, '', shownAt || '.')
     begin()
@@ -123,7 +123,7 @@ function navigate() {
     return void signInView?.open(undefined)
   }
   if (!mayLeave(() => (location.hash = hash))) return stay()
-  // The unit is that of when the page was loaded.
+  // The unit is chosen when the page is loaded.
   if (shownAt === SETTINGS && chosenUnit() !== UNIT_SHOWN) return location.reload()
   shownAt = hash
   if (hash === SETTINGS) return void showSettings(app)
@@ -137,7 +137,7 @@ function navigate() {
   showChart(new SensorView(Number(id), name, app.fleet))
 }
 
-/** Leaves the view, and its URL, as they are. */
+/** Keeps the view and its URL. */
 function stay() {
   history.pushState(null, '', shownAt === '' ? '.' : shownAt)
 }
@@ -147,7 +147,7 @@ async function showComparison({ fleet }, ids, name) {
   if (sensorView?.id === ids) return sensorView.navigate(name)
   const { hash } = location
   const { CompareView } = await import('./compare-view.js')
-  // It is somewhere else, or signed out, by now.
+  // The user may have moved on or signed out.
   if (location.hash === hash && app?.fleet === fleet) showChart(new CompareView(ids, name, fleet))
 }
 
@@ -158,7 +158,7 @@ function showChart(view) {
   void sensorView.open()
 }
 
-/** Shows a view in place of the dashboard. @param {SensorView | CompareView | SettingsView} view */
+/** Shows a view instead of the dashboard. @param {SensorView | CompareView | SettingsView} view */
 function show(view) {
   if (!isAwayFromDashboard) dashboardScrollPx = scrollY
   isAwayFromDashboard = true
@@ -215,12 +215,12 @@ function failed(error) {
 async function signOut() {
   if (!mayLeave(() => void signOut())) return
   const token = session()?.token
-  // Not waited for: without a network it ends later.
+  // Not awaited: without a network it ends later.
   if (token !== undefined) void endToken(token)
   await leave()
 }
 
-/** Deletes the user, with everything here and at the service. @param {string} email */
+/** Deletes the user, with all data here and at the service. @param {string} email */
 async function deleteAccount(email) {
   isDeleting = true
   try {
@@ -255,9 +255,9 @@ function closeSensor() {
 }
 
 function registerServiceWorker() {
-  // It needs https; without it the page still works while there is a network.
+  // Needs https; without it the page still works while there is a network.
   if (!('serviceWorker' in navigator)) return
-  // Last, because it reads all files once more.
+  // Last, because it downloads all files again.
   setTimeout(() => void navigator.serviceWorker.register('service-worker.js'), 2_000)
 }
 

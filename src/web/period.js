@@ -1,4 +1,4 @@
-// The period that a chart shows: pure rules of zooming and moving, and its form in the URL.
+// The period that a chart shows: pure rules for zooming and moving, and its form in the URL.
 //
 // A live period ends now and advances with time. A period moved up to now becomes live.
 
@@ -7,14 +7,14 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 const SPAN_MS_MIN = MINUTE_MS
 const SPAN_MS_MAX = 10 * 365 * DAY_MS
-/** Sensors have no data before this; the service accepts nothing older by default. */
+/** Sensors have no data before this; by default the service accepts nothing older. */
 const FIRST_MS = Date.UTC(2000, 0, 1)
 
 /**
  * @typedef {{ readonly fromMs: number, readonly toMs: number, readonly isLive: boolean }} Period
  */
 
-/** The name of that of an address without one. */
+/** The period of a URL without one. */
 export const FIRST_PERIOD = '1d'
 
 /** The periods with a button. */
@@ -48,7 +48,7 @@ export function fixedPeriod(fromMs, toMs, nowMs) {
 /**
  * @param {Period} period
  * @param {number} factor below 1: closer
- * @param {number} atMs what stays where it is
+ * @param {number} atMs stays in place
  * @param {number} nowMs
  */
 export function zoomed({ fromMs, toMs, isLive }, factor, atMs, nowMs) {
@@ -66,7 +66,7 @@ export function moved({ fromMs, toMs }, byMs, nowMs) {
 }
 
 /**
- * The same end with another span.
+ * A period with the same end and another span.
  *
  * @param {Period} period
  * @param {number} spanMs
@@ -76,20 +76,20 @@ export function ofSpan({ toMs, isLive }, spanMs, nowMs) {
   return isLive ? livePeriod(spanMs, nowMs) : fixedPeriod(toMs - spanMs, toMs, nowMs)
 }
 
-/** The same days of the year before. @param {Period} period @param {number} nowMs */
+/** The same days a year earlier. @param {Period} period @param {number} nowMs */
 export function yearEarlier({ fromMs, toMs }, nowMs) {
   const from = new Date(fromMs)
   from.setFullYear(from.getFullYear() - 1)
   return fixedPeriod(from.getTime(), from.getTime() + toMs - fromMs, nowMs)
 }
 
-/** A live period with the time that it is. @param {Period} period @param {number} nowMs */
+/** A live period moved to the current time. @param {Period} period @param {number} nowMs */
 export function ofNow(period, nowMs) {
   return period.isLive ? livePeriod(period.toMs - period.fromMs, nowMs) : period
 }
 
 /**
- * The name of a period, for addresses and for what is kept: `1d`, `5400s`, or two instants.
+ * The name of a period, for URLs and keys: `1d`, `5400s`, or two times.
  *
  * @param {Period} period
  */
@@ -102,7 +102,7 @@ export function periodName({ fromMs, toMs, isLive }) {
 /**
  * @param {string} name
  * @param {number} nowMs
- * @returns {Period} the last day when the name is none
+ * @returns {Period} the last day if the name is not valid
  */
 export function periodNamed(name, nowMs) {
   const span = SPANS.find((known) => known.name === name)
@@ -115,7 +115,7 @@ export function periodNamed(name, nowMs) {
   return fromMs < toMs ? fixedPeriod(fromMs, toMs, nowMs) : livePeriod(DAY_MS, nowMs)
 }
 
-/** To the second: addresses are read by people. @param {number} atMs */
+/** To the second: people read URLs. @param {number} atMs */
 function instant(atMs) {
   return new Date(atMs).toISOString().replace(/\.\d+Z$/, 'Z')
 }

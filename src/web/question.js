@@ -1,9 +1,9 @@
-// A question beside what raised it, before something that cannot be undone.
+// Asks a question next to the button pressed, before something that cannot be undone.
 
 import { button, element } from './element.js'
 
 /**
- * Leads the focus into what has just opened, all of which is to be in sight.
+ * Moves the focus into a part that has just opened, and brings all of it into view.
  *
  * @param {HTMLElement} opened
  * @param {HTMLElement} to
@@ -14,9 +14,9 @@ export function lead(opened, to) {
 }
 
 /**
- * Asks, and leads the focus there; afterwards the caller leads it on, or it goes back.
+ * Asks, and moves the focus there; afterwards the caller moves it on, or it returns.
  *
- * @param {HTMLElement} place gets the question as its last child, in place of an earlier one
+ * @param {HTMLElement} place gets the question as its last child, replacing an earlier one
  * @param {string} text
  * @param {readonly (readonly [string, () => void])[]} answers
  */

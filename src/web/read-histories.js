@@ -1,4 +1,4 @@
-// Reads the histories that a chart shows: one sensor's, or those of several in one request.
+// Reads a chart's histories: one sensor's, or several in one request.
 
 import { get, getOrKept } from './api.js'
 import { TIME_ZONE } from './format.js'
@@ -29,12 +29,12 @@ export async function readHistories(sensorIds, period, signal) {
 }
 
 /**
- * Reads histories again from where they have changed, or from their last points on, and puts both
- * together.
+ * Reads histories again from where they have changed, or from their last points on, and joins both
+ * parts.
  *
  * @param {readonly number[]} sensorIds
  * @param {readonly History[]} known
- * @param {Period & { changedFromMs: number }} period with from when on what is known may differ
+ * @param {Period & { changedFromMs: number }} period and from when known data may differ
  * @param {AbortSignal} signal
  * @returns {Promise<History[]>}
  */
@@ -59,8 +59,8 @@ function pathOf(sensorIds, question) {
 }
 
 /**
- * What the response is kept as, and what else will do: of one sensor, the dashboard's small line is
- * better than nothing.
+ * The key to keep the response under, then keys to fall back to: for one sensor, the dashboard's
+ * small line is better than nothing.
  *
  * @param {readonly number[]} sensorIds
  * @param {string} name of the period

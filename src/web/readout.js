@@ -1,4 +1,4 @@
-// The time and the numbers above a sensor's chart: at the cursor, else for the whole period.
+// The time and the numbers above a sensor's chart: at the cursor, or else for the whole period.
 
 import { element, setText } from './element.js'
 import { count, period as periodText, pointTime, shortPointTime, temp } from './format.js'
@@ -11,7 +11,7 @@ import { summaryOf } from './history.js'
  * @typedef {readonly [name: string, value: string, when?: string]} Entry
  */
 
-/** Means that are closer together than this are one. */
+/** Means closer together than this count as one. */
 const SAME_CELSIUS = 0.1
 /** @type {readonly Entry[]} */
 const UNKNOWN = [
@@ -26,7 +26,7 @@ export class Readout {
   #numbers = element('dl', { class: 'readout' })
   root = element('div', { class: 'reading' }, this.#time, this.#numbers)
 
-  /** All of it, for those who listen. */
+  /** The whole text, for screen readers. */
   get text() {
     return `${this.#time.textContent} ${this.#numbers.innerText}`.replaceAll('\n', ' ')
   }

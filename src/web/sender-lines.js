@@ -1,11 +1,11 @@
-// What to paste so that something sends with a token, to the address at which this page was opened.
-// Browsers leave characters in a host's name that shells and configurations obey.
+// Lines to paste that send with a token to the address at which this page was opened. Browsers
+// allow characters in a host's name that shells and configurations interpret.
 
 import { shellWord } from './command-box.js'
 import { OWN_ADDRESS, randomText } from './sign-in.js'
 
 const { origin, protocol, hostname, port, pathname } = new URL(OWN_ADDRESS)
-/** What a proxy has before the service's own paths, such as `/thermolog`. */
+/** The prefix that a proxy puts before the service's own paths, such as `/thermolog`. */
 const PREFIX = pathname.replace(/\/$/, '')
 const isEncrypted = protocol === 'https:'
 
@@ -14,18 +14,18 @@ export const isOwnMachine = /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname)
 
 export const SENT_AGAIN = 'Sent again, it is stored once: its event_id says that it is the same.'
 
-/** Of a random text; more are not needed for an event id. */
+/** Of random text; an event id needs no more. */
 const EVENT_ID_CHARACTERS = 22
 
-/** A measurement to try a token with: another one for each. @param {string} sn */
+/** A measurement to try a token with, different for each. @param {string} sn */
 export function newTrial(sn) {
   return { eventId: randomText().slice(0, EVENT_ID_CHARACTERS), sn }
 }
 
 /**
- * Sends a measurement, the same one however often.
+ * Sends a measurement; repeating it sends the same one.
  *
- * @param {string} token or what a shell takes for one
+ * @param {string} token or a shell expression for it
  * @param {{ readonly eventId: string, readonly sn: string }} measurement
  */
 export function curlLines(token, { eventId, sn }) {
@@ -37,7 +37,7 @@ export function curlLines(token, { eventId, sn }) {
   ].join('\n')
 }
 
-/** Shows what a token may do, whatever that is. @param {string} token */
+/** Shows what a token may do. @param {string} token */
 export function checkLines(token) {
   return `curl ${shellWord(`${OWN_ADDRESS}api/v1/me`)} -H "Authorization: Bearer ${token}"`
 }
@@ -70,9 +70,9 @@ export function homeAssistantLines(token) {
 }
 
 /**
- * As TOML and YAML read it; Telegraf, which puts variables in before it reads, finds none.
+ * Quoted for TOML and YAML, without variables that Telegraf would replace first.
  *
- * @param {string} text of ASCII
+ * @param {string} text in ASCII
  */
 function quoted(text) {
   const escaped = text.replaceAll(/[^\w.:/[\]-]/g, (character) => {

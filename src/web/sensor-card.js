@@ -1,4 +1,4 @@
-// One sensor of the dashboard, as a card or as the row of a table; its name leads to its chart.
+// One sensor of the dashboard, as a card or a table row; its name links to its chart.
 
 import { nowMs } from './clock.js'
 import { element, setText } from './element.js'
@@ -7,7 +7,7 @@ import { UNIT_SHOWN } from './locale.js'
 
 /** @import { Sensor } from './api.js' */
 
-/** For times longer ago than this, show the time instead of the age. */
+/** For older times, show the time instead of the age. */
 const SINCE_MS_MAX = 48 * 3_600_000
 
 export class SensorCard {
@@ -34,8 +34,8 @@ export class SensorCard {
   /**
    * @param {Sensor} sensor
    * @param {string} name to show
-   * @param {{ isCurrent: boolean, isRow: boolean }} how whether it is known how the sensor is now;
-   *   whether it is the row of a table
+   * @param {{ isCurrent: boolean, isRow: boolean }} how whether the sensor's state is current;
+   *   whether it is a table row
    */
   constructor(sensor, name, { isCurrent, isRow }) {
     this.#sensor = sensor
@@ -67,7 +67,7 @@ export class SensorCard {
 
   /** @param {number} lowest @param {number} highest of the last day */
   showDay(lowest, highest) {
-    // In a table its head and the value beside it say this.
+    // In a table, the head and the value next to it say this.
     const before = element('span', { class: 'of-card' }, '24 h: ')
     const unit = element('span', { class: 'of-card' }, ` °${UNIT_SHOWN}`)
     this.#day.replaceChildren(before, shortRange(lowest, highest), unit)

@@ -1,5 +1,5 @@
-// A sensor's name and compensation, changed by its owner. What a compensation does to the chart is
-// seen before it is saved.
+// A sensor's name and compensation, for its owner to change. The chart previews a compensation
+// before it is saved.
 
 import { patchSensor } from './api.js'
 import { button, element, setText } from './element.js'
@@ -48,7 +48,7 @@ export class SensorEdit {
 
   /**
    * @param {Sensor} sensor
-   * @param {ReadonlyMap<number, Sensor>} sensors all there are
+   * @param {ReadonlyMap<number, Sensor>} sensors all sensors
    * @param {EditEvents} events
    */
   constructor(sensor, sensors, events) {
@@ -71,13 +71,13 @@ export class SensorEdit {
     this.#alias.focus()
   }
 
-  /** The compensation as it is, in the unit that is shown. */
+  /** The current compensation, in the displayed unit. */
   get #shown() {
     const inUnit = differenceInUnit(this.#sensor.compensation)
     return String(Math.round(inUnit * DECIMALS) / DECIMALS)
   }
 
-  /** What differs from the sensor as it is. */
+  /** The changes to the sensor. */
   get #changes() {
     const alias = this.#alias.value.trim()
     const { value, valueAsNumber } = this.#compensation

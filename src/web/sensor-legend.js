@@ -1,5 +1,5 @@
-// Which line is which sensor's, with its value at the cursor, or its mean over the period. A tap on
-// one hides its line, a second shows no other, a third shows all.
+// Which line belongs to which sensor, with its value at the cursor or its mean over the period. One
+// tap hides the line, a second hides all others, a third shows all.
 
 import { button, element, icon, setText, svgElement } from './element.js'
 import { degrees, period as periodText, pointTime, temp } from './format.js'
@@ -20,13 +20,13 @@ import { summaryOf } from './history.js'
  * }} LegendEvents
  */
 
-/** As the chart has it. */
+/** Same as in the chart. */
 const DASH = '6 4'
 const SOLID_LINES = 4
 const OF_SEVERAL = 'Mean, and lowest to highest'
 
 export class SensorLegend {
-  /** The ids of sensors whose lines are not drawn. @type {readonly number[]} */
+  /** The ids of sensors with hidden lines. @type {readonly number[]} */
   hidden
   #events
   /** @type {Row[]} */
@@ -48,7 +48,7 @@ export class SensorLegend {
     this.hidden = hidden
   }
 
-  /** All of it, for those who listen. */
+  /** The whole text, for screen readers. */
   get text() {
     const values = this.#rows.map(({ name, value }) => `${name.textContent} ${value.textContent}`)
     return [this.#time.textContent, this.#what.textContent, ...values].join(', ')

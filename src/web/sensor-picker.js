@@ -1,4 +1,4 @@
-// Finds a sensor by name or serial number, to add it.
+// Finds a sensor to add, by name or serial number.
 
 import { button, element } from './element.js'
 
@@ -24,7 +24,7 @@ export class SensorPicker {
     this.#onPick = onPick
     this.#search.addEventListener('input', () => this.#find())
     this.#search.addEventListener('focus', () => this.#find())
-    // The list goes with the focus, which not every browser gives a button that is pressed.
+    // The list closes when it loses the focus, which not every browser gives to a pressed button.
     this.#found.addEventListener('mousedown', (event) => event.preventDefault())
     this.root.addEventListener('focusout', ({ relatedTarget }) => {
       const isInside = relatedTarget instanceof Node && this.root.contains(relatedTarget)

@@ -20,7 +20,7 @@ export class SensorView {
   #head = new SensorHead()
   #compare = element('a', { class: 'action' }, icon('compare'), 'Compare')
   #sheet
-  /** In place of the sheet. */
+  /** Replaces the sheet. */
   #none = element(
     'div',
     { class: 'nothing' },
@@ -30,7 +30,7 @@ export class SensorView {
   #unsubscribe
   #edit = button({}, () => void this.#openEdit(), icon('edit'), 'Edit')
   #isEditing = false
-  /** The compensation that is tried out. @type {number | undefined} */
+  /** The compensation being tried out. @type {number | undefined} */
   #tried
   /** @type {HTMLElement} */
   root
@@ -68,7 +68,7 @@ export class SensorView {
     return this.#sheet.open()
   }
 
-  /** Shows the period of another URL. @param {string | undefined} name */
+  /** Shows the period of a new URL. @param {string | undefined} name */
   navigate(name) {
     this.#sheet.navigate(name)
   }
@@ -86,7 +86,7 @@ export class SensorView {
     return this.#fleet.sensors.get(this.#id)
   }
 
-  /** As the compensation that is tried out makes it. */
+  /** With the compensation being tried out. */
   get #shownSensor() {
     const sensor = this.#sensor
     if (sensor === undefined || this.#tried === undefined) return sensor
@@ -151,14 +151,14 @@ export class SensorView {
 
   #describe() {
     const sensor = this.#shownSensor
-    // The chart may be there before the sensor is known.
+    // The chart may appear before the sensor is known.
     this.#edit.disabled = sensor === undefined || this.#isEditing
     if (sensor !== undefined) {
       this.#head.show(sensor, this.#fleet.asOfMs === undefined)
       setTitle(sensor.alias)
     }
     const { isLoaded, asOfMs } = this.#fleet
-    // A list of earlier does not know what has registered since.
+    // An older list does not know sensors registered since.
     const isUnknown = sensor === undefined && isLoaded && asOfMs === undefined
     this.#compare.hidden = isUnknown
     this.#edit.hidden = isUnknown

@@ -1,10 +1,11 @@
-// Stores the page itself, so that it opens without a network; kept.js stores the data shown then.
+// Stores the page itself, so that it opens without a network; kept.js stores the data it shows
+// then.
 //
-// Each version has its own cache, filled completely before the version is used, so a page never
-// mixes two versions. The service inserts the version and the files when it serves this file.
+// Each version has its own cache, filled completely before the version is used, so that a page
+// never mixes two versions. The service inserts the version and the files when it serves this file.
 
 const VERSION = '{{version}}'
-/** The page's own address, below whatever prefix. */
+/** The page's own path, below any prefix. */
 const PAGE = new URL('.', location.href).pathname
 const FILES = '{{files}}'.split(' ').map((file) => PAGE + file)
 /** After this time without a response, assume there is no network. */
@@ -41,7 +42,7 @@ async function newestPage(request) {
   const response = await fetch(request, { signal: AbortSignal.timeout(ANSWER_MS_MAX) }).catch(() =>
     Response.error(),
   )
-  // A proxy in front of a service that is away responds with 502 to 504.
+  // A proxy responds with 502 to 504 if the service is down.
   if (response.type !== 'error' && response.status < 500) return response
   return (await caches.match(PAGE, { cacheName: CACHE })) ?? response
 }

@@ -1,4 +1,4 @@
-// Where the user is signed in: phones, browsers and programs, each of which can be signed out here.
+// Where the user is signed in: phones, browsers and programs, each with a button to sign out.
 
 import { NoAnswer, get, remove } from './api.js'
 import { nowMs } from './clock.js'
@@ -34,10 +34,10 @@ export class SessionsSection {
   }
 
   /**
-   * Reads them, and says how it went.
+   * Reads them, and reports the result.
    *
-   * @param {string} [text] where it went well
-   * @returns whether it did
+   * @param {string} [text] shown on success
+   * @returns whether it succeeded
    */
   async load(text = '') {
     try {
@@ -55,13 +55,13 @@ export class SessionsSection {
   }
 
   /**
-   * Asks what is to become of the tokens that this session made, if there are any.
+   * Asks what to do with the tokens that this session made, if any.
    *
    * @param {HTMLElement} place
    * @param {() => Promise<void>} onSignOut
    */
   async askForOwn(place, onSignOut) {
-    // What cannot be read keeps nobody from signing out.
+    // Signing out must work even if the tokens cannot be read.
     await this.#tokens.load()
     const own = this.#sessions.filter(({ current }) => current)
     const tokens = this.#tokens.madeBy(own.map(({ id }) => id))
@@ -126,7 +126,7 @@ export class SessionsSection {
     ])
   }
 
-  /** Whether all tokens are known that the sessions have made until now. */
+  /** Whether all tokens that the sessions have made so far are known. */
   async #isCurrent() {
     const isCurrent = await this.#tokens.load()
     if (!isCurrent) setText(this.#note, explainUnread(new NoAnswer(false)))

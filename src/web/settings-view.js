@@ -1,5 +1,5 @@
-// What the owner decides here: how the page looks, which devices send, where they are signed in,
-// and that their account is deleted.
+// The owner's choices: how the page looks, which devices send, where they are signed in, and
+// deleting their account.
 
 import { aboutSection } from './about-section.js'
 import { AccountSection } from './account-section.js'

@@ -1,4 +1,4 @@
-// How to get a newer session where this one is too old for what was asked.
+// How to get a new session if the current one is too old for an action.
 
 import { session } from './api.js'
 import { commandBox, shellWord } from './command-box.js'
@@ -16,8 +16,8 @@ const WITH_LINK =
 /**
  * @param {string} why
  * @param {Bootstrap} bootstrap
- * @param {{ backTo: string, onCancel?: () => void }} options `backTo`: the place of the page to be
- *   at afterwards
+ * @param {{ backTo: string, onCancel?: () => void }} options `backTo`: the URL's fragment to return
+ *   to afterwards
  */
 export function signInAgain(why, bootstrap, { backTo, onCancel }) {
   const said = element('p', { class: 'fault', role: 'alert' })

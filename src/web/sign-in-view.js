@@ -1,4 +1,4 @@
-// Shown to people who are not signed in: a button per provider, or what has to be set up.
+// Shown to people who are not signed in: a button per provider, or what to set up.
 
 import { Refused, get, session } from './api.js'
 import { commandBox, shellWord } from './command-box.js'

@@ -1,6 +1,5 @@
 // Signing in with an identity provider: authorization code with PKCE (RFC 7636), entirely in the
-// browser. The verifier and the state are in sessionStorage: in this tab, until the browser
-// returns.
+// browser. The verifier and the state stay in this tab's sessionStorage until the browser returns.
 
 import { Refused, dataOf, post } from './api.js'
 import { replaceSession } from './sign-out.js'
@@ -18,12 +17,12 @@ const ATTEMPT = 'thermolog.sign-in'
 /** Where providers send the browser back to. */
 export const OWN_ADDRESS = new URL('.', location.href).href
 
-/** Signing in needs a page that nobody can modify on the way. */
+/** Signing in needs a page that nobody can modify in transit. */
 export const isSecure = globalThis.isSecureContext
 
 /**
- * What the authorization request has to name so that this page is called back: what the service
- * says, where that leads here (it may be its relay), else the page itself.
+ * The redirect URI that leads back to this page: the service's, if it leads here (it may be its
+ * relay), else the page's own.
  *
  * @param {Bootstrap} bootstrap
  * @param {SignInProvider} provider
@@ -34,8 +33,8 @@ function redirectUriOf({ callback_url: callbackUrl }, { redirect_uri: redirectUr
 }
 
 /**
- * Whether the service takes a redirect URI. It says so about a grant that nothing can come of:
- * the provider is not asked.
+ * Whether the service accepts a redirect URI. A grant that cannot succeed shows this without asking
+ * the provider.
  *
  * @param {SignInProvider} provider
  * @param {string} redirectUri
@@ -52,12 +51,12 @@ async function isRedirectUriTaken(provider, redirectUri) {
 }
 
 /**
- * Leaves for the provider.
+ * Goes to the provider.
  *
  * @param {Bootstrap} bootstrap
  * @param {SignInProvider} provider
- * @param {string} backTo the place of the page, with `#`, to be at afterwards
- * @returns whether it leaves: `false` where the page cannot be called back
+ * @param {string} backTo the URL's fragment, with `#`, to return to afterwards
+ * @returns whether it goes: `false` if the page cannot be called back
  */
 export async function leaveFor(bootstrap, provider, backTo) {
   const redirectUri = redirectUriOf(bootstrap, provider)
@@ -85,7 +84,7 @@ export async function leaveFor(bootstrap, provider, backTo) {
 }
 
 /**
- * What the provider has sent the browser back with; it is taken out of the address at once.
+ * What the provider sent the browser back with; removed from the URL at once.
  *
  * @returns {{ attempt: Attempt, code: string } | { failure: string } | undefined} `undefined`: the
  *   page was not called back
@@ -110,8 +109,8 @@ export function takeCallback() {
 }
 
 /**
- * Trades the code for a token and keeps it. It may be tried again: the same code gets the same
- * token for two minutes.
+ * Exchanges the code for a token and keeps it. It may be retried: for two minutes the same code
+ * gets the same token.
  *
  * @param {{ attempt: Attempt, code: string }} callback
  * @throws Refused, NoAnswer
@@ -123,9 +122,9 @@ export async function finish({ attempt, code }) {
 }
 
 /**
- * The code of a sign-in link; it is taken out of the address at once.
+ * The code of a sign-in link; removed from the URL at once.
  *
- * @returns {string | undefined} `undefined`: the address is no link
+ * @returns {string | undefined} `undefined`: the URL is not a link
  */
 export function takeLink() {
   const code = /^#\/link\/(.+)$/.exec(location.hash)?.[1]
@@ -134,7 +133,7 @@ export function takeLink() {
 }
 
 /**
- * Trades the code of a link for a token, which is not kept yet.
+ * Exchanges a link's code for a token, which is not kept yet.
  *
  * @param {{ code: string, verifier: string, email?: string, name?: string }} use
  * @returns {Promise<Session>}

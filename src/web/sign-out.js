@@ -1,5 +1,5 @@
-// Ends tokens at the service. Without a network they are put aside, and ended as soon as there is
-// one: a page that is opened then, or still open, asks again.
+// Ends tokens at the service. Without a network it puts them aside and ends them as soon as
+// possible: any page that is opened, or still open, tries again.
 
 import { NoAnswer, Refused, forgetSession, keepSession, post, session } from './api.js'
 
@@ -15,13 +15,13 @@ let ending = Promise.resolve()
 
 globalThis.addEventListener('online', () => void endTokens())
 
-/** Ends a token, now or later; nothing here uses it any more. @param {string} token */
+/** Ends a token, now or later; nothing here uses it any longer. @param {string} token */
 export function endToken(token) {
   putAside([...aside(), token])
   return endTokens()
 }
 
-/** Has somebody signed in here, in place of whoever was before. @param {Session} signedIn */
+/** Signs somebody in here, replacing any previous session. @param {Session} signedIn */
 export async function replaceSession(signedIn) {
   const old = session()
   await forgetSession()
@@ -29,7 +29,7 @@ export async function replaceSession(signedIn) {
   keepSession(signedIn)
 }
 
-/** Forgets what somebody chose here, once they are gone; tokens of others may still have to end. */
+/** Forgets a user's choices on this device; tokens of others may still have to end. */
 export function forgetDevice() {
   for (const key of Object.keys(localStorage)) {
     if (key !== ENDED) localStorage.removeItem(key)
@@ -37,7 +37,7 @@ export function forgetDevice() {
   delete document.documentElement.dataset['theme']
 }
 
-/** Ends what could not be ended before; no token twice at the same time. */
+/** Ends tokens put aside earlier, each only once at a time. */
 export function endTokens() {
   ending = ending.then(() => endAll())
   return ending
@@ -51,7 +51,7 @@ async function endAll() {
   if (aside().length > 0) retry = setTimeout(() => void endTokens(), RETRY_MS)
 }
 
-/** Whether some are still to be ended; `thermolog-ended` says when that changes. */
+/** Whether some are still to end; the event `thermolog-ended` reports a change. */
 export function isEnding() {
   return aside().length > 0
 }
@@ -63,7 +63,7 @@ async function isEnded(token) {
     return true
   } catch (error) {
     if (error instanceof NoAnswer) return false
-    // 401: it has ended already.
+    // 401: it has already ended.
     return error instanceof Refused && error.status === 401
   }
 }

@@ -1,4 +1,4 @@
-// The small line of the last day: drawn from what is known as soon as a card is shown, read when
+// The small line of the last day: drawn from known data as soon as a card is shown, read when
 // scrolling pauses, for all cards at once, and again when it is out of date.
 
 import { nowMs } from './clock.js'
@@ -19,17 +19,17 @@ const HEIGHT = 48
 const DAY_MS = 86_400_000
 const FRESH_MS = 5 * 60_000
 const REST_MS = 120
-/** A smaller range is noise and is not magnified. */
+/** A smaller range is noise; do not magnify it. */
 const CELSIUS_MIN = 1
 
-/** Reads and draws the lines of the cards that are shown. */
+/** Reads and draws the lines of visible cards. */
 export class Sparklines {
   /** By sensor. @type {Map<number, Spark>} */
   #sparks = new Map()
-  /** When each was last asked for. @type {Map<number, number>} */
+  /** When each was last requested. @type {Map<number, number>} */
   #readAtMs = new Map()
   #days = new LastDays()
-  /** Those that are not shown, whose days are wanted nevertheless. @type {readonly number[]} */
+  /** Sensors without a visible card whose days are needed. @type {readonly number[]} */
   #wanted = []
   #signal
   #onRead
@@ -55,13 +55,13 @@ export class Sparklines {
     this.#sparks.delete(id)
   }
 
-  /** Reads the days of other sensors, too. @param {readonly number[]} ids at most DAYS_MAX */
+  /** Also reads the days of other sensors. @param {readonly number[]} ids at most DAYS_MAX */
   want(ids) {
     this.#wanted = ids
     this.#readSoon()
   }
 
-  /** How far apart the values of the last day are, if that is known. @param {number} id */
+  /** The range of the last day's values, if known. @param {number} id */
   rangeOf(id) {
     const points = this.#days.known(id)?.data.points ?? []
     if (points.length === 0) return undefined
@@ -69,7 +69,7 @@ export class Sparklines {
     return highest - Math.min(...points.map(({ temp, min = temp }) => min))
   }
 
-  /** Reads again what is out of date. */
+  /** Reads outdated lines again. */
   refresh() {
     this.#readSoon()
   }
@@ -91,7 +91,7 @@ export class Sparklines {
   async #read() {
     if (this.#signal.aborted) return
     const isDue = (/** @type {number} */ id) =>
-      // Days of many others may have taken its place.
+      // Many other sensors may have displaced its day.
       this.#days.known(id) === undefined ||
       nowMs() - (this.#readAtMs.get(id) ?? 0) > FRESH_MS ||
       this.#days.isLate(id)
@@ -101,14 +101,14 @@ export class Sparklines {
     this.#isReading = true
     await this.#days.recall(due)
     for (const id of due) this.#draw(id)
-    // Whole days are not read again because a neighbour's is not known.
+    // Do not read whole days again because another sensor's is unknown.
     const unknown = due.filter((id) => this.#days.known(id) === undefined)
     const ids = unknown.length > 0 ? unknown : due
     for (const id of ids) this.#readAtMs.set(id, nowMs())
     try {
       await this.#days.read(ids, this.#signal)
     } catch {
-      // The cards show their latest values without; the next refresh tries again.
+      // The cards show their latest values without lines; the next refresh tries again.
       for (const id of ids) this.#readAtMs.delete(id)
       return
     } finally {
@@ -167,7 +167,7 @@ function pictureOf(history, summary, { data: { to } }) {
   return svgElement('svg', { ...box, 'aria-hidden': 'true' }, bandPath, linePath)
 }
 
-/** The indexes between the gaps. @param {readonly (number | null)[]} values */
+/** The indexes between gaps. @param {readonly (number | null)[]} values */
 function stretchesOf(values) {
   /** @type {number[][]} */
   const stretches = [[]]

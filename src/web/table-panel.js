@@ -1,5 +1,5 @@
-// The place of a chart's table. Seen or not, it is there for those who listen; the chart comes
-// first, because a table takes a moment.
+// The place of a chart's table. It is always there for screen readers; the chart comes first,
+// because a table takes a moment.
 
 import { element } from './element.js'
 
@@ -13,15 +13,15 @@ import { element } from './element.js'
  */
 
 const FILL_MS = 300
-/** A value a second makes 500 rows a second: too many for those who may be listening. */
+/** A value a second makes 500 rows a second: too many for a screen reader. */
 const FILL_HIDDEN_MS = 5_000
 
 export class TablePanel {
   root = element('div', { class: 'table hidden-text', role: 'region', 'aria-label': 'Table' })
   #contentOf
-  /** That of the period, if it is filled. @type {HistoryTable | undefined} */
+  /** The period's table, once filled. @type {HistoryTable | undefined} */
   #table
-  /** Whether it has been opened and has yet to be brought into sight. */
+  /** Whether it was opened and must still be scrolled into view. */
   #isSought = false
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer
@@ -41,7 +41,7 @@ export class TablePanel {
     this.fillSoon()
   }
 
-  /** What it has is of another period from now on. */
+  /** From now on its rows are of another period. */
   forget() {
     this.#table = undefined
   }

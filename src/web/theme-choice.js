@@ -1,4 +1,4 @@
-// Light, dark, or as the system says; theme.js applies a choice before anything is painted.
+// Light, dark, or the system's; theme.js applies the choice before the first paint.
 
 const CHOICE = 'thermolog.theme'
 

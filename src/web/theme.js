@@ -1,5 +1,5 @@
-// Light or dark, set before anything is painted: a plain script, because modules run later. Without
-// a choice the system's setting applies, see page.css.
+// Light or dark, set before the first paint: a plain script, because modules run later. Without a
+// choice the system's setting applies; see page.css.
 
 {
   const chosen = localStorage.getItem('thermolog.theme')

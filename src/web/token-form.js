@@ -1,4 +1,4 @@
-// What a new token is to be: a name is enough.
+// The form for a new token; a name is enough.
 
 import { choices, chosenValues, field, selection } from './choices.js'
 import { button, element, setText } from './element.js'

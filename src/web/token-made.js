@@ -1,5 +1,5 @@
-// A token that was made just now: its text, which nobody can show again, with lines to paste. It is
-// in the document and nowhere else, and goes with this.
+// A new token: its text, which nobody can show again, with lines to paste. The text is only in this
+// part of the document, and goes with it.
 
 import { commandBox } from './command-box.js'
 import { button, element } from './element.js'
@@ -32,8 +32,8 @@ export class TokenMade {
 
   /**
    * @param {MadeToken} made
-   * @param {{ trial: Trial, note?: string, onClosed: () => void }} options `onClosed` takes it out
-   *   of the document
+   * @param {{ trial: Trial, note?: string, onClosed: () => void }} options `onClosed` removes it
+   *   from the document
    */
   constructor(made, { trial, note, onClosed }) {
     this.#onClosed = onClosed
@@ -58,7 +58,7 @@ export class TokenMade {
       if (!this.#isSaved) event.preventDefault()
     }
     globalThis.addEventListener('beforeunload', warn, { signal })
-    // Browsers keep pages for those who come back.
+    // Browsers keep pages for going back.
     globalThis.addEventListener('pagehide', dropUnsaved, { signal })
     holdUnsaved(this)
   }

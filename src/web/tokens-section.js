@@ -1,4 +1,4 @@
-// The tokens of the user's devices: the list, making one, giving one a successor, revoking one.
+// The tokens of the user's devices: lists, makes, rotates and revokes them.
 
 import { Refused, session } from './api.js'
 import { nowMs } from './clock.js'
@@ -48,7 +48,7 @@ export class TokensSection {
   #isHolding = false
   #heading = element('h2', { tabindex: '-1' }, 'Tokens for devices')
   #new = button({ hidden: true }, () => this.#openForm(), 'New token')
-  /** Of a form, what was made, or how to sign in again: one at a time. */
+  /** For a form, a new token, or signing in again: one at a time. */
   #place = element('div')
   #note = element('p', { class: 'muted', role: 'status' }, 'Loading …')
   #list = element('ul', { class: 'entries' })
@@ -70,10 +70,10 @@ export class TokensSection {
   }
 
   /**
-   * Reads them, and says how it went.
+   * Reads them, and reports the result.
    *
-   * @param {string} [text] where it went well
-   * @returns whether it did
+   * @param {string} [text] shown on success
+   * @returns whether it succeeded
    */
   async load(text = '') {
     try {
@@ -92,7 +92,7 @@ export class TokensSection {
     return true
   }
 
-  /** Those that some sessions made and that can be revoked here. @param {number[]} sessionIds */
+  /** Tokens made by these sessions that can be revoked here. @param {number[]} sessionIds */
   madeBy(sessionIds) {
     if (!this.#mayChange) return []
     return this.#tokens.filter(
@@ -167,7 +167,7 @@ export class TokensSection {
   /**
    * @param {() => Promise<MadeToken>} make
    * @param {string} [note]
-   * @throws what making throws, but that the session is too old
+   * @throws anything that making throws, except that the session is too old
    */
   async #make(make, note) {
     if (this.#isHolding) return setText(this.#note, ONE_AT_A_TIME)
@@ -184,7 +184,7 @@ export class TokensSection {
 
   /** @param {MadeToken} made @param {string} [note] */
   #showMade(made, note) {
-    // They have gone on; the next view of the list has it.
+    // The user has moved on; the next view of the list has it.
     if (!this.root.isConnected) return
     const onClosed = () => {
       this.#isHolding = false

@@ -1,4 +1,4 @@
-// What would be lost if its view were left, such as a token that is shown once: at most one thing.
+// What leaving a view would lose, such as a token shown only once: at most one thing.
 
 /**
  * @typedef {{
@@ -15,7 +15,7 @@ export function holdUnsaved(next) {
   unsaved = next
 }
 
-/** Closes it, whatever it is. */
+/** Closes it. */
 export function dropUnsaved() {
   const dropped = unsaved
   unsaved = undefined
@@ -23,9 +23,9 @@ export function dropUnsaved() {
 }
 
 /**
- * Whether the view may be left now. If it may, what it showed is closed.
+ * Whether the view may be left now. If so, what it showed is closed.
  *
- * @param {() => void} goOn leaves it, if they say so later
+ * @param {() => void} goOn leaves the view if the user agrees later
  */
 export function mayLeave(goOn) {
   if (unsaved !== undefined && !unsaved.mayClose(goOn)) return false
