@@ -3,7 +3,7 @@
 
 import { readDuration } from '../config-values.ts'
 import { parseInstant } from '../domain/time.ts'
-import { usage } from '../operations/check-arguments.ts'
+import { usage } from '../operations/operations.ts'
 
 /** @returns a reader of one id. @param seeAlso the command that lists ids of this kind */
 export function idReader(seeAlso: string): (text: string) => number {

@@ -2,8 +2,7 @@
 
 import { createInterface } from 'node:readline'
 import { escaped } from '../domain/escaped.ts'
-import { usage } from '../operations/check-arguments.ts'
-import { failed } from '../operations/operations.ts'
+import { failed, usage } from '../operations/operations.ts'
 
 export interface DeletionOptions {
   /** Delete without asking. */

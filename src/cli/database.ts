@@ -2,8 +2,7 @@
 // DATA_DIR up to date, and marks data as restored.
 
 import type { Command } from 'commander'
-import { usage } from '../operations/check-arguments.ts'
-import { failed } from '../operations/operations.ts'
+import { failed, usage } from '../operations/operations.ts'
 import type { Config, DatabaseConfig } from '../config.ts'
 import { example } from './arguments.ts'
 import { onceFree } from './open-operations.ts'

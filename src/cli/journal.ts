@@ -2,18 +2,12 @@
 
 import type { Command } from 'commander'
 import { formatInstant } from '../domain/time.ts'
+import type { SetAsideChoice } from '../operations/operations.ts'
 import type { SetAsideMeasurement } from '../ports/store-upkeep.ts'
-import { chooseIds, example, idsReader } from './arguments.ts'
-import { confirmDeletion } from './confirm.ts'
-import type { DeletionOptions } from './confirm.ts'
+import { example } from './arguments.ts'
 import { withOperations } from './open-operations.ts'
+import { addRetryAndDrop } from './retry-or-drop.ts'
 import { counted, printJson, printNote, printTable } from './terminal/print.ts'
-
-const readIds = idsReader('thermolog journal list')
-
-interface ChoiceOptions {
-  readonly all?: boolean
-}
 
 export function addCommands(program: Command): void {
   const journal = program
@@ -26,21 +20,15 @@ export function addCommands(program: Command): void {
     .option('--json', 'print JSON')
     .addHelpText('after', example('thermolog journal list --json'))
     .action(list)
-  journal
-    .command('retry')
-    .description('write refused measurements to the store again')
-    .argument('[id...]', 'ids, see `thermolog journal list`', readIds)
-    .option('--all', 'all refused measurements')
-    .addHelpText('after', example('thermolog journal retry --all'))
-    .action(retry)
-  journal
-    .command('drop')
-    .description('delete refused measurements permanently')
-    .argument('[id...]', 'ids, see `thermolog journal list`', readIds)
-    .option('--all', 'all refused measurements')
-    .option('--yes', 'delete without asking')
-    .addHelpText('after', example('thermolog journal drop 3 4'))
-    .action(drop)
+  addRetryAndDrop(journal, {
+    name: 'journal',
+    item: 'refused measurement',
+    items: 'refused measurements',
+    retrying: 'write refused measurements to the store again',
+    retry,
+    preview: (choice) => withOperations((operations) => operations.previewDrop(choice)),
+    drop: (choice) => withOperations((operations) => operations.dropSetAside(choice)),
+  })
 }
 
 async function list({ json }: { readonly json?: boolean }): Promise<void> {
@@ -51,23 +39,9 @@ async function list({ json }: { readonly json?: boolean }): Promise<void> {
   if (more > 0) printNote(`and ${more} more`)
 }
 
-async function retry(ids: readonly number[], options: ChoiceOptions): Promise<void> {
-  const choice = chooseIds('journal retry', ids, options)
+async function retry(choice: SetAsideChoice): Promise<void> {
   const { count } = await withOperations((operations) => operations.retrySetAside(choice))
   printNote(`${counted(count, 'measurement')} queued for the store again`)
-}
-
-async function drop(
-  ids: readonly number[],
-  options: ChoiceOptions & DeletionOptions,
-): Promise<void> {
-  const choice = chooseIds('journal drop', ids, options)
-  await confirmDeletion(options, async () => {
-    const { count } = await withOperations((operations) => operations.previewDrop(choice))
-    return count === 0 ? undefined : counted(count, 'refused measurement')
-  })
-  const { count } = await withOperations((operations) => operations.dropSetAside(choice))
-  printNote(`deleted ${counted(count, 'refused measurement')}`)
 }
 
 function present(measurement: SetAsideMeasurement) {

@@ -3,7 +3,7 @@
 import type { Command } from 'commander'
 import { FormError, readDatabaseUrl } from '../config-values.ts'
 import type { MoveOutcome } from '../data-dir/move-to-database.ts'
-import { usage } from '../operations/check-arguments.ts'
+import { usage } from '../operations/operations.ts'
 import { example } from './arguments.ts'
 import { readSettingsOfDataDir } from './read-settings.ts'
 import { StepProgress } from './terminal/step-progress.ts'

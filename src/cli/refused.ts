@@ -4,15 +4,13 @@ import { Option } from 'commander'
 import type { Command } from 'commander'
 import { formatInstant } from '../domain/time.ts'
 import { refusedListedDefault, refusedListedMax } from '../operations/operations.ts'
-import type { Listing, SkippedQuestion } from '../operations/operations.ts'
+import type { Listing, SetAsideChoice, SkippedQuestion } from '../operations/operations.ts'
 import type { RefusedEntry } from '../ports/refused.ts'
-import { chooseIds, countReader, example, idsReader } from './arguments.ts'
-import { confirmDeletion } from './confirm.ts'
-import type { DeletionOptions } from './confirm.ts'
+import { countReader, example } from './arguments.ts'
 import { withOperations } from './open-operations.ts'
+import { addRetryAndDrop } from './retry-or-drop.ts'
 import { counted, printJson, printNote, printTable } from './terminal/print.ts'
 
-const readIds = idsReader('thermolog refused list')
 const readLimit = countReader('--limit')
 
 const LIMIT = `how many at most, up to ${refusedListedMax}; default: ${refusedListedDefault}`
@@ -20,10 +18,6 @@ const RETRY_OR_DROP =
   '`thermolog refused retry` stores what can be stored by now, `thermolog refused drop` deletes it'
 const ADD_FIELDS =
   'LINE_FIELDS adds names of fields that are temperatures: set it and restart the service'
-
-interface ChoiceOptions {
-  readonly all?: boolean
-}
 
 export function addCommands(program: Command): void {
   const refused = program
@@ -40,21 +34,15 @@ export function addCommands(program: Command): void {
     .option('--json', 'print JSON')
     .addHelpText('after', example('thermolog refused list --user a@example.org --limit 20'))
     .action(list)
-  refused
-    .command('retry')
-    .description('try to store them again')
-    .argument('[id...]', 'ids, see `thermolog refused list`', readIds)
-    .option('--all', 'all refused lines and elements')
-    .addHelpText('after', example('thermolog refused retry --all'))
-    .action(retry)
-  refused
-    .command('drop')
-    .description('delete them permanently')
-    .argument('[id...]', 'ids, see `thermolog refused list`', readIds)
-    .option('--all', 'all refused lines and elements')
-    .option('--yes', 'delete without asking')
-    .addHelpText('after', example('thermolog refused drop 3 4'))
-    .action(drop)
+  addRetryAndDrop(refused, {
+    name: 'refused',
+    item: 'refused item',
+    items: 'refused lines and elements',
+    retrying: 'try to store them again',
+    retry,
+    preview: (choice) => withOperations((operations) => operations.previewRefusedDrop(choice)),
+    drop: (choice) => withOperations((operations) => operations.dropRefused(choice)),
+  })
 }
 
 interface ListOptions {
@@ -105,27 +93,13 @@ function printListing(
   if (json !== true && entries.length > 0) printNote(remedy)
 }
 
-async function retry(ids: readonly number[], options: ChoiceOptions): Promise<void> {
-  const choice = chooseIds('refused retry', ids, options)
+async function retry(choice: SetAsideChoice): Promise<void> {
   const { count, refusedAgain } = await withOperations((operations) =>
     operations.retryRefused(choice),
   )
   printNote(`stored ${counted(count, 'refused item')}`)
   if (refusedAgain > 0)
     printNote(`${refusedAgain} refused again: \`thermolog refused list\` says why`)
-}
-
-async function drop(
-  ids: readonly number[],
-  options: ChoiceOptions & DeletionOptions,
-): Promise<void> {
-  const choice = chooseIds('refused drop', ids, options)
-  await confirmDeletion(options, async () => {
-    const { count } = await withOperations((operations) => operations.previewRefusedDrop(choice))
-    return count === 0 ? undefined : counted(count, 'refused item')
-  })
-  const { count } = await withOperations((operations) => operations.dropRefused(choice))
-  printNote(`deleted ${counted(count, 'refused item')}`)
 }
 
 function present(entry: RefusedEntry) {

@@ -3,7 +3,7 @@
 import type { Command } from 'commander'
 import type { Sensor } from '../domain/sensor.ts'
 import { formatInstant } from '../domain/time.ts'
-import { usage } from '../operations/check-arguments.ts'
+import { usage } from '../operations/operations.ts'
 import type { DeletedSensor } from '../operations/operations.ts'
 import { example, idReader, numberReader } from './arguments.ts'
 import { confirmDeletion } from './confirm.ts'

@@ -7,7 +7,7 @@ import type { DeletedUser, ListedUser, Operations } from '../operations/operatio
 import { confirmDeletion } from './confirm.ts'
 import type { DeletionOptions } from './confirm.ts'
 import { durationReader, example } from './arguments.ts'
-import { usage } from '../operations/check-arguments.ts'
+import { usage } from '../operations/operations.ts'
 import { withOperations } from './open-operations.ts'
 import { qrCode, reachOf } from './terminal/link.ts'
 import { counted, printJson, printNote, printTable, printText } from './terminal/print.ts'

@@ -2,7 +2,7 @@
 // data against each other, then the measurements against them. It only reads, beside services.
 
 import { HOUR_MS } from '../domain/time.ts'
-import { usage } from '../operations/check-arguments.ts'
+import { usage } from '../operations/operations.ts'
 import type { WorkProgress } from '../ports/system.ts'
 import { connectAlone } from '../postgres/server/connection.ts'
 import { Database } from '../postgres/server/database.ts'

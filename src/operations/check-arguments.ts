@@ -5,7 +5,7 @@ import { grouped } from '../domain/grouped.ts'
 import { ALL_RIGHTS, isEmail } from '../domain/access.ts'
 import type { Right } from '../domain/access.ts'
 import common from '../../schemas/common.json' with { type: 'json' }
-import { OperationError } from './operations.ts'
+import { usage } from './operations.ts'
 
 const KNOWN_SCOPES = `Scopes: ${ALL_RIGHTS.join(', ')}.`
 const { pattern, maxLength } = common.$defs.serialNumber
@@ -84,11 +84,6 @@ export function checkId(id: unknown): number {
 export function checkCompensation(celsius: unknown): number {
   if (typeof celsius === 'number' && celsius >= minimum && celsius <= maximum) return celsius + 0
   throw usage(`a compensation must be from ${minimum} to ${maximum} °C, not ${quote(celsius)}`)
-}
-
-/** Creates an error of wrong usage. */
-export function usage(message: string, hint?: string): OperationError {
-  return new OperationError({ kind: 'usage', message, ...(hint === undefined ? {} : { hint }) })
 }
 
 function quote(value: unknown): string {

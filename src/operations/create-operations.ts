@@ -25,7 +25,6 @@ import {
   checkPrefix,
   checkScopes,
   checkSerialNumber,
-  usage,
 } from './check-arguments.ts'
 import {
   deleteSensor,
@@ -38,7 +37,13 @@ import {
 import { importRules } from './check-measurement.ts'
 import { importMeasurements } from './import-measurements.ts'
 import { listRefused, listSkipped, retryRefused } from './refused.ts'
-import { failed, refusedListedDefault, refusedListedMax, setAsideListedMax } from './operations.ts'
+import {
+  failed,
+  refusedListedDefault,
+  refusedListedMax,
+  setAsideListedMax,
+  usage,
+} from './operations.ts'
 import type {
   CreatedLink,
   CreatedToken,

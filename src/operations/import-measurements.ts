@@ -6,9 +6,8 @@ import type { RequestFault } from '../domain/errors.ts'
 import { submissionMeasurementsMax } from '../domain/limits.ts'
 import type { Receipt, SubmittedMeasurement } from '../domain/measurement.ts'
 import type { Submissions } from '../ingest/submissions.ts'
-import { usage } from './check-arguments.ts'
 import { formFault } from './check-measurement.ts'
-import { importMeasurementsMax, OperationError } from './operations.ts'
+import { importMeasurementsMax, OperationError, usage } from './operations.ts'
 import type { ImportReceipt } from './operations.ts'
 
 /** Commits an import's submissions concurrently, so that one group commit takes them together. */

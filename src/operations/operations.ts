@@ -274,6 +274,11 @@ export function failed(message: string, hint?: string, options?: ErrorOptions): 
   return new OperationError(failure, options)
 }
 
+/** Creates an error of wrong usage. */
+export function usage(message: string, hint?: string): OperationError {
+  return new OperationError({ kind: 'usage', message, ...(hint === undefined ? {} : { hint }) })
+}
+
 /** @returns the failure to report, `undefined` for an error that is our own bug */
 export function failureOf(error: unknown): Failure | undefined {
   if (error instanceof OperationError) return error.failure

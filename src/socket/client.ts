@@ -23,39 +23,9 @@ export interface OperationsClient {
  */
 export async function connectOperations(socketPath: string): Promise<OperationsClient | undefined> {
   if (!(await isAnswering(socketPath))) return undefined
-  const call =
-    <Answer>(name: keyof Operations) =>
-    (args: object): Promise<Answer> =>
-      post<Answer>({ socketPath, path: `/operations/${name}` }, args)
-  const operations: Operations = {
-    createUser: call('createUser'),
-    listUsers: call('listUsers'),
-    renameUser: call('renameUser'),
-    previewUserDeletion: call('previewUserDeletion'),
-    deleteUser: call('deleteUser'),
-    unlinkIdentity: call('unlinkIdentity'),
-    createLink: call('createLink'),
-    createToken: call('createToken'),
-    listTokens: call('listTokens'),
-    revokeToken: call('revokeToken'),
-    rotateToken: call('rotateToken'),
-    createSensor: call('createSensor'),
-    listSensors: call('listSensors'),
-    changeSensor: call('changeSensor'),
-    previewSensorDeletion: call('previewSensorDeletion'),
-    deleteSensor: call('deleteSensor'),
-    listSetAside: call('listSetAside'),
-    retrySetAside: call('retrySetAside'),
-    previewDrop: call('previewDrop'),
-    dropSetAside: call('dropSetAside'),
-    listRefused: call('listRefused'),
-    listSkipped: call('listSkipped'),
-    retryRefused: call('retryRefused'),
-    previewRefusedDrop: call('previewRefusedDrop'),
-    dropRefused: call('dropRefused'),
-    importRules: call('importRules'),
-    importMeasurements: call('importMeasurements'),
-  }
+  const call = (name: string) => (args: object) =>
+    post({ socketPath, path: `/operations/${name}` }, args)
+  const operations = new Proxy({} as Operations, { get: (_, name) => call(String(name)) })
   return { operations, close: async () => {} }
 }
 
@@ -96,9 +66,9 @@ interface Target {
   readonly path: string
 }
 
-async function post<Answer>(target: Target, args: object): Promise<Answer> {
+async function post(target: Target, args: object): Promise<unknown> {
   const answer = JSON.parse(await exchange(target, JSON.stringify(args))) as
-    { readonly data: Answer; readonly failure?: undefined } | { readonly failure: Failure }
+    { readonly data: unknown; readonly failure?: undefined } | { readonly failure: Failure }
   if (answer.failure !== undefined) throw new OperationError(answer.failure)
   return answer.data
 }

@@ -1,7 +1,7 @@
 // Finds the columns of an import by their names, ignoring a unit in parentheses: `time (UTC)` is
 // `time`, `temperature (celsius)` is `temperature`.
 
-import { usage } from '../../operations/check-arguments.ts'
+import { usage } from '../../operations/operations.ts'
 
 export type ColumnRole = 'timestamp' | 'temp' | 'sn' | 'eventId'
 
