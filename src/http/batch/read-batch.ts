@@ -8,7 +8,7 @@ import { formatInstant } from '../../domain/time.ts'
 import { ScannedBatch } from './scan-batch.ts'
 import { batchElementsMax, faultsIn, isBatchFrame } from '../body/validate.ts'
 import { hasAtMost, membersOf } from '../input.ts'
-import { readElement } from './submission.ts'
+import { readElement } from './read-element.ts'
 
 const EVENT_ID_CODE_POINTS_MAX = common.$defs.eventId.maxLength
 

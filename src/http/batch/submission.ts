@@ -1,21 +1,17 @@
-// What every submission in JSON passes through: it is refused early, read, counted, and its receipt
-// awaited. Only the code that reads an element decides whether it is valid, so everything passed on
-// really has its type.
+// What every submission in JSON passes through: it is turned away early, read, counted, and its
+// receipt awaited.
 
-import type { Measurement } from '../../../schemas/messages.d.ts'
 import { ServiceError } from '../../domain/errors.ts'
 import type { RequestFault } from '../../domain/errors.ts'
-import { elementFaultsMax } from '../../domain/limits.ts'
-import type { Receipt, SubmittedMeasurement } from '../../domain/measurement.ts'
-import { formatInstant, parseInstant } from '../../domain/time.ts'
+import type { Receipt } from '../../domain/measurement.ts'
+import { formatInstant } from '../../domain/time.ts'
 import type { Submissions } from '../../ingest/submissions.ts'
 import type { ApiCall, CallState } from '../call.ts'
 import type { BodyGate } from '../body/gate.ts'
 import type { LetOthers } from '../body/read-json.ts'
-import { faultsIn, isMeasurement } from '../body/validate.ts'
 import { chargeOf } from '../callers/rate-limit.ts'
 import type { CountedMeasurements, RateLimits } from '../callers/rate-limit.ts'
-import { loneSurrogate, membersOf, notAnInstant, sendingOf } from '../input.ts'
+import { sendingOf } from '../input.ts'
 
 /** What a submission passes through. */
 export interface Intake {
@@ -66,33 +62,6 @@ export async function readSubmission<T>(
   const counted = { receivedAtMs, ...reading.counted(value) }
   await rateLimits.countMeasurements(token, counted, ctx.res)
   return value
-}
-
-/** The measurement in a value, `undefined` if it is not valid; faults are added. */
-export function readElement(
-  body: unknown,
-  at: string,
-  faults: RequestFault[],
-): SubmittedMeasurement | undefined {
-  const found = faultsIn(isMeasurement, body, at)
-  const { event_id: eventId, timestamp } = membersOf(body)
-  if (typeof eventId === 'string' && !eventId.isWellFormed()) {
-    found.push(loneSurrogate(`${at}/event_id`))
-  }
-  const measuredAtMs = typeof timestamp === 'string' ? parseInstant(timestamp) : null
-  if (measuredAtMs === undefined) found.push(notAnInstant(`${at}/timestamp`))
-  if (found.length > 0) {
-    faults.push(...found.slice(0, elementFaultsMax))
-    return undefined
-  }
-  const element = body as Measurement
-  return {
-    eventId: element.event_id ?? null,
-    serialNumber: element.sn,
-    // −0 is 0.
-    tempCelsius: element.temp + 0,
-    measuredAtMs: measuredAtMs ?? null,
-  }
 }
 
 /** What was accepted; refusals by the journal are reported with pointers into the body. */

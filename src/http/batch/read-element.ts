@@ -1,0 +1,37 @@
+// An element of a submission in JSON as a domain value. Only this code decides whether one is
+// valid, so everything passed on really has its type.
+
+import type { Measurement } from '../../../schemas/messages.d.ts'
+import type { RequestFault } from '../../domain/errors.ts'
+import { elementFaultsMax } from '../../domain/limits.ts'
+import type { SubmittedMeasurement } from '../../domain/measurement.ts'
+import { parseInstant } from '../../domain/time.ts'
+import { faultsIn, isMeasurement } from '../body/validate.ts'
+import { loneSurrogate, membersOf, notAnInstant } from '../input.ts'
+
+/** The measurement in a value, `undefined` if it is not valid; faults are added. */
+export function readElement(
+  body: unknown,
+  at: string,
+  faults: RequestFault[],
+): SubmittedMeasurement | undefined {
+  const found = faultsIn(isMeasurement, body, at)
+  const { event_id: eventId, timestamp } = membersOf(body)
+  if (typeof eventId === 'string' && !eventId.isWellFormed()) {
+    found.push(loneSurrogate(`${at}/event_id`))
+  }
+  const measuredAtMs = typeof timestamp === 'string' ? parseInstant(timestamp) : null
+  if (measuredAtMs === undefined) found.push(notAnInstant(`${at}/timestamp`))
+  if (found.length > 0) {
+    faults.push(...found.slice(0, elementFaultsMax))
+    return undefined
+  }
+  const element = body as Measurement
+  return {
+    eventId: element.event_id ?? null,
+    serialNumber: element.sn,
+    // −0 is 0.
+    tempCelsius: element.temp + 0,
+    measuredAtMs: measuredAtMs ?? null,
+  }
+}
