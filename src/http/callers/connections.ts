@@ -2,6 +2,9 @@
 // idle longest is closed to make room: a daemon that keeps its connection open between readings has
 // to reconnect at worst, and nobody can keep others out by holding connections open. If none is
 // idle, the new one is refused.
+//
+// A client that sends requests without waiting for answers gets some of them answered, and has to
+// come again for the others: 64 KiB hold thousands, and everybody would wait for all of them.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -16,6 +19,9 @@ export interface ConnectionLimits {
 /** Of thousands of connections, so many in one turn of a loop that has other work. */
 const ENDED_AT_ONCE = 64
 
+/** Beyond so many unanswered requests of a connection, no more of it is read. */
+const UNDER_WAY_MAX = 64
+
 /** In the order of their last requests. */
 type Group = Set<Socket>
 
@@ -28,6 +34,10 @@ interface Connection {
   isQuiet: boolean
   /** Requests are not read any more. */
   isEnding: boolean
+  /** It had too many under way: it ends when they are answered. */
+  isFull: boolean
+  /** Everything that came with the first one too many has been passed over. */
+  isPaused: boolean
   readonly noteAnswered: () => void
 }
 
@@ -64,7 +74,12 @@ export class Connections {
       underWay: 0,
       isQuiet: false,
       isEnding: false,
-      noteAnswered: () => connection.underWay--,
+      isFull: false,
+      isPaused: false,
+      noteAnswered: () => {
+        connection.underWay--
+        if (connection.isFull && connection.underWay === 0) socket.destroySoon()
+      },
     }
     this.#open.set(socket, connection)
     onDestroy(socket, () => {
@@ -82,6 +97,10 @@ export class Connections {
     const connection = this.#open.get(socket)
     if (connection === undefined) return true
     if (connection.isEnding) return false
+    if (connection.isFull || connection.underWay === UNDER_WAY_MAX) {
+      passOver(socket, connection)
+      return false
+    }
     connection.underWay++
     connection.isQuiet = false
     response.on('close', connection.noteAnswered)
@@ -137,6 +156,18 @@ export class Connections {
     for (const group of this.#open.get(socket)?.groups ?? []) group.delete(socket)
     this.#open.delete(socket)
   }
+}
+
+/** What arrives after the pause does so because answers are being read: it would never end. */
+function passOver(socket: Socket, connection: Connection): void {
+  if (connection.isPaused) socket.destroy()
+  if (connection.isFull) return
+  connection.isFull = true
+  // Not in the next turn: a busy socket is read again, up to 2 MiB, before that comes.
+  process.nextTick(() => {
+    socket.pause()
+    connection.isPaused = true
+  })
 }
 
 /**

@@ -24,13 +24,17 @@ describe('Connections', () => {
   let connections: Connections
   let responses: ServerResponse[]
   let sockets: Socket[]
+  /** Requests that arrived. */
+  let arrived: number
 
   const start = async (addresses: ClientAddresses, connectionsMax: number, ofAddress: number) => {
     const limits = { connectionsMax, connectionsPerAddressMax: ofAddress }
     connections = new Connections(addresses, limits)
     responses = []
     sockets = []
+    arrived = 0
     server = createServer((request, response) => {
+      arrived++
       if (connections.noteRequest(request, response)) responses.push(response)
     })
     server.on('connection', (socket: Socket) => connections.admit(socket))
@@ -129,5 +133,40 @@ describe('Connections', () => {
     await connections.endQuiet(() => 'no')
     const left = promisify(server.getConnections.bind(server))
     await until('it is closed', async () => (await left()) === 0)
+  })
+
+  it('answers 64 of those that are sent at once, and ends', async () => {
+    await start(new ClientAddresses([]), 10, 512)
+    const socket = await open()
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2_000))
+    await until('as many as are taken have arrived', () => responses.length >= 64)
+    for (const response of responses) response.end('done')
+    expect((await text(socket)).match(/done/g)).to.have.lengthOf(64)
+    expect(responses).to.have.lengthOf(64)
+  })
+
+  it('reads no more of a client that never waits', async () => {
+    await start(new ClientAddresses([]), 10, 512)
+    const socket = await open()
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(300_000))
+    await until('as many as are taken have arrived', () => responses.length === 64)
+    await until('the client is held up', () => socket.writableNeedDrain)
+    expect(arrived).to.be.below(3_000)
+    for (const response of responses) response.end('done')
+    await until('it has ended', () => socket.closed)
+    expect(arrived).to.be.below(3_000)
+  })
+
+  it('goes on where a client waits for its answers after 64', async () => {
+    await start(new ClientAddresses([]), 10, 512)
+    const socket = await open()
+    for (let round = 1; round <= 3; round++) {
+      socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(64))
+      await until('they have arrived', () => responses.length === round * 64)
+      const last = responses.at(-1)
+      const finished = last === undefined ? undefined : once(last, 'close')
+      for (const response of responses.slice(-64)) response.end('done')
+      await finished
+    }
   })
 })
