@@ -84,7 +84,7 @@ export async function createService(config: Config, overrides: Overrides = {}): 
   const cursorSecret = await control.readCursorSecret()
   const sensors = new Sensors({ control, controlWriter, clock, cursorSecret }, config)
   const live = new LiveSensors({ control, clock, log, cursorSecret }, { ...liveLimits, ...config })
-  metrics.watchStreams(() => live.streams)
+  metrics.watchSubscriptions(() => live.subscriptions)
   metrics.nameBuild(manifest.version)
   const operations = createOperations(
     { control, controlWriter, storeUpkeep, submissions, accessTokens: tokens, clock },

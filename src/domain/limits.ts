@@ -150,12 +150,12 @@ export const deletionsNamedMax = 10_000
 
 /** Live events; clients that need more load the dashboard. */
 export const liveLimits = {
-  /** Open streams, all clients together. */
-  eventStreamsMax: 1_000,
-  /** Open streams of one token: an app has one, a browser one for each of its pages. */
-  eventStreamsPerTokenMax: 10,
-  /** Open streams of one user, across all tokens. */
-  eventStreamsPerUserMax: 100,
+  /** Open subscriptions, all clients together. */
+  subscriptionsMax: 1_000,
+  /** Open subscriptions of one token: an app has one, a browser one for each of its pages. */
+  subscriptionsPerTokenMax: 10,
+  /** Open subscriptions of one user, across all tokens. */
+  subscriptionsPerUserMax: 100,
   /** Minimum time between looks at the sensors of listening users. */
   lookEveryMs: 1_000,
   /** How often the tokens of open streams are checked: streams end within two seconds of theirs. */

@@ -117,10 +117,10 @@ export class PrometheusMetrics implements Metrics, MetricsSource {
     addStateGauges(this.#registry, state)
   }
 
-  /** Adds the gauge of open live-event streams. */
-  watchStreams(count: () => number): void {
+  /** Adds the gauge of open subscriptions. */
+  watchSubscriptions(count: () => number): void {
     addGauges(this.#registry, count, [
-      { name: 'event_streams', help: 'Open streams of live events', read: (streams) => streams },
+      { name: 'event_streams', help: 'Open streams of live events', read: (open) => open },
     ])
   }
 

@@ -79,8 +79,8 @@ export interface Metrics {
 /** Metrics: what was counted, and the current state, read at each scrape. */
 export interface MetricsSource {
   render(): Promise<{ type: string; text: string }>
-  /** Counts live streams from now on. */
-  watchStreams(count: () => number): void
+  /** Counts open subscriptions from now on. */
+  watchSubscriptions(count: () => number): void
   /** Says which version runs. */
   nameBuild(version: string): void
 }

@@ -3,18 +3,18 @@
 // looked at. Looking takes at most a twentieth of the time: with much to look at, looks become
 // rarer. Whether their tokens still work is checked once a second, apart from that.
 //
-// Everything is bounded: streams per token, per user and in total, events of all streams together,
-// sensors in memory. What clients have missed takes no more of it than the sensors of their user:
-// who comes beyond that has to reset.
+// Everything is bounded: subscriptions per token, per user and in total, their events together, and
+// the sensors in memory. The events that clients missed take no more memory than the sensors of
+// their user: a client for which there is no room has to reset.
 
 import { setImmediate as letOthers } from 'node:timers/promises'
 import { ServiceError } from '../domain/errors.ts'
 import { SECOND_MS } from '../domain/time.ts'
 import type { ControlReader } from '../ports/control-reader.ts'
 import type { Clock, Log } from '../ports/system.ts'
-import { LiveStream } from './live-stream.ts'
+import { Subscription } from './subscription.ts'
 import { SensorWatch } from './sensor-watch.ts'
-import type { SensorWatchSettings, StreamPlace } from './sensor-watch.ts'
+import type { SensorWatchSettings, SubscriptionPlace } from './sensor-watch.ts'
 
 const LOOK_EVERY_MS_MAX = 10 * SECOND_MS
 /** Looking may take one part in this many of the time. */
@@ -25,9 +25,9 @@ const RETRY_AFTER_SECONDS = 60
 export interface LiveSensorsSettings extends SensorWatchSettings {
   readonly lookEveryMs: number
   readonly checkTokensEveryMs: number
-  readonly eventStreamsMax: number
-  readonly eventStreamsPerTokenMax: number
-  readonly eventStreamsPerUserMax: number
+  readonly subscriptionsMax: number
+  readonly subscriptionsPerTokenMax: number
+  readonly subscriptionsPerUserMax: number
   readonly eventsPerLookMax: number
   readonly watchedSensorsMax: number
   readonly stallMsMax: number
@@ -41,7 +41,7 @@ interface Collaborators {
 }
 
 /** What a client asks for. */
-export interface StreamOrder {
+export interface SubscriptionRequest {
   readonly userId: number
   readonly tokenId: number
   /** Id of the last event it has; `undefined`: it starts from now. */
@@ -49,8 +49,8 @@ export interface StreamOrder {
   /** Whether the token still works. Rejects when that cannot be told now. */
   readonly isAllowed: () => Promise<boolean>
   /**
-   * Called when the token has ended, or the client has read nothing for long: the stream is over,
-   * and is to be cut off if the client does not read.
+   * Called when the token has ended, or the client has read nothing for long: the subscription is
+   * over, and its client to be cut off if it does not read.
    */
   readonly onEnded: () => void
 }
@@ -59,8 +59,8 @@ export interface StreamOrder {
 interface Audience {
   readonly userId: number
   readonly watch: SensorWatch
-  readonly streams: Map<LiveStream, StreamOrder>
-  /** Streams, including those about to open. */
+  readonly subscriptions: Map<Subscription, SubscriptionRequest>
+  /** Subscriptions, including those about to open. */
   members: number
 }
 
@@ -68,8 +68,8 @@ export class LiveSensors {
   readonly #with: Collaborators
   readonly #settings: LiveSensorsSettings
   readonly #audiences = new Map<number, Audience>()
-  readonly #streamsOfToken = new Map<number, number>()
-  #streams = 0
+  readonly #subscriptionsOfToken = new Map<number, number>()
+  #subscriptions = 0
   #timer: NodeJS.Timeout | undefined
   #tokenTimer: NodeJS.Timeout | undefined
   #isStopped = false
@@ -79,55 +79,55 @@ export class LiveSensors {
     this.#settings = settings
   }
 
-  /** Open streams. */
-  get streams(): number {
-    return this.#streams
+  /** Open subscriptions. */
+  get subscriptions(): number {
+    return this.#subscriptions
   }
 
   /**
    * Begins to report changes to the user's sensors to a client: from now on, or since the last
    * event that it has.
    *
-   * @throws ServiceError `rate_limited` if the token or its user has too many streams open
+   * @throws ServiceError `rate_limited` if the token or its user has too many subscriptions open
    * @throws ServiceError `overloaded` if all clients together do, or watch too many sensors
    * @throws ServiceError `shutting_down`
    */
-  async open(order: StreamOrder): Promise<LiveStream> {
-    this.#reserve(order)
-    const audience = this.#join(order.userId)
-    let place: StreamPlace | undefined
+  async open(request: SubscriptionRequest): Promise<Subscription> {
+    this.#reserve(request)
+    const audience = this.#join(request.userId)
+    let place: SubscriptionPlace | undefined
     try {
       // With other listeners, the next look is due soon anyway.
-      if (audience.streams.size === 0) await audience.watch.look()
-      const { lastEventId } = order
+      if (audience.subscriptions.size === 0) await audience.watch.look()
+      const { lastEventId } = request
       place = audience.watch.end
       if (lastEventId !== undefined) place = await audience.watch.placeAfter(lastEventId)
       if (this.#isStopped) throw stopping()
-      // A look has failed meanwhile: nobody would look for this stream any more.
-      if (this.#audiences.get(order.userId) !== audience) {
+      // A look has failed meanwhile: nobody would look for this subscription any more.
+      if (this.#audiences.get(request.userId) !== audience) {
         throw tooMuch('overloaded', 'Sensors cannot be watched at the moment.')
       }
       if (place !== undefined && !hasRoomFor(place.missed.length, audience)) place = undefined
       if (!this.#hasRoom()) throw tooMuch('overloaded', 'Too many sensors are being watched.')
     } catch (error) {
-      this.#leave(audience, order)
+      this.#leave(audience, request)
       throw error
     }
-    const stream = new LiveStream(audience.watch, place, {
+    const subscription = new Subscription(audience.watch, place, {
       clock: this.#with.clock,
       onClosed: (closed) => {
-        audience.streams.delete(closed)
-        this.#leave(audience, order)
+        audience.subscriptions.delete(closed)
+        this.#leave(audience, request)
       },
     })
-    audience.streams.set(stream, order)
-    stream.wake(this.#allowance)
+    audience.subscriptions.set(subscription, request)
+    subscription.wake(this.#allowance)
     this.#lookLater(this.#settings.lookEveryMs)
     this.#checkTokensLater()
-    return stream
+    return subscription
   }
 
-  /** Ends all streams and accepts no new ones. */
+  /** Ends all subscriptions and accepts no new ones. */
   stop(): void {
     this.#isStopped = true
     clearTimeout(this.#timer)
@@ -135,32 +135,34 @@ export class LiveSensors {
     for (const audience of this.#audiences.values()) this.#drop(audience)
   }
 
-  /** How many events a stream may have between two looks. */
+  /** How many events a subscription may have between two looks. */
   get #allowance(): number {
-    return Math.ceil(this.#settings.eventsPerLookMax / Math.max(1, this.#streams))
+    return Math.ceil(this.#settings.eventsPerLookMax / Math.max(1, this.#subscriptions))
   }
 
-  #reserve({ tokenId, userId }: StreamOrder): void {
-    const { eventStreamsMax, eventStreamsPerTokenMax, eventStreamsPerUserMax } = this.#settings
+  #reserve({ tokenId, userId }: SubscriptionRequest): void {
+    const { subscriptionsMax, subscriptionsPerTokenMax, subscriptionsPerUserMax } = this.#settings
     if (this.#isStopped) throw stopping()
-    const ofToken = this.#streamsOfToken.get(tokenId) ?? 0
-    if (ofToken >= eventStreamsPerTokenMax) {
-      throw tooMuch('rate_limited', `The token has ${ofToken} streams open; close one.`)
+    const ofToken = this.#subscriptionsOfToken.get(tokenId) ?? 0
+    if (ofToken >= subscriptionsPerTokenMax) {
+      throw tooMuch('rate_limited', `The token has ${ofToken} event streams open; close one.`)
     }
     const ofUser = this.#audiences.get(userId)?.members ?? 0
-    if (ofUser >= eventStreamsPerUserMax) {
-      throw tooMuch('rate_limited', `The user has ${ofUser} streams open; close one.`)
+    if (ofUser >= subscriptionsPerUserMax) {
+      throw tooMuch('rate_limited', `The user has ${ofUser} event streams open; close one.`)
     }
-    if (this.#streams >= eventStreamsMax) throw tooMuch('overloaded', 'Too many streams are open.')
-    this.#streams++
-    this.#streamsOfToken.set(tokenId, ofToken + 1)
+    if (this.#subscriptions >= subscriptionsMax) {
+      throw tooMuch('overloaded', 'Too many event streams are open.')
+    }
+    this.#subscriptions++
+    this.#subscriptionsOfToken.set(tokenId, ofToken + 1)
   }
 
   #join(userId: number): Audience {
     const audience = this.#audiences.get(userId) ?? {
       userId,
       watch: new SensorWatch(userId, this.#with, this.#settings),
-      streams: new Map<LiveStream, StreamOrder>(),
+      subscriptions: new Map<Subscription, SubscriptionRequest>(),
       members: 0,
     }
     this.#audiences.set(userId, audience)
@@ -168,20 +170,20 @@ export class LiveSensors {
     return audience
   }
 
-  #leave(audience: Audience, { userId, tokenId }: StreamOrder): void {
-    const ofToken = this.#streamsOfToken.get(tokenId) ?? 0
-    if (ofToken > 1) this.#streamsOfToken.set(tokenId, ofToken - 1)
-    else this.#streamsOfToken.delete(tokenId)
-    this.#streams--
+  #leave(audience: Audience, { userId, tokenId }: SubscriptionRequest): void {
+    const ofToken = this.#subscriptionsOfToken.get(tokenId) ?? 0
+    if (ofToken > 1) this.#subscriptionsOfToken.set(tokenId, ofToken - 1)
+    else this.#subscriptionsOfToken.delete(tokenId)
+    this.#subscriptions--
     audience.members--
     const isLast = audience.members === 0 && this.#audiences.get(userId) === audience
     if (isLast) this.#audiences.delete(userId)
   }
 
-  /** Ends the streams of an audience and forgets it. */
+  /** Ends the subscriptions of an audience and forgets it. */
   #drop(audience: Audience): void {
     this.#audiences.delete(audience.userId)
-    for (const stream of audience.streams.keys()) stream.close()
+    for (const subscription of audience.subscriptions.keys()) subscription.close()
   }
 
   #hasRoom(): boolean {
@@ -199,7 +201,7 @@ export class LiveSensors {
     const { clock } = this.#with
     let spentMs = 0
     for (const audience of this.#audiences.values()) {
-      if (audience.streams.size === 0) continue
+      if (audience.subscriptions.size === 0) continue
       await letOthers()
       const startedAtMs = clock.monotonicMs()
       await this.#lookFor(audience)
@@ -219,29 +221,29 @@ export class LiveSensors {
       this.#with.log.error('cannot look for news of sensors', { error: String(error) })
       this.#drop(audience)
     }
-    for (const [stream, { onEnded }] of audience.streams) {
-      if (stream.isStalled(this.#settings.stallMsMax)) {
-        stream.close()
+    for (const [subscription, { onEnded }] of audience.subscriptions) {
+      if (subscription.isStalled(this.#settings.stallMsMax)) {
+        subscription.close()
         onEnded()
       } else {
-        stream.wake(this.#allowance)
+        subscription.wake(this.#allowance)
       }
     }
   }
 
   #checkTokensLater(): void {
-    if (this.#isStopped || this.#streams === 0) return
+    if (this.#isStopped || this.#subscriptions === 0) return
     const { checkTokensEveryMs } = this.#settings
     this.#tokenTimer ??= setTimeout(() => void this.#checkTokens(), checkTokensEveryMs)
   }
 
-  /** Ends the streams of tokens that have ended, whether there is news and clients read or not. */
+  /** Ends the subscriptions of ended tokens, with or without news, whether clients read or not. */
   async #checkTokens(): Promise<void> {
-    const streams = this.#audiences.values().flatMap((audience) => audience.streams)
-    const checks = streams.map(async ([stream, { isAllowed, onEnded }]) => {
+    const subscriptions = this.#audiences.values().flatMap((audience) => audience.subscriptions)
+    const checks = subscriptions.map(async ([subscription, { isAllowed, onEnded }]) => {
       // Without an answer, nothing says that the token has ended.
       if (await isAllowed().catch(() => true)) return
-      stream.close()
+      subscription.close()
       onEnded()
     })
     // All at once, so that they share a look-up.
@@ -251,8 +253,8 @@ export class LiveSensors {
   }
 }
 
-function hasRoomFor(missed: number, { watch, streams }: Audience): boolean {
-  const kept = streams.keys().reduce((sum, stream) => sum + stream.missed, 0)
+function hasRoomFor(missed: number, { watch, subscriptions }: Audience): boolean {
+  const kept = subscriptions.keys().reduce((sum, subscription) => sum + subscription.missed, 0)
   return kept === 0 || kept + missed <= watch.size
 }
 

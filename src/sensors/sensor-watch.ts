@@ -33,7 +33,7 @@ interface KnownSensor {
 }
 
 /** Where a client continues. */
-export interface StreamPlace {
+export interface SubscriptionPlace {
   /** The number of the last event that it need not be sent. */
   readonly no: number
   /** The id to come again with, until it is sent something. */
@@ -71,7 +71,7 @@ export class SensorWatch {
   readonly #deleted = new Map<number, SensorEvent>()
   /** By number; includes events superseded by newer ones of the same sensor. */
   #log: SensorEvent[] = []
-  /** Of the last look, and the id made of it: each stream asks for that at each look. */
+  /** Of the last look, and the id made of it: each subscription asks for that at each look. */
   #cursor: ChangesCursor | undefined
   #endId = ''
   #looking: Promise<void> | undefined
@@ -88,7 +88,7 @@ export class SensorWatch {
   }
 
   /** Behind everything that has been found; to be asked after a look. */
-  get end(): StreamPlace {
+  get end(): SubscriptionPlace {
     return { no: this.#lastNo, id: this.#endId, missed: [] }
   }
 
@@ -115,7 +115,7 @@ export class SensorWatch {
    *
    * @returns `undefined` if it cannot be told what it has missed
    */
-  async placeAfter(eventId: string): Promise<StreamPlace | undefined> {
+  async placeAfter(eventId: string): Promise<SubscriptionPlace | undefined> {
     const since = this.#seal.open(this.#userId, eventId)
     if (since === undefined) return undefined
     // Of many clients that come again at once, one asks at a time; with the database away, all of
@@ -157,7 +157,7 @@ export class SensorWatch {
     this.#tidy()
   }
 
-  async #placeAfter(eventId: string, since: ChangesCursor): Promise<StreamPlace | undefined> {
+  async #placeAfter(eventId: string, since: ChangesCursor): Promise<SubscriptionPlace | undefined> {
     const { end } = this
     const atMs = this.#with.clock.nowMs()
     const changes = await this.#changesSince(since, atMs)

@@ -8,7 +8,7 @@ import { DAY_MS } from '../../src/domain/time.ts'
 import { LiveSensors } from '../../src/sensors/live-sensors.ts'
 import type { LiveSensorsSettings } from '../../src/sensors/live-sensors.ts'
 import type { LiveEvent } from '../../src/sensors/live-event.ts'
-import type { LiveStream } from '../../src/sensors/live-stream.ts'
+import type { Subscription } from '../../src/sensors/subscription.ts'
 import { RecordingLog } from '../support/log.ts'
 import { until } from '../support/until.ts'
 import { WatchedSensors } from '../support/watched-sensors.ts'
@@ -46,11 +46,11 @@ describe('LiveSensors', () => {
     userId: number,
     lastEventId?: string,
     onEnded: () => void = () => undefined,
-  ): Promise<LiveStream> {
+  ): Promise<Subscription> {
     return live.open({ userId, tokenId: userId, lastEventId, isAllowed, onEnded })
   }
 
-  async function codeOf(opening: Promise<LiveStream>): Promise<string> {
+  async function codeOf(opening: Promise<Subscription>): Promise<string> {
     try {
       await opening
       return 'open'
@@ -61,36 +61,36 @@ describe('LiveSensors', () => {
   }
 
   /** The next events, empty looks passed over. */
-  async function eventsOf(stream: LiveStream): Promise<readonly LiveEvent[]> {
+  async function eventsOf(subscription: Subscription): Promise<readonly LiveEvent[]> {
     for (;;) {
-      const events = await stream.next()
-      if (events === undefined) throw new Error('the stream has ended')
+      const events = await subscription.next()
+      if (events === undefined) throw new Error('the subscription has ended')
       if (events.length > 0) return events
     }
   }
 
-  it('opens so many streams in all, and of a token', async () => {
-    create({ eventStreamsMax: 3, eventStreamsPerTokenMax: 2 })
-    const streams = [await open(1), await open(1)]
+  it('opens so many subscriptions in all, and of a token', async () => {
+    create({ subscriptionsMax: 3, subscriptionsPerTokenMax: 2 })
+    const subscriptions = [await open(1), await open(1)]
     expect(await codeOf(open(1))).to.equal('rate_limited')
     await open(2)
     expect(await codeOf(open(2))).to.equal('overloaded')
-    expect(live.streams).to.equal(3)
-    streams[0]?.close()
-    streams[0]?.close()
-    expect(live.streams).to.equal(2)
+    expect(live.subscriptions).to.equal(3)
+    subscriptions[0]?.close()
+    subscriptions[0]?.close()
+    expect(live.subscriptions).to.equal(2)
     expect(await codeOf(open(1))).to.equal('open')
   })
 
-  it('opens so many streams of a user, by whatever tokens', async () => {
-    create({ eventStreamsPerUserMax: 2 })
+  it('opens so many subscriptions of a user, by whatever tokens', async () => {
+    create({ subscriptionsPerUserMax: 2 })
     const onEnded = () => undefined
     const ofToken = (tokenId: number) =>
       live.open({ userId: 1, tokenId, lastEventId: undefined, isAllowed, onEnded })
-    const streams = [await ofToken(1), await ofToken(2)]
+    const subscriptions = [await ofToken(1), await ofToken(2)]
     expect(await codeOf(ofToken(3))).to.equal('rate_limited')
     expect(await codeOf(open(2))).to.equal('open')
-    streams[0]?.close()
+    subscriptions[0]?.close()
     expect(await codeOf(ofToken(3))).to.equal('open')
   })
 
@@ -103,37 +103,37 @@ describe('LiveSensors', () => {
     expect(await codeOf(open(2))).to.equal('overloaded')
     first.close()
     expect(await codeOf(open(1, lastEventId))).to.equal('open')
-    expect(live.streams).to.equal(1)
+    expect(live.subscriptions).to.equal(1)
   })
 
-  it('ends the streams of a user whose sensors have become too many', async () => {
+  it('ends the subscriptions of a user whose sensors have become too many', async () => {
     create({ watchedSensorsMax: 30 })
-    const stream = await open(1)
+    const subscription = await open(1)
     sensors.submit(
       1,
       Array.from({ length: 40 }, (_, index) => `s${index}`),
     )
-    let events = await stream.next()
-    while (events !== undefined) events = await stream.next()
-    expect(live.streams).to.equal(0)
+    let events = await subscription.next()
+    while (events !== undefined) events = await subscription.next()
+    expect(live.subscriptions).to.equal(0)
   })
 
   it('shares the events of a look equally', async () => {
     create({ eventsPerLookMax: 10 })
-    const streams = [await open(1), await open(1)]
+    const subscriptions = [await open(1), await open(1)]
     const names = Array.from({ length: 20 }, (_, index) => `s${index}`)
     sensors.submit(1, names)
-    for (const stream of streams) {
-      expect(await eventsOf(stream)).to.have.length(5)
-      expect(await eventsOf(stream)).to.have.length(5)
+    for (const subscription of subscriptions) {
+      expect(await eventsOf(subscription)).to.have.length(5)
+      expect(await eventsOf(subscription)).to.have.length(5)
     }
   })
 
   it('is resumed whenever its client comes again, as long as cursors are known', async () => {
     create()
-    const stream = await open(1)
-    const { lastEventId } = stream
-    stream.close()
+    const subscription = await open(1)
+    const { lastEventId } = subscription
+    subscription.close()
     sensors.submit(1, ['missed'])
     const again = await open(1, lastEventId)
     expect((await eventsOf(again)).map(({ kind }) => kind)).to.deep.equal(['sensor'])
@@ -150,8 +150,8 @@ describe('LiveSensors', () => {
 
   it('keeps of what the clients of a user missed no more than of their sensors', async () => {
     create()
-    const stream = await open(1)
-    const { lastEventId } = stream
+    const subscription = await open(1)
+    const { lastEventId } = subscription
     sensors.submit(1, ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])
     const resumed = await open(1, lastEventId)
     expect(resumed.lastEventId).to.equal(lastEventId)
@@ -173,10 +173,10 @@ describe('LiveSensors', () => {
     sensors.monotonicMs += 1_001
     await isCut
     expect(await waiting).to.deep.equal([])
-    expect(live.streams).to.equal(1)
+    expect(live.subscriptions).to.equal(1)
   })
 
-  it('ends the streams of a token that has ended, without a look and unread too', async () => {
+  it('ends the subscriptions of an ended token, without a look and unread too', async () => {
     create({ lookEveryMs: 60_000 })
     const ended: string[] = []
     let hasEnded = false
@@ -192,10 +192,10 @@ describe('LiveSensors', () => {
     while (events !== undefined) events = await reading.next()
     await until('both have ended', () => ended.length === 2)
     expect(ended).to.have.members(['reading', 'not reading'])
-    expect(live.streams).to.equal(1)
+    expect(live.subscriptions).to.equal(1)
   })
 
-  it('keeps the streams of which nobody can say whether their tokens have ended', async () => {
+  it('keeps subscriptions as long as nobody can say whether their tokens have ended', async () => {
     create()
     let checks = 0
     const fail = () => {
@@ -205,20 +205,20 @@ describe('LiveSensors', () => {
     const order = { userId: 1, tokenId: 1, lastEventId: undefined, onEnded: () => undefined }
     await live.open({ ...order, isAllowed: fail })
     await until('it has been asked often', () => checks > 5)
-    expect(live.streams).to.equal(1)
+    expect(live.subscriptions).to.equal(1)
   })
 
-  it('ends the streams that it can tell nothing, and says so', async () => {
+  it('ends the subscriptions that it can tell nothing, and says so', async () => {
     create()
-    const stream = await open(1)
+    const subscription = await open(1)
     const broken = new Error('disk on fire')
     sensors.control.readChanges = () => Promise.reject(broken)
-    let events = await stream.next()
-    while (events !== undefined) events = await stream.next()
+    let events = await subscription.next()
+    while (events !== undefined) events = await subscription.next()
     expect(log.text).to.include('disk on fire')
   })
 
-  it('opens no stream that nobody would look for', async () => {
+  it('opens no subscription that nobody would look for', async () => {
     create()
     const { lastEventId } = await open(1)
     const { readChanges } = sensors.control
@@ -232,15 +232,15 @@ describe('LiveSensors', () => {
       })
     }
     expect(await codeOf(open(1, lastEventId))).to.equal('overloaded')
-    expect(live.streams).to.equal(0)
+    expect(live.subscriptions).to.equal(0)
   })
 
-  it('ends all streams when it stops, and opens none any more', async () => {
+  it('ends all subscriptions when it stops, and opens none any more', async () => {
     create()
     const waiting = (await open(1)).next()
     live.stop()
     expect(await waiting).to.equal(undefined)
-    expect(live.streams).to.equal(0)
+    expect(live.subscriptions).to.equal(0)
     expect(await codeOf(open(1))).to.equal('shutting_down')
   })
 })

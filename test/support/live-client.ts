@@ -5,7 +5,7 @@ import { isOnline } from '../../src/domain/sensor.ts'
 import type { Sensor } from '../../src/domain/sensor.ts'
 import type { Clock } from '../../src/ports/system.ts'
 import type { LiveEvent } from '../../src/sensors/live-event.ts'
-import { LiveStream } from '../../src/sensors/live-stream.ts'
+import { Subscription } from '../../src/sensors/subscription.ts'
 import type { SensorWatch } from '../../src/sensors/sensor-watch.ts'
 
 export const OFFLINE_AFTER_MS = 60_000
@@ -37,7 +37,7 @@ export class LiveClient {
   readonly #sensors: ListedSensors
   readonly #userId: number
   #watch: SensorWatch
-  #stream: LiveStream
+  #subscription: Subscription
   #lastEventId: string
   resets = 0
 
@@ -46,7 +46,7 @@ export class LiveClient {
     this.#userId = userId
     this.#watch = watch
     this.#lastEventId = watch.end.id
-    this.#stream = this.#open(watch.end)
+    this.#subscription = this.#open(watch.end)
   }
 
   /** By id. */
@@ -69,10 +69,10 @@ export class LiveClient {
 
   /** Is cut off, and comes again. @param watch the same one, or that of another process */
   async comeAgain(watch = this.#watch): Promise<void> {
-    this.#stream.close()
+    this.#subscription.close()
     this.#watch = watch
-    this.#stream = this.#open(await watch.placeAfter(this.#lastEventId))
-    const { lastEventId } = this.#stream
+    this.#subscription = this.#open(await watch.placeAfter(this.#lastEventId))
+    const { lastEventId } = this.#subscription
     if (lastEventId !== undefined) this.#lastEventId = lastEventId
   }
 
@@ -80,8 +80,8 @@ export class LiveClient {
   async take(allowance: number): Promise<number> {
     let count = 0
     for (;;) {
-      const next = this.#stream.next()
-      this.#stream.wake(allowance - count)
+      const next = this.#subscription.next()
+      this.#subscription.wake(allowance - count)
       const events = (await next) ?? []
       if (events.length === 0) return count
       count += events.length
@@ -89,9 +89,9 @@ export class LiveClient {
     }
   }
 
-  #open(place: ConstructorParameters<typeof LiveStream>[1]): LiveStream {
+  #open(place: ConstructorParameters<typeof Subscription>[1]): Subscription {
     const { clock } = this.#sensors
-    return new LiveStream(this.#watch, place, { clock, onClosed: () => undefined })
+    return new Subscription(this.#watch, place, { clock, onClosed: () => undefined })
   }
 
   async #apply(event: LiveEvent): Promise<void> {

@@ -11,16 +11,16 @@ import { SECOND_MS } from '../../domain/time.ts'
 import type { Clock } from '../../ports/system.ts'
 import type { LiveSensors } from '../../sensors/live-sensors.ts'
 import type { LiveEvent } from '../../sensors/live-event.ts'
-import type { LiveStream } from '../../sensors/live-stream.ts'
+import type { Subscription } from '../../sensors/subscription.ts'
 import { readBearerToken } from '../callers/authenticate.ts'
 import type { ApiCall } from '../call.ts'
 import { presentChangedSensor } from '../answers/present.ts'
 
 /** How long a client should wait before it reconnects. */
 const RETRY_MS = 3 * SECOND_MS
-/** A quiet stream sends a comment this often: some HTTP clients give up after ten seconds. */
+/** A quiet response gets a comment this often: some HTTP clients give up after ten seconds. */
 const HEARTBEAT_MS = 8 * SECOND_MS
-/** A client that has not read the end of its stream by then is cut off. */
+/** A client that has not read the end of its response by then is cut off. */
 const END_MS_MAX = SECOND_MS / 2
 
 interface Collaborators {
@@ -38,21 +38,21 @@ export function streamEvents({ live, tokens, clock }: Collaborators) {
       setHeaders()
       return
     }
-    const stream = await live.open({
+    const subscription = await live.open({
       userId: principal.user.id,
       tokenId: principal.token.id,
       lastEventId: ctx.get('Last-Event-ID') || undefined,
       isAllowed,
       onEnded: () => void setTimeout(cutOff, END_MS_MAX).unref(),
     })
-    ctx.res.once('close', () => stream.close())
+    ctx.res.once('close', () => subscription.close())
     if (ctx.res.destroyed) {
-      stream.close()
+      subscription.close()
       throw new ClientGone()
     }
     setHeaders()
     // Each text is passed on before the next one is produced.
-    ctx.body = Readable.from(eventTexts(stream, isAllowed, clock), { highWaterMark: 1 })
+    ctx.body = Readable.from(eventTexts(subscription, isAllowed, clock), { highWaterMark: 1 })
 
     function cutOff(): void {
       if (!ctx.res.writableFinished) ctx.res.destroy()
@@ -68,19 +68,23 @@ export function streamEvents({ live, tokens, clock }: Collaborators) {
 }
 
 /**
- * The text of a stream, piece by piece.
+ * The text of a subscription, piece by piece.
  *
  * @param isAllowed whether the token is still valid; checked before anything is sent
  */
 export async function* eventTexts(
-  stream: LiveStream,
+  subscription: Subscription,
   isAllowed: () => Promise<boolean>,
   clock: Clock,
 ): AsyncGenerator<string> {
   try {
-    yield openingOf(stream)
+    yield openingOf(subscription)
     let toldAtMs = clock.monotonicMs()
-    for (let events = await stream.next(); events !== undefined; events = await stream.next()) {
+    for (
+      let events = await subscription.next();
+      events !== undefined;
+      events = await subscription.next()
+    ) {
       const isSilent = clock.monotonicMs() - toldAtMs < HEARTBEAT_MS
       if (events.length === 0 && isSilent) continue
       if (!(await isAllowed())) return
@@ -88,12 +92,12 @@ export async function* eventTexts(
       toldAtMs = clock.monotonicMs()
     }
   } finally {
-    stream.close()
+    subscription.close()
   }
 }
 
 /** With this id, sent without an event, a client can resume before anything has happened. */
-function openingOf({ lastEventId }: LiveStream): string {
+function openingOf({ lastEventId }: Subscription): string {
   const id = lastEventId === undefined ? '' : `id: ${lastEventId}\n`
   return `retry: ${RETRY_MS}\n${id}\n`
 }

@@ -15,7 +15,7 @@ import { DAY_MS } from '../../../src/domain/time.ts'
 import type { ApiCall } from '../../../src/http/call.ts'
 import { eventTexts, streamEvents } from '../../../src/http/requests/events.ts'
 import { LiveSensors } from '../../../src/sensors/live-sensors.ts'
-import type { LiveStream } from '../../../src/sensors/live-stream.ts'
+import type { Subscription } from '../../../src/sensors/subscription.ts'
 import { EventReader } from '../../support/events.ts'
 import { send } from '../../support/http.ts'
 import { RecordingLog } from '../../support/log.ts'
@@ -213,14 +213,14 @@ describe('GET /events', () => {
     expect(codeOf(inQuery)).to.equal('422 validation_failed')
   })
 
-  it('opens ten streams of a token and no more, until one of them ends', async () => {
+  it('opens ten subscriptions of a token and no more, until one of them ends', async () => {
     const one = await mobile.tokenOf()
-    for (let stream = 0; stream < 10; stream++) await listen(undefined, one)
+    for (let subscription = 0; subscription < 10; subscription++) await listen(undefined, one)
     const refused = await send(url, { path: PATH, token: one })
     expect(codeOf(refused)).to.equal('429 rate_limited')
     expect(Number(refused.headers['retry-after'])).to.be.greaterThan(0)
     readers.pop()?.close()
-    await until('nine streams are open', async () => (await openStreams()) === 9)
+    await until('nine subscriptions are open', async () => (await openSubscriptions()) === 9)
     await listen(undefined, one)
   })
 
@@ -248,14 +248,14 @@ describe('GET /events', () => {
     expect(await reader.rest()).to.deep.equal([])
   })
 
-  async function openStreams(): Promise<number> {
+  async function openSubscriptions(): Promise<number> {
     const { text } = await send(url, { path: '/metrics' })
     return Number(/^thermolog_event_streams (\d+)$/m.exec(text)?.[1])
   }
 })
 
 describe('a service that stops while somebody listens', () => {
-  it('ends the stream', async () => {
+  it('ends the subscription', async () => {
     const mobile = await startMobile({ ALLOW_SIGN_UP: 'true' })
     const token = await mobile.tokenOf()
     const reader = await EventReader.open(mobile.service.url, token)
@@ -287,14 +287,14 @@ describe('a client that does not read', () => {
     await once(server, 'listening')
     const client = connect((server.address() as AddressInfo).port, '127.0.0.1').pause()
     client.write(headOf(['GET', PATH], {}))
-    await until('the stream is open', () => live.streams === 1)
+    await until('the subscription is open', () => live.subscriptions === 1)
     sensors.submit(1, ['large'])
     // More than a socket takes.
     commands.changeSensor(1, 1, { alias: 'x'.repeat(20_000_000) })
     await until('the socket is full', () => (response?.writableLength ?? 0) > 1_000_000)
     principal = undefined
     await until('the connection is cut', () => response?.destroyed === true)
-    expect(live.streams).to.equal(0)
+    expect(live.subscriptions).to.equal(0)
     client.destroy()
     server.close()
     live.stop()
@@ -303,17 +303,17 @@ describe('a client that does not read', () => {
 })
 
 describe('eventTexts', () => {
-  it('says every eight seconds that a quiet stream is alive', async () => {
+  it('says every eight seconds that a quiet subscription is alive', async () => {
     let seconds = 0
-    const stream = {
+    const subscription = {
       lastEventId: 'watch.7',
       // Nothing happens for a minute.
       next: async () => (++seconds <= 60 ? [] : undefined),
       close: () => undefined,
-    } as Partial<LiveStream> as LiveStream
+    } as Partial<Subscription> as Subscription
     const clock = { nowMs: () => 0, monotonicMs: () => seconds * 1_000 }
     const texts: string[] = []
-    for await (const text of eventTexts(stream, async () => true, clock)) texts.push(text)
+    for await (const text of eventTexts(subscription, async () => true, clock)) texts.push(text)
     const heartbeats = Array.from({ length: 7 }, () => ':\n\n')
     expect(texts).to.deep.equal(['retry: 3000\nid: watch.7\n\n', ...heartbeats])
   })

@@ -6,18 +6,18 @@
 import type { Clock } from '../ports/system.ts'
 import type { LiveEvent } from './live-event.ts'
 import { withIds } from './sensor-watch.ts'
-import type { SensorWatch, StreamPlace } from './sensor-watch.ts'
+import type { SensorWatch, SubscriptionPlace } from './sensor-watch.ts'
 
 /** Events for a client in one piece; the next follow when it has read them. */
 const EVENTS_AT_ONCE_MAX = 100
 
 interface Hooks {
   readonly clock: Clock
-  /** Called once, when the stream is over. */
-  readonly onClosed: (stream: LiveStream) => void
+  /** Called once, when the subscription is over. */
+  readonly onClosed: (subscription: Subscription) => void
 }
 
-export class LiveStream {
+export class Subscription {
   readonly #watch: SensorWatch
   readonly #hooks: Hooks
   /** What it is to be told before the events of the watch. */
@@ -34,7 +34,7 @@ export class LiveStream {
   #isClosed = false
 
   /** @param place where the client continues; `undefined`: it has to reset */
-  constructor(watch: SensorWatch, place: StreamPlace | undefined, hooks: Hooks) {
+  constructor(watch: SensorWatch, place: SubscriptionPlace | undefined, hooks: Hooks) {
     const { no, id, missed } = place ?? watch.end
     this.#watch = watch
     this.#hooks = hooks
@@ -60,7 +60,7 @@ export class LiveStream {
    * Some events: immediately if there are any; else what the next look finds, which may be nothing.
    * Call it again when these have been read.
    *
-   * @returns `undefined` when the stream is over
+   * @returns `undefined` when the subscription is over
    */
   async next(): Promise<readonly LiveEvent[] | undefined> {
     const events = this.#take()
@@ -72,7 +72,7 @@ export class LiveStream {
     return this.#isClosed ? undefined : this.#take()
   }
 
-  /** There was a look. @param allowance how many events the stream may have until the next one */
+  /** There was a look. @param allowance how many events the client may have until the next one */
   wake(allowance: number): void {
     this.#allowance = allowance
     this.#waiting?.resolve()

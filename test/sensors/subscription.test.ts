@@ -16,7 +16,7 @@ function newWatch(sensors: WatchedSensors, watchedDeletionsMax = 1_000): SensorW
   return new SensorWatch(USER, sensors, settings)
 }
 
-describe('LiveStream', () => {
+describe('Subscription', () => {
   let sensors: WatchedSensors
 
   beforeEach(() => {
