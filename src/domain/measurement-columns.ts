@@ -119,12 +119,12 @@ export function aligned(bytes: Uint8Array): Uint8Array {
   return bytes.byteOffset % 8 === 0 ? bytes : new Uint8Array(bytes)
 }
 
-/** What of the measurements a store refuses, with its reasons. */
-export function refusedOf(
+/** Measurements that a store will never take, with its reasons. */
+export function toSetAsideOf(
   columns: MeasurementColumns,
-  rejected: readonly { readonly index: number; readonly reason: string }[],
+  toSetAside: readonly { readonly index: number; readonly reason: string }[],
 ) {
-  return rejected.map(({ index, reason }) => ({ ...entryAt(columns, index), reason }))
+  return toSetAside.map(({ index, reason }) => ({ ...entryAt(columns, index), reason }))
 }
 
 /** The sensors that there is anything of in a batch. */

@@ -10,7 +10,7 @@
 import { StoreUnavailable } from '../domain/errors.ts'
 import type {
   MeasurementWriter,
-  RejectedMeasurement,
+  ToSetAside,
   SensorInfo,
   StoreBatch,
 } from '../ports/measurement-store.ts'
@@ -56,11 +56,11 @@ export class InfluxMeasurementWriter implements MeasurementWriter {
     this.#deletion = new SensorDeletion(connection, (body) => this.#writeAll(body))
   }
 
-  async write(batch: StoreBatch): Promise<readonly RejectedMeasurement[]> {
+  async write(batch: StoreBatch): Promise<readonly ToSetAside[]> {
     await this.#ensureBucket()
-    const rejected: RejectedMeasurement[] = []
+    const toSetAside: ToSetAside[] = []
     const requests = planRequests(batch, {
-      measurement: (index, reason) => void rejected.push({ index, reason }),
+      measurement: (index, reason) => void toSetAside.push({ index, reason }),
       info: (info, reason) => this.#sayInfoRejected(info, reason),
     })
     let next = 0
@@ -79,7 +79,7 @@ export class InfluxMeasurementWriter implements MeasurementWriter {
     }
     await Promise.all(Array.from({ length: REQUESTS_IN_FLIGHT_MAX }, writeInTurn))
     if (failure !== undefined) throw failure
-    return rejected.sort((a, b) => a.index - b.index)
+    return toSetAside.sort((a, b) => a.index - b.index)
   }
 
   /** InfluxDB responds to a write after syncing it. */

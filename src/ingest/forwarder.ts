@@ -152,11 +152,11 @@ export class Forwarder {
     this.#unsettled.push({ batch, written })
     this.#unsettledMeasurements += batch.measurements.count
     this.#settling ??= this.#settle()
-    const hasRejected = written.rejected.length > 0
-    if (!hasRejected) await this.#with.queue.noteReadable(batch)
-    // Settling looks up rejected measurements in the batch, which is only valid until the next
+    const isAnySetAside = written.setAside.length > 0
+    if (!isAnySetAside) await this.#with.queue.noteReadable(batch)
+    // Settling looks up in the batch what is set aside, which is only valid until the next
     // claim.
-    const mustWait = hasRejected || this.#unsettledMeasurements > UNSETTLED_MEASUREMENTS_MAX
+    const mustWait = isAnySetAside || this.#unsettledMeasurements > UNSETTLED_MEASUREMENTS_MAX
     if (mustWait || this.#settings.isStoreApart) await this.#settling
   }
 
@@ -191,7 +191,7 @@ export class Forwarder {
     return oldestAtMs !== undefined && clock.nowMs() - oldestAtMs < GIVING_WAY.ageMsMax
   }
 
-  // What the store refuses now, it already refused when it was first written, and was set aside
+  // What the store will not take now, it did not take when it was first written: that was set aside
   // then.
   async #replayNext(): Promise<boolean> {
     const replay = this.#replay
@@ -218,10 +218,10 @@ export class Forwarder {
     for (let attempt = 0; !this.#stopping.signal.aborted; attempt++) {
       try {
         const startedAtMs = clock.monotonicMs()
-        const rejected = await writer.write(attempt === 0 ? batch : await readAgain())
+        const setAside = await writer.write(attempt === 0 ? batch : await readAgain())
         const durationMs = clock.monotonicMs() - startedAtMs
         if (attempt > 0) await this.#noteRecovery()
-        return { rejected, durationMs }
+        return { setAside, durationMs }
       } catch (error) {
         await this.#noteFailure(error, attempt)
       }

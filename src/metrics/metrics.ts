@@ -90,9 +90,9 @@ export class PrometheusMetrics implements Metrics, MetricsSource {
     this.#linePoints.refused += refused
   }
 
-  noteForwarded({ accepted, rejected }: ForwardedCount): void {
+  noteForwarded({ accepted, setAside }: ForwardedCount): void {
     this.#forwarded.accepted += accepted
-    this.#forwarded.rejected += rejected
+    this.#forwarded.rejected += setAside
   }
 
   noteAnswer(route: string, status: number): void {
@@ -161,7 +161,7 @@ export class PrometheusMetrics implements Metrics, MetricsSource {
     this.#addCounter('line_points', ofLines, byOutcome, (add) => {
       for (const [outcome, count] of Object.entries(this.#linePoints)) add({ outcome }, count)
     })
-    const help = 'Measurements that the store took, or refused permanently'
+    const help = 'Measurements that the store took (accepted), or that were set aside (rejected)'
     this.#addCounter('forwarded_measurements', help, byOutcome, (add) => {
       for (const [outcome, count] of Object.entries(this.#forwarded)) add({ outcome }, count)
     })

@@ -213,7 +213,7 @@ function addStore(registry: Registry, state: WatchedState): void {
   ])
   const setAside: Gauge = new Gauge({
     name: `${PREFIX}set_aside_measurements`,
-    help: 'Refused measurements that an operator has to settle',
+    help: 'Measurements set aside, which an operator has to settle',
     registers: [registry],
     collect: async () => setAside.set(await state.countSetAside()),
   })

@@ -117,8 +117,8 @@ class StoreCopy {
   }
 
   async write(batch: StoreBatch): Promise<void> {
-    const rejected = await this.#patiently(() => this.#with.writer.write(batch))
-    this.outcome.refusal ??= rejected[0]?.reason
+    const untaken = await this.#patiently(() => this.#with.writer.write(batch))
+    this.outcome.refusal ??= untaken[0]?.reason
   }
 
   async #copyRange(sensor: OwnedSensor, range: TimeRange): Promise<void> {

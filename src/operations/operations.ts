@@ -39,13 +39,13 @@ export interface Operations {
   previewSensorDeletion(args: OfId): Promise<DeletedSensor>
   /** Deletes the sensor; its measurements leave the store soon after. */
   deleteSensor(args: OfId): Promise<DeletedSensor>
-  /** What the measurement store has refused: the count, and the first `setAsideListedMax`. */
+  /** What was set aside: the count, and the first `setAsideListedMax`. */
   listSetAside(args: Nothing): Promise<SetAsideList>
-  /** Writes refused measurements to the store again; without ids, all of them. */
+  /** Writes set-aside measurements to the store again; without ids, all of them. */
   retrySetAside(args: SetAsideChoice): Promise<Counted>
   /** How many `dropSetAside` would delete now. */
   previewDrop(args: SetAsideChoice): Promise<Counted>
-  /** Deletes refused measurements permanently; without ids, all of them. */
+  /** Deletes set-aside measurements permanently; without ids, all of them. */
   dropSetAside(args: SetAsideChoice): Promise<Counted>
   /** Refused lines and elements, of one user or all; `content` is readable. */
   listRefused(args: RefusedQuestion): Promise<RefusedList>

@@ -56,7 +56,7 @@ export interface ControlReader extends RefusedReader, SensorChangesReader, SignI
   /** Deleted sensors whose measurements are not yet gone from the store. */
   countSensorDeletions(): Promise<number>
   countSetAside(): Promise<number>
-  /** Whether the store has refused measurements of the sensor in the range. */
+  /** Whether measurements of the sensor in the range were set aside. */
   hasSetAside(sensorId: number, range: TimeRange): Promise<boolean>
   /** In the order in which they were set aside, after `afterId`. */
   listSetAside(afterId: number, limit: number): Promise<readonly SetAsideMeasurement[]>

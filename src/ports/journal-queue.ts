@@ -3,7 +3,7 @@
 
 import type { DataVersion, Sensor } from '../domain/sensor.ts'
 import type { TimeRange } from '../domain/time.ts'
-import type { RejectedMeasurement, StoreBatch } from './measurement-store.ts'
+import type { ToSetAside, StoreBatch } from './measurement-store.ts'
 
 /**
  * A place in the journal: a stream, and its last row so far. Rows of one stream are ordered, rows
@@ -27,7 +27,7 @@ export interface ClaimedBatch extends JournalBatch {
 
 /** The outcome of a batch that the store accepted. */
 export interface Written {
-  readonly rejected: readonly RejectedMeasurement[]
+  readonly setAside: readonly ToSetAside[]
   readonly durationMs: number
 }
 
@@ -44,12 +44,12 @@ export interface JournalQueue {
    */
   claim(measurementsMax: number): Promise<ClaimedBatch | undefined>
 
-  /** Every row up to the batch's last can be read from the store, and none was rejected. */
+  /** Every row up to the batch's last can be read from the store, and nothing was set aside. */
   noteReadable(batch: JournalBatch): Promise<void>
 
   /**
-   * Every row up to the batch's last is durable in the store, except for rejected measurements,
-   * which are kept elsewhere before the rows may go. A crash may undo this: then the rows are
+   * Every row up to the batch's last is durable in the store, except for what it would not take:
+   * that is set aside, durably, before the rows may go. A crash may undo this: then the rows are
    * claimed again.
    */
   settle(batch: JournalBatch, written: Written): Promise<void>
@@ -91,8 +91,7 @@ export interface ReadBarrier {
 
   /**
    * Those of the sensors that have acknowledged measurements in the range which are not readable in
-   * the store: still on their way, or set aside because the store refused them. Each once, as they
-   * are found.
+   * the store: still on their way, or set aside. Each once, as they are found.
    *
    * @param sensors as the control data show them: `dataVersion` says what has been acknowledged
    */

@@ -22,8 +22,8 @@ export interface SensorInfo {
   readonly compensationCelsius: number
 }
 
-/** A measurement that the store will never accept. */
-export interface RejectedMeasurement {
+/** A measurement that the store will never take, to be set aside. */
+export interface ToSetAside {
   /** Its index in the batch. */
   readonly index: number
   /** The store's reason. */
@@ -37,11 +37,11 @@ export interface MeasurementWriter {
    * read; the next `sync` makes it durable. Writing the same measurement again, in any batch,
    * changes nothing: sensor, millisecond and tie-break identify it.
    *
-   * @returns what the store refuses permanently
+   * @returns what the store will never take
    * @throws StoreUnavailable if nothing can be written now, or it is unknown whether all was: the
    *   caller writes the same batch again later
    */
-  write(batch: StoreBatch): Promise<readonly RejectedMeasurement[]>
+  write(batch: StoreBatch): Promise<readonly ToSetAside[]>
 
   /** Makes everything written so far durable. If it throws, nobody knows what is durable. */
   sync(): Promise<void>

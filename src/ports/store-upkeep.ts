@@ -1,5 +1,5 @@
-// Upkeep of the measurement store: which one is in use, what it has refused, and what is to be
-// deleted from it.
+// Upkeep of the measurement store: which one is in use, what was set aside because it would not
+// take it, and what is to be deleted from it.
 
 import type { TimeRange } from '../domain/time.ts'
 import type { SensorInfo } from './measurement-store.ts'
@@ -46,8 +46,8 @@ export interface SensorDeletion {
   readonly passes: number
 }
 
-/** A measurement that the store refuses permanently, and why. */
-export interface RefusedMeasurement {
+/** A measurement that the store will never take, and why. */
+export interface MeasurementToSetAside {
   readonly userId: number
   readonly sensorId: number
   readonly measuredAtMs: number
@@ -56,8 +56,8 @@ export interface RefusedMeasurement {
   readonly reason: string
 }
 
-/** A refused measurement, kept until an operator settles it. */
-export interface SetAsideMeasurement extends RefusedMeasurement {
+/** Kept until an operator settles it. */
+export interface SetAsideMeasurement extends MeasurementToSetAside {
   readonly id: number
   readonly setAsideAtMs: number
 }

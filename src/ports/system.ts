@@ -109,8 +109,7 @@ export interface LinePoints {
 
 export interface ForwardedCount {
   readonly accepted: number
-  /** Refused permanently by the store. */
-  readonly rejected: number
+  readonly setAside: number
 }
 
 /** Told how far a long command is, step by step. */

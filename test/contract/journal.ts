@@ -23,7 +23,7 @@ import {
 import type { NewData, OpenData, TestData } from './open-data.ts'
 
 const ALL = 1_000
-const WRITTEN = { rejected: [], durationMs: 1 }
+const WRITTEN = { setAside: [], durationMs: 1 }
 const RANGE = { startMs: NOW_MS - 1_000, stopMs: NOW_MS + 1_000 }
 
 /** Declares the suite for one engine. */
@@ -298,7 +298,7 @@ export function describeJournal(name: string, newData: NewData): void {
       it('is told what the store refuses, until an operator has settled it', async () => {
         const { sensorId } = (await send({}, { measuredAtMs: NOW_MS + 1 })).at(0)
         const batch = await mustClaim()
-        await data.queue.settle(batch, { ...WRITTEN, rejected: [{ index: 0, reason: 'never' }] })
+        await data.queue.settle(batch, { ...WRITTEN, setAside: [{ index: 0, reason: 'never' }] })
         const { dataVersion } = await sensor(sensorId)
         expect(await data.barrier.waitUntilReadable([dataVersion], 30_000)).to.equal(true)
         const [refused] = await data.control.listSetAside(0, ALL)
@@ -314,8 +314,8 @@ export function describeJournal(name: string, newData: NewData): void {
 
       it('keeps the place of what is tried again for it alone, also after a start', async () => {
         const { sensorId } = (await send({}, {}, {})).at(0)
-        const rejected = [{ index: 1, reason: 'never' }]
-        await data.queue.settle(await mustClaim(), { ...WRITTEN, rejected })
+        const setAside = [{ index: 1, reason: 'never' }]
+        await data.queue.settle(await mustClaim(), { ...WRITTEN, setAside })
         await until('it is set aside', async () => (await data.control.countSetAside()) === 1)
         expect(await data.storeUpkeep.retrySetAside(undefined)).to.equal(1)
         expect(await claimAll()).to.deep.equal([`${sensorId}:0:1`])
@@ -326,7 +326,7 @@ export function describeJournal(name: string, newData: NewData): void {
 
       it('is told what the store refuses while it looks', async () => {
         const first = (await send({})).at(0).sensorId
-        const aside = { ...WRITTEN, rejected: [{ index: 0, reason: 'never' }] }
+        const aside = { ...WRITTEN, setAside: [{ index: 0, reason: 'never' }] }
         await data.queue.settle(await mustClaim(), aside)
         const second = (await send({ serialNumber: 'attic' })).at(0).sensorId
         const sensors = [await sensor(first), await sensor(second)]

@@ -125,9 +125,9 @@ describe('InfluxMeasurementWriter', () => {
       const batch = batchOf(measurements)
       batch.measurements.tempCelsius[4_321] = NaN
       batch.measurements.tempCelsius[8_999] = Infinity
-      const rejected = await openWriter(target).write(batch)
-      expect(rejected.map(({ index }) => index)).to.deep.equal([4_321, 8_999])
-      expect(rejected[0]?.reason).to.match(/unable to parse.*400/)
+      const toSetAside = await openWriter(target).write(batch)
+      expect(toSetAside.map(({ index }) => index)).to.deep.equal([4_321, 8_999])
+      expect(toSetAside[0]?.reason).to.match(/unable to parse.*400/)
       expect(await readRaw(target)).to.have.lengthOf(8_998)
     })
 
@@ -137,9 +137,9 @@ describe('InfluxMeasurementWriter', () => {
         ...measurement,
         measuredAtMs: measurement.measuredAtMs + 60 * DAY_MS,
       }))
-      const rejected = await openWriter(target).write(batchOf([...series(3), ...later]))
-      expect(rejected.map(({ index }) => index)).to.deep.equal([0, 1, 2])
-      expect(rejected[0]?.reason).to.match(/field type conflict.*422/)
+      const toSetAside = await openWriter(target).write(batchOf([...series(3), ...later]))
+      expect(toSetAside.map(({ index }) => index)).to.deep.equal([0, 1, 2])
+      expect(toSetAside[0]?.reason).to.match(/field type conflict.*422/)
       // Not over both: the integer hides the floats of the other shard too.
       expect(await readRaw(target, START_MS + 40 * DAY_MS)).to.have.lengthOf(100)
     })
@@ -152,10 +152,10 @@ describe('InfluxMeasurementWriter', () => {
         measuredAtMs: nowMs - at,
       }))
       const batch = batchOf([...recent, ...series(4_000)])
-      const rejected = await openWriter({ ...bucket, url: proxy.url }).write(batch)
-      expect(rejected).to.have.lengthOf(4_000)
-      expect(rejected[0]?.index).to.equal(40)
-      expect(rejected[0]?.reason).to.match(/retention/)
+      const toSetAside = await openWriter({ ...bucket, url: proxy.url }).write(batch)
+      expect(toSetAside).to.have.lengthOf(4_000)
+      expect(toSetAside[0]?.index).to.equal(40)
+      expect(toSetAside[0]?.reason).to.match(/retention/)
       expect(proxy.requests.length).to.be.below(20)
       expect(await readRaw(bucket)).to.have.lengthOf(40)
     })

@@ -8,7 +8,7 @@ import { StoreUnavailable } from '../../src/domain/errors.ts'
 import { StoreLives } from '../../src/sqlite/journal/store-lives.ts'
 import { Forwarder } from '../../src/ingest/forwarder.ts'
 import type { JournalBatch, JournalQueue } from '../../src/ports/journal-queue.ts'
-import type { RejectedMeasurement } from '../../src/ports/measurement-store.ts'
+import type { ToSetAside } from '../../src/ports/measurement-store.ts'
 import { RecordingLog } from '../support/log.ts'
 import { batchOf } from '../support/measurements.ts'
 
@@ -45,7 +45,7 @@ class Bench {
   readonly synced: number[][] = []
   readonly begun: number[] = []
   readonly written: number[] = []
-  readonly rejected: RejectedMeasurement[] = []
+  readonly setAside: ToSetAside[] = []
   readonly pausesMs: number[] = []
   readonly states: boolean[] = []
   /** How often it waited to be told of new rows. */
@@ -94,9 +94,9 @@ class Bench {
         return { ...batchAfter(claimed++), isOutrun: (story.comingPerRow ?? 0) > 1 }
       },
       noteReadable: async ({ place }) => void this.readable.push(place.seq),
-      settle: async ({ place }, { rejected }) => {
+      settle: async ({ place }, { setAside }) => {
         this.settled.push(place.seq)
-        this.rejected.push(...rejected)
+        this.setAside.push(...setAside)
       },
       release: async () => {
         claimed = this.settled.at(-1) ?? forwardedSeq
@@ -127,7 +127,7 @@ class Bench {
     expect(isDone(), 'the end of the story').to.equal(true)
   }
 
-  async #write({ writes, held }: Story, row: number): Promise<readonly RejectedMeasurement[]> {
+  async #write({ writes, held }: Story, row: number): Promise<readonly ToSetAside[]> {
     const isFirst = !this.begun.includes(row)
     this.begun.push(row)
     if (row === held?.row && isFirst) await held.until
@@ -271,7 +271,7 @@ describe('Forwarder', () => {
   it('hands on what the store refuses and goes on with the rest', async () => {
     const bench = new Bench({ rows: 2, writes: ['rejects', 'takes'] })
     await bench.runUntil(() => bench.settled.length === 2)
-    expect(bench.rejected).to.deep.equal([{ index: 0, reason: 'never' }])
+    expect(bench.setAside).to.deep.equal([{ index: 0, reason: 'never' }])
   })
 
   it('writes what it had forwarded again at its start, where the store is apart', async () => {

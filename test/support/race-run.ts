@@ -26,7 +26,7 @@ import { until } from './until.ts'
 const WORKER = join(import.meta.dirname, 'race-worker.ts')
 const PROCESSES = 3
 const UNSEEN = { begin: () => undefined, advance: () => undefined }
-const WRITTEN = { rejected: [], durationMs: 0 }
+const WRITTEN = { setAside: [], durationMs: 0 }
 
 export interface RaceLength {
   readonly seconds: number

@@ -16,7 +16,7 @@ const SENDERS = 10
 const WINDOW = { perSecond: 1_500, width: 600 }
 const OTHER_SHARE = 0.05
 const KEPT_MS = 86_400_000
-const WRITTEN = { rejected: [], durationMs: 0 }
+const WRITTEN = { setAside: [], durationMs: 0 }
 
 const answers = openSync(file, 'w')
 const stopAtMs = Date.now() + Number(seconds) * 1_000

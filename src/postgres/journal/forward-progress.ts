@@ -122,7 +122,7 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     for (const place of await this.#stillUnreadable(this.#placesOf(versionsOf(behind)))) {
       yield* this.#findSensors(place, left, range)
     }
-    // Last: what is refused meanwhile is no longer behind.
+    // Last: what is set aside meanwhile is no longer behind.
     const found = new Set(behind.map(({ id }) => id).filter((id) => !left.has(id)))
     const others = sensors.filter(({ id }) => !found.has(id))
     yield* await this.#setAsideAmong(others, range)
@@ -133,7 +133,7 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
     return new Set([...behind.map(({ id }) => id), ...(await this.#setAsideAmong(sensors, EVER))])
   }
 
-  /** The store shows the rows up to a place, and has refused none of them. */
+  /** The store shows the rows up to a place, all of them. */
   noteReadable(place: JournalPlace, measurements: number): void {
     if (!this.#show(place)) return
     this.#entries = Math.max(0, this.#entries - measurements)
@@ -143,11 +143,11 @@ export class PostgresForwardProgress implements ReadBarrier, QueueFigures {
   /** The rows up to a place are in the store for good, or set aside. */
   noteForwarded(
     place: JournalPlace,
-    { count, rejected, durationMs }: Written & { readonly count: number },
+    { count, setAside, durationMs }: Written & { readonly count: number },
   ): void {
-    const refused = rejected.length
+    const aside = setAside.length
     const { metrics } = this.#with
-    metrics.noteForwarded({ accepted: count - refused, rejected: refused })
+    metrics.noteForwarded({ accepted: count - aside, setAside: aside })
     metrics.noteForwardDuration(durationMs)
     this.noteReadable(place, count)
   }

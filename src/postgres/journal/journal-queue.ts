@@ -3,7 +3,7 @@
 // last settled row was noted, and what is written twice is the same.
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { refusedOf, sensorsOf } from '../../domain/measurement-columns.ts'
+import { toSetAsideOf, sensorsOf } from '../../domain/measurement-columns.ts'
 import { SECOND_MS } from '../../domain/time.ts'
 import type {
   ClaimedBatch,
@@ -105,13 +105,13 @@ export class PostgresJournalQueue implements JournalQueue {
   async settle(batch: JournalBatch, written: Written): Promise<void> {
     const { database, progress, clock } = this.#with
     const { stream, seq, fence } = batch.place as LeasedBatch['place']
-    const refused = refusedOf(batch.measurements, written.rejected)
+    const toSetAside = toSetAsideOf(batch.measurements, written.setAside)
     const nowMs = clock.nowMs()
     const isOurs = await this.#persist(() =>
       database.transaction(async (transaction) => {
         const noted = await transaction.change(sql.NOTE_FORWARDED, [stream, fence, seq])
         if (noted === 0) return false
-        for (const { sensorId, measuredAtMs, tieBreakNs, tempCelsius, reason } of refused) {
+        for (const { sensorId, measuredAtMs, tieBreakNs, tempCelsius, reason } of toSetAside) {
           const place = [sensorId, measuredAtMs, tieBreakNs]
           await transaction.change(sql.SET_ASIDE, [...place, tempCelsius, reason, nowMs])
         }

@@ -6,11 +6,7 @@ import type { MeasurementColumns } from '../../domain/measurement-columns.ts'
 import { DAY_MS, HOUR_MS } from '../../domain/time.ts'
 import type { TimeRange } from '../../domain/time.ts'
 import type { JournalPlace } from '../../ports/journal-queue.ts'
-import type {
-  MeasurementWriter,
-  RejectedMeasurement,
-  StoreBatch,
-} from '../../ports/measurement-store.ts'
+import type { MeasurementWriter, ToSetAside, StoreBatch } from '../../ports/measurement-store.ts'
 import type { Database, Sql } from '../server/database.ts'
 import { codeOf, QUERY_CANCELED } from '../server/failures.ts'
 import { float8Array, int4Array, int8Array } from '../stream/binary-arrays.ts'
@@ -64,7 +60,7 @@ export class PostgresMeasurementWriter implements MeasurementWriter {
     this.#partitions = new Partitions(database)
   }
 
-  async write(batch: StoreBatch): Promise<readonly RejectedMeasurement[]> {
+  async write(batch: StoreBatch): Promise<readonly ToSetAside[]> {
     const { measurements } = batch
     if (measurements.count === 0) return []
     try {

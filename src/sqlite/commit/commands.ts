@@ -2,11 +2,11 @@
 // that other parts of this adapter need.
 
 import type { WriterCalls } from '../../control/writers.ts'
-import type { RefusedMeasurement } from '../../ports/store-upkeep.ts'
+import type { MeasurementToSetAside } from '../../ports/store-upkeep.ts'
 
 export interface Commands extends WriterCalls {
   /** Keeps what the store refuses; repeating it changes nothing. */
-  setAside(measurements: readonly RefusedMeasurement[]): Promise<void>
+  setAside(measurements: readonly MeasurementToSetAside[]): Promise<void>
   /**
    * Its measurements have been deleted again. @param dueAtMs when to repeat it; `undefined`: never
    */

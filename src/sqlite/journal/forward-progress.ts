@@ -1,6 +1,6 @@
 // How far the measurement store is behind the journal, for the main thread: what can be read, what
-// is there for good, and who is waiting for it. What the store refuses is set aside before the
-// watermark passes it.
+// is there for good, and who is waiting for it. What the store will not take is set aside
+// before the watermark passes it.
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { sensorsSetAside } from '../../control/set-aside.ts'
@@ -14,7 +14,7 @@ import type {
   ReadBarrier,
   VersionedSensor,
 } from '../../ports/journal-queue.ts'
-import type { RefusedMeasurement } from '../../ports/store-upkeep.ts'
+import type { MeasurementToSetAside } from '../../ports/store-upkeep.ts'
 import type { Clock, Log, Metrics } from '../../ports/system.ts'
 import type { CommitChannel } from '../commit/commit-channel.ts'
 import { lastSeqOf, seqOf } from '../data-version.ts'
@@ -31,7 +31,7 @@ export interface ReadableRows {
 /** The part of the journal that is in the measurement store for good. */
 export interface ForwardedRows extends ReadableRows {
   /** What the store will never take. */
-  readonly refused: readonly RefusedMeasurement[]
+  readonly toSetAside: readonly MeasurementToSetAside[]
   /** How long the store took. */
   readonly durationMs: number
 }
@@ -43,7 +43,7 @@ interface ReadWaiter {
 
 interface Collaborators {
   readonly database: Connection
-  /** Keeps what the store refuses, durably, and lets what is forwarded leave the journal. */
+  /** Sets aside, durably, what the store will not take; lets forwarded rows leave the journal. */
   readonly channel: Pick<CommitChannel, 'call' | 'noteForwarded'>
   readonly clock: Clock
   readonly log: Log
@@ -126,7 +126,7 @@ export class ForwardProgress implements ReadBarrier, QueueFigures {
     sensors: readonly VersionedSensor[],
     range: TimeRange,
   ): AsyncIterable<number> {
-    // Before the look at what is set aside: what is refused meanwhile is behind, then.
+    // Before the look at what is set aside: what is to be set aside meanwhile is behind, then.
     const afterSeq = this.#readableSeq
     const aside = this.#setAsideAmong(sensors, range)
     yield* aside
@@ -148,9 +148,9 @@ export class ForwardProgress implements ReadBarrier, QueueFigures {
     this.#backlogEntries += measurements
   }
 
-  /** The store has made rows readable and refused none of them. */
+  /** The store has made rows readable, all of them. */
   noteReadable(readable: ReadableRows): Promise<void> {
-    // In order: earlier rows that were refused are not readable until they are set aside.
+    // In order: earlier rows are not readable until what is not in the store is set aside.
     this.#settling = this.#settling.then(() => this.#show(readable))
     return this.#settling
   }
@@ -161,30 +161,32 @@ export class ForwardProgress implements ReadBarrier, QueueFigures {
     return this.#settling
   }
 
-  /** What is refused from here on is refused again after the next start. */
+  /** What was to be set aside from here on is set aside after the next start. */
   close(): void {
     this.#isClosed = true
   }
 
-  async #settle({ throughSeq, measurements, refused }: ForwardedRows): Promise<void> {
-    // The watermark may pass refused measurements only once they are kept elsewhere.
-    while (refused.length > 0 && !this.#isClosed) {
+  async #settle({ throughSeq, measurements, toSetAside }: ForwardedRows): Promise<void> {
+    // The watermark may pass measurements that are not in the store once they are set aside.
+    while (toSetAside.length > 0 && !this.#isClosed) {
       try {
-        await this.#with.channel.call('setAside', refused)
+        await this.#with.channel.call('setAside', toSetAside)
         break
       } catch (error) {
-        this.#with.log.error('cannot set aside what the store refuses', { error: String(error) })
+        this.#with.log.error('cannot set aside what the store will not take', {
+          error: String(error),
+        })
         await pause(SET_ASIDE_RETRY_MS)
       }
     }
-    if (this.#isClosed && refused.length > 0) return
+    if (this.#isClosed && toSetAside.length > 0) return
     const wasReadable = throughSeq <= this.#readableSeq
     if (wasReadable) this.#readableEntries -= measurements
     this.#forwardedSeq = throughSeq
     this.#backlogEntries -= measurements
     this.#with.channel.noteForwarded(throughSeq)
-    const rejected = refused.length
-    this.#with.metrics.noteForwarded({ accepted: measurements - rejected, rejected })
+    const setAside = toSetAside.length
+    this.#with.metrics.noteForwarded({ accepted: measurements - setAside, setAside })
     if (!wasReadable) this.#showThrough(throughSeq)
   }
 

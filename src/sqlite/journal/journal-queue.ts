@@ -3,7 +3,7 @@
 // it.
 
 import { withoutDeleted } from '../../control/sensor-deletions.ts'
-import { refusedOf } from '../../domain/measurement-columns.ts'
+import { toSetAsideOf } from '../../domain/measurement-columns.ts'
 import { StoreLives } from './store-lives.ts'
 import type {
   ClaimedBatch,
@@ -82,14 +82,14 @@ export class SqliteJournalQueue implements JournalQueue {
 
   async settle(
     { place, measurements }: JournalBatch,
-    { rejected, durationMs }: Written,
+    { setAside, durationMs }: Written,
   ): Promise<void> {
     this.#settledSeq = place.seq
     this.#with.tell({
       forwarded: {
         throughSeq: place.seq,
         measurements: measurements.count,
-        refused: refusedOf(measurements, rejected),
+        toSetAside: toSetAsideOf(measurements, setAside),
         durationMs,
       },
     })

@@ -1,10 +1,10 @@
-// Setting aside measurements that the store refuses for good, and settling them.
+// Setting aside measurements that the store will never take, and settling them.
 
 import { listSetAside } from '../../control/set-aside.ts'
 import { journalEntryBytes } from '../../domain/limits.ts'
 import { encodeEntries } from '../../domain/measurement-columns.ts'
 import { DAY_MS } from '../../domain/time.ts'
-import type { RefusedMeasurement, SetAsideMeasurement } from '../../ports/store-upkeep.ts'
+import type { MeasurementToSetAside, SetAsideMeasurement } from '../../ports/store-upkeep.ts'
 import type { Connection } from '../database.ts'
 import { FlowRunner } from '../run-flow.ts'
 
@@ -39,11 +39,18 @@ export class SetAside {
    * Setting a measurement aside again changes nothing. Measurements of deleted sensors are dropped:
    * they must never be written again.
    */
-  add(refused: readonly RefusedMeasurement[], nowMs: number): void {
+  add(measurements: readonly MeasurementToSetAside[], nowMs: number): void {
     const insert = this.#db.prepare(INSERT)
     this.#db
       .transaction(() => {
-        for (const { userId, sensorId, measuredAtMs, tieBreakNs, tempCelsius, reason } of refused) {
+        for (const {
+          userId,
+          sensorId,
+          measuredAtMs,
+          tieBreakNs,
+          tempCelsius,
+          reason,
+        } of measurements) {
           const place = [userId, measuredAtMs, tieBreakNs]
           insert.run(...place, tempCelsius, reason, nowMs, sensorId)
         }

@@ -15,11 +15,7 @@ import { dirname } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { Statement, Transaction } from 'better-sqlite3'
 import type { JournalPlace } from '../../ports/journal-queue.ts'
-import type {
-  MeasurementWriter,
-  RejectedMeasurement,
-  StoreBatch,
-} from '../../ports/measurement-store.ts'
+import type { MeasurementWriter, StoreBatch, ToSetAside } from '../../ports/measurement-store.ts'
 import { StoreUnavailable } from '../../domain/errors.ts'
 import type { MeasurementColumns } from '../../domain/measurement-columns.ts'
 import { damagedSeries, isDamage } from '../damaged-data.ts'
@@ -70,9 +66,7 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
   readonly #insertMissing: Statement
   readonly #insertNew: BulkStatement
   readonly #rollups: Rollups
-  readonly #writeRuns: Transaction<
-    (runs: SensorRun[], batch: WrittenBatch) => RejectedMeasurement[]
-  >
+  readonly #writeRuns: Transaction<(runs: SensorRun[], batch: WrittenBatch) => ToSetAside[]>
   readonly #tempAt
   readonly #setWritten
   readonly #keeper: LogKeeper
@@ -106,10 +100,10 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
   }
 
   /**
-   * Rejects what belongs on damaged pages, and what has the place of another measurement. Infos are
-   * ignored: sensor names are read from the control data.
+   * Not taken: what belongs on damaged pages, and what has the place of another measurement. Infos
+   * are ignored: sensor names are read from the control data.
    */
-  async write(batch: WrittenBatch): Promise<readonly RejectedMeasurement[]> {
+  async write(batch: WrittenBatch): Promise<readonly ToSetAside[]> {
     const runs = sensorRuns(batch.measurements)
     const write = (some: SensorRun[]) => unlessDamaged(() => this.#writeRuns.immediate(some, batch))
     // One sensor at a time: those with whole pages go on.
@@ -158,17 +152,17 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
     }
   }
 
-  #insertRuns(runs: SensorRun[], columns: MeasurementColumns): RejectedMeasurement[] {
-    const rejected: RejectedMeasurement[] = []
+  #insertRuns(runs: SensorRun[], columns: MeasurementColumns): ToSetAside[] {
+    const toSetAside: ToSetAside[] = []
     this.#insertNew.clear()
     this.#rollups.begin()
     for (const run of runs) {
       if (this.#isNew(run, columns)) this.#addNew(run, columns)
-      else this.#addMissing(run, columns, rejected)
+      else this.#addMissing(run, columns, toSetAside)
     }
     this.#insertNew.finish()
     this.#rollups.finish()
-    return rejected
+    return toSetAside
   }
 
   /**
@@ -201,7 +195,7 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
   #addMissing(
     { sensorId, indices }: SensorRun,
     columns: MeasurementColumns,
-    rejected: RejectedMeasurement[],
+    toSetAside: ToSetAside[],
   ): void {
     for (const index of indices) {
       const atMs = columns.measuredAtMs[index] as number
@@ -210,7 +204,7 @@ export class SqliteMeasurementWriter implements MeasurementWriter {
       const { changes } = this.#insertMissing.run(sensorId, atMs, tieBreakNs, celsius)
       if (changes === 1) this.#rollups.add(sensorId, atMs, celsius)
       else if (this.#tempAt.get(sensorId, atMs, tieBreakNs) !== celsius) {
-        rejected.push({ index, reason: TAKEN })
+        toSetAside.push({ index, reason: TAKEN })
       }
     }
   }
@@ -226,7 +220,7 @@ function unlessDamaged<Result>(work: () => Result): Result | undefined {
   }
 }
 
-function damagedRun({ sensorId, indices }: SensorRun): RejectedMeasurement[] {
+function damagedRun({ sensorId, indices }: SensorRun): ToSetAside[] {
   const reason = damagedSeries(MEASUREMENTS_FILE, sensorId)
   return Array.from(indices, (index) => ({ index, reason }))
 }

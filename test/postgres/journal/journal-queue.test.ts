@@ -29,7 +29,7 @@ import type { TestDatabase } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'
 
 const ALL = 1_000
-const WRITTEN = { rejected: [], durationMs: 1 }
+const WRITTEN = { setAside: [], durationMs: 1 }
 const HOUR_AGO_MS = Date.now() - HOUR_MS
 
 describe('two processes that forward', () => {
@@ -212,8 +212,8 @@ describe('two processes that forward', () => {
     const deleting = second.controlWriter.deleteSensor(userId, sensorId)
     await until('the deletion waits', async () => (await lockWaits()) === 1)
     let isSettled = false
-    const rejected = [{ index: 0, reason: 'never' }]
-    const settling = first.queue.settle(batch, { ...WRITTEN, rejected })
+    const setAside = [{ index: 0, reason: 'never' }]
+    const settling = first.queue.settle(batch, { ...WRITTEN, setAside })
     void settling.then(() => (isSettled = true))
     await until('it is settled, or waits', async () => isSettled || (await lockWaits()) === 2)
     await holder.query('COMMIT')
