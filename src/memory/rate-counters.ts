@@ -7,10 +7,10 @@ import type { RateAllowance, RateCounter, RateCounters } from '../ports/rate-cou
 export class MemoryRateCounters implements RateCounters {
   readonly #counters = new Map<string, RateCounter>()
 
-  open(name: string, { points, windowMs }: RateAllowance): RateCounter {
+  open(name: string, { points, periodMs }: RateAllowance): RateCounter {
     const known = this.#counters.get(name)
     if (known !== undefined) return known
-    const limiter = new RateLimiterMemory({ points, duration: windowMs / SECOND_MS })
+    const limiter = new RateLimiterMemory({ points, duration: periodMs / SECOND_MS })
     const counter: RateCounter = { count: (key, counted) => limiter.penalty(key, counted) }
     this.#counters.set(name, counter)
     return counter

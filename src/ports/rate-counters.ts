@@ -1,4 +1,4 @@
-// Counting what callers do, against an allowance per time window.
+// Counting what callers do, against an allowance per period.
 
 export interface RateCounters {
   /** @param name of the counter, the same in every process */
@@ -7,8 +7,8 @@ export interface RateCounters {
 
 export interface RateAllowance {
   readonly points: number
-  /** A window begins with the first point counted. */
-  readonly windowMs: number
+  /** It begins with the first point counted. */
+  readonly periodMs: number
 }
 
 export interface RateCounter {
@@ -16,7 +16,7 @@ export interface RateCounter {
    * Counts points for a key, even beyond the allowance. Counts of other processes are included
    * within half a second.
    *
-   * @returns the key's window, including these points
+   * @returns the key's period, including these points
    */
   count(key: string | number, points: number): Promise<RateState>
 }
@@ -25,6 +25,6 @@ export interface RateState {
   readonly consumedPoints: number
   /** What is left of the allowance; at least 0. */
   readonly remainingPoints: number
-  /** Time until the window ends. */
+  /** Time until the period ends. */
   readonly msBeforeNext: number
 }

@@ -23,7 +23,7 @@ export interface OpenSharedState {
 }
 
 const LEASE_MS = MINUTE_MS
-const WINDOW_MS = MINUTE_MS
+const PERIOD_MS = MINUTE_MS
 
 const signedIn = (token: string): SignedIn => {
   return { token, expiresAtMs: 1, user: { id: 1, email: 'a@example.org', name: 'A' } }
@@ -107,7 +107,7 @@ export function describeSharedState(name: string, open: () => Promise<OpenShared
 
     describe('a rate counter', () => {
       const open2 = (name2: string) => {
-        const allowance = { points: 3, windowMs: WINDOW_MS }
+        const allowance = { points: 3, periodMs: PERIOD_MS }
         return [one, other].map(({ rateCounters }) => rateCounters.open(name2, allowance))
       }
 
@@ -116,7 +116,7 @@ export function describeSharedState(name: string, open: () => Promise<OpenShared
         expect(await counter?.count('k', 2)).to.include({ consumedPoints: 2, remainingPoints: 1 })
         expect(await counter?.count('k', 2)).to.include({ consumedPoints: 4, remainingPoints: 0 })
         expect(await counter?.count(7, 0)).to.include({ consumedPoints: 0, remainingPoints: 3 })
-        expect((await counter?.count('k', 0))?.msBeforeNext).to.be.within(1, WINDOW_MS)
+        expect((await counter?.count('k', 0))?.msBeforeNext).to.be.within(1, PERIOD_MS)
       })
 
       it('knows soon what the other process has counted', async () => {

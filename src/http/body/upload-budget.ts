@@ -19,7 +19,7 @@ const BYTES_PER_SECOND_MIN = 512
 /** The same while others of its user wait for it. */
 const AWAITED_BYTES_PER_SECOND_MIN = 16 * 1_024
 /** The rate of an upload is measured over this period. */
-const RATE_WINDOW_MS = 20 * SECOND_MS
+const RATE_PERIOD_MS = 20 * SECOND_MS
 /** An upload that has only just begun does not count as slow. */
 const SLOW_AFTER_MS = 5 * SECOND_MS
 const CHECK_EVERY_MS = SECOND_MS
@@ -197,8 +197,8 @@ export class Upload {
   readonly user: UserUploads | undefined
   readonly #budget: UploadBudget
   #startedAtMs = 0
-  #windowStartedAtMs = 0
-  #windowBytes = 0
+  #rateFromMs = 0
+  #rateBytes = 0
   #arrivedBytes = 0
   #takenBytes = 0
   #wantedBytes = 0
@@ -227,7 +227,7 @@ export class Upload {
   beginReceiving(stop: (reason: ServiceError) => void): void {
     this.#stop = stop
     this.#startedAtMs = this.#budget.nowMs
-    this.#windowStartedAtMs = this.#startedAtMs
+    this.#rateFromMs = this.#startedAtMs
     this.#budget.noteReceiving(this)
   }
 
@@ -239,7 +239,7 @@ export class Upload {
    */
   take(bytes: number): Promise<void> | undefined {
     this.#arrivedBytes += bytes
-    this.#windowBytes += bytes
+    this.#rateBytes += bytes
     if (this.user?.mayTake(this, bytes) === false) return this.#takeInTurn(this.user, bytes)
     this.#count(bytes)
     return undefined
@@ -268,11 +268,11 @@ export class Upload {
   }
 
   isTooSlow(nowMs: number): boolean {
-    const windowMs = nowMs - this.#windowStartedAtMs
-    if (this.isWaiting || windowMs < RATE_WINDOW_MS) return false
-    const isSlow = this.#windowBytes < (BYTES_PER_SECOND_MIN * windowMs) / SECOND_MS
-    this.#windowStartedAtMs = nowMs
-    this.#windowBytes = 0
+    const periodMs = nowMs - this.#rateFromMs
+    if (this.isWaiting || periodMs < RATE_PERIOD_MS) return false
+    const isSlow = this.#rateBytes < (BYTES_PER_SECOND_MIN * periodMs) / SECOND_MS
+    this.#rateFromMs = nowMs
+    this.#rateBytes = 0
     return isSlow
   }
 
@@ -309,7 +309,7 @@ export class Upload {
     user.wait(this, () => {
       const waitedMs = this.#budget.nowMs - sinceMs
       this.#startedAtMs += waitedMs
-      this.#windowStartedAtMs += waitedMs
+      this.#rateFromMs += waitedMs
       try {
         this.#count(bytes)
         resolve()

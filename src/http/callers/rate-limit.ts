@@ -11,7 +11,7 @@ import type { SubmittedMeasurements } from '../../domain/measurement.ts'
 import { MINUTE_MS, SECOND_MS } from '../../domain/time.ts'
 import type { RateCounter, RateCounters, RateState } from '../../ports/rate-counters.ts'
 
-const WINDOW_MS = MINUTE_MS
+const PERIOD_MS = MINUTE_MS
 
 /** The live allowance as a share of the measurement allowance. */
 const LIVE_SHARE = 1 / 10
@@ -188,7 +188,7 @@ export function limitOf(
   perMinute: number,
 ): Limit | undefined {
   if (perMinute === 0) return undefined
-  const counter = counters.open(name, { points: perMinute, windowMs: WINDOW_MS })
+  const counter = counters.open(name, { points: perMinute, periodMs: PERIOD_MS })
   return { counter, points: perMinute }
 }
 
@@ -203,7 +203,7 @@ function isSpent(
 }
 
 function policyOf(name: string, { points }: Limit): string {
-  return `"${name}";q=${points};w=${WINDOW_MS / SECOND_MS}`
+  return `"${name}";q=${points};w=${PERIOD_MS / SECOND_MS}`
 }
 
 /** The states of allowances by name, without those that are off. */

@@ -339,7 +339,7 @@ const REFUSED = `
   );`
 
 const SHARED_STATE = `
-  -- What callers did in a window; gone with a crash, as with a restart of one process.
+  -- What callers did in a period; gone with a crash, as with a restart of one process.
   CREATE UNLOGGED TABLE rate_use (
     counter text COLLATE "C" NOT NULL,
     key text COLLATE "C" NOT NULL,

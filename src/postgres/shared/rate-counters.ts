@@ -16,10 +16,10 @@ const SHARE_EVERY_MS = 150
 const SWEEP_EVERY_MS = MINUTE_MS
 const SWEPT_AT_ONCE = 10_000
 
-interface Window {
+interface Period {
   readonly counter: string
   readonly key: string
-  readonly windowMs: number
+  readonly periodMs: number
   /** By the monotonic clock. */
   untilMs: number
   /** As the database said last: those of all processes. */
@@ -28,7 +28,7 @@ interface Window {
   ownPoints: number
 }
 
-interface SharedWindow {
+interface SharedPeriod {
   readonly counter: string
   readonly key: string
   readonly points: number
@@ -39,9 +39,9 @@ const LEFT = `(extract(epoch FROM r.until - clock_timestamp()) * 1000)::float8 A
 // Always locked in the same order, so that no two transactions deadlock.
 const ADD = `
   INSERT INTO rate_use AS r (counter, key, until, points)
-  SELECT counter, key, clock_timestamp() + window_ms * interval '1 millisecond', points
+  SELECT counter, key, clock_timestamp() + period_ms * interval '1 millisecond', points
   FROM unnest($1::text[], $2::text[], $3::float8[], $4::bigint[])
-    u (counter, key, window_ms, points)
+    u (counter, key, period_ms, points)
   ORDER BY counter, key
   ON CONFLICT (counter, key) DO UPDATE SET
     points = excluded.points + CASE WHEN r.until > clock_timestamp() THEN r.points ELSE 0 END,
@@ -60,9 +60,9 @@ export class PostgresRateCounters implements RateCounters {
   readonly #database: Database
   readonly #clock: Clock
   readonly #log: Log
-  readonly #windows = new Map<string, Window>()
+  readonly #periods = new Map<string, Period>()
   /** Since the last exchange. */
-  readonly #touched = new Set<Window>()
+  readonly #touched = new Set<Period>()
   #timer: NodeJS.Timeout | undefined
   #sweptAtMs: number
   #isAway = false
@@ -86,41 +86,41 @@ export class PostgresRateCounters implements RateCounters {
 
   #count(counter: string, allowance: RateAllowance, key: string, points: number): RateState {
     const nowMs = this.#clock.monotonicMs()
-    const window = this.#windowOf(counter, key, allowance.windowMs, nowMs)
-    window.ownPoints += points
-    this.#touched.add(window)
+    const period = this.#periodOf(counter, key, allowance.periodMs, nowMs)
+    period.ownPoints += points
+    this.#touched.add(period)
     this.#timer ??= setTimeout(() => void this.#share(), SHARE_EVERY_MS).unref()
-    const consumedPoints = window.sharedPoints + window.ownPoints
+    const consumedPoints = period.sharedPoints + period.ownPoints
     return {
       consumedPoints,
       remainingPoints: Math.max(0, allowance.points - consumedPoints),
-      msBeforeNext: Math.max(1, window.untilMs - nowMs),
+      msBeforeNext: Math.max(1, period.untilMs - nowMs),
     }
   }
 
-  #windowOf(counter: string, key: string, windowMs: number, nowMs: number): Window {
+  #periodOf(counter: string, key: string, periodMs: number, nowMs: number): Period {
     const place = `${counter} ${key}`
-    const known = this.#windows.get(place)
+    const known = this.#periods.get(place)
     if (known !== undefined && known.untilMs > nowMs) return known
-    const untilMs = nowMs + windowMs
-    const window = { counter, key, windowMs, untilMs, sharedPoints: 0, ownPoints: 0 }
-    this.#windows.set(place, window)
-    return window
+    const untilMs = nowMs + periodMs
+    const period = { counter, key, periodMs, untilMs, sharedPoints: 0, ownPoints: 0 }
+    this.#periods.set(place, period)
+    return period
   }
 
   async #share(): Promise<void> {
-    const windows = [...this.#touched]
+    const periods = [...this.#touched]
     this.#touched.clear()
-    const counted = windows.filter(({ ownPoints }) => ownPoints > 0)
-    const looked = windows.filter(({ ownPoints }) => ownPoints === 0)
-    const sent = new Map(counted.map((window) => [window, window.ownPoints]))
+    const counted = periods.filter(({ ownPoints }) => ownPoints > 0)
+    const looked = periods.filter(({ ownPoints }) => ownPoints === 0)
+    const sent = new Map(counted.map((period) => [period, period.ownPoints]))
     try {
       this.#learn(await this.#add(counted), sent)
       this.#learn(await this.#read(looked), sent)
       await this.#sweep()
       this.#isAway = false
     } catch (error) {
-      for (const window of counted) this.#touched.add(window)
+      for (const period of counted) this.#touched.add(period)
       this.#noteAway(error)
     }
     this.#timer = undefined
@@ -129,40 +129,40 @@ export class PostgresRateCounters implements RateCounters {
     }
   }
 
-  #add(windows: readonly Window[]): Promise<readonly SharedWindow[]> {
-    if (windows.length === 0) return Promise.resolve([])
-    return this.#database.rows<SharedWindow>(ADD, [
-      windows.map(({ counter }) => counter),
-      windows.map(({ key }) => key),
-      windows.map(({ windowMs }) => windowMs),
-      windows.map(({ ownPoints }) => ownPoints),
+  #add(periods: readonly Period[]): Promise<readonly SharedPeriod[]> {
+    if (periods.length === 0) return Promise.resolve([])
+    return this.#database.rows<SharedPeriod>(ADD, [
+      periods.map(({ counter }) => counter),
+      periods.map(({ key }) => key),
+      periods.map(({ periodMs }) => periodMs),
+      periods.map(({ ownPoints }) => ownPoints),
     ])
   }
 
-  #read(windows: readonly Window[]): Promise<readonly SharedWindow[]> {
-    if (windows.length === 0) return Promise.resolve([])
-    const counters = windows.map(({ counter }) => counter)
-    return this.#database.rows<SharedWindow>(READ, [counters, windows.map(({ key }) => key)])
+  #read(periods: readonly Period[]): Promise<readonly SharedPeriod[]> {
+    if (periods.length === 0) return Promise.resolve([])
+    const counters = periods.map(({ counter }) => counter)
+    return this.#database.rows<SharedPeriod>(READ, [counters, periods.map(({ key }) => key)])
   }
 
-  #learn(shared: readonly SharedWindow[], sent: ReadonlyMap<Window, number>): void {
+  #learn(shared: readonly SharedPeriod[], sent: ReadonlyMap<Period, number>): void {
     const nowMs = this.#clock.monotonicMs()
     for (const { counter, key, points, leftMs } of shared) {
-      const window = this.#windows.get(`${counter} ${key}`)
-      if (window === undefined) continue
-      window.sharedPoints = points
-      window.ownPoints -= sent.get(window) ?? 0
-      window.untilMs = nowMs + leftMs
+      const period = this.#periods.get(`${counter} ${key}`)
+      if (period === undefined) continue
+      period.sharedPoints = points
+      period.ownPoints -= sent.get(period) ?? 0
+      period.untilMs = nowMs + leftMs
     }
   }
 
-  /** Forgets windows that are over. */
+  /** Forgets periods that are over. */
   async #sweep(): Promise<void> {
     const nowMs = this.#clock.monotonicMs()
     if (nowMs - this.#sweptAtMs < SWEEP_EVERY_MS) return
     this.#sweptAtMs = nowMs
-    for (const [place, { untilMs }] of this.#windows) {
-      if (untilMs <= nowMs) this.#windows.delete(place)
+    for (const [place, { untilMs }] of this.#periods) {
+      if (untilMs <= nowMs) this.#periods.delete(place)
     }
     await this.#database.change(SWEEP)
   }
