@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { describeCommit } from '../src/cli/commit.ts'
+import { describeCommit } from '../src/cli/git-commit.ts'
 
 export const CHECKOUT = fileURLToPath(new URL('../', import.meta.url))
 

@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from 'node:url'
 import manifest from '../../package.json' with { type: 'json' }
-import { describeCommit } from './commit.ts'
+import { describeCommit } from './git-commit.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../', import.meta.url))
 
