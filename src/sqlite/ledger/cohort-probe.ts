@@ -1,26 +1,26 @@
 // Asks the filter of a cohort about many keys at once.
 //
-// Key by key, each would wait for its line of memory and then for the keys in it. Here the lines
-// for all keys are requested first, then the keys, so the waits overlap. The tests that most keys
-// fail are branch-free, because their branches would be unpredictable.
+// Key by key, each would wait for its bin to come from memory, and then for the keys in it. Here
+// the bins of all keys are requested first, then the keys, so the waits overlap. The tests that
+// most keys fail are branch-free, because their branches would be unpredictable.
 
 import {
   firstPlaceOf,
   flagOf,
   furtherPlaceOf,
   furtherSlots,
-  isBucketUsed,
-  lineNoOf,
+  isQuotientUsed,
+  binNoOf,
   positionOf,
   slotAt,
-  startOfLine,
+  startOfBin,
   wordOfKey,
 } from './cohort-segment.ts'
 import type { Segment } from './cohort-segment.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import { segmentOf } from './run-block.ts'
 
-/** Keys asked about together: their lines, and the way there, fit into the caches. */
+/** Keys asked about together: their bins, and the way there, fit into the caches. */
 const STRETCH = 1_024
 
 /** Receives the place of a key and, as bits, the slots of the runs that may have it. */
@@ -30,10 +30,10 @@ export class CohortProbe {
   // By position within the stretch.
   readonly #segments: Segment[] = []
   readonly #positions = new Int32Array(STRETCH)
-  readonly #lines = new Int32Array(STRETCH)
+  readonly #bins = new Int32Array(STRETCH)
   readonly #ends = new Int32Array(STRETCH)
-  // The keys whose bucket is not empty, and where each bucket begins; and the keys whose bucket has
-  // more than one.
+  // The keys whose quotient is used, and the place of its first key; and the keys whose quotient
+  // several stored keys have.
   readonly #used = new Int32Array(STRETCH)
   readonly #firstPlaces = new Int32Array(STRETCH)
   readonly #further = new Int32Array(STRETCH)
@@ -56,7 +56,7 @@ export class CohortProbe {
   ): void {
     for (let start = 0; start < places.length; start += STRETCH) {
       const some = places.slice(start, start + STRETCH)
-      this.#fetchLines(segments, keys, some)
+      this.#fetchBins(segments, keys, some)
       const used = this.#findUsed(some.length)
       this.#fetchFirst(used)
       const further = this.#fetchFurther(used)
@@ -65,9 +65,9 @@ export class CohortProbe {
     }
   }
 
-  #fetchLines(segments: readonly Segment[], keys: Uint32Array, places: readonly number[]): void {
+  #fetchBins(segments: readonly Segment[], keys: Uint32Array, places: readonly number[]): void {
     const positions = this.#positions
-    const lines = this.#lines
+    const bins = this.#bins
     const ends = this.#ends
     const count = places.length
     for (let at = 0; at < count; at++) {
@@ -77,25 +77,25 @@ export class CohortProbe {
       const segment = segments[segmentOf(w0)] as Segment
       this.#segments[at] = segment
       positions[at] = position
-      const lineNo = lineNoOf(segment, position)
-      lines[at] = startOfLine(segment, lineNo)
-      ends[at] = startOfLine(segment, lineNo + 1)
+      const binNo = binNoOf(segment, position)
+      bins[at] = startOfBin(segment, binNo)
+      ends[at] = startOfBin(segment, binNo + 1)
     }
     let fetched = 0
     for (let at = 0; at < count; at++) {
       const segment = this.#segments[at] as Segment
-      fetched |= segment[lines[at] ?? 0] ?? 0
+      fetched |= segment[bins[at] ?? 0] ?? 0
     }
     this.fetched |= fetched
   }
 
-  /** @returns the number of keys whose bucket is not empty */
+  /** @returns the number of keys whose quotient is used */
   #findUsed(count: number): number {
     let used = 0
     for (let at = 0; at < count; at++) {
       const segment = this.#segments[at] as Segment
       this.#used[used] = at
-      used += isBucketUsed(segment, this.#lines[at] ?? 0, this.#positions[at] ?? 0)
+      used += isQuotientUsed(segment, this.#bins[at] ?? 0, this.#positions[at] ?? 0)
     }
     return used
   }
@@ -105,16 +105,16 @@ export class CohortProbe {
     for (let candidate = 0; candidate < used; candidate++) {
       const at = this.#used[candidate] ?? 0
       const segment = this.#segments[at] as Segment
-      const line = this.#lines[at] ?? 0
-      const place = firstPlaceOf(segment, line, this.#positions[at] ?? 0)
+      const bin = this.#bins[at] ?? 0
+      const place = firstPlaceOf(segment, bin, this.#positions[at] ?? 0)
       this.#firstPlaces[candidate] = place
       fetched |= segment[(this.#ends[at] ?? 0) - 1 - (place >>> 5)] ?? 0
-      fetched |= segment[wordOfKey(segment, line, place)] ?? 0
+      fetched |= segment[wordOfKey(segment, bin, place)] ?? 0
     }
     this.fetched |= fetched
   }
 
-  /** @returns the number of keys whose bucket has more than one */
+  /** @returns the number of keys whose quotient several stored keys have */
   #fetchFurther(used: number): number {
     let further = 0
     for (let candidate = 0; candidate < used; candidate++) {
@@ -128,11 +128,11 @@ export class CohortProbe {
     for (let candidate = 0; candidate < further; candidate++) {
       const at = this.#further[candidate] ?? 0
       const segment = this.#segments[at] as Segment
-      const line = this.#lines[at] ?? 0
+      const bin = this.#bins[at] ?? 0
       const first = this.#furtherPlaces[candidate] ?? 0
-      const place = furtherPlaceOf(segment, line, this.#ends[at] ?? 0, first)
+      const place = furtherPlaceOf(segment, bin, this.#ends[at] ?? 0, first)
       this.#furtherPlaces[candidate] = place
-      fetched |= segment[wordOfKey(segment, line, place)] ?? 0
+      fetched |= segment[wordOfKey(segment, bin, place)] ?? 0
     }
     this.fetched |= fetched
     return further
@@ -142,7 +142,7 @@ export class CohortProbe {
     const at = this.#used[candidate] ?? 0
     const segment = this.#segments[at] as Segment
     const place = this.#firstPlaces[candidate] ?? 0
-    const slots = slotAt(segment, this.#lines[at] ?? 0, place, this.#positions[at] ?? 0)
+    const slots = slotAt(segment, this.#bins[at] ?? 0, place, this.#positions[at] ?? 0)
     if (slots !== 0) onCandidate(places[at] ?? 0, slots)
   }
 
@@ -150,8 +150,8 @@ export class CohortProbe {
     const at = this.#further[candidate] ?? 0
     const segment = this.#segments[at] as Segment
     const place = this.#furtherPlaces[candidate] ?? 0
-    const line = { line: this.#lines[at] ?? 0, end: this.#ends[at] ?? 0 }
-    const slots = furtherSlots(segment, line, place, this.#positions[at] ?? 0)
+    const bin = { bin: this.#bins[at] ?? 0, end: this.#ends[at] ?? 0 }
+    const slots = furtherSlots(segment, bin, place, this.#positions[at] ?? 0)
     if (slots !== 0) onCandidate(places[at] ?? 0, slots)
   }
 }

@@ -1,21 +1,21 @@
-// Rebuilds a segment of a cohort's filter with the keys of one more run, line by line: the keys of
-// a line are read, those of the run are inserted, and all are written to the line or lines that it
+// Rebuilds a segment of a cohort's filter with the keys of one more run, bin by bin: the keys of
+// a bin are read, those of the run are inserted, and all are written to the bin or bins that it
 // becomes. The work per key has no unpredictable branches: over its life, a run of eight million
 // events has a hundred million keys processed.
 
 import {
-  BUCKET_BITS,
-  BUCKET_WORDS,
-  BUCKETS,
+  QUOTIENT_BITS,
+  QUOTIENT_WORDS,
+  QUOTIENTS,
   EMPTY_SEGMENT,
   flagOf,
   keysAndFlagsEnd,
-  keysOfLineMax,
-  LINE_TABLE_AT,
-  lineBitsFor,
+  keysOfBinMax,
+  BIN_TABLE_AT,
+  binBitsFor,
   POSITION_BITS,
   SLOT_BITS,
-  startOfLine,
+  startOfBin,
   widthFor,
 } from './cohort-segment.ts'
 import type { Segment } from './cohort-segment.ts'
@@ -25,18 +25,18 @@ import { bitsSet, readBits } from './filter-bits.ts'
 // A key here is its position with the slot behind it.
 
 export class SegmentMerger {
-  /** The added keys by the old line they belong to, and where those of each line end. */
+  /** The added keys by the old bin they belong to, and where those of each bin end. */
   #added = new Int32Array(0)
   #addedStops = new Int32Array(0)
-  // The keys of one old line: as read, and by bucket of the new lines.
+  // The keys of one old bin: as read, and by quotient of the new bins.
   #keys = new Int32Array(0)
   #ordered = new Int32Array(0)
   #stops = new Int32Array(0)
-  #bucketsUsed = new Uint32Array(0)
+  #quotientsUsed = new Uint32Array(0)
   /** Receives the new segment; larger than it. */
   #segment: Segment = EMPTY_SEGMENT
-  readonly #bucketsWithMore = new Int32Array(BUCKETS + 1)
-  // For the line being written, in the order in which keys are stored.
+  readonly #quotientsWithMore = new Int32Array(QUOTIENTS + 1)
+  // For the bin being written, in the order in which keys are stored.
   #flags = new Uint8Array(0)
   #entries = new Uint32Array(0)
 
@@ -46,78 +46,78 @@ export class SegmentMerger {
    */
   merge(old: Segment, added: Int32Array, slot: number): Segment {
     const count = (old[1] ?? 0) + added.length
-    const oldLineBits = old[0] ?? 0
-    const lineBits = Math.max(oldLineBits, lineBitsFor(count))
-    const lines = 2 ** lineBits
-    const width = widthFor(lineBits)
+    const oldBinBits = old[0] ?? 0
+    const binBits = Math.max(oldBinBits, binBitsFor(count))
+    const bins = 2 ** binBits
+    const width = widthFor(binBits)
     const wordsMax =
-      LINE_TABLE_AT + 2 + lines * (BUCKET_WORDS + 2) + Math.ceil((count * (width + 1)) / 32)
+      BIN_TABLE_AT + 2 + bins * (QUOTIENT_WORDS + 2) + Math.ceil((count * (width + 1)) / 32)
     if (this.#segment.length < wordsMax) this.#segment = new Uint32Array(wordsMax * 1.25)
     const segment = this.#segment
-    segment[0] = lineBits
+    segment[0] = binBits
     segment[1] = count
-    this.#orderAdded(added, slot, oldLineBits)
-    const split = 2 ** (lineBits - oldLineBits)
-    let at = LINE_TABLE_AT + lines + 1
-    for (let oldLine = 0; oldLine < 2 ** oldLineBits; oldLine++) {
-      this.#order(this.#gather(old, oldLine), width, split)
+    this.#orderAdded(added, slot, oldBinBits)
+    const split = 2 ** (binBits - oldBinBits)
+    let at = BIN_TABLE_AT + bins + 1
+    for (let oldBin = 0; oldBin < 2 ** oldBinBits; oldBin++) {
+      this.#order(this.#gather(old, oldBin), width, split)
       for (let part = 0; part < split; part++) {
-        segment[LINE_TABLE_AT + oldLine * split + part] = at
-        at = this.#writeLine(segment, at, part)
+        segment[BIN_TABLE_AT + oldBin * split + part] = at
+        at = this.#writeBin(segment, at, part)
       }
     }
-    segment[LINE_TABLE_AT + lines] = at
+    segment[BIN_TABLE_AT + bins] = at
     segment[at++] = 0
     return segment.slice(0, at)
   }
 
-  #orderAdded(added: Int32Array, slot: number, oldLineBits: number): void {
-    const lines = 2 ** oldLineBits
-    if (this.#addedStops.length < lines) this.#addedStops = new Int32Array(lines)
+  #orderAdded(added: Int32Array, slot: number, oldBinBits: number): void {
+    const bins = 2 ** oldBinBits
+    if (this.#addedStops.length < bins) this.#addedStops = new Int32Array(bins)
     if (this.#added.length < added.length) this.#added = new Int32Array(added.length)
-    const next = this.#addedStops.fill(0, 0, lines)
-    const lineOf = (position: number) => position >>> (POSITION_BITS - oldLineBits)
+    const next = this.#addedStops.fill(0, 0, bins)
+    const binOf = (position: number) => position >>> (POSITION_BITS - oldBinBits)
     for (let at = 0; at < added.length; at++) {
-      const line = lineOf(added[at] ?? 0)
-      next[line] = (next[line] ?? 0) + 1
+      const bin = binOf(added[at] ?? 0)
+      next[bin] = (next[bin] ?? 0) + 1
     }
-    toStarts(next, lines)
+    toStarts(next, bins)
     for (let at = 0; at < added.length; at++) {
       const position = added[at] ?? 0
-      const place = next[lineOf(position)] ?? 0
-      next[lineOf(position)] = place + 1
+      const place = next[binOf(position)] ?? 0
+      next[binOf(position)] = place + 1
       this.#added[place] = (position << SLOT_BITS) | slot
     }
   }
 
-  /** @returns the number of keys for the new lines: those already there and the added ones */
-  #gather(old: Segment, oldLine: number): number {
-    const start = oldLine === 0 ? 0 : (this.#addedStops[oldLine - 1] ?? 0)
-    const stop = this.#addedStops[oldLine] ?? 0
-    const line = startOfLine(old, oldLine)
-    const keysMax = keysOfLineMax(old, line, startOfLine(old, oldLine + 1))
+  /** @returns the number of keys for the new bins: those already there and the added ones */
+  #gather(old: Segment, oldBin: number): number {
+    const start = oldBin === 0 ? 0 : (this.#addedStops[oldBin - 1] ?? 0)
+    const stop = this.#addedStops[oldBin] ?? 0
+    const bin = startOfBin(old, oldBin)
+    const keysMax = keysOfBinMax(old, bin, startOfBin(old, oldBin + 1))
     this.#reserve(keysMax + stop - start)
-    const read = this.#readLine(old, oldLine, keysMax)
+    const read = this.#readBin(old, oldBin, keysMax)
     this.#keys.set(this.#added.subarray(start, stop), read)
     return read + stop - start
   }
 
-  /** @returns the number of keys in the line */
-  #readLine(segment: Segment, lineNo: number, keysMax: number): number {
+  /** @returns the number of keys in the bin */
+  #readBin(segment: Segment, binNo: number, keysMax: number): number {
     const keys = this.#keys
-    const more = this.#bucketsWithMore
+    const more = this.#quotientsWithMore
     const width = widthFor(segment[0] ?? 0)
-    const line = startOfLine(segment, lineNo)
-    const end = startOfLine(segment, lineNo + 1)
-    const keysAt = line + BUCKET_WORDS
+    const bin = startOfBin(segment, binNo)
+    const end = startOfBin(segment, binNo + 1)
+    const keysAt = bin + QUOTIENT_WORDS
     let withMore = 0
     let place = 0
-    for (let word = 0; word < BUCKET_WORDS; word++) {
-      const firstBucket = (lineNo << BUCKET_BITS) | (word * 32)
-      for (let left = segment[line + word] ?? 0; left !== 0; left &= left - 1) {
-        const bucket = firstBucket + 31 - Math.clz32(left & -left)
-        keys[place] = (bucket << width) | readBits(segment, keysAt, place * width, width)
-        more[withMore] = bucket
+    for (let word = 0; word < QUOTIENT_WORDS; word++) {
+      const firstQuotient = (binNo << QUOTIENT_BITS) | (word * 32)
+      for (let left = segment[bin + word] ?? 0; left !== 0; left &= left - 1) {
+        const quotient = firstQuotient + 31 - Math.clz32(left & -left)
+        keys[place] = (quotient << width) | readBits(segment, keysAt, place * width, width)
+        more[withMore] = quotient
         withMore += flagOf(segment, end, place)
         place++
       }
@@ -133,45 +133,45 @@ export class SegmentMerger {
   #order(count: number, width: number, split: number): void {
     const keys = this.#keys
     const ordered = this.#ordered
-    const buckets = BUCKETS * split
-    if (this.#stops.length < buckets) {
-      this.#stops = new Int32Array(buckets)
-      this.#bucketsUsed = new Uint32Array(buckets / 32)
+    const quotients = QUOTIENTS * split
+    if (this.#stops.length < quotients) {
+      this.#stops = new Int32Array(quotients)
+      this.#quotientsUsed = new Uint32Array(quotients / 32)
     }
-    const next = this.#stops.fill(0, 0, buckets)
+    const next = this.#stops.fill(0, 0, quotients)
     for (let at = 0; at < count; at++) {
-      const bucket = ((keys[at] ?? 0) >>> width) & (buckets - 1)
-      next[bucket] = (next[bucket] ?? 0) + 1
+      const quotient = ((keys[at] ?? 0) >>> width) & (quotients - 1)
+      next[quotient] = (next[quotient] ?? 0) + 1
     }
     let sum = 0
-    for (let word = 0; word < buckets / 32; word++) {
+    for (let word = 0; word < quotients / 32; word++) {
       let used = 0
       for (let bit = 0; bit < 32; bit++) {
-        const bucket = word * 32 + bit
-        const some = next[bucket] ?? 0
+        const quotient = word * 32 + bit
+        const some = next[quotient] ?? 0
         used |= (-some >>> 31) << bit
-        next[bucket] = sum
+        next[quotient] = sum
         sum += some
       }
-      this.#bucketsUsed[word] = used
+      this.#quotientsUsed[word] = used
     }
     for (let at = 0; at < count; at++) {
       const key = keys[at] ?? 0
-      const bucket = (key >>> width) & (buckets - 1)
-      const place = next[bucket] ?? 0
-      next[bucket] = place + 1
+      const quotient = (key >>> width) & (quotients - 1)
+      const place = next[quotient] ?? 0
+      next[quotient] = place + 1
       ordered[place] = key
     }
   }
 
   /**
-   * @param part which of the lines that an old one becomes
-   * @returns where the next line begins
+   * @param part which of the bins that an old one becomes
+   * @returns where the next bin begins
    */
-  #writeLine(segment: Segment, line: number, part: number): number {
-    const start = part === 0 ? 0 : (this.#stops[part * BUCKETS - 1] ?? 0)
-    const stop = this.#stops[(part + 1) * BUCKETS - 1] ?? 0
-    const used = this.#writeBucketsUsed(segment, line, part)
+  #writeBin(segment: Segment, bin: number, part: number): number {
+    const start = part === 0 ? 0 : (this.#stops[part * QUOTIENTS - 1] ?? 0)
+    const stop = this.#stops[(part + 1) * QUOTIENTS - 1] ?? 0
+    const used = this.#writeQuotientsUsed(segment, bin, part)
     const width = widthFor(segment[0] ?? 0)
     const ordered = this.#ordered
     const flags = this.#flags
@@ -180,33 +180,33 @@ export class SegmentMerger {
     let first = 0
     let further = used
     let before = -1
-    let bucket = (ordered[start] ?? 0) >>> width
+    let quotient = (ordered[start] ?? 0) >>> width
     for (let at = start; at < stop; at++) {
       const next = at + 1 < stop ? (ordered[at + 1] ?? 0) >>> width : -1
-      const isFirst = differs(bucket, before)
+      const isFirst = differs(quotient, before)
       const place = further + (first - further) * isFirst
       first += isFirst
       further += 1 - isFirst
-      flags[place] = isFirst ^ differs(bucket, next)
+      flags[place] = isFirst ^ differs(quotient, next)
       entries[place] = (ordered[at] ?? 0) & mask
-      before = bucket
-      bucket = next
+      before = quotient
+      quotient = next
     }
-    return this.#writeKeys(segment, line + BUCKET_WORDS, stop - start)
+    return this.#writeKeys(segment, bin + QUOTIENT_WORDS, stop - start)
   }
 
-  /** @returns the number of buckets that are not empty */
-  #writeBucketsUsed(segment: Segment, line: number, part: number): number {
+  /** @returns the number of quotients that are used */
+  #writeQuotientsUsed(segment: Segment, bin: number, part: number): number {
     let used = 0
-    for (let word = 0; word < BUCKET_WORDS; word++) {
-      const bits = this.#bucketsUsed[part * BUCKET_WORDS + word] ?? 0
-      segment[line + word] = bits
+    for (let word = 0; word < QUOTIENT_WORDS; word++) {
+      const bits = this.#quotientsUsed[part * QUOTIENT_WORDS + word] ?? 0
+      segment[bin + word] = bits
       used += bitsSet(bits)
     }
     return used
   }
 
-  /** @returns where the line ends */
+  /** @returns where the bin ends */
   #writeKeys(segment: Segment, start: number, count: number): number {
     const width = widthFor(segment[0] ?? 0)
     const end = keysAndFlagsEnd(start, count, width)

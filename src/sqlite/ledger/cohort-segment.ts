@@ -1,164 +1,165 @@
 // The filter of a cohort, shared by up to sixteen merged runs. One look says which of them may have
-// a key; a filter per run would take a line of memory or two for each.
+// a key; a filter per run would take a cache line or two for each.
 //
 // It is stored in segments, by the first byte of the keys. When a run joins the cohort, each
 // segment is rebuilt with the run's keys (cohort-segment-merger.ts). So what is kept of a key can
 // move to a larger segment: its next 27 bits, called the position, and the slot of its run in the
 // cohort.
 //
-// The first bits of a position select the line, the next eight the bucket in it; the rest is the
-// remainder. There are enough lines for about one key per bucket. In words:
+// A segment is a quotient filter. The first bits of a position select a bin, the next eight are the
+// quotient, the rest is the remainder. There are enough bins for about one key per quotient, and a
+// quotient is used if any key of its bin has it. In words:
 //
-//   1  how many bits of a position are its line
+//   1  how many bits of a position are its bin
 //   1  how many keys there are
-//      for each line where it begins, and where the last one ends
-//      the lines, and one word more, for two are read where one may do
+//      for each bin where it begins, and where the last one ends
+//      the bins, and one word more, for two are read where one may do
 //
-// and a line, which has the first two from its beginning on and the flags from its end back:
+// and a bin, which has the first two from its beginning on and the flags from its end back:
 //
-//   8  which of its buckets have keys
-//      for each key its remainder and its slot: of the first key of each bucket that has any, in
-//      the order of the buckets, then of the others
-//      in the same order a flag for each key: of a first one, whether its bucket has more; of
-//      another, whether it is the last of its bucket
+//   8  which of its quotients are used
+//      for each key its remainder and its slot: first those of one key for each used quotient, in
+//      the order of the quotients, then those of the other keys
+//      in the same order a flag for each key: for a quotient's first key, whether it has more; for
+//      another, whether it is the quotient's last
 
 import { bitsSet, readBits } from './filter-bits.ts'
 
 export const SLOTS = 16
 export const SLOT_BITS = 4
 export const POSITION_BITS = 27
-export const BUCKET_BITS = 8
-export const BUCKETS = 2 ** BUCKET_BITS
-export const BUCKET_WORDS = BUCKETS / 32
-/** Where a segment has the offsets of its lines. */
-export const LINE_TABLE_AT = 2
+export const QUOTIENT_BITS = 8
+export const QUOTIENTS = 2 ** QUOTIENT_BITS
+export const QUOTIENT_WORDS = QUOTIENTS / 32
+/** Where a segment has the offsets of its bins. */
+export const BIN_TABLE_AT = 2
 
-/** More keys per bucket save memory on buckets, but take longer to search. */
-const KEYS_PER_BUCKET_MAX = 1.25
+/** More keys per quotient save memory on bins, but take longer to search. */
+const KEYS_PER_QUOTIENT_MAX = 1.25
 
-const LINE_BITS_MAX = POSITION_BITS - BUCKET_BITS
+const BIN_BITS_MAX = POSITION_BITS - QUOTIENT_BITS
 
 export type Segment = Uint32Array<ArrayBuffer>
 
 /** A segment without keys. */
-export const EMPTY_SEGMENT: Segment = new Uint32Array(LINE_TABLE_AT + 2 + BUCKET_WORDS + 1)
-EMPTY_SEGMENT.set([LINE_TABLE_AT + 2, LINE_TABLE_AT + 2 + BUCKET_WORDS], LINE_TABLE_AT)
+export const EMPTY_SEGMENT: Segment = new Uint32Array(BIN_TABLE_AT + 2 + QUOTIENT_WORDS + 1)
+EMPTY_SEGMENT.set([BIN_TABLE_AT + 2, BIN_TABLE_AT + 2 + QUOTIENT_WORDS], BIN_TABLE_AT)
 
 /** A key's position in its segment, from its first two words. */
 export function positionOf(w0: number, w1: number): number {
   return ((w0 & 0xff_ffff) << 3) | (w1 >>> 29)
 }
 
-/** How many bits of a position select the line in a segment with this many keys. */
-export function lineBitsFor(keys: number): number {
-  const lines = keys / (BUCKETS * KEYS_PER_BUCKET_MAX)
-  return Math.min(LINE_BITS_MAX, Math.max(0, Math.ceil(Math.log2(lines))))
+/** How many bits of a position select the bin in a segment with this many keys. */
+export function binBitsFor(keys: number): number {
+  const bins = keys / (QUOTIENTS * KEYS_PER_QUOTIENT_MAX)
+  return Math.min(BIN_BITS_MAX, Math.max(0, Math.ceil(Math.log2(bins))))
 }
 
-/** How many bits of a key, including its slot, are neither line nor bucket. */
-export function widthFor(lineBits: number): number {
-  return LINE_BITS_MAX - lineBits + SLOT_BITS
+/** How many bits of a key, including its slot, are neither bin nor quotient. */
+export function widthFor(binBits: number): number {
+  return BIN_BITS_MAX - binBits + SLOT_BITS
 }
 
 /** Whether the run with that slot may have the key: never false for one that has. */
 export function mayBeInSlot(segment: Segment, position: number, slot: number): boolean {
-  const lineNo = lineNoOf(segment, position)
-  const line = startOfLine(segment, lineNo)
-  if (isBucketUsed(segment, line, position) === 0) return false
-  const slots = slotsOf(segment, line, startOfLine(segment, lineNo + 1), position)
+  const binNo = binNoOf(segment, position)
+  const bin = startOfBin(segment, binNo)
+  if (isQuotientUsed(segment, bin, position) === 0) return false
+  const slots = slotsOf(segment, bin, startOfBin(segment, binNo + 1), position)
   return ((slots >>> slot) & 1) === 1
 }
 
-/** The line a position is in. */
-export function lineNoOf(segment: Segment, position: number): number {
+/** The bin a position is in. */
+export function binNoOf(segment: Segment, position: number): number {
   return position >>> (POSITION_BITS - (segment[0] ?? 0))
 }
 
-/** Where a line begins; for the number of lines, where the last one ends. */
-export function startOfLine(segment: Segment, lineNo: number): number {
-  return segment[LINE_TABLE_AT + lineNo] ?? 0
+/** Where a bin begins; for the number of bins, where the last one ends. */
+export function startOfBin(segment: Segment, binNo: number): number {
+  return segment[BIN_TABLE_AT + binNo] ?? 0
 }
 
-/** @returns 1 if the bucket of a position is not empty */
-export function isBucketUsed(segment: Segment, line: number, position: number): number {
-  const bucket = bucketOf(segment, position)
-  return ((segment[line + (bucket >>> 5)] ?? 0) >>> (bucket & 31)) & 1
+/** @returns 1 if the quotient of a position is used */
+export function isQuotientUsed(segment: Segment, bin: number, position: number): number {
+  const quotient = quotientOf(segment, position)
+  return ((segment[bin + (quotient >>> 5)] ?? 0) >>> (quotient & 31)) & 1
 }
 
-/** The bucket of a position within its line. */
-function bucketOf(segment: Segment, position: number): number {
-  return (position >>> (LINE_BITS_MAX - (segment[0] ?? 0))) & (BUCKETS - 1)
+/** The quotient of a position within its bin. */
+function quotientOf(segment: Segment, position: number): number {
+  return (position >>> (BIN_BITS_MAX - (segment[0] ?? 0))) & (QUOTIENTS - 1)
 }
 
-/** The place of a bucket's first key: the number of non-empty buckets before it. */
-export function firstPlaceOf(segment: Segment, line: number, position: number): number {
-  return bucketsUsedBefore(segment, line, bucketOf(segment, position))
+/** The place of a quotient's first key: the number of used quotients before it. */
+export function firstPlaceOf(segment: Segment, bin: number, position: number): number {
+  return quotientsUsedBefore(segment, bin, quotientOf(segment, position))
 }
 
-function bucketsUsedBefore(segment: Segment, line: number, bucket: number): number {
-  const words = bucket >>> 5
-  let sum = bitsSet((segment[line + words] ?? 0) & ((1 << (bucket & 31)) - 1))
-  for (let word = 0; word < words; word++) sum += bitsSet(segment[line + word] ?? 0)
+function quotientsUsedBefore(segment: Segment, bin: number, quotient: number): number {
+  const words = quotient >>> 5
+  let sum = bitsSet((segment[bin + words] ?? 0) & ((1 << (quotient & 31)) - 1))
+  for (let word = 0; word < words; word++) sum += bitsSet(segment[bin + word] ?? 0)
   return sum
 }
 
-/** The word of a segment in which the key at a place of a line begins. */
-export function wordOfKey(segment: Segment, line: number, place: number): number {
-  return line + BUCKET_WORDS + ((place * widthFor(segment[0] ?? 0)) >>> 5)
+/** The word of a segment in which the key at a place of a bin begins. */
+export function wordOfKey(segment: Segment, bin: number, place: number): number {
+  return bin + QUOTIENT_WORDS + ((place * widthFor(segment[0] ?? 0)) >>> 5)
 }
 
-/** As bits, the slots of the runs that may have a key whose bucket is not empty. */
-function slotsOf(segment: Segment, line: number, end: number, position: number): number {
-  const first = firstPlaceOf(segment, line, position)
-  const slots = slotAt(segment, line, first, position)
+/** As bits, the slots of the runs that may have a key whose quotient is used. */
+function slotsOf(segment: Segment, bin: number, end: number, position: number): number {
+  const first = firstPlaceOf(segment, bin, position)
+  const slots = slotAt(segment, bin, first, position)
   if (flagOf(segment, end, first) === 0) return slots
-  const further = furtherPlaceOf(segment, line, end, first)
-  return slots | furtherSlots(segment, { line, end }, further, position)
+  const further = furtherPlaceOf(segment, bin, end, first)
+  return slots | furtherSlots(segment, { bin, end }, further, position)
 }
 
 /** As a bit, the slot of the key at a place; 0 if it does not have the position's remainder. */
-export function slotAt(segment: Segment, line: number, place: number, position: number): number {
+export function slotAt(segment: Segment, bin: number, place: number, position: number): number {
   const width = widthFor(segment[0] ?? 0)
-  const key = readBits(segment, line + BUCKET_WORDS, place * width, width)
+  const key = readBits(segment, bin + QUOTIENT_WORDS, place * width, width)
   const difference = (key >>> SLOT_BITS) ^ (position & ((1 << (width - SLOT_BITS)) - 1))
   return ((difference - 1) >>> 31) << (key & (SLOTS - 1))
 }
 
-/** As bits, the slots of the further keys of a bucket, the first of which is at that place. */
+/** As bits, the slots of the further keys of a quotient, the first of which is at that place. */
 export function furtherSlots(
   segment: Segment,
-  { line, end }: { readonly line: number; readonly end: number },
+  { bin, end }: { readonly bin: number; readonly end: number },
   firstPlace: number,
   position: number,
 ): number {
-  const stop = keysOfLineMax(segment, line, end)
+  const stop = keysOfBinMax(segment, bin, end)
   let slots = 0
   for (let place = firstPlace; place < stop; place++) {
-    slots |= slotAt(segment, line, place, position)
+    slots |= slotAt(segment, bin, place, position)
     if (flagOf(segment, end, place) === 1) break
   }
   return slots
 }
 
-/** Where a line ends that has this many keys, beginning at a word. */
+/** Where a bin ends that has this many keys, beginning at a word. */
 export function keysAndFlagsEnd(keysAt: number, keys: number, width: number): number {
   return keysAt + Math.ceil((keys * (width + 1)) / 32)
 }
 
-/** The most keys a line can have. */
-export function keysOfLineMax(segment: Segment, line: number, end: number): number {
-  return Math.floor(((end - line - BUCKET_WORDS) * 32) / (widthFor(segment[0] ?? 0) + 1))
+/** The most keys a bin can have. */
+export function keysOfBinMax(segment: Segment, bin: number, end: number): number {
+  return Math.floor(((end - bin - QUOTIENT_WORDS) * 32) / (widthFor(segment[0] ?? 0) + 1))
 }
 
-/** The place of the second key of a bucket that has several and whose first is at that place. */
-export function furtherPlaceOf(segment: Segment, line: number, end: number, first: number): number {
-  // The number of earlier buckets with further keys; each of them has a last one here.
-  const used = bucketsUsedBefore(segment, line, BUCKETS)
-  return placeAfterFlags(segment, { line, end }, used, flagsBefore(segment, end, first))
+/** The place of the second key of a quotient that has several and whose first is at that place. */
+export function furtherPlaceOf(segment: Segment, bin: number, end: number, first: number): number {
+  // The number of earlier quotients with further keys; each of them has a last one here.
+  const used = quotientsUsedBefore(segment, bin, QUOTIENTS)
+  return placeAfterFlags(segment, { bin, end }, used, flagsBefore(segment, end, first))
 }
 
 /**
- * @returns for the first key of a bucket 1 if there are more, for the others 1 if it is the last
+ * @returns for the first key of a quotient 1 if there are more, for the others 1 if it is the last
  */
 export function flagOf(segment: Segment, end: number, place: number): number {
   return ((segment[end - 1 - (place >>> 5)] ?? 0) >>> (~place & 31)) & 1
@@ -175,7 +176,7 @@ function flagsBefore(segment: Segment, end: number, count: number): number {
 /** The place after that many set flags, counted from a place. */
 function placeAfterFlags(
   segment: Segment,
-  { line, end }: { readonly line: number; readonly end: number },
+  { bin, end }: { readonly bin: number; readonly end: number },
   place: number,
   ones: number,
 ): number {
@@ -184,7 +185,7 @@ function placeAfterFlags(
   let bits = (segment[word] ?? 0) & (-1 >>> (place & 31))
   for (;;) {
     const set = bitsSet(bits)
-    if (set >= left || word <= line) break
+    if (set >= left || word <= bin) break
     left -= set
     bits = segment[--word] ?? 0
   }

@@ -4,15 +4,15 @@
 // so its pages are read often enough to stay in the system's cache.
 //
 // It is a Bloom filter of six bits per key, in parts by the first bits of keys; a page holds five
-// parts. It uses what the cohort's filter does not: line and bits come from the last three words of
-// a key. One unknown key in thirteen passes.
+// parts. It uses what the cohort's filter does not: the last three words of a key select cache
+// line and bits. One unknown key in thirteen passes.
 
 import { DamagedData, orDamaged } from '../damaged-data.ts'
 import { LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { KEY_WORDS } from '../event-key.ts'
 import { wordsIn } from './filter-bits.ts'
-import { addToFilter, LINE_WORDS, mayContain } from './key-filter.ts'
+import { addToFilter, CACHE_LINE_WORDS, mayContain } from './key-filter.ts'
 import type { Run } from './ledger-run.ts'
 import { EVENT_BYTES, SEGMENTS } from './run-block.ts'
 
@@ -20,7 +20,7 @@ const PARTS_PER_SEGMENT = 8
 const PARTS = SEGMENTS * PARTS_PER_SEGMENT
 const PART_BITS = Math.log2(PARTS)
 const BITS_PER_KEY = 6
-const LINE_BYTES = LINE_WORDS * 4
+const CACHE_LINE_BYTES = CACHE_LINE_WORDS * 4
 
 const SET_PART = 'INSERT OR REPLACE INTO fine_filters (id, filter) VALUES (?, ?)'
 const PART = 'SELECT filter FROM fine_filters WHERE id = ?'
@@ -37,7 +37,7 @@ export class FineFilterWriter {
   /** Writes the parts for a segment of a run. @param entries all its events, packed */
   write(run: FilteredRun, segmentNo: number, entries: Buffer): void {
     const firstPart = segmentNo * PARTS_PER_SEGMENT
-    const words = linesOfPart(run) * LINE_WORDS
+    const words = cacheLinesOfPart(run) * CACHE_LINE_WORDS
     const parts = Array.from({ length: PARTS_PER_SEGMENT }, () => new Uint32Array(words))
     for (let at = 0; at < entries.length; at += EVENT_BYTES) {
       const part = parts[partOf(entries.readUInt32LE(at)) - firstPart] as Uint32Array
@@ -81,8 +81,8 @@ export class FineFilters {
   }
 }
 
-function linesOfPart({ events }: FilteredRun): number {
-  return Math.ceil((events * BITS_PER_KEY) / (PARTS * LINE_BYTES * 8))
+function cacheLinesOfPart({ events }: FilteredRun): number {
+  return Math.ceil((events * BITS_PER_KEY) / (PARTS * CACHE_LINE_BYTES * 8))
 }
 
 function partOf(w0: number): number {

@@ -13,9 +13,9 @@ const BITS_PER_KEY = 10
 /** Asked only if the filter of a generation lets a key pass, out of dozens of runs. */
 const OWN_BITS_PER_KEY = 16
 
-/** Which word of a key selects its line: a different one in a run's own filter. */
-export const GENERATION_LINE_WORD = 0
-export const OWN_LINE_WORD = 3
+/** Which word of a key selects its cache line: a different one in a run's own filter. */
+export const GENERATION_CACHE_LINE_WORD = 0
+export const OWN_CACHE_LINE_WORD = 3
 
 export function newGeneration(no: number, events: number): RunGeneration {
   return { no, filter: newFilter(events, BITS_PER_KEY) }

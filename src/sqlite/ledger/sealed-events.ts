@@ -21,7 +21,7 @@ import type {
   YoungRun,
 } from './ledger-run.ts'
 import { segmentOf, SEGMENTS } from './run-block.ts'
-import { GENERATION_LINE_WORD, OWN_LINE_WORD } from './run-generation.ts'
+import { GENERATION_CACHE_LINE_WORD, OWN_CACHE_LINE_WORD } from './run-generation.ts'
 
 /** A generation with its runs. */
 interface YoungRuns {
@@ -107,11 +107,11 @@ export class SealedEvents {
     found: FoundEvents,
   ): void {
     const { filter } = generation
-    let left = this.#probe.candidates(filter, GENERATION_LINE_WORD, keys, places)
+    let left = this.#probe.candidates(filter, GENERATION_CACHE_LINE_WORD, keys, places)
     for (const run of runs) {
       if (left.length === 0) return
       const inRun = withoutMoved(run, keys, left)
-      const candidates = this.#probe.candidates(run.filter, OWN_LINE_WORD, keys, inRun)
+      const candidates = this.#probe.candidates(run.filter, OWN_CACHE_LINE_WORD, keys, inRun)
       if (candidates.length === 0) continue
       this.#findIn(run, keys, candidates, found)
       const stillLeft = left.filter((place) => !found.has(place))

@@ -14,7 +14,12 @@ import { addEventsToFilter } from './key-filter.ts'
 import type { SealRequest } from './ledger.ts'
 import type { RunGeneration, SealedRun, YoungRun } from './ledger-run.ts'
 import { blocksFor, EventPacker, SEGMENTS } from './run-block.ts'
-import { GENERATION_LINE_WORD, Generations, newOwnFilter, OWN_LINE_WORD } from './run-generation.ts'
+import {
+  GENERATION_CACHE_LINE_WORD,
+  Generations,
+  newOwnFilter,
+  OWN_CACHE_LINE_WORD,
+} from './run-generation.ts'
 
 const ROWS = `
   SELECT entries FROM journal
@@ -93,8 +98,8 @@ export class Sealer {
     const run = { runNo, events, blocks, filter: newOwnFilter(events), movedBelow: 0 }
     const arranged = this.#shuffle.arrange(run, 0, SEGMENTS)
     this.#blocks.write(run, 0, arranged)
-    addEventsToFilter(generation.filter, GENERATION_LINE_WORD, arranged.entries)
-    addEventsToFilter(run.filter, OWN_LINE_WORD, arranged.entries)
+    addEventsToFilter(generation.filter, GENERATION_CACHE_LINE_WORD, arranged.entries)
+    addEventsToFilter(run.filter, OWN_CACHE_LINE_WORD, arranged.entries)
     return run
   }
 

@@ -9,10 +9,10 @@ import { addEventsToFilter, fillSegment } from './key-filter.ts'
 import type { NumberedSegment, StoredRuns, YoungRun } from './ledger-run.ts'
 import { SEGMENTS } from './run-block.ts'
 import {
-  GENERATION_LINE_WORD,
+  GENERATION_CACHE_LINE_WORD,
   newGeneration,
   newOwnFilter,
-  OWN_LINE_WORD,
+  OWN_CACHE_LINE_WORD,
 } from './run-generation.ts'
 
 const YOUNG_RUNS = `
@@ -45,8 +45,8 @@ export function readStoredRuns(db: Connection): StoredRuns {
         filter.fill(0xffff_ffff)
         continue
       }
-      addEventsToFilter(generation.filter, GENERATION_LINE_WORD, entries)
-      addEventsToFilter(filter, OWN_LINE_WORD, entries)
+      addEventsToFilter(generation.filter, GENERATION_CACHE_LINE_WORD, entries)
+      addEventsToFilter(filter, OWN_CACHE_LINE_WORD, entries)
       giveBack(entries)
     }
     return { ...run, filter }

@@ -11,7 +11,7 @@ import { FineFilters } from '../ledger/fine-filter.ts'
 import { addToFilter, mayContain } from '../ledger/key-filter.ts'
 import type { MergedRun, Run, YoungRun } from '../ledger/ledger-run.ts'
 import { segmentOf } from '../ledger/run-block.ts'
-import { newOwnFilter, OWN_LINE_WORD } from '../ledger/run-generation.ts'
+import { newOwnFilter, OWN_CACHE_LINE_WORD } from '../ledger/run-generation.ts'
 
 export type KnownRun = KnownYoungRun | KnownMergedRun
 
@@ -38,7 +38,7 @@ const PROGRESS = `
 export function mayBeKnown(run: KnownRun, keys: Uint32Array, offset: number): boolean {
   const [w0 = 0, w1 = 0, w2 = 0] = keys.subarray(offset, offset + KEY_WORDS)
   if ('filter' in run) {
-    return mayContain(run.filter, keys[offset + OWN_LINE_WORD] ?? 0, w1, w2)
+    return mayContain(run.filter, keys[offset + OWN_CACHE_LINE_WORD] ?? 0, w1, w2)
   }
   const segment = run.cohort.segments.get(segmentOf(w0)) ?? EMPTY_SEGMENT
   return mayBeInSlot(segment, positionOf(w0, w1), run.slot) && mayBeInFine(run, keys, offset)
@@ -53,7 +53,7 @@ function mayBeInFine(run: KnownMergedRun, keys: Uint32Array, offset: number): bo
 export function learn(run: KnownRun, keys: Uint32Array, offset: number): void {
   if (!('filter' in run)) return
   const [, w1 = 0, w2 = 0] = keys.subarray(offset, offset + KEY_WORDS)
-  addToFilter(run.filter, keys[offset + OWN_LINE_WORD] ?? 0, w1, w2)
+  addToFilter(run.filter, keys[offset + OWN_CACHE_LINE_WORD] ?? 0, w1, w2)
 }
 
 export class KnownRuns {

@@ -25,7 +25,7 @@ const position = fc.oneof(
 )
 
 describe('a segment of the filter of a cohort', () => {
-  it('knows every key of every run, however many fall into one line or one bucket', () => {
+  it('knows every key of every run, however many fall into one bin or one quotient', () => {
     const runs = fc.array(fc.array(position, { maxLength: 900, size: 'max' }), {
       maxLength: SLOTS,
     })

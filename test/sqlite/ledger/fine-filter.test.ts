@@ -8,7 +8,7 @@ import { FineFilters, FineFilterWriter } from '../../../src/sqlite/ledger/fine-f
 import { EVENT_BYTES, segmentOf } from '../../../src/sqlite/ledger/run-block.ts'
 import { LEDGER_MIGRATIONS } from '../../../src/sqlite/ledger/schema.ts'
 
-/** As many as give a line of each part as many keys as a run of eight million has. */
+/** As many as give a cache line of each part as many keys as a run of eight million has. */
 const EVENTS = 174_000
 const OTHERS = 20_000
 
