@@ -1,6 +1,16 @@
 // A lane commits groups, one after another, through a connection and a stream of its own. It takes
 // a stream that nobody holds, loses it to another process when it stalls, and finds out what became
-// of a commit whose answer it did not hear.
+// of a commit that was not answered. A group's way to its first SQL, and what each file adds:
+//
+//   submission-committer.ts   commit         the lane with the fewest groups waiting
+//     │                       commitApart    halves, when a submission of the group is at fault
+//     ▼
+//   lane.ts                   commit         the turn: one group at a time
+//     │                       commitInTime   the deadline, with which the connection is dropped
+//     │                       commitGroup    retries, and the look-up of an unknown outcome
+//     ▼                       transact       a session and a held stream
+//   group-transaction.ts      run            one transaction: settings, locks, events, COMMIT
+//   session.ts                send           one statement, behind those before it
 //
 // After a crash: what was answered is in the journal; what was not is there whole or not at all.
 
