@@ -1,5 +1,5 @@
-// Number of measurements accepted per sensor and UTC day, kept apart from the measurement store, so
-// it is known what must be there.
+// Number of measurements accepted per sensor and UTC day, kept apart from the measurement store, to
+// know what it must contain.
 
 import { DAY_MS } from '../domain/time.ts'
 import type { TimeRange } from '../domain/time.ts'
@@ -17,7 +17,7 @@ const DAYS = `
   SELECT d.day, d.measurements ${OF_SENSORS} = CAST($1 AS bigint) AND d.day >= $2 AND d.day < $3
   ORDER BY d.day`
 
-/** The days in the range, in ascending order; those without any are left out. */
+/** The days in the range, ascending; days without measurements are left out. */
 export function* listAcceptedDays(
   sensorId: number,
   { startMs, stopMs }: TimeRange,

@@ -1,4 +1,4 @@
-// The calls of a port that are flows, made of them: each engine says how it runs one.
+// Turns a port's flows into calls; each engine says how it runs a flow.
 
 import type { Flow } from './flow.ts'
 
@@ -16,7 +16,7 @@ export type CallsAtOnce<Of extends Flows> = {
     : never
 }
 
-/** @param run begins a flow, and again when its transaction has to be repeated */
+/** @param run starts a flow, again if its transaction has to be repeated */
 export function callsOf<Of extends Flows>(
   flows: Of,
   run: <Result>(begin: () => Flow<Result>) => Promise<Result>,

@@ -1,10 +1,10 @@
-// What both engines do with control data is written once, as flows: generators that yield
-// statements in the part of SQL that SQLite and PostgreSQL share, and get what these found. SQLite
-// runs a flow at once, PostgreSQL waits for each statement; either runs it in one transaction.
+// Both engines share their operations on control data as flows: generators that yield statements in
+// the SQL that SQLite and PostgreSQL share, and receive the results. SQLite runs a flow at once,
+// PostgreSQL awaits each statement; both use one transaction.
 //
-// Rows are locked (FOR UPDATE …) for PostgreSQL, where several processes write, and found by the
-// shard of their user as well (s.shard = $2 AND …); SQLite has one writer and no shards, and its
-// runner leaves that out. A list of numbers is one value: = ANY ($1::bigint[]).
+// For PostgreSQL, where several processes write, rows are locked (FOR UPDATE …) and also found by
+// their user's shard (s.shard = $2 AND …); SQLite has one writer and no shards, so its runner
+// removes these parts. A list of numbers is one value: = ANY ($1::bigint[]).
 
 export type Value = number | string | boolean | Uint8Array | null | readonly number[]
 
@@ -20,7 +20,7 @@ export interface Outcome {
   readonly changes: number
 }
 
-/** What a flow is begun with: it has yielded nothing yet. */
+/** The outcome that starts a flow, which has yielded nothing yet. */
 export const NO_OUTCOME: Outcome = { rows: [], changes: 0 }
 
 export type Flow<Result> = Generator<Statement, Result, Outcome>
@@ -29,18 +29,18 @@ export function* rows<Row>(text: string, ...values: readonly Value[]): Flow<read
   return (yield { text, values }).rows as readonly Row[]
 }
 
-/** What comes behind so many rows: SQLite has no OFFSET without a LIMIT. */
+/** The rows after this many: SQLite has no OFFSET without a LIMIT. */
 export function allBehind(count: number): string {
   return `LIMIT 1000000 OFFSET ${count}`
 }
 
-/** The first row, if there is any. */
+/** The first row, if any. */
 export function* row<Row>(text: string, ...values: readonly Value[]): Flow<Row | undefined> {
   const [first] = yield* rows<Row>(text, ...values)
   return first
 }
 
-/** What a statement finds as "count". */
+/** The value of a statement's column "count". */
 export function* counted(text: string, ...values: readonly Value[]): Flow<number> {
   return (yield* row<{ count: number }>(text, ...values))?.count ?? 0
 }

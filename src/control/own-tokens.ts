@@ -1,4 +1,4 @@
-// Daemon tokens that people make for themselves, as rows.
+// Daemon tokens that people make themselves, as rows.
 
 import type { AccessToken, RotatedToken } from '../domain/access.ts'
 import { ownTokensPerUserMax } from '../domain/limits.ts'
@@ -8,7 +8,7 @@ import type { Flow } from './flow.ts'
 import { createToken, forgetEnded, rotateToken } from './tokens.ts'
 import { lockUser } from './users.ts'
 
-// Locked: its end is answered before or after the token is there to be listed.
+// Locked, so that ending the session also sees a token being made.
 const SESSION = `
   SELECT 1 FROM access_tokens WHERE id = $1 AND user_id = $2 AND revoked_at_ms IS NULL FOR SHARE`
 const COUNT = `
@@ -21,7 +21,7 @@ export function* createOwnToken(token: NewOwnToken): Flow<AccessToken | OwnToken
   return refusal ?? (yield* createToken(token, token.nowMs))
 }
 
-/** @returns `undefined`: there is no live daemon token with that id */
+/** @returns `undefined`: no live daemon token has that id */
 export function* rotateOwnToken(
   tokenId: number,
   order: OwnTokenRotation,
@@ -31,7 +31,7 @@ export function* rotateOwnToken(
   return refusal ?? (yield* rotateToken(tokenId, order))
 }
 
-/** Why an owner makes no more; the owner is locked, so that two at once count each other's. */
+/** Why an owner may not make more; locks the owner, so that concurrent calls count each other's. */
 function* refusalOf(
   { userId, madeInSessionId, nowMs }: Pick<NewOwnToken, 'userId' | 'madeInSessionId' | 'nowMs'>,
   endingCount: number,

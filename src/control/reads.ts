@@ -1,4 +1,4 @@
-// What both engines read alike of users, tokens and sensors.
+// What both engines read in the same way about users, tokens and sensors.
 
 import { listAcceptedDays, countMeasurements } from './accepted-days.ts'
 import { row } from './flow.ts'
@@ -19,7 +19,7 @@ function* readDataIdentity(): Flow<DataIdentity> {
   return identity
 }
 
-/** Calls of `ControlReader`, a statement each. */
+/** Calls of `ControlReader`, one statement each. */
 export const CONTROL_READS = {
   readDataIdentity,
   findSignInLink,

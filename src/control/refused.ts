@@ -1,5 +1,5 @@
-// What was refused, as rows. The bytes of each user are kept beside them, so that a limit costs no
-// scan; that row is the lock of a user's entries. Locks are taken in one order everywhere: users,
+// Refused entries, as rows. Each user's bytes are stored as well, so that checking a limit needs no
+// scan; that row also locks a user's entries. Locks are always taken in the same order: users,
 // totals by user, entries.
 
 import { refusedBytesMax, refusedUserBytesMax } from '../domain/limits.ts'
@@ -14,7 +14,7 @@ import type {
 import { change, row, rows } from './flow.ts'
 import type { Flow } from './flow.ts'
 
-// Nothing for a user who is deleted by now. Whoever deletes one locks the user first.
+// Inserts nothing for a user deleted meanwhile. Deleting a user locks the user first.
 const BEGIN_TOTAL = `
   INSERT INTO refused_totals (user_id, bytes)
   SELECT id, 0 FROM users WHERE id = $1 FOR KEY SHARE
@@ -70,7 +70,7 @@ type RefusedRow = Omit<RefusedEntry, 'content' | 'fields'> & {
   readonly fields: string | null
 }
 
-/** What a user has, or by how much that changes. */
+/** A user's total, or its change. */
 interface Total {
   readonly userId: number
   readonly bytes: number
@@ -98,7 +98,7 @@ export function* listDueRefused(nowMs: number, limit: number): Flow<readonly Ref
   return (yield* rows<RefusedRow>(DUE, nowMs, limit)).map(toEntry)
 }
 
-/** @param userId `undefined`: of all users */
+/** @param userId `undefined`: all users */
 export function* countRefused(userId?: number): Flow<RefusedCounts> {
   const counts =
     userId === undefined
@@ -107,7 +107,7 @@ export function* countRefused(userId?: number): Flow<RefusedCounts> {
   return counts ?? { count: 0, dropped: 0 }
 }
 
-/** Within the limits after `makeRoomForRefused`. */
+/** Keeps entries; `makeRoomForRefused` then enforces the limits. */
 export function* keepRefused(refused: readonly Refused[]): Flow<void> {
   const ofUsers = [...Map.groupBy(refused, ({ userId }) => userId)]
   ofUsers.sort(([one], [other]) => one - other)
@@ -123,7 +123,7 @@ export function* keepRefused(refused: readonly Refused[]): Flow<void> {
   }
 }
 
-/** @returns by how many bytes its user has more */
+/** @returns the change of its user's bytes */
 function* keep(entry: Refused): Flow<number> {
   const { userId, tokenId, kind, unitNs, serialNumberPrefix, reason } = entry
   const key = refusedKey(entry)
@@ -136,8 +136,8 @@ function* keep(entry: Refused): Flow<number> {
 }
 
 /**
- * In a transaction of its own: the users who give way are others than those who have just kept
- * something, and what has been locked for these may come behind what is to be locked for those.
+ * Needs a transaction of its own: it drops entries of other users than those who have just kept
+ * some, so continuing in their transaction could break the order of locks.
  */
 export function* makeRoomForRefused(): Flow<void> {
   const { ofAll, ofLargest } = yield* sumTotals()
@@ -146,7 +146,7 @@ export function* makeRoomForRefused(): Flow<void> {
   const share = refusedShare(totals.map(({ bytes }) => bytes))
   const larger = totals.filter(({ bytes }) => bytes > share)
   const held = yield* holdTotals(larger.map(({ userId }) => userId))
-  // Another process may have made room until they were locked.
+  // Another process may have made room before the locks were taken.
   let tooMuch = (yield* sumTotals()).ofAll - refusedBytesMax
   for (const { userId, bytes } of held.toSorted((one, other) => other.bytes - one.bytes)) {
     const ofUser = Math.max(bytes - refusedUserBytesMax, Math.min(tooMuch, bytes - share))
@@ -230,7 +230,7 @@ function* addToTotals(changes: readonly Total[]): Flow<void> {
   }
 }
 
-/** Drops at least so many bytes of a user. @returns how many were dropped */
+/** Drops at least this many bytes of a user. @returns how many entries were dropped */
 function* dropOldest(userId: number, bytesMin: number): Flow<number> {
   let dropped = 0
   while (dropped < bytesMin) {

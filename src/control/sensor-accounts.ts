@@ -1,6 +1,6 @@
-// What the measurement store must have of each sensor according to the control data: measurements
-// accepted by day, minus those still on their way or set aside, and the latest value; and which
-// sensors it may have anything of.
+// What the measurement store must contain for each sensor according to the control data:
+// measurements accepted by day, minus those in transit or set aside, and the latest value; and
+// which sensors it may have data of.
 
 import type { RawPoint } from '../domain/history.ts'
 import type { MeasurementColumns } from '../domain/measurement-columns.ts'
@@ -24,15 +24,15 @@ const SET_ASIDE = `
   SELECT sensor_id AS "sensorId", measured_at_ms AS "measuredAtMs", temp_celsius AS "rawCelsius"
   FROM set_aside WHERE sensor_id = ANY ($1::bigint[]) ORDER BY measured_at_ms, tie_break_ns`
 
-/** Where an engine has what differs, in its SQL. */
+/** Where engines differ, in their SQL. */
 export interface AccountTables {
   /** The table of latest values. */
   readonly latest: string
   /** A statement: finds a row if anything was ever set aside. */
   readonly everSetAside: string
   /**
-   * A statement: the next rows of the journal, in order, that are not known to be forwarded, after
-   * row `$2` of the stream `$1`.
+   * A statement: the next journal rows, in order, not known to be forwarded, after row `$2` of
+   * stream `$1`.
    */
   readonly unforwarded: string
   readonly decode: (entries: Buffer) => MeasurementColumns
@@ -60,7 +60,7 @@ export interface StrayRow {
   readonly sensorId: number
 }
 
-/** How many measurements of live sensors were accepted. */
+/** The number of measurements accepted of live sensors. */
 function* total(): Flow<number> {
   return yield* counted(TOTAL)
 }
@@ -74,12 +74,12 @@ function* isLive(sensorId: number): Flow<boolean> {
   return (yield* row(IS_LIVE, sensorId)) !== undefined
 }
 
-/** Whether the measurements of a deleted sensor still have to be deleted from the store. */
+/** Whether a deleted sensor's measurements must still be deleted from the store. */
 function* isLeaving(sensorId: number): Flow<boolean> {
   return (yield* row(IS_LEAVING, sensorId)) !== undefined
 }
 
-/** Of one engine. */
+/** For one engine. */
 export function sensorAccounts({ latest, everSetAside, unforwarded, decode }: AccountTables) {
   const latestOf = `
     SELECT s.id AS "sensorId", t.measured_at_ms AS "measuredAtMs", t.temp_celsius AS "rawCelsius"
@@ -98,7 +98,7 @@ export function sensorAccounts({ latest, everSetAside, unforwarded, decode }: Ac
   function* strayRows(): Flow<readonly StrayRow[]> {
     return yield* rows<StrayRow>(stray)
   }
-  /** The accounts of the live sensors among these, to be read at one moment. */
+  /** The accounts of the live sensors among these; read them in one snapshot. */
   function* read(sensorIds: readonly number[]): Flow<ReadonlyMap<number, SensorAccount>> {
     const accounts = new Map<number, AccountTally>()
     for (const { sensorId, ...point } of yield* rows<SensorPoint>(latestOf, sensorIds)) {

@@ -1,33 +1,33 @@
-// What has changed of a user's sensors since a client looked, as both engines answer it.
+// Changes of a user's sensors since a client last looked, as both engines report them.
 
 import { changesAgeMsMax, deletionsNamedMax } from '../domain/limits.ts'
 import type { Sensor } from '../domain/sensor.ts'
 import { HOUR_MS } from '../domain/time.ts'
 import type { ChangesCursor, HistoryChange, SensorChanges } from '../ports/sensor-changes.ts'
 
-/** Of the revision that stands for all that are too old. */
+/** The hour of the revision that stands for all revisions too old to keep. */
 export const EVERYTHING_HOUR = -1_000_000_000
 
-/** One more than are named. */
+/** One more than may be named. */
 export const DELETIONS_READ_MAX = deletionsNamedMax + 1
 
-/** What a changed sensor's row has besides the sensor. */
+/** Columns of a changed sensor's row besides the sensor. */
 export interface Change {
   /** `null`: nothing was accepted. */
   readonly fromMs: number | null
   readonly isCompensated: boolean | 0 | 1
-  /** Whether, as it is now, it was online then, and is not any more; `null`: it never was. */
+  /** Whether it was online then but is not any more; `null`: it never was. */
   readonly isSilent: boolean | 0 | 1 | null
 }
 
-/** Whether a cursor is young enough to say what has changed since. */
+/** Whether a cursor is recent enough to report changes since. */
 export function isRecent(seen: { readonly onlineSinceMs: number }, onlineSinceMs: number): boolean {
   return seen.onlineSinceMs >= onlineSinceMs - changesAgeMsMax
 }
 
 /**
- * @param changed the sensors of which anything shown, or the history, has changed
- * @returns `undefined`: too much to tell
+ * @param changed the sensors with changes in anything shown, or in the history
+ * @returns `undefined`: too many changes to report
  */
 export function changesOf(
   cursor: ChangesCursor,
@@ -48,7 +48,7 @@ export function changesOf(
   return { cursor, isReset: false, sensors, silentIds, deletedIds, histories }
 }
 
-/** For a client that has nothing that can be told from. */
+/** For a client with no valid earlier state. */
 export function resetTo(cursor: ChangesCursor, sensors: readonly Sensor[]): SensorChanges {
   return { cursor, isReset: true, sensors, silentIds: [], deletedIds: [], histories: [] }
 }

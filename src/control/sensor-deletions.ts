@@ -1,4 +1,4 @@
-// Deleted sensors whose measurements are still in the store, or might come back, as rows.
+// Deleted sensors whose measurements are still in the store, or might reappear, as rows.
 
 import { sensorsOf, withoutSensors } from '../domain/measurement-columns.ts'
 import type { JournalBatch } from '../ports/journal-queue.ts'
@@ -18,7 +18,7 @@ interface DeletionRow extends Omit<SensorDeletion, 'range'> {
   readonly stopMs: number
 }
 
-/** @param isForwarded in an engine's SQL, whether all rows of a sensor are; and in which order */
+/** @param isForwarded SQL: whether all rows of a sensor are forwarded, and the order */
 export function* listDueDeletions(
   isForwarded: string,
   nowMs: number,
@@ -30,7 +30,7 @@ export function* listDueDeletions(
   })
 }
 
-/** The batch without what belongs to deleted sensors: that must not be written again. */
+/** The batch without deleted sensors, which must not be written again. */
 export function* withoutDeleted(batch: JournalBatch): Flow<JournalBatch> {
   const deleted = yield* rows<{ id: number }>(DELETED_AMONG, [...sensorsOf(batch)])
   return withoutSensors(batch, new Set(deleted.map(({ id }) => id)))

@@ -1,4 +1,4 @@
-// Sensors as their users see them: the row, together with the latest value.
+// Sensors as their users see them: the row, with the latest value.
 
 import type { DataVersion, Sensor } from '../domain/sensor.ts'
 import type { VersionedSensors } from '../ports/control-reader.ts'
@@ -6,15 +6,15 @@ import { shardOf } from '../domain/shard.ts'
 import { row, rows } from './flow.ts'
 import type { Flow } from './flow.ts'
 
-/** Where an engine has them, in its SQL. */
+/** Where an engine keeps them, in its SQL. */
 export interface SensorTables {
-  /** The sensors `s` with their latest values `t`; deleted ones too. */
+  /** The sensors `s` with their latest values `t`, including deleted ones. */
   readonly from: string
-  /** Of a sensor. */
+  /** A sensor's version. */
   readonly dataVersion: string
   /**
-   * A statement: the version of everything shown of the sensors of the user `$1` in the shard `$2`
-   * if those heard from, and measured, since `$3` are online.
+   * A statement: the version of everything shown of the user `$1`'s sensors in shard `$2`, with
+   * those online that were heard from, and measured, since `$3`.
    */
   readonly readVersion: string
 }
@@ -33,13 +33,13 @@ export function sensorColumns({ dataVersion }: SensorTables): string {
     t.temp_celsius AS "rawCelsius", ${dataVersion} AS "dataVersion"`
 }
 
-/** Of one engine. */
+/** For one engine. */
 export function sensorReads(tables: SensorTables) {
   const live = `
     SELECT ${sensorColumns(tables)} FROM ${tables.from} WHERE s.deleted_at_ms IS NULL`
   const ofUser = `${live} AND s.shard = $2 AND s.user_id = $1`
   const list = `${ofUser} ORDER BY s.id`
-  // Ids have four bytes; what somebody asks for may be any number.
+  // Ids have four bytes, but a request may ask for any number.
   const find = `${ofUser} AND s.id = CAST($3 AS bigint)`
   const findOfAnyone = `${live} AND s.id = CAST($1 AS bigint)`
 
@@ -54,7 +54,7 @@ export function sensorReads(tables: SensorTables) {
     const found = yield* row<SensorRow>(findOfAnyone, sensorId)
     return found && toSensor(found)
   }
-  /** To be read at one moment, so that the version is of exactly these sensors. */
+  /** Read in one snapshot, so that the version matches these sensors exactly. */
   function* readSensors(
     userId: number,
     onlineSinceMs: number,

@@ -1,5 +1,5 @@
-// Measurements that the store refuses for good, as rows: kept until an operator has them tried
-// again or drops them. They count as unreadable until then.
+// Measurements that the store refuses permanently, as rows: kept until an operator retries or drops
+// them. Until then they count as unreadable.
 
 import type { TimeRange } from '../domain/time.ts'
 import type { SetAsideMeasurement } from '../ports/store-upkeep.ts'
@@ -12,13 +12,13 @@ export const SET_ASIDE_COLUMNS = `
   set_aside_at_ms AS "setAsideAtMs"`
 const LIST = `SELECT ${SET_ASIDE_COLUMNS} FROM set_aside WHERE id > $1 ORDER BY id LIMIT $2`
 const COUNT = 'SELECT count(*) AS count FROM set_aside'
-// Mostly nothing is set aside at all.
+// Usually nothing is set aside at all.
 const AMONG = `
   SELECT DISTINCT sensor_id AS id FROM set_aside
   WHERE EXISTS (SELECT 1 FROM set_aside) AND sensor_id = ANY ($1::bigint[])
     AND measured_at_ms >= $2 AND measured_at_ms < $3`
 
-/** In the order in which they were set aside, those after `afterId`. */
+/** In the order in which they were set aside, starting after `afterId`. */
 export function* listSetAside(
   afterId: number,
   limit: number,
@@ -30,7 +30,7 @@ export function* countSetAside(): Flow<number> {
   return yield* counted(COUNT)
 }
 
-/** Those of the sensors of which anything in the range is set aside. */
+/** The sensors with set-aside measurements in the range. */
 export function* sensorsSetAside(
   ids: readonly number[],
   { startMs, stopMs }: TimeRange,

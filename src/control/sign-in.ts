@@ -1,4 +1,4 @@
-// People sign in, by an identity or by a one-time link.
+// People sign in, with an identity or a one-time link.
 
 import { LINK } from '../domain/access.ts'
 import type { VerifiedIdentity } from '../domain/access.ts'
@@ -27,7 +27,7 @@ const INSERT = `
   INSERT INTO sign_in_links (hash, user_id, salt, created_at_ms, expires_at_ms)
   VALUES ($1, $2, $3, $4, $5)`
 const FIND = 'SELECT user_id AS "userId", salt FROM sign_in_links WHERE hash = $1'
-// With the links that would make the first user: only one of them does.
+// Also locks the links that would create the first user: only one of them does.
 const LOCK = `
   SELECT hash, user_id AS "userId", expires_at_ms AS "expiresAtMs", used_at_ms AS "usedAtMs"
   FROM sign_in_links WHERE hash = $1 OR user_id IS NULL ORDER BY hash FOR UPDATE`
@@ -41,7 +41,7 @@ interface LinkRow {
   readonly usedAtMs: number | null
 }
 
-/** @returns `undefined`: nobody may sign in with it, and nothing has changed */
+/** @returns `undefined`: it may not sign anybody in, and nothing has changed */
 export function* signIn(
   { identity, maySignUp, token }: SignInOrder,
   nowMs: number,
@@ -54,7 +54,7 @@ export function* signIn(
   return yield* beginSession({ userId, token, nowMs, endedIds })
 }
 
-/** The user whom an identity joins, or who is made for it. */
+/** The user whom an identity joins, or a new one. */
 function* userFor(
   identity: VerifiedIdentity,
   by: { readonly maySignUp: boolean; readonly nowMs: number; readonly addState: AddState },
@@ -66,11 +66,11 @@ function* userFor(
   const user = yield* findUser(email)
   if (user === undefined) return undefined
   if (yield* addIdentity(identity, user.id, nowMs)) return user.id
-  // Added by another process meanwhile, unless the user has another identity of the issuer.
+  // Another process added it meanwhile, unless the user has another identity of the issuer.
   return yield* userOf(identity)
 }
 
-/** Whoever had a link may have been another person than the one whom the provider knows. */
+/** The holder of a link may not be the person whom the provider knows. */
 function* endLinked(userId: number, nowMs: number): Flow<readonly number[]> {
   yield* change(END_OPEN, userId)
   return yield* endSessionsNamed(userId, LINK, nowMs)
@@ -79,13 +79,13 @@ function* endLinked(userId: number, nowMs: number): Flow<readonly number[]> {
 interface NewSession extends Pick<SignInOrder, 'token'> {
   readonly userId: number
   readonly nowMs: number
-  /** Sessions that end with this. */
+  /** Sessions that this ends. */
   readonly endedIds: readonly number[]
 }
 
 function* beginSession(of: NewSession): Flow<SignedInUser | undefined> {
   const { userId, nowMs, endedIds } = of
-  // Locked: two sign-ins at once count each other's sessions.
+  // Locked: concurrent sign-ins count each other's sessions.
   const user = yield* lockUser(userId)
   if (user === undefined) return undefined
   yield* forgetEnded(userId)
@@ -93,7 +93,7 @@ function* beginSession(of: NewSession): Flow<SignedInUser | undefined> {
   return { user, token, endedTokenIds: [...endedIds, ...(yield* endOldSessions(userId, nowMs))] }
 }
 
-/** Beyond `signInLinksPerUserMax` open ones of the user, the oldest ends. */
+/** If the user has more than `signInLinksPerUserMax` open ones, the oldest ends. */
 export function* createSignInLink(link: NewSignInLink): Flow<void> {
   const { hash, userId, salt, nowMs, expiresAtMs } = link
   yield* change(FORGET_ENDED, nowMs, nowMs - codeRepeatMsMax)
@@ -113,7 +113,7 @@ export function* redeemSignInLink(
   const { token, nowMs } = order
   const hash = Buffer.from(order.linkHash)
   const found = yield* findSignInLink(hash)
-  // Before the link, as whoever deletes the user does.
+  // Before the link, as deleting the user does.
   if (typeof found?.userId === 'number') yield* lockUser(found.userId)
   const link = (yield* rows<LinkRow>(LOCK, hash)).find((one) => one.hash.equals(hash))
   if (link === undefined) return undefined
@@ -128,7 +128,7 @@ export function* redeemSignInLink(
   return yield* beginSession({ userId, token, nowMs, endedIds: [] })
 }
 
-/** The session that a link began, asked for again. */
+/** The session that a link began, requested again. */
 function* repeated(tokenHash: Uint8Array): Flow<SignedInUser | undefined> {
   const found = yield* findPrincipal(tokenHash)
   return found?.token.revokedAtMs === null ? { ...found, endedTokenIds: [] } : undefined
@@ -140,7 +140,7 @@ function* createFirstUser(
   addState: AddState,
 ): Flow<number | undefined> {
   if (firstUser === undefined || (yield* hasUsers())) return undefined
-  // Used before: creating a user ends the other links that would make the first one.
+  // First, because creating a user ends the other links that would create the first user.
   yield* change(USE, hash, null, nowMs)
   return (yield* createUser({ ...firstUser, nowMs }, addState))?.id
 }

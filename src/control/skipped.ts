@@ -34,7 +34,7 @@ export function* noteSkipped(skipped: readonly SkippedSeries[]): Flow<void> {
   // Always locked in the same order, so that no two transactions deadlock.
   seen.sort((one, other) => one.userId - other.userId || one.key.compare(other.key))
   for (const [userId, ofUser] of Map.groupBy(seen, (one) => one.userId)) {
-    // The user may be deleted by now.
+    // The user may have been deleted.
     if ((yield* row(KEEP_USER, userId)) === undefined) continue
     for (const { key, line, count, lastAtMs } of ofUser) {
       yield* change(NOTE, userId, key, Buffer.from(line), count, lastAtMs)
@@ -59,7 +59,7 @@ export function* countSkipped(userId?: number): Flow<number> {
     : yield* counted(`${COUNT} WHERE user_id = $1`, userId)
 }
 
-/** Whether the token has stored a temperature by line protocol. */
+/** Whether the token has ever stored a temperature by line protocol. */
 export function* hasStoredLines(tokenId: number): Flow<boolean> {
   return (yield* row(HAS_STORED_LINES, tokenId)) !== undefined
 }

@@ -1,5 +1,5 @@
 // Which measurement store is in use, which sensors have measurements in it, and what the journal
-// tells it of them.
+// tells it about them.
 
 import type { SensorInfo } from '../ports/measurement-store.ts'
 import type { SensorDeletion, StoreSwitch } from '../ports/store-upkeep.ts'
@@ -36,7 +36,7 @@ function* findOwnerOfDeleted(sensorId: number): Flow<number | undefined> {
 /** `StoreRecords`. */
 export const STORE_RECORDS = { readStoreName, listSensorInfos, findOwnerOfDeleted }
 
-/** What the row of a group tells the store of new sensors; `null`: there are none. */
+/** What a group's row tells the store about new sensors; `null`: there are none. */
 export function encodeInfos(newSensors: readonly NewSensor[]): string | null {
   if (newSensors.length === 0) return null
   const infos = newSensors.map(({ id, userId, serialNumber, alias, createdAtMs }): SensorInfo => {
@@ -50,13 +50,13 @@ export function decodeInfos(infos: string | null): readonly SensorInfo[] {
   return infos === null ? [] : (JSON.parse(infos) as SensorInfo[])
 }
 
-/** @param adopt inserts the name `$1`, unless another store has anything */
+/** @param adopt inserts the name `$1`, unless another store has data */
 export function* adoptStore(name: string, adopt: string): Flow<string> {
   yield* change(adopt, name)
   return (yield* readStoreName()) ?? name
 }
 
-/** @param order has a sensor deleted from the store, after nothing that is in the journal */
+/** @param order deletes a sensor from the store without waiting for the journal */
 export function* switchStore(
   { from, to, leftovers }: StoreSwitch,
   order: (deletion: Omit<SensorDeletion, 'passes'>) => Flow<unknown>,

@@ -34,7 +34,7 @@ const OF_USER = `${TOKENS} WHERE t.user_id = $1 ORDER BY t.id`
 const SESSIONS_OF_USER = `
   ${TOKENS} WHERE t.user_id = $1 AND t.kind = 'mobile' AND t.revoked_at_ms IS NULL
   ORDER BY t.id DESC`
-/** With their users: `PrincipalRow`s. */
+/** With their users, as `PrincipalRow`s. */
 export const PRINCIPALS = `
   SELECT ${TOKEN_COLUMNS}, t.hash, u.email, u.name AS "userName"
   FROM access_tokens t JOIN users u ON u.id = t.user_id`
@@ -44,7 +44,7 @@ const INSERT = `
     (user_id, kind, name, rights, serial_number_prefix, app_name, made_in_session_id, hash,
       created_at_ms, expires_at_ms, lifetime_ms)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id`
-// Not what has expired: the clock may be wrong, and few can expire in a day.
+// Keeps expired ones: the clock may be wrong, and few can expire in a day.
 const FORGET_ENDED = `
   DELETE FROM access_tokens WHERE id IN (
     SELECT id FROM access_tokens
@@ -53,7 +53,7 @@ const FORGET_ENDED = `
     ORDER BY revoked_at_ms DESC, id DESC ${allBehind(endedTokensKeptMax)})`
 const REVOKE = `
   UPDATE access_tokens SET revoked_at_ms = $2 WHERE id = $1 AND revoked_at_ms IS NULL`
-// Before the token, as whoever deletes the user does.
+// Before the token, as deleting the user does.
 const LOCK_OWNER = `
   SELECT 1 FROM users
   WHERE id = (SELECT user_id FROM access_tokens WHERE id = $1) FOR KEY SHARE`
@@ -81,7 +81,7 @@ export function* listTokens(userId: number): Flow<readonly AccessToken[]> {
   return (yield* rows<TokenRow>(OF_USER, userId)).map(toToken)
 }
 
-/** The newest first. */
+/** Newest first. */
 export function* listSessions(userId: number): Flow<readonly AccessToken[]> {
   return (yield* rows<TokenRow>(SESSIONS_OF_USER, userId)).map(toToken)
 }
@@ -109,7 +109,7 @@ export function* revokeToken(tokenId: number, nowMs: number): Flow<boolean> {
   return (yield* change(REVOKE, tokenId, nowMs)) > 0
 }
 
-/** @returns `undefined`: there is no live daemon token with that id */
+/** @returns `undefined`: no live daemon token has that id */
 export function* rotateToken(
   tokenId: number,
   { hash, nowMs, overlapMs, madeInSessionId }: TokenRotation,
@@ -127,12 +127,12 @@ export function* rotateToken(
     ...same,
     ...(madeInSessionId !== undefined && { madeInSessionId }),
     hash: Buffer.from(hash),
-    // What was valid for a year is valid for a year again.
+    // The new token gets the same lifetime as the old one.
     expiresAtMs: old.lifetimeMs === null ? null : nowMs + old.lifetimeMs,
   }
   const token = yield* createToken(order, nowMs)
   if (overlapMs === 0) {
-    // By any clock.
+    // Revoked, not expired, so that it holds whatever the clock says.
     yield* change(REVOKE, tokenId, nowMs)
     return { token, oldExpiresAtMs: nowMs }
   }
@@ -145,17 +145,17 @@ export function* endAllSessions(userId: number, nowMs: number): Flow<void> {
   yield* change(END_SESSIONS, userId, nowMs)
 }
 
-/** Ends the sessions with a name. @returns their tokens' ids */
+/** Ends the sessions with this name. @returns their tokens' ids */
 export function* endSessionsNamed(userId: number, name: string, nowMs: number): Flow<number[]> {
   return idsOf(yield* rows<{ id: number }>(END_SESSIONS_NAMED, userId, nowMs, name))
 }
 
-/** Ends the sessions least recently used, beyond those that a user may have. */
+/** Ends the least recently used sessions beyond a user's limit. */
 export function* endOldSessions(userId: number, nowMs: number): Flow<number[]> {
   return idsOf(yield* rows<{ id: number }>(END_OLD_SESSIONS, userId, nowMs))
 }
 
-/** Of the user's sessions and own tokens that were ended, only the last ones are kept. */
+/** Keeps only the last of the user's ended sessions and own tokens. */
 export function* forgetEnded(userId: number): Flow<void> {
   yield* change(FORGET_ENDED, userId)
 }
@@ -169,7 +169,7 @@ export function toPrincipal(found: PrincipalRow): Principal {
   return { token: toToken(token), user: toUser({ id: token.userId, email, name: userName }) }
 }
 
-/** Rows have no name for a user who is called by the address. */
+/** Rows have no name for a user whose name is the address. */
 export function toUser({ id, email, name }: User): User {
   return { id, email, name: name || email }
 }

@@ -1,4 +1,4 @@
-// Users and the people who they are at identity providers, as rows.
+// Users and their identities at identity providers, as rows.
 
 import { foldEmail } from '../domain/access.ts'
 import type { Identity, User, UserChange, UserIdentity } from '../domain/access.ts'
@@ -44,11 +44,11 @@ export interface NewUser {
   readonly email: string
   readonly name: string
   readonly nowMs: number
-  /** By signing in; else an operator makes them. */
+  /** By signing in; otherwise an operator creates them. */
   readonly hasSignedUp?: boolean
 }
 
-/** What else an engine keeps of a user. */
+/** Adds an engine's further state of a user. */
 export type AddState = (userId: number) => Flow<unknown>
 
 /** @returns `undefined`: the address is taken */
@@ -56,7 +56,7 @@ export function* createUser(
   { email, name, nowMs, hasSignedUp = false }: NewUser,
   addState: AddState,
 ): Flow<User | undefined> {
-  // Before there is a user: nobody becomes the first one by a link any more.
+  // Before any user exists, so that no link can create a first user any more.
   yield* change(END_FIRST_LINKS)
   const values = [email, foldEmail(email), name, nowMs, hasSignedUp]
   const inserted = yield* row<{ id: number }>(INSERT, ...values)
@@ -65,7 +65,7 @@ export function* createUser(
   return toUser({ id: inserted.id, email, name })
 }
 
-/** @returns the user after the change, `undefined` if there is none, or somebody has the address */
+/** @returns the changed user, `undefined` if there is none or the address is taken */
 export function* renameUser(userId: number, { email, name }: UserChange): Flow<User | undefined> {
   const emailKey = email === undefined ? null : foldEmail(email)
   const renamed = yield* row<User>(RENAME, userId, email ?? null, emailKey, name ?? null)
@@ -74,7 +74,7 @@ export function* renameUser(userId: number, { email, name }: UserChange): Flow<U
 
 /** Whether a user may delete their own account: they signed up, and have no operator's tokens. */
 export function* mayLeave(userId: number, nowMs: number): Flow<boolean> {
-  // Locked: no daemon token comes between the question and the deletion.
+  // Locked: no daemon token can appear between the check and the deletion.
   yield* lockUser(userId)
   return (yield* row(MAY_LEAVE, userId, nowMs)) !== undefined
 }
@@ -92,7 +92,7 @@ export function* findUser(email: string): Flow<User | undefined> {
   return found && toUser(found)
 }
 
-/** The user, whom nobody changes or deletes until the transaction has ended. */
+/** The user, locked against changes and deletion until the transaction ends. */
 export function* lockUser(userId: number): Flow<User | undefined> {
   const found = yield* row<User>(LOCK, userId)
   return found && toUser(found)
@@ -102,7 +102,7 @@ export function* listIdentities(): Flow<readonly UserIdentity[]> {
   return yield* rows<UserIdentity>(IDENTITIES)
 }
 
-/** The id of the user who a person is. */
+/** The id of a person's user. */
 export function* userOf({ issuer, subject }: Identity): Flow<number | undefined> {
   return (yield* row<{ id: number }>(USER_BY_IDENTITY, issuer, subject))?.id
 }
@@ -116,7 +116,7 @@ export function* addIdentity(
   return (yield* change(ADD_IDENTITY, issuer, subject, userId, nowMs)) > 0
 }
 
-/** @returns whether the user had the identity: then no mobile token of the user works any more */
+/** @returns whether the user had the identity: then all of the user's mobile tokens are revoked */
 export function* unlinkIdentity(userId: number, issuer: string, nowMs: number): Flow<boolean> {
   if ((yield* change(REMOVE_IDENTITY, userId, issuer)) === 0) return false
   yield* endAllSessions(userId, nowMs)

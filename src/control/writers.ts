@@ -1,5 +1,5 @@
-// ControlWriter and StoreUpkeep over the calls of an engine: what follows a call stands here, once
-// for both.
+// ControlWriter and StoreUpkeep on an engine's calls: what follows a call is here, once for both
+// engines.
 
 import { postponedError } from '../domain/errors.ts'
 import type { ControlWriter } from '../ports/control-writer.ts'
@@ -11,13 +11,13 @@ const WAITING_MAX = 128
 
 export interface Writers extends ControlWriter, StoreUpkeep {}
 
-/** A transaction each. */
+/** One transaction each. */
 export interface WriterCalls extends Writers {
-  /** For after calls that keep more of what was refused. */
+  /** Call after keeping more refused entries. */
   makeRoomForRefused(): Promise<void>
 }
 
-/** @param onJournalled told of new journal rows, with how many measurements they have */
+/** @param onJournalled is told the number of measurements in new journal rows */
 export function createWriters(
   calls: WriterCalls,
   onJournalled: (measurements: number) => void,
@@ -37,7 +37,7 @@ export function createWriters(
   }
 }
 
-/** The call, with what is done before its result is returned. */
+/** Adds a step between a call and returning its result. */
 function following<Args extends unknown[], Result>(
   call: (...args: Args) => Promise<Result>,
   follow: (result: Result) => unknown,
@@ -50,8 +50,8 @@ function following<Args extends unknown[], Result>(
 }
 
 /**
- * One call of a user at a time: each waits for the user's row, and many at once would have all
- * connections to a database.
+ * Runs one call of a user at a time: each waits for the user's row, so many at once would occupy
+ * all connections to a database.
  */
 function oneOfAUser(
   keep: (refused: readonly Refused[]) => Promise<void>,

@@ -1,5 +1,5 @@
-// What both engines change alike of users, tokens, what was refused or skipped, and which store is
-// in use.
+// Changes that both engines make in the same way: users, tokens, refused and skipped entries, and
+// which store is in use.
 
 import type { NewAccessToken, SignInOrder, LinkRedemption } from '../ports/control-writer.ts'
 import type { SensorDeletion, StoreSwitch } from '../ports/store-upkeep.ts'
@@ -14,16 +14,16 @@ import { createToken, revokeToken, rotateToken } from './tokens.ts'
 import { createUser, renameUser, unlinkIdentity } from './users.ts'
 import type { AddState } from './users.ts'
 
-/** Where the rows of an engine differ. */
+/** Where an engine's rows differ. */
 export interface EngineRows {
   readonly addUserState: AddState
-  /** Inserts the name `$1` of a store, unless another one has anything. */
+  /** Inserts a store's name `$1`, unless another store has data. */
   readonly adoptStore: string
-  /** Has a sensor deleted from the store, after nothing that is in the journal. */
+  /** Deletes a sensor from the store without waiting for the journal. */
   readonly orderDeletion: (deletion: Omit<SensorDeletion, 'passes'>, nowMs: number) => Flow<unknown>
 }
 
-/** Calls of `WriterCalls`, a transaction each. */
+/** Calls of `WriterCalls`, one transaction each. */
 export function controlWrites(clock: Clock, { addUserState, ...store }: EngineRows) {
   return {
     createUser: (email: string, name: string) =>

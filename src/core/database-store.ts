@@ -1,5 +1,5 @@
-// The measurement store of processes on PostgreSQL: tables of the same database, or InfluxDB. Each
-// process forwards into it what it has leased of the journal.
+// The measurement store of processes on PostgreSQL: tables in the same database, or InfluxDB. Each
+// process forwards the journal streams that it has leased.
 
 import type { InfluxConfig } from '../config.ts'
 import { Forwarding } from '../ingest/forwarding.ts'
@@ -37,7 +37,7 @@ export function databaseStore(influx: InfluxConfig | undefined, of: System): Dat
       reader: new PostgresMeasurementReader(of.database),
       writer: new PostgresMeasurementWriter(of.database),
       isStoreApart: false,
-      // Enough for summaries to pay: 181,000 rows a second were measured with 5,000.
+      // Enough for summaries to pay off: 181,000 rows a second, measured with batches of 5,000.
       batchMeasurementsMax: 8_000,
     }
   }
@@ -50,7 +50,7 @@ export function databaseStore(influx: InfluxConfig | undefined, of: System): Dat
   }
 }
 
-/** Forwarding, and deleting the data of deleted users. */
+/** Forwards measurements, and deletes the data of deleted users. */
 export function databaseForwarding(
   of: System & { readonly queue: JournalQueue },
   store: DatabaseStore,

@@ -1,5 +1,5 @@
-// The measurement store in the settings: naming it, opening it for reading, refusing one that does
-// not fit the data, what of the journal is kept for it, and which ids it knows.
+// The measurement store in the settings: names it, opens it for reading, refuses one that does not
+// match the data, decides how much of the journal is kept for it, and asks which ids it knows.
 
 import { join } from 'node:path'
 import { UnfitSettings } from '../config.ts'
@@ -19,8 +19,8 @@ import { EMBEDDED_STORE, MEASUREMENTS_FILE } from '../sqlite/database.ts'
 import { SqliteMeasurementReader } from '../sqlite/measurements/measurement-reader.ts'
 
 /**
- * Concurrent reads for histories. A reader gets an answer or 503 within ten seconds, of which a
- * history may already have waited two for measurements on their way.
+ * Concurrent reads for histories. A reader gets a response or 503 within ten seconds; a history may
+ * already have waited two of these for measurements in transit.
  */
 const INFLUX_READS = { socketsMax: 8, timeoutMs: 8 * SECOND_MS }
 
@@ -34,7 +34,7 @@ const INFLUX_IDS = { socketsMax: 1, timeoutMs: MINUTE_MS }
 const REPLAY_KEPT_MS = DAY_MS
 const REPLAY_MEASUREMENTS_MIN = 1_000_000
 
-/** Names the store by what stays the same when its server moves. */
+/** Names the store by properties that survive a move of its server. */
 export function storeNameOf({ influx, database }: Pick<Config, 'influx' | 'database'>): string {
   if (influx !== undefined) {
     return `InfluxDB, organization ${influx.organization}, bucket ${influx.influxBucket}`
@@ -43,7 +43,7 @@ export function storeNameOf({ influx, database }: Pick<Config, 'influx' | 'datab
 }
 
 /**
- * Refuses to look for measurements in a store that does not have them.
+ * Refuses a store that does not have the measurements.
  *
  * @returns the name of the store
  * @throws UnfitSettings if the data have their measurements in another store, or if it expires them
@@ -77,7 +77,7 @@ async function checkBucket(influx: InfluxConfig, log: Log): Promise<void> {
 }
 
 /**
- * For commands that only read, and so do not set the store.
+ * For commands that only read and therefore do not set the store.
  *
  * @throws UnfitSettings if DATA_DIR keeps its measurements in another store than the settings say
  */
@@ -93,7 +93,7 @@ export async function refuseOtherStore(config: Config, store: StoreRecords): Pro
 /**
  * Opens the store for reading.
  *
- * @param onDamaged gets what the embedded store cannot read
+ * @param onDamaged receives what the embedded store cannot read
  */
 export function openReader(
   { dataDir, influx }: Pick<Config, 'dataDir' | 'influx'>,
@@ -108,7 +108,7 @@ export function openInfluxReader(influx: InfluxConfig): MeasurementReader {
   return new InfluxMeasurementReader(new InfluxConnection(influx, INFLUX_READS))
 }
 
-/** How long forwarded rows stay in the journal, because the store may lose them. */
+/** How long forwarded rows stay in the journal in case the store loses them. */
 export function retentionOf(
   { influx, journalBytesMax }: Pick<Config, 'influx' | 'journalBytesMax'>,
   entryBytes: number,
@@ -124,12 +124,12 @@ export function retentionOf(
 }
 
 /**
- * The highest ids in the store of data that were restored, asked for before ids are given again.
- * Only InfluxDB is asked: every other store is part of what was restored.
+ * The highest ids in the store of restored data, needed before ids are assigned again.
+ * Only InfluxDB is asked: every other store is part of the restored data.
  *
- * @param inUse the name of the store, as the data say; `undefined`: they have not used one
+ * @param inUse the store's name according to the data; `undefined`: they have not used one
  * @throws UnfitSettings if the settings name another store, or no usable bucket
- * @throws ServiceError `overloaded`: InfluxDB is out of reach
+ * @throws ServiceError `overloaded`: InfluxDB is unreachable
  */
 export async function readIdsInStore(
   config: Pick<Config, 'influx' | 'database'>,
@@ -141,7 +141,7 @@ export async function readIdsInStore(
     throw new UnfitSettings(
       `the measurements are in another store (${inUse}) than the settings say ` +
         `(${storeNameOf(config)}): set INFLUX_URL, _ORG, _BUCKET and _TOKEN as for the service, ` +
-        'because ids that have measurements there are not to be given to others',
+        'because ids that already have measurements there must not be assigned again',
     )
   }
   const connection = new InfluxConnection(influx, INFLUX_IDS)
@@ -161,7 +161,7 @@ export async function readIdsInStore(
 
 function outOfReach(reason: string): Error {
   return postponedError('overloaded', {
-    detail: 'InfluxDB does not say which ids have measurements there.',
-    hint: `Nothing has been changed. Try again when it answers: ${reason}`,
+    detail: 'InfluxDB does not report which ids have measurements.',
+    hint: `Nothing has been changed. Try again when it responds: ${reason}`,
   })
 }

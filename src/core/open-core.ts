@@ -1,5 +1,5 @@
-// What the service shares with commands that work without it: DATA_DIR with its lock, the threads
-// that write, the readers, and the measurement store in the settings.
+// What the service shares with commands that work without it: DATA_DIR and its lock, the writing
+// threads, the readers, and the measurement store in the settings.
 
 import { join } from 'node:path'
 import { logForm } from '../config-environment.ts'
@@ -54,7 +54,7 @@ export interface Core {
   readonly metrics: Metrics & MetricsSource
   /** `embedded`, or which InfluxDB. */
   readonly storeName: string
-  /** What several processes share; `undefined`: this one is alone. */
+  /** State shared by several processes; `undefined`: this process is alone. */
   readonly shared?: SharedState
   close(): Promise<void>
 }
@@ -62,7 +62,7 @@ export interface Core {
 export interface SharedState {
   readonly rateCounters: RateCounters
   readonly codes: SignInCodes
-  /** As it is now: a restore changes it while processes run. */
+  /** The current identity: a restore changes it while processes run. */
   readonly dataIdentity: DataIdentity
   readonly database?: DatabaseWatch
 }
@@ -70,17 +70,17 @@ export interface SharedState {
 export interface System {
   readonly clock: Clock
   readonly log: Log
-  /** With a database, commands leave forwarding to the service, and do not watch the server. */
+  /** With a database, commands leave forwarding to the service and do not watch the server. */
   readonly isForwarding: boolean
 }
 
-/** What closes each part; to be called last to first. */
+/** Functions that close each part; call them last to first. */
 export type Closers = (() => void | Promise<void>)[]
 
 /**
  * Opens DATA_DIR for this process alone.
  *
- * @param closers gets a function to close each part as soon as it is open
+ * @param closers receives a function to close each part as soon as it is open
  * @throws UnfitSettings @throws UnfitDataDir @throws OtherFormat @throws DamagedData
  */
 export async function openFiles(
@@ -146,7 +146,7 @@ export async function openFiles(
   return { ...intake, control, ...writers, reader, isStoreWorking, metrics, storeName }
 }
 
-/** Locks DATA_DIR for this process, and makes room to open the files in it. */
+/** Locks DATA_DIR for this process and makes room to open its files. */
 async function ownDataDir(config: Config, log: Log, closers: Closers): Promise<DiskWatch> {
   const { dataDir } = config
   await prepareDataDir(dataDir)
@@ -162,7 +162,7 @@ async function ownDataDir(config: Config, log: Log, closers: Closers): Promise<D
 
 /**
  * Starts the threads that write control.db and ledger.db. Their settings are picked one by one, so
- * that no thread gets a secret.
+ * that no thread receives a secret.
  */
 function startWriters(
   config: Config,
@@ -202,7 +202,7 @@ async function startForwarder(
   return { progress, forwarding }
 }
 
-// What a thread was writing may or may not be on disk: only a new start can tell.
+// What a thread was writing may or may not be on disk: only a restart can tell.
 function endProcess(error: Error, log: Log): never {
   log.error('a writing thread has died; the service ends, start it again', {
     error: error.stack ?? error.message,

@@ -1,4 +1,4 @@
-// Opens the engine that has the data: a database where one is set, else DATA_DIR.
+// Opens the engine that has the data: a database if one is set, else DATA_DIR.
 
 import { resolve } from 'node:path'
 import type { Config } from '../config.ts'
@@ -15,7 +15,7 @@ export async function openEngine(config: Config, system: System): Promise<Core> 
   const { database, dataDir } = config
   try {
     if (database === undefined) return { ...(await openFiles(config, system, closers)), close }
-    // The driver of PostgreSQL is loaded only where it is used.
+    // PostgreSQL's driver is loaded only when needed.
     const { openDatabase } = await import('./open-postgres.ts')
     return { ...(await openDatabase({ ...config, database }, system, closers)), close }
   } catch (error) {

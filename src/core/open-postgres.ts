@@ -1,5 +1,5 @@
-// The core on PostgreSQL, which any number of processes may have open. This process commits through
-// lanes of its own, forwards the streams that it leases, and keeps nothing that another one needs.
+// The core on PostgreSQL, which any number of processes may open. This process commits through its
+// own lanes, forwards the streams that it leases, and keeps nothing that another process needs.
 
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -42,7 +42,7 @@ const LANES = 2
 
 type DatabaseConfig = Config & { readonly database: NonNullable<Config['database']> }
 
-/** The disk is the server's: that it is full is found out by writing. */
+/** The disk is the server's: only writing shows that it is full. */
 const STORAGE = {
   isLow: false,
   describe: () => ({
@@ -52,8 +52,8 @@ const STORAGE = {
 }
 
 /**
- * @param closers gets a function to close each part as soon as it is open
- * @throws UnfitSettings if the server cannot be relied on
+ * @param closers receives a function to close each part as soon as it is open
+ * @throws UnfitSettings if the server is not safe to use
  */
 export async function openDatabase(
   config: DatabaseConfig,
@@ -98,7 +98,7 @@ export async function openDatabase(
   closers.push(() => watch.stop())
   const figures = new PostgresStateFigures(of, config)
   closers.push(() => figures.stop())
-  // Commands end soon: they look at nothing.
+  // Commands end soon, so they check nothing.
   if (isForwarding) {
     await Promise.all([progress.look(), watch.start()])
     figures.start()
@@ -122,7 +122,7 @@ export async function openDatabase(
   return { ...intake, control, ...writers, reader, isStoreWorking, metrics, storeName, shared }
 }
 
-/** Whoever takes over later waits for no owner who is gone. */
+/** Lets other processes take over its streams without waiting for the leases to expire. */
 async function leaveStreams(database: Database, owner: string): Promise<void> {
   await database.change(LEAVE_STREAMS, [owner])
 }
@@ -152,7 +152,7 @@ function refuseFaults(faults: readonly string[]): void {
   throw new UnfitSettings(`the server of DATABASE_URL cannot be used: ${faults.join('; ')}`)
 }
 
-/** No server, no such database, no right to it, a schema of a later version. */
+/** Missing server, database or permission, or a later version's schema. */
 async function orUnfit<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()

@@ -1,5 +1,5 @@
-// The address of the service: whether it is free or the service answers there, what the service
-// itself says, and the proxy before it.
+// The service's address: whether it is free or the service answers there, what the service itself
+// reports, and the proxy before it.
 
 import { once } from 'node:events'
 import { request } from 'node:http'
@@ -13,7 +13,7 @@ import { ANSWER_MS_MAX, Check, reasonOf } from './check.ts'
 import type { CheckResult } from './check.ts'
 
 const READINESS_BYTES_MAX = 256 * 1024
-/** What `fetch` says of a port that browsers do not ask either. */
+/** `fetch` reports this for a port that browsers refuse too. */
 const REFUSED_PORT = 'bad port'
 
 const portCheck = new Check('port')
@@ -24,7 +24,7 @@ const NAME_PROXY = 'set TRUST_PROXY to its address: 127.0.0.1,::1 for one on thi
 /** Anybody nearby can send such a header. */
 const IF_PROXY = `if it is one of yours, ${NAME_PROXY}`
 
-/** The members of `/readyz` that are looked at, ready or not. */
+/** The members of `/readyz` that are checked, ready or not. */
 interface Readiness {
   readonly backlog: { readonly entries: number }
   readonly code?: string
@@ -40,8 +40,8 @@ interface Address {
 }
 
 /**
- * @param unit what the units of the service have
- * @param isRunning whether a service has DATA_DIR; `undefined`: that cannot be told
+ * @param unit the environment from the service's units
+ * @param isRunning whether a service uses DATA_DIR; `undefined`: unknown
  */
 export async function checkAddress(
   { host, port }: Address,
@@ -52,7 +52,7 @@ export async function checkAddress(
   if (stream !== undefined) return checkActivated(stream, isRunning)
   if (port === 0) return [portCheck.ok('PORT 0: the service picks a free one')]
   const address = { host, port }
-  // Nothing is taken from a service that runs, be it for a moment.
+  // Do not take the address from a running service, not even briefly.
   if (isRunning === true) return checkServed(address)
   const failure = await listenOnce(address)
   if (failure === undefined) return [portCheck.ok(`PORT ${port} of ${host} is free`)]
@@ -65,7 +65,7 @@ export async function checkAddress(
   return [failure.code === 'EADDRINUSE' ? taken(address) : portCheck.wrong(message, hint)]
 }
 
-/** To connect would start the service. */
+/** Connecting would start the service. */
 async function checkActivated(
   stream: string,
   isRunning: boolean | undefined,
@@ -82,7 +82,7 @@ async function checkServed(address: Address): Promise<readonly CheckResult[]> {
   if (answer.state === 'other') return [taken(address)]
   if (answer.state === 'silent' && answer.reason.includes('ECONNREFUSED')) {
     const remedy = 'restart the service: it was started with other settings'
-    return [portCheck.wrong(`the service runs, and does not listen to ${place}`, remedy)]
+    return [portCheck.wrong(`the service runs, but does not listen to ${place}`, remedy)]
   }
   return [portCheck.ok(`${place} is the service's`), ...judgeService(answer)]
 }
@@ -94,7 +94,7 @@ function taken({ host, port }: Address): CheckResult {
   )
 }
 
-/** Tries to listen there. */
+/** Tries to listen at the address. */
 async function listenOnce(address: Address): Promise<NodeJS.ErrnoException | undefined> {
   const server = createServer()
   try {
@@ -117,7 +117,7 @@ type Answer =
 async function askReadiness({ host, port }: Address): Promise<Answer> {
   const near = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
   try {
-    // Not by `fetch`, which knows ports that it does not ask.
+    // Not `fetch`, which refuses some ports.
     const asked = request({ host: near, port, path: '/readyz', agent: false })
     const signal = AbortSignal.timeout(ANSWER_MS_MAX)
     signal.addEventListener('abort', () => asked.destroy(signal.reason as Error))
@@ -130,7 +130,7 @@ async function askReadiness({ host, port }: Address): Promise<Answer> {
   }
 }
 
-/** Nothing of ours is longer. */
+/** None of our responses is longer. */
 async function textOf(response: IncomingMessage): Promise<string> {
   let text = ''
   response.setEncoding('latin1')
@@ -209,7 +209,7 @@ function judgeTrust(trustedProxies: readonly string[]): CheckResult {
   )
 }
 
-/** Whether people reach the service where the settings say, as far as this machine can tell. */
+/** Whether people can reach the service at its public URL, as far as this machine can tell. */
 async function askPublicly(apiUrl: string): Promise<CheckResult> {
   const url = `${apiUrl.replace(/\/$/, '')}/healthz`
   try {

@@ -6,7 +6,7 @@ import { systemClock } from '../system/clock.ts'
 import { Check } from './check.ts'
 import type { CheckResult } from './check.ts'
 
-/** A nightly one may take hours, and one may fail. */
+/** A nightly backup may take hours, and one may fail. */
 const AGE_MS_MAX = 2 * DAY_MS
 
 const backupCheck = new Check('backup')
@@ -19,7 +19,7 @@ export async function checkBackup(dataDir: string): Promise<CheckResult> {
   }
   const { takenAtMs, file } = last
   const made = `the last backup is of ${formatSecond(takenAtMs)}: ${file ?? 'standard output'}`
-  // One of the future is of a clock that was wrong, and would never be old.
+  // A backup from the future comes from a wrong clock and would never be old.
   if (Math.abs(systemClock.nowMs() - takenAtMs) <= AGE_MS_MAX) return backupCheck.ok(made)
   const remedy =
     'see why none was made since: `systemctl status thermolog-backup.timer thermolog-backup`; ' +

@@ -1,13 +1,13 @@
-// What `thermolog doctor` finds: one result for each thing that it looks at.
+// The results of `thermolog doctor`: one for each thing that it checks.
 
-/** `warning`: it works, and an operator should know; `wrong`: something has to be done. */
+/** `warning`: it works, but an operator should know; `wrong`: it needs action. */
 export type CheckState = 'wrong' | 'warning' | 'ok'
 
 export interface CheckResult {
-  /** What was looked at, `fsync` for example. */
+  /** What was checked, such as `fsync`. */
   readonly check: string
   readonly state: CheckState
-  /** What was found, in a sentence for people. */
+  /** The finding, in a sentence for people. */
   readonly message: string
   /** What to do; never with `ok`. */
   readonly remedy?: string
@@ -34,10 +34,10 @@ export class Check {
   }
 }
 
-/** Of data that cannot be read. */
+/** For data that cannot be read. */
 export const VERIFY = 'see `thermolog verify`, and Troubleshooting in docs/operations.md'
 
-/** The time limit of whatever another program is asked. */
+/** The time limit for another program's response. */
 export const ANSWER_MS_MAX = 5_000
 
 export function reasonOf(error: unknown): string {

@@ -1,5 +1,5 @@
-// The clock: beside the date of this version, the newest file in DATA_DIR, what other servers say,
-// and whether anything keeps it right.
+// The clock, compared with this version's date, the newest file in DATA_DIR and other servers'
+// clocks, and whether it is synchronized.
 
 import { execFile } from 'node:child_process'
 import { readdir, stat } from 'node:fs/promises'
@@ -10,9 +10,9 @@ import { formatSecond, SECOND_MS } from '../domain/time.ts'
 import { Check } from './check.ts'
 import type { CheckResult } from './check.ts'
 
-/** Beyond it, a process on PostgreSQL takes nothing, and providers' tokens fail. */
+/** Beyond this, a process on PostgreSQL accepts nothing, and providers' tokens fail. */
 const OFF_MS_MAX = 10 * SECOND_MS
-/** Files of a running service are written while we look. */
+/** A running service writes files during the check. */
 const FILE_AHEAD_MS_MAX = OFF_MS_MAX
 const REMEDY = 'set the clock, and have it kept: `timedatectl set-ntp true`'
 
@@ -26,8 +26,8 @@ export interface OtherClock {
 }
 
 /**
- * @param dataDir `undefined`: a database has the data
- * @param others of servers that answered
+ * @param dataDir `undefined`: the data are in a database
+ * @param others clocks of servers that answered
  */
 export async function checkClock(
   nowMs: number,
@@ -50,13 +50,13 @@ export async function checkClock(
     return clockCheck.wrong(`${now}, that of ${off.server} ${theirs}`, REMEDY)
   }
   if ((await isSynchronized()) === false) {
-    return clockCheck.warning(`${now}; nothing keeps it right`, '`timedatectl set-ntp true`')
+    return clockCheck.warning(`${now}; nothing synchronizes it`, '`timedatectl set-ntp true`')
   }
   const names = others.map(({ server }) => server)
   return clockCheck.ok(names.length === 0 ? now : `${now}, as that of ${names.join(' and ')} does`)
 }
 
-/** 0: there is none. */
+/** 0: no files. */
 async function newestFileMs(dataDir: string): Promise<number> {
   let newestMs = 0
   for (const name of await namesIn(dataDir)) {
@@ -65,7 +65,7 @@ async function newestFileMs(dataDir: string): Promise<number> {
   return newestMs
 }
 
-/** What is wrong with files and folder is said elsewhere. */
+/** Other checks report what is wrong with the folder and its files. */
 async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder)

@@ -1,5 +1,5 @@
-// DATA_DIR: whether the service may use it, the room on its volume, and how long its disk takes
-// until something is safe. Only the last one writes: a small file, which it deletes.
+// DATA_DIR: whether the service can use it, the room on its volume, and how long its disk takes to
+// make a write safe. Only the last check writes: a small file, which it deletes.
 
 import { randomBytes } from 'node:crypto'
 import { lstat, open, readdir, rm, stat } from 'node:fs/promises'
@@ -25,7 +25,7 @@ import type { CheckResult } from './check.ts'
 
 const PROBE_FILE = 'doctor-probe'
 const PROBE_BYTES = 4_096
-/** One that is slow says nothing. */
+/** A single slow write means nothing. */
 const PROBES_MIN = 5
 const PROBES_MAX = 20
 const PROBING_MS_MAX = 500
@@ -37,7 +37,7 @@ const dataDirCheck = new Check('data_dir')
 const diskCheck = new Check('disk')
 const syncCheck = new Check('fsync')
 
-/** In order; what makes no sense without the one before is left out. */
+/** In order; a check that depends on a failed one is left out. */
 export async function checkDataDir(config: Config): Promise<readonly CheckResult[]> {
   const { dataDir } = config
   try {
@@ -86,8 +86,8 @@ async function isFolder(path: string): Promise<boolean> {
 }
 
 /**
- * For root, who may open everything: a file that was left by a command of root's, which the service
- * cannot open. Where the folder is root's, its files tell who the service is.
+ * For root, who may open everything: finds a file that a command run by root left and the service
+ * cannot open. If the folder belongs to root, its files show who the service is.
  */
 async function findStranger(dataDir: string): Promise<CheckResult | undefined> {
   if (process.getuid?.() !== 0) return undefined
@@ -110,7 +110,7 @@ async function findStranger(dataDir: string): Promise<CheckResult | undefined> {
   )
 }
 
-/** A running service makes and deletes files meanwhile. */
+/** A running service may delete files meanwhile. */
 function ifGone(error: NodeJS.ErrnoException): { readonly uid?: number } {
   if (error.code === 'ENOENT' || error.code === 'EACCES') return {}
   throw error
@@ -134,14 +134,14 @@ async function checkSync(dataDir: string): Promise<CheckResult> {
     const remedy = 'free space, raise the quota, or look for faults of the disk: `dmesg`'
     return syncCheck.wrong(`cannot write to ${resolve(dataDir)}: ${reasonOf(error)}`, remedy)
   } finally {
-    // On a disk that fails, this does too.
+    // On a failing disk, this fails too.
     await rm(file, { force: true }).catch(reasonOf)
   }
 }
 
 async function timeSyncs(file: string): Promise<number[]> {
   await rm(file, { force: true })
-  // Not where a link leads.
+  // Must not follow a link.
   const handle = await open(file, 'wx', 0o600)
   try {
     const durationsMs: number[] = []
@@ -154,7 +154,7 @@ async function timeSyncs(file: string): Promise<number[]> {
   }
 }
 
-/** As a commit does: bytes that no disk can compress, at the end of a file. */
+/** Like a commit: incompressible bytes at the end of a file. */
 async function timeSync(handle: FileHandle): Promise<number> {
   const startedMs = systemClock.monotonicMs()
   await handle.appendFile(randomBytes(PROBE_BYTES))
@@ -167,7 +167,7 @@ function judgeSync(durationsMs: readonly number[]): CheckResult {
   const [typicalMs = 0] = durationsMs.slice(durationsMs.length / 2)
   const worstMs = durationsMs.at(-1) ?? 0
   const figures = `${typicalMs.toFixed(1)} ms, at worst ${worstMs.toFixed(1)} ms`
-  const found = `until something is safe on the disk of DATA_DIR it takes ${figures}`
+  const found = `a write takes ${figures} to be safe on the disk of DATA_DIR`
   if (typicalMs < SYNC_MS_SLOW) return syncCheck.ok(found)
   const perSecond = Math.max(1, Math.floor(1_000 / typicalMs))
   const rate = `a sender that sends one at a time stores ${perSecond} measurements a second`

@@ -1,5 +1,5 @@
-// `thermolog doctor`: looks at everything that the service depends on, changes nothing, and says
-// what is wrong first. Other servers are asked side by side, and have five seconds to answer.
+// `thermolog doctor`: checks everything that the service depends on, changes nothing, and lists
+// faults first. Other servers are asked at the same time and have five seconds to answer.
 
 import type { Config } from '../config.ts'
 import type { Environment } from '../config-settings.ts'
@@ -21,7 +21,7 @@ const SEVERITIES: readonly CheckState[] = ['wrong', 'warning', 'ok']
 
 const settingsCheck = new Check('settings')
 
-/** What the settings alone say; the rest can be looked at only if none of them is wrong. */
+/** Checks the settings alone; the rest is checked only if none of them is wrong. */
 export function checkSettings(
   problems: readonly string[],
   warnings: readonly string[],
@@ -35,9 +35,9 @@ export function checkSettings(
 }
 
 /**
- * Everything that there is, in the order in which one thing depends on the other.
+ * All checks, in the order in which they depend on each other.
  *
- * @param unit what the units of the service with these settings have; `undefined`: there are none
+ * @param unit the environment from the service's units; `undefined`: there are none
  */
 export async function examine(
   config: Config,
@@ -45,7 +45,7 @@ export async function examine(
 ): Promise<readonly CheckResult[]> {
   const { database, influx, identityProviders } = config
   const ofFiles = database === undefined ? await checkDataDir(config) : []
-  // What DATA_DIR is not fit for is said once.
+  // Report only once that DATA_DIR is unusable.
   const isUsable = database === undefined && !ofFiles.some(isOfUnfitFolder)
   const servers = await Promise.all([
     ...(database === undefined ? [] : [checkDatabase(database)]),
@@ -66,7 +66,7 @@ export async function examine(
   ]
 }
 
-/** What is wrong comes first. */
+/** Faults come first. */
 export function bySeverity(results: readonly CheckResult[]): readonly CheckResult[] {
   return SEVERITIES.flatMap((severity) => results.filter(({ state }) => state === severity))
 }
@@ -85,7 +85,7 @@ async function checkFiles(
   return [...memory, ...data, await checkBackup(config.dataDir)]
 }
 
-/** Whether a service has DATA_DIR; `undefined`: it cannot be asked, or has no socket for it. */
+/** Whether a service uses DATA_DIR; `undefined`: it does not answer, or has no socket. */
 async function isServed({ dataDir }: Config): Promise<boolean | undefined> {
   try {
     const service = await connectOperations(operationsSocketPath(dataDir))

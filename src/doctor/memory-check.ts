@@ -1,4 +1,4 @@
-// The memory that the service may have, against what its ledger needs.
+// Compares the service's memory limit with its ledger's needs.
 
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
@@ -42,7 +42,7 @@ export function checkMemory(dataDir: string, unit: Environment | undefined): Che
   return memoryCheck.wrong(`${resting}, but ${limit}`, remedy)
 }
 
-/** @returns a result where the ledger cannot be read */
+/** @returns a result if the ledger cannot be read */
 function countEvents(dataDir: string): number | CheckResult {
   try {
     const ledger = openForReading(join(dataDir, LEDGER_FILE))
@@ -56,7 +56,7 @@ function countEvents(dataDir: string): number | CheckResult {
   }
 }
 
-/** The smallest. */
+/** The smallest limit. */
 function limitOf(unit: Environment | undefined): MemoryLimit {
   const machine = { bytes: totalmem(), of: 'the memory of this machine', remedy: 'add memory' }
   const inUnit = ['MemoryHigh', 'MemoryMax'].map((key) => ({
@@ -65,7 +65,7 @@ function limitOf(unit: Environment | undefined): MemoryLimit {
     remedy: `raise it: systemctl edit thermolog, with [Service] and ${key}=`,
   }))
   const group = {
-    // Of a unit it is not the group of this process that counts.
+    // For a unit, the control group of this process does not matter.
     bytes: unit === undefined ? (memoryLimit() ?? Infinity) : Infinity,
     of: 'the limit of this container or control group',
     remedy: 'raise the limit; in Docker it is `--memory`, in Compose `mem_limit`',
@@ -75,7 +75,7 @@ function limitOf(unit: Environment | undefined): MemoryLimit {
   )
 }
 
-/** As systemd has sizes: `1G`, `50%`, `infinity`. */
+/** In systemd's notation: `1G`, `50%`, `infinity`. */
 function bytesOf(size: string | undefined, totalBytes: number): number {
   const [, digits = '', unit = ''] = /^(\d+(?:\.\d+)?)([KMGT%]?)$/.exec(size?.trim() ?? '') ?? []
   if (digits === '') return Infinity

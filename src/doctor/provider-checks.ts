@@ -1,4 +1,4 @@
-// Identity providers: whether each is where the settings say, and is what it should be.
+// Identity providers: whether each is reachable and is the issuer in the settings.
 
 import type { IdentityProviderConfig } from '../config.ts'
 import { discover } from '../oidc/discovery.ts'

@@ -1,5 +1,5 @@
-// Where the data are: what DATA_DIR says of itself, the server of DATABASE_URL, and InfluxDB.
-// Nothing is changed there.
+// Where the data are: DATA_DIR's own records, the server of DATABASE_URL, and InfluxDB. Changes
+// nothing.
 
 import type { Config, DatabaseConfig, InfluxConfig } from '../config.ts'
 import { refuseOtherStore, storeNameOf } from '../core/measurement-store.ts'
@@ -16,7 +16,7 @@ import type { OtherClock } from './clock-check.ts'
 
 export interface ServerResult {
   readonly results: readonly CheckResult[]
-  /** `undefined`: it did not say. */
+  /** `undefined`: it did not report its time. */
   readonly clock: OtherClock | undefined
 }
 
@@ -24,7 +24,7 @@ const dataCheck = new Check('data')
 const databaseCheck = new Check('database')
 const influxCheck = new Check('influxdb')
 
-/** Whether the service could start with the files, and they belong to the settings. */
+/** Whether the service could start with the files, and they match the settings. */
 export async function checkData(config: Config): Promise<readonly CheckResult[]> {
   const { dataDir } = config
   try {
@@ -60,7 +60,7 @@ async function checkControl(config: Config): Promise<CheckResult> {
 
 export async function checkDatabase({ url, durability }: DatabaseConfig): Promise<ServerResult> {
   try {
-    // The driver of PostgreSQL is loaded only where it is used.
+    // PostgreSQL's driver is loaded only when needed.
     const { checkServer } = await import('../postgres/server/server-check.ts')
     const { countingFault } = await import('../postgres/stream/counting-check.ts')
     const limit = { statementMsMax: ANSWER_MS_MAX }
@@ -95,7 +95,7 @@ export async function checkInflux(influx: InfluxConfig): Promise<ServerResult> {
     }
     const clock = await readClock(connection)
     if (state.kind === 'ready' || state.kind === 'created') {
-      const ready = `InfluxDB at ${influx.url} takes and gives "${influx.influxBucket}"`
+      const ready = `InfluxDB at ${influx.url} can be written and read: "${influx.influxBucket}"`
       return { results: [influxCheck.ok(ready)], clock }
     }
     const { kind, problem, remedy } = state
@@ -123,7 +123,7 @@ async function readClock(connection: InfluxConnection): Promise<OtherClock | und
   }
 }
 
-/** @param date the header of an answer that has just come; it has whole seconds */
+/** @param date the header of a response that has just arrived; has whole seconds */
 export function clockOf(server: string, date: string | null | undefined): OtherClock | undefined {
   const aheadMs = Date.parse(date ?? '') - systemClock.nowMs()
   return Number.isNaN(aheadMs) ? undefined : { server, aheadMs }

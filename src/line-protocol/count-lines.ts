@@ -1,4 +1,4 @@
-// What can be counted of a body of line protocol at little cost, before anything is made of it.
+// Counts in a body of line protocol, at little cost, before it is parsed.
 
 const TAB = 9
 const NEW_LINE = 10
@@ -8,20 +8,20 @@ const COMMA = 44
 const BACKSLASH = 92
 const LOWER_CASES = 0x2020
 
-/** What stands before a field or ends a line, by its code. */
+/** Characters before a field or at the end of a line, by code. */
 const SEPARATORS = new Uint8Array(COMMA + 1)
 for (const code of [TAB, NEW_LINE, BLANK, COMMA]) SEPARATORS[code] = 1
 
-/** Whether a temperature's name begins with these two bytes, but for names that a setting adds. */
+/** Whether a temperature's name begins with these two bytes, except names added by a setting. */
 const BEGINNINGS = new Uint8Array(2 ** 16)
 for (const text of ['te', 'cu', 'fl', 'pr', 'va', 'ga']) {
   BEGINNINGS[Buffer.from(text).readInt16BE()] = 1
 }
 
-/** A field with its value and what is before it. */
+/** A field with its value and the character before it. */
 const FIELD_BYTES_MIN = { ofKnownName: ' temp=1'.length, ofAnyName: ' a=1'.length }
 
-/** Lines of a body, counting line breaks in strings too; no further than one more than `max`. */
+/** Lines of a body, including line breaks in strings; counts up to one more than `max`. */
 export function countLines(text: string, max: number): number {
   let count = 0
   for (let at = 0; at < text.length && count <= max; count++) {
@@ -32,16 +32,16 @@ export function countLines(text: string, max: number): number {
 }
 
 /**
- * Whether a body may have more temperatures, to go by how the names of its fields begin.
+ * Whether a body may have more temperatures, judging by how its fields' names begin.
  *
- * @param isAnyName whether every name may be that of a temperature
+ * @param isAnyName whether every name may be a temperature's
  * @returns `false` only if it certainly has no more
  */
 export function mayHaveMoreTemperatures(body: Buffer, max: number, isAnyName: boolean): boolean {
   const bytesMin = isAnyName ? FIELD_BYTES_MIN.ofAnyName : FIELD_BYTES_MIN.ofKnownName
-  // From here on, the bytes that are left have no room for more than is allowed.
+  // From here on, the remaining bytes cannot hold more than is allowed.
   let enoughAt = body.length - max * bytesMin
-  // A line break in a string looks like the end of its line: then tags count as fields.
+  // A line break in a string looks like the end of a line: then tags count as fields.
   const hasStrings = body.includes(QUOTE)
   let count = 0
   let isOfKey = !hasStrings
@@ -57,7 +57,7 @@ export function mayHaveMoreTemperatures(body: Buffer, max: number, isAnyName: bo
   return false
 }
 
-/** Two letters, whatever their case. */
+/** Two letters, in lower case. */
 function beginningAt(body: Buffer, at: number): number {
   return ((body[at] ?? 0) << 8) | (body[at + 1] ?? 0) | LOWER_CASES
 }

@@ -1,6 +1,6 @@
-// Which sensor a temperature of a point is of, and which event it is. Both are functions of the
-// point alone. The event id depends on no setting and not on the serial number, so a point that
-// is sent again is known whatever was changed meanwhile. Its rule has a version, `lp1`.
+// Which sensor a point's temperature belongs to, and which event it is. Both depend only on the
+// point. The event id depends on neither settings nor the serial number, so a resent point is
+// recognised whatever has changed since. Its rule has a version, `lp1`.
 
 import { createHash, hash } from 'node:crypto'
 import type { Hash } from 'node:crypto'
@@ -10,16 +10,16 @@ import { copyText, decodeText } from './point.ts'
 import { tagOf } from './temperature.ts'
 
 export interface SerialNumberRules {
-  /** Tags that name a sensor, beside the known ones. */
+  /** Tags that name a sensor, besides the known ones. */
   readonly serialTags: readonly string[]
-  /** Goes before every serial number. */
+  /** Precedes every serial number. */
   readonly serialNumberPrefix: string
 }
 
 const SERIAL_TAGS = ['dev_eui', 'devEUI', 'sn', 'serial', 'sensor_id', 'mac', 'address']
 const SERIAL_HEX_DIGITS_MIN = 8
 
-/** Tags that say nothing of which sensor it is. */
+/** Tags that do not identify a sensor. */
 const UNNAMED_TAGS = new Set([
   '_seq',
   'mic',
@@ -33,7 +33,7 @@ const UNNAMED_TAGS = new Set([
   'f_port',
 ])
 
-/** Fields of which a point has one: their names are not part of a serial number. */
+/** Fields that a point has only once: their names are not part of a serial number. */
 const UNNAMED_FIELDS = new Set([
   'temp',
   'temperature',
@@ -47,35 +47,35 @@ const UNNAMED_FIELDS = new Set([
 
 /** String fields, or tags. */
 const ALIAS_FIELDS = ['friendly_name_str', 'friendly_name', 'device_name']
-/** Where none of these is. */
+/** Used if none of these exists. */
 const ALIAS_TAG = 'name'
 
 const SERIAL_CHARACTERS_MAX = 64
 const HASHED_HEAD_CHARACTERS = 47
 const HASH_DIGITS = 16
-/** Of longer names of series, what they have in common is hashed once. */
+/** Beyond this length, the common part of a series' names is hashed once. */
 const SERIES_NAME_CHARACTERS_MAX = 256
 const FORBIDDEN = /[^0-9A-Za-z:._-]/gu
 const ANY_LETTER_OR_DIGIT = /[0-9A-Za-z]/
 
-/** Tags that are different whenever a point is sent. */
+/** Tags that differ each time a point is sent. */
 export const SENDING_TAGS = new Set(['_seq', 'mic'])
-/** Tags that name a sensor wherever it is read: then the host that read it does not count. */
+/** Tags that identify a sensor globally: the host that read it is ignored. */
 const WORLDWIDE_TAGS = new Set(['dev_eui', 'devEUI', 'mac'])
 const WORLDWIDE_IF_LONG = new Set(['sn', 'serial', 'address'])
 const WORLDWIDE_HEX_DIGITS_MIN = 12
 
-/** What a sensor is registered as. */
+/** The names a sensor is registered with. */
 export interface SensorNames {
   readonly serialNumber: string
-  /** Where its point does not name it; `undefined`: its serial number. */
+  /** `undefined` if its point has none: the serial number is used. */
   readonly alias: string | undefined
 }
 
-/** The names of the sensors of a series. */
+/** The names of a series' sensors. */
 export class SensorNaming {
   readonly #name: string
-  /** As much of it as an alias may show. */
+  /** The part that an alias may show. */
   readonly #shown: string
   readonly #hashed: Hash | undefined
 
@@ -86,7 +86,7 @@ export class SensorNaming {
     this.#hashed = isLong ? createHash('sha256').update(this.#name) : undefined
   }
 
-  /** Those of the sensor that a field is of; texts of their own. */
+  /** The names of a field's sensor, copied from the body's text. */
   of(field: string): SensorNames {
     const name = decodeText(field)
     const suffix = UNNAMED_FIELDS.has(name.toLowerCase()) ? '' : `.${name}`
@@ -102,16 +102,16 @@ export class SensorNaming {
   }
 }
 
-/** What event ids begin with: `bytes`, after what is already hashed. */
+/** The start of event ids: `bytes`, after what is already hashed. */
 export interface IdentityHead {
   readonly hashed: Hash | undefined
   readonly bytes: Buffer
 }
 
-/** More bytes are hashed once for all fields and points of a series. */
+/** More bytes than this are hashed once for all fields and points of a series. */
 const HEAD_BYTES_MAX = 1_024
 
-/** What all event ids of a series begin with. */
+/** The start of all event ids of a series. */
 export function headOfSeries({ measurement, tags }: SeriesKey): IdentityHead {
   const isWorldwide = tags.some(isWorldwideTag)
   const pieces = [measurement]
@@ -124,7 +124,7 @@ export function headOfSeries({ measurement, tags }: SeriesKey): IdentityHead {
   return { hashed: createHash('sha256').update(bytes), bytes: Buffer.alloc(0) }
 }
 
-/** What all event ids of a field begin with. */
+/** The start of all event ids of a field. */
 export function headOfField({ hashed, bytes }: IdentityHead, field: string): IdentityHead {
   return { hashed, bytes: Buffer.concat([bytes, afterLength(field)]) }
 }
@@ -137,7 +137,7 @@ const SCRATCH = Buffer.alloc(4_096)
  * The event id of a measurement.
  *
  * @param head of its field
- * @param nanoseconds the time of the point, decimal
+ * @param nanoseconds the point's time, decimal
  * @param value as sent, in the sender's unit
  */
 export function eventIdOf(head: IdentityHead, nanoseconds: string, value: number): string {
@@ -146,19 +146,19 @@ export function eventIdOf(head: IdentityHead, nanoseconds: string, value: number
   const message = length <= SCRATCH.length ? SCRATCH.subarray(0, length) : Buffer.alloc(length)
   message.set(bytes)
   let at = message.writeUInt32BE(nanoseconds.length, bytes.length)
-  // A third of what `write` costs for so few characters.
+  // Costs a third of `write` for so few characters.
   for (let digit = 0; digit < nanoseconds.length; digit++) {
     message[at++] = nanoseconds.charCodeAt(digit)
   }
   at = message.writeUInt32BE(DOUBLE_BYTES, at)
-  // −0 is 0.
+  // Turns −0 into 0.
   message.writeDoubleBE(value + 0, at)
-  // Faster than a hash that goes on from another.
+  // Faster than continuing a hash.
   if (hashed === undefined) return `lp1:${hash('sha256', message, 'hex')}`
   return `lp1:${hashed.copy().update(message).digest('hex')}`
 }
 
-/** What people call the sensor of a point, where it says so. */
+/** What people call a point's sensor, if the point says so. */
 export function aliasOf(series: SeriesKey, fields: Point['fields'] = []): string | undefined {
   for (const key of ALIAS_FIELDS) {
     const ofField = fields.find((field) => field.key === key)?.value
@@ -169,13 +169,13 @@ export function aliasOf(series: SeriesKey, fields: Point['fields'] = []): string
   return asAlias(tagOf(series, ALIAS_TAG) ?? '')
 }
 
-/** A text as an alias, cut and a text of its own; `undefined` where it is blank. */
+/** A text as an alias, truncated and copied; `undefined` if it is blank. */
 function asAlias(text: string): string | undefined {
   const characters = Array.from(beginningOf(text)).slice(0, nameCharactersMax)
   return characters.join('').trimEnd() || undefined
 }
 
-/** All that may be seen of a text as an alias; its last character may be half of one. */
+/** The part of a text that an alias may show; may end in half a character. */
 function beginningOf(text: string): string {
   return text.trimStart().slice(0, 2 * nameCharactersMax)
 }
@@ -196,7 +196,7 @@ function sensorNameOf(series: SeriesKey, { serialTags }: SerialNumberRules): str
   return decodeText([series.measurement, ...values].join('.'))
 }
 
-/** What is no serial number becomes one that nothing else becomes. */
+/** Turns any text into a unique serial number. */
 function asSerialNumber(text: string): string {
   const allowed = text.replaceAll(FORBIDDEN, '_')
   const isFit = allowed === text && ANY_LETTER_OR_DIGIT.test(text)

@@ -2,9 +2,9 @@
 
 const RETURN = 13
 
-/** A part of the text of a body. */
+/** A part of a body's text. */
 export class Line {
-  /** The first one is 1. */
+  /** The first line is 1. */
   readonly number: number
   readonly #body: string
   readonly #start: number
@@ -17,7 +17,7 @@ export class Line {
     this.#end = end > start && body.charCodeAt(end - 1) === RETURN ? end - 1 : end
   }
 
-  /** Its bytes, one character each; a part of the body's text. */
+  /** Its bytes, one character each; a slice of the body's text. */
   get text(): string {
     return this.#body.slice(this.#start, this.#end)
   }

@@ -1,13 +1,13 @@
-// The time of a point: a decimal number of units since 1970, which the request names.
+// The time of a point: a decimal number since 1970, in the unit that the request names.
 
 export interface PointTime {
   /** Decimal. */
   readonly nanoseconds: string
-  /** Cut to the millisecond. */
+  /** Truncated to the millisecond. */
   readonly measuredAtMs: number
 }
 
-/** Nanoseconds by their names in `precision`. */
+/** Nanoseconds by unit name, as in `precision`. */
 const UNITS: ReadonlyMap<string, bigint> = new Map([
   ['n', 1n],
   ['ns', 1n],
@@ -24,12 +24,12 @@ const V2_UNITS: ReadonlySet<string> = new Set(['ns', 'us', 'ms', 's'])
 const NS_PER_MS = 1_000_000n
 const NS_MAX = 2n ** 63n
 
-/** Nanoseconds of a unit, `undefined` for one that this version of the API does not have. */
+/** Nanoseconds of a unit, `undefined` if this version of the API does not have it. */
 export function unitOf(precision: string, version: 'v1' | 'v2'): bigint | undefined {
   return version === 'v2' && !V2_UNITS.has(precision) ? undefined : UNITS.get(precision)
 }
 
-/** How many zeros make nanoseconds of the units that senders use. */
+/** The zeros that turn common units into nanoseconds. */
 const ZEROS: ReadonlyMap<bigint, string> = new Map([
   [1n, ''],
   [1_000n, '000'],
@@ -40,7 +40,7 @@ const NS_DIGITS = 19
 const MS_DIGITS = 13
 const ZERO = 48
 
-/** @returns `undefined` for a time that 64 bits of nanoseconds cannot hold */
+/** @returns `undefined` for a time that does not fit 64 bits of nanoseconds */
 export function pointTime(text: string, unitNs: bigint): PointTime | undefined {
   const zeros = ZEROS.get(unitNs)
   if (zeros !== undefined) {
@@ -55,7 +55,7 @@ export function pointTime(text: string, unitNs: bigint): PointTime | undefined {
   return { nanoseconds: String(ns), measuredAtMs }
 }
 
-/** Milliseconds of a time after 2001 and before 2255, without big numbers: they are slow. */
+/** Milliseconds of a time after 2001 and before 2255, without BigInt, which is slow. */
 function usualTime(nanoseconds: string): number | undefined {
   const first = nanoseconds.charCodeAt(0) - ZERO
   if (nanoseconds.length !== NS_DIGITS || first < 1 || first > 8) return undefined

@@ -2,26 +2,26 @@
 //
 //   measurement,tag=value,… field=value,… time
 //
-// Texts are read as one character a byte (latin1), so that they compare and hash as their bytes do;
-// `decodeText` makes them readable. A string field may contain line breaks, nothing else may.
+// Texts are read as one character per byte (latin1), so that they compare and hash like their
+// bytes; `decodeText` makes them readable. Only string fields may contain line breaks.
 //
-// A line is bounded while it is read: nothing of it is looked at behind `lineBytesMax`, and no tag
-// or field is made beyond those that a line may have.
+// Limits apply while a line is read: nothing beyond `lineBytesMax` is read, and no tag or field
+// beyond those a line may have is created.
 
 import { lineBytesMax, lineFieldsMax, lineTagsMax, numberCharactersMax } from '../domain/limits.ts'
 
-/** What the points of one series have in common, unescaped, one character a byte. */
+/** What the points of a series share, unescaped, one character per byte. */
 export interface SeriesKey {
   readonly measurement: string
-  /** By the bytes of their keys, each key once. */
+  /** Ordered by the bytes of their keys, each key once. */
   readonly tags: readonly Tag[]
 }
 
-/** What a point says, unescaped, one character a byte. */
+/** The contents of a point, unescaped, one character per byte. */
 export interface Point<Series extends SeriesKey = SeriesKey> {
   readonly series: Series
   readonly fields: readonly Field[]
-  /** As sent; `undefined` where it has none. */
+  /** As sent; `undefined` if it has none. */
   readonly time: string | undefined
 }
 
@@ -35,12 +35,12 @@ export interface Field {
   readonly value: number | string | boolean
 }
 
-/** What is wrong with a line, and how far it was read. */
+/** The fault in a line, and how far it was read. */
 export class LineFault extends Error {
   readonly readTo: number
-  /** Whether it has more of something than a line may have. */
+  /** Whether it exceeds a limit for lines. */
   readonly isTooLarge: boolean
-  /** Where a string begins that nothing closes, at least within the longest line. */
+  /** The start of a string that is not closed, at least within the longest line. */
   readonly openString: number | undefined
 
   constructor(message: string, readTo: number, isTooLarge = false, openString?: number) {
@@ -74,13 +74,13 @@ const COMMA = 44
 const EQUALS = 61
 const BACKSLASH = 92
 
-// What ends a piece of a point, as bits.
+// The ends of a point's parts, as bits.
 const AT_LINE_END = 1
 const AT_BLANK = 2
 const AT_TAB = 4
 const AT_COMMA = 8
 const AT_EQUALS = 16
-/** By the code of a character. */
+/** By character code. */
 const ENDS = new Uint8Array(256)
 ENDS[NEW_LINE] = AT_LINE_END
 ENDS[RETURN] = AT_LINE_END
@@ -93,32 +93,32 @@ const OF_KEY = AT_EQUALS | AT_COMMA | AT_BLANK
 const OF_VALUE = AT_COMMA | AT_BLANK | AT_TAB
 const OF_TIME = AT_BLANK | AT_TAB
 
-/** A text as it is meant: its bytes are UTF-8. */
+/** Decodes a text, whose bytes are UTF-8. */
 export function decodeText(text: string): string {
   // oxlint-disable-next-line no-control-regex -- every byte of ASCII is itself in UTF-8
   return /^[\x00-\x7f]*$/.test(text) ? text : Buffer.from(text, 'latin1').toString('utf8')
 }
 
-/** A copy that does not keep what it is a part of in memory. */
+/** A copy that does not keep the whole body in memory. */
 export function copyText(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1')
 }
 
-/** The series that are known by their keys as these are written. */
+/** Known series, by their keys as written. */
 export interface KnownSeries<Series extends SeriesKey> {
   find(written: string): Series | undefined
-  /** @param readKey of this text, or of a copy of it */
+  /** @param readKey of this text or a copy of it */
   add(written: string, readKey: (written: string) => SeriesKey): Series
 }
 
-/** Reads points of a text. */
+/** Reads points from a text. */
 export class PointReader<Series extends SeriesKey> {
   readonly #text: string
   readonly #known: KnownSeries<Series>
-  /** Where the text begins in the one that faults are told of. */
+  /** Where the text begins in the text that faults refer to. */
   readonly #offset: number
   #at = 0
-  /** Where the text ends, or the longest line that begins where the point does. */
+  /** Where the text ends, or the longest line from the start of the point. */
   #stop = 0
 
   constructor(text: string, known: KnownSeries<Series>, offset = 0) {
@@ -128,13 +128,13 @@ export class PointReader<Series extends SeriesKey> {
     this.#stop = text.length
   }
 
-  /** Where the line of the last point ends: at a line break or at the end of the text. */
+  /** The end of the last point's line: a line break or the end of the text. */
   get end(): number {
     return this.#at
   }
 
   /**
-   * Reads the point that begins at a place.
+   * Reads the point that begins at a position.
    *
    * @throws LineFault
    */
@@ -155,7 +155,7 @@ export class PointReader<Series extends SeriesKey> {
   }
 
   #addSeries(written: string, start: number): Series {
-    // A return at its end is a part of it, as the blank behind it says.
+    // The blank after it says that a carriage return at its end is part of it.
     return this.#known.add(written, (text) =>
       new PointReader(`${text} `, this.#known, start).#readKey(),
     )
@@ -214,7 +214,7 @@ export class PointReader<Series extends SeriesKey> {
     return this.#text.slice(start, end).replaceAll(/\\(["\\])/g, '$1')
   }
 
-  /** What stands before the next of these ends that no backslash escapes, or the line's. */
+  /** The text before the next unescaped one of these ends, or the end of the line. */
   #take(ends: number): string {
     const text = this.#text
     const start = this.#at
@@ -258,7 +258,7 @@ export class PointReader<Series extends SeriesKey> {
   }
 }
 
-/** The quote that closes a string which begins at a place; not before `stop`: there is none. */
+/** The quote that closes the string starting at a position; not before `stop`: there is none. */
 export function closingQuote(text: string, start: number, stop: number): number {
   let at = start
   while (at < stop && text.charCodeAt(at) !== QUOTE) {
@@ -267,7 +267,7 @@ export function closingQuote(text: string, start: number, stop: number): number 
   return at
 }
 
-/** Whether what stands at a place may stand behind a string. */
+/** Whether the character at a position may follow a string. */
 export function mayFollowString(text: string, at: number): boolean {
   return isLineEnd(text, at) || ', \t'.includes(text[at] ?? '')
 }

@@ -1,8 +1,8 @@
-// A body of line protocol as measurements: what is stored, what cannot be and why, and which points
-// have no temperature. A line that cannot be read costs none of its neighbours.
+// Turns a body of line protocol into measurements: those to store, those that cannot be stored and
+// why, and points without a temperature. An unreadable line does not affect its neighbours.
 //
-// A body is counted first, and refused whole if it has too much. Then it is read in parts, each
-// when the one before is done with: however many measurements a body has, few exist at once.
+// A body is counted first, and refused whole if it exceeds a limit. Then it is read in parts, each
+// after the previous one is finished, so that few measurements exist at once.
 
 import { isUtf8 } from 'node:buffer'
 import { ServiceError } from '../domain/errors.ts'
@@ -32,44 +32,44 @@ import { celsiusOf } from './temperature.ts'
 
 export interface LineRules {
   readonly series: SeriesMemory
-  /** Nanoseconds of the unit in which times are given. */
+  /** Nanoseconds per unit of the given times. */
   readonly unitNs: bigint
 }
 
-/** A measurement that a line stands for. */
+/** A measurement from a line. */
 export interface LineReading {
   readonly line: Line
-  /** Which field of the line has its temperature: the first one is 0. */
+  /** The index of the line's field with its temperature, from 0. */
   readonly field: number
   readonly measurement: SubmittedMeasurement
 }
 
 export interface RefusedLine {
   readonly line: Line
-  /** Which of its fields; `null`: all of the line. */
+  /** Which of its fields; `null`: the whole line. */
   readonly fields: readonly number[] | null
   readonly reason: string
-  /** Whether the line has more of something than a line may have. */
+  /** Whether the line exceeds a limit for lines. */
   readonly isTooLarge: boolean
 }
 
 /** A body, part by part. */
 export interface LineBody extends AsyncIterable<LinePart> {
-  /** Empty ones, comments and line breaks in strings included. */
+  /** Including empty lines, comments and line breaks in strings. */
   readonly lineCount: number
 }
 
-/** What some lines of a body, one after another, are. */
+/** Some consecutive lines of a body. */
 export interface LinePart {
-  /** With an event id; at most `submissionMeasurementsMax`: the next part has those beyond. */
+  /** With an event id; at most `submissionMeasurementsMax`, the rest in the next part. */
   readonly keyed: readonly LineReading[]
-  /** Of points without a time. */
+  /** From points without a time. */
   readonly unkeyed: readonly LineReading[]
   /** Each line once. */
   readonly refused: readonly RefusedLine[]
   /** Points without a temperature. */
   readonly skipped: readonly SkippedPoint[]
-  /** Lines with a temperature, or that cannot be read. */
+  /** Lines with a temperature, and unreadable ones. */
   readonly lineCount: number
   readonly isLast: boolean
 }
@@ -86,10 +86,10 @@ const RETURN = 13
 const BLANK = 32
 const HASH = 35
 
-/** In the fields of a line. */
+/** In a line's fields. */
 const BEFORE_STRING = /(?<!\\)="/
 
-/** A line as a point, or why it is none. */
+/** A line as a point, or the reason that it is not one. */
 interface WalkedLine {
   readonly line: Line
   readonly point?: Point<Series>
@@ -106,7 +106,7 @@ interface FoundTemperature {
   readonly named: string | undefined
 }
 
-/** Others have their turn after so much. */
+/** Other work runs after this many lines. */
 const PART_LINES_MAX = 1_000
 const PART_BYTES_MAX = 128 * 1024
 const REASON_NAME_CHARACTERS_MAX = 64
@@ -114,10 +114,10 @@ const CELSIUS_MIN = -273.15
 const CELSIUS_MAX = 10_000
 
 /**
- * Reads a body, whose bytes are not needed afterwards.
+ * Reads a body; its bytes are not needed afterwards.
  *
  * @param letOthers awaited now and then
- * @returns its parts; none if it is empty; each is made when it is asked for, once
+ * @returns its parts, none if it is empty; each is made on demand, once
  * @throws ServiceError `batch_too_large`
  */
 export async function readLines(
@@ -167,18 +167,18 @@ async function* readParts(
   }
 }
 
-/** Walks through the lines of a body. */
+/** Walks through a body's lines. */
 class LineWalk {
   readonly #text: string
   readonly #isUtf8: boolean
   readonly #points: PointReader<Series>
   #at = 0
   #number = 0
-  /** Characters that may be read a second time, after a quote that nothing closes. */
+  /** Characters that may be read again after an unclosed quote. */
   #rereadMax: number
-  /** Characters that may be looked at in vain for the quote that closes a long string. */
+  /** Characters that may be searched in vain for the closing quote of a long string. */
   #lookMax: number
-  /** Characters looked at one by one, those that were read twice too. */
+  /** Characters read one by one, including those read twice. */
   bytesRead = 0
 
   constructor(text: string, isUtf8Body: boolean, series: SeriesMemory) {
@@ -189,12 +189,12 @@ class LineWalk {
     this.#lookMax = text.length
   }
 
-  /** Whether only empty lines and comments are left. */
+  /** Whether only empty lines and comments remain. */
   isAtEnd(): boolean {
     return this.#skipEmpty() === undefined
   }
 
-  /** The next line that is neither empty nor a comment; `undefined` behind the last. */
+  /** The next line that is neither empty nor a comment; `undefined` after the last. */
   next(): WalkedLine | undefined {
     const content = this.#skipEmpty()
     if (content === undefined) return undefined
@@ -202,7 +202,7 @@ class LineWalk {
     return this.#read(this.#at, content)
   }
 
-  /** Goes to the next line with content. @returns where that begins */
+  /** Goes to the next line with content. @returns where it begins */
   #skipEmpty(): number | undefined {
     while (this.#at < this.#text.length) {
       const content = this.#firstOf(this.#at)
@@ -230,7 +230,7 @@ class LineWalk {
     }
   }
 
-  /** Where the content of a line begins; `undefined` for one that is empty or a comment. */
+  /** Where a line's content begins; `undefined` if it is empty or a comment. */
   #firstOf(start: number): number | undefined {
     let at = start
     let code = this.#text.charCodeAt(at)
@@ -246,9 +246,9 @@ class LineWalk {
   }
 
   /**
-   * Where a line ends that cannot be read. One that is too large ends behind its strings: what they
-   * contain is no line. Another one ends at its first line break, so that a quote that nothing
-   * closes costs no neighbours. Either may make a body cost its length once more at most.
+   * Where an unreadable line ends. One that is too large ends after its strings, whose contents are
+   * not lines. Any other ends at its first line break, so that an unclosed quote does not affect
+   * its neighbours. Either may cost the body's length once more, at most.
    */
   #endOfFault(start: number, { readTo, isTooLarge, openString }: LineFault): number {
     if (isTooLarge) return this.#endBehind(readTo)
@@ -261,7 +261,7 @@ class LineWalk {
     return this.#rereadMax >= 0 ? end : this.#endOf(readTo)
   }
 
-  /** Where the line ends that goes on at a place, behind its strings. */
+  /** Where the line ends that continues at a position, after its strings. */
   #endBehind(place: number): number {
     let at = place
     let end = this.#endOf(at)
@@ -274,7 +274,7 @@ class LineWalk {
     }
   }
 
-  /** Behind the quote that closes a string; `undefined` if none does, by what follows it. */
+  /** After the closing quote of a string; `undefined` if none does, judging by what follows it. */
   #endOfString(start: number): number | undefined {
     if (this.#lookMax <= 0) return undefined
     const quote = closingQuote(this.#text, start, this.#text.length)
@@ -296,7 +296,7 @@ class LineWalk {
   }
 }
 
-/** Makes measurements of lines. */
+/** Turns lines into measurements. */
 class PartReader {
   readonly #walk: LineWalk
   readonly #unitNs: bigint
@@ -334,7 +334,7 @@ class PartReader {
     return { keyed, unkeyed, refused, skipped, lineCount, isLast }
   }
 
-  /** @returns whether it has a temperature, or cannot be read */
+  /** @returns whether it has a temperature or is unreadable */
   #readLine({ line, point, fault }: WalkedLine): boolean {
     if (fault !== undefined) this.#refused.push({ line, fields: null, ...fault })
     if (point === undefined) return true

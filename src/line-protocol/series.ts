@@ -1,8 +1,8 @@
-// What is the same for all points of a series: which of its fields are temperatures, of which
-// sensor they are, and what their event ids begin with. Senders repeat their series in every body,
-// so the last ones are remembered. All of it is a function of the series' key and of the rules.
+// What all points of a series share: which of its fields are temperatures, which sensors they
+// belong to, and how their event ids begin. Senders repeat their series in every body, so the last
+// ones are remembered. Everything follows from the series' key and the rules.
 //
-// What is remembered is a copy: a part of a body would keep all of the body in memory.
+// Only copies are remembered: a slice would keep the whole body in memory.
 
 import { aliasOf, headOfField, headOfSeries, SENDING_TAGS, SensorNaming } from './identity.ts'
 import type { IdentityHead, SensorNames, SerialNumberRules } from './identity.ts'
@@ -12,29 +12,29 @@ import { isTemperature, kindOf, unitOfField } from './temperature.ts'
 import type { SeriesKind, Unit } from './temperature.ts'
 
 export interface SeriesRules extends SerialNumberRules {
-  /** Fields that are temperatures, beside the known ones; in lower case. */
+  /** Temperature fields besides the known ones; in lower case. */
   readonly fields: ReadonlySet<string>
 }
 
-/** A field of a series that is a temperature. */
+/** A temperature field of a series. */
 export interface TemperatureField extends SensorNames {
   readonly unit: Unit
-  /** What is hashed for an event id before the time. */
+  /** The part of an event id that is hashed before the time. */
   readonly head: IdentityHead
 }
 
-/** Series remembered of one set of rules, and fields of each. */
+/** Series remembered per set of rules, and fields of each. */
 const SERIES_MAX = 4_096
 const FIELDS_MAX = 32
-/** Longer keys and names of fields are read anew each time. */
+/** Longer keys and field names are read anew each time. */
 const KEY_LENGTH_MAX = 512
 const FIELD_LENGTH_MAX = 64
-/** What all of them may take: about 15,000 ordinary ones. */
+/** The memory for all of them: about 15,000 ordinary ones. */
 const REMEMBERED_BYTES_MAX = 32 * 2 ** 20
-/** What objects take, more or less, beside their texts. */
+/** Approximate size of objects, besides their texts. */
 const OVERHEAD_BYTES = { series: 1_000, tag: 100, field: 100, temperature: 400 }
 
-/** The room of all series that are remembered. */
+/** The memory of all remembered series. */
 export class SeriesRoom {
   readonly #memories = new Set<SeriesMemory>()
   #bytes = 0
@@ -43,7 +43,7 @@ export class SeriesRoom {
     this.#memories.add(memory)
   }
 
-  /** Counts what is remembered; all is forgotten when there is no room for it. */
+  /** Counts what is remembered; forgets everything if it does not fit. */
   take(bytes: number): void {
     this.#bytes += bytes
     if (this.#bytes <= REMEMBERED_BYTES_MAX) return
@@ -58,13 +58,13 @@ export class Series implements SeriesKey {
   readonly alias: string | undefined
   readonly #rules: SeriesRules
   readonly #room: SeriesRoom | undefined
-  /** Whether they are temperatures; what is known of them once that was needed. */
+  /** Whether they are temperatures, and their details once needed. */
   readonly #fields = new Map<string, TemperatureField | boolean>()
   #kind: SeriesKind | undefined
   #naming: SensorNaming | undefined
   #head: IdentityHead | undefined
 
-  /** @param room of what is remembered; `undefined`: this one is not */
+  /** @param room for what is remembered; `undefined`: this series is not */
   constructor(key: SeriesKey, rules: SeriesRules, room?: SeriesRoom) {
     this.measurement = key.measurement
     this.tags = key.tags
@@ -73,7 +73,7 @@ export class Series implements SeriesKey {
     this.#room = room
   }
 
-  /** What it is called, whatever differs from sending to sending. */
+  /** Its name, without what differs each time it is sent. */
   get name(): string {
     const tags = this.tags.filter(({ key }) => !SENDING_TAGS.has(key))
     return [this.measurement, ...tags.map(({ key, value }) => `${key}=${value}`)].join(',')
@@ -89,7 +89,7 @@ export class Series implements SeriesKey {
     return isOne
   }
 
-  /** @returns `undefined` for a field that is no temperature */
+  /** @returns `undefined` if the field is not a temperature */
   temperature(field: string): TemperatureField | undefined {
     const known = this.#fields.get(field)
     if (typeof known === 'object') return known
@@ -129,14 +129,14 @@ export class SeriesMemory implements KnownSeries<Series> {
   readonly #room: SeriesRoom
   readonly #series = new Map<string, Series>()
 
-  /** @param room may be shared with senders that have other rules */
+  /** @param room may be shared with other rules */
   constructor(rules: SeriesRules, room = new SeriesRoom()) {
     this.#rules = rules
     this.#room = room
     room.share(this)
   }
 
-  /** Whether its rules add names of temperatures, so that every name may be one. */
+  /** Whether its rules add names of temperatures, so that any name may be one. */
   get isAnyName(): boolean {
     return this.#rules.fields.size > 0
   }

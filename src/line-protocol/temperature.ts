@@ -1,4 +1,4 @@
-// Which fields of a point are temperatures, and what they are in degrees Celsius.
+// Which fields of a point are temperatures, and their values in degrees Celsius.
 
 import { roundCelsius } from '../domain/sensor.ts'
 import type { SeriesKey } from './point.ts'
@@ -17,7 +17,7 @@ const OTHER_NAMES = new Set([
 const VALUES = new Set(['value', 'gauge'])
 const MEASUREMENT = /(?:temp|temperature|temp_celsius)$/
 const NEVER = /_(?:min|max|crit|high|low)$|^(?:target|set)/
-/** Of light. */
+/** The colour temperature of light. */
 const COLOUR = /colou?r_temp/
 const SUFFIX = /_(?:(f|fahrenheit)|(k|kelvin)|c|celsius)$/
 const UNITS: ReadonlyMap<string, Unit> = new Map([
@@ -29,22 +29,22 @@ const TAGGED_UNITS: readonly (readonly [tag: string, units: ReadonlyMap<string, 
   ['unit', new Map([...UNITS, ['degrees_c', 'celsius'], ['degrees_f', 'fahrenheit']])],
   ['unit_of_measurement', UNITS],
 ]
-/** Their `temperature` is what somebody wants, not what is measured. */
+/** Their `temperature` is a set point, not a measurement. */
 const SET_POINT_DOMAINS = new Set(['climate', 'water_heater'])
-/** All that they have is what somebody wants. */
+/** All their values are set points. */
 const INPUT_DOMAINS = new Set(['number', 'input_number'])
 
 const KELVIN_OFFSET = 273.15
 
-/** What is the same for all fields of a series. */
+/** What all fields of a series share. */
 export interface SeriesKind {
   /** Whether it has no temperatures, whatever its fields are called. */
   readonly isOther: boolean
-  /** Whether its temperatures are set points, but for the current one. */
+  /** Whether its temperatures are set points, except the current one. */
   readonly isSetPoint: boolean
   /** Whether its values are temperatures. */
   readonly isOfTemperatures: boolean
-  /** The unit of fields that do not name theirs. */
+  /** The unit of fields that do not name one. */
   readonly unit: Unit
 }
 
@@ -82,7 +82,7 @@ export function isTemperature(kind: SeriesKind, key: string, more: ReadonlySet<s
 /** A temperature in degrees Celsius. */
 export function celsiusOf(value: number, unit: Unit): number {
   if (unit === 'fahrenheit') return roundCelsius(((value - 32) * 5) / 9)
-  // −0 is 0.
+  // Turns −0 into 0.
   return unit === 'kelvin' ? roundCelsius(value - KELVIN_OFFSET) : value + 0
 }
 

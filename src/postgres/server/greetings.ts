@@ -1,5 +1,5 @@
-// What is done on every new connection to the database before it is used: looking whether another
-// server has the data. What wants the database while it cannot be used as it is, is refused.
+// Checks every new connection to the database before it is used: has another server taken over the
+// data? Requests that need an unusable database are refused.
 
 import { postponedError, ServiceError } from '../../domain/errors.ts'
 import type { HighestIds } from '../../domain/ids-after-restore.ts'
@@ -14,10 +14,10 @@ import type { SeenStreams } from './seen-streams.ts'
 type Greeting = NonNullable<DatabaseOptions['greet']>
 
 export interface Greetings {
-  /** Of the first connection: what it throws keeps the process from beginning. */
+  /** For the first connection: if it throws, the process does not start. */
   readonly first: Greeting
   readonly further: Greeting
-  /** Of a lane's. Only lanes acknowledge anything, so only there the durability counts. */
+  /** For a lane's connection. Only lanes acknowledge, so only they check the durability. */
   readonly lane: Greeting
 }
 
@@ -32,14 +32,14 @@ interface Process {
 }
 
 const TAKEN_OVER: Readonly<Record<Takeover, string>> = {
-  promotion: 'another server has the data: a standby was promoted that lacks no measurement',
+  promotion: 'another server has the data: a promoted standby that lacks no measurement',
   restore:
-    'another server has the data, which may lack what was acknowledged last: they have a new id',
+    'another server has the data and may lack what was acknowledged last: the store id is new',
 }
 
 export function greetingsOf({ owner, seen, log, ...process }: Process): Greetings {
   let asking: Promise<HighestIds> | undefined
-  // Connections that want to know it at the same time ask once.
+  // Connections that need it at the same time share one query.
   const findIdsInStore = (storeName: string | undefined) => {
     asking ??= process.readIdsInStore(storeName).finally(() => (asking = undefined))
     return asking
@@ -54,8 +54,8 @@ export function greetingsOf({ owner, seen, log, ...process }: Process): Greeting
 }
 
 /**
- * What keeps a connection from being used is said in the log once, and refused with `overloaded`,
- * but for a server that is out of reach: that may be another one the next moment.
+ * Logs once why a connection is unusable, and refuses requests with `overloaded`; but not for an
+ * unreachable server, since the next connection may reach another one.
  */
 function refusingUnfit(greet: Greeting, log: Log): Greeting {
   let said: string | undefined
@@ -77,6 +77,6 @@ function refusingUnfit(greet: Greeting, log: Log): Greeting {
 function asRefusal(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error
   const hint = error instanceof Error ? error.message : String(error)
-  const detail = 'The database cannot be used as it is.'
+  const detail = 'The database cannot be used at present.'
   return postponedError('overloaded', { detail, hint, cause: error })
 }

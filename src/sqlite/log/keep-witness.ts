@@ -1,5 +1,5 @@
-// Syncs the witness once a second, if it has changed: threads note in it after each commit how far
-// their files are durable, and none of them waits for the disk a second time.
+// Syncs the witness once a second, if it has changed: after each commit, threads record in it how
+// far their files are durable, without waiting for the disk again.
 
 import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
@@ -14,12 +14,12 @@ interface Collaborators {
   readonly log: Log
 }
 
-/** @returns a function that ends this */
+/** @returns a function that stops this */
 export async function keepWitness(
   dataDir: string,
   collaborators: Collaborators,
 ): Promise<() => Promise<void>> {
-  // Kept open: the service goes on when somebody deletes the file, or when it has no file to spare.
+  // Kept open: the service continues if somebody deletes the file, or if files run out.
   const witness = await open(join(dataDir, WITNESS_FILE), 'r+')
   const ending = new AbortController()
   const kept = keep(witness, collaborators, ending.signal)
@@ -47,7 +47,7 @@ async function keep(
       syncedAtMs = mtimeMs
       isFailing = false
     } catch (error) {
-      // After a power cut it knows less then, and nothing else depends on it.
+      // Then it knows less after a power cut, but nothing else depends on it.
       if (!isFailing) log.warn('the witness cannot be synced', { error: (error as Error).message })
       isFailing = true
     }
