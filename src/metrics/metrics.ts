@@ -2,8 +2,8 @@
 // number, and only a scrape turns these into series. Label values are bounded: route patterns,
 // statuses, codes.
 //
-// Gauges are read on each scrape, and process metrics start with the first one: a service without
-// Prometheus does not pay for them. A restart counts from zero.
+// Gauges are read on each scrape, and process metrics start with the first one, so a service
+// without Prometheus does not pay for them. A restart counts from zero.
 
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { ErrorCode } from '../domain/errors.ts'
@@ -52,13 +52,13 @@ export class PrometheusMetrics implements Metrics, MetricsSource {
     const registers = [this.#registry]
     this.#groupMeasurements = new Histogram({
       name: `${PREFIX}commit_measurements`,
-      help: 'Measurements that were stored in one commit',
+      help: 'Measurements stored in one commit',
       buckets: GROUP_MEASUREMENTS,
       registers,
     })
     this.#commitSeconds = new Histogram({
       name: `${PREFIX}commit_duration_seconds`,
-      help: 'Time from handing a group to the commit thread to its being on disk',
+      help: 'Time from handing a group to the commit thread until it is on disk',
       buckets: COMMIT_SECONDS,
       registers,
     })
@@ -134,7 +134,7 @@ export class PrometheusMetrics implements Metrics, MetricsSource {
     info.set({ version }, 1)
   }
 
-  /** All series as Prometheus text. Whoever asks while it is made gets the same. */
+  /** All series as Prometheus text. Concurrent callers get the same text. */
   render(): Promise<{ type: string; text: string }> {
     this.#rendering ??= this.#render().finally(() => (this.#rendering = undefined))
     return this.#rendering
@@ -169,7 +169,7 @@ export class PrometheusMetrics implements Metrics, MetricsSource {
 
   #addAnswerCounts(): void {
     const labels = ['method', 'route', 'status']
-    this.#addCounter('http_requests', 'Requests that were answered', labels, (add) => {
+    this.#addCounter('http_requests', 'Requests answered', labels, (add) => {
       for (const [address, byStatus] of this.#answers) {
         const [method = '', route = ''] = address.split(' ')
         byStatus.forEach((count, status) => {
@@ -177,7 +177,7 @@ export class PrometheusMetrics implements Metrics, MetricsSource {
         })
       }
     })
-    const help = 'Submissions that were rejected'
+    const help = 'Submissions rejected'
     this.#addCounter('refused_submissions', help, ['code'], (add) => {
       for (const [code, count] of this.#refusals) add({ code }, count)
     })

@@ -1,5 +1,5 @@
-// The state of the service as gauges: backlog, stored data, free space. Each is read on a scrape;
-// nothing is kept up to date for them.
+// The service's state as gauges: backlog, stored data, free space. Each is read on a scrape;
+// nothing maintains them.
 
 import { Counter, Gauge } from 'prom-client'
 import type { Registry } from 'prom-client'
@@ -16,13 +16,13 @@ const PREFIX = 'thermolog_'
 /** What a scrape reads. */
 export interface WatchedState {
   readonly progress: Pick<QueueFigures, 'backlog'>
-  /** Submissions are refused when the backlog has this size. */
+  /** Submissions are refused when the backlog reaches this size. */
   readonly journalBytesMax: number
   readonly store: StoreState
   readonly countSetAside: () => Promise<number>
   readonly figures: StateFigures
   readonly damaged: DamageList
-  /** `undefined`: a database has everything. */
+  /** `undefined`: everything is in a database. */
   readonly dataDir?: DataDirState
   /** `undefined`: there is none. */
   readonly database?: Pick<DatabaseWatch, 'state'>
@@ -41,9 +41,9 @@ interface StoreState {
 }
 
 interface StateFigures {
-  /** Of all users; when one was last heard from, 0 if none ever was. */
+  /** Of all users; when a sensor last sent, 0 if none ever did. */
   sensors(): { readonly registered: number; readonly online: number; readonly lastSeenAtMs: number }
-  /** Of which measurements are still in the store; 0 ms if there are none. */
+  /** Those with measurements still in the store; 0 ms if there are none. */
   sensorDeletions(): { readonly count: number; readonly oldestAgeMs: number }
   /** Events in the sealed part of the ledger. */
   countSealedEvents(): number
@@ -64,7 +64,7 @@ export function addStateGauges(registry: Registry, state: WatchedState): void {
     { name: 'sensors_online', help: 'Sensors that are online', read: ({ online }) => online },
     {
       name: 'last_measurement_timestamp_seconds',
-      help: 'When a new measurement was last received, before a restart too; 0 if none ever was',
+      help: 'When a new measurement was last received, even before a restart; 0 if none ever was',
       read: ({ lastSeenAtMs }) => lastSeenAtMs / SECOND_MS,
     },
   ])
@@ -78,7 +78,7 @@ export function addStateGauges(registry: Registry, state: WatchedState): void {
   addGauges(registry, () => damaged.problems, [
     {
       name: 'damaged_places',
-      help: 'Damaged places of the stored data that something needed, up to 10; /readyz names them',
+      help: 'Damaged places found when stored data were read, up to 10; /readyz names them',
       read: ({ length }) => length,
     },
   ])
@@ -107,13 +107,13 @@ function addDataDir(
   addGauges(registry, () => figures.countSealedEvents(), [
     {
       name: 'ledger_memory_bytes',
-      help: 'Memory that the sealed part of the ledger needs, at rest too',
+      help: 'Memory that the sealed part of the ledger needs, even at rest',
       read: ledgerMemoryBytes,
     },
   ])
   const lastBackup: Gauge = new Gauge({
     name: `${PREFIX}last_backup_timestamp_seconds`,
-    help: 'When the last backup that `thermolog backup` has written was begun; 0 if none is known',
+    help: 'When the last successful `thermolog backup` was started; 0 if none is known',
     registers: [registry],
     collect: async () => {
       const { takenAtMs = 0 } = (await readLastBackup()) ?? {}
@@ -122,11 +122,11 @@ function addDataDir(
   })
 }
 
-/** Where there is no limit, there is no sample. */
+/** Without a limit, there is no sample. */
 function addMemoryLimit(registry: Registry): void {
   const limit: Gauge = new Gauge({
     name: `${PREFIX}memory_limit_bytes`,
-    help: 'Memory that the control group of this process may have',
+    help: 'Memory limit of the control group of this process',
     registers: [registry],
     collect: () => {
       const bytes = memoryLimit()
@@ -140,13 +140,13 @@ function addDatabase(registry: Registry, database: Pick<DatabaseWatch, 'state'>)
   addGauges(registry, () => database.state, [
     {
       name: 'database_warnings',
-      help: 'What an operator should know of the database; /readyz says it',
+      help: 'Warnings about the database; /readyz shows them',
       read: ({ warnings }) => warnings.length,
     },
   ])
   const info: Gauge = new Gauge({
     name: `${PREFIX}process_info`,
-    help: 'Which of several processes this is, and where what is acknowledged is on disk; always 1',
+    help: 'Which of several processes this is, and its durability; always 1',
     labelNames: ['process', 'durability'],
     registers: [registry],
     collect: () => {
@@ -185,7 +185,7 @@ function addStore(registry: Registry, state: WatchedState): void {
   const { store, figures } = state
   const failures = new Counter({
     name: `${PREFIX}forward_failures_total`,
-    help: 'Failed writes into the measurement store, which were repeated',
+    help: 'Failed writes into the measurement store, which are retried',
     registers: [registry],
     collect: () => {
       failures.reset()
@@ -213,7 +213,7 @@ function addStore(registry: Registry, state: WatchedState): void {
   ])
   const setAside: Gauge = new Gauge({
     name: `${PREFIX}set_aside_measurements`,
-    help: 'Measurements set aside, which an operator has to settle',
+    help: 'Measurements set aside, which an operator must settle',
     registers: [registry],
     collect: async () => setAside.set(await state.countSetAside()),
   })

@@ -100,7 +100,7 @@ export class Discovery {
 /**
  * Asks once.
  *
- * @returns the header `Date` of the answer with the metadata
+ * @returns the response's `Date` header and the metadata
  * @throws ProviderFault, DOMException `TimeoutError`
  */
 export async function discover(

@@ -32,7 +32,7 @@ interface Collaborators {
 type Members = Readonly<Record<string, unknown>>
 type ProviderTokens = NonNullable<ExchangeProgress['tokens']>
 
-/** The tokens of ten thousand codes may have to be kept; longer ones are refused. */
+/** The tokens of ten thousand codes may have to be kept, so longer ones are refused. */
 const KEPT_CHARACTERS_MAX = 16 * 1024
 
 export class OidcIdentityProvider implements IdentityProvider {
@@ -153,7 +153,7 @@ export class OidcIdentityProvider implements IdentityProvider {
       this.#failure = undefined
       return
     }
-    const reason = isTimeout(failure) ? 'no answer in time' : (failure as Error).message
+    const reason = isTimeout(failure) ? 'no response in time' : (failure as Error).message
     if (reason !== this.#failure) log.warn('an identity provider fails', { provider, reason })
     this.#failure = reason
   }
@@ -161,7 +161,7 @@ export class OidcIdentityProvider implements IdentityProvider {
 
 /** @throws ProviderFault when there is no ID token */
 function tokensOf({ id_token: idToken, access_token: accessToken }: Members): ProviderTokens {
-  if (typeof idToken !== 'string') throw new ProviderFault('its answer has no ID token')
+  if (typeof idToken !== 'string') throw new ProviderFault('its response has no ID token')
   return { idToken, accessToken: textOf(accessToken) }
 }
 

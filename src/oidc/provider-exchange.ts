@@ -13,7 +13,7 @@ export interface ProviderAnswer {
   readonly status: number
   /** Of the header `Date`. */
   readonly date: string | null
-  /** The members of the JSON object; none when the body is anything else. */
+  /** The members of the JSON object; none if the body is anything else. */
   readonly members: Readonly<Record<string, unknown>>
 }
 
@@ -25,7 +25,7 @@ export interface ProviderRequest {
 }
 
 /**
- * @throws ProviderFault when it cannot be reached, redirects or responds with too much
+ * @throws ProviderFault if it cannot be reached, redirects or responds with too much
  * @throws DOMException `TimeoutError` or `AbortError` when the signal ends it
  */
 export async function askProvider(
@@ -54,7 +54,7 @@ export async function fetchText(
     })
     const { status } = response
     if (status >= 300 && status < 400) throw new ProviderFault('it redirects')
-    // That of a cached answer is old.
+    // A cached response has an old date.
     const date = response.headers.has('age') ? null : response.headers.get('date')
     return { status, date, text: await readBounded(response) }
   } catch (error) {
@@ -71,7 +71,7 @@ async function readBounded({ body }: Response): Promise<string> {
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     bytes += chunk.length
     // Leaving the loop cancels the rest.
-    if (bytes > ANSWER_BYTES_MAX) throw new ProviderFault('an answer is too long')
+    if (bytes > ANSWER_BYTES_MAX) throw new ProviderFault('a response is too long')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

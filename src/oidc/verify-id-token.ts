@@ -11,7 +11,7 @@ import type { JWTPayload, JWTVerifyGetKey } from 'jose'
 import { SECOND_MS } from '../domain/time.ts'
 import { fetchText, ProviderFault } from './provider-exchange.ts'
 
-/** Only asymmetric ones: with a shared secret the client could have signed it itself. */
+/** Only asymmetric ones: with a shared secret, the client could have signed the token itself. */
 const ALGORITHMS = 'RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519'.split(' ')
 
 /** Minimum time between two fetches of the keys. */

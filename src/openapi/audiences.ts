@@ -1,5 +1,5 @@
 // Documents to generate clients from: the operations of one API, with one kind of token and only
-// the components they need; and the same in OpenAPI 3.0 for generators that read nothing newer.
+// the components they need; also in OpenAPI 3.0, for older generators.
 
 import type { ErrorCode } from '../domain/errors.ts'
 import type { JsonObject } from '../http/body/schema-files.ts'
@@ -15,13 +15,13 @@ interface Document extends JsonObject {
   readonly components: Readonly<Record<string, JsonObject>>
 }
 
-/** Generators make names of packages and files of the titles. */
+/** Generators name packages and files after the titles. */
 const AUDIENCES = {
   daemon: { base: DAEMON_API_BASE, title: 'Thermolog daemon', token: 'daemonToken' },
   mobile: { base: MOBILE_API_BASE, title: 'Thermolog mobile', token: 'mobileToken' },
 }
 
-/** Every document by the name of its file, made from the whole. */
+/** Every document by file name, made from the whole. */
 export const DOCUMENTS: ReadonlyMap<string, (whole: object) => object> = new Map([
   ['daemon.json', (whole) => documentFor('daemon', whole as Document)],
   ['mobile.json', (whole) => documentFor('mobile', whole as Document)],
@@ -55,12 +55,12 @@ function documentFor(audience: keyof typeof AUDIENCES, whole: Document): JsonObj
   }
 }
 
-/** Two APIs in one document cannot both have `listSensors`. Codes and samples are for people. */
+/** One document for two APIs cannot have `listSensors` twice. Codes and samples are for people. */
 function withPlainNames(operations: Readonly<Record<string, JsonObject>>): JsonObject {
   return Object.fromEntries(
     Object.entries(operations).map(([method, whole]) => {
       const { 'x-problem-codes': _codes, 'x-codeSamples': _samples, ...operation } = whole
-      // A generator warns of an example of a body.
+      // Generators warn about an example of a body.
       const { requestBody } = operation
       const operationId = String(operation['operationId']).replace(/O[fn]Phone$/, '')
       const body = requestBody === undefined ? {} : { requestBody: withoutExamples(requestBody) }
@@ -69,7 +69,7 @@ function withPlainNames(operations: Readonly<Record<string, JsonObject>>): JsonO
   )
 }
 
-/** Of several named examples the first. */
+/** Keeps the first of several named examples. */
 function withOneExample(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(withOneExample)
@@ -88,14 +88,14 @@ function firstValue(examples: JsonObject): unknown {
   return (first as NamedExample).value
 }
 
-/** Without those of messages: people read them in the whole, of which they are a good part. */
+/** Drops examples of messages, which are large: people read them in the whole document. */
 function withoutExamples(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
   const members = Object.entries(value).filter(([name]) => !/^examples?$/.test(name))
   return Object.fromEntries(members.map(([name, member]) => [name, withoutExamples(member)]))
 }
 
-/** What only `/readyz` says in a problem, for operators. */
+/** Members of a problem that only `/readyz` returns, for operators. */
 const READINESS = new Set(['backlog', 'measurement_store', 'database'])
 
 function withoutReadiness(problem: JsonObject): JsonObject {
@@ -106,7 +106,7 @@ function withoutReadiness(problem: JsonObject): JsonObject {
   }
 }
 
-/** The components that something refers to, be it through others. */
+/** The components referred to, directly or indirectly. */
 function onlyReferenced(components: Document['components'], root: unknown): JsonObject {
   const found = new Set<string>()
   const follow = (value: unknown): void => {
@@ -126,7 +126,7 @@ function onlyReferenced(components: Document['components'], root: unknown): Json
   )
 }
 
-/** Every member of such a name in a value, however deep. */
+/** Every member with this name in a value, at any depth. */
 function membersCalled(name: string, value: unknown): unknown[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([member, part]: [string, unknown]) => {

@@ -74,7 +74,7 @@ const sensors: Omit<RouteDescription, 'id'> = {
 
 const sensor: Omit<RouteDescription, 'id'> = {
   tag: 'Sensors',
-  summary: 'A sensor as it is now',
+  summary: 'A sensor’s current state',
   description: 'The same as in the list.',
   answers: { 200: { description: 'The sensor.', schema: 'sensor' } },
 }
@@ -96,8 +96,8 @@ const DAEMON: Readonly<Record<string, RouteDescription>> = {
     tag: 'Account',
     summary: 'The daemon token of this request, and its user',
     description:
-      'Shows what the token may do, and `store.id`, which changes after a restore: send again ' +
-      'what is newer than `restored_to`.',
+      'Shows what the token may do, and `store.id`, which changes after a restore: then resend ' +
+      'everything newer than `restored_to`.',
     answers: { 200: { description: 'The token and its user.', schema: 'daemon-me' } },
   },
   'GET /api/v1/sensors': { id: 'listSensors', ...sensors },
@@ -106,11 +106,11 @@ const DAEMON: Readonly<Record<string, RouteDescription>> = {
     tag: 'Measurements',
     summary: 'Submits one measurement',
     description:
-      'The response comes when it is on disk. With an `event_id` you can safely resend it: it is ' +
+      'The response comes once it is on disk. With an `event_id` you can safely resend it: it is ' +
       'stored once. A new sensor is registered with its first measurement.',
     answers: {
-      201: { description: 'It has been stored.', schema: 'measurement' },
-      200: { description: 'It was stored before: `duplicate`.', schema: 'measurement' },
+      201: { description: 'Stored.', schema: 'measurement' },
+      200: { description: 'Already stored: `duplicate`.', schema: 'measurement' },
     },
     codes: [...SUBMITTING, 'event_id_conflict'],
   },
@@ -121,9 +121,9 @@ const DAEMON: Readonly<Record<string, RouteDescription>> = {
     description:
       'The whole batch is validated before anything is stored, and stored in one transaction. An ' +
       'element whose status is `conflict` is not stored; the others are. With `on_invalid=skip` ' +
-      'the valid elements are stored and every other one comes back as `rejected`.',
+      'the valid elements are stored and every other one is returned as `rejected`.',
     answers: {
-      201: { description: 'At least one was new and has been stored.', schema: 'batch-receipt' },
+      201: { description: 'At least one was new and is stored.', schema: 'batch-receipt' },
       200: { description: 'None of them was new.', schema: 'batch-receipt' },
     },
     codes: [...SUBMITTING, 'batch_too_large'],
@@ -146,7 +146,7 @@ const DAEMON: Readonly<Record<string, RouteDescription>> = {
     tag: 'Sensors',
     summary: 'Deletes a sensor and its measurements',
     description:
-      'Its history cannot be read any more; the measurements themselves go within minutes. A ' +
+      'Its history becomes unreadable at once; the measurements are deleted within minutes. A ' +
       'new measurement under its serial number registers a new sensor.',
     answers: { 204: { description: 'The sensor is deleted.' } },
     codes: CHANGING,
@@ -212,9 +212,9 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
     tag: 'Account',
     summary: 'Deletes the account of the person who is signed in',
     description:
-      'User, sensors, measurements and tokens are gone; from then on, also to a repeat, the ' +
-      'answer is 401. `sign_in_again`: the token is older than ten minutes. ' +
-      '`insufficient_scope`: only the operator can do it.',
+      'Deletes user, sensors, measurements and tokens. Later requests get 401, and so does a ' +
+      'repeat. `sign_in_again`: the token is older than ten minutes. `insufficient_scope`: ' +
+      'only the operator can do it.',
     answers: { 204: { description: 'The account is deleted.' } },
     codes: ['insufficient_scope', 'sign_in_again', ...CHANGING],
   },
@@ -230,7 +230,7 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
     id: 'listSessions',
     tag: 'Sign-in',
     summary: 'Where the user is signed in',
-    description: 'At most 100: the one least recently used ends first.',
+    description: 'At most 100: beyond that, the least recently used one ends.',
     answers: { 200: { description: 'The sessions.', schema: 'session-list' } },
   },
   'DELETE /api/mobile/v1/sessions/{session}': {
@@ -244,8 +244,8 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
   'GET /api/mobile/v1/tokens': {
     id: 'listDaemonTokens',
     tag: 'Daemon tokens',
-    summary: 'The daemon tokens of the user that work',
-    description: 'Those that the user made, and those that an operator made for the user.',
+    summary: 'The user’s valid daemon tokens',
+    description: 'Both those that the user made and those that an operator made for the user.',
     answers: { 200: { description: 'The tokens.', schema: 'daemon-token-list' } },
   },
   'POST /api/mobile/v1/tokens': {
@@ -255,7 +255,7 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
     description:
       'At most 100, which share the allowances of one token. `sign_in_again`: the session is ' +
       'older than a day. `insufficient_scope`: only the operator makes such a token.',
-    answers: { 201: { description: 'The token, this once.', schema: 'new-daemon-token' } },
+    answers: { 201: { description: 'The token, shown only once.', schema: 'new-daemon-token' } },
     codes: [...MAKING, ...CHANGING],
   },
   'POST /api/mobile/v1/tokens/{token}/rotation': {
@@ -263,9 +263,11 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
     tag: 'Daemon tokens',
     summary: 'Replaces a daemon token with one like it',
     description:
-      'The old one works on for `overlap_days`, so that devices can be changed one by one. ' +
+      'The old one stays valid for `overlap_days`, so that you can change devices one by one. ' +
       '`insufficient_scope`: an operator made it.',
-    answers: { 201: { description: 'The new token, this once.', schema: 'new-daemon-token' } },
+    answers: {
+      201: { description: 'The new token, shown only once.', schema: 'new-daemon-token' },
+    },
     codes: [...MAKING, 'not_found', ...CHANGING],
   },
   'DELETE /api/mobile/v1/tokens/{token}': {
@@ -306,7 +308,7 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
       'For apps that keep sensors and histories, however long they were offline. Apply the ' +
       'response, keep its `cursor` and send it as `since` next time. `reset: true` (no cursor, ' +
       'an unknown one, one of another user, older than 30 days or from before a restore): ' +
-      '`sensors` are all there are; forget everything else. A cursor survives restarts.',
+      '`sensors` lists every sensor; forget everything else. A cursor survives restarts.',
     answers: { 200: { description: 'The changes.', schema: 'changes' } },
   },
   'GET /api/mobile/v1/events': {
@@ -328,7 +330,7 @@ const MOBILE: Readonly<Record<string, RouteDescription>> = {
   'POST /auth/callback/{idp}': { id: 'relayForm', ...relay },
 }
 
-/** By method and pattern of the whole address. */
+/** By method and full path. */
 export const DESCRIPTIONS: ReadonlyMap<string, RouteDescription> = new Map([
   ...Object.entries(DAEMON),
   ...Object.entries(MOBILE),

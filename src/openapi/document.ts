@@ -42,7 +42,7 @@ const TAGS: Readonly<Record<RouteDescription['tag'] | typeof INFLUX_TAG, string>
 
 const INTRODUCTION = `Time-series ingestion for temperature sensors.
 Daemons submit measurements with a daemon token below \`${DAEMON_API_BASE}\`, apps read them with a
-mobile token below \`${MOBILE_API_BASE}\`; a token of the one kind does not work with the other.
+mobile token below \`${MOBILE_API_BASE}\`; neither token works with the other API.
 Temperatures are degrees Celsius, times are UTC. Every success with a body is \`{"data": …}\` on
 both APIs, every failure a problem document (RFC 9457) with one of [these codes](/problems). Ignore
 members, headers and codes you do not know.`
@@ -62,7 +62,7 @@ const HEADERS: Readonly<Record<string, JsonObject>> = {
     'The id of the data; it changes after a restore.',
     '5a1bd1a4f0c84c0f9f3e6a4a2f7c9d10',
   ),
-  RateLimit: text('What is left of the allowances of the token.', '"requests";r=5999;t=60'),
+  RateLimit: text('What is left of the token’s allowances.', '"requests";r=5999;t=60'),
   'RateLimit-Policy': text(
     'The allowances of the token: requests, measurements and live measurements.',
     '"requests";q=6000;w=60',
@@ -177,7 +177,7 @@ function operationOf(row: RouteRow): JsonObject {
   const { id, tag, summary, description, answers, codes } = described
   const parameters = parametersOf(row, described)
   const body = row.input.bounds.type !== 'none' ? bodyOf(row, described) : undefined
-  // What has a tag can be asked for again.
+  // A response with an ETag can be requested again.
   const isNegotiated = answers[200]?.headers?.includes('ETag') === true
   if (isNegotiated) parameters.push(headerParameter('If-None-Match'))
   if (described.isResumable === true) parameters.push(headerParameter('Last-Event-ID'))
@@ -219,7 +219,7 @@ const HEADER_PARAMETERS: Readonly<Record<string, JsonObject>> = {
     example: '5f0c7c4be1b44a44b1d8d5c0d9a1e2f3.42.1795168502113.0rT7uXcYpQ2mVh5nZsLw3g',
   },
   'X-Request-Id': {
-    description: 'Your own name for the request, for the operator’s log; it comes back.',
+    description: 'Your own name for the request, for the operator’s log; it is returned.',
     example: 'cellar-42',
   },
 }
@@ -274,7 +274,7 @@ function bodyOf({ input }: RouteRow, { fields = {} }: RouteDescription): JsonObj
 function answerOf({ isOpen }: RouteRow, answer: AnswerDescription): JsonObject {
   const { description, schema, texts = [], headers = [] } = answer
   const ofToken = isOpen ? [] : OF_TOKEN
-  // Of several types generators make a union that fits none of them.
+  // For several types, generators make a union that fits none of them.
   const isJson = schema !== undefined
   const content = isJson
     ? jsonOf('response', schema)
@@ -287,7 +287,7 @@ function answerOf({ isOpen }: RouteRow, answer: AnswerDescription): JsonObject {
   }
 }
 
-/** Before OpenAPI 3.2 nothing can be said of the parts of a stream: generators take it for one. */
+/** OpenAPI before 3.2 cannot describe the parts of a stream: generators take it for one part. */
 const EVENTS = {
   'x-event': schemaReference('response/live-event'),
   'x-event-data': {
@@ -298,7 +298,7 @@ const EVENTS = {
 }
 
 function schemaOfText(type: string): JsonObject {
-  // A picture, or any JSON.
+  // An image, or any JSON.
   if (type === 'image/png' || type === 'application/json') return {}
   if (type === 'text/event-stream') return { type: 'string', ...EVENTS }
   return { type: /[/+]json$/.test(type) ? 'object' : 'string' }

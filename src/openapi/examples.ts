@@ -280,7 +280,7 @@ const influxResults: InfluxResultsResponse = {
   ],
 }
 
-/** By the name of the schema file in schemas/, without its extension. */
+/** By the name of the file in schemas/, without its extension. */
 export const EXAMPLES: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['request/measurement', submitted],
   ['request/measurement-batch', batch],

@@ -1,6 +1,5 @@
-// The calls of InfluxDB's senders and of Grafana in the OpenAPI document. They have no rows like
-// other routes: tokens come in several spellings, bodies are text, and failures have InfluxDB's
-// form.
+// The calls of InfluxDB's senders and of Grafana in the OpenAPI document. They are not in the route
+// tables: tokens come in several forms, bodies are text, and errors have InfluxDB's format.
 
 import type { JsonObject } from '../http/body/schema-files.ts'
 import { ALWAYS_POSSIBLE, headerReferences, problemAnswers } from './problem-answers.ts'
@@ -8,7 +7,7 @@ import { jsonOf } from './schemas.ts'
 
 export const INFLUX_TAG = 'InfluxDB-compatible writes'
 
-/** How senders to InfluxDB send a daemon token. */
+/** How InfluxDB senders send a daemon token. */
 export const INFLUX_SECURITY_SCHEMES = {
   influxToken: {
     type: 'apiKey',
@@ -25,8 +24,8 @@ export const INFLUX_SECURITY_SCHEMES = {
 
 /** Headers of responses to stored bodies. */
 const COUNTS = {
-  'Thermolog-Created': 'Measurements that were stored.',
-  'Thermolog-Duplicates': 'Measurements that had been stored before.',
+  'Thermolog-Created': 'Measurements newly stored.',
+  'Thermolog-Duplicates': 'Measurements already stored.',
   'Thermolog-Skipped': 'Points without a temperature.',
   'Thermolog-Unkeyed': 'Points without a time, stored at the time of receipt.',
 }
@@ -50,47 +49,47 @@ const LINES = {
 }
 
 const NOT_STORED =
-  'The others of a `partial write` are stored: `line` and `message` name those that cannot be. ' +
-  'Otherwise nothing is: the precision is unknown, the body is not gzip although it says so, or ' +
-  'no temperature has ever come with this token.'
+  'After a `partial write`, `line` and `message` name lines that cannot be stored; all others ' +
+  'are. Otherwise nothing is stored: the precision is unknown, the body claims to be gzip but is ' +
+  'not, or this token has never sent a temperature.'
 
-/** What can go wrong with a write, by status. */
+/** Failures of a write, by status. */
 const FAILURES: Readonly<Record<number, string>> = {
   400: NOT_STORED,
   401: 'No valid daemon token.',
   403: 'The token lacks `measurements:write`, or a browser calls from another site.',
   413: 'More than 4 MiB, 50,000 lines or 50,000 temperatures. Nothing was stored.',
-  429: 'The allowance of the token is spent.',
-  500: 'A fault of the service.',
+  429: 'The token’s allowance is used up.',
+  500: 'An error in the service.',
   503: 'Overloaded, disk full, clock unset or stopping: send the same again.',
 }
 const CROSS_SITE = { 403: 'A browser calls from another site.' }
 
-/** What can go wrong with a statement. */
+/** Failures of a statement. */
 const QUERY_FAILURES = {
-  400: 'A statement that is not taken, or asks for too much: `error` says what there is instead.',
+  400: 'An unsupported statement, or one that asks for too much: `error` says what to use instead.',
   401: FAILURES[401],
   403: 'The token lacks `sensors:read`, or a browser calls from another site.',
-  429: `${FAILURES[429]} Without a token: that of the address.`,
+  429: `${FAILURES[429]} Without a token: the address’s.`,
   500: FAILURES[500],
-  503: 'The measurement store is out of reach, or the service is stopping.',
+  503: 'The measurement store is unreachable, or the service is stopping.',
 }
 const FORM_FAILURES = {
-  408: 'The form came too slowly.',
+  408: 'The form arrived too slowly.',
   413: 'The form is too large.',
-  415: 'The body is no form.',
+  415: 'The body is not a form.',
 }
 
 const queryDescription =
-  'A small, read-only part of InfluxQL about the sensors of the token’s user: `SHOW …`, and ' +
+  'A small, read-only part of InfluxQL for the sensors of the token’s user: `SHOW …`, and ' +
   '`SELECT` from `temperature` (fields `temp`, `raw`) and `sensor` (`temp`, `silence`, ' +
   '`compensation`, `online`), with the tags `alias`, `choice`, `name`, `sensor_id` and `sn`. ' +
   '`CREATE DATABASE` and `SHOW DATABASES` need no token and change nothing: an address may send ' +
   '600 requests without a token per minute.'
 
 const writeDescription =
-  'Line protocol. Each temperature is stored once, however often it is sent. What cannot be ' +
-  'stored is kept for the operator, the rest is stored. Other parameters are ignored.'
+  'Line protocol. Each temperature is stored once, however often it is sent. Lines that cannot ' +
+  'be stored are kept for the operator; all others are stored. Other parameters are ignored.'
 
 export function influxPaths(): JsonObject {
   return {
@@ -101,13 +100,13 @@ export function influxPaths(): JsonObject {
       post: write('writeLinesV1', 'v1', ['n', 'ns', 'u', 'us', 'µ', 'ms', 's', 'm', 'h'], {
         ...FAILURES,
         429: undefined,
-        503: `${FAILURES[503]} Also when the allowance of the token is spent.`,
+        503: `${FAILURES[503]} Also if the token’s allowance is used up.`,
       }),
     },
     '/ping': {
       get: {
         operationId: 'ping',
-        summary: 'Whether there is an InfluxDB',
+        summary: 'Whether this accepts InfluxDB writes',
         description: 'Needs no token.',
         parameters: [
           parameter('verbose', 'Whether to send the version.', 'true', {
@@ -131,9 +130,9 @@ export function influxPaths(): JsonObject {
         summary: 'Whether writes are accepted, for senders',
         description: 'Needs no token.',
         ...open({
-          200: { description: 'They are.', content: jsonOf('response', 'influx-health') },
+          200: { description: 'Accepted.', content: jsonOf('response', 'influx-health') },
           ...failures('v1', CROSS_SITE),
-          503: { description: 'They are not.', content: jsonOf('response', 'influx-health') },
+          503: { description: 'Not accepted.', content: jsonOf('response', 'influx-health') },
         }),
       },
     },
@@ -147,11 +146,11 @@ function write(
   precisions: readonly string[],
   failing: Readonly<Record<number, string | undefined>>,
 ): JsonObject {
-  const stored = { description: 'Every temperature is stored, or was before.' }
+  const stored = { description: 'Every temperature is stored.' }
   return {
     operationId,
     tags: [INFLUX_TAG],
-    summary: `Writes line protocol as to version ${version.slice(1)} of InfluxDB`,
+    summary: `Writes line protocol as in InfluxDB ${version.slice(1)}`,
     description: writeDescription,
     'x-scope': 'measurements:write',
     security: SECURITY,
@@ -204,7 +203,7 @@ function open(answers: Readonly<Record<number, JsonObject>>): JsonObject {
   return { tags: [INFLUX_TAG], security: [], responses: responses(answers) }
 }
 
-/** These and the problems that any request can meet before its call is known. */
+/** These, and the problems that any request can get before its call is known. */
 function responses(answers: Readonly<Record<number, JsonObject>>): JsonObject {
   const all: Record<string, JsonObject> = problemAnswers(new Set(ALWAYS_POSSIBLE))
   for (const [status, answer] of Object.entries(answers)) {

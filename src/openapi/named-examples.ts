@@ -1,4 +1,4 @@
-// Messages that have several faces: an example of each, by name, the everyday one first. A test
+// Messages that can look different: a named example of each form, the most common first. A test
 // checks each against its schema.
 
 import type {
@@ -87,7 +87,7 @@ function historyOf(change: Partial<HistoryResponse['data']>): HistoryResponse {
   return { data: { ...history.data, ...change } }
 }
 
-/** By the name of the schema file in schemas/, without its extension. */
+/** By the name of the file in schemas/, without its extension. */
 export const NAMED_EXAMPLES: ReadonlyMap<string, Readonly<Record<string, NamedExample>>> = new Map([
   [
     'request/measurement',

@@ -1,5 +1,5 @@
-// The form that OpenAPI 3.0 has for what our documents say: `nullable` for a type or null, one
-// example for several, and nothing beside a `$ref`.
+// Converts our documents to OpenAPI 3.0: `nullable` for a type or null, one example instead of
+// several, and nothing next to a `$ref`.
 
 import type { JsonObject } from '../http/body/schema-files.ts'
 
@@ -44,13 +44,13 @@ function ofType(type: unknown): JsonObject {
 
 const isNull = ({ type }: JsonObject) => type === 'null'
 
-/** All of ours are something or null. */
+/** Each of ours is a type or null. */
 function ofAny(anyOf: readonly JsonObject[]): JsonObject {
   const others = anyOf.filter((option) => !isNull(option))
   return { allOf: others, ...(anyOf.some(isNull) && { nullable: true }) }
 }
 
-/** Of a schema they are a list; those of a response have names and stay. */
+/** In a schema, examples are a list; in a response, they have names and stay. */
 function ofExamples(examples: unknown): JsonObject {
   if (!Array.isArray(examples)) return examples === undefined ? {} : { examples }
   return { example: examples[0] as unknown }

@@ -1,5 +1,5 @@
 // Errors in the OpenAPI document: a response for each status, shared by all operations, with a
-// realistic example of each code. Which codes an operation can return, it says itself.
+// realistic example of each code. Each operation lists the codes it can return.
 
 import { STATUS_CODES } from 'node:http'
 import type { ErrorCode } from '../domain/errors.ts'
@@ -11,7 +11,7 @@ import type { JsonObject } from '../http/body/schema-files.ts'
 const PROBLEM = { $ref: '#/components/schemas/Problem' }
 const RETRY_LATER = new Set([429, 503])
 
-/** Of any request, whatever it asks for. */
+/** Possible for any request. */
 export const ALWAYS_POSSIBLE: readonly ErrorCode[] = [
   'invalid_request',
   'request_timeout',
@@ -23,7 +23,7 @@ const WITH_TOKEN: readonly ErrorCode[] = [
   'wrong_token_kind',
   'rate_limited',
   'validation_failed',
-  // With the database out of reach, no token is known.
+  // While the database is unreachable, no token can be checked.
   'overloaded',
   'shutting_down',
 ]
@@ -61,7 +61,7 @@ function responseOf(name: string): JsonObject {
   return { $ref: `#/components/responses/${name}` }
 }
 
-/** What they refer to. */
+/** The responses referred to. */
 export function problemResponses(codes: ReadonlySet<ErrorCode>): JsonObject {
   const answers = Object.entries(problemAnswers(codes))
   return {
@@ -74,7 +74,7 @@ export function problemResponses(codes: ReadonlySet<ErrorCode>): JsonObject {
   }
 }
 
-/** One response per status of these codes, by status. */
+/** One response per status of these codes. */
 export function problemAnswers(codes: ReadonlySet<ErrorCode>): Record<string, JsonObject> {
   const byStatus = Map.groupBy(codes, (code) => problemOf(code).status)
   return Object.fromEntries(

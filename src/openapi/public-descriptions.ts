@@ -38,7 +38,7 @@ export const PUBLIC: Readonly<Record<string, RouteDescription>> = {
     id: 'explainProblem',
     tag: 'Documents',
     summary: 'What an error code means',
-    description: 'A page for people where a browser asks.',
+    description: 'A page for people if a browser asks.',
     answers: {
       200: {
         description: 'The explanation.',
@@ -68,7 +68,7 @@ export const PUBLIC: Readonly<Record<string, RouteDescription>> = {
     id: 'showAppCallback',
     tag: 'Sign-in',
     summary: 'Where the identity provider sends an app whose links are set up',
-    description: 'A page for people whose browser opened it. Its query is neither kept nor logged.',
+    description: 'A page for people whose browser opens it. Its query is neither kept nor logged.',
     answers: { 200: { description: 'A page.', texts: ['text/html'] } },
   },
   'GET /openapi': {
@@ -91,7 +91,7 @@ export const PUBLIC: Readonly<Record<string, RouteDescription>> = {
   'GET /openapi/{document}': {
     id: 'showDocumentPart',
     tag: 'Documents',
-    summary: 'What to generate a client from: one API alone, in OpenAPI 3.1 or 3.0',
+    summary: 'A document for client generators: one API, in OpenAPI 3.1 or 3.0',
     description: 'The operations of one API, with plain names and one kind of token.',
     answers: {
       200: { description: 'OpenAPI.', texts: ['application/json'], headers: ['ETag'] },
@@ -120,7 +120,7 @@ export const PUBLIC: Readonly<Record<string, RouteDescription>> = {
   },
 }
 
-/** Of the chart page. */
+/** For the chart page. */
 export const CHART_PAGE: Readonly<Record<string, RouteDescription>> = {
   'GET /': {
     id: 'showChartPage',

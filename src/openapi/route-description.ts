@@ -1,4 +1,4 @@
-// What the description of a route consists of.
+// The description of a route.
 
 import type { ErrorCode } from '../domain/errors.ts'
 

@@ -1,13 +1,13 @@
-// Every call of the two APIs as people write it: curl, Python with nothing else to install,
-// TypeScript, Kotlin with OkHttp, and Swift. The address is in THERMOLOG_URL, the token in
-// THERMOLOG_TOKEN. A test runs the first three of each.
+// Every call of the two APIs as people write it: curl, Python without dependencies, TypeScript,
+// Kotlin with OkHttp, and Swift. The address is in THERMOLOG_URL, the token in THERMOLOG_TOKEN. A
+// test runs the first three of each.
 
 import { DAEMON_API_BASE, MOBILE_API_BASE } from '../http/routes.ts'
 import type { RouteRow } from '../http/routes.ts'
 import { EXAMPLES } from './examples.ts'
 import type { RouteDescription } from './route-description.ts'
 
-/** What stands for the parameters of a path. */
+/** Values of path parameters. */
 const VALUES: Readonly<Record<string, string>> = {
   id: '7',
   session: '12',
@@ -24,7 +24,7 @@ interface SampledCall {
   readonly method: string
   readonly path: string
   readonly hasToken: boolean
-  /** What is sent. */
+  /** The request body. */
   readonly body: unknown
   readonly answer: 'JSON' | 'nothing' | 'events'
 }
@@ -35,7 +35,7 @@ export interface Sample {
   readonly source: string
 }
 
-/** Samples of an operation, `undefined` if it is of neither API. */
+/** Samples of an operation, `undefined` if it belongs to neither API. */
 export function samplesOf(row: RouteRow, { answers }: RouteDescription) {
   const [method = '', path = ''] = row.route.split(' ')
   const base = [DAEMON_API_BASE, MOBILE_API_BASE].find((start) => path.startsWith(`${start}/`))

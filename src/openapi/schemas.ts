@@ -1,9 +1,9 @@
 // The schemas in schemas/ as components of the OpenAPI document: the same files that validate
-// requests and, in tests, responses. Every message and every $def becomes a component of its own;
+// requests and, in tests, responses. Every message and every $def becomes its own component;
 // references between files become references between components.
 //
-// What is published of a response is open, because a member may be added at any time, and says of
-// each number how wide it is: generators make types of that.
+// Published response schemas are open, because a member may be added at any time, and give the
+// width of each number, which generators use for its type.
 
 import { SCHEMA_FILES } from '../http/body/schema-files.ts'
 import type { JsonObject } from '../http/body/schema-files.ts'
@@ -55,11 +55,11 @@ export function jsonOf(folder: 'request' | 'response', schema: string): JsonObje
 export function queryParameters(name: string): JsonObject[] {
   if (name === HISTORY) return historyReferences()
   const own = parametersOf(name)
-  // Histories of several sensors have the parameters of one.
+  // Histories of several sensors have the same parameters as those of one.
   return name === 'series-query' ? [...own, ...historyReferences()] : own
 }
 
-/** The parameters of histories, which operations share, by the names of their components. */
+/** The parameters of histories, which operations share, by component name. */
 export function historyParameters(): JsonObject {
   return Object.fromEntries(
     parametersOf(HISTORY).map((parameter) => [componentNameOf(parameter), parameter]),
@@ -89,7 +89,7 @@ function parametersOf(query: string): JsonObject[] {
   }))
 }
 
-/** Part of a file as it stands in the document. */
+/** Part of a file as published. */
 function published(part: unknown, file: string): unknown {
   if (Array.isArray(part)) return part.map((element) => published(element, file))
   if (typeof part !== 'object' || part === null) return part
@@ -99,13 +99,13 @@ function published(part: unknown, file: string): unknown {
     open[name] = name === '$ref' ? componentOf(String(value), file) : published(value, file)
   }
   if (!file.startsWith('request/')) delete open['additionalProperties']
-  // A client would check each moment against it; it promises the digits of a fraction.
+  // A client would check each time against it; it only promises a number of fraction digits.
   if (schema['format'] === 'date-time') delete open['pattern']
   if (properties !== undefined) open['properties'] = ofEach(properties, file)
   return open
 }
 
-/** The same of each property, whose names may be those of keywords. */
+/** Applies to each property, whose names may equal keywords. */
 function ofEach(properties: unknown, file: string): JsonObject {
   return Object.fromEntries(
     Object.entries(properties as JsonObject).map(([name, schema]) => [

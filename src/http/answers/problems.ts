@@ -1,5 +1,5 @@
-// Every error that a client can get: status, title and an explanation for people. The only place
-// where an error gets a status. GET /problems/{code} shows these texts.
+// Every error that a client can get: status, title and an explanation for people. Nothing else
+// gives an error its status. GET /problems/{code} shows these texts.
 
 import type { ErrorCode } from '../../domain/errors.ts'
 
@@ -58,8 +58,8 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
     title: 'Sign in again first',
     explanation:
       'This call needs a mobile token that was issued shortly before: at most a day for making ' +
-      'daemon tokens, ten minutes for deleting an account. So nobody makes it on a phone left ' +
-      'lying around. Let the person sign in again, then repeat it with the new token.',
+      'daemon tokens, ten minutes for deleting an account. This protects people who leave a ' +
+      'phone unattended. Let the person sign in again, then repeat it with the new token.',
   },
   sign_in_not_allowed: {
     status: 403,
@@ -81,7 +81,7 @@ const PROBLEMS: Readonly<Record<ErrorCode, Problem>> = {
   not_found: {
     status: 404,
     title: 'Not found',
-    explanation: 'There is nothing at this URL. /docs lists all URLs.',
+    explanation: 'Nothing exists at this URL. /docs lists all URLs.',
   },
   sensor_not_found: {
     status: 404,
