@@ -14,18 +14,17 @@ export interface AccountDeletion {
  */
 export interface BatchQueryRequest {
   /**
-   * skip: stores what is valid and reports every other element as rejected. Default: a batch with
-   * an invalid element is refused whole.
+   * skip: stores valid elements and reports all others as rejected. Default: a batch with an
+   * invalid element is refused whole.
    */
   on_invalid?: 'skip'
 }
 /**
- * From where on you want the changes.
+ * The cursor from which you want the changes.
  */
 export interface ChangesQueryRequest {
   /**
-   * The `cursor` of the last response; without it, or with one that is unknown, the response is a
-   * reset.
+   * The `cursor` of the last response; without it, or if it is unknown, the response is a reset.
    */
   since?: string
 }
@@ -34,7 +33,7 @@ export interface ChangesQueryRequest {
  */
 export interface DaemonTokenRotation {
   /**
-   * How long the old token works on; default: 7. 0 ends it at once.
+   * How long the old token stays valid; default: 7. 0 ends it at once.
    */
   overlap_days?: number
 }
@@ -64,11 +63,11 @@ export interface HistoryQueryRequest {
   fill?: 'null'
 }
 /**
- * The code of a sign-in link, and what binds it to this client.
+ * The code of a sign-in link, and a verifier that binds it to this client.
  */
 export interface LinkGrant {
   /**
-   * What follows `#/link/` in the link.
+   * The part after `#/link/` in the link.
    */
   code: string
   /**
@@ -114,7 +113,7 @@ export interface Measurement {
    */
   temp: number
   /**
-   * A moment in the RFC 3339 profile of ISO 8601: with Z or an offset, up to nine fraction digits,
+   * A time in the RFC 3339 profile of ISO 8601: with Z or an offset, up to nine fraction digits,
    * truncated to the millisecond; no leap seconds.
    */
   timestamp?: string
@@ -137,11 +136,11 @@ export interface NewDaemonToken {
    */
   scopes?: ('measurements:write' | 'sensors:read' | 'sensors:write')[]
   /**
-   * At most 32 letters, digits and : . _ - that go before every serial number of line protocol.
+   * At most 32 letters, digits and : . _ - that precede every serial number of line protocol.
    */
   sn_prefix?: string
   /**
-   * How long it works; default: for ever.
+   * How long it is valid; default: permanently.
    */
   expires_in_days?: number
 }
@@ -186,21 +185,21 @@ export interface AuthorizationGrant {
   redirect_uri: string
 }
 /**
- * The outcome of each element of a batch; what is created is on disk.
+ * The outcome of each element of a batch; created ones are on disk.
  */
 export interface BatchReceiptResponse {
   data: BatchReceipt
 }
 /**
- * What became of each element of a batch; what is created is on disk.
+ * The outcome of each element of a batch; created ones are on disk.
  */
 export interface BatchReceipt {
   /**
-   * Elements that are new, and stored.
+   * New elements, which are stored.
    */
   created: number
   /**
-   * Elements that were stored before.
+   * Elements already stored.
    */
   duplicates: number
   /**
@@ -217,11 +216,11 @@ export interface BatchReceipt {
   measurements: BatchReceiptItem[]
 }
 /**
- * What became of one element.
+ * The outcome of one element.
  */
 export interface BatchReceiptItem {
   /**
-   * Its place in the batch, from 0.
+   * Its index in the batch, from 0.
    */
   index: number
   /**
@@ -229,11 +228,11 @@ export interface BatchReceiptItem {
    */
   event_id: string | null
   /**
-   * The service’s own number for something; never used again.
+   * The service’s own id; never reused.
    */
   sensor_id?: number
   /**
-   * A moment in UTC, always with Z and three fraction digits.
+   * A UTC time, always with Z and three fraction digits.
    */
   timestamp?: string
   /**
@@ -242,12 +241,12 @@ export interface BatchReceiptItem {
   status: 'created' | 'duplicate' | 'conflict' | 'rejected'
   existing?: StoredMeasurement
   /**
-   * Why the element is rejected; a rejected one has no sensor_id and no timestamp.
+   * Why the element is rejected; a rejected one has neither sensor_id nor timestamp.
    */
   errors?: ProblemFault[]
 }
 /**
- * What is stored under an event id that was sent again with different content.
+ * The measurement stored under an event id that was sent again with different content.
  */
 export interface StoredMeasurement {
   /**
@@ -260,7 +259,7 @@ export interface StoredMeasurement {
    */
   sn: string
   /**
-   * The service’s own number for something; never used again.
+   * The service’s own id; never reused.
    */
   sensor_id: number
   /**
@@ -268,7 +267,7 @@ export interface StoredMeasurement {
    */
   temp: number
   /**
-   * A moment in UTC, always with Z and three fraction digits.
+   * A UTC time, always with Z and three fraction digits.
    */
   timestamp: string
 }
@@ -310,7 +309,7 @@ export interface BootstrapResponse {
 export interface Bootstrap {
   app: AppInfo
   /**
-   * A sensor not heard from for so long is offline.
+   * A sensor not heard from for this long is offline.
    */
   offline_after_seconds: number
   /**
@@ -318,7 +317,7 @@ export interface Bootstrap {
    */
   account_deletion: boolean
   /**
-   * Whether people make daemon tokens for themselves.
+   * Whether people make their own daemon tokens.
    */
   daemon_tokens: boolean
   links: AppLinks
@@ -332,7 +331,7 @@ export interface Bootstrap {
   callback_url: string | null
 }
 /**
- * The app as its operator calls it.
+ * The app, as the operator has set it up.
  */
 export interface AppInfo {
   /**
@@ -344,7 +343,7 @@ export interface AppInfo {
    */
   version: string
   /**
-   * Of the app: an older one asks its user to update. Null: any will do.
+   * Of the app: an older one asks its user to update. Null: any version will do.
    */
   minimum_version: string | null
 }
@@ -402,7 +401,7 @@ export interface SignInProvider {
    */
   scopes: string[]
   /**
-   * The only method that is accepted.
+   * The only accepted method.
    */
   code_challenge_methods: 'S256'[]
 }
@@ -421,17 +420,17 @@ export interface SensorChanges {
    */
   cursor: string
   /**
-   * True: `sensors` are all there are; forget everything else, histories too.
+   * True: `sensors` lists every sensor; forget everything else, histories too.
    */
   reset: boolean
   /**
-   * Registered, or different in anything shown, by id.
+   * New or changed sensors, by id.
    */
   sensors: Sensor[]
   /**
-   * Ids that are gone.
+   * Ids of deleted sensors.
    *
-   * Items: The service’s own number for something; never used again.
+   * Items: The service’s own id; never reused.
    */
   deleted: number[]
   /**
@@ -444,7 +443,7 @@ export interface SensorChanges {
  */
 export interface Sensor {
   /**
-   * The service’s own number for something; never used again.
+   * The service’s own id; never reused.
    */
   id: number
   /**
@@ -452,7 +451,7 @@ export interface Sensor {
    */
   sn: string
   /**
-   * Initially equal to sn, with line protocol the name it came with.
+   * Initially equal to sn; with line protocol, the name in its first point.
    */
   alias: string
   /**
@@ -472,7 +471,7 @@ export interface Sensor {
    */
   latest: Reading | null
   /**
-   * A moment in UTC, always with Z and three fraction digits.
+   * A UTC time, always with Z and three fraction digits.
    */
   created_at: string
 }
@@ -481,7 +480,7 @@ export interface Sensor {
  */
 export interface Reading {
   /**
-   * A moment in UTC, always with Z and three fraction digits.
+   * A UTC time, always with Z and three fraction digits.
    */
   timestamp: string
   /**
@@ -494,15 +493,15 @@ export interface Reading {
   raw: number
 }
 /**
- * A history that differs from what it was at the cursor.
+ * A history that has changed since the cursor.
  */
 export interface HistoryChange {
   /**
-   * The service’s own number for something; never used again.
+   * The service’s own id; never reused.
    */
   sensor_id: number
   /**
-   * Everything at or after it may differ from what you keep; null: all of it.
+   * Everything from this time on may differ from what you keep; null: everything.
    */
   from: string | null
 }
@@ -513,7 +512,7 @@ export interface DaemonMeResponse {
   data: DaemonMe
 }
 /**
- * The daemon token of the request, its user, and the data that it writes to.
+ * The daemon token of the request, its user, and the data it writes to.
  */
 export interface DaemonMe {
   token: AccessToken
@@ -525,11 +524,11 @@ export interface DaemonMe {
  */
 export interface AccessToken {
   /**
-   * The service’s own number for something; never used again.
+   * The service’s own id; never reused.
    */
   id: number
   /**
-   * As its operator calls it.
+   * The operator's name for it.
    */
   name: string
   /**
@@ -543,7 +542,7 @@ export interface AccessToken {
    */
   scopes: ('measurements:write' | 'sensors:read' | 'sensors:write')[]
   /**
-   * A moment in UTC, always with Z and three fraction digits.
+   * A UTC time, always with Z and three fraction digits.
    */
   created_at: string
   /**
@@ -551,7 +550,7 @@ export interface AccessToken {
    */
   expires_at: string | null
   /**
-   * Within a minute; null before the first use.
+   * Accurate to a minute; null before the first use.
    */
   last_used_at: string | null
 }
@@ -560,7 +559,7 @@ export interface AccessToken {
  */
 export interface User {
   /**
-   * The service’s own number for something; never used again.
+   * The service’s own id; never reused.
    */
   id: number
   /**
@@ -573,7 +572,7 @@ export interface User {
   name: string
 }
 /**
- * The data that the service has; its id changes after a restore.
+ * The service's data; their id changes after a restore.
  */
 export interface Store {
   /**
@@ -581,12 +580,12 @@ export interface Store {
    */
   id: string
   /**
-   * Everything acknowledged before this moment is there; null if nothing was restored.
+   * Everything acknowledged before this time is stored; null if nothing was restored.
    */
   restored_to: string | null
 }
 /**
- * The daemon tokens of the user that work, by id.
+ * The user's valid daemon tokens, by id.
  */
 export interface DaemonTokenListResponse {
   /**
@@ -599,11 +598,11 @@ export interface DaemonTokenListResponse {
  */
 export interface DaemonToken {
   /**
-   * The service’s own number for something; never used again.
+   * The service’s own id; never reused.
    */
   id: number
   /**
-   * As its maker calls it.
+   * Its maker's name for it.
    */
   name: string
   /**
@@ -613,11 +612,11 @@ export interface DaemonToken {
    */
   scopes: ('measurements:write' | 'sensors:read' | 'sensors:write')[]
   /**
-   * Goes before every serial number that comes as line protocol; empty: nothing.
+   * Precedes every serial number in line protocol; may be empty.
    */
   sn_prefix: string
   /**
-   * A moment in UTC, always with Z and three fraction digits.
+   * A UTC time, always with Z and three fraction digits.
    */
   created_at: string
   /**
@@ -625,7 +624,7 @@ export interface DaemonToken {
    */
   expires_at: string | null
   /**
-   * Within a minute; null before the first use.
+   * Accurate to a minute; null before the first use.
    */
   last_used_at: string | null
   /**
@@ -633,7 +632,7 @@ export interface DaemonToken {
    */
   made_by: string
   /**
-   * In which session its owner made it; that may have ended. Null: an operator made it.
+   * The session in which its owner made it; may have ended. Null: an operator made it.
    */
   session_id: number | null
 }
@@ -649,11 +648,11 @@ export interface DashboardResponse {
 export interface Dashboard {
   user: User
   /**
-   * All sensors of the user.
+   * The user's number of sensors.
    */
   sensors_total: number
   /**
-   * Those that are online.
+   * The number that are online.
    */
   sensors_online: number
   /**
@@ -682,11 +681,11 @@ export interface HistoryResponse {
 export interface History {
   sensor: HistorySensor
   /**
-   * A moment in UTC, always with Z and three fraction digits.
+   * A UTC time, always with Z and three fraction digits.
    */
   from: string
   /**
-   * A moment in UTC, always with Z and three fraction digits.
+   * A UTC time, always with Z and three fraction digits.
    */
   to: string
   /**
@@ -698,7 +697,7 @@ export interface History {
    */
   tz: string
   /**
-   * False when some acknowledged measurements of the period are not readable yet.
+   * False if some acknowledged measurements of the period are not readable yet.
    */
   complete: boolean
   /**
@@ -707,11 +706,11 @@ export interface History {
   points: HistoryPoint[]
 }
 /**
- * Which sensor it is, and the compensation that was added.
+ * The sensor, and the compensation that was added.
  */
 export interface HistorySensor {
   /**
-   * The service’s own number for something; never used again.
+   * The service’s own id; never reused.
    */
   id: number
   /**
@@ -719,7 +718,7 @@ export interface HistorySensor {
    */
   sn: string
   /**
-   * Its name now.
+   * Its current name.
    */
   alias: string
   /**
@@ -728,11 +727,11 @@ export interface HistorySensor {
   compensation: number
 }
 /**
- * A measurement, or all of a bucket; only a bucket has min, max and count.
+ * A measurement, or a bucket, which also has min, max and count.
  */
 export interface HistoryPoint {
   /**
-   * A moment in UTC, always with Z and three fraction digits.
+   * A UTC time, always with Z and three fraction digits.
    */
   timestamp: string
   /**
@@ -741,11 +740,11 @@ export interface HistoryPoint {
    */
   temp: number | null
   /**
-   * The least of the bucket; null if it has none.
+   * The bucket's minimum; null if it is empty.
    */
   min?: number | null
   /**
-   * The greatest of the bucket; null if it has none.
+   * The bucket's maximum; null if it is empty.
    */
   max?: number | null
   /**
@@ -767,7 +766,7 @@ export interface InfluxFailureV1Response {
  */
 export interface InfluxFailureResponse {
   /**
-   * As InfluxDB calls the kind of failure.
+   * InfluxDB's name for the kind of failure.
    */
   code: string
   /**
@@ -775,11 +774,11 @@ export interface InfluxFailureResponse {
    */
   message: string
   /**
-   * The first line that is not stored; the first line of a body is 1.
+   * The first line that was not stored, counted from 1.
    */
   line?: number
   /**
-   * Bytes a body may have.
+   * The most bytes a body may have.
    */
   maxLength?: number
 }
@@ -788,7 +787,7 @@ export interface InfluxFailureResponse {
  */
 export interface InfluxHealthResponse {
   /**
-   * Which service this is.
+   * The service's name.
    */
   name: string
   /**
@@ -806,16 +805,16 @@ export interface InfluxHealthResponse {
    */
   checks: unknown[]
   /**
-   * Of the InfluxDB whose API this is.
+   * The version of InfluxDB whose API this is.
    */
   version: string
 }
 /**
- * The result of a statement, as version 1 of InfluxDB’s API gives it.
+ * The result of a statement, as version 1 of InfluxDB’s API reports it.
  */
 export interface InfluxResultsResponse {
   /**
-   * One a statement.
+   * One per statement.
    */
   results: InfluxResult[]
 }
@@ -824,11 +823,11 @@ export interface InfluxResultsResponse {
  */
 export interface InfluxResult {
   /**
-   * Its place, from 0.
+   * Its index, from 0.
    */
   statement_id: number
   /**
-   * Absent where there is nothing.
+   * Absent if empty.
    */
   series?: InfluxSeries[]
   /**
@@ -841,11 +840,11 @@ export interface InfluxResult {
  */
 export interface InfluxSeries {
   /**
-   * What the rows are.
+   * The name of the series.
    */
   name: string
   /**
-   * What the rows are grouped by.
+   * The tags by which the rows are grouped.
    */
   tags?: {
     [k: string]: string
@@ -864,7 +863,7 @@ export interface InfluxSeries {
  */
 export interface InfluxMessage {
   /**
-   * How grave it is.
+   * Its severity.
    */
   level: 'warning'
   /**
@@ -873,11 +872,11 @@ export interface InfluxMessage {
   text: string
 }
 /**
- * The version of InfluxDB whose writes are understood.
+ * The version of InfluxDB whose writes are accepted.
  */
 export interface InfluxVersionResponse {
   /**
-   * Of the InfluxDB whose API this is.
+   * The version of InfluxDB whose API this is.
    */
   version: string
 }
@@ -894,8 +893,8 @@ export interface LiveEvent {
    */
   event: string
   /**
-   * JSON: a SensorEvent with `sensor` and `sensor_silent`, a SensorDeletedEvent with
-   * `sensor_deleted`, `{}` with `reset`.
+   * JSON: a SensorEvent for `sensor` and `sensor_silent`, a SensorDeletedEvent for
+   * `sensor_deleted`, `{}` for `reset`.
    */
   data: string
   [k: string]: unknown
@@ -919,7 +918,7 @@ export interface AcceptedMeasurement {
    */
   sn: string
   /**
-   * The service’s own number for something; never used again.
+   * The service’s own id; never reused.
    */
   sensor_id: number
   /**
@@ -927,7 +926,7 @@ export interface AcceptedMeasurement {
    */
   temp: number
   /**
-   * A moment in UTC, always with Z and three fraction digits.
+   * A UTC time, always with Z and three fraction digits.
    */
   timestamp: string
   /**
@@ -946,15 +945,15 @@ export interface NewDaemonTokenResponse {
  */
 export interface MadeDaemonToken {
   /**
-   * The service’s own number for something; never used again.
+   * The service’s own id; never reused.
    */
   id: number
   /**
-   * The token itself: it is shown in this answer alone.
+   * The token itself, shown only in this response.
    */
   token: string
   /**
-   * As its maker calls it.
+   * Its maker's name for it.
    */
   name: string
   /**
@@ -964,11 +963,11 @@ export interface MadeDaemonToken {
    */
   scopes: ('measurements:write' | 'sensors:read' | 'sensors:write')[]
   /**
-   * Goes before every serial number that comes as line protocol; empty: nothing.
+   * Precedes every serial number in line protocol; may be empty.
    */
   sn_prefix: string
   /**
-   * A moment in UTC, always with Z and three fraction digits.
+   * A UTC time, always with Z and three fraction digits.
    */
   created_at: string
   /**
@@ -976,7 +975,7 @@ export interface MadeDaemonToken {
    */
   expires_at: string | null
   /**
-   * Within a minute; null before the first use.
+   * Accurate to a minute; null before the first use.
    */
   last_used_at: string | null
   /**
@@ -984,7 +983,7 @@ export interface MadeDaemonToken {
    */
   made_by: string
   /**
-   * In which session its owner made it; that may have ended. Null: an operator made it.
+   * The session in which its owner made it; may have ended. Null: an operator made it.
    */
   session_id: number | null
 }
@@ -1034,7 +1033,7 @@ export interface Problem {
    */
   detail: string
   /**
-   * What the operator’s log calls the request.
+   * The request's id in the operator’s log.
    */
   request_id: string
   /**
@@ -1046,7 +1045,7 @@ export interface Problem {
    */
   limit?: number
   /**
-   * A moment in UTC, always with Z and three fraction digits.
+   * A UTC time, always with Z and three fraction digits.
    */
   server_time?: string
   existing?: StoredMeasurement
@@ -1074,7 +1073,7 @@ export interface Backlog {
    */
   entries: number
   /**
-   * What they take on disk.
+   * Their size on disk.
    */
   bytes: number
   /**
@@ -1083,28 +1082,28 @@ export interface Backlog {
   oldest_age_seconds: number
 }
 /**
- * The PostgreSQL that has the data, and the process that says so. Absent where `DATA_DIR` has them.
+ * The PostgreSQL that has the data, and the responding process. Absent if `DATA_DIR` has them.
  */
 export interface Database {
   /**
-   * Which of the processes this is.
+   * The process that responds.
    */
   process: string
   /**
-   * As `PostgreSQL 15.18`.
+   * Such as `PostgreSQL 15.18`.
    */
   server: string
   /**
-   * What the database is called.
+   * The database's name.
    */
   name: string
   /**
-   * Where everything acknowledged is on disk: `local`, on the primary, or `replicated`, on a
-   * synchronous standby as well.
+   * Where acknowledged data are on disk: `local`, on the primary, or `replicated`, also on a
+   * synchronous standby.
    */
   durability: 'local' | 'replicated'
   /**
-   * What an operator should know.
+   * Warnings for an operator.
    */
   warnings: string[]
 }
@@ -1123,7 +1122,7 @@ export interface ReadinessResponse {
   measurement_store: 'ok' | 'failing'
   damaged?: DamagedData
   /**
-   * What an operator should see to, one sentence each. Absent where there is nothing.
+   * Warnings for an operator, one sentence each. Absent if empty.
    *
    * @minItems 1
    * @maxItems 10
@@ -1132,8 +1131,8 @@ export interface ReadinessResponse {
   database?: Database
 }
 /**
- * Stored data that something needed and that are damaged: requests that need them are answered 503
- * `data_damaged`, all others go on. Absent while nothing was found.
+ * Damaged data that were found on reading: requests that need them get 503 `data_damaged`, all
+ * others work. Absent if there are none.
  */
 export interface DamagedData {
   /**
@@ -1164,21 +1163,21 @@ export interface SensorResponse {
   data: Sensor
 }
 /**
- * The measurements of several sensors in [from, to), in the order asked for.
+ * The measurements of several sensors in [from, to), in the requested order.
  */
 export interface SeriesResponse {
   data: SensorHistories
 }
 /**
- * The measurements of several sensors in [from, to), in the order asked for.
+ * The measurements of several sensors in [from, to), in the requested order.
  */
 export interface SensorHistories {
   /**
-   * A moment in UTC, always with Z and three fraction digits.
+   * A UTC time, always with Z and three fraction digits.
    */
   from: string
   /**
-   * A moment in UTC, always with Z and three fraction digits.
+   * A UTC time, always with Z and three fraction digits.
    */
   to: string
   /**
@@ -1190,7 +1189,7 @@ export interface SensorHistories {
    */
   tz: string
   /**
-   * One a sensor.
+   * One per sensor.
    */
   series: SensorHistory[]
 }
@@ -1200,7 +1199,7 @@ export interface SensorHistories {
 export interface SensorHistory {
   sensor: HistorySensor
   /**
-   * False when acknowledged measurements of the period are not readable.
+   * False if acknowledged measurements of the period are not readable.
    */
   complete: boolean
   /**
@@ -1222,7 +1221,7 @@ export interface SessionListResponse {
  */
 export interface Session {
   /**
-   * The service’s own number for something; never used again.
+   * The service’s own id; never reused.
    */
   id: number
   /**
@@ -1230,7 +1229,7 @@ export interface Session {
    */
   name: string
   /**
-   * A moment in UTC, always with Z and three fraction digits.
+   * A UTC time, always with Z and three fraction digits.
    */
   created_at: string
   /**
@@ -1242,7 +1241,7 @@ export interface Session {
    */
   expires_at: string | null
   /**
-   * Whether it is that of this request.
+   * Whether it is this request's session.
    */
   current: boolean
 }
@@ -1265,7 +1264,7 @@ export interface SignedIn {
    */
   token_type: 'Bearer'
   /**
-   * A moment in UTC, always with Z and three fraction digits.
+   * A UTC time, always with Z and three fraction digits.
    */
   expires_at: string
   user: User
