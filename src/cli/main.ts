@@ -23,7 +23,6 @@ const FILES: ReadonlyMap<string, () => Promise<CommandFile>> = new Map([
   ['restore', () => import('./backup.ts')],
   ['journal', () => import('./journal.ts')],
   ['refused', () => import('./refused.ts')],
-  ['store', () => import('./store.ts')],
   ['move', () => import('./move.ts')],
   ['verify', () => import('./verify.ts')],
   ['doctor', () => import('./doctor.ts')],

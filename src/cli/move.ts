@@ -1,59 +1,89 @@
-// `thermolog move`: moves a DATA_DIR into a database, which any number of processes can work on.
+// `thermolog move`: moves a DATA_DIR into a database, which any number of processes can work on, or
+// its measurements into InfluxDB.
 
 import type { Command } from 'commander'
 import { FormError, readDatabaseUrl } from '../config-values.ts'
 import type { MoveOutcome } from '../data-dir/move-to-database.ts'
-import { usage } from '../operations/operations.ts'
+import type { InfluxMove } from '../data-dir/move-to-influx.ts'
+import { DataDirInUse } from '../domain/errors.ts'
+import { failed, usage } from '../operations/operations.ts'
 import { example } from './arguments.ts'
-import { readSettingsOfDataDir } from './read-settings.ts'
+import { readSettingsOfDataDir, readSettingsOfFiles } from './read-settings.ts'
 import { StepProgress } from './terminal/step-progress.ts'
 import { counted, printText } from './terminal/print.ts'
+
+const INFLUX = 'influx'
+
+/** Where a database has the data. */
+const INSTEAD = 'With a database, the first start decides: INFLUX_*, or the database.'
 
 export function addCommands(program: Command): void {
   program
     .command('move')
-    .description('move a stopped DATA_DIR into an empty PostgreSQL database')
-    .requiredOption('--to <url>', 'the database, as in DATABASE_URL', readTarget)
+    .description('move a stopped DATA_DIR into PostgreSQL, or its measurements into InfluxDB')
+    .requiredOption(
+      '--to <target>',
+      'an empty database, as in DATABASE_URL; or influx, the InfluxDB of INFLUX_*',
+      readTarget,
+    )
     .action(move)
     .addHelpText(
       'after',
       '\nIf it is interrupted, run it again: it begins anew. At the end it compares both sides;' +
-        '\nthen DATA_DIR is closed and the database can be used.' +
+        '\nonly then DATA_DIR is closed, and the database can be used; or DATA_DIR uses InfluxDB.' +
         `\n${example('thermolog move --to postgresql://thermolog@db/thermolog')}`,
     )
 }
 
-async function move({ to: url }: { readonly to: string }): Promise<void> {
-  const config = await readSettingsOfDataDir()
-  const { moveToDatabase } = await import('../data-dir/move-to-database.ts')
-  const durability = config.database?.durability ?? 'local'
+async function move({ to }: { readonly to: string }): Promise<void> {
   const progress = new StepProgress()
   try {
-    const to = { url, durability }
-    const outcome = await moveToDatabase({ ...config, database: undefined }, to, progress)
+    const lines = to === INFLUX ? await intoInflux(progress) : await intoDatabase(to, progress)
     progress.end()
-    sayMoved(outcome)
+    for (const line of lines) printText(line)
+  } catch (error) {
+    if (!(error instanceof DataDirInUse && error.isPassing)) throw error
+    throw failed(error.message, 'Stop the service until the move is over.')
   } finally {
     progress.end()
   }
 }
 
-function sayMoved({ database, rows }: MoveOutcome): void {
+async function intoDatabase(url: string, progress: StepProgress): Promise<readonly string[]> {
+  const config = await readSettingsOfDataDir()
+  const { moveToDatabase } = await import('../data-dir/move-to-database.ts')
+  const durability = config.database?.durability ?? 'local'
+  const { database, rows }: MoveOutcome = await moveToDatabase(
+    config,
+    { url, durability },
+    progress,
+  )
+  const closed = `the data are in ${database} now: set DATABASE_URL to it; DATA_DIR is closed`
   const { measurements, ledger = 0, sensors = 0, users = 0 } = rows
-  if (measurements !== undefined) {
-    const owners = `${counted(users, 'user')}, ${counted(sensors, 'sensor')}`
-    const events = `${counted(measurements, 'measurement')} and ${counted(ledger, 'event id')}`
-    printText(`moved ${owners}, ${events}; both sides have been compared`)
-  }
-  printText(`the data are in ${database} now: set DATABASE_URL to it; DATA_DIR is closed`)
+  if (measurements === undefined) return [closed]
+  const owners = `${counted(users, 'user')}, ${counted(sensors, 'sensor')}`
+  const events = `${counted(measurements, 'measurement')} and ${counted(ledger, 'event id')}`
+  return [`moved ${owners}, ${events}; both sides have been compared`, closed]
+}
+
+async function intoInflux(progress: StepProgress): Promise<readonly string[]> {
+  const config = await readSettingsOfFiles(readSettingsOfDataDir, INSTEAD)
+  const { moveToInflux } = await import('../data-dir/move-to-influx.ts')
+  const { measurements, storeName }: InfluxMove = await moveToInflux(config, progress)
+  if (measurements === undefined) return [`DATA_DIR already uses ${storeName}: nothing to move`]
+  return [
+    `moved ${counted(measurements, 'measurement')}; both sides have been compared`,
+    `DATA_DIR uses ${storeName} from now on; measurements.db is unchanged`,
+  ]
 }
 
 function readTarget(text: string): string {
+  if (text === INFLUX) return text
   try {
     return readDatabaseUrl(text)
   } catch (error) {
     if (!(error instanceof FormError)) throw error
     // It may have a password.
-    throw usage(`--to ${error.message}`)
+    throw usage(`--to ${error.message}`, `To move measurements into InfluxDB: --to ${INFLUX}`)
   }
 }

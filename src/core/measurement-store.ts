@@ -59,7 +59,7 @@ export async function adoptStore(upkeep: StoreUpkeep, config: Config, log: Log):
   throw new UnfitSettings(
     `${isOfFiles ? 'DATA_DIR' : 'the database'} keeps its measurements in another store ` +
       `(${inUse}) than the settings say (${wanted}): set the old one again` +
-      (isOfFiles ? ', or move them with `thermolog store copy`' : ''),
+      (isOfFiles ? ', or move them with `thermolog move --to influx`' : ''),
   )
 }
 

@@ -15,8 +15,7 @@ import { clearWitness } from '../sqlite/log/witness.ts'
 import { checkFile } from '../sqlite/verify/file-check.ts'
 import { FilesAtRest } from '../sqlite/verify/files-at-rest.ts'
 import { systemClock } from '../system/clock.ts'
-import { UnfitDataDir } from '../system/data-dir.ts'
-import { refuseMoved } from '../system/moved-data-dir.ts'
+import { refuseMoved, UnfitDataDir } from '../system/data-dir.ts'
 
 /**
  * @throws Error if a service runs on the DATA_DIR

@@ -3,12 +3,11 @@
 // closed, and only then does the database open: at no moment can both be served.
 
 import { UnfitSettings } from '../config.ts'
-import type { Config } from '../config.ts'
+import type { Config, DatabaseConfig } from '../config.ts'
 import { storeNameOf } from '../core/measurement-store.ts'
 import { formatInstant } from '../domain/time.ts'
 import { failed } from '../operations/operations.ts'
 import type { WorkProgress } from '../ports/system.ts'
-import { shardOf } from '../domain/shard.ts'
 import { withoutPassword } from '../postgres/server/connection.ts'
 import { codeOf } from '../postgres/server/failures.ts'
 import { migrate } from '../postgres/server/migrate.ts'
@@ -16,10 +15,10 @@ import { MoveTarget, UnfitTarget } from '../postgres/move/move-target.ts'
 import { checkServer } from '../postgres/server/server-check.ts'
 import { MovedData } from '../sqlite/move/moved-data.ts'
 import { systemClock } from '../system/clock.ts'
-import { noteMoved, readMoved, refuseMoved } from '../system/moved-data-dir.ts'
-import type { MovedTo } from '../system/moved-data-dir.ts'
-import { compareSides } from './compare-sides.ts'
-import { ownDrained } from './own-drained.ts'
+import { noteMoved, readMoved, refuseMoved } from '../system/data-dir.ts'
+import type { MovedTo } from '../system/data-dir.ts'
+import { compareDays } from './compare-days.ts'
+import { lockDrained } from './own-drained.ts'
 
 export interface MoveOutcome {
   /** Where the data are, without its password. */
@@ -28,11 +27,9 @@ export interface MoveOutcome {
   readonly rows: Readonly<Record<string, number>>
 }
 
-type Database = NonNullable<Config['database']>
-
 interface Moving {
   readonly config: Config
-  readonly to: Database
+  readonly to: DatabaseConfig
   readonly target: MoveTarget
   readonly database: string
   readonly progress: WorkProgress
@@ -46,7 +43,7 @@ interface Moving {
  */
 export async function moveToDatabase(
   config: Config,
-  to: Database,
+  to: DatabaseConfig,
   progress: WorkProgress,
 ): Promise<MoveOutcome> {
   try {
@@ -63,7 +60,7 @@ export async function moveToDatabase(
   }
 }
 
-async function openTarget({ url, durability }: Database): Promise<MoveTarget> {
+async function openTarget({ url, durability }: DatabaseConfig): Promise<MoveTarget> {
   const { faults } = await checkServer(url, durability)
   if (faults.length > 0) throw new UnfitTarget(faults.join('; '))
   await migrate(url)
@@ -77,15 +74,15 @@ async function move(moving: Moving): Promise<MoveOutcome['rows']> {
     await finishMoved(moving, moved)
     return {}
   }
-  const lock = await ownDrained(config, progress)
+  const lock = await lockDrained(config, progress)
   try {
-    const data = new MovedData(config.dataDir, shardOf)
+    const data = new MovedData(config.dataDir)
     try {
       await target.begin(data.identity.id, data.days)
       const storeName = storeNameOf({ influx: undefined, database: to })
       const rows = await target.moveRows(data, storeName, progress)
       await checkSides(moving, data)
-      await closeDirectory(moving)
+      await closeDirectory(moving, data.identity.id)
       await target.openDatabase()
       return rows
     } finally {
@@ -98,27 +95,28 @@ async function move(moving: Moving): Promise<MoveOutcome['rows']> {
 
 /** The directory is closed, and the database may still have to be opened. */
 async function finishMoved({ config, target, database }: Moving, moved: MovedTo): Promise<void> {
-  const data = new MovedData(config.dataDir, shardOf)
-  const { id } = data.identity
-  data.close()
   // Another database may have what an earlier attempt left; this one, what another copy did.
-  const isThere = moved.database === database && (await target.readStoreId()) === id
+  const isThere = moved.database === database && (await target.readStoreId()) === moved.storeId
   if (!isThere) await refuseMoved(config.dataDir)
-  if ((await target.readMark()) !== undefined) await target.openDatabase()
+  await target.openDatabase()
 }
 
 async function checkSides({ target, progress }: Moving, data: MovedData): Promise<void> {
-  const measurements = data.tables.find(({ name }) => name === 'measurements')
-  progress.begin('comparing', measurements?.total() ?? 0, 'measurement')
-  const advance = (compared: number) => progress.advance(compared)
-  const differences = await compareSides({ source: data, target, advance })
+  const differences: string[] = []
+  for (const table of data.tables) {
+    const [total, found] = [table.total(), await target.countRows(table.name)]
+    if (found === total) continue
+    differences.push(`${table.name}: ${total} rows here, ${found} in ${target.name}`)
+  }
+  differences.push(...(await compareDays({ source: data, target }, progress)))
   if (differences.length === 0) return
   const hint = 'DATA_DIR keeps its data. Make the database anew, and run the command again.'
   throw failed(`the two sides differ:\n  ${differences.join('\n  ')}`, hint)
 }
 
-async function closeDirectory({ config, database }: Moving): Promise<void> {
-  await noteMoved(config.dataDir, { database, at: formatInstant(systemClock.nowMs()) })
+async function closeDirectory({ config, database }: Moving, storeId: string): Promise<void> {
+  const at = formatInstant(systemClock.nowMs())
+  await noteMoved(config.dataDir, { database, storeId, at })
 }
 
 function asFailure(error: unknown): unknown {

@@ -1,62 +1,92 @@
-// DATA_DIR for a move: locked, everything accepted in the embedded store and in the ledger.
+// DATA_DIR for a move: this process's own, everything accepted in the embedded store, everything
+// deleted gone.
 
+import { setTimeout } from 'node:timers/promises'
 import { UnfitSettings } from '../config.ts'
 import type { Config } from '../config.ts'
+import type { Core } from '../core/open-core.ts'
+import { DataDirInUse } from '../domain/errors.ts'
 import { failed } from '../operations/operations.ts'
+import type { StoreRecords } from '../ports/store-upkeep.ts'
 import type { WorkProgress } from '../ports/system.ts'
 import { EMBEDDED_STORE } from '../sqlite/database.ts'
 import { lockDataDir } from '../sqlite/data-dir-lock.ts'
 import type { DataDirLock } from '../sqlite/data-dir-lock.ts'
 import { clearWitness } from '../sqlite/log/witness.ts'
 import { isDrained, sealJournal } from '../sqlite/move/seal-journal.ts'
-import { drain } from './drain.ts'
 import { openBeside } from './open-beside.ts'
 import { openOwn } from './open-own.ts'
 
-/** Another process may take the directory between emptying and locking it. */
-const ROUNDS_MAX = 3
+const LOOK_EVERY_MS = 50
+
+/** The store that has the measurements. */
+export async function readStoreInUse(store: StoreRecords): Promise<string> {
+  return (await store.readStoreName()) ?? EMBEDDED_STORE
+}
 
 /**
- * @throws UnfitSettings if the measurements are in InfluxDB
- * @throws OperationError if the journal cannot be emptied
+ * @throws UnfitSettings if the measurements are not in the embedded store
+ * @throws OperationError if the journal cannot be emptied @throws DataDirInUse
  */
-export async function ownDrained(config: Config, progress: WorkProgress): Promise<DataDirLock> {
-  const { dataDir } = config
-  await refuseInflux(dataDir)
-  for (let round = 0; round < ROUNDS_MAX; round++) {
-    const core = await openOwn({ ...config, influx: undefined })
-    try {
-      await drain(core, progress)
-    } finally {
-      await core.close()
-    }
-    const lock = lockDataDir(dataDir)
-    try {
-      if (isDrained(dataDir)) {
-        // Sealing closes the files, whose logs go with that.
-        clearWitness(dataDir)
-        sealJournal(dataDir)
-        return lock
-      }
-    } catch (error) {
-      lock.release()
-      throw error
-    }
-    lock.release()
+export async function openDrained(config: Config, progress: WorkProgress): Promise<Core> {
+  await refuseInflux(config.dataDir)
+  const core = await openOwn({ ...config, database: undefined, influx: undefined })
+  try {
+    await drain(core, progress)
+    return core
+  } catch (error) {
+    await core.close()
+    throw error
   }
-  const hint = 'Stop the service until the move is over.'
-  throw failed(`${dataDir} is in use by another process`, hint)
+}
+
+/** As above, with no file open, and the whole ledger in ledger.db. */
+export async function lockDrained(config: Config, progress: WorkProgress): Promise<DataDirLock> {
+  const { dataDir } = config
+  const core = await openDrained(config, progress)
+  await core.close()
+  const lock = lockDataDir(dataDir)
+  try {
+    if (!isDrained(dataDir)) {
+      throw new DataDirInUse(`${dataDir} is in use by another Thermolog process`, true)
+    }
+    // Sealing closes the files, whose logs go with that.
+    clearWitness(dataDir)
+    sealJournal(dataDir)
+    return lock
+  } catch (error) {
+    lock.release()
+    throw error
+  }
 }
 
 async function refuseInflux(dataDir: string): Promise<void> {
   const { store, close } = openBeside(dataDir)
   try {
-    const inUse = (await store.readStoreName()) ?? EMBEDDED_STORE
+    const inUse = await readStoreInUse(store)
     if (inUse === EMBEDDED_STORE) return
     throw new UnfitSettings(
       `DATA_DIR keeps its measurements in ${inUse}: only an embedded store can be moved`,
     )
   } finally {
     close()
+  }
+}
+
+async function drain(
+  { progress: stored, control, isStoreWorking }: Core,
+  progress: WorkProgress,
+): Promise<void> {
+  const left = async () => stored.backlog().entries + (await control.countSensorDeletions())
+  let entries = await left()
+  progress.begin('emptying the journal', entries, 'measurement')
+  while (entries > 0) {
+    if (!isStoreWorking()) {
+      throw failed('writes from the journal into the embedded store fail', 'Is the disk full?')
+    }
+    await setTimeout(LOOK_EVERY_MS)
+    const before = entries
+    entries = await left()
+    progress.advance(before - entries)
   }
 }

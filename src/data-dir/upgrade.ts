@@ -19,9 +19,8 @@ import { lockDataDir, refuseUnfinishedRestore } from '../sqlite/data-dir-lock.ts
 import { LEDGER_FILE } from '../sqlite/database.ts'
 import { clearWitness } from '../sqlite/log/witness.ts'
 import { openWhole } from '../sqlite/verify/files-at-rest.ts'
-import { prepareDataDir, UnfitDataDir } from '../system/data-dir.ts'
+import { prepareDataDir, refuseMoved, UnfitDataDir } from '../system/data-dir.ts'
 import { writeDurably } from '../system/disk.ts'
-import { refuseMoved } from '../system/moved-data-dir.ts'
 
 /** In DATA_DIR; one backup stays there. */
 const BACKUP_FOLDER = 'before-upgrade'

@@ -14,12 +14,12 @@ import { systemClock } from '../system/clock.ts'
 import {
   hasData,
   isServiceFile,
+  refuseMoved,
   refuseUnfitDataDir,
   refuseUnmakeable,
   refuseUnwritable,
 } from '../system/data-dir.ts'
 import { readDiskSpace, sizeText } from '../system/disk.ts'
-import { refuseMoved } from '../system/moved-data-dir.ts'
 import { Check, reasonOf } from './check.ts'
 import type { CheckResult } from './check.ts'
 

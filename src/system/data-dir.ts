@@ -1,10 +1,11 @@
 // Checks the folder DATA_DIR before any file in it is opened: that it is a folder, on a local disk,
-// writable for this process, and unreadable for others. SQLite would only report that it is unable
-// to open a file.
+// writable for this process, and unreadable for others, and that its data were not moved into a
+// database. SQLite would only report that it is unable to open a file.
 
-import { access, chmod, constants, mkdir, readdir, stat, statfs } from 'node:fs/promises'
+import { access, chmod, constants, mkdir, readdir, readFile, stat, statfs } from 'node:fs/promises'
 import type { Stats } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { writeDurably } from './disk.ts'
 
 /** DATA_DIR cannot be used; the message says why. */
 export class UnfitDataDir extends Error {
@@ -22,6 +23,18 @@ const NETWORK_FILE_SYSTEMS: ReadonlyMap<bigint, string> = new Map([
   [0xfe534d42n, 'SMB'],
   [0x01021997n, '9p'],
 ])
+
+/** Says where the data are now. */
+const MOVED_FILE = 'moved'
+
+export interface MovedTo {
+  /** The URL of the database, without its password. */
+  readonly database: string
+  /** The identity of the data. */
+  readonly storeId: string
+  /** ISO 8601. */
+  readonly at: string
+}
 
 const OTHERS_AND_GROUP = 0o077
 const FOLDER_MODE = 0o700
@@ -78,6 +91,30 @@ export async function hasData(dataDir: string): Promise<boolean> {
     }
   }
   return false
+}
+
+/** @throws UnfitDataDir if a database has the data now; to be called by whoever has the lock */
+export async function refuseMoved(dataDir: string): Promise<void> {
+  const moved = await readMoved(dataDir)
+  if (moved === undefined) return
+  const { database, at } = moved
+  const remedy = 'set DATABASE_URL to that database instead'
+  throw new UnfitDataDir(dataDir, `its data were moved to ${database} at ${at}: ${remedy}`)
+}
+
+/** `undefined`: they are here. */
+export async function readMoved(dataDir: string): Promise<MovedTo | undefined> {
+  try {
+    return JSON.parse(await readFile(join(dataDir, MOVED_FILE), 'utf8')) as MovedTo
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** Durable when it resolves: from then on nobody opens the data here. */
+export async function noteMoved(dataDir: string, moved: MovedTo): Promise<void> {
+  await writeDurably(join(dataDir, MOVED_FILE), `${JSON.stringify(moved)}\n`)
 }
 
 /**

@@ -104,7 +104,7 @@ describe('thermolog', () => {
       expect(help).to.include('measurements:write, sensors:read, sensors:write')
     })
 
-    for (const group of ['user', 'token', 'sensor', 'journal', 'refused', 'store', 'database']) {
+    for (const group of ['user', 'token', 'sensor', 'journal', 'refused', 'database']) {
       it(`shows an example of ${group}`, async () => {
         const { stdout } = await run(group, '--help')
         expect(stdout).to.match(new RegExp(`\nExample:\n.*bin/thermolog ${group} [a-z]`))

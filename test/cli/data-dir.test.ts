@@ -25,7 +25,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['backup', 'never-written'],
   ['restore', 'never-read'],
   ['verify'],
-  ['store', 'copy'],
+  ['move', '--to', 'influx'],
 ]
 
 describe('a DATA_DIR', () => {
@@ -76,7 +76,7 @@ describe('a DATA_DIR', () => {
     ['export', ...users],
     ['backup', 'never-written'],
     ['verify'],
-    ['store', 'copy'],
+    ['move', '--to', 'influx'],
   ]) {
     it(`without data is named by \`${command.join(' ')}\`, which makes nothing`, async () => {
       await mkdir(at('empty'))

@@ -176,6 +176,11 @@ describe('thermolog move', () => {
   })
 
   it('refuses a database that is in use, has data, or is out of reach', async () => {
+    await serving(dataDir, {}, async () => {
+      const served = await move()
+      expect(served.exitCode, served.stderr).to.equal(1)
+      expect(served.stderr).to.match(/is in use by another.*\nStop the service until the move/)
+    })
     const named = new URL(database.url)
     named.searchParams.set('application_name', 'house')
     const used = await serve('nowhere', { DATABASE_URL: named.href })

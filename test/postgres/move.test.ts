@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { createService } from '../../src/compose.ts'
 import { loadConfig } from '../../src/config.ts'
-import { shardOf } from '../../src/domain/shard.ts'
 import { DATA_FILES, openForReading } from '../../src/sqlite/database.ts'
 import { MovedData } from '../../src/sqlite/move/moved-data.ts'
 import { RecordingLog } from '../support/log.ts'
@@ -49,7 +48,7 @@ describe('what a move takes along', () => {
     const files = DATA_FILES.map((file) => openForReading(join(dataDir, file)))
     const here = files.flatMap((db) => db.prepare<[], string>(SQLITE_COLUMNS).pluck().all())
     for (const db of files) db.close()
-    const data = new MovedData(dataDir, shardOf)
+    const data = new MovedData(dataDir)
     const moved = data.tables.flatMap(({ name, columns }) => columns.map((one) => `${name}.${one}`))
     data.close()
     const database = await newMigratedDatabase(postgres())

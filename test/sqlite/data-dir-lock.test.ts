@@ -57,18 +57,14 @@ describe('a DATA_DIR that a service has', () => {
     })
   }
 
-  it('is waited for while it starts: thermolog store copy', async () => {
-    await runCommand(folder, ['user', 'create', '--email', 'a@example.org'])
-    const starting = lockDataDir(folder)
+  it('is not moved', async () => {
+    service = await serve(folder)
     const influx = { URL: 'http://127.0.0.1:9', ORG: 'o', BUCKET: 'b', TOKEN: 't' }
     const env = Object.entries(influx).map(([name, value]) => [`INFLUX_${name}`, value])
-    const [{ stderr }] = await Promise.all([
-      runCommand(folder, ['store', 'copy'], Object.fromEntries(env) as Record<string, string>),
-      setTimeout(2_000).then(() => starting.release()),
-    ])
-    expect(stderr)
-      .to.match(/InfluxDB/)
-      .and.not.to.match(/in use/)
+    const settings = Object.fromEntries(env) as Record<string, string>
+    const { exitCode, stderr } = await runCommand(folder, ['move', '--to', 'influx'], settings)
+    expect(stderr).to.match(/ is in use by another .*process\nStop the service until the move is/)
+    expect(exitCode).to.equal(1)
   })
 
   it('is waited for by a service while a command has it', async () => {

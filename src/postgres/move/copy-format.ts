@@ -1,6 +1,6 @@
 // Rows in the binary format of COPY: it takes the server half of what an INSERT costs.
 
-export type CopyValue = string | number | Buffer | null
+import type { MovedValue } from '../../ports/moved-data.ts'
 
 /** The types that our tables have. */
 const ENCODERS = {
@@ -14,7 +14,7 @@ const ENCODERS = {
   float8: fixed(8, (buffer, value, at) => buffer.writeDoubleBE(value, at)),
   bool: fixed(1, (buffer, value, at) => buffer.writeUInt8(value, at)),
   // PostgreSQL's texts have no place for U+0000.
-  text: (value: CopyValue) => Buffer.from(String(value).replaceAll('\0', '\u{FFFD}')),
+  text: (value: MovedValue) => Buffer.from(String(value).replaceAll('\0', '\u{FFFD}')),
   bytea: asBytes,
   uuid: asBytes,
 }
@@ -34,7 +34,7 @@ export const COPY_TRAILER = Buffer.from([0xff, 0xff])
 
 /** @param types of the columns */
 export function encodeRows(
-  rows: readonly (readonly CopyValue[])[],
+  rows: readonly (readonly MovedValue[])[],
   types: readonly CopyType[],
 ): Buffer {
   const writer = new GrowingBuffer()
@@ -54,13 +54,13 @@ interface FixedEncoder {
   readonly write: (buffer: Buffer, value: number, at: number) => unknown
 }
 
-type Encoder = FixedEncoder | ((value: CopyValue) => Buffer)
+type Encoder = FixedEncoder | ((value: MovedValue) => Buffer)
 
 function fixed(size: number, write: FixedEncoder['write']): FixedEncoder {
   return { size, write }
 }
 
-function asBytes(value: CopyValue): Buffer {
+function asBytes(value: MovedValue): Buffer {
   return Buffer.isBuffer(value) ? value : Buffer.from(String(value))
 }
 

@@ -6,7 +6,7 @@
  */
 export const CREATE_MOVING = 'CREATE TABLE moving (store_id text NOT NULL)'
 export const MARK_MOVING = 'INSERT INTO moving (store_id) VALUES ($1)'
-export const END_MOVING = 'DROP TABLE moving'
+export const END_MOVING = 'DROP TABLE IF EXISTS moving'
 export const IS_MOVING = `SELECT to_regclass('moving') IS NOT NULL AS "isMoving"`
 export const READ_MOVING = 'SELECT store_id AS "storeId" FROM moving'
 

@@ -8,6 +8,7 @@ import { setTimeout } from 'node:timers/promises'
 import type pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { DAY_MS } from '../../domain/time.ts'
+import type { CountedDay, MovedRows, MovedTable } from '../../ports/moved-data.ts'
 import type { WorkProgress } from '../../ports/system.ts'
 import { connectAlone, readRow } from '../server/connection.ts'
 import { durabilityFault, READ_DURABILITY } from '../server/durability.ts'
@@ -16,24 +17,8 @@ import type { Durability, DurabilityRow } from '../server/durability.ts'
 import { Partitions } from '../measurements/partitions.ts'
 import { recordServer } from '../server/recorded-server.ts'
 import { COPY_HEADER, COPY_TRAILER, encodeRows, isCopyType } from './copy-format.ts'
-import type { CopyType, CopyValue } from './copy-format.ts'
+import type { CopyType } from './copy-format.ts'
 import * as sql from './move-statements.ts'
-
-export interface TableRows {
-  readonly name: string
-  /** Of each row. */
-  readonly columns: readonly string[]
-  /** How many there are. */
-  total(): number
-  pages(): Iterable<readonly (readonly CopyValue[])[]>
-}
-
-export interface MovedRows {
-  readonly tables: readonly TableRows[]
-  readonly identity: { readonly id: string; readonly restoredToMs: number | null }
-  /** The last ids that were given. */
-  readonly sequences: readonly { readonly name: string; readonly last: number }[]
-}
 
 /** A connection that has ended is seen by others a little later. */
 const OTHERS_LOOKS = 20
@@ -43,6 +28,7 @@ const OTHERS_LOOK_EVERY_MS = 100
 export class UnfitTarget extends Error {}
 
 export class MoveTarget {
+  readonly name = 'the database'
   readonly #client: pg.Client
   readonly #durability: Durability
   #warnings = 0
@@ -73,13 +59,6 @@ export class MoveTarget {
     return (await readRow<{ id: string }>(this.#client, sql.READ_STORE_ID)).id
   }
 
-  /** Which data are being moved in, by a move that has not come to its end. */
-  async readMark(): Promise<string | undefined> {
-    const { isMoving } = await readRow<{ isMoving: boolean }>(this.#client, sql.IS_MOVING)
-    if (!isMoving) return undefined
-    return (await readRow<{ storeId: string }>(this.#client, sql.READ_MOVING)).storeId
-  }
-
   /**
    * Begins a move: from here on no process begins to work on the database, and it is empty.
    *
@@ -88,7 +67,7 @@ export class MoveTarget {
    */
   async begin(storeId: string, days: readonly number[]): Promise<void> {
     // Before anybody has to wait: it may have been named by mistake.
-    if ((await this.readMark()) === undefined) await this.#refuseData()
+    if ((await this.#readMark()) === undefined) await this.#refuseData()
     for (let look = 1; !(await this.#tryClaim(storeId)); look++) {
       if (look === OTHERS_LOOKS) {
         throw new UnfitTarget('processes work on the database: stop them until the move is over')
@@ -136,8 +115,8 @@ export class MoveTarget {
     return row.rows
   }
 
-  /** What is stored, by sensor and UTC day, counted one by one. */
-  async *countDays(): AsyncGenerator<{ sensorId: number; day: number; measurements: number }> {
+  /** What is stored, by sensor and then by day, counted one by one. */
+  async *countDays(): AsyncGenerator<CountedDay> {
     await this.#client.query('BEGIN')
     await this.#client.query(sql.COUNT_DAYS)
     for (;;) {
@@ -172,7 +151,7 @@ export class MoveTarget {
     await this.#client.query(sql.LOCK_TABLES)
     const { isBusy } = await readRow<{ isBusy: boolean }>(this.#client, sql.OTHERS_WORK)
     if (isBusy) return false
-    const mark = await this.readMark()
+    const mark = await this.#readMark()
     if (mark === undefined) {
       await this.#refuseData()
       await this.#client.query(sql.CREATE_MOVING)
@@ -182,6 +161,13 @@ export class MoveTarget {
     await this.#client.query(sql.FORGET_IDENTITY)
     await this.#client.query(sql.DROP_LEDGER_KEY)
     return true
+  }
+
+  /** Which data are being moved in, by a move that has not come to its end. */
+  async #readMark(): Promise<string | undefined> {
+    const { isMoving } = await readRow<{ isMoving: boolean }>(this.#client, sql.IS_MOVING)
+    if (!isMoving) return undefined
+    return (await readRow<{ storeId: string }>(this.#client, sql.READ_MOVING)).storeId
   }
 
   async #refuseData(): Promise<void> {
@@ -197,7 +183,7 @@ export class MoveTarget {
   }
 
   /** @param onRows told of rows on their way */
-  async #copy(table: TableRows, onRows: (rows: number) => void): Promise<void> {
+  async #copy(table: MovedTable, onRows: (rows: number) => void): Promise<void> {
     const { name, columns } = table
     const types = await this.#typesOf(name)
     const copyTypes = columns.map((column) => copyTypeOf(types.get(column), column))

@@ -1,11 +1,11 @@
-// All of a DATA_DIR as a move into a database reads it. Nobody else has the directory open.
+// All of a DATA_DIR as a move reads it. Nobody else writes into the directory.
 
 import { join } from 'node:path'
+import type { CountedDay, MovedRows, MovedTable } from '../../ports/moved-data.ts'
 import { CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE, openForReading } from '../database.ts'
 import type { Connection } from '../database.ts'
 import { MovedEvents } from './moved-events.ts'
 import { MovedSensors } from './moved-sensors.ts'
-import type { MovedTable } from './moved-table.ts'
 import { PAGED_TABLES, PagedRows } from './paged-tables.ts'
 
 const STORE_ID = 'SELECT id, restored_to_ms AS restoredToMs FROM data_identity'
@@ -19,29 +19,18 @@ const DAYS_OF_SENSORS = `
 const DAYS = `
   SELECT DISTINCT start_ms / 86400000 FROM day_summaries`
 
-export interface Sequence {
-  readonly name: string
-  /** The last id that was given. */
-  readonly last: number
-}
+type Identity = MovedRows['identity']
+type Sequence = MovedRows['sequences'][number]
 
-export interface CountedDay {
-  readonly sensorId: number
-  readonly day: number
-  readonly measurements: number
-}
-
-export class MovedData {
+export class MovedData implements MovedRows {
   readonly #files: ReadonlyMap<string, Connection>
-  /** What refers to users comes after them. */
   readonly tables: readonly MovedTable[]
 
-  /** @param shardOf of a user */
-  constructor(dataDir: string, shardOf: (userId: number) => number) {
+  constructor(dataDir: string) {
     const names = [CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE]
     this.#files = new Map(names.map((name) => [name, openForReading(join(dataDir, name))]))
     const files = { control: this.#file(CONTROL_FILE), ledger: this.#file(LEDGER_FILE) }
-    const sensors = new MovedSensors(files, shardOf)
+    const sensors = new MovedSensors(files)
     this.tables = [
       ...Object.entries(PAGED_TABLES).map(([name, paged]) => {
         return new PagedRows(name, paged, this.#file(paged.file))
@@ -50,13 +39,18 @@ export class MovedData {
     ]
   }
 
-  get identity(): { readonly id: string; readonly restoredToMs: number | null } {
-    const row = this.#file(CONTROL_FILE).prepare<[], MovedData['identity']>(STORE_ID).get()
+  get measurements(): MovedTable {
+    const found = this.tables.find(({ name }) => name === 'measurements')
+    if (found === undefined) throw new Error('BUG: measurements are not moved')
+    return found
+  }
+
+  get identity(): Identity {
+    const row = this.#file(CONTROL_FILE).prepare<[], Identity>(STORE_ID).get()
     if (row === undefined) throw new Error('BUG: the data have no identity')
     return row
   }
 
-  /** Ids that were given are not given again. */
   get sequences(): readonly Sequence[] {
     return this.#file(CONTROL_FILE).prepare<[], Sequence>(SEQUENCES).all()
   }
@@ -66,7 +60,7 @@ export class MovedData {
     return this.#file(MEASUREMENTS_FILE).prepare<[], number>(DAYS).pluck().all()
   }
 
-  /** What is stored, by sensor and UTC day, counted one by one. */
+  /** What is stored, by sensor and then by day, counted one by one. */
   countDays(): IterableIterator<CountedDay> {
     return this.#file(MEASUREMENTS_FILE).prepare<[], CountedDay>(DAYS_OF_SENSORS).iterate()
   }

@@ -2,6 +2,8 @@
 // into them, so that a database recognises what was accepted here. Read by segments, of each the
 // runs that have its events, so memory is bounded however large the ledger is.
 
+import { shardOf } from '../../domain/shard.ts'
+import type { MovedTable, MovedValue } from '../../ports/moved-data.ts'
 import { orDamaged, damagedFile } from '../damaged-data.ts'
 import { LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
@@ -13,7 +15,6 @@ import type { Run } from '../ledger/ledger-run.ts'
 import { EVENT_BYTES, SEGMENTS, unpackEvent } from '../ledger/run-block.ts'
 import { readYoungRuns } from '../ledger/stored-runs.ts'
 import type { MovedSensors } from './moved-sensors.ts'
-import type { MovedTable, Value } from './moved-table.ts'
 
 const KEY_BYTES = KEY_WORDS * 4
 const EVENTS = 'SELECT total(events) FROM runs WHERE merged_into IS NULL'
@@ -47,7 +48,7 @@ export class MovedEvents implements MovedTable {
     return this.#ledger.prepare<[], number>(EVENTS).pluck().get() ?? 0
   }
 
-  *pages(): Generator<Value[][]> {
+  *pages(): Generator<MovedValue[][]> {
     const parts = orDamaged(damagedFile(LEDGER_FILE), () => this.#parts())
     for (let segment = 0; segment < SEGMENTS; segment++) {
       for (const { run, from, to } of parts) {
@@ -66,7 +67,7 @@ export class MovedEvents implements MovedTable {
     return [...young, ...merged]
   }
 
-  #rowsOf(entries: Buffer): Value[][] {
+  #rowsOf(entries: Buffer): MovedValue[][] {
     const count = entries.length / EVENT_BYTES
     const events = Array.from({ length: count }, (_, at) => {
       return unpackEvent(entries.subarray(at * EVENT_BYTES))
@@ -80,7 +81,7 @@ export class MovedEvents implements MovedTable {
     return events.map(({ measuredAtMs, tempCelsius, sensorId }, at) => {
       const userId = userIds[at] ?? 0
       const key = keys.subarray(at * KEY_BYTES, (at + 1) * KEY_BYTES)
-      return [measuredAtMs, tempCelsius, key, sensorId, userId, this.#sensors.shardOf(userId)]
+      return [measuredAtMs, tempCelsius, key, sensorId, userId, shardOf(userId)]
     })
   }
 }

@@ -1,5 +1,6 @@
 // What the rows of a sensor need to know of it from other files: functions that statements call.
 
+import { shardOf } from '../../domain/shard.ts'
 import { damagedFile, orDamaged } from '../damaged-data.ts'
 import { LEDGER_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
@@ -19,16 +20,10 @@ interface SensorRow {
 /** Every sensor that ever was, in memory: deleted ones are still named by events. */
 export class MovedSensors {
   readonly #sensors: ReadonlyMap<number, SensorRow>
-  readonly #shardOf: (userId: number) => number
 
-  constructor(
-    files: { readonly control: Connection; readonly ledger: Connection },
-    shardOf: (userId: number) => number,
-  ) {
-    const { control, ledger } = files
+  constructor({ control, ledger }: { readonly control: Connection; readonly ledger: Connection }) {
     const rows = control.prepare<[], SensorRow>(SENSORS).all()
     this.#sensors = new Map(rows.map((row) => [row.id, row]))
-    this.#shardOf = shardOf
     const spans = ledger.prepare<[number], Buffer>(SPANS).pluck()
     const nextNs = ledger.prepare<[number, number | null], number>(NEXT_NS).pluck()
     for (const db of [control, ledger]) {
@@ -47,10 +42,6 @@ export class MovedSensors {
 
   userOf(sensorId: number): number {
     return this.#find(sensorId).userId
-  }
-
-  shardOf(userId: number): number {
-    return this.#shardOf(userId)
   }
 
   #find(sensorId: number): SensorRow {

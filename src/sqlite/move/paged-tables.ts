@@ -1,10 +1,10 @@
 // The tables of a DATA_DIR as they are moved into a database, a page at a time. Columns have the
 // names that they have there.
 
+import type { MovedTable, MovedValue } from '../../ports/moved-data.ts'
 import { damagedFile, orDamaged } from '../damaged-data.ts'
 import { CONTROL_FILE, LEDGER_FILE, MEASUREMENTS_FILE } from '../database.ts'
 import type { Connection } from '../database.ts'
-import type { MovedTable, Value } from './moved-table.ts'
 
 const ROWS_A_PAGE = 10_000
 
@@ -123,7 +123,7 @@ export class PagedRows implements MovedTable {
   constructor(name: string, { file, columns, from }: PagedTable, db: Connection) {
     this.name = name
     this.#file = file
-    this.#rows = db.prepare<[], readonly Value[]>(`SELECT ${columns} FROM ${from}`).raw()
+    this.#rows = db.prepare<[], readonly MovedValue[]>(`SELECT ${columns} FROM ${from}`).raw()
     this.columns = this.#rows.columns().map((column) => column.name)
     this.#total = db.prepare<[], number>(`SELECT count(*) FROM ${from}`).pluck()
   }
@@ -132,7 +132,7 @@ export class PagedRows implements MovedTable {
     return orDamaged(damagedFile(this.#file), () => this.#total.get() ?? 0)
   }
 
-  *pages(): Generator<readonly (readonly Value[])[]> {
+  *pages(): Generator<readonly (readonly MovedValue[])[]> {
     const rows = this.#rows.iterate()
     try {
       for (;;) {

@@ -44,7 +44,7 @@ describe('the events of a data directory', () => {
       .get()
     expect(half, 'a merge is half way').not.to.equal(undefined)
     const files = { control: bench.control, ledger: bench.ledgerFile }
-    const events = new MovedEvents(files, new MovedSensors(files, () => 0))
+    const events = new MovedEvents(files, new MovedSensors(files))
     const places = ['key', 'user_id'].map((name) => events.columns.indexOf(name))
     const read = [...events.pages()].flat().map((row) => {
       const [key, userId] = places.map((place) => row[place])

@@ -12,28 +12,32 @@ import { InfluxMeasurementReader } from '../../src/influx/measurement-reader.ts'
 import { runCommand, serving, startCommand } from '../support/command.ts'
 import type { Environment } from '../support/command.ts'
 import { FaultProxy } from '../support/fault-proxy.ts'
+import type { ProxiedRequest } from '../support/fault-proxy.ts'
 import { createFleetToken } from '../support/fleet-token.ts'
 import { send } from '../support/http.ts'
 import { connect, newBucket, useInflux } from '../support/influx.ts'
 import { collect } from '../support/measurements.ts'
 import { until } from '../support/until.ts'
+import { expectClean } from '../support/verify.ts'
 
 const DAY_MS = 86_400_000
+const EVERY_FOUR_MINUTES = 240_000
+const BACK_BY_SIX_HOURS = -DAY_MS / 4
 const START_MS = Date.UTC(2026, 2, 10)
 const PERIOD = 'from=2026-03-09T00:00:00Z&to=2026-03-16T00:00:00Z'
 const USER = 'fleet@example.org'
-/** Ids by order of registration; `GONE` is deleted before the copy. */
-const [CELLAR, FREEZER, GONE] = [1, 2, 3]
+/** Ids by order of registration; `GONE` is deleted before the move. */
+const [CELLAR, FREEZER, GONE, ATTIC, LATE] = [1, 2, 3, 4, 5]
 const PER_SENSOR = 1_000
 const TIES = 3
 
-/** Three days of every four minutes, below zero now and then, and some at one millisecond. */
-function measurementsOf(sn: string, offset: number) {
+/** One after the other, below zero now and then, and some at one millisecond. */
+function measurementsOf(sn: string, offset: number, everyMs = EVERY_FOUR_MINUTES) {
   const regular = Array.from({ length: PER_SENSOR - TIES }, (_, at) => ({
     event_id: `${sn}/${at}`,
     sn,
     temp: ((at * 7) % 400) / 8 - 25 + offset,
-    timestamp: new Date(START_MS + at * 240_000).toISOString(),
+    timestamp: new Date(START_MS + at * everyMs).toISOString(),
   }))
   const ties = Array.from({ length: TIES }, (_, at) => ({
     event_id: `${sn}/tie/${at}`,
@@ -44,7 +48,10 @@ function measurementsOf(sn: string, offset: number) {
   return [...regular, ...ties]
 }
 
-describe('thermolog store copy', () => {
+const isLineProtocol = ({ path, body }: ProxiedRequest) =>
+  path.startsWith('/api/v2/write') && body.length > 0
+
+describe('thermolog move --to influx', () => {
   const influx = useInflux()
   let filled: string
   let shownBefore: unknown
@@ -75,10 +82,10 @@ describe('thermolog store copy', () => {
     INFLUX_BUCKET: target.influxBucket,
     INFLUX_TOKEN: target.influxToken,
   })
-  const copy = (url?: string) => runCommand(dataDir, ['store', 'copy'], settings(url))
+  const move = (url?: string) => runCommand(dataDir, ['move', '--to', 'influx'], settings(url))
 
-  const post = async (url: string, sn: string, offset: number) => {
-    const measurements = measurementsOf(sn, offset)
+  const post = async (url: string, ...of: Parameters<typeof measurementsOf>) => {
+    const measurements = measurementsOf(...of)
     for (let start = 0; start < measurements.length; start += 500) {
       const body = { measurements: measurements.slice(start, start + 500) }
       const path = '/api/v1/measurements/batch'
@@ -91,6 +98,8 @@ describe('thermolog store copy', () => {
     await post(url, 'CELLAR', 0)
     await post(url, 'FREEZER', -0.125)
     await post(url, 'GONE', 1)
+    // So long that it is written in several requests.
+    await post(url, 'ATTIC', 3, BACK_BY_SIX_HOURS)
     const path = `/api/v1/sensors/${FREEZER}`
     const body = { alias: 'Freezer "2"', compensation: -0.4 }
     await send(url, { method: 'PATCH', path, token, body })
@@ -116,7 +125,7 @@ describe('thermolog store copy', () => {
     const reader = new InfluxMeasurementReader(connect(target))
     const range = {
       sensorIds: [sensorId],
-      startMs: START_MS - 9 * DAY_MS,
+      startMs: START_MS - 300 * DAY_MS,
       stopMs: START_MS + 9 * DAY_MS,
     }
     return (await collect(reader.readRaw(range))).length
@@ -129,17 +138,42 @@ describe('thermolog store copy', () => {
     expect(answer.status, answer.body).to.equal(204)
   }
 
+  /** Kills a move at a request, which never arrives. */
+  const killAt = async (isDue: (request: ProxiedRequest) => boolean) => {
+    const proxy = await FaultProxy.start(target.url)
+    const due = new Promise<void>((resolve) => {
+      proxy.decide = (request) => {
+        if (!isDue(request)) return { kind: 'pass' }
+        resolve()
+        return { kind: 'cut' }
+      }
+    })
+    const child = startCommand(dataDir, ['move', '--to', 'influx'], settings(proxy.url))
+    await due
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    await until('some have arrived', async () => (await countIn(ATTIC)) > 0)
+    await proxy.close()
+  }
+
+  /** When some measurements are in InfluxDB, and others are not. */
+  const killHalfway = async () => {
+    let writes = 0
+    await killAt((request) => isLineProtocol(request) && ++writes > 1)
+    expect(await countIn(ATTIC)).to.be.lessThan(PER_SENSOR)
+  }
+
   it('moves everything, and the service shows the same before and after', async () => {
     const early = await runCommand(dataDir, ['serve'], settings())
     expect(early.exitCode).to.equal(2)
-    expect(early.stderr).to.match(/another store \(embedded\).*bin\/thermolog store copy/)
+    expect(early.stderr).to.match(/another store \(embedded\).*bin\/thermolog move --to influx/)
 
-    const copied = await copy()
-    expect(copied.stderr).to.match(/copying: 2,000 measurements/)
-    expect(copied.stdout).to.match(/2,000 measurements are in InfluxDB, 2,000 of them copied now/)
-    expect(copied.exitCode).to.equal(0)
-    const again = await copy()
-    expect(again.stdout).to.match(/nothing to copy/)
+    const moved = await move()
+    expect(moved.stderr).to.match(/moving measurements: 3,000 measurements/)
+    expect(moved.stdout).to.match(/moved 3,000 measurements; both sides have been compared/)
+    expect(moved.exitCode).to.equal(0)
+    const again = await move()
+    expect(again.stdout).to.match(/nothing to move/)
     expect(again.exitCode).to.equal(0)
 
     const late = await runCommand(dataDir, ['serve'])
@@ -163,7 +197,7 @@ describe('thermolog store copy', () => {
   })
 
   it('tells those who read the bucket what the sensors are called', async () => {
-    expect((await copy()).exitCode).to.equal(0)
+    expect((await move()).exitCode).to.equal(0)
     const query = `from(bucket: "${target.influxBucket}") |> range(start: 0)
       |> filter(fn: (r) => r._measurement == "sensor_info" and r._field == "alias")
       |> last() |> keep(columns: ["sensor_id", "_value"])`
@@ -179,59 +213,54 @@ describe('thermolog store copy', () => {
     expect(body).not.to.match(/GONE/)
   })
 
-  it('copies beside a running service, and what is deleted until the last pass goes', async () => {
-    await serving(dataDir, {}, async (url) => {
-      const first = await copy()
-      expect(first.exitCode).to.equal(1)
-      expect(first.stderr).to.match(/2,000 measurements are in InfluxDB, 2,000 of them copied now/)
-      expect(first.stderr).to.match(
-        /the running service accepts more.*\nStop the service and run the command again/,
-      )
-      await post(url, 'LATE', 2)
-      await send(url, { method: 'DELETE', path: `/api/v1/sensors/${FREEZER}`, token })
+  it('is not begun beside a running service', async () => {
+    await serving(dataDir, {}, async () => {
+      const refused = await move()
+      expect(refused.exitCode).to.equal(1)
+      expect(refused.stderr).to.match(/is in use by another.*\nStop the service until the move/)
     })
-    expect(await countIn(FREEZER)).to.equal(PER_SENSOR)
-    const last = await copy()
-    expect(last.stdout).to.match(/2,000 measurements are in InfluxDB, 1,000 of them copied now/)
-    expect(last.exitCode).to.equal(0)
-    await serving(dataDir, settings(), async () => {
-      await until('the deleted sensor is gone', async () => (await countIn(FREEZER)) === 0)
-    })
-    expect(await countIn(CELLAR)).to.equal(PER_SENSOR)
+    expect(await countIn(CELLAR)).to.equal(0)
   })
 
-  it('goes on where it was killed, through replies that are lost', async () => {
+  it('begins anew where it was killed, and moves everything once', async () => {
+    await killHalfway()
+    // While it counts.
+    await killAt(({ path }) => path.startsWith('/api/v2/query'))
+    const early = await runCommand(dataDir, ['serve'], settings())
+    expect(early.exitCode).to.equal(2)
     const proxy = await FaultProxy.start(target.url)
-    const isLineProtocol = (path: string, body: Buffer) =>
-      path.startsWith('/api/v2/write') && body.length > 0
     let writes = 0
-    const halfway = new Promise<void>((resolve) => {
-      proxy.decide = ({ path, body }) => {
-        if (!isLineProtocol(path, body) || ++writes === 1) return { kind: 'pass' }
-        resolve()
-        return { kind: 'pause' }
-      }
-    })
-    const child = startCommand(dataDir, ['store', 'copy'], settings(proxy.url))
-    await halfway
-    child.kill('SIGKILL')
-    await once(child, 'exit')
-    expect((await runCommand(dataDir, ['serve'], settings())).exitCode).to.equal(2)
-    writes = 0
-    proxy.resume()
-    proxy.decide = ({ path, body }) =>
-      isLineProtocol(path, body) && writes++ === 0 ? { kind: 'lose_reply' } : { kind: 'pass' }
-    const again = await copy(proxy.url)
-    expect(again.stdout).to.match(/2,000 measurements are in InfluxDB, [\d,]+ of them copied now/)
+    proxy.decide = (request) =>
+      isLineProtocol(request) && writes++ === 0 ? { kind: 'lose_reply' } : { kind: 'pass' }
+    const again = await move(proxy.url)
+    expect(again.stdout).to.contain('moved 3,000 measurements')
     expect(again.exitCode).to.equal(0)
     await proxy.close()
     expect(await serving(dataDir, settings(), readAll)).to.deep.equal(shownBefore)
+    for (const id of [CELLAR, FREEZER, ATTIC]) expect(await countIn(id)).to.equal(PER_SENSOR)
+    await expectClean(dataDir, settings())
+  })
+
+  it('takes along what came after it was killed, and what was deleted since goes', async () => {
+    await killHalfway()
+    await serving(dataDir, {}, async (url) => {
+      await post(url, 'LATE', 2)
+      await send(url, { method: 'DELETE', path: `/api/v1/sensors/${ATTIC}`, token })
+    })
+    const last = await move()
+    expect(last.stdout).to.contain('moved 3,000 measurements')
+    expect(last.exitCode).to.equal(0)
+    await serving(dataDir, settings(), async () => {
+      await until('the deleted sensor is gone', async () => (await countIn(ATTIC)) === 0)
+    })
+    for (const id of [CELLAR, FREEZER, LATE]) expect(await countIn(id)).to.equal(PER_SENSOR)
+    await expectClean(dataDir, settings())
   })
 
   it('names the day that has another number of measurements, and changes nothing', async () => {
     const line = `temperature,user_id=1,sensor_id=${CELLAR} temp=1`
     await writeLine(`${line} ${START_MS + 5 * DAY_MS}000007`)
-    const refused = await copy()
+    const refused = await move()
     expect(refused.exitCode).to.equal(1)
     expect(refused.stderr).to.match(/sensor 1, 2026-03-15: 0 here, 1 in InfluxDB/)
     expect(refused.stderr).to.match(/keeps using the embedded store/)
@@ -240,7 +269,7 @@ describe('thermolog store copy', () => {
 
   it('says why when InfluxDB refuses some', async () => {
     await writeLine(`temperature,user_id=1,sensor_id=999 temp=1i ${START_MS}000000`)
-    const refused = await copy()
+    const refused = await move()
     expect(refused.exitCode).to.equal(1)
     expect(refused.stderr).to.match(/sensor 1, 2026-03-10: \d+ here, 0 in InfluxDB/)
     expect(refused.stderr).to.match(/refused some: .*field type conflict/)
@@ -248,21 +277,21 @@ describe('thermolog store copy', () => {
 
   it('refuses a bucket that has measurements of others', async () => {
     await writeLine(`temperature,user_id=1,sensor_id=999 temp=1 ${START_MS}000000`)
-    const refused = await copy()
+    const refused = await move()
     expect(refused.exitCode).to.equal(1)
     expect(refused.stderr).to.match(/a sensor 999, which Thermolog does not know\n.*INFLUX_BUCKET/)
   })
 
   it('refuses settings of no InfluxDB, one that expires data, or one out of reach', async () => {
-    const none = await runCommand(dataDir, ['store', 'copy'])
+    const none = await runCommand(dataDir, ['move', '--to', 'influx'])
     expect(none.exitCode).to.equal(2)
     expect(none.stderr).to.match(/INFLUX_URL/)
     const { influxBucket } = await newBucket(influx(), { expireSeconds: 86_400 })
     const environment = { ...settings(), INFLUX_BUCKET: influxBucket }
-    const expiring = await runCommand(dataDir, ['store', 'copy'], environment)
+    const expiring = await runCommand(dataDir, ['move', '--to', 'influx'], environment)
     expect(expiring.exitCode).to.equal(2)
     expect(expiring.stderr).to.match(/after 86400 seconds: .*--retention 0/)
-    const away = await copy('http://127.0.0.1:9')
+    const away = await move('http://127.0.0.1:9')
     expect(away.exitCode).to.equal(1)
     expect(away.stderr).to.match(/cannot be reached/)
   })
