@@ -11,11 +11,10 @@ import { signInAgain } from './sign-in-again.js'
 /** @import { Bootstrap } from './api.js' */
 
 const NEEDS_NEW_SESSION =
-  'To delete your account, you have to have signed in within the last ten minutes. Nothing has ' +
-  'been deleted.'
+  'Deleting your account needs a sign-in within the last ten minutes. Nothing has been deleted.'
 const BY_OPERATOR =
-  'Only the operator can delete this account, since they made it or a token of it. Nothing has ' +
-  'been deleted.'
+  'Only the operator can delete this account, since they made it or one of its tokens. Nothing ' +
+  'has been deleted.'
 const ASK_OPERATOR = 'To have your account deleted, ask the operator.'
 const OTHER_ADDRESS = 'This is not the address of your account.'
 

@@ -29,7 +29,7 @@ export class DatePicker {
       event.preventDefault()
       const [fromMs, toMs] = [Date.parse(this.#from.value), Date.parse(this.#to.value)]
       const isPeriod = fromMs < toMs
-      setText(this.#fault, isPeriod ? '' : 'Choose an end after the beginning.')
+      setText(this.#fault, isPeriod ? '' : 'The end must be after the start.')
       if (isPeriod) onPeriod(fixedPeriod(fromMs, toMs, nowMs()))
     })
   }

@@ -16,8 +16,8 @@ import { dataOf, get, post, remove } from './api.js'
 
 /** Why a session cannot make tokens. */
 export const NEEDS_NEW_SESSION =
-  'To make tokens, you have to have signed in within the last day. Sign in again here, or use a ' +
-  'device where you have just done so.'
+  'Making tokens needs a sign-in within the last day. Sign in again here, or use a device where ' +
+  'you just have.'
 
 /** @returns {Promise<DeviceToken[]>} */
 export function listTokens() {

@@ -3,14 +3,14 @@
 import { NoAnswer, Refused, isTrouble } from './api.js'
 
 const OFFLINE = 'You are offline. Nothing has been changed.'
-const NO_ANSWER = 'The service did not answer. Reload the page to see what has changed.'
+const NO_ANSWER = 'The service did not respond. Reload the page to see what has changed.'
 const BUSY = 'The service is busy or being restarted. Please try again in a moment.'
 
 /** @type {Readonly<Record<string, string>>} */
 const BY_CODE = {
   insufficient_scope: 'The operator of this service does not allow changes here.',
   invalid_token: 'You have been signed out. Please sign in again.',
-  not_found: 'It was gone already.',
+  not_found: 'It was already gone.',
   sensor_not_found: 'The sensor has been deleted.',
   outcome_unknown: NO_ANSWER,
   rate_limited: 'That was too much in a short time. Please try again in a minute.',

@@ -15,9 +15,9 @@ import { TokenMade } from './token-made.js'
 
 const INSECURE =
   'This page was loaded over plain HTTP. It works, but browsers neither install it as an app nor ' +
-  'open it offline, and others on the network can read along. https fixes all three.'
-const NOTHING_YET = 'No sensor has sent a measurement yet. It appears here with its first one.'
-const ARRIVED = 'The first measurement is there.'
+  'open it offline, and others on the network can read the traffic. https fixes all three.'
+const NOTHING_YET = 'No sensor has sent a measurement yet. The first one appears here.'
+const ARRIVED = 'The first measurement has arrived.'
 
 export class FirstRun {
   #intro = element('p', { role: 'status' }, NOTHING_YET)
@@ -83,7 +83,7 @@ export class FirstRun {
       'Create a token',
     )
     this.#place.replaceChildren(
-      element('p', {}, 'Whatever sends measurements needs a token.'),
+      element('p', {}, 'Devices need a token to send measurements.'),
       make,
     )
   }

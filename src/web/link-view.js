@@ -10,8 +10,8 @@ import { endToken, replaceSession } from './sign-out.js'
 
 const INTRO = 'This link signs you in, once.'
 const INSECURE =
-  'This page was loaded over plain HTTP: others on the network can read along, and the page can ' +
-  'be neither installed nor opened offline.'
+  'This page was loaded over plain HTTP: others on the network can read the traffic, and the ' +
+  'page can be neither installed nor opened offline.'
 
 export class LinkView {
   title = 'Sign in'

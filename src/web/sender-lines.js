@@ -12,7 +12,7 @@ const isEncrypted = protocol === 'https:'
 /** Whether only this machine can reach the address. */
 export const isOwnMachine = /^(?:localhost|127\.[\d.]+|\[::1\])$/.test(hostname)
 
-export const SENT_AGAIN = 'Sent again, it is stored once: its event_id says that it is the same.'
+export const SENT_AGAIN = 'Sent again, it is stored only once: its event_id identifies it.'
 
 /** Of random text; an event id needs no more. */
 const EVENT_ID_CHARACTERS = 22

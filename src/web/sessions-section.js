@@ -153,6 +153,6 @@ export class SessionsSection {
 function goOnWorking(tokens) {
   const names = tokens.map(({ name }) => `“${name}”`).join(', ')
   return tokens.length === 1
-    ? `The token ${names}, made there, goes on working unless you revoke it.`
-    : `The tokens ${names}, made there, go on working unless you revoke them.`
+    ? `The token ${names}, made there, keeps working unless you revoke it.`
+    : `The tokens ${names}, made there, keep working unless you revoke them.`
 }

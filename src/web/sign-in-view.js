@@ -16,8 +16,8 @@ import { isEnding } from './sign-out.js'
 const ENDING =
   'You’re offline. Your session ends at the service as soon as this device has a network again.'
 const NEEDS_LINK =
-  'You need a sign-in link. Just started Thermolog? It is in the terminal. Otherwise ask whoever ' +
-  'runs it.'
+  'You need a sign-in link. Just started Thermolog? It is in the terminal. Otherwise ask its ' +
+  'operator.'
 const UNREACHED_RETRY_MS = 3_000
 const DIRECT = /^#\/sign-in\/([a-z0-9_]+)$/
 

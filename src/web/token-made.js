@@ -82,7 +82,7 @@ export class TokenMade {
 
   #finish() {
     if (this.#isSaved) dropUnsaved()
-    else this.#ask('Go on without the token?', 'Go on', dropUnsaved)
+    else this.#ask('Continue without the token?', 'Continue', dropUnsaved)
   }
 
   /** @param {string} question @param {string} answer @param {() => void} goOn */

@@ -26,17 +26,17 @@ import { TokenMade } from './token-made.js'
  * @import { DeviceToken, MadeToken, TokenOrder } from './device-tokens.js'
  */
 
-const INTRO = 'Whatever sends measurements, or reads them as Grafana does, needs a token.'
+const INTRO = 'Devices need a token to send measurements, and Grafana needs one to read them.'
 const BY_OPERATOR = 'Tokens made by the operator are changed on the command line.'
 const OFF =
-  'Tokens are made by the operator here. Ask for one, which this command makes, or for ' +
+  'The operator makes tokens here. Ask for one, which this command makes, or for ' +
   'MOBILE_TOKENS=true.'
 const OVERLAPS = /** @type {const} */ ([
   ['7', '7 days'],
   ['1', '1 day'],
   ['30', '30 days'],
 ])
-const ONE_AT_A_TIME = 'One token after the other: this one has to be there and copied first.'
+const ONE_AT_A_TIME = 'One token at a time: finish and copy this one first.'
 
 export class TokensSection {
   /** @type {DeviceToken[]} */
@@ -88,7 +88,7 @@ export class TokensSection {
       return false
     }
     this.#show()
-    setText(this.#note, text || (this.#tokens.length === 0 ? 'There is none yet.' : ''))
+    setText(this.#note, text || (this.#tokens.length === 0 ? 'No tokens yet.' : ''))
     return true
   }
 
@@ -203,7 +203,7 @@ export class TokensSection {
   /** @param {HTMLElement} row @param {DeviceToken} token */
   #askOverlap(row, { id, name }) {
     row.querySelector('.question')?.remove()
-    const { root, select } = selection('The old one works for another', OVERLAPS)
+    const { root, select } = selection('The old one keeps working for', OVERLAPS)
     const send = element('button', { class: 'primary' }, 'Rotate')
     const close = () => {
       form.remove()
@@ -219,7 +219,7 @@ export class TokensSection {
     form.addEventListener('submit', (event) => {
       event.preventDefault()
       const [chosen] = select.selectedOptions
-      const note = `The old one goes on working for ${chosen?.text} at most.`
+      const note = `The old one keeps working for at most ${chosen?.text}.`
       this.#make(() => rotateToken(id, Number(select.value)), note).catch((error) =>
         this.load(explain(error)),
       )
@@ -230,7 +230,7 @@ export class TokensSection {
 
   /** @param {HTMLElement} row @param {DeviceToken} token */
   #askToRevoke(row, token) {
-    const text = 'What sends with it is refused from then on; what it has sent stays.'
+    const text = 'Devices that use it are refused from then on; what they have sent stays.'
     ask(row, text, [['Revoke', () => void this.#revokeOne(token)]])
   }
 

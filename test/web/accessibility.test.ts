@@ -94,7 +94,7 @@ describe('the accessibility of the chart page', () => {
       await page.getByText('You have not copied it.').waitFor()
       await page.getByRole('button', { name: 'Delete account' }).click()
       await expectAccessible(page)
-      await page.getByRole('button', { name: 'Go on' }).click()
+      await page.getByRole('button', { name: 'Continue' }).click()
       await page.getByRole('button', { name: 'Rotate gate' }).first().click()
       await page.getByRole('button', { name: 'Sign out', exact: true }).click()
       await page.getByText(/The tokens? “gate”/).waitFor()

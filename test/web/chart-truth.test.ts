@@ -140,7 +140,7 @@ describe('what a chart says', () => {
     expect(await page.getByLabel('From').inputValue()).to.equal('2017-03-21T00:00')
     await page.getByLabel('To', { exact: true }).fill('2017-03-20T00:00')
     await page.getByRole('button', { name: 'Show', exact: true }).tap()
-    await page.getByText('Choose an end after the beginning.').waitFor()
+    await page.getByText('The end must be after the start.').waitFor()
     await page.getByLabel('To', { exact: true }).fill('2017-03-22T00:00')
     await page.getByRole('button', { name: 'Show', exact: true }).tap()
     await numbers(page)

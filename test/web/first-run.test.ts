@@ -139,7 +139,7 @@ describe('the first run', () => {
       .locator('.card', { hasText: 'cellar' })
       .getByText('21.4 °C', { exact: true })
       .waitFor()
-    await page.getByText('The first measurement is there.').waitFor()
+    await page.getByText('The first measurement has arrived.').waitFor()
     await page.getByRole('button', { name: 'Done' }).tap()
     await page.locator('.command').first().waitFor({ state: 'hidden' })
     expect(await page.content()).not.to.include('thd_live_')
