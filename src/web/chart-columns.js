@@ -11,7 +11,7 @@ import { inUnit } from './locale.js'
  * @typedef {{
  *   readonly history: History, readonly gaps: readonly boolean[],
  *   readonly columns: readonly number[], readonly alone: readonly number[],
- * }} Drawn `columns` are those of the history's points; `alone` have a gap on both sides
+ * }} Drawn `columns` of the history's points; `alone` have a gap on both sides
  * @typedef {(number | null | undefined)[]} Column `undefined`: a time of another line
  */
 

@@ -17,15 +17,15 @@ import { differenceInUnit, inUnit } from './locale.js'
  * @typedef {{
  *   readonly history: History, readonly color: string, readonly isDashed: boolean,
  *   readonly latest?: Sensor['latest'], readonly isHidden?: boolean,
- * }} Line `color` is the name of one in the style sheet; `latest` gets a dot; what is hidden is
- *   read out, and neither drawn nor fitted into the scale
+ * }} Line `color` names one in the style sheet; `latest` gets a dot; a hidden line is read out,
+ *   but neither drawn nor fitted into the scale
  * @typedef {{
  *   readonly onCursor: (cursor: Cursor | undefined) => void,
  *   readonly onSelect: (fromMs: number, toMs: number) => void,
  * }} ChartEvents
  * @typedef {{
  *   readonly atMs: number, readonly points: readonly (number | undefined)[],
- * }} Cursor the index of the point of each line; `undefined` where it has none
+ * }} Cursor the index of each line's point; `undefined` if it has none
  */
 
 const AXIS_GAP_PX = 8

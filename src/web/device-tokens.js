@@ -7,7 +7,7 @@ import { dataOf, get, post, remove } from './api.js'
  *   id: number, name: string, scopes: string[], sn_prefix: string, created_at: string,
  *   expires_at: string | null, last_used_at: string | null, made_by: 'owner' | 'operator',
  *   session_id: number | null,
- * }} DeviceToken `session_id`: of the session that made it, which may have ended
+ * }} DeviceToken `session_id`: the session that made it; may have ended
  * @typedef {DeviceToken & { token: string }} MadeToken
  * @typedef {{
  *   name: string, scopes?: string[], sn_prefix?: string, expires_in_days?: number,

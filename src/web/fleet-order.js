@@ -6,7 +6,7 @@
  * @typedef {{
  *   readonly words: string, readonly isLostOnly: boolean,
  *   readonly order: string, readonly isTable: boolean,
- * }} Choice `order` is a column's name, with a minus before it the other way round
+ * }} Choice `order` is a column's name; a minus before it reverses the order
  * @typedef {{
  *   readonly name: string, readonly isLost: boolean, readonly sensors: readonly Sensor[],
  * }} Group `name` is empty for sensors without one; `isLost`: they need attention

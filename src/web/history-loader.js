@@ -14,7 +14,7 @@ import { readHistories, readOn } from './read-histories.js'
  *   readonly onHistories: (histories: readonly History[]) => void,
  *   readonly onBusy: (isBusy: boolean) => void,
  *   readonly onNote: (note: string) => void,
- * }} LoaderEvents histories are none if they cannot be read
+ * }} LoaderEvents `histories` is empty if they cannot be read
  */
 
 const REST_MS = 180

@@ -32,12 +32,12 @@ import { TablePanel } from './table-panel.js'
  *   readonly root: HTMLElement, readonly text: string,
  *   showPeriod(period: Period, histories: Histories | undefined): void,
  *   showCursor(cursor: Cursor, histories: Histories): void,
- * }} Readout the numbers of a period, of which there may be none yet, or of a moment
+ * }} Readout the numbers of a period, which may not be read yet, or of a point in time
  * @typedef {{
  *   readonly fleet: Fleet, readonly readout: Readout, readonly label: () => string,
  *   readonly addressOf: (periodName: string) => string,
  *   readonly linesOf: (histories: Histories) => Line[],
- * }} SheetOwner the last lines are those of which numbers are said, one of each history
+ * }} SheetOwner numbers are shown for the last lines, one for each history
  */
 
 const HOUR_MS = 3_600_000

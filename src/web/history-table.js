@@ -11,7 +11,7 @@ import { UNIT_SHOWN } from './locale.js'
  * @typedef {{
  *   readonly heads: readonly string[], readonly length: number,
  *   readonly row: (at: number) => Row,
- * }} Rows from the oldest on
+ * }} Rows oldest first
  * @typedef {readonly [group: string, time: string, ...numbers: string[]]} Row a group is a day of
  *   moments, or a month of days
  */

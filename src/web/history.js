@@ -11,7 +11,7 @@ import { gapsOf } from './gaps.js'
  *   readonly startsMs: readonly number[], readonly means: readonly number[],
  *   readonly mins: readonly number[], readonly maxs: readonly number[],
  *   readonly counts: readonly number[],
- * }} History `bucketMs` is 0 for single measurements; starts are those of the buckets
+ * }} History `bucketMs` is 0 for single measurements; `startsMs` are the buckets' starts
  */
 
 const MINUTE_MS = 60_000

@@ -7,7 +7,7 @@ import { element } from './element.js'
 /**
  * @typedef {{
  *   readonly key: string, readonly isHeading: boolean, readonly isShort: boolean,
- * }} Item short ones are side by side with their like only, between headings
+ * }} Item short ones are only next to one another, between headings
  * @typedef {{ topPx: number, column: number, number: number }} Place `number` counts items
  */
 

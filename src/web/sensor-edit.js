@@ -12,7 +12,7 @@ import { UNIT_SHOWN, celsiusOfDifference, differenceInUnit } from './locale.js'
  * @typedef {{
  *   readonly onPreview: (compensation: number | undefined) => void,
  *   readonly onDone: (saved?: Sensor) => void,
- * }} EditEvents `undefined`: as it is
+ * }} EditEvents `undefined`: unchanged
  */
 
 const CELSIUS_MAX = 100

@@ -14,7 +14,7 @@ import { summaryOf } from './history.js'
  *   readonly id: number, readonly line: HTMLElement, readonly action: HTMLElement,
  *   readonly name: HTMLElement, readonly value: HTMLElement, readonly range: HTMLElement,
  *   readonly root: HTMLElement,
- * }} Row `action` is what a tap does, for those who listen
+ * }} Row `action` says what a tap does, for screen readers
  * @typedef {{
  *   readonly onRemove: (sensorId: number) => void, readonly onHidden: () => void,
  * }} LegendEvents

@@ -4,7 +4,7 @@
  * @typedef {{
  *   readonly mayClose: (goOn: () => void) => boolean,
  *   readonly close: () => void,
- * }} Unsaved `mayClose` asks where it says no, and calls `goOn` if the answer is to leave
+ * }} Unsaved if `mayClose` returns false, it asks, and calls `goOn` if the user chooses to leave
  */
 
 /** @type {Unsaved | undefined} */
